@@ -9,6 +9,8 @@
  * The annotation is per call, so that it works in every bundler and in the one file that a package is built into, where
  * `sideEffects` of package.json knows no modules. Writing it is left to the build because each of a thousand definitions
  * needs it, and those inside of their arguments too.
+ *
+ * Likewise `trustForward([Linear])` keeps `Linear` in every page. The build makes it a field of the class.
  */
 import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
@@ -25,7 +27,7 @@ const CLOSE = ')()';
  */
 export function markPureDefinitions(text, file) {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  /** @type {{ at: number, text: string }[]} */
+  /** @type {{ at: number, until?: number, text: string }[]} */
   const insertions = [];
 
   /** @param {ts.Node} node */
@@ -42,28 +44,60 @@ export function markPureDefinitions(text, file) {
   }
 
   for (const statement of source.statements) {
-    if (!ts.isVariableStatement(statement)) continue;
-    for (const { initializer } of statement.declarationList.declarations)
-      if (initializer !== undefined) visit(initializer);
+    if (ts.isVariableStatement(statement))
+      for (const { initializer } of statement.declarationList.declarations)
+        if (initializer !== undefined) visit(initializer);
+    insertions.push(...intoClasses(statement, source));
   }
 
   let marked = '';
   let done = 0;
   for (const insertion of insertions.sort((a, b) => a.at - b.at)) {
     marked += text.slice(done, insertion.at) + insertion.text;
-    done = insertion.at;
+    done = insertion.until ?? insertion.at;
   }
   return marked + text.slice(done);
 }
 
+/** Calls that make something known of the classes in their first argument. */
+const OF_CLASSES = new Set(['trustForward', 'trustUpdate', 'trustList', 'trackClass']);
+
 /**
- * For esbuild: marks the sources of `@tessera/tensor`.
+ * A call of `OF_CLASSES` as a field of each class that it names, which goes when the class goes.
+ *
+ * @param {ts.Statement} statement
+ * @param {ts.SourceFile} source
+ */
+function intoClasses(statement, source) {
+  if (!ts.isExpressionStatement(statement) || !ts.isCallExpression(statement.expression)) return [];
+  const { expression: called, arguments: args } = statement.expression;
+  if (!ts.isIdentifier(called) || !OF_CLASSES.has(called.text)) return [];
+  const [first, ...rest] = args;
+  const listed = ts.isArrayLiteralExpression(first);
+  const others = rest.map((arg) => `, ${arg.getText()}`).join('');
+  const field = `static #${called.text} = /* @__PURE__ */ ${called.text}(${listed ? '[this]' : 'this'}${others});`;
+  const names = (listed ? first.elements : [first]).map((name) => name.getText());
+  const lines = '\n'.repeat(statement.getText().split('\n').length - 1);
+  return [
+    { at: statement.getStart(), until: statement.getEnd(), text: lines },
+    ...names.map((name) => {
+      const declared = source.statements.find(
+        (other) => ts.isClassDeclaration(other) && other.name?.text === name,
+      );
+      if (declared === undefined) throw new Error(`${source.fileName}: no class ${name} to make known`);
+      return { at: declared.getEnd() - 1, text: field };
+    }),
+  ];
+}
+
+/**
+ * For esbuild: marks the sources of packages whose parts pages leave out.
  */
 export function pureDefinitions() {
   return {
     name: 'pure-definitions',
     setup(build) {
-      build.onLoad({ filter: /packages[\\/]tensor[\\/]src[\\/].*\.ts$/ }, async ({ path }) => ({
+      build.onLoad({ filter: /packages[\\/](tensor|nn)[\\/]src[\\/].*\.ts$/ }, async ({ path }) => ({
         contents: markPureDefinitions(await readFile(path, 'utf8'), path),
         loader: 'ts',
       }));

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
 import { pureDefinitions } from './pure-definitions.mjs';
+import { pureNamespaces } from './pure-namespaces.mjs';
 
 type TsupConfig = ReturnType<typeof defineConfig>;
 
@@ -20,6 +21,9 @@ const common: Options = {
   // Prints only problems: turbo shows one line per package anyway.
   silent: true,
   esbuildPlugins: [pureDefinitions()],
+  plugins: [
+    { name: 'pure-namespaces', renderChunk: (code, { map }) => ({ code: pureNamespaces(code), map }) },
+  ],
 };
 
 /** The sources of a package's entries, as its `exports` name them. */

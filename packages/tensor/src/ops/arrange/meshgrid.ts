@@ -6,6 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import { broadcastShapes, contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import {
@@ -62,12 +63,13 @@ function grids(tensors: readonly Tensor[], indexing: string): Tensor[] {
   });
 }
 
-defineOp('aten::meshgrid(Tensor[] tensors) -> Tensor[]', {
-  decompose: ({ tensors }) => grids(tensors, 'ij'),
-});
-const meshgridOp = defineOp(
-  'aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]',
-  { decompose: ({ tensors, indexing }) => grids(tensors, indexing) },
+const meshgridOp: OpOverload<Tensor[]> = withOverloads(
+  defineOp('aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]', {
+    decompose: ({ tensors, indexing }) => grids(tensors, indexing),
+  }),
+  defineOp('aten::meshgrid(Tensor[] tensors) -> Tensor[]', {
+    decompose: ({ tensors }) => grids(tensors, 'ij'),
+  }),
 );
 
 const cartesianOp = defineOp('aten::cartesian_prod(Tensor[] tensors) -> Tensor', {

@@ -9,7 +9,8 @@ import type { DType } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { checkingFill } from '../../kernels/fill-value.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -85,17 +86,20 @@ const emptyOp = defineOp(
     kernel: leaveUninitialized,
   },
 );
-const zerosOp = defineOp(`aten::zeros(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'],
-  meta: factoryMeta(defaultDType),
-  kernel: constantKernel(() => 0),
-});
+const zerosOp: OpOverload<Tensor> = withOverloads(
+  defineOp(`aten::zeros(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+    tags: ['factory'],
+    meta: factoryMeta(defaultDType),
+    kernel: constantKernel(() => 0),
+  }),
+  defineOp(`aten::_efficientzerotensor(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+    tags: ['factory'],
+    meta: factoryMeta(defaultDType),
+    kernel: constantKernel(() => 0),
+  }),
+);
 // A tensor that is known to be zero is one of zeros here.
-defineOp(`aten::_efficientzerotensor(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'],
-  meta: factoryMeta(defaultDType),
-  kernel: constantKernel(() => 0),
-});
+
 const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
   tags: ['factory'],
   meta: factoryMeta(defaultDType),

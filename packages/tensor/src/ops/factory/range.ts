@@ -8,6 +8,7 @@ import type { DType } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { OpRecord } from '../../op/op-record.js';
 import { contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -73,11 +74,13 @@ const rangeRecord: OpRecord<RangeArgs, never> = {
   },
 };
 
-defineOp(`aten::arange(Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord);
-defineOp(`aten::arange.start(Scalar start, Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord);
-const arangeOp: OpOverload<Tensor> = defineOp(
-  `aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ${OPTIONS}) -> Tensor`,
-  rangeRecord,
+const arangeOp: OpOverload<Tensor> = withOverloads(
+  defineOp(
+    `aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ${OPTIONS}) -> Tensor`,
+    rangeRecord,
+  ),
+  defineOp(`aten::arange(Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord),
+  defineOp(`aten::arange.start(Scalar start, Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord),
 );
 
 const eyeRecord: OpRecord<EyeArgs, never> = {

@@ -16,6 +16,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -152,20 +153,22 @@ const sampleWeightsBackwardOp = defineOp(
   },
 );
 
-defineOp(
-  `aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, ${TAIL}) -> ${OUTPUTS}`,
-  { decompose: (args) => callOp(bagOp, [...Object.values(args), -1]) },
-);
-const bagPaddingOp = defineOp(
-  `aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> ${OUTPUTS}`,
-  {
-    decompose: (args) => {
-      const { padding_idx, ...rest } = args;
-      const padding =
-        padding_idx === null ? -1 : wrapDim(padding_idx, args.weight.sizes[0], 'embedding_bag');
-      return callOp(bagOp, [...Object.values(rest), padding]);
+const bagPaddingOp: OpOverload<[Tensor, Tensor, Tensor, Tensor]> = withOverloads(
+  defineOp(
+    `aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> ${OUTPUTS}`,
+    {
+      decompose: (args) => {
+        const { padding_idx, ...rest } = args;
+        const padding =
+          padding_idx === null ? -1 : wrapDim(padding_idx, args.weight.sizes[0], 'embedding_bag');
+        return callOp(bagOp, [...Object.values(rest), padding]);
+      },
     },
-  },
+  ),
+  defineOp(
+    `aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, ${TAIL}) -> ${OUTPUTS}`,
+    { decompose: (args) => callOp(bagOp, [...Object.values(args), -1]) },
+  ),
 );
 
 /** How far beyond the norm a row is scaled back, so that it ends up within it. */

@@ -5,7 +5,8 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { cofactorMatrix } from '../../kernels/cofactor-matrix.js';
 import { luFactor } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { matmul } from '../matmul/composite.js';
@@ -83,18 +84,17 @@ const slogdetOp = defineOp(
     }),
   },
 );
-const slogdetPublicOp = defineOp(
-  'aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)',
-  {
+const slogdetPublicOp: OpOverload<[Tensor, Tensor]> = withOverloads(
+  defineOp('aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)', {
     decompose: ({ A }) => {
       const [sign, logarithm] = callOp(slogdetOp, [A]);
       return [sign, logarithm];
     },
-  },
+  }),
+  defineOp('aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)', {
+    decompose: ({ self }) => callOp(slogdetPublicOp, [self]),
+  }),
 );
-defineOp('aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)', {
-  decompose: ({ self }) => callOp(slogdetPublicOp, [self]),
-});
 
 const logdetOp = defineOp('aten::logdet(Tensor self) -> Tensor', {
   decompose: ({ self }) => {
@@ -147,12 +147,14 @@ const detOp = defineOp('aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU
     },
   }),
 });
-const detPublicOp = defineOp('aten::linalg_det(Tensor A) -> Tensor', {
-  decompose: ({ A }) => (callOp(detOp, [A]) as Tensor[])[0],
-});
-defineOp('aten::det(Tensor self) -> Tensor', {
-  decompose: ({ self }) => callOp(detPublicOp, [self]),
-});
+const detPublicOp: OpOverload<Tensor> = withOverloads(
+  defineOp('aten::linalg_det(Tensor A) -> Tensor', {
+    decompose: ({ A }) => (callOp(detOp, [A]) as Tensor[])[0],
+  }),
+  defineOp('aten::det(Tensor self) -> Tensor', {
+    decompose: ({ self }) => callOp(detPublicOp, [self]),
+  }),
+);
 
 /** Determinants, [.., N, N] → [..]. @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function det(self: Tensor): Tensor {

@@ -7,7 +7,8 @@ import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { jacobiSvd } from '../../kernels/jacobi-svd.js';
 import { multiplyAdd } from '../../kernels/matmul-kernel.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { full, zeros } from '../factory/factory.js';
@@ -47,46 +48,48 @@ function exponential(values: Float64Array, n: number): Float64Array {
   return total;
 }
 
-const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
-  tags: ['compute-intensive'],
-  meta: ({ self }) => {
-    const x = self as Tensor;
-    if (x.ndim < 2 || x.sizes.at(-1) !== x.sizes.at(-2) || !isFloatingPoint(x.dtype))
-      throw new TesseraError(
-        'shape-mismatch',
-        `linalg.matrix_exp: A must be batches of square floating point matrices, but it is ${formatSizes(x.sizes)} of ${x.dtype}`,
-        { hints: ['The last two dimensions are equal.'] },
-      );
-    return {
-      sizes: x.sizes,
-      strides: contiguousStrides(x.sizes),
-      dtype: x.dtype,
-      device: x.device,
-    };
-  },
-  kernel: ({ self }, [out]) => {
-    const n = self.sizes.at(-1) as number;
-    const values = readNumbers(self as Tensor);
-    const result = new Float64Array(values.length);
-    for (let at = 0; at < values.length; at += n * n)
-      result.set(exponential(values.subarray(at, at + n * n), n), at);
-    writeNumbers(out!, result);
-  },
-  saved: ['self'],
-  // The derivative in a direction is a block of the exponential of a matrix of twice the size.
-  vjp: ({ self }, { grad }) => ({
-    self: () => {
-      const x = mT(self as Tensor);
-      const n = x.sizes.at(-1)!;
-      const blank = zeros(x.sizes, { dtype: x.dtype, device: x.device });
-      const blocks = cat([cat([x, grad], -1), cat([blank, x], -1)], -2);
-      return narrow(narrow(matrixExp(blocks), -2, 0, n), -1, n, n);
+const expOp: OpOverload<Tensor> = withOverloads(
+  defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
+    tags: ['compute-intensive'],
+    meta: ({ self }) => {
+      const x = self as Tensor;
+      if (x.ndim < 2 || x.sizes.at(-1) !== x.sizes.at(-2) || !isFloatingPoint(x.dtype))
+        throw new TesseraError(
+          'shape-mismatch',
+          `linalg.matrix_exp: A must be batches of square floating point matrices, but it is ${formatSizes(x.sizes)} of ${x.dtype}`,
+          { hints: ['The last two dimensions are equal.'] },
+        );
+      return {
+        sizes: x.sizes,
+        strides: contiguousStrides(x.sizes),
+        dtype: x.dtype,
+        device: x.device,
+      };
     },
+    kernel: ({ self }, [out]) => {
+      const n = self.sizes.at(-1) as number;
+      const values = readNumbers(self as Tensor);
+      const result = new Float64Array(values.length);
+      for (let at = 0; at < values.length; at += n * n)
+        result.set(exponential(values.subarray(at, at + n * n), n), at);
+      writeNumbers(out!, result);
+    },
+    saved: ['self'],
+    // The derivative in a direction is a block of the exponential of a matrix of twice the size.
+    vjp: ({ self }, { grad }) => ({
+      self: () => {
+        const x = mT(self as Tensor);
+        const n = x.sizes.at(-1)!;
+        const blank = zeros(x.sizes, { dtype: x.dtype, device: x.device });
+        const blocks = cat([cat([x, grad], -1), cat([blank, x], -1)], -2);
+        return narrow(narrow(matrixExp(blocks), -2, 0, n), -1, n, n);
+      },
+    }),
   }),
-});
-defineOp('aten::matrix_exp(Tensor self) -> Tensor', {
-  decompose: ({ self }) => callOp(expOp, [self]),
-});
+  defineOp('aten::matrix_exp(Tensor self) -> Tensor', {
+    decompose: ({ self }) => callOp(expOp, [self]),
+  }),
+);
 
 /** Precision by dtype. */
 export const EPSILON: Readonly<Record<'float32' | 'float64', number>> = {

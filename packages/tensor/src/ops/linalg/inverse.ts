@@ -5,7 +5,8 @@ import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { invertMatrix } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { Tensor } from '../../tensor.js';
 import { matmul } from '../matmul/composite.js';
 import { neg } from '../pointwise/arithmetic.js';
@@ -52,12 +53,14 @@ const invExOp = defineOp(
     }),
   },
 );
-const invOp = defineOp('aten::linalg_inv(Tensor A) -> Tensor', {
-  decompose: ({ A }) => (callOp(invExOp, [A, true]) as Tensor[])[0],
-});
-defineOp('aten::inverse(Tensor self) -> Tensor', {
-  decompose: ({ self }) => callOp(invOp, [self]),
-});
+const invOp: OpOverload<Tensor> = withOverloads(
+  defineOp('aten::linalg_inv(Tensor A) -> Tensor', {
+    decompose: ({ A }) => (callOp(invExOp, [A, true]) as Tensor[])[0],
+  }),
+  defineOp('aten::inverse(Tensor self) -> Tensor', {
+    decompose: ({ self }) => callOp(invOp, [self]),
+  }),
+);
 
 /** Inverses, [.., N, N] → [.., N, N]. @throws linalg-error for singular matrices, shape-mismatch, invalid-dim, dtype-unsupported */
 export function inv(self: Tensor): Tensor {

@@ -2,7 +2,8 @@
  * @file Integer powers of square matrices.
  */
 import { callOp } from '../../dispatch/dispatcher.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { Tensor } from '../../tensor.js';
 import { clone, copy_ } from '../arrange/copy.js';
 import { eye } from '../factory/range.js';
@@ -27,16 +28,18 @@ function power(x: Tensor, n: number): Tensor {
   return result!;
 }
 
-const powerOp = defineOp('aten::linalg_matrix_power(Tensor self, int n) -> Tensor', {
-  decompose: ({ self, n }) => {
-    const [x, exponent] = [self as Tensor, n as number];
-    checkSquare('linalg.matrix_power', x);
-    return exponent < 0 ? power(inv(x), -exponent) : power(x, exponent);
-  },
-});
-defineOp('aten::matrix_power(Tensor self, int n) -> Tensor', {
-  decompose: ({ self, n }) => callOp(powerOp, [self, n]),
-});
+const powerOp: OpOverload<Tensor> = withOverloads(
+  defineOp('aten::linalg_matrix_power(Tensor self, int n) -> Tensor', {
+    decompose: ({ self, n }) => {
+      const [x, exponent] = [self as Tensor, n as number];
+      checkSquare('linalg.matrix_power', x);
+      return exponent < 0 ? power(inv(x), -exponent) : power(x, exponent);
+    },
+  }),
+  defineOp('aten::matrix_power(Tensor self, int n) -> Tensor', {
+    decompose: ({ self, n }) => callOp(powerOp, [self, n]),
+  }),
+);
 
 /** self multiplied n times, [.., N, N] → [.., N, N]; powers of the inverse for negative n. @throws linalg-error for singular matrices and negative n, shape-mismatch, invalid-dim, dtype-unsupported */
 export function matrixPower(self: Tensor, n: number): Tensor {

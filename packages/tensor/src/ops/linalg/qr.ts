@@ -5,7 +5,8 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { householderQr } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { cat } from '../arrange/join.js';
@@ -46,62 +47,63 @@ function qrGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Te
   return cat([tallGradient(toQ, narrow(gradR, -1, 0, m), q, first), matmul(q, rest)], -1);
 }
 
-const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', {
-  tags: ['compute-intensive'],
-  meta: ({ A, mode }) => {
-    const x = A as Tensor;
-    checkMatrix('linalg.qr', x);
-    if (mode !== 'reduced' && mode !== 'complete' && mode !== 'r')
-      throw new TesseraError(
-        'invalid-argument',
-        `qr received unrecognized mode '${mode as string}' but expected one of 'reduced' (default), 'r', or 'complete'`,
-        { hints: ["Use 'reduced'."] },
-      );
-    const batch = x.sizes.slice(0, -2);
-    const [m, n] = x.sizes.slice(-2) as [number, number];
-    const k = mode === 'complete' ? m : Math.min(m, n);
-    const of = (sizes: number[]): TensorMeta => ({
-      sizes,
-      strides: columnMajorStrides(sizes),
-      dtype: x.dtype,
-      device: x.device,
-    });
-    const q: TensorMeta =
-      mode === 'r' ? { ...of([0, 0]), sizes: [0], strides: [1] } : of([...batch, m, k]);
-    return [q, of([...batch, k, n])];
-  },
-  kernel: ({ A, mode }, outs) => {
-    const x = A as Tensor;
-    const [m, n] = x.sizes.slice(-2) as [number, number];
-    const k = outs[1]!.sizes.at(-2)!;
-    const values = readNumbers(x);
-    const [qs, rs]: [number[], number[]] = [[], []];
-    const count = x.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
-    for (let b = 0; b < count; b++) {
-      const { q, r } = householderQr(values.subarray(b * m * n, (b + 1) * m * n), m, n);
-      for (let i = 0; i < m; i++) for (let j = 0; j < k; j++) qs.push(q[i * m + j]!);
-      for (let i = 0; i < k * n; i++) rs.push(r[i]!);
-    }
-    writeNumbers(outs[1]!, rs);
-    if (mode !== 'r') writeNumbers(outs[0]!, qs);
-  },
-  saved: ['out'],
-  vjp: ({ A, mode }, { grads, outs }) => ({
-    A: () => {
-      if (mode === 'r' || (mode === 'complete' && A.sizes.at(-2)! > A.sizes.at(-1)!))
+const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
+  defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', {
+    tags: ['compute-intensive'],
+    meta: ({ A, mode }) => {
+      const x = A as Tensor;
+      checkMatrix('linalg.qr', x);
+      if (mode !== 'reduced' && mode !== 'complete' && mode !== 'r')
         throw new TesseraError(
-          'derivative-missing',
-          `The derivative of linalg.qr depends on Q, of which mode='${mode as string}' has not what it needs.`,
-          { hints: ["Use mode: 'reduced'."] },
+          'invalid-argument',
+          `qr received unrecognized mode '${mode as string}' but expected one of 'reduced' (default), 'r', or 'complete'`,
+          { hints: ["Use 'reduced'."] },
         );
-      return qrGradient(grads[0]!, grads[1]!, outs[0]!, outs[1]!);
+      const batch = x.sizes.slice(0, -2);
+      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const k = mode === 'complete' ? m : Math.min(m, n);
+      const of = (sizes: number[]): TensorMeta => ({
+        sizes,
+        strides: columnMajorStrides(sizes),
+        dtype: x.dtype,
+        device: x.device,
+      });
+      const q: TensorMeta =
+        mode === 'r' ? { ...of([0, 0]), sizes: [0], strides: [1] } : of([...batch, m, k]);
+      return [q, of([...batch, k, n])];
     },
+    kernel: ({ A, mode }, outs) => {
+      const x = A as Tensor;
+      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const k = outs[1]!.sizes.at(-2)!;
+      const values = readNumbers(x);
+      const [qs, rs]: [number[], number[]] = [[], []];
+      const count = x.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+      for (let b = 0; b < count; b++) {
+        const { q, r } = householderQr(values.subarray(b * m * n, (b + 1) * m * n), m, n);
+        for (let i = 0; i < m; i++) for (let j = 0; j < k; j++) qs.push(q[i * m + j]!);
+        for (let i = 0; i < k * n; i++) rs.push(r[i]!);
+      }
+      writeNumbers(outs[1]!, rs);
+      if (mode !== 'r') writeNumbers(outs[0]!, qs);
+    },
+    saved: ['out'],
+    vjp: ({ A, mode }, { grads, outs }) => ({
+      A: () => {
+        if (mode === 'r' || (mode === 'complete' && A.sizes.at(-2)! > A.sizes.at(-1)!))
+          throw new TesseraError(
+            'derivative-missing',
+            `The derivative of linalg.qr depends on Q, of which mode='${mode as string}' has not what it needs.`,
+            { hints: ["Use mode: 'reduced'."] },
+          );
+        return qrGradient(grads[0]!, grads[1]!, outs[0]!, outs[1]!);
+      },
+    }),
   }),
-});
-
-defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
-  decompose: ({ self, some }) => callOp(qrOp, [self, (some as boolean) ? 'reduced' : 'complete']),
-});
+  defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
+    decompose: ({ self, some }) => callOp(qrOp, [self, (some as boolean) ? 'reduced' : 'complete']),
+  }),
+);
 
 const MODE: OptionNames<{ mode?: QrMode }> = { mode: true };
 

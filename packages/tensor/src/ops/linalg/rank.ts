@@ -5,6 +5,7 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { fixedScalar } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { full, zeros } from '../factory/factory.js';
@@ -49,18 +50,24 @@ function countAbove(
   return sum(gt(values, unsqueeze(bound, -1)), -1);
 }
 
-const rankOp = defineOp(
-  'aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor',
-  {
+const rankOp: OpOverload<Tensor> = withOverloads(
+  defineOp(
+    'aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor',
+    {
+      tags: ['non-differentiable'],
+      decompose: ({ self, atol, rtol, hermitian }) =>
+        countAbove(
+          self as Tensor,
+          atol as number | null,
+          rtol as number | null,
+          hermitian as boolean,
+        ),
+    },
+  ),
+  defineOp('aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor', {
     tags: ['non-differentiable'],
-    decompose: ({ self, atol, rtol, hermitian }) =>
-      countAbove(
-        self as Tensor,
-        atol as number | null,
-        rtol as number | null,
-        hermitian as boolean,
-      ),
-  },
+    decompose: ({ self, tol, hermitian }) => callOp(rankOp, [self, tol, 0, hermitian]),
+  }),
 );
 const rankTensorOp = defineOp(
   'aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor',
@@ -75,10 +82,6 @@ const rankTensorOp = defineOp(
       ),
   },
 );
-defineOp('aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor', {
-  tags: ['non-differentiable'],
-  decompose: ({ self, tol, hermitian }) => callOp(rankOp, [self, tol, 0, hermitian]),
-});
 
 function refuseOrder(order: unknown): never {
   throw new TesseraError(

@@ -3,7 +3,8 @@
  */
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { relu } from '../activation/activation.js';
@@ -105,40 +106,41 @@ function marginsOf({
   };
 }
 
-const singleOp = defineOp(
-  'aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor',
-  {
-    decompose: (args) => {
-      checkSingle(args);
-      const { excess, weights, classes } = marginsOf(args);
-      const powers = args.p === 1 ? excess : mul(excess, excess);
-      const losses = div(
-        sum(weights === null ? powers : mul(powers, weights), 1),
-        Math.max(classes, 1),
-      );
-      if (args.reduction !== 0) return reduced(losses, args.reduction);
-      return args.target.ndim === 0 ? reshape(losses, []) : losses;
+const singleOp: OpOverload<Tensor> = withOverloads(
+  defineOp(
+    'aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor',
+    {
+      decompose: (args) => {
+        checkSingle(args);
+        const { excess, weights, classes } = marginsOf(args);
+        const powers = args.p === 1 ? excess : mul(excess, excess);
+        const losses = div(
+          sum(weights === null ? powers : mul(powers, weights), 1),
+          Math.max(classes, 1),
+        );
+        if (args.reduction !== 0) return reduced(losses, args.reduction);
+        return args.target.ndim === 0 ? reshape(losses, []) : losses;
+      },
     },
-  },
-);
-
-defineOp(
-  'aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor',
-  {
-    decompose: (args) => {
-      checkSingle(args);
-      const { labels, excess, weights, classes } = marginsOf(args);
-      const frames = labels.sizes[0]!;
-      const positive = toDtype(gt(excess, 0), excess.dtype);
-      let slopes = args.p === 1 ? positive : mul(excess, 2);
-      if (weights !== null) slopes = mul(slopes, weights);
-      const grad = args.grad_output;
-      const each = args.reduction === 0 ? reshape(grad, [frames, 1]) : grad;
-      const scaled = mul(slopes, div(each, args.reduction === 1 ? classes * frames : classes));
-      const back = scatterAdd(scaled, 1, labels, neg(sum(scaled, 1, { keepdim: true })));
-      return reshape(back, args.self.sizes);
+  ),
+  defineOp(
+    'aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor',
+    {
+      decompose: (args) => {
+        checkSingle(args);
+        const { labels, excess, weights, classes } = marginsOf(args);
+        const frames = labels.sizes[0]!;
+        const positive = toDtype(gt(excess, 0), excess.dtype);
+        let slopes = args.p === 1 ? positive : mul(excess, 2);
+        if (weights !== null) slopes = mul(slopes, weights);
+        const grad = args.grad_output;
+        const each = args.reduction === 0 ? reshape(grad, [frames, 1]) : grad;
+        const scaled = mul(slopes, div(each, args.reduction === 1 ? classes * frames : classes));
+        const back = scatterAdd(scaled, 1, labels, neg(sum(scaled, 1, { keepdim: true })));
+        return reshape(back, args.self.sizes);
+      },
     },
-  },
+  ),
 );
 
 /** @throws shape-mismatch */
@@ -171,43 +173,47 @@ function pairs(x: Tensor, { counts, classes }: Labels, isTarget: Tensor): Tensor
   return maskedFill(excess, left, 0);
 }
 
-const severalOp = defineOp(
-  'aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)',
-  {
-    decompose: ({ self, target, reduction }) => {
-      checkSeveral(self, target);
-      const x = rows(self);
-      const labels = labelsOf(target);
-      const none = zeros(x.sizes, { dtype: 'int64', device: x.device });
-      const isTarget = gt(scatterAdd(none, 1, labels.classes, toDtype(labels.counts, 'int64')), 0);
-      const losses = div(sum(pairs(x, labels, isTarget), [1, 2]), Math.max(x.sizes[1]!, 1));
-      const output =
-        reduction !== 0
-          ? reduced(losses, reduction)
-          : target.ndim <= 1
-            ? reshape(losses, [])
-            : losses;
-      return [output, reshape(toDtype(isTarget, self.dtype), target.sizes)];
+const severalOp: OpOverload<[Tensor, Tensor]> = withOverloads(
+  defineOp(
+    'aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)',
+    {
+      decompose: ({ self, target, reduction }) => {
+        checkSeveral(self, target);
+        const x = rows(self);
+        const labels = labelsOf(target);
+        const none = zeros(x.sizes, { dtype: 'int64', device: x.device });
+        const isTarget = gt(
+          scatterAdd(none, 1, labels.classes, toDtype(labels.counts, 'int64')),
+          0,
+        );
+        const losses = div(sum(pairs(x, labels, isTarget), [1, 2]), Math.max(x.sizes[1]!, 1));
+        const output =
+          reduction !== 0
+            ? reduced(losses, reduction)
+            : target.ndim <= 1
+              ? reshape(losses, [])
+              : losses;
+        return [output, reshape(toDtype(isTarget, self.dtype), target.sizes)];
+      },
     },
-  },
-);
-
-defineOp(
-  'aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor',
-  {
-    decompose: ({ grad_output, self, target, reduction, is_target }) => {
-      checkSeveral(self, target);
-      const x = rows(self);
-      const [frames, count] = x.sizes as [number, number];
-      const labels = labelsOf(target);
-      const isTarget = logicalAnd(rows(is_target), rows(is_target));
-      const active = toDtype(gt(pairs(x, labels, isTarget), 0), x.dtype);
-      const each = reduction === 0 ? reshape(grad_output, [frames, 1, 1]) : grad_output;
-      const slopes = mul(active, div(each, reduction === 1 ? count * frames : count));
-      const back = scatterAdd(sum(slopes, 1), 1, labels.classes, neg(sum(slopes, 2)));
-      return reshape(back, self.sizes);
+  ),
+  defineOp(
+    'aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor',
+    {
+      decompose: ({ grad_output, self, target, reduction, is_target }) => {
+        checkSeveral(self, target);
+        const x = rows(self);
+        const [frames, count] = x.sizes as [number, number];
+        const labels = labelsOf(target);
+        const isTarget = logicalAnd(rows(is_target), rows(is_target));
+        const active = toDtype(gt(pairs(x, labels, isTarget), 0), x.dtype);
+        const each = reduction === 0 ? reshape(grad_output, [frames, 1, 1]) : grad_output;
+        const slopes = mul(active, div(each, reduction === 1 ? count * frames : count));
+        const back = scatterAdd(sum(slopes, 1), 1, labels.classes, neg(sum(slopes, 2)));
+        return reshape(back, self.sizes);
+      },
     },
-  },
+  ),
 );
 
 const severalPlainOp = defineOp(

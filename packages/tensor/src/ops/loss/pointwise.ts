@@ -7,6 +7,7 @@ import { metaOfOperands } from '../../kernels/pointwise-kernel.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -41,37 +42,50 @@ function defineLoss(
   });
 }
 
-const mseOp = defineLoss('mse_loss', '', (difference) => mul(difference, difference));
+const mseOp = withOverloads(
+  defineLoss('mse_loss', '', (difference) => mul(difference, difference)),
+  defineLossBackward('mse_loss', '', (difference) => mul(difference, 2)),
+);
 const l1Op = defineLoss('l1_loss', '', abs);
-const smoothL1Op = defineLoss('smooth_l1_loss', ', float beta=1.0', (difference, { beta }) => {
-  checkFloating('smooth_l1_loss', difference);
-  const size = abs(difference);
-  if (beta === 0) return size;
-  return where(
-    lt(size, beta),
-    div(mul(mul(difference, difference), 0.5), beta),
-    sub(size, beta * 0.5),
-  );
-});
-const huberOp = defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
-  checkFloating('huber_loss', difference);
-  const size = abs(difference);
-  // As PyTorch's kernel, which holds the bound in the type of its elements.
-  const bound = roundTo(difference.dtype, delta);
-  return where(
-    le(size, bound),
-    mul(mul(difference, difference), 0.5),
-    mul(sub(size, roundTo(difference.dtype, bound * 0.5)), bound),
-  );
-});
+const smoothL1Op = withOverloads(
+  defineLoss('smooth_l1_loss', ', float beta=1.0', (difference, { beta }) => {
+    checkFloating('smooth_l1_loss', difference);
+    const size = abs(difference);
+    if (beta === 0) return size;
+    return where(
+      lt(size, beta),
+      div(mul(mul(difference, difference), 0.5), beta),
+      sub(size, beta * 0.5),
+    );
+  }),
+  defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) =>
+    where(lt(abs(difference), beta), div(difference, beta), sign(difference)),
+  ),
+);
+const huberOp = withOverloads(
+  defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
+    checkFloating('huber_loss', difference);
+    const size = abs(difference);
+    // As PyTorch's kernel, which holds the bound in the type of its elements.
+    const bound = roundTo(difference.dtype, delta);
+    return where(
+      le(size, bound),
+      mul(mul(difference, difference), 0.5),
+      mul(sub(size, roundTo(difference.dtype, bound * 0.5)), bound),
+    );
+  }),
+  defineLossBackward('huber_loss', ', float delta', (difference, { delta }) =>
+    where(le(abs(difference), delta), difference, mul(sign(difference), delta)),
+  ),
+);
 
 /** Gradient of a reduced element-wise loss: the slope, scaled by the incoming gradient. */
 function defineLossBackward(
   name: string,
   extra: string,
   slope: (difference: Tensor, bounds: Bounds) => Tensor,
-): void {
-  defineOp(
+): OpOverload<Tensor> {
+  return defineOp(
     `aten::${name}_backward(Tensor grad_output, Tensor self, Tensor target, int reduction${extra}) -> Tensor`,
     {
       decompose: (args) => {
@@ -82,13 +96,6 @@ function defineLossBackward(
     },
   );
 }
-defineLossBackward('mse_loss', '', (difference) => mul(difference, 2));
-defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) =>
-  where(lt(abs(difference), beta), div(difference, beta), sign(difference)),
-);
-defineLossBackward('huber_loss', ', float delta', (difference, { delta }) =>
-  where(le(abs(difference), delta), difference, mul(sign(difference), delta)),
-);
 
 /** @throws shape-mismatch */
 function entropyMeta({
@@ -115,33 +122,43 @@ function entropyMeta({
   return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
 }
 
-const binaryCrossEntropyOp = defineOp(
-  'aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
-  {
-    tags: ['reduction'],
-    meta: entropyMeta,
-    kernel: ({ self, target, weight, reduction }, [out]) => {
-      const x = readNumbers(self);
-      const y = readNumbers(target);
-      const w = weight === null ? null : readNumbers(weight, self.sizes);
-      // Logarithms are limited to -100, so that a wrong certainty costs much but not everything.
-      const losses = x.map(
-        (p, i) =>
-          ((y[i]! - 1) * Math.max(Math.log1p(-p), -100) - y[i]! * Math.max(Math.log(p), -100)) *
-          (w === null ? 1 : w[i]!),
-      );
-      const total = losses.reduce((a, b) => a + b, 0);
-      writeNumbers(
-        out!,
-        reduction === 0 ? losses : [reduction === 1 ? total / losses.length : total],
-      );
+const binaryCrossEntropyOp: OpOverload<Tensor> = withOverloads(
+  defineOp(
+    'aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
+    {
+      tags: ['reduction'],
+      meta: entropyMeta,
+      kernel: ({ self, target, weight, reduction }, [out]) => {
+        const x = readNumbers(self);
+        const y = readNumbers(target);
+        const w = weight === null ? null : readNumbers(weight, self.sizes);
+        // Logarithms are limited to -100, so that a wrong certainty costs much but not everything.
+        const losses = x.map(
+          (p, i) =>
+            ((y[i]! - 1) * Math.max(Math.log1p(-p), -100) - y[i]! * Math.max(Math.log(p), -100)) *
+            (w === null ? 1 : w[i]!),
+        );
+        const total = losses.reduce((a, b) => a + b, 0);
+        writeNumbers(
+          out!,
+          reduction === 0 ? losses : [reduction === 1 ? total / losses.length : total],
+        );
+      },
+      saved: ['self', 'target', 'weight'],
+      vjp: ({ self, target, weight, reduction }, { grad }) => ({
+        self: () => entropyGradient(grad, self, target, weight, reduction),
+        target: () =>
+          scaledBy(mul(grad, sub(log1p(neg(self)), log(self))), self, weight, reduction),
+      }),
     },
-    saved: ['self', 'target', 'weight'],
-    vjp: ({ self, target, weight, reduction }, { grad }) => ({
-      self: () => entropyGradient(grad, self, target, weight, reduction),
-      target: () => scaledBy(mul(grad, sub(log1p(neg(self)), log(self))), self, weight, reduction),
-    }),
-  },
+  ),
+  defineOp(
+    'aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
+    {
+      decompose: ({ grad_output, self, target, weight, reduction }) =>
+        entropyGradient(grad_output, self, target, weight, reduction),
+    },
+  ),
 );
 
 function scaledBy(
@@ -164,14 +181,6 @@ function entropyGradient(
   const slope = div(sub(self, target), clampMin(mul(rsub(self, 1), self), 1e-12));
   return scaledBy(mul(slope, grad), self, weight, reduction);
 }
-
-defineOp(
-  'aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
-  {
-    decompose: ({ grad_output, self, target, weight, reduction }) =>
-      entropyGradient(grad_output, self, target, weight, reduction),
-  },
-);
 
 /** What a positive target weighs, less one, times the target; with it the slope is σ(x)·(1 + e) - y - e. */
 function extraWeight(target: Tensor, positive: Tensor | null): Tensor | null {

@@ -7,7 +7,8 @@
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { noGrad } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { Tensor } from '../../tensor.js';
 import { clone, copy_ } from '../arrange/copy.js';
 import { newZeros } from '../factory/like.js';
@@ -78,29 +79,32 @@ function normalize({
   return [out, mean_, invstd];
 }
 
-defineOp(
-  'aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
-  { decompose: normalize },
-);
-defineOp(
-  'aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
-  { decompose: normalize },
-);
 // The last output is what a GPU library wants back; here it is empty.
-defineOp(
-  'aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)',
-  {
-    decompose: (args) => [
-      ...normalize({ ...args, training: true }),
-      newZeros(args.input, [0], { dtype: 'uint8' }),
-    ],
-  },
-);
-const batchNormOp = defineOp(
-  'aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor',
-  {
-    decompose: (args) => normalize(args)[0],
-  },
+
+const batchNormOp: OpOverload<Tensor> = withOverloads(
+  defineOp(
+    'aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor',
+    {
+      decompose: (args) => normalize(args)[0],
+    },
+  ),
+  defineOp(
+    'aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
+    { decompose: normalize },
+  ),
+  defineOp(
+    'aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
+    { decompose: normalize },
+  ),
+  defineOp(
+    'aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)',
+    {
+      decompose: (args) => [
+        ...normalize({ ...args, training: true }),
+        newZeros(args.input, [0], { dtype: 'uint8' }),
+      ],
+    },
+  ),
 );
 
 /** Parameters of `batchNorm`. */

@@ -13,7 +13,8 @@ import {
   normalKernel,
   uniformKernel,
 } from '../../kernels/random-kernel.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { reserveOffsets } from '../../rng/generator.js';
 import { philoxUniform } from '../../rng/philox.js';
@@ -59,18 +60,21 @@ function integerMeta<Args extends NamedArgs>(
 }
 
 const LONG_OPTIONS = OPTIONS.replace('dtype=None', 'dtype=long');
-defineOp(`aten::randint(SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`, {
-  tags: ['factory', 'random'],
-  meta: integerMeta(factoryMeta(() => 'int64')),
-  kernel: ({ high }, [out]) => fillWith(out!, integerDraw(0, high as number)),
-});
-const randintOp = defineOp(
-  `aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`,
-  {
+
+const randintOp: OpOverload<Tensor> = withOverloads(
+  defineOp(
+    `aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`,
+    {
+      tags: ['factory', 'random'],
+      meta: integerMeta(factoryMeta(() => 'int64')),
+      kernel: ({ low, high }, [out]) => fillWith(out!, integerDraw(low as number, high as number)),
+    },
+  ),
+  defineOp(`aten::randint(SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`, {
     tags: ['factory', 'random'],
     meta: integerMeta(factoryMeta(() => 'int64')),
-    kernel: ({ low, high }, [out]) => fillWith(out!, integerDraw(low as number, high as number)),
-  },
+    kernel: ({ high }, [out]) => fillWith(out!, integerDraw(0, high as number)),
+  }),
 );
 
 const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Tensor`, {

@@ -5,7 +5,8 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { defaultDType } from '../../default-dtype.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import { formatSizes, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -71,30 +72,34 @@ function blank(y: Tensor, dim: number): Tensor {
   );
 }
 
-const trapezoidX = defineOp('aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor', {
-  decompose: ({ y, x, dim }) => {
-    const at = wrapDim(dim, y.ndim, 'trapezoid');
-    if (y.sizes[at] === 0) return blank(y, at);
-    checkTypes('trapezoid', y, x);
-    const pairs = add(lefts(y, at), rights(y, at));
-    return div(sum(mul(pairs, widths('trapezoid', y, x, at)), at), 2);
-  },
-});
-const trapezoidDx = defineOp('aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor', {
-  decompose: ({ y, dx, dim }) => {
-    const at = wrapDim(dim, y.ndim, 'trapezoid');
-    if (y.sizes[at] === 0) return blank(y, at);
-    checkTypes('trapezoid', y);
-    const ends = add(select(y, at, 0), select(y, at, -1));
-    return mul(sub(sum(y, at), mul(floating(ends), 0.5)), dx as number);
-  },
-});
-defineOp('aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor', {
-  decompose: ({ y, x, dim }) => callOp(trapezoidX, [y, x, dim]),
-});
-defineOp('aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor', {
-  decompose: ({ y, dx, dim }) => callOp(trapezoidDx, [y, dx, dim]),
-});
+const trapezoidX: OpOverload<Tensor> = withOverloads(
+  defineOp('aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor', {
+    decompose: ({ y, x, dim }) => {
+      const at = wrapDim(dim, y.ndim, 'trapezoid');
+      if (y.sizes[at] === 0) return blank(y, at);
+      checkTypes('trapezoid', y, x);
+      const pairs = add(lefts(y, at), rights(y, at));
+      return div(sum(mul(pairs, widths('trapezoid', y, x, at)), at), 2);
+    },
+  }),
+  defineOp('aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor', {
+    decompose: ({ y, x, dim }) => callOp(trapezoidX, [y, x, dim]),
+  }),
+);
+const trapezoidDx: OpOverload<Tensor> = withOverloads(
+  defineOp('aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor', {
+    decompose: ({ y, dx, dim }) => {
+      const at = wrapDim(dim, y.ndim, 'trapezoid');
+      if (y.sizes[at] === 0) return blank(y, at);
+      checkTypes('trapezoid', y);
+      const ends = add(select(y, at, 0), select(y, at, -1));
+      return mul(sub(sum(y, at), mul(floating(ends), 0.5)), dx as number);
+    },
+  }),
+  defineOp('aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor', {
+    decompose: ({ y, dx, dim }) => callOp(trapezoidDx, [y, dx, dim]),
+  }),
+);
 
 const cumulativeX = defineOp(
   'aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor',

@@ -3,6 +3,7 @@
  */
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type OpOverload, defineOp, getOp } from '../../op/op-overload.js';
+import { withOverloads } from '../../op/with-overloads.js';
 import { defineViewCopy } from '../../op/view-copy.js';
 import type { Tensor } from '../../tensor.js';
 import { clone } from '../arrange/copy.js';
@@ -36,13 +37,14 @@ const unbindCopyOp = copyOf<Tensor[]>('unbind.int');
 const unfoldCopyOp = copyOf('unfold');
 const unsqueezeCopyOp = copyOf('unsqueeze');
 // A copy needs no view that exists.
-const viewCopyOp = defineViewCopy<Tensor>(
-  getOp('aten::view') as OpOverload<Tensor>,
-  ({ self, size }) => reshape(self as Tensor, size as number[]),
+const viewCopyOp = withOverloads(
+  defineViewCopy<Tensor>(getOp('aten::view') as OpOverload<Tensor>, ({ self, size }) =>
+    reshape(self as Tensor, size as number[]),
+  ),
+  defineOp('aten::lift_fresh_copy(Tensor self) -> Tensor', {
+    decompose: ({ self }) => clone(self, { memoryFormat: 'contiguous' }),
+  }),
 );
-defineOp('aten::lift_fresh_copy(Tensor self) -> Tensor', {
-  decompose: ({ self }) => clone(self, { memoryFormat: 'contiguous' }),
-});
 
 /** A row-major copy with gradient history. */
 export function aliasCopy(self: Tensor): Tensor {

@@ -1,0 +1,20 @@
+/**
+ * @file Tells bundlers that `import * as x` may go when nothing reads `x`.
+ *
+ * In a file made of several modules esbuild fills the object of a namespace by a statement, which bundlers must keep,
+ * with every function that it names. Written as the value of a constant, it is dropped with it. No line moves, so source
+ * maps stay right.
+ */
+const HELPER = /var __export = \(target, all\) => \{\n([\s\S]*?)\n\};/;
+const NAMESPACE = /var (\w+) = \{\};\n__export\(\1, \{/g;
+
+/**
+ * The text of a built file whose namespaces are constants.
+ *
+ * @param {string} code
+ */
+export function pureNamespaces(code) {
+  return code
+    .replace(HELPER, 'var __export = (target, all) => {\n$1 return target;\n};')
+    .replace(NAMESPACE, 'var $1 =\n/* @__PURE__ */ __export({}, {');
+}
