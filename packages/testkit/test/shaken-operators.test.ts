@@ -158,3 +158,15 @@ test('padding has the operators of every mode', async () => {
     [2, 0, 1, 2, 0],
   ]);
 });
+
+test('copies of views and layouts in place have the views that they derive from', async () => {
+  const program = `
+    import { ones } from '@tessera/tensor';
+    import { aliasCopy, t_ } from '@tessera/tensor/internal';
+    console.log(JSON.stringify([aliasCopy(ones([2, 3])).shape, t_(ones([2, 3])).shape]));
+  `;
+  expect(await run(program)).toEqual([
+    [2, 3],
+    [3, 2],
+  ]);
+});

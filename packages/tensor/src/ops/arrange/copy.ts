@@ -10,7 +10,7 @@ import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type MemoryFormat, formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { expandStrides, isContiguous, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
@@ -109,7 +109,7 @@ function keepsFormat(self: Tensor, format: MemoryFormat | null): boolean {
   );
 }
 
-const detachOp = defineOp('aten::detach(Tensor(a) self) -> Tensor(a)', {
+export const detachOp: OpOverload<Tensor> = defineOp('aten::detach(Tensor(a) self) -> Tensor(a)', {
   tags: ['non-differentiable'],
   view: ({ self }) => ({ sizes: self.sizes, strides: self.strides, offset: self.storageOffset }),
 });

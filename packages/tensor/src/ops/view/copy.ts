@@ -2,45 +2,39 @@
  * @file Views as row-major copies: `permute_copy` and its kin, which functionalized graphs name.
  */
 import { callOp } from '../../dispatch/dispatcher.js';
-import { type OpOverload, defineOp, getOp } from '../../op/op-overload.js';
+import { defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
 import { defineViewCopy } from '../../op/view-copy.js';
 import type { Tensor } from '../../tensor.js';
 import { clone } from '../arrange/copy.js';
-import './dims.js';
-import './slice.js';
-import './split.js';
-import './strided.js';
-import './unfold.js';
-import { reshape } from './view.js';
+import { squeezeDimOp, squeezeDimsOp, squeezeOp, tOp, transposeOp, unsqueezeOp } from './dims.js';
+import { diagonalOp, narrowOp, selectOp, sliceOp } from './slice.js';
+import { splitOp, splitSizesOp, unbindOp } from './split.js';
+import { aliasOp, asStridedOp } from './strided.js';
+import { unfoldOp } from './unfold.js';
+import { expandOp, permuteOp, reshape, viewOp } from './view.js';
 
-function copyOf<Result = Tensor>(view: string): OpOverload<Result> {
-  return defineViewCopy(getOp(`aten::${view}`) as OpOverload<Result>);
-}
-
-const aliasCopyOp = copyOf('alias');
-const asStridedCopyOp = copyOf('as_strided');
-const diagonalCopyOp = copyOf('diagonal');
-const expandCopyOp = copyOf('expand');
-const narrowCopyOp = copyOf('narrow');
-const permuteCopyOp = copyOf('permute');
-const selectCopyOp = copyOf('select.int');
-const sliceCopyOp = copyOf('slice.Tensor');
-const splitCopyOp = copyOf<Tensor[]>('split.Tensor');
-const splitSizesCopyOp = copyOf<Tensor[]>('split_with_sizes');
-const squeezeCopyOp = copyOf('squeeze');
-const squeezeDimCopyOp = copyOf('squeeze.dim');
-const squeezeDimsCopyOp = copyOf('squeeze.dims');
-const tCopyOp = copyOf('t');
-const transposeCopyOp = copyOf('transpose.int');
-const unbindCopyOp = copyOf<Tensor[]>('unbind.int');
-const unfoldCopyOp = copyOf('unfold');
-const unsqueezeCopyOp = copyOf('unsqueeze');
+const aliasCopyOp = defineViewCopy(aliasOp);
+const asStridedCopyOp = defineViewCopy(asStridedOp);
+const diagonalCopyOp = defineViewCopy(diagonalOp);
+const expandCopyOp = defineViewCopy(expandOp);
+const narrowCopyOp = defineViewCopy(narrowOp);
+const permuteCopyOp = defineViewCopy(permuteOp);
+const selectCopyOp = defineViewCopy(selectOp);
+const sliceCopyOp = defineViewCopy(sliceOp);
+const splitCopyOp = defineViewCopy(splitOp);
+const splitSizesCopyOp = defineViewCopy(splitSizesOp);
+const squeezeCopyOp = defineViewCopy(squeezeOp);
+const squeezeDimCopyOp = defineViewCopy(squeezeDimOp);
+const squeezeDimsCopyOp = defineViewCopy(squeezeDimsOp);
+const tCopyOp = defineViewCopy(tOp);
+const transposeCopyOp = defineViewCopy(transposeOp);
+const unbindCopyOp = defineViewCopy(unbindOp);
+const unfoldCopyOp = defineViewCopy(unfoldOp);
+const unsqueezeCopyOp = defineViewCopy(unsqueezeOp);
 // A copy needs no view that exists.
 const viewCopyOp = withOverloads(
-  defineViewCopy<Tensor>(getOp('aten::view') as OpOverload<Tensor>, ({ self, size }) =>
-    reshape(self as Tensor, size as number[]),
-  ),
+  defineViewCopy(viewOp, ({ self, size }) => reshape(self as Tensor, size as number[])),
   defineOp('aten::lift_fresh_copy(Tensor self) -> Tensor', {
     decompose: ({ self }) => clone(self, { memoryFormat: 'contiguous' }),
   }),

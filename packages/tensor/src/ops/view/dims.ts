@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, ViewMeta } from '../../op/op-record.js';
 import { inferShape, wrapDim, wrapDims } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -17,7 +17,7 @@ function swapped(self: Tensor, a: number, b: number): ViewMeta {
   return { sizes, strides, offset: self.storageOffset };
 }
 
-const transposeOp = defineOp(
+export const transposeOp: OpOverload<Tensor> = defineOp(
   'aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)',
   {
     view: ({ self, dim0, dim1 }) => {
@@ -33,7 +33,7 @@ const transposeOp = defineOp(
   },
 );
 
-const tOp = defineOp('aten::t(Tensor(a) self) -> Tensor(a)', {
+export const tOp: OpOverload<Tensor> = defineOp('aten::t(Tensor(a) self) -> Tensor(a)', {
   view: ({ self }) => {
     if (self.ndim > 2) {
       throw new TesseraError(
@@ -68,38 +68,41 @@ function squeezeRecord<Args extends { self: Tensor }>(
   };
 }
 
-const squeezeOp = defineOp(
+export const squeezeOp: OpOverload<Tensor> = defineOp(
   'aten::squeeze(Tensor(a) self) -> Tensor(a)',
   squeezeRecord(({ self }) => self.sizes.map((_, i) => i)),
 );
-const squeezeDimOp = defineOp(
+export const squeezeDimOp: OpOverload<Tensor> = defineOp(
   'aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)',
   squeezeRecord(({ self, dim }) => [wrapDim(dim, self.ndim, 'squeeze')]),
 );
-const squeezeDimsOp = defineOp(
+export const squeezeDimsOp: OpOverload<Tensor> = defineOp(
   'aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)',
   squeezeRecord(({ self, dim }) => (dim.length === 0 ? [] : wrapDims(dim, self.ndim, 'squeeze'))),
 );
 
-const unsqueezeOp = defineOp('aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)', {
-  view: ({ self, dim }) => {
-    const at = wrapDim(dim, self.ndim + 1, 'unsqueeze');
-    const stride = at < self.ndim ? self.sizes[at] * self.strides[at] : 1;
-    const insert = (list: readonly number[], value: number): number[] => [
-      ...list.slice(0, at),
-      value,
-      ...list.slice(at),
-    ];
-    return {
-      sizes: insert(self.sizes, 1),
-      strides: insert(self.strides, stride),
-      offset: self.storageOffset,
-    };
+export const unsqueezeOp: OpOverload<Tensor> = defineOp(
+  'aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)',
+  {
+    view: ({ self, dim }) => {
+      const at = wrapDim(dim, self.ndim + 1, 'unsqueeze');
+      const stride = at < self.ndim ? self.sizes[at] * self.strides[at] : 1;
+      const insert = (list: readonly number[], value: number): number[] => [
+        ...list.slice(0, at),
+        value,
+        ...list.slice(at),
+      ];
+      return {
+        sizes: insert(self.sizes, 1),
+        strides: insert(self.strides, stride),
+        offset: self.storageOffset,
+      };
+    },
+    vjp: ({ self, dim }, { grad }) => ({
+      self: () => squeeze(grad, wrapDim(dim, self.ndim + 1)),
+    }),
   },
-  vjp: ({ self, dim }, { grad }) => ({
-    self: () => squeeze(grad, wrapDim(dim, self.ndim + 1)),
-  }),
-});
+);
 
 const flattenOp = defineOp(
   'aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)',

@@ -6,20 +6,19 @@
  */
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineLayoutInplace } from '../../op/inplace.js';
-import { getOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
-import '../arrange/copy.js';
-import './dims.js';
-import './strided.js';
+import { detachOp } from '../arrange/copy.js';
+import { squeezeDimOp, squeezeDimsOp, squeezeOp, tOp, transposeOp, unsqueezeOp } from './dims.js';
+import { asStridedOp } from './strided.js';
 
-const asStridedInplace = defineLayoutInplace(getOp('aten::as_strided'));
-const detachInplace = defineLayoutInplace(getOp('aten::detach'));
-const squeezeInplace = defineLayoutInplace(getOp('aten::squeeze'));
-const squeezeDimInplace = defineLayoutInplace(getOp('aten::squeeze.dim'));
-const squeezeDimsInplace = defineLayoutInplace(getOp('aten::squeeze.dims'));
-const tInplace = defineLayoutInplace(getOp('aten::t'));
-const transposeInplace = defineLayoutInplace(getOp('aten::transpose.int'), 'default');
-const unsqueezeInplace = defineLayoutInplace(getOp('aten::unsqueeze'));
+const asStridedInplace = defineLayoutInplace(asStridedOp);
+const detachInplace = defineLayoutInplace(detachOp);
+const squeezeInplace = defineLayoutInplace(squeezeOp);
+const squeezeDimInplace = defineLayoutInplace(squeezeDimOp);
+const squeezeDimsInplace = defineLayoutInplace(squeezeDimsOp);
+const tInplace = defineLayoutInplace(tOp);
+const transposeInplace = defineLayoutInplace(transposeOp, 'default');
+const unsqueezeInplace = defineLayoutInplace(unsqueezeOp);
 
 /** Gives self sizes, strides and offset (elements; null keeps self's) over its memory. @throws invalid-argument, shape-mismatch, inplace-leaf */
 export function asStrided_(

@@ -6,7 +6,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers, readNumbers } from '../../kernels/elements.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta, ViewMeta } from '../../op/op-record.js';
 import {
   SLICE_END,
@@ -69,13 +69,16 @@ const diagonalBackwardOp = defineOp(
   ),
 );
 
-const selectOp = defineOp('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', {
-  view: ({ self, dim, index }) => selectView(self, dim, index),
-  vjp: ({ self, dim, index }, { grad }) => ({
-    self: () => callOp(selectBackwardOp, [grad, self.sizes, dim, index]),
-  }),
-});
-const sliceOp = defineOp(
+export const selectOp: OpOverload<Tensor> = defineOp(
+  'aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)',
+  {
+    view: ({ self, dim, index }) => selectView(self, dim, index),
+    vjp: ({ self, dim, index }, { grad }) => ({
+      self: () => callOp(selectBackwardOp, [grad, self.sizes, dim, index]),
+    }),
+  },
+);
+export const sliceOp: OpOverload<Tensor> = defineOp(
   'aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)',
   {
     view: ({ self, dim, start, end, step }) => sliceView(self, dim, start, end, step),
@@ -85,7 +88,7 @@ const sliceOp = defineOp(
     }),
   },
 );
-const diagonalOp = defineOp(
+export const diagonalOp: OpOverload<Tensor> = defineOp(
   'aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)',
   {
     view: ({ self, offset, dim1, dim2 }) => diagonalView(self, offset, dim1, dim2),
@@ -116,7 +119,7 @@ function narrowed(self: Tensor, dim: number, start: number, length: number): Ten
   return slice(self, dim, from, from + length, 1);
 }
 
-const narrowOp = defineOp(
+export const narrowOp: OpOverload<Tensor> = defineOp(
   'aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)',
   {
     decompose: ({ self, dim, start, length }) => narrowed(self, dim, start, length),

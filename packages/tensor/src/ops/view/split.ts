@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { ViewMeta } from '../../op/op-record.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -42,7 +42,7 @@ function joined(
   return cat(parts, dim);
 }
 
-const splitOp = defineOp(
+export const splitOp: OpOverload<Tensor[]> = defineOp(
   'aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]',
   {
     view: ({ self, split_size, dim }) => {
@@ -58,7 +58,7 @@ const splitOp = defineOp(
   },
 );
 
-const splitSizesOp = defineOp(
+export const splitSizesOp: OpOverload<Tensor[]> = defineOp(
   'aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]',
   {
     view: ({ self, split_sizes, dim }) => {
@@ -95,22 +95,25 @@ const chunkOp = defineOp('aten::chunk(Tensor(a -> *) self, int chunks, int dim=0
   },
 });
 
-const unbindOp = defineOp('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]', {
-  view: ({ self, dim }) => {
-    const at = wrapDim(dim, self.ndim, 'unbind');
-    return Array.from({ length: self.sizes[at] }, (_, i) => selectView(self, at, i));
-  },
-  vjp: ({ self, dim }, { grads }) => ({
-    self: (): Tensor => {
-      const at = wrapDim(dim, self.ndim);
-      const shape = self.sizes.filter((_, i) => i !== at);
-      return stack(
-        grads.map((grad) => grad ?? zeros(shape, { dtype: self.dtype, device: self.device })),
-        at,
-      );
+export const unbindOp: OpOverload<Tensor[]> = defineOp(
+  'aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]',
+  {
+    view: ({ self, dim }) => {
+      const at = wrapDim(dim, self.ndim, 'unbind');
+      return Array.from({ length: self.sizes[at] }, (_, i) => selectView(self, at, i));
     },
-  }),
-});
+    vjp: ({ self, dim }, { grads }) => ({
+      self: (): Tensor => {
+        const at = wrapDim(dim, self.ndim);
+        const shape = self.sizes.filter((_, i) => i !== at);
+        return stack(
+          grads.map((grad) => grad ?? zeros(shape, { dtype: self.dtype, device: self.device })),
+          at,
+        );
+      },
+    }),
+  },
+);
 
 /** Parts of `size` elements along a dimension (the last may be smaller), or of given sizes. @throws shape-mismatch, invalid-dim */
 export function split(self: Tensor, size: number | readonly number[], dim = 0): Tensor[] {

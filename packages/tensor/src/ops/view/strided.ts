@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes, hasInternalOverlap, sameNumbers, storageExtent } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { arange } from '../factory/range.js';
@@ -26,7 +26,7 @@ function checkGeometry(size: readonly number[], stride: readonly number[], offse
   }
 }
 
-const asStridedOp = defineOp(
+export const asStridedOp: OpOverload<Tensor> = defineOp(
   'aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)',
   {
     view: ({ self, size, stride, storage_offset }) => {
@@ -112,7 +112,7 @@ function asStridedGradient(
   return asStrided(flat, self.sizes, self.strides, self.storageOffset - base);
 }
 
-const aliasOp = defineOp('aten::alias(Tensor(a) self) -> Tensor(a)', {
+export const aliasOp: OpOverload<Tensor> = defineOp('aten::alias(Tensor(a) self) -> Tensor(a)', {
   view: ({ self }) => ({ sizes: self.sizes, strides: self.strides, offset: self.storageOffset }),
   vjp: (_args, { grad }) => ({ self: grad }),
 });

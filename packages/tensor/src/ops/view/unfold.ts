@@ -32,7 +32,7 @@ const unfoldBackwardOp: OpOverload<Tensor> = defineOp(
   },
 );
 
-const unfoldOp = defineOp(
+export const unfoldOp: OpOverload<Tensor> = defineOp(
   'aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)',
   {
     view: ({ self, dimension, size, step }) => {

@@ -6,7 +6,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import {
   expandStrides,
   formatSizes,
@@ -18,50 +18,56 @@ import {
 import type { Tensor } from '../../tensor.js';
 import { clone } from '../arrange/copy.js';
 
-const viewOp = defineOp('aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)', {
-  view: ({ self, size }) => {
-    const sizes = inferShape(size, self.numel);
-    const strides = viewStrides(self.sizes, self.strides, sizes);
-    if (strides === null) {
-      throw new TesseraError(
-        'shape-mismatch',
-        `view: view size ${formatSizes(sizes)} is not compatible with input tensor's size ${formatSizes(self.sizes)} and stride ${formatSizes(self.strides)} (at least one dimension spans across two contiguous subspaces).`,
-        { hints: ['Use reshape(), which copies when it must.'] },
-      );
-    }
-    return { sizes, strides, offset: self.storageOffset };
-  },
-  vjp: ({ self }, { grad }) => ({ self: () => reshape(grad, self.sizes) }),
-});
-
-const permuteOp = defineOp('aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)', {
-  view: ({ self, dims }) => {
-    const order = dims.map((dim) => wrapDim(dim, self.ndim, 'permute'));
-    if (order.length !== self.ndim || new Set(order).size !== order.length) {
-      throw new TesseraError(
-        'invalid-dim',
-        `permute: dims ${formatSizes(dims)} do not name each of the ${self.ndim} dimensions once.`,
-        {
-          hints: ['List every dimension exactly once.'],
-        },
-      );
-    }
-    return {
-      sizes: order.map((d) => self.sizes[d]),
-      strides: order.map((d) => self.strides[d]),
-      offset: self.storageOffset,
-    };
-  },
-  vjp: ({ self, dims }, { grad }) => ({
-    self: () => {
-      const inverse: number[] = [];
-      dims.forEach((dim, i) => (inverse[wrapDim(dim, self.ndim)] = i));
-      return permute(grad, inverse);
+export const viewOp: OpOverload<Tensor> = defineOp(
+  'aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)',
+  {
+    view: ({ self, size }) => {
+      const sizes = inferShape(size, self.numel);
+      const strides = viewStrides(self.sizes, self.strides, sizes);
+      if (strides === null) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `view: view size ${formatSizes(sizes)} is not compatible with input tensor's size ${formatSizes(self.sizes)} and stride ${formatSizes(self.strides)} (at least one dimension spans across two contiguous subspaces).`,
+          { hints: ['Use reshape(), which copies when it must.'] },
+        );
+      }
+      return { sizes, strides, offset: self.storageOffset };
     },
-  }),
-});
+    vjp: ({ self }, { grad }) => ({ self: () => reshape(grad, self.sizes) }),
+  },
+);
 
-const expandOp = defineOp(
+export const permuteOp: OpOverload<Tensor> = defineOp(
+  'aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)',
+  {
+    view: ({ self, dims }) => {
+      const order = dims.map((dim) => wrapDim(dim, self.ndim, 'permute'));
+      if (order.length !== self.ndim || new Set(order).size !== order.length) {
+        throw new TesseraError(
+          'invalid-dim',
+          `permute: dims ${formatSizes(dims)} do not name each of the ${self.ndim} dimensions once.`,
+          {
+            hints: ['List every dimension exactly once.'],
+          },
+        );
+      }
+      return {
+        sizes: order.map((d) => self.sizes[d]),
+        strides: order.map((d) => self.strides[d]),
+        offset: self.storageOffset,
+      };
+    },
+    vjp: ({ self, dims }, { grad }) => ({
+      self: () => {
+        const inverse: number[] = [];
+        dims.forEach((dim, i) => (inverse[wrapDim(dim, self.ndim)] = i));
+        return permute(grad, inverse);
+      },
+    }),
+  },
+);
+
+export const expandOp: OpOverload<Tensor> = defineOp(
   'aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)',
   {
     view: ({ self, size }) => {
