@@ -15,7 +15,10 @@
 import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
 
-/** What esbuild takes for an effect because something might have a `toString`, wrapped in a call that has none. */
+/**
+ * What bundlers take for an effect because something might have a `toString`, wrapped in a call that has none. It also
+ * keeps marks away from operators: Rolldown prints `a / /* @__PURE__ *\/ f()` as `a//* …`, which is a comment.
+ */
 const OPEN = '/* @__PURE__ */ (() => ';
 const CLOSE = ')()';
 
@@ -36,7 +39,7 @@ export function markPureDefinitions(text, file) {
     if (ts.isFunctionLike(node) || ts.isClassLike(node) || ts.isTypeNode(node)) return;
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
       insertions.push({ at: node.getStart(), text: '/* @__PURE__ */ ' });
-    } else if (ts.isTemplateExpression(node)) {
+    } else if (ts.isTemplateExpression(node) || ts.isBinaryExpression(node)) {
       insertions.push({ at: node.getStart(), text: OPEN }, { at: node.getEnd(), text: CLOSE });
       return;
     }
