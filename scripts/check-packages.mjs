@@ -1,12 +1,13 @@
 /**
  * @file `pnpm check:packages`: packs each published package as `pnpm publish` would and runs
  * publint and attw on the tarball, so what is checked is what a user installs. Then a third party's package
- * is installed from the tarballs and run.
+ * is installed from the tarballs and run, and pages are bundled from the built files.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, inPairs, pack, published, run } from './pack.mjs';
+import { checkPublishedPages } from './published-pages.mjs';
 import { checkThirdParty } from './third-party.mjs';
 import { members, root } from './workspace.mjs';
 
@@ -73,10 +74,12 @@ for (const member of packages) {
   console.log(`${problems.length === 0 ? 'ok    ' : 'FAILED'}  ${member.manifest.name}`);
   for (const problem of problems) console.log(problem.replace(/^/gm, '        '));
 }
+const pageProblems = await checkPublishedPages();
+for (const problem of pageProblems) console.log(`FAILED  ${problem}`);
 const failed = packages.filter((member) => found.get(member).length > 0);
 console.log(
   failed.length === 0
     ? `\npackages: ${packages.length} checked, all clean`
     : `\npackages: failed: ${failed.map((m) => m.short).join(', ')}`,
 );
-process.exitCode = failed.length === 0 ? 0 : 1;
+process.exitCode = failed.length + pageProblems.length === 0 ? 0 : 1;

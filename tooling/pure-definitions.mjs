@@ -87,7 +87,8 @@ function intoClasses(statement, source) {
       const declared = source.statements.find(
         (other) => ts.isClassDeclaration(other) && other.name?.text === name,
       );
-      if (declared === undefined) throw new Error(`${source.fileName}: no class ${name} to make known`);
+      if (declared === undefined)
+        throw new Error(`${source.fileName}: no class ${name} to make known`);
       return { at: declared.getEnd() - 1, text: field };
     }),
   ];
@@ -100,10 +101,13 @@ export function pureDefinitions() {
   return {
     name: 'pure-definitions',
     setup(build) {
-      build.onLoad({ filter: /packages[\\/](tensor|nn)[\\/]src[\\/].*\.ts$/ }, async ({ path }) => ({
-        contents: markPureDefinitions(await readFile(path, 'utf8'), path),
-        loader: 'ts',
-      }));
+      build.onLoad(
+        { filter: /packages[\\/](tensor|nn)[\\/]src[\\/].*\.ts$/ },
+        async ({ path }) => ({
+          contents: markPureDefinitions(await readFile(path, 'utf8'), path),
+          loader: 'ts',
+        }),
+      );
     },
   };
 }

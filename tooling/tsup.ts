@@ -22,7 +22,10 @@ const common: Options = {
   silent: true,
   esbuildPlugins: [pureDefinitions()],
   plugins: [
-    { name: 'pure-namespaces', renderChunk: (code, { map }) => ({ code: pureNamespaces(code), map }) },
+    {
+      name: 'pure-namespaces',
+      renderChunk: (code, { map }) => ({ code: pureNamespaces(code), map }),
+    },
   ],
 };
 

@@ -48,8 +48,7 @@ import * as resamplePadEdge from './ops/resample/pad-edge.js';
 import * as resampleUpsample from './ops/resample/upsample.js';
 import * as scanTrapezoid from './ops/scan/trapezoid.js';
 import * as viewCopy from './ops/view/copy.js';
-import { findOp as findRegistered, getOp as getRegistered } from './op/op-overload.js';
-import type { OpOverload } from './op/op-overload.js';
+import { OpOverload, findOp as findRegistered, getOp as getRegistered } from './op/op-overload.js';
 import { METHOD_MODULES } from './tensor-methods.js';
 
 /** The modules that define operators. */
@@ -101,17 +100,21 @@ const operatorModules = (): readonly object[] => [
   viewCopy,
 ];
 
-/** Looks a name up where all operators of these modules are registered. */
-function lookUp<R>(_among: () => readonly object[], find: (name: string) => R, name: string): R {
-  return find(name);
+/** The overload of a name among what modules export, for names that no registration has made known. */
+function exported(name: string): OpOverload | undefined {
+  return operatorModules()
+    .flatMap((module) => Object.values(module) as unknown[])
+    .find(
+      (value): value is OpOverload => value instanceof OpOverload && value.qualifiedName === name,
+    );
 }
 
 /** The overload of a qualified name (`aten::add.Tensor`). A page that calls this has all operators. @throws op-unknown */
 export function getOp(qualifiedName: string): OpOverload {
-  return lookUp(operatorModules, getRegistered, qualifiedName);
+  return findAnyOp(qualifiedName) ?? getRegistered(qualifiedName);
 }
 
 /** The overload of any qualified name, or undefined. */
 export function findAnyOp(qualifiedName: string): OpOverload | undefined {
-  return lookUp(operatorModules, findRegistered, qualifiedName);
+  return findRegistered(qualifiedName) ?? exported(qualifiedName);
 }

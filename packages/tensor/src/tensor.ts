@@ -373,7 +373,8 @@ export interface Tensor extends TensorMethods {}
 bindTensorClass(Tensor);
 for (const module of METHOD_MODULES) {
   for (const [name, fn] of Object.entries(module)) {
-    if (name in Tensor.prototype) continue;
+    // Beside functions a family may export its operators, which other families build on.
+    if (typeof fn !== 'function' || name in Tensor.prototype) continue;
     Object.defineProperty(Tensor.prototype, name, {
       configurable: true,
       writable: true,
