@@ -34,6 +34,12 @@ export type { FolderOptions } from './load/model-folder.js';
 export type { FileSink } from './load/model-sink.js';
 export type { GenerateOptions, SamplingOptions } from './generate/options.js';
 export type { Prompts } from './generate/prompts.js';
+export type { EarlyStopping } from './generate/beam-hypotheses.js';
+export {
+  type BeamGenerateOptions,
+  BeamSearch,
+  type BeamSearchOptions,
+} from './generate/beam-search.js';
 export { TextGenerator, type TextGeneratorOptions } from './generate/text-generator.js';
 export type { QuantizeFormat } from './quantize/pack-weight.js';
 export {
