@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '478 kB';
+const EVERYTHING = '478.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -29,7 +29,7 @@ const budgets = {
   'inductor-wgsl': '34.5 kB',
   compile: '7 kB',
   testkit: '25 kB',
-  transformers: '14.5 kB',
+  transformers: '21.5 kB',
 };
 
 /** What `compile` brings into a program. */

@@ -107,6 +107,7 @@ export const ERROR_CODES = {
   // Language models
   'model-unsupported': 'A model has a family or a part that is not known here',
   'model-invalid': 'The files of a model do not fit together',
+  'gguf-invalid': 'A GGUF file is malformed',
 } as const;
 
 /** One of the codes in {@link ERROR_CODES}. */

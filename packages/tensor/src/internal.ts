@@ -40,6 +40,12 @@ export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './ke
 
 // Files
 export { readWhole, sourceBelow } from './io/read-whole.js';
+export { resolveSource } from './io/byte-source.js';
+export type { ByteFile } from './io/byte-file.js';
+export { Cursor } from './io/cursor.js';
+export type { BlockFormat } from './io/decode-elements.js';
+export { type BlockTensor, loadBlocks } from './io/load-blocks.js';
+export { reading, startLoading } from './io/loading.js';
 
 // Memory
 export { Snapshot, type SnapshotBudget } from './memory/snapshot.js';

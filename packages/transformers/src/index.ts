@@ -21,12 +21,25 @@ export {
   StaticCache,
 } from './cache/kv-cache.js';
 export { type WeightRule, joined, renamed, stacked, transposed } from './weights/weight-rules.js';
-export { type LoadCausalLMOptions, loadCausalLM, makeCausalLM } from './load/load-causal-lm.js';
+export {
+  type GgufSource,
+  type LoadCausalLMOptions,
+  loadCausalLM,
+  makeCausalLM,
+} from './load/load-causal-lm.js';
+export { readGgufMetadata } from './gguf/gguf-metadata.js';
+export type { GgufMetadata, GgufValue } from './gguf/gguf-metadata.js';
 export { type SaveCausalLMOptions, saveCausalLM } from './load/save-causal-lm.js';
 export type { FolderOptions } from './load/model-folder.js';
 export type { FileSink } from './load/model-sink.js';
 export type { GenerateOptions, SamplingOptions } from './generate/options.js';
 export type { Prompts } from './generate/prompts.js';
+export type { EarlyStopping } from './generate/beam-hypotheses.js';
+export {
+  type BeamGenerateOptions,
+  BeamSearch,
+  type BeamSearchOptions,
+} from './generate/beam-search.js';
 export { TextGenerator, type TextGeneratorOptions } from './generate/text-generator.js';
 export type { QuantizeFormat } from './quantize/pack-weight.js';
 export {

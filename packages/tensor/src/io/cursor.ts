@@ -118,6 +118,16 @@ export class Cursor {
     return joined(parts);
   }
 
+  /** The next bytes where they have come already, else null: many small reads need not wait for each. */
+  now(count: number): Uint8Array | null {
+    if (this.chunk.byteLength < count) return null;
+    const bytes = this.chunk.subarray(0, count);
+    this.chunk = this.chunk.subarray(count);
+    this.position += count;
+    this.count += count;
+    return bytes;
+  }
+
   /** The rest of the file. */
   async rest(): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];

@@ -137,14 +137,51 @@ export function elementSink(
   to: DType,
   address: () => number,
 ): (piece: Uint8Array) => void {
-  const size = stored.itemSize;
   const decode = decodeOf(stored, to, name);
-  /** First bytes of an element whose last ones have not come. */
+  return wholeItems(stored.itemSize, (bytes, index) => decode(bytes, address(), index));
+}
+
+/** Numbers that are stored together: `bytes` hold `elements` of them. */
+export interface BlockFormat {
+  readonly bytes: number;
+  readonly elements: number;
+  /** Writes the numbers of whole blocks to the start of `out`. */
+  readonly decode: (blocks: Uint8Array, out: Float32Array) => void;
+}
+
+/** The same for numbers in blocks. */
+export function blockSink(
+  { bytes: size, elements, decode }: BlockFormat,
+  to: DType,
+  address: () => number,
+): (piece: Uint8Array) => void {
+  let values = new Float32Array(0);
+  return wholeItems(size, (bytes, index) => {
+    const count = (bytes.byteLength / size) * elements;
+    const first = index * elements;
+    const ptr = address();
+    if (to === 'float32') {
+      decode(bytes, cpuHeap().f32.subarray(ptr / 4 + first, ptr / 4 + first + count));
+      return;
+    }
+    if (values.length < count) values = new Float32Array(count);
+    decode(bytes, values);
+    const write = elementWriter(to, ptr);
+    for (let i = 0; i < count; i++) write(first + i, values[i]!);
+  });
+}
+
+/** Takes pieces of any length, and hands on whole items of `size` bytes and the number of the first. */
+function wholeItems(
+  size: number,
+  take: (items: Uint8Array, index: number) => void,
+): (piece: Uint8Array) => void {
+  /** First bytes of an item whose last ones have not come. */
   const partial = new Uint8Array(size);
   let held = 0;
   let index = 0;
   const write = (whole: Uint8Array): void => {
-    decode(whole, address(), index);
+    take(whole, index);
     index += whole.byteLength / size;
   };
   return (piece) => {

@@ -1,21 +1,22 @@
 /**
- * @file `loadCausalLM`: a Hugging Face folder as a model.
+ * @file `loadCausalLM`: a Hugging Face folder, or a GGUF file, as a model.
  */
 import { TesseraError } from '@tessera/shared';
 import {
+  type ByteSource,
   type DType,
   type DeviceType,
   type LoadCheckpointOptions,
   type Tensor,
   loadCheckpoint,
 } from '@tessera/tensor';
-import { skipInit } from '@tessera/nn';
 import { familyOf } from '../config/families.js';
 import { JsonConfig } from '../config/json-config.js';
-import { CausalLM } from '../model/causal-lm.js';
-import { isQuantized, quantizeLike } from '../quantize/quantized-folder.js';
+import type { CausalLM } from '../model/causal-lm.js';
+import { isQuantized } from '../quantize/quantized-folder.js';
 import { toModelWeights } from '../weights/convert-weights.js';
 import { type FolderOptions, ModelFolder } from './model-folder.js';
+import { modelOf } from './model-of.js';
 
 /** What `loadCausalLM` takes besides the folder. */
 export interface LoadCausalLMOptions extends FolderOptions {
@@ -27,8 +28,17 @@ export interface LoadCausalLMOptions extends FolderOptions {
   readonly onProgress?: LoadCheckpointOptions['onProgress'];
 }
 
+/** A GGUF file. */
+export type GgufSource = Extract<ByteSource, string | URL | Blob | ArrayBuffer | ArrayBufferView>;
+
 const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
+
+/** Whether a source is one file: GGUF files end in `.gguf`, and bytes can be no folder. */
+function isFile(source: string | URL | GgufSource): source is GgufSource {
+  if (typeof source === 'string') return /\.gguf(?:[?#]|$)/i.test(source);
+  return source instanceof URL ? source.pathname.toLowerCase().endsWith('.gguf') : true;
+}
 
 /**
  * Loads a model from a folder with `config.json` and `model.safetensors`, or `model.safetensors.index.json` and its
@@ -36,14 +46,25 @@ const INDEX = 'model.safetensors.index.json';
  * loading takes the size of the file, and that of a layer where a family's weights are laid out in another way. Folders
  * of quantized models (`saveCausalLM`) give quantized models.
  *
- * @param folder a path in Node, or an address
- * @throws model-unsupported, model-invalid, source-unreadable, safetensors-invalid; the reason of the signal
+ * A GGUF file is one model: its header says what `config.json` does, and rounded weights become floats of `dtype` while
+ * they are read (default: the file's type of matrices if that is F16 or BF16, else `float32`).
+ *
+ * @param source a path in Node or an address: of a folder, or of a file that ends in `.gguf`; or the bytes of such a file
+ * @throws model-unsupported, model-invalid, source-unreadable, safetensors-invalid, gguf-invalid; the reason of the
+ * signal
  * @example const model = await loadCausalLM('models/Llama-3.2-1B');
+ * @example const small = await loadCausalLM('models/Llama-3.2-1B-Q4_K_M.gguf', { dtype: 'float16' });
  */
 export async function loadCausalLM(
-  folder: string | URL,
+  source: string | URL | GgufSource,
   options: LoadCausalLMOptions = {},
 ): Promise<CausalLM> {
+  if (isFile(source)) {
+    // Pages that load folders do not carry it.
+    const { loadGguf } = await import('../gguf/load-gguf.js');
+    return loadGguf(source, options);
+  }
+  const folder = source;
   const { device = 'cpu', signal, requestInit, dtype, cache, onProgress } = options;
   const files = new ModelFolder(folder, {
     ...(signal && { signal }),
@@ -85,31 +106,7 @@ export function makeCausalLM(
   const read = family.config(json);
   const more = generation === null ? [] : JsonConfig.of(generation).tokens('eos_token_id');
   const end = [...new Set([...read.tokens.end, ...more])];
-  const model = skipInit(() => new CausalLM({ ...read, tokens: { ...read.tokens, end } }));
   const quantized = isQuantized(json);
   const weights = quantized ? checkpoint : toModelWeights(checkpoint, family, read);
-  if (quantized) quantizeLike(model, weights);
-  try {
-    model.loadStateDict(quantized ? weights : inOneType(weights), { assign: true });
-  } catch (error) {
-    throw new TesseraError(
-      'model-invalid',
-      `The weights do not fit config.json: ${(error as Error).message}`,
-      { context: { family: read.family }, cause: error },
-    );
-  }
-  return model.eval();
-}
-
-/** Weights in the type of the first: some files hold norms or biases in another. */
-function inOneType(weights: Readonly<Record<string, Tensor>>): Record<string, Tensor> {
-  const dtype = Object.values(weights)[0]?.dtype as DType | undefined;
-  return Object.fromEntries(
-    Object.entries(weights).map(([name, weight]) => {
-      if (weight.dtype === dtype) return [name, weight];
-      const converted = weight.to(dtype!);
-      weight.dispose();
-      return [name, converted];
-    }),
-  );
+  return modelOf(weights, { ...read, tokens: { ...read.tokens, end } }, quantized);
 }

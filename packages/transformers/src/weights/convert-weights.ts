@@ -73,7 +73,7 @@ function releaseAll(tensors: readonly Tensor[], others: readonly Tensor[]): void
  */
 export function toModelWeights(
   checkpoint: Readonly<Record<string, Tensor>>,
-  { weights = [], prefix }: Family,
+  { weights = [], prefix }: Pick<Family, 'weights' | 'prefix'>,
   config: DecoderConfig,
 ): Record<string, Tensor> {
   const tensors = new Map<string, Tensor>();

@@ -1,0 +1,65 @@
+/**
+ * @file A chat: what was said, and the model that answers it piece by piece.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { GenerateOptions, TextGenerator } from '@tessera/transformers';
+import type { Message, Vocabulary } from './vocabulary.js';
+
+/** See the file header. */
+export class Chat {
+  private messages: Message[];
+
+  constructor(
+    private readonly generator: TextGenerator,
+    private readonly vocabulary: Vocabulary,
+    private readonly options: GenerateOptions & { readonly maxNewTokens: number },
+    system?: string,
+  ) {
+    this.messages = system === undefined ? [] : [{ role: 'system', content: system }];
+  }
+
+  /**
+   * Pieces of the answer to a message, as they are made. Of a chat that has become too long, the oldest messages are
+   * left out.
+   *
+   * @throws invalid-argument for a message that is too long by itself
+   */
+  async *answer(content: string): AsyncGenerator<string> {
+    const messages: Message[] = [...this.messages, { role: 'user', content }];
+    const prompt = this.fitting(messages);
+    const room = this.generator.maxLength - prompt.length;
+    const maxNewTokens = Math.min(this.options.maxNewTokens, room);
+    const tokens: number[] = [];
+    let given = '';
+    for await (const step of this.generator.stream(prompt, { ...this.options, maxNewTokens })) {
+      tokens.push(step.tokens[0]!);
+      const text = this.vocabulary.text(tokens);
+      // A character whose last bytes have not come yet.
+      if (text.endsWith('\uFFFD')) continue;
+      yield text.slice(given.length);
+      given = text;
+    }
+    const whole = this.vocabulary.text(tokens);
+    if (whole.length > given.length) yield whole.slice(given.length);
+    this.messages = [...messages, { role: 'assistant', content: whole }];
+  }
+
+  /** Tokens of the messages, of which the oldest go until there is room for an answer. */
+  private fitting(messages: Message[]): number[] {
+    const room = this.generator.maxLength - 1;
+    const first = messages[0]!.role === 'system' ? 1 : 0;
+    for (;;) {
+      const prompt = this.vocabulary.prompt(messages);
+      if (prompt.length > 0 && prompt.length <= room) return prompt;
+      if (prompt.length === 0)
+        throw new TesseraError('invalid-argument', 'The message has no tokens.');
+      if (messages.length - first < 3)
+        throw new TesseraError(
+          'invalid-argument',
+          `The message has ${prompt.length} tokens; there is room for ${room}.`,
+          { hints: ['Give a shorter message, or a larger --max-length.'] },
+        );
+      messages.splice(first, 2);
+    }
+  }
+}

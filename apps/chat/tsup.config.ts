@@ -1,0 +1,3 @@
+import { appBuild } from '../../tooling/tsup.js';
+
+export default appBuild();

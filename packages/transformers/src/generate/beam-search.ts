@@ -1,0 +1,229 @@
+/**
+ * @file `BeamSearch`: several texts are gone on with at once, those that are likeliest as a whole.
+ *
+ * Each beam is a row of a static cache; a step puts the rows in the order of the beams that go on, computes one token
+ * for each and picks the candidates on the device: twice as many of them come back as there are beams.
+ */
+import { compile } from '@tessera/compile';
+import { functional as F } from '@tessera/nn';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import {
+  type DType,
+  type DeviceType,
+  type Tensor,
+  arange,
+  cat,
+  noGrad,
+  tensor,
+  zeros,
+} from '@tessera/tensor';
+import { StaticCache } from '../cache/kv-cache.js';
+import type { CausalLM } from '../model/causal-lm.js';
+import { BeamHypotheses, type EarlyStopping } from './beam-hypotheses.js';
+import { promptsOf } from './prompts.js';
+
+/** Sizes of a search. */
+export interface BeamSearchOptions {
+  /** Texts that are gone on with at once (default 4). */
+  readonly numBeams?: number;
+  /** Tokens of prompt and answer together; default: as many as the model has positions, at most 2,048. */
+  readonly maxLength?: number;
+  /** Tokens of a prompt that are taken in at once (default 64). */
+  readonly chunk?: number;
+  /** Whether the two functions are compiled (default true). */
+  readonly compile?: boolean;
+}
+
+/** What can be asked of one search. */
+export interface BeamGenerateOptions {
+  /** Most tokens of the answer (default 128, or what there is room for). */
+  readonly maxNewTokens?: number;
+  /** Sums of logarithms are divided by the length to this power (default 1): above 0 favours long texts. */
+  readonly lengthPenalty?: number;
+  /**
+   * With as many ended texts as beams: `true` ends; `false` (default) ends when the best open text is no better at its
+   * present length; `'never'` goes on until none can become better.
+   */
+  readonly earlyStopping?: EarlyStopping;
+  /** Tokens that end a text; default: those of the model's configuration. */
+  readonly endTokens?: readonly number[];
+  /** Ends the search: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+const NAMES: OptionNames<BeamGenerateOptions> = {
+  maxNewTokens: true,
+  lengthPenalty: true,
+  earlyStopping: true,
+  endTokens: true,
+  signal: true,
+};
+
+/** An open text. */
+interface Beam {
+  readonly tokens: readonly number[];
+  readonly sum: number;
+  /** Its row in the cache. */
+  readonly row: number;
+}
+
+function refuse(what: string): never {
+  throw new TesseraError('invalid-argument', `beam search: ${what}.`);
+}
+
+/** See the file header. */
+export class BeamSearch {
+  readonly numBeams: number;
+  readonly maxLength: number;
+  private readonly chunk: number;
+  private readonly place: Tensor;
+  private readonly takeIn: (ids: Tensor, last: Tensor) => Tensor;
+  private readonly next: (ids: Tensor, rows: Tensor) => Tensor;
+  private busy = false;
+
+  /** @throws invalid-argument */
+  constructor(
+    readonly model: CausalLM,
+    { numBeams = 4, maxLength, chunk = 64, compile: compiles = true }: BeamSearchOptions = {},
+  ) {
+    const { config } = model;
+    this.numBeams = numBeams;
+    this.chunk = chunk;
+    this.maxLength = maxLength ?? Math.min(config.maxPositions, 2048);
+    if (!Number.isInteger(numBeams) || numBeams < 1)
+      refuse(`numBeams is ${numBeams}, not a whole number from 1`);
+    if (this.maxLength > config.maxPositions)
+      refuse(`the model has ${config.maxPositions} positions; maxLength is ${this.maxLength}`);
+    const { dtype, device } = model.model.embed_tokens.weight as {
+      dtype: DType;
+      device: DeviceType;
+    };
+    const room = Math.ceil(this.maxLength / chunk) * chunk;
+    const cache = new StaticCache(config, room, { batch: numBeams, dtype, device });
+    const place = zeros([1], { dtype: 'int64', device });
+    this.place = place;
+    const made = <Fn extends (...args: Tensor[]) => Tensor>(fn: Fn): Fn =>
+      compiles ? (compile(fn, { fullgraph: true, dynamic: false }) as unknown as Fn) : fn;
+    this.takeIn = made((ids: Tensor, last: Tensor) => {
+      const places = place.add(arange(chunk, { device }));
+      const logits = model.at(ids, places, { cache, only: last });
+      place.add_(chunk);
+      return F.logSoftmax(logits.squeeze(1).to('float32'), -1);
+    });
+    this.next = made((ids: Tensor, rows: Tensor) => {
+      for (const part of [...cache.keys, ...cache.values]) part.copy_(part.indexSelect(0, rows));
+      const logits = model.at(ids, place, { cache });
+      place.add_(1);
+      return F.logSoftmax(logits.squeeze(1).to('float32'), -1);
+    });
+  }
+
+  /**
+   * The likeliest text that was found, end token included.
+   *
+   * @throws invalid-argument; the reason of the signal
+   */
+  async generate(prompt: readonly number[], options: BeamGenerateOptions = {}): Promise<number[]> {
+    checkOptionNames('generate', options, NAMES);
+    const [row] = promptsOf(prompt, this.model.config.vocabSize) as [readonly number[]];
+    const { lengthPenalty = 1, earlyStopping = false, signal } = options;
+    const room = this.maxLength - row.length;
+    const { maxNewTokens = Math.max(1, Math.min(128, room)) } = options;
+    if (!(Number.isInteger(maxNewTokens) && maxNewTokens >= 1 && maxNewTokens <= room))
+      refuse(`maxNewTokens is ${maxNewTokens}; there is room for ${room} tokens`);
+    if (this.busy) refuse('this search is in the middle of a text');
+    this.busy = true;
+    try {
+      const ended = new BeamHypotheses(this.numBeams, {
+        lengthPenalty,
+        earlyStopping,
+        maxNewTokens,
+      });
+      const ends = new Set(options.endTokens ?? this.model.config.tokens.end);
+      // All rows of the cache are the same at first: one of them goes on.
+      let beams: Beam[] = [{ tokens: [], sum: 0, row: 0 }];
+      let scores = noGrad(() => this.prefill(row));
+      for (let length = 1; ; length++) {
+        const candidates = await this.candidates(scores, beams, ends.size);
+        signal?.throwIfAborted();
+        const open: Beam[] = [];
+        for (const [rank, beam] of candidates.entries()) {
+          if (!ends.has(beam.tokens.at(-1)!)) open.push(beam);
+          else if (rank < this.numBeams) ended.add(beam.tokens, beam.sum);
+          if (open.length === this.numBeams) break;
+        }
+        beams = open;
+        if (ended.isDone(candidates[0]!.sum, length)) break;
+        if (length === maxNewTokens) {
+          for (const { tokens, sum } of beams) ended.add(tokens, sum);
+          break;
+        }
+        scores = noGrad(() => this.step(beams));
+      }
+      return [...ended.best.tokens];
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** Log-probabilities of the prompt's next token, [numBeams, vocabSize]. */
+  private prefill(prompt: readonly number[]): Tensor {
+    const { chunk, place } = this;
+    const { device } = place;
+    place.fill_(0);
+    let scores: Tensor | null = null;
+    for (let from = 0; from < prompt.length; from += chunk) {
+      const part = prompt.slice(from, from + chunk);
+      const filled = [...part, ...Array<number>(chunk - part.length).fill(0)];
+      scores = this.takeIn(
+        tensor(
+          Array.from({ length: this.numBeams }, () => filled),
+          { dtype: 'int64', device },
+        ),
+        tensor([part.length - 1], { dtype: 'int64', device }),
+      );
+    }
+    place.fill_(prompt.length);
+    return scores!;
+  }
+
+  /** The same after each beam's last token; rows without a beam repeat the first. */
+  private step(beams: readonly Beam[]): Tensor {
+    const { device } = this.place;
+    const all = Array.from({ length: this.numBeams }, (_, i) => beams[i] ?? beams[0]!);
+    const whole = { dtype: 'int64', device } as const;
+    return this.next(
+      tensor(
+        all.map(({ tokens }) => [tokens.at(-1)!]),
+        whole,
+      ),
+      tensor(
+        all.map(({ row }) => row),
+        whole,
+      ),
+    );
+  }
+
+  /** The likeliest continuations of all beams, best first: enough that as many go on as there are beams. */
+  private async candidates(scores: Tensor, beams: readonly Beam[], ends: number): Promise<Beam[]> {
+    const [count, vocabSize] = [beams.length, scores.size(1)];
+    const wanted = Math.min(Math.max(2, 1 + ends) * this.numBeams, count * vocabSize);
+    const both = noGrad(() => {
+      const sums = tensor(
+        beams.map(({ sum }) => [sum]),
+        { device: scores.device },
+      );
+      const [values, indices] = scores.narrow(0, 0, count).add(sums).reshape([-1]).topk(wanted);
+      // In one tensor, which is read back once; whole numbers up to 2^24 are exact in it.
+      const rows = indices.div(vocabSize, { roundingMode: 'floor' });
+      const tokens = indices.sub(rows.mul(vocabSize));
+      return cat([values, rows.to('float32'), tokens.to('float32')]).reshape([3, wanted]);
+    });
+    const [sums, rows, tokens] = (await both.toArray()) as [number[], number[], number[]];
+    return sums.map((sum, i) => ({
+      tokens: [...beams[rows[i]!]!.tokens, tokens[i]!],
+      sum,
+      row: rows[i]!,
+    }));
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * @file A GGUF file as a model, in one pass over its bytes: the header, then each tensor into its memory.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { ByteSource, DType, Tensor } from '@tessera/tensor';
+import { Cursor, loadBlocks, reading, resolveSource, startLoading } from '@tessera/tensor/internal';
+import { readConfig } from '../config/families.js';
+import type { LoadCausalLMOptions } from '../load/load-causal-lm.js';
+import { modelOf } from '../load/model-of.js';
+import type { CausalLM } from '../model/causal-lm.js';
+import { toModelWeights } from '../weights/convert-weights.js';
+import { configOfGguf } from './gguf-config.js';
+import { type GgufHeader, type GgufTensor, readGgufHeader } from './gguf-header.js';
+import { invalidGguf } from './gguf-invalid.js';
+import { ggufRules } from './gguf-weights.js';
+
+/** Factors of rotary frequencies, which are no weight of ours. */
+const FREQUENCIES = 'rope_freqs.weight';
+
+function endsEarly(position: number, missing: number): never {
+  invalidGguf(`it ends after ${position} bytes, ${missing} before what its header says`);
+}
+
+/** Reads a file; `use` gets its header and the cursor behind it. */
+async function readFile<T>(
+  source: ByteSource,
+  options: LoadCausalLMOptions,
+  parts: boolean,
+  use: (header: GgufHeader, cursor: Cursor) => Promise<T>,
+): Promise<T> {
+  const loading = startLoading(source, options);
+  const results: T[] = [];
+  await reading(resolveSource(source), loading, parts, async (file) => {
+    const { signal } = loading;
+    const onBytes = (loaded: number): void =>
+      options.onProgress?.({ file: file.name, loaded, total: file.size });
+    const cursor = new Cursor(file, { signal, ended: endsEarly, onBytes });
+    let good = false;
+    try {
+      results[0] = await use(await readGgufHeader(cursor, file), cursor);
+      good = !parts;
+    } finally {
+      await cursor.close(good);
+    }
+  });
+  return results[0]!;
+}
+
+/** The type of all matrices, where it is one that tensors have. */
+function storedDType(tensors: readonly GgufTensor[]): DType {
+  const types = new Set(tensors.flatMap(({ sizes, type }) => (sizes.length > 1 ? [type] : [])));
+  if (types.size !== 1) return 'float32';
+  return types.has('F16') ? 'float16' : types.has('BF16') ? 'bfloat16' : 'float32';
+}
+
+/** Llama 3's stretching is recognised by the factors that it gives. @throws model-unsupported */
+function checkFrequencies(expected: readonly number[], factors: readonly number[]): void {
+  const good =
+    expected.length === factors.length &&
+    expected.every((value, i) => Math.abs(value - factors[i]!) <= 1e-4 * value);
+  if (good) return;
+  throw new TesseraError('model-unsupported', `'${FREQUENCIES}' holds factors of its own.`, {
+    hints: ['Only those of Llama 3 (8,192 positions, wavelengths from 1 to 4) are known.'],
+  });
+}
+
+/** What each pair's frequency is divided by in Llama 3, `theta` apart. */
+function llama3Factors(count: number, theta: number, factor: number): number[] {
+  return Array.from({ length: count }, (_, i) => {
+    const turns = (8192 * theta ** (-i / count)) / (2 * Math.PI);
+    if (turns < 1) return factor;
+    if (turns > 4) return 1;
+    const share = (turns - 1) / 3;
+    return 1 / ((1 - share) / factor + share);
+  });
+}
+
+/** See the file header. @throws gguf-invalid, model-unsupported, model-invalid, source-unreadable */
+export async function loadGguf(
+  source: ByteSource,
+  options: LoadCausalLMOptions,
+): Promise<CausalLM> {
+  const { device = 'cpu' } = options;
+  return readFile(source, options, false, async (header, cursor) => {
+    const dtype = options.dtype ?? storedDType(header.tensors);
+    // Before anything is read: a file of another architecture is refused at once.
+    configOfGguf(header, null);
+    const tensors: Record<string, Tensor> = await loadBlocks(cursor, header.tensors, {
+      dtype,
+      device,
+    });
+    const stretched = tensors[FREQUENCIES];
+    delete tensors[FREQUENCIES];
+    const factors = stretched === undefined ? null : ((await stretched.toArray()) as number[]);
+    stretched?.dispose();
+    const config = readConfig(configOfGguf(header, factors));
+    if (factors !== null && config.positions.kind === 'rotary')
+      checkFrequencies(
+        llama3Factors(config.positions.dims / 2, config.positions.theta, Math.max(...factors)),
+        factors,
+      );
+    const architecture = header.metadata.get('general.architecture') as string;
+    const rules = ggufRules(architecture, config);
+    return modelOf(toModelWeights(tensors, { weights: rules }, config), config);
+  });
+}
+
+/** The values of a file's header; of a server that answers range requests little more is asked for. */
+export async function metadataOfGguf(
+  source: ByteSource,
+  options: LoadCausalLMOptions,
+): Promise<GgufHeader['metadata']> {
+  return readFile(source, options, true, ({ metadata }) => Promise.resolve(metadata));
+}

@@ -1,0 +1,42 @@
+/**
+ * @file A model of a configuration and its weights, which are there already under the decoder's names.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { DType, Tensor } from '@tessera/tensor';
+import { skipInit } from '@tessera/nn';
+import type { DecoderConfig } from '../config/decoder-config.js';
+import { CausalLM } from '../model/causal-lm.js';
+import { quantizeLike } from '../quantize/quantized-folder.js';
+
+/** It takes the weights over. @throws model-invalid */
+export function modelOf(
+  weights: Readonly<Record<string, Tensor>>,
+  config: DecoderConfig,
+  quantized = false,
+): CausalLM {
+  const model = skipInit(() => new CausalLM(config));
+  if (quantized) quantizeLike(model, weights);
+  try {
+    model.loadStateDict(quantized ? weights : inOneType(weights), { assign: true });
+  } catch (error) {
+    throw new TesseraError(
+      'model-invalid',
+      `The weights do not fit the configuration: ${(error as Error).message}`,
+      { context: { family: config.family }, cause: error },
+    );
+  }
+  return model.eval();
+}
+
+/** Weights in the type of the first: some files hold norms or biases in another. */
+function inOneType(weights: Readonly<Record<string, Tensor>>): Record<string, Tensor> {
+  const dtype = Object.values(weights)[0]?.dtype as DType | undefined;
+  return Object.fromEntries(
+    Object.entries(weights).map(([name, weight]) => {
+      if (weight.dtype === dtype) return [name, weight];
+      const converted = weight.to(dtype!);
+      weight.dispose();
+      return [name, converted];
+    }),
+  );
+}

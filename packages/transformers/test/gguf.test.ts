@@ -1,0 +1,264 @@
+/**
+ * @file Models from GGUF files: every architecture and element type, and broken files.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gguf } from '@huggingface/gguf';
+import { cpuHeap, noGrad, tensor } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { GGUF_TYPES } from '../src/gguf/block-formats.js';
+import { type CausalLM, loadCausalLM, readGgufMetadata } from '../src/index.js';
+import { ggufOf } from './support/gguf-models.js';
+import { f32, writeGguf } from './support/gguf-writer.js';
+import { GPT2, LLAMA, tinyModel } from './support/tiny-model.js';
+
+const ids = tensor([[1, 2, 3, 30, 20, 10]], { dtype: 'int64' });
+
+function difference(a: CausalLM, b: CausalLM): number {
+  return noGrad(() => a.call(ids).to('float32').sub(b.call(ids)).abs().max()).item() as number;
+}
+
+const biased = (config: Readonly<Record<string, unknown>>): CausalLM => {
+  const model = tinyModel(config);
+  for (const parameter of model.parameters())
+    if (parameter.ndim === 1)
+      parameter
+        .detach()
+        .copy_(tensor(Array.from({ length: parameter.numel }, (_, i) => 1 + i / 50)));
+  return model;
+};
+
+describe('GGUF files', () => {
+  it.each([
+    ['llama', LLAMA, {}],
+    [
+      'llama',
+      { ...LLAMA, model_type: 'mixtral', num_local_experts: 3, num_experts_per_tok: 2 },
+      {},
+    ],
+    ['qwen2', { ...LLAMA, model_type: 'qwen2', tie_word_embeddings: true }, {}],
+    ['qwen3', { ...LLAMA, model_type: 'qwen3', head_dim: 8 }, {}],
+    [
+      'gemma2',
+      {
+        ...LLAMA,
+        model_type: 'gemma2',
+        head_dim: 4,
+        query_pre_attn_scalar: 4,
+        sliding_window: 3,
+        attn_logit_softcapping: 50,
+        final_logit_softcapping: 30,
+      },
+      { 'gemma2.attention.sliding_window': 3 },
+    ],
+    ['phi3', { ...LLAMA, model_type: 'phi3' }, {}],
+    ['olmo2', { ...LLAMA, model_type: 'olmo2' }, {}],
+    ['gpt2', GPT2, {}],
+    ['gptneox', { ...LLAMA, model_type: 'gpt_neox', num_key_value_heads: 4, rotary_pct: 0.5 }, {}],
+  ] as const)(
+    '%s gives the logits of the model it was written from (%j)',
+    async (architecture, config, more) => {
+      const model = biased(config);
+      const loaded = await loadCausalLM(ggufOf(model, architecture, more));
+      expect(loaded.config).toEqual({
+        ...model.config,
+        tokens: loaded.config.tokens,
+        norm: { ...model.config.norm, eps: Math.fround(model.config.norm.eps) },
+      });
+      expect(loaded.config.tokens.end).toEqual([2]);
+      expect(difference(loaded, model)).toBeLessThan(1e-4);
+    },
+  );
+
+  it("recognises Llama 3's stretching by its factors, and refuses others", async () => {
+    const rope_scaling = {
+      rope_type: 'llama3',
+      factor: 8,
+      low_freq_factor: 1,
+      high_freq_factor: 4,
+      original_max_position_embeddings: 8192,
+    };
+    const model = tinyModel({ ...LLAMA, head_dim: 16, rope_theta: 500000, rope_scaling });
+    const factors = Array.from({ length: 8 }, (_, i) => {
+      const wavelength = 2 * Math.PI * 500000 ** (i / 8);
+      if (wavelength < 8192 / 4) return 1;
+      if (wavelength > 8192) return 8;
+      const smooth = (8192 / wavelength - 1) / 3;
+      return 1 / ((1 - smooth) / 8 + smooth);
+    });
+    const write = (values: number[]) =>
+      ggufOf(model, 'llama', {}, (tensors) => (tensors['rope_freqs.weight'] = f32([8], values)));
+    const loaded = await loadCausalLM(write(factors));
+    expect(loaded.config.positions).toEqual(model.config.positions);
+    const others = loadCausalLM(write(factors.map((factor) => factor + 1)));
+    await expect(others).rejects.toMatchObject({ code: 'model-unsupported' });
+  });
+
+  it.each(
+    Object.entries(
+      JSON.parse(
+        readFileSync(new URL('fixtures/ggml-blocks.json', import.meta.url), 'utf8'),
+      ) as Record<string, { code: number; bytes: string; values: string }>,
+    ),
+  )("%s: numbers are those of ggml's own reader", (name, { code, bytes, values }) => {
+    const type = GGUF_TYPES.get(code)!;
+    expect(type.name).toBe(name);
+    const expected = new Float32Array(Uint8Array.from(Buffer.from(values, 'base64')).buffer);
+    const out = new Float32Array(expected.length);
+    type.format.decode(Uint8Array.from(Buffer.from(bytes, 'base64')), out);
+    expect(out).toEqual(expected);
+  });
+});
+
+/** A file of one matrix in Q8_0 with each row of one scale, the rest in F32. */
+function rounded(model: CausalLM): { file: Uint8Array<ArrayBuffer>; rounded: CausalLM } {
+  const same = tinyModel(WIDE);
+  const weight = same.model.layers.at(0)!.mlp.stateDict()['up_proj.weight']!;
+  const file = ggufOf(model, 'llama', {}, (tensors) => {
+    const before = tensors['blk.0.ffn_up.weight']!;
+    const values = new Float32Array(before.bytes.buffer);
+    const blocks = values.length / 32;
+    const bytes = new Uint8Array(34 * blocks);
+    const back = values.map((value, i) => {
+      const word = Math.max(-127, Math.min(127, Math.round(value * 64)));
+      // 1/64 as a half.
+      bytes.set([0x00, 0x24], 34 * Math.floor(i / 32));
+      bytes[34 * Math.floor(i / 32) + 2 + (i % 32)] = word;
+      return word / 64;
+    });
+    noGrad(() => weight.copy_(tensor([...back]).reshape(weight.sizes)));
+    tensors['blk.0.ffn_up.weight'] = { code: 8, sizes: before.sizes, bytes };
+  });
+  return { file, rounded: same };
+}
+
+const WIDE = { ...LLAMA, hidden_size: 32 };
+
+describe('loading a GGUF file', () => {
+  const model = tinyModel(WIDE);
+  const { file, rounded: expected } = rounded(model);
+
+  it('from a path, an address, a Blob and bytes, with words as floats of the asked type', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tessera-gguf-'));
+    const path = join(folder, 'model.gguf');
+    writeFileSync(path, file);
+    const server = createServer((_request, response) => response.end(file));
+    await new Promise<void>((started) => server.listen(0, '127.0.0.1', started));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/model.gguf?download=1`;
+    const counts: number[] = [];
+    for (const source of [path, url, new URL(url), new Blob([file]), file, file.buffer]) {
+      const onProgress = ({ loaded }: { loaded: number }): number => counts.push(loaded);
+      expect(difference(await loadCausalLM(source, { onProgress }), expected)).toBeLessThan(1e-4);
+      expect(Math.max(...counts.splice(0))).toBeGreaterThan(file.length - 64);
+    }
+    const half = await loadCausalLM(path, { dtype: 'bfloat16' });
+    expect(new Set(half.parameters().map(({ dtype }) => dtype))).toEqual(new Set(['bfloat16']));
+    expect(difference(half, expected)).toBeLessThan(2);
+    expect((await readGgufMetadata(path)).get('general.architecture')).toBe('llama');
+    const { metadata } = await gguf(path, { allowLocalFile: true });
+    for (const [name, value] of await readGgufMetadata(file))
+      expect(value).toEqual(metadata[name as never]);
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('takes the memory of the weights and little more', async () => {
+    const big = tinyModel({
+      ...LLAMA,
+      hidden_size: 128,
+      intermediate_size: 256,
+      num_hidden_layers: 6,
+    });
+    const bytes = ggufOf(big, 'llama');
+    const heap = cpuHeap();
+    const before = heap.stats().liveBytes;
+    heap.resetPeak();
+    const loaded = await loadCausalLM(bytes);
+    const weights = loaded.parameters().reduce((sum, { numel }) => sum + 4 * numel, 0);
+    expect(heap.stats().peakBytes - before - weights).toBeLessThan(weights / 4);
+  });
+
+  it('ends when the signal is aborted', async () => {
+    const signal = AbortSignal.abort(new Error('left'));
+    await expect(loadCausalLM(file, { signal })).rejects.toThrow('left');
+  });
+
+  const one = { token_embd: f32([2, 4], [1, 2, 3, 4, 5, 6, 7, 8]) };
+  const q8 = { code: 8, sizes: [2, 16], bytes: new Uint8Array(34) };
+  it.each([
+    ['bytes of something else', new TextEncoder().encode('no model'), 'begin with "GGUF"'],
+    ['nothing', new Uint8Array(0), 'begin with "GGUF"'],
+    ['an early end', file.slice(0, file.length - 4096), "behind the file's end"],
+    ['an early end in the header', file.slice(0, 200), 'too short|ends after'],
+    [
+      'two tensors in one place',
+      writeGguf({}, { ...one, other: { ...one.token_embd, at: 0 } }),
+      'lies over',
+    ],
+    ['a crooked offset', writeGguf({}, { a: { ...one.token_embd, at: 7 } }), 'no multiple of 32'],
+    ['sizes that blocks do not have', writeGguf({}, { a: q8 }), 'which Q8_0 cannot have'],
+    ['five dimensions', writeGguf({}, { a: f32([1, 1, 1, 1, 1], [0]) }), '5 dimensions'],
+    ['sizes of zero', writeGguf({}, { a: f32([0], []) }), 'cannot have'],
+    [
+      'sizes beyond the file',
+      writeGguf({}, { a: { ...one.token_embd, sizes: [2 ** 40, 2 ** 40] } }),
+      "behind the file's end",
+    ],
+    ['an alignment of three', writeGguf({ 'general.alignment': 3 }, one), 'no power of two'],
+    ['no architecture', writeGguf({}, one), 'general.architecture'],
+    [
+      'a text for a number',
+      writeGguf({ 'general.architecture': 'llama', 'llama.block_count': 'x' }, one),
+      'is no number',
+    ],
+  ])('refuses %s: gguf-invalid', async (_what, bytes, message) => {
+    await expect(loadCausalLM(bytes)).rejects.toThrow(
+      expect.objectContaining({ code: 'gguf-invalid', message: expect.stringMatching(message) }),
+    );
+  });
+
+  it.each([
+    [
+      'an architecture',
+      writeGguf({ 'general.architecture': 'bert' }, one),
+      "no architecture 'bert'",
+    ],
+    ['a type of elements', writeGguf({}, { a: { ...one.token_embd, code: 10 } }), "ggml's type 10"],
+  ])('says of %s that it is not known: model-unsupported', async (_what, bytes, message) => {
+    await expect(loadCausalLM(bytes)).rejects.toThrow(
+      expect.objectContaining({
+        code: 'model-unsupported',
+        message: expect.stringContaining(message),
+      }),
+    );
+  });
+
+  it('refuses damaged headers with an error of its own, whatever byte is wrong', async () => {
+    const small = writeGguf(
+      {
+        'general.architecture': 'llama',
+        'llama.block_count': 1,
+        'tokenizer.ggml.tokens': ['a', 'b'],
+      },
+      one,
+    );
+    const before = cpuHeap().stats().liveBytes;
+    let state = 12345;
+    const random = (below: number): number =>
+      (state = (state * 1103515245 + 12345) % 2 ** 31) % below;
+    for (let round = 0; round < 400; round++) {
+      const bytes = small.slice();
+      for (let i = 0; i <= random(3); i++)
+        bytes[random(bytes.length)] = [0, 1, 127, 128, 255][random(5)]!;
+      const failed = await loadCausalLM(bytes).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      expect(failed).toMatchObject({ code: expect.stringMatching(/^(gguf-invalid|model-)/) });
+    }
+    expect(cpuHeap().stats().liveBytes - before).toBeLessThan(1e6);
+  });
+});
