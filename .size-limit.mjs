@@ -11,11 +11,11 @@ import { root } from './scripts/workspace.mjs';
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
 const PAGE = '392 kB';
 /** The same with `initWebGpu`. */
-const PAGE_WITH_WEBGPU = '427.5 kB';
+const PAGE_WITH_WEBGPU = '430 kB';
 /** `ones([2]).add(1)` with tensor alone: what one operator brings, since all are methods. The goal is 90 kB. */
 const ONE_OPERATOR = '104.5 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '473.5 kB';
+const EVERYTHING = '476 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -30,7 +30,7 @@ const budgets = {
   'dynamo-trace': '43 kB',
   'inductor-core': '115.5 kB',
   'inductor-cpu': '49.5 kB',
-  'inductor-wgsl': '34.5 kB',
+  'inductor-wgsl': '36.5 kB',
   compile: '7 kB',
   testkit: '25 kB',
   transformers: '14.5 kB',
