@@ -11,11 +11,11 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '478.5 kB';
+const EVERYTHING = '479.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '19.8 kB',
+  shared: '19.9 kB',
   tensor: '162.5 kB',
   nn: '54 kB',
   distributed: '26.7 kB',
@@ -26,7 +26,7 @@ const budgets = {
   'dynamo-trace': '43 kB',
   'inductor-core': '115.5 kB',
   'inductor-cpu': '49.5 kB',
-  'inductor-wgsl': '34.5 kB',
+  'inductor-wgsl': '36.5 kB',
   compile: '7 kB',
   testkit: '25 kB',
   transformers: '21.5 kB',

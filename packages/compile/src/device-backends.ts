@@ -19,6 +19,8 @@ const backends = new Map<string, KernelBackend>();
 
 /** Makes a kernel backend the one of its device, for compiled functions and eager ops. */
 export function registerKernelBackend(backend: KernelBackend): void {
+  // Again: what eager ops have compiled stays.
+  if (backends.get(backend.device) === backend) return;
   backends.set(backend.device, backend);
   const provider = new EagerProvider(backend);
   registerKernelProvider(backend.device, {

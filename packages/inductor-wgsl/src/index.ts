@@ -1,7 +1,9 @@
 /**
  * @file Public API of @tessera/inductor-wgsl: WGSL code generation and the WebGPU runtime.
  */
-export { initWebGpu, WebGpu, type WebGpuOptions } from './runtime/init-webgpu.js';
+export { initWebGpu, WebGpu } from './runtime/init-webgpu.js';
+export type { WebGpuOptions } from './runtime/open-context.js';
+export { LoadedPlan } from './runtime/loaded-plan.js';
 export type { DeviceProfile } from './runtime/gpu-context.js';
 export { WgslBackend, wgslCapabilities } from './runtime/wgsl-backend.js';
 export { WgslExecutable } from './runtime/executable.js';

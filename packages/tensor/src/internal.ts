@@ -50,7 +50,15 @@ export { reading, startLoading } from './io/loading.js';
 // Memory
 export { Snapshot, type SnapshotBudget } from './memory/snapshot.js';
 export { type StorageKeeper, type StorageState } from './memory/storage.js';
-export { largestStorages, reclaimNow, withoutForcedCollection } from './memory/reclaim.js';
+export {
+  describeStorage,
+  largestStorages,
+  memoryReport,
+  reclaimNow,
+  storageOn,
+  withoutForcedCollection,
+} from './memory/reclaim.js';
+export { describeHolders, formatBytes, memoryHints } from './heap/out-of-memory.js';
 export { inLibraryScope, outsideScopes } from './memory/library-scope.js';
 export { show } from './memory/show.js';
 

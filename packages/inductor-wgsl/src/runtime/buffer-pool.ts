@@ -3,10 +3,12 @@
  *
  * In the steady state of a loop nothing is made: what one step frees, the next one takes.
  */
-import { TesseraError, counters } from '@tessera/shared';
+import { type TesseraError, counters } from '@tessera/shared';
+import { reclaimNow } from '@tessera/tensor/internal';
 import { FreeList } from './free-list.js';
 import { BufferUsage } from './gpu-flags.js';
-import { describeError, type GpuContext } from './gpu-context.js';
+import type { GpuContext } from './gpu-context.js';
+import { noMemory, overBudget, tooLarge } from './no-memory.js';
 import { ALIGNMENT, WgpuMemory } from './wgpu-memory.js';
 
 /** What a pool holds, in bytes. */
@@ -19,6 +21,9 @@ export interface PoolStatistics {
 /** So many bytes may wait beyond what was in use at the peak. */
 const SPARE_BYTES = 256 * 2 ** 20;
 
+/** Buffers from this size on may not fit, and are watched until WebGPU says that they do. */
+const LARGE_BYTES = 64 * 2 ** 20;
+
 /** Rounds a size up so that few distinct sizes occur: at most an eighth is wasted. */
 export function sizeClass(bytes: number): number {
   const least = Math.max(ALIGNMENT, bytes);
@@ -29,18 +34,27 @@ export function sizeClass(bytes: number): number {
 /** See the file header. */
 export class BufferPool {
   private readonly free = new Map<number, FreeList>();
-  private inUse = 0;
+  /** Bytes handed out. */
+  inUse = 0;
   private pooled = 0;
   private peak = 0;
   private readonly largest: number;
+  /**
+   * Large buffers of which WebGPU has not said yet whether there was memory for them. Commands that use one are
+   * submitted by themselves, so that no others are lost with them.
+   */
+  unproven = 0;
+  /** Buffers for which there was no memory, so far. */
+  failures = 0;
   /** Releases so far, by which waiting memory is told older from newer. */
   private releases = 0;
 
   /** @param discard destroys a buffer once no recorded command needs it */
   constructor(
-    private readonly context: GpuContext,
+    readonly context: GpuContext,
     private readonly discard: (buffer: GPUBuffer) => void,
-    private readonly budget: number,
+    /** Most bytes in use and waiting. */
+    public budget: number,
     private readonly spare: number = SPARE_BYTES,
   ) {
     const { limits } = context.device;
@@ -61,12 +75,18 @@ export class BufferPool {
       this.account(size);
       return reused;
     }
-    if (bytes > this.largest) throw this.tooLarge(bytes);
-    if (this.inUse + this.pooled + size > this.budget) this.trim(0);
-    if (this.inUse + size > this.budget) throw this.overBudget(bytes);
-    const memory = new WgpuMemory(this, this.create(size), size);
+    if (bytes > this.largest) throw tooLarge(bytes, this.largest);
+    if (this.inUse + this.pooled + size > this.budget) this.makeRoom(bytes, size);
+    const memory = this.create(size);
     this.account(size);
     return memory;
+  }
+
+  /** Gives back what waits, then what garbage holds. @throws out-of-memory */
+  private makeRoom(bytes: number, size: number): void {
+    if (this.inUse + size > this.budget) reclaimNow();
+    this.trim(0);
+    if (this.inUse + size > this.budget) throw overBudget(bytes, this, this.context.holders());
   }
 
   /** Takes memory that was freed and not handed out since; false if it is not to be had. */
@@ -86,6 +106,11 @@ export class BufferPool {
       return;
     }
     this.inUse -= memory.bytes;
+    if (memory.failure !== null) {
+      memory.destroyed = true;
+      this.discard(memory.buffer);
+      return;
+    }
     memory.freedAt = ++this.releases;
     let list = this.free.get(memory.bytes);
     if (list === undefined) this.free.set(memory.bytes, (list = new FreeList()));
@@ -116,37 +141,36 @@ export class BufferPool {
     this.peak = Math.max(this.peak, this.inUse);
   }
 
-  private create(size: number): GPUBuffer {
+  private create(size: number): WgpuMemory {
     const usage = BufferUsage.storage | BufferUsage.copySrc | BufferUsage.copyDst;
     counters.inc('wgpu', 'buffers_created');
-    return this.context.watch(
+    const { device } = this.context;
+    let memory: WgpuMemory | null = null;
+    const buffer = this.context.watch(
       'out-of-memory',
-      () => this.context.device.createBuffer({ size, usage, label: `tessera ${size} bytes` }),
-      (error) => describeError(error, `an allocation of ${size} bytes`),
-    );
-  }
-
-  private tooLarge(bytes: number): TesseraError {
-    return new TesseraError(
-      'out-of-memory',
-      `${bytes} bytes are more than one WebGPU buffer of this adapter may hold (${this.largest}).`,
-      {
-        context: { bytes, limit: this.largest },
-        hints: ['Split the tensor, or keep it on device cpu.'],
+      () => device.createBuffer({ size, usage, label: `tessera ${size} bytes` }),
+      (error) => this.failed(memory!, error),
+      () => {
+        if (memory!.isUnproven) this.unproven--;
+        memory!.isUnproven = false;
       },
     );
+    memory = new WgpuMemory(this, buffer, size);
+    if (size >= LARGE_BYTES) {
+      memory.isUnproven = true;
+      this.unproven++;
+    }
+    return memory;
   }
 
-  private overBudget(bytes: number): TesseraError {
-    return new TesseraError(
-      'out-of-memory',
-      `The memory budget of device 'wgpu' is exhausted: ${bytes} more bytes were asked for, ${this.inUse} of ${this.budget} are in use.`,
-      {
-        context: { bytes, inUse: this.inUse, budget: this.budget },
-        hints: [
-          'Dispose of tensors that are no longer needed (using, tidy, dispose), or raise memoryBudget in initWebGpu.',
-        ],
-      },
-    );
+  /** The device had no memory for a buffer. What can be had is given back, for the next try. */
+  private failed(memory: WgpuMemory, error: GPUError): TesseraError {
+    const failure = noMemory(memory, error, this.context.holders());
+    memory.failure = failure;
+    this.failures++;
+    if (memory.freed && !memory.destroyed) this.trim(0);
+    reclaimNow();
+    this.trim(0);
+    return failure;
   }
 }

@@ -30,7 +30,7 @@ export class WgslExecutable implements Executable {
   readonly sources: readonly KernelSource[];
   private readonly launches: readonly KernelLaunch[];
   private readonly residence: Residence;
-  private readonly scratch: readonly WgpuMemory[];
+  private readonly scratch: WgpuMemory[];
   private readonly constants: readonly WgpuMemory[];
   /** Plan buffers that lie in the caller's tensors: [buffer, index]. */
   private readonly inputs: readonly (readonly [number, number])[];
@@ -126,9 +126,13 @@ export class WgslExecutable implements Executable {
     this.check?.(inputs, outputs, scalars);
     this.place('input', this.inputs, inputs);
     this.place('output', this.outputs, outputs);
+    if (runtime.pool.failures > 0) this.replaceFailed();
+    const alone = runtime.pool.unproven > 0 && residence.memory.some(isUnproven);
+    if (alone) runtime.stream.flush();
     this.blocks.begin();
     for (const launch of this.launches) launch.encode(residence, scalars);
     for (const memory of residence.memory) if (memory !== undefined) runtime.stream.touch(memory);
+    if (alone) runtime.stream.flush();
   }
 
   dispose(): void {
@@ -136,6 +140,19 @@ export class WgslExecutable implements Executable {
     this.disposed = true;
     for (const memory of [...this.scratch, ...this.constants]) this.runtime.free(memory);
     for (const home of this.outputMemory) home.close();
+  }
+
+  /** Asks again for scratch memory that was not to be had. @throws out-of-memory */
+  private replaceFailed(): void {
+    const { scratch, residence, runtime } = this;
+    for (const [slot, failed] of scratch.entries()) {
+      if (failed.failure === null) continue;
+      const again = runtime.allocate(failed.bytes);
+      scratch[slot] = again;
+      for (const [i, memory] of residence.memory.entries())
+        if (memory === failed) residence.memory[i] = again;
+      runtime.free(failed);
+    }
   }
 
   private isSmallOutput(buffer: number): boolean {
@@ -156,6 +173,10 @@ export class WgslExecutable implements Executable {
       residence.byte[buffer] = tensor.storageOffset * this.itemSizes[buffer];
     }
   }
+}
+
+function isUnproven(memory: WgpuMemory | undefined): boolean {
+  return memory !== undefined && memory.isUnproven;
 }
 
 /** Slabs that inputs lie in: a kernel should not write into them. */

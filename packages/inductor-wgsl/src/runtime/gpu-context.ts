@@ -5,7 +5,9 @@
  * can: a run, an upload, a download, `synchronize`.
  */
 import { TesseraError } from '@tessera/shared';
+import { describeHolders, memoryReport } from '@tessera/tensor/internal';
 import type { WgslTarget } from '../codegen/target.js';
+import { WgpuMemory } from './wgpu-memory.js';
 
 /** Limits that are raised from WebGPU's defaults to what the adapter offers. */
 const RAISED_LIMITS = [
@@ -36,6 +38,10 @@ export class GpuContext {
   /** Error scopes that have not answered yet. */
   private readonly scopes = new Set<Promise<void>>();
   private disposed = false;
+  /** Some buffer did not get its memory: what is invalid since may follow from it. */
+  private ranOut = false;
+  /** Told of a loss, once. */
+  private readonly listeners = new Set<(loss: TesseraError) => void>();
 
   private constructor(
     /** Kept so that Dawn's instance outlives its device. */
@@ -67,19 +73,17 @@ export class GpuContext {
     this.adapterName = [info?.vendor, info?.architecture, info?.device, info?.description]
       .filter((part) => part !== undefined && part !== '')
       .join(' ');
-    device.onuncapturederror = (event) => this.fail(describeError(event.error));
+    device.onuncapturederror = ({ error }) => {
+      // Use of a buffer for which there was no memory: that was reported.
+      if (this.ranOut && /\binvalid\b/i.test(error.message)) return;
+      this.fail(describeError(error));
+    };
     void device.lost.then((lost) => {
       if (this.disposed) return;
-      this.fail(
-        new TesseraError(
-          'device-lost',
-          `The GPU device was lost (${lost.reason}): ${lost.message}`,
-          {
-            context: { reason: lost.reason },
-            hints: ['Tensors on the device are gone: call initWebGpu() again and recreate them.'],
-          },
-        ),
-      );
+      const loss = this.lossOf(lost);
+      this.failure = loss;
+      for (const listener of this.listeners) listener(loss);
+      this.listeners.clear();
     });
   }
 
@@ -117,15 +121,55 @@ export class GpuContext {
     }
   }
 
+  /** Calls `listener` when the device is lost, once; soon if it is lost already. Returns what takes it back. */
+  onLost(listener: (loss: TesseraError) => void): () => void {
+    const { failure, listeners } = this;
+    // Each call is an entry of its own, whatever function it brings.
+    const entry = (loss: TesseraError): void => listener(loss);
+    listeners.add(entry);
+    if (!this.disposed && failure?.code === 'device-lost')
+      queueMicrotask(() => listeners.delete(entry) && entry(failure));
+    return () => void listeners.delete(entry);
+  }
+
+  /** Who holds memory of this device: lines for an error. */
+  holders(): ReturnType<typeof memoryReport> {
+    return memoryReport(
+      ({ memory }) => memory instanceof WgpuMemory && memory.pool.context === this,
+    );
+  }
+
+  private lossOf({ reason, message }: GPUDeviceLostInfo): TesseraError {
+    const { largest } = this.holders();
+    return new TesseraError(
+      'device-lost',
+      `The GPU device was lost (${reason}): ${message}${describeHolders({ largest, waiting: null })}`,
+      {
+        context: { reason, largest },
+        hints: [
+          'Tensors on the device are gone: call initWebGpu() again and recreate them. Compiled functions go on by themselves.',
+        ],
+      },
+    );
+  }
+
   /** Keeps an error for the next call that can throw; the first one stays, but for one that names its cause. */
   fail(error: TesseraError): void {
     const { failure } = this;
+    if (failure?.code === 'device-lost') return;
+    // That there was no memory explains what else was rejected.
+    if (error.code === 'out-of-memory' && failure?.code === 'gpu-validation') this.failure = error;
     if (failure === null || (failure.code === 'gpu-validation' && failure.cause === undefined))
       this.failure = error;
   }
 
-  /** Runs `make` and keeps what WebGPU says against it, as `explain` puts it. */
-  watch<T>(filter: GPUErrorFilter, make: () => T, explain: (error: GPUError) => TesseraError): T {
+  /** Runs `make` and keeps what WebGPU says against it, as `explain` puts it; `answered` follows in any case. */
+  watch<T>(
+    filter: GPUErrorFilter,
+    make: () => T,
+    explain: (error: GPUError) => TesseraError,
+    answered: () => void = () => {},
+  ): T {
     const { device } = this;
     device.pushErrorScope(filter);
     const made = make();
@@ -133,12 +177,17 @@ export class GpuContext {
       .popErrorScope()
       .then(
         (error) => {
-          if (error !== null) this.fail(explain(error));
+          if (error === null) return;
+          if (filter === 'out-of-memory') this.ranOut = true;
+          this.fail(explain(error));
         },
         // The scope of a lost device; the loss is reported by itself.
         () => undefined,
       )
-      .finally(() => this.scopes.delete(scope));
+      .finally(() => {
+        this.scopes.delete(scope);
+        answered();
+      });
     this.scopes.add(scope);
     return made;
   }

@@ -1,40 +1,14 @@
 /**
  * @file `initWebGpu`: gets a device and makes 'wgpu' usable for tensors and compiled code.
  */
-import { TesseraError } from '@tessera/shared';
+import type { TesseraError } from '@tessera/shared';
 import type { ExecutionPlan } from '@tessera/inductor-core';
 import { registerDevice } from '@tessera/tensor';
-import { findGpu } from './find-gpu.js';
-import { GpuContext, type DeviceProfile } from './gpu-context.js';
+import { current } from './current-gpu.js';
 import { tuneMatmuls, type TileTiming } from './matmul-tuner.js';
+import { type WebGpuOptions, asksForSame, openContext } from './open-context.js';
 import { WgpuRuntime } from './wgpu-runtime.js';
 import { WgslBackend } from './wgsl-backend.js';
-
-/** Options of {@link initWebGpu}. */
-export interface WebGpuOptions {
-  /** Adapter to use instead of requesting one. It must not have given a device yet. */
-  readonly adapter?: GPUAdapter;
-  /** Device to use as it is, with its limits and features. */
-  readonly device?: GPUDevice;
-  readonly powerPreference?: GPUPowerPreference;
-  /** Makes code for GPUs or for adapters that run on the CPU; found out from the adapter if absent. */
-  readonly profile?: DeviceProfile;
-  /** Most bytes that tensors and scratch memory may take. Unlimited if absent: WebGPU does not tell. */
-  readonly memoryBudget?: number;
-  /**
-   * Flags for Dawn in Node, as `['enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia']`,
-   * which gives `shader-f16` on NVIDIA.
-   */
-  readonly dawnFlags?: readonly string[];
-}
-
-/**
- * SwiftShader compiles the clearing of workgroup memory as one store per element: a second for a matmul.
- * Without this extension Dawn clears in a loop.
- */
-const SWIFTSHADER_FLAGS = [
-  'disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension',
-];
 
 /** WebGPU as set up by {@link initWebGpu}. */
 export class WebGpu {
@@ -51,6 +25,26 @@ export class WebGpu {
   /** Vendor, architecture and device as the adapter gives them. */
   get adapterName(): string {
     return this.runtime.context.adapterName;
+  }
+
+  /** Whether the device is gone: lost, or disposed of. */
+  get isLost(): boolean {
+    return this.runtime.context.isLost;
+  }
+
+  /**
+   * Calls `listener` once when the device is lost, with the error that later use throws; soon, if it is lost already.
+   * `dispose()` is no loss.
+   *
+   * @returns takes the listener back
+   * @example
+   * gpu.onLost(async () => {
+   *   await initWebGpu();
+   *   model.loadStateDict(await checkpoint(), { assign: true });
+   * });
+   */
+  onLost(listener: (loss: TesseraError) => void): () => void {
+    return this.runtime.context.onLost(listener);
   }
 
   /** Measures matmul tiles for a plan; later loads use the winners. Takes seconds. */
@@ -74,40 +68,38 @@ export class WebGpu {
   }
 }
 
+/** What was opened last, with the options that it was opened with. */
+let last: { readonly gpu: WebGpu; readonly options: WebGpuOptions } | null = null;
+/** One call after the other, so that two at once get the same device. */
+let opening: Promise<unknown> = Promise.resolve();
+
 /**
  * Gets a WebGPU device and registers device 'wgpu' and its backend.
  *
+ * A later call gives the same device while it is there and is what the options ask for; options that are absent ask
+ * for nothing, and a `memoryBudget` is set on the device at hand. Otherwise another device takes its place: tensors of
+ * the earlier one stay with it, and compiled functions follow the tensors that they are called with.
+ *
  * @throws device-unavailable when there is no WebGPU or no adapter
  */
-export async function initWebGpu(options: WebGpuOptions = {}): Promise<WebGpu> {
-  const context = await openContext(options);
-  const runtime = new WgpuRuntime(context, { memoryBudget: options.memoryBudget ?? Infinity });
-  registerDevice(runtime);
-  return new WebGpu(runtime);
+export function initWebGpu(options: WebGpuOptions = {}): Promise<WebGpu> {
+  const opened = opening.then(() => open(options));
+  opening = opened.catch(() => undefined);
+  return opened;
 }
 
-async function openContext(options: WebGpuOptions): Promise<GpuContext> {
-  const { profile, dawnFlags, powerPreference = 'high-performance' } = options;
-  if (options.device !== undefined) return GpuContext.wrap(options.device, profile);
-  if (options.adapter !== undefined) return GpuContext.request(null, options.adapter, profile);
-  let gpu = await findGpu(dawnFlags ?? []);
-  let adapter = await gpu.requestAdapter({ powerPreference });
-  if (adapter?.info.architecture === 'swiftshader' && dawnFlags === undefined) {
-    gpu = await findGpu(SWIFTSHADER_FLAGS);
-    adapter = await gpu.requestAdapter({ powerPreference });
+async function open(options: WebGpuOptions): Promise<WebGpu> {
+  const { memoryBudget } = options;
+  if (last !== null && !last.gpu.isLost && asksForSame(last.gpu.device, last.options, options)) {
+    const { gpu } = last;
+    if (memoryBudget !== undefined) gpu.runtime.pool.budget = memoryBudget;
+    return gpu;
   }
-  if (adapter === null) {
-    throw new TesseraError(
-      'device-unavailable',
-      'WebGPU is there, but it offers no adapter: no GPU driver that it can use was found.',
-      {
-        context: { device: 'wgpu' },
-        hints: [
-          'On Linux, check that Vulkan works: `vulkaninfo --summary`.',
-          'Without a GPU, SwiftShader (part of Chromium) can stand in: set VK_ICD_FILENAMES to its vk_swiftshader_icd.json.',
-        ],
-      },
-    );
-  }
-  return GpuContext.request(gpu, adapter, profile);
+  const context = await openContext(options);
+  const runtime = new WgpuRuntime(context, { memoryBudget: memoryBudget ?? Infinity });
+  registerDevice(runtime);
+  const gpu = new WebGpu(runtime);
+  last = { gpu, options };
+  current.gpu = gpu;
+  return gpu;
 }

@@ -32,6 +32,7 @@ export class Readback {
     const { device } = this.context;
     const size = sizeClass(bytes + REPORT_BYTES);
     const staging = this.take(size);
+    if (memory.isUnproven) this.stream.flush();
     this.stream.copy(memory.buffer, memory.start + byte, staging, 0, bytes);
     this.stream.touch(memory);
     const reported = this.report.moveTo(staging, bytes);

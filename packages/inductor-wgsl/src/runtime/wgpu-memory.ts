@@ -6,6 +6,7 @@
  * `queue.writeBuffer` jumps ahead of commands that are recorded but not submitted, which `lastUse` lets the
  * command stream see.
  */
+import type { TesseraError } from '@tessera/shared';
 import type { BufferPool } from './buffer-pool.js';
 import type { Slab } from './slab.js';
 
@@ -30,6 +31,10 @@ export class WgpuMemory {
   freedAt = 0;
   /** The buffer is gone for good. */
   destroyed = false;
+  /** WebGPU has not said yet whether there was memory for it; see `BufferPool.unproven`. */
+  isUnproven = false;
+  /** There was no memory for it: what commands wrote there is nowhere. */
+  failure: TesseraError | null = null;
   /** In the pool's list of free memory, where it stays while it is taken again by name. */
   listed = false;
 

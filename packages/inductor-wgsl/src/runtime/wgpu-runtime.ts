@@ -4,7 +4,6 @@
  * Owns the memory pool, the command stream and what is cached between plans. Everything enqueues; only
  * `download` and `synchronize` wait. Errors that WebGPU reports late are thrown by the next call here.
  */
-import { TesseraError } from '@tessera/shared';
 import type { DeviceMemory, DeviceRuntime, DType } from '@tessera/tensor';
 import { DEVICE_DTYPES, deviceItemSize } from '../codegen/wgsl-types.js';
 import { BufferPool, type PoolStatistics } from './buffer-pool.js';
@@ -14,6 +13,7 @@ import { toDevice, toHost } from './element-codec.js';
 import type { GpuContext } from './gpu-context.js';
 import { copyHalves } from './half-copy.js';
 import { PipelineCache } from './pipeline-cache.js';
+import { notHere } from './not-here.js';
 import { Readback } from './readback.js';
 import { UniformRing } from './uniform-ring.js';
 import { WgpuMemory } from './wgpu-memory.js';
@@ -117,6 +117,8 @@ export class WgpuRuntime implements DeviceRuntime {
       return;
     }
     if (srcByte % 4 === 0 && dstByte % 4 === 0 && bytes % 4 === 0) {
+      const alone = source.isUnproven || target.isUnproven;
+      if (alone) this.stream.flush();
       this.stream.copy(
         source.buffer,
         source.start + srcByte,
@@ -126,6 +128,7 @@ export class WgpuRuntime implements DeviceRuntime {
       );
       this.stream.touch(source);
       this.stream.touch(target);
+      if (alone) this.stream.flush();
       return;
     }
     copyHalves(
@@ -142,16 +145,13 @@ export class WgpuRuntime implements DeviceRuntime {
     await this.context.settle();
   }
 
-  /** The memory as made by this runtime. @throws use-after-dispose */
+  /** The memory as made by this runtime. @throws use-after-dispose, device-lost, out-of-memory */
   own(memory: DeviceMemory): WgpuMemory {
-    if (memory instanceof WgpuMemory && !memory.freed && memory.pool === this.pool) return memory;
-    throw new TesseraError(
-      'use-after-dispose',
-      'This memory of device wgpu was already freed, or belongs to another runtime.',
-      {
-        hints: ['Tensors made before the last initWebGpu() belong to the device of that time.'],
-      },
-    );
+    if (memory instanceof WgpuMemory && !memory.freed && memory.pool === this.pool) {
+      if (memory.failure !== null) throw memory.failure;
+      return memory;
+    }
+    throw notHere(memory, this.pool);
   }
 
   dispose(): void {

@@ -15,6 +15,7 @@ import { splitDeepMatmuls } from '../codegen/split-matmul.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
 import { WgslExecutable } from './executable.js';
+import { LoadedPlan } from './loaded-plan.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
@@ -43,7 +44,7 @@ export class WgslBackend implements KernelBackend {
   private tuning: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly runtime: WgpuRuntime,
+    readonly runtime: WgpuRuntime,
     /** Matmul tiles found best on this adapter. */
     readonly tiles: TileMemory = new Map(),
   ) {
@@ -60,7 +61,13 @@ export class WgslBackend implements KernelBackend {
     return { kernel: kernel.name, language: 'wgsl', text };
   }
 
-  load(plan: ExecutionPlan): WgslExecutable {
+  /** Loads a plan; on a later device when this one is gone. */
+  load(plan: ExecutionPlan): LoadedPlan {
+    return new LoadedPlan(plan, this);
+  }
+
+  /** Loads a plan on this device. */
+  executable(plan: ExecutionPlan): WgslExecutable {
     const { target } = this;
     const split = splitDeepMatmuls(plan, target);
     return new WgslExecutable(

@@ -182,15 +182,26 @@ setPressureHook((urgent) => {
   else reclaimUnderPressure();
 });
 
-/** Live storages of one type and shape in a line, those that hold most first. */
-function largestKinds(count: number): string[] {
+/** The live storage on a device's memory, or null. */
+export function storageOn(memory: object): Storage | null {
+  for (const allocation of live)
+    if (allocation.memory === memory) return allocation.ref.deref() ?? null;
+  return null;
+}
+
+/** `float32[2, 3] on wgpu`: what a storage was made for. */
+export function describeStorage({ madeForDtype, madeForSizes, device }: Storage): string {
+  const known = madeForDtype !== null && madeForSizes !== null;
+  return `${known ? `${madeForDtype}[${madeForSizes.join(', ')}]` : 'memory'} on ${device}`;
+}
+
+/** Live storages of one type and shape in a line, those that hold most first; `counts` chooses among them. */
+function largestKinds(count: number, counts: (storage: Storage) => boolean): string[] {
   const kinds = new Map<string, { count: number; bytes: number }>();
-  for (const { ref, device, nbytes } of live) {
+  for (const { ref, nbytes } of live) {
     const storage = ref.deref();
-    if (storage === undefined) continue;
-    const { madeForDtype: dtype, madeForSizes: sizes } = storage;
-    const what = dtype === null || sizes === null ? 'memory' : `${dtype}[${sizes.join(', ')}]`;
-    const name = `${what} on ${device}`;
+    if (storage === undefined || !counts(storage)) continue;
+    const name = describeStorage(storage);
     const kind = kinds.get(name) ?? { count: 0, bytes: 0 };
     kinds.set(name, { count: kind.count + 1, bytes: kind.bytes + nbytes });
   }
@@ -204,11 +215,19 @@ function largestKinds(count: number): string[] {
 }
 
 /** What no collection has looked at since it was made. After a forced one, what is left is in use. */
-function waitingForCollection(): MemoryReport['waiting'] {
+function waitingForCollection(counts: (storage: Storage) => boolean): MemoryReport['waiting'] {
   if (collector() !== null) return null;
-  const young = [...live].filter(({ era }) => era === collectionCount);
+  const young = [...live].filter(({ era, ref }) => {
+    const storage = ref.deref();
+    return era === collectionCount && (storage === undefined || counts(storage));
+  });
   const bytes = young.reduce((sum, { nbytes }) => sum + nbytes, 0);
   return { bytes, tensors: young.length };
 }
 
-setOutOfMemoryReport(() => ({ largest: largestKinds(5), waiting: waitingForCollection() }));
+/** Who holds memory, among the storages that `counts` chooses: for the errors of a device. */
+export function memoryReport(counts: (storage: Storage) => boolean = () => true): MemoryReport {
+  return { largest: largestKinds(5, counts), waiting: waitingForCollection(counts) };
+}
+
+setOutOfMemoryReport(memoryReport);
