@@ -3,12 +3,14 @@
  *
  * Without any adapter the tests that need one are skipped, and the reason is printed, unless
  * TESSERA_REQUIRE_WEBGPU=1: then they fail. TESSERA_TEST_GPU=1 prefers a real GPU to SwiftShader, and
- * TESSERA_TEST_DAWN_FLAGS gives flags for Dawn (to test float16 where it is behind one).
+ * TESSERA_TEST_DAWN_FLAGS gives flags for Dawn (to test float16 where it is behind one), and
+ * TESSERA_TEST_DEFAULT_LIMITS=1 gives a device with WebGPU's default limits and without optional features.
  */
 import { accessSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { env } from 'node:process';
 import { findChromium } from '../../../../tooling/find-chromium.mjs';
+import { findGpu } from '../../src/runtime/find-gpu.js';
 import { initWebGpu, type WebGpu, type WebGpuOptions } from '../../src/index.js';
 
 function exists(path: string): boolean {
@@ -30,6 +32,24 @@ function findSwiftShader(): string | null {
   return folders.map((folder) => join(folder, 'vk_swiftshader_icd.json')).find(exists) ?? null;
 }
 
+/** Dawn's instance has to outlive its devices. */
+const instances: GPU[] = [];
+
+/** An adapter that offers what every WebGPU has: no higher limits, no optional feature. */
+async function defaultLimits(): Promise<GPUAdapter> {
+  const gpu = await findGpu([]);
+  instances.push(gpu);
+  const adapter = await gpu.requestAdapter();
+  if (adapter === null) throw new Error('no adapter');
+  const device = await adapter.requestDevice();
+  return {
+    info: adapter.info,
+    limits: device.limits,
+    features: new Set(),
+    requestDevice: () => Promise.resolve(device),
+  } as unknown as GPUAdapter;
+}
+
 /** Opens WebGPU, or says why it cannot be. Code is made as for a GPU, also on SwiftShader. */
 export async function openGpu(options: WebGpuOptions = {}): Promise<WebGpu | null> {
   if (env.VK_ICD_FILENAMES === undefined) {
@@ -38,6 +58,8 @@ export async function openGpu(options: WebGpuOptions = {}): Promise<WebGpu | nul
   }
   const flags = env.TESSERA_TEST_DAWN_FLAGS;
   try {
+    if (env.TESSERA_TEST_DEFAULT_LIMITS === '1')
+      return await initWebGpu({ profile: 'gpu', adapter: await defaultLimits(), ...options });
     return await initWebGpu({
       profile: 'gpu',
       ...(flags !== undefined && { dawnFlags: flags.split(' ') }),

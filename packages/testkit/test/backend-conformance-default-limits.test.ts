@@ -1,0 +1,43 @@
+/**
+ * @file The WebGPU backend passes the suite on a device with WebGPU's default limits and no optional feature: 8
+ * storage buffers, bindings of 128 MiB, workgroups of 256 threads and 16 KiB, 65,535 workgroups a dimension.
+ */
+import { initWebGpu } from '@tessera/compile';
+import { expect, it, vi } from 'vitest';
+import { testBackendConformance } from '../src/index.js';
+
+const wanted =
+  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+if (!wanted)
+  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
+const device = wanted ? await deviceWithDefaults() : null;
+const gpu = device === null ? null : await initWebGpu({ device, profile: 'gpu' });
+
+async function deviceWithDefaults(): Promise<GPUDevice> {
+  const first = await initWebGpu();
+  const source = first.runtime.context.gpu ?? (navigator as unknown as { gpu: GPU }).gpu;
+  const adapter = await source.requestAdapter();
+  return adapter!.requestDevice();
+}
+
+vi.setConfig({ testTimeout: 60_000 });
+if (gpu !== null) testBackendConformance(it, gpu.backend);
+
+it.skipIf(gpu === null)('the device offers no more than every WebGPU does', () => {
+  const { target } = gpu!.backend;
+  expect(target).toMatchObject({
+    f16: false,
+    subgroups: null,
+    maxStorageBuffers: 8,
+    maxWorkgroupThreads: 256,
+    maxWorkgroupBytes: 16384,
+    maxWorkgroupsPerDimension: 65535,
+  });
+  expect(device!.limits.maxStorageBufferBindingSize).toBe(128 * 2 ** 20);
+});
+
+it.skipIf(gpu === null)('a tensor larger than a binding is refused with its limit', () => {
+  expect(() => gpu!.runtime.allocate(128 * 2 ** 20 + 1)).toThrow(
+    '134217729 bytes are more than one WebGPU buffer of this adapter may hold (134217728)',
+  );
+});
