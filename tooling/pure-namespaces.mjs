@@ -5,8 +5,7 @@
  * with every function that it names. Written as the value of a constant, it is dropped with it. No line moves, so source
  * maps stay right.
  */
-const HELPER = /var __export = \(target, all\) => \{\n([\s\S]*?)\n\};/;
-const NAMESPACE = /var (\w+) = \{\};\n__export\(\1, \{/g;
+const NAMESPACE = /var (\w+) = \{\};\n__export\(\1, (\{\n[\s\S]*?\n\})\);/g;
 
 /**
  * The text of a built file whose namespaces are constants.
@@ -14,7 +13,8 @@ const NAMESPACE = /var (\w+) = \{\};\n__export\(\1, \{/g;
  * @param {string} code
  */
 export function pureNamespaces(code) {
-  return code
-    .replace(HELPER, 'var __export = (target, all) => {\n$1 return target;\n};')
-    .replace(NAMESPACE, 'var $1 =\n/* @__PURE__ */ __export({}, {');
+  return code.replace(
+    NAMESPACE,
+    'var $1 =\n/* @__PURE__ */ ((target, all) => (__export(target, all), target))({}, $2);',
+  );
 }
