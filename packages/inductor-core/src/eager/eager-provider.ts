@@ -69,7 +69,8 @@ export class EagerProvider implements KernelProvider {
     if (random && this.backend.capabilities.extern) return false;
     if (outs.every((out) => out.numel === 0)) {
       if (random) reserveOffsets(1);
-      return true;
+      // Nothing to compute, but perhaps something to refuse: indices into a tensor without elements.
+      return !this.backend.capabilities.extern;
     }
     const entry = this.lookup(op, args, outs);
     if (entry === null) return false;

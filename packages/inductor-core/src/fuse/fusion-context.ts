@@ -36,6 +36,10 @@ export class FusionContext {
         if (others === undefined) this.writers.set(out.name, [node]);
         else others.push(node);
       }
+      // Nobody writes a buffer without elements, which a reference kernel takes like others.
+      if (node.kind === 'extern')
+        for (const read of node.reads)
+          if (!this.buffers.has(read.name)) this.buffers.set(read.name, read);
       for (const buf of new Set(found.reads.map((read) => read.buf))) {
         const list = this.readers.get(buf) ?? [];
         list.push(node);

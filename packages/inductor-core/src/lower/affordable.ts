@@ -10,7 +10,10 @@ const PER_ELEMENT = { loop: 64, product: 32 } as const;
 /** Fewer than this are always worth it: no call, and what comes before and after is fused. */
 const FEW_COMPARISONS = 2 ** 18;
 
-/** Whether each of `results` elements looking at `each` of all `sources` is worth its comparisons. */
+/**
+ * Whether each of `results` elements looking at `each` of all `sources` is worth its comparisons. Where there is none to
+ * look, the reference kernel does: it refuses indices that are out of range.
+ */
 export function affordable(
   l: Lowering,
   results: Size,
@@ -20,5 +23,5 @@ export function affordable(
 ): boolean {
   const [all, tried, given] = [exampleOf(results), exampleOf(each), exampleOf(sources)];
   const limit = Math.max(FEW_COMPARISONS, PER_ELEMENT[form] * (all + given));
-  return !l.hasFallback || all * tried <= limit;
+  return !l.hasFallback || (all > 0 && all * tried <= limit);
 }

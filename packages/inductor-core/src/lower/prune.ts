@@ -5,6 +5,7 @@ import type { Expr } from '../ir/expr.js';
 import { postorder } from '../ir/walk.js';
 import { type IrNode, nodeOutputs } from './ir-node.js';
 import type { Lowering } from './lowering.js';
+import { isEmpty } from './shape-math.js';
 
 export type Load = Extract<Expr, { kind: 'load' }>;
 
@@ -51,6 +52,13 @@ export function nodeReads(node: IrNode): Set<string> {
   return new Set(nodeLoads(node).map((load) => load.buf));
 }
 
+/** Whether a reference kernel is called for what it refuses: its results have no elements that anybody could read. */
+function onlyRefuses(node: IrNode): boolean {
+  return (
+    node.kind === 'extern' && node.outs.length > 0 && node.outs.every(({ sizes }) => isEmpty(sizes))
+  );
+}
+
 /** The nodes whose results reach an output, a mutation or an effect, in order. */
 export function pruneUnused(l: Lowering): IrNode[] {
   const needed = new Set<string>();
@@ -60,6 +68,7 @@ export function pruneUnused(l: Lowering): IrNode[] {
     const live =
       (node.kind === 'pointwise' && node.mutation) ||
       (node.kind === 'extern' && node.effect !== null) ||
+      onlyRefuses(node) ||
       nodeOutputs(node).some((out) => out.output >= 0 || needed.has(out.name));
     if (!live) continue;
     kept.push(node);
