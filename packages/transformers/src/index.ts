@@ -34,6 +34,10 @@ export type { FolderOptions } from './load/model-folder.js';
 export type { FileSink } from './load/model-sink.js';
 export type { GenerateOptions, SamplingOptions } from './generate/options.js';
 export type { Prompts } from './generate/prompts.js';
+export {
+  SpeculativeGenerator,
+  type SpeculativeGeneratorOptions,
+} from './generate/speculative-generator.js';
 export type { EarlyStopping } from './generate/beam-hypotheses.js';
 export {
   type BeamGenerateOptions,

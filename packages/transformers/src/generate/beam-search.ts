@@ -4,22 +4,12 @@
  * Each beam is a row of a static cache; a step puts the rows in the order of the beams that go on, computes one token
  * for each and picks the candidates on the device: twice as many of them come back as there are beams.
  */
-import { compile } from '@tessera/compile';
 import { functional as F } from '@tessera/nn';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
-import {
-  type DType,
-  type DeviceType,
-  type Tensor,
-  arange,
-  cat,
-  noGrad,
-  tensor,
-  zeros,
-} from '@tessera/tensor';
-import { StaticCache } from '../cache/kv-cache.js';
+import { type Tensor, cat, noGrad, tensor } from '@tessera/tensor';
 import type { CausalLM } from '../model/causal-lm.js';
 import { BeamHypotheses, type EarlyStopping } from './beam-hypotheses.js';
+import { CachedModel, oneGraph } from './cached-model.js';
 import { promptsOf } from './prompts.js';
 
 /** Sizes of a search. */
@@ -71,13 +61,16 @@ function refuse(what: string): never {
   throw new TesseraError('invalid-argument', `beam search: ${what}.`);
 }
 
+/** Log-probabilities of logits. */
+function logarithms(logits: Tensor): Tensor {
+  return F.logSoftmax(logits.to('float32'), -1);
+}
+
 /** See the file header. */
 export class BeamSearch {
   readonly numBeams: number;
   readonly maxLength: number;
-  private readonly chunk: number;
-  private readonly place: Tensor;
-  private readonly takeIn: (ids: Tensor, last: Tensor) => Tensor;
+  private readonly cached: CachedModel;
   private readonly next: (ids: Tensor, rows: Tensor) => Tensor;
   private busy = false;
 
@@ -88,34 +81,24 @@ export class BeamSearch {
   ) {
     const { config } = model;
     this.numBeams = numBeams;
-    this.chunk = chunk;
     this.maxLength = maxLength ?? Math.min(config.maxPositions, 2048);
     if (!Number.isInteger(numBeams) || numBeams < 1)
       refuse(`numBeams is ${numBeams}, not a whole number from 1`);
     if (this.maxLength > config.maxPositions)
       refuse(`the model has ${config.maxPositions} positions; maxLength is ${this.maxLength}`);
-    const { dtype, device } = model.model.embed_tokens.weight as {
-      dtype: DType;
-      device: DeviceType;
-    };
-    const room = Math.ceil(this.maxLength / chunk) * chunk;
-    const cache = new StaticCache(config, room, { batch: numBeams, dtype, device });
-    const place = zeros([1], { dtype: 'int64', device });
-    this.place = place;
-    const made = <Fn extends (...args: Tensor[]) => Tensor>(fn: Fn): Fn =>
-      compiles ? (compile(fn, { fullgraph: true, dynamic: false }) as unknown as Fn) : fn;
-    this.takeIn = made((ids: Tensor, last: Tensor) => {
-      const places = place.add(arange(chunk, { device }));
-      const logits = model.at(ids, places, { cache, only: last });
-      place.add_(chunk);
-      return F.logSoftmax(logits.squeeze(1).to('float32'), -1);
+    this.cached = new CachedModel(model, {
+      batch: numBeams,
+      places: this.maxLength,
+      chunk,
+      compiles,
     });
-    this.next = made((ids: Tensor, rows: Tensor) => {
+    const { cache, place } = this.cached;
+    this.next = oneGraph((ids: Tensor, rows: Tensor) => {
       for (const part of [...cache.keys, ...cache.values]) part.copy_(part.indexSelect(0, rows));
       const logits = model.at(ids, place, { cache });
       place.add_(1);
-      return F.logSoftmax(logits.squeeze(1).to('float32'), -1);
-    });
+      return logarithms(logits.squeeze(1));
+    }, compiles);
   }
 
   /**
@@ -142,7 +125,7 @@ export class BeamSearch {
       const ends = new Set(options.endTokens ?? this.model.config.tokens.end);
       // All rows of the cache are the same at first: one of them goes on.
       let beams: Beam[] = [{ tokens: [], sum: 0, row: 0 }];
-      let scores = noGrad(() => this.prefill(row));
+      let scores = noGrad(() => logarithms(this.cached.prefill(row)));
       for (let length = 1; ; length++) {
         const candidates = await this.candidates(scores, beams, ends.size);
         signal?.throwIfAborted();
@@ -166,30 +149,9 @@ export class BeamSearch {
     }
   }
 
-  /** Log-probabilities of the prompt's next token, [numBeams, vocabSize]. */
-  private prefill(prompt: readonly number[]): Tensor {
-    const { chunk, place } = this;
-    const { device } = place;
-    place.fill_(0);
-    let scores: Tensor | null = null;
-    for (let from = 0; from < prompt.length; from += chunk) {
-      const part = prompt.slice(from, from + chunk);
-      const filled = [...part, ...Array<number>(chunk - part.length).fill(0)];
-      scores = this.takeIn(
-        tensor(
-          Array.from({ length: this.numBeams }, () => filled),
-          { dtype: 'int64', device },
-        ),
-        tensor([part.length - 1], { dtype: 'int64', device }),
-      );
-    }
-    place.fill_(prompt.length);
-    return scores!;
-  }
-
-  /** The same after each beam's last token; rows without a beam repeat the first. */
+  /** Log-probabilities after each beam's last token, [numBeams, vocabSize]; rows without a beam repeat the first. */
   private step(beams: readonly Beam[]): Tensor {
-    const { device } = this.place;
+    const { device } = this.cached;
     const all = Array.from({ length: this.numBeams }, (_, i) => beams[i] ?? beams[0]!);
     const whole = { dtype: 'int64', device } as const;
     return this.next(

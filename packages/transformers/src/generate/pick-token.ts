@@ -4,7 +4,7 @@
  * The filters are those of `transformers`' logits processors, in its order: repetition, temperature, top-k, top-p, min-p.
  */
 import { functional as F } from '@tessera/nn';
-import { type Tensor, where } from '@tessera/tensor';
+import { type Tensor, where, zerosLike } from '@tessera/tensor';
 import type { SamplingOptions } from './options.js';
 
 const NEVER = -Infinity;
@@ -30,25 +30,56 @@ function likelyEnough(logits: Tensor, minP: number): Tensor {
 }
 
 /**
+ * Probabilities of the next token, [B, vocabSize]; one of the likeliest without a temperature.
+ *
+ * @param logits [B, vocabSize]
+ * @param seen [B, vocabSize] of bool: tokens that were there before; needed for `repetitionPenalty`
+ */
+export function tokenProbabilities(
+  logits: Tensor,
+  options: SamplingOptions,
+  seen: Tensor | null,
+): Tensor {
+  const { temperature = 0 } = options;
+  const scores = penalized(logits, options, seen);
+  if (temperature === 0)
+    return zerosLike(scores).scatter(-1, scores.argmax(-1, { keepdim: true }), 1);
+  return F.softmax(filtered(scores, options), -1);
+}
+
+/**
  * [B] token numbers.
  *
  * @param logits [B, vocabSize]
  * @param seen [B, vocabSize] of bool: tokens that were there before; needed for `repetitionPenalty`
  */
 export function pickToken(logits: Tensor, options: SamplingOptions, seen: Tensor | null): Tensor {
-  const { temperature = 0, topK, topP, minP, repetitionPenalty = 1 } = options;
-  let scores = logits.to('float32');
-  if (repetitionPenalty !== 1 && seen !== null) {
-    const less = where(scores.lt(0), scores.mul(repetitionPenalty), scores.div(repetitionPenalty));
-    scores = where(seen, less, scores);
-  }
-  if (temperature === 0) return scores.argmax(-1);
-  if (temperature !== 1) scores = scores.div(temperature);
+  const scores = penalized(logits, options, seen);
+  if ((options.temperature ?? 0) === 0) return scores.argmax(-1);
+  return F.softmax(filtered(scores, options), -1).multinomial(1).squeeze(-1);
+}
+
+/** Logits in float32, less for tokens that were there before. */
+function penalized(
+  logits: Tensor,
+  { repetitionPenalty = 1 }: SamplingOptions,
+  seen: Tensor | null,
+): Tensor {
+  const scores = logits.to('float32');
+  if (repetitionPenalty === 1 || seen === null) return scores;
+  const less = where(scores.lt(0), scores.mul(repetitionPenalty), scores.div(repetitionPenalty));
+  return where(seen, less, scores);
+}
+
+/** Logits by the temperature, of the tokens that may be drawn. */
+function filtered(logits: Tensor, options: SamplingOptions): Tensor {
+  const { temperature = 1, topK, topP, minP } = options;
+  let scores = temperature === 1 ? logits : logits.div(temperature);
   if (topK !== undefined && topK < scores.size(-1)) {
     const [values] = scores.topk(topK);
     scores = only(scores, scores.ge(values.narrow(-1, topK - 1, 1)));
   }
   if (topP !== undefined && topP < 1) scores = nucleus(scores, topP);
   if (minP !== undefined && minP > 0) scores = likelyEnough(scores, minP);
-  return F.softmax(scores, -1).multinomial(1).squeeze(-1);
+  return scores;
 }
