@@ -16,6 +16,8 @@ export interface FuzzOptions {
   readonly backends: readonly string[];
   /** What programs have beside their statements; drawn for each if null. */
   readonly extras: Partial<Extras> | null;
+  /** Whether each program runs at many sizes, by code for all of them and by code for each. */
+  readonly dynamic: boolean;
   /** Where tensors are. */
   readonly devices: readonly FuzzDevice[];
   /** Processes at a time. */
@@ -27,7 +29,7 @@ export interface FuzzOptions {
 /** Backends that run without other options. */
 export const DEFAULT_BACKENDS: readonly string[] = ['eager', 'aot_eager', 'inductor'];
 
-export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--devices cpu,wgpu] [--with L] [--workers W] [--json]
+export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--devices cpu,wgpu] [--with L] [--dynamic] [--workers W] [--json]
 
 Runs random programs eagerly and compiled, three calls each, and compares all that can be seen.
   --n N         how many programs (default 200)
@@ -36,6 +38,7 @@ Runs random programs eagerly and compiled, three calls each, and compares all th
   --devices L   where tensors are: cpu (default), or cpu,wgpu
   --with L      what each program has beside its statements, instead of drawing it: any of
                 ${Object.keys(NO_EXTRAS).join(', ')}, or none
+  --dynamic     six sizes in each program, 0 and 1 among them, with sizes as symbols and without
   --workers W   processes at a time, over ranges of seeds (default 1)
   --json        print only the last line`;
 
@@ -62,6 +65,7 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         backends: { type: 'string', default: DEFAULT_BACKENDS.join() },
         with: { type: 'string' },
         devices: { type: 'string', default: 'cpu' },
+        dynamic: { type: 'boolean', default: false },
         workers: { type: 'string', default: '1' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -84,6 +88,7 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         : wholeNumber('seed', values.seed),
     backends,
     extras: values.with === undefined ? null : readExtras(values.with),
+    dynamic: values.dynamic,
     devices: readDevices(values.devices),
     workers: Math.max(1, wholeNumber('workers', values.workers)),
     json: values.json,
@@ -107,11 +112,18 @@ function readExtras(text: string): Partial<Extras> {
 }
 
 /** The arguments of a process that runs a part of the seeds. */
-export function workerArguments({ backends, extras, devices, json }: FuzzOptions): string[] {
+export function workerArguments({
+  backends,
+  extras,
+  dynamic,
+  devices,
+  json,
+}: FuzzOptions): string[] {
   const names = Object.keys(extras ?? {}).join() || 'none';
   return [
     ...['--backends', backends.join(), '--devices', devices.join()],
     ...(extras === null ? [] : ['--with', names]),
+    ...(dynamic ? ['--dynamic'] : []),
     ...(json ? ['--json'] : []),
   ];
 }

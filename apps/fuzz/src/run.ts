@@ -5,6 +5,7 @@ import { type Mismatch, checkProgram } from './check.js';
 import { generateProgram } from './generate.js';
 import { minimise } from './minimise.js';
 import type { FuzzOptions } from './options.js';
+import type { Program } from './program.js';
 
 /** What came of a run: the JSON line. */
 export interface FuzzResult {
@@ -22,15 +23,33 @@ export interface FuzzResult {
 /** Programs that are minimised; the rest are only counted. */
 const MINIMISED = 5;
 
+/** What differs, with sizes as the program says or, of a dynamic run, with all of them as symbols and then with none. */
+async function checkForms(
+  program: Program,
+  backends: readonly string[],
+  dynamic: boolean,
+): Promise<Mismatch | null> {
+  if (!dynamic) return checkProgram(program, backends);
+  return (
+    (await checkProgram({ ...program, dynamic: true }, backends)) ??
+    (await checkProgram({ ...program, dynamic: false }, backends))
+  );
+}
+
 /** Runs programs `seed`, `seed + 1`, …; each that differs is minimised and told. */
 export async function runFuzz(
-  { n, seed, backends, extras, devices }: Omit<FuzzOptions, 'workers' | 'json'>,
+  { n, seed, backends, extras, dynamic, devices }: Omit<FuzzOptions, 'workers' | 'json'>,
   onMismatch: (mismatch: Mismatch) => void,
 ): Promise<FuzzResult> {
   const start = performance.now();
   const failed: number[] = [];
   for (let i = 0; i < n; i++) {
-    const mismatch = await checkProgram(await generateProgram(seed + i, extras, devices), backends);
+    const drawn = dynamic ? { ...extras, sizes: true } : extras;
+    const mismatch = await checkForms(
+      await generateProgram(seed + i, drawn, devices),
+      backends,
+      dynamic,
+    );
     if (mismatch === null) continue;
     failed.push(seed + i);
     onMismatch(failed.length <= MINIMISED ? await minimise(mismatch) : mismatch);

@@ -20,13 +20,33 @@ describe('pnpm fuzz', () => {
     async (seed) => {
       const found: Mismatch[] = [];
       const { mismatches } = await runFuzz(
-        { n: 30, seed, backends: DEFAULT_BACKENDS, extras: null, devices: ['cpu'] },
+        { n: 30, seed, backends: DEFAULT_BACKENDS, extras: null, dynamic: false, devices: ['cpu'] },
         (mismatch) => found.push(mismatch),
       );
       expect(found.map(printProgram).join('\n')).toBe('');
       expect(mismatches).toBe(0);
     },
   );
+
+  it('runs programs at many sizes, by code for all and by code for each', async () => {
+    const found: Mismatch[] = [];
+    const options = { n: 6, seed: 77, extras: null, dynamic: true, devices: ['cpu'] } as const;
+    await runFuzz({ ...options, backends: ['inductor'] }, (mismatch) => found.push(mismatch));
+    expect(found.map(printProgram).join('\n')).toBe('');
+    // Both forms reach the backend: sizes are symbols in some graphs and numbers in all others.
+    const graphs: string[] = [];
+    registerBackend('listening', (module) => {
+      graphs.push(module.print());
+      return (inputs) => module.forward(...inputs) as Tensor[];
+    });
+    await runFuzz({ ...options, n: 3, backends: ['listening'] }, (mismatch) =>
+      found.push(mismatch),
+    );
+    expect(found).toEqual([]);
+    const symbolic = graphs.filter((text) => /\[.*\bs\d+\b.*\]/.test(text));
+    expect(symbolic.length).toBeGreaterThan(0);
+    expect(symbolic.length).toBeLessThan(graphs.length);
+  }, 120_000);
 
   it('draws the same program from the same seed', async () => {
     const five = await generateProgram(5);
@@ -82,10 +102,12 @@ describe('pnpm fuzz', () => {
       seed: 9,
       backends: ['eager'],
       extras: null,
+      dynamic: false,
       devices: ['cpu'],
       workers: 1,
       json: false,
     });
+    expect(readOptions(['--dynamic'])).toMatchObject({ extras: null, dynamic: true });
   });
 });
 
