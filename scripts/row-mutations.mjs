@@ -93,7 +93,7 @@ export const MUTATIONS = [
     [
       'passes/src/freezing/conv-bn-folding.ts',
       'function foldableConvolution(bn: Node): Node | null {',
-      'const first = bn.args?.[0]; if (first?.target === CONVOLUTION) Object.defineProperty(first, "users", { value: new Map([[bn, 1]]) });',
+      'const first = bn.args?.[0]; if (first?.target === findOp(CONVOLUTION)) Object.defineProperty(first, "users", { value: new Map([[bn, 1]]) });',
     ],
   ),
   mutation(
