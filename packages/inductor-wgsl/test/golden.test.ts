@@ -64,7 +64,7 @@ describe('generated WGSL', () => {
     it(`${name} is as recorded`, async () => {
       verifyKernel(kernel);
       const { text, workgroups } = generateKernel(kernel, target, variant);
-      await expect(`// workgroups: ${workgroups.join(' × ')}\n\n${text}`).toMatchFileSnapshot(
+      await expect(`// workgroups: ${(workgroups as readonly number[]).join(' × ')}\n\n${text}`).toMatchFileSnapshot(
         `golden/${name}.wgsl`,
       );
     });

@@ -142,7 +142,11 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
   },
   'a causal mask': {
     inputs: (n) => [w(n, n)],
-    fn: (x) => softmax(x.maskedFill(ones([x.sizes[0]!, x.sizes[0]!]).tril().eq(0), -Infinity), 1),
+    fn: (x) => {
+      const n = x.sizes[0]!;
+      const above = ones([n, n], { device: x.device }).tril().eq(0);
+      return softmax(x.maskedFill(above, -Infinity), 1);
+    },
   },
   'a gradient': {
     inputs: (n) => [w(n, 6), w(6, 5), w(n, 5)],

@@ -10,11 +10,13 @@ import {
   postorder,
   type Expr,
   type LoopKernel,
-  type LoopVar,
   type MatmulKernel,
+  type SizedLoop,
 } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import type { CodeBlock } from './code-block.js';
 import type { SymbolText } from './index-emitter.js';
+import { moves } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
 import { widen, type Value } from './value.js';
 import { typeName, type Width } from './wgsl-types.js';
@@ -34,7 +36,9 @@ export function emitCheck(
   { subject, ok, value }: CheckOperands,
   symbol: (name: string) => SymbolText,
 ): Value {
-  const limits = limitsOf(expr, builder.kernel).map((v) => within(symbol(v.name), v.size));
+  const limits = limitsOf(expr, builder.kernel).map((v) =>
+    within(symbol(v.name), builder.size(v.size)),
+  );
   const width: Width = [subject, ok, value, ...limits].some((part) => part.width === 4) ? 4 : 1;
   const bad = [`!${widen(ok, width)}`, ...limits.map((limit) => widen(limit, width))].join(' & ');
   const failed = width === 4 ? `any(${bad})` : bad;
@@ -54,10 +58,10 @@ export function emitCheck(
   };
 }
 
-function within(symbol: SymbolText, size: number): Value {
+function within(symbol: SymbolText, size: string): Value {
   const width: Width = symbol.lanes === undefined ? symbol.width : 4;
   return {
-    text: `(${symbol.lanes ?? symbol.text} < ${typeName('u32', width)}(${size}u))`,
+    text: `(${symbol.lanes ?? symbol.text} < ${typeName('u32', width)}(${size}))`,
     type: 'bool',
     width,
     atom: true,
@@ -65,7 +69,7 @@ function within(symbol: SymbolText, size: number): Value {
 }
 
 /** The loop variables that an expression depends on, if they move at all. */
-function limitsOf(expr: Expr, kernel: LoopKernel | MatmulKernel): LoopVar[] {
+function limitsOf(expr: Expr, kernel: LoopKernel<Size> | MatmulKernel<Size>): SizedLoop[] {
   const named = new Set<string>();
   for (const part of postorder([expr])) {
     const index = indexOf(part);
@@ -75,5 +79,5 @@ function limitsOf(expr: Expr, kernel: LoopKernel | MatmulKernel): LoopVar[] {
     kernel.kind === 'loop'
       ? [...kernel.outer, ...kernel.inner]
       : [...kernel.batch, ...kernel.m, ...kernel.n, ...kernel.k];
-  return vars.filter((v) => v.size > 1 && named.has(v.name));
+  return vars.filter((v) => moves(v) && named.has(v.name));
 }

@@ -56,6 +56,7 @@ export class ExprEmitter {
     }
     this.indexNames = {
       symbol: (name) => this.symbol(name),
+      size: (size) => builder.size(size),
       value: (expr) => {
         const value = this.value(expr);
         return { text: `${typeName('u32', value.width)}(${value.text})`, width: value.width };

@@ -1,7 +1,7 @@
 /**
  * @file `generateKernel`: WGSL for any kernel of the IR.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Size, TesseraError } from '@tessera/shared';
 import type { FusedKernel } from '@tessera/inductor-core';
 import { generateMatmul } from './matmul.js';
 import type { TileMemory } from './matmul-tiles.js';
@@ -18,7 +18,7 @@ import { directVariant, type KernelVariant } from './variant.js';
  * @throws kernel-missing for an extern kernel, dtype-unsupported for float64
  */
 export function generateKernel(
-  kernel: FusedKernel,
+  kernel: FusedKernel<Size>,
   target: WgslTarget,
   variant: KernelVariant = directVariant(kernel.params.length),
   tiles?: TileMemory,

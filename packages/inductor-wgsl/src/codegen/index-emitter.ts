@@ -5,6 +5,7 @@
  * and is caught by WebGPU's bounds checks, so loads under a false mask need no clamping.
  */
 import type { Expr, IndexExpr } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import type { Width } from './wgsl-types.js';
 
 /** An index in WGSL: u32 or vec4u. */
@@ -26,6 +27,7 @@ export interface SymbolText {
 export interface IndexNames {
   symbol(name: string): SymbolText;
   value(expr: Expr): IndexText;
+  size(size: Size): string;
 }
 
 interface Piece extends IndexText {
@@ -48,7 +50,7 @@ export function emitIndex(index: IndexExpr, names: IndexNames, lanes: boolean): 
       case 'int':
         return { text: `${node.value >>> 0}u`, width: 1, sum: false };
       case 'size':
-        throw new TypeError(`the size ${String(node.size)} is symbolic`);
+        return { text: names.size(node.size), width: 1, sum: false };
       case 'sym': {
         const symbol = names.symbol(node.name);
         if (lanes && symbol.lanes !== undefined)

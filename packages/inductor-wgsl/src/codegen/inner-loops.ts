@@ -1,11 +1,11 @@
 /**
  * @file How one thread walks its share of the inner loops: loops, and what their variables are in the text.
  */
-import type { LoopVar } from '@tessera/inductor-core';
+import type { SizedLoop } from '@tessera/inductor-core';
+import { sizeCeilDiv } from '@tessera/shared';
 import type { SymbolText } from './index-emitter.js';
 import type { Loop } from './loop-blocks.js';
-import { fastest } from './loop-vars.js';
-import type { NameScope } from './names.js';
+import { fastest, type ProgramNames } from './loop-vars.js';
 
 /** See the file header. */
 export interface InnerLoops {
@@ -17,33 +17,33 @@ export interface InnerLoops {
 
 /** One `for` per variable: no division when a thread walks the whole loop itself. `lane` lies along the lanes. */
 export function nestedLoops(
-  inner: readonly LoopVar[],
+  inner: readonly SizedLoop[],
   lane: string | undefined,
-  names: NameScope,
+  program: ProgramNames,
 ): InnerLoops {
   const symbols = new Map<string, SymbolText>();
   const loops: Loop[] = [];
   let position = '';
   for (const v of inner) {
-    const name = names.claim(v.name);
+    const name = program.names.claim(v.name);
     const isLane = v.name === lane;
     const step = isLane ? 4 : 1;
-    const trips = Math.ceil(v.size / step);
-    loops.push({ name, begin: '0u', limit: `${v.size}u`, step, trips });
+    const trips = sizeCeilDiv(v.size, step);
+    loops.push({ name, begin: '0u', limit: program.size(v.size), step, trips });
     symbols.set(v.name, {
       text: name,
       width: 1,
       ...(isLane && { lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` }),
     });
     const own = isLane ? `${name} / 4u` : name;
-    position = position === '' ? own : `(${position}) * ${trips}u + ${own}`;
+    position = position === '' ? own : `(${position}) * ${program.size(trips)} + ${own}`;
   }
   return { symbols, loops, position };
 }
 
 /** The variables where the four lanes are `step` elements of the fastest one apart, from `at` on. */
 export function stridedSymbols(
-  inner: readonly LoopVar[],
+  inner: readonly SizedLoop[],
   step: number,
   at: string,
 ): { readonly all: ReadonlyMap<string, SymbolText>; readonly lanes: string } {

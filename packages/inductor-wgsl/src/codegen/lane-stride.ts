@@ -6,7 +6,8 @@
  * by one per lane from a multiple of four is one vec4 load; one that does not move is a scalar that is
  * broadcast; any other is four scalar loads.
  */
-import type { Expr, IndexExpr } from '@tessera/inductor-core';
+import { isMultiple, type Expr, type IndexExpr } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 
 /** Movement of an index over the lanes. */
 export interface LaneAccess {
@@ -16,7 +17,7 @@ export interface LaneAccess {
   readonly alignment: number;
 }
 
-const gcd4 = (value: number): number => (value % 4 === 0 ? 4 : value % 2 === 0 ? 2 : 1);
+const gcd4 = (value: Size): number => (isMultiple(value, 4) ? 4 : isMultiple(value, 2) ? 2 : 1);
 
 /** What is known about the symbols and values of an index. */
 export interface LaneFacts {
@@ -39,7 +40,7 @@ export function laneAccess(index: IndexExpr, facts: LaneFacts): LaneAccess {
       case 'int':
         return { stride: 0, alignment: gcd4(node.value) };
       case 'size':
-        throw new TypeError(`the size ${String(node.size)} is symbolic`);
+        return { stride: 0, alignment: gcd4(node.size) };
       case 'sym':
         if (node.name === facts.lane)
           return { stride: facts.step, alignment: facts.step === 1 ? 4 : 1 };
@@ -79,15 +80,15 @@ export function laneAccess(index: IndexExpr, facts: LaneFacts): LaneAccess {
       case 'mod': {
         const num = visit(node.num);
         const den = node.den;
-        if (den.kind !== 'int') {
+        const by = den.kind === 'int' ? den.value : den.kind === 'size' ? den.size : null;
+        if (by === null)
           return { stride: num.stride === 0 && visit(den).stride === 0 ? 0 : null, alignment: 1 };
-        }
-        if (node.kind === 'div' && den.value === 1) return num;
-        const alignment = node.kind === 'mod' ? Math.min(num.alignment, gcd4(den.value)) : 1;
+        if (node.kind === 'div' && by === 1) return num;
+        const alignment = node.kind === 'mod' ? Math.min(num.alignment, gcd4(by)) : 1;
         if (num.stride === 0) return { stride: 0, alignment };
         // Four consecutive values from a multiple of four stay within one block of 4k.
         const withinBlock =
-          facts.step === 1 && num.stride === 1 && num.alignment === 4 && den.value % 4 === 0;
+          facts.step === 1 && num.stride === 1 && num.alignment === 4 && isMultiple(by, 4);
         if (!withinBlock) return { stride: null, alignment };
         return { stride: node.kind === 'div' ? 0 : 1, alignment };
       }

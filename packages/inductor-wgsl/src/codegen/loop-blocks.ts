@@ -1,6 +1,7 @@
 /**
  * @file Nests of `for` loops, and the same cut into blocks of a few steps with something to do after each.
  */
+import { type Size, sizeProduct } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import type { NameScope } from './names.js';
 import type { PartialResult } from './partial-result.js';
@@ -12,8 +13,16 @@ export interface Loop {
   readonly limit: string;
   readonly step: number;
   /** Most iterations of it. */
-  readonly trips: number;
+  readonly trips: Size;
 }
+
+/** Steps of nested loops; what may be any number counts as many. */
+export function stepsOf(loops: readonly Loop[]): number {
+  const steps = sizeProduct(loops.map(({ trips }) => trips));
+  return typeof steps === 'number' ? steps : MANY;
+}
+
+const MANY = 4096;
 
 function head({ name, begin, limit, step }: Loop): string {
   return `for (var ${name} = ${begin}; ${name} < ${limit}; ${name} += ${step}u)`;
@@ -42,9 +51,8 @@ export function settledLoops(
 ): CodeBlock {
   const settling = partials.flatMap(({ reduction }) => reduction.settling ?? []);
   if (settling.length === 0) return nestLoops(loops, content);
-  const steps = loops.reduce((n, { trips }) => n * trips, 1);
   const every = settling.flatMap((each) => each.every ?? []);
-  const block = every.length > 0 ? Math.min(...every) : Math.ceil(Math.sqrt(steps));
+  const block = every.length > 0 ? Math.min(...every) : Math.ceil(Math.sqrt(stepsOf(loops)));
   const settle = new CodeBlock();
   for (const partial of partials) partial.settle(settle);
   return blockedLoops(loops, content, block, settle, names.fresh('first'));
@@ -61,7 +69,8 @@ function blockedLoops(
   let depth = loops.length - 1;
   // Steps that one iteration of the loop at `depth` stands for.
   let below = 1;
-  for (; depth > 0 && below * loops[depth]!.trips <= block; depth--) below *= loops[depth]!.trips;
+  for (; depth > 0 && below * stepsOf([loops[depth]!]) <= block; depth--)
+    below *= stepsOf([loops[depth]!]);
   const cut = loops[depth]!;
   const length = Math.max(1, Math.floor(block / below)) * cut.step;
   const inner: Loop = {

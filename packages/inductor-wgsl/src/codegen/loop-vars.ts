@@ -1,20 +1,37 @@
 /**
  * @file Loop variables in WGSL: the values that a flat position stands for.
  */
-import type { LoopVar } from '@tessera/inductor-core';
+import { isMultiple, type SizedLoop } from '@tessera/inductor-core';
+import { type Size, sizeFloorDiv, sizeMul, sizeProduct } from '@tessera/shared';
 import type { CodeBlock } from './code-block.js';
 import type { SymbolText } from './index-emitter.js';
 import type { NameScope } from './names.js';
 
+/** What texts of sizes and names are taken from; a `ProgramBuilder`. */
+export interface ProgramNames {
+  readonly names: NameScope;
+  size(size: Size): string;
+}
+
 /** Product of the trip counts. */
-export function extent(vars: readonly LoopVar[]): number {
-  return vars.reduce((product, v) => product * v.size, 1);
+export function extent(vars: readonly SizedLoop[]): Size {
+  return sizeProduct(vars.map((v) => v.size));
+}
+
+/** Whether a variable has more than one value, or may have. */
+export function moves({ size }: SizedLoop): boolean {
+  return typeof size !== 'number' || size > 1;
 }
 
 /** The fastest variable that moves at all, or null. */
-export function fastest(vars: readonly LoopVar[]): LoopVar | null {
-  for (let i = vars.length - 1; i >= 0; i--) if (vars[i].size > 1) return vars[i];
+export function fastest(vars: readonly SizedLoop[]): SizedLoop | null {
+  for (let i = vars.length - 1; i >= 0; i--) if (moves(vars[i])) return vars[i];
   return null;
+}
+
+/** Whether lanes cover a variable without a rest, whatever the sizes. */
+export function fillsLanes({ size }: SizedLoop): boolean {
+  return isMultiple(size, 4);
 }
 
 /**
@@ -24,29 +41,32 @@ export function fastest(vars: readonly LoopVar[]): LoopVar | null {
  */
 export function decompose(
   block: CodeBlock,
-  names: NameScope,
-  vars: readonly LoopVar[],
+  program: ProgramNames,
+  vars: readonly SizedLoop[],
   flat: string,
   options: { readonly lane?: string; readonly width?: 1 | 4 } = {},
 ): Map<string, SymbolText> {
   const width = options.width ?? 1;
   const symbols = new Map<string, SymbolText>();
-  const moving = vars.filter((v) => v.size > 1);
-  for (const v of vars) if (v.size <= 1) symbols.set(v.name, { text: '0u', width: 1 });
-  let divisor = 1;
+  const moving = vars.filter(moves);
+  for (const v of vars) if (!moves(v)) symbols.set(v.name, { text: '0u', width: 1 });
+  let divisor: Size = 1;
   for (let i = moving.length - 1; i >= 0; i--) {
     const v = moving[i];
     const isLane = v.name === options.lane;
-    const count = isLane ? v.size / 4 : v.size;
-    let text = divisor === 1 ? flat : `${flat} / ${divisor}u`;
-    if (i > 0) text = divisor === 1 ? `${text} % ${count}u` : `(${text}) % ${count}u`;
+    const count = isLane ? sizeFloorDiv(v.size, 4) : v.size;
+    let text = divisor === 1 ? flat : `${flat} / ${program.size(divisor)}`;
+    if (i > 0) {
+      const modulus = program.size(count);
+      text = divisor === 1 ? `${text} % ${modulus}` : `(${text}) % ${modulus}`;
+    }
     if (isLane) text = i > 0 ? `(${text}) * 4u` : `${text} * 4u`;
-    divisor *= count;
+    if (i > 0) divisor = sizeMul(divisor, count);
     if (text === flat && /^\w+$/.test(flat)) {
       symbols.set(v.name, { text: flat, width });
       continue;
     }
-    const name = names.claim(v.name);
+    const name = program.names.claim(v.name);
     block.line(`let ${name} = ${text};`);
     symbols.set(
       v.name,

@@ -5,13 +5,13 @@
  * unit is four values along x at one k: one vec4 load when the operand is contiguous along x, else four
  * loads. Threads that follow each other take units along whichever direction is contiguous in memory.
  */
-import { postorder, type Expr, type LoopVar } from '@tessera/inductor-core';
+import { postorder, type Expr, type SizedLoop } from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
 import type { LaneContext, LaneSpec } from './lane-context.js';
 import { laneAccess } from './lane-stride.js';
-import { decompose, extent, fastest } from './loop-vars.js';
+import { decompose, extent, fastest, fillsLanes, moves } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
 import { widen } from './value.js';
 import { typeName, type ScalarType } from './wgsl-types.js';
@@ -21,18 +21,18 @@ export interface Operand {
   /** `a` or `b`: part of the names in generated code. */
   readonly name: 'a' | 'b';
   readonly expr: Expr;
-  readonly batch: readonly LoopVar[];
+  readonly batch: readonly SizedLoop[];
   /** The operand's own variables: m of `a`, n of `b`. */
-  readonly x: readonly LoopVar[];
-  readonly k: readonly LoopVar[];
+  readonly x: readonly SizedLoop[];
+  readonly k: readonly SizedLoop[];
 }
 
 /** How the four lanes cover x: within its fastest variable where that is a multiple of four or alone. */
-export function operandLanes(x: readonly LoopVar[]): LaneSpec {
+export function operandLanes(x: readonly SizedLoop[]): LaneSpec {
   const lane = fastest(x);
   if (lane === null) return {};
-  const moving = x.filter((v) => v.size > 1);
-  if (lane.size % 4 === 0 || moving.length === 1) return { lane: lane.name };
+  const moving = x.filter(moves);
+  if (fillsLanes(lane) || moving.length === 1) return { lane: lane.name };
   return { scattered: new Set(moving.map((v) => v.name)) };
 }
 
@@ -67,17 +67,17 @@ const NOTHING: ReadonlyMap<string, number> = new Map();
 export function decomposeLanes(
   block: CodeBlock,
   builder: ProgramBuilder,
-  x: readonly LoopVar[],
+  x: readonly SizedLoop[],
   spec: LaneSpec,
   position: string,
 ): Map<string, SymbolText> {
   if (spec.scattered !== undefined) {
     block.line(`let ${position}_lanes = ${position} + vec4u(0u, 1u, 2u, 3u);`);
-    return decompose(block, builder.names, x, `${position}_lanes`, { width: 4 });
+    return decompose(block, builder, x, `${position}_lanes`, { width: 4 });
   }
-  if (spec.lane === undefined) return decompose(block, builder.names, x, position);
-  if (x.filter((v) => v.size > 1).length === 1) {
-    const symbols = decompose(block, builder.names, x, position);
+  if (spec.lane === undefined) return decompose(block, builder, x, position);
+  if (x.filter(moves).length === 1) {
+    const symbols = decompose(block, builder, x, position);
     return symbols.set(spec.lane, {
       text: position,
       width: 1,
@@ -86,7 +86,7 @@ export function decomposeLanes(
   }
   const groups = builder.names.fresh('quad');
   block.line(`let ${groups} = ${position} / 4u;`);
-  return decompose(block, builder.names, x, groups, { lane: spec.lane });
+  return decompose(block, builder, x, groups, { lane: spec.lane });
 }
 
 /** Adds `fn load_<name>(batch, along, depth) -> vec4`: four values along x, zero beyond the end of k. */
@@ -101,16 +101,16 @@ export function addLoadFunction(
   const block = new CodeBlock();
   const emitter = new ExprEmitter(builder, context, [operand.expr]);
   const symbols = new Map([
-    ...decompose(block, builder.names, operand.batch, 'batch'),
+    ...decompose(block, builder, operand.batch, 'batch'),
     ...decomposeLanes(block, builder, operand.x, spec, 'along'),
-    ...decompose(block, builder.names, operand.k, 'depth'),
+    ...decompose(block, builder, operand.k, 'depth'),
   ]);
   emitter.enter(block, symbols);
   const vector = typeName(type, 4);
   const value = widen(emitter.value(operand.expr), 4);
   block.line(
     checkK
-      ? `return select(${vector}(0), ${value}, depth < ${extent(operand.k)}u);`
+      ? `return select(${vector}(0), ${value}, depth < ${builder.size(extent(operand.k))});`
       : `return ${value};`,
   );
   builder.addFunction(

@@ -3,22 +3,23 @@
  * kernels that are better made as reductions.
  */
 import type { LoopKernel, MatmulKernel } from '@tessera/inductor-core';
+import { type Size, sizeHint } from '@tessera/shared';
 import { extent } from './loop-vars.js';
 import { contiguousAlongK, type Operand } from './matmul-operand.js';
 import { matmulShapeClass, type MatmulShape } from './matmul-tiles.js';
 
-/** Extents of a matmul kernel. */
-export function matmulShape(kernel: MatmulKernel): MatmulShape {
+/** Extents of a matmul kernel; as the example has them where they are symbolic: for what is a matter of speed. */
+export function matmulShape(kernel: MatmulKernel<Size>): MatmulShape {
   return {
-    batch: extent(kernel.batch),
-    m: extent(kernel.m),
-    n: extent(kernel.n),
-    k: extent(kernel.k),
+    batch: sizeHint(extent(kernel.batch)),
+    m: sizeHint(extent(kernel.m)),
+    n: sizeHint(extent(kernel.n)),
+    k: sizeHint(extent(kernel.k)),
   };
 }
 
 /** Kernels for which the same tile is best: shape class, order of the operands, type. */
-export function matmulClass(kernel: MatmulKernel): string {
+export function matmulClass(kernel: MatmulKernel<Size>): string {
   const { batch, m, n, k, a, b, accDtype } = kernel;
   const order = (operand: Operand): string => (contiguousAlongK(operand) ? 'k' : 'x');
   const orders =
@@ -27,12 +28,12 @@ export function matmulClass(kernel: MatmulKernel): string {
 }
 
 /** Products with a vector are reductions: nothing is used twice, so tiles would not help. */
-export function isMatrixVector(shape: MatmulShape): boolean {
-  return shape.m === 1 || shape.n === 1;
+export function isMatrixVector({ m, n }: Pick<MatmulKernel<Size>, 'm' | 'n'>): boolean {
+  return extent(m) === 1 || extent(n) === 1;
 }
 
 /** The same product as a loop kernel that sums over k. */
-export function matmulAsReduction(kernel: MatmulKernel): LoopKernel {
+export function matmulAsReduction(kernel: MatmulKernel<Size>): LoopKernel<Size> {
   const { name, params, scalars, accDtype } = kernel;
   return {
     kind: 'loop',

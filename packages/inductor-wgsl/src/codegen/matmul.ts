@@ -6,12 +6,13 @@
  * before the arithmetic on this one. Operands are arbitrary expressions, so implicit-GEMM convolutions,
  * casts and masks all pass through `load_a` and `load_b`; `store_c` runs the epilogue on four results.
  */
-import { stmtRoots, type MatmulKernel } from '@tessera/inductor-core';
+import { isMultiple, stmtRoots, type MatmulKernel } from '@tessera/inductor-core';
+import { type Size, sizeCeilDiv, sizeMul } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import { LaneContext } from './lane-context.js';
-import { decompose } from './loop-vars.js';
+import { decompose, extent } from './loop-vars.js';
 import { isMatrixVector, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
 import {
   addLoadFunction,
@@ -24,7 +25,6 @@ import {
   chooseMatmulTile,
   tilePadding,
   tileThreads,
-  type MatmulShape,
   type MatmulTile,
   type TileMemory,
 } from './matmul-tiles.js';
@@ -38,21 +38,20 @@ import { computeType, typeName } from './wgsl-types.js';
 
 /** Generates a matmul kernel; `tile` overrides the choice. */
 export function generateMatmul(
-  kernel: MatmulKernel,
+  kernel: MatmulKernel<Size>,
   target: WgslTarget,
   variant: KernelVariant,
   tile?: MatmulTile,
   memory?: TileMemory,
 ): WgslProgram {
   const shape = matmulShape(kernel);
-  if (tile === undefined && (isMatrixVector(shape) || shape.k === 0)) {
+  if (tile === undefined && (isMatrixVector(kernel) || extent(kernel.k) === 0)) {
     return generateReduction(matmulAsReduction(kernel), target, variant);
   }
   return new MatmulGenerator(
     kernel,
     target,
     variant,
-    shape,
     tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel))),
   ).generate();
 }
@@ -79,15 +78,16 @@ class MatmulGenerator {
   private readonly slabs: readonly Slab[];
   private readonly accumulators: string[][] = [];
   private readonly epilogueContext: LaneContext;
+  private readonly extents: Readonly<Record<'batch' | 'm' | 'n' | 'k', Size>>;
 
   constructor(
-    private readonly kernel: MatmulKernel,
+    private readonly kernel: MatmulKernel<Size>,
     target: WgslTarget,
     variant: KernelVariant,
-    private readonly shape: MatmulShape,
     private readonly tile: MatmulTile,
   ) {
     const { batch, m, n, k } = kernel;
+    this.extents = { batch: extent(batch), m: extent(m), n: extent(n), k: extent(k) };
     const a: Operand = { name: 'a', expr: kernel.a, batch, x: m, k };
     const b: Operand = { name: 'b', expr: kernel.b, batch, x: n, k };
     const contexts = [a, b].map(
@@ -113,7 +113,7 @@ class MatmulGenerator {
     this.threads = tileThreads(tile);
     this.columns = tile.bn / tile.tn;
     this.slabs = [a, b].map((operand, i) => this.slab(operand, i === 0 ? tile.bm : tile.bn));
-    const checkK = shape.k % tile.bk !== 0;
+    const checkK = !isMultiple(this.extents.k, tile.bk);
     for (const [i, operand] of [a, b].entries()) {
       addLoadFunction(this.builder, operand, contexts[i], operandLanes(operand.x), type, checkK);
     }
@@ -121,17 +121,19 @@ class MatmulGenerator {
   }
 
   generate(): WgslProgram {
-    const { body, tile, shape, builder } = this;
-    const tilesM = Math.ceil(shape.m / tile.bm);
-    const tilesN = Math.ceil(shape.n / tile.bn);
-    const count = tilesM * tilesN * shape.batch;
+    const { body, tile, extents, builder } = this;
+    const tilesM = sizeCeilDiv(extents.m, tile.bm);
+    const tilesN = sizeCeilDiv(extents.n, tile.bn);
+    const tiles = sizeMul(tilesM, tilesN);
+    const count = sizeMul(tiles, extents.batch);
     if (count === 0) return builder.finish(1, body, [0, 1]);
     const grid = linearGrid(count, builder.target);
-    if (grid.surplus > 0) body.line(`if (${grid.id} >= ${count}u) { return; }`);
+    if (grid.hasSurplus) body.line(`if (${grid.id} >= ${builder.size(count)}) { return; }`);
+    const across = builder.size(tilesN);
     body.line(`let tile = ${grid.id};`);
-    body.line(`let batch = tile / ${tilesM * tilesN}u;`);
-    body.line(`let first_m = ((tile / ${tilesN}u) % ${tilesM}u) * ${tile.bm}u;`);
-    body.line(`let first_n = (tile % ${tilesN}u) * ${tile.bn}u;`);
+    body.line(`let batch = tile / ${builder.size(tiles)};`);
+    body.line(`let first_m = ((tile / ${across}) % ${builder.size(tilesM)}) * ${tile.bm}u;`);
+    body.line(`let first_n = (tile % ${across}) * ${tile.bn}u;`);
     this.placeThread();
     this.declareAccumulators();
     this.walkSlabs();
@@ -191,8 +193,8 @@ class MatmulGenerator {
   }
 
   private walkSlabs(): void {
-    const { body, tile, shape } = this;
-    const steps = Math.ceil(shape.k / tile.bk);
+    const { body, tile, builder } = this;
+    const steps = sizeCeilDiv(this.extents.k, tile.bk);
     for (const slab of this.slabs) {
       for (let round = 0; round < slab.rounds; round++) {
         body.line(`var next_${slab.operand.name}${round} = ${this.vector}(0);`);
@@ -202,14 +204,14 @@ class MatmulGenerator {
     const loop = new CodeBlock();
     this.publish(loop);
     loop.line('workgroupBarrier();');
-    if (steps > 1) {
+    if (steps !== 1) {
       const fetch = new CodeBlock();
       this.fetch(fetch, `(step + 1u) * ${tile.bk}u`);
-      loop.nest(`if (step + 1u < ${steps}u)`, fetch);
+      loop.nest(`if (step + 1u < ${builder.size(steps)})`, fetch);
     }
     this.multiply(loop);
     loop.line('workgroupBarrier();');
-    body.nest(`for (var step = 0u; step < ${steps}u; step++)`, loop);
+    body.nest(`for (var step = 0u; step < ${builder.size(steps)}; step++)`, loop);
   }
 
   /** Loads this thread's units of the slab at k = `first` into registers. */
@@ -292,18 +294,19 @@ class MatmulGenerator {
 
   /** Adds `fn store_c(batch, down, along, product)`: the epilogue on four results along n. */
   private addStoreFunction(): void {
-    const { kernel, builder, shape, tile } = this;
+    const { kernel, builder, extents, tile } = this;
     const block = new CodeBlock();
     const spec = operandLanes(kernel.n);
-    const ragged = shape.n % 4 !== 0;
+    const ragged = !isMultiple(extents.n, 4);
+    const end = (): string => builder.size(extents.n);
     const tests = [
-      ...(shape.m % tile.bm !== 0 ? [`down >= ${shape.m}u`] : []),
-      ...(shape.n % tile.bn !== 0 ? [`along >= ${shape.n}u`] : []),
+      ...(isMultiple(extents.m, tile.bm) ? [] : [`down >= ${builder.size(extents.m)}`]),
+      ...(isMultiple(extents.n, tile.bn) ? [] : [`along >= ${end()}`]),
     ];
     if (tests.length > 0) block.line(`if (${tests.join(' || ')}) { return; }`);
     const symbols = new Map([
-      ...decompose(block, builder.names, kernel.batch, 'batch'),
-      ...decompose(block, builder.names, kernel.m, 'down'),
+      ...decompose(block, builder, kernel.batch, 'batch'),
+      ...decompose(block, builder, kernel.m, 'down'),
       ...decomposeLanes(block, builder, kernel.n, spec, 'along'),
     ]);
     const emitter = new ExprEmitter(
@@ -325,12 +328,12 @@ class MatmulGenerator {
       emitStore(emitter, stmt, {
         full,
         ...(ragged && {
-          partial: { block: partial, condition: (j: number) => `along + ${j}u < ${shape.n}u` },
+          partial: { block: partial, condition: (j: number) => `along + ${j}u < ${end()}` },
         }),
       });
     }
     if (ragged) {
-      block.nest(`if (along + 3u < ${shape.n}u)`, full);
+      block.nest(`if (along + 3u < ${end()})`, full);
       block.nest('else', partial);
     } else {
       block.append(full);

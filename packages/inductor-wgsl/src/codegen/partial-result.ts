@@ -4,6 +4,7 @@
  * What the state is and what happens to it says the `Reduction`; here are only variables, of one value or of four.
  */
 import type { Assignments, Reduction, Register } from '@tessera/inductor-core';
+import type { DType } from '@tessera/tensor';
 import type { CodeBlock } from './code-block.js';
 import type { NameScope } from './names.js';
 import {
@@ -122,17 +123,15 @@ export function mergeParts(
   assignAll(block, a, values, site);
 }
 
-/** The results of a whole of `size` values. */
+/** The results of a whole of so many values, by dtype. */
 export function resultsOf(
   block: CodeBlock,
   { part, finish, dtype }: Reduction,
   whole: readonly Value[],
-  size: number,
+  size: (dtype: DType) => Value,
   site: ReductionSite,
 ): Value[] {
   const operand: Operand = (name) =>
-    name === 'size'
-      ? constantValue(size, dtype, site)
-      : whole[part.findIndex((register) => register.name === name)]!;
+    name === 'size' ? size(dtype) : whole[part.findIndex((register) => register.name === name)]!;
   return reductionValues(block, finish, operand, site);
 }

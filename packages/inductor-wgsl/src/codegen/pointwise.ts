@@ -2,10 +2,11 @@
  * @file Pointwise kernels: one thread for each outer point, or for four points along the last variable.
  */
 import { postorder, stmtRoots, type LoopKernel, type Stmt } from '@tessera/inductor-core';
+import { type Size, sizeFloorDiv, sizeHint } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
 import { LaneContext } from './lane-context.js';
-import { extent, fastest } from './loop-vars.js';
+import { extent, fastest, fillsLanes, moves } from './loop-vars.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
@@ -20,7 +21,7 @@ import { chooseVectorBuffers } from './vector-buffers.js';
 
 /** Generates a kernel that has no inner stages. */
 export function generatePointwise(
-  kernel: LoopKernel,
+  kernel: LoopKernel<Size>,
   target: WgslTarget,
   variant: KernelVariant,
 ): WgslProgram {
@@ -29,11 +30,11 @@ export function generatePointwise(
   const points = extent(kernel.outer);
   const lane = fastest(kernel.outer);
   // The only variable may end in the middle of a vector; then the last thread stores lane by lane.
-  const alone = kernel.outer.filter((v) => v.size > 1).length === 1;
-  const divisible = lane !== null && lane.size % 4 === 0;
+  const alone = kernel.outer.filter(moves).length === 1;
+  const divisible = lane !== null && fillsLanes(lane);
   let context = new LaneContext({}, roots);
   let vectors = new Set<string>();
-  if (lane !== null && lane.size >= 4 && (divisible || alone)) {
+  if (lane !== null && sizeHint(lane.size) >= 4 && (divisible || alone)) {
     const wide = new LaneContext({ lane: lane.name }, roots);
     const found = chooseVectorBuffers([{ context: wide, exprs: [], stores: stmts }]);
     if (found.size > 0) {
@@ -50,8 +51,8 @@ export function generatePointwise(
   const crossing = ragged ? null : crossingVariable(kernel.outer, postorder(roots), stmts);
   const { grid, symbols } =
     crossing === null
-      ? placeInOrder(body, builder.names, kernel.outer, width, target)
-      : placeInPatches(body, builder.names, kernel.outer, crossing, width, target);
+      ? placeInOrder(body, builder, kernel.outer, width, target)
+      : placeInPatches(body, builder, kernel.outer, crossing, width, target);
   const emitter = new ExprEmitter(builder, context, roots);
   emitter.enter(body, symbols);
 
@@ -62,12 +63,15 @@ export function generatePointwise(
     emitStore(emitter, stmt, {
       full,
       ...(ragged && {
-        partial: { block: partial, condition: (j: number) => `point * 4u + ${j}u < ${points}u` },
+        partial: {
+          block: partial,
+          condition: (j: number) => `point * 4u + ${j}u < ${builder.size(points)}`,
+        },
       }),
     });
   }
   if (ragged) {
-    body.nest(`if (point < ${Math.floor(points / 4)}u)`, full);
+    body.nest(`if (point < ${builder.size(sizeFloorDiv(points, 4))})`, full);
     body.nest('else', partial);
   } else {
     body.append(full);

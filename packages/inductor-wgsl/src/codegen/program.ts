@@ -1,12 +1,12 @@
 /**
  * @file `ProgramBuilder`: assembles one WGSL module, and `WgslProgram`, the result.
  *
- * The builder owns module scope: buffer bindings (group 0), the uniform block of runtime scalars and
- * element offsets (group 1), workgroup arrays, library functions. Strategy files (`pointwise.ts`,
+ * The builder owns module scope: buffer bindings (group 0), the uniform block of runtime scalars, element
+ * offsets and symbolic sizes (group 1), workgroup arrays, library functions. Strategy files (`pointwise.ts`,
  * `reduction.ts`, `matmul.ts`) write the entry point. The text holds no kernel name, so kernels that
  * differ in nothing else share a pipeline.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import {
   checksOf,
   type BufferParam,
@@ -17,6 +17,7 @@ import {
 } from '@tessera/inductor-core';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import { CodeBlock } from './code-block.js';
+import type { Workgroups } from './dispatch.js';
 import { FunctionLibrary } from './functions/function-library.js';
 import { NameScope } from './names.js';
 import type { WgslTarget } from './target.js';
@@ -43,14 +44,16 @@ export type UniformField =
   | { readonly kind: 'offset'; readonly param: number }
   /** The device's number of the kernel's first check. */
   | { readonly kind: 'checks' }
+  /** The value of a size. */
+  | { readonly kind: 'size'; readonly size: SymInt }
   /** Runtime scalar number `index` of the kernel. */
   | { readonly kind: 'scalar'; readonly index: number; readonly type: 'f32' | 'i32' | 'u32' };
 
 /** A generated module and what a launch of it needs. */
 export interface WgslProgram {
   readonly text: string;
-  /** Workgroups in x and y; zero when the kernel has nothing to do. */
-  readonly workgroups: readonly [number, number];
+  /** Workgroups in x and y; zero in x when the kernel has nothing to do. */
+  readonly workgroups: Workgroups;
   readonly slots: readonly BindingSlot[];
   readonly uniforms: readonly UniformField[];
   /** What the kernel checks; if anything, its last binding is where failures are noted. */
@@ -75,6 +78,7 @@ export class ProgramBuilder {
   readonly helpers: FunctionLibrary = new FunctionLibrary();
   private readonly buffers = new Map<string, BufferAccess>();
   private readonly scalars = new Map<string, { text: string; type: ScalarType }>();
+  private readonly sizes = new Map<SymInt, string>();
   private readonly declarations: string[] = [];
   private readonly functions: string[] = [];
   private readonly slots: BindingSlot[] = [];
@@ -87,7 +91,7 @@ export class ProgramBuilder {
   private usesSubgroups = false;
 
   constructor(
-    readonly kernel: LoopKernel | MatmulKernel,
+    readonly kernel: LoopKernel<Size> | MatmulKernel<Size>,
     readonly target: WgslTarget,
     variant: KernelVariant,
     vectorBuffers: ReadonlySet<string>,
@@ -139,6 +143,19 @@ export class ProgramBuilder {
     return scalar;
   }
 
+  /** Text of a size, u32: a literal, or the uniform that holds it. */
+  size(size: Size): string {
+    if (typeof size === 'number') return `${size}u`;
+    let text = this.sizes.get(size);
+    if (text === undefined) {
+      const field = this.names.fresh('size');
+      this.uniformLines.push(`  ${field}: u32,\n`);
+      this.uniforms.push({ kind: 'size', size });
+      this.sizes.set(size, (text = `uniforms.${field}`));
+    }
+    return text;
+  }
+
   /** Declares an array in workgroup memory and returns its name. */
   workgroupArray(prefix: string, element: string, length: number): string {
     const name = this.names.fresh(prefix);
@@ -159,7 +176,7 @@ export class ProgramBuilder {
   finish(
     threads: number,
     body: CodeBlock,
-    workgroups: readonly [number, number],
+    workgroups: Workgroups,
     builtins: readonly string[] = [],
   ): WgslProgram {
     const enables = [

@@ -15,8 +15,9 @@ import {
   type LoopKernel,
   type Stmt,
 } from '@tessera/inductor-core';
+import { type Size, sizeHint } from '@tessera/shared';
 import { laneAccess } from './lane-stride.js';
-import { extent, fastest } from './loop-vars.js';
+import { extent, fastest, fillsLanes, moves } from './loop-vars.js';
 import { SCHEDULE_TARGET, type WgslTarget } from './target.js';
 import { carrier } from './workgroup-reducer.js';
 import { computeType, type Width } from './wgsl-types.js';
@@ -69,7 +70,7 @@ interface Traffic {
 }
 
 /** Counts what the inner stages access along which variable. */
-function measure(kernel: LoopKernel): Traffic {
+function measure(kernel: LoopKernel<Size>): Traffic {
   const traffic: Traffic = { inner: 0, outer: 0, innerVectors: false, outerVectors: false };
   const inner = fastest(kernel.inner);
   const outer = fastest(kernel.outer);
@@ -101,13 +102,16 @@ function measure(kernel: LoopKernel): Traffic {
       traffic.outerVectors ||= across.alignment === 4;
     }
   }
-  traffic.innerVectors &&= inner!.size % 4 === 0;
-  traffic.outerVectors &&= outer!.size % 4 === 0;
+  traffic.innerVectors &&= fillsLanes(inner!);
+  traffic.outerVectors &&= fillsLanes(outer!);
   return traffic;
 }
 
 /** Chooses the schedule of a kernel with inner stages. */
-export function chooseReductionSchedule(kernel: LoopKernel, target: WgslTarget): ReductionSchedule {
+export function chooseReductionSchedule(
+  kernel: LoopKernel<Size>,
+  target: WgslTarget,
+): ReductionSchedule {
   const traffic = measure(kernel);
   return traffic.outer > traffic.inner
     ? columns(kernel, traffic, target)
@@ -115,7 +119,7 @@ export function chooseReductionSchedule(kernel: LoopKernel, target: WgslTarget):
 }
 
 /** Threads for which the device has room, the state of all reductions in workgroup memory included. */
-function largestWorkgroup(kernel: LoopKernel, width: Width, target: WgslTarget): number {
+function largestWorkgroup(kernel: LoopKernel<Size>, width: Width, target: WgslTarget): number {
   const variables = new Map<string, number>();
   for (const stage of kernel.stages) {
     const counts = new Map<string, number>();
@@ -136,36 +140,48 @@ function largestWorkgroup(kernel: LoopKernel, width: Width, target: WgslTarget):
   return floorPower(Math.min(target.maxWorkgroupThreads, THREADS_PER_UNIT, room));
 }
 
-function rows(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): ReductionSchedule {
+function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: WgslTarget): ReductionSchedule {
   const lanes = traffic.innerVectors ? 'inner' : 'none';
-  const points = extent(kernel.outer);
-  const units = extent(kernel.inner) / (lanes === 'inner' ? 4 : 1);
+  const points = sizeHint(extent(kernel.outer));
+  const length = extent(kernel.inner);
+  const elements = sizeHint(length);
+  const units = elements / (lanes === 'inner' ? 4 : 1);
   if (target.software) return softwareSchedule(lanes, 'inner', points);
   const rereads = kernel.stages.filter((stage) => stage.kind === 'inner').length > 1;
   const most = Math.min(largestWorkgroup(kernel, 1, target), floorPower(units));
-  const wanted = floorPower(extent(kernel.inner) / ELEMENTS_PER_THREAD);
+  const wanted = floorPower(elements / ELEMENTS_PER_THREAD);
   let innerThreads = Math.min(THREADS, wanted, most);
   // Few rows: more threads for each, until the device is full or a row has no more work to give.
   while (innerThreads < most && points * innerThreads < target.parallelism * THREADS_PER_UNIT)
     innerThreads *= 2;
-  const unrollable = (threads: number): boolean => units <= threads * MAX_STEPS;
+  // What is unrolled ends where it is known to end.
+  const unrollable = (threads: number): boolean =>
+    typeof length === 'number' && units <= threads * MAX_STEPS;
   if (rereads && unrollable(most)) while (!unrollable(innerThreads)) innerThreads *= 2;
   const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
   const steps = rereads && unrollable(innerThreads) ? Math.ceil(units / innerThreads) : 0;
-  const alone = kernel.inner.filter((v) => v.size > 1).length === 1;
+  const alone = kernel.inner.filter(moves).length === 1;
   const strided = lanes === 'none' && alone && steps === 0 && units >= STRIDED_FROM * innerThreads;
   return { lanes: strided ? 'strided' : lanes, fast: 'inner', outerThreads, innerThreads, steps };
 }
 
-function columns(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): ReductionSchedule {
-  const points = extent(kernel.outer);
+function columns(
+  kernel: LoopKernel<Size>,
+  traffic: Traffic,
+  target: WgslTarget,
+): ReductionSchedule {
+  const points = sizeHint(extent(kernel.outer));
   const vectors = traffic.outerVectors;
   const units = vectors ? points / 4 : points;
   if (target.software) return softwareSchedule(vectors ? 'outer' : 'none', 'outer', units);
   const access = Math.min(vectors ? FULL_ACCESS.vectors : FULL_ACCESS.scalars, ceilPower(units));
   const wanted = ceilPower((target.parallelism * THREADS_PER_UNIT) / units);
   const most = Math.max(1, largestWorkgroup(kernel, vectors ? 4 : 1, target) / access);
-  const innerThreads = Math.min(most, wanted, floorPower(extent(kernel.inner) / STEPS_PER_THREAD));
+  const innerThreads = Math.min(
+    most,
+    wanted,
+    floorPower(sizeHint(extent(kernel.inner)) / STEPS_PER_THREAD),
+  );
   const outerThreads = Math.max(access, Math.min(THREADS / innerThreads, ceilPower(units)));
   return { lanes: vectors ? 'outer' : 'none', fast: 'outer', outerThreads, innerThreads, steps: 0 };
 }

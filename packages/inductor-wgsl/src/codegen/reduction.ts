@@ -7,6 +7,7 @@
  */
 import {
   inTwoPasses,
+  isMultiple,
   mustSettle,
   reductionOf,
   stmtRoots,
@@ -14,14 +15,15 @@ import {
   type ReduceStmt,
   type Stage,
 } from '@tessera/inductor-core';
+import { type Size, sizeCeilDiv, sizeFloorDiv, sizeMod, sizeSub } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
-import { linearGrid } from './dispatch.js';
+import { gridOf } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
 import { LaneContext } from './lane-context.js';
 import { nestedLoops, stridedSymbols, type InnerLoops } from './inner-loops.js';
-import { settledLoops, type Loop } from './loop-blocks.js';
-import { decompose, extent, fastest } from './loop-vars.js';
+import { settledLoops, stepsOf, type Loop } from './loop-blocks.js';
+import { decompose, extent, fastest, moves } from './loop-vars.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { PartialResult } from './partial-result.js';
 import { chooseReductionSchedule, type ReductionSchedule } from './reduction-schedule.js';
@@ -36,7 +38,7 @@ import { typeName, type Width } from './wgsl-types.js';
 
 /** Generates a kernel that has inner stages. */
 export function generateReduction(
-  kernel: LoopKernel,
+  kernel: LoopKernel<Size>,
   target: WgslTarget,
   variant: KernelVariant,
   schedule: ReductionSchedule = chooseReductionSchedule(kernel, target),
@@ -69,13 +71,13 @@ class ReductionGenerator {
   private readonly reducer: WorkgroupReducer;
   private readonly context: LaneContext;
   /** Length of the inner loop and number of outer points, in units of lanes. */
-  private readonly innerUnits: number;
-  private readonly outerUnits: number;
+  private readonly innerUnits: Size;
+  private readonly outerUnits: Size;
   private readonly innerLane: string | undefined;
   private active: string | null = null;
 
   constructor(
-    private readonly kernel: LoopKernel,
+    private readonly kernel: LoopKernel<Size>,
     target: WgslTarget,
     variant: KernelVariant,
     private readonly schedule: ReductionSchedule,
@@ -109,8 +111,8 @@ class ReductionGenerator {
       roots,
       new Set(kernel.inner.map((v) => v.name)),
     );
-    this.innerUnits = extent(kernel.inner) / (lanes === 'inner' ? 4 : 1);
-    this.outerUnits = extent(kernel.outer) / (lanes === 'outer' ? 4 : 1);
+    this.innerUnits = sizeFloorDiv(extent(kernel.inner), lanes === 'inner' ? 4 : 1);
+    this.outerUnits = sizeFloorDiv(extent(kernel.outer), lanes === 'outer' ? 4 : 1);
     this.reducer = new WorkgroupReducer(this.builder, this.body, schedule, extent(kernel.inner));
   }
 
@@ -118,15 +120,17 @@ class ReductionGenerator {
     const { body, schedule, builder, kernel } = this;
     const threads = schedule.outerThreads * schedule.innerThreads;
     if (this.outerUnits === 0) return builder.finish(1, body, [0, 1]);
-    const grid = linearGrid(Math.ceil(this.outerUnits / schedule.outerThreads), builder.target);
-    if (grid.surplus > 0)
-      body.line(
-        `if (${grid.id} >= ${Math.ceil(this.outerUnits / schedule.outerThreads)}u) { return; }`,
-      );
+    const { outerThreads } = schedule;
+    const grid = gridOf(this.outerUnits, outerThreads, builder.target);
+    if (grid.hasSurplus) {
+      const count = builder.size(sizeCeilDiv(this.outerUnits, outerThreads));
+      body.line(`if (${grid.id} >= ${count}) { return; }`);
+    }
     this.placeThread(grid.id);
     const outerLane = schedule.lanes === 'outer' ? { lane: fastest(kernel.outer)!.name } : {};
-    const point = this.active === null ? 'point' : `min(point, ${this.outerUnits - 1}u)`;
-    this.emitter.enter(body, decompose(body, builder.names, kernel.outer, point, outerLane));
+    const point =
+      this.active === null ? 'point' : `min(point, ${builder.size(sizeSub(this.outerUnits, 1))})`;
+    this.emitter.enter(body, decompose(body, builder, kernel.outer, point, outerLane));
     const steps = schedule.steps > 0 ? this.unroll() : null;
     for (const stage of kernel.stages) {
       if (stage.kind === 'outer') this.outerStage(stage);
@@ -153,9 +157,9 @@ class ReductionGenerator {
       body.line(`let point = ${group} * ${outerThreads}u + lane % ${outerThreads}u;`);
       body.line(`let part = lane / ${outerThreads}u;`);
     }
-    if (this.outerUnits % outerThreads === 0) return;
+    if (isMultiple(this.outerUnits, outerThreads)) return;
     this.active = 'inside';
-    body.line(`let ${this.active} = point < ${this.outerUnits}u;`);
+    body.line(`let ${this.active} = point < ${this.builder.size(this.outerUnits)};`);
   }
 
   private get part(): string {
@@ -179,13 +183,11 @@ class ReductionGenerator {
   private loopStage(stage: Stage): void {
     const { schedule, kernel, builder } = this;
     const content = new CodeBlock();
-    const isNested =
-      schedule.innerThreads === 1 && kernel.inner.filter((v) => v.size > 1).length > 1;
+    const isNested = schedule.innerThreads === 1 && kernel.inner.filter(moves).length > 1;
     const { loops, position, symbols } = isNested
-      ? nestedLoops(kernel.inner, this.innerLane, builder.names)
+      ? nestedLoops(kernel.inner, this.innerLane, builder)
       : this.flatLoop(content);
-    const steps = loops.reduce((n, { trips }) => n * trips, 1);
-    const partials = this.declarePartials(stage, steps);
+    const partials = this.declarePartials(stage, stepsOf(loops));
     this.emitter.enter(content, symbols);
     this.accumulate(stage, partials, this.positions(position), { full: content });
     this.emitter.leave();
@@ -200,14 +202,15 @@ class ReductionGenerator {
     const { builder, kernel, schedule } = this;
     const at = builder.names.fresh('r');
     const loop = this.sweep(at, this.innerUnits, schedule.innerThreads);
-    const symbols = decompose(content, builder.names, kernel.inner, at, this.laneOption());
+    const symbols = decompose(content, builder, kernel.inner, at, this.laneOption());
     return { loops: [loop], position: at, symbols };
   }
 
   /** A loop of this thread over `at`, from `part` on, up to `size` by `step`. */
-  private sweep(at: string, size: number, step: number): Loop {
-    const limit = this.active === null ? `${size}u` : `select(0u, ${size}u, ${this.active})`;
-    return { name: at, begin: this.part, limit, step, trips: Math.ceil(size / step) };
+  private sweep(at: string, size: Size, step: number): Loop {
+    const end = this.builder.size(size);
+    const limit = this.active === null ? end : `select(0u, ${end}, ${this.active})`;
+    return { name: at, begin: this.part, limit, step, trips: sizeCeilDiv(size, step) };
   }
 
   /** Lanes that are `innerThreads` elements apart: full rounds, then one in which some lanes are past the end. */
@@ -215,25 +218,25 @@ class ReductionGenerator {
     const { schedule, kernel, builder } = this;
     const step = schedule.innerThreads;
     const { size } = fastest(kernel.inner)!;
-    const whole = size - (size % (4 * step));
+    const whole = sizeSub(size, sizeMod(size, 4 * step));
     const at = builder.names.fresh('r');
     const loop = this.sweep(at, whole, 4 * step);
-    const partials = this.declarePartials(stage, loop.trips);
+    const partials = this.declarePartials(stage, stepsOf([loop]));
     const content = new CodeBlock();
     const symbols = stridedSymbols(kernel.inner, schedule.innerThreads, at);
     this.emitter.enter(content, symbols.all);
     this.accumulate(stage, partials, symbols.lanes, { full: content });
     this.emitter.leave();
     this.body.append(settledLoops([loop], content, partials, builder.names));
-    if (whole < size) this.stridedTail(stage, partials, whole, size);
+    if (whole !== size) this.stridedTail(stage, partials, whole, size);
     this.finish(partials);
   }
 
   private stridedTail(
     stage: Stage,
     partials: readonly PartialResult[],
-    whole: number,
-    size: number,
+    whole: Size,
+    size: Size,
   ): void {
     const { builder, body, emitter, schedule, kernel } = this;
     const at = builder.names.fresh('r');
@@ -242,10 +245,11 @@ class ReductionGenerator {
     const updates = new CodeBlock();
     const writes = new CodeBlock();
     const symbols = stridedSymbols(kernel.inner, schedule.innerThreads, at);
-    tail.line(`let ${at} = ${whole}u + ${this.part};`);
-    tail.line(`let ${valid} = ${symbols.lanes} < vec4u(${size}u);`);
+    const end = builder.size(size);
+    tail.line(`let ${at} = ${builder.size(whole)} + ${this.part};`);
+    tail.line(`let ${valid} = ${symbols.lanes} < vec4u(${end});`);
     emitter.enter(tail, symbols.all);
-    const condition = (j: number): string => `${at} + ${j * schedule.innerThreads}u < ${size}u`;
+    const condition = (j: number): string => `${at} + ${j * schedule.innerThreads}u < ${end}`;
     const sink = { full: new CodeBlock(), partial: { block: writes, condition } };
     this.accumulate(stage, partials, symbols.lanes, sink, { updates, valid });
     emitter.leave();
@@ -263,13 +267,14 @@ class ReductionGenerator {
   private unroll(): Step[] {
     const { body, builder, schedule, kernel } = this;
     const steps: Step[] = [];
+    const units = this.innerUnits as number;
     for (let i = 0; i < schedule.steps; i++) {
       const at = builder.names.fresh('r');
       const first = i * schedule.innerThreads;
       body.line(`let ${at} = ${this.part}${first === 0 ? '' : ` + ${first}u`};`);
-      const symbols = decompose(body, builder.names, kernel.inner, at, this.laneOption());
-      const whole = first + schedule.innerThreads <= this.innerUnits;
-      steps.push({ symbols, position: at, valid: whole ? null : `${at} < ${this.innerUnits}u` });
+      const symbols = decompose(body, builder, kernel.inner, at, this.laneOption());
+      const whole = first + schedule.innerThreads <= units;
+      steps.push({ symbols, position: at, valid: whole ? null : `${at} < ${units}u` });
     }
     return steps;
   }

@@ -34,7 +34,7 @@ const MOST_BYTES = 64 * 2 ** 20;
 export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   const shape = matmulShape(kernel);
   const results = shape.batch * shape.m * shape.n;
-  if (isMatrixVector(shape) || results === 0 || kernel.k.length === 0) return 1;
+  if (isMatrixVector(kernel) || results === 0 || kernel.k.length === 0) return 1;
   const tile = chooseMatmulTile(shape, target);
   const groups = Math.ceil(shape.m / tile.bm) * Math.ceil(shape.n / tile.bn) * shape.batch;
   const wanted = Math.min(

@@ -8,17 +8,18 @@
  */
 import {
   indexOf,
+  isMultiple,
   type Expr,
   type IndexExpr,
-  type LoopVar,
+  type SizedLoop,
   type Stmt,
 } from '@tessera/inductor-core';
+import { sizeCeilDiv, sizeFloorDiv, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
 import type { CodeBlock } from './code-block.js';
-import { linearGrid, type Grid } from './dispatch.js';
+import { gridOf, linearGrid, type Grid } from './dispatch.js';
 import type { SymbolText } from './index-emitter.js';
 import { laneAccess } from './lane-stride.js';
-import { decompose, extent, fastest } from './loop-vars.js';
-import type { NameScope } from './names.js';
+import { decompose, extent, fastest, type ProgramNames } from './loop-vars.js';
 import type { WgslTarget } from './target.js';
 
 /** Threads of a pointwise workgroup. */
@@ -29,31 +30,31 @@ const PATCH = { across: 32, along: 8 };
 
 /** The variable, other than the fastest, along which some access is contiguous; null if there is none. */
 export function crossingVariable(
-  outer: readonly LoopVar[],
+  outer: readonly SizedLoop[],
   exprs: readonly Expr[],
   stmts: readonly Stmt[],
-): LoopVar | null {
+): SizedLoop | null {
   const lane = fastest(outer);
-  if (lane === null || lane.size < PATCH.along) return null;
+  if (lane === null || sizeHint(lane.size) < PATCH.along) return null;
   const indices: IndexExpr[] = [];
   for (const expr of exprs) if (expr.kind === 'load') indices.push(indexOf(expr) as IndexExpr);
   for (const stmt of stmts) if (stmt.kind === 'store') indices.push(stmt.index);
-  const votes = new Map<LoopVar, number>();
+  const votes = new Map<SizedLoop, number>();
   for (const index of indices) {
     const along = strideAlong(index, lane);
     if (along === 0 || along === 1) continue;
     const crossing = outer.find(
-      (v) => v !== lane && v.size >= PATCH.along && strideAlong(index, v) === 1,
+      (v) => v !== lane && sizeHint(v.size) >= PATCH.along && strideAlong(index, v) === 1,
     );
     if (crossing !== undefined) votes.set(crossing, (votes.get(crossing) ?? 0) + 1);
   }
-  let best: LoopVar | null = null;
+  let best: SizedLoop | null = null;
   for (const [v, count] of votes)
     if (best === null || count > (votes.get(best) as number)) best = v;
   return best;
 }
 
-function strideAlong(index: IndexExpr, v: LoopVar): number | null {
+function strideAlong(index: IndexExpr, v: SizedLoop): number | null {
   const none = { step: 1, scattered: new Set<string>(), alignments: new Map<string, number>() };
   return laneAccess(index, { lane: v.name, ...none, isUniform: () => false }).stride;
 }
@@ -67,51 +68,56 @@ export interface Placement {
 /** Points in order; `point` counts units of `width` points. */
 export function placeInOrder(
   body: CodeBlock,
-  names: NameScope,
-  outer: readonly LoopVar[],
+  program: ProgramNames,
+  outer: readonly SizedLoop[],
   width: 1 | 4,
   target: WgslTarget,
 ): Placement {
-  const units = Math.ceil(extent(outer) / width);
-  const grid = linearGrid(Math.ceil(units / POINTWISE_THREADS), target);
+  const units = sizeCeilDiv(extent(outer), width);
+  const grid = gridOf(units, POINTWISE_THREADS, target);
   body.line(`let point = ${grid.id} * ${POINTWISE_THREADS}u + lane;`);
-  if (grid.surplus > 0 || units % POINTWISE_THREADS !== 0) {
-    body.line(`if (point >= ${units}u) { return; }`);
+  if (grid.hasSurplus || !isMultiple(units, POINTWISE_THREADS)) {
+    body.line(`if (point >= ${program.size(units)}) { return; }`);
   }
-  const lane = width === 4 ? { lane: (fastest(outer) as LoopVar).name } : {};
-  return { grid, symbols: decompose(body, names, outer, 'point', lane) };
+  const lane = width === 4 ? { lane: fastest(outer)!.name } : {};
+  return { grid, symbols: decompose(body, program, outer, 'point', lane) };
 }
 
 /** Points in patches over the fastest variable and `crossing`. */
 export function placeInPatches(
   body: CodeBlock,
-  names: NameScope,
-  outer: readonly LoopVar[],
-  crossing: LoopVar,
+  program: ProgramNames,
+  outer: readonly SizedLoop[],
+  crossing: SizedLoop,
   width: 1 | 4,
   target: WgslTarget,
 ): Placement {
-  const lane = fastest(outer) as LoopVar;
+  const { names } = program;
+  const lane = fastest(outer)!;
   const rest = outer.filter((v) => v !== lane && v !== crossing);
-  const units = lane.size / width;
-  const across = Math.ceil(crossing.size / PATCH.across);
-  const along = Math.ceil(units / PATCH.along);
-  const count = extent(rest) * across * along;
+  const units = sizeFloorDiv(lane.size, width);
+  const across = sizeCeilDiv(crossing.size, PATCH.across);
+  const along = sizeCeilDiv(units, PATCH.along);
+  const count = sizeProduct([extent(rest), across, along]);
   const grid = linearGrid(count, target);
-  if (grid.surplus > 0) body.line(`if (${grid.id} >= ${count}u) { return; }`);
-  body.line(`let patch_along = ${grid.id} % ${along}u;`);
-  body.line(`let patch_across = (${grid.id} / ${along}u) % ${across}u;`);
+  if (grid.hasSurplus) body.line(`if (${grid.id} >= ${program.size(count)}) { return; }`);
+  const perRow = program.size(along);
+  body.line(`let patch_along = ${grid.id} % ${perRow};`);
+  body.line(`let patch_across = (${grid.id} / ${perRow}) % ${program.size(across)};`);
   const [i, j] = [names.claim(crossing.name), names.claim(lane.name)];
   // Lanes 0-31 are 8 across and 4 along.
   body.line(`let ${i} = patch_across * ${PATCH.across}u + ((lane & 7u) | ((lane >> 2u) & 24u));`);
   const place = `patch_along * ${PATCH.along}u + (((lane >> 3u) & 3u) | ((lane >> 5u) & 4u))`;
   body.line(`let ${j} = ${width === 4 ? `(${place}) * 4u` : place};`);
-  if (crossing.size % PATCH.across !== 0 || units % PATCH.along !== 0) {
-    body.line(`if (${i} >= ${crossing.size}u || ${j} >= ${lane.size}u) { return; }`);
+  if (!isMultiple(crossing.size, PATCH.across) || !isMultiple(units, PATCH.along)) {
+    body.line(
+      `if (${i} >= ${program.size(crossing.size)} || ${j} >= ${program.size(lane.size)}) { return; }`,
+    );
   }
   const group = names.fresh('group_rest');
-  if (extent(rest) > 1) body.line(`let ${group} = ${grid.id} / ${across * along}u;`);
-  const symbols = decompose(body, names, rest, extent(rest) > 1 ? group : '0u');
+  const hasRest = extent(rest) !== 1;
+  if (hasRest) body.line(`let ${group} = ${grid.id} / ${program.size(sizeMul(across, along))};`);
+  const symbols = decompose(body, program, rest, hasRest ? group : '0u');
   symbols.set(crossing.name, { text: i, width: 1 });
   symbols.set(lane.name, {
     text: j,

@@ -6,13 +6,15 @@
  * a stage go together, so a stage costs the same few barriers however many it has.
  */
 import type { Reduction } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
 import { CodeBlock } from './code-block.js';
 import { mergeParts, resultsOf, type PartialResult } from './partial-result.js';
 import type { ProgramBuilder } from './program.js';
-import { named, type ReductionSite } from './reduction-values.js';
+import { constantValue, named, type ReductionSite } from './reduction-values.js';
 import type { ReductionSchedule } from './reduction-schedule.js';
 import type { Value } from './value.js';
-import { typeName, type ScalarType } from './wgsl-types.js';
+import { computeType, typeName, type ScalarType } from './wgsl-types.js';
 
 /** What one thread has of a reduction, in variables. */
 interface Share {
@@ -35,7 +37,7 @@ export class WorkgroupReducer {
     private readonly builder: ProgramBuilder,
     private readonly body: CodeBlock,
     private readonly schedule: ReductionSchedule,
-    private readonly size: number,
+    private readonly size: Size,
   ) {
     this.threads = schedule.innerThreads * schedule.outerThreads;
   }
@@ -53,9 +55,23 @@ export class WorkgroupReducer {
       else this.halve(shares, this.schedule.innerThreads);
     }
     return shares.flatMap(({ reduction, site, ids, parts }) => {
-      const results = resultsOf(this.body, reduction, parts, this.size, site);
+      const results = resultsOf(
+        this.body,
+        reduction,
+        parts,
+        (dtype) => this.count(dtype, site),
+        site,
+      );
       return ids.map((id, i) => ({ id, value: results[i]! }));
     });
+  }
+
+  /** Number of values that are reduced to each result. */
+  private count(dtype: DType, site: ReductionSite): Value {
+    const { size, builder } = this;
+    if (typeof size === 'number') return constantValue(size, dtype, site);
+    const type = computeType(dtype);
+    return { text: `${typeName(type, 1)}(${builder.size(size)})`, type, width: 1, atom: true };
   }
 
   private get canShuffle(): boolean {

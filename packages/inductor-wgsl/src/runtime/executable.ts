@@ -1,37 +1,54 @@
 /**
  * @file `WgslExecutable`: a plan loaded on a device.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Size, TesseraError } from '@tessera/shared';
 import {
   type ArgumentCheck,
   type Executable,
   type ExecutionPlan,
+  type FusedKernel,
   type KernelSource,
+  type SizeValue,
   boundTo,
 } from '@tessera/inductor-core';
-import { type DType, type Tensor } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
 import { storageExtent } from '@tessera/tensor/internal';
-import type { WgslProgram } from '../codegen/program.js';
-import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
-import { hostBytes } from './host-bytes.js';
+import { workgroupsAt } from '../codegen/dispatch.js';
 import { KernelLaunch, type Residence } from './launch.js';
-import { OutputMemory } from './output-memory.js';
+import type { OutputMemory } from './output-memory.js';
+import type { PlanCode } from './plan-code.js';
+import type { PlanMemory } from './plan-memory.js';
 import { ScalarBlocks } from './scalar-blocks.js';
 import { planScratch } from './scratch-plan.js';
 import { SLOT_BYTES, type Slab } from './slab.js';
 import { WgpuMemory } from './wgpu-memory.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
-/** Code generation as the executable needs it. */
-export type Generator = (kernel: number, variant?: KernelVariant) => WgslProgram;
+/** A plan whose kernels may be for many sizes. */
+export interface SizedPlan extends Omit<ExecutionPlan, 'kernels'> {
+  readonly kernels: readonly FusedKernel<Size>[];
+}
+
+/** What an executable is made of. */
+export interface ExecutableParts {
+  readonly layout: SizedPlan;
+  /** The plan with kernels of its sizes. */
+  readonly plan: () => ExecutionPlan;
+  readonly code: PlanCode;
+  readonly memory: PlanMemory;
+  /** Values of sizes in the kernels. */
+  readonly sizeAt?: SizeValue;
+  readonly check?: ArgumentCheck | null | undefined;
+  /** Whether the memory is of no use after it. */
+  readonly ownsMemory: boolean;
+}
 
 /** See the file header. */
 export class WgslExecutable implements Executable {
-  readonly sources: readonly KernelSource[];
   private readonly launches: readonly KernelLaunch[];
   private readonly residence: Residence;
-  private readonly scratch: WgpuMemory[];
-  private readonly constants: readonly WgpuMemory[];
+  /** Scratch memory of the plan's buffers: [buffer, bytes, number among those of that size]. */
+  private readonly scratch: readonly (readonly [number, number, number])[];
   /** Plan buffers that lie in the caller's tensors: [buffer, index]. */
   private readonly inputs: readonly (readonly [number, number])[];
   private readonly outputs: readonly (readonly [number, number])[];
@@ -42,67 +59,53 @@ export class WgslExecutable implements Executable {
 
   constructor(
     private readonly runtime: WgpuRuntime,
-    readonly plan: ExecutionPlan,
-    generate: Generator,
-    private readonly check: ArgumentCheck | null = null,
+    private readonly parts: ExecutableParts,
   ) {
-    const { f16 } = runtime.context.target;
-    const programs = plan.kernels.map((_, index) => generate(index));
-    this.sources = plan.kernels.map((kernel, index) => ({
-      kernel: kernel.name,
-      language: 'wgsl',
-      text: programs[index].text,
-    }));
-    const { sizes, slots } = planScratch(plan, f16);
-    this.scratch = sizes.map((bytes) => runtime.allocate(bytes));
-    this.constants = plan.constants.map((constant) =>
-      uploadConstant(runtime, constant.dtype, constant.values),
-    );
-    this.itemSizes = plan.buffers.map((buffer) => runtime.itemSize(buffer.dtype));
+    const { layout, code, memory: home, sizeAt = Number } = parts;
+    this.itemSizes = layout.buffers.map((buffer) => runtime.itemSize(buffer.dtype));
     const memory: WgpuMemory[] = [];
     const inputs: [number, number][] = [];
     const outputs: [number, number][] = [];
-    for (const [index, { source }] of plan.buffers.entries()) {
-      if (source.kind === 'arena') memory[index] = this.scratch[slots[index]];
-      else if (source.kind === 'constant') memory[index] = this.constants[source.index];
+    this.scratch = scratchOf(layout, runtime.context.target.f16);
+    for (const [index, bytes, number] of this.scratch)
+      memory[index] = home.scratchAt(bytes, number);
+    for (const [index, { source }] of layout.buffers.entries()) {
+      if (source.kind === 'constant') memory[index] = home.constants[source.index];
       else if (source.kind === 'input') inputs.push([index, source.index]);
-      else outputs.push([index, source.index]);
+      else if (source.kind === 'output') outputs.push([index, source.index]);
     }
     this.inputs = inputs;
     this.outputs = outputs;
-    this.outputMemory = plan.outputs.map(({ dtype, sizes, strides }) => {
-      const bytes = storageExtent(sizes, strides) * runtime.itemSize(dtype);
-      return new OutputMemory(runtime.pool, bytes);
-    });
-    this.blocks = new ScalarBlocks(runtime.uniforms, runtime.stream);
-    this.residence = { memory, byte: plan.buffers.map(() => 0) };
-    const variants = plan.kernels.map((kernel, index) => {
-      const direct = variantKey(directVariant(kernel.params.length));
-      const made = new Map<string, WgslProgram>([[direct, programs[index]]]);
-      return (variant: KernelVariant, key: string): WgslProgram => {
-        let program = made.get(key);
-        if (program === undefined) made.set(key, (program = generate(index, variant)));
-        return program;
-      };
-    });
-    this.launches = plan.launches.map(
+    this.outputMemory = layout.outputs.map(({ dtype, sizes, strides }, index) =>
+      home.output(index, storageExtent(sizes, strides) * runtime.itemSize(dtype)),
+    );
+    this.blocks = new ScalarBlocks(runtime.uniforms, runtime.stream, sizeAt);
+    this.residence = { memory, byte: layout.buffers.map(() => 0) };
+    const workgroups = code.programs.map((program) => workgroupsAt(program.workgroups, sizeAt));
+    this.launches = layout.launches.map(
       (launch) =>
         new KernelLaunch(
           runtime,
-          plan.kernels[launch.kernel],
+          layout.kernels[launch.kernel],
           launch,
-          variants[launch.kernel],
+          code.variants[launch.kernel],
           this.blocks,
-          programs[launch.kernel].workgroups[0] === 0,
+          workgroups[launch.kernel],
         ),
     );
     // Compiling here rather than in the first run keeps that run's time its own. What kernels with small
     // outputs bind is not known yet.
-    for (const launch of plan.launches) {
-      const program = programs[launch.kernel];
-      if (program.workgroups[0] > 0 && !launch.buffers.some((buffer) => this.isSmallOutput(buffer)))
-        runtime.pipelines.get(program, plan.kernels[launch.kernel].name);
-    }
+    for (const { kernel, buffers } of layout.launches)
+      if (workgroups[kernel][0] > 0 && !buffers.some((buffer) => this.isSmallOutput(buffer)))
+        runtime.pipelines.get(code.programs[kernel], layout.kernels[kernel].name);
+  }
+
+  get plan(): ExecutionPlan {
+    return this.parts.plan();
+  }
+
+  get sources(): readonly KernelSource[] {
+    return this.parts.code.sources;
   }
 
   allocateOutputs(inputs: readonly Tensor[]): WgpuMemory[] {
@@ -121,9 +124,9 @@ export class WgslExecutable implements Executable {
 
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
     const { runtime, residence } = this;
-    if (this.disposed) throw disposedPlan(this.plan);
+    if (this.disposed) throw disposedPlan(this.parts.layout);
     runtime.context.check();
-    this.check?.(inputs, outputs, scalars);
+    this.parts.check?.(inputs, outputs, scalars);
     this.place('input', this.inputs, inputs);
     this.place('output', this.outputs, outputs);
     if (runtime.pool.failures > 0) this.replaceFailed();
@@ -138,25 +141,20 @@ export class WgslExecutable implements Executable {
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
-    for (const memory of [...this.scratch, ...this.constants]) this.runtime.free(memory);
+    if (!this.parts.ownsMemory) return;
+    this.parts.memory.dispose();
     for (const home of this.outputMemory) home.close();
   }
 
   /** Asks again for scratch memory that was not to be had. @throws out-of-memory */
   private replaceFailed(): void {
-    const { scratch, residence, runtime } = this;
-    for (const [slot, failed] of scratch.entries()) {
-      if (failed.failure === null) continue;
-      const again = runtime.allocate(failed.bytes);
-      scratch[slot] = again;
-      for (const [i, memory] of residence.memory.entries())
-        if (memory === failed) residence.memory[i] = again;
-      runtime.free(failed);
-    }
+    const { scratch, residence, parts } = this;
+    for (const [index, bytes, number] of scratch)
+      residence.memory[index] = parts.memory.scratchAt(bytes, number);
   }
 
   private isSmallOutput(buffer: number): boolean {
-    const { source, numel } = this.plan.buffers[buffer];
+    const { source, numel } = this.parts.layout.buffers[buffer];
     return source.kind === 'output' && numel * this.itemSizes[buffer] <= SLOT_BYTES;
   }
 
@@ -168,7 +166,7 @@ export class WgslExecutable implements Executable {
     const { residence, runtime } = this;
     for (const [buffer, index] of buffers) {
       const tensor = tensors[index];
-      const { memory } = boundTo(this.plan, role, index, tensor);
+      const { memory } = boundTo(this.parts.layout, role, index, tensor);
       residence.memory[buffer] = runtime.own(memory!);
       residence.byte[buffer] = tensor.storageOffset * this.itemSizes[buffer];
     }
@@ -190,13 +188,21 @@ function slabsOf(tensors: readonly Tensor[]): ReadonlySet<Slab> | null {
   return slabs;
 }
 
-function uploadConstant(runtime: WgpuRuntime, dtype: DType, values: readonly number[]): WgpuMemory {
-  const memory = runtime.allocate(values.length * runtime.itemSize(dtype));
-  runtime.upload(memory, 0, dtype, hostBytes(dtype, values));
-  return memory;
+/** Scratch memory of a plan's buffers; those with lifetimes apart share one. */
+function scratchOf(layout: SizedPlan, f16: boolean): (readonly [number, number, number])[] {
+  const { sizes, slots } = planScratch(layout, f16);
+  const counts = new Map<number, number>();
+  const numbers = sizes.map((bytes) => {
+    const number = counts.get(bytes) ?? 0;
+    counts.set(bytes, number + 1);
+    return number;
+  });
+  return slots.flatMap((slot, index) =>
+    slot < 0 ? [] : [[index, sizes[slot], numbers[slot]] as const],
+  );
 }
 
-function disposedPlan(plan: ExecutionPlan): TesseraError {
+function disposedPlan(plan: SizedPlan): TesseraError {
   return new TesseraError(
     'use-after-dispose',
     `Plan '${plan.name}' was disposed of and cannot run.`,

@@ -5,7 +5,7 @@
  * parameters lie in, so it is made once per combination and found again by comparing identities. Steady
  * state is a few comparisons and two or three WebGPU calls.
  */
-import { counters } from '@tessera/shared';
+import { counters, type Size } from '@tessera/shared';
 import type { FusedKernel, Launch } from '@tessera/inductor-core';
 import { variantKey, type KernelVariant } from '../codegen/variant.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
@@ -57,12 +57,12 @@ export class KernelLaunch {
 
   constructor(
     private readonly runtime: WgpuRuntime,
-    private readonly kernel: FusedKernel,
+    private readonly kernel: FusedKernel<Size>,
     private readonly launch: Launch,
     private readonly source: VariantSource,
     private readonly blocks: ScalarBlocks,
-    /** The kernel has no points: there is nothing to do. */
-    private readonly isEmpty: boolean,
+    /** Workgroups in x and y; none in x where there is nothing to do. */
+    private readonly workgroups: readonly [number, number],
     /** Where failed checks are noted. */
     private readonly report: CheckReport = runtime.report,
   ) {
@@ -72,7 +72,7 @@ export class KernelLaunch {
 
   /** Records the launch. */
   encode(residence: Residence, scalars: readonly number[]): void {
-    if (this.isEmpty) return;
+    if (this.workgroups[0] === 0) return;
     const { stream, uniforms } = this.runtime;
     const bound = this.find(residence) ?? this.bind(residence);
     if (bound.hasChecks) this.report.open();
@@ -174,7 +174,7 @@ export class KernelLaunch {
       places: memories.map(({ place }) => place),
       parts: params.map((i) => boundPart(modes[i], addresses[i])),
       modes,
-      dispatch: { pipeline: compiled.pipeline, group, workgroups: program.workgroups },
+      dispatch: { pipeline: compiled.pipeline, group, workgroups: this.workgroups },
       uniforms: this.blocks.block(program.uniforms, launch.scalars, firstCheck),
       hasChecks,
       offsets: params.map((i) => (addresses[i] % ALIGNMENT) / this.itemSizes[i]),

@@ -5,23 +5,35 @@
  * `initWebGpu` gave since, the plan is loaded there. Scratch memory and constants are made anew; what was in tensors
  * of the old device is gone, and using one says so.
  */
-import type { Executable, ExecutionPlan, KernelSource } from '@tessera/inductor-core';
-import { TesseraError } from '@tessera/shared';
+import type { Executable, ExecutionPlan, FusedKernel, KernelSource } from '@tessera/inductor-core';
+import { type Size, TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { current } from './current-gpu.js';
 import type { WgslExecutable } from './executable.js';
 import { WgpuMemory } from './wgpu-memory.js';
 import type { WgslBackend } from './wgsl-backend.js';
 
+/** What is loaded: a plan, or that of a template at given sizes. */
+export interface LoadableSource {
+  readonly name: string;
+  readonly kernels: readonly FusedKernel<Size>[];
+  /** Loads it on a device. @throws out-of-memory */
+  on(backend: WgslBackend): WgslExecutable;
+}
+
 /** See the file header. */
 export class LoadedPlan implements Executable {
   private executable: WgslExecutable;
 
   constructor(
-    readonly plan: ExecutionPlan,
+    private readonly source: LoadableSource,
     private backend: WgslBackend,
   ) {
-    this.executable = backend.executable(plan);
+    this.executable = source.on(backend);
+  }
+
+  get plan(): ExecutionPlan {
+    return this.executable.plan;
   }
 
   get sources(): readonly KernelSource[] {
@@ -54,12 +66,12 @@ export class LoadedPlan implements Executable {
   }
 
   private move(backend: WgslBackend): void {
-    const most = Math.max(0, ...this.plan.kernels.map(({ params }) => params.length));
+    const most = Math.max(0, ...this.source.kernels.map(({ params }) => params.length));
     const { maxBuffersPerKernel } = backend.capabilities;
     if (most > maxBuffersPerKernel) {
       throw new TesseraError(
         'device-unavailable',
-        `Plan '${this.plan.name}' was compiled for another GPU: a kernel of it takes ${most} buffers, and this one offers ${maxBuffersPerKernel}.`,
+        `Plan '${this.source.name}' was compiled for another GPU: a kernel of it takes ${most} buffers, and this one offers ${maxBuffersPerKernel}.`,
         {
           context: { buffers: most, limit: maxBuffersPerKernel },
           hints: ['Call reset() of @tessera/compile: functions are then compiled for this GPU.'],
@@ -67,7 +79,7 @@ export class LoadedPlan implements Executable {
       );
     }
     const before = this.executable;
-    this.executable = backend.executable(this.plan);
+    this.executable = this.source.on(backend);
     this.backend = backend;
     before.dispose();
   }

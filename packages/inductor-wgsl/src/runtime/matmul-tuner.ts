@@ -6,6 +6,7 @@
  * be kept per adapter and shape class.
  */
 import type { ExecutionPlan, Launch, MatmulKernel } from '@tessera/inductor-core';
+import { workgroupsAt } from '../codegen/dispatch.js';
 import { generateMatmul } from '../codegen/matmul.js';
 import { isMatrixVector, matmulClass, matmulShape } from '../codegen/matmul-shape.js';
 import {
@@ -14,7 +15,7 @@ import {
   type MatmulTile,
   type TileMemory,
 } from '../codegen/matmul-tiles.js';
-import type { KernelVariant } from '../codegen/variant.js';
+import { directVariant, type KernelVariant } from '../codegen/variant.js';
 import { CheckReport } from './check-report.js';
 import { KernelLaunch, type Residence } from './launch.js';
 import { ScalarBlocks } from './scalar-blocks.js';
@@ -77,7 +78,7 @@ function tunableProducts(
   const products = new Map<string, { launch: Launch; kernel: MatmulKernel }>();
   for (const launch of plan.launches) {
     const kernel = plan.kernels[launch.kernel];
-    if (kernel.kind !== 'matmul' || isMatrixVector(matmulShape(kernel))) continue;
+    if (kernel.kind !== 'matmul' || isMatrixVector(kernel)) continue;
     const shapeClass = matmulClass(kernel);
     if (!products.has(shapeClass)) products.set(shapeClass, { launch, kernel });
   }
@@ -107,7 +108,7 @@ async function timeTiles(
       { kernel: 0, buffers: memory.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) },
       generate,
       blocks,
-      false,
+      workgroupsAt(generate(directVariant(memory.length)).workgroups, Number),
       report,
     );
     const run = async (count: number): Promise<number> => {

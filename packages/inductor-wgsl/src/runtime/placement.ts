@@ -6,6 +6,7 @@
  * one binding for both, with element offsets.
  */
 import type { FusedKernel } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import { directVariant, type KernelVariant } from '../codegen/variant.js';
 import { ALIGNMENT, type WgpuMemory } from './wgpu-memory.js';
 
@@ -34,7 +35,7 @@ export function boundPart(mode: BindingMode, address: number): number {
  * @param dynamicLimit bindings with dynamic offsets that a pipeline may have
  */
 export function placeParameters(
-  { params }: FusedKernel,
+  { params }: FusedKernel<Size>,
   memories: readonly WgpuMemory[],
   addresses: readonly number[],
   dynamicLimit: number,

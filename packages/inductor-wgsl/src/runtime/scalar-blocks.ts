@@ -4,6 +4,7 @@
  * Launches that take the same scalars and no element offsets (the update of every parameter by one
  * optimizer) share a block of uniforms: it is written once and bound once.
  */
+import type { SizeValue } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
 import { LOST_INT64 } from '../codegen/long-integers.js';
 import type { UniformField } from '../codegen/program.js';
@@ -35,6 +36,8 @@ export class ScalarBlocks {
   constructor(
     private readonly uniforms: UniformRing,
     private readonly stream: CommandStream,
+    /** Values of the sizes that programs take. */
+    private readonly valueOf: SizeValue = Number,
   ) {}
 
   /**
@@ -51,6 +54,7 @@ export class ScalarBlocks {
     const bound = fields.map((field): BoundField => {
       if (field.kind === 'offset') return field;
       if (field.kind === 'checks') return { kind: 'constant', value: firstCheck };
+      if (field.kind === 'size') return { kind: 'constant', value: this.valueOf(field.size) };
       return { ...field, index: scalars[field.index] };
     });
     if (bound.some(({ kind }) => kind === 'offset')) return { fields: bound, shared: -1 };

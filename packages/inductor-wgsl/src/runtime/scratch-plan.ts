@@ -19,7 +19,10 @@ export interface ScratchPlan {
 }
 
 /** Plans scratch memory. */
-export function planScratch(plan: ExecutionPlan, f16: boolean): ScratchPlan {
+export function planScratch(
+  plan: Pick<ExecutionPlan, 'name' | 'buffers' | 'launches'>,
+  f16: boolean,
+): ScratchPlan {
   const count = plan.buffers.length;
   for (const [position, launch] of plan.launches.entries()) {
     for (const buffer of launch.buffers)
@@ -55,7 +58,11 @@ export function planScratch(plan: ExecutionPlan, f16: boolean): ScratchPlan {
   return { sizes, slots };
 }
 
-function badBuffer(plan: ExecutionPlan, launch: number, buffer: number): TesseraError {
+function badBuffer(
+  plan: Pick<ExecutionPlan, 'name' | 'buffers'>,
+  launch: number,
+  buffer: number,
+): TesseraError {
   return new TesseraError(
     'plan-invalid',
     `Launch ${launch} of plan '${plan.name}' binds buffer ${buffer}; the plan has ${plan.buffers.length}.`,

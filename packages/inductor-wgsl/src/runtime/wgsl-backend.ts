@@ -2,12 +2,14 @@
  * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
  */
 import { argumentCheck } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import type {
   Capabilities,
   ExecutionPlan,
   FusedKernel,
   KernelBackend,
   KernelSource,
+  PlanTemplate,
 } from '@tessera/inductor-core';
 import { generateKernel } from '../codegen/generate.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
@@ -16,7 +18,10 @@ import type { WgslTarget } from '../codegen/target.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
 import { WgslExecutable } from './executable.js';
 import { LoadedPlan } from './loaded-plan.js';
+import { LoadedTemplate } from './loaded-template.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
+import { PlanCode } from './plan-code.js';
+import { PlanMemory } from './plan-memory.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** Outer points of a reduction that fill a device, and reduced elements from which splitting others pays. */
@@ -63,19 +68,33 @@ export class WgslBackend implements KernelBackend {
 
   /** Loads a plan; on a later device when this one is gone. */
   load(plan: ExecutionPlan): LoadedPlan {
-    return new LoadedPlan(plan, this);
+    const { name, kernels } = plan;
+    return new LoadedPlan({ name, kernels, on: (backend) => backend.executable(plan) }, this);
+  }
+
+  /** Loads a template: the same code for every choice of sizes, also on later devices. */
+  loadTemplate(template: PlanTemplate): LoadedTemplate {
+    return new LoadedTemplate(template, this);
+  }
+
+  /** Code of kernels, of which those with symbolic sizes take them as uniforms. */
+  code(kernels: readonly FusedKernel<Size>[]): PlanCode {
+    return new PlanCode(kernels, (index, variant) =>
+      generateKernel(kernels[index], this.target, variant, this.tiles),
+    );
   }
 
   /** Loads a plan on this device. */
   executable(plan: ExecutionPlan): WgslExecutable {
-    const { target } = this;
-    const split = splitDeepMatmuls(plan, target);
-    return new WgslExecutable(
-      this.runtime,
-      split,
-      (index, variant) => generateKernel(split.kernels[index], target, variant, this.tiles),
-      argumentCheck(plan),
-    );
+    const split = splitDeepMatmuls(plan, this.target);
+    return new WgslExecutable(this.runtime, {
+      layout: split,
+      plan: () => split,
+      code: this.code(split.kernels),
+      memory: new PlanMemory(this.runtime, plan.constants),
+      check: argumentCheck(plan),
+      ownsMemory: true,
+    });
   }
 
   /** One measurement at a time: two would disturb each other. */

@@ -17,6 +17,8 @@ import {
   type WebGpu,
   type WgslProgram,
 } from '../../src/index.js';
+import { PlanCode } from '../../src/runtime/plan-code.js';
+import { PlanMemory } from '../../src/runtime/plan-memory.js';
 import { deviceTensor, readTensor, singlePlan } from './plans.js';
 
 /** What a buffer of this dtype keeps of a number. */
@@ -73,7 +75,13 @@ export async function runOnDevice(
   const executable =
     generate === undefined
       ? gpu.backend.load(plan)
-      : new WgslExecutable(gpu.runtime, plan, (_, variant) => generate(kernel, variant));
+      : new WgslExecutable(gpu.runtime, {
+          layout: plan,
+          plan: () => plan,
+          code: new PlanCode(plan.kernels, (_, variant) => generate(kernel, variant)),
+          memory: new PlanMemory(gpu.runtime, plan.constants),
+          ownsMemory: true,
+        });
   const tensors = kernel.params.map((param) => {
     const padding = new Array<number>(offset).fill(1);
     const whole = deviceTensor(gpu, param.dtype, [...padding, ...buffers[param.name], ...padding]);
