@@ -90,5 +90,25 @@ describe.skipIf(!isThere).each(['gpu', 'software'] as const)(
       }
       expect(loaded).toEqual({ templates, plans });
     });
+
+    it('compiles no shader for a new size, and takes no more memory than the largest needs', async () => {
+      const family = new SizeFamily();
+      const fn = (x: Tensor, w: Tensor): Tensor =>
+        matmul(matmul(x, w).relu(), w.t())
+          .softmax(1)
+          .mul(x.sum(1, { keepdim: true }));
+      const trace = makeFx(fn, { tracingMode: 'fake' });
+      const { runtime, backend } = gpu;
+      const run = async (n: number): Promise<void> => {
+        const args = [randn([n, 12]).to('wgpu'), randn([12, 10]).to('wgpu')] as const;
+        const [result] = family.compile(trace(...args), backend)([...args]) as Tensor[];
+        await result!.toArray();
+        for (const tensor of [...args, result!]) tensor.dispose();
+      };
+      for (const n of [40, 41, 600]) await run(n);
+      const before = [runtime.pipelines.size, runtime.pool.inUse];
+      for (let n = 42; n < 600; n += 31) await run(n);
+      expect([runtime.pipelines.size, runtime.pool.inUse]).toEqual(before);
+    });
   },
 );

@@ -34,11 +34,11 @@ export function tensorPattern(
     if (known.guard !== null) noteGuard(recorder, known.code, slot, known.guard);
     return known;
   }
-  if (isBound && !isInput) return { code: 0, slot, guard: null };
+  if (isBound && !isInput) return { code: 0, slot, guard: null, gains: false };
   const code = isBound ? 0 : 1;
   const guard = guardOf(recorder, tensor, older);
   noteGuard(recorder, code, slot, guard);
-  return { code, slot, guard };
+  return { code, slot, guard, gains: frame.givesGradients(tensor) };
 }
 
 function noteGuard(recorder: Recorder, code: 0 | 1, slot: number, guard: TensorGuard): void {

@@ -21,7 +21,14 @@ import type { Recorder } from '../cursor/recorder.js';
 import { runOnFakes } from '../cursor/run-on-fakes.js';
 import type { Frame } from '../frame/frame.js';
 import { printInt } from '../trace/int-pattern.js';
-import { type Pattern, instantiate, matchAll, sameConstant, slotsOf } from '../trace/pattern.js';
+import {
+  type Pattern,
+  instantiate,
+  matchAll,
+  sameConstant,
+  slotsOf,
+  unbindPatterns,
+} from '../trace/pattern.js';
 import { type OpStep, type OutSpec, lookThrough, observeStep } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { isGradOp, leavesSegment } from './backward.js';
@@ -37,7 +44,7 @@ interface OperatorCall {
 export const OPERATOR: EventKind<OperatorCall, unknown> = {
   match(cursor, { op, args }) {
     for (const step of lookThrough(cursor.at))
-      if (step.kind === 'op' && step.op === op && matchAll(step.args, args, cursor.frame))
+      if (step.kind === 'op' && step.op === op && matchesOperator(step, args, cursor.frame))
         return acceptOperator(cursor, step, args);
     return MISS;
   },
@@ -84,6 +91,25 @@ export function breakBefore(
 /** Runs an operator that no graph can hold; what was recorded before it has run. */
 export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown {
   return withPreDispatchMode(null, () => dispatchBelowPreDispatch(outsideGraphOp(op), args));
+}
+
+/** Whether the arguments of an operator are those of a step; binds them if so. */
+function matchesOperator(step: OpStep, args: readonly unknown[], frame: Frame): boolean {
+  const { shapes } = frame;
+  if (!matchAll(step.args, args, frame)) return false;
+  if (step.gaining.length === 0) return true;
+  const { written, families } = step;
+  if (written.every((slot, i) => familyOf(written, slot, frame) === families[i])) return true;
+  unbindPatterns(step.args, step.args.length, frame);
+  if (frame.shapes !== shapes) frame.unbindSymbols(shapes);
+  return false;
+}
+
+/** The first of the slots that is a view of the same tensor as `slot`. */
+function familyOf(slots: readonly number[], slot: number, frame: Frame): number {
+  const root = (at: number): Tensor['base'] => frame.slots[at]!.base ?? frame.slots[at]!;
+  const wanted = root(slot);
+  return slots.find((other) => root(other) === wanted)!;
 }
 
 /** Moves behind a matched operator and makes its results. */
@@ -147,6 +173,10 @@ function recordOperator(
       isList: added.isList,
       written: added.written,
       gaining: added.gaining,
+      families:
+        added.gaining.length === 0
+          ? []
+          : added.written.map((slot) => familyOf(added.written, slot, recorder.frame)),
       location: added.location,
       calls: [recorder.shapes.call],
       spare: [],

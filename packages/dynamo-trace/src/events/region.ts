@@ -288,8 +288,8 @@ function implicitInputs(
   if (paths.some((path) => path === undefined)) return null;
   const patterns = slots.map((slot): SlotPattern | ExternalPattern =>
     slot < firstNew
-      ? { code: 0, slot, guard: layouts.get(slot) ?? null }
-      : { code: 1, slot, guard: external.get(slot)! },
+      ? { code: 0, slot, guard: layouts.get(slot) ?? null, gains: false }
+      : { code: 1, slot, guard: external.get(slot)!, gains: false },
   );
   return { patterns, paths: paths as Implicit['paths'] };
 }
@@ -315,7 +315,9 @@ function makeJump(
   const left = [...tensors, ...region.grads.map(({ value }) => value)].map(slotOf);
   step.result = {
     leaves: leaves.map((leaf): Pattern =>
-      isTensor(leaf) ? { code: 0, slot: slotOf(leaf), guard: null } : { code: 2, value: leaf },
+      isTensor(leaf)
+        ? { code: 0, slot: slotOf(leaf), guard: null, gains: false }
+        : { code: 2, value: leaf },
     ),
     rebuild: isTensor(result) ? (values) => values[0] : (values) => treeUnflatten(values, spec),
   };

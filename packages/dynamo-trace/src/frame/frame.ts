@@ -152,7 +152,7 @@ export class Frame implements Bindings, PendingValue {
 
   /** Whether a tensor that exists takes gradients once the current segment has run. */
   givesGradients(tensor: TensorBase): boolean {
-    return this.gaining.has(tensor.base ?? tensor);
+    return this.gaining.size > 0 && this.gaining.has(tensor.base ?? tensor);
   }
 
   // ---- running

@@ -19,6 +19,8 @@ export interface SlotPattern {
   readonly slot: number;
   /** What it must look like, at its first use behind a graph break: code in between may have changed its layout. */
   readonly guard: TensorGuard | null;
+  /** Whether what was recorded before gives it gradients, at such a use. */
+  readonly gains: boolean;
 }
 
 /** A tensor from outside, seen for the first time; any tensor that passes the guard. */
@@ -26,6 +28,8 @@ export interface ExternalPattern {
   readonly code: 1;
   readonly slot: number;
   readonly guard: TensorGuard;
+  /** Whether what was recorded before gives it gradients: it is a view of what was written. */
+  readonly gains: boolean;
 }
 
 /** The same number, string, boolean, null, or list of those. */
@@ -56,6 +60,8 @@ export interface Bindings extends SymbolBindings {
   unbind(slot: number): void;
   /** The slot of a tensor in this call; -1 if it has none. */
   slotOf(tensor: Tensor): number;
+  /** Whether a tensor that exists takes gradients once the current segment has run. */
+  givesGradients(tensor: Tensor): boolean;
 }
 
 /** Whether `arg` fits; binds it if the pattern says so. */
@@ -65,11 +71,14 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): b
       return (
         frame.slots[pattern.slot] === arg &&
         arg !== undefined &&
-        (pattern.guard === null || pattern.guard.check(arg as Tensor, frame))
+        (pattern.guard === null ||
+          (frame.givesGradients(arg as Tensor) === pattern.gains &&
+            pattern.guard.check(arg as Tensor, frame)))
       );
     case 1:
-      if (!isTensor(arg) || frame.slotOf(arg) >= 0 || !pattern.guard.check(arg, frame))
+      if (!isTensor(arg) || frame.slotOf(arg) >= 0 || frame.givesGradients(arg) !== pattern.gains)
         return false;
+      if (!pattern.guard.check(arg, frame)) return false;
       frame.bind(pattern.slot, arg);
       return true;
     case 2:

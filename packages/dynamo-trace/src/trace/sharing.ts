@@ -2,14 +2,16 @@
  * @file How the inputs of a segment share memory.
  *
  * Code that writes to an input is right only for inputs that overlap as those did for which it was
- * compiled: `f(a, b)` with `a.add_(1)` inside must see the change in `b` exactly when they overlap.
+ * compiled: `f(a, b)` with `a.add_(1)` inside must see the change in `b` exactly when they overlap. What is written
+ * gives its gradient to views of the same tensor, and to others with the memory (`a.detach()`) not.
  */
 import type { Storage, Tensor } from '@tessera/tensor';
 
-/** Per input: the first one with the same memory (itself, if none), and how far apart they begin. */
+/** Per input: the first one with the same memory (itself, if none), how far apart they begin, and whether both are views of one tensor. */
 export interface Shared {
   readonly of: number;
   readonly offset: number;
+  readonly isView: boolean;
 }
 
 /** The sharing among inputs; those that are no tensors share nothing. */
@@ -17,15 +19,19 @@ export function sharingOf(inputs: readonly (Tensor | null)[]): Shared[] {
   const first = new Map<Storage, number>();
   return inputs.map((input, i) => {
     const storage = input?.storageOrNull ?? null;
-    if (storage === null) return { of: i, offset: 0 };
+    if (storage === null) return alone(i);
     const of = first.get(storage);
     if (of === undefined) {
       first.set(storage, i);
-      return { of: i, offset: 0 };
+      return alone(i);
     }
-    return { of, offset: input!.storageOffset - inputs[of]!.storageOffset };
+    const other = inputs[of]!;
+    const isView = (input!.base ?? input) === (other.base ?? other);
+    return { of, offset: input!.storageOffset - other.storageOffset, isView };
   });
 }
+
+const alone = (i: number): Shared => ({ of: i, offset: 0, isView: true });
 
 /** Whether inputs share memory as expected; without `offsets`, wherever in it they begin. */
 export function sameSharing(
@@ -35,7 +41,9 @@ export function sameSharing(
 ): boolean {
   const actual = sharingOf(inputs);
   return expected.every(
-    ({ of, offset }, i) =>
-      of === actual[i]!.of && (!offsets || of === i || offset === actual[i]!.offset),
+    ({ of, offset, isView }, i) =>
+      of === actual[i]!.of &&
+      isView === actual[i]!.isView &&
+      (!offsets || of === i || offset === actual[i]!.offset),
   );
 }

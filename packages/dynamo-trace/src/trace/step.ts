@@ -65,6 +65,8 @@ export interface OpStep {
   readonly written: readonly number[];
   /** Slots of existing values that take gradients from here on. */
   readonly gaining: readonly number[];
+  /** Where some do, for each that is written to: the first of those that is a view of the same tensor. */
+  readonly families: readonly number[];
   /** User's source line. */
   readonly location: string | null;
   /** Numbers of the recorded calls that walked here. */

@@ -47,7 +47,7 @@ export interface ExecutableParts {
 export class WgslExecutable implements Executable {
   private readonly launches: readonly KernelLaunch[];
   private readonly residence: Residence;
-  /** Scratch memory of the plan's buffers: [buffer, bytes, number among those of that size]. */
+  /** Scratch memory of the plan's buffers: [buffer, number of the piece, bytes]. */
   private readonly scratch: readonly (readonly [number, number, number])[];
   /** Plan buffers that lie in the caller's tensors: [buffer, index]. */
   private readonly inputs: readonly (readonly [number, number])[];
@@ -55,6 +55,8 @@ export class WgslExecutable implements Executable {
   private readonly outputMemory: readonly OutputMemory[];
   private readonly blocks: ScalarBlocks;
   private readonly itemSizes: readonly number[];
+  /** The version of the scratch memory that it has. */
+  private version = -1;
   private disposed = false;
 
   constructor(
@@ -67,8 +69,6 @@ export class WgslExecutable implements Executable {
     const inputs: [number, number][] = [];
     const outputs: [number, number][] = [];
     this.scratch = scratchOf(layout, runtime.context.target.f16);
-    for (const [index, bytes, number] of this.scratch)
-      memory[index] = home.scratchAt(bytes, number);
     for (const [index, { source }] of layout.buffers.entries()) {
       if (source.kind === 'constant') memory[index] = home.constants[source.index];
       else if (source.kind === 'input') inputs.push([index, source.index]);
@@ -81,6 +81,7 @@ export class WgslExecutable implements Executable {
     );
     this.blocks = new ScalarBlocks(runtime.uniforms, runtime.stream, sizeAt);
     this.residence = { memory, byte: layout.buffers.map(() => 0) };
+    this.placeScratch();
     const workgroups = code.programs.map((program) => workgroupsAt(program.workgroups, sizeAt));
     this.launches = layout.launches.map(
       (launch) =>
@@ -129,7 +130,8 @@ export class WgslExecutable implements Executable {
     this.parts.check?.(inputs, outputs, scalars);
     this.place('input', this.inputs, inputs);
     this.place('output', this.outputs, outputs);
-    if (runtime.pool.failures > 0) this.replaceFailed();
+    if (runtime.pool.failures > 0 || this.version !== this.parts.memory.version)
+      this.placeScratch();
     const alone = runtime.pool.unproven > 0 && residence.memory.some(isUnproven);
     if (alone) runtime.stream.flush();
     this.blocks.begin();
@@ -146,11 +148,12 @@ export class WgslExecutable implements Executable {
     for (const home of this.outputMemory) home.close();
   }
 
-  /** Asks again for scratch memory that was not to be had. @throws out-of-memory */
-  private replaceFailed(): void {
-    const { scratch, residence, parts } = this;
-    for (const [index, bytes, number] of scratch)
-      residence.memory[index] = parts.memory.scratchAt(bytes, number);
+  /** Takes scratch memory, also where it was moved or was not to be had before. @throws out-of-memory */
+  private placeScratch(): void {
+    const { memory } = this.parts;
+    for (const [index, piece, bytes] of this.scratch)
+      this.residence.memory[index] = memory.scratchAt(piece, bytes);
+    this.version = memory.version;
   }
 
   private isSmallOutput(buffer: number): boolean {
@@ -191,14 +194,10 @@ function slabsOf(tensors: readonly Tensor[]): ReadonlySet<Slab> | null {
 /** Scratch memory of a plan's buffers; those with lifetimes apart share one. */
 function scratchOf(layout: SizedPlan, f16: boolean): (readonly [number, number, number])[] {
   const { sizes, slots } = planScratch(layout, f16);
-  const counts = new Map<number, number>();
-  const numbers = sizes.map((bytes) => {
-    const number = counts.get(bytes) ?? 0;
-    counts.set(bytes, number + 1);
-    return number;
-  });
+  const largestFirst = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a]);
+  const pieces = new Map(largestFirst.map((slot, piece) => [slot, piece]));
   return slots.flatMap((slot, index) =>
-    slot < 0 ? [] : [[index, sizes[slot], numbers[slot]] as const],
+    slot < 0 ? [] : [[index, pieces.get(slot)!, sizes[slot]] as const],
   );
 }
 

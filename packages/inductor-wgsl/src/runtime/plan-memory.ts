@@ -2,7 +2,7 @@
  * @file `PlanMemory`: what loaded plans have on the device besides their tensors: constants, scratch memory, and places
  * for small results.
  *
- * Plans of one template share it: they run one after the other, so scratch memory of the same size is the same memory.
+ * Plans of one template share it: they run one after the other, so what is scratch memory for one is for all.
  */
 import type { ExecutionPlan } from '@tessera/inductor-core';
 import { hostBytes } from './host-bytes.js';
@@ -14,8 +14,8 @@ import type { WgpuRuntime } from './wgpu-runtime.js';
 /** See the file header. */
 export class PlanMemory {
   readonly constants: readonly WgpuMemory[];
-  /** Scratch memory by bytes. */
-  private readonly scratch = new Map<number, WgpuMemory[]>();
+  private readonly scratch: WgpuMemory[] = [];
+  private changes = 0;
   private readonly small: OutputMemory[] = [];
 
   /** @throws out-of-memory */
@@ -30,15 +30,24 @@ export class PlanMemory {
     });
   }
 
-  /** Scratch memory number `index` among that of so many bytes; another one where it was not to be had. @throws out-of-memory */
-  scratchAt(bytes: number, index: number): WgpuMemory {
+  /** Changes whenever scratch memory is other memory than before. */
+  get version(): number {
+    return this.changes;
+  }
+
+  /**
+   * Piece number `rank` of the scratch memory, of at least so many bytes; another one where it was too small, or not to
+   * be had. Plans ask for their largest piece first, so that those of other sizes fit.
+   *
+   * @throws out-of-memory
+   */
+  scratchAt(rank: number, bytes: number): WgpuMemory {
     const { scratch, runtime } = this;
-    let same = scratch.get(bytes);
-    if (same === undefined) scratch.set(bytes, (same = []));
-    const before = same[index];
-    if (before !== undefined && before.failure === null) return before;
-    const memory = (same[index] = runtime.allocate(bytes));
+    const before = scratch[rank];
+    if (before !== undefined && before.failure === null && before.bytes >= bytes) return before;
+    const memory = (scratch[rank] = runtime.allocate(bytes));
     if (before !== undefined) runtime.free(before);
+    this.changes++;
     return memory;
   }
 
@@ -51,8 +60,7 @@ export class PlanMemory {
 
   /** Frees everything. */
   dispose(): void {
-    const scratch = [...this.scratch.values()].flat();
-    for (const memory of [...scratch, ...this.constants]) this.runtime.free(memory);
+    for (const memory of [...this.scratch, ...this.constants]) this.runtime.free(memory);
     for (const home of this.small) home?.close();
   }
 }

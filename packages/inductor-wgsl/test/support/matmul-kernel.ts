@@ -2,6 +2,7 @@
  * @file Matmul kernels for tests: plain, transposed, batched, with prologues and epilogues.
  */
 import { IrBuilder, type Expr, type LoopVar, type MatmulKernel } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 
 /** What kind of product. */
@@ -65,6 +66,26 @@ export function matmulKernel(spec: MatmulSpec): MatmulKernel {
     epilogue: [
       { kind: 'store', buf: 'out', index: grid(vm, vn, m, n), value: e.cast(value, dtype) },
     ],
+  };
+}
+
+/** `out[m, n] = Σ a[m, k] · b[k, n]` for any number of rows. */
+export function matmulOfRows(
+  m: Size,
+  { n, k }: { readonly n: number; readonly k: number },
+): MatmulKernel<Size> {
+  const fixed = matmulKernel({ m: 2, n, k });
+  const e = new IrBuilder();
+  const [vm, vn, vk] = [e.sym('m0', m), e.sym('n0', n), e.sym('k0', k)];
+  const grid = (rows: typeof vm, columns: typeof vm, width: number) =>
+    e.add(e.scale(rows, width), columns);
+  const value = e.acc('float32', 0);
+  return {
+    ...fixed,
+    m: [{ name: 'm0', size: m }],
+    a: e.load('float32', 'a', grid(vm, vk, k)),
+    b: e.load('float32', 'b', grid(vk, vn, n)),
+    epilogue: [{ kind: 'store', buf: 'out', index: grid(vm, vn, n), value }],
   };
 }
 

@@ -11,6 +11,7 @@ import {
   type ReduceOp,
   type Stage,
 } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 
 const read = (name: string, dtype: DType = 'float32'): BufferParam => ({
@@ -24,19 +25,19 @@ const write = (name: string, dtype: DType = 'float32'): BufferParam => ({
   access: 'write',
 });
 
-function loop(
+function loop<S extends Size>(
   name: string,
   params: readonly BufferParam[],
-  outer: readonly LoopVar[],
-  inner: readonly LoopVar[],
+  outer: readonly LoopVar<S>[],
+  inner: readonly LoopVar<S>[],
   stages: readonly Stage[],
   scalars: LoopKernel['scalars'] = [],
-): LoopKernel {
+): LoopKernel<S> {
   return { kind: 'loop', name, params, scalars, outer, inner, stages };
 }
 
 /** `out = x · σ(x) + y`, n elements. */
-export function siluAdd(n: number): LoopKernel {
+export function siluAdd<S extends Size = number>(n: S): LoopKernel<S> {
   const b = new IrBuilder();
   const i = b.sym('i0', n);
   const x = b.load('float32', 'x', i);
@@ -51,7 +52,7 @@ export function siluAdd(n: number): LoopKernel {
 }
 
 /** `out[i, j] = gelu(x[j, i] + bias[j])`: a transposed read and a row that is broadcast. */
-export function transposedGelu(rows: number, columns: number): LoopKernel {
+export function transposedGelu<S extends Size = number>(rows: S, columns: S): LoopKernel<S> {
   const b = new IrBuilder();
   const [i, j] = [b.sym('i0', rows), b.sym('i1', columns)];
   const x = b.op('add', [
@@ -79,7 +80,7 @@ export function transposedGelu(rows: number, columns: number): LoopKernel {
 }
 
 /** Softmax over rows: online maximum and sum, then the quotient. */
-export function softmax(rows: number, columns: number): LoopKernel {
+export function softmax<S extends Size = number>(rows: S, columns: S): LoopKernel<S> {
   const b = new IrBuilder();
   const [i, r] = [b.sym('i0', rows), b.sym('r0', columns)];
   const at = b.add(b.scale(i, columns), r);

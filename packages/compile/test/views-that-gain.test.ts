@@ -1,0 +1,51 @@
+/**
+ * @file A write that gives gradients to a tensor gives them to its views, and not to others with its memory: what was
+ * recorded for the one is not played for the other.
+ */
+import { type Tensor, tensor } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { compile } from '../src/index.js';
+
+/** The second argument: a view of the first, and tensors that only share its memory. */
+const SECOND: Readonly<Record<string, (a: Tensor) => Tensor>> = {
+  slice: (a) => a.slice(0, 0, null, 1),
+  detached: (a) => a.detach(),
+  view: (a) => a.view([1, 3]),
+  'view of a detached one': (a) => a.detach().view([1, 3]),
+};
+
+const PROGRAMS: Readonly<Record<string, (a: Tensor, b: Tensor, w: Tensor) => Tensor>> = {
+  'read after the write': (a, b, w) => {
+    a.copy_(w);
+    return b.mul(2).sum();
+  },
+  'read before the write and after it': (a, b, w) => {
+    const before = b.add(1);
+    a.copy_(w);
+    return b.mul(2).add(before).sum();
+  },
+  'asked for while it is not there yet': (a, b, w) => {
+    a.mul_(w);
+    const loss = b.sum();
+    if (loss.requiresGrad) loss.backward(null, { retainGraph: true });
+    return loss;
+  },
+};
+
+describe.each(['eager', 'aot_eager', 'inductor'] as const)('views that gain, %s', (backend) => {
+  for (const [name, program] of Object.entries(PROGRAMS))
+    for (const first of Object.keys(SECOND))
+      it(`${name}, ${first} first`, () => {
+        const kinds = [first, ...Object.keys(SECOND), first];
+        const play = (fn: typeof program): unknown[] =>
+          kinds.map((kind) => {
+            const w = tensor([1, 2, 3]).requiresGrad_();
+            const a = tensor([[4, 5, 6]]);
+            const loss = fn(a, SECOND[kind]!(a), w.mul(1));
+            const { requiresGrad } = loss;
+            if (requiresGrad) loss.backward();
+            return [kind, loss.item(), requiresGrad, w.grad?.toArray() ?? null];
+          });
+        expect(play(compile(program, { backend }))).toEqual(play(program));
+      });
+});
