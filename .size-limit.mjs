@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '479.5 kB';
+const EVERYTHING = '481 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -26,7 +26,7 @@ const budgets = {
   'dynamo-trace': '43 kB',
   'inductor-core': '115.5 kB',
   'inductor-cpu': '49.5 kB',
-  'inductor-wgsl': '36.5 kB',
+  'inductor-wgsl': '37 kB',
   compile: '7 kB',
   testkit: '25 kB',
   transformers: '22.5 kB',
