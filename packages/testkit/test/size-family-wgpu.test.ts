@@ -3,12 +3,14 @@
  *
  * Both kinds of schedules are tried: those for GPUs, and those for adapters that are programs on the CPU.
  */
-import { initWebGpu, type WebGpu } from '@tessera/compile';
+import { initWebGpu } from '@tessera/compile';
 import { makeFx } from '@tessera/graph';
 import { type KernelBackend, SizeFamily } from '@tessera/inductor-core';
 import { type Tensor, manualSeed, matmul, randn } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SIZED_PROGRAMS, type SizedProgram } from './sized-programs.js';
+
+type WebGpu = Awaited<ReturnType<typeof initWebGpu>>;
 
 const wanted = process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 

@@ -8,7 +8,9 @@ import type { Tolerance } from '../assert-close.js';
 export interface ConformanceCase {
   /** `group: what it shows`. */
   readonly name: string;
-  /** Fresh inputs on `cpu` for call number `call` (0, 1, 2): other values, the same layouts. */
+  /** How often the program is called; 3 by default. */
+  readonly calls?: number;
+  /** Fresh inputs on `cpu` for call number `call` (from 0): other values, and other sizes if they are the matter. */
   readonly inputs: (call: number) => Tensor[];
   /** The program: tensors in; a tensor or nested arrays of tensors out. */
   readonly run: (...inputs: Tensor[]) => unknown;

@@ -2,7 +2,13 @@
  * @file What the contract of kernel backends says beside results: pure generation, plans as data, executables
  * that live by themselves.
  */
-import { type KernelBackend, compileGraph, planFromJson, planToJson } from '@tessera/inductor-core';
+import {
+  type KernelBackend,
+  SizeFamily,
+  compileGraph,
+  planFromJson,
+  planToJson,
+} from '@tessera/inductor-core';
 import { makeFx } from '@tessera/graph';
 import { isTesseraError } from '@tessera/shared';
 import { type Tensor, type TensorMeta } from '@tessera/tensor';
@@ -64,6 +70,29 @@ async function refuse(backend: KernelBackend): Promise<void> {
   if (said !== 'index-out-of-range') throw new Error(`row 4 of 4 rows was read: ${said}`);
 }
 
+/** Runs `program` at many sizes; a backend that loads templates loads nothing for the later ones. */
+async function serveAllSizes(backend: KernelBackend): Promise<void> {
+  if (backend.loadTemplate === undefined) return;
+  let loads = 0;
+  const counted: KernelBackend = {
+    name: backend.name,
+    device: backend.device,
+    capabilities: backend.capabilities,
+    generate: (kernel) => backend.generate(kernel),
+    load: (plan) => (loads++, backend.load(plan)),
+    loadTemplate: (template) => (loads++, backend.loadTemplate!(template)),
+  };
+  const family = new SizeFamily();
+  const trace = makeFx(program, { tracingMode: 'fake' });
+  for (const [call, n] of [4, 6, 3, 17, 33, 2, 17].entries()) {
+    const inputs = [ramp([n, 4], call), ramp([4, 4], call + 1)] as const;
+    const there = inputs.map((x) => toDevice(x, backend.device)) as [Tensor, Tensor];
+    const [result] = family.compile(trace(...there), counted)(there) as Tensor[];
+    await assertCloseAsync(result!, program(...inputs), { rtol: 1e-4, atol: 1e-4 });
+  }
+  if (loads !== 2) throw new Error(`seven calls at six sizes loaded ${loads} plans, not 2`);
+}
+
 /** See the file header. */
 export const CONTRACT_CHECKS: readonly ContractCheck[] = [
   {
@@ -107,6 +136,10 @@ export const CONTRACT_CHECKS: readonly ContractCheck[] = [
       await check(backend, b, 4);
       b.dispose();
     },
+  },
+  {
+    name: 'contract: the code of a template serves all sizes, if the backend loads templates',
+    run: serveAllSizes,
   },
   {
     name: 'contract: an index out of range is an error of the run, or of the read that follows',

@@ -5,6 +5,7 @@ import { POINTWISE_CASES } from './cases/pointwise.js';
 import { PRODUCT_CASES } from './cases/product.js';
 import { PROGRAM_CASES } from './cases/program.js';
 import { REDUCTION_CASES } from './cases/reduction.js';
+import { SIZE_CASES } from './cases/sizes.js';
 import { VIEW_CASES } from './cases/view.js';
 import type { ConformanceCase } from './conformance-case.js';
 
@@ -15,4 +16,5 @@ export const BACKEND_CONFORMANCE_CASES: readonly ConformanceCase[] = [
   ...VIEW_CASES,
   ...PRODUCT_CASES,
   ...PROGRAM_CASES,
+  ...SIZE_CASES,
 ];
