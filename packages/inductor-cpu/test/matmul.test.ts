@@ -71,6 +71,18 @@ describe('matrix products', () => {
     }
   }
 
+  it('computes rows that are more than loads once, whatever k and the batch are', () => {
+    for (const m of [1, 2, 3])
+      for (const k of [3, 4, 30, 129]) {
+        const { kernel, sizes } = matmul({ m, n: 37, k, batch: 2 }, { form: 'NT' });
+        const a = ir.op('mul', [kernel.a, kernel.a]);
+        expect(compareWithInterpreter({ ...kernel, a }, sizes)).toBeLessThan(TOLERANCE);
+        const squares = generateMatmul({ ...kernel, a }, { relaxedSimd: false });
+        const plain = generateMatmul(kernel, { relaxedSimd: false });
+        expect(squares.scratchBytesPerThread).toBeGreaterThan(plain.scratchBytesPerThread);
+      }
+  });
+
   it('accumulates half-precision operands in float32', () => {
     for (const dtype of ['float16', 'bfloat16'] as const) {
       for (const shape of [

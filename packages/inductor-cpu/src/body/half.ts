@@ -1,27 +1,25 @@
 /**
  * @file float16 and bfloat16: bit conversions to and from f32, four lanes at a time.
  *
- * Raw halves are the low 16 bits of i32 lanes. Rounding is to nearest even, denormals are kept.
+ * Raw halves are the low 16 bits of i32 lanes; above them are copies of a float16's sign. Rounding is to nearest even, denormals are kept.
  */
 import type { Regs, VectorBuilder } from './vector-builder.js';
 
-/** float16 bits (zero-extended) → f32. */
+/** float16 bits (sign-extended) → f32. */
 export function halfToFloat(vb: VectorBuilder, raw: Regs): Regs {
-  const magnitude = vb.bin('v128.and', raw, vb.i32(0x7fff));
+  // A sign-extended half has its sign where f32 has it, whatever it is shifted by.
+  const placed = vb.bin('v128.and', vb.shift('i32x4.shl', raw, 13), vb.i32(~0x70001fff));
   // Scaling by 2^112 moves the exponent bias and normalises denormals at once.
-  const scaled = vb.mul(vb.shift('i32x4.shl', magnitude, 13), vb.i32(0x77800000));
-  const special = vb.bin(
-    'v128.and',
-    vb.bin('i32x4.gt_s', magnitude, vb.i32(0x7bff)),
-    vb.i32(0x7f800000),
-  );
-  const sign = vb.shift('i32x4.shl', vb.bin('v128.and', raw, vb.i32(0x8000)), 16);
-  return vb.bin('v128.or', vb.bin('v128.or', scaled, special), sign);
+  const scaled = vb.mul(placed, vb.i32(0x77800000));
+  // Infinities and NaN come out at 65536 or more, which no finite half reaches: they get all exponent bits.
+  // Squares leave out the sign, and are in the range of f32 for every half.
+  const special = vb.bin('f32x4.ge', vb.mul(scaled, scaled), vb.f32(2 ** 32));
+  return vb.bin('v128.or', scaled, vb.bin('v128.and', special, vb.i32(0x7f800000)));
 }
 
-/** f32 → float16 bits in the low half of each lane. */
+/** f32 → float16 bits, sign-extended. */
 export function floatToHalf(vb: VectorBuilder, x: Regs): Regs {
-  const sign = vb.shift('i32x4.shr_u', vb.bin('v128.and', x, vb.i32(-0x80000000)), 16);
+  const sign = vb.shift('i32x4.shr_s', vb.bin('v128.and', x, vb.i32(-0x80000000)), 16);
   const magnitude = vb.bin('v128.and', x, vb.i32(0x7fffffff));
   // Normal range: rebias the exponent and round the 13 dropped bits to even.
   const odd = vb.bin('v128.and', vb.shift('i32x4.shr_u', magnitude, 13), vb.i32(1));

@@ -26,9 +26,9 @@ export function loadGroup(vb: VectorBuilder, dtype: DType, address: Address, off
     case 'float32':
     case 'int32':
       return [vb.let(memory('v128.load', offset, address()))];
-    case 'float16':
     case 'bfloat16':
       return [vb.let(memory('v128.load16x4_u', offset, address()))];
+    case 'float16':
     case 'int16':
       return [vb.let(memory('v128.load16x4_s', offset, address()))];
     case 'int8':
@@ -72,6 +72,7 @@ function loadNarrow(dtype: DType, address: Address, offset: number): Code<'i32'>
     case 'uint8':
     case 'bool':
       return memory('i32.load8_u', offset, address());
+    case 'float16':
     case 'int16':
       return memory('i32.load16_s', offset, address());
     default:

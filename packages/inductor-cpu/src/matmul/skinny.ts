@@ -8,11 +8,9 @@
  * Sums go to scratch, from which the epilogue stores.
  */
 import { BodyEmitter } from '../body/body-emitter.js';
-import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
-import type { LoopVar, SizedLoop } from '@tessera/inductor-core';
 import { call, i32, i32x4, laneMemory, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
@@ -21,27 +19,17 @@ import { roundUp } from './blocking.js';
 import { multiplyAdd } from './element-type.js';
 import { epilogueFunction } from './epilogue.js';
 import { minimum, scaled, sum } from './index-code.js';
+import { keepRows, keptAddress, keptRegs, keptRowBytes } from './kept-rows.js';
 import { adjacency, bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
 import { transpose } from './pack-plain.js';
-import type { KnownProblem, Operand } from './problem.js';
+import type { KnownProblem } from './problem.js';
+import { forEachRow, operandRegs, wholeSteps, type Builder } from './skinny-builder.js';
 
 /** Most rows for which nothing is packed. */
 export const MAX_SKINNY_ROWS = 3;
 
 /** Time to read one element of B, nearly all there is to do, in nanoseconds. */
 const ELEMENT_NS = 0.12;
-
-/** State of one `sums` function while it is generated. */
-interface Builder {
-  readonly problem: KnownProblem;
-  readonly options: KernelOptions;
-  readonly f: WasmFunction;
-  readonly body: BodyEmitter;
-  readonly rows: readonly SizedLoop[];
-  readonly cols: readonly SizedLoop[];
-  readonly depth: readonly SizedLoop[];
-  readonly rowBytes: number;
-}
 
 /** Code of a skinny product. */
 export function generateSkinny(problem: KnownProblem, options: KernelOptions): WasmKernel {
@@ -85,46 +73,14 @@ export function generateSkinny(problem: KnownProblem, options: KernelOptions): W
     workItems: batchCount * colItems,
     sizes: [],
     costPerItem: Math.min(colBlock, colCount) * depthCount * ELEMENT_NS * (type.bytes / 4),
-    scratchBytesPerThread: rowCount * rowBytes + 64,
+    scratchBytesPerThread: rowCount * (rowBytes + (alongDepth ? keptRowBytes(problem) : 0)) + 64,
   };
-}
-
-/** Registers of an operand's value, in the accumulator's kind, for every group of the open vector iteration. */
-function operandRegs({ body, problem }: Builder, operand: Operand, groups: number): Regs {
-  const kind = kindOf(problem.type.dtype);
-  const value = convert(body.vb, body.value(operand.expr), kind);
-  if (!value.uniform) return value.regs;
-  return Array.from({ length: groups * registersPerGroup(kind) }, () => value.regs[0]);
-}
-
-/** Runs `emit` for each row, with the row's variables bound. */
-function forEachRow({ f, body, rows, problem }: Builder, emit: (row: number) => void): void {
-  for (let row = 0; row < problem.rowCount; row++) {
-    body.scope.nest((inside) => {
-      inside(() => {
-        let rest = row;
-        for (const { name, size } of (rows as readonly LoopVar[]).toReversed()) {
-          body.scope.bind(name, f.let(name, i32(rest % size)));
-          rest = Math.floor(rest / size);
-        }
-        emit(row);
-      });
-    });
-  }
 }
 
 /** Address of the sum of the column that `variable` stands for, in row 0. */
 function sumAddress({ f, problem }: Builder, run: Run, variable: Local<'i32'>): Local<'i32'> {
   const position = op('i32.sub', sum(run.flat, op('i32.sub', variable, run.begin)), f.param('col'));
   return f.let('at', sum(f.param('c'), scaled(position, problem.type.bytes)));
-}
-
-/** The end of the whole steps of a run. */
-function wholeSteps(f: WasmFunction, run: Run, step: number): Local<'i32'> {
-  return f.let(
-    'middle',
-    sum(run.begin, op('i32.and', op('i32.sub', run.end, run.begin), i32(-step))),
-  );
 }
 
 /** The flat range of the block's columns, or of all k. */
@@ -142,6 +98,7 @@ function dotProducts(builder: Builder): void {
   const atOnce = problem.rowCount === 1 ? 4 : 2;
   const [colBegin, colEnd] = colRange(builder);
   const range = depthRange(builder);
+  if (keptRowBytes(problem) > 0) keepRows(builder, ...range);
   forEachRun(body, cols, colBegin, colEnd, (run) => {
     const middle = wholeSteps(f, run, atOnce);
     for (const [begin, end, columns] of [
@@ -180,10 +137,12 @@ function dotColumns(
           { ...lanes, groups: columns },
           () => (b = operandRegs(builder, problem.b, columns)),
         );
+        const kept = keptRowBytes(problem) > 0 ? keptAddress(builder, kRun) : null;
         // A is the same for every column: one group will do.
         scope.vectorise({ ...lanes, groups: 1 }, () => {
           forEachRow(builder, (row) => {
-            const a = operandRegs(builder, problem.a, 1);
+            const a =
+              kept === null ? operandRegs(builder, problem.a, 1) : keptRegs(builder, kept, row);
             accs[row].forEach((acc, i) => {
               if (active === 4) accumulate(builder, acc, a[i % perGroup], b[i]);
               else if (i % perGroup === 0) accumulateFirst(builder, acc, a[0], b[i]);

@@ -1,0 +1,70 @@
+/**
+ * @file Rows of A that a product with few rows computes once for all columns of a work item.
+ *
+ * An element of A that is more than a load (a number of 16 bits, a normalised activation) would be computed again for
+ * every few columns. The rows are kept in scratch behind the sums, in the accumulator's type, in the order of k.
+ */
+import { kindOf, registersPerGroup } from '../body/element-kind.js';
+import type { Regs } from '../body/vector-builder.js';
+import { laneMemory, memory, op } from '../emit/code.js';
+import type { Local } from '../emit/types.js';
+import { roundUp } from './blocking.js';
+import { scaled, sum } from './index-code.js';
+import { forEachRun, type Run } from './matmul-space.js';
+import type { KnownProblem } from './problem.js';
+import { forEachRow, operandRegs, wholeSteps, type Builder } from './skinny-builder.js';
+
+/** Most scratch for rows, in bytes: they should stay in the nearest cache. */
+const MAX_BYTES = 65536;
+
+/** Bytes between rows that are kept, or 0 when they are evaluated where they are used. */
+export function keptRowBytes({ a, type, depthCount, rowCount }: KnownProblem): number {
+  const bytes = (roundUp(depthCount, 8) + 8) * type.bytes;
+  return a.plain === null && rowCount * bytes <= MAX_BYTES ? bytes : 0;
+}
+
+/** Emits the loop that fills the rows. */
+export function keepRows(builder: Builder, kBegin: Local<'i32'>, kEnd: Local<'i32'>): void {
+  const { f, body, depth, problem } = builder;
+  const { type } = problem;
+  forEachRun(body, depth, kBegin, kEnd, (run) => {
+    const middle = wholeSteps(f, run, 4);
+    for (const [begin, end, active] of [
+      [run.begin, middle, 4],
+      [middle, run.end, 1],
+    ] as const) {
+      body.scope.loop(run.inner, begin, end, active, () => {
+        const at = keptAddress(builder, run);
+        body.scope.vectorise({ lane: run.inner, across: run.inner, groups: 1, active }, () => {
+          forEachRow(builder, (row) => {
+            operandRegs(builder, problem.a, 1).forEach((reg, part) => {
+              const offset = rowOffset(builder, row) + 16 * part;
+              if (active === 4) f.do(memory('v128.store', offset, at, reg));
+              else if (part === 0) f.do(laneMemory(type.storeLane, offset, 0, at, reg));
+            });
+          });
+        });
+      });
+    }
+  });
+}
+
+/** Four elements of a row that was kept, at the open step of a run of k; lanes behind the run may hold anything. */
+export function keptRegs(builder: Builder, at: Local<'i32'>, row: number): Regs {
+  const { f, problem } = builder;
+  const parts = registersPerGroup(kindOf(problem.type.dtype));
+  const offset = rowOffset(builder, row);
+  return Array.from({ length: parts }, (_, part) =>
+    f.let('a', memory('v128.load', offset + 16 * part, at)),
+  );
+}
+
+/** Address of the open step's elements, less the offset of a row. */
+export function keptAddress({ f, body, problem }: Builder, run: Run): Local<'i32'> {
+  const position = op('i32.sub', sum(run.flat, body.scope.variable(run.inner)), run.begin);
+  return f.let('kept', sum(f.param('c'), scaled(position, problem.type.bytes)));
+}
+
+function rowOffset({ problem, rowBytes }: Builder, row: number): number {
+  return problem.rowCount * rowBytes + row * keptRowBytes(problem);
+}

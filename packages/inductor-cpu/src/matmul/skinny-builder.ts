@@ -1,0 +1,59 @@
+/**
+ * @file What the strategies of a product with few rows share: state, operands' values, and loops.
+ */
+import type { LoopVar, SizedLoop } from '@tessera/inductor-core';
+import type { BodyEmitter } from '../body/body-emitter.js';
+import { convert } from '../body/convert.js';
+import { kindOf, registersPerGroup } from '../body/element-kind.js';
+import type { KernelOptions } from '../body/size-slots.js';
+import type { Regs } from '../body/vector-builder.js';
+import { i32, op } from '../emit/code.js';
+import type { Local } from '../emit/types.js';
+import type { WasmFunction } from '../emit/wasm-function.js';
+import { sum } from './index-code.js';
+import type { Run } from './matmul-space.js';
+import type { KnownProblem, Operand } from './problem.js';
+
+/** State of one `sums` function while it is generated. */
+export interface Builder {
+  readonly problem: KnownProblem;
+  readonly options: KernelOptions;
+  readonly f: WasmFunction;
+  readonly body: BodyEmitter;
+  readonly rows: readonly SizedLoop[];
+  readonly cols: readonly SizedLoop[];
+  readonly depth: readonly SizedLoop[];
+  readonly rowBytes: number;
+}
+
+/** Registers of an operand's value, in the accumulator's kind, for every group of the open vector iteration. */
+export function operandRegs({ body, problem }: Builder, operand: Operand, groups: number): Regs {
+  const kind = kindOf(problem.type.dtype);
+  const value = convert(body.vb, body.value(operand.expr), kind);
+  if (!value.uniform) return value.regs;
+  return Array.from({ length: groups * registersPerGroup(kind) }, () => value.regs[0]);
+}
+
+/** Runs `emit` for each row, with the row's variables bound. */
+export function forEachRow({ f, body, rows, problem }: Builder, emit: (row: number) => void): void {
+  for (let row = 0; row < problem.rowCount; row++) {
+    body.scope.nest((inside) => {
+      inside(() => {
+        let rest = row;
+        for (const { name, size } of (rows as readonly LoopVar[]).toReversed()) {
+          body.scope.bind(name, f.let(name, i32(rest % size)));
+          rest = Math.floor(rest / size);
+        }
+        emit(row);
+      });
+    });
+  }
+}
+
+/** The end of the whole steps of a run. */
+export function wholeSteps(f: WasmFunction, run: Run, step: number): Local<'i32'> {
+  return f.let(
+    'middle',
+    sum(run.begin, op('i32.and', op('i32.sub', run.end, run.begin), i32(-step))),
+  );
+}
