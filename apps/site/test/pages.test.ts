@@ -24,6 +24,10 @@ const PAGES = [
   'errors/shape-mismatch.html',
   'speed.html',
   'explorer.html',
+  'gallery/index.html',
+  'gallery/digits.html',
+  'gallery/text.html',
+  'gallery/points.html',
 ];
 
 const WIDTHS = { phone: 360, desktop: 1280 } as const;

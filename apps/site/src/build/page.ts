@@ -28,6 +28,7 @@ const NAVIGATION = [
   ['guides/index.html', 'Guides'],
   ['reference/index.html', 'Reference'],
   ['explorer.html', 'Explorer'],
+  ['gallery/index.html', 'Gallery'],
   ['speed.html', 'Speed'],
 ] as const;
 

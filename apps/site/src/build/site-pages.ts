@@ -4,6 +4,7 @@
 import type { Plugin, Rollup } from 'vite';
 import { errorPages } from './error-pages.js';
 import { explorerPage } from './explorer-page.js';
+import { galleryPages } from './gallery-pages.js';
 import { guidePages } from './guide-pages.js';
 import { Markdown } from './markdown.js';
 import { type Page, renderPage } from './page.js';
@@ -27,6 +28,7 @@ function fixedFiles(): Record<string, string | Uint8Array> {
     'assets/theme.js': textOf('apps/site/styles/theme.js'),
     'assets/icon.svg': textOf('apps/site/styles/icon.svg'),
     // Not named .gz: hosts would say how it is encoded, and browsers unpack it.
+    'assets/gallery-text.txt': textOf('examples/tiny-gpt/data/text.txt'),
     'assets/digits.bin': bytesOf('apps/demo/data/digits.safetensors.gz'),
   };
 }
@@ -41,6 +43,7 @@ async function allPages(): Promise<{ pages: Page[]; searchIndex: string }> {
     ...reference.pages,
     ...errorPages(markdown),
     explorerPage(),
+    ...galleryPages(markdown),
     speedPage(markdown),
   ];
   return { pages, searchIndex: reference.searchIndex };

@@ -8,7 +8,15 @@ import { sitePages } from './site-pages.js';
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /** Scripts that pages name, by the name that a page gives. */
-const ENTRIES = ['explorer', 'page', 'reference', 'start'] as const;
+const ENTRIES = [
+  'explorer',
+  'gallery-digits',
+  'gallery-points',
+  'gallery-text',
+  'page',
+  'reference',
+  'start',
+] as const;
 
 /** A script that a page may name. */
 export type Entry = (typeof ENTRIES)[number];
