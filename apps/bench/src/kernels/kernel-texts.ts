@@ -39,7 +39,8 @@ function addWgsl(texts: KernelTexts, place: string, { graph }: CompiledCode): vo
       for (const kernel of compileGraph(graph, { backend }).kernels) {
         const { text, workgroups } = generateKernel(kernel, target);
         const path = `${place}/${profile}/${kernel.name}.wgsl`;
-        texts.set(path, `// workgroups: ${workgroups.join(' × ')}\n${text}`);
+        const grid = 'count' in workgroups ? String(workgroups.count) : workgroups.join(' × ');
+        texts.set(path, `// workgroups: ${grid}\n${text}`);
       }
     } catch (error) {
       // A graph that WebGPU cannot have (float64, reference kernels): that it cannot is recorded.
