@@ -112,9 +112,47 @@ describe('LBFGS', () => {
     },
   );
 
-  it('needs a closure', () => {
+  it.each(recorded.lbfgs.map(({ options }) => [JSON.stringify(options), options] as const))(
+    'goes the same way with awaited losses: %s',
+    async (_, options) => {
+      const way = async (isAsync: boolean): Promise<unknown[]> => {
+        const x = new Parameter(tensor([-1.2, 1, 0.5, -0.3]));
+        const optimizer = new optim.LBFGS([x], options);
+        const seen: unknown[] = [];
+        const closure = (): Tensor => {
+          optimizer.zeroGrad();
+          const value = rosenbrock(x);
+          value.backward();
+          return value;
+        };
+        for (let i = 0; i < 3; i++) {
+          const first = isAsync ? await optimizer.stepAsync(closure) : optimizer.step(closure);
+          seen.push(first.item(), x.toArray(), optimizer.evaluations);
+        }
+        return seen;
+      };
+      expect(await way(true)).toEqual(await way(false));
+    },
+  );
+
+  it('leaves grad mode to other code while it awaits', async () => {
+    const x = new Parameter(tensor([3, -2]));
+    const optimizer = new optim.LBFGS([x]);
+    const done = optimizer.stepAsync(() => {
+      optimizer.zeroGrad();
+      const loss = x.square().sum();
+      loss.backward();
+      return loss;
+    });
+    expect(x.mul(2).requiresGrad).toBe(true);
+    expect((await done).item()).toBe(13);
+    expect(Math.max(...(x.toArray() as number[]).map(Math.abs))).toBeLessThan(1e-3);
+  });
+
+  it('needs a closure', async () => {
     const optimizer = new optim.LBFGS([new Parameter(tensor([1]))]);
     expect(() => optimizer.step(undefined as never)).toThrow('needs a closure');
+    await expect(optimizer.stepAsync(undefined as never)).rejects.toThrow('needs a closure');
   });
 });
 

@@ -17,6 +17,7 @@ import {
   topk,
   zeros,
 } from '@tessera/tensor';
+import { optim } from '@tessera/nn';
 import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 
@@ -219,5 +220,28 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
         });
       },
     );
+  });
+
+  it('LBFGS with awaited losses goes the way of the CPU, and says so where it would have to wait', async () => {
+    const way = async (device: 'cpu' | 'wgpu'): Promise<[number, number[]]> => {
+      const x = toDevice(tensor([-1.2, 1, 0.5]), device).requiresGrad_();
+      const unused = toDevice(ones([2]), device).requiresGrad_();
+      const optimizer = new optim.LBFGS([x, unused], { lineSearchFn: 'strong_wolfe', maxIter: 8 });
+      const closure = (): Tensor => {
+        optimizer.zeroGrad();
+        const loss = x.sub(2).square().mul(x.square().add(1)).sum();
+        loss.backward();
+        return loss;
+      };
+      if (device === 'wgpu')
+        expect(() => optimizer.step(closure)).toThrow(
+          expect.objectContaining({ code: 'data-async-only' }),
+        );
+      const first = await optimizer.stepAsync(closure);
+      return [await first.item(), (await read(x)) as number[]];
+    };
+    const [[loss, at], [expected, wanted]] = [await way('wgpu'), await way('cpu')];
+    expect(loss).toBeCloseTo(expected, 4);
+    at.forEach((value, i) => expect(value).toBeCloseTo(wanted[i]!, 3));
   });
 });

@@ -2,13 +2,13 @@
  * @file `LBFGS`: a quasi-Newton method with limited memory.
  *
  * How many times it evaluates the loss depends on the losses, so it reads values on every iteration: a
- * compiled function around it has a graph break there, and parameters must be on `cpu`. Modelled on
- * `torch.optim.LBFGS`.
+ * compiled function around it has a graph break there, and on a device that cannot be read at once its step is
+ * `stepAsync`. Modelled on `torch.optim.LBFGS`.
  */
-import { itemAtOnce } from '@tessera/tensor/internal';
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, cat, enableGrad, keep, noGrad, zeros } from '@tessera/tensor';
+import { type Tensor, cat, enableGrad, keep, zeros } from '@tessera/tensor';
 import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
+import { type Reading, largest, read, runAtOnce, runAwaiting } from './awaited-reads.js';
 import { checkOption } from './option-checks.js';
 import { type CommonOptions, type ParamGroup, checkedParams } from './param-group.js';
 import { type Evaluation, strongWolfe } from './strong-wolfe.js';
@@ -79,9 +79,18 @@ export class LBFGS {
    * Takes up to `maxIter` iterations; returns the loss before the first.
    *
    * @param closure clears the gradients, computes the loss, calls `backward()` and returns the loss
-   * @throws invalid-argument without a closure
+   * @throws invalid-argument without a closure; data-async-only for parameters on a device that cannot be read at once
    */
   step(closure: () => Tensor): Tensor {
+    return runAtOnce(this.iterate(closure));
+  }
+
+  /** `step` on any device; the losses it looks at are awaited. @throws invalid-argument without a closure */
+  stepAsync(closure: () => Tensor): Promise<Tensor> {
+    return runAwaiting(this.iterate(closure));
+  }
+
+  private *iterate(closure: () => Tensor): Reading<Tensor> {
     if (typeof closure !== 'function') {
       throw new TesseraError('invalid-argument', 'LBFGS.step() needs a closure.', {
         hints: [
@@ -89,66 +98,80 @@ export class LBFGS {
         ],
       });
     }
-    let first: Tensor | null = null;
-    const evaluate = (): Evaluation => {
+    const losses: Tensor[] = [];
+    yield* this.minimize(() => {
       this.evaluations++;
       const loss = enableGrad(closure);
-      first ??= loss;
-      return { loss: itemAtOnce(loss), grad: this.flatGrad() };
-    };
-    noGrad(() => this.minimize(evaluate));
-    return first!;
+      losses.push(loss);
+      return this.evaluation(loss);
+    });
+    return losses[0]!;
   }
 
-  private minimize(evaluate: () => Evaluation): void {
+  /** What the closure left. */
+  private *evaluation(loss: Tensor): Reading<Evaluation> {
+    return { grad: this.flatGrad(), loss: yield* read(loss) };
+  }
+
+  private *minimize(evaluate: () => Reading<Evaluation>): Reading<void> {
     const [group] = this.paramGroups;
     const before = this.evaluations;
-    let { loss, grad } = evaluate();
-    if (largest(grad) <= group.toleranceGrad) return;
+    let { loss, grad } = yield* evaluate();
+    if ((yield* largest(grad)) <= group.toleranceGrad) return;
     for (let iteration = 1; ; iteration++) {
       this.iterations++;
-      const memory = this.direct(group, grad);
+      const memory = yield* this.direct(group, grad);
       memory.previousGrad = keep(grad.clone());
       memory.previousLoss = loss;
       const { direction } = memory;
       memory.t =
-        this.iterations === 1 ? Math.min(1, 1 / itemAtOnce(grad.abs().sum())) * group.lr : group.lr;
-      const slope = itemAtOnce(grad.dot(direction));
+        this.iterations === 1
+          ? Math.min(1, 1 / (yield* read(grad.abs().sum()))) * group.lr
+          : group.lr;
+      const slope = yield* read(grad.dot(direction));
       if (slope > -group.toleranceChange) return;
       if (group.lineSearchFn === 'strong_wolfe') {
         const start = group.params.map((param) => param.clone());
-        const found = strongWolfe(
-          (t) => {
-            this.move(t, direction);
-            const result = evaluate();
-            group.params.forEach((param, i) => param.copy_(start[i]!));
-            return result;
-          },
+        const found = yield* strongWolfe(
+          (t) => this.tried(t, direction, start, evaluate),
           direction,
           { loss, grad: grad.clone(), slope },
           memory.t,
-          largest(direction),
+          yield* largest(direction),
           group.toleranceChange,
         );
         ({ loss, grad, t: memory.t } = found);
         this.move(memory.t, direction);
       } else {
         this.move(memory.t, direction);
-        if (iteration !== group.maxIter) ({ loss, grad } = evaluate());
+        if (iteration !== group.maxIter) ({ loss, grad } = yield* evaluate());
       }
       if (
         iteration === group.maxIter ||
         this.evaluations - before >= group.maxEval ||
-        largest(grad) <= group.toleranceGrad ||
-        largest(direction.mul(memory.t)) <= group.toleranceChange ||
+        (yield* largest(grad)) <= group.toleranceGrad ||
+        (yield* largest(direction.mul(memory.t))) <= group.toleranceChange ||
         Math.abs(loss - memory.previousLoss) < group.toleranceChange
       )
         return;
     }
   }
 
+  /** Loss and gradient so far along a direction; the parameters are as before afterwards. */
+  private *tried(
+    t: number,
+    direction: Tensor,
+    start: readonly Tensor[],
+    evaluate: () => Reading<Evaluation>,
+  ): Reading<Evaluation> {
+    this.move(t, direction);
+    const result = yield* evaluate();
+    this.paramGroups[0].params.forEach((param, i) => param.copy_(start[i]!));
+    return result;
+  }
+
   /** The next direction, from the gradient and what is remembered. */
-  private direct(group: LBFGSOptions, grad: Tensor): Memory {
+  private *direct(group: LBFGSOptions, grad: Tensor): Reading<Memory> {
     if (this._memory === null) {
       return (this._memory = {
         direction: keep(grad.neg()),
@@ -165,7 +188,7 @@ export class LBFGS {
     const { gradDifferences, steps, inverses } = memory;
     const y = grad.sub(memory.previousGrad);
     const s = memory.direction.mul(memory.t);
-    const ys = itemAtOnce(y.dot(s));
+    const ys = yield* read(y.dot(s));
     if (ys > 1e-10) {
       if (steps.length === group.historySize) {
         gradDifferences.shift();
@@ -175,17 +198,17 @@ export class LBFGS {
       gradDifferences.push(keep(y));
       steps.push(keep(s));
       inverses.push(1 / ys);
-      memory.scale = ys / itemAtOnce(y.dot(y));
+      memory.scale = ys / (yield* read(y.dot(y)));
     }
     const weights: number[] = [];
     const direction = grad.neg();
     for (let i = steps.length - 1; i >= 0; i--) {
-      weights[i] = itemAtOnce(steps[i]!.dot(direction)) * inverses[i]!;
+      weights[i] = (yield* read(steps[i]!.dot(direction))) * inverses[i]!;
       direction.add_(gradDifferences[i]!, { alpha: -weights[i]! });
     }
     direction.mul_(memory.scale);
     for (let i = 0; i < steps.length; i++) {
-      const correction = itemAtOnce(gradDifferences[i]!.dot(direction)) * inverses[i]!;
+      const correction = (yield* read(gradDifferences[i]!.dot(direction))) * inverses[i]!;
       direction.add_(steps[i]!, { alpha: weights[i]! - correction });
     }
     memory.direction = keep(direction);
@@ -196,7 +219,8 @@ export class LBFGS {
   private flatGrad(): Tensor {
     return cat(
       this.paramGroups[0].params.map(
-        (param) => param.grad?.reshape([-1]) ?? zeros([param.numel], { dtype: param.dtype }),
+        ({ grad, numel, dtype, device }) =>
+          grad?.reshape([-1]) ?? zeros([numel], { dtype, device }),
       ),
     );
   }
@@ -208,8 +232,4 @@ export class LBFGS {
       at += param.numel;
     }
   }
-}
-
-function largest(tensor: Tensor): number {
-  return itemAtOnce(tensor.abs().max());
 }

@@ -5,8 +5,8 @@
  *
  * @see Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6
  */
-import { itemAtOnce } from '@tessera/tensor/internal';
 import type { Tensor } from '@tessera/tensor';
+import { type Reading, read } from './awaited-reads.js';
 
 /** Loss and flat gradient at a point of the line. */
 export interface Evaluation {
@@ -53,21 +53,21 @@ function cubicMinimum(
  * @param directionMax largest magnitude of the direction
  * @param toleranceChange a bracket shorter than this (in parameters) is not divided further
  */
-export function strongWolfe(
-  evaluate: (t: number) => Evaluation,
+export function* strongWolfe(
+  evaluate: (t: number) => Reading<Evaluation>,
   direction: Tensor,
   start: Evaluation & { readonly slope: number },
   firstStep: number,
   directionMax: number,
   toleranceChange: number,
-): LineSearchResult {
+): Reading<LineSearchResult> {
   let evaluations = 0;
   let iteration = 0;
-  const at = (t: number): Point => {
+  function* at(t: number): Reading<Point> {
     evaluations++;
-    const { loss, grad } = evaluate(t);
-    return { t, loss, grad, slope: itemAtOnce(grad.dot(direction)) };
-  };
+    const { loss, grad } = yield* evaluate(t);
+    return { t, loss, grad, slope: yield* read(grad.dot(direction)) };
+  }
   const origin: Point = { t: 0, ...start };
   const tooHigh = (point: Point): boolean =>
     point.loss > origin.loss + SUFFICIENT_DECREASE * point.t * origin.slope;
@@ -80,7 +80,7 @@ export function strongWolfe(
   });
 
   let previous = origin;
-  let point = at(firstStep);
+  let point = yield* at(firstStep);
   let bracket: [Point, Point] | null = null;
   while (iteration < MAX_ITERATIONS) {
     if (tooHigh(point) || (iteration > 1 && point.loss >= previous.loss)) {
@@ -95,7 +95,7 @@ export function strongWolfe(
     const least = point.t + 0.01 * (point.t - previous.t);
     const next = cubicMinimum(previous, point, least, point.t * 10);
     previous = point;
-    point = at(next);
+    point = yield* at(next);
     iteration++;
   }
   bracket ??= [origin, point];
@@ -117,7 +117,7 @@ export function strongWolfe(
         insufficient = false;
       } else insufficient = true;
     } else insufficient = false;
-    point = at(t);
+    point = yield* at(t);
     iteration++;
     const high = low === 0 ? 1 : 0;
     if (tooHigh(point) || point.loss >= bracket[low].loss) {
