@@ -69,8 +69,8 @@ export default {
       name: 'no-static-node-import',
       severity: 'error',
       comment:
-        'Packages run in browsers too: a Node built-in is imported dynamically, behind a check of the environment.',
-      from: { path: '^packages/[^/]+/src/' },
+        'Packages run in browsers too: a Node built-in is imported dynamically, behind a check of the environment. The command line is a program for Node.',
+      from: { path: '^packages/[^/]+/src/', pathNot: '^packages/cli/src/' },
       to: { dependencyTypes: ['core'], dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     {

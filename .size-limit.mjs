@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '481 kB';
+const EVERYTHING = '482.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -27,9 +27,10 @@ const budgets = {
   'inductor-core': '115.5 kB',
   'inductor-cpu': '50 kB',
   'inductor-wgsl': '37 kB',
-  compile: '7 kB',
+  compile: '8.5 kB',
   testkit: '26 kB',
   transformers: '22.5 kB',
+  cli: '4 kB',
 };
 
 /** What `compile` brings into a program. */

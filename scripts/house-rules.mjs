@@ -11,7 +11,8 @@ const MAX_LINES = 400;
 const rules = [
   {
     message: 'starts with a /** @file … */ header: what it is, where it sits, what it keeps true',
-    breaks: ({ text, isSource }) => isSource && !/^\/\*\*\s*(?:\n \*\s*)?@file\s/.test(text),
+    breaks: ({ text, isSource }) =>
+      isSource && !/^(?:#!.*\n)?\/\*\*\s*(?:\n \*\s*)?@file\s/.test(text),
   },
   {
     message: 'no `export *`: an entry point lists what it exports',

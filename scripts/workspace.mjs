@@ -30,6 +30,7 @@ export const layers = {
 layers.compile = Object.keys(layers);
 layers.testkit = Object.keys(layers);
 layers.transformers = ['compile', 'nn', 'tensor', 'shared'];
+layers.cli = ['compile', 'shared'];
 
 /**
  * Every workspace folder under `packages/`, `apps/` and `examples/`.

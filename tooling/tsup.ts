@@ -45,19 +45,27 @@ export interface LibraryParts {
   readonly typesBanner?: string;
   /** Further files of `dist`: their texts by name. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Source of a program for Node that the package brings, besides its entries. */
+  readonly program?: string;
 }
 
 /** Builds the entries of a published package, with declarations. */
-export function libraryBuild({ typesBanner = '', files = {} }: LibraryParts = {}): TsupConfig {
+export function libraryBuild({
+  typesBanner = '',
+  files = {},
+  program,
+}: LibraryParts = {}): TsupConfig {
   if (!existsSync('src/index.ts')) return [];
-  const entry = packageEntries();
+  const library = packageEntries();
+  const entry = program === undefined ? library : [...library, program];
   return defineConfig({
     ...common,
     entry,
+    platform: program === undefined ? 'neutral' : 'node',
     // What two entries share is a file of its own: a page has each module once.
     splitting: entry.length > 1,
     onSuccess() {
-      writeDeclarations(process.cwd(), entry, typesBanner);
+      writeDeclarations(process.cwd(), library, typesBanner);
       for (const [name, text] of Object.entries(files)) writeFileSync(join('dist', name), text);
       return Promise.resolve();
     },

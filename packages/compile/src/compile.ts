@@ -101,7 +101,7 @@ export function compile(target: Compilable, options: CompileOptions = {}): AnyFu
     } finally {
       discardFor(outer);
       discardFrozen(compiled, () => hasRunCompiled(compiled));
-      finishDebugFolders(() => guardsOf(compiled));
+      finishDebugFolders(compiled);
     }
   };
   Object.defineProperty(wrapper, 'name', { value: fn.name });
@@ -119,12 +119,6 @@ function hasRunCompiled({ captures }: CompiledFunction): boolean {
       ({ runs, outputs, mutated }) => runs > 0 || (outputs.length === 0 && mutated.length === 0),
     ),
   );
-}
-
-/** The guards of the newest capture, as text. */
-function guardsOf(compiled: CompiledFunction): string[] {
-  const capture = compiled.captures.at(-1);
-  return capture === undefined ? [] : capture.guards.lines();
 }
 
 /** The traces of a compiled function. @throws invalid-argument if it is not one */

@@ -183,7 +183,10 @@ export function compileFx(
     return aotCompileCaptured(module, examples, {
       fwCompiler,
       inferenceCompiler,
-      partitionFn: minCutRematerializationPartition,
+      partitionFn: (joint) => {
+        folder?.addJoint(joint.module);
+        return minCutRematerializationPartition(joint);
+      },
       jointPasses: jointPipeline({ freezes }),
       postGradPasses: [],
     }).call as CompiledSegment;

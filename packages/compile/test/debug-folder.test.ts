@@ -5,6 +5,7 @@ import { Linear } from '@tessera/nn';
 import { jointPipeline, postGradPipeline } from '@tessera/passes';
 import { type Tensor, ones, randn } from '@tessera/tensor';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ExplorationFile } from '../src/exploration.js';
 import { compile, config } from '../src/index.js';
 
 let folder = '';
@@ -40,6 +41,34 @@ describe('TESSERA_DEBUG_DIR', () => {
     const page = read(name!, 'index.html');
     for (const file of ['captured.ts', 'guards.txt', 'repro.mjs', ...passes])
       expect(page).toContain(file);
+  });
+
+  it('writes all of it as plain data for the explorer', () => {
+    const model = new Linear(4, 3);
+    config.patch({ debugDir: folder }, () => {
+      const loss = compile((x: Tensor) => {
+        const hidden = model.call(x.mul(1)); // where products come from
+        return hidden.relu().sum();
+      })(randn([2, 4]));
+      loss.backward();
+    });
+    const [name] = readdirSync(folder);
+    const seen = JSON.parse(read(name!, 'exploration.json')) as ExplorationFile;
+    expect([seen.format, seen.version]).toEqual(['tessera-exploration', 1]);
+    const program = seen.program.split('\n');
+    expect(program[0]).toMatch(/^\/\/ .*debug-folder\.test\.ts$/);
+    const product = seen.captured[0]!.nodes.find(({ label }) => label.startsWith('linear'))!;
+    expect(program[product.line! - 1]).toContain('// where products come from');
+    expect(seen.joint).toHaveLength(1);
+    expect(seen.passes.map((pass) => pass.name)).toContain('noop-removal');
+    // Forward, and the backward graph, whose nodes come from lines of the forward pass.
+    expect(seen.compiled).toHaveLength(2);
+    const backward = seen.compiled[1]!;
+    expect(backward.graph.nodes.some(({ line }) => line === product.line)).toBe(true);
+    for (const { kernels } of seen.compiled)
+      expect(kernels.every(({ wat, wgsl }) => wat.includes('(func') && wgsl === '')).toBe(true);
+    expect(seen.functions[0]!.guards.join()).toContain("L['x']");
+    expect(seen.timeline.map((event) => event.name)).toContain('joint graph');
   });
 
   it('writes a repro that runs', async () => {

@@ -32,6 +32,9 @@ export const ERROR_CODES = {
   'onnx-invalid': 'An ONNX file is damaged or not an ONNX model',
   'onnx-unsupported': 'An ONNX model needs operators or types that are not supported',
 
+  // Debug folders
+  'debug-folder-invalid': 'A debug folder, or a file in it, is not what a compilation writes',
+
   // Memory and devices
   'use-after-dispose': 'A tensor was used after its memory was released',
   'out-of-memory': 'The memory budget of a device is exhausted',

@@ -23,14 +23,17 @@ export interface PageAssets {
   script(name: string): string;
 }
 
-const NAVIGATION = [
+/** An entry of the navigation: where it leads, and its name. */
+type Entry = readonly [path: string, name: string];
+
+const NAVIGATION: readonly Entry[] = [
   ['index.html', 'Start'],
   ['guides/index.html', 'Guides'],
   ['reference/index.html', 'Reference'],
   ['explorer.html', 'Explorer'],
   ['gallery/index.html', 'Gallery'],
   ['speed.html', 'Speed'],
-] as const;
+];
 
 /** Text as HTML. */
 export function escapeHtml(text: string): string {
@@ -53,9 +56,13 @@ function isWithin(path: string, entry: string): boolean {
 }
 
 /** The whole HTML of a page. */
-export function renderPage(page: Page, assets: PageAssets): string {
+export function renderPage(
+  page: Page,
+  assets: PageAssets,
+  navigation: readonly Entry[] = NAVIGATION,
+): string {
   const root = rootFrom(page.path);
-  const links = NAVIGATION.map(([path, name]) => {
+  const links = navigation.map(([path, name]) => {
     const current = isWithin(page.path, path) ? ' aria-current="page"' : '';
     return `<li><a href="${root}${path}"${current}>${name}</a></li>`;
   });
@@ -79,7 +86,7 @@ ${scripts.join('\n')}
 <a class="skip" href="#main">Skip to the content</a>
 <header class="site-header">
 <a class="brand" href="${root}index.html"><img src="${root}assets/icon.svg" alt="" width="22" height="22"> Tessera</a>
-<nav aria-label="Site"><ul>${links.join('')}</ul></nav>
+${links.length === 0 ? '' : `<nav aria-label="Site"><ul>${links.join('')}</ul></nav>`}
 <button type="button" class="theme" id="theme" aria-label="Theme: as the system">◐</button>
 </header>
 <main id="main" class="${page.layout ?? 'text'}">

@@ -4,10 +4,11 @@
 import type { Plugin, Rollup } from 'vite';
 import { errorPages } from './error-pages.js';
 import { explorerPage } from './explorer-page.js';
+import { folderPage } from './folder-page.js';
 import { galleryPages } from './gallery-pages.js';
 import { guidePages } from './guide-pages.js';
 import { Markdown } from './markdown.js';
-import { type Page, renderPage } from './page.js';
+import { type Page, type PageAssets, renderPage } from './page.js';
 import { referencePages } from './reference-pages.js';
 import { bytesOf, textOf } from './repository-files.js';
 import { speedPage } from './speed-page.js';
@@ -21,20 +22,32 @@ function scriptNames(bundle: Rollup.OutputBundle): Map<string, string> {
   return names;
 }
 
-/** Whatever is written under a fixed name. */
-function fixedFiles(): Record<string, string | Uint8Array> {
+/** What every page refers to. */
+function pageFiles(): Record<string, string | Uint8Array> {
   return {
     'assets/site.css': textOf('apps/site/styles/site.css'),
     'assets/theme.js': textOf('apps/site/styles/theme.js'),
     'assets/icon.svg': textOf('apps/site/styles/icon.svg'),
+  };
+}
+
+/** What pages of the site fetch, besides. */
+function siteFiles(): Record<string, string | Uint8Array> {
+  return {
     // Not named .gz: hosts would say how it is encoded, and browsers unpack it.
     'assets/gallery-text.txt': textOf('examples/tiny-gpt/data/text.txt'),
     'assets/digits.bin': bytesOf('apps/demo/data/digits.safetensors.gz'),
   };
 }
 
-/** All pages of the site, and the file that its search looks in. */
-async function allPages(): Promise<{ pages: Page[]; searchIndex: string }> {
+/** Pages, and files by name. */
+interface PagesAndFiles {
+  readonly pages: readonly Page[];
+  readonly files: Readonly<Record<string, string | Uint8Array>>;
+}
+
+/** All of the site. */
+async function wholeSite(): Promise<PagesAndFiles> {
   const markdown = await Markdown.create();
   const reference = await referencePages(markdown);
   const pages = [
@@ -46,11 +59,14 @@ async function allPages(): Promise<{ pages: Page[]; searchIndex: string }> {
     ...galleryPages(markdown),
     speedPage(markdown),
   ];
-  return { pages, searchIndex: reference.searchIndex };
+  return { pages, files: { ...siteFiles(), 'assets/reference.json': reference.searchIndex } };
 }
 
-/** See the file header. */
-export function sitePages(): Plugin {
+/** Writes pages and files. */
+function writesPages(
+  make: () => Promise<PagesAndFiles>,
+  render: (page: Page, assets: PageAssets) => string,
+): Plugin {
   return {
     name: 'tessera-site-pages',
     async generateBundle(_, bundle) {
@@ -60,12 +76,24 @@ export function sitePages(): Plugin {
         if (file === undefined) throw new Error(`No script is named '${name}'.`);
         return file;
       };
-      const { pages, searchIndex } = await allPages();
+      const { pages, files } = await make();
       for (const page of pages)
-        this.emitFile({ type: 'asset', fileName: page.path, source: renderPage(page, { script }) });
-      const files = { ...fixedFiles(), 'assets/reference.json': searchIndex };
-      for (const [fileName, source] of Object.entries(files))
+        this.emitFile({ type: 'asset', fileName: page.path, source: render(page, { script }) });
+      for (const [fileName, source] of Object.entries({ ...pageFiles(), ...files }))
         this.emitFile({ type: 'asset', fileName, source });
     },
   };
+}
+
+/** The site. */
+export function sitePages(): Plugin {
+  return writesPages(wholeSite, renderPage);
+}
+
+/** The page that shows a debug folder, on its own: without links to pages that are not there. */
+export function folderPages(): Plugin {
+  return writesPages(
+    () => Promise.resolve({ pages: [folderPage()], files: {} }),
+    (page, assets) => renderPage(page, assets, []),
+  );
 }

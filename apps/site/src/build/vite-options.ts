@@ -2,8 +2,8 @@
  * @file How Vite builds the site: scripts from the sources of all packages, and every page from `sitePages`.
  */
 import { fileURLToPath } from 'node:url';
-import { type InlineConfig, defaultClientConditions } from 'vite';
-import { sitePages } from './site-pages.js';
+import { type InlineConfig, type Plugin, defaultClientConditions } from 'vite';
+import { folderPages, sitePages } from './site-pages.js';
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -34,8 +34,17 @@ export interface SiteBuild {
   readonly outDir?: string;
 }
 
-/** The configuration of Vite. */
+/** The configuration of Vite for the site. */
 export function siteBuild({ outDir = at('dist') }: SiteBuild = {}): InlineConfig {
+  return build(outDir, ENTRIES, sitePages());
+}
+
+/** That for the page which shows a debug folder: files that `@tessera/cli` serves. */
+export function folderBuild(outDir: string): InlineConfig {
+  return build(outDir, ['folder', 'page'], folderPages());
+}
+
+function build(outDir: string, entries: readonly string[], pages: Plugin): InlineConfig {
   return {
     configFile: false,
     root: at('.'),
@@ -49,7 +58,7 @@ export function siteBuild({ outDir = at('dist') }: SiteBuild = {}): InlineConfig
     },
     // Printed graphs name host functions as their sources do.
     esbuild: { keepNames: true },
-    plugins: [sitePages()],
+    plugins: [pages],
     build: {
       outDir,
       emptyOutDir: true,
@@ -58,7 +67,7 @@ export function siteBuild({ outDir = at('dist') }: SiteBuild = {}): InlineConfig
       // The compiler is one large file that only the demo and the explorer ask for.
       chunkSizeWarningLimit: 4096,
       rollupOptions: {
-        input: Object.fromEntries(ENTRIES.map((name) => [name, at(`src/pages/${name}.ts`)])),
+        input: Object.fromEntries(entries.map((name) => [name, at(`src/pages/${name}.ts`)])),
         output: { entryFileNames: 'assets/[name]-[hash].js' },
       },
     },

@@ -2,7 +2,7 @@
  * @file Which boxes a graph is drawn with: its nodes, or, where these are too many, one box for each module, and at last one
  * box for each run of nodes.
  */
-import type { GraphNodeView, GraphView } from './exploration.js';
+import type { GraphNodeView, GraphView } from '@tessera/compile/exploration';
 
 /** Boxes that are laid out one by one; beyond, nodes are taken together. */
 export const MOST_BOXES = 400;

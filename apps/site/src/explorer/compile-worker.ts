@@ -1,7 +1,7 @@
 /**
  * @file The worker that compiles: a program comes in, what became of it goes out.
  */
-import type { Exploration } from './exploration.js';
+import type { Exploration } from '@tessera/compile/exploration';
 import { explore } from './explore.js';
 
 /** A program with the number that its result will have. */

@@ -49,12 +49,15 @@ const colours = HighlightStyle.define([
 export class Editor {
   private readonly view: EditorView;
 
-  /** @param selected called with the line of the cursor when it moves */
+  /**
+   * @param selected called with the line of the cursor when it moves
+   * @param run called for Ctrl+Enter; null for a text that is only read
+   */
   constructor(
     place: HTMLElement,
     source: string,
     selected: (line: number) => void,
-    run: () => void,
+    run: (() => void) | null,
   ) {
     const state = EditorState.create({
       doc: source,
@@ -66,9 +69,10 @@ export class Editor {
         javascript({ typescript: true }),
         syntaxHighlighting(colours),
         markedLines,
+        EditorState.readOnly.of(run === null),
         EditorView.contentAttributes.of({ 'aria-label': 'Program', tabindex: '0' }),
         keymap.of([
-          { key: 'Mod-Enter', run: () => (run(), true) },
+          ...(run === null ? [] : [{ key: 'Mod-Enter', run: () => (run(), true) }]),
           ...defaultKeymap,
           ...historyKeymap,
         ]),

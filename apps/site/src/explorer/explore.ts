@@ -2,16 +2,21 @@
  * @file Runs a program and gathers what the compiler made of it, through the hooks that packages publish for tools.
  */
 import { compiledFunctionOf, observeCompilations, profile, reset, setLogs } from '@tessera/compile';
-import { GRAPH_BREAKS } from '@tessera/dynamo-trace';
+import {
+  type EventView,
+  type Exploration,
+  NodeLines,
+  type PassView,
+  compiledView,
+  functionView,
+  graphView,
+} from '@tessera/compile/exploration';
 import { type GraphModule, copyModule } from '@tessera/graph';
-import type { CompiledGraph } from '@tessera/inductor-core';
+import type { CompiledGraph, FusedKernel } from '@tessera/inductor-core';
+import { BASELINE_TARGET, generateKernel } from '@tessera/inductor-wgsl';
 import { observePasses } from '@tessera/passes';
 import { setLogSink } from '@tessera/shared';
 import { manualSeed } from '@tessera/tensor';
-import { diffLines } from 'diff';
-import type { EventView, Exploration, FunctionView, PassView } from './exploration.js';
-import { graphView, sequenceLines } from './graph-view.js';
-import { compiledView } from './plan-view.js';
 import { programLine, runProgram } from './run-program.js';
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -19,32 +24,13 @@ type AnyFunction = (...args: never[]) => unknown;
 /** Events that the timeline keeps. */
 const MOST_EVENTS = 600;
 
-/** What a pass changed, line by line. */
-function passView(name: string, before: string, after: string): PassView {
-  const changes = diffLines(before, after).flatMap(({ value, added, removed }) => {
-    const kind = added ? 'added' : removed ? 'removed' : 'same';
-    const lines = value.replace(/\n$/, '').split('\n');
-    return lines.map((text) => ({ kind, text }) as const);
-  });
-  return { name, changes };
-}
-
-function functionView(fn: AnyFunction): FunctionView {
-  const compiled = compiledFunctionOf(fn);
-  const records = compiled.captures;
-  const breaks = records.flatMap((record) => record.breaks);
-  return {
-    name: compiled.name || 'function',
-    summary: `${records.length} trace(s), ${new Set(records.flatMap(({ segments }) => segments)).size} graph(s), ${breaks.length} graph break(s)`,
-    guards: records.at(-1)?.guards.lines() ?? [],
-    breaks: breaks.map(({ code, reason, location }) => ({
-      code,
-      reason,
-      line: programLine(location),
-      hint: GRAPH_BREAKS[code].hint,
-    })),
-    recompiles: [...compiled.reasons],
-  };
+/** WGSL of a kernel, or why there is none. */
+function wgslOf(kernel: FusedKernel): string {
+  try {
+    return generateKernel(kernel, BASELINE_TARGET).text;
+  } catch (error) {
+    return `// ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 /** Graphs as they were captured, each once, in order. */
@@ -73,7 +59,7 @@ export async function explore(source: string): Promise<Exploration> {
   const stops = [
     observePasses(({ name }, before, module) => {
       const after = module.print();
-      if (after !== before) passes.push(passView(name, before, after));
+      if (after !== before) passes.push({ name, before, after });
     }),
     observeCompilations((module, compiled) =>
       compilations.push({ module: copyModule(module), compiled }),
@@ -105,17 +91,16 @@ export async function explore(source: string): Promise<Exploration> {
     for (const stop of stops) stop();
   }
   const captured = capturedGraphs(functions);
-  const lines = sequenceLines([
-    ...captured.map(({ module }) => module),
-    ...compilations.map(({ module }) => module),
-  ]);
+  const lines = new NodeLines(programLine);
+  for (const { module } of [...captured, ...compilations]) lines.learn(module);
   return {
-    functions: functions.map(functionView),
+    program: source,
+    functions: functions.map((fn) => functionView(compiledFunctionOf(fn), programLine)),
     captured: captured.map(({ title, module }) => graphView(title, module, lines)),
     joint,
     passes,
     compiled: compilations.map(({ module, compiled }, i) =>
-      compiledView(`${compiled.plan.name} ${i + 1}`, module, compiled, lines),
+      compiledView(`${compiled.plan.name} ${i + 1}`, module, compiled, lines, wgslOf),
     ),
     timeline,
     output,

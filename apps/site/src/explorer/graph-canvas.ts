@@ -4,7 +4,7 @@
  */
 import { type Box, type BoxGraph, boxesOf } from './collapse.js';
 import { h } from './elements.js';
-import type { GraphView } from './exploration.js';
+import type { GraphView } from '@tessera/compile/exploration';
 import type { Layouts } from './layout.js';
 import type { LayoutResponse, Place } from './layout-worker.js';
 import type { Selection } from './selection.js';

@@ -3,7 +3,7 @@
  * fills it to the last that reads it.
  */
 import { h, svg } from './elements.js';
-import type { CompiledView } from './exploration.js';
+import type { CompiledView } from '@tessera/compile/exploration';
 
 const ROW = 22;
 const WIDTH = 640;

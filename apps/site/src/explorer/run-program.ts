@@ -39,7 +39,7 @@ function packagesFor(host: ProgramHost): Readonly<Record<string, object>> {
 }
 
 /** The line of the editor in a frame `program.ts:7:5 name`; null for frames of other files. */
-export function programLine(frame: string | null | undefined): number | null {
+export function programLine(frame: string | undefined): number | null {
   const [, line] = /program\.ts:(\d+):\d+/.exec(frame ?? '') ?? [];
   return line === undefined ? null : Number(line) - LINES_BEFORE;
 }

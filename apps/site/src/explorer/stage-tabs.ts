@@ -2,7 +2,7 @@
  * @file The stages as tabs: what is shown is made when its tab is chosen. Arrow keys go from tab to tab.
  */
 import { h } from './elements.js';
-import type { Exploration } from './exploration.js';
+import type { Exploration } from '@tessera/compile/exploration';
 import { GraphCanvas } from './graph-canvas.js';
 import { Layouts } from './layout.js';
 import { type Selection, markLinked } from './selection.js';

@@ -10,8 +10,9 @@ import type {
   GraphView,
   KernelView,
   PassView,
-} from './exploration.js';
+} from '@tessera/compile/exploration';
 import { memoryMap } from './memory-map.js';
+import { type Change, passChanges } from './pass-changes.js';
 
 /** Lines of a difference that are shown around a change. */
 const CONTEXT = 2;
@@ -42,8 +43,7 @@ export function graphCode(graph: GraphView): HTMLElement {
 }
 
 /** Lines of a difference near a change. */
-function nearChanges(pass: PassView): PassView['changes'] {
-  const { changes } = pass;
+function nearChanges(changes: readonly Change[]): readonly Change[] {
   return changes.filter(
     ({ kind }, i) =>
       kind !== 'same' ||
@@ -53,10 +53,11 @@ function nearChanges(pass: PassView): PassView['changes'] {
 
 function passElement(pass: PassView, index: number): HTMLElement {
   const signs = { same: '  ', added: '+ ', removed: '- ' };
-  const lines = nearChanges(pass).map(({ kind, text }) =>
+  const changes = passChanges(pass);
+  const lines = nearChanges(changes).map(({ kind, text }) =>
     h('span', { class: `line ${kind}` }, signs[kind] + text),
   );
-  const count = pass.changes.filter(({ kind }) => kind !== 'same').length;
+  const count = changes.filter(({ kind }) => kind !== 'same').length;
   return h(
     'details',
     { open: index < 4 ? '' : null },
@@ -90,7 +91,7 @@ function kernelElement(kernel: KernelView, graph: GraphView): HTMLElement {
     h('p', { class: 'muted' }, `Computes ${kernel.nodes.join(', ') || 'copies only'}.`),
     h('pre', { tabindex: 0 }, h('code', {}, kernel.loops)),
     ...(kernel.wat === '' ? [] : [textBlock('WebAssembly', kernel.wat)]),
-    textBlock('WGSL', kernel.wgsl),
+    ...(kernel.wgsl === '' ? [] : [textBlock('WGSL', kernel.wgsl)]),
   );
 }
 

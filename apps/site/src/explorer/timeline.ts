@@ -2,7 +2,7 @@
  * @file A run over time: what ran, nested by what it ran in.
  */
 import { h, svg } from './elements.js';
-import type { EventView } from './exploration.js';
+import type { EventView } from '@tessera/compile/exploration';
 
 const ROW = 18;
 const WIDTH = 900;

@@ -5,10 +5,10 @@ import type { CompileRequest, CompileResponse } from '../explorer/compile-worker
 import { Editor } from '../explorer/editor.js';
 import { h } from '../explorer/elements.js';
 import { EXAMPLES } from '../explorer/examples.js';
-import type { Exploration } from '../explorer/exploration.js';
 import { Selection } from '../explorer/selection.js';
 import { fromFragment, toFragment } from '../explorer/share.js';
 import { StageTabs } from '../explorer/stage-tabs.js';
+import { summaryOf } from '../explorer/summary.js';
 
 /** A program that takes longer than this is stopped, in milliseconds. */
 const LIMIT = 60_000;
@@ -61,13 +61,6 @@ function compileInWorker(program: string): Promise<CompileResponse> {
     });
     current.postMessage({ id, source: program } satisfies CompileRequest);
   });
-}
-
-function summaryOf({ captured, compiled, functions, error }: Exploration): string {
-  const kernels = compiled.reduce((sum, { launches }) => sum + launches.length, 0);
-  const breaks = functions.reduce((sum, fn) => sum + fn.breaks.length, 0);
-  const counts = `${captured.length} captured, ${breaks} break(s), ${compiled.length} compiled, ${kernels} kernel(s).`;
-  return error === null ? counts : `${error} (${counts})`;
 }
 
 async function run(): Promise<void> {

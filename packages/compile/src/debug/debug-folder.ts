@@ -5,14 +5,17 @@
  * - `passes/NN-name.before.ts` and `.after.ts`: the graph around every named pass; the page shows what changed;
  * - `graph-N.ts` and `kernels/N-name.wgsl|.wat`: what went to the code generator, and what it made;
  * - `guards.txt`: the guards of the trace, once the call that compiled has returned;
+ * - `exploration.json`: all of it for the explorer, with the lines of the program (`npx @tessera/cli explore`);
  * - `index.html`: all of it on one page.
  *
  * In browsers there are no files, so nothing is written.
  */
+import type { CompiledFunction } from '@tessera/dynamo-trace';
 import type { GraphModule } from '@tessera/graph';
 import type { CompiledGraph } from '@tessera/inductor-core';
 import { observePasses } from '@tessera/passes';
 import { defineConfig, environmentVariable, option } from '@tessera/shared';
+import { ExplorationRecord } from './exploration-record.js';
 import { indexPage } from './index-page.js';
 import { type FileSystem, nodeFiles } from './node-files.js';
 import { reproFiles } from './repro.js';
@@ -39,13 +42,17 @@ export class DebugFolder {
   /** The folder of the compile that goes on now. */
   static current: DebugFolder | null = null;
   private readonly files = new Map<string, string>();
+  private readonly exploration: ExplorationRecord;
   private passes = 0;
   private graphs = 0;
 
   private constructor(
     private readonly fs: FileSystem,
     readonly path: string,
-  ) {}
+    captured: GraphModule,
+  ) {
+    this.exploration = new ExplorationRecord(captured, (file) => readText(fs, file));
+  }
 
   /** The folder of a compile that begins, or null if none is wanted or possible. */
   static open(captured: GraphModule): DebugFolder | null {
@@ -54,7 +61,7 @@ export class DebugFolder {
     let path: string;
     do path = `${config.debugDir}/compile-${String(compilations++).padStart(3, '0')}`;
     while (fs.existsSync(path));
-    const folder = new DebugFolder(fs, path);
+    const folder = new DebugFolder(fs, path, captured);
     folder.write('captured.ts', captured.print({ source: true }));
     for (const [name, text] of Object.entries(reproFiles(captured))) folder.write(name, text);
     unfinished.push(folder);
@@ -65,6 +72,7 @@ export class DebugFolder {
   during<R>(fn: () => R): R {
     const stop = observePasses(({ name }, before, module) => {
       const after = module.print();
+      this.exploration.addPass(name, before, after);
       const number = String(this.passes++).padStart(2, '0');
       // The first pass shows what the pipeline begins with, also if it has nothing to do.
       const shown = after !== before || this.passes === 1;
@@ -74,16 +82,22 @@ export class DebugFolder {
     const outer = DebugFolder.current;
     DebugFolder.current = this;
     try {
-      return fn();
+      return this.exploration.timed(fn);
     } finally {
       DebugFolder.current = outer;
       stop();
-      this.writeIndex();
+      this.writePages();
     }
+  }
+
+  /** Keeps the joint graph of a compile that has a backward pass. */
+  addJoint(module: GraphModule): void {
+    this.exploration.addJoint(module);
   }
 
   /** Writes what the code generator got and made. */
   addCompiled(module: GraphModule, compiled: CompiledGraph): void {
+    this.exploration.addCompiled(module, compiled);
     const number = this.graphs++;
     this.write(`graph-${number}.ts`, module.print());
     compiled.executable.sources.forEach(({ kernel, language, text }) => {
@@ -92,9 +106,10 @@ export class DebugFolder {
   }
 
   /** Writes the guards of the trace. */
-  addGuards(guards: readonly string[]): void {
+  addFunction(compiled: CompiledFunction): void {
+    const { guards } = this.exploration.addFunction(compiled);
     this.write('guards.txt', `${guards.join('\n')}\n`);
-    this.writeIndex();
+    this.writePages();
   }
 
   /** @param shown on the page, if that is not the file's text */
@@ -106,14 +121,22 @@ export class DebugFolder {
     this.files.set(name, shown);
   }
 
-  private writeIndex(): void {
+  private writePages(): void {
+    this.write('exploration.json', this.exploration.toJson(), 'For npx @tessera/cli explore.');
     this.fs.writeFileSync(`${this.path}/index.html`, indexPage(this.path, this.files));
   }
 }
 
 /** Gives the folders of a call that has returned the guards of its trace. */
-export function finishDebugFolders(guards: () => readonly string[]): void {
-  if (unfinished.length === 0) return;
-  const texts = guards();
-  for (const folder of unfinished.splice(0)) folder.addGuards(texts);
+export function finishDebugFolders(compiled: CompiledFunction): void {
+  for (const folder of unfinished.splice(0)) folder.addFunction(compiled);
+}
+
+/** A file of the user's program; null for one that is not there: generated code, a page's script. */
+function readText(fs: FileSystem, path: string): string | null {
+  try {
+    return fs.readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
 }

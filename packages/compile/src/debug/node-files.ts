@@ -1,5 +1,5 @@
 /**
- * @file Writing files where the host is Node; null elsewhere.
+ * @file Files where the host is Node; null elsewhere.
  */
 import { nodeBuiltin } from '@tessera/shared';
 
@@ -7,6 +7,7 @@ import { nodeBuiltin } from '@tessera/shared';
 export interface FileSystem {
   existsSync(path: string): boolean;
   mkdirSync(path: string, options: { readonly recursive: boolean }): unknown;
+  readFileSync(path: string, encoding: 'utf8'): string;
   writeFileSync(path: string, text: string): void;
 }
 

@@ -1,5 +1,6 @@
 /**
- * @file What the explorer's worker makes of a program, as plain data: everything the views show.
+ * @file What the compiler made of a program, as plain data: everything that the explorer shows. Its page gathers it from a
+ * program that somebody typed, and debug folders keep it as `exploration.json`.
  */
 
 /** A node of a graph. */
@@ -30,13 +31,11 @@ export interface GraphView {
   readonly nodes: readonly GraphNodeView[];
 }
 
-/** A pass that changed a graph: the lines that stayed, came and went, in order. */
+/** A pass that changed a graph: its text before and after. */
 export interface PassView {
   readonly name: string;
-  readonly changes: readonly {
-    readonly kind: 'same' | 'added' | 'removed';
-    readonly text: string;
-  }[];
+  readonly before: string;
+  readonly after: string;
 }
 
 /** A kernel of a compiled graph. */
@@ -44,8 +43,9 @@ export interface KernelView {
   readonly name: string;
   /** Loops and expressions. */
   readonly loops: string;
-  /** Text of the module's function for it; empty where it has none of its own. */
+  /** WebAssembly text of its function; empty where there is none. */
   readonly wat: string;
+  /** Empty where there is none. */
   readonly wgsl: string;
   /** Names of the nodes of its graph whose work is inside. */
   readonly nodes: readonly string[];
@@ -95,6 +95,8 @@ export interface EventView {
 
 /** See the file header. */
 export interface Exploration {
+  /** What lines are lines of: the program, or those lines of it that operators came from. */
+  readonly program: string;
   readonly functions: readonly FunctionView[];
   readonly captured: readonly GraphView[];
   readonly joint: readonly string[];
@@ -104,4 +106,11 @@ export interface Exploration {
   readonly output: readonly string[];
   /** What the program threw, if it did. */
   readonly error: string | null;
+}
+
+/** An exploration as debug folders keep it. */
+export interface ExplorationFile extends Exploration {
+  readonly format: 'tessera-exploration';
+  /** Raised when what a reader relies on changes. */
+  readonly version: 1;
 }

@@ -9,19 +9,10 @@ import {
   printKernel,
   printPlan,
 } from '@tessera/inductor-core';
-import { BASELINE_TARGET, generateKernel } from '@tessera/inductor-wgsl';
 import { itemSize } from '@tessera/tensor';
 import type { BufferView, CompiledView, KernelView } from './exploration.js';
-import { type SequenceLines, graphView } from './graph-view.js';
-
-/** WGSL of a kernel, or why there is none. */
-function wgslOf(kernel: FusedKernel): string {
-  try {
-    return generateKernel(kernel, BASELINE_TARGET).text;
-  } catch (error) {
-    return `// ${error instanceof Error ? error.message : String(error)}`;
-  }
-}
+import { graphView } from './graph-view.js';
+import type { NodeLines } from './node-lines.js';
 
 /** Nodes behind each kernel: those of all launches of it. */
 function nodesOf({ plan, launchNodes }: CompiledGraph, kernel: number): string[] {
@@ -49,22 +40,30 @@ function buffersOf(plan: ExecutionPlan): BufferView[] {
   });
 }
 
-/** See the file header. */
+/**
+ * A compiled graph with its kernels and memory.
+ *
+ * @param wgslOf WGSL of kernels that were compiled for another device
+ */
 export function compiledView(
   title: string,
   module: GraphModule,
   compiled: CompiledGraph,
-  lines: SequenceLines,
+  lines: NodeLines,
+  wgslOf: (kernel: FusedKernel) => string = () => '',
 ): CompiledView {
   const { plan, executable } = compiled;
-  const texts = new Map(executable.sources.map(({ kernel, text }) => [kernel, text]));
-  const kernels = plan.kernels.map((kernel, i): KernelView => ({
-    name: kernel.name,
-    loops: printKernel(kernel),
-    wat: texts.get(kernel.name) ?? '',
-    wgsl: wgslOf(kernel),
-    nodes: nodesOf(compiled, i),
-  }));
+  const sources = new Map(executable.sources.map((source) => [source.kernel, source]));
+  const kernels = plan.kernels.map((kernel, i): KernelView => {
+    const source = sources.get(kernel.name);
+    return {
+      name: kernel.name,
+      loops: printKernel(kernel),
+      wat: source?.language === 'wasm' ? source.text : '',
+      wgsl: source?.language === 'wgsl' ? source.text : wgslOf(kernel),
+      nodes: nodesOf(compiled, i),
+    };
+  });
   return {
     graph: graphView(title, module, lines),
     kernels,

@@ -3,34 +3,13 @@
  */
 import { type GraphModule, type Node, describeVal } from '@tessera/graph';
 import type { CodeLine, GraphNodeView, GraphView } from './exploration.js';
-import { programLine } from './run-program.js';
+import type { NodeLines } from './node-lines.js';
 
 function labelOf({ op, target }: Node): string {
   if (op !== 'call_function') return op === 'placeholder' ? 'input' : op;
   return typeof target === 'object'
     ? target.qualifiedName.replace('aten::', '')
     : String((target as { name?: string }).name ?? target);
-}
-
-/** The line behind a sequence number: a backward node comes from the line of its forward node. */
-export type SequenceLines = ReadonlyMap<number, number>;
-
-function lineOf(node: Node, lines: SequenceLines): number | null {
-  const own = programLine(node.meta.stackTrace);
-  if (own !== null) return own;
-  const { seqNr } = node.meta;
-  return seqNr === undefined ? null : (lines.get(seqNr) ?? null);
-}
-
-/** Lines of nodes that have both a line and a sequence number. */
-export function sequenceLines(modules: readonly GraphModule[]): SequenceLines {
-  const lines = new Map<number, number>();
-  for (const { graph } of modules)
-    for (const { meta } of graph.nodes) {
-      const line = programLine(meta.stackTrace);
-      if (line !== null && meta.seqNr !== undefined) lines.set(meta.seqNr, line);
-    }
-  return lines;
 }
 
 /** A printed graph, line by line. */
@@ -45,14 +24,14 @@ function linesOf(module: GraphModule): CodeLine[] {
     });
 }
 
-/** See the file header. */
-export function graphView(title: string, module: GraphModule, lines: SequenceLines): GraphView {
+/** A graph with lines and nodes; `lines` says where nodes come from. */
+export function graphView(title: string, module: GraphModule, lines: NodeLines): GraphView {
   const nodes = module.graph.nodes.map((node): GraphNodeView => ({
     name: node.name,
     label: labelOf(node),
     value: describeVal(node.meta.val, node.meta.symbolicVal) ?? '',
     inputs: node.allInputNodes().map((input) => input.name),
-    line: lineOf(node, lines),
+    line: lines.of(node),
     module: (node.meta.nnModuleStack ?? []).map(({ path }) => path).at(-1) ?? '',
   }));
   return { title, lines: linesOf(module), nodes };

@@ -1,0 +1,3 @@
+import { packageTests } from '../../tooling/vitest.js';
+
+export default packageTests();

@@ -1,0 +1,21 @@
+/**
+ * @file `@tessera/compile/exploration`: what the compiler made of a program as plain data, for tools that show it. The
+ * explorer of the site and debug folders gather it with these.
+ */
+export type {
+  BufferView,
+  CodeLine,
+  CompiledView,
+  EventView,
+  Exploration,
+  ExplorationFile,
+  FunctionView,
+  GraphNodeView,
+  GraphView,
+  KernelView,
+  PassView,
+} from './exploration/exploration.js';
+export { compiledView } from './exploration/compiled-view.js';
+export { functionView } from './exploration/function-view.js';
+export { graphView } from './exploration/graph-view.js';
+export { type FrameLine, NodeLines } from './exploration/node-lines.js';
