@@ -12,6 +12,7 @@ import { DISTRIBUTED, distributedReport } from './distributed/report.js';
 import { TRAINING_RANK, trainingRank } from './distributed/training.js';
 import { EARLY_CALLS_PROCESS, measureEarlyCalls } from './tracer/early-calls.js';
 import { GENERATE, generateReport } from './generate/generate-bench.js';
+import { CARD, cardReport, cardTable } from './card/card-bench.js';
 import { GPU_STEADY, steadyReport } from './gpu/steady.js';
 import { DYNAMIC, dynamicReport } from './dynamic/dynamic-bench.js';
 import { LAYOUT, layoutReport } from './layout/layout-bench.js';
@@ -53,6 +54,12 @@ async function main(argv: readonly string[]): Promise<number> {
   if (argv[0] === GPU_STEADY) {
     process.stdout.write(`${JSON.stringify(await steadyReport(argv.slice(1)), null, 1)}\n`);
     return 0;
+  }
+  if (argv[0] === CARD) {
+    const report = await cardReport(argv.slice(1));
+    process.stderr.write(`${cardTable(report)}\n`);
+    process.stdout.write(`${JSON.stringify(report, null, 1)}\n`);
+    return report.rows.some(({ error }) => error !== undefined) ? 1 : 0;
   }
   if (argv[0] === DYNAMIC) {
     process.stdout.write(`${JSON.stringify(await dynamicReport(argv.slice(1)), null, 1)}\n`);

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { TesseraError } from '@tessera/shared';
 import { COMPILER_BENCHES } from './compiler/index.js';
 import { COMPILE_SUBJECTS, COMPILE_TIME, type CompileSubject } from './compile-time/subjects.js';
+import { CARD } from './card/card-bench.js';
 import { DYNAMIC } from './dynamic/dynamic-bench.js';
 import { GPT2_DATA_PARALLEL } from './distributed/gpt2-report.js';
 import { DISTRIBUTED } from './distributed/report.js';
@@ -61,6 +62,7 @@ ${COMPILER_BENCHES.join(' ')}: the compiler's own costs and decisions, as JSON (
 ${DISTRIBUTED}: all-reduces of 2 and 4 processes over MPI, as JSON (--quick)
 ${GPT2_DATA_PARALLEL}: GPT-2 124M on one card and on several, one rank each, as JSON (--ranks, --batch, --steps,
 --dawn, --dawn-flag, --quick)
+${CARD}: workloads of a large card on WebGPU beside PyTorch's recorded figures, as JSON (--row, --dawn, --dawn-flag, --quick)
 ${GPU_STEADY}: what loops on WebGPU cost and make, as JSON (--dawn, --dawn-flag, --quick)
 ${DYNAMIC}: programs whose sizes change from call to call, as JSON (--device, --workload, --dawn, --dawn-flag, --quick)
 ${GENERATE}: tokens per second of language models on the CPU, as JSON (--model, --format, --quick)

@@ -61,7 +61,7 @@ describe.skipIf(gpu === null)('random kernels equal the interpreter', () => {
       const { kernel, buffers } = randomMatmul(seed);
       const tile = tiles[seed % tiles.length];
       const generate: RunOptions['generate'] = (_, variant) =>
-        generateMatmul(kernel, target, variant ?? directVariant(kernel.params.length), tile);
+        generateMatmul(kernel, target, variant ?? directVariant(kernel.params.length), { tile });
       try {
         await compareKernel(gpu!, kernel, buffers, [], 20, { generate });
       } catch (error) {

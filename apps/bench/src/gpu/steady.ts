@@ -2,36 +2,22 @@
  * @file `pnpm bench wgpu-steady`: what loops on WebGPU cost and make once they are under way, as JSON.
  *
  * Times are µs of wall time per round with many rounds in flight, medians of samples that end with a wait
- * for the device. Inputs are made on the device and it is kept busy before: a GPU that idled runs at a
- * fraction of its clock.
+ * for the device. Inputs are made on the device.
  */
 import { parseArgs } from 'node:util';
-import { compile, type initWebGpu } from '@tessera/compile';
+import { compile } from '@tessera/compile';
 import { Linear, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
-import { counters } from '@tessera/shared';
 import { type Tensor, grad, randint, randn } from '@tessera/tensor';
 import { openGpu } from '../engines/tessera.js';
-import { summarize } from '../harness/statistics.js';
-
-type Gpu = Awaited<ReturnType<typeof initWebGpu>>;
+import { type Effort, type Gpu, type RoundTimes, keepBusy, timeRounds } from './in-flight.js';
 
 /** Name on the command line. */
 export const GPU_STEADY = 'wgpu-steady';
 
 /** One loop. */
-export interface SteadyLoop {
+export interface SteadyLoop extends RoundTimes {
   readonly name: string;
   readonly shapes: string;
-  /** Per round, many in flight. */
-  readonly microseconds: number;
-  readonly spread: number;
-  /** Processor time of the process per round, in all its threads. */
-  readonly cpuMicroseconds: number;
-  /** Per round, waiting for the device after each. */
-  readonly awaitedMicroseconds: number;
-  /** Made in all rounds that were timed. */
-  readonly made: Readonly<Record<string, number>>;
-  readonly rounds: number;
 }
 
 /** See the file header. */
@@ -39,13 +25,6 @@ export interface SteadyReport {
   readonly adapter: string;
   readonly loops: readonly SteadyLoop[];
   readonly memory: Readonly<Record<string, number>>;
-}
-
-interface Effort {
-  readonly warmUp: number;
-  readonly rounds: number;
-  readonly samples: number;
-  readonly awaited: number;
 }
 
 interface Sizes {
@@ -76,16 +55,6 @@ const QUICK: Sizes = {
   long: { warmUp: 20, rounds: 5, samples: 3, awaited: 3 },
 };
 
-function madeSoFar(): Record<string, number> {
-  const all = counters.get('wgpu');
-  return Object.fromEntries(
-    ['buffers_created', 'bind_groups_created', 'copies', 'submits'].map((name) => [
-      name,
-      all[name] ?? 0,
-    ]),
-  );
-}
-
 async function measure(
   gpu: Gpu,
   name: string,
@@ -93,42 +62,7 @@ async function measure(
   effort: Effort,
   round: (i: number) => void,
 ): Promise<SteadyLoop> {
-  const { warmUp, rounds, samples, awaited } = effort;
-  let i = 0;
-  const batchOf = async (count: number): Promise<number> => {
-    const start = performance.now();
-    for (let k = 0; k < count; k++) round(i++);
-    await gpu.synchronize();
-    return ((performance.now() - start) / count) * 1000;
-  };
-  await batchOf(warmUp);
-  const before = madeSoFar();
-  const usage = process.cpuUsage();
-  const times: number[] = [];
-  for (let s = 0; s < samples; s++) times.push(await batchOf(rounds));
-  const { user, system } = process.cpuUsage(usage);
-  const after = madeSoFar();
-  const alone: number[] = [];
-  for (let k = 0; k < awaited; k++) alone.push(await batchOf(1));
-  const { median, spread } = summarize(times);
-  return {
-    name,
-    shapes,
-    microseconds: median,
-    spread,
-    cpuMicroseconds: (user + system) / (rounds * samples),
-    awaitedMicroseconds: summarize(alone).median,
-    made: Object.fromEntries(Object.entries(after).map(([key, n]) => [key, n - before[key]!])),
-    rounds: rounds * samples,
-  };
-}
-
-/** Brings the device to its working clock. */
-async function keepBusy(gpu: Gpu, ms: number): Promise<void> {
-  const x = randn([1024, 1024], { device: 'wgpu' });
-  for (const end = performance.now() + ms; performance.now() < end; await gpu.synchronize())
-    for (let k = 0; k < 50; k++) x.mm(x).dispose();
-  x.dispose();
+  return { name, shapes, ...(await timeRounds(gpu, effort, round)) };
 }
 
 function perceptronStep(

@@ -13,7 +13,7 @@ export class CodeBlock {
     this.items.push(text);
   }
 
-  /** Appends `head { body }`; an empty body is left out when it would do nothing. */
+  /** Appends `head { body }`; without a head it is only a scope. An empty body is left out when it would do nothing. */
   nest(head: string, body: CodeBlock): void {
     if (!body.isEmpty) this.items.push({ head, body });
   }
@@ -33,7 +33,7 @@ export class CodeBlock {
       .map((item) =>
         typeof item === 'string'
           ? `${indent}${item}\n`
-          : `${indent}${item.head} {\n${item.body.render(`${indent}  `)}${indent}}\n`,
+          : `${indent}${item.head === '' ? '' : `${item.head} `}{\n${item.body.render(`${indent}  `)}${indent}}\n`,
       )
       .join('');
   }

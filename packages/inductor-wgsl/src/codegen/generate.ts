@@ -35,7 +35,7 @@ export function generateKernel(
       },
     );
   }
-  if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, undefined, tiles);
+  if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });
   if (kernel.stages.some((stage) => stage.kind === 'inner'))
     return generateReduction(kernel, target, variant);
   return generatePointwise(kernel, target, variant);

@@ -2,10 +2,10 @@
  * @file Loading one operand of a matmul into workgroup memory.
  *
  * Both operands are slabs of `bk` rows with `x` (m or n) along the row, so A is transposed on the way. A
- * unit is four values along x at one k: one vec4 load when the operand is contiguous along x, else four
- * loads. Threads that follow each other take units along whichever direction is contiguous in memory.
+ * unit is four values along whichever direction is contiguous in memory, so that it is one vec4 load where sizes
+ * are multiples of four. Threads that follow each other take units along that direction.
  */
-import { postorder, type Expr, type SizedLoop } from '@tessera/inductor-core';
+import { isMultiple, postorder, type Expr, type SizedLoop } from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
@@ -27,11 +27,29 @@ export interface Operand {
   readonly k: readonly SizedLoop[];
 }
 
-/** How the four lanes cover x: within its fastest variable where that is a multiple of four or alone. */
-export function operandLanes(x: readonly SizedLoop[]): LaneSpec {
-  const lane = fastest(x);
+/**
+ * Which way a slab is loaded: four values along x by each thread, with neighbouring threads along x or along k, or
+ * four along k where those lie together in memory.
+ */
+export type LoadOrder = 'along x' | 'threads along k' | 'vectors along k';
+
+/** The order in which an operand lies in memory. */
+export function loadOrder(operand: Operand): LoadOrder {
+  if (!contiguousAlongK(operand)) return 'along x';
+  // Lanes that wander over several variables cost more arithmetic than vectors save.
+  return lanesAlong(operand.k).scattered === undefined ? 'vectors along k' : 'threads along k';
+}
+
+/** What differs between the four values that a thread loads. */
+export function operandLanes(operand: Operand, order: LoadOrder): LaneSpec {
+  return lanesAlong(order === 'vectors along k' ? operand.k : operand.x);
+}
+
+/** How four lanes cover variables: within the fastest where that is a multiple of four or alone. */
+export function lanesAlong(vars: readonly SizedLoop[]): LaneSpec {
+  const lane = fastest(vars);
   if (lane === null) return {};
-  const moving = x.filter(moves);
+  const moving = vars.filter(moves);
   if (fillsLanes(lane) || moving.length === 1) return { lane: lane.name };
   return { scattered: new Set(moving.map((v) => v.name)) };
 }
@@ -89,30 +107,38 @@ export function decomposeLanes(
   return decompose(block, builder, x, groups, { lane: spec.lane });
 }
 
-/** Adds `fn load_<name>(batch, along, depth) -> vec4`: four values along x, zero beyond the end of k. */
+/** Adds `fn load_<name>(batch, along, depth) -> vec4`: four values along x or k, zero beyond the end of k. */
 export function addLoadFunction(
   builder: ProgramBuilder,
   operand: Operand,
   context: LaneContext,
-  spec: LaneSpec,
+  order: LoadOrder,
   type: ScalarType,
   checkK: boolean,
 ): void {
   const block = new CodeBlock();
   const emitter = new ExprEmitter(builder, context, [operand.expr]);
+  const spec = operandLanes(operand, order);
+  const along = (vars: readonly SizedLoop[], place: string, hasLanes: boolean) =>
+    hasLanes
+      ? decomposeLanes(block, builder, vars, spec, place)
+      : decompose(block, builder, vars, place);
+  const inK = order === 'vectors along k';
   const symbols = new Map([
     ...decompose(block, builder, operand.batch, 'batch'),
-    ...decomposeLanes(block, builder, operand.x, spec, 'along'),
-    ...decompose(block, builder, operand.k, 'depth'),
+    ...along(operand.x, 'along', !inK),
+    ...along(operand.k, 'depth', inK),
   ]);
   emitter.enter(block, symbols);
   const vector = typeName(type, 4);
   const value = widen(emitter.value(operand.expr), 4);
-  block.line(
-    checkK
-      ? `return select(${vector}(0), ${value}, depth < ${builder.size(extent(operand.k))});`
-      : `return ${value};`,
-  );
+  const depth = extent(operand.k);
+  const end = (): string => builder.size(depth);
+  const inside = (): string =>
+    inK && !isMultiple(depth, 4)
+      ? `(vec4u(depth) + vec4u(0u, 1u, 2u, 3u)) < vec4u(${end()})`
+      : `depth < ${end()}`;
+  block.line(checkK ? `return select(${vector}(0), ${value}, ${inside()});` : `return ${value};`);
   builder.addFunction(
     `load_${operand.name}(batch: u32, along: u32, depth: u32) -> ${vector}`,
     block,

@@ -27,35 +27,63 @@ export interface MatmulShape {
   readonly k: number;
 }
 
+/** A tile, and how much of it a device wants. */
+interface TileChoice {
+  readonly tile: MatmulTile;
+  /** Workgroups that keep the device busy, as a share of its `parallelism`. */
+  readonly enough: number;
+}
+
+/** A row of the tables. */
+function row(
+  bm: number,
+  bn: number,
+  bk: number,
+  tm: 4 | 8,
+  tn: 4 | 8,
+  { slices = 1, enough = 1 }: { slices?: number; enough?: number } = {},
+): TileChoice {
+  return { tile: { bm, bn, bk, tm, tn, slices }, enough };
+}
+
 /**
- * Every tile shape that the tuner tries; without it, the first that suits a shape is taken. The order is
- * that of measured speed where there is enough to do (NVIDIA H200), small tiles last.
+ * The first that suits a shape is taken. The order is that of measured speed where there is enough to do (NVIDIA
+ * H200), small tiles last; where results are few, threads share the sums.
  */
-export const MATMUL_TILES: readonly MatmulTile[] = [
-  { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8, slices: 1 },
-  { bm: 64, bn: 64, bk: 16, tm: 4, tn: 8, slices: 1 },
-  { bm: 64, bn: 64, bk: 32, tm: 4, tn: 8, slices: 1 },
-  { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8, slices: 1 },
-  { bm: 64, bn: 128, bk: 16, tm: 8, tn: 8, slices: 1 },
-  { bm: 64, bn: 64, bk: 16, tm: 4, tn: 4, slices: 1 },
-  { bm: 32, bn: 64, bk: 32, tm: 4, tn: 4, slices: 1 },
-  { bm: 64, bn: 32, bk: 32, tm: 4, tn: 4, slices: 1 },
-  { bm: 32, bn: 32, bk: 32, tm: 4, tn: 4, slices: 1 },
-  { bm: 16, bn: 16, bk: 64, tm: 4, tn: 4, slices: 16 },
-  { bm: 16, bn: 16, bk: 32, tm: 4, tn: 4, slices: 16 },
+const GPU_TILES: readonly TileChoice[] = [
+  row(128, 128, 16, 8, 8),
+  row(128, 64, 16, 8, 8),
+  row(64, 128, 16, 8, 8),
+  row(64, 64, 16, 8, 8),
+  row(64, 64, 16, 4, 8),
+  row(64, 64, 16, 4, 4),
+  row(64, 32, 16, 8, 4, { slices: 2 }),
+  row(64, 64, 16, 8, 8, { slices: 4, enough: 0.375 }),
+  row(32, 64, 32, 4, 4),
+  row(64, 32, 32, 4, 4),
+  row(32, 32, 32, 4, 4),
+  row(16, 16, 64, 4, 4, { slices: 16 }),
+  row(16, 16, 32, 4, 4, { slices: 16 }),
 ];
 
-/** Tiles for software adapters: much work for each of few threads. */
-const SOFTWARE_TILES: readonly MatmulTile[] = [
-  { bm: 64, bn: 64, bk: 16, tm: 8, tn: 8, slices: 1 },
-  { bm: 32, bn: 32, bk: 16, tm: 8, tn: 8, slices: 1 },
-  { bm: 16, bn: 16, bk: 16, tm: 4, tn: 4, slices: 1 },
+/** For software adapters: much work for each of few threads. */
+const SOFTWARE_TILES: readonly TileChoice[] = [
+  row(64, 64, 16, 8, 8),
+  row(32, 32, 16, 8, 8),
+  row(16, 16, 16, 4, 4),
 ];
+
+/** Every tile shape that the tuner tries on a GPU. */
+export const MATMUL_TILES: readonly MatmulTile[] = GPU_TILES.map(({ tile }) => tile);
+
+function choicesFor(target: WgslTarget): readonly TileChoice[] {
+  const table = target.software ? SOFTWARE_TILES : GPU_TILES;
+  return table.filter(({ tile }) => tileFits(tile, target));
+}
 
 /** The tiles among which those for a device are chosen, and measured. */
 export function tilesFor(target: WgslTarget): readonly MatmulTile[] {
-  const table = target.software ? SOFTWARE_TILES : MATMUL_TILES;
-  return table.filter((tile) => tileFits(tile, target));
+  return choicesFor(target).map(({ tile }) => tile);
 }
 
 /** Threads of a workgroup. */
@@ -102,14 +130,15 @@ export function chooseMatmulTile(
   remembered?: MatmulTile,
 ): MatmulTile {
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
-  const usable = tilesFor(target);
+  const usable = choicesFor(target);
   const groups = (tile: MatmulTile): number =>
     Math.ceil(shape.m / tile.bm) * Math.ceil(shape.n / tile.bn) * shape.batch;
   const waste = (tile: MatmulTile): number =>
     (groups(tile) * tile.bm * tile.bn) / (shape.m * shape.n * shape.batch);
-  const least = Math.min(...usable.map(waste));
-  const fitting = usable.filter((tile) => waste(tile) <= Math.max(1.25, least * 1.25));
-  return fitting.find((tile) => groups(tile) >= target.parallelism) ?? smallest(fitting);
+  const least = Math.min(...usable.map(({ tile }) => waste(tile)));
+  const fitting = usable.filter(({ tile }) => waste(tile) <= Math.max(1.25, least * 1.25));
+  const busy = fitting.find(({ tile, enough }) => groups(tile) >= enough * target.parallelism);
+  return busy?.tile ?? smallest(fitting.map(({ tile }) => tile));
 }
 
 /** The first of the tiles with the fewest results. */

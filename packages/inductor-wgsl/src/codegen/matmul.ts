@@ -13,21 +13,25 @@ import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import { LaneContext } from './lane-context.js';
 import { decompose, extent } from './loop-vars.js';
-import { isMatrixVector, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
+import {
+  isLarge,
+  isMatrixVector,
+  matmulAsReduction,
+  matmulClass,
+  matmulShape,
+} from './matmul-shape.js';
 import {
   addLoadFunction,
-  contiguousAlongK,
   decomposeLanes,
+  lanesAlong,
+  loadOrder,
   operandLanes,
   type Operand,
 } from './matmul-operand.js';
-import {
-  chooseMatmulTile,
-  tilePadding,
-  tileThreads,
-  type MatmulTile,
-  type TileMemory,
-} from './matmul-tiles.js';
+import { MatmulSlab } from './matmul-slab.js';
+import { placeThread } from './matmul-threads.js';
+import { chooseMatmulTile, tileThreads, type MatmulTile, type TileMemory } from './matmul-tiles.js';
+import { plus } from './offset-text.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { generateReduction } from './reduction.js';
 import { emitStore } from './store-emitter.js';
@@ -36,13 +40,21 @@ import type { KernelVariant } from './variant.js';
 import { chooseVectorBuffers } from './vector-buffers.js';
 import { computeType, typeName } from './wgsl-types.js';
 
-/** Generates a matmul kernel; `tile` overrides the choice. */
+/** Decisions that are otherwise made by the shape. */
+export interface MatmulChoices {
+  readonly tile?: MatmulTile;
+  /** Measured winners. */
+  readonly memory?: TileMemory;
+  /** Whether the steps of a slab are written out. */
+  readonly unrolled?: boolean;
+}
+
+/** Generates a matmul kernel. */
 export function generateMatmul(
   kernel: MatmulKernel<Size>,
   target: WgslTarget,
   variant: KernelVariant,
-  tile?: MatmulTile,
-  memory?: TileMemory,
+  { tile, memory, unrolled }: MatmulChoices = {},
 ): WgslProgram {
   const shape = matmulShape(kernel);
   if (tile === undefined && (isMatrixVector(kernel) || extent(kernel.k) === 0)) {
@@ -53,20 +65,8 @@ export function generateMatmul(
     target,
     variant,
     tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel))),
+    unrolled ?? (!target.software && isLarge(shape)),
   ).generate();
-}
-
-/** An operand's slab in workgroup memory. */
-interface Slab {
-  readonly operand: Operand;
-  readonly array: string;
-  /** Values along x; vectors along a row with padding. */
-  readonly extent: number;
-  readonly pitch: number;
-  /** Units per thread, and whether the last round has too few for all threads. */
-  readonly rounds: number;
-  readonly ragged: boolean;
-  readonly alongK: boolean;
 }
 
 class MatmulGenerator {
@@ -75,7 +75,7 @@ class MatmulGenerator {
   private readonly vector: string;
   private readonly threads: number;
   private readonly columns: number;
-  private readonly slabs: readonly Slab[];
+  private readonly slabs: readonly MatmulSlab[];
   private readonly accumulators: string[][] = [];
   private readonly epilogueContext: LaneContext;
   private readonly extents: Readonly<Record<'batch' | 'm' | 'n' | 'k', Size>>;
@@ -85,16 +85,18 @@ class MatmulGenerator {
     target: WgslTarget,
     variant: KernelVariant,
     private readonly tile: MatmulTile,
+    private readonly unrolled: boolean,
   ) {
     const { batch, m, n, k } = kernel;
     this.extents = { batch: extent(batch), m: extent(m), n: extent(n), k: extent(k) };
     const a: Operand = { name: 'a', expr: kernel.a, batch, x: m, k };
     const b: Operand = { name: 'b', expr: kernel.b, batch, x: n, k };
+    const orders = [a, b].map((operand) => loadOrder(operand));
     const contexts = [a, b].map(
-      (operand) => new LaneContext(operandLanes(operand.x), [operand.expr]),
+      (operand, i) => new LaneContext(operandLanes(operand, orders[i]), [operand.expr]),
     );
     this.epilogueContext = new LaneContext(
-      { ...operandLanes(n), vectorAccs: true },
+      { ...lanesAlong(n), vectorAccs: true },
       kernel.epilogue.flatMap(stmtRoots),
     );
     const vectors = chooseVectorBuffers([
@@ -112,10 +114,12 @@ class MatmulGenerator {
     this.vector = typeName(type, 4);
     this.threads = tileThreads(tile);
     this.columns = tile.bn / tile.tn;
-    this.slabs = [a, b].map((operand, i) => this.slab(operand, i === 0 ? tile.bm : tile.bn));
+    const { builder, threads } = this;
+    const workgroup = { builder, tile, threads, type };
+    this.slabs = [a, b].map((operand, i) => new MatmulSlab(operand, orders[i], workgroup));
     const checkK = !isMultiple(this.extents.k, tile.bk);
     for (const [i, operand] of [a, b].entries()) {
-      addLoadFunction(this.builder, operand, contexts[i], operandLanes(operand.x), type, checkK);
+      addLoadFunction(this.builder, operand, contexts[i], orders[i], type, checkK);
     }
     this.addStoreFunction();
   }
@@ -134,36 +138,12 @@ class MatmulGenerator {
     body.line(`let batch = tile / ${builder.size(tiles)};`);
     body.line(`let first_m = ((tile / ${across}) % ${builder.size(tilesM)}) * ${tile.bm}u;`);
     body.line(`let first_n = (tile % ${across}) * ${tile.bn}u;`);
-    this.placeThread();
+    placeThread(body, tile, builder.target);
     this.declareAccumulators();
     this.walkSlabs();
     if (tile.slices > 1) this.addSlices();
     this.storeResults();
     return builder.finish(this.threads, body, grid.workgroups);
-  }
-
-  private slab(operand: Operand, extentX: number): Slab {
-    const { tile, builder, threads } = this;
-    const pitch = extentX / 4 + tilePadding(tile, builder.target);
-    const units = (tile.bk * extentX) / 4;
-    return {
-      operand,
-      array: builder.workgroupArray(`slab_${operand.name}`, this.vector, tile.bk * pitch),
-      extent: extentX,
-      pitch,
-      rounds: Math.ceil(units / threads),
-      ragged: units % threads !== 0,
-      alongK: contiguousAlongK(operand),
-    };
-  }
-
-  private placeThread(): void {
-    const { body, tile, columns } = this;
-    const perSlice = this.threads / tile.slices;
-    const within = tile.slices > 1 ? `(lane % ${perSlice}u)` : 'lane';
-    if (tile.slices > 1) body.line(`let slice = lane / ${perSlice}u;`);
-    body.line(`let column = ${within} % ${columns}u;`);
-    body.line(`let row = ${within} / ${columns}u;`);
   }
 
   private declareAccumulators(): void {
@@ -178,35 +158,17 @@ class MatmulGenerator {
     }
   }
 
-  /** Position of a unit in its slab: [k, vector along x]. */
-  private unit(slab: Slab, round: number): { test: string; k: string; x: string } {
-    const index = round === 0 ? 'lane' : `(lane + ${round * this.threads}u)`;
-    const along = slab.alongK ? this.tile.bk : slab.extent / 4;
-    const [fast, slow] = [`${index} % ${along}u`, `${index} / ${along}u`];
-    const [k, x] = slab.alongK ? [fast, slow] : [slow, fast];
-    const units = (this.tile.bk * slab.extent) / 4;
-    return {
-      k,
-      x,
-      test: slab.ragged && round === slab.rounds - 1 ? `if (${index} < ${units}u)` : '',
-    };
-  }
-
   private walkSlabs(): void {
-    const { body, tile, builder } = this;
+    const { body, tile, builder, slabs } = this;
     const steps = sizeCeilDiv(this.extents.k, tile.bk);
-    for (const slab of this.slabs) {
-      for (let round = 0; round < slab.rounds; round++) {
-        body.line(`var next_${slab.operand.name}${round} = ${this.vector}(0);`);
-      }
-    }
-    this.fetch(body, '0u');
+    for (const slab of slabs) slab.declare(body);
+    for (const slab of slabs) slab.fetch(body, '0u');
     const loop = new CodeBlock();
-    this.publish(loop);
+    for (const slab of slabs) slab.publish(loop);
     loop.line('workgroupBarrier();');
     if (steps !== 1) {
       const fetch = new CodeBlock();
-      this.fetch(fetch, `(step + 1u) * ${tile.bk}u`);
+      for (const slab of slabs) slab.fetch(fetch, `(step + 1u) * ${tile.bk}u`);
       loop.nest(`if (step + 1u < ${builder.size(steps)})`, fetch);
     }
     this.multiply(loop);
@@ -214,44 +176,33 @@ class MatmulGenerator {
     body.nest(`for (var step = 0u; step < ${builder.size(steps)}; step++)`, loop);
   }
 
-  /** Loads this thread's units of the slab at k = `first` into registers. */
-  private fetch(block: CodeBlock, first: string): void {
-    for (const slab of this.slabs) {
-      const { name } = slab.operand;
-      for (let round = 0; round < slab.rounds; round++) {
-        const { k, x, test } = this.unit(slab, round);
-        const line = `next_${name}${round} = load_${name}(batch, ${name === 'a' ? 'first_m' : 'first_n'} + (${x}) * 4u, ${first} + ${k});`;
-        block.line(test === '' ? line : `${test} { ${line} }`);
-      }
-    }
-  }
-
-  /** Writes the loaded units to workgroup memory. */
-  private publish(block: CodeBlock): void {
-    for (const slab of this.slabs) {
-      for (let round = 0; round < slab.rounds; round++) {
-        const { k, x, test } = this.unit(slab, round);
-        const line = `${slab.array}[(${k}) * ${slab.pitch}u + ${x}] = next_${slab.operand.name}${round};`;
-        block.line(test === '' ? line : `${test} { ${line} }`);
-      }
-    }
-  }
-
   private multiply(loop: CodeBlock): void {
+    const { bk, slices } = this.tile;
+    const first = slices > 1 ? 'slice' : '';
+    if (this.unrolled) {
+      for (let k = 0; k < bk; k += slices)
+        loop.nest('', this.multiplyStep(first === '' ? `${k}u` : `${first}${plus(k)}`));
+      return;
+    }
+    const stride = slices > 1 ? `kk += ${slices}u` : 'kk++';
+    loop.nest(`for (var kk = ${first || '0u'}; kk < ${bk}u; ${stride})`, this.multiplyStep('kk'));
+  }
+
+  /** Adds the products of row `k` of the slabs. */
+  private multiplyStep(k: string): CodeBlock {
     const { tile, columns } = this;
     const [a, b] = this.slabs;
     const step = new CodeBlock();
     const rows = tile.bm / tile.tm;
     for (let g = 0; g < tile.tm / 4; g++)
-      step.line(`let a${g} = ${a.array}[kk * ${a.pitch}u + row${plus(g * rows)}];`);
+      step.line(`let a${g} = ${a.vectorAt(k, `row${plus(g * rows)}`)};`);
     for (let g = 0; g < tile.tn / 4; g++)
-      step.line(`let b${g} = ${b.array}[kk * ${b.pitch}u + column${plus(g * columns)}];`);
+      step.line(`let b${g} = ${b.vectorAt(k, `column${plus(g * columns)}`)};`);
     for (const [i, names] of this.accumulators.entries()) {
       for (const [g, name] of names.entries())
         step.line(`${name} += a${i >> 2}.${'xyzw'[i & 3]} * b${g};`);
     }
-    const [start, stride] = tile.slices > 1 ? ['slice', `kk += ${tile.slices}u`] : ['0u', 'kk++'];
-    loop.nest(`for (var kk = ${start}; kk < ${tile.bk}u; ${stride})`, step);
+    return step;
   }
 
   /** Adds the results of all slices into slice 0, halving their number each round. */
@@ -296,7 +247,7 @@ class MatmulGenerator {
   private addStoreFunction(): void {
     const { kernel, builder, extents, tile } = this;
     const block = new CodeBlock();
-    const spec = operandLanes(kernel.n);
+    const spec = lanesAlong(kernel.n);
     const ragged = !isMultiple(extents.n, 4);
     const end = (): string => builder.size(extents.n);
     const tests = [
@@ -343,8 +294,4 @@ class MatmulGenerator {
       block,
     );
   }
-}
-
-function plus(offset: number): string {
-  return offset === 0 ? '' : ` + ${offset}u`;
 }

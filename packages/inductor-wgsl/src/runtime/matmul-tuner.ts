@@ -101,7 +101,7 @@ async function timeTiles(
   const zeros = kernel.scalars.map(() => 0);
   const timings: { tile: MatmulTile; microseconds: number }[] = [];
   for (const tile of tilesFor(target)) {
-    const generate = (variant: KernelVariant) => generateMatmul(kernel, target, variant, tile);
+    const generate = (variant: KernelVariant) => generateMatmul(kernel, target, variant, { tile });
     const launch = new KernelLaunch(
       runtime,
       kernel,

@@ -3,8 +3,8 @@
 @group(0) @binding(0) var<storage, read> image: array<f32>;
 @group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
-var<workgroup> slab_a0: array<vec4f, 256>;
-var<workgroup> slab_b0: array<vec4f, 256>;
+var<workgroup> slab_a0: array<array<vec4f, 4>, 64>;
+var<workgroup> slab_b0: array<array<vec4f, 4>, 64>;
 var<workgroup> sums0: array<vec4f, 512>;
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
@@ -63,16 +63,16 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   next_a0 = load_a(batch, first_m + (lane % 4u) * 4u, 0u + lane / 4u);
   next_b0 = load_b(batch, first_n + (lane / 64u) * 4u, 0u + lane % 64u);
   for (var step = 0u; step < 2u; step++) {
-    slab_a0[(lane / 4u) * 4u + lane % 4u] = next_a0;
-    slab_b0[(lane % 64u) * 4u + lane / 64u] = next_b0;
+    slab_a0[lane / 4u][lane % 4u] = next_a0;
+    slab_b0[lane % 64u][lane / 64u] = next_b0;
     workgroupBarrier();
     if (step + 1u < 2u) {
       next_a0 = load_a(batch, first_m + (lane % 4u) * 4u, (step + 1u) * 64u + lane / 4u);
       next_b0 = load_b(batch, first_n + (lane / 64u) * 4u, (step + 1u) * 64u + lane % 64u);
     }
     for (var kk = slice; kk < 64u; kk += 16u) {
-      let a0 = slab_a0[kk * 4u + row];
-      let b0 = slab_b0[kk * 4u + column];
+      let a0 = slab_a0[kk][row];
+      let b0 = slab_b0[kk][column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;
       c2_0 += a0.z * b0;

@@ -2,11 +2,11 @@
 
 enable f16;
 
-@group(0) @binding(0) var<storage, read> a: array<f16>;
+@group(0) @binding(0) var<storage, read> a: array<vec4h>;
 @group(0) @binding(1) var<storage, read> b: array<vec4h>;
 @group(0) @binding(2) var<storage, read_write> out: array<vec4h>;
-var<workgroup> slab_a0: array<vec4f, 256>;
-var<workgroup> slab_b0: array<vec4f, 256>;
+var<workgroup> slab_a0: array<array<f32, 16>, 64>;
+var<workgroup> slab_b0: array<array<vec4f, 4>, 64>;
 var<workgroup> sums0: array<vec4f, 512>;
 
 fn round_f16_vec4f(x: vec4f) -> vec4f {
@@ -20,8 +20,7 @@ fn round_f16_vec4f(x: vec4f) -> vec4f {
 }
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
-  let x0 = 256u * along + depth;
-  let t0 = vec4f(vec4h(a[x0], a[x0 + 256u], a[x0 + 512u], a[x0 + 768u]));
+  let t0 = vec4f(a[(256u * along + depth) >> 2u]);
   return t0;
 }
 
@@ -49,19 +48,22 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var c3_0 = vec4f(0);
   var next_a0 = vec4f(0);
   var next_b0 = vec4f(0);
-  next_a0 = load_a(batch, first_m + (lane / 64u) * 4u, 0u + lane % 64u);
+  next_a0 = load_a(batch, first_m + lane / 16u, 0u + (lane % 16u) * 4u);
   next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, 0u + lane / 4u);
   for (var step = 0u; step < 4u; step++) {
-    slab_a0[(lane % 64u) * 4u + lane / 64u] = next_a0;
-    slab_b0[(lane / 4u) * 4u + lane % 4u] = next_b0;
+    slab_a0[(lane % 16u) * 4u][lane / 16u] = next_a0.x;
+    slab_a0[(lane % 16u) * 4u + 1u][lane / 16u] = next_a0.y;
+    slab_a0[(lane % 16u) * 4u + 2u][lane / 16u] = next_a0.z;
+    slab_a0[(lane % 16u) * 4u + 3u][lane / 16u] = next_a0.w;
+    slab_b0[lane / 4u][lane % 4u] = next_b0;
     workgroupBarrier();
     if (step + 1u < 4u) {
-      next_a0 = load_a(batch, first_m + (lane / 64u) * 4u, (step + 1u) * 64u + lane % 64u);
+      next_a0 = load_a(batch, first_m + lane / 16u, (step + 1u) * 64u + (lane % 16u) * 4u);
       next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, (step + 1u) * 64u + lane / 4u);
     }
     for (var kk = slice; kk < 64u; kk += 16u) {
-      let a0 = slab_a0[kk * 4u + row];
-      let b0 = slab_b0[kk * 4u + column];
+      let a0 = vec4f(slab_a0[kk][(row) * 4u], slab_a0[kk][(row) * 4u + 1u], slab_a0[kk][(row) * 4u + 2u], slab_a0[kk][(row) * 4u + 3u]);
+      let b0 = slab_b0[kk][column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;
       c2_0 += a0.z * b0;

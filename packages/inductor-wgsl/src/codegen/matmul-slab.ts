@@ -1,0 +1,106 @@
+/**
+ * @file An operand's slab of a matmul: `bk` rows along x in workgroup memory, loaded by all threads through registers.
+ *
+ * Rows are arrays of their own, so that an index that is the same at each step is checked once.
+ */
+import type { CodeBlock } from './code-block.js';
+import type { LoadOrder, Operand } from './matmul-operand.js';
+import { tilePadding, type MatmulTile } from './matmul-tiles.js';
+import { plus } from './offset-text.js';
+import type { ProgramBuilder } from './program.js';
+import { typeName, type ScalarType } from './wgsl-types.js';
+
+/** The workgroup that a slab belongs to. */
+export interface SlabWorkgroup {
+  readonly builder: ProgramBuilder;
+  readonly tile: MatmulTile;
+  readonly threads: number;
+  readonly type: ScalarType;
+}
+
+/** A unit of four values: k and x of the first, and where in the slab's row it goes. */
+interface Unit {
+  readonly test: string;
+  readonly k: string;
+  readonly x: string;
+  readonly at: string;
+}
+
+/** See the file header. */
+export class MatmulSlab {
+  private readonly name: Operand['name'];
+  private readonly array: string;
+  /** Values along x. */
+  private readonly extent: number;
+  private readonly vector: string;
+
+  constructor(
+    operand: Operand,
+    private readonly order: LoadOrder,
+    private readonly workgroup: SlabWorkgroup,
+  ) {
+    const { builder, tile, type } = workgroup;
+    this.name = operand.name;
+    this.extent = operand.name === 'a' ? tile.bm : tile.bn;
+    this.vector = typeName(type, 4);
+    const vectors = this.extent / 4 + tilePadding(tile, builder.target);
+    const row =
+      order === 'vectors along k'
+        ? `array<${typeName(type, 1)}, ${vectors * 4}>`
+        : `array<${this.vector}, ${vectors}>`;
+    this.array = builder.workgroupArray(`slab_${this.name}`, row, tile.bk);
+  }
+
+  /** Declares the registers. */
+  declare(block: CodeBlock): void {
+    for (const [round] of this.units().entries())
+      block.line(`var next_${this.name}${round} = ${this.vector}(0);`);
+  }
+
+  /** Loads this thread's units of the slab at k = `first` into registers. */
+  fetch(block: CodeBlock, first: string): void {
+    const origin = this.name === 'a' ? 'first_m' : 'first_n';
+    for (const [round, { k, x, test }] of this.units().entries()) {
+      const line = `next_${this.name}${round} = load_${this.name}(batch, ${origin} + ${x}, ${first} + ${k});`;
+      block.line(test === '' ? line : `${test} { ${line} }`);
+    }
+  }
+
+  /** Writes the loaded units to workgroup memory. */
+  publish(block: CodeBlock): void {
+    for (const [round, { k, at, test }] of this.units().entries()) {
+      const value = `next_${this.name}${round}`;
+      const writes =
+        this.order === 'vectors along k'
+          ? [0, 1, 2, 3].map((j) => `${this.array}[${k}${plus(j)}][${at}] = ${value}.${'xyzw'[j]};`)
+          : [`${this.array}[${k}][${at}] = ${value};`];
+      if (test === '') for (const line of writes) block.line(line);
+      else block.line(`${test} { ${writes.join(' ')} }`);
+    }
+  }
+
+  /** Text of four values of row `k`. */
+  vectorAt(k: string, vector: string): string {
+    if (this.order !== 'vectors along k') return `${this.array}[${k}][${vector}]`;
+    const parts = [0, 1, 2, 3].map((j) => `${this.array}[${k}][(${vector}) * 4u${plus(j)}]`);
+    return `${this.vector}(${parts.join(', ')})`;
+  }
+
+  /** The units of a thread; the last may be too few for all threads. */
+  private units(): Unit[] {
+    const { tile, threads } = this.workgroup;
+    const count = (tile.bk * this.extent) / 4;
+    return Array.from({ length: Math.ceil(count / threads) }, (_, round) => {
+      const index = round === 0 ? 'lane' : `(lane + ${round * threads}u)`;
+      const test = (round + 1) * threads > count ? `if (${index} < ${count}u)` : '';
+      const along = this.order === 'along x' ? this.extent / 4 : tile.bk;
+      if (this.order === 'vectors along k') {
+        const x = `${index} / ${along / 4}u`;
+        return { test, k: `(${index} % ${along / 4}u) * 4u`, x, at: x };
+      }
+      const [fast, slow] = [`${index} % ${along}u`, `${index} / ${along}u`];
+      const [k, at] = this.order === 'along x' ? [slow, fast] : [fast, slow];
+      return { test, k, x: `(${at}) * 4u`, at };
+    });
+  }
+}

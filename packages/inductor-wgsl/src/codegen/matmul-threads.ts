@@ -1,0 +1,31 @@
+/**
+ * @file Which results of a workgroup's tile a thread makes: `row` and `column` among the threads, and its `slice` of k.
+ */
+import type { CodeBlock } from './code-block.js';
+import { tileThreads, type MatmulTile } from './matmul-tiles.js';
+import type { WgslTarget } from './target.js';
+
+/**
+ * Threads that run together on most GPUs. In a patch they read fewer rows and columns of the slabs than in a line.
+ */
+const PATCH = { columns: 8, rows: 4, threads: 32 };
+
+/** Declares `row`, `column` and, where threads share results, `slice`. */
+export function placeThread(body: CodeBlock, tile: MatmulTile, target: WgslTarget): void {
+  const perSlice = tileThreads(tile) / tile.slices;
+  const columns = tile.bn / tile.tn;
+  if (tile.slices > 1) body.line(`let slice = lane / ${perSlice}u;`);
+  const within = tile.slices > 1 ? `(lane % ${perSlice}u)` : 'lane';
+  const inPatches =
+    !target.software && columns % PATCH.columns === 0 && perSlice % (PATCH.rows * columns) === 0;
+  if (!inPatches) {
+    body.line(`let column = ${within} % ${columns}u;`);
+    body.line(`let row = ${within} / ${columns}u;`);
+    return;
+  }
+  const across = columns / PATCH.columns;
+  body.line(`let cluster = ${within} / ${PATCH.threads}u;`);
+  body.line(`let column = (cluster % ${across}u) * ${PATCH.columns}u + lane % ${PATCH.columns}u;`);
+  const down = `(lane % ${PATCH.threads}u) / ${PATCH.columns}u`;
+  body.line(`let row = (cluster / ${across}u) * ${PATCH.rows}u + ${down};`);
+}
