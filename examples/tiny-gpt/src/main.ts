@@ -2,13 +2,14 @@
  * @file `pnpm example:tiny-gpt`: trains a character-level GPT on a text and lets it write.
  */
 import { compile, explain } from '@tessera/compile';
+import { explainTree } from '@tessera/compile/exploration';
 import { manualSeed } from '@tessera/tensor';
 import { resume, save } from './checkpoint.js';
 import { huggingFaceFolder } from './export.js';
 import { readText, writeFolder } from './files.js';
 import { GPT, generate } from './model.js';
 import { USAGE, readOptions } from './options.js';
-import { summary } from './summary.js';
+import { Progress } from './progress.js';
 import { getBatch } from './text.js';
 import { configure, evaluate, trainingStep } from './train.js';
 
@@ -48,6 +49,7 @@ console.log(
     `${options.compile ? 'compiled' : 'eager'}${first > 0 ? `, resumed at step ${first}` : ''}`,
 );
 
+const progress = new Progress(options.steps);
 let since = performance.now();
 let counted = 0;
 for (let i = first; i < options.steps; i++) {
@@ -56,20 +58,22 @@ for (let i = first; i < options.steps; i++) {
   scheduler.step();
   counted++;
   if (i === first || (i + 1) % 10 === 0) {
-    const lr = scheduler.getLastLr()[0]!;
-    const ms = (performance.now() - since) / counted;
-    console.log(
-      `step ${i + 1}: loss ${loss.item().toFixed(4)}, lr ${lr.toExponential(2)}, ${ms.toFixed(1)} ms/step`,
-    );
+    progress.report({
+      step: i + 1,
+      loss: loss.item(),
+      lr: scheduler.getLastLr()[0]!,
+      msPerStep: (performance.now() - since) / counted,
+    });
     since = performance.now();
     counted = 0;
   }
 }
+progress.finish();
 if (options.save !== null) await save(options.save, training, options.steps);
 if (options.export !== null) writeFolder(options.export, huggingFaceFolder(model, text));
 if (options.explain) {
   const [x, y] = getBatch(text.train, config.batchSize, model.config.blockSize);
-  console.log(`\n${summary(explain(step)(x, y))}`);
+  console.log(`\n${explainTree(explain(step)(x, y))}`);
 }
 
 console.log(`\nvalidation loss ${evaluate(model, text, config.batchSize).toFixed(4)}\n`);

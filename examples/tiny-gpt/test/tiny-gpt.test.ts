@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile, explain } from '@tessera/compile';
+import { explainTree } from '@tessera/compile/exploration';
 import { manualSeed } from '@tessera/tensor';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Training, resume, save } from '../src/checkpoint.js';
 import { DEFAULT_TEXT, readText } from '../src/files.js';
 import { GPT, generate } from '../src/model.js';
 import { readOptions } from '../src/options.js';
-import { summary } from '../src/summary.js';
 import { getBatch } from '../src/text.js';
 import { configure, evaluate, trainingStep } from '../src/train.js';
 
@@ -92,8 +92,9 @@ describe('tiny GPT', () => {
     expect(told.guardCounts).toMatchObject({ GLOBAL_STATE: 1, TENSOR_MATCH: 2 });
     expect(told.kernelCount).toBeGreaterThan(10);
     expect(told.kernelCount).toBeLessThan(told.opCount);
-    expect(summary(told)).toContain('trainStep: 1 graph, 0 breaks, 0 recompiles');
-    expect(summary(told)).toContain('generate and load code');
+    const tree = explainTree(told);
+    expect(tree).toContain('trainStep: 1 trace, 1 graph, 0 graph breaks');
+    expect(tree).toContain('generate and load code');
   });
 
   it('decays matrices only, warms up, and then follows the cosine down', () => {
