@@ -19,6 +19,7 @@ import { LAYOUT, layoutReport } from './layout/layout-bench.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
 import { isFailure } from './harness/outcome.js';
 import { readOptions } from './options.js';
+import { htmlReport } from './report/html-report.js';
 import { formatReport } from './report/table.js';
 import { runBenchmark } from './run.js';
 
@@ -79,7 +80,7 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${command.print}\n`);
     return 0;
   }
-  const { json } = command.run;
+  const { json, html } = command.run;
   const report = await runBenchmark(command.run, progress);
   progress('');
   const text = `${formatReport(report)}\n`;
@@ -90,6 +91,9 @@ async function main(argv: readonly string[]): Promise<number> {
   } else {
     process.stdout.write(text);
     if (json !== null) writeFileSync(json, jsonText);
+  }
+  if (html !== null) {
+    writeFileSync(html, await htmlReport(report));
   }
   return report.workloads.some(({ outcomes }) => outcomes.some(isFailure)) ? 1 : 0;
 }

@@ -27,6 +27,8 @@ export interface BenchOptions {
   readonly peers: readonly string[];
   /** File for the report as JSON, `-` for stdout, or null. */
   readonly json: string | null;
+  /** File for the report with plots, or null. */
+  readonly html: string | null;
   /** Null for the default. */
   readonly rounds: number | null;
   readonly quick: boolean;
@@ -39,7 +41,7 @@ export interface BenchOptions {
 export type Command = { readonly run: BenchOptions } | { readonly print: string };
 
 const SYNOPSIS =
-  'pnpm bench [workload…] [--device cpu|wgpu] [--threads N] [--peers NAME,…] [--json FILE] [--rounds N] [--quick]';
+  'pnpm bench [workload…] [--device cpu|wgpu] [--threads N] [--peers NAME,…] [--json FILE] [--html FILE] [--rounds N] [--quick]';
 
 /** The help text. */
 export function usage(): string {
@@ -51,6 +53,7 @@ Times workloads compiled by Tessera, side by side with peers. Exits with 1 if an
   --threads N         threads of CPU engines (default: one per core)
   --peers NAME,…      ${PEERS.map(({ name }) => name).join(', ')}, or all
   --json FILE         writes the report as JSON; - writes it to stdout
+  --html FILE         writes the report with plots, as one file for a browser
   --rounds N          samples for each engine (default 15)
   --quick             small shapes and few samples: shows whether everything works
   --backend NAME      backend of compile() (default inductor)
@@ -125,6 +128,7 @@ export function readOptions(argv: readonly string[]): Command {
         threads: { type: 'string' },
         peers: { type: 'string' },
         json: { type: 'string' },
+        html: { type: 'string' },
         rounds: { type: 'string' },
         quick: { type: 'boolean', default: false },
         backend: { type: 'string', default: 'inductor' },
@@ -160,6 +164,7 @@ export function readOptions(argv: readonly string[]): Command {
         values.threads === undefined ? availableParallelism() : positive('threads', values.threads),
       peers: peersOf(values.peers),
       json: values.json ?? null,
+      html: values.html ?? null,
       rounds: values.rounds === undefined ? null : positive('rounds', values.rounds),
       quick: values.quick,
       backend: values.backend,

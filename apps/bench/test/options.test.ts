@@ -41,6 +41,7 @@ describe('command line', () => {
       threads: 3,
       peers: ['ort-web', 'torch'],
       json: '-',
+      html: null,
       rounds: 7,
       quick: true,
       backend: 'eager',
