@@ -7,6 +7,7 @@ import { TesseraError } from '@tessera/shared';
 import torch from '../../data/torch-h200.json' with { type: 'json' };
 import { openGpu } from '../engines/tessera.js';
 import { type Effort, type Gpu, type RoundTimes, keepBusy, timeRounds } from '../gpu/in-flight.js';
+import { type Environment, describeEnvironment } from '../harness/environment.js';
 import { messageOf } from '../harness/start-program.js';
 import type { CardWorkload } from './card-workload.js';
 import { MODEL_ROWS } from './models.js';
@@ -36,6 +37,9 @@ export interface CardRow extends Partial<RoundTimes> {
 
 /** See the file header. */
 export interface CardReport {
+  /** ISO 8601. */
+  readonly date: string;
+  readonly environment: Environment;
   readonly adapter: string;
   readonly torch: { readonly version: string; readonly device: string };
   readonly rows: readonly CardRow[];
@@ -108,7 +112,11 @@ const shown = (us: number | null | undefined): string =>
   us === null || us === undefined ? '–' : us.toFixed(us < 100 ? 1 : 0);
 
 /** The rows as a table. */
-export function cardTable({ adapter, torch: peer, rows }: CardReport): string {
+export function cardTable({
+  adapter,
+  torch: peer,
+  rows,
+}: Pick<CardReport, 'adapter' | 'torch' | 'rows'>): string {
   const head = [
     'workload',
     'in flight',
@@ -177,6 +185,8 @@ export async function cardReport(args: readonly string[]): Promise<CardReport> {
     if (!values.quick) process.stderr.write(`${JSON.stringify(rows.at(-1))}\n`);
   }
   const report = {
+    date: new Date().toISOString(),
+    environment: describeEnvironment(),
     adapter: gpu.adapterName,
     torch: { version: torch.torch, device: torch.device },
     rows,

@@ -3,7 +3,7 @@
  */
 import type { CompileOutcome } from '../compile-time/measure.js';
 import type { Outcome, WorkloadOutcome } from '../harness/outcome.js';
-import { type Bar, type BarPlot, loadBarPlot } from './plots.js';
+import { type Bar, type BarPlot, loadBarPlot } from '../../../../tooling/plots.js';
 import type { EngineReport, Report } from './report.js';
 import { formatRate, formatTime } from './table.js';
 

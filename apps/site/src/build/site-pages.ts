@@ -57,7 +57,7 @@ async function wholeSite(): Promise<PagesAndFiles> {
     ...errorPages(markdown),
     explorerPage(),
     ...galleryPages(markdown),
-    speedPage(markdown),
+    await speedPage(markdown),
   ];
   return { pages, files: { ...siteFiles(), 'assets/reference.json': reference.searchIndex } };
 }

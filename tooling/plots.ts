@@ -18,6 +18,9 @@ export interface Bar {
 /** Bars wider than so many times the smallest are cut; their labels say what they are. */
 const LONGEST = 30;
 
+/** Width of a letter of the labels, in pixels. */
+const LETTER = 6;
+
 /** Draws bars below each other as an SVG element. */
 export type BarPlot = (title: string, axis: string, bars: readonly Bar[]) => string;
 
@@ -49,7 +52,7 @@ function drawBars(
     ariaLabel: title,
     width: 680,
     height: 40 + 24 * bars.length,
-    marginLeft: 130,
+    marginLeft: 20 + LETTER * Math.max(...bars.map(({ name }) => name.length)),
     marginRight: 110,
     x: {
       label: axis,
@@ -82,6 +85,9 @@ function drawBars(
       ruleX([0]),
     ],
   });
+  // It is one picture: its parts have no names of their own.
+  for (const part of Array.from(svg.querySelectorAll('[aria-label]')))
+    part.removeAttribute('aria-label');
   svg.setAttribute('role', 'img');
   return svg.outerHTML;
 }
