@@ -3,10 +3,11 @@
  * read on demand, and only ones that lie inside, links followed.
  */
 import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { ExplorationFile } from '@tessera/compile/exploration';
 import { TesseraError } from '@tessera/shared';
 import { readExploration } from './read-exploration.js';
+import { readTrace } from './read-trace.js';
 
 const FILE = 'exploration.json';
 
@@ -64,7 +65,8 @@ function namesIn(path: string): string[] {
 }
 
 /**
- * Opens what `TESSERA_DEBUG_DIR` wrote: the folder that it named, or that of one compilation.
+ * Opens what `TESSERA_DEBUG_DIR` wrote: the folder that it named, or that of one compilation. A file is a trace in
+ * Chrome's format, such as `profile()` writes.
  *
  * @throws debug-folder-invalid if nothing there is a compilation
  */
@@ -74,6 +76,11 @@ export function openDebugFolder(path: string): DebugFolder {
     root = realpathSync(resolve(path));
   } catch (error) {
     throw invalid(`There is no folder '${path}'.`, error);
+  }
+  if (statSync(root).isFile()) {
+    const name = basename(root);
+    const read = (): ExplorationFile => readTrace(readInside(dirname(root), root), name);
+    return { name, compilations: [{ name, read }] };
   }
   const compilation = (name: string, folder: string): Compilation => ({
     name,

@@ -35,6 +35,11 @@ export function orNull<T>(read: Reader<T>): Reader<T | null> {
   return (value, at) => (value === null ? null : read(value, at));
 }
 
+/** What `read` reads; `otherwise` where there is nothing. */
+export function optional<T>(read: Reader<T>, otherwise: T): Reader<T> {
+  return (value, at) => (value === undefined ? otherwise : read(value, at));
+}
+
 /** An array of what `read` reads. */
 export function list<T>(read: Reader<T>): Reader<readonly T[]> {
   return (value, at) =>

@@ -12,10 +12,11 @@ export interface Arguments {
 }
 
 /** What `--help` prints. */
-export const USAGE = `usage: npx @tessera/cli explore FOLDER [--port N] [--no-open]
+export const USAGE = `usage: npx @tessera/cli explore FOLDER|TRACE [--port N] [--no-open]
 
 Opens what a program wrote with TESSERA_DEBUG_DIR=FOLDER in the explorer: graphs, passes, kernels,
-memory, guards and times of each compilation. Only this machine can see the page.
+memory, guards and times of each compilation. TRACE is a file that profile(fn).toChromeTrace()
+made: its timeline. Only this machine can see the page.
 
   --port N    where the page is served (default: a port that is free)
   --no-open   prints the address and opens no browser`;
@@ -34,7 +35,8 @@ export function readArguments(args: readonly string[]): Arguments | null {
   if (values.help === true || args.length === 0) return null;
   const [command, folder, ...rest] = positionals;
   if (command !== 'explore') throw wrong(`There is no command '${command ?? ''}'.`);
-  if (folder === undefined || rest.length > 0) throw wrong('explore takes one folder.');
+  if (folder === undefined || rest.length > 0)
+    throw wrong('explore takes one folder, or one trace.');
   const port = Number(values.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     throw wrong(`--port takes a number up to 65535, not '${values.port}'.`);

@@ -2,7 +2,7 @@
  * @file The command shows a debug folder of the tiny-GPT example in a browser.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,9 +38,11 @@ describe.skipIf(executablePath === null)('npx @tessera/cli explore', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'tessera-explore-'));
   let browser: Browser;
   let command: RunningCommand;
+  let built: string;
 
   beforeAll(async () => {
     const [program, folder] = await Promise.all([buildCommand(), trainedFolder(scratch)]);
+    built = program;
     command = await explore(program, folder);
     browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] });
   }, 180_000);
@@ -84,6 +86,26 @@ describe.skipIf(executablePath === null)('npx @tessera/cli explore', () => {
     await page.click('#view h3.kernel >> nth=0');
     expect(await page.locator('.cm-linked').count()).toBeGreaterThan(0);
     expect(errors).toEqual([]);
+    await page.close();
+  }, 60_000);
+
+  it('shows the timeline of a trace', async () => {
+    const trace = join(scratch, 'trace.json');
+    const events = ['mul', 'add'].map((name, i) => ({
+      ph: 'X',
+      name,
+      cat: 'forward',
+      ts: i * 10,
+      dur: 5,
+    }));
+    writeFileSync(trace, JSON.stringify({ traceEvents: events }));
+    await using shown = await explore(built, trace);
+    const page = await browser.newPage();
+    await page.goto(shown.url);
+    await page.waitForSelector('.timeline');
+    expect(await page.locator('.timeline rect').count()).toBe(2);
+    expect(await page.textContent('#state')).toBe('2 event(s).');
+    expect(await page.textContent('[role=tab][aria-selected=true]')).toBe('Timeline');
     await page.close();
   }, 60_000);
 });

@@ -58,6 +58,11 @@ export class StageTabs {
     this.choose(this.current);
   }
 
+  /** Goes to the tab of this name. */
+  open(name: string): void {
+    this.choose(this.stages.findIndex((stage) => stage.name === name));
+  }
+
   private choose(index: number): void {
     this.current = index;
     this.buttons.forEach((button, i) => {

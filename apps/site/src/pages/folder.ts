@@ -7,7 +7,7 @@ import { Editor } from '../explorer/editor.js';
 import { h } from '../explorer/elements.js';
 import { Selection } from '../explorer/selection.js';
 import { StageTabs } from '../explorer/stage-tabs.js';
-import { summaryOf } from '../explorer/summary.js';
+import { isTrace, summaryOf } from '../explorer/summary.js';
 
 const byId = (id: string): HTMLElement => document.getElementById(id)!;
 const [state, menu] = [byId('state'), byId('compilations') as HTMLSelectElement];
@@ -31,6 +31,7 @@ async function show(index: number): Promise<void> {
     editor.source = exploration.program;
     selection.select([]);
     tabs.show(exploration);
+    if (isTrace(exploration)) tabs.open('Timeline');
     state.textContent = summaryOf(exploration);
   } catch (error) {
     state.textContent = error instanceof Error ? error.message : String(error);
