@@ -2,15 +2,32 @@
  * @file A chat: what was said, and the model that answers it piece by piece.
  */
 import { TesseraError } from '@tessera/shared';
-import type { GenerateOptions, TextGenerator } from '@tessera/transformers';
+import {
+  type GenerateOptions,
+  SpeculativeGenerator,
+  type TextGenerator,
+} from '@tessera/transformers';
 import type { Message, Vocabulary } from './vocabulary.js';
+
+/** What writes the answers: a model alone, or one with a draft. */
+export type Writer = TextGenerator | SpeculativeGenerator;
+
+/** Tokens as they are made, one or some at a time. */
+async function* tokensOf(
+  writer: Writer,
+  prompt: readonly number[],
+  options: GenerateOptions,
+): AsyncGenerator<readonly number[]> {
+  if (writer instanceof SpeculativeGenerator) yield* writer.stream(prompt, options);
+  else for await (const { tokens } of writer.stream(prompt, options)) yield [tokens[0]!];
+}
 
 /** See the file header. */
 export class Chat {
   private messages: Message[];
 
   constructor(
-    private readonly generator: TextGenerator,
+    private readonly generator: Writer,
     private readonly vocabulary: Vocabulary,
     private readonly options: GenerateOptions & { readonly maxNewTokens: number },
     system?: string,
@@ -31,8 +48,9 @@ export class Chat {
     const maxNewTokens = Math.min(this.options.maxNewTokens, room);
     const tokens: number[] = [];
     let given = '';
-    for await (const step of this.generator.stream(prompt, { ...this.options, maxNewTokens })) {
-      tokens.push(step.tokens[0]!);
+    const options = { ...this.options, maxNewTokens };
+    for await (const made of tokensOf(this.generator, prompt, options)) {
+      tokens.push(...made);
       const text = this.vocabulary.text(tokens);
       // A character whose last bytes have not come yet.
       if (text.endsWith('\uFFFD')) continue;

@@ -2,11 +2,42 @@
  * @file The model, the tokenizer and the generator of a command.
  */
 import { initWebGpu, registerKernelBackend } from '@tessera/compile';
-import { TextGenerator, loadCausalLM, quantize, readGgufMetadata } from '@tessera/transformers';
-import { Chat } from './chat.js';
+import {
+  type CausalLM,
+  SpeculativeGenerator,
+  TextGenerator,
+  loadCausalLM,
+  quantize,
+  readGgufMetadata,
+} from '@tessera/transformers';
+import { Chat, type Writer } from './chat.js';
 import { ggufVocabulary } from './gguf-vocabulary.js';
 import type { ChatCommand } from './options.js';
 import { Vocabulary, folderVocabulary } from './vocabulary.js';
+
+/** Tokens that a draft proposes at once. */
+const LOOKAHEAD = 4;
+
+/** Loads a model, with rounded weights where that was asked for. */
+async function load(source: string, { device, quantize: bits }: ChatCommand): Promise<CausalLM> {
+  const model = await loadCausalLM(source, { device });
+  if (bits === 8) quantize(model, { bits });
+  if (bits === 4) quantize(model, { bits, group: 32 });
+  return model;
+}
+
+/** What writes the answers of a command. */
+async function writerOf(command: ChatCommand): Promise<Writer> {
+  const model = await load(command.model, command);
+  const wanted = command.maxLength ?? 2048;
+  if (command.draft === undefined)
+    return new TextGenerator(model, { maxLength: Math.min(wanted, model.config.maxPositions) });
+  const draft = await load(command.draft, command);
+  // Proposals that are not accepted need places, too.
+  const places = Math.min(model.config.maxPositions, draft.config.maxPositions) - LOOKAHEAD;
+  const maxLength = Math.min(wanted, places);
+  return new SpeculativeGenerator(model, draft, { lookahead: LOOKAHEAD, maxLength });
+}
 
 /** Loads what a command names. @throws model-unsupported, model-invalid, source-unreadable, gguf-invalid */
 export async function openChat(command: ChatCommand): Promise<Chat> {
@@ -18,12 +49,8 @@ export async function openChat(command: ChatCommand): Promise<Chat> {
       : await folderVocabulary(tokenizer ?? source);
   const vocabulary = new Vocabulary(files);
   if (device === 'wgpu') registerKernelBackend((await initWebGpu()).backend);
-  const model = await loadCausalLM(source, { device });
-  if (command.quantize === 8) quantize(model, { bits: 8 });
-  if (command.quantize === 4) quantize(model, { bits: 4, group: 32 });
-  const maxLength = Math.min(command.maxLength ?? 2048, model.config.maxPositions);
   return new Chat(
-    new TextGenerator(model, { maxLength }),
+    await writerOf(command),
     vocabulary,
     {
       temperature: command.temperature,

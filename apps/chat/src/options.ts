@@ -15,6 +15,7 @@ export const USAGE = `pnpm chat FOLDER|FILE.gguf [options]
   --max-length N        tokens that are kept in mind (default 2048, or what the model has)
   --seed N              the same answers again
   --quantize 4|8        rounds the weights to so many bits
+  --draft FOLDER|FILE   a smaller model with the same tokens, which proposes several at once
   --device cpu|wgpu     where it runs (default cpu)
 
 Lines of the input are messages; an empty line or its end ends the chat.`;
@@ -30,6 +31,7 @@ export interface ChatCommand {
   readonly maxLength: number | undefined;
   readonly seed: number | undefined;
   readonly quantize: 4 | 8 | null;
+  readonly draft: string | undefined;
   readonly device: DeviceType;
 }
 
@@ -52,6 +54,7 @@ export function readCommand(args: readonly string[]): ChatCommand | null {
       'max-length': text,
       seed: text,
       quantize: text,
+      draft: text,
       device: text,
       help: { type: 'boolean' },
     },
@@ -81,6 +84,7 @@ export function readCommand(args: readonly string[]): ChatCommand | null {
     maxTokens: number('max-tokens') ?? 256,
     maxLength: number('max-length'),
     seed: number('seed'),
+    draft: values.draft,
     quantize: quantize === undefined ? null : quantize === '4' ? 4 : 8,
     device,
   };

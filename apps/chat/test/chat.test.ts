@@ -115,6 +115,29 @@ describe('pnpm chat', () => {
     },
   );
 
+  it('gives the same answers with a draft', { timeout: 60_000 }, async () => {
+    const draft = mkdtempSync(join(tmpdir(), 'tessera-draft-'));
+    manualSeed(4);
+    const smaller = { ...CONFIG, hidden_size: 16, num_attention_heads: 1 };
+    await saveCausalLM(new CausalLM(readConfig(smaller)).eval(), draft, smaller);
+    const args = [folder, '--temperature', '0', '--max-tokens', '12'];
+    const alone = await run(args, 'hello there\nwhat\n');
+    const drafted = await run([...args, '--draft', draft], 'hello there\nwhat\n');
+    rmSync(draft, { recursive: true });
+    expect(drafted.err).toBe('');
+    expect(drafted.out).toBe(alone.out);
+  });
+
+  it('says when the draft has other tokens', { timeout: 60_000 }, async () => {
+    const other = mkdtempSync(join(tmpdir(), 'tessera-draft-'));
+    const config = { ...CONFIG, vocab_size: TOKENS.length + 1 };
+    await saveCausalLM(new CausalLM(readConfig(config)).eval(), other, config);
+    const { code, err } = await run([folder, '--draft', other], 'hello\n');
+    rmSync(other, { recursive: true });
+    expect(code).toBe(2);
+    expect(err).toContain('tokens, which cannot be the same');
+  });
+
   it.each([
     [[], 'Give the folder'],
     [['model', '--quantize', '3'], '--quantize must be 4 or 8'],
