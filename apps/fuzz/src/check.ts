@@ -84,8 +84,16 @@ async function runCall(
   world.prepare(call);
   const nothing: Made = { outputs: [], gradients: [], thrown: OUT_OF_RANGE };
   const before = INDICES in world.captured.tensors ? await look(nothing) : null;
-  const made = await makeCall(program, world, fn, call, noise);
-  const seen = await look(made);
+  let made = await makeCall(program, world, fn, call, noise);
+  let seen: Seen[];
+  try {
+    seen = await look(made);
+  } catch (error) {
+    // What a kernel found comes with the next read, and comes once.
+    if (made.thrown !== null) throw error;
+    made = { ...made, thrown: nameOf(error) };
+    seen = await look(made);
+  }
   if (before === null || made.thrown !== OUT_OF_RANGE) return seen;
   const changed = compareSeen(0, seen, before, null);
   return [seen[0]!, { path: 'changed', kind: 'value', value: changed }, ...seen.slice(1)];

@@ -101,6 +101,8 @@ export function drain<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next(given);
     if (done === true) return value;
+    // Nobody waits for it, so nobody hears what it reports.
+    if (typeof value !== 'number') Promise.resolve(value).catch(() => undefined);
     given = typeof value === 'number' ? value : 1;
   }
 }

@@ -81,7 +81,10 @@ class Watcher {
     t: Tensor,
     place: Pick<Seen & { kind: 'tensor' }, 'strides' | 'same' | 'memory'>,
   ): void {
-    this.values.push(valuesOf(t));
+    const values = valuesOf(t);
+    // It may fail before all of them are waited for.
+    Promise.resolve(values).catch(() => undefined);
+    this.values.push(values);
     this.seen.push({
       path,
       kind: 'tensor',
