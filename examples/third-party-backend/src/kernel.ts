@@ -216,9 +216,9 @@ function matmulKernel(outer: Block, kernel: core.MatmulKernel): string[] {
   );
 }
 
-/** The body of a function of a kernel's buffers and scalars; null for calls of reference kernels. */
+/** The body of a function of a kernel's buffers and scalars; null for calls of reference kernels, and for those not asked for. */
 export function generate(kernel: core.FusedKernel): string | null {
-  if (kernel.kind === 'extern') return null;
+  if (kernel.kind === 'extern' || kernel.kind === 'attention') return null;
   const functions = new Functions();
   const outer = new Block({ functions, count: 0 }, null, (name, dtype) =>
     cast('float64', dtype, name),

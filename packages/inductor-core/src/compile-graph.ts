@@ -8,10 +8,12 @@ import { type DeviceType, type DType } from '@tessera/tensor';
 import type { Capabilities } from './backend/kernel-backend.js';
 import { type KernelDraft, KernelBuilder, buildExtern } from './kernels/build-kernel.js';
 import type { EmitContext } from './kernels/emit-context.js';
-import { type GroupBody, loadedBuffers } from './kernels/group-body.js';
+import { attentionBody } from './kernels/attention-body.js';
+import { type GroupBody, bodyRoots, bodyStores, loadedBuffers } from './kernels/group-body.js';
 import { loopBody } from './kernels/loop-body.js';
 import { matmulBody } from './kernels/matmul-body.js';
 import type { FusedKernel } from './ir/kernel.js';
+import { kernelLoops } from './ir/kernel-parts.js';
 import { printKernel } from './ir/print.js';
 import { checkDtypes } from './lower/check-dtypes.js';
 import type { ExternNode, IrOutput, LoweredGraph } from './lower/ir-node.js';
@@ -55,6 +57,8 @@ function bodyOf(schedule: Schedule, group: Group): GroupBody | ExternNode {
       return loopBody(schedule.context, group);
     case 'matmul':
       return matmulBody(schedule.context, group);
+    case 'attention':
+      return attentionBody(schedule.context, group);
     case 'extern':
       return group.extern;
   }
@@ -68,28 +72,17 @@ function planned(body: GroupBody | ExternNode): GroupUse {
       writes: new Set(body.outs.map((out) => out.name)),
     };
   }
-  const stores =
-    body.kind === 'matmul' ? body.stores : body.stages.flatMap((stage) => stage.stores);
-  const reduces =
-    body.kind === 'matmul'
-      ? [body.a, body.b]
-      : body.stages.flatMap((stage) => stage.reduces.map((r) => r.value));
   return {
     body,
-    reads: loadedBuffers([...reduces, ...stores.map((s) => s.value)]),
-    writes: new Set(stores.map((s) => s.buffer.name)),
+    reads: loadedBuffers(bodyRoots(body)),
+    writes: new Set(bodyStores(body).map((store) => store.buffer.name)),
   };
 }
 
 /** What differs between most kernels, cheap to compute: only kernels that agree in it are compared. */
 function fingerprint(kernel: FusedKernel<Size>): string {
-  const loops =
-    kernel.kind === 'loop'
-      ? [kernel.outer, kernel.inner]
-      : kernel.kind === 'matmul'
-        ? [kernel.batch, kernel.m, kernel.n, kernel.k]
-        : [];
-  const sizes = loops.map((vars) => vars.map((v) => String(v.size)).join()).join('|');
+  const loops = kernel.kind === 'extern' ? [] : kernelLoops(kernel);
+  const sizes = loops.map(({ name, size }) => `${name}:${String(size)}`).join();
   return `${kernel.kind};${kernel.params.map((p) => p.name).join()};${sizes}`;
 }
 

@@ -2,13 +2,8 @@
  * @file Public API of @tessera/inductor-core: the loop IR, the compiler and the backend contract.
  */
 export type { IndexExpr, LoopVar, SizedLoop } from './ir/index-expr.js';
-export {
-  type SizeValue,
-  isStaticKernel,
-  kernelAt,
-  kernelLoops,
-  kernelSizes,
-} from './ir/kernel-at.js';
+export { type SizeValue, isStaticKernel, kernelAt, kernelSizes } from './ir/kernel-at.js';
+export { type GeneratedKernel, kernelLoops } from './ir/kernel-parts.js';
 export {
   type PlanTemplate,
   type TemplateBuffer,
@@ -22,6 +17,7 @@ export {
 export { SizeFamilies, SizeFamily } from './sizes/size-family.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {
+  AttentionKernel,
   BufferParam,
   ExternArg,
   ExternKernel,
@@ -29,7 +25,9 @@ export type {
   LoopKernel,
   MatmulKernel,
   ScalarParam,
+  ScoreProduct,
   Stage,
+  Triangle,
 } from './ir/kernel.js';
 export type { Bounds } from './ir/interval.js';
 export { IndexBuilder } from './ir/index-build.js';

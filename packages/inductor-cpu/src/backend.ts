@@ -2,15 +2,14 @@
  * @file `cpuBackend`: WebAssembly with SIMD and threads, behind the `KernelBackend` contract.
  */
 import { checkedExecutable } from '@tessera/inductor-core';
-import type { Size } from '@tessera/shared';
+import { type Size, TesseraError } from '@tessera/shared';
 import type {
   Executable,
   ExecutionPlan,
   FusedKernel,
+  GeneratedKernel,
   KernelBackend,
   KernelSource,
-  LoopKernel,
-  MatmulKernel,
   PlanTemplate,
   TemplateExecutable,
 } from '@tessera/inductor-core';
@@ -35,12 +34,24 @@ function codeOptions(): CodeOptions {
 
 /** Code of a kernel, not yet linked. @throws kernel-missing when an operation has no form, plan-invalid */
 export function generateKernel(
-  kernel: LoopKernel<Size> | MatmulKernel<Size>,
+  kernel: GeneratedKernel<Size>,
   options: CodeOptions = codeOptions(),
 ): WasmKernel {
-  return kernel.kind === 'loop'
-    ? generateLoopKernel(kernel, options)
-    : generateMatmul(kernel, options);
+  switch (kernel.kind) {
+    case 'loop':
+      return generateLoopKernel(kernel, options);
+    case 'matmul':
+      return generateMatmul(kernel, options);
+    case 'attention':
+      throw new TesseraError(
+        'kernel-missing',
+        `Kernel '${kernel.name}' is an attention kernel, which the CPU has none of.`,
+        {
+          context: { kernel: kernel.name, device: 'cpu' },
+          hints: ['Compile the graph for the CPU: its scores lie in memory there.'],
+        },
+      );
+  }
 }
 
 /** The CPU backend. */

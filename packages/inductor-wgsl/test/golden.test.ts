@@ -10,6 +10,7 @@ import {
   type KernelVariant,
   type WgslTarget,
 } from '../src/index.js';
+import { forwardAttention, gradientAttention } from './support/attention-kernel.js';
 import { convolutionKernel, matmulKernel, matmulOfRows } from './support/matmul-kernel.js';
 import {
   dropout,
@@ -45,6 +46,16 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
   ['in-place-shared-buffer', sgdStep(256), BASELINE_TARGET, { offsets: true, slots: [0, 1, 0] }],
   ['embedding', embedding(32, 64), BASELINE_TARGET],
   ['dropout', dropout(512), BASELINE_TARGET],
+  [
+    'attention-causal',
+    forwardAttention({ batch: 2, m: 1024, j: 1024, width: 64, triangle: 'lower' }),
+    BASELINE_TARGET,
+  ],
+  [
+    'attention-gradients',
+    gradientAttention({ batch: 2, m: 100, j: 100, width: 32, turns: 2 }),
+    BASELINE_TARGET,
+  ],
   ['softmax-row', softmax(32, 2048), BASELINE_TARGET],
   ['softmax-long-row', softmax(32, 50000), BASELINE_TARGET],
   ['softmax-subgroups', softmax(32, 2048), SUBGROUPS],

@@ -27,6 +27,8 @@ export interface Capabilities {
   readonly splitReductionThreshold: number;
   /** Whether running reductions (scans) can be generated; where not, they are made of reductions of short blocks. */
   readonly scans?: boolean;
+  /** Widest heads for which attention kernels can be generated; none where absent: scores lie in memory then. */
+  readonly widestAttention?: number;
   /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
   readonly itemSize?: (dtype: DType) => number;
 }

@@ -3,7 +3,7 @@
  */
 import type { IndexExpr } from '../ir/index-expr.js';
 import { indexValues } from '../ir/walk.js';
-import type { IrBuffer, IrNode } from '../lower/ir-node.js';
+import { type IrBuffer, type IrNode, placedResults } from '../lower/ir-node.js';
 import type { Lowering } from '../lower/lowering.js';
 import { nodeLoads } from '../lower/prune.js';
 
@@ -52,5 +52,10 @@ export function accessesOf(l: Lowering, node: IrNode): NodeAccesses {
       return { reads, writes: node.outs.map((out) => storeAccess(l, out, l.vars(out.sizes))) };
     case 'matmul':
       return { reads, writes: [storeAccess(l, node.out, node.coords)] };
+    case 'attention':
+      return {
+        reads,
+        writes: placedResults(node).map(({ out, coords }) => storeAccess(l, out, coords)),
+      };
   }
 }

@@ -7,6 +7,7 @@
 import { type Size, sizeProduct } from '@tessera/shared';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type {
+  AttentionNode,
   ExternNode,
   IrNode,
   MatmulNode,
@@ -48,6 +49,12 @@ export interface MatmulGroup extends GroupBase {
   readonly epilogue: readonly Member[];
 }
 
+/** Attention, alone. */
+export interface AttentionGroup extends GroupBase {
+  readonly kind: 'attention';
+  readonly attention: AttentionNode;
+}
+
 /** A call of a reference kernel, alone. */
 export interface ExternGroup extends GroupBase {
   readonly kind: 'extern';
@@ -55,7 +62,7 @@ export interface ExternGroup extends GroupBase {
 }
 
 /** See the file header. */
-export type Group = LoopGroup | MatmulGroup | ExternGroup;
+export type Group = LoopGroup | MatmulGroup | AttentionGroup | ExternGroup;
 
 /** Number of points of loop variables. */
 export function extentOf(vars: readonly SizedLoop[]): Size {
@@ -66,6 +73,7 @@ export function extentOf(vars: readonly SizedLoop[]): Size {
 export function groupOf(node: IrNode, identity: (v: SizedLoop) => IndexExpr): Group {
   const base = { id: node.id, nodes: [node] };
   if (node.kind === 'extern') return { ...base, kind: 'extern', extern: node };
+  if (node.kind === 'attention') return { ...base, kind: 'attention', attention: node };
   if (node.kind === 'matmul')
     return { ...base, kind: 'matmul', matmul: node, prologue: [], epilogue: [] };
   const inner = node.kind === 'reduction' ? node.inner : [];

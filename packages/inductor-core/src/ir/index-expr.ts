@@ -33,4 +33,4 @@ export interface LoopVar<S extends Size = number> {
 }
 
 /** A loop variable whose trip count may be an expression of symbolic sizes. */
-export type SizedLoop = LoopVar<Size>;
+export type SizedLoop<S extends Size = Size> = LoopVar<S>;

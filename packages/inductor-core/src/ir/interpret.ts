@@ -5,83 +5,14 @@
  * that it is the more exact side of a comparison. Each body is flattened once into steps that write
  * numbered slots; the body of a `masked` expression is a nested list that runs only where the mask holds.
  */
-import type { DType } from '@tessera/tensor';
-import {
-  bfloatToNumber,
-  halfToNumber,
-  numberToBfloat,
-  numberToHalf,
-} from '@tessera/tensor/internal';
-import type { Stmt } from './expr.js';
-import type { LoopVar } from './index-expr.js';
-import type { FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
+import { runAttention } from './interpret-attention.js';
+import { compileBody, compileStores, forEachPoint, storeEffect } from './interpret-body.js';
+import { type BufferData, type ExternRunner, Frame, Program } from './interpret-program.js';
 import { Accumulator } from './interpret-reduce.js';
-import { castScalar, isFloat, toComputeType } from './scalar-eval.js';
-
-import {
-  type BufferData,
-  type Cell,
-  type ExternRunner,
-  Frame,
-  Program,
-} from './interpret-program.js';
+import type { FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
+import { toComputeType } from './scalar-eval.js';
 
 export type { BufferData, ExternRunner } from './interpret-program.js';
-
-/** A program followed by effects. */
-function compileBody(
-  frame: Frame,
-  body: readonly Stmt[],
-  effect: (stmt: Stmt, value: Cell, index: Cell | null) => () => void,
-): () => void {
-  const program = new Program(frame);
-  for (const stmt of body) {
-    const value = program.compile(stmt.value);
-    const index = stmt.kind === 'store' ? program.indexCell(stmt.index) : null;
-    program.steps.push(effect(stmt, value, index));
-  }
-  return () => program.run();
-}
-
-/** A value as it reads back from a buffer of its dtype. */
-function stored(value: number, dtype: DType): number {
-  if (dtype === 'float16') return halfToNumber(numberToHalf(value));
-  if (dtype === 'bfloat16') return bfloatToNumber(numberToBfloat(value));
-  return isFloat(dtype) ? value : castScalar(value, dtype, dtype);
-}
-
-function storeEffect(
-  frame: Frame,
-  stmt: Extract<Stmt, { kind: 'store' }>,
-  value: Cell,
-  index: Cell,
-): () => void {
-  const data = frame.buffer(stmt.buf);
-  const { dtype } = stmt.value;
-  return () => {
-    const at = index();
-    if (at < 0 || at >= data.length)
-      frame.fail(`store ${stmt.buf}[${at}] is outside its ${data.length} elements`);
-    const v = stored(value(), dtype);
-    if (data instanceof BigInt64Array) data[at] = BigInt(v);
-    else data[at] = v;
-  };
-}
-
-/** Calls `visit` for every point of a loop nest, last variable fastest. */
-function forEachPoint(frame: Frame, vars: readonly LoopVar[], visit: () => void): void {
-  const cells = vars.map((v) => frame.variable(v.name));
-  let total = 1;
-  for (const v of vars) total *= v.size;
-  for (const cell of cells) cell.value = 0;
-  for (let i = 0; i < total; i++) {
-    visit();
-    for (let d = vars.length - 1; d >= 0; d--) {
-      if (++cells[d]!.value < vars[d]!.size) break;
-      cells[d]!.value = 0;
-    }
-  }
-}
 
 function runLoop(kernel: LoopKernel, frame: Frame): void {
   const stages = kernel.stages.map((stage) => {
@@ -118,9 +49,7 @@ function runMatmul(kernel: MatmulKernel, frame: Frame): void {
   const a = operandsProgram.compile(kernel.a);
   const b = operandsProgram.compile(kernel.b);
   const product = frame.acc(0);
-  const epilogue = compileBody(frame, kernel.epilogue, (stmt, value, index) =>
-    storeEffect(frame, stmt as Extract<Stmt, { kind: 'store' }>, value, index!),
-  );
+  const epilogue = compileStores(frame, kernel.epilogue);
   forEachPoint(frame, [...kernel.batch, ...kernel.m, ...kernel.n], () => {
     let sum = 0;
     forEachPoint(frame, kernel.k, () => {
@@ -154,6 +83,7 @@ export function interpretKernel(
   const frame = new Frame(kernel, bufferMap, scalarMap);
   if (kernel.kind === 'loop') runLoop(kernel, frame);
   else if (kernel.kind === 'matmul') runMatmul(kernel, frame);
+  else if (kernel.kind === 'attention') runAttention(kernel, frame);
   else if (extern === undefined)
     frame.fail(`no runner was given for the extern call of ${kernel.op}`);
   else extern(kernel, bufferMap, scalarMap);

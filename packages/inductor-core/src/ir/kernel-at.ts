@@ -8,8 +8,9 @@ import { type Size, SymInt } from '@tessera/shared';
 import { IrBuilder } from './build.js';
 import type { Expr, Stmt } from './expr.js';
 import type { LoopVar, SizedLoop } from './index-expr.js';
-import type { ExternArg, ExternKernel, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
-import { indexValues, postorder, stmtRoots } from './walk.js';
+import type { ExternArg, ExternKernel, FusedKernel } from './kernel.js';
+import { type GeneratedKernel, kernelLoops, kernelRoots, kernelStmts } from './kernel-parts.js';
+import { indexValues, postorder } from './walk.js';
 
 /** The value of a size. */
 export type SizeValue = (size: Size) => number;
@@ -108,6 +109,21 @@ export function kernelAt(kernel: FusedKernel<Size>, valueOf: SizeValue): FusedKe
         body: body.map((stmt) => at.stmt(stmt)),
       })),
     };
+  const stores = (body: readonly Stmt[]): Stmt[] => body.map((stmt) => at.stmt(stmt));
+  if (kernel.kind === 'attention')
+    return {
+      ...kernel,
+      batch: at.loops(kernel.batch),
+      m: at.loops(kernel.m),
+      j: at.loops(kernel.j),
+      k: at.loops(kernel.k),
+      n: at.loops(kernel.n),
+      scores: kernel.scores.map(({ a, b }) => ({ a: at.expr(a), b: at.expr(b) })),
+      weights: kernel.weights.map((weight) => at.expr(weight)),
+      values: kernel.values.map((value) => at.expr(value)),
+      epilogue: stores(kernel.epilogue),
+      rowStores: stores(kernel.rowStores),
+    };
   return {
     ...kernel,
     batch: at.loops(kernel.batch),
@@ -116,15 +132,8 @@ export function kernelAt(kernel: FusedKernel<Size>, valueOf: SizeValue): FusedKe
     k: at.loops(kernel.k),
     a: at.expr(kernel.a),
     b: at.expr(kernel.b),
-    epilogue: kernel.epilogue.map((stmt) => at.stmt(stmt)),
+    epilogue: stores(kernel.epilogue),
   };
-}
-
-/** The loops of a kernel. */
-export function kernelLoops(kernel: LoopKernel<Size> | MatmulKernel<Size>): readonly SizedLoop[] {
-  return kernel.kind === 'loop'
-    ? [...kernel.outer, ...kernel.inner]
-    : [...kernel.batch, ...kernel.m, ...kernel.n, ...kernel.k];
 }
 
 const known = new WeakMap<FusedKernel<Size>, readonly SymInt[]>();
@@ -139,17 +148,13 @@ export function kernelSizes(kernel: FusedKernel<Size>): readonly SymInt[] {
   return found;
 }
 
-function collectSizes(kernel: LoopKernel<Size> | MatmulKernel<Size>): SymInt[] {
+function collectSizes(kernel: GeneratedKernel<Size>): SymInt[] {
   const found = new Set<SymInt>();
   for (const { size } of kernelLoops(kernel)) if (typeof size !== 'number') found.add(size);
-  const stmts =
-    kernel.kind === 'loop' ? kernel.stages.flatMap(({ body }) => body) : kernel.epilogue;
-  const roots = [
-    ...(kernel.kind === 'loop' ? [] : [kernel.a, kernel.b]),
-    ...stmts.flatMap(stmtRoots),
-  ];
-  const indices = stmts.flatMap((stmt) => (stmt.kind === 'store' ? [stmt.index] : []));
-  for (const expr of postorder(roots))
+  const indices = kernelStmts(kernel).flatMap((stmt) =>
+    stmt.kind === 'store' ? [stmt.index] : [],
+  );
+  for (const expr of postorder(kernelRoots(kernel)))
     if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random')
       indices.push(expr.index);
   for (let e = indices.pop(); e !== undefined; e = indices.pop()) {

@@ -5,7 +5,8 @@ import type { Size } from '@tessera/shared';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr } from './expr.js';
 import type { FusedKernel } from './kernel.js';
-import { postorder, stmtRoots } from './walk.js';
+import { kernelRoots } from './kernel-parts.js';
+import { postorder } from './walk.js';
 
 /** Checks of a kernel in order, and the number of each `check` expression's. */
 export interface KernelChecks {
@@ -35,11 +36,4 @@ export function checksOf(kernel: FusedKernel<Size>): KernelChecks {
     known.set(kernel, found);
   }
   return found;
-}
-
-/** The expressions at the top of a kernel. */
-function kernelRoots(kernel: FusedKernel<Size>): Expr[] {
-  if (kernel.kind === 'extern') return [];
-  if (kernel.kind === 'matmul') return [kernel.a, kernel.b, ...kernel.epilogue.flatMap(stmtRoots)];
-  return kernel.stages.flatMap(({ body }) => body.flatMap(stmtRoots));
 }

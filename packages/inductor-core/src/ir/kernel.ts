@@ -1,7 +1,7 @@
 /**
  * @file Fused kernels: the unit that a backend turns into code.
  *
- * Three shapes cover everything:
+ * Four shapes cover everything:
  *
  * - `LoopKernel`: a nest of parallel `outer` loops; for each outer point its stages run in order. An
  *   `inner` stage loops over all `inner` variables and may reduce; an `outer` stage runs once. So
@@ -11,6 +11,8 @@
  *   (the prologue) and the epilogue stores any expressions of `acc`. A convolution is a matmul whose
  *   operand is a masked load at image coordinates (implicit GEMM); m, n and k are lists of loop
  *   variables so that such indices need no division.
+ * - `AttentionKernel`: products into weights into products, without memory for the weights: attention (the weights
+ *   are a softmax of the scores), and its gradients.
  * - `ExternKernel`: a call of an operator's reference kernel, for operators without a lowering.
  *
  * Kernels name their buffers and scalars as parameters; a plan's launches bind them. Two launches of
@@ -81,6 +83,42 @@ export interface MatmulKernel<S extends Size = number> extends KernelBase {
   readonly epilogue: readonly Stmt[];
 }
 
+/** Sums that weights are made of: `acc[b, m, j] = Σ_k a(b, m, k) · b(b, j, k)`. */
+export interface ScoreProduct {
+  readonly a: Expr;
+  readonly b: Expr;
+}
+
+/**
+ * Results `q` over batch, m and n: `acc q = Σ_j weights[q](b, m, j) · values[q](b, j, n)`.
+ *
+ * Weights are expressions of the `scores`, which are `acc` 0, 1, … there. With `softmax` they are logits instead, and
+ * the weights are their softmax along j, zero where all of a row are -∞; `acc` 0 of `rowStores` is its log Σ exp then.
+ */
+export interface AttentionKernel<S extends Size = number> extends KernelBase {
+  readonly kind: 'attention';
+  readonly batch: readonly LoopVar<S>[];
+  readonly m: readonly LoopVar<S>[];
+  readonly j: readonly LoopVar<S>[];
+  readonly k: readonly LoopVar<S>[];
+  readonly n: readonly LoopVar<S>[];
+  readonly scores: readonly ScoreProduct[];
+  readonly weights: readonly Expr[];
+  readonly values: readonly Expr[];
+  readonly softmax: boolean;
+  /** Which weights may be other than zero: of the last j up to m, from m on, or all. m is one variable then. */
+  readonly triangle: Triangle;
+  /** Type of all sums. */
+  readonly accDtype: DType;
+  /** Stores over batch, m and n. */
+  readonly epilogue: readonly Stmt[];
+  /** Stores over batch and m. */
+  readonly rowStores: readonly Stmt[];
+}
+
+/** See `AttentionKernel`. */
+export type Triangle = 'lower' | 'upper' | 'none';
+
 /** An argument of an extern call: a buffer with its layout, a list of those, or a plain value. */
 export type ExternArg<S extends Size = number> =
   | {
@@ -108,4 +146,4 @@ export interface ExternKernel<S extends Size = number> extends KernelBase {
 
 /** A unit of generated code and of launch. */
 export type FusedKernel<S extends Size = number> =
-  LoopKernel<S> | MatmulKernel<S> | ExternKernel<S>;
+  LoopKernel<S> | MatmulKernel<S> | AttentionKernel<S> | ExternKernel<S>;

@@ -9,7 +9,14 @@ import type { DType } from '@tessera/tensor';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp, Stmt } from './expr.js';
 import type { IndexExpr, SizedLoop } from './index-expr.js';
-import type { ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
+import type {
+  AttentionKernel,
+  ExternArg,
+  ExternKernel,
+  FusedKernel,
+  LoopKernel,
+  MatmulKernel,
+} from './kernel.js';
 import { postorder, stmtRoots } from './walk.js';
 
 const INFIX: Partial<Record<ScalarOp, string>> = {
@@ -209,16 +216,54 @@ function printMatmul(kernel: MatmulKernel<Size>): string[] {
   const lines = [
     `  batch ${printVars(kernel.batch)} m ${printVars(kernel.m)} n ${printVars(kernel.n)} k ${printVars(kernel.k)} acc ${shortDtype(kernel.accDtype)}`,
   ];
-  for (const [label, operand] of [
-    ['a', kernel.a],
-    ['b', kernel.b],
-  ] as const) {
-    const printer = new ExprPrinter('    ');
-    const [name] = printer.emit([operand]);
-    printer.line(`${label} = ${name}`);
-    lines.push(`  ${label}:`, ...printer.lines);
-  }
+  lines.push(...printFactor('a', kernel.a), ...printFactor('b', kernel.b));
   return [...lines, '  epilogue:', ...printBody(kernel.epilogue, '    ')];
+}
+
+function printFactor(label: string, factor: Expr): string[] {
+  const printer = new ExprPrinter('    ');
+  const [name] = printer.emit([factor]);
+  printer.line(`${label} = ${name}`);
+  return [`  ${label}:`, ...printer.lines];
+}
+
+function printAttention(kernel: AttentionKernel<Size>): string[] {
+  const { batch, m, j, k, n, softmax, triangle, accDtype } = kernel;
+  const head = [
+    `  batch ${printVars(batch)} m ${printVars(m)} j ${printVars(j)} k ${printVars(k)} n ${printVars(n)} acc ${shortDtype(accDtype)}`,
+    ...(triangle === 'none' ? '' : [` ${triangle} triangle`]),
+    ...(softmax ? [' softmax'] : ''),
+  ].join('');
+  return [
+    head,
+    ...kernel.scores.flatMap(({ a, b }, p) => [
+      ...printFactor(`a${p}`, a),
+      ...printFactor(`b${p}`, b),
+    ]),
+    ...kernel.weights.flatMap((weight, q) => printFactor(`weight${q}`, weight)),
+    ...kernel.values.flatMap((value, q) => printFactor(`value${q}`, value)),
+    '  epilogue:',
+    ...printBody(kernel.epilogue, '    '),
+    ...(kernel.rowStores.length === 0 ? [] : ['  rows:', ...printBody(kernel.rowStores, '    ')]),
+  ];
+}
+
+function printCall(kernel: ExternKernel<Size>): string[] {
+  const list = (args: readonly ExternArg<Size>[]): string => args.map(printExternArg).join(', ');
+  return [`  ${kernel.op}(${list(kernel.args)}) -> ${list(kernel.outputs)}`];
+}
+
+function printLines(kernel: FusedKernel<Size>): string[] {
+  switch (kernel.kind) {
+    case 'loop':
+      return printLoop(kernel);
+    case 'matmul':
+      return printMatmul(kernel);
+    case 'attention':
+      return printAttention(kernel);
+    case 'extern':
+      return printCall(kernel);
+  }
 }
 
 function printExternArg(arg: ExternArg<Size>): string {
@@ -249,13 +294,5 @@ export function printKernel(kernel: FusedKernel<Size>): string {
     ...kernel.scalars.map((s) => `scalar ${s.name}: ${shortDtype(s.dtype)}`),
   ];
   const head = `${kernel.kind} ${kernel.name}(${params.join(', ')})`;
-  const body =
-    kernel.kind === 'loop'
-      ? printLoop(kernel)
-      : kernel.kind === 'matmul'
-        ? printMatmul(kernel)
-        : [
-            `  ${kernel.op}(${kernel.args.map(printExternArg).join(', ')}) -> ${kernel.outputs.map(printExternArg).join(', ')}`,
-          ];
-  return [head, ...body].join('\n');
+  return [head, ...printLines(kernel)].join('\n');
 }

@@ -8,7 +8,14 @@ import { TesseraError } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr, ReduceOp, Stmt } from './expr.js';
 import type { IndexExpr, LoopVar } from './index-expr.js';
-import type { BufferParam, ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
+import type {
+  AttentionKernel,
+  BufferParam,
+  ExternArg,
+  FusedKernel,
+  LoopKernel,
+  MatmulKernel,
+} from './kernel.js';
 import { printIndex, printKernel } from './print.js';
 import { FLOAT_OPS, INTEGER_OPS, PREDICATES, SCALAR_ARITY } from './scalar-ops.js';
 import { isFloat } from './scalar-eval.js';
@@ -74,6 +81,7 @@ class Verifier {
       if (!SCALAR_NAME.test(s.name)) this.fail(`scalar '${s.name}' is not an identifier`);
     if (kernel.kind === 'loop') this.loop(kernel);
     else if (kernel.kind === 'matmul') this.matmul(kernel);
+    else if (kernel.kind === 'attention') this.attention(kernel);
     else for (const arg of [...kernel.args, ...kernel.outputs]) this.externArg(arg);
     for (const p of kernel.params)
       if (!this.used.has(p.name)) this.fail(`parameter '${p.name}' is not used`);
@@ -143,15 +151,53 @@ class Verifier {
     this.points(...batch, ...m, ...n);
     this.points(...k);
     this.results.set(0, kernel.accDtype);
-    const scope = (...lists: readonly (readonly LoopVar[])[]): Set<string> =>
-      new Set(lists.flat().map((v) => v.name));
     this.exprs([kernel.a], scope(batch, m, k), new Set());
     this.exprs([kernel.b], scope(batch, k, n), new Set());
     if (kernel.a.dtype !== kernel.accDtype || kernel.b.dtype !== kernel.accDtype)
       this.fail('operands must be cast to the accumulator type');
-    for (const stmt of kernel.epilogue) {
+    this.onlyStores(kernel.epilogue, scope(batch, m, n), new Set([0]));
+  }
+
+  private attention(kernel: AttentionKernel): void {
+    const { batch, m, j, k, n, scores, weights, values, accDtype } = kernel;
+    this.variables([...batch, ...m, ...j, ...k, ...n]);
+    this.points(...batch, ...m, ...n);
+    this.points(...batch, ...j);
+    this.points(...k);
+    if (kernel.triangle !== 'none' && (m.length !== 1 || j.length === 0))
+      this.fail('a triangle is of one row variable and a last column variable');
+    if (weights.length !== values.length || (kernel.softmax && weights.length !== 1))
+      this.fail(`${weights.length} weights are for ${values.length} values`);
+    if (kernel.params.some(({ access }) => access === 'readwrite'))
+      this.fail('a buffer is both read and written');
+    const none = new Set<number>();
+    for (const { a, b } of scores) {
+      this.exprs([a], scope(batch, m, k), none);
+      this.exprs([b], scope(batch, j, k), none);
+    }
+    this.exprs(values, scope(batch, j, n), none);
+    const ids = (list: readonly unknown[]): Set<number> => {
+      for (const id of list.keys()) this.results.set(id, accDtype);
+      return new Set(list.keys());
+    };
+    this.exprs(weights, scope(batch, m, j), ids(scores));
+    const factors = [...scores.flatMap(({ a, b }) => [a, b]), ...weights, ...values];
+    if (factors.some(({ dtype }) => dtype !== accDtype))
+      this.fail('factors and weights must be cast to the accumulator type');
+    this.onlyStores(kernel.epilogue, scope(batch, m, n), ids(values));
+    if (!kernel.softmax && kernel.rowStores.length > 0)
+      this.fail('only a softmax has a result for a row');
+    this.onlyStores(kernel.rowStores, scope(batch, m), ids(kernel.rowStores.slice(0, 1)));
+  }
+
+  private onlyStores(
+    body: readonly Stmt[],
+    names: ReadonlySet<string>,
+    finished: ReadonlySet<number>,
+  ): void {
+    for (const stmt of body) {
       if (stmt.kind !== 'store') this.fail('an epilogue only stores');
-      this.stmt(stmt, scope(batch, m, n), new Set([0]));
+      this.stmt(stmt, names, finished);
     }
   }
 
@@ -213,7 +259,7 @@ class Verifier {
     if (param.access === 'write') this.fail(`'${expr.buf}' is write-only but loaded`);
     if (param.dtype !== expr.dtype)
       this.fail(`'${expr.buf}' holds ${param.dtype} but is loaded as ${expr.dtype}`);
-    if (this.kernel.kind !== 'matmul' && this.stores.has(expr.buf)) {
+    if (this.kernel.kind === 'loop' && this.stores.has(expr.buf)) {
       const stored = this.stores.get(expr.buf)!;
       if (stored.size > 1 || !stored.has(this.textOf(expr.index)))
         this.fail(`'${expr.buf}' is read after it was written elsewhere`);
@@ -303,6 +349,10 @@ class Verifier {
       seen.add(name);
     }
   }
+}
+
+function scope(...lists: readonly (readonly LoopVar[])[]): Set<string> {
+  return new Set(lists.flat().map((v) => v.name));
 }
 
 /** Checks one kernel. @throws plan-invalid naming the rule that is broken */

@@ -9,6 +9,7 @@ import type { Expr } from '../ir/expr.js';
 import type { SizedLoop } from '../ir/index-expr.js';
 import { checkKey } from '../ir/kernel-checks.js';
 import { postorder } from '../ir/walk.js';
+import { attentionRoots } from '../lower/ir-node.js';
 import { numelOf } from '../lower/shape-math.js';
 import type { EmitContext } from './emit-context.js';
 import { type BodyStore, type GroupBody, bodyRoots, bodyStores } from './group-body.js';
@@ -81,6 +82,28 @@ function loops(...lists: readonly (readonly SizedLoop[])[]): string {
   return lists.map((vars) => vars.map((v) => `${v.name}<${String(v.size)}`).join()).join('|');
 }
 
+function shapeOf(body: GroupBody, writer: KeyWriter): string {
+  switch (body.kind) {
+    case 'loop': {
+      const stages = body.stages.map(({ kind, reduces, stores: { length } }) => {
+        const made = reduces.map(
+          (r) => `${r.running ? '~' : ''}${r.op} ${r.ids.join()} ${r.dtype} ${writer.of(r.value)}`,
+        );
+        return `${kind} ${made.join('+')} ${length}`;
+      });
+      return `${loops(body.outer, body.inner)} ${stages.join('/')}`;
+    }
+    case 'matmul':
+      return `${loops(body.batch, body.m, body.n, body.k)} ${body.accDtype} ${writer.of(body.a)} ${writer.of(body.b)}`;
+    case 'attention': {
+      const { scores, weights, values } = body;
+      const lists = [scores, weights, values, body.rowStores].map(({ length }) => length);
+      const roots = attentionRoots(body).map((root) => writer.of(root));
+      return `${loops(body.batch, body.m, body.j, body.k, body.n)} ${body.accDtype} ${body.triangle} ${body.softmax} ${lists.join()} ${roots.join()}`;
+    }
+  }
+}
+
 /** The key of a body whose expressions belong to the context's builder. */
 export function bodyKey(body: GroupBody, context: EmitContext): BodyKey {
   const writer = new KeyWriter(context);
@@ -88,17 +111,8 @@ export function bodyKey(body: GroupBody, context: EmitContext): BodyKey {
   const stores = bodyStores(body)
     .map((store) => writer.store(store))
     .join('');
-  const shape =
-    body.kind === 'matmul'
-      ? `${loops(body.batch, body.m, body.n, body.k)} ${body.accDtype} ${writer.of(body.a)} ${writer.of(body.b)}`
-      : `${loops(body.outer, body.inner)} ${body.stages
-          .map(
-            ({ kind, reduces, stores: { length } }) =>
-              `${kind} ${reduces.map((r) => `${r.running ? '~' : ''}${r.op} ${r.ids.join()} ${r.dtype} ${writer.of(r.value)}`).join('+')} ${length}`,
-          )
-          .join('/')}`;
   return {
-    text: `${body.kind} ${shape}\n${expressions}\n${stores}`,
+    text: `${body.kind} ${shapeOf(body, writer)}\n${expressions}\n${stores}`,
     storages: [...writer.storages.keys()],
   };
 }

@@ -8,12 +8,20 @@ import type { Size } from '@tessera/shared';
 import { IrBuilder } from '../ir/build.js';
 import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
-import type { ExternArg, ExternKernel, FusedKernel, MatmulKernel, Stage } from '../ir/kernel.js';
+import type {
+  AttentionKernel,
+  ExternArg,
+  ExternKernel,
+  FusedKernel,
+  MatmulKernel,
+  Stage,
+} from '../ir/kernel.js';
 import type { ExternNode, IrBuffer } from '../lower/ir-node.js';
 import { indexValues } from '../ir/walk.js';
 import { bodyKey } from './body-key.js';
 import type { EmitContext } from './emit-context.js';
 import {
+  type AttentionBody,
   type BodyStore,
   type GroupBody,
   type LoopBody,
@@ -65,6 +73,15 @@ class Settler {
       );
     }
     return merged.vars.map((v, i) => ({ name: `${prefix}${i}`, size: v.size }));
+  }
+
+  /** Names a list of loops, which stay as they are, `prefix0`, `prefix1`, … */
+  rename(vars: readonly SizedLoop[], prefix: string): SizedLoop[] {
+    return vars.map(({ name, size }, i) => {
+      const renamed = { name: `${prefix}${i}`, size };
+      this.symbols.set(name, this.target.sym(renamed.name, size));
+      return renamed;
+    });
   }
 
   /** Expressions in the final variables and parameters. */
@@ -177,6 +194,49 @@ function buildMatmul(body: MatmulBody, context: EmitContext): KernelDraft {
   return { kernel, storages: parameters.storages };
 }
 
+function buildAttention(body: AttentionBody, context: EmitContext): KernelDraft {
+  const { settler, parameters } = settlerFor(context, body);
+  const [batch, m, j, k, n] = [
+    settler.rename(body.batch, 'b'),
+    settler.rename(body.m, 'm'),
+    settler.rename(body.j, 'j'),
+    settler.rename(body.k, 'k'),
+    settler.rename(body.n, 'n'),
+  ] as const;
+  const { softmax, triangle, accDtype } = body;
+  const kernel: AttentionKernel<Size> = {
+    kind: 'attention',
+    name: '',
+    params: parameters.params,
+    scalars: parameters.scalars,
+    batch,
+    m,
+    j,
+    k,
+    n,
+    scores: body.scores.map(({ a, b }) => ({ a: settler.expr(a), b: settler.expr(b) })),
+    weights: body.weights.map((weight) => settler.expr(weight)),
+    values: body.values.map((value) => settler.expr(value)),
+    softmax,
+    triangle,
+    accDtype,
+    epilogue: body.stores.map((s) => settler.store(s)),
+    rowStores: body.rowStores.map((s) => settler.store(s)),
+  };
+  return { kernel, storages: parameters.storages };
+}
+
+function built(body: GroupBody, context: EmitContext): KernelDraft {
+  switch (body.kind) {
+    case 'loop':
+      return buildLoop(body, context);
+    case 'matmul':
+      return buildMatmul(body, context);
+    case 'attention':
+      return buildAttention(body, context);
+  }
+}
+
 /** Builds kernels of bodies; those that differ in their buffers alone get one kernel. */
 export class KernelBuilder {
   private readonly known = new Map<string, KernelDraft['kernel']>();
@@ -187,10 +247,9 @@ export class KernelBuilder {
     const { text, storages } = bodyKey(body, this.context);
     const kernel = this.known.get(text);
     if (kernel !== undefined) return { kernel, storages };
-    const built =
-      body.kind === 'loop' ? buildLoop(body, this.context) : buildMatmul(body, this.context);
-    this.known.set(text, built.kernel);
-    return built;
+    const draft = built(body, this.context);
+    this.known.set(text, draft.kernel);
+    return draft;
   }
 }
 

@@ -8,7 +8,7 @@ import type { DType } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { postorder } from '../ir/walk.js';
-import type { IrBuffer } from '../lower/ir-node.js';
+import { type AttentionShape, type IrBuffer, attentionRoots } from '../lower/ir-node.js';
 
 /** A store to a buffer. */
 export interface BodyStore {
@@ -56,17 +56,33 @@ export interface MatmulBody {
   readonly stores: readonly BodyStore[];
 }
 
+/** Body of an attention kernel; stores are the epilogue. */
+export interface AttentionBody extends AttentionShape {
+  readonly kind: 'attention';
+  readonly stores: readonly BodyStore[];
+  readonly rowStores: readonly BodyStore[];
+}
+
 /** See the file header. */
-export type GroupBody = LoopBody | MatmulBody;
+export type GroupBody = LoopBody | MatmulBody | AttentionBody;
 
 /** Stores of a body in order. */
 export function bodyStores(body: GroupBody): readonly BodyStore[] {
-  return body.kind === 'matmul' ? body.stores : body.stages.flatMap((stage) => stage.stores);
+  switch (body.kind) {
+    case 'loop':
+      return body.stages.flatMap((stage) => stage.stores);
+    case 'matmul':
+      return body.stores;
+    case 'attention':
+      return [...body.stores, ...body.rowStores];
+  }
 }
 
 /** Values that a body computes, in the order in which its parameters are numbered. */
 export function bodyRoots(body: GroupBody): Expr[] {
-  if (body.kind === 'matmul') return [body.a, body.b, ...body.stores.map((store) => store.value)];
+  const stored = (): Expr[] => bodyStores(body).map((store) => store.value);
+  if (body.kind === 'matmul') return [body.a, body.b, ...stored()];
+  if (body.kind === 'attention') return [...attentionRoots(body), ...stored()];
   return body.stages.flatMap((stage) => [
     ...stage.reduces.map((reduce) => reduce.value),
     ...stage.stores.map((store) => store.value),

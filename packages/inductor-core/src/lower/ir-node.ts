@@ -10,7 +10,7 @@ import type { Size } from '@tessera/shared';
 import type { DType, Tensor } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
-import type { ExternArg } from '../ir/kernel.js';
+import type { AttentionKernel, ExternArg } from '../ir/kernel.js';
 import type { Shape } from './shape-math.js';
 
 /** A run of memory with the layout of the tensor it holds. */
@@ -82,6 +82,37 @@ export interface MatmulNode extends Work {
   readonly accDtype: DType;
 }
 
+/** What an attention kernel computes, but for its parameters and stores. */
+export type AttentionShape = Pick<
+  AttentionKernel<Size>,
+  | 'batch'
+  | 'm'
+  | 'j'
+  | 'k'
+  | 'n'
+  | 'scores'
+  | 'weights'
+  | 'values'
+  | 'softmax'
+  | 'triangle'
+  | 'accDtype'
+>;
+
+/** Where a result of attention goes. */
+export interface PlacedResult {
+  readonly out: IrBuffer;
+  /** Over batch, m and n; of a row, without n. */
+  readonly coords: readonly IndexExpr[];
+}
+
+/** See `AttentionKernel`: a buffer for each of its values and, with a softmax, one for log Σ exp of each row. */
+export interface AttentionNode extends Work, AttentionShape {
+  readonly kind: 'attention';
+  readonly id: number;
+  readonly results: readonly PlacedResult[];
+  readonly row: PlacedResult | null;
+}
+
 /**
  * When a call with effects runs: in the order of such calls; `starts`: and as soon as it can; `waits`: as late as its
  * readers permit, in any order.
@@ -101,7 +132,7 @@ export interface ExternNode extends Work {
 }
 
 /** One unit of scheduling. */
-export type IrNode = PointwiseNode | ReductionNode | MatmulNode | ExternNode;
+export type IrNode = PointwiseNode | ReductionNode | MatmulNode | AttentionNode | ExternNode;
 
 /** A runtime scalar of the plan. */
 export interface IrScalar {
@@ -136,5 +167,30 @@ export interface LoweredGraph {
 
 /** The buffers that a node fills. */
 export function nodeOutputs(node: IrNode): readonly IrBuffer[] {
+  if (node.kind === 'attention') return placedResults(node).map(({ out }) => out);
   return node.kind === 'pointwise' || node.kind === 'matmul' ? [node.out] : node.outs;
+}
+
+/** All results of attention. */
+export function placedResults({ results, row }: AttentionNode): readonly PlacedResult[] {
+  return row === null ? results : [...results, row];
+}
+
+/** The expressions that a node computes with. */
+export function nodeRoots(node: IrNode): readonly Expr[] {
+  switch (node.kind) {
+    case 'extern':
+      return [];
+    case 'matmul':
+      return [node.a, node.b];
+    case 'attention':
+      return attentionRoots(node);
+    default:
+      return [node.value];
+  }
+}
+
+/** The expressions of attention. */
+export function attentionRoots({ scores, weights, values }: AttentionShape): readonly Expr[] {
+  return [...scores.flatMap(({ a, b }) => [a, b]), ...weights, ...values];
 }

@@ -17,7 +17,16 @@ import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { REDUCE_RESULTS } from '../ir/verify.js';
 import { postorder } from '../ir/walk.js';
 import { type ExprCost, exprCost } from './expr-cost.js';
-import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode, Work } from './ir-node.js';
+import {
+  type AttentionNode,
+  type ExternNode,
+  type IrBuffer,
+  type IrNode,
+  type IrScalar,
+  type MatmulNode,
+  type Work,
+  attentionRoots,
+} from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { type Origin, namesOf } from './origin.js';
 import { LoweringBuilder } from './lowering-builder.js';
@@ -353,6 +362,16 @@ export class Lowering {
       kind: 'matmul',
       id: this.nodes.length,
       ...this.workOf([node.a, node.b], true),
+      ...node,
+    });
+  }
+
+  /** Adds attention. */
+  addAttention(node: Omit<AttentionNode, 'kind' | 'id' | keyof Work>): void {
+    this.nodes.push({
+      kind: 'attention',
+      id: this.nodes.length,
+      ...this.workOf(attentionRoots(node), true),
       ...node,
     });
   }

@@ -8,7 +8,7 @@
  */
 import type { Expr } from '../ir/expr.js';
 import { postorder } from '../ir/walk.js';
-import type { IrBuffer, IrNode } from './ir-node.js';
+import { type IrBuffer, type IrNode, nodeRoots } from './ir-node.js';
 
 /** See the file header. Places are those of `meta.programOrder`. */
 export class ProgramOrder {
@@ -46,8 +46,7 @@ export class ProgramOrder {
 
   /** Places of the checks that a node makes. */
   checksOf(node: IrNode): number[] {
-    if (node.kind === 'extern') return [];
-    return this.checksIn(node.kind === 'matmul' ? [node.a, node.b] : [node.value]);
+    return this.checksIn(nodeRoots(node));
   }
 
   /** Place of the write that a node makes to an input; null if it makes none, or nobody knows where. */

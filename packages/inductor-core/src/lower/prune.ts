@@ -3,7 +3,7 @@
  */
 import type { Expr } from '../ir/expr.js';
 import { postorder } from '../ir/walk.js';
-import { type IrNode, nodeOutputs } from './ir-node.js';
+import { type IrNode, nodeOutputs, nodeRoots } from './ir-node.js';
 import type { Lowering } from './lowering.js';
 import { isEmpty } from './shape-math.js';
 
@@ -37,9 +37,7 @@ function contentsOf(node: IrNode): Contents {
 }
 
 function collect(node: IrNode): Contents {
-  const roots =
-    node.kind === 'matmul' ? [node.a, node.b] : node.kind === 'extern' ? [] : [node.value];
-  const exprs = postorder(roots);
+  const exprs = postorder(nodeRoots(node));
   return {
     loads: exprs.filter((e): e is Load => e.kind === 'load'),
     checks: exprs.some(({ kind }) => kind === 'check'),

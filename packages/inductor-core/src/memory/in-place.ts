@@ -4,7 +4,7 @@
  * Allowed where every load of the input is at the index of the store, and no statement after the store
  * loads it: then each element is read only by the point that overwrites it, before it does.
  */
-import type { BodyStore, GroupBody } from '../kernels/group-body.js';
+import type { BodyStore, GroupBody, LoopBody, MatmulBody } from '../kernels/group-body.js';
 import { mayTakeTwoPasses } from '../kernels/loop-body.js';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
@@ -26,7 +26,7 @@ interface Step {
 }
 
 /** Statements in the order in which they run at one point. */
-function stepsOf(body: GroupBody): Step[] {
+function stepsOf(body: LoopBody | MatmulBody): Step[] {
   if (body.kind === 'matmul')
     return [
       { value: body.a, store: null },
@@ -80,6 +80,8 @@ export function reusableInputs(
   dying: (name: string) => boolean,
   fresh: (name: string) => boolean,
 ): Reuse[] {
+  // Rows of attention read each other's operands.
+  if (body.kind === 'attention') return [];
   const steps = stepsOf(body);
   const uses = usesOf(steps);
   const operandLoads =

@@ -11,6 +11,7 @@ import type { DType } from '@tessera/tensor';
 import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import type { FusedKernel } from '../ir/kernel.js';
+import type { GeneratedKernel } from '../ir/kernel-parts.js';
 import { postorder, stmtRoots } from '../ir/walk.js';
 import { markFromText } from './checked-executable.js';
 import type { ExecutionPlan } from './execution-plan.js';
@@ -107,20 +108,31 @@ function kernelToJson(kernel: FusedKernel): Json {
   if (kernel.kind === 'extern')
     return { ...kernel, args: kernel.args.map(externArgToJson) } as unknown as Json;
   const writer = new ExprWriter();
-  const body: Fields =
-    kernel.kind === 'loop'
-      ? {
-          stages: kernel.stages.map((stage) => ({
-            kind: stage.kind,
-            body: stage.body.map((stmt) => writer.stmt(stmt)),
-          })),
-        }
-      : {
-          a: writer.ref(kernel.a),
-          b: writer.ref(kernel.b),
-          epilogue: kernel.epilogue.map((stmt) => writer.stmt(stmt)),
-        };
+  const body = bodyToJson(kernel, writer);
   return { ...(kernel as unknown as Fields), ...body, exprs: writer.list };
+}
+
+function bodyToJson(kernel: GeneratedKernel, writer: ExprWriter): Fields {
+  const stmts = (body: readonly Stmt[]): Json => body.map((stmt) => writer.stmt(stmt));
+  const refs = (exprs: readonly Expr[]): Json => exprs.map((expr) => writer.ref(expr));
+  switch (kernel.kind) {
+    case 'loop':
+      return { stages: kernel.stages.map(({ kind, body }) => ({ kind, body: stmts(body) })) };
+    case 'matmul':
+      return {
+        a: writer.ref(kernel.a),
+        b: writer.ref(kernel.b),
+        epilogue: stmts(kernel.epilogue),
+      };
+    case 'attention':
+      return {
+        scores: kernel.scores.map(({ a, b }) => ({ a: writer.ref(a), b: writer.ref(b) })),
+        weights: refs(kernel.weights),
+        values: refs(kernel.values),
+        epilogue: stmts(kernel.epilogue),
+        rowStores: stmts(kernel.rowStores),
+      };
+  }
 }
 
 function invalid(why: string, cause?: unknown): TesseraError {

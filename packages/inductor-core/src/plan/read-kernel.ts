@@ -2,6 +2,7 @@
  * @file Kernels in a plan's JSON, read with checks of everything but what `verifyKernel` checks on any kernel.
  */
 import { type JsonField, encodeNumber } from '@tessera/graph';
+import type { Stmt } from '../ir/expr.js';
 import type { LoopVar } from '../ir/index-expr.js';
 import type {
   BufferParam,
@@ -34,7 +35,7 @@ export function readSizes(json: JsonField): number[] {
 
 /** A kernel. */
 export function readKernel(json: JsonField): FusedKernel {
-  const kind = json.field('kind').oneOf(['loop', 'matmul', 'extern']);
+  const kind = json.field('kind').oneOf(['loop', 'matmul', 'attention', 'extern']);
   const base = {
     name: json.field('name').name(IDENTIFIER),
     params: json.field('params').items().map(readParam),
@@ -56,20 +57,35 @@ export function readKernel(json: JsonField): FusedKernel {
       }));
     return { ...base, kind, outer: loops('outer'), inner: loops('inner'), stages };
   }
-  return {
+  const product = {
     ...base,
-    kind,
     batch: loops('batch'),
     m: loops('m'),
     n: loops('n'),
     k: loops('k'),
-    a: reader.ref(json.field('a')),
-    b: reader.ref(json.field('b')),
     accDtype: readDtype(json.field('accDtype')),
-    epilogue: json
-      .field('epilogue')
-      .items()
-      .map((stmt) => reader.stmt(stmt)),
+  };
+  const stores = (key: string): Stmt[] => items(key).map((stmt) => reader.stmt(stmt));
+  const items = (key: string): readonly JsonField[] => json.field(key).items();
+  if (kind === 'matmul') {
+    const [a, b] = [json.field('a'), json.field('b')].map((factor) => reader.ref(factor));
+    return { ...product, kind, a: a!, b: b!, epilogue: stores('epilogue') };
+  }
+  const scores = items('scores').map((score) => ({
+    a: reader.ref(score.field('a')),
+    b: reader.ref(score.field('b')),
+  }));
+  return {
+    ...product,
+    kind,
+    j: loops('j'),
+    scores,
+    weights: items('weights').map((weight) => reader.ref(weight)),
+    values: items('values').map((value) => reader.ref(value)),
+    softmax: json.field('softmax').boolean(),
+    triangle: json.field('triangle').oneOf(['lower', 'upper', 'none']),
+    epilogue: stores('epilogue'),
+    rowStores: stores('rowStores'),
   };
 }
 

@@ -6,8 +6,15 @@
  * is thus a set of alternatives, each a set of conditions; the proof must hold for each alternative.
  */
 import type { Expr, ReduceOp, Stmt } from '../ir/expr.js';
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
-import type { FusedKernel, LoopKernel, MatmulKernel } from '../ir/kernel.js';
+import type { IndexExpr } from '../ir/index-expr.js';
+import type { FusedKernel, LoopKernel } from '../ir/kernel.js';
+import {
+  type GeneratedKernel,
+  type KernelLoops,
+  kernelFactors,
+  kernelStmts,
+  loopsByRole,
+} from '../ir/kernel-parts.js';
 import { printIndex } from '../ir/print.js';
 import { isFloat } from '../ir/scalar-eval.js';
 import { operands, postorder, stmtRoots } from '../ir/walk.js';
@@ -27,14 +34,16 @@ class AccessVerifier {
   private readonly ranges: Ranges;
   private readonly results = new Map<number, Bounds>();
   private readonly ids = new Map<Expr, number>();
+  private readonly loops: KernelLoops;
 
   constructor(
-    private readonly kernel: LoopKernel | MatmulKernel,
+    private readonly kernel: GeneratedKernel,
     private readonly numelOf: (buffer: string) => number,
     private readonly fail: (what: string) => never,
   ) {
-    const loops = [...parallelLoops(kernel), ...reducedLoops(kernel)];
-    const sizes = new Map(loops.map((v) => [v.name, v.size]));
+    this.loops = loopsByRole(kernel);
+    const { parallel, reduced } = this.loops;
+    const sizes = new Map([...parallel, ...reduced].map((v) => [v.name, v.size]));
     this.ranges = new Ranges({
       sizeOf: (name) => sizes.get(name),
       ofResult: (expr) => this.ofResult(expr),
@@ -42,15 +51,15 @@ class AccessVerifier {
   }
 
   run(): void {
-    const { kernel } = this;
-    if (parallelLoops(kernel).some((v) => v.size === 0)) return;
-    const isEmpty = reducedLoops(kernel).some((v) => v.size === 0);
+    const { kernel, loops } = this;
+    if (loops.parallel.some((v) => v.size === 0)) return;
+    const isEmpty = loops.reduced.some((v) => v.size === 0);
     if (kernel.kind === 'loop') this.learnResults(kernel);
     const stmts: readonly Stmt[] =
-      kernel.kind === 'matmul'
-        ? kernel.epilogue
-        : kernel.stages.flatMap(({ kind, body }) => (isEmpty && kind === 'inner' ? [] : body));
-    const factors = kernel.kind === 'matmul' && !isEmpty ? [kernel.a, kernel.b] : [];
+      kernel.kind === 'loop'
+        ? kernel.stages.flatMap(({ kind, body }) => (isEmpty && kind === 'inner' ? [] : body))
+        : kernelStmts(kernel);
+    const factors = isEmpty ? [] : kernelFactors(kernel);
     this.loads([...factors, ...stmts.flatMap(stmtRoots)]);
     for (const stmt of stmts)
       if (stmt.kind === 'store') this.access('store', stmt.buf, stmt.index, [[]]);
@@ -155,16 +164,6 @@ class AccessVerifier {
       );
     }
   }
-}
-
-/** Loops without whose points nothing happens. */
-function parallelLoops(kernel: LoopKernel | MatmulKernel): readonly LoopVar[] {
-  return kernel.kind === 'loop' ? kernel.outer : [...kernel.batch, ...kernel.m, ...kernel.n];
-}
-
-/** Loops over what is reduced. */
-function reducedLoops(kernel: LoopKernel | MatmulKernel): readonly LoopVar[] {
-  return kernel.kind === 'loop' ? kernel.inner : kernel.k;
 }
 
 /**

@@ -8,9 +8,8 @@ import type {
   ExecutionPlan,
   ExternKernel,
   FusedKernel,
+  GeneratedKernel,
   KernelSource,
-  LoopKernel,
-  MatmulKernel,
 } from '@tessera/inductor-core';
 import { cpuHeap } from '@tessera/tensor';
 import { assembleModule, printFunctionWithDependencies } from '../emit/assemble-module.js';
@@ -44,7 +43,7 @@ export interface LoadedModule {
 }
 
 /** Generates code for any kernel but extern calls. */
-export type KernelGenerator = (kernel: LoopKernel<Size> | MatmulKernel<Size>) => WasmKernel;
+export type KernelGenerator = (kernel: GeneratedKernel<Size>) => WasmKernel;
 
 /** Pages of 64 KiB that a 32-bit memory can have. */
 const MAX_PAGES = 65536;

@@ -7,10 +7,10 @@
 import {
   indexOf,
   indexSymbols,
+  kernelLoops,
   postorder,
   type Expr,
-  type LoopKernel,
-  type MatmulKernel,
+  type GeneratedKernel,
   type SizedLoop,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
@@ -69,15 +69,11 @@ function within(symbol: SymbolText, size: string): Value {
 }
 
 /** The loop variables that an expression depends on, if they move at all. */
-function limitsOf(expr: Expr, kernel: LoopKernel<Size> | MatmulKernel<Size>): SizedLoop[] {
+function limitsOf(expr: Expr, kernel: GeneratedKernel<Size>): SizedLoop[] {
   const named = new Set<string>();
   for (const part of postorder([expr])) {
     const index = indexOf(part);
     if (index !== null) indexSymbols(index, named);
   }
-  const vars =
-    kernel.kind === 'loop'
-      ? [...kernel.outer, ...kernel.inner]
-      : [...kernel.batch, ...kernel.m, ...kernel.n, ...kernel.k];
-  return vars.filter((v) => moves(v) && named.has(v.name));
+  return kernelLoops(kernel).filter((v) => moves(v) && named.has(v.name));
 }

@@ -3,6 +3,7 @@
  */
 import { type Size, TesseraError } from '@tessera/shared';
 import type { FusedKernel } from '@tessera/inductor-core';
+import { generateAttention } from './attention.js';
 import { generateMatmul } from './matmul.js';
 import type { TileMemory } from './matmul-tiles.js';
 import { generatePointwise } from './pointwise.js';
@@ -35,6 +36,7 @@ export function generateKernel(
       },
     );
   }
+  if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });
   if (kernel.stages.some((stage) => stage.kind === 'inner'))
     return generateReduction(kernel, target, variant);

@@ -18,8 +18,8 @@ import { typeName, type ScalarType } from './wgsl-types.js';
 
 /** One operand. */
 export interface Operand {
-  /** `a` or `b`: part of the names in generated code. */
-  readonly name: 'a' | 'b';
+  /** Part of the names in generated code; a product's are `a` and `b`. */
+  readonly name: string;
   readonly expr: Expr;
   readonly batch: readonly SizedLoop[];
   /** The operand's own variables: m of `a`, n of `b`. */

@@ -5,7 +5,6 @@
  */
 import type { CodeBlock } from './code-block.js';
 import type { LoadOrder, Operand } from './matmul-operand.js';
-import { tilePadding, type MatmulTile } from './matmul-tiles.js';
 import { plus } from './offset-text.js';
 import type { ProgramBuilder } from './program.js';
 import { typeName, type ScalarType } from './wgsl-types.js';
@@ -13,9 +12,22 @@ import { typeName, type ScalarType } from './wgsl-types.js';
 /** The workgroup that a slab belongs to. */
 export interface SlabWorkgroup {
   readonly builder: ProgramBuilder;
-  readonly tile: MatmulTile;
   readonly threads: number;
   readonly type: ScalarType;
+  /** Vectors of padding after each row. */
+  readonly padding: 0 | 1;
+  /** Declares the memory of a slab: rows of a type. */
+  array(operand: Operand, row: string, rows: number): string;
+}
+
+/** Where in the operand a slab is. */
+export interface SlabPlace {
+  /** Values along x, and rows along k. */
+  readonly extent: number;
+  readonly bk: number;
+  /** Texts of the batch and of the first x. */
+  readonly batch: string;
+  readonly origin: string;
 }
 
 /** A unit of four values: k and x of the first, and where in the slab's row it goes. */
@@ -30,25 +42,25 @@ interface Unit {
 export class MatmulSlab {
   private readonly name: Operand['name'];
   private readonly array: string;
-  /** Values along x. */
   private readonly extent: number;
   private readonly vector: string;
 
   constructor(
     operand: Operand,
     private readonly order: LoadOrder,
+    private readonly place: SlabPlace,
     private readonly workgroup: SlabWorkgroup,
   ) {
-    const { builder, tile, type } = workgroup;
+    const { type, padding } = workgroup;
     this.name = operand.name;
-    this.extent = operand.name === 'a' ? tile.bm : tile.bn;
+    this.extent = place.extent;
     this.vector = typeName(type, 4);
-    const vectors = this.extent / 4 + tilePadding(tile, builder.target);
+    const vectors = this.extent / 4 + padding;
     const row =
       order === 'vectors along k'
         ? `array<${typeName(type, 1)}, ${vectors * 4}>`
         : `array<${this.vector}, ${vectors}>`;
-    this.array = builder.workgroupArray(`slab_${this.name}`, row, tile.bk);
+    this.array = workgroup.array(operand, row, place.bk);
   }
 
   /** Declares the registers. */
@@ -59,9 +71,9 @@ export class MatmulSlab {
 
   /** Loads this thread's units of the slab at k = `first` into registers. */
   fetch(block: CodeBlock, first: string): void {
-    const origin = this.name === 'a' ? 'first_m' : 'first_n';
+    const { batch, origin } = this.place;
     for (const [round, { k, x, test }] of this.units().entries()) {
-      const line = `next_${this.name}${round} = load_${this.name}(batch, ${origin} + ${x}, ${first} + ${k});`;
+      const line = `next_${this.name}${round} = load_${this.name}(${batch}, ${origin} + ${x}, ${first} + ${k});`;
       block.line(test === '' ? line : `${test} { ${line} }`);
     }
   }
@@ -88,12 +100,13 @@ export class MatmulSlab {
 
   /** The units of a thread; the last may be too few for all threads. */
   private units(): Unit[] {
-    const { tile, threads } = this.workgroup;
-    const count = (tile.bk * this.extent) / 4;
+    const { bk } = this.place;
+    const { threads } = this.workgroup;
+    const count = (bk * this.extent) / 4;
     return Array.from({ length: Math.ceil(count / threads) }, (_, round) => {
       const index = round === 0 ? 'lane' : `(lane + ${round * threads}u)`;
       const test = (round + 1) * threads > count ? `if (${index} < ${count}u)` : '';
-      const along = this.order === 'along x' ? this.extent / 4 : tile.bk;
+      const along = this.order === 'along x' ? this.extent / 4 : bk;
       if (this.order === 'vectors along k') {
         const x = `${index} / ${along / 4}u`;
         return { test, k: `(${index} % ${along / 4}u) * 4u`, x, at: x };

@@ -10,9 +10,8 @@ import { isMultiple, stmtRoots, type MatmulKernel } from '@tessera/inductor-core
 import { type Size, sizeCeilDiv, sizeMul } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
-import { ExprEmitter } from './expr-emitter.js';
 import { LaneContext } from './lane-context.js';
-import { decompose, extent } from './loop-vars.js';
+import { extent } from './loop-vars.js';
 import {
   isLarge,
   isMatrixVector,
@@ -22,19 +21,26 @@ import {
 } from './matmul-shape.js';
 import {
   addLoadFunction,
-  decomposeLanes,
   lanesAlong,
   loadOrder,
   operandLanes,
   type Operand,
 } from './matmul-operand.js';
-import { MatmulSlab } from './matmul-slab.js';
+import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
-import { chooseMatmulTile, tileThreads, type MatmulTile, type TileMemory } from './matmul-tiles.js';
+import {
+  chooseMatmulTile,
+  tilePadding,
+  tileThreads,
+  type MatmulTile,
+  type TileMemory,
+} from './matmul-tiles.js';
 import { plus } from './offset-text.js';
+import { addStoreFunction } from './product-store.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { generateReduction } from './reduction.js';
-import { emitStore } from './store-emitter.js';
+import { RegisterBlock } from './register-block.js';
+import { eachRow, walkSlabs } from './slab-walk.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import { chooseVectorBuffers } from './vector-buffers.js';
@@ -76,12 +82,12 @@ class MatmulGenerator {
   private readonly threads: number;
   private readonly columns: number;
   private readonly slabs: readonly MatmulSlab[];
-  private readonly accumulators: string[][] = [];
+  private readonly results: RegisterBlock;
   private readonly epilogueContext: LaneContext;
   private readonly extents: Readonly<Record<'batch' | 'm' | 'n' | 'k', Size>>;
 
   constructor(
-    private readonly kernel: MatmulKernel<Size>,
+    kernel: MatmulKernel<Size>,
     target: WgslTarget,
     variant: KernelVariant,
     private readonly tile: MatmulTile,
@@ -115,13 +121,36 @@ class MatmulGenerator {
     this.threads = tileThreads(tile);
     this.columns = tile.bn / tile.tn;
     const { builder, threads } = this;
-    const workgroup = { builder, tile, threads, type };
-    this.slabs = [a, b].map((operand, i) => new MatmulSlab(operand, orders[i], workgroup));
+    this.results = new RegisterBlock('c', tile.tm, tile.tn / 4);
+    const workgroup: SlabWorkgroup = {
+      builder,
+      threads,
+      type,
+      padding: tilePadding(tile, target),
+      array: ({ name }, row, rows) => builder.workgroupArray(`slab_${name}`, row, rows),
+    };
+    const places = [
+      { extent: tile.bm, bk: tile.bk, batch: 'batch', origin: 'first_m' },
+      { extent: tile.bn, bk: tile.bk, batch: 'batch', origin: 'first_n' },
+    ];
+    this.slabs = [a, b].map(
+      (operand, i) => new MatmulSlab(operand, orders[i], places[i], workgroup),
+    );
     const checkK = !isMultiple(this.extents.k, tile.bk);
     for (const [i, operand] of [a, b].entries()) {
       addLoadFunction(this.builder, operand, contexts[i], orders[i], type, checkK);
     }
-    this.addStoreFunction();
+    addStoreFunction(builder, {
+      epilogue: kernel.epilogue,
+      context: this.epilogueContext,
+      batch,
+      m,
+      n,
+      bm: tile.bm,
+      bn: tile.bn,
+      type,
+      products: ['product'],
+    });
   }
 
   generate(): WgslProgram {
@@ -139,77 +168,38 @@ class MatmulGenerator {
     body.line(`let first_m = ((tile / ${across}) % ${builder.size(tilesM)}) * ${tile.bm}u;`);
     body.line(`let first_n = (tile % ${across}) * ${tile.bn}u;`);
     placeThread(body, tile, builder.target);
-    this.declareAccumulators();
+    this.results.declare(body, this.vector);
     this.walkSlabs();
     if (tile.slices > 1) this.addSlices();
     this.storeResults();
     return builder.finish(this.threads, body, grid.workgroups);
   }
 
-  private declareAccumulators(): void {
-    for (let i = 0; i < this.tile.tm; i++) {
-      const names: string[] = [];
-      for (let g = 0; g < this.tile.tn / 4; g++) {
-        const name = `c${i}_${g}`;
-        this.body.line(`var ${name} = ${this.vector}(0);`);
-        names.push(name);
-      }
-      this.accumulators.push(names);
-    }
-  }
-
   private walkSlabs(): void {
-    const { body, tile, builder, slabs } = this;
+    const { tile, builder, slabs, columns, results, unrolled } = this;
     const steps = sizeCeilDiv(this.extents.k, tile.bk);
-    for (const slab of slabs) slab.declare(body);
-    for (const slab of slabs) slab.fetch(body, '0u');
-    const loop = new CodeBlock();
-    for (const slab of slabs) slab.publish(loop);
-    loop.line('workgroupBarrier();');
-    if (steps !== 1) {
-      const fetch = new CodeBlock();
-      for (const slab of slabs) slab.fetch(fetch, `(step + 1u) * ${tile.bk}u`);
-      loop.nest(`if (step + 1u < ${builder.size(steps)})`, fetch);
-    }
-    this.multiply(loop);
-    loop.line('workgroupBarrier();');
-    body.nest(`for (var step = 0u; step < ${builder.size(steps)}; step++)`, loop);
-  }
-
-  private multiply(loop: CodeBlock): void {
-    const { bk, slices } = this.tile;
-    const first = slices > 1 ? 'slice' : '';
-    if (this.unrolled) {
-      for (let k = 0; k < bk; k += slices)
-        loop.nest('', this.multiplyStep(first === '' ? `${k}u` : `${first}${plus(k)}`));
-      return;
-    }
-    const stride = slices > 1 ? `kk += ${slices}u` : 'kk++';
-    loop.nest(`for (var kk = ${first || '0u'}; kk < ${bk}u; ${stride})`, this.multiplyStep('kk'));
-  }
-
-  /** Adds the products of row `k` of the slabs. */
-  private multiplyStep(k: string): CodeBlock {
-    const { tile, columns } = this;
-    const [a, b] = this.slabs;
-    const step = new CodeBlock();
+    const [a, b] = slabs;
     const rows = tile.bm / tile.tm;
-    for (let g = 0; g < tile.tm / 4; g++)
-      step.line(`let a${g} = ${a.vectorAt(k, `row${plus(g * rows)}`)};`);
-    for (let g = 0; g < tile.tn / 4; g++)
-      step.line(`let b${g} = ${b.vectorAt(k, `column${plus(g * columns)}`)};`);
-    for (const [i, names] of this.accumulators.entries()) {
-      for (const [g, name] of names.entries())
-        step.line(`${name} += a${i >> 2}.${'xyzw'[i & 3]} * b${g};`);
-    }
-    return step;
+    walkSlabs(this.body, {
+      slabs,
+      steps: builder.size(steps),
+      isOne: steps === 1,
+      bk: tile.bk,
+      multiply: (loop) =>
+        eachRow(loop, { bk: tile.bk, unrolled, slices: tile.slices }, (k) =>
+          results.addStep(
+            (g) => a.vectorAt(k, `row${plus(g * rows)}`),
+            (g) => b.vectorAt(k, `column${plus(g * columns)}`),
+          ),
+        ),
+    });
   }
 
   /** Adds the results of all slices into slice 0, halving their number each round. */
   private addSlices(): void {
     const { body, tile, builder } = this;
     const perSlice = this.threads / tile.slices;
-    const names = this.accumulators.flat();
+    const names = this.results.names.flat();
     const array = builder.workgroupArray(
       'sums',
       this.vector,
@@ -233,7 +223,7 @@ class MatmulGenerator {
     const { body, tile, columns } = this;
     const block = new CodeBlock();
     const rows = tile.bm / tile.tm;
-    for (const [i, names] of this.accumulators.entries()) {
+    for (const [i, names] of this.results.names.entries()) {
       const m = `first_m + row * 4u${plus((i >> 2) * rows * 4 + (i & 3))}`;
       for (const [g, name] of names.entries()) {
         block.line(`store_c(batch, ${m}, first_n + column * 4u${plus(g * columns * 4)}, ${name});`);
@@ -241,57 +231,5 @@ class MatmulGenerator {
     }
     if (tile.slices > 1) body.nest('if (slice == 0u)', block);
     else body.append(block);
-  }
-
-  /** Adds `fn store_c(batch, down, along, product)`: the epilogue on four results along n. */
-  private addStoreFunction(): void {
-    const { kernel, builder, extents, tile } = this;
-    const block = new CodeBlock();
-    const spec = lanesAlong(kernel.n);
-    const ragged = !isMultiple(extents.n, 4);
-    const end = (): string => builder.size(extents.n);
-    const tests = [
-      ...(isMultiple(extents.m, tile.bm) ? [] : [`down >= ${builder.size(extents.m)}`]),
-      ...(isMultiple(extents.n, tile.bn) ? [] : [`along >= ${end()}`]),
-    ];
-    if (tests.length > 0) block.line(`if (${tests.join(' || ')}) { return; }`);
-    const symbols = new Map([
-      ...decompose(block, builder, kernel.batch, 'batch'),
-      ...decompose(block, builder, kernel.m, 'down'),
-      ...decomposeLanes(block, builder, kernel.n, spec, 'along'),
-    ]);
-    const emitter = new ExprEmitter(
-      builder,
-      this.epilogueContext,
-      kernel.epilogue.flatMap(stmtRoots),
-    );
-    emitter.enter(block, symbols);
-    emitter.setAcc(0, {
-      text: 'product',
-      type: computeType(kernel.accDtype),
-      width: 4,
-      atom: true,
-    });
-    const full = new CodeBlock();
-    const partial = new CodeBlock();
-    for (const stmt of kernel.epilogue) {
-      if (stmt.kind !== 'store') continue;
-      emitStore(emitter, stmt, {
-        full,
-        ...(ragged && {
-          partial: { block: partial, condition: (j: number) => `along + ${j}u < ${end()}` },
-        }),
-      });
-    }
-    if (ragged) {
-      block.nest(`if (along + 3u < ${end()})`, full);
-      block.nest('else', partial);
-    } else {
-      block.append(full);
-    }
-    builder.addFunction(
-      `store_c(batch: u32, down: u32, along: u32, product: ${this.vector})`,
-      block,
-    );
   }
 }

@@ -11,9 +11,8 @@ import {
   checksOf,
   type BufferParam,
   type Expr,
+  type GeneratedKernel,
   type KernelChecks,
-  type LoopKernel,
-  type MatmulKernel,
 } from '@tessera/inductor-core';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import { CodeBlock } from './code-block.js';
@@ -91,7 +90,7 @@ export class ProgramBuilder {
   private usesSubgroups = false;
 
   constructor(
-    readonly kernel: LoopKernel<Size> | MatmulKernel<Size>,
+    readonly kernel: GeneratedKernel<Size>,
     readonly target: WgslTarget,
     variant: KernelVariant,
     vectorBuffers: ReadonlySet<string>,

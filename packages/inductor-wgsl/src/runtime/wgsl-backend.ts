@@ -11,6 +11,7 @@ import type {
   KernelSource,
   PlanTemplate,
 } from '@tessera/inductor-core';
+import { WIDEST_ATTENTION } from '../codegen/attention-tiles.js';
 import { generateKernel } from '../codegen/generate.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
 import { splitDeepMatmuls } from '../codegen/split-matmul.js';
@@ -37,6 +38,7 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     extern: false,
     parallelism: target.software ? ENOUGH_POINTS.software : ENOUGH_POINTS.gpu,
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
+    widestAttention: WIDEST_ATTENTION,
   };
 }
 

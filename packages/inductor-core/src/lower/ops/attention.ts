@@ -2,13 +2,15 @@
  * @file Attention and its gradients: two products (three more backward) around a softmax of the scores.
  *
  * Scaling and masks are epilogues of the first product. The backward computes the weights again from
- * their log Σ exp, so nothing of the size of the scores is kept between the two.
+ * their log Σ exp, so nothing of the size of the scores is kept between the two. Devices with kernels for attention
+ * do not keep them within one either (attention-kernel.ts).
  */
 import { readyOperand } from '../ready-operand.js';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
+import { backwardKernels, forwardKernel, takesKernel } from './attention-kernel.js';
 import { contract } from './contract.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -44,7 +46,7 @@ function product(l: Lowering, spec: HeadProduct, dtype: DType): LoweredTensor {
 }
 
 /** The operands of one call. */
-class Attention {
+export class Attention {
   readonly batch: Size;
   readonly heads: number;
   readonly length: Size;
@@ -61,7 +63,7 @@ class Attention {
     readonly key: LoweredTensor,
     readonly value: LoweredTensor,
     private readonly mask: LoweredTensor | null,
-    private readonly isCausal: boolean,
+    readonly isCausal: boolean,
     scale: LoweredArg,
   ) {
     const [batch, heads, length, width] = query.shape as [Size, Size, Size, Size];
@@ -85,8 +87,7 @@ class Attention {
 
   /** Scaled and masked scores [B, H, L, S]. */
   scores(): LoweredTensor {
-    const { l, query, key, mask } = this;
-    const m = new ExprMath(l.ir);
+    const { l, query, key } = this;
     const acc = accumulateDtype(query.dtype);
     const dots = product(
       l,
@@ -98,7 +99,14 @@ class Attention {
       },
       acc,
     );
-    let score = m.mul(dots.expr, this.scale);
+    return l.pointwise(this.scoreSizes, this.score(dots.expr));
+  }
+
+  /** A product of query and key, scaled and masked, over the sizes of the scores. */
+  score(dot: Expr): Expr {
+    const { l, mask } = this;
+    const m = new ExprMath(l.ir);
+    let score = m.mul(dot, this.scale);
     const at = l.vars(this.scoreSizes);
     if (mask !== null) {
       const lead = 4 - mask.shape.length;
@@ -106,7 +114,7 @@ class Attention {
       score =
         mask.dtype === 'bool'
           ? m.where(mask.load(coords), score, -Infinity)
-          : m.add(score, l.ir.cast(mask.load(coords), acc));
+          : m.add(score, l.ir.cast(mask.load(coords), dot.dtype));
     }
     if (this.isCausal)
       score = m.where(
@@ -114,7 +122,7 @@ class Attention {
         score,
         -Infinity,
       );
-    return l.pointwise(this.scoreSizes, score);
+    return score;
   }
 }
 
@@ -134,6 +142,10 @@ const flashForward: LoweringFn = (l, [query, key, value, , isCausal, mask, scale
     isCausal === true,
     scale,
   );
+  if (takesKernel(attention)) {
+    const made = forwardKernel(attention, [call.dtype, call.results[1]!.dtype]);
+    if (made !== null) return made;
+  }
   const m = new ExprMath(l.ir);
   const scores = attention.scores();
   const sizes = attention.scoreSizes;
@@ -183,12 +195,21 @@ const flashBackward: LoweringFn = (
     x.view([...x.shape, 1], l.vars([...x.shape, 1]).slice(0, 3));
   const lse = rowOf(castTensor(l, tensorArg(logSumExp!, call.op), acc));
   const sum = alongDim(l, lse, sizes, 3);
-  const weight = m.where(m.eq(sum, -Infinity), 0, m.exp(m.sub(attention.scores().expr, sum)));
-  const weights = l.pointwise(sizes, weight);
-  weights.realize();
+  const weightOf = (score: Expr): Expr =>
+    m.where(m.eq(sum, -Infinity), 0, m.exp(m.sub(score, sum)));
   const outAcc = castTensor(l, tensorArg(out!, call.op), acc);
   const products = l.pointwise(grad.shape, m.mul(l.ir.cast(grad.expr, acc), outAcc.expr));
   const [delta] = reduce(l, 'sum', products, [3], true);
+  const centre = alongDim(l, delta!, sizes, 3);
+  const stepOf = (weight: Expr, slope: Expr): Expr =>
+    m.mul(m.mul(weight, m.sub(slope, centre)), attention.scale);
+  if (takesKernel(attention)) {
+    const step = (score: Expr, slope: Expr): Expr => stepOf(weightOf(score), slope);
+    const made = backwardKernels(attention, grad, { weight: weightOf, step });
+    if (made !== null) return made;
+  }
+  const weights = l.pointwise(sizes, weightOf(attention.scores().expr));
+  weights.realize();
   const slopes = product(
     l,
     {
@@ -199,8 +220,7 @@ const flashBackward: LoweringFn = (
     },
     acc,
   );
-  const centred = m.sub(slopes.expr, alongDim(l, delta!, sizes, 3));
-  const steps = l.pointwise(sizes, m.mul(m.mul(weights.expr, centred), attention.scale));
+  const steps = l.pointwise(sizes, stepOf(weights.expr, slopes.expr));
   steps.realize();
   const { group } = attention;
   const headOf = (h: IndexExpr, i: readonly IndexExpr[]): IndexExpr =>

@@ -1,0 +1,246 @@
+/**
+ * @file Attention and its gradients as attention kernels, which keep nothing of the size of the scores in memory.
+ *
+ * The gradient of the query sums over the keys, those of key and value over the queries (of all heads that share
+ * them); each kernel computes the weights again from their log Σ exp.
+ */
+import type { Size } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
+import type { Triangle } from '../../ir/kernel.js';
+import { postorder } from '../../ir/walk.js';
+import { type AttentionShape, attentionRoots } from '../ir-node.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { accumulateDtype } from '../reduce.js';
+import { isEmpty, type Shape } from '../shape-math.js';
+import type { Attention } from './attention.js';
+
+/** Fewest rows whose tiles are not mostly padding. */
+const FEWEST_ROWS = 16;
+
+/** Whether attention kernels are generated for the device, and pay. */
+export function takesKernel(attention: Attention): boolean {
+  const { l, width, length, scoreSizes } = attention;
+  return (
+    width <= (l.capabilities.widestAttention ?? 0) &&
+    (typeof length !== 'number' || length >= FEWEST_ROWS) &&
+    !isEmpty(scoreSizes)
+  );
+}
+
+/** A place by role: batch and head, row, columns (the last one may be bounded by the row). */
+interface Place {
+  readonly b: IndexExpr;
+  readonly h: IndexExpr;
+  readonly m: IndexExpr;
+  readonly j: readonly IndexExpr[];
+}
+
+/** Both factors of a score. */
+interface Factors {
+  readonly a: (at: Place, k: IndexExpr) => Expr;
+  readonly b: (at: Place, k: IndexExpr) => Expr;
+}
+
+/** Factors and weights by place. */
+interface Spec {
+  /** Batch, heads, rows. */
+  readonly rows: readonly [Size, Size, Size];
+  readonly columns: Shape;
+  readonly width: number;
+  readonly scores: readonly Factors[];
+  /** Of the scores. */
+  readonly weights: (scores: readonly Expr[], at: Place) => Expr[];
+  readonly values: readonly ((at: Place, n: IndexExpr) => Expr)[];
+  readonly softmax: boolean;
+  readonly triangle: Triangle;
+  readonly accDtype: DType;
+}
+
+interface Declared {
+  readonly shape: AttentionShape;
+  /** Coordinates of a row, and of a result in it. */
+  readonly row: readonly IndexExpr[];
+  readonly result: readonly IndexExpr[];
+}
+
+function declare(l: Lowering, spec: Spec): Declared {
+  const { ir } = l;
+  const { accDtype } = spec;
+  const variable = (
+    role: string,
+    size: Size,
+  ): { readonly index: IndexExpr; readonly vars: readonly SizedLoop[] } => l.freshVar(role, size);
+  const [b, h, m] = spec.rows.map((size, i) => variable('bhm'[i]!, size)) as [
+    ReturnType<typeof variable>,
+    ReturnType<typeof variable>,
+    ReturnType<typeof variable>,
+  ];
+  const j = spec.columns.map((size, i) => variable(`j${i}`, size));
+  const [k, n] = [variable('k', spec.width), variable('n', spec.width)];
+  const at: Place = { b: b.index, h: h.index, m: m.index, j: j.map(({ index }) => index) };
+  const summed = (value: Expr): Expr => ir.cast(value, accDtype);
+  const isTriangle = m.vars.length === 1 && j.at(-1)!.vars.length === 1;
+  const shape: AttentionShape = {
+    batch: [...b.vars, ...h.vars],
+    m: m.vars,
+    j: j.flatMap(({ vars }) => vars),
+    k: k.vars,
+    n: n.vars,
+    scores: spec.scores.map((score) => ({
+      a: summed(score.a(at, k.index)),
+      b: summed(score.b(at, k.index)),
+    })),
+    weights: spec.weights(
+      spec.scores.map((_, p) => ir.acc(accDtype, p)),
+      at,
+    ),
+    values: spec.values.map((value) => summed(value(at, n.index))),
+    softmax: spec.softmax,
+    triangle: isTriangle ? spec.triangle : 'none',
+    accDtype,
+  };
+  const row = [b.index, h.index, m.index];
+  return { shape, row, result: [...row, n.index] };
+}
+
+/** Whether a device binds as many buffers as a kernel needs with `results`. */
+function fits(l: Lowering, { shape }: Declared, results: number): boolean {
+  const buffers = new Set<string>();
+  let checks = 0;
+  for (const expr of postorder(attentionRoots(shape))) {
+    if (expr.kind === 'load') buffers.add(expr.buf);
+    if (expr.kind === 'check') checks = 1;
+  }
+  return buffers.size + results + checks <= l.capabilities.maxBuffersPerKernel;
+}
+
+/** The result and log Σ exp of each row; null if the kernel would need too many buffers. */
+export function forwardKernel(
+  attention: Attention,
+  dtypes: readonly [DType, DType],
+): LoweredTensor[] | null {
+  const { l, query, key, value, batch, heads, length, keys, width } = attention;
+  const spec: Spec = {
+    rows: [batch, heads, length],
+    columns: [keys],
+    width,
+    scores: [
+      {
+        a: ({ b, h, m }, k) => query.load([b, h, m, k]),
+        b: ({ b, h, j }, k) => key.load([b, attention.shared(h), ...j, k]),
+      },
+    ],
+    weights: ([dot], { b, h, m, j }) => [
+      l.at(attention.score(dot!), attention.scoreSizes, [b, h, m, ...j]),
+    ],
+    values: [({ b, h, j }, n) => value.load([b, attention.shared(h), ...j, n])],
+    softmax: true,
+    triangle: attention.isCausal ? 'lower' : 'none',
+    accDtype: accumulateDtype(query.dtype),
+  };
+  const declared = declare(l, spec);
+  if (!fits(l, declared, 2)) return null;
+  const out = l.newBuffer(dtypes[0], [batch, heads, length, width], null);
+  const row = l.newBuffer(dtypes[1], [batch, heads, length], null);
+  l.addAttention({
+    ...declared.shape,
+    results: [{ out, coords: declared.result }],
+    row: { out: row, coords: declared.row },
+  });
+  return [l.fromBuffer(out), l.fromBuffer(row)];
+}
+
+/** What gradients are computed from, over the sizes of the scores; `slope` is of the gradient times the value. */
+export interface GradientWeights {
+  readonly weight: (score: Expr) => Expr;
+  readonly step: (score: Expr, slope: Expr) => Expr;
+}
+
+/** Gradients of query, key and value; null if a kernel would need too many buffers. */
+export function backwardKernels(
+  attention: Attention,
+  grad: LoweredTensor,
+  { weight, step }: GradientWeights,
+): LoweredTensor[] | null {
+  const { l, query, key, value, batch, heads, keyHeads, length, keys, width, group } = attention;
+  const triangle = (side: Triangle): Triangle => (attention.isCausal ? side : 'none');
+  const common = { width, softmax: false, accDtype: accumulateDtype(query.dtype) };
+  const shared = (h: IndexExpr): IndexExpr => attention.shared(h);
+  const ofQuery: Spec = {
+    ...common,
+    rows: [batch, heads, length],
+    columns: [keys],
+    triangle: triangle('lower'),
+    scores: [
+      {
+        a: ({ b, h, m }, k) => query.load([b, h, m, k]),
+        b: ({ b, h, j }, k) => key.load([b, shared(h), ...j, k]),
+      },
+      {
+        a: ({ b, h, m }, k) => grad.load([b, h, m, k]),
+        b: ({ b, h, j }, k) => value.load([b, shared(h), ...j, k]),
+      },
+    ],
+    weights: ([score, slope], { b, h, m, j }) => [
+      l.at(step(attention.score(score!), slope!), attention.scoreSizes, [b, h, m, ...j]),
+    ],
+    values: [({ b, h, j }, n) => key.load([b, shared(h), ...j, n])],
+  };
+  /** The query's head among those that share one of key and value. */
+  const head = ({ h, j }: Place): IndexExpr =>
+    group === 1 ? h : l.ir.add(l.ir.scale(h, group), j[0]!);
+  const factors: readonly Factors[] = [
+    {
+      a: ({ b, h, m }, k) => key.load([b, h, m, k]),
+      b: (at, k) => query.load([at.b, head(at), at.j.at(-1)!, k]),
+    },
+    {
+      a: ({ b, h, m }, k) => value.load([b, h, m, k]),
+      b: (at, k) => grad.load([at.b, head(at), at.j.at(-1)!, k]),
+    },
+  ];
+  const ofKeys = (wanted: readonly ('value' | 'key')[]): Spec => ({
+    ...common,
+    rows: [batch, keyHeads, keys],
+    columns: group === 1 ? [length] : [group, length],
+    triangle: triangle('upper'),
+    scores: factors.slice(0, wanted.includes('key') ? 2 : 1),
+    weights: ([score, slope], at) =>
+      wanted.map((which) =>
+        l.at(
+          which === 'value'
+            ? weight(attention.score(score!))
+            : step(attention.score(score!), slope!),
+          attention.scoreSizes,
+          [at.b, head(at), at.j.at(-1)!, at.m],
+        ),
+      ),
+    values: wanted.map(
+      (which) => (at: Place, n: IndexExpr) =>
+        (which === 'value' ? grad : query).load([at.b, head(at), at.j.at(-1)!, n]),
+    ),
+  });
+  const together = declare(l, ofKeys(['value', 'key']));
+  const kernels = [
+    { declared: declare(l, ofQuery), likes: [query] },
+    ...(fits(l, together, 2)
+      ? [{ declared: together, likes: [value, key] }]
+      : [
+          { declared: declare(l, ofKeys(['value'])), likes: [value] },
+          { declared: declare(l, ofKeys(['key'])), likes: [key] },
+        ]),
+  ];
+  if (!kernels.every(({ declared, likes }) => fits(l, declared, likes.length))) return null;
+  const [dQuery, dValue, dKey] = kernels.flatMap(({ declared, likes }) => {
+    const results = likes.map(({ dtype, shape }) => ({
+      out: l.newBuffer(dtype, shape, null),
+      coords: declared.result,
+    }));
+    l.addAttention({ ...declared.shape, results, row: null });
+    return results.map(({ out }) => l.fromBuffer(out));
+  });
+  return [dQuery!, dKey!, dValue!];
+}

@@ -1,0 +1,177 @@
+import { type Tensor, callOp, getOp, manualSeed, randn } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
+import { describe, expect, it } from 'vitest';
+import {
+  type AttentionKernel,
+  type Capabilities,
+  compileGraph,
+  compileToExecutable,
+  planFromJson,
+  planToJson,
+  printKernel,
+  verifyKernel,
+} from '../src/index.js';
+import { GraphBuilder, target } from './graph-builder.js';
+import { interpreterBackend } from './interpreter-backend.js';
+
+const FORWARD = '_scaled_dot_product_flash_attention_for_cpu';
+const BACKWARD = `${FORWARD}_backward`;
+
+interface Case {
+  readonly heads: number;
+  readonly keyHeads: number;
+  readonly length: number;
+  readonly keys: number;
+  readonly causal?: boolean;
+  readonly mask?: 'bool' | 'float32';
+}
+
+const CASES: readonly Case[] = [
+  { heads: 2, keyHeads: 2, length: 20, keys: 24 },
+  { heads: 2, keyHeads: 2, length: 18, keys: 18, causal: true },
+  { heads: 4, keyHeads: 2, length: 16, keys: 17, causal: true },
+  { heads: 2, keyHeads: 1, length: 19, keys: 5, mask: 'bool' },
+  { heads: 2, keyHeads: 2, length: 17, keys: 8, mask: 'float32' },
+];
+const BATCH = 2;
+const WIDTH = 6;
+
+/** Forward (two results) and backward (three), in one graph. */
+function graph({ heads, keyHeads, length, keys, causal = false, mask }: Case) {
+  const b = new GraphBuilder();
+  const query = b.input([BATCH, heads, length, WIDTH]);
+  const [key, value] = [0, 1].map(() => b.input([BATCH, keyHeads, keys, WIDTH])) as [
+    typeof query,
+    typeof query,
+  ];
+  const grad = b.input([BATCH, heads, length, WIDTH]);
+  const masks = mask === undefined ? [] : [b.input([length, keys], mask)];
+  const rest = [0, causal, masks[0] ?? null, null] as const;
+  const made = b.op(FORWARD, query, key, value, ...rest);
+  const [out, sums] = [b.item(made, 0), b.item(made, 1)];
+  const grads = b.op(BACKWARD, grad, query, key, value, out, sums, ...rest);
+  return b.done(out, sums, b.item(grads, 0), b.item(grads, 1), b.item(grads, 2));
+}
+
+function inputs({ heads, keyHeads, length, keys, mask }: Case): Tensor[] {
+  manualSeed(5);
+  const query = (): Tensor => randn([BATCH, heads, length, WIDTH]);
+  const key = (): Tensor => randn([BATCH, keyHeads, keys, WIDTH]);
+  const scores = randn([length, keys]);
+  return [
+    ...[query(), key(), key(), query()],
+    ...(mask === undefined ? [] : [mask === 'bool' ? scores.gt(0.4) : scores]),
+  ];
+}
+
+function eager(item: Case, [query, key, value, grad, mask]: readonly Tensor[]): Tensor[] {
+  const rest = [0, item.causal === true, mask ?? null, null];
+  const [out, sums] = callOp(getOp(`aten::${FORWARD}`), [query!, key!, value!, ...rest]) as [
+    Tensor,
+    Tensor,
+  ];
+  const grads = callOp(getOp(`aten::${BACKWARD}`), [
+    grad!,
+    query!,
+    key!,
+    value!,
+    out,
+    sums,
+    ...rest,
+  ]);
+  return [out, sums, ...(grads as Tensor[])];
+}
+
+function plan(item: Case, overrides: Partial<Capabilities> = { widestAttention: 64 }) {
+  return compileGraph(graph(item), { backend: target(overrides), name: 'attention' });
+}
+
+function attentionKernels(item: Case, overrides?: Partial<Capabilities>): AttentionKernel[] {
+  return plan(item, overrides).kernels.filter((kernel) => kernel.kind === 'attention');
+}
+
+describe('attention kernels', () => {
+  for (const item of CASES) {
+    it(`compute what eager does: ${JSON.stringify(item)}`, () => {
+      const given = inputs(item);
+      const wanted = eager(item, given);
+      for (const maxBuffersPerKernel of [64, 8]) {
+        const backend = interpreterBackend({ widestAttention: 64, maxBuffersPerKernel });
+        const results = compileToExecutable(graph(item), backend)(given) as Tensor[];
+        for (const [i, result] of results.entries()) {
+          const [a, w] = [result, wanted[i]!].map((x) => Array.from(readNumbers(x)));
+          for (const [at, x] of a!.entries()) {
+            if (x !== w![at]) expect(x, `result ${i} at ${at}`).toBeCloseTo(w![at]!, 5);
+          }
+        }
+      }
+    });
+  }
+
+  it('keep nothing of the size of the scores in memory', () => {
+    const item: Case = { heads: 4, keyHeads: 4, length: 512, keys: 512, causal: true };
+    const most = (overrides?: Partial<Capabilities>): number =>
+      Math.max(...plan(item, overrides).buffers.map(({ numel }) => numel));
+    expect(most()).toBe(BATCH * 4 * 512 * WIDTH);
+    expect(most({})).toBe(BATCH * 4 * 512 * 512);
+  });
+
+  it('are not made for devices without them, for few rows and for wide heads', () => {
+    const item = CASES[0]!;
+    expect(attentionKernels(item)).toHaveLength(3);
+    expect(attentionKernels(item, {})).toEqual([]);
+    expect(attentionKernels(item, { widestAttention: WIDTH - 1 })).toEqual([]);
+    expect(attentionKernels({ ...item, length: 4 })).toEqual([]);
+  });
+
+  it('split the gradients of key and value where a device binds too few buffers', () => {
+    const item = CASES[3]!;
+    expect(attentionKernels(item)).toHaveLength(3);
+    const split = attentionKernels(item, { widestAttention: 64, maxBuffersPerKernel: 8 });
+    expect(split.map(({ params }) => params.length)).toEqual([6, 8, 6, 8]);
+  });
+
+  it('print, and come back from JSON', () => {
+    const made = plan(CASES[1]!);
+    expect(planFromJson(planToJson(made))).toEqual(made);
+    const [forward] = made.kernels.filter((kernel) => kernel.kind === 'attention');
+    expect(printKernel(forward!)).toMatchInlineSnapshot(`
+      "attention fused_scaled_dot_product_flash_attention_for_cpu_0(in0: f32, in1: f32, in2: f32, write out0: f32, write out1: f32)
+        batch [b0:2, b1:2] m [m0:18] j [j0:18] k [k0:6] n [n0:6] acc f32 lower triangle softmax
+        a0:
+          t0: f32 = in0[216*b0 + 108*b1 + 6*m0 + k0]
+          a0 = t0
+        b0:
+          t0: f32 = in1[216*b0 + 108*b1 + 6*j0 + k0]
+          b0 = t0
+        weight0:
+          t0: i32 = index(j0)
+          t1: i32 = index(m0)
+          t2: bool = t0 <= t1
+          t3: f32 = acc0 * 0.40824830532073975
+          t4: f32 = where(t2, t3, -Infinity)
+          weight0 = t4
+        value0:
+          t0: f32 = in2[216*b0 + 108*b1 + 6*j0 + n0]
+          value0 = t0
+        epilogue:
+          out0[216*b0 + 108*b1 + 6*m0 + n0] = acc0
+        rows:
+          out1[36*b0 + 18*b1 + m0] = acc0"
+    `);
+  });
+
+  it('are refused where they are malformed', () => {
+    const [kernel] = attentionKernels(CASES[1]!) as [AttentionKernel];
+    const wrong: readonly [Partial<AttentionKernel>, RegExp][] = [
+      [{ m: [] }, /triangle|not in scope/],
+      [{ values: [] }, /weights are for/],
+      [{ softmax: false }, /only a softmax/],
+      [{ scores: [] }, /acc 0 is read before/],
+      [{ accDtype: 'float64' }, /cast to the accumulator|no float32/],
+      [{ params: kernel.params.map((p) => ({ ...p, access: 'readwrite' as const })) }, /both read/],
+    ];
+    for (const [change, message] of wrong)
+      expect(() => verifyKernel({ ...kernel, ...change })).toThrow(message);
+  });
+});

@@ -1,0 +1,122 @@
+/**
+ * @file The weights of a tile: computed of the scores in registers, and laid in workgroup memory by column.
+ */
+import type { AttentionKernel, SizedLoop } from '@tessera/inductor-core';
+import { isMultiple } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
+import type { AttentionTile } from './attention-tiles.js';
+import { CodeBlock } from './code-block.js';
+import { ExprEmitter } from './expr-emitter.js';
+import type { LaneContext } from './lane-context.js';
+import { decompose, extent } from './loop-vars.js';
+import { decomposeLanes, lanesAlong } from './matmul-operand.js';
+import { plus } from './offset-text.js';
+import type { ProgramBuilder } from './program.js';
+import { RegisterBlock } from './register-block.js';
+import { widen } from './value.js';
+import { computeType } from './wgsl-types.js';
+
+/** What weights are of. */
+export interface WeightSpec {
+  readonly builder: ProgramBuilder;
+  /** Of `lanesAlong(along)`, with vectors as scores. */
+  readonly context: LaneContext;
+  readonly kernel: AttentionKernel<Size>;
+  /** The columns that a tile has some of. */
+  readonly along: readonly SizedLoop[];
+  /** Batch, and columns that stay as they are in a tile. */
+  readonly batch: readonly SizedLoop[];
+  readonly tile: AttentionTile;
+  readonly padding: 0 | 1;
+  readonly vector: string;
+  readonly scores: readonly RegisterBlock[];
+}
+
+/** See the file header. Weights take the registers of the scores. */
+export class AttentionWeights {
+  private readonly array: string;
+  private readonly blocks: readonly RegisterBlock[];
+
+  constructor(private readonly spec: WeightSpec) {
+    const { builder, tile, padding, kernel, scores, vector } = spec;
+    const row = `array<${vector}, ${tile.bm / 4 + padding}>`;
+    this.array = builder.workgroupArray('weights', row, tile.bn);
+    this.blocks = kernel.weights.map(
+      (_, q) => scores[q] ?? new RegisterBlock(`w${q}_`, tile.tm, tile.tn / 4),
+    );
+    for (const q of kernel.weights.keys()) this.addFunction(q);
+  }
+
+  /** Replaces scores by weights; those outside of the columns are zero, or logits of it. */
+  compute(loop: CodeBlock, place: string): void {
+    const { scores, tile, vector } = this.spec;
+    const [rows, columns] = [tile.bm / tile.tm, tile.bn / tile.tn];
+    for (const block of this.blocks.slice(scores.length)) block.declare(loop, vector);
+    for (let i = 0; i < tile.tm; i++) {
+      const down = `first_m + row * 4u${plus((i >> 2) * rows * 4 + (i & 3))}`;
+      for (let g = 0; g < tile.tn / 4; g++) {
+        const along = `first_j + column * 4u${plus(g * columns * 4)}`;
+        const given = scores.map((block) => block.names[i][g]).join(', ');
+        const made = new CodeBlock();
+        for (const q of this.blocks.keys())
+          made.line(`let weight${q} = weigh${q}(${place}, ${down}, ${along}, ${given});`);
+        for (const [q, block] of this.blocks.entries())
+          made.line(`${block.names[i][g]} = weight${q};`);
+        loop.nest('', made);
+      }
+    }
+  }
+
+  /** Lays weights `q` in workgroup memory; a barrier must follow. */
+  publish(loop: CodeBlock, q: number): void {
+    const { tile, vector } = this.spec;
+    const [rows, columns] = [tile.bm / tile.tm, tile.bn / tile.tn];
+    const { names } = this.blocks[q];
+    for (let r = 0; r < tile.tm / 4; r++) {
+      for (let g = 0; g < tile.tn / 4; g++) {
+        for (const [c, lane] of [...'xyzw'].entries()) {
+          const parts = [0, 1, 2, 3].map((i) => `${names[r * 4 + i][g]}.${lane}`).join(', ');
+          const at = `column * 4u${plus(g * columns * 4 + c)}`;
+          loop.line(`${this.array}[${at}][row${plus(r * rows)}] = ${vector}(${parts});`);
+        }
+      }
+    }
+  }
+
+  /** Text of four rows' weights of a column. */
+  vectorAt(column: string, vector: string): string {
+    return `${this.array}[${column}][${vector}]`;
+  }
+
+  /** Adds `fn weigh(batch, down, along, scores…)`: four weights along the columns. */
+  private addFunction(q: number): void {
+    const { builder, context, kernel, along, batch, tile, vector, scores } = this.spec;
+    const block = new CodeBlock();
+    const root = kernel.weights[q];
+    const emitter = new ExprEmitter(builder, context, [root]);
+    emitter.enter(
+      block,
+      new Map([
+        ...decompose(block, builder, batch, 'batch'),
+        ...decompose(block, builder, kernel.m, 'down'),
+        ...decomposeLanes(block, builder, along, lanesAlong(along), 'along'),
+      ]),
+    );
+    const type = computeType(kernel.accDtype);
+    for (const p of scores.keys())
+      emitter.setAcc(p, { text: `score${p}`, type, width: 4, atom: true });
+    const value = widen(emitter.value(root), 4);
+    const length = extent(along);
+    if (isMultiple(length, tile.bn)) block.line(`return ${value};`);
+    else {
+      const outside = kernel.softmax ? `-${builder.helpers.use('inf', 4)}()` : `${vector}(0)`;
+      const inside = `(vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(${builder.size(length)})`;
+      block.line(`return select(${outside}, ${value}, ${inside});`);
+    }
+    const parameters = scores.map((_, p) => `score${p}: ${vector}`).join(', ');
+    builder.addFunction(
+      `weigh${q}(batch: u32, down: u32, along: u32, ${parameters}) -> ${vector}`,
+      block,
+    );
+  }
+}

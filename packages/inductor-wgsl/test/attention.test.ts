@@ -1,0 +1,109 @@
+import { verifyKernel, type AttentionKernel } from '@tessera/inductor-core';
+import { describe, expect, it } from 'vitest';
+import {
+  ATTENTION_TILES,
+  attentionFits,
+  chooseAttentionTile,
+  WIDEST_ATTENTION,
+  type AttentionTile,
+} from '../src/codegen/attention-tiles.js';
+import { generateAttention } from '../src/codegen/attention.js';
+import { directVariant } from '../src/codegen/variant.js';
+import { BASELINE_TARGET } from '../src/index.js';
+import {
+  attentionData,
+  forwardAttention,
+  gradientAttention,
+  type AttentionSpec,
+} from './support/attention-kernel.js';
+import { openGpu } from './support/open-gpu.js';
+import { compareKernel } from './support/run-kernel.js';
+
+const gpu = await openGpu();
+
+const SHAPES: readonly AttentionSpec[] = [
+  { batch: 2, m: 32, j: 32, width: 16 },
+  { batch: 1, m: 33, j: 57, width: 20 },
+  { batch: 3, m: 70, j: 30, width: 7 },
+  { batch: 1, m: 17, j: 100, width: 64 },
+  { batch: 1, m: 64, j: 1, width: 36 },
+];
+
+describe.skipIf(gpu === null)('attention kernels on the device', () => {
+  const used = (kernel: AttentionKernel, data: Record<string, number[]>): typeof data =>
+    Object.fromEntries(kernel.params.map(({ name }) => [name, data[name]]));
+
+  async function compare(
+    kernel: AttentionKernel,
+    data: Record<string, number[]>,
+    tile?: AttentionTile,
+  ): Promise<void> {
+    verifyKernel(kernel);
+    await compareKernel(gpu!, kernel, used(kernel, data), [], kernel.softmax ? 20 : 60, {
+      ...(tile !== undefined && {
+        generate: (given, variant) =>
+          generateAttention(
+            given as AttentionKernel,
+            gpu!.backend.target,
+            variant ?? directVariant(given.params.length),
+            tile,
+          ),
+      }),
+    });
+  }
+
+  for (const shape of SHAPES) {
+    it(`weighs values by a softmax: ${JSON.stringify(shape)}`, async () => {
+      await compare(forwardAttention(shape), attentionData(shape));
+      const causal: AttentionSpec = { ...shape, triangle: 'lower' };
+      await compare(forwardAttention(causal), attentionData(causal));
+    });
+
+    it(`sums gradients: ${JSON.stringify(shape)}`, async () => {
+      await compare(gradientAttention(shape), attentionData(shape));
+      for (const triangle of ['upper', 'none'] as const) {
+        const shared: AttentionSpec = { ...shape, triangle, turns: 3 };
+        await compare(gradientAttention(shared), attentionData(shared));
+      }
+    });
+  }
+
+  it('gives zeros and -∞ for rows that see nothing', async () => {
+    const shape: AttentionSpec = { batch: 1, m: 20, j: 40, width: 8 };
+    await compare(forwardAttention(shape), attentionData(shape, [0, 7, 19]));
+  });
+
+  for (const tile of ATTENTION_TILES) {
+    it(`computes the same with every tile: ${JSON.stringify(tile)}`, async () => {
+      const shape: AttentionSpec = { batch: 2, m: 75, j: 75, width: 24 };
+      const causal: AttentionSpec = { ...shape, triangle: 'lower' };
+      await compare(forwardAttention(causal), attentionData(causal), tile);
+      await compare(gradientAttention(shape), attentionData(shape), tile);
+    });
+  }
+});
+
+describe('tiles of attention', () => {
+  it('fit a device with the least limits, for all heads that are taken', () => {
+    for (const software of [false, true]) {
+      for (let width = 1; width <= WIDEST_ATTENTION; width++) {
+        const target = { ...BASELINE_TARGET, software };
+        const needs = { width, scores: 2, results: 2, batch: 1, rows: 1000, columns: 1000 };
+        expect(attentionFits(chooseAttentionTile(needs, target), needs, target)).toBe(true);
+      }
+    }
+  });
+
+  it('keep a program within the memory that they say', () => {
+    const shape: AttentionSpec = { batch: 1, m: 500, j: 500, width: WIDEST_ATTENTION };
+    const { text } = generateAttention(gradientAttention(shape), BASELINE_TARGET, directVariant(7));
+    const arrays = [
+      ...text.matchAll(/var<workgroup> \w+: array<array<(vec4f|f32), (\d+)>, (\d+)>/g),
+    ];
+    const bytes = arrays.map(
+      ([, type, length, rows]) => (type === 'f32' ? 4 : 16) * Number(length) * Number(rows),
+    );
+    expect(bytes).not.toEqual([]);
+    expect(bytes.reduce((a, b) => a + b)).toBeLessThanOrEqual(BASELINE_TARGET.maxWorkgroupBytes);
+  });
+});
