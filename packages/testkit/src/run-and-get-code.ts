@@ -5,6 +5,9 @@ import { observeCompilations } from '@tessera/compile';
 import type { GraphModule } from '@tessera/graph';
 import type { CompiledGraph, ExecutionPlan } from '@tessera/inductor-core';
 
+/** Kernels for which PyTorch calls a library: products and attention. */
+const TEMPLATES: ReadonlySet<string> = new Set(['matmul', 'attention']);
+
 /** One compiled graph. */
 export interface CompiledCode {
   /** The functional graph that was compiled. */
@@ -48,7 +51,7 @@ export async function runAndGetCode<A extends readonly unknown[], R>(
 /** Kernel launches of a plan; matmul templates are not counted, as in PyTorch's own counts. */
 export function kernelCount(plan: ExecutionPlan, options: { templates?: boolean } = {}): number {
   return plan.launches.filter(
-    (launch) => options.templates === true || plan.kernels[launch.kernel]!.kind !== 'matmul',
+    (launch) => options.templates === true || !TEMPLATES.has(plan.kernels[launch.kernel]!.kind),
   ).length;
 }
 

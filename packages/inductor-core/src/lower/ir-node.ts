@@ -176,8 +176,15 @@ export function placedResults({ results, row }: AttentionNode): readonly PlacedR
   return row === null ? results : [...results, row];
 }
 
+/** Nodes by what they compute with. */
+type Unplaced =
+  | Pick<MatmulNode, 'kind' | 'a' | 'b'>
+  | Pick<AttentionNode, 'kind' | 'scores' | 'weights' | 'values'>
+  | Pick<ExternNode, 'kind'>
+  | Pick<PointwiseNode | ReductionNode, 'kind' | 'value'>;
+
 /** The expressions that a node computes with. */
-export function nodeRoots(node: IrNode): readonly Expr[] {
+export function nodeRoots(node: Unplaced): readonly Expr[] {
   switch (node.kind) {
     case 'extern':
       return [];
@@ -191,6 +198,10 @@ export function nodeRoots(node: IrNode): readonly Expr[] {
 }
 
 /** The expressions of attention. */
-export function attentionRoots({ scores, weights, values }: AttentionShape): readonly Expr[] {
+export function attentionRoots({
+  scores,
+  weights,
+  values,
+}: Pick<AttentionShape, 'scores' | 'weights' | 'values'>): readonly Expr[] {
   return [...scores.flatMap(({ a, b }) => [a, b]), ...weights, ...values];
 }

@@ -25,12 +25,15 @@ import {
   type IrScalar,
   type MatmulNode,
   type Work,
-  attentionRoots,
+  nodeRoots,
 } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { type Origin, namesOf } from './origin.js';
 import { LoweringBuilder } from './lowering-builder.js';
 import { type Shape, isDense, isEmpty, rowMajorStrides } from './shape-math.js';
+
+type Unnumbered<N extends IrNode> = N extends IrNode ? Omit<N, 'id' | keyof Work> : never;
+type Made<N extends IrNode> = Omit<Unnumbered<N>, 'kind'>;
 
 /** See the file header. */
 export class Lowering {
@@ -357,28 +360,21 @@ export class Lowering {
   }
 
   /** Adds a matrix product. */
-  addMatmul(node: Omit<MatmulNode, 'kind' | 'id' | keyof Work>): void {
-    this.nodes.push({
-      kind: 'matmul',
-      id: this.nodes.length,
-      ...this.workOf([node.a, node.b], true),
-      ...node,
-    });
+  addMatmul(node: Made<MatmulNode>): void {
+    this.addNode({ kind: 'matmul', ...node });
   }
 
-  /** Adds attention. */
-  addAttention(node: Omit<AttentionNode, 'kind' | 'id' | keyof Work>): void {
-    this.nodes.push({
-      kind: 'attention',
-      id: this.nodes.length,
-      ...this.workOf(attentionRoots(node), true),
-      ...node,
-    });
+  addAttention(node: Made<AttentionNode>): void {
+    this.addNode({ kind: 'attention', ...node });
   }
 
   /** Adds a call of a reference kernel. */
-  addExtern(node: Omit<ExternNode, 'kind' | 'id' | keyof Work>): void {
-    this.nodes.push({ kind: 'extern', id: this.nodes.length, ...this.workOf([], true), ...node });
+  addExtern(node: Made<ExternNode>): void {
+    this.addNode({ kind: 'extern', ...node });
+  }
+
+  private addNode(node: Unnumbered<MatmulNode | AttentionNode | ExternNode>): void {
+    this.nodes.push({ id: this.nodes.length, ...this.workOf(nodeRoots(node), true), ...node });
   }
 
   /** A runtime scalar by name, declared on first use. */
