@@ -22,6 +22,9 @@ async function* tokensOf(
   else for await (const { tokens } of writer.stream(prompt, options)) yield [tokens[0]!];
 }
 
+/** How answers are made. */
+export type AnswerOptions = GenerateOptions & { readonly maxNewTokens: number };
+
 /** See the file header. */
 export class Chat {
   private messages: Message[];
@@ -29,7 +32,7 @@ export class Chat {
   constructor(
     private readonly generator: Writer,
     private readonly vocabulary: Vocabulary,
-    private readonly options: GenerateOptions & { readonly maxNewTokens: number },
+    private readonly options: AnswerOptions,
     system?: string,
   ) {
     this.messages = system === undefined ? [] : [{ role: 'system', content: system }];
@@ -37,29 +40,36 @@ export class Chat {
 
   /**
    * Pieces of the answer to a message, as they are made. Of a chat that has become too long, the oldest messages are
-   * left out.
+   * left out. Of an answer whose reader stops early, what was given is remembered.
    *
+   * @param options instead of those of the chat, for this answer
    * @throws invalid-argument for a message that is too long by itself
    */
-  async *answer(content: string): AsyncGenerator<string> {
+  async *answer(content: string, options: Partial<AnswerOptions> = {}): AsyncGenerator<string> {
     const messages: Message[] = [...this.messages, { role: 'user', content }];
     const prompt = this.fitting(messages);
     const room = this.generator.maxLength - prompt.length;
-    const maxNewTokens = Math.min(this.options.maxNewTokens, room);
+    const settings = { ...this.options, ...options };
+    const maxNewTokens = Math.min(settings.maxNewTokens, room);
     const tokens: number[] = [];
     let given = '';
-    const options = { ...this.options, maxNewTokens };
-    for await (const made of tokensOf(this.generator, prompt, options)) {
-      tokens.push(...made);
-      const text = this.vocabulary.text(tokens);
-      // A character whose last bytes have not come yet.
-      if (text.endsWith('\uFFFD')) continue;
-      yield text.slice(given.length);
-      given = text;
+    try {
+      for await (const made of tokensOf(this.generator, prompt, { ...settings, maxNewTokens })) {
+        tokens.push(...made);
+        const text = this.vocabulary.text(tokens);
+        // A character whose last bytes have not come yet.
+        if (text.endsWith('\uFFFD')) continue;
+        const piece = text.slice(given.length);
+        given = text;
+        yield piece;
+      }
+      const whole = this.vocabulary.text(tokens);
+      const rest = whole.slice(given.length);
+      given = whole;
+      if (rest !== '') yield rest;
+    } finally {
+      if (tokens.length > 0) this.messages = [...messages, { role: 'assistant', content: given }];
     }
-    const whole = this.vocabulary.text(tokens);
-    if (whole.length > given.length) yield whole.slice(given.length);
-    this.messages = [...messages, { role: 'assistant', content: whole }];
   }
 
   /** Tokens of the messages, of which the oldest go until there is room for an answer. */
@@ -75,7 +85,7 @@ export class Chat {
         throw new TesseraError(
           'invalid-argument',
           `The message has ${prompt.length} tokens; there is room for ${room}.`,
-          { hints: ['Give a shorter message, or a larger --max-length.'] },
+          { hints: ['Give a shorter message, or more room: --max-length in the terminal.'] },
         );
       messages.splice(first, 2);
     }

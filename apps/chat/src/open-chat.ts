@@ -11,9 +11,10 @@ import {
   readGgufMetadata,
 } from '@tessera/transformers';
 import { Chat, type Writer } from './chat.js';
+import { folderVocabulary } from './folder-vocabulary.js';
 import { ggufVocabulary } from './gguf-vocabulary.js';
 import type { ChatCommand } from './options.js';
-import { Vocabulary, folderVocabulary } from './vocabulary.js';
+import { Vocabulary } from './vocabulary.js';
 
 /** Tokens that a draft proposes at once. */
 const LOOKAHEAD = 4;

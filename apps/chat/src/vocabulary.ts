@@ -1,8 +1,6 @@
 /**
  * @file From messages to tokens and back: the model's tokenizer and chat template.
  */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { TesseraError } from '@tessera/shared';
@@ -19,24 +17,28 @@ export interface Message {
   readonly content: string;
 }
 
-async function json(path: string): Promise<unknown> {
+/** The text of a file of a model's folder by its name; null where there is none. */
+export type ReadText = (name: string) => Promise<string | null>;
+
+async function json(read: ReadText, name: string): Promise<unknown> {
+  const text = await read(name);
+  if (text === null) return null;
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as unknown;
+    return JSON.parse(text) as unknown;
   } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return null;
-    throw new TesseraError('model-invalid', `${path}: ${(error as Error).message}.`);
+    throw new TesseraError('model-invalid', `${name}: ${(error as Error).message}.`);
   }
 }
 
-/** The files of a model's folder. @throws model-invalid */
-export async function folderVocabulary(folder: string): Promise<VocabularyFiles> {
-  const tokenizer = await json(join(folder, 'tokenizer.json'));
+/** The files of the folder that is read; `where` names it in errors. @throws model-invalid */
+export async function readVocabulary(read: ReadText, where: string): Promise<VocabularyFiles> {
+  const tokenizer = await json(read, 'tokenizer.json');
   if (tokenizer === null)
-    throw new TesseraError('model-invalid', `There is no tokenizer.json in ${folder}.`, {
-      hints: ['--tokenizer FOLDER names another folder that has it.'],
+    throw new TesseraError('model-invalid', `There is no tokenizer.json in ${where}.`, {
+      hints: ['Give a folder that has it; in the terminal, --tokenizer FOLDER names another.'],
     });
-  const config = ((await json(join(folder, 'tokenizer_config.json'))) ?? {}) as object;
-  const template = await readFile(join(folder, 'chat_template.jinja'), 'utf8').catch(() => null);
+  const config = ((await json(read, 'tokenizer_config.json')) ?? {}) as object;
+  const template = await read('chat_template.jinja');
   return {
     tokenizer: tokenizer as object,
     config: { ...config, ...(template !== null && { chat_template: template }) },

@@ -11,38 +11,14 @@ import { manualSeed } from '@tessera/tensor';
 import { CausalLM, TextGenerator, readConfig, saveCausalLM } from '@tessera/transformers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Chat } from '../src/chat.js';
+import { folderVocabulary } from '../src/folder-vocabulary.js';
 import { ggufVocabulary } from '../src/gguf-vocabulary.js';
 import { readCommand } from '../src/options.js';
-import { Vocabulary, folderVocabulary } from '../src/vocabulary.js';
+import { Vocabulary } from '../src/vocabulary.js';
+import { CONFIG, METADATA, TOKENS } from './support/tiny-chat.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tessera-chat-'));
 const program = join(folder, 'chat.mjs');
-const LETTERS = [...'abcdefghijklmnopqrstuvwxyz :'];
-const TOKENS = [...LETTERS.map((letter) => (letter === ' ' ? '\u0120' : letter)), 'he', '<end>'];
-const END = TOKENS.length - 1;
-const TEMPLATE =
-  "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}<end>{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}";
-const METADATA = new Map<string, never>(
-  Object.entries({
-    'tokenizer.ggml.model': 'gpt2',
-    'tokenizer.ggml.pre': 'gpt-2',
-    'tokenizer.ggml.tokens': TOKENS,
-    'tokenizer.ggml.merges': ['h e'],
-    'tokenizer.ggml.token_type': TOKENS.map((token) => (token === '<end>' ? 3 : 1)),
-    'tokenizer.ggml.eos_token_id': END,
-    'tokenizer.chat_template': TEMPLATE,
-  }) as [string, never][],
-);
-const CONFIG = {
-  model_type: 'llama',
-  vocab_size: TOKENS.length,
-  hidden_size: 32,
-  intermediate_size: 32,
-  num_hidden_layers: 1,
-  num_attention_heads: 2,
-  max_position_embeddings: 128,
-  eos_token_id: END,
-};
 let model: CausalLM;
 
 beforeAll(async () => {
