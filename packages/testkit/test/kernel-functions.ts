@@ -31,7 +31,12 @@ export interface KernelFunction {
     readonly module?: Module;
   };
   /** Kernels here, where there are more, and why. */
-  readonly exception?: { readonly kernels: number; readonly reason: string };
+  readonly exception?: {
+    readonly kernels: number;
+    /** The only device that it is for. */
+    readonly on?: 'cpu';
+    readonly reason: string;
+  };
 }
 
 const x = (...sizes: number[]): Tensor => randn(sizes);
@@ -178,6 +183,7 @@ export const KERNEL_FUNCTIONS: readonly KernelFunction[] = [
     }),
     exception: {
       kernels: 1,
+      on: 'cpu',
       reason:
         'PyTorch calls a library for attention on the CPU, which it does not count (on the GPU it generates 1, too): the softmax between the products is a kernel here.',
     },
