@@ -27,6 +27,12 @@ import {
 const SUBGROUPS: WgslTarget = { ...BASELINE_TARGET, subgroups: { min: 32, max: 32 } };
 const ANY_SUBGROUPS: WgslTarget = { ...BASELINE_TARGET, subgroups: { min: 8, max: 64 } };
 const HALF: WgslTarget = { ...BASELINE_TARGET, f16: true };
+const MATRICES: WgslTarget = {
+  ...HALF,
+  subgroups: { min: 32, max: 32 },
+  matrices: { m: 16, n: 16, k: 16 },
+  maxWorkgroupBytes: 49152,
+};
 
 /** Sizes that are known when a kernel runs; the first ones seen were 4096. */
 const env = new ShapeEnv({ duckShape: false });
@@ -75,6 +81,11 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
   ['matmul-any-rows', matmulOfRows(N, { n: 64, k: 128 }), BASELINE_TARGET],
   ['matmul-small', matmulKernel({ m: 64, n: 10, k: 784, biasRelu: true }), BASELINE_TARGET],
   ['matmul-float16', matmulKernel({ m: 256, n: 256, k: 256, dtype: 'float16' }), HALF],
+  [
+    'matmul-matrices',
+    matmulKernel({ m: 1024, n: 1000, k: 1024, dtype: 'float16', transposeB: true, biasRelu: true }),
+    MATRICES,
+  ],
   ['matrix-vector', matmulKernel({ m: 1, n: 1024, k: 1024, transposeB: true }), SUBGROUPS],
   [
     'convolution',

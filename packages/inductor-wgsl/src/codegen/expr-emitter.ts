@@ -284,26 +284,25 @@ export class ExprEmitter {
 
   private load(expr: Extract<Expr, { kind: 'load' }>): Value {
     const buffer = this.builder.buffer(expr.buf);
+    const { text, width } = this.element(expr);
     const type = computeType(buffer.param.dtype);
+    return { text: fromStorage(text, buffer, width), type, width, atom: false };
+  }
+
+  /** Text of what a load reads, in the type in which it is stored. */
+  element(expr: Extract<Expr, { kind: 'load' }>): { readonly text: string; readonly width: Width } {
+    const buffer = this.builder.buffer(expr.buf);
     const { stride, alignment } = this.context.access(expr.index);
-    if (stride === 0) {
-      const element = elementText(buffer, this.indexBase(expr.index));
-      return { text: fromStorage(element, buffer, 1), type, width: 1, atom: false };
-    }
+    if (stride === 0) return { text: elementText(buffer, this.indexBase(expr.index)), width: 1 };
     if (stride === 1 && alignment === 4 && buffer.vector) {
-      const vector = `${buffer.variable}[${vectorIndex(this.indexBase(expr.index))}]`;
-      return { text: fromStorage(vector, buffer, 4), type, width: 4, atom: false };
+      const index = vectorIndex(this.indexBase(expr.index));
+      return { text: `${buffer.variable}[${index}]`, width: 4 };
     }
     const scope = this.scopeOf(expr);
     const parts = this.inScope(scope, () => this.laneIndices(expr.index, buffer)).map((index) =>
       rawElement(buffer, index),
     );
-    return {
-      text: fromStorage(`${typeName(buffer.storage, 4)}(${parts.join(', ')})`, buffer, 4),
-      type,
-      width: 4,
-      atom: false,
-    };
+    return { text: `${typeName(buffer.storage, 4)}(${parts.join(', ')})`, width: 4 };
   }
 
   private random(expr: Extract<Expr, { kind: 'random' }>): Value {

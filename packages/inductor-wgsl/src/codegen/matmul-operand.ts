@@ -14,6 +14,7 @@ import { laneAccess } from './lane-stride.js';
 import { decompose, extent, fastest, fillsLanes, moves } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
 import { widen } from './value.js';
+import { halfVector } from './half-values.js';
 import { typeName, type ScalarType } from './wgsl-types.js';
 
 /** One operand. */
@@ -107,13 +108,14 @@ export function decomposeLanes(
   return decompose(block, builder, x, groups, { lane: spec.lane });
 }
 
-/** Adds `fn load_<name>(batch, along, depth) -> vec4`: four values along x or k, zero beyond the end of k. */
+/**
+ * Adds `fn load_<name>(batch, along, depth) -> vec4`: four values along x or k, zero beyond the end of k. */
 export function addLoadFunction(
   builder: ProgramBuilder,
   operand: Operand,
   context: LaneContext,
   order: LoadOrder,
-  type: ScalarType,
+  type: ScalarType | 'f16',
   checkK: boolean,
 ): void {
   const block = new CodeBlock();
@@ -131,7 +133,8 @@ export function addLoadFunction(
   ]);
   emitter.enter(block, symbols);
   const vector = typeName(type, 4);
-  const value = widen(emitter.value(operand.expr), 4);
+  const value =
+    type === 'f16' ? halfVector(emitter, operand.expr) : widen(emitter.value(operand.expr), 4);
   const depth = extent(operand.k);
   const end = (): string => builder.size(depth);
   const inside = (): string =>

@@ -7,6 +7,8 @@ import type { CodeBlock } from './code-block.js';
 import type { LoadOrder, Operand } from './matmul-operand.js';
 import { plus } from './offset-text.js';
 import type { ProgramBuilder } from './program.js';
+import type { Slab } from './slab-walk.js';
+import { slabUnits, type SlabUnit } from './slab-units.js';
 import { typeName, type ScalarType } from './wgsl-types.js';
 
 /** The workgroup that a slab belongs to. */
@@ -30,16 +32,8 @@ export interface SlabPlace {
   readonly origin: string;
 }
 
-/** A unit of four values: k and x of the first, and where in the slab's row it goes. */
-interface Unit {
-  readonly test: string;
-  readonly k: string;
-  readonly x: string;
-  readonly at: string;
-}
-
 /** See the file header. */
-export class MatmulSlab {
+export class MatmulSlab implements Slab {
   private readonly name: Operand['name'];
   private readonly array: string;
   private readonly extent: number;
@@ -63,13 +57,11 @@ export class MatmulSlab {
     this.array = workgroup.array(operand, row, place.bk);
   }
 
-  /** Declares the registers. */
   declare(block: CodeBlock): void {
     for (const [round] of this.units().entries())
       block.line(`var next_${this.name}${round} = ${this.vector}(0);`);
   }
 
-  /** Loads this thread's units of the slab at k = `first` into registers. */
   fetch(block: CodeBlock, first: string): void {
     const { batch, origin } = this.place;
     for (const [round, { k, x, test }] of this.units().entries()) {
@@ -78,7 +70,6 @@ export class MatmulSlab {
     }
   }
 
-  /** Writes the loaded units to workgroup memory. */
   publish(block: CodeBlock): void {
     for (const [round, { k, at, test }] of this.units().entries()) {
       const value = `next_${this.name}${round}`;
@@ -98,22 +89,8 @@ export class MatmulSlab {
     return `${this.vector}(${parts.join(', ')})`;
   }
 
-  /** The units of a thread; the last may be too few for all threads. */
-  private units(): Unit[] {
-    const { bk } = this.place;
-    const { threads } = this.workgroup;
-    const count = (bk * this.extent) / 4;
-    return Array.from({ length: Math.ceil(count / threads) }, (_, round) => {
-      const index = round === 0 ? 'lane' : `(lane + ${round * threads}u)`;
-      const test = (round + 1) * threads > count ? `if (${index} < ${count}u)` : '';
-      const along = this.order === 'along x' ? this.extent / 4 : bk;
-      if (this.order === 'vectors along k') {
-        const x = `${index} / ${along / 4}u`;
-        return { test, k: `(${index} % ${along / 4}u) * 4u`, x, at: x };
-      }
-      const [fast, slow] = [`${index} % ${along}u`, `${index} / ${along}u`];
-      const [k, at] = this.order === 'along x' ? [slow, fast] : [fast, slow];
-      return { test, k, x: `(${at}) * 4u`, at };
-    });
+  private units(): SlabUnit[] {
+    const { extent, order, place, workgroup } = this;
+    return slabUnits(order, { extent, bk: place.bk, threads: workgroup.threads });
   }
 }

@@ -19,6 +19,9 @@ export interface MatmulTile {
   readonly slices: number;
 }
 
+/** Results that a workgroup makes. */
+export type ResultTile = Pick<MatmulTile, 'bm' | 'bn'>;
+
 /** Extents of a product: [B, M, K] @ [B, K, N]. */
 export interface MatmulShape {
   readonly batch: number;
@@ -28,8 +31,8 @@ export interface MatmulShape {
 }
 
 /** A tile, and how much of it a device wants. */
-interface TileChoice {
-  readonly tile: MatmulTile;
+export interface TileChoice<Tile extends ResultTile = MatmulTile> {
+  readonly tile: Tile;
   /** Workgroups that keep the device busy, as a share of its `parallelism`. */
   readonly enough: number;
 }
@@ -120,28 +123,37 @@ export function matmulShapeClass(shape: MatmulShape): string {
 /** Tiles found best by measurement, by `matmulClass`. Serialisable with `Object.fromEntries`. */
 export type TileMemory = Map<string, MatmulTile>;
 
-/**
- * The tile for a shape: a remembered one, or the largest that still gives the device enough workgroups and
- * does not compute mostly padding.
- */
+/** The tile for a shape: a remembered one, or the first that suits it. */
 export function chooseMatmulTile(
   shape: MatmulShape,
   target: WgslTarget,
   remembered?: MatmulTile,
 ): MatmulTile {
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
-  const usable = choicesFor(target);
-  const groups = (tile: MatmulTile): number =>
-    Math.ceil(shape.m / tile.bm) * Math.ceil(shape.n / tile.bn) * shape.batch;
-  const waste = (tile: MatmulTile): number =>
+  return chooseTile(choicesFor(target), shape, target);
+}
+
+/** The first tile that gives the device enough workgroups and does not compute mostly padding; else the smallest. */
+export function chooseTile<Tile extends ResultTile>(
+  usable: readonly TileChoice<Tile>[],
+  shape: MatmulShape,
+  { parallelism }: WgslTarget,
+): Tile {
+  const groups = (tile: Tile): number => tileGroups(tile, shape);
+  const waste = (tile: Tile): number =>
     (groups(tile) * tile.bm * tile.bn) / (shape.m * shape.n * shape.batch);
   const least = Math.min(...usable.map(({ tile }) => waste(tile)));
   const fitting = usable.filter(({ tile }) => waste(tile) <= Math.max(1.25, least * 1.25));
-  const busy = fitting.find(({ tile, enough }) => groups(tile) >= enough * target.parallelism);
+  const busy = fitting.find(({ tile, enough }) => groups(tile) >= enough * parallelism);
   return busy?.tile ?? smallest(fitting.map(({ tile }) => tile));
 }
 
+/** Workgroups that make the results of a product. */
+export function tileGroups({ bm, bn }: ResultTile, { batch, m, n }: MatmulShape): number {
+  return Math.ceil(m / bm) * Math.ceil(n / bn) * batch;
+}
+
 /** The first of the tiles with the fewest results. */
-function smallest(tiles: readonly MatmulTile[]): MatmulTile {
+function smallest<Tile extends ResultTile>(tiles: readonly Tile[]): Tile {
   return tiles.reduce((best, tile) => (tile.bm * tile.bn < best.bm * best.bn ? tile : best));
 }

@@ -35,6 +35,8 @@ import {
   type MatmulTile,
   type TileMemory,
 } from './matmul-tiles.js';
+import { generateMatrixMatmul } from './matrix-matmul.js';
+import { matrixTile } from './matrix-tiles.js';
 import { plus } from './offset-text.js';
 import { addStoreFunction } from './product-store.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
@@ -66,6 +68,8 @@ export function generateMatmul(
   if (tile === undefined && (isMatrixVector(kernel) || extent(kernel.k) === 0)) {
     return generateReduction(matmulAsReduction(kernel), target, variant);
   }
+  const matrices = tile === undefined ? matrixTile(kernel, target) : null;
+  if (matrices !== null) return generateMatrixMatmul(kernel, target, variant, matrices);
   return new MatmulGenerator(
     kernel,
     target,

@@ -71,6 +71,10 @@ export interface BufferAccess {
   readonly offset: string | null;
 }
 
+/** What is the same in a subgroup may differ between those of a workgroup, which is all that WGSL knows of. */
+const MATRIX_DIRECTIVES =
+  'enable chromium_experimental_subgroup_matrix;\ndiagnostic(off, chromium.subgroup_matrix_uniformity);\n\n';
+
 /** See the file header. */
 export class ProgramBuilder {
   readonly names: NameScope = new NameScope();
@@ -88,6 +92,7 @@ export class ProgramBuilder {
   private failedName = '';
   private usesF16 = false;
   private usesSubgroups = false;
+  private usesMatrices = false;
 
   constructor(
     readonly kernel: GeneratedKernel<Size>,
@@ -171,6 +176,13 @@ export class ProgramBuilder {
     this.usesSubgroups = true;
   }
 
+  /** Allows subgroup matrices: every subgroup of a workgroup takes another part of a product. */
+  requireMatrices(): void {
+    this.usesF16 = true;
+    this.usesMatrices = true;
+    this.requireSubgroups();
+  }
+
   /** Closes the module. `builtins` are parameters of the entry point besides the workgroup and thread. */
   finish(
     threads: number,
@@ -181,6 +193,7 @@ export class ProgramBuilder {
     const enables = [
       ...(this.usesF16 ? ['enable f16;\n\n'] : []),
       ...(this.usesSubgroups ? ['enable subgroups;\n\n'] : []),
+      ...(this.usesMatrices ? [MATRIX_DIRECTIVES] : []),
     ].join('');
     const uniforms =
       this.uniformLines.length === 0

@@ -2,12 +2,21 @@
  * @file Walking the summed dimension in slabs: the next slab's global loads are issued before the arithmetic on this one.
  */
 import { CodeBlock } from './code-block.js';
-import type { MatmulSlab } from './matmul-slab.js';
 import { plus } from './offset-text.js';
+
+/** A part of an operand in workgroup memory, which all threads load through registers. */
+export interface Slab {
+  /** Declares the registers. */
+  declare(block: CodeBlock): void;
+  /** Loads this thread's units of the slab at k = `first` into registers. */
+  fetch(block: CodeBlock, first: string): void;
+  /** Writes the loaded units to workgroup memory. */
+  publish(block: CodeBlock): void;
+}
 
 /** See the file header. */
 export interface SlabWalk {
-  readonly slabs: readonly MatmulSlab[];
+  readonly slabs: readonly Slab[];
   /** Number of slabs: text, and whether it is one. */
   readonly steps: string;
   readonly isOne: boolean;

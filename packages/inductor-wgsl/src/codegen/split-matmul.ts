@@ -22,7 +22,8 @@ import {
   type ScalarParam,
 } from '@tessera/inductor-core';
 import { isMatrixVector, matmulShape } from './matmul-shape.js';
-import { chooseMatmulTile } from './matmul-tiles.js';
+import { chooseMatmulTile, tileGroups } from './matmul-tiles.js';
+import { matrixTile } from './matrix-tiles.js';
 import type { WgslTarget } from './target.js';
 
 /** Fewest steps of the sum that make a piece worth a workgroup. */
@@ -35,8 +36,7 @@ export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   const shape = matmulShape(kernel);
   const results = shape.batch * shape.m * shape.n;
   if (isMatrixVector(kernel) || results === 0 || kernel.k.length === 0) return 1;
-  const tile = chooseMatmulTile(shape, target);
-  const groups = Math.ceil(shape.m / tile.bm) * Math.ceil(shape.n / tile.bn) * shape.batch;
+  const groups = tileGroups(matrixTile(kernel, target) ?? chooseMatmulTile(shape, target), shape);
   const wanted = Math.min(
     Math.floor(target.parallelism / groups),
     Math.floor(shape.k / SMALLEST_PIECE),

@@ -15,12 +15,21 @@ export const SCHEDULE_TARGET: TargetDescription = {
   skipsIdleLanes: false,
 };
 
+/** Extents of the products that a subgroup computes as a whole: [m, k] @ [k, n], float16 into float32. */
+export interface MatrixShape {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+}
+
 /** See the file header. Sizes in bytes, counts in invocations or workgroups. */
 export interface WgslTarget {
   /** `shader-f16` is enabled: float16 is stored in 2 bytes. Otherwise it is stored widened, as f32. */
   readonly f16: boolean;
   /** Bounds of the subgroup size, or null when subgroup operations must not be used. */
   readonly subgroups: { readonly min: number; readonly max: number } | null;
+  /** Subgroup matrices, if they may be used: subgroups then have one size only, and float16 is stored as such. */
+  readonly matrices: MatrixShape | null;
   /** Most storage buffers one kernel may bind. */
   readonly maxStorageBuffers: number;
   readonly maxWorkgroupThreads: number;
@@ -39,6 +48,7 @@ export interface WgslTarget {
 export const BASELINE_TARGET: WgslTarget = {
   f16: false,
   subgroups: null,
+  matrices: null,
   maxStorageBuffers: 8,
   maxWorkgroupThreads: 256,
   maxWorkgroupBytes: 16384,

@@ -7,6 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import { describeHolders, memoryReport } from '@tessera/tensor/internal';
 import type { WgslTarget } from '../codegen/target.js';
+import { halfMatrices, SUBGROUP_MATRIX } from './matrix-shape.js';
 import { WgpuMemory } from './wgpu-memory.js';
 
 /** Limits that are raised from WebGPU's defaults to what the adapter offers. */
@@ -21,7 +22,7 @@ const RAISED_LIMITS = [
   'maxDynamicStorageBuffersPerPipelineLayout',
 ] as const;
 
-const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
+const WANTED_FEATURES = ['shader-f16', 'subgroups', SUBGROUP_MATRIX, 'timestamp-query'] as const;
 
 /** Workgroups that a GPU of today needs to be busy, and a software adapter. */
 const PARALLELISM = { gpu: 256, software: 4 };
@@ -57,9 +58,14 @@ export class GpuContext {
       features.has('subgroups' as GPUFeatureName) && info !== undefined
         ? { min: info.subgroupMinSize ?? 4, max: info.subgroupMaxSize ?? 128 }
         : null;
+    const f16 = features.has('shader-f16');
+    // Generated code tells subgroups apart by the numbers of their threads.
+    const oneSize = subgroups !== null && subgroups.min === subgroups.max;
+    const hasMatrices = f16 && oneSize && features.has(SUBGROUP_MATRIX as GPUFeatureName);
     this.target = {
-      f16: features.has('shader-f16'),
+      f16,
       subgroups,
+      matrices: hasMatrices ? halfMatrices(info!) : null,
       maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
       maxWorkgroupThreads: Math.min(
         limits.maxComputeInvocationsPerWorkgroup,
@@ -99,7 +105,7 @@ export class GpuContext {
     profile?: DeviceProfile,
   ): Promise<GpuContext> {
     const requiredFeatures = WANTED_FEATURES.filter((name) =>
-      adapter.features.has(name),
+      adapter.features.has(name as GPUFeatureName),
     ) as GPUFeatureName[];
     const requiredLimits: Record<string, number> = {};
     for (const name of RAISED_LIMITS) requiredLimits[name] = adapter.limits[name];

@@ -15,6 +15,8 @@ import {
   type MatmulTile,
   type TileMemory,
 } from '../codegen/matmul-tiles.js';
+import { matrixTile } from '../codegen/matrix-tiles.js';
+import type { WgslTarget } from '../codegen/target.js';
 import { directVariant, type KernelVariant } from '../codegen/variant.js';
 import { CheckReport } from './check-report.js';
 import { KernelLaunch, type Residence } from './launch.js';
@@ -41,7 +43,7 @@ export async function tuneMatmuls(
   memory: TileMemory,
 ): Promise<TileTiming[]> {
   const results: TileTiming[] = [];
-  for (const [shapeClass, { launch, kernel }] of tunableProducts(plan)) {
+  for (const [shapeClass, { launch, kernel }] of tunableProducts(plan, runtime.context.target)) {
     const elements = launch.buffers.map((index) => plan.buffers[index].numel);
     const timings = await timeTiles(runtime, kernel, elements);
     if (timings.length === 0) continue;
@@ -58,10 +60,12 @@ export async function tuneUnmeasured(
   memory: TileMemory,
   after: Promise<unknown>,
 ): Promise<boolean> {
-  const products = [...tunableProducts(plan)].filter(([shapeClass]) => !memory.has(shapeClass));
+  const { target } = runtime.context;
+  const products = [...tunableProducts(plan, target)].filter(
+    ([shapeClass]) => !memory.has(shapeClass),
+  );
   if (products.length === 0) return false;
   await after;
-  const { target } = runtime.context;
   // Another plan may have measured some meanwhile.
   const launches = products.flatMap(([name, { launch }]) => (memory.has(name) ? [] : [launch]));
   await tuneMatmuls(runtime, { ...plan, launches }, memory);
@@ -71,14 +75,16 @@ export async function tuneUnmeasured(
   });
 }
 
-/** A launch of each shape class of products that are made tile by tile. */
+/** A launch of each shape class of products that threads compute tile by tile. */
 function tunableProducts(
   plan: ExecutionPlan,
+  target: WgslTarget,
 ): Map<string, { readonly launch: Launch; readonly kernel: MatmulKernel }> {
   const products = new Map<string, { launch: Launch; kernel: MatmulKernel }>();
   for (const launch of plan.launches) {
     const kernel = plan.kernels[launch.kernel];
     if (kernel.kind !== 'matmul' || isMatrixVector(kernel)) continue;
+    if (matrixTile(kernel, target) !== null) continue;
     const shapeClass = matmulClass(kernel);
     if (!products.has(shapeClass)) products.set(shapeClass, { launch, kernel });
   }

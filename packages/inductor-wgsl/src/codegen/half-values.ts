@@ -1,0 +1,31 @@
+/**
+ * @file Values that float16 holds exactly, as vectors of four halves: what subgroup matrices multiply.
+ */
+import type { Expr } from '@tessera/inductor-core';
+import type { ExprEmitter } from './expr-emitter.js';
+import { widen } from './value.js';
+import { typeName } from './wgsl-types.js';
+
+/** Whether a value is a float16, widened or not. Values that are computed are rounded to float16 by a cast. */
+export function isHalf(expr: Expr): boolean {
+  if (expr.kind === 'masked') return Object.is(expr.other, 0) && isHalf(expr.body);
+  const isCast = expr.kind === 'op' && expr.op === 'cast';
+  if (expr.dtype === 'float16') return isCast || expr.kind === 'load';
+  return isCast && expr.dtype === 'float32' && isHalf(expr.args[0]!);
+}
+
+/** Text of four values of an expression that `isHalf` accepts; loads are not widened on the way. */
+export function halfVector(emitter: ExprEmitter, expr: Expr): string {
+  if (expr.kind === 'masked') {
+    const mask = widen(emitter.value(expr.mask), 4);
+    return `select(${HALVES}(0), ${halfVector(emitter, expr.body)}, ${mask})`;
+  }
+  if (expr.kind === 'op' && expr.dtype === 'float32') return halfVector(emitter, expr.args[0]!);
+  if (expr.kind === 'load' && emitter.builder.buffer(expr.buf).storage === 'f16') {
+    const { text, width } = emitter.element(expr);
+    return width === 4 ? text : `${HALVES}(${text})`;
+  }
+  return `${HALVES}(${widen(emitter.value(expr), 4)})`;
+}
+
+const HALVES = typeName('f16', 4);
