@@ -143,6 +143,7 @@ describe('products by subgroup matrices', () => {
       matrixBytes(tile, MATRICES.matrices!),
     );
     expect(text).toContain('@workgroup_size(128)');
+    expect(matrixTilesFor(BASELINE_TARGET)).toEqual([]);
     expect(matrixTilesFor({ ...MATRICES, maxWorkgroupBytes: 16384 })).not.toContain(tile);
   });
 

@@ -16,6 +16,9 @@ import { OPERATOR_ROWS } from './operators.js';
 /** Name on the command line. */
 export const CARD = 'card';
 
+/** Dawn gives float16 and subgroup matrices on NVIDIA only where it is told to. */
+const CARD_FLAGS = ['enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia'];
+
 /** All rows. */
 export const CARD_ROWS: readonly CardWorkload[] = [...OPERATOR_ROWS, ...MODEL_ROWS];
 
@@ -177,7 +180,9 @@ export async function cardReport(args: readonly string[]): Promise<CardReport> {
       throw new TesseraError('invalid-argument', `There is no row '${name}'.`, {
         hints: [`Rows are ${known.join(', ')}.`],
       });
-  const gpu = await openGpu({ dawn: values.dawn ?? null, dawnFlags: values['dawn-flag'] });
+  const given = values['dawn-flag'];
+  const dawnFlags = given.length > 0 ? given : CARD_FLAGS;
+  const gpu = await openGpu({ dawn: values.dawn ?? null, dawnFlags });
   const rows: CardRow[] = [];
   for (const row of CARD_ROWS) {
     if (values.row.length > 0 && !values.row.includes(row.name)) continue;

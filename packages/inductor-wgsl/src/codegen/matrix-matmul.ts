@@ -166,27 +166,29 @@ class MatrixMatmul {
     return block;
   }
 
-  /** Writes a row of matrices at a time, each subgroup through a strip of its own. */
+  /** Writes a matrix at a time, each subgroup through memory of its own: more of it would leave room for fewer workgroups. */
   private storeResults(): void {
-    const { body, tile, shape, lanes, builder } = this;
-    const { sn } = tile;
-    const size = shape.m * sn;
-    const strip = builder.workgroupArray('strip', 'f32', matrixSubgroups(tile) * size);
+    const { body, tile, lanes, builder } = this;
+    const { m, n } = this.shape;
+    const size = m * n;
+    const array = builder.workgroupArray('result', 'f32', matrixSubgroups(tile) * size);
     body.line(`let first = part * ${size}u;`);
     for (const [i, names] of this.results.entries()) {
-      for (const [j, name] of names.entries())
-        body.line(
-          `subgroupMatrixStore<row_major>(&${strip}, first${plus(j * shape.n)}, ${name}, ${sn}u);`,
+      for (const [j, name] of names.entries()) {
+        if (i + j > 0) body.line('workgroupBarrier();');
+        body.line(`subgroupMatrixStore<row_major>(&${array}, first, ${name}, ${n}u);`);
+        body.line('workgroupBarrier();');
+        const store = new CodeBlock();
+        const values = [0, 1, 2, 3].map((q) => `${array}[at${plus(q)}]`).join(', ');
+        const row = `first_m + part_m${plus(i * m)} + unit / ${n / 4}u`;
+        const column = `first_n + part_n${plus(j * n)} + (unit % ${n / 4}u) * 4u`;
+        store.line('let at = first + unit * 4u;');
+        store.line(`store_c(batch, ${row}, ${column}, vec4f(${values}));`);
+        body.nest(
+          `for (var unit = lane % ${lanes}u; unit < ${size / 4}u; unit += ${lanes}u)`,
+          store,
         );
-      body.line('workgroupBarrier();');
-      const store = new CodeBlock();
-      const values = [0, 1, 2, 3].map((j) => `${strip}[at${plus(j)}]`).join(', ');
-      store.line('let at = first + unit * 4u;');
-      store.line(
-        `store_c(batch, first_m + part_m${plus(i * shape.m)} + unit / ${sn / 4}u, first_n + part_n + (unit % ${sn / 4}u) * 4u, vec4f(${values}));`,
-      );
-      body.nest(`for (var unit = lane % ${lanes}u; unit < ${size / 4}u; unit += ${lanes}u)`, store);
-      if (i + 1 < this.results.length) body.line('workgroupBarrier();');
+      }
     }
   }
 }

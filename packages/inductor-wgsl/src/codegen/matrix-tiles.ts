@@ -68,12 +68,12 @@ export function matrixThreads(tile: MatrixTile, { subgroups }: WgslTarget): numb
   return matrixSubgroups(tile) * (subgroups?.max ?? 0);
 }
 
-/** Bytes of workgroup memory at most: both slabs, and a strip of results of each subgroup. */
-export function matrixBytes(tile: MatrixTile, { m }: MatrixShape): number {
-  const { bm, bn, bk, sn } = tile;
+/** Bytes of workgroup memory at most: both slabs, and a matrix of results of each subgroup. */
+export function matrixBytes(tile: MatrixTile, { m, n }: MatrixShape): number {
+  const { bm, bn, bk } = tile;
   const slab = (x: number): number =>
     2 * Math.max(x * (bk + SLAB_PADDING), bk * (x + SLAB_PADDING));
-  return slab(bm) + slab(bn) + 4 * matrixSubgroups(tile) * m * sn;
+  return slab(bm) + slab(bn) + 4 * matrixSubgroups(tile) * m * n;
 }
 
 /** The tile of a product for which subgroup matrices are used; null for others. */

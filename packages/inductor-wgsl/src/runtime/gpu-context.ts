@@ -115,7 +115,7 @@ export class GpuContext {
         requiredLimits,
         label: 'tessera',
       });
-      return new GpuContext(gpu, device, device.adapterInfo ?? adapter.info, profile);
+      return new GpuContext(gpu, device, adapter.info, profile);
     } catch (cause) {
       throw new TesseraError('device-unavailable', 'The WebGPU adapter refused to give a device.', {
         context: { device: 'wgpu' },

@@ -18,7 +18,7 @@ export interface WebGpuOptions {
   readonly memoryBudget?: number;
   /**
    * Flags for Dawn in Node, as `['enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia']`,
-   * which gives `shader-f16` on NVIDIA.
+   * which gives `shader-f16` and subgroup matrices on NVIDIA.
    */
   readonly dawnFlags?: readonly string[];
 }
@@ -27,21 +27,21 @@ export interface WebGpuOptions {
  * SwiftShader compiles the clearing of workgroup memory as one store per element: a second for a matmul.
  * Without this extension Dawn clears in a loop.
  */
-const SWIFTSHADER_FLAGS = [
-  'disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension',
-];
+const SWIFTSHADER_FLAG =
+  'disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension';
 
 const POWER = 'high-performance';
 
 /** A device with what was asked for. @throws device-unavailable */
 export async function openContext(options: WebGpuOptions): Promise<GpuContext> {
-  const { profile, dawnFlags, powerPreference = POWER } = options;
+  const { profile, dawnFlags = [], powerPreference = POWER } = options;
   if (options.device !== undefined) return GpuContext.wrap(options.device, profile);
   if (options.adapter !== undefined) return GpuContext.request(null, options.adapter, profile);
-  let gpu = await findGpu(dawnFlags ?? []);
+  let gpu = await findGpu(dawnFlags);
   let adapter = await gpu.requestAdapter({ powerPreference });
-  if (adapter?.info.architecture === 'swiftshader' && dawnFlags === undefined) {
-    gpu = await findGpu(SWIFTSHADER_FLAGS);
+  const isDecided = dawnFlags.some((flag) => flag.startsWith('disable-dawn-features'));
+  if (adapter?.info.architecture === 'swiftshader' && !isDecided) {
+    gpu = await findGpu([...dawnFlags, SWIFTSHADER_FLAG]);
     adapter = await gpu.requestAdapter({ powerPreference });
   }
   if (adapter === null) {

@@ -13,7 +13,7 @@ diagnostic(off, chromium.subgroup_matrix_uniformity);
 @group(0) @binding(3) var<storage, read_write> out: array<vec4h>;
 var<workgroup> slab_a0: array<f16, 2560>;
 var<workgroup> slab_b0: array<f16, 2560>;
-var<workgroup> strip0: array<f32, 2048>;
+var<workgroup> result0: array<f32, 1024>;
 
 fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
   return (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u);
@@ -150,20 +150,32 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     workgroupBarrier();
   }
-  let first = part * 512u;
-  subgroupMatrixStore<row_major>(&strip0, first, c0_0, 32u);
-  subgroupMatrixStore<row_major>(&strip0, first + 16u, c0_1, 32u);
+  let first = part * 256u;
+  subgroupMatrixStore<row_major>(&result0, first, c0_0, 16u);
   workgroupBarrier();
-  for (var unit = lane % 32u; unit < 128u; unit += 32u) {
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
     let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + unit / 8u, first_n + part_n + (unit % 8u) * 4u, vec4f(strip0[at], strip0[at + 1u], strip0[at + 2u], strip0[at + 3u]));
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&strip0, first, c1_0, 32u);
-  subgroupMatrixStore<row_major>(&strip0, first + 16u, c1_1, 32u);
+  subgroupMatrixStore<row_major>(&result0, first, c0_1, 16u);
   workgroupBarrier();
-  for (var unit = lane % 32u; unit < 128u; unit += 32u) {
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
     let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 16u + unit / 8u, first_n + part_n + (unit % 8u) * 4u, vec4f(strip0[at], strip0[at + 1u], strip0[at + 2u], strip0[at + 3u]));
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c1_0, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c1_1, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
   }
 }
