@@ -6,11 +6,9 @@
  * before the arithmetic on this one. Operands are arbitrary expressions, so implicit-GEMM convolutions,
  * casts and masks all pass through `load_a` and `load_b`; `store_c` runs the epilogue on four results.
  */
-import { isMultiple, stmtRoots, type MatmulKernel } from '@tessera/inductor-core';
-import { type Size, sizeCeilDiv, sizeMul } from '@tessera/shared';
+import type { MatmulKernel } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
-import { linearGrid } from './dispatch.js';
-import { LaneContext } from './lane-context.js';
 import { extent } from './loop-vars.js';
 import {
   isLarge,
@@ -19,13 +17,6 @@ import {
   matmulClass,
   matmulShape,
 } from './matmul-shape.js';
-import {
-  addLoadFunction,
-  lanesAlong,
-  loadOrder,
-  operandLanes,
-  type Operand,
-} from './matmul-operand.js';
 import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
 import {
@@ -38,15 +29,14 @@ import {
 import { generateMatrixMatmul } from './matrix-matmul.js';
 import { matrixTile } from './matrix-tiles.js';
 import { plus } from './offset-text.js';
-import { addStoreFunction } from './product-store.js';
-import { ProgramBuilder, type WgslProgram } from './program.js';
+import { ProductFrame } from './product-frame.js';
+import type { ProgramBuilder, WgslProgram } from './program.js';
 import { generateReduction } from './reduction.js';
 import { RegisterBlock } from './register-block.js';
 import { eachRow, walkSlabs } from './slab-walk.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { chooseVectorBuffers } from './vector-buffers.js';
-import { computeType, typeName } from './wgsl-types.js';
+import { typeName } from './wgsl-types.js';
 
 /** Decisions that are otherwise made by the shape. */
 export interface MatmulChoices {
@@ -80,15 +70,14 @@ export function generateMatmul(
 }
 
 class MatmulGenerator {
-  private readonly body = new CodeBlock();
+  private readonly body: CodeBlock;
   private readonly builder: ProgramBuilder;
+  private readonly frame: ProductFrame;
   private readonly vector: string;
   private readonly threads: number;
   private readonly columns: number;
   private readonly slabs: readonly MatmulSlab[];
   private readonly results: RegisterBlock;
-  private readonly epilogueContext: LaneContext;
-  private readonly extents: Readonly<Record<'batch' | 'm' | 'n' | 'k', Size>>;
 
   constructor(
     kernel: MatmulKernel<Size>,
@@ -97,34 +86,14 @@ class MatmulGenerator {
     private readonly tile: MatmulTile,
     private readonly unrolled: boolean,
   ) {
-    const { batch, m, n, k } = kernel;
-    this.extents = { batch: extent(batch), m: extent(m), n: extent(n), k: extent(k) };
-    const a: Operand = { name: 'a', expr: kernel.a, batch, x: m, k };
-    const b: Operand = { name: 'b', expr: kernel.b, batch, x: n, k };
-    const orders = [a, b].map((operand) => loadOrder(operand));
-    const contexts = [a, b].map(
-      (operand, i) => new LaneContext(operandLanes(operand, orders[i]), [operand.expr]),
-    );
-    this.epilogueContext = new LaneContext(
-      { ...lanesAlong(n), vectorAccs: true },
-      kernel.epilogue.flatMap(stmtRoots),
-    );
-    const vectors = chooseVectorBuffers([
-      { context: contexts[0], exprs: [a.expr], stores: [] },
-      { context: contexts[1], exprs: [b.expr], stores: [] },
-      { context: this.epilogueContext, exprs: [], stores: kernel.epilogue },
-    ]);
-    this.builder = new ProgramBuilder(
-      kernel,
-      target,
-      variant,
-      variant.offsets ? new Set() : vectors,
-    );
-    const type = computeType(kernel.accDtype);
+    this.frame = new ProductFrame(kernel, target, variant, tile);
+    const { body, builder, type, operands } = this.frame;
+    this.body = body;
+    this.builder = builder;
     this.vector = typeName(type, 4);
-    this.threads = tileThreads(tile);
+    const threads = tileThreads(tile);
+    this.threads = threads;
     this.columns = tile.bn / tile.tn;
-    const { builder, threads } = this;
     this.results = new RegisterBlock('c', tile.tm, tile.tn / 4);
     const workgroup: SlabWorkgroup = {
       builder,
@@ -133,55 +102,27 @@ class MatmulGenerator {
       padding: tilePadding(tile, target),
       array: ({ name }, row, rows) => builder.workgroupArray(`slab_${name}`, row, rows),
     };
-    const places = [
-      { extent: tile.bm, bk: tile.bk, batch: 'batch', origin: 'first_m' },
-      { extent: tile.bn, bk: tile.bk, batch: 'batch', origin: 'first_n' },
-    ];
-    this.slabs = [a, b].map(
-      (operand, i) => new MatmulSlab(operand, orders[i], places[i], workgroup),
+    this.slabs = operands.map(
+      ({ operand, order, extent, origin }) =>
+        new MatmulSlab(operand, order, { extent, bk: tile.bk, batch: 'batch', origin }, workgroup),
     );
-    const checkK = !isMultiple(this.extents.k, tile.bk);
-    for (const [i, operand] of [a, b].entries()) {
-      addLoadFunction(this.builder, operand, contexts[i], orders[i], type, checkK);
-    }
-    addStoreFunction(builder, {
-      epilogue: kernel.epilogue,
-      context: this.epilogueContext,
-      batch,
-      m,
-      n,
-      bm: tile.bm,
-      bn: tile.bn,
-      type,
-      products: ['product'],
-    });
   }
 
   generate(): WgslProgram {
-    const { body, tile, extents, builder } = this;
-    const tilesM = sizeCeilDiv(extents.m, tile.bm);
-    const tilesN = sizeCeilDiv(extents.n, tile.bn);
-    const tiles = sizeMul(tilesM, tilesN);
-    const count = sizeMul(tiles, extents.batch);
-    if (count === 0) return builder.finish(1, body, [0, 1]);
-    const grid = linearGrid(count, builder.target);
-    if (grid.hasSurplus) body.line(`if (${grid.id} >= ${builder.size(count)}) { return; }`);
-    const across = builder.size(tilesN);
-    body.line(`let tile = ${grid.id};`);
-    body.line(`let batch = tile / ${builder.size(tiles)};`);
-    body.line(`let first_m = ((tile / ${across}) % ${builder.size(tilesM)}) * ${tile.bm}u;`);
-    body.line(`let first_n = (tile % ${across}) * ${tile.bn}u;`);
+    const { body, tile, builder, frame } = this;
+    const workgroups = frame.placeTile();
+    if (workgroups === null) return builder.finish(1, body, [0, 1]);
     placeThread(body, tile, builder.target);
     this.results.declare(body, this.vector);
     this.walkSlabs();
     if (tile.slices > 1) this.addSlices();
     this.storeResults();
-    return builder.finish(this.threads, body, grid.workgroups);
+    return builder.finish(this.threads, body, workgroups);
   }
 
   private walkSlabs(): void {
     const { tile, builder, slabs, columns, results, unrolled } = this;
-    const steps = sizeCeilDiv(this.extents.k, tile.bk);
+    const { steps } = this.frame;
     const [a, b] = slabs;
     const rows = tile.bm / tile.tm;
     walkSlabs(this.body, {

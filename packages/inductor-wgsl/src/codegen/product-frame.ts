@@ -1,0 +1,125 @@
+/**
+ * @file What products made tile by tile have in common, whoever multiplies: the operands and how they are loaded, the
+ * epilogue, and which tile a workgroup makes.
+ */
+import { isMultiple, stmtRoots, type MatmulKernel } from '@tessera/inductor-core';
+import { type Size, sizeCeilDiv, sizeMul } from '@tessera/shared';
+import { CodeBlock } from './code-block.js';
+import { linearGrid, type Workgroups } from './dispatch.js';
+import { LaneContext } from './lane-context.js';
+import { extent } from './loop-vars.js';
+import {
+  addLoadFunction,
+  lanesAlong,
+  loadOrder,
+  operandLanes,
+  type LoadOrder,
+  type Operand,
+} from './matmul-operand.js';
+import { addStoreFunction } from './product-store.js';
+import { ProgramBuilder } from './program.js';
+import type { WgslTarget } from './target.js';
+import type { KernelVariant } from './variant.js';
+import { chooseVectorBuffers } from './vector-buffers.js';
+import { computeType, type ScalarType } from './wgsl-types.js';
+
+/** A tile of results, and the steps of k that are loaded at a time. */
+export interface FrameTile {
+  readonly bm: number;
+  readonly bn: number;
+  readonly bk: number;
+}
+
+/** An operand's slab: how it is loaded, values along x, and text of the first x. */
+export interface FrameOperand {
+  readonly operand: Operand;
+  readonly order: LoadOrder;
+  readonly extent: number;
+  readonly origin: string;
+}
+
+/** See the file header. */
+export class ProductFrame {
+  readonly body: CodeBlock = new CodeBlock();
+  readonly builder: ProgramBuilder;
+  /** Type of the sums. */
+  readonly type: ScalarType;
+  /** Of `a` and `b`. */
+  readonly operands: readonly [FrameOperand, FrameOperand];
+  /** Slabs along k. */
+  readonly steps: Size;
+
+  /** @param loaded type of the values that `load_a` and `load_b` give; that of the sums if absent */
+  constructor(
+    private readonly kernel: MatmulKernel<Size>,
+    target: WgslTarget,
+    variant: KernelVariant,
+    private readonly tile: FrameTile,
+    loaded?: 'f16',
+  ) {
+    const { batch, m, n, k, epilogue } = kernel;
+    const { bm, bn, bk } = tile;
+    const frame = (name: 'a' | 'b', along: number, origin: string): FrameOperand => {
+      const operand: Operand = { name, expr: kernel[name], batch, x: name === 'a' ? m : n, k };
+      return { operand, order: loadOrder(operand), extent: along, origin };
+    };
+    this.operands = [frame('a', bm, 'first_m'), frame('b', bn, 'first_n')];
+    const contexts = this.operands.map(
+      ({ operand, order }) => new LaneContext(operandLanes(operand, order), [operand.expr]),
+    );
+    const context = new LaneContext(
+      { ...lanesAlong(n), vectorAccs: true },
+      epilogue.flatMap(stmtRoots),
+    );
+    const vectors = chooseVectorBuffers([
+      ...this.operands.map(({ operand }, i) => ({
+        context: contexts[i],
+        exprs: [operand.expr],
+        stores: [],
+      })),
+      { context, exprs: [], stores: epilogue },
+    ]);
+    const builder = new ProgramBuilder(
+      kernel,
+      target,
+      variant,
+      variant.offsets ? new Set() : vectors,
+    );
+    this.builder = builder;
+    const type = computeType(kernel.accDtype);
+    this.type = type;
+    this.steps = sizeCeilDiv(extent(k), bk);
+    const checkK = !isMultiple(extent(k), bk);
+    for (const [i, { operand, order }] of this.operands.entries())
+      addLoadFunction(builder, operand, contexts[i], order, loaded ?? type, checkK);
+    addStoreFunction(builder, {
+      epilogue,
+      context,
+      batch,
+      m,
+      n,
+      bm,
+      bn,
+      type,
+      products: ['product'],
+    });
+  }
+
+  /** Finds the workgroup's tile: `batch`, `first_m`, `first_n`. Gives the grid; null where there are no results. */
+  placeTile(): Workgroups | null {
+    const { body, builder, tile, kernel } = this;
+    const tilesM = sizeCeilDiv(extent(kernel.m), tile.bm);
+    const tilesN = sizeCeilDiv(extent(kernel.n), tile.bn);
+    const tiles = sizeMul(tilesM, tilesN);
+    const count = sizeMul(tiles, extent(kernel.batch));
+    if (count === 0) return null;
+    const grid = linearGrid(count, builder.target);
+    if (grid.hasSurplus) body.line(`if (${grid.id} >= ${builder.size(count)}) { return; }`);
+    const across = builder.size(tilesN);
+    body.line(`let tile = ${grid.id};`);
+    body.line(`let batch = tile / ${builder.size(tiles)};`);
+    body.line(`let first_m = ((tile / ${across}) % ${builder.size(tilesM)}) * ${tile.bm}u;`);
+    body.line(`let first_n = (tile % ${across}) * ${tile.bn}u;`);
+    return grid.workgroups;
+  }
+}
