@@ -15,20 +15,18 @@ function relativeImports(text: string): string[] {
   );
 }
 
-/** Writes the declarations of entries (`src/index.ts`), and of what they name, below `dist`. `banner` opens the first. */
-export function writeDeclarations(folder: string, entries: readonly string[], banner = ''): void {
+/** The declarations of entries (`src/index.ts`), and of what they name: texts by their paths within `src`. */
+export function declarationsOf(folder: string, entries: readonly string[]): Map<string, string> {
   const sources = join(folder, 'src');
   const pending = entries.map((entry) => resolve(folder, entry));
-  const [first] = pending;
   const seen = new Set(pending);
+  const texts = new Map<string, string>();
   for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
     const { code, errors } = isolatedDeclarationSync(file, readFileSync(file, 'utf8'), {
       stripInternal: true,
     });
     if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
-    const target = join(folder, 'dist', relative(sources, file).replace(/\.ts$/, '.d.ts'));
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, file === first && banner !== '' ? `${banner}\n${code}` : code);
+    texts.set(relative(sources, file).replace(/\.ts$/, '.d.ts'), code);
     for (const name of relativeImports(code)) {
       const next = resolve(dirname(file), name.replace(/\.js$/, '.ts'));
       if (seen.has(next)) continue;
@@ -37,5 +35,19 @@ export function writeDeclarations(folder: string, entries: readonly string[], ba
       seen.add(next);
       pending.push(next);
     }
+  }
+  return texts;
+}
+
+/** Writes the declarations of entries, and of what they name, below `dist`. `banner` opens the first. */
+export function writeDeclarations(folder: string, entries: readonly string[], banner = ''): void {
+  const first = relative(join(folder, 'src'), resolve(folder, entries[0]!)).replace(
+    /\.ts$/,
+    '.d.ts',
+  );
+  for (const [path, code] of declarationsOf(folder, entries)) {
+    const target = join(folder, 'dist', path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, path === first && banner !== '' ? `${banner}\n${code}` : code);
   }
 }

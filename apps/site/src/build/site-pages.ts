@@ -13,6 +13,7 @@ import { referencePages } from './reference-pages.js';
 import { bytesOf, textOf } from './repository-files.js';
 import { speedPage } from './speed-page.js';
 import { startPage } from './start-page.js';
+import { typeFiles } from './type-files.js';
 
 /** File name of an entry's script, by the name of the entry. */
 function scriptNames(bundle: Rollup.OutputBundle): Map<string, string> {
@@ -36,6 +37,8 @@ function siteFiles(): Record<string, string | Uint8Array> {
   return {
     // Not named .gz: hosts would say how it is encoded, and browsers unpack it.
     'assets/gallery-text.txt': textOf('examples/tiny-gpt/data/text.txt'),
+    // What the explorer's editor knows.
+    'assets/types.json': typeFiles(),
     'assets/digits.bin': bytesOf('apps/demo/data/digits.safetensors.gz'),
   };
 }

@@ -4,7 +4,13 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { javascript } from '@codemirror/lang-javascript';
 import { HighlightStyle, bracketMatching, syntaxHighlighting } from '@codemirror/language';
-import { EditorState, StateEffect, StateField } from '@codemirror/state';
+import {
+  Compartment,
+  EditorState,
+  type Extension,
+  StateEffect,
+  StateField,
+} from '@codemirror/state';
 import {
   Decoration,
   type DecorationSet,
@@ -48,6 +54,7 @@ const colours = HighlightStyle.define([
 /** The editor of the page. */
 export class Editor {
   private readonly view: EditorView;
+  private readonly later = new Compartment();
 
   /**
    * @param selected called with the line of the cursor when it moves
@@ -69,6 +76,7 @@ export class Editor {
         javascript({ typescript: true }),
         syntaxHighlighting(colours),
         markedLines,
+        this.later.of([]),
         EditorState.readOnly.of(run === null),
         EditorView.contentAttributes.of({ 'aria-label': 'Program', tabindex: '0' }),
         keymap.of([
@@ -92,6 +100,11 @@ export class Editor {
 
   set source(text: string) {
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+  }
+
+  /** Adds what was not there when the editor was made, in place of what was added before. */
+  extend(extension: Extension): void {
+    this.view.dispatch({ effects: this.later.reconfigure(extension) });
   }
 
   /** Marks lines, and no others. */

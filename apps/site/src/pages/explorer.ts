@@ -91,4 +91,14 @@ byId('share').addEventListener('click', async () => {
     state.textContent = 'The link is in the address bar.';
   }
 });
-void run();
+
+/** Types are large, and the first result does not wait for them. */
+async function learnTypes(): Promise<void> {
+  const [{ TypeClient }, { typeExtensions }] = await Promise.all([
+    import('../explorer/types/type-client.js'),
+    import('../explorer/types/type-extensions.js'),
+  ]);
+  editor.extend(typeExtensions(new TypeClient(new URL('assets/types.json', document.baseURI))));
+}
+
+void run().then(learnTypes);

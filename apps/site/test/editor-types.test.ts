@@ -1,0 +1,102 @@
+/**
+ * @file Types in the explorer's editor, in a browser: errors, hover, completion, and that the first result does not wait.
+ */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toFragment } from '../src/explorer/share.js';
+import { launchBrowser, withoutBrowser } from './support/browser.js';
+import { type SiteServer, serveSite } from './support/serve-site.js';
+
+const PROGRAM = `import { compile } from '@tessera/compile';
+import { type Tensor, ones } from '@tessera/tensor';
+
+const f = compile((x: Tensor): Tensor => x.softmax(-1));
+f(ones([2, 3]));
+const y: Tensor = f(ones([2, 3]));
+`;
+
+describe.skipIf(withoutBrowser)('types in the editor', () => {
+  let browser: Browser;
+  let server: SiteServer;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+    server = await serveSite();
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    // When the first result was there.
+    await page.addInitScript(() => {
+      addEventListener('DOMContentLoaded', () => {
+        const state = document.getElementById('state')!;
+        new MutationObserver(() => {
+          if (/kernel/.test(state.textContent!))
+            document.body.dataset['seen'] ??= String(performance.now());
+        }).observe(state, { childList: true });
+      });
+    });
+    await page.goto(`${server.url}explorer.html${await toFragment(PROGRAM)}`);
+    await page.waitForSelector('body[data-seen]', { timeout: 60_000 });
+  }, 240_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  /** The middle of a word of the program. */
+  const placeOf = (word: string): Promise<{ x: number; y: number }> =>
+    page.evaluate((wanted) => {
+      const texts = document.createTreeWalker(
+        document.querySelector('.cm-content')!,
+        NodeFilter.SHOW_TEXT,
+      );
+      const range = document.createRange();
+      for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+        const at = node.textContent!.indexOf(wanted);
+        if (at < 0) continue;
+        range.setStart(node, at);
+        range.setEnd(node, at + wanted.length);
+        break;
+      }
+      const { x, y, width, height } = range.getBoundingClientRect();
+      return { x: x + width / 2, y: y + height / 2 };
+    }, word);
+
+  it('show a declaration for the name that is pointed at', async () => {
+    const { x, y } = await placeOf('softmax');
+    const shown = page.locator('.type-hover');
+    // The editor asks when the pointer rests; until the declarations are there, it rests somewhere else in between.
+    for (let tries = 0; tries < 20 && (await shown.count()) === 0; tries++) {
+      await page.mouse.move(x, y + 200);
+      await page.mouse.move(x, y, { steps: 3 });
+      await shown.waitFor({ timeout: 3000 }).catch(() => null);
+    }
+    expect(await shown.first().textContent()).toMatch(/softmax: \(dim/);
+  }, 90_000);
+
+  it('were not asked for before the first result was there', async () => {
+    const [seen, asked] = await page.evaluate(() => {
+      const scripts = performance
+        .getEntriesByType('resource')
+        .filter(({ name }) => /type-/.test(name));
+      return [
+        Number(document.body.dataset['seen']),
+        Math.min(...scripts.map((entry) => entry.startTime)),
+      ];
+    });
+    expect(asked).toBeLessThan(Infinity);
+    expect(asked).toBeGreaterThan(seen!);
+    expect(server.missing).toEqual([]);
+  });
+
+  it('list members to choose from, and mark what is wrong', async () => {
+    await page.click('.cm-line:nth-child(6)');
+    await page.keyboard.press('End');
+    await page.keyboard.type('\ny.so', { delay: 30 });
+    await page.waitForSelector('.cm-tooltip-autocomplete', { timeout: 20_000 });
+    expect(await page.locator('.cm-completionLabel').allTextContents()).toContain('softmax');
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('Such();', { delay: 30 });
+    await page.waitForSelector('.cm-lintRange-error:text-is("soSuch")', { timeout: 20_000 });
+  }, 60_000);
+});
