@@ -11,12 +11,12 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '493.5 kB';
+const EVERYTHING = '494.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '19.9 kB',
-  tensor: '162.5 kB',
+  tensor: '163 kB',
   nn: '54 kB',
   distributed: '26.7 kB',
   onnx: '51 kB',
@@ -26,7 +26,7 @@ const budgets = {
   'dynamo-trace': '43 kB',
   'inductor-core': '119.5 kB',
   'inductor-cpu': '50 kB',
-  'inductor-wgsl': '44.5 kB',
+  'inductor-wgsl': '45 kB',
   compile: '8.5 kB',
   testkit: '26 kB',
   transformers: '22.5 kB',

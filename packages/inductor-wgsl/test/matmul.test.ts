@@ -9,6 +9,7 @@ import {
   tileThreads,
   type MatmulTile,
 } from '../src/codegen/matmul-tiles.js';
+import { productTime, TIMED_TILES } from '../src/codegen/matmul-times.js';
 import { matmulPieces, splitMatmul } from '../src/codegen/split-matmul.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET } from '../src/index.js';
@@ -140,10 +141,9 @@ describe('the choice of tiles', () => {
       chooseMatmulTile({ batch: 1, m, n, k }, roomy);
     expect(choose(4096, 4096, 4096)).toMatchObject({ bm: 128, bn: 128 });
     expect(choose(1024, 1024, 1024)).toMatchObject({ bm: 64, bn: 64 });
-    expect(choose(512, 512, 512)).toMatchObject({ bm: 32, bn: 32 });
-    expect(choose(100352, 64, 576)).toMatchObject({ bm: 128, bn: 64 });
-    expect(choose(1024, 768, 3072)).toMatchObject({ bm: 64, bn: 32, slices: 2 });
-    expect(choose(512, 768, 3072)).toMatchObject({ bm: 64, bn: 64, slices: 4 });
+    expect(choose(1024, 3072, 768)).toMatchObject({ bm: 128, bn: 64 });
+    expect(choose(512, 256, 256)).toMatchObject({ bm: 32, bn: 32 });
+    expect(choose(1024, 768, 768)).toMatchObject({ bm: 64, bn: 32, slices: 2 });
     expect(choose(64, 10, 784)).toMatchObject({ bm: 16, bn: 16, slices: 16 });
   });
 
@@ -174,13 +174,37 @@ describe('the choice of tiles', () => {
   });
 });
 
+describe('times of products', () => {
+  const [large] = TIMED_TILES;
+  const time = (m: number, k: number, unrolled = true): number =>
+    productTime(large, { batch: 1, m, n: 128, k }, { cores: 128, unrolled });
+
+  it('are those of the table, go up with the load of the busiest core, and with the sum', () => {
+    expect(time(128 * 128, 1024)).toBe(large.times[0]);
+    expect(time(1, 1024)).toBe(large.times[0]);
+    expect(time(128 * 128 + 1, 1024)).toBe(large.times[1]);
+    expect(time(128 * 128 * 5, 1024)).toBeCloseTo((large.times[3] + large.times[4]) / 2);
+    expect(time(128 * 128 * 16, 1024)).toBe(2 * large.times[5]);
+    expect(time(128 * 128, 2048)).toBe(2 * large.times[0]);
+    expect(time(128 * 128, 1024, false)).toBeCloseTo(large.looped * large.times[0]);
+  });
+
+  it('never fall where there is more to do', () => {
+    for (const { times } of TIMED_TILES)
+      expect([...times].sort((a, b) => a - b)).toEqual([...times]);
+  });
+});
+
 describe('deep, small products', () => {
   const deep: MatmulSpec = { m: 20, n: 24, k: 4096, transposeA: true, biasRelu: true };
 
   it('are cut in pieces that divide the sum', () => {
-    expect(matmulPieces(matmulKernel(deep), BASELINE_TARGET)).toBe(8);
+    expect(matmulPieces(matmulKernel(deep), BASELINE_TARGET)).toBe(32);
+    // So that every core gets the same number of workgroups.
+    expect(matmulPieces(matmulKernel({ m: 512, n: 768, k: 3072 }), BASELINE_TARGET)).toBe(8);
+    expect(matmulPieces(matmulKernel({ m: 512, n: 768, k: 128 }), BASELINE_TARGET)).toBe(1);
     expect(matmulPieces(matmulKernel({ m: 20, n: 24, k: 128 }), BASELINE_TARGET)).toBe(1);
-    expect(matmulPieces(matmulKernel({ m: 2048, n: 2048, k: 65536 }), BASELINE_TARGET)).toBe(1);
+    expect(matmulPieces(matmulKernel({ m: 8192, n: 8192, k: 65536 }), BASELINE_TARGET)).toBe(1);
     const { partial, sum, elements } = splitMatmul(matmulKernel(deep), 8);
     for (const kernel of [partial, sum]) verifyKernel(kernel);
     expect([partial.params, sum.params].map((params) => params.map((param) => param.name))).toEqual(

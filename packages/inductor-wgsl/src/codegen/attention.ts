@@ -36,7 +36,7 @@ import {
   type LoadOrder,
   type Operand,
 } from './matmul-operand.js';
-import { isLarge } from './matmul-shape.js';
+import { isLarge } from './matmul-tiles.js';
 import { MatmulSlab, type SlabPlace, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
 import { plus } from './offset-text.js';

@@ -27,14 +27,6 @@ export function matmulClass(kernel: MatmulKernel<Size>): string {
   return `${matmulShapeClass(matmulShape(kernel))}:${orders}:${accDtype}`;
 }
 
-/** Multiplications for which a shader may take three times as long to compile. */
-const LARGE = 2 ** 27;
-
-/** Whether a product is worth that its steps are written out, which makes it a fifth faster. */
-export function isLarge({ batch, m, n, k }: MatmulShape): boolean {
-  return batch * m * n * k >= LARGE;
-}
-
 /** Products with a vector are reductions: nothing is used twice, so tiles would not help. */
 export function isMatrixVector({ m, n }: Pick<MatmulKernel<Size>, 'm' | 'n'>): boolean {
   return extent(m) === 1 || extent(n) === 1;

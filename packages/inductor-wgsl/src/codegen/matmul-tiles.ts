@@ -1,9 +1,10 @@
 /**
  * @file Tile shapes of the matmul generator, as data, and the choice among them.
  *
- * The table's order and thresholds come from measurements (README); a tuner may put measured winners in a
- * `TileMemory`, which is asked first.
+ * On GPUs the tile that should be fastest is taken, by times that were measured (`matmul-times.ts`); a tuner may put
+ * winners in a `TileMemory`, which is asked first.
  */
+import { productTime, TIMED_TILES } from './matmul-times.js';
 import type { WgslTarget } from './target.js';
 
 /**
@@ -37,37 +38,10 @@ export interface TileChoice<Tile extends ResultTile = MatmulTile> {
   readonly enough: number;
 }
 
-/** A row of the tables. */
-function row(
-  bm: number,
-  bn: number,
-  bk: number,
-  tm: 4 | 8,
-  tn: 4 | 8,
-  { slices = 1, enough = 1 }: { slices?: number; enough?: number } = {},
-): TileChoice {
-  return { tile: { bm, bn, bk, tm, tn, slices }, enough };
+/** A row of the table of software adapters. */
+function row(bm: number, bn: number, bk: number, tm: 4 | 8, tn: 4 | 8): TileChoice {
+  return { tile: { bm, bn, bk, tm, tn, slices: 1 }, enough: 1 };
 }
-
-/**
- * The first that suits a shape is taken. The order is that of measured speed where there is enough to do (NVIDIA
- * H200), small tiles last; where results are few, threads share the sums.
- */
-const GPU_TILES: readonly TileChoice[] = [
-  row(128, 128, 16, 8, 8),
-  row(128, 64, 16, 8, 8),
-  row(64, 128, 16, 8, 8),
-  row(64, 64, 16, 8, 8),
-  row(64, 64, 16, 4, 8),
-  row(64, 64, 16, 4, 4),
-  row(64, 32, 16, 8, 4, { slices: 2 }),
-  row(64, 64, 16, 8, 8, { slices: 4, enough: 0.375 }),
-  row(32, 64, 32, 4, 4),
-  row(64, 32, 32, 4, 4),
-  row(32, 32, 32, 4, 4),
-  row(16, 16, 64, 4, 4, { slices: 16 }),
-  row(16, 16, 32, 4, 4, { slices: 16 }),
-];
 
 /** For software adapters: much work for each of few threads. */
 const SOFTWARE_TILES: readonly TileChoice[] = [
@@ -77,16 +51,21 @@ const SOFTWARE_TILES: readonly TileChoice[] = [
 ];
 
 /** Every tile shape that the tuner tries on a GPU. */
-export const MATMUL_TILES: readonly MatmulTile[] = GPU_TILES.map(({ tile }) => tile);
+export const MATMUL_TILES: readonly MatmulTile[] = TIMED_TILES.map(({ tile }) => tile);
 
-function choicesFor(target: WgslTarget): readonly TileChoice[] {
-  const table = target.software ? SOFTWARE_TILES : GPU_TILES;
+function fitting<Choice extends { readonly tile: MatmulTile }>(
+  table: readonly Choice[],
+  target: WgslTarget,
+): readonly Choice[] {
   return table.filter(({ tile }) => tileFits(tile, target));
 }
 
 /** The tiles among which those for a device are chosen, and measured. */
 export function tilesFor(target: WgslTarget): readonly MatmulTile[] {
-  return choicesFor(target).map(({ tile }) => tile);
+  const table: readonly { readonly tile: MatmulTile }[] = target.software
+    ? SOFTWARE_TILES
+    : TIMED_TILES;
+  return fitting(table, target).map(({ tile }) => tile);
 }
 
 /** Threads of a workgroup. */
@@ -123,14 +102,35 @@ export function matmulShapeClass(shape: MatmulShape): string {
 /** Tiles found best by measurement, by `matmulClass`. Serialisable with `Object.fromEntries`. */
 export type TileMemory = Map<string, MatmulTile>;
 
-/** The tile for a shape: a remembered one, or the first that suits it. */
+/** Multiplications for which a shader may take three times as long to compile. */
+const LARGE = 2 ** 27;
+
+/** Whether a product is worth that its steps are written out, which makes it a fifth faster. */
+export function isLarge({ batch, m, n, k }: MatmulShape): boolean {
+  return batch * m * n * k >= LARGE;
+}
+
+/** The fastest tile of a GPU for a shape, and its time in microseconds on the card that was measured. */
+export function fastestTile(
+  shape: MatmulShape,
+  target: WgslTarget,
+): { readonly tile: MatmulTile; readonly time: number } {
+  // Twice as many workgroups as cores keep a device busy.
+  const device = { cores: target.parallelism / 2, unrolled: isLarge(shape) };
+  return fitting(TIMED_TILES, target)
+    .map((timed) => ({ tile: timed.tile, time: productTime(timed, shape, device) }))
+    .reduce((best, other) => (other.time < best.time ? other : best));
+}
+
+/** The tile for a shape: a remembered one, or that which suits it best. */
 export function chooseMatmulTile(
   shape: MatmulShape,
   target: WgslTarget,
   remembered?: MatmulTile,
 ): MatmulTile {
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
-  return chooseTile(choicesFor(target), shape, target);
+  if (!target.software) return fastestTile(shape, target).tile;
+  return chooseTile(fitting(SOFTWARE_TILES, target), shape, target);
 }
 
 /** The first tile that gives the device enough workgroups and does not compute mostly padding; else the smallest. */
@@ -143,9 +143,9 @@ export function chooseTile<Tile extends ResultTile>(
   const waste = (tile: Tile): number =>
     (groups(tile) * tile.bm * tile.bn) / (shape.m * shape.n * shape.batch);
   const least = Math.min(...usable.map(({ tile }) => waste(tile)));
-  const fitting = usable.filter(({ tile }) => waste(tile) <= Math.max(1.25, least * 1.25));
-  const busy = fitting.find(({ tile, enough }) => groups(tile) >= enough * parallelism);
-  return busy?.tile ?? smallest(fitting.map(({ tile }) => tile));
+  const full = usable.filter(({ tile }) => waste(tile) <= Math.max(1.25, least * 1.25));
+  const busy = full.find(({ tile, enough }) => groups(tile) >= enough * parallelism);
+  return busy?.tile ?? smallest(full.map(({ tile }) => tile));
 }
 
 /** Workgroups that make the results of a product. */

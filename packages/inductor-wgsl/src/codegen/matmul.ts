@@ -10,17 +10,12 @@ import type { MatmulKernel } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { extent } from './loop-vars.js';
-import {
-  isLarge,
-  isMatrixVector,
-  matmulAsReduction,
-  matmulClass,
-  matmulShape,
-} from './matmul-shape.js';
+import { isMatrixVector, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
 import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
 import {
   chooseMatmulTile,
+  isLarge,
   tilePadding,
   tileThreads,
   type MatmulTile,

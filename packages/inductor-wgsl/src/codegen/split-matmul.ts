@@ -22,12 +22,13 @@ import {
   type ScalarParam,
 } from '@tessera/inductor-core';
 import { isMatrixVector, matmulShape } from './matmul-shape.js';
-import { chooseMatmulTile, tileGroups } from './matmul-tiles.js';
+import { chooseMatmulTile, fastestTile, tileGroups } from './matmul-tiles.js';
+import { addTime } from './matmul-times.js';
 import { matrixTile } from './matrix-tiles.js';
 import type { WgslTarget } from './target.js';
 
-/** Fewest steps of the sum that make a piece worth a workgroup. */
-const SMALLEST_PIECE = 512;
+/** Fewest steps of the sum that make a piece worth a workgroup, where times were measured and elsewhere. */
+const SMALLEST_PIECE = { timed: 128, other: 512 };
 /** Most bytes of partial sums. */
 const MOST_BYTES = 64 * 2 ** 20;
 
@@ -36,16 +37,31 @@ export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   const shape = matmulShape(kernel);
   const results = shape.batch * shape.m * shape.n;
   if (isMatrixVector(kernel) || results === 0 || kernel.k.length === 0) return 1;
-  const groups = tileGroups(matrixTile(kernel, target) ?? chooseMatmulTile(shape, target), shape);
-  const wanted = Math.min(
-    Math.floor(target.parallelism / groups),
-    Math.floor(shape.k / SMALLEST_PIECE),
+  const [{ size }] = kernel.k;
+  const matrices = matrixTile(kernel, target);
+  const timed = matrices === null && !target.software;
+  const least = timed ? SMALLEST_PIECE.timed : SMALLEST_PIECE.other;
+  const most = Math.min(
+    target.parallelism,
+    size,
+    Math.floor(shape.k / least),
     Math.floor(MOST_BYTES / (4 * results)),
   );
-  const { size } = kernel.k[0];
-  for (let pieces = Math.min(wanted, size); pieces > 1; pieces--)
-    if (size % pieces === 0) return pieces;
-  return 1;
+  const choices = Array.from({ length: Math.max(0, most) }, (_, i) => i + 1).filter(
+    (pieces) => size % pieces === 0,
+  );
+  if (!timed) {
+    const groups = tileGroups(matrices ?? chooseMatmulTile(shape, target), shape);
+    return choices.findLast((pieces) => pieces * groups <= target.parallelism) ?? 1;
+  }
+  const time = (pieces: number): number => {
+    const { time: product } = fastestTile(
+      { ...shape, batch: shape.batch * pieces, k: shape.k / pieces },
+      target,
+    );
+    return pieces === 1 ? product : product + addTime(results, pieces);
+  };
+  return choices.reduce((best, other) => (time(other) < time(best) ? other : best), 1);
 }
 
 /** The plan with its deep matmuls cut; the same object when it has none. */

@@ -1,11 +1,10 @@
-// workgroups: 512 × 1
+// workgroups: 128 × 1
 
 @group(0) @binding(0) var<storage, read> image: array<f32>;
 @group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
-var<workgroup> slab_a0: array<array<vec4f, 4>, 64>;
-var<workgroup> slab_b0: array<array<vec4f, 4>, 64>;
-var<workgroup> sums0: array<vec4f, 512>;
+var<workgroup> slab_a0: array<array<vec4f, 17>, 32>;
+var<workgroup> slab_b0: array<array<vec4f, 9>, 32>;
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
   let quad0 = along / 4u;
@@ -34,6 +33,7 @@ fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
 }
 
 fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
+  if (along >= 16u) { return; }
   let m2_ = down % 16u;
   let m1_ = (down / 16u) % 16u;
   let m0_ = down / 256u;
@@ -45,32 +45,48 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
   out[x2 + 768u] = t6.w;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = group.x;
-  let batch = tile / 512u;
-  let first_m = ((tile / 1u) % 512u) * 16u;
-  let first_n = (tile % 1u) * 16u;
-  let slice = lane / 16u;
-  let column = (lane % 16u) % 4u;
-  let row = (lane % 16u) / 4u;
+  let batch = tile / 128u;
+  let first_m = ((tile / 1u) % 128u) * 64u;
+  let first_n = (tile % 1u) * 32u;
+  let cluster = lane / 32u;
+  let column = (cluster % 1u) * 8u + lane % 8u;
+  let row = (cluster / 1u) * 4u + (lane % 32u) / 8u;
   var c0_0 = vec4f(0);
   var c1_0 = vec4f(0);
   var c2_0 = vec4f(0);
   var c3_0 = vec4f(0);
   var next_a0 = vec4f(0);
+  var next_a1 = vec4f(0);
+  var next_a2 = vec4f(0);
+  var next_a3 = vec4f(0);
   var next_b0 = vec4f(0);
-  next_a0 = load_a(batch, first_m + (lane % 4u) * 4u, 0u + lane / 4u);
-  next_b0 = load_b(batch, first_n + (lane / 64u) * 4u, 0u + lane % 64u);
-  for (var step = 0u; step < 2u; step++) {
-    slab_a0[lane / 4u][lane % 4u] = next_a0;
-    slab_b0[lane % 64u][lane / 64u] = next_b0;
+  var next_b1 = vec4f(0);
+  next_a0 = load_a(batch, first_m + (lane % 16u) * 4u, 0u + lane / 16u);
+  next_a1 = load_a(batch, first_m + ((lane + 128u) % 16u) * 4u, 0u + (lane + 128u) / 16u);
+  next_a2 = load_a(batch, first_m + ((lane + 256u) % 16u) * 4u, 0u + (lane + 256u) / 16u);
+  next_a3 = load_a(batch, first_m + ((lane + 384u) % 16u) * 4u, 0u + (lane + 384u) / 16u);
+  next_b0 = load_b(batch, first_n + (lane / 32u) * 4u, 0u + lane % 32u);
+  next_b1 = load_b(batch, first_n + ((lane + 128u) / 32u) * 4u, 0u + (lane + 128u) % 32u);
+  for (var step = 0u; step < 3u; step++) {
+    slab_a0[lane / 16u][lane % 16u] = next_a0;
+    slab_a0[(lane + 128u) / 16u][(lane + 128u) % 16u] = next_a1;
+    slab_a0[(lane + 256u) / 16u][(lane + 256u) % 16u] = next_a2;
+    slab_a0[(lane + 384u) / 16u][(lane + 384u) % 16u] = next_a3;
+    slab_b0[lane % 32u][lane / 32u] = next_b0;
+    slab_b0[(lane + 128u) % 32u][(lane + 128u) / 32u] = next_b1;
     workgroupBarrier();
-    if (step + 1u < 2u) {
-      next_a0 = load_a(batch, first_m + (lane % 4u) * 4u, (step + 1u) * 64u + lane / 4u);
-      next_b0 = load_b(batch, first_n + (lane / 64u) * 4u, (step + 1u) * 64u + lane % 64u);
+    if (step + 1u < 3u) {
+      next_a0 = load_a(batch, first_m + (lane % 16u) * 4u, (step + 1u) * 32u + lane / 16u);
+      next_a1 = load_a(batch, first_m + ((lane + 128u) % 16u) * 4u, (step + 1u) * 32u + (lane + 128u) / 16u);
+      next_a2 = load_a(batch, first_m + ((lane + 256u) % 16u) * 4u, (step + 1u) * 32u + (lane + 256u) / 16u);
+      next_a3 = load_a(batch, first_m + ((lane + 384u) % 16u) * 4u, (step + 1u) * 32u + (lane + 384u) / 16u);
+      next_b0 = load_b(batch, first_n + (lane / 32u) * 4u, (step + 1u) * 32u + lane % 32u);
+      next_b1 = load_b(batch, first_n + ((lane + 128u) / 32u) * 4u, (step + 1u) * 32u + (lane + 128u) % 32u);
     }
-    for (var kk = slice; kk < 64u; kk += 16u) {
+    for (var kk = 0u; kk < 32u; kk++) {
       let a0 = slab_a0[kk][row];
       let b0 = slab_b0[kk][column];
       c0_0 += a0.x * b0;
@@ -80,26 +96,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     workgroupBarrier();
   }
-  for (var half = 8u; half > 0u; half = half >> 1u) {
-    if (slice >= half && slice < half * 2u) {
-      sums0[(lane - half * 16u) * 4u + 0u] = c0_0;
-      sums0[(lane - half * 16u) * 4u + 1u] = c1_0;
-      sums0[(lane - half * 16u) * 4u + 2u] = c2_0;
-      sums0[(lane - half * 16u) * 4u + 3u] = c3_0;
-    }
-    workgroupBarrier();
-    if (slice < half) {
-      c0_0 += sums0[lane * 4u + 0u];
-      c1_0 += sums0[lane * 4u + 1u];
-      c2_0 += sums0[lane * 4u + 2u];
-      c3_0 += sums0[lane * 4u + 3u];
-    }
-    workgroupBarrier();
-  }
-  if (slice == 0u) {
-    store_c(batch, first_m + row * 4u, first_n + column * 4u, c0_0);
-    store_c(batch, first_m + row * 4u + 1u, first_n + column * 4u, c1_0);
-    store_c(batch, first_m + row * 4u + 2u, first_n + column * 4u, c2_0);
-    store_c(batch, first_m + row * 4u + 3u, first_n + column * 4u, c3_0);
-  }
+  store_c(batch, first_m + row * 4u, first_n + column * 4u, c0_0);
+  store_c(batch, first_m + row * 4u + 1u, first_n + column * 4u, c1_0);
+  store_c(batch, first_m + row * 4u + 2u, first_n + column * 4u, c2_0);
+  store_c(batch, first_m + row * 4u + 3u, first_n + column * 4u, c3_0);
 }
