@@ -115,10 +115,9 @@ export function fastestTile(
   shape: MatmulShape,
   target: WgslTarget,
 ): { readonly tile: MatmulTile; readonly time: number } {
-  // Twice as many workgroups as cores keep a device busy.
-  const device = { cores: target.parallelism / 2, unrolled: isLarge(shape) };
+  const unrolled = isLarge(shape);
   return fitting(TIMED_TILES, target)
-    .map((timed) => ({ tile: timed.tile, time: productTime(timed, shape, device) }))
+    .map((timed) => ({ tile: timed.tile, time: productTime(timed, shape, unrolled) }))
     .reduce((best, other) => (other.time < best.time ? other : best));
 }
 

@@ -1,7 +1,7 @@
 /**
  * @file How long products take by each tile: a table of measured times, and what follows from it for any shape.
  *
- * Measured on an NVIDIA H200 (132 cores) for float32 operands that lie along k: 1024 steps of k, with as many
+ * Measured on an NVIDIA H200 for float32 operands that lie along k: 1024 steps of k, with as many
  * workgroups as cores, two for each, three, four, six and eight. Threads hold their results in registers, so a core runs
  * two to six workgroups at a time: times go up in steps, and a few long workgroups cost as much as many.
  */
@@ -15,6 +15,9 @@ export interface TimedTile {
   /** How much longer it takes if the steps of a slab are not written out. */
   readonly looped: number;
 }
+
+/** Cores of that card. WebGPU does not tell how many a device has, so every GPU is taken to be like it. */
+const CORES = 132;
 
 /** Workgroups for each core. */
 const LOADS = [1, 2, 3, 4, 6, 8];
@@ -46,15 +49,15 @@ export const TIMED_TILES: readonly TimedTile[] = ROWS.map(
   }),
 );
 
-/** Microseconds of a product by a tile, on a device with that many cores. */
+/** Microseconds of a product by a tile; `unrolled` if the steps of a slab are written out. */
 export function productTime(
   { tile, times, looped }: TimedTile,
   { batch, m, n, k }: MatmulShape,
-  { cores, unrolled }: { readonly cores: number; readonly unrolled: boolean },
+  unrolled: boolean,
 ): number {
   const groups = Math.ceil(m / tile.bm) * Math.ceil(n / tile.bn) * batch;
   const steps = Math.ceil(k / tile.bk) * tile.bk;
-  return (timeOf(times, Math.ceil(groups / cores)) * steps * (unrolled ? 1 : looped)) / 1024;
+  return (timeOf(times, Math.ceil(groups / CORES)) * steps * (unrolled ? 1 : looped)) / 1024;
 }
 
 /** The time of a load: a row of the table, or what lies between two; beyond the last it grows in proportion. */
