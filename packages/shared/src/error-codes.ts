@@ -45,7 +45,6 @@ export const ERROR_CODES = {
   'frozen-parameter': 'A parameter was used after freezing had released it',
   'data-async-only': 'The data of this device can only be read asynchronously',
   'operator-on-tensor': 'An operator of JavaScript was used on a tensor',
-  'tensor-not-cloneable': 'A tensor was given to structuredClone or postMessage',
   'fake-data-access': 'The data of a fake tensor was read, but it has none',
 
   // Operators
