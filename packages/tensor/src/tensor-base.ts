@@ -12,6 +12,7 @@ import { TesseraError } from '@tessera/shared';
 import type { AutogradMeta } from './autograd/autograd-meta.js';
 import type { DeviceType } from './device.js';
 import type { DType } from './dtype.js';
+import { NOT_CLONEABLE } from './not-cloneable.js';
 import { outsideScopes } from './memory/library-scope.js';
 import type { Storage } from './memory/storage.js';
 
@@ -22,6 +23,8 @@ export interface PendingValue {
 
 /** See the file header. Sizes, strides and offset are in elements. */
 export class TensorBase {
+  /** The first field, so that `structuredClone` meets it before all others. @internal */
+  readonly notCloneable: () => string;
   /** Type of the elements. */
   dtype: DType;
   /** Where the memory is. */
@@ -57,6 +60,7 @@ export class TensorBase {
     strides: readonly number[],
     storageOffset: number,
   ) {
+    this.notCloneable = NOT_CLONEABLE;
     this.dtype = dtype;
     this.device = device;
     this.sizes = sizes;

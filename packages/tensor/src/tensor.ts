@@ -85,9 +85,9 @@ export class Tensor extends TensorBase {
   /**
    * The values as nested arrays, for `JSON.stringify`.
    *
-   * `structuredClone` and `postMessage` do not ask objects how to copy them: of a tensor, or of a module, they throw a
-   * `DataCloneError`. Copy with `clone()`, and send `x.toTypedArray()` with `x.shape`, of which
-   * `fromTypedArray(data, shape)` makes a tensor on the other side.
+   * `structuredClone` and `postMessage` do not ask objects how to copy them: of a tensor, or of a module with
+   * parameters, they throw a `DataCloneError` that says what to write. Copy with `clone()`, and send
+   * `x.toTypedArray()` with `x.shape`, of which `fromTypedArray(data, shape)` makes a tensor on the other side.
    *
    * @throws data-async-only on devices other than `cpu`
    */

@@ -2,7 +2,10 @@
  * @file What users get wrong: every mistake is a `TesseraError` with its code, that names what was wrong and says
  * what to do. Eager operators run compiled kernels here, as they do in programs.
  */
+import { compile } from '@tessera/compile';
+import { Linear } from '@tessera/nn';
 import { isTesseraError } from '@tessera/shared';
+import { ones } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { COMPILE_MISTAKES } from './mistakes/compile-mistakes.js';
 import { HABIT_MISTAKES } from './mistakes/habit-mistakes.js';
@@ -40,5 +43,17 @@ describe('user mistakes', () => {
     expect(error.hints.join(' ')).toContain(hint);
     // Whole, as somebody reads it; every text was read and found good before it was kept.
     expect(error.message.replace(/\S*\/(\S+):\d+:\d+/, '$1')).toMatchSnapshot();
+  });
+});
+
+describe('mistakes that are for the type checker', () => {
+  it('model(x): a module is an object, and the language alone says what happens at a call of one', () => {
+    const model = new Linear(2, 1);
+    const x = ones([1, 2]);
+    // @ts-expect-error: not callable; model.call(x) is
+    expect(() => model(x)).toThrow(new TypeError('model is not a function'));
+    expect(model.call(x).shape).toEqual([1, 1]);
+    // What a compiled module is.
+    expect(compile(model)(x).shape).toEqual([1, 1]);
   });
 });
