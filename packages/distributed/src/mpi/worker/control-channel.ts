@@ -9,6 +9,7 @@ import type { Handle } from './abi.js';
 import type { Position } from './group.js';
 import type { MpiLibrary } from './library.js';
 import type { Cell, NativeMemory } from './native-memory.js';
+import type { Progress } from './patience.js';
 
 /** Messages between workers. `group` is the key of one. */
 export type ControlMessage =
@@ -18,8 +19,8 @@ export type ControlMessage =
   | {
       readonly type: 'leaving';
       readonly failed: boolean;
-      /** Collectives completed, by group. */
-      readonly completed: Readonly<Record<string, number>>;
+      /** Collectives of each group. */
+      readonly groups: Readonly<Record<string, Progress>>;
     };
 
 const TAG = 1;

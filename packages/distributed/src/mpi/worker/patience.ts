@@ -8,7 +8,10 @@ import type { Task } from './progress.js';
 
 /** How long asked ranks have to answer, in milliseconds. */
 const ANSWER_MS = 3_000;
-/** A rank that failed is not the news of those that waited for it: the launcher ends them first. */
+/**
+ * A rank that failed is not the news of those that waited for it: the launcher ends them first. Nor is one that left
+ * while it waited itself: word of the rank that it waited for is on its way.
+ */
 const GRACE_MS = 3_000;
 /** A message of a rank that has ended may still be on its way. */
 const DELIVERY_MS = 1_000;
@@ -17,7 +20,14 @@ const DELIVERY_MS = 1_000;
 export interface Departure {
   readonly failed: boolean;
   readonly at: number;
-  readonly completed: Readonly<Record<string, number>>;
+  /** Collectives of each group. */
+  readonly groups: Readonly<Record<string, Progress>>;
+}
+
+/** How many collectives of a group a rank has begun, and completed. */
+export interface Progress {
+  readonly begun: number;
+  readonly completed: number;
 }
 
 /** `0, 1 and 3`. */
@@ -57,9 +67,10 @@ export class Patience {
     if (this.departures.size === 0) return;
     for (const [rank, worldRank] of group.worldRanks.entries()) {
       const gone = this.departures.get(worldRank);
-      if (gone === undefined || (gone.failed && now - gone.at < GRACE_MS)) continue;
-      const completed = gone.completed[group.key] ?? 0;
+      if (gone === undefined) continue;
+      const { begun, completed } = gone.groups[group.key] ?? { begun: 0, completed: 0 };
       if (completed >= collective) continue;
+      if ((gone.failed || begun >= collective) && now - gone.at < GRACE_MS) continue;
       throw mismatch(
         `Rank ${rank} has ended${gone.failed ? ' with an error' : ''} after ${completed} collectives of group '${group.key}', and this rank waits for it in collective ${collective}: ${group.last}.`,
       );

@@ -270,10 +270,13 @@ export class Worker {
     const unfinished =
       this.#transfers.length > 0 || [...this.#lanes.values()].some((lane) => lane.length > 0);
     const broken = [...this.#groups.values()].some((group) => group.broken !== null);
-    const completed = Object.fromEntries(
-      [...this.#closed, ...this.#groups.values()].map(({ key, completed: count }) => [key, count]),
+    const groups = Object.fromEntries(
+      [...this.#closed, ...this.#groups.values()].map(({ key, begun, completed }) => [
+        key,
+        { begun, completed },
+      ]),
     );
-    control.sendToAll({ type: 'leaving', failed, completed });
+    control.sendToAll({ type: 'leaving', failed, groups });
     const until = performance.now() + LAST_WORDS_MS;
     while (!control.flushed && performance.now() < until) this.parts.yieldCore();
     if (failed || unfinished || broken) return;
