@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '494.5 kB';
+const EVERYTHING = '498 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -26,7 +26,7 @@ const budgets = {
   'dynamo-trace': '43 kB',
   'inductor-core': '119.5 kB',
   'inductor-cpu': '50 kB',
-  'inductor-wgsl': '45 kB',
+  'inductor-wgsl': '48.5 kB',
   compile: '8.5 kB',
   testkit: '26 kB',
   transformers: '22.5 kB',

@@ -58,6 +58,11 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
     BASELINE_TARGET,
   ],
   [
+    'attention-matrices',
+    forwardAttention({ batch: 2, m: 1000, j: 1000, width: 40, half: true }),
+    MATRICES,
+  ],
+  [
     'attention-gradients',
     gradientAttention({ batch: 2, m: 100, j: 100, width: 32, turns: 2 }),
     BASELINE_TARGET,

@@ -1,6 +1,9 @@
 /**
  * @file Tile shapes of the attention generator, as data, and the choice among them.
  */
+import type { AttentionKernel } from '@tessera/inductor-core';
+import { type Size, sizeHint } from '@tessera/shared';
+import { extent } from './loop-vars.js';
 import type { WgslTarget } from './target.js';
 
 /**
@@ -26,6 +29,25 @@ export interface AttentionNeeds {
   readonly batch: number;
   readonly rows: number;
   readonly columns: number;
+}
+
+/** What a tile is chosen by. */
+export function attentionNeeds({
+  batch,
+  m,
+  j,
+  n,
+  scores,
+  values,
+}: AttentionKernel<Size>): AttentionNeeds {
+  return {
+    width: sizeHint(extent(n)),
+    scores: scores.length,
+    results: values.length,
+    batch: sizeHint(extent(batch)),
+    rows: sizeHint(extent(m)),
+    columns: sizeHint(extent(j)),
+  };
 }
 
 function tile(bm: number, bn: number, bk: number, tm: 4 | 8, tn: 4 | 8): AttentionTile {

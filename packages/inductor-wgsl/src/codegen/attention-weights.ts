@@ -1,55 +1,60 @@
 /**
  * @file The weights of a tile: computed of the scores in registers, and laid in workgroup memory by column.
  */
-import type { AttentionKernel, SizedLoop } from '@tessera/inductor-core';
+import type { AttentionKernel } from '@tessera/inductor-core';
 import { isMultiple } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
+import type { AttentionFrame } from './attention-frame.js';
 import type { AttentionTile } from './attention-tiles.js';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
-import type { LaneContext } from './lane-context.js';
 import { decompose, extent } from './loop-vars.js';
 import { decomposeLanes, lanesAlong } from './matmul-operand.js';
 import { plus } from './offset-text.js';
-import type { ProgramBuilder } from './program.js';
 import { RegisterBlock } from './register-block.js';
 import { widen } from './value.js';
-import { computeType } from './wgsl-types.js';
+import { computeType, typeName } from './wgsl-types.js';
 
-/** What weights are of. */
-export interface WeightSpec {
-  readonly builder: ProgramBuilder;
-  /** Of `lanesAlong(along)`, with vectors as scores. */
-  readonly context: LaneContext;
-  readonly kernel: AttentionKernel<Size>;
-  /** The columns that a tile has some of. */
-  readonly along: readonly SizedLoop[];
-  /** Batch, and columns that stay as they are in a tile. */
-  readonly batch: readonly SizedLoop[];
-  readonly tile: AttentionTile;
-  readonly padding: 0 | 1;
-  readonly vector: string;
-  readonly scores: readonly RegisterBlock[];
-}
+/** How weights lie in workgroup memory: columns as vectors of four rows, or rows of float16, so many values apart. */
+export type WeightLayout =
+  | { readonly kind: 'by column'; readonly padding: 0 | 1 }
+  | { readonly kind: 'by row'; readonly stride: number };
 
 /** See the file header. Weights take the registers of the scores. */
 export class AttentionWeights {
-  private readonly array: string;
+  /** Name of the memory. */
+  readonly array: string;
   private readonly blocks: readonly RegisterBlock[];
+  private readonly vector: string;
 
-  constructor(private readonly spec: WeightSpec) {
-    const { builder, tile, padding, kernel, scores, vector } = spec;
-    const row = `array<${vector}, ${tile.bm / 4 + padding}>`;
-    this.array = builder.workgroupArray('weights', row, tile.bn);
+  /** @param scores with vectors along the columns */
+  constructor(
+    private readonly kernel: AttentionKernel<Size>,
+    private readonly frame: AttentionFrame,
+    private readonly tile: AttentionTile,
+    private readonly scores: readonly RegisterBlock[],
+    private readonly layout: WeightLayout,
+  ) {
+    const { bm, bn, tm, tn } = tile;
+    const { builder, type } = frame;
+    this.vector = typeName(type, 4);
+    this.array =
+      layout.kind === 'by row'
+        ? builder.workgroupArray('weights', 'f16', bm * layout.stride)
+        : builder.workgroupArray(
+            'weights',
+            `array<${this.vector}, ${bm / 4 + layout.padding}>`,
+            bn,
+          );
     this.blocks = kernel.weights.map(
-      (_, q) => scores[q] ?? new RegisterBlock(`w${q}_`, tile.tm, tile.tn / 4),
+      (_, q) => scores[q] ?? new RegisterBlock(`w${q}_`, tm, tn / 4),
     );
     for (const q of kernel.weights.keys()) this.addFunction(q);
   }
 
   /** Replaces scores by weights; those outside of the columns are zero, or logits of it. */
-  compute(loop: CodeBlock, place: string): void {
-    const { scores, tile, vector } = this.spec;
+  compute(loop: CodeBlock): void {
+    const { scores, tile, vector, frame } = this;
     const [rows, columns] = [tile.bm / tile.tm, tile.bn / tile.tn];
     for (const block of this.blocks.slice(scores.length)) block.declare(loop, vector);
     for (let i = 0; i < tile.tm; i++) {
@@ -59,7 +64,7 @@ export class AttentionWeights {
         const given = scores.map((block) => block.names[i][g]).join(', ');
         const made = new CodeBlock();
         for (const q of this.blocks.keys())
-          made.line(`let weight${q} = weigh${q}(${place}, ${down}, ${along}, ${given});`);
+          made.line(`let weight${q} = weigh${q}(${frame.place}, ${down}, ${along}, ${given});`);
         for (const [q, block] of this.blocks.entries())
           made.line(`${block.names[i][g]} = weight${q};`);
         loop.nest('', made);
@@ -69,11 +74,22 @@ export class AttentionWeights {
 
   /** Lays weights `q` in workgroup memory; a barrier must follow. */
   publish(loop: CodeBlock, q: number): void {
-    const { tile, vector } = this.spec;
+    const { tile, vector, layout } = this;
     const [rows, columns] = [tile.bm / tile.tm, tile.bn / tile.tn];
     const { names } = this.blocks[q];
     for (let r = 0; r < tile.tm / 4; r++) {
       for (let g = 0; g < tile.tn / 4; g++) {
+        const along = `column * 4u${plus(g * columns * 4)}`;
+        if (layout.kind === 'by row') {
+          for (const i of [0, 1, 2, 3]) {
+            const down = `(row * 4u${plus(r * rows * 4 + i)})`;
+            for (const [c, lane] of [...'xyzw'].entries())
+              loop.line(
+                `${this.array}[${down} * ${layout.stride}u + ${along}${plus(c)}] = f16(${names[r * 4 + i][g]}.${lane});`,
+              );
+          }
+          continue;
+        }
         for (const [c, lane] of [...'xyzw'].entries()) {
           const parts = [0, 1, 2, 3].map((i) => `${names[r * 4 + i][g]}.${lane}`).join(', ');
           const at = `column * 4u${plus(g * columns * 4 + c)}`;
@@ -83,14 +99,15 @@ export class AttentionWeights {
     }
   }
 
-  /** Text of four rows' weights of a column. */
+  /** Text of four rows' weights of a column; by column only. */
   vectorAt(column: string, vector: string): string {
     return `${this.array}[${column}][${vector}]`;
   }
 
   /** Adds `fn weigh(batch, down, along, scores…)`: four weights along the columns. */
   private addFunction(q: number): void {
-    const { builder, context, kernel, along, batch, tile, vector, scores } = this.spec;
+    const { kernel, tile, vector, scores } = this;
+    const { builder, weighing: context, along, columnBatch: batch } = this.frame;
     const block = new CodeBlock();
     const root = kernel.weights[q];
     const emitter = new ExprEmitter(builder, context, [root]);

@@ -6,15 +6,11 @@
  * softmax keeps the largest logit and the sum of each row, and scales what it has when a larger one comes. Tiles
  * outside of a triangle are not visited.
  */
+import type { AttentionKernel } from '@tessera/inductor-core';
+import { type Size, sizeCeilDiv } from '@tessera/shared';
+import { AttentionFrame, type AttentionOperand } from './attention-frame.js';
 import {
-  isMultiple,
-  stmtRoots,
-  type AttentionKernel,
-  type Expr,
-  type SizedLoop,
-} from '@tessera/inductor-core';
-import { type Size, sizeCeilDiv, sizeHint, sizeMul } from '@tessera/shared';
-import {
+  attentionNeeds,
   attentionPadding,
   chooseAttentionTile,
   resultVectors,
@@ -24,32 +20,20 @@ import {
 } from './attention-tiles.js';
 import { AttentionWeights } from './attention-weights.js';
 import { CodeBlock } from './code-block.js';
-import { linearGrid } from './dispatch.js';
-import { ExprEmitter } from './expr-emitter.js';
-import { LaneContext } from './lane-context.js';
-import { decompose, extent } from './loop-vars.js';
-import {
-  addLoadFunction,
-  lanesAlong,
-  loadOrder,
-  operandLanes,
-  type LoadOrder,
-  type Operand,
-} from './matmul-operand.js';
+import { extent } from './loop-vars.js';
+import { generateMatrixAttention } from './matrix-attention.js';
+import { matrixAttentionTile } from './matrix-attention-tiles.js';
 import { isLarge } from './matmul-tiles.js';
-import { MatmulSlab, type SlabPlace, type SlabWorkgroup } from './matmul-slab.js';
+import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
 import { plus } from './offset-text.js';
-import { addStoreFunction } from './product-store.js';
-import { ProgramBuilder, type WgslProgram } from './program.js';
+import type { WgslProgram } from './program.js';
 import { RegisterBlock } from './register-block.js';
 import { RunningSoftmax } from './running-softmax.js';
 import { eachRow, walkSlabs } from './slab-walk.js';
-import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { chooseVectorBuffers } from './vector-buffers.js';
-import { computeType, typeName, type ScalarType } from './wgsl-types.js';
+import { typeName } from './wgsl-types.js';
 
 /** Generates an attention kernel. */
 export function generateAttention(
@@ -58,7 +42,9 @@ export function generateAttention(
   variant: KernelVariant,
   tile?: AttentionTile,
 ): WgslProgram {
-  const needs = needsOf(kernel);
+  const needs = attentionNeeds(kernel);
+  const matrices = tile === undefined ? matrixAttentionTile(kernel, needs, target) : null;
+  if (matrices !== null) return generateMatrixAttention(kernel, target, variant, matrices);
   return new AttentionGenerator(
     kernel,
     target,
@@ -68,41 +54,13 @@ export function generateAttention(
   ).generate();
 }
 
-function needsOf({ batch, m, j, n, scores, values }: AttentionKernel<Size>): AttentionNeeds {
-  return {
-    width: sizeHint(extent(n)),
-    scores: scores.length,
-    results: values.length,
-    batch: sizeHint(extent(batch)),
-    rows: sizeHint(extent(m)),
-    columns: sizeHint(extent(j)),
-  };
-}
-
-/** An operand with the lanes it is loaded in, and where its slabs are. */
-interface Loaded {
-  readonly operand: Operand;
-  readonly order: LoadOrder;
-  readonly context: LaneContext;
-  readonly place: SlabPlace;
-  /** Whether k may end within a slab. */
-  readonly checkK: boolean;
-}
-
 class AttentionGenerator {
-  private readonly body = new CodeBlock();
-  private readonly builder: ProgramBuilder;
-  private readonly type: ScalarType;
+  private readonly frame: AttentionFrame;
   private readonly vector: string;
   private readonly threads: number;
   private readonly rows: number;
   private readonly columns: number;
   private readonly unrolled: boolean;
-  /** Columns that stay as they are while the last ones are gone through, and those. */
-  private readonly turns: readonly SizedLoop[];
-  private readonly along: readonly SizedLoop[];
-  /** Texts of the batch of rows, and of that of columns. */
-  private readonly place: string;
   private readonly scoreSlabs: readonly (readonly [MatmulSlab, MatmulSlab])[];
   private readonly valueSlabs: readonly MatmulSlab[];
   private readonly scores: readonly RegisterBlock[];
@@ -117,108 +75,36 @@ class AttentionGenerator {
     private readonly tile: AttentionTile,
     needs: AttentionNeeds,
   ) {
-    const { batch, m, j, k, n } = kernel;
-    [this.turns, this.along] = [j.slice(0, -1), j.slice(-1)];
-    this.place = this.turns.length === 0 ? 'batch' : 'place';
-    const columnBatch = [...batch, ...this.turns];
-    this.type = computeType(kernel.accDtype);
-    this.vector = typeName(this.type, 4);
     this.columns = tileColumns(tile);
     this.rows = tile.bm / tile.tm;
     this.threads = this.rows * this.columns;
-    const { batch: many, rows, columns, width } = needs;
-    this.unrolled = !target.software && isLarge({ batch: many, m: rows, n: columns, k: width });
+    const { batch, rows, columns, width } = needs;
+    this.unrolled = !target.software && isLarge({ batch, m: rows, n: columns, k: width });
     const groups = resultVectors(tile, width);
-    const loaded = (operand: Operand, place: SlabPlace, checkK: boolean): Loaded => {
-      const order = loadOrder(operand);
-      const context = new LaneContext(operandLanes(operand, order), [operand.expr]);
-      return { operand, order, context, place, checkK };
-    };
-    const checkK = !isMultiple(extent(k), tile.bk);
-    const checkJ = !isMultiple(extent(this.along), tile.bn);
-    const factors = kernel.scores.map(({ a, b }, p) => [
-      loaded(
-        { name: `a${p}`, expr: a, batch, x: m, k },
-        { extent: tile.bm, bk: tile.bk, batch: 'batch', origin: 'first_m' },
-        checkK,
-      ),
-      loaded(
-        { name: `b${p}`, expr: b, batch: columnBatch, x: this.along, k },
-        { extent: tile.bn, bk: tile.bk, batch: this.place, origin: 'first_j' },
-        checkK,
-      ),
-    ]);
-    const values = kernel.values.map((expr, q) =>
-      loaded(
-        { name: `v${q}`, expr, batch: columnBatch, x: n, k: this.along },
-        { extent: groups * this.columns * 4, bk: tile.bk, batch: this.place, origin: '0u' },
-        checkJ,
-      ),
-    );
-    const storing = new LaneContext(
-      { ...lanesAlong(n), vectorAccs: true },
-      kernel.epilogue.flatMap(stmtRoots),
-    );
-    const weighing = new LaneContext(
-      { ...lanesAlong(this.along), vectorAccs: true },
-      kernel.weights,
-    );
-    const operands = [...factors.flat(), ...values];
-    const vectors = chooseVectorBuffers([
-      ...operands.map(({ context, operand }) => ({ context, exprs: [operand.expr], stores: [] })),
-      { context: weighing, exprs: kernel.weights, stores: [] },
-      { context: storing, exprs: [], stores: kernel.epilogue },
-      { context: new LaneContext({}, []), exprs: [], stores: kernel.rowStores },
-    ]);
-    const builder = new ProgramBuilder(
-      kernel,
-      target,
-      variant,
-      variant.offsets ? new Set() : vectors,
-    );
-    this.builder = builder;
-    for (const { operand, context, order, checkK: check } of operands)
-      addLoadFunction(builder, operand, context, order, this.type, check);
+    const { bm, bn, bk } = tile;
+    const covered = groups * this.columns * 4;
+    this.frame = new AttentionFrame(kernel, target, variant, { bm, bn, covered, bk, bj: bn });
+    const { builder, type, factors, values } = this.frame;
+    this.vector = typeName(type, 4);
     const padding = attentionPadding(tile, needs, target);
     const slabs = this.slabMaker(padding);
     this.scoreSlabs = factors.map(([a, b]) => [slabs('a', a), slabs('b', b)] as const);
     this.valueSlabs = values.map((value) => slabs('v', value));
     this.scores = factors.map((_, p) => new RegisterBlock(`s${p}_`, tile.tm, tile.tn / 4));
     this.results = values.map((_, q) => new RegisterBlock(`r${q}_`, tile.tm, groups));
-    this.weights = new AttentionWeights({
-      builder,
-      context: weighing,
-      kernel,
-      along: this.along,
-      batch: columnBatch,
-      tile,
+    this.weights = new AttentionWeights(kernel, this.frame, tile, this.scores, {
+      kind: 'by column',
       padding,
-      vector: this.vector,
-      scores: this.scores,
     });
-    this.softmax = kernel.softmax
-      ? new RunningSoftmax(builder, tile, this.scores[0], this.results[0])
-      : null;
-    if (kernel.epilogue.length > 0)
-      addStoreFunction(builder, {
-        epilogue: kernel.epilogue,
-        context: storing,
-        batch,
-        m,
-        n,
-        bm: tile.bm,
-        bn: groups * this.columns * 4,
-        type: this.type,
-        products: this.results.map((_, q) => `product${q}`),
-      });
-    if (kernel.rowStores.length > 0) this.addRowFunction();
+    this.softmax = kernel.softmax ? new RunningSoftmax(builder, tile, this.scores[0]) : null;
   }
 
   /** Slabs whose memory is shared by those of a role: they are never needed at once. */
-  private slabMaker(padding: 0 | 1): (role: string, loaded: Loaded) => MatmulSlab {
-    const { builder, threads, type } = this;
+  private slabMaker(padding: 0 | 1): (role: string, loaded: AttentionOperand) => MatmulSlab {
+    const { frame, threads, tile } = this;
+    const { builder, type } = frame;
     const arrays = new Map<string, string>();
-    return (role, { operand, order, place }) => {
+    return (role, { operand, order, ...place }) => {
       const workgroup: SlabWorkgroup = {
         builder,
         threads,
@@ -232,66 +118,31 @@ class AttentionGenerator {
           return name;
         },
       };
-      return new MatmulSlab(operand, order, place, workgroup);
+      return new MatmulSlab(operand, order, { ...place, bk: tile.bk }, workgroup);
     };
   }
 
   generate(): WgslProgram {
-    const { body, tile, kernel, builder, softmax } = this;
-    const many = extent(kernel.batch);
-    const tiles = sizeCeilDiv(extent(kernel.m), tile.bm);
-    const count = sizeMul(tiles, many);
-    if (count === 0) return builder.finish(1, body, [0, 1]);
-    const grid = linearGrid(count, builder.target);
-    if (grid.hasSurplus) body.line(`if (${grid.id} >= ${builder.size(count)}) { return; }`);
-    const batches = builder.size(many);
-    body.line(`let tile = ${grid.id};`);
-    body.line(`let batch = tile % ${batches};`);
-    // The longest rows first: what begins last should be short.
-    const down =
-      kernel.triangle === 'lower'
-        ? `(${builder.size(tiles)} - 1u - tile / ${batches})`
-        : `(tile / ${batches})`;
-    body.line(`let first_m = ${down} * ${tile.bm}u;`);
+    const { frame, tile, softmax, results } = this;
+    const { body, builder } = frame;
+    const workgroups = frame.placeTile();
+    if (workgroups === null) return builder.finish(1, body, [0, 1]);
     placeThread(body, tile, builder.target);
-    for (const block of this.results) block.declare(body, this.vector);
+    for (const block of results) block.declare(body, this.vector);
     softmax?.declare(body);
-    this.visitColumns();
-    softmax?.finish(body);
-    this.storeResults();
-    return builder.finish(this.threads, body, grid.workgroups);
-  }
-
-  /** Loops over turns and tiles of columns. */
-  private visitColumns(): void {
-    const { body, tile, builder, kernel, turns } = this;
-    const length = extent(this.along);
-    const tiles = builder.size(sizeCeilDiv(length, tile.bn));
-    const loop = new CodeBlock();
-    loop.line(`let first_j = block * ${tile.bn}u;`);
-    this.visitTile(loop);
-    const [from, until] = {
-      none: ['0u', tiles],
-      lower: ['0u', `min(${tiles}, (first_m + ${tile.bm + tile.bn - 1}u) / ${tile.bn}u)`],
-      upper: [`first_m / ${tile.bn}u`, tiles],
-    }[kernel.triangle];
-    const visit = new CodeBlock();
-    visit.line(`let end_block = ${until};`);
-    visit.nest(`for (var block = ${from}; block < end_block; block++)`, loop);
-    if (turns.length === 0) {
-      body.append(visit);
-      return;
+    frame.visitColumns((loop) => this.visitTile(loop));
+    if (softmax !== null) {
+      softmax.finish(body);
+      for (const [i, names] of results[0].names.entries())
+        for (const name of names) body.line(`${name} /= ${softmax.divisor(i)};`);
     }
-    const count = builder.size(extent(turns));
-    const turn = new CodeBlock();
-    turn.line(`let place = batch * ${count} + turn;`);
-    turn.append(visit);
-    body.nest(`for (var turn = 0u; turn < ${count}; turn++)`, turn);
+    this.storeResults();
+    return builder.finish(this.threads, body, workgroups);
   }
 
   /** The weights of a tile, and what they give. */
   private visitTile(loop: CodeBlock): void {
-    const { tile, builder, kernel, unrolled, rows, columns, softmax, weights } = this;
+    const { tile, frame, kernel, unrolled, rows, columns, softmax, weights } = this;
     const { bk } = tile;
     const steps = sizeCeilDiv(extent(kernel.k), bk);
     for (const [p, [a, b]] of this.scoreSlabs.entries()) {
@@ -299,7 +150,7 @@ class AttentionGenerator {
       const scope = new CodeBlock();
       walkSlabs(scope, {
         slabs: [a, b],
-        steps: builder.size(steps),
+        steps: frame.builder.size(steps),
         isOne: steps === 1,
         bk,
         multiply: (inner) =>
@@ -312,8 +163,12 @@ class AttentionGenerator {
       });
       loop.nest('', scope);
     }
-    weights.compute(loop, this.place);
-    softmax?.scale(loop);
+    weights.compute(loop);
+    if (softmax !== null) {
+      softmax.advance(loop);
+      for (const [i, names] of this.results[0].names.entries())
+        for (const name of names) loop.line(`${name} *= ${softmax.shrink(i)};`);
+    }
     const blocks = tile.bn / bk;
     for (const [q, slab] of this.valueSlabs.entries()) {
       if (q > 0) loop.line('workgroupBarrier();');
@@ -340,7 +195,8 @@ class AttentionGenerator {
   }
 
   private storeResults(): void {
-    const { body, rows, columns, kernel, softmax } = this;
+    const { frame, rows, columns, kernel, softmax } = this;
+    const { body } = frame;
     const down = (i: number): string => `first_m + row * 4u${plus((i >> 2) * rows * 4 + (i & 3))}`;
     if (kernel.epilogue.length > 0)
       for (const [i, names] of this.results[0].names.entries()) {
@@ -350,32 +206,6 @@ class AttentionGenerator {
           body.line(`store_c(batch, ${down(i)}, ${along}, ${products});`);
         }
       }
-    if (softmax === null || kernel.rowStores.length === 0) return;
-    const stores = new CodeBlock();
-    for (let i = 0; i < this.tile.tm; i++)
-      stores.line(`store_row(batch, ${down(i)}, ${softmax.logSum(i)});`);
-    body.nest('if (column == 0u)', stores);
-  }
-
-  /** Adds `fn store_row(batch, down, sum)`: what is stored for each row. */
-  private addRowFunction(): void {
-    const { kernel, builder, type, tile } = this;
-    const block = new CodeBlock();
-    const height = extent(kernel.m);
-    if (!isMultiple(height, tile.bm))
-      block.line(`if (down >= ${builder.size(height)}) { return; }`);
-    const roots: Expr[] = kernel.rowStores.flatMap(stmtRoots);
-    const emitter = new ExprEmitter(builder, new LaneContext({}, roots), roots);
-    emitter.enter(
-      block,
-      new Map([
-        ...decompose(block, builder, kernel.batch, 'batch'),
-        ...decompose(block, builder, kernel.m, 'down'),
-      ]),
-    );
-    emitter.setAcc(0, { text: 'sum', type, width: 1, atom: true });
-    for (const stmt of kernel.rowStores)
-      if (stmt.kind === 'store') emitStore(emitter, stmt, { full: block });
-    builder.addFunction(`store_row(batch: u32, down: u32, sum: ${typeName(type, 1)})`, block);
+    if (kernel.rowStores.length > 0) softmax?.storeRows(body);
   }
 }

@@ -8,7 +8,7 @@
 import type { MatmulKernel } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
-import { MatrixSlab } from './matrix-slab.js';
+import { MatrixSlab, slabValues } from './matrix-slab.js';
 import { matrixSubgroups, matrixThreads, type MatrixTile } from './matrix-tiles.js';
 import { plus } from './offset-text.js';
 import { ProductFrame } from './product-frame.js';
@@ -49,10 +49,13 @@ class MatrixMatmul {
     this.frame = new ProductFrame(kernel, target, variant, tile, 'f16');
     const { builder, operands } = this.frame;
     builder.requireMatrices();
-    const [a, b] = operands.map(
-      ({ operand, order, extent, origin }) =>
-        new MatrixSlab(operand, order, { extent, bk: tile.bk, origin, threads }, builder),
-    );
+    const [a, b] = operands.map(({ operand, order, extent, origin }, i) => {
+      const { bk } = tile;
+      const values = slabValues(order, extent, bk);
+      const array = builder.workgroupArray(`slab_${operand.name}`, 'f16', values);
+      const place = { extent, bk, batch: 'batch', origin, threads, array };
+      return new MatrixSlab(operand, order, i === 0 ? 'left' : 'right', place);
+    });
     this.slabs = [a, b];
     this.results = Array.from({ length: tile.sm / this.shape.m }, (_, i) =>
       Array.from({ length: tile.sn / this.shape.n }, (_, j) => `c${i}_${j}`),
@@ -88,12 +91,10 @@ class MatrixMatmul {
     const { shape, results } = this;
     const [a, b] = this.slabs;
     const block = new CodeBlock();
-    const left = `subgroup_matrix_left<f16, ${shape.k}, ${shape.m}>`;
-    const right = `subgroup_matrix_right<f16, ${shape.n}, ${shape.k}>`;
     for (const i of results.keys())
-      block.line(`let a${i} = ${a.matrixAt(left, `part_m${plus(i * shape.m)}`, k)};`);
+      block.line(`let a${i} = ${a.matrixAt(shape, `part_m${plus(i * shape.m)}`, k)};`);
     for (const j of results[0].keys()) {
-      block.line(`let b${j} = ${b.matrixAt(right, `part_n${plus(j * shape.n)}`, k)};`);
+      block.line(`let b${j} = ${b.matrixAt(shape, `part_n${plus(j * shape.n)}`, k)};`);
       for (const [i, names] of results.entries())
         block.line(`${names[j]} = subgroupMatrixMultiplyAccumulate(a${i}, b${j}, ${names[j]});`);
     }

@@ -6,24 +6,34 @@ import type { CodeBlock } from './code-block.js';
 import type { LoadOrder, Operand } from './matmul-operand.js';
 import { SLAB_PADDING } from './matrix-tiles.js';
 import { plus } from './offset-text.js';
-import type { ProgramBuilder } from './program.js';
 import type { Slab } from './slab-walk.js';
 import { slabUnits, type SlabUnit } from './slab-units.js';
+import type { MatrixShape } from './target.js';
 import { typeName } from './wgsl-types.js';
 
-/** Where in the operand a slab is, and who loads it. */
+/** Where in the operand a slab is, where it lies, and who loads it. */
 export interface MatrixSlabPlace {
   /** Values along x, and along k. */
   readonly extent: number;
   readonly bk: number;
-  /** Text of the first x. */
+  /** Texts of the batch and of the first x. */
+  readonly batch: string;
   readonly origin: string;
   readonly threads: number;
+  /** Of float16, in workgroup memory; of `slabValues` at least. */
+  readonly array: string;
+}
+
+/** Which factor of a product an operand is. */
+export type MatrixSide = 'left' | 'right';
+
+/** Values that a slab takes in memory. */
+export function slabValues(order: LoadOrder, extent: number, bk: number): number {
+  return order === 'vectors along k' ? extent * (bk + SLAB_PADDING) : bk * (extent + SLAB_PADDING);
 }
 
 /** See the file header. */
 export class MatrixSlab implements Slab {
-  private readonly array: string;
   private readonly name: string;
   /** Values from one row to the next. */
   private readonly stride: number;
@@ -33,15 +43,13 @@ export class MatrixSlab implements Slab {
   constructor(
     operand: Operand,
     order: LoadOrder,
+    private readonly side: MatrixSide,
     private readonly place: MatrixSlabPlace,
-    builder: ProgramBuilder,
   ) {
     const { extent, bk } = place;
     this.name = operand.name;
     this.rowsAlongK = order === 'vectors along k';
-    const [rows, length] = this.rowsAlongK ? [extent, bk] : [bk, extent];
-    this.stride = length + SLAB_PADDING;
-    this.array = builder.workgroupArray(`slab_${this.name}`, 'f16', rows * this.stride);
+    this.stride = (this.rowsAlongK ? bk : extent) + SLAB_PADDING;
     this.units = slabUnits(order, place);
   }
 
@@ -50,9 +58,10 @@ export class MatrixSlab implements Slab {
       block.line(`var next_${this.name}${round} = ${typeName('f16', 4)}(0);`);
   }
 
-  fetch(block: CodeBlock, first: string): void {
+  fetch(block: CodeBlock, first: string, origin: string = this.place.origin): void {
+    const { batch } = this.place;
     for (const [round, { k, x, test }] of this.units.entries()) {
-      const line = `next_${this.name}${round} = load_${this.name}(batch, ${this.place.origin} + ${x}, ${first} + ${k});`;
+      const line = `next_${this.name}${round} = load_${this.name}(${batch}, ${origin} + ${x}, ${first} + ${k});`;
       block.line(test === '' ? line : `${test} { ${line} }`);
     }
   }
@@ -62,17 +71,22 @@ export class MatrixSlab implements Slab {
       const at = `at_${this.name}${round}`;
       block.line(`let ${at} = ${this.index(x, k)};`);
       const writes = [0, 1, 2, 3].map(
-        (j) => `${this.array}[${at}${plus(j)}] = next_${this.name}${round}[${j}];`,
+        (j) => `${this.place.array}[${at}${plus(j)}] = next_${this.name}${round}[${j}];`,
       );
       if (test === '') for (const line of writes) block.line(line);
       else block.line(`${test} { ${writes.join(' ')} }`);
     }
   }
 
-  /** Text that loads the matrix of a type that begins at x and k. */
-  matrixAt(type: string, x: string, k: string): string {
-    const order = this.rowsAlongK === (this.name === 'b') ? 'col_major' : 'row_major';
-    return `subgroupMatrixLoad<${type}, ${order}>(&${this.array}, ${this.index(x, k)}, ${this.stride}u)`;
+  /** Text that loads the matrix that begins at x and k. */
+  matrixAt({ m, n, k: depth }: MatrixShape, x: string, k: string): string {
+    const { side, rowsAlongK, place, stride } = this;
+    const order = rowsAlongK === (side === 'right') ? 'col_major' : 'row_major';
+    const type =
+      side === 'left'
+        ? `subgroup_matrix_left<f16, ${depth}, ${m}>`
+        : `subgroup_matrix_right<f16, ${n}, ${depth}>`;
+    return `subgroupMatrixLoad<${type}, ${order}>(&${place.array}, ${this.index(x, k)}, ${stride}u)`;
   }
 
   private index(x: string, k: string): string {

@@ -13,19 +13,36 @@ import type { RegisterBlock } from './register-block.js';
 /** Below all logits but -∞; finite, so that differences are numbers. */
 const LOWEST = '-3.4028234e38';
 
-/** See the file header. */
+/** What weights need to be when they are rounded to float16. */
+export interface RoundedWeights {
+  /**
+   * By how much logits may exceed what weights are relative to: the larger, the more seldom results are to be scaled,
+   * and the larger weights become. 0 otherwise.
+   */
+  readonly slack: number;
+}
+
+/** See the file header. Rows are numbered as a thread has them. */
 export class RunningSoftmax {
   private readonly array: string;
   private readonly groups: number;
   private readonly rows: number;
   private readonly columns: number;
+  private readonly tm: number;
+
+  private readonly slack: number;
+  private readonly exp: string;
 
   constructor(
     private readonly builder: ProgramBuilder,
     tile: AttentionTile,
     private readonly logits: RegisterBlock,
-    private readonly results: RegisterBlock,
+    rounded: RoundedWeights | null = null,
   ) {
+    this.tm = tile.tm;
+    this.slack = rounded?.slack ?? 0;
+    // WGSL's own is far more exact than float16.
+    this.exp = rounded === null ? builder.helpers.use('exp', 4) : 'exp';
     this.groups = tile.tm / 4;
     this.rows = tile.bm / tile.tm;
     this.columns = tileColumns(tile);
@@ -39,46 +56,65 @@ export class RunningSoftmax {
     }
   }
 
-  /** Makes logits into weights of the largest logit so far, and scales what there is to it. */
-  scale(loop: CodeBlock): void {
-    const exp = this.builder.helpers.use('exp', 4);
+  /** Makes logits into weights relative to the largest so far. What there is of results is to be shrunk to it. */
+  advance(loop: CodeBlock): void {
+    const { slack, exp } = this;
     this.each((r) => {
       const highest = [0, 1, 2, 3].map((i) => this.lanes(r * 4 + i, 'max'));
       loop.line(`var next${r} = vec4f(${highest.join(', ')});`);
     });
     this.exchange(loop, 'next', (a, b) => `max(${a}, ${b})`);
     this.each((r) => {
-      loop.line(`next${r} = max(next${r}, peak${r});`);
+      if (slack === 0) loop.line(`next${r} = max(next${r}, peak${r});`);
+      else {
+        loop.line(`let grows${r} = next${r} > peak${r} + vec4f(${slack});`);
+        loop.line(`next${r} = select(peak${r}, next${r}, grows${r});`);
+      }
       loop.line(`let shrink${r} = ${exp}(peak${r} - next${r});`);
       loop.line(`peak${r} = next${r};`);
     });
-    for (const [i, names] of this.logits.names.entries()) {
-      const lane = `${i >> 2}.${'xyzw'[i & 3]}`;
-      for (const name of names) loop.line(`${name} = ${exp}(${name} - peak${lane});`);
-      for (const name of this.results.names[i]) loop.line(`${name} *= shrink${lane};`);
-    }
+    for (const [i, names] of this.logits.names.entries())
+      for (const name of names) loop.line(`${name} = ${exp}(${name} - ${rowOf('peak', i)});`);
     this.each((r) => {
       const sums = [0, 1, 2, 3].map((i) => this.lanes(r * 4 + i, 'sum'));
       loop.line(`total${r} = total${r} * shrink${r} + vec4f(${sums.join(', ')});`);
     });
   }
 
-  /** Divides the results by the sums; a row without weights gives zeros. */
+  /** Text of what the results of a row are to be multiplied with after `advance`. */
+  shrink(i: number): string {
+    return rowOf('shrink', i);
+  }
+
+  /** Text: whether a row of this thread is to be shrunk; with slack only. */
+  grows(): string {
+    return Array.from({ length: this.groups }, (_, r) => `any(grows${r})`).join(' || ');
+  }
+
+  /** Finds the sums of the rows. */
   finish(body: CodeBlock): void {
     this.exchange(body, 'total', (a, b) => `${a} + ${b}`);
     this.each((r) =>
       body.line(`let divisor${r} = select(total${r}, vec4f(1), total${r} == vec4f(0));`),
     );
-    for (const [i, names] of this.results.names.entries())
-      for (const name of names) body.line(`${name} /= divisor${i >> 2}.${'xyzw'[i & 3]};`);
   }
 
-  /** Text of log Σ exp of a row. */
-  logSum(i: number): string {
+  /** Text of what a row of results is to be divided by; a row without weights gives zeros. */
+  divisor(i: number): string {
+    return rowOf('divisor', i);
+  }
+
+  /** Passes log Σ exp of each row to `store_row`. */
+  storeRows(body: CodeBlock): void {
     const { helpers } = this.builder;
-    const lane = `${i >> 2}.${'xyzw'[i & 3]}`;
-    const sum = `peak${lane} + ${helpers.use('log', 1)}(divisor${lane})`;
-    return `select(${sum}, -${helpers.use('inf', 1)}(), total${lane} == 0)`;
+    const stores = new CodeBlock();
+    for (let i = 0; i < this.tm; i++) {
+      const sum = `${rowOf('peak', i)} + ${helpers.use('log', 1)}(${this.divisor(i)})`;
+      const logSum = `select(${sum}, -${helpers.use('inf', 1)}(), ${rowOf('total', i)} == 0)`;
+      const down = `first_m + row * 4u${plus((i >> 2) * this.rows * 4 + (i & 3))}`;
+      stores.line(`store_row(batch, ${down}, ${logSum});`);
+    }
+    body.nest('if (column == 0u)', stores);
   }
 
   /** Combines `name` of all threads of a row, in the same order in each. */
@@ -109,4 +145,8 @@ export class RunningSoftmax {
   private each(visit: (group: number) => void): void {
     for (let r = 0; r < this.groups; r++) visit(r);
   }
+}
+
+function rowOf(name: string, i: number): string {
+  return `${name}${i >> 2}.${'xyzw'[i & 3]}`;
 }

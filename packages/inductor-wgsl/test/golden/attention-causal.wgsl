@@ -2,8 +2,8 @@
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
 @group(0) @binding(1) var<storage, read> k: array<vec4f>;
-@group(0) @binding(2) var<storage, read> bias: array<vec4f>;
-@group(0) @binding(3) var<storage, read> v: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec4f>;
 @group(0) @binding(5) var<storage, read_write> sums: array<f32>;
 var<workgroup> slab_a0: array<array<f32, 20>, 8>;
@@ -126,20 +126,20 @@ fn load_v0(batch: u32, along: u32, depth: u32) -> vec4f {
   return t2;
 }
 
-fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {
-  let t3 = bias[(1024u * down + along) >> 2u];
-  let t4 = i32(down);
-  let t5 = vec4i((along + vec4u(0u, 1u, 2u, 3u)));
-  let t6 = select(vec4f((-inf_f32())), ((score0 * vec4f(0.25)) + t3), (t5 <= vec4i(t4)));
-  return t6;
-}
-
 fn store_c(batch: u32, down: u32, along: u32, product0: vec4f) {
   out[(65536u * batch + 64u * down + along) >> 2u] = product0;
 }
 
 fn store_row(batch: u32, down: u32, sum: f32) {
   sums[1024u * batch + down] = sum;
+}
+
+fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {
+  let t3 = bias[(1024u * down + along) >> 2u];
+  let t4 = i32(down);
+  let t5 = vec4i((along + vec4u(0u, 1u, 2u, 3u)));
+  let t6 = select(vec4f((-inf_f32())), ((score0 * vec4f(0.25)) + t3), (t5 <= vec4i(t4)));
+  return t6;
 }
 
 @compute @workgroup_size(32)
@@ -287,18 +287,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let shrink0 = exp_vec4f(peak0 - next0);
     peak0 = next0;
     s0_0_0 = exp_vec4f(s0_0_0 - peak0.x);
+    s0_1_0 = exp_vec4f(s0_1_0 - peak0.y);
+    s0_2_0 = exp_vec4f(s0_2_0 - peak0.z);
+    s0_3_0 = exp_vec4f(s0_3_0 - peak0.w);
+    total0 = total0 * shrink0 + vec4f(dot(s0_0_0, vec4f(1)), dot(s0_1_0, vec4f(1)), dot(s0_2_0, vec4f(1)), dot(s0_3_0, vec4f(1)));
     r0_0_0 *= shrink0.x;
     r0_0_1 *= shrink0.x;
-    s0_1_0 = exp_vec4f(s0_1_0 - peak0.y);
     r0_1_0 *= shrink0.y;
     r0_1_1 *= shrink0.y;
-    s0_2_0 = exp_vec4f(s0_2_0 - peak0.z);
     r0_2_0 *= shrink0.z;
     r0_2_1 *= shrink0.z;
-    s0_3_0 = exp_vec4f(s0_3_0 - peak0.w);
     r0_3_0 *= shrink0.w;
     r0_3_1 *= shrink0.w;
-    total0 = total0 * shrink0 + vec4f(dot(s0_0_0, vec4f(1)), dot(s0_1_0, vec4f(1)), dot(s0_2_0, vec4f(1)), dot(s0_3_0, vec4f(1)));
     weights0[column * 4u][row] = vec4f(s0_0_0.x, s0_1_0.x, s0_2_0.x, s0_3_0.x);
     weights0[column * 4u + 1u][row] = vec4f(s0_0_0.y, s0_1_0.y, s0_2_0.y, s0_3_0.y);
     weights0[column * 4u + 2u][row] = vec4f(s0_0_0.z, s0_1_0.z, s0_2_0.z, s0_3_0.z);

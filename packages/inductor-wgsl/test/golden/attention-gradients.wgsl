@@ -99,6 +99,12 @@ fn load_v1(batch: u32, along: u32, depth: u32) -> vec4f {
   return select(vec4f(0), t5, depth < 100u);
 }
 
+fn store_c(batch: u32, down: u32, along: u32, product0: vec4f, product1: vec4f) {
+  if (down >= 100u) { return; }
+  dv[(3200u * batch + 32u * down + along) >> 2u] = product0;
+  dk[(3200u * batch + 32u * down + along) >> 2u] = product1;
+}
+
 fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> vec4f {
   let j0____ = batch % 2u;
   let b0____ = batch / 2u;
@@ -112,12 +118,6 @@ fn weigh1(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> ve
   let t7 = sums[(200u * b0_____ + 100u * j0_____ + along) >> 2u];
   let t8 = (exp_vec4f(min_vec4f((score0 - t7), vec4f(1.0))) * score1);
   return select(vec4f(0), t8, (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
-}
-
-fn store_c(batch: u32, down: u32, along: u32, product0: vec4f, product1: vec4f) {
-  if (down >= 100u) { return; }
-  dv[(3200u * batch + 32u * down + along) >> 2u] = product0;
-  dk[(3200u * batch + 32u * down + along) >> 2u] = product1;
 }
 
 @compute @workgroup_size(32)

@@ -12,6 +12,8 @@ export interface AttentionSpec {
   /** Heads that share what the rows are of. */
   readonly turns?: number;
   readonly triangle?: AttentionKernel['triangle'];
+  /** Factors, values and results are float16. */
+  readonly half?: boolean;
 }
 
 function names({ batch, m, j, width, turns = 1 }: AttentionSpec) {
@@ -53,6 +55,10 @@ function names({ batch, m, j, width, turns = 1 }: AttentionSpec) {
 
 const TYPE = 'float32' as const;
 
+function stored({ half = false }: AttentionSpec): 'float16' | 'float32' {
+  return half ? 'float16' : TYPE;
+}
+
 /** `out = softmax(q kᵀ / 4 + bias) v` and log Σ exp of its rows; `bias` is [m, j]. */
 export function forwardAttention(spec: AttentionSpec): AttentionKernel {
   const { e, row, column, rowAt, columnAt, k, n, rows, loops } = names(spec);
@@ -61,24 +67,31 @@ export function forwardAttention(spec: AttentionSpec): AttentionKernel {
   const inside = e.op('le', [e.index('int32', column), e.index('int32', row)]);
   const logit = e.op('add', [scaled, bias]);
   const { triangle = 'none' } = spec;
+  const dtype = stored(spec);
+  const load = (name: string, index: ReturnType<typeof rowAt>) =>
+    e.cast(e.load(dtype, name, index), TYPE);
   return {
     kind: 'attention',
     name: 'attention',
     params: [
-      ...['q', 'k', 'bias', 'v'].map((name) => ({ name, dtype: TYPE, access: 'read' as const })),
-      ...['out', 'sums'].map((name) => ({ name, dtype: TYPE, access: 'write' as const })),
+      ...['q', 'k', 'v'].map((name) => ({ name, dtype, access: 'read' as const })),
+      { name: 'bias', dtype: TYPE, access: 'read' },
+      { name: 'out', dtype, access: 'write' },
+      { name: 'sums', dtype: TYPE, access: 'write' },
     ],
     scalars: [],
     ...loops,
-    scores: [{ a: e.load(TYPE, 'q', rowAt(k)), b: e.load(TYPE, 'k', columnAt(k)) }],
+    scores: [{ a: load('q', rowAt(k)), b: load('k', columnAt(k)) }],
     weights: [
       triangle === 'lower' ? e.op('where', [inside, logit, e.const(TYPE, -Infinity)]) : logit,
     ],
-    values: [e.load(TYPE, 'v', columnAt(n))],
+    values: [load('v', columnAt(n))],
     softmax: true,
     triangle,
     accDtype: TYPE,
-    epilogue: [{ kind: 'store', buf: 'out', index: rowAt(n), value: e.acc(TYPE, 0) }],
+    epilogue: [
+      { kind: 'store', buf: 'out', index: rowAt(n), value: e.cast(e.acc(TYPE, 0), dtype) },
+    ],
     rowStores: [{ kind: 'store', buf: 'sums', index: rows, value: e.acc(TYPE, 0) }],
   };
 }
@@ -91,17 +104,16 @@ export function gradientAttention(spec: AttentionSpec): AttentionKernel {
   const level = e.op('sub', [e.acc(TYPE, 0), e.load(TYPE, 'sums', columns)]);
   const raised = e.op('exp', [e.op('minimum', [level, e.const(TYPE, 1)])]);
   const weight = triangle === 'upper' ? e.op('where', [inside, raised, e.const(TYPE, 0)]) : raised;
-  const load = (name: string, index: ReturnType<typeof rowAt>) => e.load(TYPE, name, index);
+  const dtype = stored(spec);
+  const load = (name: string, index: ReturnType<typeof rowAt>) =>
+    e.cast(e.load(dtype, name, index), TYPE);
   return {
     kind: 'attention',
     name: 'gradients',
     params: [
-      ...['k', 'q', 'v', 'g', 'sums'].map((name) => ({
-        name,
-        dtype: TYPE,
-        access: 'read' as const,
-      })),
-      ...['dv', 'dk'].map((name) => ({ name, dtype: TYPE, access: 'write' as const })),
+      ...['k', 'q', 'v', 'g'].map((name) => ({ name, dtype, access: 'read' as const })),
+      { name: 'sums', dtype: TYPE, access: 'read' },
+      ...['dv', 'dk'].map((name) => ({ name, dtype, access: 'write' as const })),
     ],
     scalars: [],
     ...loops,
@@ -118,7 +130,7 @@ export function gradientAttention(spec: AttentionSpec): AttentionKernel {
       kind: 'store' as const,
       buf,
       index: rowAt(n),
-      value: e.acc(TYPE, q),
+      value: e.cast(e.acc(TYPE, q), dtype),
     })),
     rowStores: [],
   };

@@ -8,7 +8,10 @@ import type { MatrixShape } from '../../src/codegen/target.js';
 import type { WgslProgram } from '../../src/index.js';
 
 const LOAD =
-  /let (\w+) = subgroupMatrixLoad<subgroup_matrix_\w+<[^>]*>, (\w+)>\(&(\w+), (.*), (\d+)u\);/g;
+  /let (\w+) = subgroupMatrixLoad<subgroup_matrix_(\w+)<[^>]*>, (\w+)>\(&(\w+), (.*), (\d+)u\);/g;
+const RELOAD =
+  /(\w+) = subgroupMatrixLoad<subgroup_matrix_result<[^>]*>, row_major>\(&(\w+), (.*), (\d+)u\);/g;
+const STORE = /subgroupMatrixStore<row_major>\(&(\w+), (.*), (\w+), (\d+)u\);/g;
 
 /** See the file header. */
 export function emulateMatrices(
@@ -16,38 +19,47 @@ export function emulateMatrices(
   { m, n, k }: MatrixShape,
   lanes: number,
 ): WgslProgram {
-  const arrays = new Map<string, string>();
   const held = (m * n) / lanes;
+  // Result i of a lane is number r of its matrix.
+  const each = (body: string): string =>
+    `for (var i = 0u; i < ${held}u; i++) { let r = i * ${lanes}u + lane % ${lanes}u; ${body} }`;
+  const place = (offset: string, stride: string): string =>
+    `${offset} + (r / ${n}u) * ${stride}u + r % ${n}u`;
   let text = program.text
     .replaceAll(/enable [^;]*;\s*|diagnostic[^;]*;\s*/g, '')
     .replaceAll(/\bvec4h\b/g, 'vec4f')
-    .replaceAll(/subgroup_matrix_result<[^>]*>/g, `array<f32, ${held}>`)
     .replaceAll(
       LOAD,
-      (_, name: string, order: string, array: string, offset: string, stride: string) => {
-        arrays.set(name[0], array);
-        const steps = order === 'col_major' ? `1u, ${stride}u` : `${stride}u, 1u`;
-        return `let ${name} = vec3u(${offset}, ${steps});`;
+      (_, name: string, side: string, order: string, array: string, at: string, stride: string) => {
+        const [down, across] = order === 'col_major' ? ['1u', `${stride}u`] : [`${stride}u`, '1u'];
+        const values = side === 'left' ? held * k : k;
+        const steps = `for (var k = 0u; k < ${k}u; k++)`;
+        const load =
+          side === 'left'
+            ? each(
+                `${steps} { ${name}[i * ${k}u + k] = ${array}[${at} + (r / ${n}u) * ${down} + k * ${across}]; }`,
+              )
+            : `${steps} { ${name}[k] = ${array}[${at} + k * ${down} + (lane % ${n}u) * ${across}]; }`;
+        return `var ${name}: array<f32, ${values}>; ${load}`;
       },
+    )
+    .replaceAll(RELOAD, (_, name: string, array: string, at: string, stride: string) =>
+      each(`${name}[i] = ${array}[${place(at, stride)}];`),
     )
     .replaceAll(
       /(\w+) = subgroupMatrixMultiplyAccumulate\((\w+), (\w+), \w+\);/g,
-      `multiply_matrices($2, $3, &$1, lane % ${lanes}u);`,
+      'multiply_matrices(&$2, &$3, &$1);',
     )
-    .replaceAll(
-      /subgroupMatrixStore<row_major>\(&(\w+), (.*), (\w+), (\d+)u\);/g,
-      (_, array: string, offset: string, name: string, stride: string) =>
-        `for (var i = 0u; i < ${held}u; i++) { let r = i * ${lanes}u + lane % ${lanes}u; ${array}[${offset} + (r / ${n}u) * ${stride}u + r % ${n}u] = ${name}[i]; }`,
+    .replaceAll(STORE, (_, array: string, at: string, name: string, stride: string) =>
+      each(`${array}[${place(at, stride)}] = ${name}[i];`),
     )
+    .replaceAll(/subgroup_matrix_result<[^>]*>/g, `array<f32, ${held}>`)
     .replaceAll(/\bf16\b/g, 'f32');
   text = text.replace(
     '@compute',
-    `fn multiply_matrices(a: vec3u, b: vec3u, c: ptr<function, array<f32, ${held}>>, lane: u32) {
+    `fn multiply_matrices(a: ptr<function, array<f32, ${held * k}>>, b: ptr<function, array<f32, ${k}>>, c: ptr<function, array<f32, ${held}>>) {
   for (var i = 0u; i < ${held}u; i++) {
-    let r = i * ${lanes}u + lane;
-    for (var k = 0u; k < ${k}u; k++) {
-      (*c)[i] += ${arrays.get('a')}[a.x + (r / ${n}u) * a.y + k * a.z] * ${arrays.get('b')}[b.x + k * b.y + (r % ${n}u) * b.z];
-    }
+    for (var k = 0u; k < ${k}u; k++) { (*c)[i] += (*a)[i * ${k}u + k] * (*b)[k]; }
   }
 }
 

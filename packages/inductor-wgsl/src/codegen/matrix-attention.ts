@@ -1,0 +1,385 @@
+/**
+ * @file Attention of float16 operands by subgroup matrices.
+ *
+ * As in `attention.ts` a workgroup goes through the columns tile by tile. Here a subgroup owns whole rows of results
+ * and holds them, and the first factors, as matrices. What a thread holds of a matrix is not told, so scores pass
+ * through workgroup memory to become weights, and so do results where they are scaled: that is put off while weights
+ * stay small, and seldom happens after the first tiles.
+ */
+import type { AttentionKernel } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
+import { AttentionFrame, type AttentionOperand } from './attention-frame.js';
+import { AttentionWeights } from './attention-weights.js';
+import { CodeBlock } from './code-block.js';
+import {
+  FACTOR_CHUNK,
+  matrixAttentionThreads,
+  matrixWidths,
+  scoreStride,
+  sharedSlabValues,
+  weightStride,
+  type MatrixAttentionTile,
+} from './matrix-attention-tiles.js';
+import { MatrixSlab } from './matrix-slab.js';
+import { placeThread } from './matmul-threads.js';
+import { plus } from './offset-text.js';
+import type { ProgramBuilder, WgslProgram } from './program.js';
+import { RegisterBlock } from './register-block.js';
+import { RunningSoftmax } from './running-softmax.js';
+import type { MatrixShape, WgslTarget } from './target.js';
+import type { KernelVariant } from './variant.js';
+
+/** Weights are at most e to the power of this: far from the end of float16, and exact in its sums. */
+const SLACK = 6;
+
+/** Generates an attention kernel for a tile that `matrixAttentionTile` gives. */
+export function generateMatrixAttention(
+  kernel: AttentionKernel<Size>,
+  target: WgslTarget,
+  variant: KernelVariant,
+  tile: MatrixAttentionTile,
+): WgslProgram {
+  return new MatrixAttention(kernel, target, variant, tile).generate();
+}
+
+/** Names of matrices: rows of them. */
+type Grid = readonly (readonly string[])[];
+
+function grid(prefix: string, rows: number, columns: number): Grid {
+  return Array.from({ length: rows }, (_, i) =>
+    Array.from({ length: columns }, (_, j) => `${prefix}${i}_${j}`),
+  );
+}
+
+class MatrixAttention {
+  private readonly frame: AttentionFrame;
+  private readonly builder: ProgramBuilder;
+  private readonly shape: MatrixShape;
+  private readonly threads: number;
+  private readonly lanes: number;
+  /** Rows of a subgroup. */
+  private readonly perSubgroup: number;
+  private readonly slab: string;
+  /** Memory of scores, and of results on their way. */
+  private readonly passage: string;
+  private readonly stride: number;
+  private readonly columns: readonly MatrixSlab[];
+  private readonly values: readonly MatrixSlab[];
+  private readonly depth: number;
+  private readonly products: Grid;
+  private readonly factors: readonly Grid[];
+  private readonly results: readonly Grid[];
+  private readonly scores: readonly RegisterBlock[];
+  private readonly weights: AttentionWeights;
+  private readonly softmax: RunningSoftmax | null;
+  /** A number for each row: what results are scaled by. And the last visit in which some row's was not 1. */
+  private readonly scales: string;
+  private readonly grown: string;
+
+  constructor(
+    private readonly kernel: AttentionKernel<Size>,
+    target: WgslTarget,
+    variant: KernelVariant,
+    private readonly tile: MatrixAttentionTile,
+  ) {
+    const { bm, bn, tm, tn } = tile;
+    const widths = matrixWidths(kernel, target)!;
+    this.depth = widths.k;
+    this.shape = target.matrices!;
+    this.lanes = target.subgroups!.max;
+    this.threads = matrixAttentionThreads(tile);
+    this.perSubgroup = (bm * this.lanes) / this.threads;
+    const extents = { bm, bn, covered: widths.n, bk: widths.k, bj: bn };
+    this.frame = new AttentionFrame(kernel, target, variant, extents, 'f16');
+    const { builder } = this.frame;
+    this.builder = builder;
+    builder.requireMatrices();
+    this.slab = builder.workgroupArray('slab', 'f16', sharedSlabValues(tile, widths));
+    this.stride = scoreStride(tile);
+    this.passage = builder.workgroupArray('passage', 'f32', bm * this.stride);
+    this.scales = builder.workgroupArray('scales', 'f32', bm);
+    this.columns = this.frame.factors.map(([, b]) => this.makeSlab(b, 'right', widths.k));
+    this.values = this.frame.values.map((value) => this.makeSlab(value, 'right', bn));
+    const { m, n, k } = this.shape;
+    const down = this.perSubgroup / m;
+    this.products = grid('c', down, bn / n);
+    this.factors = kernel.scores.map((_, p) => grid(`a${p}_`, down, widths.k / k));
+    this.results = kernel.values.map((_, q) => grid(`r${q}_`, down, widths.n / n));
+    this.scores = kernel.scores.map((_, p) => new RegisterBlock(`s${p}_`, tm, tn / 4));
+    this.weights = new AttentionWeights(kernel, this.frame, tile, this.scores, {
+      kind: 'by row',
+      stride: weightStride(tile),
+    });
+    this.softmax = kernel.softmax
+      ? new RunningSoftmax(builder, tile, this.scores[0], { slack: SLACK })
+      : null;
+    // The last: what matrices are loaded from must begin at a multiple of 16 bytes.
+    this.grown = kernel.softmax ? builder.workgroupVariable('grown', 'atomic<u32>') : '';
+  }
+
+  generate(): WgslProgram {
+    const { frame, builder, tile, softmax } = this;
+    const { body } = frame;
+    const workgroups = frame.placeTile();
+    if (workgroups === null) return builder.finish(1, body, [0, 1]);
+    placeThread(body, tile, builder.target);
+    body.line(`let part_m = (lane / ${this.lanes}u) * ${this.perSubgroup}u;`);
+    this.loadFactors();
+    for (const name of this.results.flat(2)) body.line(`var ${name} = ${this.resultType()}();`);
+    if (softmax !== null) {
+      softmax.declare(body);
+      body.line('var visit = 0u;');
+    }
+    for (const slab of this.columns) slab.declare(body);
+    for (const slab of this.values) slab.declare(body);
+    frame.visitColumns(
+      (loop) => this.visitTile(loop),
+      (walk, first) => this.columns[0].fetch(walk, '0u', first),
+    );
+    if (softmax !== null) {
+      softmax.finish(body);
+      this.publishScales((i) => softmax.divisor(i), body);
+    }
+    if (this.kernel.epilogue.length > 0) this.storeResults();
+    if (this.kernel.rowStores.length > 0) softmax?.storeRows(body);
+    return builder.finish(this.threads, body, workgroups);
+  }
+
+  private makeSlab(
+    { operand, order, batch, origin, extent }: AttentionOperand,
+    side: 'left' | 'right',
+    bk: number,
+  ): MatrixSlab {
+    const { threads, slab } = this;
+    return new MatrixSlab(operand, order, side, {
+      extent,
+      bk,
+      batch,
+      origin,
+      threads,
+      array: slab,
+    });
+  }
+
+  private resultType(): string {
+    return `subgroup_matrix_result<f32, ${this.shape.n}, ${this.shape.m}>`;
+  }
+
+  /** Loads the first factors, which stay: a piece of k at a time. */
+  private loadFactors(): void {
+    const { frame, depth, shape } = this;
+    const { body } = frame;
+    for (const [p, [a]] of frame.factors.entries()) {
+      for (let from = 0; from < depth; from += FACTOR_CHUNK) {
+        const length = Math.min(FACTOR_CHUNK, depth - from);
+        const slab = this.makeSlab(a, 'left', length);
+        const load = new CodeBlock();
+        slab.declare(load);
+        slab.fetch(load, `${from}u`);
+        slab.publish(load);
+        body.nest('', load);
+        body.line('workgroupBarrier();');
+        for (const [i, names] of this.factors[p].entries())
+          for (let k = from; k < from + length; k += shape.k) {
+            const at = slab.matrixAt(shape, `part_m${plus(i * shape.m)}`, `${k - from}u`);
+            body.line(`let ${names[k / shape.k]} = ${at};`);
+          }
+        body.line('workgroupBarrier();');
+      }
+    }
+  }
+
+  /** The weights of a tile, and what they give. */
+  private visitTile(loop: CodeBlock): void {
+    const { tile, softmax, weights, columns, values } = this;
+    for (const [p, slab] of columns.entries()) {
+      loop.nest(
+        '',
+        block((inner) => slab.publish(inner)),
+      );
+      loop.line('workgroupBarrier();');
+      const next = columns[p + 1] ?? values[0];
+      next.fetch(loop, p + 1 < columns.length ? '0u' : 'first_j');
+      loop.nest(
+        '',
+        block((inner) => this.multiplyFactors(inner, p)),
+      );
+      loop.line('workgroupBarrier();');
+      this.readScores(loop, p);
+    }
+    weights.compute(loop);
+    softmax?.advance(loop);
+    for (const [q, slab] of values.entries()) {
+      if (q > 0) loop.line('workgroupBarrier();');
+      weights.publish(loop, q);
+      loop.nest(
+        '',
+        block((inner) => slab.publish(inner)),
+      );
+      if (softmax !== null) {
+        loop.line('visit++;');
+        loop.line(`if (${softmax.grows()}) { atomicStore(&${this.grown}, visit); }`);
+        this.publishScales((i) => softmax.shrink(i), loop);
+        loop.line(`let last_grown = workgroupUniformLoad(&${this.grown});`);
+      } else loop.line('workgroupBarrier();');
+      if (q + 1 < values.length) values[q + 1].fetch(loop, 'first_j');
+      else
+        loop.nest(
+          'if (block + 1u < end_block)',
+          block((inner) => columns[0].fetch(inner, '0u', `(first_j + ${tile.bn}u)`)),
+        );
+      if (softmax !== null)
+        loop.nest(
+          'if (visit > 1u && last_grown == visit)',
+          block((inner) => this.scale(inner)),
+        );
+      loop.nest(
+        '',
+        block((inner) => this.multiplyValues(inner, q)),
+      );
+    }
+    loop.line('workgroupBarrier();');
+  }
+
+  /** Products of factors, into memory. */
+  private multiplyFactors(loop: CodeBlock, p: number): void {
+    const { shape, products, factors, columns, depth } = this;
+    for (const name of products.flat()) loop.line(`var ${name} = ${this.resultType()}();`);
+    for (let k = 0; k < depth; k += shape.k) {
+      for (const j of products[0].keys()) {
+        const step = new CodeBlock();
+        step.line(`let b = ${columns[p].matrixAt(shape, `${j * shape.n}u`, `${k}u`)};`);
+        for (const [i, names] of products.entries())
+          step.line(multiplied(names[j], factors[p][i][k / shape.k], 'b'));
+        loop.nest('', step);
+      }
+    }
+    for (const [i, names] of products.entries())
+      for (const [j, name] of names.entries()) loop.line(this.store(name, i, j));
+  }
+
+  /** Scores that this thread makes weights of. */
+  private readScores(loop: CodeBlock, p: number): void {
+    const { tile, passage, stride, scores } = this;
+    const [rows, columns] = [tile.bm / tile.tm, tile.bn / tile.tn];
+    for (const [i, names] of scores[p].names.entries()) {
+      const down = `(row * 4u${plus((i >> 2) * rows * 4 + (i & 3))})`;
+      loop.line(`let from_${p}_${i} = ${down} * ${stride}u + column * 4u;`);
+      for (const [g, name] of names.entries()) {
+        const lanes = [0, 1, 2, 3].map(
+          (c) => `${passage}[from_${p}_${i}${plus(g * columns * 4 + c)}]`,
+        );
+        loop.line(`var ${name} = vec4f(${lanes.join(', ')});`);
+      }
+    }
+  }
+
+  /** Adds the products of weights and values. */
+  private multiplyValues(loop: CodeBlock, q: number): void {
+    const { shape, tile, results, values, weights } = this;
+    const stride = weightStride(tile);
+    const left = `subgroup_matrix_left<f16, ${shape.k}, ${shape.m}>`;
+    for (let k = 0; k < tile.bn; k += shape.k) {
+      const step = new CodeBlock();
+      for (const i of results[q].keys()) {
+        const at = `(part_m${plus(i * shape.m)}) * ${stride}u${plus(k)}`;
+        step.line(
+          `let w${i} = subgroupMatrixLoad<${left}, row_major>(&${weights.array}, ${at}, ${stride}u);`,
+        );
+      }
+      for (const j of results[q][0].keys()) {
+        const at = values[q].matrixAt(shape, `${j * shape.n}u`, `${k}u`);
+        const product = new CodeBlock();
+        product.line(`let b = ${at};`);
+        for (const [i, names] of results[q].entries())
+          product.line(multiplied(names[j], `w${i}`, 'b'));
+        step.nest('', product);
+      }
+      loop.nest('', step);
+    }
+  }
+
+  /** Lays a number for each row in memory; `of` is the text of a thread's row. */
+  private publishScales(of: (i: number) => string, target: CodeBlock): void {
+    const { tile, scales } = this;
+    const rows = tile.bm / tile.tm;
+    const stores = new CodeBlock();
+    for (let i = 0; i < tile.tm; i++)
+      stores.line(`${scales}[row * 4u${plus((i >> 2) * rows * 4 + (i & 3))}] = ${of(i)};`);
+    target.nest('if (column == 0u)', stores);
+  }
+
+  /** Multiplies results by the scales of their rows, as many matrices at a time as there is memory for. */
+  private scale(block: CodeBlock): void {
+    const { shape, results, lanes, passage, scales, stride, tile } = this;
+    const atOnce = tile.bn / shape.n;
+    const [grid] = results;
+    for (const [i, names] of grid.entries()) {
+      for (let j = 0; j < names.length; j += atOnce) {
+        const some = names.slice(j, j + atOnce);
+        for (const [at, name] of some.entries()) block.line(this.store(name, i, at));
+        block.line('workgroupBarrier();');
+        const width = some.length * shape.n;
+        const each = new CodeBlock();
+        each.line(`let down = part_m${plus(i * shape.m)} + unit / ${width}u;`);
+        each.line(`${passage}[down * ${stride}u + unit % ${width}u] *= ${scales}[down];`);
+        const count = shape.m * width;
+        block.nest(`for (var unit = lane % ${lanes}u; unit < ${count}u; unit += ${lanes}u)`, each);
+        block.line('workgroupBarrier();');
+        for (const [at, name] of some.entries())
+          block.line(
+            `${name} = subgroupMatrixLoad<${this.resultType()}, row_major>(&${passage}, ${this.passageAt(i, at)}, ${stride}u);`,
+          );
+        block.line('workgroupBarrier();');
+      }
+    }
+  }
+
+  /** Passes results to `store_c`, a matrix of each at a time. */
+  private storeResults(): void {
+    const { shape, results, lanes, passage, scales, stride, frame, softmax } = this;
+    const { body } = frame;
+    const { m, n } = shape;
+    for (const [i, names] of results[0].entries()) {
+      for (const j of names.keys()) {
+        for (const [q, grid] of results.entries()) body.line(this.store(grid[i][j], i, q));
+        body.line('workgroupBarrier();');
+        const store = new CodeBlock();
+        store.line(`let down = part_m${plus(i * m)} + unit / ${n / 4}u;`);
+        store.line(`let at = down * ${stride}u + (unit % ${n / 4}u) * 4u;`);
+        const products = results.map((_, q) => {
+          const lane = (c: number): string => `${passage}[at${plus(q * n + c)}]`;
+          const vector = `vec4f(${[0, 1, 2, 3].map(lane).join(', ')})`;
+          return softmax === null ? vector : `${vector} / ${scales}[down]`;
+        });
+        const along = `(unit % ${n / 4}u) * 4u${plus(j * n)}`;
+        store.line(`store_c(batch, first_m + down, ${along}, ${products.join(', ')});`);
+        body.nest(
+          `for (var unit = lane % ${lanes}u; unit < ${(m * n) / 4}u; unit += ${lanes}u)`,
+          store,
+        );
+        body.line('workgroupBarrier();');
+      }
+    }
+  }
+
+  /** Text that lays a matrix in the passage: in the rows `i` of its subgroup, at column `j`. */
+  private store(name: string, i: number, j: number): string {
+    return `subgroupMatrixStore<row_major>(&${this.passage}, ${this.passageAt(i, j)}, ${name}, ${this.stride}u);`;
+  }
+
+  private passageAt(i: number, j: number): string {
+    const { m, n } = this.shape;
+    return `(part_m${plus(i * m)}) * ${this.stride}u${plus(j * n)}`;
+  }
+}
+
+function block(fill: (block: CodeBlock) => void): CodeBlock {
+  const made = new CodeBlock();
+  fill(made);
+  return made;
+}
+
+function multiplied(result: string, left: string, right: string): string {
+  return `${result} = subgroupMatrixMultiplyAccumulate(${left}, ${right}, ${result});`;
+}
