@@ -110,9 +110,7 @@ class MatrixAttention {
       kind: 'by row',
       stride: weightStride(tile),
     });
-    this.softmax = kernel.softmax
-      ? new RunningSoftmax(builder, tile, this.scores[0], { slack: SLACK })
-      : null;
+    this.softmax = kernel.softmax ? new RunningSoftmax(builder, tile, this.scores[0], SLACK) : null;
     // The last: what matrices are loaded from must begin at a multiple of 16 bytes.
     this.grown = kernel.softmax ? builder.workgroupVariable('grown', 'atomic<u32>') : '';
   }

@@ -13,15 +13,6 @@ import type { RegisterBlock } from './register-block.js';
 /** Below all logits but -∞; finite, so that differences are numbers. */
 const LOWEST = '-3.4028234e38';
 
-/** What weights need to be when they are rounded to float16. */
-export interface RoundedWeights {
-  /**
-   * By how much logits may exceed what weights are relative to: the larger, the more seldom results are to be scaled,
-   * and the larger weights become. 0 otherwise.
-   */
-  readonly slack: number;
-}
-
 /** See the file header. Rows are numbered as a thread has them. */
 export class RunningSoftmax {
   private readonly array: string;
@@ -30,19 +21,22 @@ export class RunningSoftmax {
   private readonly columns: number;
   private readonly tm: number;
 
-  private readonly slack: number;
   private readonly exp: string;
 
+  /**
+   * @param slack by how much logits may exceed what weights are relative to: the larger, the more seldom results are
+   *   to be scaled, and the larger weights become
+   */
   constructor(
     private readonly builder: ProgramBuilder,
     tile: AttentionTile,
     private readonly logits: RegisterBlock,
-    rounded: RoundedWeights | null = null,
+    private readonly slack = 0,
   ) {
     this.tm = tile.tm;
-    this.slack = rounded?.slack ?? 0;
-    // WGSL's own is far more exact than float16.
-    this.exp = rounded === null ? builder.helpers.use('exp', 4) : 'exp';
+    // WGSL's own may be off by 2|x| units in the last place of eˣ, which is nothing beside the weight 1 that there is.
+    // Software adapters have one that is never 0.
+    this.exp = builder.target.software ? builder.helpers.use('exp', 4) : 'exp';
     this.groups = tile.tm / 4;
     this.rows = tile.bm / tile.tm;
     this.columns = tileColumns(tile);

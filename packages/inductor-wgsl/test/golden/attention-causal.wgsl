@@ -20,51 +20,6 @@ fn inf_f32() -> f32 {
   return f32(bitcast<f32>(inf_bits));
 }
 
-fn exp_core_vec4f(r: vec4f) -> vec4f {
-  var p = vec4f(1.9875691500e-4);
-  p = p * r + vec4f(1.3981999507e-3);
-  p = p * r + vec4f(8.3334519073e-3);
-  p = p * r + vec4f(4.1665795894e-2);
-  p = p * r + vec4f(1.6666665459e-1);
-  p = p * r + vec4f(5.0000001201e-1);
-  return p * (r * r) + r;
-}
-
-fn exp_near_vec4f(x: vec4f) -> vec4f {
-  let t = bitcast<vec4u>(x * vec4f(1.44269504) + vec4f(12582912.0)) | vec4u(0x4b000000u);
-  let n = bitcast<vec4f>(t) - vec4f(12582912.0);
-  let r = x - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
-  return bitcast<vec4f>(bitcast<vec4u>(exp_core_vec4f(r) + vec4f(1.0)) + (t << vec4u(23u)));
-}
-
-fn scale_vec4f(x: vec4f, n: vec4i) -> vec4f {
-  let half = n >> vec4u(1u);
-  let low = bitcast<vec4f>((half + vec4i(127)) << vec4u(23u));
-  let high = bitcast<vec4f>((n - half + vec4i(127)) << vec4u(23u));
-  return x * low * high;
-}
-
-fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
-  return (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u);
-}
-
-fn exp_far_vec4f(x: vec4f) -> vec4f {
-  let c = clamp(x, vec4f(-104.0), vec4f(89.0));
-  let n = round(c * vec4f(1.44269504));
-  let r = c - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
-  let y = scale_vec4f(exp_core_vec4f(r) + vec4f(1.0), vec4i(n));
-  return select(y, x, is_nan_vec4f(x));
-}
-
-fn exp_vec4f(x: vec4f) -> vec4f {
-  var y = exp_near_vec4f(x);
-  let far = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x42aeac4fu);
-  if (any(far)) {
-    y = select(y, exp_far_vec4f(x), far);
-  }
-  return y;
-}
-
 fn log_fraction_f32(x: f32) -> f32 {
   let big = select(x, x * 16777216.0, x < 1.1754944e-38);
   let bits = bitcast<u32>(big) + u32(0x3f800000u - 0x3f3504f3u);
@@ -284,12 +239,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       next0 = max(next0, rows0[other][row]);
     }
     next0 = max(next0, peak0);
-    let shrink0 = exp_vec4f(peak0 - next0);
+    let shrink0 = exp(peak0 - next0);
     peak0 = next0;
-    s0_0_0 = exp_vec4f(s0_0_0 - peak0.x);
-    s0_1_0 = exp_vec4f(s0_1_0 - peak0.y);
-    s0_2_0 = exp_vec4f(s0_2_0 - peak0.z);
-    s0_3_0 = exp_vec4f(s0_3_0 - peak0.w);
+    s0_0_0 = exp(s0_0_0 - peak0.x);
+    s0_1_0 = exp(s0_1_0 - peak0.y);
+    s0_2_0 = exp(s0_2_0 - peak0.z);
+    s0_3_0 = exp(s0_3_0 - peak0.w);
     total0 = total0 * shrink0 + vec4f(dot(s0_0_0, vec4f(1)), dot(s0_1_0, vec4f(1)), dot(s0_2_0, vec4f(1)), dot(s0_3_0, vec4f(1)));
     r0_0_0 *= shrink0.x;
     r0_0_1 *= shrink0.x;
