@@ -18,6 +18,7 @@ import { DYNAMIC, dynamicReport } from './dynamic/dynamic-bench.js';
 import { LAYOUT, layoutReport } from './layout/layout-bench.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
 import { isFailure } from './harness/outcome.js';
+import { TILES, tilesReport, tilesTable } from './tiles/tiles-bench.js';
 import { readOptions } from './options.js';
 import { htmlReport } from './report/html-report.js';
 import { formatReport } from './report/table.js';
@@ -61,6 +62,12 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`${cardTable(report)}\n`);
     process.stdout.write(`${JSON.stringify(report, null, 1)}\n`);
     return report.rows.some(({ error }) => error !== undefined) ? 1 : 0;
+  }
+  if (argv[0] === TILES) {
+    const report = await tilesReport(argv.slice(1));
+    process.stderr.write(`${tilesTable(report)}\n`);
+    process.stdout.write(`${JSON.stringify(report, null, 1)}\n`);
+    return 0;
   }
   if (argv[0] === DYNAMIC) {
     process.stdout.write(`${JSON.stringify(await dynamicReport(argv.slice(1)), null, 1)}\n`);

@@ -17,7 +17,9 @@ import { OPERATOR_ROWS } from './operators.js';
 export const CARD = 'card';
 
 /** Dawn gives float16 and subgroup matrices on NVIDIA only where it is told to. */
-const CARD_FLAGS = ['enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia'];
+export const CARD_FLAGS: readonly string[] = [
+  'enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia',
+];
 
 /** All rows. */
 export const CARD_ROWS: readonly CardWorkload[] = [...OPERATOR_ROWS, ...MODEL_ROWS];

@@ -27,14 +27,19 @@ import type { WgpuRuntime } from './wgpu-runtime.js';
 export interface TileTiming {
   /** Shape class under which the winner is remembered. */
   readonly shapeClass: string;
+  /** The fastest, unless the one that is taken without measuring is about as fast. */
   readonly best: MatmulTile;
   /** Microseconds of one run, fastest first. */
   readonly timings: readonly { readonly tile: MatmulTile; readonly microseconds: number }[];
 }
 
-/** Dispatches of one measurement; their common overhead is measured and taken off. */
-const REPEATS = 8;
+/** Dispatches of one measurement take so many ms, but are not fewer or more than this; their overhead is taken off. */
+const MEASURED_MS = 1;
+const REPEATS = { least: 8, most: 256 };
 const ROUNDS = 3;
+
+/** A tile that is measured faster than the one that would be taken anyway by less than this is not. */
+const NOTICEABLE = 0.95;
 
 /** Measures all tiles for the matmul kernels of a plan and remembers the winners. */
 export async function tuneMatmuls(
@@ -47,8 +52,9 @@ export async function tuneMatmuls(
     const elements = launch.buffers.map((index) => plan.buffers[index].numel);
     const timings = await timeTiles(runtime, kernel, elements);
     if (timings.length === 0) continue;
-    memory.set(shapeClass, timings[0].tile);
-    results.push({ shapeClass, best: timings[0].tile, timings });
+    const best = fastest(timings, chooseMatmulTile(matmulShape(kernel), runtime.context.target));
+    memory.set(shapeClass, best);
+    results.push({ shapeClass, best, timings });
   }
   return results;
 }
@@ -73,6 +79,27 @@ export async function tuneUnmeasured(
     const best = memory.get(name);
     return best !== undefined && best !== chooseMatmulTile(matmulShape(kernel), target);
   });
+}
+
+/**
+ * The time of one of the `more` runs that samples `together` have beside `alone`. The least of either is taken: the
+ * least difference would be that of the most disturbed sample alone.
+ */
+export function timeOfEach(
+  alone: readonly number[],
+  together: readonly number[],
+  more: number,
+): number {
+  return Math.max(0, Math.min(...together) - Math.min(...alone)) / more;
+}
+
+/** The first of the timings, or what is `taken` anyway where that is about as fast. */
+export function fastest(timings: TileTiming['timings'], taken: MatmulTile): MatmulTile {
+  const known = timings.find(({ tile }) => tile === taken);
+  const [first] = timings;
+  return known === undefined || first.microseconds < NOTICEABLE * known.microseconds
+    ? first.tile
+    : taken;
 }
 
 /** A launch of each shape class of products that threads compute tile by tile. */
@@ -125,12 +152,15 @@ async function timeTiles(
       return performance.now() - start;
     };
     await run(1);
-    let best = Infinity;
+    const { least, most } = REPEATS;
+    const each = (await run(least)) / least;
+    const repeats = Math.min(most, Math.max(least, Math.ceil(MEASURED_MS / each)));
+    const [alone, together]: [number[], number[]] = [[], []];
     for (let round = 0; round < ROUNDS; round++) {
-      const overhead = await run(1);
-      best = Math.min(best, ((await run(1 + REPEATS)) - overhead) / REPEATS);
+      alone.push(await run(1));
+      together.push(await run(1 + repeats));
     }
-    timings.push({ tile, microseconds: Math.max(0, best) * 1000 });
+    timings.push({ tile, microseconds: timeOfEach(alone, together, repeats) * 1000 });
   }
   report.dispose();
   for (const part of memory) runtime.free(part);
