@@ -99,4 +99,23 @@ describe.skipIf(withoutBrowser)('types in the editor', () => {
     await page.keyboard.type('Such();', { delay: 30 });
     await page.waitForSelector('.cm-lintRange-error:text-is("soSuch")', { timeout: 20_000 });
   }, 60_000);
+
+  it('goes on without types where they cannot be had, and says so', async () => {
+    const other = await browser.newPage();
+    const faults: string[] = [];
+    other.on('pageerror', ({ message }) => faults.push(message));
+    await other.route('**/types.json', (route) => route.fulfill({ status: 404, body: '' }));
+    await other.goto(`${server.url}explorer.html${await toFragment(PROGRAM)}`);
+    const said = other.locator('#types-state');
+    await said.waitFor({ timeout: 120_000 });
+    expect(await said.textContent()).toMatch(/^The editor does not know types: .*404$/);
+    await other.locator('.cm-content').click();
+    await other.keyboard.press('Control+End');
+    await other.keyboard.type('f(ones([1, 2])).');
+    await other.click('#run');
+    await other.waitForTimeout(500);
+    expect(await said.count()).toBe(1);
+    expect(faults).toEqual([]);
+    await other.close();
+  }, 180_000);
 });

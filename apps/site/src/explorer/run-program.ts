@@ -6,6 +6,7 @@ import * as compilePackage from '@tessera/compile';
 import * as nn from '@tessera/nn';
 import * as tensorPackage from '@tessera/tensor';
 import { transform } from 'sucrase';
+import type { ProgramEntry } from './program-packages.js';
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -23,7 +24,7 @@ export interface ProgramHost {
 }
 
 /** Packages that a program may import. */
-function packagesFor(host: ProgramHost): Readonly<Record<string, object>> {
+function packagesFor(host: ProgramHost): Readonly<Record<ProgramEntry, object>> {
   const watched = (fn: AnyFunction, options?: compilePackage.CompileOptions): AnyFunction => {
     const made = compilePackage.compile(fn, options);
     host.compiled(made as AnyFunction);
@@ -52,7 +53,7 @@ export async function runProgram(source: string, host: ProgramHost): Promise<voi
     // Fields of modules are assigned, as classes of today's TypeScript define them.
     disableESTransforms: true,
   });
-  const packages = packagesFor(host);
+  const packages: Readonly<Record<string, object>> = packagesFor(host);
   const find = (name: string): object => {
     const found = packages[name];
     if (found === undefined)

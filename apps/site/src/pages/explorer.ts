@@ -30,6 +30,8 @@ selection.watch((lines) => editor.mark(lines));
 
 let worker: Worker | null = null;
 let asked = 0;
+/** Begun when the first result is there. */
+let types: Promise<void> | null = null;
 
 function startWorker(): Worker {
   return new Worker(new URL('../explorer/compile-worker.ts', import.meta.url), { type: 'module' });
@@ -69,6 +71,7 @@ async function run(): Promise<void> {
   if (id !== asked) return;
   state.textContent = exploration === null ? failure : summaryOf(exploration);
   if (exploration !== null) tabs.show(exploration);
+  types ??= learnTypes();
 }
 
 examples.append(
@@ -98,7 +101,11 @@ async function learnTypes(): Promise<void> {
     import('../explorer/types/type-client.js'),
     import('../explorer/types/type-extensions.js'),
   ]);
-  editor.extend(typeExtensions(new TypeClient(new URL('assets/types.json', document.baseURI))));
+  const client = new TypeClient(new URL('assets/types.json', document.baseURI), (why) => {
+    const text = `The editor does not know types: ${why}`;
+    state.after(h('p', { id: 'types-state', role: 'status' }, text));
+  });
+  editor.extend(typeExtensions(client));
 }
 
-void run().then(learnTypes);
+void run();

@@ -39,7 +39,7 @@ const DELAY = 300;
 export function typeExtensions(client: TypeClient): Extension {
   const problems = async ({ state }: EditorView): Promise<Diagnostic[]> => {
     const found = await client.ask('problems', state.doc.toString());
-    return found.map((problem) => ({ ...problem, severity: 'error' }));
+    return (found ?? []).map((problem) => ({ ...problem, severity: 'error' }));
   };
   const complete = async ({
     state,
@@ -50,6 +50,7 @@ export function typeExtensions(client: TypeClient): Extension {
     const from = pos - word.length;
     if (!explicit && word === '' && state.sliceDoc(from - 1, from) !== '.') return null;
     const names = await client.ask('completions', state.doc.toString(), pos);
+    if (names === null) return null;
     const options = names.map(({ name, kind }) => ({ label: name, type: ICONS[kind] }));
     return { from, options, validFor: /^[\w$]*$/ };
   };

@@ -11,6 +11,8 @@ async function load(): Promise<ProgramTypes> {
 }
 
 const loading = load();
+// Each question is told.
+loading.catch(() => {});
 let last = '';
 
 self.addEventListener('message', async ({ data }: MessageEvent<TypeQuestion>) => {
