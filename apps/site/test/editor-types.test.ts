@@ -4,6 +4,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toFragment } from '../src/explorer/share.js';
+import { violations } from './support/axe.js';
 import { launchBrowser, withoutBrowser } from './support/browser.js';
 import { type SiteServer, serveSite } from './support/serve-site.js';
 
@@ -43,6 +44,19 @@ describe.skipIf(withoutBrowser)('types in the editor', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
+  /** With a popup open, in both themes. */
+  async function passesAxe(popup: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await page.locator(popup).count(), colorScheme).toBe(1);
+      // Arrow keys move through the list of completions while the editor keeps the focus, which axe cannot know.
+      const found = (await violations(page)).filter(
+        (line) => !line.startsWith('scrollable-region-focusable: #cm-ac-'),
+      );
+      expect(found, colorScheme).toEqual([]);
+    }
+  }
+
   /** The middle of a word of the program. */
   const placeOf = (word: string): Promise<{ x: number; y: number }> =>
     page.evaluate((wanted) => {
@@ -72,6 +86,7 @@ describe.skipIf(withoutBrowser)('types in the editor', () => {
       await shown.waitFor({ timeout: 3000 }).catch(() => null);
     }
     expect(await shown.first().textContent()).toMatch(/softmax: \(dim/);
+    await passesAxe('.type-hover');
   }, 90_000);
 
   it('were not asked for before the first result was there', async () => {
@@ -95,6 +110,7 @@ describe.skipIf(withoutBrowser)('types in the editor', () => {
     await page.keyboard.type('\ny.so', { delay: 30 });
     await page.waitForSelector('.cm-tooltip-autocomplete', { timeout: 20_000 });
     expect(await page.locator('.cm-completionLabel').allTextContents()).toContain('softmax');
+    await passesAxe('.cm-tooltip-autocomplete');
     await page.keyboard.press('Escape');
     await page.keyboard.type('Such();', { delay: 30 });
     await page.waitForSelector('.cm-lintRange-error:text-is("soSuch")', { timeout: 20_000 });

@@ -1,14 +1,11 @@
 /**
  * @file The pages in a browser: accessible at both themes and widths, light to load, and the demo trains.
  */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { violations } from './support/axe.js';
 import { launchBrowser, withoutBrowser } from './support/browser.js';
 import { type SiteServer, serveSite } from './support/serve-site.js';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Script that the start page may load before the demo is asked for, in bytes. */
 const MOST_SCRIPT = 100_000;
@@ -31,19 +28,6 @@ const PAGES = [
 ];
 
 const WIDTHS = { phone: 360, desktop: 1280 } as const;
-
-/** What axe finds wrong, in a line each. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    type Found = { violations: { id: string; nodes: { target: unknown[]; html: string }[] }[] };
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<Found> } };
-    const found = await axe.run();
-    return found.violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html.slice(0, 120)}`),
-    );
-  });
-}
 
 describe.skipIf(withoutBrowser)('the pages', () => {
   let browser: Browser;
