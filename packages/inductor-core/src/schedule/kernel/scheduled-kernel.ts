@@ -1,0 +1,181 @@
+/**
+ * @file `ScheduledKernel`: a fused kernel as the program that a machine runs, as plain data.
+ *
+ * It stands between a `FusedKernel`, which says what is computed at which points, and text. Every choice is made in
+ * it: who visits which points and in which order, what lies side by side in a vector, where partial results are kept
+ * and how they come together. An emitter spells statements and expressions and chooses nothing.
+ *
+ * ```
+ * scheduled fused_relu_sum_0
+ *   grid group: 64
+ *   threads lane: 32
+ *   shared shared_0: f32[32]
+ *   accumulator sum of acc0
+ *   let point = group
+ *   start sum
+ *   loop r from lane to 1024 by 32
+ *     let r0 = r*4
+ *     vector r0 + 0..3
+ *       update sum with maximum(in0[r0], 0)
+ *   part sum
+ *   fold sum
+ *   combine …
+ *   finish sum
+ *   when lane is 0
+ *     out0[point] = acc0
+ * ```
+ *
+ * | role of an axis | where it stands |
+ * |---|---|
+ * | grid | `grid`: instances of the body that know nothing of each other, in any order |
+ * | thread | `threads`: instances that share arrays and wait for each other at barriers |
+ * | vector, unrolled | `vector`: a statement happens for all its elements before the next one does |
+ * | serial | `loop` |
+ *
+ * **Variables** are integers: axes of grid and threads, what `loop` and `let` define. The loop variables of the fused
+ * kernel are among them, so its expressions are used as they are. Inside `vector` the variables of its lanes differ from
+ * element to element. Extents and bounds are sizes: numbers, or expressions of symbols.
+ *
+ * **Values** are the fused kernel's expressions. Where a value is computed is the emitter's business, as long as it is
+ * what it would be at the statement that needs it: memory that the kernel also writes is read at no other index than that
+ * of the write. Loads of elements that are not valid may happen and may give anything; checks of such elements do not
+ * report.
+ *
+ * **Accumulators** hold the state of one reduction (`Reduction`), for each thread and for each element of the vectors
+ * that they are updated in. `start` … `update` … `part` … `finish`: after `part` there are parts, which `fold` brings
+ * together over the elements of a vector and `merge` with those of other threads; after `finish` the results `ids` are
+ * known. A running accumulator's results are known after each update, inside its loop.
+ */
+import type { Size } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
+import type { Expr, Stmt } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import type { GeneratedKernel } from '../../ir/kernel-parts.js';
+import type { Reduction } from '../reduction.js';
+
+/** Instances that run side by side, under the name by which each knows its number. */
+export interface ParallelAxis<S extends Size = Size> {
+  readonly name: string;
+  readonly extent: S;
+}
+
+/** Memory that the threads of an instance share. */
+export interface SharedArray {
+  readonly name: string;
+  readonly dtype: DType;
+  /** Elements; each is as wide as the vectors of the accumulators that it carries. */
+  readonly length: number;
+}
+
+/** One reduction in the registers of a thread. */
+export interface Accumulator {
+  /** Unique in the kernel. */
+  readonly name: string;
+  readonly reduction: Reduction;
+  /** Results of the fused kernel that it gives, as many as `reduction.finish`. */
+  readonly ids: readonly number[];
+  /** Type of the results. */
+  readonly dtype: DType;
+  /** Its results are known after each update. */
+  readonly running?: true;
+}
+
+/** What must hold; all of a list. */
+export type Condition =
+  | { readonly kind: 'below'; readonly index: IndexExpr; readonly limit: Size }
+  | { readonly kind: 'first'; readonly index: IndexExpr }
+  /** What a `test` found. */
+  | { readonly kind: 'test'; readonly name: string };
+
+/**
+ * How the elements of a vector lie: `width` along variable `lane`, `step` apart, from its present value on; and `groups`
+ * of such, which follow each other along `lane` or, one apart, along `across`.
+ */
+export interface Lanes {
+  readonly lane: string;
+  readonly width: number;
+  readonly step: number;
+  readonly groups: number;
+  /** Equal to `lane` unless groups lie along another variable. */
+  readonly across: string;
+  /**
+   * Elements that count: the first so many, of all groups together or, where groups lie across, of each; or those for
+   * which an index, which moves with the lanes, is below a limit.
+   */
+  readonly valid: number | { readonly index: IndexExpr; readonly limit: Size };
+}
+
+/** How a serial loop goes on: by adding, or by halving down to one, or by doubling. */
+export type Pace = number | 'halve' | 'double';
+
+/** One statement; see the file header. */
+export type ScheduledStmt =
+  /** A variable. */
+  | { readonly kind: 'let'; readonly name: string; readonly index: IndexExpr }
+  /** Whether conditions hold, under a name. */
+  | { readonly kind: 'test'; readonly name: string; readonly all: readonly Condition[] }
+  /** This instance is over unless the conditions hold. Threads of one instance agree, or none of them waits later on. */
+  | { readonly kind: 'exit'; readonly unless: readonly Condition[] }
+  | LoopStmt
+  | { readonly kind: 'when'; readonly all: readonly Condition[]; readonly body: ScheduledBody }
+  | { readonly kind: 'vector'; readonly lanes: Lanes; readonly body: ScheduledBody }
+  /**
+   * The body at a point of the inner loops that other statements with the same number visit as well, with the same
+   * variables: values that were computed there are still in registers.
+   */
+  | { readonly kind: 'point'; readonly number: number; readonly body: ScheduledBody }
+  | {
+      readonly kind: 'start' | 'settle' | 'part' | 'fold' | 'finish';
+      readonly of: readonly string[];
+    }
+  /** Takes in a value; `at` is its place in the flattened inner loops. */
+  | {
+      readonly kind: 'update';
+      readonly of: string;
+      readonly value: Expr;
+      readonly at: IndexExpr;
+    }
+  /** Writes the parts of an accumulator to one array each. */
+  | ShareStmt
+  /** The same backwards. */
+  | (Omit<ShareStmt, 'kind'> & { readonly kind: 'fetch' })
+  /** Brings in the parts that another thread shared, or those of the thread whose number in its subgroup differs by `mask`. */
+  | (Omit<ShareStmt, 'kind'> & { readonly kind: 'merge' })
+  | { readonly kind: 'exchange'; readonly of: string; readonly mask: IndexExpr }
+  /** All threads of an instance get here before any goes on. */
+  | { readonly kind: 'barrier' }
+  | Extract<Stmt, { kind: 'store' }>;
+
+/** Statements in order. */
+export type ScheduledBody = readonly ScheduledStmt[];
+
+/** Runs `name` from `begin` to below the least of `ends`; not at all unless `only` holds. */
+export interface LoopStmt {
+  readonly kind: 'loop';
+  readonly name: string;
+  readonly begin: IndexExpr;
+  readonly ends: readonly IndexExpr[];
+  readonly pace: Pace;
+  readonly only?: Condition;
+  readonly body: ScheduledBody;
+}
+
+/** See `ScheduledStmt`. */
+export interface ShareStmt {
+  readonly kind: 'share';
+  readonly of: string;
+  readonly arrays: readonly string[];
+  readonly at: IndexExpr;
+}
+
+/** See the file header. */
+export interface ScheduledKernel {
+  /** What it computes: parameters, checks and expressions. Its reductions may have been rewritten into two passes. */
+  readonly kernel: GeneratedKernel<Size>;
+  readonly grid: ParallelAxis;
+  /** Absent where instances have one thread. */
+  readonly threads?: ParallelAxis<number>;
+  readonly shared: readonly SharedArray[];
+  readonly accumulators: readonly Accumulator[];
+  readonly body: ScheduledBody;
+}
