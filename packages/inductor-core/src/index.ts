@@ -70,6 +70,22 @@ export {
 export { type ReductionOptions, reductionOf } from './schedule/reductions.js';
 export { printReduction } from './schedule/print-reduction.js';
 export { isMultiple } from './ir/size-units.js';
+export { printScheduled } from './schedule/kernel/print-scheduled.js';
+export { verifyScheduled } from './schedule/kernel/verify-scheduled.js';
+export { interpretScheduled, type ScheduledRun } from './schedule/kernel/interpret-scheduled.js';
+export type {
+  Accumulator,
+  Condition,
+  Lanes,
+  LoopStmt,
+  Pace,
+  ParallelAxis,
+  ScheduledBody,
+  ScheduledKernel,
+  ScheduledStmt,
+  ShareStmt,
+  SharedArray,
+} from './schedule/kernel/scheduled-kernel.js';
 export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {

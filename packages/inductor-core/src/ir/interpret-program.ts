@@ -4,11 +4,12 @@
  * A body is flattened once into steps that write numbered slots; the body of a `masked` expression is
  * a nested list that runs only where the mask holds. Iterative: expressions may be deep.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import { philoxNormal, philoxUniform, valueError } from '@tessera/tensor/internal';
 import type { Expr } from './expr.js';
 import type { IndexExpr } from './index-expr.js';
 import type { ExternKernel, FusedKernel } from './kernel.js';
+import type { SizeValue } from './kernel-at.js';
 import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
 
 /** Memory of a buffer: plain numbers in storage order; BigInt64Array for int64 works too. */
@@ -38,10 +39,16 @@ export class Frame {
   readonly accs: Map<number, { value: number }> = new Map();
 
   constructor(
-    private readonly kernel: FusedKernel,
+    private readonly kernel: FusedKernel<Size>,
     private readonly buffers: ReadonlyMap<string, BufferData>,
     private readonly scalars: ReadonlyMap<string, number>,
+    private readonly valueOf: SizeValue | null = null,
   ) {}
+
+  /** The value of a symbolic size. */
+  size(size: SymInt): number {
+    return this.valueOf?.(size) ?? this.fail(`its size ${String(size)} is symbolic`);
+  }
 
   variable(name: string): { value: number } {
     let cell = this.vars.get(name);
@@ -209,8 +216,10 @@ export class Program {
     switch (index.kind) {
       case 'int':
         return () => index.value;
-      case 'size':
-        return this.frame.fail(`its size ${String(index.size)} is symbolic`);
+      case 'size': {
+        const value = this.frame.size(index.size);
+        return () => value;
+      }
       case 'sym': {
         const cell = this.frame.variable(index.name);
         return () => cell.value;

@@ -83,6 +83,11 @@ export class ReductionRun {
     this.taken = compiler.cell('size');
   }
 
+  /** Values that were taken in, those of merged parts included. */
+  get count(): number {
+    return this.taken.value;
+  }
+
   /** Back to having reduced nothing. */
   reset(): void {
     this.taken.value = 0;
@@ -111,6 +116,17 @@ export class ReductionRun {
     const values = this.handOver.map((read) => read());
     this.parts.forEach((cell, i) => (cell.value = values[i]!));
     return values;
+  }
+
+  /** Has what a part of so many values handed over, in place of its own. */
+  replace(part: readonly number[], count: number): void {
+    this.parts.forEach((cell, i) => (cell.value = part[i]!));
+    this.taken.value = count;
+  }
+
+  /** The values that this part has now, after `part`. */
+  current(): readonly number[] {
+    return this.parts.map(({ value }) => value);
   }
 
   /** Merges what another part of so many values handed over into this one, whose `part` was called. */

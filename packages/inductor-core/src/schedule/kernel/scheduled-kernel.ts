@@ -105,7 +105,7 @@ export interface Lanes {
   readonly valid: number | { readonly index: IndexExpr; readonly limit: Size };
 }
 
-/** How a serial loop goes on: by adding, or by halving down to one, or by doubling. */
+/** How a serial loop goes on: by adding, or by doubling, or by halving, whatever its ends, as long as it is above 0. */
 export type Pace = number | 'halve' | 'double';
 
 /** One statement; see the file header. */

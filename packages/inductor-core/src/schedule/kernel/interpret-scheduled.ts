@@ -1,0 +1,243 @@
+/**
+ * @file `interpretScheduled`: runs a scheduled kernel on plain arrays, statement by statement.
+ *
+ * The definition of what the statements mean, for tests: a schedule is right if this gives what `interpretKernel` gives
+ * for the fused kernel. Threads take turns and wait for each other at barriers and exchanges.
+ */
+import type { Size } from '@tessera/shared';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { storeEffect } from '../../ir/interpret-body.js';
+import { type BufferData, Frame, Program } from '../../ir/interpret-program.js';
+import type { SizeValue } from '../../ir/kernel-at.js';
+import type {
+  Accumulator,
+  Condition,
+  Lanes,
+  LoopStmt,
+  ScheduledBody,
+  ScheduledKernel,
+  ScheduledStmt,
+} from './scheduled-kernel.js';
+import { ALONE, type Element, type Part, SharedMemory, ThreadState } from './thread-state.js';
+
+/** What a kernel runs on. */
+export interface ScheduledRun {
+  readonly buffers: Readonly<Record<string, BufferData>>;
+  readonly scalars?: Readonly<Record<string, number>>;
+  /** Values of symbolic sizes. */
+  readonly valueOf?: SizeValue;
+  /** Threads that exchange parts directly: the variable `subgroup_size`. */
+  readonly subgroupSize?: number;
+}
+
+/** Why a thread waits: for all others to be there, or for what they exchange. */
+type Wait = 'barrier' | { readonly exchanged: readonly Part[] };
+/** A thread; it is given what all exchanged, and gives whether it has more to do. */
+type Running = Generator<Wait, boolean, readonly (readonly Part[])[]>;
+type Store = Extract<ScheduledStmt, { kind: 'store' }>;
+
+class Interpreter {
+  private readonly frame: Frame;
+  private readonly compiled = new Map<object, { program: Program; cell: () => number }>();
+  private readonly effects = new Map<Store, () => void>();
+  private readonly accumulators: ReadonlyMap<string, Accumulator>;
+  private readonly fail = (what: string): never => this.frame.fail(what);
+  private memory: SharedMemory;
+  /** What a store writes where. */
+  private written = { value: 0, index: 0 };
+
+  constructor(
+    private readonly scheduled: ScheduledKernel,
+    private readonly run: ScheduledRun,
+  ) {
+    this.frame = new Frame(
+      scheduled.kernel,
+      new Map(Object.entries(run.buffers)),
+      new Map(Object.entries(run.scalars ?? {})),
+      run.valueOf ?? null,
+    );
+    this.accumulators = new Map(scheduled.accumulators.map((each) => [each.name, each]));
+    this.memory = new SharedMemory(scheduled, this.fail);
+  }
+
+  runAll(): void {
+    const { grid, threads, body } = this.scheduled;
+    for (let instance = 0; instance < this.size(grid.extent); instance++) {
+      this.memory = new SharedMemory(this.scheduled, this.fail);
+      const all = Array.from({ length: threads?.extent ?? 1 }, (_, number) => {
+        const thread = new ThreadState(this.accumulators);
+        thread.variables.set(grid.name, instance);
+        if (threads !== undefined) thread.variables.set(threads.name, number);
+        thread.variables.set('subgroup_size', this.run.subgroupSize ?? 1);
+        return this.body(thread, body, ALONE);
+      });
+      this.together(all);
+    }
+  }
+
+  /** Runs threads, each up to where it waits, until all are over. */
+  private together(threads: readonly Running[]): void {
+    let exchanged: readonly (readonly Part[])[] = [];
+    for (;;) {
+      const steps = threads.map((thread) => thread.next(exchanged));
+      const waiting = steps.filter((step) => step.done !== true);
+      if (waiting.length === 0) return;
+      if (waiting.length !== steps.length) this.fail('some threads wait, others are over');
+      exchanged = steps.map(({ value }) => (typeof value === 'object' ? value.exchanged : []));
+    }
+  }
+
+  private size(size: Size): number {
+    return typeof size === 'number' ? size : this.frame.size(size);
+  }
+
+  /** Evaluates for one element of a thread; `key` is what the compiled form is kept under. */
+  private evaluate(
+    key: object,
+    compile: (program: Program) => () => number,
+    thread: ThreadState,
+    element: Element,
+  ): number {
+    let found = this.compiled.get(key);
+    if (found === undefined) {
+      const program = new Program(this.frame);
+      this.compiled.set(key, (found = { program, cell: compile(program) }));
+    }
+    for (const [name, value] of thread.variables)
+      this.frame.variable(name).value = value + (element.offsets.get(name) ?? 0);
+    for (const [id, values] of thread.results)
+      this.frame.acc(id).value = values[values.length === 1 ? 0 : element.number]!;
+    found.program.run();
+    return found.cell();
+  }
+
+  private index(index: IndexExpr, thread: ThreadState, element: Element = ALONE[0]!): number {
+    return this.evaluate(index, (program) => program.indexCell(index), thread, element);
+  }
+
+  private value(expr: Expr, thread: ThreadState, element: Element): number {
+    return this.evaluate(expr, (program) => program.compile(expr), thread, element);
+  }
+
+  private holds(conditions: readonly Condition[], thread: ThreadState): boolean {
+    return conditions.every((each) => {
+      if (each.kind === 'test') return thread.tests.get(each.name)!;
+      const index = this.index(each.index, thread);
+      return each.kind === 'first' ? index === 0 : index < this.size(each.limit);
+    });
+  }
+
+  /** Elements of a vector that are valid now. */
+  private elements(lanes: Lanes, thread: ThreadState): Element[] {
+    const { lane, width, step, groups, across, valid } = lanes;
+    const found: Element[] = [];
+    for (let group = 0; group < groups; group++)
+      for (let i = 0; i < width; i++) {
+        const place = across === lane ? width * group + i : i;
+        const offsets = new Map([[lane, place * step]]);
+        if (across !== lane) offsets.set(across, group);
+        const element = { number: width * group + i, offsets };
+        const counts =
+          typeof valid === 'number'
+            ? place < valid
+            : this.index(valid.index, thread, element) < this.size(valid.limit);
+        if (counts) found.push(element);
+      }
+    return found;
+  }
+
+  /** Runs statements; gives whether the thread goes on. */
+  private *body(thread: ThreadState, body: ScheduledBody, elements: readonly Element[]): Running {
+    for (const stmt of body) if (!(yield* this.stmt(thread, stmt, elements))) return false;
+    return true;
+  }
+
+  private *stmt(thread: ThreadState, stmt: ScheduledStmt, elements: readonly Element[]): Running {
+    switch (stmt.kind) {
+      case 'let':
+        thread.variables.set(stmt.name, this.index(stmt.index, thread));
+        return true;
+      case 'test':
+        thread.tests.set(stmt.name, this.holds(stmt.all, thread));
+        return true;
+      case 'exit':
+        return this.holds(stmt.unless, thread);
+      case 'loop':
+        return yield* this.loop(thread, stmt, elements);
+      case 'when':
+        return !this.holds(stmt.all, thread) || (yield* this.body(thread, stmt.body, elements));
+      case 'vector':
+        return yield* this.body(thread, stmt.body, this.elements(stmt.lanes, thread));
+      case 'point':
+        return yield* this.body(thread, stmt.body, elements);
+      case 'barrier':
+        yield 'barrier';
+        return true;
+      case 'exchange': {
+        const parts = thread.parts(stmt.of);
+        const own = parts.map((run): Part => ({ values: run.current(), count: run.count }));
+        const all = yield { exchanged: own };
+        const number = thread.variables.get(this.scheduled.threads!.name)!;
+        const other = all[number ^ this.index(stmt.mask, thread)]!;
+        other.forEach(({ values, count }, i) => parts[i]!.merge(values, count));
+        return true;
+      }
+      case 'store':
+        for (const element of elements) this.store(thread, stmt, element);
+        return true;
+      case 'update':
+        for (const element of elements) {
+          const value = this.value(stmt.value, thread, element);
+          thread.update(stmt.of, element, value, this.index(stmt.at, thread, element));
+        }
+        return true;
+      case 'share':
+      case 'fetch':
+      case 'merge':
+        this.memory.pass(thread, stmt, this.index(stmt.at, thread));
+        return true;
+      default:
+        thread.accumulate(stmt, elements);
+        return true;
+    }
+  }
+
+  private *loop(
+    thread: ThreadState,
+    { name, begin, ends, pace, only, body }: LoopStmt,
+    elements: readonly Element[],
+  ): Running {
+    if (only !== undefined && !this.holds([only], thread)) return true;
+    const limit = Math.min(...ends.map((end) => this.index(end, thread)));
+    let at = this.index(begin, thread);
+    while (pace === 'halve' ? at > 0 : at < limit) {
+      thread.variables.set(name, at);
+      if (!(yield* this.body(thread, body, elements))) return false;
+      if (pace === 'double') at *= 2;
+      else at = pace === 'halve' ? at >> 1 : at + pace;
+    }
+    return true;
+  }
+
+  private store(thread: ThreadState, stmt: Store, element: Element): void {
+    const value = this.value(stmt.value, thread, element);
+    const index = this.index(stmt.index, thread, element);
+    let effect = this.effects.get(stmt);
+    if (effect === undefined) {
+      const [read, at] = [() => this.written.value, () => this.written.index];
+      this.effects.set(stmt, (effect = storeEffect(this.frame, stmt, read, at)));
+    }
+    this.written = { value, index };
+    effect();
+  }
+}
+
+/**
+ * Runs a scheduled kernel; written buffers are changed in place.
+ *
+ * @throws plan-invalid as `interpretKernel`, and where a thread waits for one that is over
+ */
+export function interpretScheduled(scheduled: ScheduledKernel, run: ScheduledRun): void {
+  new Interpreter(scheduled, run).runAll();
+}

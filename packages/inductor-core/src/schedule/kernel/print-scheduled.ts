@@ -1,0 +1,162 @@
+/**
+ * @file `printScheduled`: a scheduled kernel as text, for logs, tests and people.
+ *
+ * Each body defines the values that its own statements need, once, just before the first that does.
+ */
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { ExprPrinter, printIndex, shortDtype } from '../../ir/print.js';
+import { indexValues } from '../../ir/walk.js';
+import type {
+  Accumulator,
+  Condition,
+  Lanes,
+  LoopStmt,
+  ScheduledBody,
+  ScheduledKernel,
+  ScheduledStmt,
+} from './scheduled-kernel.js';
+
+/** Statements of one body, with the values that they need. */
+class BodyPrinter {
+  private readonly printer: ExprPrinter;
+
+  constructor(private readonly indent: string) {
+    this.printer = new ExprPrinter(indent);
+  }
+
+  get lines(): readonly string[] {
+    return this.printer.lines;
+  }
+
+  private line(text: string): void {
+    this.printer.line(text);
+  }
+
+  private value(expr: Expr): string {
+    return this.printer.emit([expr])[0]!;
+  }
+
+  private index(index: IndexExpr): string {
+    this.printer.emit(indexValues(index));
+    return printIndex(index, this.printer.name);
+  }
+
+  private inside(head: string, body: ScheduledBody): void {
+    this.line(head);
+    const inner = new BodyPrinter(`${this.indent}  `);
+    inner.print(body);
+    this.printer.lines.push(...inner.lines);
+  }
+
+  private conditions(all: readonly Condition[]): string {
+    return all.map((each) => this.condition(each)).join(' and ');
+  }
+
+  private condition(condition: Condition): string {
+    switch (condition.kind) {
+      case 'below':
+        return `${this.index(condition.index)} < ${String(condition.limit)}`;
+      case 'first':
+        return `${this.index(condition.index)} is 0`;
+      case 'test':
+        return condition.name;
+    }
+  }
+
+  private lanes({ lane, width, step, groups, across, valid }: Lanes): string {
+    const by = step === 1 ? '' : ` by ${step}`;
+    const along = width === 1 ? '' : ` ${lane} + 0..${width - 1}${by}`;
+    const times = groups === 1 ? '' : across === lane ? ` × ${groups}` : ` ${across} × ${groups}`;
+    const all = width * (across === lane ? groups : 1);
+    const only =
+      typeof valid === 'number'
+        ? valid === all
+          ? ''
+          : `, ${valid} of ${all}`
+        : `, where ${this.index(valid.index)} < ${String(valid.limit)}`;
+    return `vector${along}${times}${only}`;
+  }
+
+  private loop(stmt: LoopStmt): void {
+    const { name, begin, ends, pace, only, body } = stmt;
+    const limits = ends.map((end) => this.index(end));
+    const to = limits.length === 1 ? limits[0]! : `min(${limits.join(', ')})`;
+    const range =
+      pace === 'halve'
+        ? `from ${this.index(begin)} by halves`
+        : `from ${this.index(begin)} to ${to}${pace === 1 ? '' : pace === 'double' ? ' by doubling' : ` by ${pace}`}`;
+    this.inside(
+      `loop ${name} ${range}${only === undefined ? '' : ` if ${this.condition(only)}`}`,
+      body,
+    );
+  }
+
+  print(body: ScheduledBody): void {
+    for (const stmt of body) this.stmt(stmt);
+  }
+
+  private stmt(stmt: ScheduledStmt): void {
+    switch (stmt.kind) {
+      case 'let':
+        return this.line(`let ${stmt.name} = ${this.index(stmt.index)}`);
+      case 'test':
+        return this.line(`test ${stmt.name}: ${this.conditions(stmt.all)}`);
+      case 'exit':
+        return this.line(`exit unless ${this.conditions(stmt.unless)}`);
+      case 'loop':
+        return this.loop(stmt);
+      case 'when':
+        return this.inside(`when ${this.conditions(stmt.all)}`, stmt.body);
+      case 'vector':
+        return this.inside(this.lanes(stmt.lanes), stmt.body);
+      case 'point':
+        return this.inside(`point ${stmt.number}`, stmt.body);
+      case 'start':
+      case 'settle':
+      case 'part':
+      case 'fold':
+      case 'finish':
+        return this.line(`${stmt.kind} ${stmt.of.join(', ')}`);
+      case 'update':
+        return this.line(
+          `update ${stmt.of} with ${this.value(stmt.value)} at ${this.index(stmt.at)}`,
+        );
+      case 'share':
+      case 'fetch':
+      case 'merge':
+        return this.line(
+          `${stmt.kind} ${stmt.of} ${stmt.arrays.map((array) => `${array}[${this.index(stmt.at)}]`).join(', ')}`,
+        );
+      case 'exchange':
+        return this.line(`exchange ${stmt.of} by ${this.index(stmt.mask)}`);
+      case 'barrier':
+        return this.line('barrier');
+      case 'store': {
+        const value = this.value(stmt.value);
+        return this.line(`${stmt.buf}[${this.index(stmt.index)}] = ${value}`);
+      }
+    }
+  }
+}
+
+function printAccumulator({ name, reduction, ids, dtype, running }: Accumulator): string {
+  const results = ids.map((id) => `acc${id}`).join(', ');
+  const kind = `${running === true ? 'running ' : ''}${reduction.op}`;
+  return `  accumulator ${name}: ${kind} of ${shortDtype(reduction.dtype)} gives ${results}: ${shortDtype(dtype)}`;
+}
+
+/** The text of a scheduled kernel. */
+export function printScheduled(scheduled: ScheduledKernel): string {
+  const { kernel, grid, threads, shared, accumulators, body } = scheduled;
+  const printer = new BodyPrinter('  ');
+  printer.print(body);
+  return [
+    `scheduled ${kernel.name}`,
+    `  grid ${grid.name}: ${String(grid.extent)}`,
+    ...(threads === undefined ? [] : [`  threads ${threads.name}: ${threads.extent}`]),
+    ...shared.map(({ name, dtype, length }) => `  shared ${name}: ${shortDtype(dtype)}[${length}]`),
+    ...accumulators.map(printAccumulator),
+    ...printer.lines,
+  ].join('\n');
+}

@@ -1,0 +1,234 @@
+/**
+ * @file `verifyScheduled`: the invariants of scheduled-kernel.ts as an executable specification.
+ *
+ * Runs after each rewrite in tests. Emitters may rely on everything that is checked here: variables and tests are known
+ * where they are used; an accumulator is started, updated, parted and finished in this order, and its results are read
+ * after that; vectors are not nested; all threads reach every barrier and exchange; parts and arrays fit each other; and
+ * everything that the fused kernel stores and reduces is there.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { kernelStmts } from '../../ir/kernel-parts.js';
+import { indexOf, indexSymbols, indexValues, postorder } from '../../ir/walk.js';
+import { printScheduled } from './print-scheduled.js';
+import type {
+  Condition,
+  ScheduledBody,
+  ScheduledKernel,
+  ScheduledStmt,
+} from './scheduled-kernel.js';
+
+/** How far an accumulator is. */
+type Progress = 'declared' | 'started' | 'parted' | 'finished';
+
+const AFTER: Readonly<
+  Record<string, { readonly from: readonly Progress[]; readonly to: Progress }>
+> = {
+  start: { from: ['declared', 'started', 'finished'], to: 'started' },
+  update: { from: ['started'], to: 'started' },
+  settle: { from: ['started'], to: 'started' },
+  part: { from: ['started'], to: 'parted' },
+  fold: { from: ['parted'], to: 'parted' },
+  share: { from: ['parted'], to: 'parted' },
+  fetch: { from: ['parted'], to: 'parted' },
+  merge: { from: ['parted'], to: 'parted' },
+  exchange: { from: ['parted'], to: 'parted' },
+  finish: { from: ['parted'], to: 'finished' },
+};
+
+class Verifier {
+  /** Variables and tests in scope, and which of them may differ between the threads of an instance. */
+  private readonly known = new Map<string, boolean>();
+  private readonly progress = new Map<string, Progress>();
+  private readonly results = new Set<number>();
+  private readonly stored = new Set<string>();
+  private inVector = false;
+  /** Whether threads may be in different places. */
+  private diverged = false;
+
+  constructor(private readonly scheduled: ScheduledKernel) {}
+
+  fail(what: string): never {
+    throw new TesseraError(
+      'plan-invalid',
+      `The schedule of kernel '${this.scheduled.kernel.name}' is malformed: ${what}.\n${printScheduled(this.scheduled)}`,
+      {
+        context: { kernel: this.scheduled.kernel.name },
+        hints: ['This is a bug of the schedule; please report it with the kernel.'],
+      },
+    );
+  }
+
+  run(): void {
+    const { grid, threads, accumulators, body, kernel } = this.scheduled;
+    this.known.set(grid.name, false);
+    if (threads !== undefined) {
+      this.known.set(threads.name, true);
+      this.known.set('subgroup_size', false);
+    }
+    for (const { name, reduction, ids } of accumulators) {
+      if (this.progress.has(name)) this.fail(`two accumulators are called '${name}'`);
+      this.progress.set(name, 'declared');
+      if (reduction.finish.length !== ids.length)
+        this.fail(`'${name}' gives ${ids.length} results`);
+    }
+    this.body(body);
+    if (grid.extent === 0) return;
+    for (const stmt of kernelStmts(kernel))
+      if (stmt.kind === 'store' && !this.stored.has(stmt.buf))
+        this.fail(`nothing is stored in '${stmt.buf}'`);
+  }
+
+  /** Statements in a scope of their own. */
+  private body(body: ScheduledBody): void {
+    const before = new Map(this.known);
+    for (const stmt of body) this.stmt(stmt);
+    for (const name of [...this.known.keys()]) if (!before.has(name)) this.known.delete(name);
+  }
+
+  /** Whether an index may differ between threads; all that it names must be known. */
+  private index(index: IndexExpr): boolean {
+    let differs = false;
+    for (const name of indexSymbols(index)) {
+      if (!this.known.has(name)) this.fail(`variable '${name}' is used where it is not known`);
+      differs ||= this.known.get(name)!;
+    }
+    for (const value of indexValues(index)) this.value(value);
+    return differs || indexValues(index).length > 0;
+  }
+
+  private value(root: Expr): void {
+    for (const expr of postorder([root])) {
+      const index = indexOf(expr);
+      if (index !== null) this.index(index);
+      if (expr.kind === 'acc' && !this.results.has(expr.id))
+        this.fail(`result ${expr.id} is read before it is known`);
+    }
+  }
+
+  private conditions(all: readonly Condition[]): boolean {
+    return all
+      .map((each) => {
+        if (each.kind !== 'test') return this.index(each.index);
+        if (!this.known.has(`?${each.name}`)) this.fail(`test '${each.name}' is not known here`);
+        return this.known.get(`?${each.name}`)!;
+      })
+      .includes(true);
+  }
+
+  /** A body that only some threads may visit, or not equally often. */
+  private within(differs: boolean, visit: () => void): void {
+    const before = this.diverged;
+    this.diverged ||= differs;
+    visit();
+    this.diverged = before;
+  }
+
+  private advance(kind: string, name: string): void {
+    const now = this.progress.get(name);
+    if (now === undefined) this.fail(`there is no accumulator '${name}'`);
+    const step = AFTER[kind]!;
+    if (!step.from.includes(now)) this.fail(`'${kind} ${name}' where it is ${now}`);
+    this.progress.set(name, step.to);
+  }
+
+  private accumulator(name: string): ScheduledKernel['accumulators'][number] {
+    return this.scheduled.accumulators.find((each) => each.name === name)!;
+  }
+
+  private stmt(stmt: ScheduledStmt): void {
+    switch (stmt.kind) {
+      case 'let':
+        this.known.set(stmt.name, this.index(stmt.index));
+        return;
+      case 'test':
+        this.known.set(`?${stmt.name}`, this.conditions(stmt.all));
+        return;
+      case 'exit':
+        this.diverged ||= this.conditions(stmt.unless);
+        return;
+      case 'loop': {
+        const ranges = [stmt.begin, ...stmt.ends].map((each) => this.index(each));
+        const only = stmt.only !== undefined && this.conditions([stmt.only]);
+        const differs = only || ranges.includes(true);
+        const before = this.known.get(stmt.name);
+        this.known.set(stmt.name, differs);
+        this.within(differs, () => this.body(stmt.body));
+        if (before === undefined) this.known.delete(stmt.name);
+        else this.known.set(stmt.name, before);
+        return;
+      }
+      case 'when':
+        return this.within(this.conditions(stmt.all), () => this.body(stmt.body));
+      case 'vector': {
+        const { lane, across, valid } = stmt.lanes;
+        if (this.inVector) this.fail('a vector is inside another one');
+        for (const name of [lane, across])
+          if (!this.known.has(name)) this.fail(`variable '${name}' of a vector is not known`);
+        if (typeof valid !== 'number') this.index(valid.index);
+        this.inVector = true;
+        this.body(stmt.body);
+        this.inVector = false;
+        return;
+      }
+      case 'point':
+        return this.body(stmt.body);
+      case 'start':
+      case 'settle':
+      case 'part':
+      case 'fold':
+        for (const name of stmt.of) this.advance(stmt.kind, name);
+        return;
+      case 'finish':
+        for (const name of stmt.of) {
+          this.advance(stmt.kind, name);
+          for (const id of this.accumulator(name).ids) this.results.add(id);
+        }
+        return;
+      case 'update': {
+        this.advance(stmt.kind, stmt.of);
+        this.value(stmt.value);
+        this.index(stmt.at);
+        const { running, ids } = this.accumulator(stmt.of);
+        if (running === true) for (const id of ids) this.results.add(id);
+        return;
+      }
+      case 'share':
+      case 'fetch':
+      case 'merge': {
+        this.advance(stmt.kind, stmt.of);
+        this.index(stmt.at);
+        if (stmt.arrays.length !== this.accumulator(stmt.of).reduction.part.length)
+          this.fail(`'${stmt.of}' has not as many parts as arrays`);
+        for (const array of stmt.arrays)
+          if (!this.scheduled.shared.some(({ name }) => name === array))
+            this.fail(`there is no array '${array}'`);
+        return;
+      }
+      case 'exchange':
+        this.advance(stmt.kind, stmt.of);
+        this.index(stmt.mask);
+        return this.meet('exchange');
+      case 'barrier':
+        return this.meet('barrier');
+      case 'store': {
+        this.value(stmt.value);
+        this.index(stmt.index);
+        const param = this.scheduled.kernel.params.find(({ name }) => name === stmt.buf);
+        if (param === undefined || param.access === 'read')
+          this.fail(`'${stmt.buf}' is no buffer to store to`);
+        this.stored.add(stmt.buf);
+      }
+    }
+  }
+
+  private meet(what: string): void {
+    if (this.diverged) this.fail(`not all threads may reach a ${what}`);
+  }
+}
+
+/** Checks a scheduled kernel. @throws plan-invalid */
+export function verifyScheduled(scheduled: ScheduledKernel): void {
+  new Verifier(scheduled).run();
+}
