@@ -63,7 +63,9 @@ class Interpreter {
 
   runAll(): void {
     const { grid, threads, body } = this.scheduled;
-    for (let instance = 0; instance < this.size(grid.extent); instance++) {
+    // One too many, where that may happen.
+    const instances = this.size(grid.extent) + (grid.surplus === true ? 1 : 0);
+    for (let instance = 0; instance < instances; instance++) {
       this.memory = new SharedMemory(this.scheduled, this.fail);
       const all = Array.from({ length: threads?.extent ?? 1 }, (_, number) => {
         const thread = new ThreadState(this.accumulators);
@@ -124,7 +126,7 @@ class Interpreter {
     return conditions.every((each) => {
       if (each.kind === 'test') return thread.tests.get(each.name)!;
       const index = this.index(each.index, thread);
-      return each.kind === 'first' ? index === 0 : index < this.size(each.limit);
+      return each.kind === 'first' ? index === 0 : index < this.index(each.limit, thread);
     });
   }
 
@@ -155,9 +157,12 @@ class Interpreter {
 
   private *stmt(thread: ThreadState, stmt: ScheduledStmt, elements: readonly Element[]): Running {
     switch (stmt.kind) {
-      case 'let':
-        thread.variables.set(stmt.name, this.index(stmt.index, thread));
+      case 'let': {
+        const index = this.index(stmt.index, thread);
+        const most = stmt.atMost === undefined ? Infinity : this.size(stmt.atMost);
+        thread.variables.set(stmt.name, Math.min(index, most));
         return true;
+      }
       case 'test':
         thread.tests.set(stmt.name, this.holds(stmt.all, thread));
         return true;

@@ -56,7 +56,7 @@ class BodyPrinter {
   private condition(condition: Condition): string {
     switch (condition.kind) {
       case 'below':
-        return `${this.index(condition.index)} < ${String(condition.limit)}`;
+        return `${this.index(condition.index)} < ${this.index(condition.limit)}`;
       case 'first':
         return `${this.index(condition.index)} is 0`;
       case 'test':
@@ -99,7 +99,9 @@ class BodyPrinter {
   private stmt(stmt: ScheduledStmt): void {
     switch (stmt.kind) {
       case 'let':
-        return this.line(`let ${stmt.name} = ${this.index(stmt.index)}`);
+        return this.line(
+          `let ${stmt.name} = ${this.index(stmt.index)}${stmt.atMost === undefined ? '' : ` at most ${String(stmt.atMost)}`}`,
+        );
       case 'test':
         return this.line(`test ${stmt.name}: ${this.conditions(stmt.all)}`);
       case 'exit':
@@ -153,7 +155,7 @@ export function printScheduled(scheduled: ScheduledKernel): string {
   printer.print(body);
   return [
     `scheduled ${kernel.name}`,
-    `  grid ${grid.name}: ${String(grid.extent)}`,
+    `  grid ${grid.name}: ${String(grid.extent)}${grid.surplus === true ? ' or more' : ''}`,
     ...(threads === undefined ? [] : [`  threads ${threads.name}: ${threads.extent}`]),
     ...shared.map(({ name, dtype, length }) => `  shared ${name}: ${shortDtype(dtype)}[${length}]`),
     ...accumulators.map(printAccumulator),

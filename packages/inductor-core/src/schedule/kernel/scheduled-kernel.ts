@@ -57,6 +57,8 @@ import type { Reduction } from '../reduction.js';
 export interface ParallelAxis<S extends Size = Size> {
   readonly name: string;
   readonly extent: S;
+  /** There may be more instances than `extent`: the body ends them. */
+  readonly surplus?: true;
 }
 
 /** Memory that the threads of an instance share. */
@@ -82,7 +84,8 @@ export interface Accumulator {
 
 /** What must hold; all of a list. */
 export type Condition =
-  | { readonly kind: 'below'; readonly index: IndexExpr; readonly limit: Size }
+  | { readonly kind: 'below'; readonly index: IndexExpr; readonly limit: IndexExpr }
+  /** The index is 0. */
   | { readonly kind: 'first'; readonly index: IndexExpr }
   /** What a `test` found. */
   | { readonly kind: 'test'; readonly name: string };
@@ -110,8 +113,13 @@ export type Pace = number | 'halve' | 'double';
 
 /** One statement; see the file header. */
 export type ScheduledStmt =
-  /** A variable. */
-  | { readonly kind: 'let'; readonly name: string; readonly index: IndexExpr }
+  /** A variable; `atMost` where the index may be larger. */
+  | {
+      readonly kind: 'let';
+      readonly name: string;
+      readonly index: IndexExpr;
+      readonly atMost?: Size;
+    }
   /** Whether conditions hold, under a name. */
   | { readonly kind: 'test'; readonly name: string; readonly all: readonly Condition[] }
   /** This instance is over unless the conditions hold. Threads of one instance agree, or none of them waits later on. */

@@ -110,7 +110,9 @@ class Verifier {
   private conditions(all: readonly Condition[]): boolean {
     return all
       .map((each) => {
-        if (each.kind !== 'test') return this.index(each.index);
+        if (each.kind === 'first') return this.index(each.index);
+        if (each.kind === 'below')
+          return [each.index, each.limit].map((index) => this.index(index)).includes(true);
         if (!this.known.has(`?${each.name}`)) this.fail(`test '${each.name}' is not known here`);
         return this.known.get(`?${each.name}`)!;
       })
