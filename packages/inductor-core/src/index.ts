@@ -70,6 +70,17 @@ export {
 export { type ReductionOptions, reductionOf } from './schedule/reductions.js';
 export { printReduction } from './schedule/print-reduction.js';
 export { isMultiple } from './ir/size-units.js';
+export { extent, fastest, fillsLanes, moves } from './ir/loop-vars.js';
+export { type LaneAccess, type LaneFacts, laneAccess } from './schedule/threads/lane-access.js';
+export { LaneContext, type LaneSpec, namesAny } from './schedule/threads/lane-context.js';
+export { type AccessGroup, chooseVectorBuffers } from './schedule/threads/vector-buffers.js';
+export {
+  chooseReductionThreads,
+  type ReductionThreads,
+} from './schedule/threads/reduction-threads.js';
+export { foldGrid, type FoldedGrid, type ThreadTarget } from './schedule/threads/thread-target.js';
+export { scheduleReduction } from './schedule/threads/schedule-reduction.js';
+export { scheduleThreads } from './schedule/threads/schedule-threads.js';
 export { printScheduled } from './schedule/kernel/print-scheduled.js';
 export { verifyScheduled } from './schedule/kernel/verify-scheduled.js';
 export { interpretScheduled, type ScheduledRun } from './schedule/kernel/interpret-scheduled.js';

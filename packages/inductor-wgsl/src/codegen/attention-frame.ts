@@ -8,13 +8,15 @@ import {
   type AttentionKernel,
   type Expr,
   type SizedLoop,
+  extent,
+  LaneContext,
+  chooseVectorBuffers,
 } from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv, sizeMul } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { linearGrid, type Workgroups } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
-import { LaneContext } from './lane-context.js';
-import { decompose, extent } from './loop-vars.js';
+import { decompose } from './loop-vars.js';
 import {
   addLoadFunction,
   lanesAlong,
@@ -28,7 +30,6 @@ import { ProgramBuilder } from './program.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { chooseVectorBuffers } from './vector-buffers.js';
 import { computeType, typeName, type ScalarType } from './wgsl-types.js';
 
 /** A workgroup makes `bm` rows of results, `covered` wide, from `bn` columns of weights at a time. */

@@ -1,9 +1,8 @@
 /**
  * @file Tile shapes of the attention generator, as data, and the choice among them.
  */
-import type { AttentionKernel } from '@tessera/inductor-core';
+import { extent, type AttentionKernel } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
-import { extent } from './loop-vars.js';
 import type { WgslTarget } from './target.js';
 
 /**

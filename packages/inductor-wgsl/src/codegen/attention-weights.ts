@@ -2,13 +2,13 @@
  * @file The weights of a tile: computed of the scores in registers, and laid in workgroup memory by column.
  */
 import type { AttentionKernel } from '@tessera/inductor-core';
-import { isMultiple } from '@tessera/inductor-core';
+import { isMultiple, extent } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { AttentionFrame } from './attention-frame.js';
 import type { AttentionTile } from './attention-tiles.js';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
-import { decompose, extent } from './loop-vars.js';
+import { decompose } from './loop-vars.js';
 import { decomposeLanes, lanesAlong } from './matmul-operand.js';
 import { plus } from './offset-text.js';
 import { RegisterBlock } from './register-block.js';

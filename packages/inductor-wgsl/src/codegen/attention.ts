@@ -6,7 +6,7 @@
  * softmax keeps the largest logit and the sum of each row, and scales what it has when a larger one comes. Tiles
  * outside of a triangle are not visited.
  */
-import type { AttentionKernel } from '@tessera/inductor-core';
+import { extent, type AttentionKernel } from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv } from '@tessera/shared';
 import { AttentionFrame, type AttentionOperand } from './attention-frame.js';
 import {
@@ -20,7 +20,6 @@ import {
 } from './attention-tiles.js';
 import { AttentionWeights } from './attention-weights.js';
 import { CodeBlock } from './code-block.js';
-import { extent } from './loop-vars.js';
 import { generateMatrixAttention } from './matrix-attention.js';
 import { matrixAttentionTile } from './matrix-attention-tiles.js';
 import { isLarge } from './matmul-tiles.js';

@@ -12,11 +12,11 @@ import {
   type Expr,
   type GeneratedKernel,
   type SizedLoop,
+  moves,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { CodeBlock } from './code-block.js';
 import type { SymbolText } from './index-emitter.js';
-import { moves } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
 import { widen, type Value } from './value.js';
 import { typeName, type Width } from './wgsl-types.js';

@@ -1,8 +1,8 @@
 /**
  * @file Grids: workgroup counts within the limit of each dimension.
  */
-import type { SizeValue } from '@tessera/inductor-core';
-import { type Size, sizeCeilDiv } from '@tessera/shared';
+import { foldGrid, type SizeValue } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import type { WgslTarget } from './target.js';
 
 /** Workgroups in x and y; where their number depends on sizes, it and the most in x. */
@@ -22,26 +22,11 @@ export interface Grid<W extends Workgroups = Workgroups> {
 export function linearGrid(count: number, target: WgslTarget): Grid<readonly [number, number]>;
 export function linearGrid(count: Size, target: WgslTarget): Grid;
 export function linearGrid(count: Size, target: WgslTarget): Grid {
-  const limit = target.maxWorkgroupsPerDimension;
-  if (typeof count !== 'number')
-    return {
-      workgroups: { count, columns: limit },
-      id: `(group.y * ${limit}u + group.x)`,
-      hasSurplus: true,
-    };
-  if (count <= limit) return { workgroups: [count, 1], id: 'group.x', hasSurplus: false };
-  const rows = Math.ceil(count / limit);
-  const columns = Math.ceil(count / rows);
-  return {
-    workgroups: [columns, rows],
-    id: `(group.y * ${columns}u + group.x)`,
-    hasSurplus: columns * rows > count,
-  };
-}
-
-/** Grid of workgroups that take so many units each. */
-export function gridOf(units: Size, each: number, target: WgslTarget): Grid {
-  return linearGrid(sizeCeilDiv(units, each), target);
+  const { columns, rows, hasSurplus } = foldGrid(count, target.maxWorkgroupsPerDimension);
+  const id = rows === 1 ? 'group.x' : `(group.y * ${columns}u + group.x)`;
+  const workgroups: Workgroups =
+    typeof rows === 'number' ? [columns, rows] : { count: rows, columns };
+  return { workgroups, id, hasSurplus };
 }
 
 /** Workgroups in x and y at given sizes. */

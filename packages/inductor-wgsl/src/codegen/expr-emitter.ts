@@ -6,12 +6,18 @@
  * written in place; all others become `let` variables. Iterative: expressions may be thousands deep.
  */
 import { TesseraError } from '@tessera/shared';
-import { operands, postorder, type Expr, type IndexExpr } from '@tessera/inductor-core';
+import {
+  operands,
+  postorder,
+  type Expr,
+  type IndexExpr,
+  namesAny,
+  type LaneContext,
+} from '@tessera/inductor-core';
 import { elementText, fromStorage, laneOffset, rawElement, vectorIndex } from './buffer-access.js';
 import { emitCheck } from './check-emitter.js';
 import type { CodeBlock } from './code-block.js';
 import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './index-emitter.js';
-import { namesAny, type LaneContext } from './lane-context.js';
 import { literal } from './literals.js';
 import { farComparison } from './long-integers.js';
 import { emitOp, REPEATS_OPERANDS, type OpSite } from './op-table.js';

@@ -2,14 +2,13 @@
  * @file `generateKernel`: WGSL for any kernel of the IR.
  */
 import { type Size, TesseraError } from '@tessera/shared';
-import type { FusedKernel } from '@tessera/inductor-core';
+import { type FusedKernel, scheduleThreads } from '@tessera/inductor-core';
 import { generateAttention } from './attention.js';
+import { emitScheduled } from './emit-scheduled.js';
 import { generateMatmul } from './matmul.js';
 import type { TileMemory } from './matmul-tiles.js';
-import { generatePointwise } from './pointwise.js';
 import type { WgslProgram } from './program.js';
-import { generateReduction } from './reduction.js';
-import type { WgslTarget } from './target.js';
+import { scheduleTarget, type WgslTarget } from './target.js';
 import { directVariant, type KernelVariant } from './variant.js';
 
 /**
@@ -38,7 +37,5 @@ export function generateKernel(
   }
   if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });
-  if (kernel.stages.some((stage) => stage.kind === 'inner'))
-    return generateReduction(kernel, target, variant);
-  return generatePointwise(kernel, target, variant);
+  return emitScheduled(scheduleThreads(kernel, scheduleTarget(target)), target, variant);
 }

@@ -1,8 +1,8 @@
 /**
  * @file Loop variables in WGSL: the values that a flat position stands for.
  */
-import { isMultiple, type SizedLoop } from '@tessera/inductor-core';
-import { type Size, sizeFloorDiv, sizeMul, sizeProduct } from '@tessera/shared';
+import { moves, type SizedLoop } from '@tessera/inductor-core';
+import { type Size, sizeFloorDiv, sizeMul } from '@tessera/shared';
 import type { CodeBlock } from './code-block.js';
 import type { SymbolText } from './index-emitter.js';
 import type { NameScope } from './names.js';
@@ -11,27 +11,6 @@ import type { NameScope } from './names.js';
 export interface ProgramNames {
   readonly names: NameScope;
   size(size: Size): string;
-}
-
-/** Product of the trip counts. */
-export function extent(vars: readonly SizedLoop[]): Size {
-  return sizeProduct(vars.map((v) => v.size));
-}
-
-/** Whether a variable has more than one value, or may have. */
-export function moves({ size }: SizedLoop): boolean {
-  return typeof size !== 'number' || size > 1;
-}
-
-/** The fastest variable that moves at all, or null. */
-export function fastest(vars: readonly SizedLoop[]): SizedLoop | null {
-  for (let i = vars.length - 1; i >= 0; i--) if (moves(vars[i])) return vars[i];
-  return null;
-}
-
-/** Whether lanes cover a variable without a rest, whatever the sizes. */
-export function fillsLanes({ size }: SizedLoop): boolean {
-  return isMultiple(size, 4);
 }
 
 /**

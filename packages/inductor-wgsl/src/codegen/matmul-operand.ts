@@ -5,13 +5,23 @@
  * unit is four values along whichever direction is contiguous in memory, so that it is one vec4 load where sizes
  * are multiples of four. Threads that follow each other take units along that direction.
  */
-import { isMultiple, postorder, type Expr, type SizedLoop } from '@tessera/inductor-core';
+import {
+  isMultiple,
+  postorder,
+  type Expr,
+  type SizedLoop,
+  extent,
+  fastest,
+  fillsLanes,
+  moves,
+  type LaneContext,
+  type LaneSpec,
+  laneAccess,
+} from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
-import type { LaneContext, LaneSpec } from './lane-context.js';
-import { laneAccess } from './lane-stride.js';
-import { decompose, extent, fastest, fillsLanes, moves } from './loop-vars.js';
+import { decompose } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
 import { widen } from './value.js';
 import { halfVector } from './half-values.js';

@@ -2,9 +2,8 @@
  * @file What a matmul kernel is, before code is made: its extents, the class that shares a tile, and the
  * kernels that are better made as reductions.
  */
-import type { LoopKernel, MatmulKernel } from '@tessera/inductor-core';
+import { extent, type LoopKernel, type MatmulKernel } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
-import { extent } from './loop-vars.js';
 import { contiguousAlongK, type Operand } from './matmul-operand.js';
 import { matmulShapeClass, type MatmulShape } from './matmul-tiles.js';
 

@@ -6,10 +6,9 @@
  * before the arithmetic on this one. Operands are arbitrary expressions, so implicit-GEMM convolutions,
  * casts and masks all pass through `load_a` and `load_b`; `store_c` runs the epilogue on four results.
  */
-import type { MatmulKernel } from '@tessera/inductor-core';
+import { extent, type MatmulKernel, scheduleThreads } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
-import { extent } from './loop-vars.js';
 import { isMatrixVector, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
 import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
@@ -26,10 +25,10 @@ import { matrixTile } from './matrix-tiles.js';
 import { plus } from './offset-text.js';
 import { ProductFrame } from './product-frame.js';
 import type { ProgramBuilder, WgslProgram } from './program.js';
-import { generateReduction } from './reduction.js';
+import { emitScheduled } from './emit-scheduled.js';
 import { RegisterBlock } from './register-block.js';
 import { eachRow, walkSlabs } from './slab-walk.js';
-import type { WgslTarget } from './target.js';
+import { scheduleTarget, type WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import { typeName } from './wgsl-types.js';
 
@@ -51,7 +50,11 @@ export function generateMatmul(
 ): WgslProgram {
   const shape = matmulShape(kernel);
   if (tile === undefined && (isMatrixVector(kernel) || extent(kernel.k) === 0)) {
-    return generateReduction(matmulAsReduction(kernel), target, variant);
+    return emitScheduled(
+      scheduleThreads(matmulAsReduction(kernel), scheduleTarget(target)),
+      target,
+      variant,
+    );
   }
   const matrices = tile === undefined ? matrixTile(kernel, target) : null;
   if (matrices !== null) return generateMatrixMatmul(kernel, target, variant, matrices);

@@ -22,7 +22,7 @@ const TAKEN: ReadonlySet<string> = new Set(
   bool f16 f32 i32 u32 vec2u vec3u vec4f vec4h vec4i vec4u vec4 array atomic ptr
   abs all any bitcast ceil clamp countLeadingZeros dot exp exp2 floor fma inverseSqrt log max min round
   select sign sqrt step trunc workgroupBarrier subgroupShuffleXor subgroupAdd
-  main group lane point part inside patch_along patch_across batch tile row column slice step kk half first_m first_n along depth
+  main group lane point part inside nearest group_rest patch_along patch_across batch tile row column slice step kk half first_m first_n along depth
   down product load_a load_b store_c uniforms Uniforms subgroup_size inf_bits nan_bits TWO_OVER_PI`.split(
     /\s+/,
   ),

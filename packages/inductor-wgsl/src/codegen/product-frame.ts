@@ -2,12 +2,17 @@
  * @file What products made tile by tile have in common, whoever multiplies: the operands and how they are loaded, the
  * epilogue, and which tile a workgroup makes.
  */
-import { isMultiple, stmtRoots, type MatmulKernel } from '@tessera/inductor-core';
+import {
+  isMultiple,
+  stmtRoots,
+  type MatmulKernel,
+  extent,
+  LaneContext,
+  chooseVectorBuffers,
+} from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv, sizeMul } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { linearGrid, type Workgroups } from './dispatch.js';
-import { LaneContext } from './lane-context.js';
-import { extent } from './loop-vars.js';
 import {
   addLoadFunction,
   lanesAlong,
@@ -20,7 +25,6 @@ import { addStoreFunction } from './product-store.js';
 import { ProgramBuilder } from './program.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { chooseVectorBuffers } from './vector-buffers.js';
 import { computeType, type ScalarType } from './wgsl-types.js';
 
 /** A tile of results, and the steps of k that are loaded at a time. */

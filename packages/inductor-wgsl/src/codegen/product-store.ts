@@ -1,11 +1,17 @@
 /**
  * @file The function that runs a product's epilogue on four results along n.
  */
-import { isMultiple, stmtRoots, type SizedLoop, type Stmt } from '@tessera/inductor-core';
+import {
+  isMultiple,
+  stmtRoots,
+  type SizedLoop,
+  type Stmt,
+  extent,
+  type LaneContext,
+} from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
-import type { LaneContext } from './lane-context.js';
-import { decompose, extent } from './loop-vars.js';
+import { decompose } from './loop-vars.js';
 import { decomposeLanes, lanesAlong } from './matmul-operand.js';
 import type { ProgramBuilder } from './program.js';
 import { emitStore } from './store-emitter.js';

@@ -4,7 +4,7 @@
  * Plain data, so that kernels for any adapter can be generated (and compared as text) anywhere.
  */
 
-import type { TargetDescription } from '@tessera/inductor-core';
+import type { TargetDescription, ThreadTarget } from '@tessera/inductor-core';
 
 /** What schedules may know of any adapter. */
 export const SCHEDULE_TARGET: TargetDescription = {
@@ -56,3 +56,8 @@ export const BASELINE_TARGET: WgslTarget = {
   parallelism: 256,
   software: false,
 };
+
+/** An adapter as schedules see it. */
+export function scheduleTarget(target: WgslTarget): ThreadTarget {
+  return { arithmetic: SCHEDULE_TARGET, ...target };
+}

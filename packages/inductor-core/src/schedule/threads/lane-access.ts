@@ -6,8 +6,10 @@
  * by one per lane from a multiple of four is one vec4 load; one that does not move is a scalar that is
  * broadcast; any other is four scalar loads.
  */
-import { isMultiple, type Expr, type IndexExpr } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { isMultiple } from '../../ir/size-units.js';
 
 /** Movement of an index over the lanes. */
 export interface LaneAccess {

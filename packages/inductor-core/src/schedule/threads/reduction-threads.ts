@@ -6,24 +6,18 @@
  * inner loop) put neighbouring threads on neighbouring inner elements, columns on neighbouring outer
  * points, so that a subgroup's loads fall together either way.
  */
-import {
-  postorder,
-  reductionOf,
-  stmtRoots,
-  type Expr,
-  type IndexExpr,
-  type LoopKernel,
-  type Stmt,
-} from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
-import { laneAccess } from './lane-stride.js';
-import { extent, fastest, fillsLanes, moves } from './loop-vars.js';
-import { SCHEDULE_TARGET, type WgslTarget } from './target.js';
-import { carrier } from './workgroup-reducer.js';
-import { computeType, type Width } from './wgsl-types.js';
+import type { Expr, Stmt } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import type { LoopKernel } from '../../ir/kernel.js';
+import { extent, fastest, fillsLanes, moves } from '../../ir/loop-vars.js';
+import { postorder, stmtRoots } from '../../ir/walk.js';
+import { reductionOf } from '../reductions.js';
+import { laneAccess } from './lane-access.js';
+import { carrierOf, type ThreadTarget } from './thread-target.js';
 
 /** See the file header. Thread counts are powers of two. */
-export interface ReductionSchedule {
+export interface ReductionThreads {
   /**
    * Variable spread over vector lanes: the fastest inner one, the fastest outer one, or none. `strided`
    * lanes are `innerThreads` elements of the one inner variable apart: rows that no vector access fits
@@ -108,10 +102,10 @@ function measure(kernel: LoopKernel<Size>): Traffic {
 }
 
 /** Chooses the schedule of a kernel with inner stages. */
-export function chooseReductionSchedule(
+export function chooseReductionThreads(
   kernel: LoopKernel<Size>,
-  target: WgslTarget,
-): ReductionSchedule {
+  target: ThreadTarget,
+): ReductionThreads {
   const traffic = measure(kernel);
   return traffic.outer > traffic.inner
     ? columns(kernel, traffic, target)
@@ -119,16 +113,16 @@ export function chooseReductionSchedule(
 }
 
 /** Threads for which the device has room, the state of all reductions in workgroup memory included. */
-function largestWorkgroup(kernel: LoopKernel<Size>, width: Width, target: WgslTarget): number {
+function largestWorkgroup(kernel: LoopKernel<Size>, width: number, target: ThreadTarget): number {
   const variables = new Map<string, number>();
   for (const stage of kernel.stages) {
     const counts = new Map<string, number>();
     for (const stmt of stage.body) {
       if (stmt.kind !== 'reduce') continue;
       const { op, value } = stmt;
-      for (const { dtype } of reductionOf({ op, dtype: value.dtype, target: SCHEDULE_TARGET })
-        .part) {
-        const type = carrier(computeType(dtype));
+      const options = { op, dtype: value.dtype, target: target.arithmetic };
+      for (const { dtype } of reductionOf(options).part) {
+        const type = carrierOf(dtype);
         counts.set(type, (counts.get(type) ?? 0) + 1);
       }
     }
@@ -140,7 +134,7 @@ function largestWorkgroup(kernel: LoopKernel<Size>, width: Width, target: WgslTa
   return floorPower(Math.min(target.maxWorkgroupThreads, THREADS_PER_UNIT, room));
 }
 
-function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: WgslTarget): ReductionSchedule {
+function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: ThreadTarget): ReductionThreads {
   const lanes = traffic.innerVectors ? 'inner' : 'none';
   const points = sizeHint(extent(kernel.outer));
   const length = extent(kernel.inner);
@@ -168,8 +162,8 @@ function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: WgslTarget): R
 function columns(
   kernel: LoopKernel<Size>,
   traffic: Traffic,
-  target: WgslTarget,
-): ReductionSchedule {
+  target: ThreadTarget,
+): ReductionThreads {
   const points = sizeHint(extent(kernel.outer));
   const vectors = traffic.outerVectors;
   const units = vectors ? points / 4 : points;
@@ -188,10 +182,10 @@ function columns(
 
 /** One thread walks a whole inner loop: no barriers. */
 function softwareSchedule(
-  lanes: ReductionSchedule['lanes'],
-  fast: ReductionSchedule['fast'],
+  lanes: ReductionThreads['lanes'],
+  fast: ReductionThreads['fast'],
   points: number,
-): ReductionSchedule {
+): ReductionThreads {
   const outerThreads = Math.min(SOFTWARE_THREADS, ceilPower(points));
   return { lanes, fast, outerThreads, innerThreads: 1, steps: 0 };
 }

@@ -5,7 +5,8 @@
  * component: WGSL lets an implementation rewrite the whole vector then, which races with other threads.
  * (Single components are read from such buffers without harm.)
  */
-import { postorder, stmtRoots, type Expr, type Stmt } from '@tessera/inductor-core';
+import type { Expr, Stmt } from '../../ir/expr.js';
+import { postorder, stmtRoots } from '../../ir/walk.js';
 import type { LaneContext } from './lane-context.js';
 
 /** Accesses of one part of a kernel under the lanes it is generated for. */

@@ -5,16 +5,10 @@
  * Either one variable is spread over the lanes (`lane`: value, +1, +2, +3 from a multiple of four), or
  * some variables have an arbitrary value on each lane (`scattered`), or values are single (width 1).
  */
-import {
-  indexOf,
-  indexSymbols,
-  postorder,
-  type Expr,
-  type IndexExpr,
-} from '@tessera/inductor-core';
-import { laneAccess, type LaneAccess } from './lane-stride.js';
-
-import type { Width } from './wgsl-types.js';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { indexOf, indexSymbols, postorder } from '../../ir/walk.js';
+import { laneAccess, type LaneAccess } from './lane-access.js';
 
 /** What differs between lanes. */
 export interface LaneSpec {
@@ -30,7 +24,7 @@ export interface LaneSpec {
 
 /** See the file header. */
 export class LaneContext {
-  readonly width: Width;
+  readonly width: 1 | 4;
   private readonly varying = new Set<Expr>();
   private readonly scattered: ReadonlySet<string>;
   private readonly lane: string;

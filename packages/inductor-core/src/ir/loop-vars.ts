@@ -1,0 +1,26 @@
+/**
+ * @file Facts about lists of loop variables, of which the last is the fastest.
+ */
+import { type Size, sizeProduct } from '@tessera/shared';
+import type { SizedLoop } from './index-expr.js';
+import { isMultiple } from './size-units.js';
+
+/** Product of the trip counts. */
+export function extent(vars: readonly SizedLoop[]): Size {
+  return sizeProduct(vars.map((v) => v.size));
+}
+
+/** Whether a variable has more than one value, or may have. */
+export function moves({ size }: SizedLoop): boolean {
+  return typeof size !== 'number' || size > 1;
+}
+
+/** The fastest variable that moves at all, or null. */
+export function fastest(vars: readonly SizedLoop[]): SizedLoop | null {
+  return vars.findLast(moves) ?? null;
+}
+
+/** Whether vectors of four cover a variable without a rest, whatever the sizes. */
+export function fillsLanes({ size }: SizedLoop): boolean {
+  return isMultiple(size, 4);
+}

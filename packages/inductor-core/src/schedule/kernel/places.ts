@@ -1,0 +1,91 @@
+/**
+ * @file Index expressions of schedules, as they are written: nothing is simplified or put in order.
+ *
+ * They say where a thread is, and are made of few parts by those who know them; the canonical forms of `IndexBuilder`
+ * are for what many operators compose.
+ */
+import { type Size, SymInt, sizeFloorDiv, sizeMul } from '@tessera/shared';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
+import { moves } from '../../ir/loop-vars.js';
+import type { ScheduledStmt } from './scheduled-kernel.js';
+
+/** A size. */
+export function whole(size: Size): IndexExpr {
+  return typeof size === 'number' ? { kind: 'int', value: size } : { kind: 'size', size };
+}
+
+/** A variable. */
+export function variable(name: string): IndexExpr {
+  return { kind: 'sym', name };
+}
+
+/** a + b. */
+export function plus(a: IndexExpr, b: IndexExpr): IndexExpr {
+  return { kind: 'add', terms: [a, b] };
+}
+
+/** a - b · factor. */
+export function minus(a: IndexExpr, b: IndexExpr, factor = 1): IndexExpr {
+  return plus(a, { kind: 'mul', factors: [b, whole(-factor)] });
+}
+
+/** a · by. */
+export function times(a: IndexExpr, by: Size): IndexExpr {
+  return by === 1 ? a : { kind: 'mul', factors: [a, whole(by)] };
+}
+
+/** Floor of a over `by`. */
+export function over(a: IndexExpr, by: Size | IndexExpr): IndexExpr {
+  return by === 1 ? a : { kind: 'div', num: a, den: asIndex(by) };
+}
+
+/** Remainder of a over `by`. */
+export function modulo(a: IndexExpr, by: Size | IndexExpr): IndexExpr {
+  return { kind: 'mod', num: a, den: asIndex(by) };
+}
+
+function asIndex(value: Size | IndexExpr): IndexExpr {
+  return typeof value === 'number' || value instanceof SymInt ? whole(value) : value;
+}
+
+/** How `placesOf` names and counts. */
+export interface PlaceOptions {
+  /** Positions count groups of four values of this variable. */
+  readonly lane?: string | undefined;
+  /** Names of the variables that are defined; those of the kernel if absent. */
+  readonly rename?: (name: string) => string;
+}
+
+/** The variables that position `flat` stands for, the last of them fastest. */
+export function placesOf(
+  vars: readonly SizedLoop[],
+  flat: IndexExpr,
+  { lane, rename = (name) => name }: PlaceOptions = {},
+): ScheduledStmt[] {
+  const moving = vars.filter(moves);
+  const lets = vars
+    .filter((v) => !moves(v))
+    .map(({ name }): ScheduledStmt => ({ kind: 'let', name: rename(name), index: whole(0) }));
+  let divisor: Size = 1;
+  for (const [i, { name, size }] of [...moving.entries()].reverse()) {
+    const isLane = name === lane;
+    const count = isLane ? sizeFloorDiv(size, 4) : size;
+    const digit = over(flat, divisor);
+    const index = i > 0 ? modulo(digit, count) : digit;
+    lets.push({ kind: 'let', name: rename(name), index: isLane ? times(index, 4) : index });
+    divisor = sizeMul(divisor, count);
+  }
+  return lets;
+}
+
+/** The flattened place in loops at their variables. */
+export function flatPlace(vars: readonly SizedLoop[]): IndexExpr {
+  let unit: Size = 1;
+  const terms: IndexExpr[] = [];
+  for (const { name, size } of vars.filter(moves).toReversed()) {
+    terms.unshift(times(variable(name), unit));
+    unit = sizeMul(unit, size);
+  }
+  if (terms.length === 0) return whole(0);
+  return terms.length === 1 ? terms[0]! : { kind: 'add', terms };
+}

@@ -1,0 +1,15 @@
+/**
+ * @file `scheduleThreads`: the schedule of a loop kernel for a machine with groups of threads.
+ */
+import type { Size } from '@tessera/shared';
+import type { LoopKernel } from '../../ir/kernel.js';
+import type { ScheduledKernel } from '../kernel/scheduled-kernel.js';
+import { schedulePointwise } from './schedule-pointwise.js';
+import { scheduleReduction } from './schedule-reduction.js';
+import type { ThreadTarget } from './thread-target.js';
+
+/** See the file header. */
+export function scheduleThreads(kernel: LoopKernel<Size>, target: ThreadTarget): ScheduledKernel {
+  const hasInner = kernel.stages.some((stage) => stage.kind === 'inner');
+  return hasInner ? scheduleReduction(kernel, target) : schedulePointwise(kernel, target);
+}

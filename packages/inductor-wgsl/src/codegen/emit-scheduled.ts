@@ -1,0 +1,349 @@
+/**
+ * @file A scheduled kernel as WGSL: statements and variables are spelled, nothing is chosen.
+ *
+ * Values go where they are known first (`ExprEmitter`). Inside `when` and in vectors of which not all elements count,
+ * values are computed beside the others and only their effects are conditional: a load beyond a buffer gives anything.
+ */
+import {
+  chooseVectorBuffers,
+  type Condition,
+  extent,
+  type IndexExpr,
+  kernelLoops,
+  LaneContext,
+  type Lanes,
+  type LoopStmt,
+  type ScheduledBody,
+  type ScheduledKernel,
+  type ScheduledStmt,
+  stmtRoots,
+} from '@tessera/inductor-core';
+import { AccumulatorEmitter } from './accumulators.js';
+import { CodeBlock } from './code-block.js';
+import { linearGrid } from './dispatch.js';
+import { ExprEmitter } from './expr-emitter.js';
+import type { SymbolText } from './index-emitter.js';
+import { placeText, type PlaceNames } from './place-text.js';
+import { ProgramBuilder, type WgslProgram } from './program.js';
+import { findLanes, scheduledAccesses } from './scheduled-lanes.js';
+import { emitStore, type StoreSink } from './store-emitter.js';
+import type { WgslTarget } from './target.js';
+import { widen } from './value.js';
+import type { KernelVariant } from './variant.js';
+import { typeName } from './wgsl-types.js';
+
+/** Where effects go while they are conditional. */
+interface Effects {
+  readonly updates: CodeBlock;
+  readonly stores: StoreSink;
+  /** Text of the lanes that count; all do where there is none. */
+  readonly valid: string | null;
+}
+
+type Effect = 'store' | 'update' | 'settle' | 'share' | 'fetch' | 'merge';
+const EFFECTS: ReadonlySet<string> = new Set<Effect>([
+  'store',
+  'update',
+  'settle',
+  'share',
+  'fetch',
+  'merge',
+]);
+
+class ScheduledEmitter {
+  private readonly builder: ProgramBuilder;
+  private readonly emitter: ExprEmitter;
+  private readonly accumulators: AccumulatorEmitter;
+  /** Loop variables of the fused kernel, which expressions name. */
+  private readonly kernelVariables: ReadonlySet<string>;
+  /** Texts of the schedule's own variables. */
+  private readonly texts = new Map<string, string>();
+  /** Texts of the kernel's variables, by scope. */
+  private readonly symbols: Map<string, SymbolText>[] = [];
+  private readonly points = new Map<number, object>();
+  private readonly builtins: string[] = [];
+  private readonly lanes: Lanes | null;
+  private effects: Effects | null = null;
+  private readonly names: PlaceNames = {
+    variable: (name) => this.variable(name),
+    size: (size) => this.builder.size(size),
+  };
+
+  constructor(
+    private readonly scheduled: ScheduledKernel,
+    private readonly target: WgslTarget,
+    variant: KernelVariant,
+  ) {
+    const { kernel } = scheduled;
+    if (kernel.kind !== 'loop') throw new TypeError(`${kernel.kind} kernels have no schedule yet`);
+    const roots = kernel.stages.flatMap(({ body }) => body).flatMap(stmtRoots);
+    const { lanes, holdsState } = findLanes(scheduled.body);
+    this.lanes = lanes;
+    const context = new LaneContext(
+      lanes === null ? {} : { lane: lanes.lane, step: lanes.step, vectorAccs: holdsState },
+      roots,
+    );
+    const accesses = scheduledAccesses(scheduled.body, context, new LaneContext({}, []));
+    const vectors = variant.offsets ? new Set<string>() : chooseVectorBuffers(accesses);
+    this.builder = new ProgramBuilder(kernel, target, variant, vectors);
+    const inner = new Set(kernel.inner.map(({ name }) => name));
+    this.emitter = new ExprEmitter(this.builder, context, roots, inner);
+    this.accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(kernel.inner));
+    this.kernelVariables = new Set(kernelLoops(kernel).map(({ name }) => name));
+  }
+
+  emit(): WgslProgram {
+    const { grid, threads, body } = this.scheduled;
+    const { id, workgroups } = linearGrid(grid.extent, this.target);
+    this.texts.set(grid.name, id);
+    this.texts.set('lane', 'lane');
+    const block = new CodeBlock();
+    this.within(block, () => this.body(body));
+    return this.builder.finish(threads?.extent ?? 1, block, workgroups, this.builtins);
+  }
+
+  /** The block that statements go to. */
+  private get block(): CodeBlock {
+    return this.emitter.block;
+  }
+
+  /** Opens a scope around what is emitted to a block. */
+  private within(block: CodeBlock, emit: () => void, key?: object): void {
+    const symbols = new Map<string, SymbolText>();
+    this.symbols.push(symbols);
+    this.emitter.enter(block, symbols, key);
+    emit();
+    this.emitter.leave();
+    this.symbols.pop();
+  }
+
+  private variable(name: string): string {
+    const own = this.texts.get(name);
+    if (own !== undefined) return own;
+    if (name === 'subgroup_size') return this.subgroupSize();
+    const symbols = this.symbols.findLast((scope) => scope.has(name));
+    return symbols!.get(name)!.text;
+  }
+
+  private subgroupSize(): string {
+    const { min, max } = this.target.subgroups!;
+    if (min === max) return `${min}u`;
+    if (this.builtins.length === 0)
+      this.builtins.push('@builtin(subgroup_size) subgroup_size: u32');
+    return 'subgroup_size';
+  }
+
+  private place(index: IndexExpr): string {
+    return placeText(index, this.names);
+  }
+
+  /** A new identifier: schedules mark names to be numbered by a dot, and variables at a point by its number. */
+  private identifier(name: string): string {
+    const { names } = this.builder;
+    if (name.includes('.')) return names.fresh(name.slice(0, name.indexOf('.')));
+    const [base] = name.split('@') as [string];
+    return this.kernelVariables.has(base) ? names.claim(base) : name;
+  }
+
+  /** Makes a variable known under a text. */
+  private know(name: string, text: string): void {
+    if (!this.kernelVariables.has(name)) {
+      this.texts.set(name, text);
+      return;
+    }
+    const { lanes } = this;
+    const steps = (step: number): string => [0, 1, 2, 3].map((i) => `${i * step}u`).join(', ');
+    this.symbols.at(-1)!.set(name, {
+      text,
+      width: 1,
+      ...(lanes?.lane === name && { lanes: `(${text} + vec4u(${steps(lanes.step)}))` }),
+    });
+  }
+
+  private condition(condition: Condition): string {
+    if (condition.kind === 'test') return condition.name;
+    const index = this.place(condition.index);
+    return condition.kind === 'first'
+      ? `${index} == 0u`
+      : `${index} < ${this.place(condition.limit)}`;
+  }
+
+  private conditions(all: readonly Condition[]): string {
+    return all.map((each) => this.condition(each)).join(' && ');
+  }
+
+  private opposite(condition: Condition): string {
+    if (condition.kind === 'test') return `!${condition.name}`;
+    const index = this.place(condition.index);
+    return condition.kind === 'first'
+      ? `${index} != 0u`
+      : `${index} >= ${this.place(condition.limit)}`;
+  }
+
+  private body(body: ScheduledBody): void {
+    for (const stmt of body) this.stmt(stmt);
+  }
+
+  private stmt(stmt: ScheduledStmt): void {
+    const { block, accumulators } = this;
+    const effectBlock = this.effects?.updates ?? block;
+    switch (stmt.kind) {
+      case 'let':
+        return this.let(stmt);
+      case 'test':
+        return block.line(`let ${stmt.name} = ${this.conditions(stmt.all)};`);
+      case 'exit':
+        return block.line(
+          `if (${stmt.unless.map((each) => this.opposite(each)).join(' || ')}) { return; }`,
+        );
+      case 'loop':
+        return this.loop(stmt);
+      case 'when':
+        return this.when(stmt);
+      case 'vector':
+        return this.vector(stmt.lanes, stmt.body);
+      case 'point': {
+        let key = this.points.get(stmt.number);
+        if (key === undefined) this.points.set(stmt.number, (key = {}));
+        return this.within(block, () => this.body(stmt.body), key);
+      }
+      case 'start':
+        for (const name of stmt.of)
+          accumulators.start(this.scheduled.accumulators.find((each) => each.name === name)!);
+        return;
+      case 'settle':
+        for (const name of stmt.of) accumulators.settle(name, effectBlock);
+        return;
+      case 'part':
+        for (const name of stmt.of) accumulators.part(name);
+        return;
+      case 'fold':
+        for (const name of stmt.of) accumulators.fold(name);
+        return;
+      case 'finish':
+        return accumulators.finish(stmt.of);
+      case 'update':
+        return this.update(stmt, effectBlock);
+      case 'share':
+      case 'fetch':
+      case 'merge':
+        return accumulators[stmt.kind](stmt.of, effectBlock, stmt.arrays, this.place(stmt.at));
+      case 'exchange':
+        return accumulators.exchange(stmt.of, block, this.place(stmt.mask));
+      case 'barrier':
+        return block.line('workgroupBarrier();');
+      case 'store':
+        return emitStore(this.emitter, stmt, this.effects?.stores ?? { full: block });
+    }
+  }
+
+  /** A variable that is another one, or a number, goes by its text, unless it is one of the schedule's own. */
+  private let({ name, index, atMost }: Extract<ScheduledStmt, { kind: 'let' }>): void {
+    const text = this.place(index);
+    const isPlain = index.kind === 'sym' || index.kind === 'int';
+    const isOwn = !this.kernelVariables.has(name.split('@')[0]!);
+    if (isPlain && !isOwn && atMost === undefined) return this.know(name, text);
+    const { block } = this;
+    const identifier = this.identifier(name);
+    const bounded = atMost === undefined ? text : `min(${text}, ${this.builder.size(atMost)})`;
+    block.line(`let ${identifier} = ${bounded};`);
+    this.know(name, identifier);
+  }
+
+  private loop({ name, begin, ends, pace, only, body }: LoopStmt): void {
+    const { block } = this;
+    const from = this.place(begin);
+    const limits = ends.map((end) => this.place(end));
+    if (only !== undefined) limits.push(`select(0u, ${limits.pop()}, ${this.condition(only)})`);
+    const limit = limits.length === 1 ? limits[0]! : `min(${limits.join(', ')})`;
+    const i = this.identifier(name);
+    const content = new CodeBlock();
+    this.within(content, () => {
+      this.know(name, i);
+      this.body(body);
+    });
+    const head =
+      pace === 'halve'
+        ? `${i} > 0u; ${i} = ${i} >> 1u`
+        : `${i} < ${limit}; ${pace === 'double' ? `${i} = ${i} << 1u` : `${i} += ${pace}u`}`;
+    block.nest(`for (var ${i} = ${from}; ${head})`, content);
+  }
+
+  private when({ all, body }: Extract<ScheduledStmt, { kind: 'when' }>): void {
+    const { block } = this;
+    const condition = `if (${this.conditions(all)})`;
+    const inner = new CodeBlock();
+    if (body.every(({ kind }) => EFFECTS.has(kind)))
+      this.conditionally({ updates: inner, stores: { full: inner }, valid: null }, body);
+    else this.within(inner, () => this.body(body));
+    block.nest(condition, inner);
+  }
+
+  private conditionally(effects: Effects, body: ScheduledBody): void {
+    const before = this.effects;
+    this.effects = effects;
+    this.body(body);
+    this.effects = before;
+  }
+
+  private vector({ valid, step }: Lanes, body: ScheduledBody): void {
+    if (typeof valid === 'number') return this.body(body);
+    const { block, builder } = this;
+    const [index, limit] = [this.place(valid.index), builder.size(valid.limit)];
+    const [updates, full, partial] = [new CodeBlock(), new CodeBlock(), new CodeBlock()];
+    const condition = (lane: number): string => `${index} + ${lane * step}u < ${limit}`;
+    const hasUpdates = body.some(({ kind }) => kind === 'update');
+    const mask = hasUpdates ? builder.names.fresh('valid') : null;
+    if (mask !== null) {
+      const all = this.emitter.indexLanes(valid.index).text;
+      block.line(`let ${mask} = ${all} < vec4u(${limit});`);
+    }
+    this.within(block, () =>
+      this.conditionally(
+        { updates, stores: { full, partial: { block: partial, condition } }, valid: mask },
+        body,
+      ),
+    );
+    block.append(updates);
+    // Contiguous vectors are written as such where they are whole.
+    if (step === 1) {
+      block.nest(`if (${condition(3)})`, full);
+      block.nest('else', partial);
+    } else block.append(partial);
+  }
+
+  private update(
+    { of, value, at }: Extract<ScheduledStmt, { kind: 'update' }>,
+    block: CodeBlock,
+  ): void {
+    const { emitter } = this;
+    const { width } = emitter.context;
+    const found = emitter.value(value);
+    const isWide = found.width === width;
+    const x = emitter.atom({
+      ...found,
+      text: widen(found, width),
+      width,
+      atom: found.atom && isWide,
+    });
+    const place = emitter.indexLanes(at);
+    const places = place.width === width ? place.text : `vec4u(${place.text})`;
+    const position = `${typeName('i32', width)}(${places})`;
+    this.accumulators.update(
+      of,
+      block,
+      x,
+      { text: position, type: 'i32', width, atom: false },
+      this.effects?.valid ?? null,
+    );
+  }
+}
+
+/** See the file header. */
+export function emitScheduled(
+  scheduled: ScheduledKernel,
+  target: WgslTarget,
+  variant: KernelVariant,
+): WgslProgram {
+  return new ScheduledEmitter(scheduled, target, variant).emit();
+}

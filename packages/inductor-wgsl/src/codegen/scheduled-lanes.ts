@@ -1,0 +1,45 @@
+/**
+ * @file The vectors of a scheduled kernel: along what they lie, and what is accessed in them.
+ */
+import type { AccessGroup, LaneContext, Lanes, ScheduledBody } from '@tessera/inductor-core';
+
+/** The lanes of a kernel, which has one kind of vectors. */
+export interface KernelLanes {
+  /** Null where there are no vectors. */
+  readonly lanes: Lanes | null;
+  /** Accumulators are started within vectors: every lane has results of its own. */
+  readonly holdsState: boolean;
+}
+
+/** Finds the lanes of a program. */
+export function findLanes(body: ScheduledBody): KernelLanes {
+  for (const stmt of body) {
+    if (stmt.kind === 'vector')
+      return { lanes: stmt.lanes, holdsState: stmt.body.some(({ kind }) => kind === 'start') };
+    if (stmt.kind !== 'loop' && stmt.kind !== 'when' && stmt.kind !== 'point') continue;
+    const found = findLanes(stmt.body);
+    if (found.lanes !== null) return found;
+  }
+  return { lanes: null, holdsState: false };
+}
+
+/** Accesses by whether they are in vectors. */
+export function scheduledAccesses(
+  body: ScheduledBody,
+  inside: LaneContext,
+  outside: LaneContext,
+): AccessGroup[] {
+  const groups: AccessGroup[] = [];
+  const visit = (stmts: ScheduledBody, context: LaneContext): void => {
+    const stores = stmts.filter((stmt) => stmt.kind === 'store');
+    const exprs = stmts.flatMap((stmt) => (stmt.kind === 'update' ? [stmt.value] : []));
+    groups.push({ context, exprs, stores });
+    for (const stmt of stmts) {
+      if (stmt.kind === 'vector') visit(stmt.body, inside);
+      else if (stmt.kind === 'loop' || stmt.kind === 'when' || stmt.kind === 'point')
+        visit(stmt.body, context);
+    }
+  };
+  visit(body, outside);
+  return groups;
+}
