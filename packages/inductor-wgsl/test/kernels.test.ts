@@ -1,14 +1,17 @@
 /**
  * Each kind of kernel on the device against the interpreter, over shapes that meet every schedule.
  */
-import type { LoopKernel, ReduceOp } from '@tessera/inductor-core';
+import {
+  chooseReductionThreads,
+  type LoopKernel,
+  type ReduceOp,
+  type ReductionThreads,
+  scheduleReduction,
+} from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, generateKernel, type WgslTarget } from '../src/index.js';
-import {
-  chooseReductionSchedule,
-  type ReductionSchedule,
-} from '../src/codegen/reduction-schedule.js';
-import { generateReduction } from '../src/codegen/reduction.js';
+import { emitScheduled } from '../src/codegen/emit-scheduled.js';
+import { scheduleTarget } from '../src/codegen/target.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { openGpu } from './support/open-gpu.js';
 import { compareKernel, runOnDevice } from './support/run-kernel.js';
@@ -255,7 +258,7 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
       rstd: zeros(24),
       out: zeros(24 * 96),
     };
-    const schedules: ReductionSchedule[] = [];
+    const schedules: ReductionThreads[] = [];
     for (const fast of ['inner', 'outer'] as const) {
       for (const lanes of ['inner', 'outer', 'none'] as const) {
         for (const [outerThreads, innerThreads] of [
@@ -277,13 +280,11 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
     for (const subgroups of [gpu!.backend.target.subgroups, null]) {
       for (const schedule of schedules) {
         await compareKernel(gpu!, kernel, data, [], 10, {
-          generate: (_, variant) =>
-            generateReduction(
-              kernel,
-              { ...gpu!.backend.target, subgroups },
-              variant ?? directVariant(6),
-              schedule,
-            ),
+          generate: (_, variant) => {
+            const used = { ...gpu!.backend.target, subgroups };
+            const scheduled = scheduleReduction(kernel, scheduleTarget(used), schedule);
+            return emitScheduled(scheduled, used, variant ?? directVariant(6));
+          },
         });
       }
     }
@@ -296,7 +297,8 @@ describe('the choice of schedules', () => {
     maxWorkgroupThreads: 1024,
     maxWorkgroupBytes: 49152,
   };
-  const choose = (kernel: LoopKernel): ReductionSchedule => chooseReductionSchedule(kernel, target);
+  const choose = (kernel: LoopKernel): ReductionThreads =>
+    chooseReductionThreads(kernel, scheduleTarget(target));
 
   it('puts neighbouring threads on neighbouring elements', () => {
     expect(choose(reduceMatrix('sum', 'rows', 64, 1024))).toMatchObject({
@@ -345,9 +347,9 @@ describe('the choice of schedules', () => {
       innerThreads: 1,
       outerThreads: 256,
     });
-    const crowded = chooseReductionSchedule(
+    const crowded = chooseReductionThreads(
       reduceMatrix('welford', 'columns', 16384, 1024),
-      BASELINE_TARGET,
+      scheduleTarget(BASELINE_TARGET),
     );
     expect(crowded.innerThreads * crowded.outerThreads * 4 * 16).toBeLessThanOrEqual(16384);
   });

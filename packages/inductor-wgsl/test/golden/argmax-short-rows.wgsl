@@ -20,11 +20,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let point = group.x * 32u + lane / 8u;
   let part = lane % 8u;
   let inside = point < 1797u;
-  let i0 = min(point, 1796u);
+  let nearest = min(point, 1796u);
   var best0 = f32((-inf_f32()));
   var place0 = i32(0);
   for (var r0 = part; r0 < select(0u, 10u, inside); r0 += 8u) {
-    let t0 = x[10u * i0 + r0];
+    let t0 = x[10u * nearest + r0];
     let u0 = ((t0 > best0) | is_nan_f32(t0)) & (!is_nan_f32(best0));
     best0 = select(best0, t0, u0);
     place0 = select(place0, i32(r0), u0);
@@ -40,6 +40,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   let acc0 = place0;
   if (inside && part == 0u) {
-    out0[i0] = acc0;
+    out0[nearest] = acc0;
   }
 }

@@ -217,8 +217,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let t1 = (t0 >= vec4f(uniforms.p));
   let t2 = x[i0 >> 2u];
   let t3 = ((t2 * vec4f(t1)) * vec4f((f32(1.0) / (1.0 - uniforms.p))));
-  let t4 = normal_vec4f(vec4u(u32(uniforms.seed)), vec4u(u32(add_long_i32(uniforms.offset, 1))), (i0 + vec4u(0u, 1u, 2u, 3u)));
   out[i0 >> 2u] = t3;
+  let t4 = normal_vec4f(vec4u(u32(uniforms.seed)), vec4u(u32(add_long_i32(uniforms.offset, 1))), (i0 + vec4u(0u, 1u, 2u, 3u)));
   noise[i0 >> 2u] = t4;
   mask[i0 >> 2u] = select(vec4u(0u), vec4u(1u), t1);
 }

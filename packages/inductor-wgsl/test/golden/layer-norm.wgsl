@@ -105,7 +105,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   mean0_0 = shared_1[first0];
   m2_0_0 = shared_2[first0];
   sum0_0 = shared_3[first0];
-  for (var i0 = 1u; i0 < 128u / 32u; i0++) {
+  for (var i0 = 1u; i0 < 128u / 32u; i0 += 1u) {
     let o4 = shared_0[first0 + i0];
     let o5 = shared_1[first0 + i0];
     let o6 = shared_2[first0 + i0];

@@ -33,7 +33,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
   sum0_0 = shared_0[first0];
-  for (var i0 = 1u; i0 < 256u / 32u; i0++) {
+  for (var i0 = 1u; i0 < 256u / 32u; i0 += 1u) {
     let o1 = shared_0[first0 + i0];
     sum0_0 = sum0_0 + o1;
   }

@@ -3,7 +3,6 @@
 struct Uniforms {
   size0: u32,
   size1: u32,
-  size2: u32,
 }
 @group(1) @binding(0) var<uniform> uniforms: Uniforms;
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -68,13 +67,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let t0 = y[i0 >> 2u];
   let t1 = x[i0 >> 2u];
   let t2 = ((t1 * sigmoid_vec4f(t1)) + t0);
-  if (point < uniforms.size2) {
+  if (i0 + 3u < uniforms.size1) {
     out[i0 >> 2u] = t2;
   }
   else {
-    if (point * 4u + 0u < uniforms.size1) { out[i0 >> 2u].x = t2.x; }
-    if (point * 4u + 1u < uniforms.size1) { out[i0 >> 2u].y = t2.y; }
-    if (point * 4u + 2u < uniforms.size1) { out[i0 >> 2u].z = t2.z; }
-    if (point * 4u + 3u < uniforms.size1) { out[i0 >> 2u].w = t2.w; }
+    if (i0 + 0u < uniforms.size1) { out[i0 >> 2u].x = t2.x; }
+    if (i0 + 1u < uniforms.size1) { out[i0 >> 2u].y = t2.y; }
+    if (i0 + 2u < uniforms.size1) { out[i0 >> 2u].z = t2.z; }
+    if (i0 + 3u < uniforms.size1) { out[i0 >> 2u].w = t2.w; }
   }
 }

@@ -62,13 +62,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let t0 = y[i0 >> 2u];
   let t1 = x[i0 >> 2u];
   let t2 = ((t1 * sigmoid_vec4f(t1)) + t0);
-  if (point < 256u) {
+  if (i0 + 3u < 1027u) {
     out[i0 >> 2u] = t2;
   }
   else {
-    if (point * 4u + 0u < 1027u) { out[i0 >> 2u].x = t2.x; }
-    if (point * 4u + 1u < 1027u) { out[i0 >> 2u].y = t2.y; }
-    if (point * 4u + 2u < 1027u) { out[i0 >> 2u].z = t2.z; }
-    if (point * 4u + 3u < 1027u) { out[i0 >> 2u].w = t2.w; }
+    if (i0 + 0u < 1027u) { out[i0 >> 2u].x = t2.x; }
+    if (i0 + 1u < 1027u) { out[i0 >> 2u].y = t2.y; }
+    if (i0 + 2u < 1027u) { out[i0 >> 2u].z = t2.z; }
+    if (i0 + 3u < 1027u) { out[i0 >> 2u].w = t2.w; }
   }
 }

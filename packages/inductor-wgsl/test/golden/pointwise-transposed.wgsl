@@ -49,8 +49,8 @@ fn erf_vec4f(x: vec4f) -> vec4f {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let patch_along = group.x % 2u;
   let patch_across = (group.x / 2u) % 2u;
-  let i0 = patch_across * 32u + ((lane & 7u) | ((lane >> 2u) & 24u));
-  let i1 = (patch_along * 8u + (((lane >> 3u) & 3u) | ((lane >> 5u) & 4u))) * 4u;
+  let i0 = patch_across * 32u + (lane % 8u + ((lane / 32u) % 4u) * 8u);
+  let i1 = (patch_along * 8u + ((lane / 8u) % 4u + (lane / 128u) * 4u)) * 4u;
   if (i0 >= 64u || i1 >= 48u) { return; }
   let t0 = bias[i1 >> 2u];
   let x0 = 64u * i1 + i0;

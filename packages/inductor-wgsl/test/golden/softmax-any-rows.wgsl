@@ -79,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let point = (group.y * 65535u + group.x) * 2u + lane / 128u;
   let part = lane % 128u;
   let inside = point < uniforms.size1;
-  let i0 = min(point, uniforms.size2);
+  let nearest = min(point, uniforms.size2);
   let r0 = part;
   let r0_ = r0 * 4u;
   let r1 = part + 128u;
@@ -89,13 +89,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let r3 = part + 384u;
   let r0____ = r3 * 4u;
   var max0 = vec4f((-inf_f32()));
-  let t0 = x[(2048u * i0 + r0_) >> 2u];
+  let t0 = x[(2048u * nearest + r0_) >> 2u];
   max0 = max_vec4f(max0, t0);
-  let t1 = x[(2048u * i0 + r0__) >> 2u];
+  let t1 = x[(2048u * nearest + r0__) >> 2u];
   max0 = max_vec4f(max0, t1);
-  let t2 = x[(2048u * i0 + r0___) >> 2u];
+  let t2 = x[(2048u * nearest + r0___) >> 2u];
   max0 = max_vec4f(max0, t2);
-  let t3 = x[(2048u * i0 + r0____) >> 2u];
+  let t3 = x[(2048u * nearest + r0____) >> 2u];
   max0 = max_vec4f(max0, t3);
   var max0_0 = max0.x;
   max0_0 = max_f32(max0_0, max0.y);
@@ -140,15 +140,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   sum0_0 = shared_0[lane - part];
   let acc1 = sum0_0;
   if (inside) {
-    out[(2048u * i0 + r0_) >> 2u] = (t4 / vec4f(acc1));
+    out[(2048u * nearest + r0_) >> 2u] = (t4 / vec4f(acc1));
   }
   if (inside) {
-    out[(2048u * i0 + r0__) >> 2u] = (t5 / vec4f(acc1));
+    out[(2048u * nearest + r0__) >> 2u] = (t5 / vec4f(acc1));
   }
   if (inside) {
-    out[(2048u * i0 + r0___) >> 2u] = (t6 / vec4f(acc1));
+    out[(2048u * nearest + r0___) >> 2u] = (t6 / vec4f(acc1));
   }
   if (inside) {
-    out[(2048u * i0 + r0____) >> 2u] = (t7 / vec4f(acc1));
+    out[(2048u * nearest + r0____) >> 2u] = (t7 / vec4f(acc1));
   }
 }

@@ -197,7 +197,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first1 = (lane - part) / 32u;
   max0_0 = shared_0[first1];
   sum0_0 = shared_1[first1];
-  for (var i0 = 1u; i0 < 256u / 32u; i0++) {
+  for (var i0 = 1u; i0 < 256u / 32u; i0 += 1u) {
     let o2 = shared_0[first1 + i0];
     let o3 = shared_1[first1 + i0];
     let u15 = select(exp_f32((-abs((max0_0 - o2)))), 1.0, (max0_0 == o2));
@@ -218,7 +218,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     out[x3 + 768u] = t3.w;
   }
   let r3 = uniforms.size1 + part;
-  let valid1 = (r3 + vec4u(0u, 256u, 512u, 768u)) < vec4u(uniforms.size2);
   let x4 = uniforms.size2 * point + r3;
   let t4 = vec4f(x[x4], x[x4 + 256u], x[x4 + 512u], x[x4 + 768u]);
   let t5 = (exp_vec4f((t4 - vec4f(acc0))) / vec4f(acc1));

@@ -96,7 +96,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   workgroupBarrier();
   let first0 = (lane - part) / subgroup_size;
   max0_0 = shared_0[first0];
-  for (var i0 = 1u; i0 < 256u / subgroup_size; i0++) {
+  for (var i0 = 1u; i0 < 256u / subgroup_size; i0 += 1u) {
     let o1 = shared_0[first0 + i0];
     max0_0 = max_f32(max0_0, o1);
   }
@@ -121,7 +121,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   workgroupBarrier();
   let first1 = (lane - part) / subgroup_size;
   sum0_0 = shared_0[first1];
-  for (var i1 = 1u; i1 < 256u / subgroup_size; i1++) {
+  for (var i1 = 1u; i1 < 256u / subgroup_size; i1 += 1u) {
     let o3 = shared_0[first1 + i1];
     sum0_0 = sum0_0 + o3;
   }
