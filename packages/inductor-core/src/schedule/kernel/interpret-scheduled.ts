@@ -26,7 +26,7 @@ export interface ScheduledRun {
   readonly buffers: Readonly<Record<string, BufferData>>;
   readonly scalars?: Readonly<Record<string, number>>;
   /** Values of symbolic sizes. */
-  readonly valueOf?: SizeValue;
+  readonly sizes?: SizeValue;
   /** Threads that exchange parts directly: the variable `subgroup_size`. */
   readonly subgroupSize?: number;
 }
@@ -55,7 +55,7 @@ class Interpreter {
       scheduled.kernel,
       new Map(Object.entries(run.buffers)),
       new Map(Object.entries(run.scalars ?? {})),
-      run.valueOf ?? null,
+      run.sizes ?? null,
     );
     this.accumulators = new Map(scheduled.accumulators.map((each) => [each.name, each]));
     this.memory = new SharedMemory(scheduled, this.fail);

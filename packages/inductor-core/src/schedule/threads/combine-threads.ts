@@ -46,9 +46,12 @@ export class ThreadCombiner {
     return this.threads.innerThreads * this.threads.outerThreads;
   }
 
+  /** Subgroups never hold a part of one outer point and of another, whatever their size. */
   private get canExchange(): boolean {
     const { subgroups } = this.target;
-    return subgroups !== null && this.threads.fast === 'inner' && this.count % subgroups.max === 0;
+    const { innerThreads, fast } = this.threads;
+    if (subgroups === null || fast !== 'inner' || this.count % subgroups.max !== 0) return false;
+    return innerThreads <= subgroups.min || innerThreads >= subgroups.max;
   }
 
   /** Shared arrays for all parts, and the barrier that they need where they were used before. */
@@ -121,19 +124,14 @@ export class ThreadCombiner {
   /** Exchanges within each subgroup, then one part of each through shared memory. */
   private exchange(accumulators: readonly Accumulator[]): ScheduledBody {
     const { innerThreads } = this.threads;
-    const { min, max } = this.target.subgroups!;
+    const { min } = this.target.subgroups!;
     const mask = this.fresh('mask');
-    const reach =
-      innerThreads <= min
-        ? [whole(innerThreads)]
-        : innerThreads >= max
-          ? [SUBGROUP]
-          : [whole(innerThreads), SUBGROUP];
+    const isWithin = innerThreads <= min;
     const exchanges: ScheduledStmt = {
       kind: 'loop',
       name: mask,
       begin: whole(1),
-      ends: reach,
+      ends: [isWithin ? whole(innerThreads) : SUBGROUP],
       pace: 'double',
       body: accumulators.map(({ name }) => ({
         kind: 'exchange',
@@ -141,7 +139,7 @@ export class ThreadCombiner {
         mask: variable(mask),
       })),
     };
-    if (innerThreads <= min) return [exchanges];
+    if (isWithin) return [exchanges];
     const { before, of } = this.arrays(accumulators, this.count / min);
     const [first, i] = [this.fresh('first'), this.fresh('i')];
     const pass = (kind: Pass['kind'], at: IndexExpr): ScheduledStmt[] =>
