@@ -1,14 +1,15 @@
 /**
  * @file Which node must run before which, and whether joining two groups would close a circle.
  *
- * Edges: a writer before its readers; every reader of an input before the mutation that overwrites it; calls with
- * effects in their order.
+ * Edges: a writer before its readers; every reader of an input before the mutation that overwrites it; a write of a part
+ * after whoever wrote or read the memory before; calls with effects in their order.
  * Every group has a rank, and edges lead from lower ranks to higher ones; a search between two groups sees
  * only what lies between them. Joined groups may hold nodes from far apart, so the order of nodes cannot
  * serve as that rank: it is kept up as by Pearce and Kelly, "A Dynamic Topological Sort Algorithm for
  * Directed Acyclic Graphs" (2006).
  */
-import type { IrNode } from '../lower/ir-node.js';
+import { TesseraError } from '@tessera/shared';
+import type { IrBuffer, IrNode } from '../lower/ir-node.js';
 import type { FusionContext } from './fusion-context.js';
 import type { Group } from './group.js';
 
@@ -46,7 +47,29 @@ export class DependencyGraph {
         effect = node;
       }
       if (node.kind === 'pointwise' && node.mutation)
-        for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);
+        if (node.out.before === null)
+          for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);
+        else this.edgesToOverwrite(context, node.out.before, node, edge);
+    }
+  }
+
+  private edgesToOverwrite(
+    { readers, writers }: FusionContext,
+    { name }: IrBuffer,
+    write: IrNode,
+    edge: (from: IrNode, to: IrNode) => void,
+  ): void {
+    for (const writer of writers.get(name) ?? []) edge(writer, write);
+    for (const reader of readers.get(name) ?? []) {
+      if (reader.id > write.id)
+        throw new TesseraError(
+          'plan-invalid',
+          `A value of '${name}' is read after it was overwritten.`,
+          {
+            hints: ['This is a bug of Tessera; please report it with TESSERA_LOGS=graph.'],
+          },
+        );
+      edge(reader, write);
     }
   }
 

@@ -355,7 +355,7 @@ function asValue(l: Lowering, index: IndexExpr): Expr {
 }
 
 /** Shape of `x[indices]`. */
-function indexedSizes(sizes: readonly number[], indices: readonly LoweredArg[]): number[] {
+export function indexedSizes(sizes: readonly number[], indices: readonly LoweredArg[]): number[] {
   const given = sizes.map((_, d) =>
     indices[d] instanceof LoweredTensor ? (indices[d] as LoweredTensor) : null,
   );
