@@ -3,7 +3,8 @@
  *
  * What is lowered is lazy: an expression that loads from the memory would see new contents if it were computed after the
  * write. So a write first gives memory to all such values that are still needed. From then on nothing that is not in
- * memory reads the old contents, later values read the buffer of the new contents, and the order of nodes is one in
+ * memory reads the old contents; nor is there a check left that the program made before and that could refuse the write.
+ * Later values read the buffer of the new contents, and the order of nodes is one in
  * which they may run; the scheduler keeps what was read before, before (fuse/dependency-graph.ts).
  */
 import type { Argument, Node } from '@tessera/graph';
@@ -96,12 +97,10 @@ export class InPlaceWrites<V> {
   private keepOld(buffer: IrBuffer, own: ReadonlySet<Node>, scatter: Node): void {
     const { lowering: l, values } = this.host;
     const at = this.order.get(scatter)!;
+    const reads = (value: LoweredTensor): boolean => l.buffersOf(value.expr).has(buffer.name);
     const keep = (value: LoweredTensor): LoweredTensor => {
-      if (!l.buffersOf(value.expr).has(buffer.name)) return value;
-      if (!value.isRealized) {
-        value.realize();
-        if (!l.buffersOf(value.expr).has(buffer.name)) return value;
-      }
+      if (!value.isRealized && (reads(value) || this.decides(value))) value.realize();
+      if (!reads(value)) return value;
       return l.fromBuffer(l.storeValue(value.expr, value.dtype, value.shape, value.layout));
     };
     for (const [node, value] of values) {
@@ -116,5 +115,15 @@ export class InPlaceWrites<V> {
           (value as (LoweredTensor | null)[]).map((item) => (item === null ? null : keep(item))),
         );
     }
+  }
+
+  /** Whether a value makes a check that precedes the write in the program and that no node makes yet. */
+  private decides(value: LoweredTensor): boolean {
+    const { nodes, programOrder } = this.host.lowering;
+    const { now } = programOrder;
+    const places = now === null ? [] : programOrder.checksIn([value.expr]).filter((at) => at < now);
+    if (places.length === 0) return false;
+    const made = new Set(nodes.flatMap((node) => programOrder.checksOf(node)));
+    return places.some((at) => !made.has(at));
   }
 }
