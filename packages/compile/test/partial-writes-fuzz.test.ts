@@ -184,7 +184,6 @@ describe(`writes of parts (seed ${BASE}, ${COUNT} programs)`, () => {
   it.each(Array.from({ length: COUNT }, (_, i) => BASE + i))('seed %i: as eager', (seed) => {
     reset();
     const { text, run } = program(seed);
-    manualSeed(seed);
     const [eager, compiled] = [0, 1].map(() => {
       manualSeed(seed);
       return [randn(SIZES), randn(SIZES)];

@@ -36,7 +36,12 @@ export class DependencyGraph {
       this.before.get(second)!.add(first);
     };
     let effect: IrNode | null = null;
-    for (const node of context.graph.nodes) {
+    /** The first node that makes the check of each place in the program. */
+    const checks = new Map<number, IrNode>();
+    const { programOrder } = context.lowering;
+    const { nodes } = context.graph;
+    const hasWrites = nodes.some((node) => node.kind === 'pointwise' && node.out.before !== null);
+    for (const node of nodes) {
       for (const buf of new Set(context.of(node).reads.map((read) => read.buf))) {
         // What overwrites a buffer in place comes after those that it reads.
         for (const writer of context.writers.get(buf) ?? [])
@@ -46,17 +51,21 @@ export class DependencyGraph {
         if (effect !== null) edge(effect, node);
         effect = node;
       }
+      for (const place of hasWrites ? programOrder.checksOf(node) : [])
+        if (!checks.has(place)) checks.set(place, node);
       if (node.kind === 'pointwise' && node.mutation)
         if (node.out.before === null)
           for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);
-        else this.edgesToOverwrite(context, node.out.before, node, edge);
+        else this.edgesToOverwrite(context, node.out.before, node, checks, edge);
     }
   }
 
+  /** What comes before a write of a part: those who wrote or read the memory, and checks that could refuse the write. */
   private edgesToOverwrite(
-    { readers, writers }: FusionContext,
+    { readers, writers, lowering: { programOrder } }: FusionContext,
     { name }: IrBuffer,
     write: IrNode,
+    checks: ReadonlyMap<number, IrNode>,
     edge: (from: IrNode, to: IrNode) => void,
   ): void {
     for (const writer of writers.get(name) ?? []) edge(writer, write);
@@ -65,12 +74,12 @@ export class DependencyGraph {
         throw new TesseraError(
           'plan-invalid',
           `A value of '${name}' is read after it was overwritten.`,
-          {
-            hints: ['This is a bug of Tessera; please report it with TESSERA_LOGS=graph.'],
-          },
+          { hints: ['This is a bug of Tessera; please report it with TESSERA_LOGS=graph.'] },
         );
       edge(reader, write);
     }
+    const at = programOrder.writeOf(write);
+    for (const [place, node] of checks) if (at !== null && place < at) edge(node, write);
   }
 
   /** Records that two groups are one now; joining them must not close a circle. */

@@ -98,8 +98,9 @@ export class InPlaceWrites<V> {
     const { lowering: l, values } = this.host;
     const at = this.order.get(scatter)!;
     const reads = (value: LoweredTensor): boolean => l.buffersOf(value.expr).has(buffer.name);
+    const decides = this.unmadeChecks();
     const keep = (value: LoweredTensor): LoweredTensor => {
-      if (!value.isRealized && (reads(value) || this.decides(value))) value.realize();
+      if (!value.isRealized && (reads(value) || decides(value))) value.realize();
       if (!reads(value)) return value;
       return l.fromBuffer(l.storeValue(value.expr, value.dtype, value.shape, value.layout));
     };
@@ -117,13 +118,17 @@ export class InPlaceWrites<V> {
     }
   }
 
-  /** Whether a value makes a check that precedes the write in the program and that no node makes yet. */
-  private decides(value: LoweredTensor): boolean {
+  /** Tells whether a value makes a check that precedes the write in the program and that no node makes yet. */
+  private unmadeChecks(): (value: LoweredTensor) => boolean {
     const { nodes, programOrder } = this.host.lowering;
     const { now } = programOrder;
-    const places = now === null ? [] : programOrder.checksIn([value.expr]).filter((at) => at < now);
-    if (places.length === 0) return false;
-    const made = new Set(nodes.flatMap((node) => programOrder.checksOf(node)));
-    return places.some((at) => !made.has(at));
+    let made: Set<number> | null = null;
+    return (value) => {
+      const places =
+        now === null ? [] : programOrder.checksIn([value.expr]).filter((at) => at < now);
+      if (places.length === 0) return false;
+      made ??= new Set(nodes.flatMap((node) => programOrder.checksOf(node)));
+      return places.some((at) => !made!.has(at));
+    };
   }
 }
