@@ -2,8 +2,9 @@
  * @file Memory accesses of a node: the facts from which dependencies and fusion follow.
  */
 import type { IndexExpr } from '../ir/index-expr.js';
-import { indexValues } from '../ir/walk.js';
-import { type IrBuffer, type IrNode, placedResults } from '../lower/ir-node.js';
+import type { Expr } from '../ir/expr.js';
+import { indexValues, postorder } from '../ir/walk.js';
+import { type IrBuffer, type IrNode, placeValues, placedResults } from '../lower/ir-node.js';
 import type { Lowering } from '../lower/lowering.js';
 import { nodeLoads } from '../lower/prune.js';
 
@@ -25,7 +26,13 @@ export interface NodeAccesses {
 }
 
 function storeAccess(l: Lowering, buffer: IrBuffer, coords: readonly IndexExpr[]): Access {
-  return { buf: buffer.name, index: l.address(buffer, coords), coords, indirect: false };
+  const index = l.address(buffer, coords);
+  return { buf: buffer.name, index, coords, indirect: indexValues(index).length > 0 };
+}
+
+/** Loads inside the place that a node writes to. */
+function placingLoads(node: IrNode): ReadonlySet<Expr> {
+  return new Set(node.kind === 'pointwise' ? postorder(placeValues(node)) : []);
 }
 
 /** Collects the accesses of a node. */
@@ -39,11 +46,13 @@ export function accessesOf(l: Lowering, node: IrNode): NodeAccesses {
     });
     return { reads: node.reads.map(whole), writes: node.outs.map(whole) };
   }
+  const placing = placingLoads(node);
   const reads = nodeLoads(node).map((load): Access => ({
     buf: load.buf,
     index: load.index,
     coords: l.coordsOf(load),
-    indirect: indexValues(load.index).length > 0,
+    // What says where to store has to be in memory before the kernel.
+    indirect: indexValues(load.index).length > 0 || placing.has(load),
   }));
   switch (node.kind) {
     case 'pointwise':

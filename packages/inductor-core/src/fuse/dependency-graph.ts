@@ -1,14 +1,15 @@
 /**
  * @file Which node must run before which, and whether joining two groups would close a circle.
  *
- * Edges: a writer before its readers; every reader of an input before the mutation that overwrites it; calls with
- * effects in their order.
+ * Edges: a writer before its readers; every reader of an input before the mutation that overwrites it; a write of a part
+ * after whoever wrote or read the memory before; calls with effects in their order.
  * Every group has a rank, and edges lead from lower ranks to higher ones; a search between two groups sees
  * only what lies between them. Joined groups may hold nodes from far apart, so the order of nodes cannot
  * serve as that rank: it is kept up as by Pearce and Kelly, "A Dynamic Topological Sort Algorithm for
  * Directed Acyclic Graphs" (2006).
  */
-import type { IrNode } from '../lower/ir-node.js';
+import { TesseraError } from '@tessera/shared';
+import type { IrBuffer, IrNode } from '../lower/ir-node.js';
 import type { FusionContext } from './fusion-context.js';
 import type { Group } from './group.js';
 
@@ -35,7 +36,12 @@ export class DependencyGraph {
       this.before.get(second)!.add(first);
     };
     let effect: IrNode | null = null;
-    for (const node of context.graph.nodes) {
+    /** The first node that makes the check of each place in the program. */
+    const checks = new Map<number, IrNode>();
+    const { programOrder } = context.lowering;
+    const { nodes } = context.graph;
+    const hasWrites = nodes.some((node) => node.kind === 'pointwise' && node.out.before !== null);
+    for (const node of nodes) {
       for (const buf of new Set(context.of(node).reads.map((read) => read.buf))) {
         // What overwrites a buffer in place comes after those that it reads.
         for (const writer of context.writers.get(buf) ?? [])
@@ -45,9 +51,35 @@ export class DependencyGraph {
         if (effect !== null) edge(effect, node);
         effect = node;
       }
+      for (const place of hasWrites ? programOrder.checksOf(node) : [])
+        if (!checks.has(place)) checks.set(place, node);
       if (node.kind === 'pointwise' && node.mutation)
-        for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);
+        if (node.out.before === null)
+          for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);
+        else this.edgesToOverwrite(context, node.out.before, node, checks, edge);
     }
+  }
+
+  /** What comes before a write of a part: those who wrote or read the memory, and checks that could refuse the write. */
+  private edgesToOverwrite(
+    { readers, writers, lowering: { programOrder } }: FusionContext,
+    { name }: IrBuffer,
+    write: IrNode,
+    checks: ReadonlyMap<number, IrNode>,
+    edge: (from: IrNode, to: IrNode) => void,
+  ): void {
+    for (const writer of writers.get(name) ?? []) edge(writer, write);
+    for (const reader of readers.get(name) ?? []) {
+      if (reader.id > write.id)
+        throw new TesseraError(
+          'plan-invalid',
+          `A value of '${name}' is read after it was overwritten.`,
+          { hints: ['This is a bug of Tessera; please report it with TESSERA_LOGS=graph.'] },
+        );
+      edge(reader, write);
+    }
+    const at = programOrder.writeOf(write);
+    for (const [place, node] of checks) if (at !== null && place < at) edge(node, write);
   }
 
   /** Records that two groups are one now; joining them must not close a circle. */

@@ -66,8 +66,9 @@ export function fuseEpilogue(
   for (const name of parts) if (!context.isInParts(name)) parts.delete(name);
   const equations: Equation[] = [];
   for (const member of guest.members) {
-    // Operands are read at other points while the epilogue already stores.
-    for (const write of context.of(member.node).writes) if (operands.has(write.buf)) return null;
+    // Operands are read at other points while the epilogue already stores; blocks of results need a place that is known.
+    for (const write of context.of(member.node).writes)
+      if (write.indirect || operands.has(write.buf)) return null;
     for (const read of context.of(member.node).reads) {
       if (parts.has(read.buf)) return null;
       const place = places.get(read.buf);

@@ -15,6 +15,7 @@ import { fuseLoops } from './fuse-loops.js';
 import { fuseEpilogue, fusePrologue } from './fuse-matmul.js';
 import { FusionContext } from './fusion-context.js';
 import { inExecutionOrder } from './execution-order.js';
+import { MemoryClashes } from './memory-clashes.js';
 import { WriteOrder } from './write-order.js';
 import { type Group, type LoopGroup, type MatmulGroup, describeGroup, groupOf } from './group.js';
 
@@ -32,6 +33,7 @@ const MOST_ROUNDS = 10;
 const NEAREST_READERS = 4;
 
 const CIRCLE = 'stay apart, as a third kernel stands between them';
+const OVERWRITE = 'stay apart, as one overwrites a part of what the other accesses';
 const HURRY = 'stay apart, as one checks whether the other writes';
 const UNLIKE = 'stay apart, as their loops differ or the kernel would be too large';
 
@@ -76,6 +78,7 @@ class Fusion {
   private readonly groups = new Map<number, Group>();
   private readonly dependencies: DependencyGraph;
   private readonly writeOrder: WriteOrder;
+  private readonly partialWrites: MemoryClashes;
   private readonly mutations: PointwiseNode[] = [];
   /** For each buffer that several nodes fill: those nodes. They save a launch, so they are paired last. */
   private readonly parts: readonly (readonly IrNode[])[];
@@ -91,6 +94,7 @@ class Fusion {
     for (const group of initial) this.groups.set(group.id, group);
     this.dependencies = new DependencyGraph(context, initial);
     this.writeOrder = new WriteOrder(context, this.dependencies);
+    this.partialWrites = new MemoryClashes(context);
   }
 
   run(): Group[] {
@@ -135,6 +139,7 @@ class Fusion {
   /** Why two groups cannot be one kernel, whatever is in them. */
   private obstacle(a: Group, b: Group): string | null {
     if (this.dependencies.wouldCircle(a, b)) return CIRCLE;
+    if (this.partialWrites.clash(a, b)) return OVERWRITE;
     return this.writeOrder.wouldHurry(a, b) ? HURRY : null;
   }
 

@@ -14,7 +14,7 @@ import type { Group, Member } from './group.js';
 /** See the file header. */
 export class FusionContext {
   readonly buffers: Map<string, IrBuffer> = new Map();
-  /** Nodes that fill each computed buffer: one, or one for each part. */
+  /** Nodes that fill each buffer but arguments as they come: one, or one for each part. */
   readonly writers: Map<string, IrNode[]> = new Map();
   /** Nodes that read each buffer, in order. */
   readonly readers: Map<string, IrNode[]> = new Map();
@@ -31,7 +31,7 @@ export class FusionContext {
       this.accesses.set(node, found);
       for (const out of nodeOutputs(node)) {
         this.buffers.set(out.name, out);
-        if (out.kind !== 'computed') continue;
+        if (out.kind === 'input' && out.before === null) continue;
         const others = this.writers.get(out.name);
         if (others === undefined) this.writers.set(out.name, [node]);
         else others.push(node);
@@ -66,7 +66,12 @@ export class FusionContext {
 
   /** An index over a node's variables in its group's variables. */
   place(member: Member, index: IndexExpr): IndexExpr {
-    return this.lowering.ir.substituteIndex(index, (name) => member.place.get(name));
+    const { lowering } = this;
+    return lowering.ir.substituteIndex(
+      index,
+      (name) => member.place.get(name),
+      (value) => lowering.substitute(value, member.place),
+    );
   }
 
   /** Whether several nodes fill a buffer, each a part of it. */

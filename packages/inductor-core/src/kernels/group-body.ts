@@ -7,7 +7,7 @@
 import type { DType } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
-import { postorder } from '../ir/walk.js';
+import { indexValues, postorder } from '../ir/walk.js';
 import { type AttentionShape, type IrBuffer, attentionRoots } from '../lower/ir-node.js';
 
 /** A store to a buffer. */
@@ -80,13 +80,18 @@ export function bodyStores(body: GroupBody): readonly BodyStore[] {
 
 /** Values that a body computes, in the order in which its parameters are numbered. */
 export function bodyRoots(body: GroupBody): Expr[] {
-  const stored = (): Expr[] => bodyStores(body).map((store) => store.value);
+  const stored = (): Expr[] => bodyStores(body).flatMap(storeRoots);
   if (body.kind === 'matmul') return [body.a, body.b, ...stored()];
   if (body.kind === 'attention') return [...attentionRoots(body), ...stored()];
   return body.stages.flatMap((stage) => [
     ...stage.reduces.map((reduce) => reduce.value),
-    ...stage.stores.map((store) => store.value),
+    ...stage.stores.flatMap(storeRoots),
   ]);
+}
+
+/** The value of a store and those inside its place. */
+function storeRoots({ index, value }: BodyStore): Expr[] {
+  return [...indexValues(index), value];
 }
 
 /** Names of the buffers that expressions load. */

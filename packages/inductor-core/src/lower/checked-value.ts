@@ -30,7 +30,7 @@ export function wrapped(l: Lowering, index: Expr, size: Size): Expr {
 }
 
 /** Whether a value lies in [0, size). */
-function isWithin(l: Lowering, value: Expr, size: Size): Expr {
+export function isWithin(l: Lowering, value: Expr, size: Size): Expr {
   return l.ir.op('within', [value, l.ir.sizeValue(value.dtype, size)]);
 }
 

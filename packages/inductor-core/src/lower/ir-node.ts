@@ -11,6 +11,7 @@ import type { DType, Tensor } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type { AttentionKernel, ExternArg } from '../ir/kernel.js';
+import { indexValues } from '../ir/walk.js';
 import type { Shape } from './shape-math.js';
 
 /** A run of memory with the layout of the tensor it holds. */
@@ -25,6 +26,15 @@ export interface IrBuffer {
   readonly input: number;
   /** Position among the plan's outputs, or -1. */
   output: number;
+  /** The memory as it was before the node that writes a part of it (`mutation` with `part`); null: it is new. */
+  readonly before: IrBuffer | null;
+}
+
+/** The buffer in whose memory a buffer lies: itself, or what it was before all writes of parts. */
+export function memoryOf(buffer: IrBuffer): IrBuffer {
+  let memory = buffer;
+  while (memory.before !== null) memory = memory.before;
+  return memory;
 }
 
 /** Whose work a node does. */
@@ -40,11 +50,17 @@ export interface PointwiseNode extends Work {
   readonly kind: 'pointwise';
   readonly id: number;
   readonly out: IrBuffer;
-  /** Where an element goes if the node fills a part of the buffer, beside other nodes; null: all of it. */
+  /**
+   * Where an element goes if the node fills a part of the buffer; null: all of it. The rest is filled by other nodes, or
+   * is what it was before.
+   */
   readonly part: readonly IndexExpr[] | null;
   readonly vars: readonly SizedLoop[];
   readonly value: Expr;
-  /** The buffer is an argument that is overwritten; every other access reads its old contents. */
+  /**
+   * The buffer is memory that is overwritten. Without a part, it is an argument, of which every other access reads the
+   * old contents; with one, what was there before is the buffer `out.before`, and `out` is read after the write.
+   */
   readonly mutation: boolean;
 }
 
@@ -181,7 +197,8 @@ type Unplaced =
   | Pick<MatmulNode, 'kind' | 'a' | 'b'>
   | Pick<AttentionNode, 'kind' | 'scores' | 'weights' | 'values'>
   | Pick<ExternNode, 'kind'>
-  | Pick<PointwiseNode | ReductionNode, 'kind' | 'value'>;
+  | Pick<PointwiseNode, 'kind' | 'value' | 'part'>
+  | Pick<ReductionNode, 'kind' | 'value'>;
 
 /** The expressions that a node computes with. */
 export function nodeRoots(node: Unplaced): readonly Expr[] {
@@ -192,9 +209,16 @@ export function nodeRoots(node: Unplaced): readonly Expr[] {
       return [node.a, node.b];
     case 'attention':
       return attentionRoots(node);
-    default:
+    case 'pointwise':
+      return [...placeValues(node), node.value];
+    case 'reduction':
       return [node.value];
   }
+}
+
+/** Run-time values that say where a node's elements go. */
+export function placeValues({ part }: Pick<PointwiseNode, 'part'>): readonly Expr[] {
+  return part === null ? [] : part.flatMap((coord) => indexValues(coord));
 }
 
 /** The expressions of attention. */

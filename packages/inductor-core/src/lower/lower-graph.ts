@@ -18,6 +18,7 @@ import type { LoweredGraph } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { Lowering } from './lowering.js';
 import { lowerMutations } from './mutation.js';
+import { InPlaceWrites } from './in-place-write.js';
 import { usesOf } from './node-uses.js';
 import { lowerOutputs } from './outputs.js';
 import { pruneUnused } from './prune.js';
@@ -40,6 +41,7 @@ class GraphLowering {
   readonly values = new Map<Node, Lowered>();
   readonly lifted: Tensor[] = [];
   private readonly mutations: Node[] = [];
+  private readonly writes: InPlaceWrites<Lowered>;
 
   /** Buffers beyond which a value gets memory: a kernel must have room for three such operands. */
   private readonly mostBuffers: number;
@@ -52,6 +54,17 @@ class GraphLowering {
   ) {
     this.lowering = new Lowering(capabilities);
     this.mostBuffers = Math.max(1, Math.floor((capabilities.maxBuffersPerKernel - 1) / 3));
+    this.writes = new InPlaceWrites<Lowered>(
+      {
+        lowering: this.lowering,
+        values: this.values,
+        argsOf: (node) => this.argsOf(node),
+        argument: (arg) => this.argument(arg),
+        callOf: (node) => this.callOf(node, node.target as OpOverload),
+        viewOf: (view, whole) => this.viewOf(view, whole),
+      },
+      module.graph.nodes,
+    );
   }
 
   run(): LoweredGraph {
@@ -124,6 +137,7 @@ class GraphLowering {
   private call(node: Node): void {
     const { target, meta } = node;
     this.lowering.programOrder.now = meta.isBackward === true ? null : (meta.programOrder ?? null);
+    if (this.writes.lower(node)) return;
     if (target === getItem) {
       const list = this.values.get(node.args[0] as Node) as readonly (LoweredTensor | null)[];
       const item = list[node.args[1] as number];
@@ -173,6 +187,12 @@ class GraphLowering {
     );
   }
 
+  /** A view of a value in place of the one that the graph names. */
+  private viewOf(view: Node, whole: LoweredTensor): LoweredTensor {
+    const [, ...args] = this.argsOf(view).map((arg) => this.argument(arg));
+    return this.lowerCall(view, view.target as OpOverload, [whole, ...args]) as LoweredTensor;
+  }
+
   /** Arguments of a node with symbolic sizes for numbers. */
   private argsOf(node: Node): readonly Argument[] {
     return this.sizes?.argsOf(node) ?? node.args;
@@ -204,12 +224,11 @@ class GraphLowering {
     }
   }
 
-  private lowerOperator(node: Node, op: OpOverload, args: readonly LoweredArg[]): Lowered {
-    const { lowering } = this;
+  private callOf(node: Node, op: OpOverload): LoweringCall {
     const results = this.recorded(node);
     const first = results.find((result) => result !== null);
     if (first == null) this.unsupported(node, 'has no recorded value (meta.val)');
-    const call: LoweringCall = {
+    return {
       node,
       op: op.qualifiedName,
       dtype: first.dtype,
@@ -219,6 +238,12 @@ class GraphLowering {
       },
       results,
     };
+  }
+
+  private lowerOperator(node: Node, op: OpOverload, args: readonly LoweredArg[]): Lowered {
+    const { lowering } = this;
+    const call = this.callOf(node, op);
+    const { results } = call;
     lowering.origin = { op: op.schema.name, node: node.name };
     const lower = findLowering(op.qualifiedName);
     if (lower === undefined) checkFallback(lowering, call);

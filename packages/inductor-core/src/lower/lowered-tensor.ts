@@ -97,6 +97,16 @@ export class LoweredTensor {
     return buffer;
   }
 
+  /** The buffer that this is, or is a view of, and the place in it of the element at `coords`; null for other values. */
+  placeOf(
+    coords: readonly IndexExpr[],
+  ): { readonly buffer: IrBuffer; readonly coords: readonly IndexExpr[] } | null {
+    const { source, lowering } = this;
+    if (source.kind === 'buffer') return { buffer: source.buffer, coords };
+    if (source.kind === 'expr') return null;
+    return source.base.placeOf(lowering.indicesAt(source.coords, this.shape, coords));
+  }
+
   /** The buffer if this is one in full, not a view of it. */
   get wholeBuffer(): IrBuffer | null {
     return this.source.kind === 'buffer' ? this.source.buffer : null;

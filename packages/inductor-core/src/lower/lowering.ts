@@ -25,6 +25,7 @@ import {
   type IrScalar,
   type MatmulNode,
   type Work,
+  memoryOf,
   nodeRoots,
 } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -55,6 +56,7 @@ export class Lowering {
   private readonly varCache = new Map<string, readonly IndexExpr[]>();
   private readonly costs = new Map<Expr, ExprCost>();
   private bufferCount = 0;
+  private overwrites = 0;
 
   /** Whether kernels refuse what eager refuses at run time. */
   readonly checks: boolean = inductorConfig.checkIndices;
@@ -250,6 +252,7 @@ export class Lowering {
       kind: 'input',
       input: this.inputs.length,
       output: -1,
+      before: null,
     };
     this.inputs.push(buffer);
     return buffer;
@@ -265,6 +268,7 @@ export class Lowering {
       kind: 'computed',
       input: -1,
       output: -1,
+      before: null,
     };
   }
 
@@ -302,6 +306,30 @@ export class Lowering {
       mutation: false,
       ...this.workOf([expr], false),
     });
+  }
+
+  /**
+   * Adds a node that overwrites a part of a buffer's memory with `expr`, over the canonical variables of `sizes`; gives
+   * the buffer as it is then. Nodes made so far read it as it was before, and later ones must not.
+   */
+  addOverwrite(before: IrBuffer, sizes: Shape, expr: Expr, part: readonly IndexExpr[]): IrBuffer {
+    const out: IrBuffer = {
+      ...before,
+      name: `${memoryOf(before).name}_${++this.overwrites}`,
+      output: -1,
+      before,
+    };
+    this.nodes.push({
+      kind: 'pointwise',
+      id: this.nodes.length,
+      out,
+      part,
+      vars: this.loopVars(sizes),
+      value: this.ir.cast(expr, out.dtype),
+      mutation: true,
+      ...this.workOf([expr], true),
+    });
+    return out;
   }
 
   /** Adds a reduction node over `inner`, giving one tensor per result. */

@@ -7,7 +7,7 @@
  */
 import type { Size } from '@tessera/shared';
 import type { GroupBody } from '../kernels/group-body.js';
-import type { ExternNode, IrBuffer } from '../lower/ir-node.js';
+import { type ExternNode, type IrBuffer, memoryOf } from '../lower/ir-node.js';
 import { extentOf, largerOf } from '../lower/shape-math.js';
 import type { TemplateBuffer } from '../plan/plan-template.js';
 import { reusableInputs } from './in-place.js';
@@ -48,10 +48,15 @@ class Planner {
   }
 
   private touch(name: string, at: number): void {
-    const buffer = this.buffers.get(name)!;
-    const known = this.shared.get(name);
+    const buffer = memoryOf(this.buffers.get(name)!);
+    const known = this.shared.get(buffer.name);
     if (known === undefined)
-      this.shared.set(name, { members: [buffer], first: at, last: at, output: buffer.output });
+      this.shared.set(buffer.name, {
+        members: [buffer],
+        first: at,
+        last: at,
+        output: buffer.output,
+      });
     else known.last = at;
   }
 
@@ -104,7 +109,10 @@ class Planner {
     });
     return {
       slots,
-      keyOf: (buffer) => (this.shared.get(buffer.name)?.members[0] ?? buffer).name,
+      keyOf: (buffer) => {
+        const memory = memoryOf(buffer);
+        return (this.shared.get(memory.name)?.members[0] ?? memory).name;
+      },
     };
   }
 }

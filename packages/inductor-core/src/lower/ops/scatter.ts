@@ -11,7 +11,7 @@ import { type Size, sizeMul } from '@tessera/shared';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
-import { checkedIndex, checkedIndices, wrapped } from '../checked-value.js';
+import { checkedIndex, checkedIndices, position, wrapped } from '../checked-value.js';
 import { contract } from './contract.js';
 import { type Operand, operandArg, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -182,7 +182,9 @@ export function replaced(l: Lowering, self: LoweredTensor, sources: Sources): Lo
     m.where(sources.hits, l.ir.index('int32', sources.order), l.ir.const('int32', -1)),
   );
   const hit = m.ge(last.expr, 0);
-  const value = l.ir.cast(sources.valueAt(l.ir.value(m.max(last.expr, 0))), self.dtype);
+  // Where the search is a kernel before, nothing else says that its result is a source.
+  const source = position(l, last.expr, shapeNumel(sources.inner.map(({ size }) => size)));
+  const value = l.ir.cast(sources.valueAt(source), self.dtype);
   return l.pointwise(self.sizes, m.where(hit, value, self.expr));
 }
 
@@ -355,7 +357,7 @@ function asValue(l: Lowering, index: IndexExpr): Expr {
 }
 
 /** Shape of `x[indices]`. */
-function indexedSizes(sizes: readonly number[], indices: readonly LoweredArg[]): number[] {
+export function indexedSizes(sizes: readonly number[], indices: readonly LoweredArg[]): number[] {
   const given = sizes.map((_, d) =>
     indices[d] instanceof LoweredTensor ? (indices[d] as LoweredTensor) : null,
   );
