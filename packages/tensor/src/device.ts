@@ -7,6 +7,7 @@
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
 import type { DType } from './dtype.js';
+import type { OpOverload } from './op/op-overload.js';
 
 /**
  * The names that devices have in types, as keys. A package with a device of its own adds its name:
@@ -51,14 +52,20 @@ export interface DeviceRuntime {
 
 const runtimes = new Map<DeviceType, DeviceRuntime>();
 
-/** Registers (or replaces) the runtime of a device. */
-export function registerDevice(runtime: DeviceRuntime): void {
-  runtimes.set(runtime.type, runtime);
-}
+/** What the dispatcher does with operands on several devices; null while there is only `cpu`. See common-device.ts. */
+export const placement: { active: Placement | null } = { active: null };
 
-/** Whether there may be tensors on devices other than `cpu`. */
-export function hasOtherDevices(): boolean {
-  return runtimes.size > 0;
+/** The arguments of an operator on one device, where that is allowed. Copies are made through `dispatch`. */
+export type Placement = (
+  op: OpOverload,
+  args: readonly unknown[],
+  dispatch: (op: OpOverload, args: readonly unknown[]) => unknown,
+) => readonly unknown[];
+
+/** Makes a runtime known; `registerDevice` is what people call. */
+export function addRuntime(runtime: DeviceRuntime, place: Placement): void {
+  runtimes.set(runtime.type, runtime);
+  placement.active = place;
 }
 
 /** Whether tensors can be made on the device in this program. */

@@ -77,7 +77,7 @@ export type {
   VjpContext,
 } from './op/op-record.js';
 export type { SchemaArgs, SchemaFunction, SchemaKernel, SchemaResult } from './op/schema-types.js';
-export { unreadable } from './dispatch/common-device.js';
+export { unreadable } from './dispatch/unreadable-now.js';
 export { dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { isTraced } from './dispatch/is-traced.js';
 export { outputMetas } from './dispatch/kernels.js';

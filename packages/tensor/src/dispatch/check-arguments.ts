@@ -1,7 +1,7 @@
 /**
  * @file Checks of an op's arguments against its schema, before anything runs.
  */
-import { SymScalar, TesseraError } from '@tessera/shared';
+import { isSymScalar, TesseraError } from '@tessera/shared';
 import { DTYPES, isDType } from '../dtype.js';
 import type { OpOverload } from '../op/op-overload.js';
 import type { SchemaArgument } from '../op/schema.js';
@@ -30,10 +30,7 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
       else if (arg.device !== device) deviceMismatch(op, device, arg.device);
     } else if (formal.type.base === 'Tensor' && !formal.type.list) {
       if (arg === null && formal.type.optional) continue;
-      if (
-        wrapsNumbers &&
-        (typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar)
-      )
+      if (wrapsNumbers && (typeof arg === 'number' || typeof arg === 'boolean' || isSymScalar(arg)))
         continue;
       mismatch(op, formal, arg);
     } else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
@@ -71,7 +68,7 @@ export function checkComposite(op: OpOverload, args: readonly unknown[]): void {
 }
 
 function isNumeric(arg: unknown): boolean {
-  return typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar;
+  return typeof arg === 'number' || typeof arg === 'boolean' || isSymScalar(arg);
 }
 
 /** Not a fraction and not NaN. Infinity stands for an open end. */

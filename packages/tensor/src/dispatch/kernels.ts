@@ -20,7 +20,7 @@ import { beginWithoutHistory, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
-import { unreadable } from './common-device.js';
+import { unreadable } from './unreadable-now.js';
 import { kernelProvider } from './kernel-provider.js';
 import { type Resume, modes } from './modes.js';
 import { updateLayout } from './layout-update.js';

@@ -4,7 +4,7 @@
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { type DeviceType, deviceRuntime, isDeviceAvailable } from '../../device.js';
 import { uploadTo } from '../../device-copy.js';
-import { unreadable } from '../../dispatch/common-device.js';
+import { unreadable } from '../../dispatch/unreadable-now.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
