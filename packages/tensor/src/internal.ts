@@ -378,7 +378,7 @@ export {
 } from './ops/loss/multi-margin.js';
 
 // Factories
-export { scalarTensor } from './ops/factory/factory.js';
+export { fullOp, scalarTensor } from './ops/factory/factory.js';
 export { newEmpty, newFull, newOnes, newZeros } from './ops/factory/like.js';
 export { type Bound } from './ops/factory/space.js';
 

@@ -40,7 +40,7 @@ import { formatTensor } from './format-tensor.js';
 import { isContiguous, wrapDim } from './shape.js';
 import { bindTensorClass } from './tensor-factory.js';
 import { TensorBase } from './tensor-base.js';
-import { METHOD_MODULES, type TensorMethods } from './tensor-methods.js';
+import { METHODS, type TensorMethods } from './tensor-methods.js';
 import { toDevice, toDtype } from './ops/arrange/copy.js';
 import { isDType } from './dtype.js';
 
@@ -371,16 +371,14 @@ function bytesOf(dtype: DType): number {
 export interface Tensor extends TensorMethods {}
 
 bindTensorClass(Tensor);
-for (const module of METHOD_MODULES) {
-  for (const [name, fn] of Object.entries(module)) {
-    // Beside functions a family may export its operators, which other families build on.
-    if (typeof fn !== 'function' || name in Tensor.prototype) continue;
-    Object.defineProperty(Tensor.prototype, name, {
-      configurable: true,
-      writable: true,
-      value(this: Tensor, ...args: unknown[]): unknown {
-        return (fn as (...all: unknown[]) => unknown)(this, ...args);
-      },
-    });
-  }
+for (const [name, fn] of Object.entries(METHODS)) {
+  // Some are written above.
+  if (name in Tensor.prototype) continue;
+  Object.defineProperty(Tensor.prototype, name, {
+    configurable: true,
+    writable: true,
+    value(this: Tensor, ...args: unknown[]): unknown {
+      return fn(this, ...args);
+    },
+  });
 }

@@ -87,7 +87,7 @@ const toDtypeOp = defineOp(
   },
 );
 
-defineOp(
+export const toDeviceOp: OpOverload = defineOp(
   'aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
   {
     decompose: ({ self, device, dtype, copy, memory_format }) =>
