@@ -68,7 +68,9 @@ export function writeMethods(text, file, read) {
         const names = fresh.map((name) => `${name} as ${methods.get(name)}`);
         if (names.length > 0) imports.push(`import { ${names.join(', ')} } from '${path}';`);
       }
-      const fields = [...methods].map(([name, value]) => `${name}: ${value}`);
+      const fields = [...methods]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, value]) => `${name}: ${value}`);
       const lines = '\n'.repeat(node.getText().split('\n').length - 1);
       marked = `${text.slice(0, node.getStart())}{ ${fields.join(', ')} }${lines}${text.slice(node.getEnd())}`;
     } else ts.forEachChild(node, visit);

@@ -20,9 +20,7 @@ import { isInferenceTensor, refuseInferenceTensor } from './autograd/inference-m
 import './autograd/autograd-grad-op.js';
 import './autograd/record.js';
 import type { DeviceType } from './device.js';
-import type { DType } from './dtype.js';
 import type { Storage } from './memory/storage.js';
-import { isFloatingPoint } from './dtype.js';
 import { TesseraError } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
 import { operatorOnTensor } from './operator-on-tensor.js';
@@ -42,7 +40,7 @@ import { bindTensorClass } from './tensor-factory.js';
 import { TensorBase } from './tensor-base.js';
 import { METHODS, type TensorMethods } from './tensor-methods.js';
 import { toDevice, toDtype } from './ops/arrange/copy.js';
-import { isDType } from './dtype.js';
+import { type DType, isDType, isFloatingPoint, itemSize } from './dtype.js';
 
 /** A tensor; see the file header. */
 export class Tensor extends TensorBase {
@@ -340,7 +338,7 @@ export class Tensor extends TensorBase {
   dataPtr(): number {
     this.storage.assertReadable('dataPtr()', true);
     return (
-      this.storage.ptr + this.storageOffset * (this.storage.nbytes === 0 ? 0 : bytesOf(this.dtype))
+      this.storage.ptr + this.storageOffset * (this.storage.nbytes === 0 ? 0 : itemSize(this.dtype))
     );
   }
 
@@ -356,16 +354,6 @@ Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom')
     return formatTensor(this);
   },
 });
-
-function bytesOf(dtype: DType): number {
-  return dtype === 'float64' || dtype === 'int64'
-    ? 8
-    : dtype === 'float32' || dtype === 'int32'
-      ? 4
-      : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8'
-        ? 1
-        : 2;
-}
 
 /** Operator methods; see `tensor-methods.ts`. */
 export interface Tensor extends TensorMethods {}

@@ -18,7 +18,7 @@
 import { profiling } from '@tessera/shared';
 import { autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
-import { placement } from '../device.js';
+import { transfers } from '../device.js';
 import type { OpOverload } from '../op/op-overload.js';
 import { libraryScopes, outsideScopes } from '../memory/library-scope.js';
 import { show } from '../memory/show.js';
@@ -68,7 +68,7 @@ function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
     checkComposite(op, args);
     return decompose(op.bind(args));
   }
-  const placed = placement.active?.(op, args, dispatchUnprofiled) ?? args;
+  const placed = transfers.active?.place(op, args, dispatchUnprofiled) ?? args;
   if (gradMode.enabled) return autograd(op, placed);
   return dispatchBelowAutograd(op, placed);
 }
