@@ -12,8 +12,10 @@
  *
  * Likewise `trustForward([Linear])` keeps `Linear` in every page. The build makes it a field of the class.
  */
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
+import { writeMethods } from './method-table.mjs';
 
 /**
  * What bundlers take for an effect because something might have a `toString`, wrapped in a call that has none. It also
@@ -101,13 +103,13 @@ export function pureDefinitions() {
   return {
     name: 'pure-definitions',
     setup(build) {
-      build.onLoad(
-        { filter: /packages[\\/](tensor|nn)[\\/]src[\\/].*\.ts$/ },
-        async ({ path }) => ({
-          contents: markPureDefinitions(await readFile(path, 'utf8'), path),
-          loader: 'ts',
-        }),
-      );
+      build.onLoad({ filter: /packages[\\/](tensor|nn)[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
+        const text = await readFile(path, 'utf8');
+        const written = path.endsWith('tensor-methods.ts')
+          ? writeMethods(text, path, (file) => readFileSync(file, 'utf8'))
+          : text;
+        return { contents: markPureDefinitions(written, path), loader: 'ts' };
+      });
     },
   };
 }

@@ -86,7 +86,14 @@ export { checkShapeGuards, emitShapeGuards } from './symint/guard-code.js';
 export type { ShapeCheck, ShapeGuardCode } from './symint/guard-code.js';
 
 // Run-time scalars
-export { SymScalar, isPlainInteger, scalarHint, scalarKind, sizeToScalar } from './sym-scalar.js';
+export {
+  SymScalar,
+  isPlainInteger,
+  isSymScalar,
+  scalarHint,
+  scalarKind,
+  sizeToScalar,
+} from './sym-scalar.js';
 export type { Scalar, ScalarKind, ScalarLike } from './sym-scalar.js';
 
 // The host

@@ -9,7 +9,7 @@
 import { checkFunction } from './check-function.js';
 
 // Bound now: a `pure` capture watches the clock of the user's code.
-const now = performance.now.bind(performance);
+const now = /* @__PURE__ */ performance.now.bind(performance);
 
 /** What an event was. */
 export type ProfileCategory =

@@ -35,6 +35,8 @@ export function isPlainInteger(value: number): boolean {
 
 /** A scalar whose value is an input of the compiled artifact. */
 export class SymScalar {
+  /** What `isSymScalar` looks for. */
+  readonly isSymScalar = true;
   /** The value seen while capturing; a bool is 0 or 1. */
   readonly hint: number;
   readonly kind: ScalarKind;
@@ -75,9 +77,18 @@ export class SymScalar {
   }
 }
 
+/** Whether a value is one: by its mark, so that a program that makes none has nothing of the class. */
+export function isSymScalar(value: unknown): value is SymScalar {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (value as Partial<SymScalar>).isSymScalar === true
+  );
+}
+
 /** The value of a scalar as seen while capturing. */
 export function scalarHint(scalar: ScalarLike): Scalar {
-  if (!(scalar instanceof SymScalar)) return scalar;
+  if (!isSymScalar(scalar)) return scalar;
   return scalar.kind === 'bool' ? scalar.hint !== 0 : scalar.hint;
 }
 

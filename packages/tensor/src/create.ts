@@ -12,7 +12,7 @@ import { emptyContiguous, isFakeMode, withRealTensors } from './tensor-factory.j
 import { clone, toDevice } from './ops/arrange/copy.js';
 import { withoutModes } from './dispatch/modes.js';
 import type { Tensor } from './tensor.js';
-import { noGrad } from './autograd/grad-mode.js';
+import { withGradMode } from './autograd/grad-mode.js';
 
 /** What a tensor can be made from: numbers or booleans nested to any depth, or a typed array. */
 export type TensorData = number | boolean | bigint | readonly TensorData[] | ArrayBufferView;
@@ -84,7 +84,7 @@ function finish(cpu: Tensor, options: TensorOptions): Tensor {
   const tensor =
     options.device === undefined || options.device === 'cpu'
       ? cpu
-      : noGrad(() => toDevice(cpu, options.device!));
+      : withGradMode(false, () => toDevice(cpu, options.device!));
   if (options.requiresGrad === true) tensor.requiresGrad_();
   return tensor;
 }

@@ -7,6 +7,8 @@
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
 import type { DType } from './dtype.js';
+import type { OpOverload } from './op/op-overload.js';
+import type { Tensor } from './tensor.js';
 
 /**
  * The names that devices have in types, as keys. A package with a device of its own adds its name:
@@ -51,14 +53,27 @@ export interface DeviceRuntime {
 
 const runtimes = new Map<DeviceType, DeviceRuntime>();
 
-/** Registers (or replaces) the runtime of a device. */
-export function registerDevice(runtime: DeviceRuntime): void {
-  runtimes.set(runtime.type, runtime);
+/** What tensors on devices other than `cpu` need. */
+export interface Transfers {
+  /** The arguments of an operator on one device, where that is allowed. Copies are made through `dispatch`. */
+  place(
+    op: OpOverload,
+    args: readonly unknown[],
+    dispatch: (op: OpOverload, args: readonly unknown[]) => unknown,
+  ): readonly unknown[];
+  /** Copies a CPU tensor's values into a tensor on another device, converting dtype and layout. */
+  upload(source: Tensor, target: Tensor): void;
+  /** What `use` makes of a tensor's values, to be awaited; `what` is the call, for errors. */
+  readLater<T>(tensor: Tensor, use: (values: Float64Array) => T, what: string): T;
 }
 
-/** Whether there may be tensors on devices other than `cpu`. */
-export function hasOtherDevices(): boolean {
-  return runtimes.size > 0;
+/** Null while there is only `cpu`: a program without other devices has nothing of this. */
+export const transfers: { active: Transfers | null } = { active: null };
+
+/** Makes a runtime known; `registerDevice` is what people call. */
+export function addRuntime(runtime: DeviceRuntime, using: Transfers): void {
+  runtimes.set(runtime.type, runtime);
+  transfers.active = using;
 }
 
 /** Whether tensors can be made on the device in this program. */

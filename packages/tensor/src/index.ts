@@ -16,8 +16,8 @@ export {
   type DeviceType,
   type DeviceTypes,
   isDeviceAvailable,
-  registerDevice,
 } from './device.js';
+export { registerDevice } from './register-device.js';
 
 // Tensors
 export { Tensor } from './tensor.js';

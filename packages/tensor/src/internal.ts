@@ -77,7 +77,7 @@ export type {
   VjpContext,
 } from './op/op-record.js';
 export type { SchemaArgs, SchemaFunction, SchemaKernel, SchemaResult } from './op/schema-types.js';
-export { unreadable } from './dispatch/common-device.js';
+export { unreadable } from './dispatch/unreadable-now.js';
 export { dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { isTraced } from './dispatch/is-traced.js';
 export { outputMetas } from './dispatch/kernels.js';
@@ -378,7 +378,7 @@ export {
 } from './ops/loss/multi-margin.js';
 
 // Factories
-export { scalarTensor } from './ops/factory/factory.js';
+export { fullOp, scalarTensor } from './ops/factory/factory.js';
 export { newEmpty, newFull, newOnes, newZeros } from './ops/factory/like.js';
 export { type Bound } from './ops/factory/space.js';
 

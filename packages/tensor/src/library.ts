@@ -6,6 +6,7 @@
  * `torch.library`.
  */
 import { TesseraError } from '@tessera/shared';
+import { addKernel } from './dispatch/custom-kernel.js';
 import { callOp } from './dispatch/dispatcher.js';
 import { type OpOverload, defineOp, getOp } from './op/op-overload.js';
 import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, SavedName } from './op/op-record.js';
@@ -115,9 +116,7 @@ export function library(namespace: string): Library {
       return self;
     },
     impl(name: string, device: string, kernel: KernelFunction): unknown {
-      const op = find(name);
-      op.deviceKernels.set(device, kernel);
-      op.isCustom = true;
+      addKernel(find(name), device, kernel);
       return self;
     },
     autograd(name: string, { vjp, saved }: AutogradFormula): unknown {

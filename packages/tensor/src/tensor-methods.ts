@@ -181,7 +181,7 @@ export interface TensorMethods
     uniqueness.UniqueMethods,
     MethodsOf<typeof viewStrided> {}
 
-/** The same modules at run time. */
+/** The same modules at run time, for whoever looks among all that they export. */
 export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   activation,
   activationSmooth,
@@ -263,3 +263,20 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   uniqueness,
   viewStrided,
 ];
+
+/** A method as a function: the tensor comes first. */
+export type Method = (self: unknown, ...rest: readonly unknown[]) => unknown;
+
+/** The functions of modules by name. Beside them a family may export its operators, which other families build on. */
+function methodsOf(
+  modules: readonly Readonly<Record<string, unknown>>[],
+): Readonly<Record<string, Method>> {
+  const functions = modules
+    .flatMap((module) => Object.entries(module))
+    .filter((entry): entry is [string, Method] => typeof entry[1] === 'function');
+  // Of several functions of one name the first is the method.
+  return Object.fromEntries(functions.reverse());
+}
+
+/** All methods by name. The build writes them out (tooling/method-table.mjs), so that pages have no more of the modules. */
+export const METHODS: Readonly<Record<string, Method>> = methodsOf(METHOD_MODULES);

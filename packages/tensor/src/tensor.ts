@@ -20,9 +20,7 @@ import { isInferenceTensor, refuseInferenceTensor } from './autograd/inference-m
 import './autograd/autograd-grad-op.js';
 import './autograd/record.js';
 import type { DeviceType } from './device.js';
-import type { DType } from './dtype.js';
 import type { Storage } from './memory/storage.js';
-import { isFloatingPoint } from './dtype.js';
 import { TesseraError } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
 import { operatorOnTensor } from './operator-on-tensor.js';
@@ -40,9 +38,9 @@ import { formatTensor } from './format-tensor.js';
 import { isContiguous, wrapDim } from './shape.js';
 import { bindTensorClass } from './tensor-factory.js';
 import { TensorBase } from './tensor-base.js';
-import { METHOD_MODULES, type TensorMethods } from './tensor-methods.js';
+import { METHODS, type TensorMethods } from './tensor-methods.js';
 import { toDevice, toDtype } from './ops/arrange/copy.js';
-import { isDType } from './dtype.js';
+import { type DType, isDType, isFloatingPoint, itemSize } from './dtype.js';
 
 /** A tensor; see the file header. */
 export class Tensor extends TensorBase {
@@ -340,7 +338,7 @@ export class Tensor extends TensorBase {
   dataPtr(): number {
     this.storage.assertReadable('dataPtr()', true);
     return (
-      this.storage.ptr + this.storageOffset * (this.storage.nbytes === 0 ? 0 : bytesOf(this.dtype))
+      this.storage.ptr + this.storageOffset * (this.storage.nbytes === 0 ? 0 : itemSize(this.dtype))
     );
   }
 
@@ -357,30 +355,18 @@ Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom')
   },
 });
 
-function bytesOf(dtype: DType): number {
-  return dtype === 'float64' || dtype === 'int64'
-    ? 8
-    : dtype === 'float32' || dtype === 'int32'
-      ? 4
-      : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8'
-        ? 1
-        : 2;
-}
-
 /** Operator methods; see `tensor-methods.ts`. */
 export interface Tensor extends TensorMethods {}
 
 bindTensorClass(Tensor);
-for (const module of METHOD_MODULES) {
-  for (const [name, fn] of Object.entries(module)) {
-    // Beside functions a family may export its operators, which other families build on.
-    if (typeof fn !== 'function' || name in Tensor.prototype) continue;
-    Object.defineProperty(Tensor.prototype, name, {
-      configurable: true,
-      writable: true,
-      value(this: Tensor, ...args: unknown[]): unknown {
-        return (fn as (...all: unknown[]) => unknown)(this, ...args);
-      },
-    });
-  }
+for (const [name, fn] of Object.entries(METHODS)) {
+  // Some are written above.
+  if (name in Tensor.prototype) continue;
+  Object.defineProperty(Tensor.prototype, name, {
+    configurable: true,
+    writable: true,
+    value(this: Tensor, ...args: unknown[]): unknown {
+      return fn(this, ...args);
+    },
+  });
 }

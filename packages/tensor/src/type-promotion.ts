@@ -4,7 +4,7 @@
  * Operands have three ranks: tensors with dimensions, 0-d tensors, numbers. A lower rank affects the
  * result only if its category (bool < integral < floating) is higher. @see torch.result_type
  */
-import { SymScalar, scalarKind, type ScalarKind, type ScalarLike } from '@tessera/shared';
+import { isSymScalar, scalarKind, type ScalarKind, type ScalarLike } from '@tessera/shared';
 import { DTYPES, type DType } from './dtype.js';
 import { defaultDType } from './default-dtype.js';
 import { isTensor } from './tensor-factory.js';
@@ -35,7 +35,7 @@ export function promoteTypes(a: DType, b: DType): DType {
 
 /** Default type of a number: whole numbers count as integers, as Python's literals do. */
 export function numberType(value: ScalarLike): DType {
-  return kindType(value instanceof SymScalar ? value.kind : scalarKind(value));
+  return kindType(isSymScalar(value) ? value.kind : scalarKind(value));
 }
 
 /** Default type of numbers of a kind. */

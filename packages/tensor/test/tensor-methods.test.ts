@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { OpOverload, Tensor } from '../src/index.js';
-import { METHOD_MODULES } from '../src/tensor-methods.js';
+import { METHODS, METHOD_MODULES } from '../src/tensor-methods.js';
+import { writeMethods } from '../../../tooling/method-table.mjs';
 
 describe('operator methods', () => {
-  const source = readFileSync(new URL('../src/tensor-methods.ts', import.meta.url), 'utf8');
+  const file = join(import.meta.dirname, '../src/tensor-methods.ts');
+  const source = readFileSync(file, 'utf8');
   const imported = [...source.matchAll(/import \* as (\w+) from/g)].map((match) => match[1]!);
 
   it('come from every listed module, in types and at run time', () => {
@@ -20,5 +23,27 @@ describe('operator methods', () => {
         expect(name in Tensor.prototype, name).toBe(!isOperator);
       }
     }
+  });
+
+  it('are written out by the build, each from the module that it comes from', () => {
+    const written = writeMethods(source, file, (path) => readFileSync(path, 'utf8'));
+    const [, table] = /METHODS: [^=]* = \{ ([^}]*) \}/.exec(written)!;
+    const fields = table!.split(', ').map((field) => field.split(': ') as [string, string]);
+    expect(fields.map(([name]) => name).sort()).toEqual(Object.keys(METHODS).sort());
+    const [, list] = /METHOD_MODULES: [^=]* = \[([^\]]*)\]/.exec(source)!;
+    const listed = list!.split(',').map((name) => name.trim());
+    const modules = new Map(METHOD_MODULES.map((module, i) => [listed[i], module]));
+    for (const [name, value] of fields) {
+      const [module, exported] = value.split('$');
+      expect(modules.get(module!)![exported!], name).toBe(METHODS[name]);
+      expect(written).toContain(`${exported} as ${value}`);
+    }
+  });
+
+  it('are written out without moving a line', () => {
+    const written = writeMethods(source, file, (path) => readFileSync(path, 'utf8'));
+    const lineOf = (text: string): number =>
+      text.split('\n').findIndex((line) => line.includes('METHODS:'));
+    expect(lineOf(written)).toBe(lineOf(source));
   });
 });

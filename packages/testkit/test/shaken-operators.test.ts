@@ -58,6 +58,9 @@ test('a program of one operator has no operator that is not reached', async () =
   expect(names).toContain('aten::add.Tensor');
   expect(names).not.toContain('aten::cartesian_prod');
   expect(names).not.toContain('aten::einsum');
+  // Overloads that no method calls, beside those that methods call.
+  expect(names).toContain('aten::maximum');
+  expect(names).not.toContain('aten::max.other');
 });
 
 test('a program that looks operators up by name has all of them', async () => {

@@ -18,7 +18,7 @@ import {
   tensorVal,
 } from '@tessera/graph';
 import { type Tensor, isFloatingPoint } from '@tessera/tensor';
-import { sameNumbers } from '@tessera/tensor/internal';
+import { fullOp, sameNumbers } from '@tessera/tensor/internal';
 import { Emitter } from '../functionalize/emitter.js';
 import { isDense } from '../layout.js';
 import type { GradientSource } from './partition.js';
@@ -119,7 +119,7 @@ class Pruner {
     const val = tensorVal(node)!;
     const { sizes, strides, dtype, device } = val;
     const distinct = sizes.map((size, d) => (strides[d] === 0 ? 1 : size));
-    const full = emitter.emit('aten::full', [distinct, 0, dtype, null, device, null]);
+    const full = emitter.emit(fullOp, [distinct, 0, dtype, null, device, null]);
     const laid = isDense(distinct, strides)
       ? emitter.restride(full, { sizes: distinct, strides })
       : full;

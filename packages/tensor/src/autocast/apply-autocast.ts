@@ -16,30 +16,43 @@ import { type OpOverload, getOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { isTensor } from '../tensor-factory.js';
 import { type AutocastPolicy, autocastPolicy } from './autocast-policies.js';
-import { type AutocastSettings, withAutocastSettings } from './autocast-state.js';
+import {
+  type AutocastDType,
+  type AutocastSettings,
+  withAutocastSettings,
+} from './autocast-state.js';
 
-/** Calls an operator inside an autocast scope. @throws dtype-unsupported for ops that float16 makes unsafe */
-export function callUnderAutocast(
-  op: OpOverload,
-  args: readonly unknown[],
-  settings: AutocastSettings,
-): unknown {
-  const device = deviceOf(args);
-  const lower = device === null ? undefined : settings.dtypes.get(device);
-  const name = `${op.schema.namespace}::${op.schema.name}`;
-  const policy = lower === undefined ? undefined : autocastPolicy(name, device!);
-  if (policy === undefined) {
-    const { decompose } = op.record;
-    // Its own ops come back here one by one.
-    if (decompose !== undefined && lower !== undefined) {
-      checkComposite(op, args);
-      return decompose(op.bind(args));
-    }
-    return withAutocastSettings(null, () => callOp(op, args));
+/** What `autocast()` sets: see `AutocastSettings`. */
+export class AutocastScope implements AutocastSettings {
+  /** @param casts of parameters made in this scope, so that a weight used twice is cast once; null: no cache */
+  constructor(
+    readonly dtypes: ReadonlyMap<DeviceType, AutocastDType>,
+    readonly casts: Map<Tensor, Tensor> | null,
+  ) {}
+
+  afresh(): AutocastScope {
+    return new AutocastScope(this.dtypes, this.casts === null ? null : new Map());
   }
-  return withAutocastSettings(null, () =>
-    callOp(op, castArguments(op, args, policy, lower!, settings)),
-  );
+
+  /** @throws dtype-unsupported for ops that float16 makes unsafe */
+  call(op: OpOverload, args: readonly unknown[]): unknown {
+    const device = deviceOf(args);
+    const lower = device === null ? undefined : this.dtypes.get(device);
+    const name = `${op.schema.namespace}::${op.schema.name}`;
+    const policy = lower === undefined ? undefined : autocastPolicy(name, device!);
+    if (policy === undefined) {
+      const { decompose } = op.record;
+      // Its own ops come back here one by one.
+      if (decompose !== undefined && lower !== undefined) {
+        checkComposite(op, args);
+        return decompose(op.bind(args));
+      }
+      return withAutocastSettings(null, () => callOp(op, args));
+    }
+    return withAutocastSettings(null, () =>
+      callOp(op, castArguments(op, args, policy, lower!, this)),
+    );
+  }
 }
 
 function castArguments(
@@ -47,16 +60,16 @@ function castArguments(
   args: readonly unknown[],
   policy: AutocastPolicy,
   lower: DType,
-  settings: AutocastSettings,
+  scope: AutocastScope,
 ): readonly unknown[] {
   switch (policy) {
     case 'lower':
-      return castAll(args, lower, settings);
+      return castAll(args, lower, scope);
     case 'float32':
-      return castAll(args, 'float32', settings);
+      return castAll(args, 'float32', scope);
     case 'float32-result': {
       const at = op.argIndex.get('dtype');
-      if (at === undefined) return castAll(args, 'float32', settings);
+      if (at === undefined) return castAll(args, 'float32', scope);
       const first = args[0];
       const narrow = isTensor(first) && isNarrow(first.dtype);
       if (!narrow || args[at] != null) return args;
@@ -64,7 +77,7 @@ function castArguments(
     }
     case 'widest': {
       const wide = floatsIn(args).some((tensor) => tensor.dtype === 'float32');
-      return castAll(args, wide ? 'float32' : lower, settings);
+      return castAll(args, wide ? 'float32' : lower, scope);
     }
     case 'refused':
       throw new TesseraError(
@@ -88,19 +101,15 @@ function isEligible(tensor: Tensor): boolean {
   return isFloatingPoint(tensor.dtype) && tensor.dtype !== 'float64';
 }
 
-function castAll(
-  args: readonly unknown[],
-  dtype: DType,
-  settings: AutocastSettings,
-): readonly unknown[] {
+function castAll(args: readonly unknown[], dtype: DType, scope: AutocastScope): readonly unknown[] {
   const cast = (arg: unknown): unknown => {
-    if (isTensor(arg)) return isEligible(arg) ? castTensor(arg, dtype, settings) : arg;
+    if (isTensor(arg)) return isEligible(arg) ? castTensor(arg, dtype, scope) : arg;
     return Array.isArray(arg) && arg.some(isTensor) ? arg.map(cast) : arg;
   };
   return args.map(cast);
 }
 
-function castTensor(tensor: Tensor, dtype: DType, { casts }: AutocastSettings): Tensor {
+function castTensor(tensor: Tensor, dtype: DType, { casts }: AutocastScope): Tensor {
   if (tensor.dtype === dtype) return tensor;
   // Only what the scope can reuse is kept: parameters. A trace merges equal casts by itself.
   const keep =

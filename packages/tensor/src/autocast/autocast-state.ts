@@ -1,21 +1,24 @@
 /**
  * @file What autocast is set to, per device.
  *
- * Kept apart from the casting itself so that the dispatcher's check costs one property read.
+ * Kept apart from the casting itself so that the dispatcher's check costs one property read, and a program without
+ * `autocast()` has nothing of it.
  */
 import type { DeviceType } from '../device.js';
 import type { DType } from '../dtype.js';
-import type { Tensor } from '../tensor.js';
+import type { OpOverload } from '../op/op-overload.js';
 
 /** A 16-bit type that autocast may compute in. */
 export type AutocastDType = Extract<DType, 'float16' | 'bfloat16'>;
 
-/** Settings in force; shared by all ops of a scope. */
+/** A scope of `autocast()`; shared by all its ops. */
 export interface AutocastSettings {
   /** Type of lower-precision ops by device; a device that is not listed is left alone. */
   readonly dtypes: ReadonlyMap<DeviceType, AutocastDType>;
-  /** Casts of parameters made in this scope, so that a weight used twice is cast once; null: no cache. */
-  readonly casts: Map<Tensor, Tensor> | null;
+  /** Calls an operator in the scope. */
+  call(op: OpOverload, args: readonly unknown[]): unknown;
+  /** The same settings, with casts of their own. */
+  afresh(): AutocastSettings;
 }
 
 /** Read on every op; null where autocast is off. */

@@ -3,16 +3,8 @@
  */
 import { TesseraError, checkFunction } from '@tessera/shared';
 import type { DeviceType } from '../device.js';
-import { bindAutocast } from '../dispatch/dispatcher.js';
-import { callUnderAutocast } from './apply-autocast.js';
-import {
-  type AutocastDType,
-  type AutocastSettings,
-  autocastState,
-  withAutocastSettings,
-} from './autocast-state.js';
-
-bindAutocast(callUnderAutocast);
+import { AutocastScope } from './apply-autocast.js';
+import { type AutocastDType, autocastState, withAutocastSettings } from './autocast-state.js';
 
 /** What `autocast` takes besides the function. */
 export interface AutocastOptions {
@@ -54,12 +46,15 @@ export function autocast<R>(options: AutocastOptions, fn: () => R): R {
   else dtypes.delete(device);
   // An inner scope shares the casts of the outer one only if it casts to the same types.
   const same = outer?.dtypes.get(device) === dtype;
-  const casts = !cacheEnabled ? null : same ? outer.casts : new Map();
-  const settings: AutocastSettings | null = dtypes.size === 0 ? null : { dtypes, casts };
-  return scoped(settings, fn);
+  const casts = !cacheEnabled
+    ? null
+    : same && outer instanceof AutocastScope
+      ? outer.casts
+      : new Map();
+  return scoped(dtypes.size === 0 ? null : new AutocastScope(dtypes, casts), fn);
 }
 
-function scoped<R>(settings: AutocastSettings | null, fn: () => R): R {
+function scoped<R>(settings: AutocastScope | null, fn: () => R): R {
   const result = withAutocastSettings(settings, fn);
   if (!(result instanceof Promise)) return result;
   // Nobody will wait for it.

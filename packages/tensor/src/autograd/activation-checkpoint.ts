@@ -40,10 +40,8 @@ class Region<R> {
     preserveRngState: boolean,
   ) {
     this.rng = preserveRngState ? getRngState() : null;
-    const { active } = autocastState;
     // The casts of the first run are gone: the second makes its own.
-    this.autocast =
-      active === null ? null : { ...active, casts: active.casts === null ? null : new Map() };
+    this.autocast = autocastState.active?.afresh() ?? null;
   }
 
   forward(): R {

@@ -18,8 +18,7 @@ import { show } from '../memory/show.js';
 import type { Tensor } from '../tensor.js';
 import { withGradMode } from './grad-mode.js';
 import { AccumulateGrad, holdGradient } from './accumulate-grad.js';
-import { checksNaN, isAnomalyEnabled } from './anomaly.js';
-import { checkFinite, withForwardStack } from './anomaly-report.js';
+import { anomaly } from './anomaly-state.js';
 import { applyAsCurrent } from './current-backward-node.js';
 import { NeededOutputs } from './needed-outputs.js';
 import type { Edge, GradNode } from './grad-node.js';
@@ -258,14 +257,12 @@ class BackwardRun {
         grads,
         shown([grads], () => hook(grads)),
       );
-    const anomaly = isAnomalyEnabled();
     const isWanted = this.needed?.isWanted ?? null;
     const apply = (): readonly (Tensor | null)[] =>
       node.runsProgram
         ? shown([grads], () => applyAsCurrent(node, grads, isWanted))
         : applyAsCurrent(node, grads, isWanted);
-    let results = anomaly ? withForwardStack(node, apply) : apply();
-    if (anomaly && checksNaN()) checkFinite(node, results);
+    let results = anomaly.active === null ? apply() : anomaly.active.apply(node, apply);
     for (const hook of [...(node.nodeHooks ?? [])])
       results = replaced(
         node,

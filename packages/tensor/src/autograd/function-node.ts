@@ -8,7 +8,7 @@ import { formatSizes, sameNumbers } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { holdGradient } from './accumulate-grad.js';
-import { noteForwardCall } from './anomaly.js';
+import { anomaly } from './anomaly-state.js';
 import type { FunctionContext } from './function-context.js';
 import { type GradMeta, GradNode } from './grad-node.js';
 import { castTo, sumToSize, zerosOf } from './gradient-ops.js';
@@ -123,7 +123,7 @@ export function attachFunction(
   const metas = args.map((arg) => (isTensor(arg) ? metaOf(arg) : null));
   const results = outs.filter(isTensor);
   const node = new FunctionNode(owner, context, metas, tensors.map(gradEdge), results.map(metaOf));
-  noteForwardCall(node);
+  anomaly.active?.noteForwardCall(node);
   context.saved = context.toSave.map((tensor) => {
     if (tensor === null) return null;
     const output = context.dirty.has(tensor) ? -1 : results.indexOf(tensor);

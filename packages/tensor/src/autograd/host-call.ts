@@ -6,6 +6,7 @@
  * is traced.
  */
 import { TesseraError } from '@tessera/shared';
+import { addKernel } from '../dispatch/custom-kernel.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import { isTraced } from '../dispatch/is-traced.js';
 import { defineOp } from '../op/op-overload.js';
@@ -48,8 +49,7 @@ const op = defineOp('tessera::host_call(Tensor[] inputs, str handle) -> Tensor[]
   tags: ['effect', 'non-differentiable'],
   meta: ({ inputs }) => (inputs as Tensor[]).map(contiguousMeta),
 });
-op.isCustom = true;
-for (const device of ['cpu', 'wgpu']) op.deviceKernels.set(device, runOnCopies as never);
+for (const device of ['cpu', 'wgpu']) addKernel(op, device, runOnCopies);
 
 /** Runs `code`; while tracing, records that it is to run. */
 export function hostCall(code: HostCode, tensors: readonly Tensor[]): readonly (Tensor | null)[] {

@@ -12,7 +12,7 @@ import { readsArgument } from '../op/op-record.js';
 import { formatSizes } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { noteForwardCall } from './anomaly.js';
+import { anomaly } from './anomaly-state.js';
 import type { GradMeta, GradNode } from './grad-node.js';
 import { cloneOf } from './gradient-ops.js';
 import { gradEdge, gradFnOf, noteWrittenSince, requiresGrad, setHistory } from './history.js';
@@ -52,7 +52,7 @@ function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
       : [];
   node.inputMetas = outs.map(metaOf);
   node.setOutputs(outs);
-  noteForwardCall(node);
+  anomaly.active?.noteForwardCall(node);
   const constant = op.record.constantOutputs;
   outs.forEach((out, i) => {
     if (isFloatingPoint(out.dtype) && constant?.includes(i) !== true) setHistory(out, node, i);
@@ -77,7 +77,7 @@ function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
     tensor === nodeArgs[0] ? selfEdge : gradEdge(tensor),
   );
   dispatchBelowAutograd(op, args);
-  noteForwardCall(node);
+  anomaly.active?.noteForwardCall(node);
   attachInPlace(self, node);
   node.setOutputs([self]);
   return self;
@@ -93,7 +93,7 @@ function recordLayout(op: OpOverload, args: readonly unknown[]): Tensor {
   dispatchBelowAutograd(op, args);
   node.inputMetas = [metaOf(self)];
   node.setOutputs([self]);
-  noteForwardCall(node);
+  anomaly.active?.noteForwardCall(node);
   setHistory(self, node, 0);
   return self;
 }

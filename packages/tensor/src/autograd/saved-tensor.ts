@@ -13,7 +13,7 @@ import type { Storage } from '../memory/storage.js';
 import { formatSizes } from '../shape.js';
 import { autogradMeta } from './autograd-meta.js';
 import { AccumulateGrad } from './accumulate-grad.js';
-import { noGrad } from './grad-mode.js';
+import { withGradMode } from './grad-mode.js';
 import type { Edge, GradNode } from './grad-node.js';
 import { gradEdge } from './history.js';
 import { isInferenceTensor, refuseInferenceTensor } from './inference-mode.js';
@@ -56,7 +56,7 @@ export class SavedTensor {
 
   private pack(tensor: Tensor, hooks: SavedTensorHooks, owner: GradNode | null): Packed {
     const edge = owner === null ? gradEdge(tensor) : { node: owner, index: this.outputNr };
-    const value = withSavedTensorHooks(null, () => noGrad(() => hooks.pack(tensor)));
+    const value = withSavedTensorHooks(null, () => withGradMode(false, () => hooks.pack(tensor)));
     return { value, hooks, edge };
   }
 

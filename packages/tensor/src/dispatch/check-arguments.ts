@@ -1,7 +1,7 @@
 /**
  * @file Checks of an op's arguments against its schema, before anything runs.
  */
-import { SymScalar, TesseraError } from '@tessera/shared';
+import { isSymScalar, TesseraError } from '@tessera/shared';
 import { DTYPES, isDType } from '../dtype.js';
 import type { OpOverload } from '../op/op-overload.js';
 import type { SchemaArgument } from '../op/schema.js';
@@ -24,20 +24,13 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
   for (let i = 0; i < formals.length; i++) {
     const arg = args[i];
     const formal = formals[i]!;
+    const isOne = formal.type.base === 'Tensor' && !formal.type.list;
+    if (!kindMatches(formal, arg) && !(wrapsNumbers && isOne && isNumeric(arg)))
+      mismatch(op, formal, arg);
     if (isTensor(arg)) {
-      if (formal.type.base !== 'Tensor' && formal.type.base !== 'Scalar') mismatch(op, formal, arg);
       if (device === null) device = arg.device;
       else if (arg.device !== device) deviceMismatch(op, device, arg.device);
-    } else if (formal.type.base === 'Tensor' && !formal.type.list) {
-      if (arg === null && formal.type.optional) continue;
-      if (
-        wrapsNumbers &&
-        (typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar)
-      )
-        continue;
-      mismatch(op, formal, arg);
-    } else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
-    else if (formal.type.base === 'Tensor' && Array.isArray(arg)) {
+    } else if (formal.type.base === 'Tensor' && Array.isArray(arg)) {
       for (const item of arg as readonly unknown[]) {
         if (!isTensor(item)) continue;
         if (device === null) device = item.device;
@@ -61,17 +54,14 @@ export function checkComposite(op: OpOverload, args: readonly unknown[]): void {
     const { base, list, optional } = formal.type;
     if (arg === null || arg === undefined) {
       if (!optional && !formal.hasDefault) mismatch(op, formal, arg);
-    } else if (isTensor(arg)) {
-      if (list || (base !== 'Tensor' && base !== 'Scalar')) mismatch(op, formal, arg);
     } else if (isNumeric(arg) && (base === 'Tensor' ? !list : list)) {
       if (base === 'int' && !isWhole(arg)) mismatch(op, formal, arg);
-    } else if (base === 'Tensor' && !list) mismatch(op, formal, arg);
-    else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
+    } else if (!kindMatches(formal, arg) || (list && isTensor(arg))) mismatch(op, formal, arg);
   }
 }
 
 function isNumeric(arg: unknown): boolean {
-  return typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar;
+  return typeof arg === 'number' || typeof arg === 'boolean' || isSymScalar(arg);
 }
 
 /** Not a fraction and not NaN. Infinity stands for an open end. */
@@ -81,6 +71,8 @@ function isWhole(arg: unknown): boolean {
 
 function kindMatches(formal: SchemaArgument, arg: unknown): boolean {
   const { base, list, optional, elementOptional } = formal.type;
+  if (isTensor(arg)) return base === 'Tensor' || base === 'Scalar';
+  if (base === 'Tensor' && !list) return arg === null && optional;
   if (arg === null || arg === undefined) return optional;
   if (list) {
     if (!Array.isArray(arg)) return false;

@@ -4,14 +4,14 @@
  * Nothing large is moved silently. As in PyTorch, a `cpu` tensor without dimensions may be combined with
  * tensors of another device, indices may lie on `cpu`, and `copy_` copies between devices. Each such operand
  * is copied by an `aten::_to_copy` of its own, above autograd: gradients find their way back, and below
- * this step the only operator with two devices is `_to_copy`.
+ * this step the only operator with two devices is `_to_copy`. Part of the dispatcher once a device is registered.
  */
-import { TesseraError } from '@tessera/shared';
 import { isFloatingPoint } from '../dtype.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import type { DeviceType } from '../device.js';
+import { unreadable } from './unreadable-now.js';
 
 type Dispatch = (op: OpOverload, args: readonly unknown[]) => unknown;
 
@@ -52,18 +52,6 @@ export function onOneDevice(
     isTensor(index) && index.device === 'cpu' ? move(index, target.device, null, dispatch) : index,
   );
   return [self, indices, ...args.slice(2).map(follow)];
-}
-
-/** The error of reading another device's values at once. */
-export function unreadable(from: string, to: string): TesseraError {
-  return new TesseraError(
-    'data-async-only',
-    `Values on device '${from}' can only be read asynchronously, so they cannot be copied to '${to}' now.`,
-    {
-      context: { from, to },
-      hints: ['Write: await download(x), then .to() if you need another device.'],
-    },
-  );
 }
 
 function isMixed(op: OpOverload, args: readonly unknown[]): boolean {

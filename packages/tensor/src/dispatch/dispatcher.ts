@@ -16,14 +16,13 @@
  * Arguments are positional in schema order and complete. Nothing else intercepts ops.
  */
 import { profiling } from '@tessera/shared';
-import { type AutocastSettings, autocastState } from '../autocast/autocast-state.js';
+import { autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
-import { hasOtherDevices } from '../device.js';
+import { transfers } from '../device.js';
 import type { OpOverload } from '../op/op-overload.js';
 import { libraryScopes, outsideScopes } from '../memory/library-scope.js';
 import { show } from '../memory/show.js';
 import { checkComposite } from './check-arguments.js';
-import { onOneDevice } from './common-device.js';
 import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
 import { profileOp } from './profile-op.js';
@@ -31,24 +30,17 @@ import { profileOp } from './profile-op.js';
 type Handler = (op: OpOverload, args: readonly unknown[]) => unknown;
 
 let autograd: Handler = dispatchBelowAutograd;
-let underAutocast:
-  ((op: OpOverload, args: readonly unknown[], settings: AutocastSettings) => unknown) | null = null;
 
 /** Installs the autograd step; it continues with `dispatchBelowAutograd`. Called once by autograd/record.ts. */
 export function bindAutograd(handler: Handler): void {
   autograd = handler;
 }
 
-/** Installs the autocast step. Called once by autocast/autocast.ts. */
-export function bindAutocast(handler: NonNullable<typeof underAutocast>): void {
-  underAutocast = handler;
-}
-
 /** Calls an operator: step 1 on. The result is what the schema of the operator says. */
 export function callOp<Result>(op: OpOverload<Result>, args: readonly unknown[]): Result;
 export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
   const settings = autocastState.active;
-  if (settings !== null) return underAutocast!(op, args, settings);
+  if (settings !== null) return settings.call(op, args);
   const { pre } = modes;
   if (pre !== null) return pre.handle(op, args);
   if (modes.resume !== null) {
@@ -76,7 +68,7 @@ function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
     checkComposite(op, args);
     return decompose(op.bind(args));
   }
-  const placed = hasOtherDevices() ? onOneDevice(op, args, dispatchUnprofiled) : args;
+  const placed = transfers.active?.place(op, args, dispatchUnprofiled) ?? args;
   if (gradMode.enabled) return autograd(op, placed);
   return dispatchBelowAutograd(op, placed);
 }

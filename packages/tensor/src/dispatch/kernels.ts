@@ -2,6 +2,7 @@
  * @file The last step of dispatch: views, meta rules for fakes, in-place ops, device kernels.
  */
 import { TesseraError } from '@tessera/shared';
+import { DTYPES } from '../dtype.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import type { TensorMeta, ViewMeta } from '../op/op-record.js';
 import { formatSizes, hasInternalOverlap, isContiguous, sameNumbers } from '../shape.js';
@@ -11,7 +12,6 @@ import {
   isFakeMode,
   isTensor,
   makeTensor,
-  withFakeTensors,
 } from '../tensor-factory.js';
 import { GENERATOR_MEMORY } from '../rng/generator.js';
 import type { TensorBase } from '../tensor-base.js';
@@ -20,7 +20,7 @@ import { beginWithoutHistory, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
-import { unreadable } from './common-device.js';
+import { unreadable } from './unreadable-now.js';
 import { kernelProvider } from './kernel-provider.js';
 import { type Resume, modes } from './modes.js';
 import { updateLayout } from './layout-update.js';
@@ -31,7 +31,7 @@ export function runKernel(op: OpOverload, args: readonly unknown[]): unknown {
   const custom = customKernel(op, args);
   if (custom !== undefined) {
     if (modes.suspended !== null) announceArguments(op, args, modes.suspended);
-    return runCustom(op, custom, args);
+    return custom(...args);
   }
   if (op.record.view !== undefined) return runView(op, args);
   if (modes.suspended !== null) announceArguments(op, args, modes.suspended);
@@ -66,9 +66,6 @@ function isList(
 export function outputMetas(op: OpOverload, args: readonly unknown[]): readonly TensorMeta[] {
   const rule = op.record.meta;
   if (rule === undefined) {
-    const kernel = op.deviceKernels.get('meta');
-    if (kernel !== undefined)
-      return metasOfKernel(kernel as (...a: readonly unknown[]) => unknown, args);
     throw new TesseraError(
       'fake-data-access',
       `Cannot access data pointer of Tensor (e.g. FakeTensor): ${op.qualifiedName} has no meta rule, so it cannot be traced.`,
@@ -83,25 +80,6 @@ export function outputMetas(op: OpOverload, args: readonly unknown[]): readonly 
   return isList(metas) ? (metas as readonly TensorMeta[]) : [metas as TensorMeta];
 }
 
-/** Metas from a user's `meta` kernel, which works on FakeTensors. */
-function metasOfKernel(
-  kernel: (...args: readonly unknown[]) => unknown,
-  args: readonly unknown[],
-): readonly TensorMeta[] {
-  const fake = (arg: unknown): unknown =>
-    isTensor(arg)
-      ? arg.isFake
-        ? arg
-        : fakeFromMeta(arg)
-      : Array.isArray(arg)
-        ? arg.map(fake)
-        : arg;
-  const result = withFakeTensors(() => kernel(...args.map(fake)));
-  return (isTensor(result) ? [result] : (result as readonly Tensor[])).map(
-    ({ sizes, strides, dtype, device }) => ({ sizes, strides, dtype, device }),
-  );
-}
-
 type CustomKernel = (...args: readonly unknown[]) => unknown;
 
 /** The kernel that a user registered for this op on this device (or for FakeTensors). */
@@ -111,24 +89,10 @@ function customKernel(op: OpOverload, args: readonly unknown[]): CustomKernel | 
     CustomKernel | undefined;
 }
 
-/** A kernel is below autograd: the operators it is written in record nothing. */
-function runCustom(op: OpOverload, kernel: CustomKernel, args: readonly unknown[]): unknown {
-  const saved = gradMode.enabled;
-  gradMode.enabled = false;
-  try {
-    if (op.isMutable) for (const written of writtenBy(op, args)) written.storage.keepContents();
-    const result = kernel(...args);
-    if (op.isMutable) for (const written of writtenBy(op, args)) written.storage.version++;
-    return result;
-  } finally {
-    gradMode.enabled = saved;
-  }
-}
-
 const NONE: readonly Tensor[] = [];
 
 /** The arguments that an op modifies. */
-function writtenBy(op: OpOverload, args: readonly unknown[]): Tensor[] {
+export function writtenBy(op: OpOverload, args: readonly unknown[]): Tensor[] {
   return args.filter(
     (arg, i): arg is Tensor => op.schema.args[i]?.alias?.isWrite === true && isTensor(arg),
   );
@@ -291,7 +255,7 @@ export function checkInPlace(
   }
   const rank = { bool: 0, integral: 1, floating: 2 };
   if (
-    rank[categoryOf(self.dtype)] < rank[categoryOf(meta.dtype)] &&
+    rank[DTYPES[self.dtype].category] < rank[DTYPES[meta.dtype].category] &&
     functionalName(op) !== 'copy'
   ) {
     throw new TesseraError(
@@ -315,11 +279,6 @@ export function checkInPlace(
 
 function functionalName(op: OpOverload): string {
   return op.schema.name.replace(/_$/, '');
-}
-
-function categoryOf(dtype: TensorMeta['dtype']): 'bool' | 'integral' | 'floating' {
-  if (dtype === 'bool') return 'bool';
-  return dtype.startsWith('float') || dtype === 'bfloat16' ? 'floating' : 'integral';
 }
 
 /** Whether another argument shares memory with `self` in another layout. */

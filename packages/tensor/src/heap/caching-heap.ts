@@ -17,10 +17,7 @@ import type { CpuHeap, HeapStats } from './cpu-heap.js';
 import { heapHooks } from './heap-hooks.js';
 import { formatBytes, outOfMemory } from './out-of-memory.js';
 import { PageRuns } from './page-runs.js';
-import * as classes from './size-classes.js';
-import { type WasmMemory, WASM_PAGE_BYTES } from './wasm-memory.js';
-
-const {
+import {
   CLASS_COUNT,
   LAST_SLAB_CLASS,
   PAGE_SHIFT,
@@ -29,7 +26,9 @@ const {
   UNIT_SHIFT,
   classUnits,
   sizeClass,
-} = classes;
+} from './size-classes.js';
+import { type WasmMemory, WASM_PAGE_BYTES } from './wasm-memory.js';
+
 const PAGE_FROM_UNIT = PAGE_SHIFT - UNIT_SHIFT;
 
 /** Class number of blocks above 8 MiB: they have exactly the pages they need and are never cached. */

@@ -5,11 +5,12 @@
  */
 import type { Tensor } from '../tensor.js';
 import { readNumbers, writeNumbers } from './elements.js';
+import { numelOf } from '../shape.js';
 
 /** Calls `visit(channel, position)` for every element of an [N, C, …] tensor in row-major order. */
 export function forEachChannel(input: Tensor, visit: (channel: number, i: number) => void): void {
   const channels = input.sizes[1]!;
-  const inner = input.sizes.slice(2).reduce((a, b) => a * b, 1);
+  const inner = numelOf(input.sizes.slice(2));
   for (let i = 0; i < input.numel; i++) visit(Math.floor(i / inner) % channels, i);
 }
 

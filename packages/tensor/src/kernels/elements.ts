@@ -7,7 +7,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { cpuHeap } from '../heap/cpu-heap.js';
-import type { DType } from '../dtype.js';
+import { type DType, itemSize } from '../dtype.js';
 import type { TensorBase } from '../tensor-base.js';
 import { expandStrides, isContiguous, numelOf } from '../shape.js';
 import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './float16.js';
@@ -210,17 +210,7 @@ function address(tensor: TensorBase, what: string, writes = false): number {
       },
     );
   }
-  return storage.ptr + tensor.storageOffset * itemBytes(tensor.dtype);
-}
-
-function itemBytes(dtype: DType): number {
-  return dtype === 'float64' || dtype === 'int64'
-    ? 8
-    : dtype === 'float32' || dtype === 'int32'
-      ? 4
-      : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8'
-        ? 1
-        : 2;
+  return storage.ptr + tensor.storageOffset * itemSize(tensor.dtype);
 }
 
 /** Elements in row-major order, broadcast to `sizes` if given. @throws use-after-dispose, fake-data-access, data-async-only */
@@ -245,7 +235,7 @@ export function readNumbers(
 export function readWholes(tensor: TensorBase): BigInt64Array {
   const out = new BigInt64Array(numelOf(tensor.sizes));
   if (out.length === 0) return out;
-  const at = address(tensor, 'reading values') / itemBytes('int64');
+  const at = address(tensor, 'reading values') / itemSize('int64');
   const { i64 } = cpuHeap();
   forEachOffset(tensor.sizes, tensor.strides, (i, offset) => {
     out[i] = i64[at + offset]!;
@@ -270,7 +260,7 @@ export function floatsInPlace(tensor: TensorBase): Float32Array | Float64Array |
   const { dtype } = tensor;
   if (dtype !== 'float32' && dtype !== 'float64') return null;
   if (!isContiguous(tensor.sizes, tensor.strides)) return null;
-  const at = address(tensor, 'accessing values') / itemBytes(dtype);
+  const at = address(tensor, 'accessing values') / itemSize(dtype);
   const heap = cpuHeap();
   return (dtype === 'float32' ? heap.f32 : heap.f64).subarray(at, at + numelOf(tensor.sizes));
 }

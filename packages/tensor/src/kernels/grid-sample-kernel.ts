@@ -9,6 +9,7 @@
 import type { Tensor } from '../tensor.js';
 import { readNumbers, roundTo } from './elements.js';
 import { toThree } from './spatial.js';
+import { numelOf } from '../shape.js';
 
 /** ATen's numbers of the modes that are not bilinear, 0. */
 export const NEAREST = 1;
@@ -170,8 +171,8 @@ function forEachRead(
 ): void {
   const [batch, channels, ...sizes] = call.input.sizes as [number, number, ...number[]];
   const grid = readNumbers(call.grid);
-  const plane = toThree(sizes, 1).reduce((a, b) => a * b, 1);
-  const points = call.grid.sizes.slice(1, -1).reduce((a, b) => a * b, 1);
+  const plane = numelOf(toThree(sizes, 1));
+  const points = numelOf(call.grid.sizes.slice(1, -1));
   for (let p = 0; p < batch * points; p++) {
     const taps = pointTaps(call, grid, p, sizes);
     const n = Math.floor(p / points);

@@ -4,7 +4,7 @@
  * Operands are tensors or numbers (PyTorch's wrapped numbers), given by argument name. The result's
  * dtype follows from type promotion, its layout from stride propagation (pointwise-strides.ts).
  */
-import { SymScalar, type ScalarLike } from '@tessera/shared';
+import { isSymScalar, type ScalarLike } from '@tessera/shared';
 import { DTYPES, type DType } from '../dtype.js';
 import type {
   GradsOf,
@@ -53,7 +53,7 @@ export function operandsOf(args: NamedArgs, names: readonly string[]): Operand[]
 
 /** Numeric value of a number-like operand; a lifted scalar gives its hint (only fakes are traced with those). */
 export function scalarValue(value: ScalarLike): number {
-  return value instanceof SymScalar ? value.hint : Number(value);
+  return isSymScalar(value) ? value.hint : Number(value);
 }
 
 /**
@@ -62,7 +62,7 @@ export function scalarValue(value: ScalarLike): number {
  * @throws lifted-scalar for one that is only known at run time
  */
 export function fixedScalar(value: ScalarLike): number {
-  return value instanceof SymScalar ? value.valueOf() : Number(value);
+  return isSymScalar(value) ? value.valueOf() : Number(value);
 }
 
 /** Shape, stride and dtype of a pointwise result of given operands. @throws shape-mismatch */

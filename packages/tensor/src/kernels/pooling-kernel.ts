@@ -2,6 +2,7 @@
  * @file Reference pooling over one to three trailing spatial dimensions.
  */
 import { toThree, windowCount } from './spatial.js';
+import { numelOf } from '../shape.js';
 
 /** Geometry of a pooling call; lists have one entry per spatial dimension. */
 export interface PoolShape {
@@ -67,7 +68,7 @@ export function forEachWindow(
 ): void {
   const missing = Array.from({ length: 3 - spans.length }, () => [{ start: 0, end: 1, step: 1 }]);
   const [deep, high, wide] = [...missing, ...spans] as [Span[], Span[], Span[]];
-  const plane = input.reduce((a, b) => a * b, 1);
+  const plane = numelOf(input);
   let output = 0;
   for (let p = 0; p < planes; p++) {
     for (const z of deep)

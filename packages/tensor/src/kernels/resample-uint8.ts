@@ -5,6 +5,7 @@
  * @see separable_upsample_generic_Nd_kernel_impl
  */
 import type { TapTable } from './resample-kernel.js';
+import { numelOf } from '../shape.js';
 
 const MOST_BITS = 22;
 
@@ -49,7 +50,7 @@ export function resampleBytes(
   const sizes = [...input];
   for (let d = input.length - 1; d >= 0; d--) {
     const before = sizes.slice(0, d).reduce((a, b) => a * b, planes);
-    const after = sizes.slice(d + 1).reduce((a, b) => a * b, 1);
+    const after = numelOf(sizes.slice(d + 1));
     if (tables[d]!.length !== sizes[d] || tables[d]!.some(({ at }) => at.length > 1))
       result = pass(result, before, sizes[d]!, after, tables[d]!);
     sizes[d] = tables[d]!.length;

@@ -4,7 +4,7 @@
 import type { ScalarLike } from '@tessera/shared';
 import { formatStrides } from '../memory-format.js';
 import type { TensorMeta } from '../op/op-record.js';
-import { wrapDim } from '../shape.js';
+import { wrapDim, numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { checkIndexShape, checkIndexType, forEachIndexed } from './coordinates.js';
 import { readNumbers, writeNumbers } from './elements.js';
@@ -78,6 +78,6 @@ export function scatterKernel(
 
 /** The coordinate along dim 0 of each element of a shape: an index that changes nothing. */
 function coordinatesAlong(shape: readonly number[]): Float64Array {
-  const inner = shape.slice(1).reduce((a, b) => a * b, 1);
+  const inner = numelOf(shape.slice(1));
   return Float64Array.from({ length: (shape[0] ?? 1) * inner }, (_, i) => Math.floor(i / inner));
 }

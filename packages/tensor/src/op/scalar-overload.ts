@@ -13,15 +13,16 @@ export function defineScalarOverload(
   op: OpOverload<Tensor>,
   inplace: OpOverload<Tensor>,
   tail: '' | ', Scalar alpha=1' = '',
-): void {
+): OpOverload {
   const decomposed =
     (target: OpOverload<Tensor>) =>
     (args: { self: Tensor; other: ScalarLike; alpha?: ScalarLike }): Tensor =>
       callOp(target, tail === '' ? [args.self, args.other] : [args.self, args.other, args.alpha]);
-  defineOp(`aten::${name}.Scalar(Tensor self, Scalar other${tail}) -> Tensor`, {
+  const scalar = defineOp(`aten::${name}.Scalar(Tensor self, Scalar other${tail}) -> Tensor`, {
     decompose: decomposed(op),
   });
   defineOp(`aten::${name}_.Scalar(Tensor(a!) self, Scalar other${tail}) -> Tensor(a!)`, {
     decompose: decomposed(inplace),
   });
+  return scalar;
 }

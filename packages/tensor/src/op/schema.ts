@@ -78,21 +78,20 @@ export interface Schema {
   readonly isView: boolean;
 }
 
-const BASES: Readonly<Record<string, SchemaBaseType>> = {
-  Tensor: 'Tensor',
-  Scalar: 'Scalar',
-  int: 'int',
-  SymInt: 'int',
-  float: 'float',
-  bool: 'bool',
-  str: 'str',
-  Handle: 'Handle',
-  ScalarType: 'ScalarType',
-  Device: 'Device',
-  Layout: 'Layout',
-  MemoryFormat: 'MemoryFormat',
-  Generator: 'Generator',
-};
+const BASES: ReadonlySet<string> = new Set<SchemaBaseType>([
+  'Tensor',
+  'Scalar',
+  'int',
+  'float',
+  'bool',
+  'str',
+  'Handle',
+  'ScalarType',
+  'Device',
+  'Layout',
+  'MemoryFormat',
+  'Generator',
+]);
 
 function fail(text: string, why: string): never {
   throw new TesseraError('schema-parse', `Cannot read the operator schema '${text}': ${why}.`, {
@@ -133,19 +132,20 @@ interface ParsedType {
 
 function parseType(text: string, whole: string): ParsedType {
   const m = TYPE.exec(text);
-  const base = m === null ? undefined : BASES[m[1]!];
-  if (m === null || base === undefined) fail(whole, `unknown type in '${text}'`);
+  const symbolic = m?.[1] === 'SymInt';
+  const base = symbolic ? 'int' : m?.[1];
+  if (m === null || !BASES.has(base!)) fail(whole, `unknown type in '${text}'`);
   const isList = m[6] !== undefined;
   const set = m[3] ?? m[8];
   const early = m[2] !== undefined || m[5] !== undefined;
   return {
     type: {
-      base,
+      base: base as SchemaBaseType,
       list: isList,
       optional: isList ? m[10] !== undefined : early || m[10] !== undefined,
       elementOptional: isList && early,
       length: m[7] === undefined || m[7] === '' ? null : Number(m[7]),
-      symbolic: m[1] === 'SymInt',
+      symbolic,
     },
     alias: set === undefined ? null : { set, isWrite: (m[4] ?? m[9]) !== undefined },
     rest: text.slice(m[0].length).trim(),

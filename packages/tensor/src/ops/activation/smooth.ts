@@ -7,7 +7,7 @@ import {
   type OptionNames,
   type ScalarLike,
   checkOptionNames,
-  SymScalar,
+  isSymScalar,
   TesseraError,
 } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -176,7 +176,7 @@ const seluInplace = defineOp('aten::selu_(Tensor(a!) self) -> Tensor(a!)', {
 
 /** What celu passes to elu. @throws invalid-argument for alpha = 0 */
 function celuScales(alpha: ScalarLike): { alpha: number; inputScale: number } {
-  const value = alpha instanceof SymScalar ? alpha.valueOf() : Number(alpha);
+  const value = isSymScalar(alpha) ? alpha.valueOf() : Number(alpha);
   if (value === 0) {
     throw new TesseraError('invalid-argument', 'ZeroDivisionError: alpha cannot be 0 for CELU', {
       hints: ['Use relu for the limit.'],

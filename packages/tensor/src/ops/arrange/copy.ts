@@ -2,9 +2,8 @@
  * @file Copies and conversions: clone, copy_, to, contiguous, detach.
  */
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
-import { type DeviceType, deviceRuntime, isDeviceAvailable } from '../../device.js';
-import { uploadTo } from '../../device-copy.js';
-import { unreadable } from '../../dispatch/common-device.js';
+import { type DeviceType, deviceRuntime, isDeviceAvailable, transfers } from '../../device.js';
+import { unreadable } from '../../dispatch/unreadable-now.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -69,7 +68,7 @@ const toCopyOp = defineOp(
     }),
     kernel: ({ self }, [out]) => {
       if (out!.device === 'cpu') writeNumbers(out!, converted(self, out!));
-      else uploadTo(self, out!);
+      else transfers.active!.upload(self, out!);
     },
     vjp: ({ self }, { grad }) => ({
       self: () => (grad.device === self.device ? grad : toDevice(grad, self.device)),
@@ -87,7 +86,7 @@ const toDtypeOp = defineOp(
   },
 );
 
-defineOp(
+export const toDeviceOp: OpOverload = defineOp(
   'aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
   {
     decompose: ({ self, device, dtype, copy, memory_format }) =>

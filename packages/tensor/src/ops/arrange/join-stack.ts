@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
-import { formatSizes, wrapDim } from '../../shape.js';
+import { formatSizes, wrapDim, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
 import { toDtype } from './copy.js';
@@ -111,7 +111,7 @@ const chunkCatOp = defineOp(
 );
 
 function outer(tensor: Tensor, dim: number): number {
-  return tensor.sizes.slice(0, dim).reduce((a, b) => a * b, 1);
+  return numelOf(tensor.sizes.slice(0, dim));
 }
 
 /** Tensors side by side: along dimension 1, vectors along 0. @throws shape-mismatch, invalid-argument */

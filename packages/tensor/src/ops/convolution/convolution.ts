@@ -18,7 +18,7 @@ import {
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { add } from '../pointwise/arithmetic.js';
 import { reshape } from '../view/view.js';
@@ -68,7 +68,7 @@ export const convolutionOp: OpOverload<Tensor> = defineOp(
       const result = new Float64Array(out!.numel);
       if (args.bias !== null) {
         const bias = readNumbers(args.bias);
-        const plane = out!.sizes.slice(2).reduce((a, b) => a * b, 1);
+        const plane = numelOf(out!.sizes.slice(2));
         for (let i = 0; i < result.length; i++)
           result[i] = bias[Math.floor(i / plane) % bias.length]!;
       }
@@ -171,7 +171,7 @@ const convolutionBackwardOp = defineOp(
       }
       if (mask[2]) {
         const result = new Float64Array(dBias!.numel);
-        const plane = args.grad_output.sizes.slice(2).reduce((a, b) => a * b, 1);
+        const plane = numelOf(args.grad_output.sizes.slice(2));
         grad.forEach((value, i) => (result[Math.floor(i / plane) % result.length]! += value));
         writeNumbers(dBias!, result);
       }

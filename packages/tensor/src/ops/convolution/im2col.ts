@@ -7,7 +7,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { perDimension, windowCount } from '../../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 
 interface Patches {
@@ -104,7 +104,7 @@ const toColumns: OpOverload<Tensor> = defineOp(
       const self = args.self;
       const x = readNumbers(self);
       const result = new Float64Array(out!.numel);
-      const planes = self.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+      const planes = numelOf(self.sizes.slice(0, -2));
       forEachPatchElement(
         planes,
         patchesOf('im2col', self.sizes.slice(-2), args),
@@ -151,7 +151,7 @@ const toImage: OpOverload<Tensor> = defineOp(
       const columns = readNumbers(args.self);
       const image = out!.sizes.slice(-2);
       const result = new Float64Array(out!.numel);
-      const planes = out!.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+      const planes = numelOf(out!.sizes.slice(0, -2));
       forEachPatchElement(
         planes,
         patchesOf('col2im', image, args),

@@ -105,7 +105,8 @@ const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
   meta: factoryMeta(defaultDType),
   kernel: constantKernel(() => 1),
 });
-const fullOp = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`, {
+/** `aten::full`, for graphs. */
+export const fullOp: OpOverload<Tensor> = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`, {
   tags: ['factory'],
   meta: checkingFill(
     'fill_value',

@@ -1,7 +1,7 @@
 /**
  * @file Ranges and identity matrices.
  */
-import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
+import { isSymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
 import { defaultDType } from '../../default-dtype.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
@@ -139,7 +139,7 @@ export function arange(...args: readonly (ScalarLike | TensorOptions | undefined
 }
 
 function isScalar(value: unknown): value is ScalarLike {
-  return typeof value === 'number' || typeof value === 'boolean' || value instanceof SymScalar;
+  return typeof value === 'number' || typeof value === 'boolean' || isSymScalar(value);
 }
 
 /** Ones on the diagonal of an [n, m] matrix (m defaults to n). */

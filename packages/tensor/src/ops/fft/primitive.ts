@@ -16,7 +16,7 @@ import {
 } from '../../kernels/fft-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides } from '../../shape.js';
+import { contiguousStrides, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { cat } from '../arrange/join.js';
 import { zeros } from '../factory/factory.js';
@@ -100,8 +100,8 @@ const r2cOp: OpOverload = defineOp(
 
 /** Row-major places of the elements below `kept[dim]` in a dimension. */
 function cut(sizes: readonly number[], kept: readonly number[], dim: number): Int32Array {
-  const inner = sizes.slice(dim + 1).reduce((a, b) => a * b, 1);
-  const count = kept.reduce((a, b) => a * b, 1);
+  const inner = numelOf(sizes.slice(dim + 1));
+  const count = numelOf(kept);
   const run = kept[dim]! * inner;
   const whole = sizes[dim]! * inner;
   return Int32Array.from({ length: count }, (_, i) => Math.floor(i / run) * whole + (i % run));
@@ -126,7 +126,7 @@ const c2rOp: OpOverload = defineOp(
       for (const d of dims.slice(0, -1)) transformAlong(given, half, d, false);
       const n = last_dim_size as number;
       const { sizes } = out!;
-      const inner = sizes.slice(last + 1).reduce((a, b) => a * b, 1);
+      const inner = numelOf(sizes.slice(last + 1));
       const values = {
         re: new Float64Array(out!.numel),
         im: new Float64Array(out!.numel),

@@ -7,7 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineInplace } from '../../op/inplace.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { clone } from '../arrange/copy.js';
@@ -66,7 +66,7 @@ const maskedScatterOp = defineOp(
 );
 const maskedScatterInplace = defineInplace(maskedScatterOp);
 
-defineOp(
+export const maskedScatterBackwardOp: OpOverload = defineOp(
   'aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor',
   {
     decompose: ({ grad_output, mask, sizes }) => {
@@ -89,7 +89,7 @@ function bounded(self: Tensor, indices: TensorIndices): (Tensor | null)[] {
   );
 }
 
-defineOp(
+export const unsafeMaskedIndexOp: OpOverload = defineOp(
   'aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor',
   {
     decompose: ({ self, mask, indices, fill }) => {
@@ -100,7 +100,7 @@ defineOp(
     },
   },
 );
-defineOp(
+export const unsafeMaskedIndexPutAccumulateOp: OpOverload = defineOp(
   'aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor',
   {
     decompose: ({ self, mask, indices, values }) => {

@@ -8,7 +8,7 @@ import { forEachIndexed } from '../../kernels/coordinates.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { scatterMeta, sourceUnderIndex } from '../../kernels/scatter-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
@@ -179,8 +179,8 @@ const scatterValueWithOp = defineOp(
       ),
   },
 );
-defineInplace(scatterWithOp);
-defineInplace(scatterValueWithOp);
+export const scatterWithInplaceOp: OpOverload = defineInplace(scatterWithOp);
+export const scatterValueWithInplaceOp: OpOverload = defineInplace(scatterValueWithOp);
 
 const INCLUDE_SELF: OptionNames<{ includeSelf?: boolean }> = { includeSelf: true };
 

@@ -9,7 +9,7 @@ import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
+import { contiguousStrides, formatSizes, wrapDim, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { zeros } from '../factory/factory.js';
@@ -21,8 +21,8 @@ import { unsqueeze } from '../view/dims.js';
 /** Elements before and after a dim. */
 function around(sizes: readonly number[], dim: number): { outer: number; inner: number } {
   return {
-    outer: sizes.slice(0, dim).reduce((a, b) => a * b, 1),
-    inner: sizes.slice(dim + 1).reduce((a, b) => a * b, 1),
+    outer: numelOf(sizes.slice(0, dim)),
+    inner: numelOf(sizes.slice(dim + 1)),
   };
 }
 

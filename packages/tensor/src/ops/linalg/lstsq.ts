@@ -6,7 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { jacobiSvd } from '../../kernels/jacobi-svd.js';
 import { defineOp } from '../../op/op-overload.js';
-import { broadcastShapes } from '../../shape.js';
+import { broadcastShapes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { matmul } from '../matmul/composite.js';
 import { mT, unsqueeze } from '../view/dims.js';
@@ -79,7 +79,7 @@ const lstsqOp = defineOp(
       const matrices = readNumbers(a, [...batch, m, n]);
       const sides = readNumbers(right, vector ? [...batch, m] : [...batch, m, columns]);
       const limit = (rcond as number | null) ?? Math.max(m, n) * EPSILON[a.dtype as 'float32'];
-      const count = batch.reduce((x, y) => x * y, 1);
+      const count = numelOf(batch);
       const solutions = new Float64Array(count * n * columns);
       const [residuals, ranks, singular]: [number[], number[], number[]] = [[], [], []];
       for (let i = 0; i < count; i++) {
@@ -108,7 +108,7 @@ const lstsqOp = defineOp(
       }
       writeNumbers(outs[0]!, solutions);
       if (hasResiduals(m, n, driver)) writeNumbers(outs[1]!, residuals);
-      const own = a.sizes.slice(0, -2).reduce((x, y) => x * y, 1);
+      const own = numelOf(a.sizes.slice(0, -2));
       // With a broadcast batch each matrix comes up again; those of its first round are enough.
       if (driver !== 'gels') writeNumbers(outs[2]!, firstRound(ranks, own, 1, a, batch));
       if (hasSingularValues(driver))

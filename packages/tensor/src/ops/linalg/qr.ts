@@ -17,6 +17,7 @@ import { add, neg, sub } from '../pointwise/arithmetic.js';
 import { triu } from '../indexing/triangle.js';
 import { mT } from '../view/dims.js';
 import { narrow } from '../view/slice.js';
+import { numelOf } from '../../shape.js';
 
 /** How much of q is computed: as many columns as r needs, all, or none. */
 export type QrMode = 'reduced' | 'complete' | 'r';
@@ -78,7 +79,7 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
       const k = outs[1]!.sizes.at(-2)!;
       const values = readNumbers(x);
       const [qs, rs]: [number[], number[]] = [[], []];
-      const count = x.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+      const count = numelOf(x.sizes.slice(0, -2));
       for (let b = 0; b < count; b++) {
         const { q, r } = householderQr(values.subarray(b * m * n, (b + 1) * m * n), m, n);
         for (let i = 0; i < m; i++) for (let j = 0; j < k; j++) qs.push(q[i * m + j]!);

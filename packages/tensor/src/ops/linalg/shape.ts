@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
-import { contiguousStrides } from '../../shape.js';
+import { contiguousStrides, numelOf } from '../../shape.js';
 
 /** A (batch of) matrices of float32 or float64. @throws invalid-dim, dtype-unsupported */
 export function checkMatrix(name: string, x: Tensor): void {
@@ -73,7 +73,7 @@ export function rowMajorMeta(
 
 /** Number of matrices in a batch. */
 export function batchCount(x: Tensor): number {
-  return x.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+  return numelOf(x.sizes.slice(0, -2));
 }
 
 /**

@@ -6,7 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { luFactor, luSolveMatrix, transposed } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import { broadcastShapes, contiguousStrides, sameNumbers } from '../../shape.js';
+import { broadcastShapes, contiguousStrides, sameNumbers, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { matmul } from '../matmul/composite.js';
 import { neg } from '../pointwise/arithmetic.js';
@@ -135,7 +135,7 @@ function factorBatch(
 ): { factors: Float64Array; pivots: Int32Array; infos: Int32Array; turned: boolean } {
   const turned = a.isContiguous();
   const factors = readNumbers(turned ? mT(a) : a);
-  const count = a.sizes.slice(0, -2).reduce((x, y) => x * y, 1);
+  const count = numelOf(a.sizes.slice(0, -2));
   const pivots = new Int32Array(count * n);
   const infos = new Int32Array(count);
   for (let i = 0; i < count; i++) {
@@ -152,7 +152,7 @@ function factorBatch(
 function matrixOrder(own: readonly number[], batch: readonly number[]): number[] {
   const strides = contiguousStrides(own);
   const whole = contiguousStrides(batch);
-  const count = batch.reduce((a, b) => a * b, 1);
+  const count = numelOf(batch);
   const skipped = batch.length - own.length;
   return Array.from({ length: count }, (_, i) =>
     own.reduce(

@@ -10,7 +10,7 @@ import { jacobiSvd } from '../../kernels/jacobi-svd.js';
 import { defineOp } from '../../op/op-overload.js';
 import { checkMatrix, columnMajorStrides } from './shape.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides } from '../../shape.js';
+import { contiguousStrides, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { diagEmbed } from '../view/diagonal.js';
 import { div } from '../pointwise/division.js';
@@ -93,7 +93,7 @@ const svdOp = defineOp(
           { hints: ['Check the input for NaN and infinity.'] },
         );
       const [us, ss, vs]: [number[], number[], number[]] = [[], [], []];
-      const count = x.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+      const count = numelOf(x.sizes.slice(0, -2));
       for (let i = 0; i < count; i++) {
         const matrix = values.subarray(i * m * n, (i + 1) * m * n);
         const { u, s, v } = jacobiSvd(matrix, m, n, full_matrices);

@@ -9,7 +9,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type ValueCheck, valueError } from '../../kernels/value-check.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, sameNumbers } from '../../shape.js';
+import { contiguousStrides, formatSizes, sameNumbers, numelOf } from '../../shape.js';
 import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
@@ -89,7 +89,7 @@ function forEachLoss(
     classes,
     ignored: ignore_index,
   };
-  const inner = input.sizes.slice(2).reduce((a, b) => a * b, 1);
+  const inner = numelOf(input.sizes.slice(2));
   const targets = readNumbers(target);
   const weights = weight === null ? null : readNumbers(weight);
   targets.forEach((cls, i) => {
@@ -196,7 +196,7 @@ const lossNdOp = defineOp(
       if (input.ndim <= 2) return call(forwardOp, input, labels);
       if (input.ndim === 4) return call(forward2dOp, input, labels);
       const [n, c] = input.sizes as [number, number];
-      const rest = input.sizes.slice(2).reduce((a, b) => a * b, 1);
+      const rest = numelOf(input.sizes.slice(2));
       const flat = call(
         forward2dOp,
         reshape(input, [n, c, 1, rest]),

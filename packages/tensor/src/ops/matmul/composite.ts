@@ -9,7 +9,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
 import { requiresGrad } from '../../autograd/history.js';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
-import { broadcastShapes } from '../../shape.js';
+import { broadcastShapes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { contiguous } from '../arrange/copy.js';
 import { addmm, bmm, dot, mm, mv } from './matmul.js';
@@ -37,7 +37,7 @@ function folded(a: Tensor, b: Tensor): Tensor {
   const large = transposed ? mT(b) : a;
   const small = transposed ? (a.ndim === 2 ? t(a) : a) : b;
   const lead = large.sizes.slice(0, -1);
-  const rows = reshape(large, [lead.reduce((x, y) => x * y, 1), large.sizes.at(-1)!]);
+  const rows = reshape(large, [numelOf(lead), large.sizes.at(-1)!]);
   if (small.ndim === 1) return view(mv(rows, small), lead);
   const product = view(mm(rows, small), [...lead, small.sizes[1]!]);
   return transposed ? contiguous(mT(product)) : product;
@@ -54,7 +54,7 @@ function batched(a: Tensor, b: Tensor): Tensor {
     if (batchB[0] === 1 && requiresGrad(b)) return matmul(a, squeeze(b, 0));
   }
   const batch = broadcastShapes([batchA, batchB], 'matmul');
-  const count = batch.reduce((x, y) => x * y, 1);
+  const count = numelOf(batch);
   const left = reshape(expand(a, [...batch, n, m1]), [count, n, m1]);
   const vector = b.ndim === 1;
   const right = vector
@@ -102,10 +102,7 @@ const linearOp = defineOp(
       if (bias !== null && weight.ndim === 2 && input.ndim === 2)
         return addmm(bias, input, t(weight));
       if (bias !== null && weight.ndim === 2 && input.ndim > 2 && input.isContiguous()) {
-        const rows = view(input, [
-          input.sizes.slice(0, -1).reduce((x, y) => x * y, 1),
-          input.sizes.at(-1)!,
-        ]);
+        const rows = view(input, [numelOf(input.sizes.slice(0, -1)), input.sizes.at(-1)!]);
         return view(addmm(bias, rows, t(weight)), [...input.sizes.slice(0, -1), weight.sizes[0]!]);
       }
       const product = matmul(input, t(weight));

@@ -7,7 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
-import { formatSizes, wrapDims } from '../../shape.js';
+import { formatSizes, wrapDims, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { contiguous } from '../arrange/copy.js';
 import { bmm, dot, mm } from './matmul.js';
@@ -15,10 +15,6 @@ import { add, mul } from '../pointwise/arithmetic.js';
 import { sum } from '../reduction/reduction.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
 import { permute, reshape, view } from '../view/view.js';
-
-function product(sizes: readonly number[]): number {
-  return sizes.reduce((a, b) => a * b, 1);
-}
 
 /** Sum over `dims` of left · right, which have the same rank and broadcast; summed dims keep size 1. @see sumproduct_pair */
 export function sumProductPair(left: Tensor, right: Tensor, dims: readonly number[]): Tensor {
@@ -40,10 +36,10 @@ export function sumProductPair(left: Tensor, right: Tensor, dims: readonly numbe
     else onlyRight.push(d);
   }
   const sizesOf = (x: Tensor, list: readonly number[]): number[] => list.map((d) => x.sizes[d]!);
-  const summed = product(sizesOf(a, dims));
-  const batch = product(sizesOf(a, both));
-  const rows = product(sizesOf(a, onlyLeft));
-  const columns = product(sizesOf(b, onlyRight));
+  const summed = numelOf(sizesOf(a, dims));
+  const batch = numelOf(sizesOf(a, both));
+  const rows = numelOf(sizesOf(a, onlyLeft));
+  const columns = numelOf(sizesOf(b, onlyRight));
   const matrices = bmm(
     reshape(permute(a, [...both, ...onlyLeft, ...dims, ...onlyRight]), [batch, rows, summed]),
     reshape(permute(b, [...both, ...dims, ...onlyRight, ...onlyLeft]), [batch, summed, columns]),
@@ -93,12 +89,12 @@ function contracted(
   });
   const keptA = a.sizes.map((_, d) => d).filter((d) => !left.includes(d));
   const keptB = b.sizes.map((_, d) => d).filter((d) => !right.includes(d));
-  const summed = product(left.map((d) => a.sizes[d]!));
+  const summed = numelOf(left.map((d) => a.sizes[d]!));
   const rows = keptA.map((d) => a.sizes[d]!);
   const columns = keptB.map((d) => b.sizes[d]!);
   const result = mm(
-    reshape(permute(a, [...keptA, ...left]), [product(rows), summed]),
-    reshape(permute(b, [...right, ...keptB]), [summed, product(columns)]),
+    reshape(permute(a, [...keptA, ...left]), [numelOf(rows), summed]),
+    reshape(permute(b, [...right, ...keptB]), [summed, numelOf(columns)]),
   );
   return reshape(result, [...rows, ...columns]);
 }
@@ -179,7 +175,7 @@ const bilinearOp = defineOp(
       const [a, b, w] = [input1, input2, weight];
       checkBilinear(a, b, w, bias);
       const lead = a.sizes.slice(0, -1);
-      const rows = product(lead);
+      const rows = numelOf(lead);
       const result = callOp(trilinearOp, [
         reshape(a, [rows, a.sizes.at(-1)!]),
         w,

@@ -9,7 +9,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { detach } from '../arrange/copy.js';
 import { rsqrt } from '../pointwise/exponential.js';
@@ -172,7 +172,7 @@ function composedGradient(
   eps: (variance: Tensor) => Tensor | number,
 ): Record<'input' | 'weight' | 'bias', () => Tensor> {
   const [batch, channels] = x.sizes as [number, number];
-  const length = x.sizes.slice(1).reduce((a, b) => a * b, 1) / groups;
+  const length = numelOf(x.sizes.slice(1)) / groups;
   const grouped = (value: Tensor): Tensor =>
     reshape(value, [batch, groups, value.numel === batch * groups ? 1 : length]);
   const over = (value: Tensor): Tensor => mean(value, -1, { keepdim: true });
@@ -213,7 +213,7 @@ const groupNormCompositeOp = defineOp(
           { hints: ['The input is [N, C, …] with C a multiple of num_groups.'] },
         );
       }
-      const inner = input.sizes.slice(2).reduce((a, b) => a * b, 1);
+      const inner = numelOf(input.sizes.slice(2));
       const operands = [input.contiguous(), weight, bias, n, c, inner, num_groups, eps];
       return callOp(groupNormOp, operands)[0];
     },

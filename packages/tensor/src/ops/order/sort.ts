@@ -7,9 +7,9 @@ import { writeNumbers } from '../../kernels/elements.js';
 import { mapRows, reduceRows } from '../../kernels/reduce-kernel.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { formatStrides } from '../../memory-format.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, Vjp } from '../../op/op-record.js';
-import { contiguousStrides, wrapDim } from '../../shape.js';
+import { contiguousStrides, wrapDim, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
 import { scatter } from '../indexing/scatter.js';
@@ -63,7 +63,7 @@ const sortOp = defineOp(
   'aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
   sortRecord,
 );
-defineOp(
+export const stableSortOp: OpOverload = defineOp(
   'aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
   sortRecord,
 );
@@ -74,7 +74,7 @@ const argsortOp = defineOp(
     decompose: ({ self, dim, descending }) => callOp(sortOp, [self, dim, descending])[1],
   },
 );
-defineOp(
+export const stableArgsortOp: OpOverload = defineOp(
   'aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor',
   {
     decompose: ({ self, dim, descending }) => callOp(sortOp, [self, dim, descending])[1],
@@ -123,7 +123,7 @@ const topkOp = defineOp(
       });
       // Rows hold the k elements in the last dim; the outputs have them in dim `at`.
       const rows = (out: Tensor, values: Float64Array): void => {
-        const inner = self.sizes.slice(at + 1).reduce((a, b) => a * b, 1);
+        const inner = numelOf(self.sizes.slice(at + 1));
         const placed = values.map((_, i) => {
           const position = Math.floor(i / inner) % count;
           const row = Math.floor(i / (inner * count)) * inner + (i % inner);

@@ -9,7 +9,7 @@ import type { DType } from '../../dtype.js';
 import { sliceLayout } from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { ascending } from '../../kernels/order-kernel.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpTag } from '../../op/op-record.js';
 import { contiguousStrides, numelOf, wrapDim } from '../../shape.js';
 import { emptyContiguous, emptyFromMeta } from '../../tensor-factory.js';
@@ -117,7 +117,7 @@ function checkSlices(self: Tensor, dim: number): void {
   );
 }
 
-defineOp(
+export const uniqueElementsOp: OpOverload = defineOp(
   'aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)',
   {
     tags: TAGS,

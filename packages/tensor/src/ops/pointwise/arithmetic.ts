@@ -14,7 +14,7 @@ import { operandsOf, pointwiseWith, scalarValue, unary } from '../../kernels/poi
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Binary, type Unary, binaryFunction, unaryFunction } from '../../op/op-functions.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord } from '../../op/op-record.js';
 import { defineScalarOverload } from '../../op/scalar-overload.js';
 import { resultType } from '../../type-promotion.js';
@@ -125,9 +125,19 @@ const negOp = defineOp(
 );
 const negInplace = defineInplace(negOp);
 
-defineScalarOverload('add', addOp, addInplace, ', Scalar alpha=1');
-defineScalarOverload('sub', subOp, subInplace, ', Scalar alpha=1');
-defineScalarOverload('mul', mulOp, mulInplace);
+export const addScalarOp: OpOverload = defineScalarOverload(
+  'add',
+  addOp,
+  addInplace,
+  ', Scalar alpha=1',
+);
+export const subScalarOp: OpOverload = defineScalarOverload(
+  'sub',
+  subOp,
+  subInplace,
+  ', Scalar alpha=1',
+);
+export const mulScalarOp: OpOverload = defineScalarOverload('mul', mulOp, mulInplace);
 const rsubScalarOp = defineOp(
   'aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor',
   {

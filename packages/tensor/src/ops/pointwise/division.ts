@@ -47,7 +47,7 @@ const divOp = defineOp(
   }),
 );
 const divInplace = defineInplace(divOp);
-defineScalarOverload('div', divOp, divInplace);
+export const divScalarOp: OpOverload = defineScalarOverload('div', divOp, divInplace);
 
 function quotientFunction(args: NamedArgs): Arithmetic {
   if (args.rounding_mode === 'floor') return checked('div', args, floorQuotient);
@@ -79,9 +79,13 @@ const roundedDivOp = defineOp(
     },
   },
 );
-defineOp('aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor', {
-  decompose: ({ self, other, rounding_mode }) => callOp(roundedDivOp, [self, other, rounding_mode]),
-});
+export const roundedDivScalarOp: OpOverload = defineOp(
+  'aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor',
+  {
+    decompose: ({ self, other, rounding_mode }) =>
+      callOp(roundedDivOp, [self, other, rounding_mode]),
+  },
+);
 const roundedDivInplace = defineInplace(roundedDivOp);
 
 const floorDivideOp = defineOp(
@@ -143,7 +147,11 @@ const trueDivideInplace = defineOp(
   'aten::true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)',
   { decompose: ({ self, other }) => callOp(divInplace, [self, other]) },
 );
-defineScalarOverload('true_divide', divOp, divInplace);
+export const trueDivideScalarOp: OpOverload = defineScalarOverload(
+  'true_divide',
+  divOp,
+  divInplace,
+);
 
 /** Options of `div`. */
 export interface DivOptions {

@@ -72,12 +72,18 @@ function ignoringNan(
 const largest = ignoringNan('fmax', Math.max, ge);
 const smallest = ignoringNan('fmin', Math.min, le);
 
-defineOp('aten::max.other(Tensor self, Tensor other) -> Tensor', {
-  decompose: ({ self, other }) => maximum(self, other),
-});
-defineOp('aten::min.other(Tensor self, Tensor other) -> Tensor', {
-  decompose: ({ self, other }) => minimum(self, other),
-});
+export const maxOtherOp: OpOverload = defineOp(
+  'aten::max.other(Tensor self, Tensor other) -> Tensor',
+  {
+    decompose: ({ self, other }) => maximum(self, other),
+  },
+);
+export const minOtherOp: OpOverload = defineOp(
+  'aten::min.other(Tensor self, Tensor other) -> Tensor',
+  {
+    decompose: ({ self, other }) => minimum(self, other),
+  },
+);
 
 type Bound = Tensor | ScalarLike | null;
 

@@ -25,7 +25,7 @@ import {
   binaryFunctionOf,
   unaryFunction,
 } from '../../op/op-functions.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
@@ -103,12 +103,18 @@ const frexpOp = defineOp(
   }),
 );
 
-defineOp('aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor', {
-  decompose: ({ self, other }) => ldexp(self, other),
-});
-defineOp('aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)', {
-  decompose: ({ self, other }) => ldexp_(self, other),
-});
+export const ldexpOp: OpOverload = defineOp(
+  'aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor',
+  {
+    decompose: ({ self, other }) => ldexp(self, other),
+  },
+);
+export const ldexpInplaceOp: OpOverload = defineOp(
+  'aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)',
+  {
+    decompose: ({ self, other }) => ldexp_(self, other),
+  },
+);
 
 /** Largest finite number of a dtype. */
 const LARGEST: Readonly<Partial<Record<DType, number>>> = {

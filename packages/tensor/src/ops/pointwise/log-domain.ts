@@ -135,15 +135,24 @@ const xlogyOp = defineOp(
   }),
 );
 const xlogyInplace = defineInplace(xlogyOp);
-defineOp('aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor', {
-  decompose: ({ self, other }) => callOp(xlogyOp, [self, other]),
-});
-defineOp('aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor', {
-  decompose: ({ self, other }) => callOp(xlogyOp, [self, other]),
-});
-defineOp('aten::xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)', {
-  decompose: ({ self, other }) => callOp(xlogyInplace, [self, other]),
-});
+export const xlogyScalarSelfOp: OpOverload = defineOp(
+  'aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor',
+  {
+    decompose: ({ self, other }) => callOp(xlogyOp, [self, other]),
+  },
+);
+export const xlogyScalarOtherOp: OpOverload = defineOp(
+  'aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor',
+  {
+    decompose: ({ self, other }) => callOp(xlogyOp, [self, other]),
+  },
+);
+export const xlogyInplaceScalarOtherOp: OpOverload = defineOp(
+  'aten::xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)',
+  {
+    decompose: ({ self, other }) => callOp(xlogyInplace, [self, other]),
+  },
+);
 
 /** log(exp(self) + exp(other)). @throws shape-mismatch, dtype-unsupported */
 export const logaddexp: TensorBinary = binaryFunction(logaddexpOp);

@@ -1,7 +1,7 @@
 /**
  * @file Powers.
  */
-import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
+import { isSymScalar, type SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
 import { integerPower } from '../../kernels/integer-arithmetic.js';
@@ -159,7 +159,7 @@ function runtimeNumber(value: SymScalar, { dtype, device }: Tensor): Tensor {
 
 /** The gradient of the exponent of a number to a power. */
 function baseGradient(grad: Tensor, base: ScalarLike, exponent: Tensor, out: Tensor): Tensor {
-  if (base instanceof SymScalar) {
+  if (isSymScalar(base)) {
     const value = runtimeNumber(base, out);
     const unreached = logicalAnd(eq(value, 0), ge(exponent, 0));
     return mul(grad, where(unreached, 0, mul(out, log(value))));
@@ -169,7 +169,7 @@ function baseGradient(grad: Tensor, base: ScalarLike, exponent: Tensor, out: Ten
 }
 
 function powerGradient(grad: Tensor, self: Tensor, exponent: ScalarLike): Tensor {
-  if (exponent instanceof SymScalar) {
+  if (isSymScalar(exponent)) {
     const value = runtimeNumber(exponent, self);
     return where(eq(value, 0), 0, mul(grad, mul(pow(self, sub(value, 1)), value)));
   }

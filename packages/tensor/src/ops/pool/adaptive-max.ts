@@ -9,7 +9,7 @@ import { perDimension } from '../../kernels/spatial.js';
 import { imageMeta } from '../../kernels/suggest-format.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { formatSizes } from '../../shape.js';
+import { formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { checkPoolRank, planesOf, zerosOf } from './shape.js';
 import { gather } from '../indexing/scatter.js';
@@ -72,8 +72,8 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
       kernel: ({ grad_output, self, indices }, [out]) => {
         const at = readNumbers(indices);
         const result = new Float64Array(out!.numel);
-        const plane = self.sizes.slice(-rank).reduce((a, b) => a * b, 1);
-        const window = grad_output.sizes.slice(-rank).reduce((a, b) => a * b, 1);
+        const plane = numelOf(self.sizes.slice(-rank));
+        const window = numelOf(grad_output.sizes.slice(-rank));
         readNumbers(grad_output).forEach(
           (g, o) => (result[Math.floor(o / window) * plane + at[o]!]! += g),
         );
@@ -83,10 +83,7 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
       vjp: ({ grad_output, self, indices }, { grad }) => ({
         grad_output: () => {
           const flat = (x: Tensor): Tensor =>
-            reshape(x, [
-              ...x.sizes.slice(0, -rank),
-              x.sizes.slice(-rank).reduce((a, b) => a * b, 1),
-            ]);
+            reshape(x, [...x.sizes.slice(0, -rank), numelOf(x.sizes.slice(-rank))]);
           return reshape(gather(flat(grad), -1, flat(indices)), grad_output.sizes);
         },
         self: () => zerosOf(self),

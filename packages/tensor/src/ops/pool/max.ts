@@ -15,7 +15,7 @@ import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-str
 import { perDimension } from '../../kernels/spatial.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
 import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
 import { gather } from '../indexing/scatter.js';
@@ -94,7 +94,7 @@ function define(rank: 2 | 3): MaxPool {
         const x = readNumbers(args.self as Tensor);
         const values = new Float64Array(out!.numel);
         const positions = new Float64Array(out!.numel);
-        const planes = (args.self as Tensor).sizes.slice(0, -rank).reduce((a, b) => a * b, 1);
+        const planes = numelOf((args.self as Tensor).sizes.slice(0, -rank));
         forEachWindow(
           planes,
           shape.input,
@@ -149,8 +149,8 @@ function define(rank: 2 | 3): MaxPool {
         const grads = readNumbers(grad_output);
         const at = readNumbers(indices);
         const result = new Float64Array(out!.numel);
-        const plane = self.sizes.slice(-rank).reduce((a, b) => a * b, 1);
-        const window = grad_output.sizes.slice(-rank).reduce((a, b) => a * b, 1);
+        const plane = numelOf(self.sizes.slice(-rank));
+        const window = numelOf(grad_output.sizes.slice(-rank));
         grads.forEach((g, o) => (result[Math.floor(o / window) * plane + at[o]!]! += g));
         writeNumbers(out!, result);
       },
@@ -158,8 +158,7 @@ function define(rank: 2 | 3): MaxPool {
       vjp: ({ indices, grad_output }, { grad }) => ({
         grad_output: () => {
           const lead = grad.sizes.slice(0, -rank);
-          const flat = (x: Tensor): Tensor =>
-            reshape(x, [...lead, x.sizes.slice(-rank).reduce((a, b) => a * b, 1)]);
+          const flat = (x: Tensor): Tensor => reshape(x, [...lead, numelOf(x.sizes.slice(-rank))]);
           return reshape(gather(flat(grad), -1, flat(indices)), grad_output.sizes);
         },
         self: () => zerosLike(grad),

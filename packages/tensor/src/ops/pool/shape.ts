@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
 
@@ -31,7 +31,7 @@ export function checkPoolRank(op: string, rank: number, self: Tensor): void {
 
 /** Number of spatial planes: all dims but the last `rank`. */
 export function planesOf(tensor: Tensor, rank: number): number {
-  return tensor.sizes.slice(0, -rank).reduce((a, b) => a * b, 1);
+  return numelOf(tensor.sizes.slice(0, -rank));
 }
 
 /** Gradient of a pooling's backward with respect to its input, whose values do not matter. */

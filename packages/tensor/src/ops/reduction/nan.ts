@@ -4,7 +4,7 @@
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { isnan, ne } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
@@ -48,9 +48,12 @@ const nanmeanOp = defineOp(
 const countDimsOp = defineOp('aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor', {
   decompose: ({ self, dim }) => sum(ne(self, 0), dim),
 });
-defineOp('aten::count_nonzero(Tensor self, int? dim=None) -> Tensor', {
-  decompose: ({ self, dim }) => sum(ne(self, 0), dim),
-});
+export const countAllOp: OpOverload = defineOp(
+  'aten::count_nonzero(Tensor self, int? dim=None) -> Tensor',
+  {
+    decompose: ({ self, dim }) => sum(ne(self, 0), dim),
+  },
+);
 
 const aminmaxOp = defineOp(
   'aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)',

@@ -7,7 +7,7 @@ import { DTYPES, type DType } from '../../dtype.js';
 import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { normOf } from '../../kernels/norm-kernel.js';
 import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { toFloating } from '../../type-promotion.js';
 import { eq } from '../pointwise/comparison.js';
@@ -101,7 +101,7 @@ const vectorNormOp = defineOp(
     }),
   },
 );
-defineOp(
+export const normDimOp: OpOverload = defineOp(
   'aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor',
   {
     decompose: ({ self, p, dim, keepdim }) =>

@@ -8,7 +8,7 @@ import { DTYPES } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
 import { productOfIntegers } from '../../kernels/integer-arithmetic.js';
 import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
@@ -73,9 +73,12 @@ const sumOp = defineOp(
   },
 );
 
-defineOp('aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor', {
-  decompose: ({ self, dtype }) => callOp(sumOp, [self, null, false, dtype]),
-});
+export const sumAllOp: OpOverload = defineOp(
+  'aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor',
+  {
+    decompose: ({ self, dtype }) => callOp(sumOp, [self, null, false, dtype]),
+  },
+);
 
 defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor', {
   decompose: ({ self, size }) => {
@@ -101,9 +104,12 @@ const meanOp = defineOp(
     }),
   },
 );
-defineOp('aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor', {
-  decompose: ({ self, dtype }) => callOp(meanOp, [self, null, false, dtype]),
-});
+export const meanAllOp: OpOverload = defineOp(
+  'aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor',
+  {
+    decompose: ({ self, dtype }) => callOp(meanOp, [self, null, false, dtype]),
+  },
+);
 
 function product(values: Float64Array, dtype: DType): number {
   if (DTYPES[dtype].category === 'integral') return productOfIntegers(values, dtype);

@@ -4,7 +4,6 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { type TapTable, resample, resampleBackward } from '../../kernels/resample-kernel.js';
 import { imageMeta } from '../../kernels/suggest-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes } from '../../shape.js';
@@ -71,15 +70,16 @@ function shown(kind: Kind, position: number, size: number): number {
   return mirrored < size ? mirrored : 2 * (size - 1) - mirrored;
 }
 
-function tablesOf(kind: Kind, self: Tensor, padding: readonly number[]): TapTable[] {
-  const pads = padsOf(padding);
-  return self.sizes.slice(-pads.length).map((size, d) => {
-    const [before, after] = pads[d]!;
-    return Array.from({ length: size + before + after }, (_, o) => ({
-      at: [shown(kind, o - before, size)],
-      weights: [1],
-    }));
-  });
+/** The positions of a whole input [planes, …] that the positions of the padded one show, in order. */
+function sourcesOf(kind: Kind, self: Tensor, rank: number, padding: readonly number[]): number[] {
+  const planes = Array.from({ length: planesOf(self, rank) }, (_, plane) => plane);
+  return padsOf(padding).reduce((outer, [before, after], d) => {
+    const size = self.sizes[self.ndim - rank + d]!;
+    const along = Array.from({ length: size + before + after }, (_, o) =>
+      shown(kind, o - before, size),
+    );
+    return outer.flatMap((at) => along.map((i) => at * size + i));
+  }, planes);
 }
 
 function define(kind: Kind, rank: 1 | 2 | 3): OpOverload<Tensor> {
@@ -87,15 +87,11 @@ function define(kind: Kind, rank: 1 | 2 | 3): OpOverload<Tensor> {
   const forward = defineOp(`aten::${op}(Tensor self, SymInt[${2 * rank}] padding) -> Tensor`, {
     meta: ({ self, padding }) => imageMeta(self, paddedSizes(op, kind, rank, self, padding)),
     kernel: ({ self, padding }, [out]) => {
-      const x = self;
+      const values = readNumbers(self);
+      const sources = sourcesOf(kind, self, rank, padding);
       writeNumbers(
         out!,
-        resample(
-          readNumbers(x),
-          planesOf(x, rank),
-          x.sizes.slice(-rank),
-          tablesOf(kind, x, padding),
-        ),
+        sources.map((at) => values[at]!),
       );
     },
     saved: ['self'],
@@ -118,16 +114,10 @@ function define(kind: Kind, rank: 1 | 2 | 3): OpOverload<Tensor> {
         return imageMeta(self, self.sizes);
       },
       kernel: ({ grad_output, self, padding }, [out]) => {
-        const x = self;
-        writeNumbers(
-          out!,
-          resampleBackward(
-            readNumbers(grad_output),
-            planesOf(x, rank),
-            x.sizes.slice(-rank),
-            tablesOf(kind, x, padding),
-          ),
-        );
+        const given = readNumbers(grad_output);
+        const sums = new Float64Array(self.numel);
+        sourcesOf(kind, self, rank, padding).forEach((at, i) => (sums[at]! += given[i]!));
+        writeNumbers(out!, sums);
       },
       vjp: ({ padding }, { grad }) => ({
         grad_output: () => callOp(forward, [grad, padding]),

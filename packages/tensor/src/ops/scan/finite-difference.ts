@@ -174,12 +174,24 @@ function defineGradient(name: string, args: string): OpOverload<Tensor[]> {
   });
 }
 
-defineGradient('scalarint', 'Scalar? spacing=None, int? dim=None, ');
-defineGradient('scalararray', 'Scalar spacing, int[] dim, ');
-defineGradient('array', 'int[] dim, ');
-defineGradient('scalarrayint', 'Scalar[] spacing, int? dim=None, ');
+export const gradientScalarOp: OpOverload = defineGradient(
+  'scalarint',
+  'Scalar? spacing=None, int? dim=None, ',
+);
+export const gradientScalarDimsOp: OpOverload = defineGradient(
+  'scalararray',
+  'Scalar spacing, int[] dim, ',
+);
+export const gradientDimsOp: OpOverload = defineGradient('array', 'int[] dim, ');
+export const gradientScalarsOp: OpOverload = defineGradient(
+  'scalarrayint',
+  'Scalar[] spacing, int? dim=None, ',
+);
 const numbersOp = defineGradient('scalarrayarray', 'Scalar[] spacing, int[] dim, ');
-defineGradient('tensorarrayint', 'Tensor[] spacing, int? dim=None, ');
+export const gradientTensorsOp: OpOverload = defineGradient(
+  'tensorarrayint',
+  'Tensor[] spacing, int? dim=None, ',
+);
 const tensorsOp = defineGradient('tensorarray', 'Tensor[] spacing, int[] dim, ');
 
 const PREPEND_APPEND: OptionNames<{ prepend?: Tensor | null; append?: Tensor | null }> = {

@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, ViewMeta } from '../../op/op-record.js';
-import { inferShape, wrapDim, wrapDims } from '../../shape.js';
+import { inferShape, wrapDim, wrapDims, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { expand, permute, reshape, view } from './view.js';
 
@@ -119,7 +119,7 @@ const flattenOp = defineOp(
       }
       if (self.ndim === 0) return reshape(self, [1]);
       if (start === end) return self;
-      const merged = self.sizes.slice(start, end + 1).reduce((a, b) => a * b, 1);
+      const merged = numelOf(self.sizes.slice(start, end + 1));
       return reshape(self, [...self.sizes.slice(0, start), merged, ...self.sizes.slice(end + 1)]);
     },
   },

@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -112,13 +112,19 @@ function defineAxisSplit(
   return (self, where) => callOp(typeof where === 'number' ? intOp : arrayOp, [self, where]);
 }
 
-defineOp('aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]', {
-  decompose: ({ self, chunks, dim }) => chunk(self, chunks, dim),
-});
-defineOp('aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]', {
-  decompose: ({ self, split_size, dim }) => split(self, split_size, dim),
-});
-defineOp(
+export const unsafeChunkOp: OpOverload = defineOp(
+  'aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]',
+  {
+    decompose: ({ self, chunks, dim }) => chunk(self, chunks, dim),
+  },
+);
+export const unsafeSplitOp: OpOverload = defineOp(
+  'aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]',
+  {
+    decompose: ({ self, split_size, dim }) => split(self, split_size, dim),
+  },
+);
+export const unsafeSplitWithSizesOp: OpOverload = defineOp(
   'aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]',
   {
     decompose: ({ self, split_sizes, dim }) => split(self, split_sizes, dim),

@@ -5,6 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
+import { itemSize } from '../../dtype.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes, hasInternalOverlap, sameNumbers, storageExtent } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -32,7 +33,7 @@ export const asStridedOp: OpOverload<Tensor> = defineOp(
     view: ({ self, size, stride, storage_offset }) => {
       const offset = storage_offset ?? self.storageOffset;
       checkGeometry(size, stride, offset);
-      const itemBytes = self.storageOrNull === null ? 0 : bytesPerElement(self);
+      const itemBytes = self.storageOrNull === null ? 0 : itemSize(self.dtype);
       const needed = offset + storageExtent(size, stride);
       if (
         itemBytes > 0 &&
@@ -53,16 +54,6 @@ export const asStridedOp: OpOverload<Tensor> = defineOp(
     }),
   },
 );
-
-function bytesPerElement(tensor: Tensor): number {
-  return tensor.dtype === 'float64' || tensor.dtype === 'int64'
-    ? 8
-    : tensor.dtype === 'float32' || tensor.dtype === 'int32'
-      ? 4
-      : tensor.dtype === 'bool' || tensor.dtype === 'int8' || tensor.dtype === 'uint8'
-        ? 1
-        : 2;
-}
 
 /** Memory of `extent` elements with `values` added in at each position of a geometry. */
 function gathered(

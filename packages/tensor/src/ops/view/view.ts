@@ -108,12 +108,18 @@ const reshapeOp = defineOp('aten::reshape(Tensor(a) self, SymInt[] shape) -> Ten
   },
 });
 
-defineOp('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', {
-  decompose: ({ self, size }) => view(self, size),
-});
-defineOp('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', {
-  decompose: ({ self, size }) => expand(self, size),
-});
+export const unsafeViewOp: OpOverload = defineOp(
+  'aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor',
+  {
+    decompose: ({ self, size }) => view(self, size),
+  },
+);
+export const broadcastToOp: OpOverload = defineOp(
+  'aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)',
+  {
+    decompose: ({ self, size }) => expand(self, size),
+  },
+);
 
 /** Another shape; copies only when a view is impossible. @throws shape-mismatch */
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
