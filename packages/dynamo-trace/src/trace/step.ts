@@ -14,7 +14,6 @@ import {
 } from '@tessera/tensor';
 import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
-import type { Fetch } from '../guards/guard-code.js';
 import type { OwnerGuards } from '../guards/owner-guards.js';
 import type { Segment } from './segment.js';
 import {
@@ -86,8 +85,7 @@ export interface GradModeStep {
 /** What a jump over a region needs; null where the region must be matched step by step. */
 export interface RegionJump {
   readonly guards: OwnerGuards;
-  /** Tensors of the owner that the region reads, and what they must be. */
-  readonly fetch: Fetch;
+  /** What the tensors of the owner must be that the region reads, in the order in which a check of the guards gives them. */
   readonly implicit: readonly (SlotPattern | ExternalPattern)[];
   /** Tensors that the region leaves behind: its result and gradients it sets. */
   readonly produced: readonly OutSpec[];
