@@ -9,7 +9,7 @@
 import { userFrame } from '@tessera/graph';
 import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import { type RegionInputs, autogradMeta, dropGradient } from '@tessera/tensor/internal';
+import { type RegionInputs, autogradMeta, dropGradient, modes } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
@@ -46,7 +46,9 @@ interface RegionCall {
 /** See the file header. */
 export const REGION: EventKind<RegionCall, unknown> = {
   match(cursor, call) {
-    for (const step of cursor.at.steps) {
+    const { steps } = cursor.at;
+    for (let i = 0; i < steps.length; i++) {
+      const step = steps[i]!;
       if (step.kind !== 'region' || !isFor(step, call)) continue;
       if (step.jump === null) {
         if (matchAll(step.inputs, regionLeaves(call.inputs), cursor.frame))
@@ -127,17 +129,22 @@ function jump(
 ): unknown {
   const { frame, specializer } = cursor;
   specializer.follow(steps);
-  for (const spec of produced)
-    if (frame.slots[spec.slot] === undefined || !specializer.rebuilding) frame.produce(spec);
-  for (const { tensor, value } of grads) {
-    const leaf = frame.slots[tensor]!;
-    if (value < 0) dropGradient(leaf);
-    else autogradMeta(leaf).grad = frame.slots[value]!;
+  const { slots } = frame;
+  for (let i = 0; i < produced.length; i++) {
+    const spec = produced[i]!;
+    if (slots[spec.slot] === undefined || !specializer.rebuilding) frame.produce(spec);
+  }
+  for (let i = 0; i < grads.length; i++) {
+    const { tensor, value } = grads[i]!;
+    if (value < 0) dropGradient(slots[tensor]!);
+    else autogradMeta(slots[tensor]!).grad = slots[value]!;
   }
   cursor.advance(steps, exit);
-  frame.announce(steps);
+  if (modes.suspended !== null) frame.announce(steps);
   const { leaves, rebuild } = step.result!;
-  return rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
+  return rebuild === null
+    ? instantiate(leaves[0]!, frame)
+    : rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
 }
 
 /** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
@@ -313,7 +320,7 @@ function makeJump(
         ? { code: 0, slot: slotOf(leaf), guard: null, gains: false }
         : { code: 2, value: leaf },
     ),
-    rebuild: isTensor(result) ? (values) => values[0] : (values) => treeUnflatten(values, spec),
+    rebuild: isTensor(result) ? null : (values) => treeUnflatten(values, spec),
   };
   return {
     guards,

@@ -66,6 +66,12 @@ export class GuardTree {
     return node.tensor;
   }
 
+  /** The same where there is one root. */
+  checkOne(root: unknown): (Tensor | undefined)[] | null {
+    const found = new Array<Tensor | undefined>(this.tensorCount);
+    return holdsAt(this.roots[0]!, root, root, found) ? found : null;
+  }
+
   /** What was asked for, by number, if all guards hold; else null. */
   check(roots: readonly unknown[]): (Tensor | undefined)[] | null {
     const found = new Array<Tensor | undefined>(this.tensorCount);

@@ -54,6 +54,8 @@ export interface OpStep {
   readonly kind: 'op';
   readonly op: OpOverload;
   readonly args: readonly Pattern[];
+  /** Makes one new tensor, and nothing else has to be looked at to match it than its arguments. */
+  readonly isPlain: boolean;
   /** Null where the op returned null. */
   readonly outs: readonly (OutSpec | null)[];
   /** Whether the op returns a list. */
@@ -104,8 +106,11 @@ export interface RegionStep {
   readonly name: string;
   /** Leaves of the inputs, in flattening order. */
   readonly inputs: readonly Pattern[];
-  /** Leaves of the result, and how to rebuild it. */
-  result: { readonly leaves: readonly Pattern[]; rebuild(leaves: unknown[]): unknown } | null;
+  /** Leaves of the result, and how to rebuild it (null: it is the leaf). */
+  result: {
+    readonly leaves: readonly Pattern[];
+    readonly rebuild: ((leaves: unknown[]) => unknown) | null;
+  } | null;
   jump: RegionJump | null;
   /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
