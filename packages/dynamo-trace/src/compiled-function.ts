@@ -16,6 +16,7 @@ import { rebuildPath } from './cursor/rebuild-step.js';
 import type { RecordedBreak } from './cursor/recorder-options.js';
 import { Recorder } from './cursor/recorder.js';
 import { Specializer } from './cursor/specializer.js';
+import { warmUp } from './cursor/warm-up.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { abortRecording, dropGradients } from './events/return.js';
@@ -153,6 +154,7 @@ export class CompiledFunction {
     const frame = new Frame(this.table.bindings.root);
     const entry = globalState();
     const { fullgraph = false } = this.options;
+    if (records) warmUp();
     // Beyond the limit, calls of a pure function that no artifact is for are replayed.
     const isRemembered =
       this.options.pure === true && check === null && this.artifacts.length < traceConfig.sizeLimit;

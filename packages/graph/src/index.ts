@@ -82,11 +82,9 @@ export {
   type SourceStep,
   extend,
   follow,
-  itemsOf,
   printKey,
   printSource,
-  readGetter,
-  typeOf,
+  readStep,
 } from './source.js';
 export { JsonField, type Refusal, encodeNumber } from './json-field.js';
 export { type JsonArgument, encodeArgument, readArgument, readSize } from './argument-json.js';

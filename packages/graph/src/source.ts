@@ -64,15 +64,14 @@ export function printKey(key: Key): string {
 /** Follows steps from an object; undefined where the path no longer exists. */
 export function follow(root: unknown, steps: readonly SourceStep[]): unknown {
   let value = root;
-  for (const step of steps) {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null)
-      return undefined;
-    value = stepInto(value, step);
-  }
+  for (const step of steps) value = readStep(value, step);
   return value;
 }
 
-function stepInto(value: object, step: SourceStep): unknown {
+/** What is one step further; undefined where the path no longer exists. */
+export function readStep(value: unknown, step: SourceStep): unknown {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null)
+    return undefined;
   switch (step.kind) {
     case 'property':
       return (value as Record<Key, unknown>)[step.key];
@@ -96,7 +95,7 @@ function stepInto(value: object, step: SourceStep): unknown {
 }
 
 /** What a getter gives; undefined where it throws. */
-export function readGetter(object: unknown, key: Key): unknown {
+function readGetter(object: unknown, key: Key): unknown {
   try {
     return (object as Record<Key, unknown> | null | undefined)?.[key];
   } catch {
@@ -105,12 +104,12 @@ export function readGetter(object: unknown, key: Key): unknown {
 }
 
 /** Elements of a Set or keys of a Map; undefined for anything else. */
-export function itemsOf(value: unknown): unknown[] | undefined {
+function itemsOf(value: unknown): unknown[] | undefined {
   return value instanceof Set || value instanceof Map ? [...value.keys()] : undefined;
 }
 
 /** The prototype of an object, or the one `depth` above it. */
-export function typeOf(value: unknown, depth: number): unknown {
+function typeOf(value: unknown, depth: number): unknown {
   let at: unknown = value;
   for (let i = 0; i <= depth && at !== null && at !== undefined; i++)
     at = Object.getPrototypeOf(at);

@@ -21,36 +21,40 @@ export interface PendingValue {
   resolve(tensor: TensorBase): void;
 }
 
-/** See the file header. Sizes, strides and offset are in elements. */
+/**
+ * See the file header. Sizes, strides and offset are in elements.
+ *
+ * Fields are declared only: the constructor sets each once. Defining them first would double what a tensor costs.
+ */
 export class TensorBase {
   /** The first field, so that `structuredClone` meets it before all others. @internal */
-  readonly notCloneable: () => string;
+  declare readonly notCloneable: () => string;
   /** Type of the elements. */
-  dtype: DType;
+  declare dtype: DType;
   /** Where the memory is. */
-  device: DeviceType;
+  declare device: DeviceType;
   /** Size of each dimension; also `shape`. */
-  sizes: readonly number[];
+  declare sizes: readonly number[];
   /** Steps between neighbours of each dimension, in elements. */
-  strides: readonly number[];
+  declare strides: readonly number[];
   /** Where the first element is in the storage, in elements. */
-  storageOffset: number;
+  declare storageOffset: number;
   /** Null while lazy. Prefer `storage`. */
-  storageOrNull: Storage | null;
+  declare storageOrNull: Storage | null;
   /** Who owes a lazy tensor its storage. @internal */
-  pending: PendingValue | null;
+  declare pending: PendingValue | null;
   /** The user-settable flag of a leaf, or inherited from inputs; see `requiresGrad`. @internal */
-  requiresGradFlag: boolean;
+  declare requiresGradFlag: boolean;
   /** Gradient, gradFn, hooks; null until needed. */
-  autograd: AutogradMeta | null;
+  declare autograd: AutogradMeta | null;
   /** The tensor this one is a view of (never itself a view), or null. */
-  base: TensorBase | null;
+  declare base: TensorBase | null;
   /** Free slot for a tracer: what this value is in the current trace. @internal */
-  traceSlot: number;
+  declare traceSlot: number;
   /** Number of the traced call that `traceSlot` belongs to; 0 for none. @internal */
-  traceOwner: number;
+  declare traceOwner: number;
   /** Interned layout descriptor used by guards; null when not yet computed or stale. @internal */
-  guardSpec: object | null;
+  declare guardSpec: object | null;
 
   constructor(
     storage: Storage | null,

@@ -153,13 +153,18 @@ export class Cursor implements PreDispatchMode {
   // ---- events
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
-    this.frame.announceOp(op, args);
-    if (this.matching) {
-      const first = this.at.steps[0];
-      if (first?.kind === 'op' && first.op === op && !isGradOp(op)) {
-        if (matchAll(first.args, args, this.frame)) return acceptOperator(this, first, args);
-      }
-    }
+    if (modes.suspended !== null) this.frame.announceOp(op, args);
+    const first = this.at.steps[0];
+    // The common case: what comes next, and nothing else to be seen to.
+    if (
+      first?.kind === 'op' &&
+      first.op === op &&
+      first.isPlain &&
+      this.recorder === null &&
+      !this.passing &&
+      matchAll(first.args, args, this.frame)
+    )
+      return acceptOperator(this, first, args);
     const reason = this.passing ? null : breakBefore(this, op, args);
     if (reason === null) return this.event(OPERATOR, { op, args });
     this.frame.noteReads(args);

@@ -10,6 +10,7 @@ import { SymScalar, isTesseraError } from '@tessera/shared';
 import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
 import {
   dispatchBelowPreDispatch,
+  modes,
   outsideGraphOp,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
@@ -115,12 +116,17 @@ function familyOf(slots: readonly number[], slot: number, frame: Frame): number 
 /** Moves behind a matched operator and makes its results. */
 export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unknown[]): unknown {
   const { frame, specializer } = cursor;
-  frame.announce(step);
+  if (modes.suspended !== null) frame.announce(step);
   if (step.gaining.length > 0) frame.noteGradients(step.gaining);
   if (frame.shapes.parent === null) {
-    cursor.advance(step, step.next);
+    cursor.path.push(step);
+    cursor.at = step.next;
     const { outs } = step;
-    const result = step.isList ? outs.map((spec) => given(frame, spec)) : given(frame, outs[0]!);
+    const result = step.isPlain
+      ? frame.produce(outs[0]!)
+      : step.isList
+        ? outs.map((spec) => given(frame, spec))
+        : given(frame, outs[0]!);
     if (step.isWatched) cursor.flush(WATCHED);
     return result;
   }
@@ -169,6 +175,7 @@ function recordOperator(
       kind: 'op',
       op,
       args: prepared.map((p) => p.pattern),
+      isPlain: isPlain(op, added),
       outs: added.outs,
       isList: added.isList,
       written: added.written,
@@ -193,6 +200,10 @@ function recordOperator(
     const plain = args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg));
     return recordOperator(recorder, op, plain, true);
   }
+}
+
+function isPlain(op: OpOverload, { outs, isList, gaining }: Added): boolean {
+  return !isGradOp(op) && !isList && gaining.length === 0 && outs[0]?.same === false;
 }
 
 /** Records a matched operator again, in the slots that it has; returns its results at the present sizes. */

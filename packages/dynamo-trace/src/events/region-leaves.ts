@@ -16,9 +16,13 @@ export function regionLeaves(inputs: RegionInputs): unknown[] {
   for (const key in inputs) {
     const value = inputs[key];
     if (isLeaf(value)) leaves.push(value);
-    else if (Array.isArray(value) && value.every(isLeaf)) {
-      for (const item of value) leaves.push(item);
-    } else return treeFlatten(inputs).leaves;
+    else if (!Array.isArray(value)) return treeFlatten(inputs).leaves;
+    else {
+      for (let i = 0; i < value.length; i++) {
+        if (!isLeaf(value[i])) return treeFlatten(inputs).leaves;
+        leaves.push(value[i]);
+      }
+    }
   }
   return leaves;
 }

@@ -9,12 +9,11 @@
 import { userFrame } from '@tessera/graph';
 import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import { type RegionInputs, autogradMeta, dropGradient } from '@tessera/tensor/internal';
+import { type RegionInputs, autogradMeta, dropGradient, modes } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { ShapeBinding } from '../dynamic/shape-binding.js';
-import { compileFetch } from '../guards/guard-code.js';
 import { OwnerGuards } from '../guards/owner-guards.js';
 import type { Frame } from '../frame/frame.js';
 import {
@@ -47,7 +46,9 @@ interface RegionCall {
 /** See the file header. */
 export const REGION: EventKind<RegionCall, unknown> = {
   match(cursor, call) {
-    for (const step of cursor.at.steps) {
+    const { steps } = cursor.at;
+    for (let i = 0; i < steps.length; i++) {
+      const step = steps[i]!;
       if (step.kind !== 'region' || !isFor(step, call)) continue;
       if (step.jump === null) {
         if (matchAll(step.inputs, regionLeaves(call.inputs), cursor.frame))
@@ -96,15 +97,16 @@ function isFor({ ownerClass, name }: RegionStep, call: RegionCall): boolean {
  */
 function matchJump(
   step: RegionStep,
-  { guards, implicit, fetch, produced }: RegionJump,
+  { guards, implicit, produced }: RegionJump,
   { owner, inputs }: RegionCall,
   frame: Frame,
 ): readonly OutSpec[] | ShapeBinding | null {
   const { shapes } = frame;
-  if (!guards.check(owner)) return null;
+  const found = guards.check(owner);
+  if (found === null) return null;
   if (!matchAll(step.inputs, regionLeaves(inputs), frame)) return null;
   const withInputs = frame.shapes;
-  if (!matchAll(implicit, fetch(owner), frame)) {
+  if (!matchAll(implicit, found, frame)) {
     unbindPatterns(step.inputs, step.inputs.length, frame);
     frame.unbindSymbols(shapes);
     return null;
@@ -127,17 +129,22 @@ function jump(
 ): unknown {
   const { frame, specializer } = cursor;
   specializer.follow(steps);
-  for (const spec of produced)
-    if (frame.slots[spec.slot] === undefined || !specializer.rebuilding) frame.produce(spec);
-  for (const { tensor, value } of grads) {
-    const leaf = frame.slots[tensor]!;
-    if (value < 0) dropGradient(leaf);
-    else autogradMeta(leaf).grad = frame.slots[value]!;
+  const { slots } = frame;
+  for (let i = 0; i < produced.length; i++) {
+    const spec = produced[i]!;
+    if (slots[spec.slot] === undefined || !specializer.rebuilding) frame.produce(spec);
+  }
+  for (let i = 0; i < grads.length; i++) {
+    const { tensor, value } = grads[i]!;
+    if (value < 0) dropGradient(slots[tensor]!);
+    else autogradMeta(slots[tensor]!).grad = slots[value]!;
   }
   cursor.advance(steps, exit);
-  frame.announce(steps);
+  if (modes.suspended !== null) frame.announce(steps);
   const { leaves, rebuild } = step.result!;
-  return rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
+  return rebuild === null
+    ? instantiate(leaves[0]!, frame)
+    : rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
 }
 
 /** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
@@ -256,7 +263,7 @@ function recordRegion(
   }
   if (!region.broken) {
     const implicit = implicitInputs(recorder, region, patterns, firstNew, guards);
-    if (implicit !== null && bindsAll(implicit.patterns, bound, frame.shapes))
+    if (implicit !== null && bindsAll(implicit, bound, frame.shapes))
       step.jump = makeJump(recorder, step, region, guards, implicit, cursor.at, result);
     if (step.jump !== null) {
       cursor.path.splice(from, Infinity, step.jump.steps);
@@ -268,30 +275,24 @@ function recordRegion(
   return result;
 }
 
-/** Tensors of the owner that a region reads: what they must be, and where they are. */
-interface Implicit {
-  readonly patterns: readonly (SlotPattern | ExternalPattern)[];
-  readonly paths: Parameters<typeof compileFetch>[0];
-}
-
-/** Null if one of them cannot be found on the owner. */
+/** What the tensors of the owner must be that a region reads; null if one of them cannot be found on it. */
 function implicitInputs(
   { frame, layouts, guards: external }: Recorder,
   { uses, produced }: RegionRecord,
   inputs: readonly Pattern[],
   firstNew: number,
   guards: OwnerGuards,
-): Implicit | null {
+): RegionJump['implicit'] | null {
   const given = new Set(inputs.map((pattern) => ('slot' in pattern ? pattern.slot : -1)));
   const slots = [...uses].filter((slot) => !given.has(slot) && !produced.has(slot));
-  const paths = slots.map((slot) => guards.pathOf(frame.slots[slot]!));
-  if (paths.some((path) => path === undefined)) return null;
-  const patterns = slots.map((slot): SlotPattern | ExternalPattern =>
+  const isFound = slots.every((slot) => guards.ask(frame.slots[slot]!) !== undefined);
+  guards.seal();
+  if (!isFound) return null;
+  return slots.map((slot): SlotPattern | ExternalPattern =>
     slot < firstNew
       ? { code: 0, slot, guard: layouts.get(slot) ?? null, gains: false }
       : { code: 1, slot, guard: external.get(slot)!, gains: false },
   );
-  return { patterns, paths: paths as Implicit['paths'] };
 }
 
 /** Null if a replay could not tell what the region leaves behind. */
@@ -300,7 +301,7 @@ function makeJump(
   step: RegionStep,
   region: RegionRecord,
   guards: OwnerGuards,
-  implicit: Implicit,
+  implicit: RegionJump['implicit'],
   exit: Cursor['at'],
   result: unknown,
 ): RegionJump | null {
@@ -319,12 +320,11 @@ function makeJump(
         ? { code: 0, slot: slotOf(leaf), guard: null, gains: false }
         : { code: 2, value: leaf },
     ),
-    rebuild: isTensor(result) ? (values) => values[0] : (values) => treeUnflatten(values, spec),
+    rebuild: isTensor(result) ? null : (values) => treeUnflatten(values, spec),
   };
   return {
     guards,
-    fetch: compileFetch(implicit.paths),
-    implicit: implicit.patterns,
+    implicit,
     produced: [...new Set(left)]
       .filter((slot) => region.produced.has(slot))
       .map((slot) => specOf(frame.slots[slot]!, slot)),

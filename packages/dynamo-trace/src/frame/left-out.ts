@@ -53,13 +53,19 @@ export class LeftOut {
   }
 
   private versions(): number[] {
-    const { segment, frame } = this;
-    return segment.inputs.map(({ slot }) => (slot < 0 ? 0 : frame.slots[slot]!.storage.version));
+    const { inputs } = this.segment;
+    const { slots } = this.frame;
+    const versions: number[] = [];
+    for (let i = 0; i < inputs.length; i++) {
+      const { slot } = inputs[i]!;
+      versions.push(slot < 0 ? 0 : slots[slot]!.storage.version);
+    }
+    return versions;
   }
 
   /** The segment ran. */
   noteRun(): void {
-    this.after = this.versions();
+    this.after = this.segment.mutated.length === 0 ? this.before : this.versions();
   }
 
   /** Gives the lazy tensor in `slot` its value, and makes it a result from the next call on. @throws trace-escape */

@@ -3,16 +3,16 @@
  *
  * They decide whether a skipped (`pure`) function may reuse its artifact, and they put into PyTorch's
  * words why a replay diverged or a function was compiled again. Cheap checks come first: global state,
- * then constants and structure, then tensors, then identities.
+ * then constants and structure with tensors, then identities.
  */
-import { follow, printSource } from '@tessera/graph';
+import { type Source, follow } from '@tessera/graph';
 import { type Tensor, defaultDType, isTensor } from '@tessera/tensor';
 import { autocastKey, gradMode } from '@tessera/tensor/internal';
 import { type GlobalState, globalState, stateChange } from './global-state.js';
-import { literal, typeName } from './guard-words.js';
 import {
   type Guard,
   type GuardKind,
+  type Place,
   constantGuard,
   containerGuards,
   dataGuard,
@@ -21,10 +21,10 @@ import {
   sameObjectGuard,
   tensorGuard,
 } from './guard.js';
-import { type GuardCheck, compileGuards, holds, valueOf } from './guard-code.js';
-import { ObjectIdentities } from './object-identities.js';
+import { GuardTree, holds, valueOf } from './guard-tree.js';
+import { literal, typeName } from './guard-words.js';
+import { ObjectIdentities, changedIdentity, sameIdentities } from './identities.js';
 import { ShapeGuards, type ShapedSource } from './shape-guards.js';
-import { sameIdentities } from './same-identities.js';
 import { TensorGuard } from './tensor-guard.js';
 import { walk } from './walk.js';
 
@@ -37,20 +37,68 @@ export interface Root {
   readonly value: unknown;
 }
 
+/** What guards are made of. */
+export interface Findings {
+  /** Guards of everything but tensors. */
+  readonly guards: readonly Guard[];
+  /** Tensors, in the order in which they are found, also several times. */
+  readonly tensors: readonly { readonly tensor: Tensor; readonly place: Place }[];
+  /** Gradients that tensors have: which may be there or not. */
+  readonly grads: readonly { readonly tensor: Tensor; readonly place: Place }[];
+}
+
+/** Walks roots and makes guards of what is found; `everything` as for `walk`. */
+export function findGuards(
+  roots: readonly Root[],
+  everything: boolean,
+  objects: ObjectIdentities | null,
+): Findings {
+  const guards: Guard[] = [];
+  const tensors: Findings['tensors'][number][] = [];
+  const grads: Findings['grads'][number][] = [];
+  roots.forEach(({ name, value: of }, root) => {
+    const at = (source: Source): Place => ({ root, source });
+    walk(
+      of,
+      { root: name, steps: [] },
+      {
+        primitive: (value, source) => guards.push(constantGuard(at(source), value)),
+        data: (array, source) => guards.push(dataGuard(at(source), array)),
+        container: (found) => {
+          guards.push(...containerGuards(found, root, everything));
+          const told = found.kind !== 'tracked' && found.kind !== 'opaque';
+          objects?.add(found.value, at(found.source), told);
+        },
+        again: (_, source, first) => guards.push(sameObjectGuard(at(source), first)),
+        prototype: (value, source, kind) =>
+          guards.push(prototypeGuard(at(source), value, kind !== 'tracked')),
+        opaque: (value, source) => guards.push(opaqueGuard(at(source), value)),
+        tensor: (tensor, source) => {
+          const isGrad = source.steps.at(-1)?.kind === 'grad';
+          (isGrad ? grads : tensors).push({ tensor, place: at(source) });
+        },
+      },
+      everything,
+    );
+  });
+  objects?.seal();
+  return { guards, tensors, grads };
+}
+
 /** See the file header. */
 export class EntryGuards {
   readonly guards: readonly Guard[];
   private readonly rootCount: number;
-  /** Per tensor guard, which of them found the same object first; tensor guards are the last of `guards`. */
-  private readonly firsts: Int32Array;
-  private compiled: GuardCheck | null = null;
-  /** Tensors of the call that is checked, in the order of the guards. */
-  private readonly values: unknown[] = [];
+  /** Tensor guards, the last of `guards`: per guard, which of them found the same tensor first. */
+  private readonly firsts: readonly number[];
+  private tree: GuardTree | null = null;
+  /** Numbers of the guarded tensors among those that the tree finds. */
+  private numbers: readonly number[] = [];
   private shapes: ShapeGuards | null = null;
   /** Which objects are the same, where code that does not run again could have compared them. */
   private readonly objects: ObjectIdentities | null;
-  /** Which guard a tensor has, until the capture is over. */
-  private indexOf: Map<Tensor, number> | null;
+  /** The tensors, until the capture is over. */
+  private tensors: readonly Tensor[];
 
   /** Records the guards that the roots satisfy now; `state` is that of the beginning of the call, `everything` as for `walk`. */
   constructor(
@@ -59,46 +107,23 @@ export class EntryGuards {
     private readonly countText: string = `number of arguments == ${roots.length}`,
     everything = false,
   ) {
-    const constants: Guard[] = [];
-    const tensors: Guard[] = [];
     this.objects = everything ? new ObjectIdentities() : null;
-    const firsts: number[] = [];
-    const first = new Map<Tensor, number>();
-    roots.forEach((root, index) => {
-      const holders = new Map<object | null, Guard>();
-      walk(
-        root.value,
-        { root: root.name, steps: [] },
-        {
-          primitive: (value, source, holder) =>
-            constants.push(constantGuard(index, source, value, holders.get(holder))),
-          data: (array, source) => constants.push(dataGuard(index, source, array)),
-          container: (found) => {
-            const guards = containerGuards(found, { root: index, everything });
-            constants.push(...guards);
-            holders.set(found.value, guards.at(-1)!);
-            const told = found.kind !== 'tracked' && found.kind !== 'opaque';
-            this.objects?.add(found.value, { root: index, source: found.source }, told);
-          },
-          again: (_, source, of) => constants.push(sameObjectGuard(index, source, of)),
-          prototype: (value, source, of) =>
-            constants.push(prototypeGuard(index, source, value, of !== 'tracked')),
-          opaque: (value, source) => constants.push(opaqueGuard(index, source, value)),
-          tensor: (tensor, source) => {
-            if (source.steps.at(-1)?.kind === 'grad') return;
-            if (!first.has(tensor)) first.set(tensor, tensors.length);
-            firsts.push(first.get(tensor)!);
-            tensors.push(tensorGuard(index, source, TensorGuard.of(tensor)));
-          },
-        },
-        everything,
-      );
-    });
-    this.objects?.seal();
+    const { guards, tensors } = findGuards(roots, everything, this.objects);
     this.rootCount = roots.length;
-    this.indexOf = new Map([...first].map(([tensor, i]) => [tensor, constants.length + i]));
-    this.guards = [...constants, ...tensors];
-    this.firsts = Int32Array.from(firsts);
+    this.tensors = tensors.map(({ tensor }) => tensor);
+    const first = new Map<Tensor, number>();
+    this.firsts = this.tensors.map((tensor, i) => {
+      if (!first.has(tensor)) first.set(tensor, i);
+      return first.get(tensor)!;
+    });
+    this.guards = [
+      ...guards,
+      ...tensors.map(({ tensor, place }) => tensorGuard(place, TensorGuard.of(tensor))),
+    ];
+  }
+
+  private get tensorGuards(): readonly Guard[] {
+    return this.guards.slice(this.guards.length - this.firsts.length);
   }
 
   /** Ends the capture: tensors found to have symbolic sizes are guarded by those from now on. */
@@ -106,41 +131,50 @@ export class EntryGuards {
     const sources: ShapedSource[] = [];
     const guards = this.guards as Guard[];
     for (const [tensor, dynamic] of tensors) {
-      const index = this.indexOf?.get(tensor);
-      if (index === undefined || !dynamic.isSymbolic) continue;
-      const { root, source } = guards[index]!;
-      guards[index] = tensorGuard(root, source, dynamic);
+      const index = this.tensors.indexOf(tensor);
+      if (index < 0 || !dynamic.isSymbolic) continue;
+      const at = guards.length - this.firsts.length + index;
+      const { place, name } = guards[at]!;
+      guards[at] = tensorGuard(place, dynamic);
       sources.push({
-        name: printSource(source),
+        name,
         sizes: dynamic.sizes,
-        read: (roots) => follow(roots[root], source.steps),
+        read: (roots) => follow(roots[place.root], place.source.steps),
       });
     }
     if (sources.length > 0) this.shapes = new ShapeGuards(sources);
-    this.indexOf = null;
+    this.tensors = [];
   }
 
-  /** Whether all guards hold: the generated function, then identities. */
-  check(roots: readonly unknown[]): boolean {
+  /** A check gives what is at a place from now on; returns its number. */
+  ask(place: Place): number {
+    return this.compiled().ask(place);
+  }
+
+  private compiled(): GuardTree {
+    if (this.tree === null) {
+      const tree = (this.tree = new GuardTree(this.guards));
+      this.numbers = this.tensorGuards.map(({ place }) => tree.ask(place));
+    }
+    return this.tree;
+  }
+
+  /** What was asked for, by number, if all guards hold; else null. */
+  check(roots: readonly unknown[]): readonly (Tensor | undefined)[] | null {
     if (
       gradMode.enabled !== this.state.gradMode ||
       defaultDType() !== this.state.defaultDType ||
-      autocastKey() !== this.state.autocast
+      autocastKey() !== this.state.autocast ||
+      roots.length !== this.rootCount
     )
-      return false;
-    if (roots.length !== this.rootCount) return false;
-    this.compiled ??= compileGuards(this.guards);
-    const tensors = this.values;
-    if (!this.compiled(roots, tensors) || this.objects?.check(roots) === false) return false;
-    return tensors.length < 2 || sameIdentities(tensors as Tensor[], this.firsts);
-  }
-
-  /** Tensor guards of which an earlier one found the same tensor, with that one. */
-  get duplicates(): (readonly [Guard, Guard])[] {
-    const tensors = this.guards.slice(this.guards.length - this.firsts.length);
-    return tensors.flatMap((guard, i) =>
-      this.firsts[i] === i ? [] : [[guard, tensors[this.firsts[i]!]!] as const],
-    );
+      return null;
+    const found = this.compiled().check(roots);
+    if (found === null || (this.objects !== null && this.objects.reason(roots) !== null))
+      return null;
+    const { numbers } = this;
+    if (numbers.length < 2) return found;
+    const tensors = numbers.map((number) => found[number]!);
+    return sameIdentities(tensors, this.firsts) ? found : null;
   }
 
   /**
@@ -155,18 +189,18 @@ export class EntryGuards {
     const changed = stateChange(this.state, now);
     if (changed !== null) return changed;
     if (roots.length !== this.rootCount) return this.countText;
-    let opaque: string | null = null;
+    let opaque: Guard | null = null;
     for (const guard of this.guards) {
       const value = valueOf(guard, roots);
-      if (holds(guard, value, roots)) continue;
-      if (guard.opaque !== true) return guard.explain?.(value) ?? guard.text;
-      opaque ??= guard.text;
+      if (holds(guard, value, roots[guard.place.root])) continue;
+      if (guard.parts.opaque !== true) return guard.reason(value);
+      opaque ??= guard;
     }
     return (
       this.identityReason(roots) ??
       this.shapes?.reason(roots) ??
       this.objects?.reason(roots) ??
-      (skipped ? opaque : null)
+      (skipped && opaque !== null ? opaque.text : null)
     );
   }
 
@@ -176,40 +210,40 @@ export class EntryGuards {
     for (const guard of this.guards) {
       const value = valueOf(guard, roots);
       if (guard.kind === 'TENSOR_MATCH') {
-        if (!isTensor(value))
-          return `type(${printSource(guard.source)}) is Tensor, actual ${typeName(value)}`;
+        if (!isTensor(value)) return `type(${guard.name}) is Tensor, actual ${typeName(value)}`;
       } else if (guard.kind === 'CONSTANT_MATCH') {
-        if (typeof value !== typeof guard.value) return guard.text;
-      } else if (!holds(guard, value, roots)) return guard.text;
+        if (typeof value !== typeof guard.parts.value) return guard.text;
+      } else if (!holds(guard, value, roots[guard.place.root])) return guard.text;
     }
     return null;
   }
 
   /** Duplicates must stay duplicates, and distinct tensors distinct. */
   private identityReason(roots: readonly unknown[]): string | null {
-    const tensors = this.guards.slice(this.guards.length - this.firsts.length);
-    const values = tensors.map((guard) => valueOf(guard, roots));
-    const name = (i: number): string => printSource(tensors[i]!.source);
-    const at = values.findIndex((value, i) => values.indexOf(value) !== this.firsts[i]);
+    const { tensorGuards, firsts } = this;
+    const values = tensorGuards.map((guard) => valueOf(guard, roots));
+    const at = changedIdentity(values, firsts);
     if (at < 0) return null;
-    const expected = this.firsts[at]!;
-    return expected !== at
-      ? `${name(expected)} is ${name(at)}`
+    const name = (i: number): string => tensorGuards[i]!.name;
+    return firsts[at] !== at
+      ? `${name(firsts[at]!)} is ${name(at)}`
       : `Duplicate tensors found: ["${name(values.indexOf(values[at]))}", "${name(at)}"]`;
+  }
+
+  /** Printed conditions that tensors are the same. */
+  private get duplicates(): string[] {
+    const { tensorGuards, firsts } = this;
+    return tensorGuards.flatMap(({ name }, i) =>
+      firsts[i] === i ? [] : [`DUPLICATE_INPUT ${tensorGuards[firsts[i]!]!.name} is ${name}`],
+    );
   }
 
   /** Printed guards, for logs and `explain()`. */
   lines(): string[] {
-    const identities = this.duplicates.map(
-      ([guard, first]) =>
-        `DUPLICATE_INPUT ${printSource(first.source)} is ${printSource(guard.source)}`,
-    );
     return [
       `GLOBAL_STATE grad_mode == ${literal(this.state.gradMode)}, default_dtype == ${this.state.defaultDType}`,
-      ...this.guards.map((guard) =>
-        guard.kind === 'TENSOR_MATCH' ? guard.text : `${guard.kind} ${guard.text}`,
-      ),
-      ...identities,
+      ...this.guards.map(({ kind, text }) => (kind === 'TENSOR_MATCH' ? text : `${kind} ${text}`)),
+      ...this.duplicates,
       ...(this.shapes?.lines.map((line) => `SHAPE_ENV ${line}`) ?? []),
     ];
   }
@@ -217,7 +251,7 @@ export class EntryGuards {
   /** Number of guards per kind. */
   counts(): Partial<Record<GuardKind, number>> {
     const counts: Partial<Record<GuardKind, number>> = { GLOBAL_STATE: 1 };
-    for (const guard of this.guards) counts[guard.kind] = (counts[guard.kind] ?? 0) + 1;
+    for (const { kind } of this.guards) counts[kind] = (counts[kind] ?? 0) + 1;
     if (this.duplicates.length > 0) counts.DUPLICATE_INPUT = this.duplicates.length;
     if (this.shapes !== null) counts.SHAPE_ENV = this.shapes.lines.length;
     return counts;

@@ -3,6 +3,11 @@
  */
 import type { Key } from '@tessera/graph';
 
+/** Whether a value is no object: it is compared itself instead of being followed. */
+export function isPrimitive(value: unknown): boolean {
+  return (typeof value !== 'object' || value === null) && typeof value !== 'function';
+}
+
 /** Own keys: enumerable names as `Object.keys` gives them, then symbols and, with `hidden`, other names that hold values. */
 export function ownKeys(object: object, hidden: boolean): Key[] {
   const names: Key[] = Object.keys(object);

@@ -2,13 +2,11 @@
  * @file `Guard`: one condition on a value that is found at a path, and how each kind of value is guarded.
  */
 import { type Key, type Source, printKey, printSource } from '@tessera/graph';
-import { isTensor } from '@tessera/tensor';
-import { changedElement, changedItem, itemsToCompare } from './data-check.js';
-import { FieldsCheck } from './fields-check.js';
-import { isIndex } from './followed-keys.js';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { type Layout, fieldsCheck, layoutOf } from './fields.js';
+import { isIndex, isPrimitive } from './followed-keys.js';
 import { literal, noTensor, typeName } from './guard-words.js';
-import { type Layout, layoutOf } from './layout.js';
-import { PrototypeCheck } from './prototypes.js';
+import { prototypeDifference } from './prototypes.js';
 import { sameOpaque } from './same-opaque.js';
 import type { TensorGuard } from './tensor-guard.js';
 import { type Container, followedKeys } from './walk.js';
@@ -26,293 +24,272 @@ export type GuardKind =
   | 'NO_TENSOR_ALIASING'
   | 'SHAPE_ENV';
 
-/** One guard: where, what, and its printed condition. */
-export interface Guard {
-  readonly kind: GuardKind;
-  readonly source: Source;
+/** Where a guarded value is found. */
+export interface Place {
   /** Index of the root it is read from. */
   readonly root: number;
-  /** The printed condition, which is also the reason when it fails (tensors explain themselves). */
-  readonly text: string;
-  /** Whether it asks for the same function, or object that is not seen through. */
-  readonly opaque?: boolean;
+  readonly source: Source;
+}
+
+/** What is known of some guards only. */
+interface GuardParts {
   /** The expected value of a CONSTANT_MATCH. */
   readonly value?: unknown;
+  /** Whether it asks for the same function, or object that is not seen through. */
+  readonly opaque?: boolean;
   /** Where the same object must be found, of the same root; `check` is given what is there. */
   readonly other?: Source;
-  /** What generated code compares instead of calling `check`, where that is the same. */
-  readonly inline?: InlineCheck;
-  /** The guard whose layout says the same, if that holds. */
-  readonly within?: Guard;
-  /** Whether the value is as it was. */
-  check(value: unknown, other?: unknown): boolean;
-  /** Words for a failure, if they differ from `text`. */
-  explain?(value: unknown): string;
+  /** Whether it is the guard of a tensor. */
+  readonly isTensor?: boolean;
+  /** A tensor that carries this guard passed it before. */
+  readonly spec?: TensorGuard;
+  /** Says the same as the guards of this object and of its primitive attributes, if it fits with these values. */
+  readonly layout?: { readonly of: Layout; readonly values: readonly unknown[] };
+  /** Words for a failure, if they differ from the condition. */
+  readonly explain?: (value: unknown, name: string) => string;
 }
 
-/** A check that is one comparison, or one call. */
-export type InlineCheck =
-  | { readonly kind: 'value'; readonly value: unknown }
-  | { readonly kind: 'type'; readonly type: unknown }
-  | { readonly kind: 'length'; readonly length: number }
-  | { readonly kind: 'layout'; readonly layout: Layout; readonly expected: readonly unknown[] }
-  | { readonly kind: 'tensor'; readonly spec: TensorGuard };
+/** See the file header. */
+export class Guard {
+  /** @param print the condition; `name` is the printed source */
+  constructor(
+    readonly kind: GuardKind,
+    readonly place: Place,
+    private readonly print: (name: string) => string,
+    readonly check: (value: unknown, other?: unknown) => boolean,
+    readonly parts: GuardParts = {},
+  ) {}
 
-/** Whether guards are for code that does not run again: `everything` as for `walk`. */
-export interface Place {
-  readonly root: number;
-  readonly everything: boolean;
+  /** The printed source. */
+  get name(): string {
+    return printSource(this.place.source);
+  }
+
+  /** The printed condition. */
+  get text(): string {
+    return this.print(this.name);
+  }
+
+  /** Why a value fails, in words. */
+  reason(value: unknown): string {
+    return this.parts.explain?.(value, this.name) ?? this.text;
+  }
 }
 
-/** A number, string, boolean or nothing; `holder` guards the attributes of what has it. */
-export function constantGuard(root: number, source: Source, value: unknown, holder?: Guard): Guard {
-  const name = printSource(source);
+/** A number, string, boolean or nothing. */
+export function constantGuard(place: Place, value: unknown): Guard {
   const none = value === null || value === undefined;
-  return {
-    kind: none ? 'ID_MATCH' : 'CONSTANT_MATCH',
-    root,
-    source,
-    text: none ? `${name} is None` : `${name} == ${literal(value)}`,
-    value,
-    ...(isInLayout(holder, source) ? { within: holder } : {}),
-    inline: { kind: 'value', value },
-    check: (now) => Object.is(now, value),
-  };
-}
-
-function isInLayout(holder: Guard | undefined, source: Source): boolean {
-  const step = source.steps.at(-1);
-  return (
-    holder?.inline?.kind === 'layout' &&
-    step?.kind === 'property' &&
-    holder.inline.layout.primitives.includes(step.key as string)
+  return new Guard(
+    none ? 'ID_MATCH' : 'CONSTANT_MATCH',
+    place,
+    (name) => (none ? `${name} is None` : `${name} == ${literal(value)}`),
+    (now) => Object.is(now, value),
+    { value },
   );
 }
 
 /** A function, or an object that is not seen through. */
-export function opaqueGuard(root: number, source: Source, value: unknown): Guard {
-  return {
-    kind: 'ID_MATCH',
-    root,
-    source,
-    text: `${printSource(source)} is the same ${typeName(value)}`,
-    opaque: true,
-    check: sameOpaque(value),
-  };
+export function opaqueGuard(place: Place, value: unknown): Guard {
+  const print = (name: string): string => `${name} is the same ${typeName(value)}`;
+  return new Guard('ID_MATCH', place, print, sameOpaque(value), { opaque: true });
 }
 
 /** An object that was met at two places. */
-export function sameObjectGuard(root: number, source: Source, first: Source): Guard {
-  return {
-    kind: 'DUPLICATE_INPUT',
-    root,
-    source,
-    other: first,
-    text: `${printSource(first)} is ${printSource(source)}`,
-    check: (now, other) => now === other,
-  };
+export function sameObjectGuard(place: Place, first: Source): Guard {
+  const print = (name: string): string => `${printSource(first)} is ${name}`;
+  const check = (now: unknown, other: unknown): boolean => now === other;
+  return new Guard('DUPLICATE_INPUT', place, print, check, { other: first });
 }
 
 /** The elements of a long array of primitives. */
-export function dataGuard(root: number, source: Source, array: readonly unknown[]): Guard {
-  const name = printSource(source);
-  const before = [...array];
-  const changed = (now: unknown): number => (Array.isArray(now) ? changedElement(now, before) : 0);
-  return {
-    kind: 'CONSTANT_MATCH',
-    root,
-    source,
-    text: `${name} == [${before.slice(0, 3).map(literal).join(', ')}, …]`,
-    value: before,
-    check: (now) => changed(now) < 0,
-    explain: (now) => {
-      const at = changed(now);
-      return `${name}[${at}] == ${literal(before[at])}`;
+export function dataGuard(place: Place, array: readonly unknown[]): Guard {
+  const value = [...array];
+  const changed = (now: unknown): number => (Array.isArray(now) ? changedItem(now, value) : 0);
+  return new Guard(
+    'CONSTANT_MATCH',
+    place,
+    (name) => `${name} == [${value.slice(0, 3).map(literal).join(', ')}, …]`,
+    (now) => changed(now) < 0,
+    {
+      value,
+      explain: (now, name) => `${name}[${changed(now)}] == ${literal(value[changed(now)])}`,
     },
-  };
+  );
 }
 
-/** What an object inherits. */
-export function prototypeGuard(
-  root: number,
-  source: Source,
-  prototype: object,
-  exact: boolean,
-): Guard {
-  const name = printSource(source);
-  const check = new PrototypeCheck(prototype, exact);
-  return {
-    kind: 'TYPE_MATCH',
-    root,
-    source,
-    text: `${name} is as it was`,
-    check: () => check.difference() === null,
-    explain: () => {
-      const difference = check.difference();
-      if (difference === null) return `${name} is as it was`;
-      const { key, had, value } = difference;
-      if (!had)
-        return `not hasattr(${name}, ${typeof key === 'string' ? `'${key}'` : String(key)})`;
-      const place = `${name}${printKey(key)}`;
-      return typeof value === 'object' || typeof value === 'function'
-        ? `${place} is the same ${typeName(value)}`
-        : `${place} == ${literal(value)}`;
+/** What an object inherits; `exact`: whether new properties count that are not enumerable. */
+export function prototypeGuard(place: Place, prototype: object, exact: boolean): Guard {
+  const difference = prototypeDifference(prototype, exact);
+  return new Guard(
+    'TYPE_MATCH',
+    place,
+    (name) => `${name} is as it was`,
+    () => difference() === null,
+    {
+      explain: (_, name) => {
+        const { key, had, value } = difference()!;
+        if (!had)
+          return `not hasattr(${name}, ${typeof key === 'string' ? `'${key}'` : String(key)})`;
+        const attribute = `${name}${printKey(key)}`;
+        return isPrimitive(value)
+          ? `${attribute} == ${literal(value)}`
+          : `${attribute} is the same ${typeName(value)}`;
+      },
     },
-  };
+  );
 }
 
 /** That a value is a tensor, whichever. */
-export function isTensorGuard(root: number, source: Source): Guard {
-  const name = printSource(source);
-  return {
-    kind: 'TYPE_MATCH',
-    root,
-    source,
-    text: `type(${name}) is Tensor`,
-    check: isTensor,
-    explain: (now) => noTensor(now, name),
-  };
+export function isTensorGuard(place: Place): Guard {
+  const print = (name: string): string => `type(${name}) is Tensor`;
+  return new Guard('TYPE_MATCH', place, print, isTensor, {
+    isTensor: true,
+    explain: noTensor,
+  });
 }
 
 /** A tensor with its metadata; what is symbolic holds for any size. */
-export function tensorGuard(root: number, source: Source, guard: TensorGuard): Guard {
-  const name = printSource(source);
+export function tensorGuard(place: Place, guard: TensorGuard): Guard {
   const { isSymbolic } = guard;
-  return {
-    kind: 'TENSOR_MATCH',
-    root,
-    source,
-    text: `${name}: ${guard.toString()}`,
-    ...(isSymbolic ? {} : { inline: { kind: 'tensor', spec: guard } as const }),
-    check: (now) =>
-      isTensor(now) && (isSymbolic ? guard.explain(now, name) === null : guard.check(now)),
-    explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name)),
-  };
+  const fits = (tensor: Tensor, name: string): boolean =>
+    isSymbolic ? guard.explain(tensor, name) === null : guard.check(tensor);
+  return new Guard(
+    'TENSOR_MATCH',
+    place,
+    (name) => `${name}: ${guard.toString()}`,
+    (now) => isTensor(now) && fits(now, ''),
+    {
+      isTensor: true,
+      ...(isSymbolic ? {} : { spec: guard }),
+      explain: (now, name) =>
+        isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name),
+    },
+  );
 }
 
-/** A container: what it is, how much it holds and which attributes it has. */
-export function containerGuards(found: Container, place: Place): Guard[] {
+/** A container: what it is, how much it holds and which attributes it has; `everything` as for `walk`. */
+export function containerGuards(found: Container, root: number, everything: boolean): Guard[] {
+  const place = { root, source: found.source };
   switch (found.kind) {
     case 'array':
-      return [arrayGuard(found, place)];
+      return [arrayGuard(found, place, everything)];
     case 'map':
     case 'set':
-      return [itemsGuard(found, place)];
+      return [itemsGuard(found, place, everything)];
     case 'record':
     case 'opaque':
-      return [fieldsGuard(found, place)];
-    default: {
-      const fields = fieldsGuard(found, place);
-      return [typeGuard(found, place, fields), fields];
-    }
+      return [fieldsGuard(found, place, everything)];
+    default:
+      return [typeGuard(found, place), fieldsGuard(found, place, everything)];
   }
 }
 
 /** Whether an object gets its constructor from the class that it is of. */
 function inheritsConstructor(object: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(object);
+  const prototype = Object.getPrototypeOf(object) as object | null;
   return (
     !Object.hasOwn(object, 'constructor') &&
-    typeof prototype === 'object' &&
     prototype !== null &&
     Object.hasOwn(prototype, 'constructor')
   );
 }
 
-function typeGuard({ value, source }: Container, { root }: Place, fields: Guard): Guard {
+function typeGuard({ value }: Container, place: Place): Guard {
   const prototype: unknown = Object.getPrototypeOf(value);
   const type = value.constructor;
   const byConstructor = inheritsConstructor(value);
-  return {
-    kind: 'TYPE_MATCH',
-    root,
-    source,
-    text: `type(${printSource(source)}) is ${type?.name ?? 'object'}`,
-    ...(byConstructor ? { inline: { kind: 'type', type } as const } : {}),
-    ...(fields.inline?.kind === 'layout' ? { within: fields } : {}),
-    check: (now) =>
+  return new Guard(
+    'TYPE_MATCH',
+    place,
+    (name) => `type(${name}) is ${type?.name ?? 'object'}`,
+    (now) =>
       typeof now === 'object' &&
       now !== null &&
       (byConstructor ? now.constructor === type : Object.getPrototypeOf(now) === prototype),
-  };
+  );
 }
 
-function arrayGuard({ value, source, keys }: Container, { root, everything }: Place): Guard {
+function arrayGuard({ value, keys }: Container, place: Place, everything: boolean): Guard {
   const { length } = value as readonly unknown[];
   const type = value.constructor;
   const count = Object.values(value).length;
-  return {
-    kind: 'LENGTH_CHECK',
-    root,
-    source,
-    text: `len(${printSource(source)}) == ${length}`,
-    ...(everything ? {} : { inline: { kind: 'length', length } as const }),
-    check: (now) =>
-      Array.isArray(now) &&
-      now.length === length &&
-      (!everything ||
-        (now.constructor === type &&
-          // Holes, and attributes besides the elements.
-          Object.values(now).length === count &&
-          keys.every((key) => Object.hasOwn(now, key)))),
-  };
+  // Holes, and attributes besides the elements.
+  const isExact = (now: readonly unknown[]): boolean =>
+    now.constructor === type &&
+    Object.values(now).length === count &&
+    keys.every((key) => Object.hasOwn(now, key));
+  return new Guard(
+    'LENGTH_CHECK',
+    place,
+    (name) => `len(${name}) == ${length}`,
+    (now) => Array.isArray(now) && now.length === length && (!everything || isExact(now)),
+  );
 }
 
-function itemsGuard({ value, source, keys }: Container, { root, everything }: Place): Guard {
+/** Stands for an element that is followed: its place counts, not which one it is. */
+const FOLLOWED: unique symbol = Symbol('followed');
+
+/** Index of the first item that is not what `before` says, or -1. */
+function changedItem(now: Iterable<unknown>, before: readonly unknown[]): number {
+  let i = 0;
+  for (const item of now) {
+    const expected = before[i];
+    if (expected === FOLLOWED ? isPrimitive(item) : !Object.is(item, expected)) return i;
+    i++;
+  }
+  return i === before.length ? -1 : i;
+}
+
+function itemsGuard({ value, keys }: Container, place: Place, everything: boolean): Guard {
   const object = value as ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>;
-  const name = printSource(source);
-  const list = object instanceof Map ? `list(${name}.keys())` : `list(${name})`;
   const type = value.constructor as typeof Map | typeof Set;
   const { size } = object;
-  const items = itemsToCompare(object);
-  const fields = everything ? new FieldsCheck(value, keys, false, null) : null;
-  const text = `len(${name}) == ${size}`;
+  const items = Array.from(object.keys(), (item) => (isPrimitive(item) ? item : FOLLOWED));
+  const hasFields = everything ? fieldsCheck(value, keys, { exact: false, followed: null }) : null;
+  const print = (name: string): string => `len(${name}) == ${size}`;
   const isSame = (now: unknown): now is typeof object =>
     now instanceof type &&
     now.constructor === type &&
     now.size === size &&
-    fields?.check(now) !== false;
-  return {
-    kind: 'LENGTH_CHECK',
-    root,
-    source,
-    text,
-    check: (now) => isSame(now) && (size === 0 || changedItem(now, items) < 0),
-    explain: (now) => {
-      if (!isSame(now)) return text;
-      const at = changedItem(now, items);
-      return typeof items[at] === 'symbol'
-        ? `${list}[${at}] is no constant`
-        : `${list}[${at}] == ${literal(items[at])}`;
+    hasFields?.(now) !== false;
+  return new Guard(
+    'LENGTH_CHECK',
+    place,
+    print,
+    (now) => isSame(now) && changedItem(now.keys(), items) < 0,
+    {
+      explain: (now, name) => {
+        if (!isSame(now)) return print(name);
+        const list = object instanceof Map ? `list(${name}.keys())` : `list(${name})`;
+        const at = changedItem(now.keys(), items);
+        return items[at] === FOLLOWED
+          ? `${list}[${at}] is no constant`
+          : `${list}[${at}] == ${literal(items[at])}`;
+      },
     },
-  };
-}
-
-/** Whether a layout says all about an object's class and names. */
-function hasLayout(object: object): boolean {
-  return inheritsConstructor(object) && !Object.keys(object).some(isIndex);
+  );
 }
 
 /** Attributes and their order. */
-function fieldsGuard(found: Container, { root, everything }: Place): Guard {
+function fieldsGuard(found: Container, place: Place, everything: boolean): Guard {
   const { value, kind, source, keys } = found;
   const followed = (now: object): readonly Key[] => followedKeys(now, kind, source, everything);
   const exact = kind !== 'tracked' && typeof value === 'object';
-  const check = new FieldsCheck(value, keys, exact, everything ? null : followed);
-  const record = kind === 'record';
-  const layout = kind === 'tracked' && hasLayout(value) ? layoutOf(value, keys) : null;
-  const expected = layout?.primitives.map((key) => (value as Record<string, unknown>)[key]) ?? [];
+  const check = fieldsCheck(value, keys, { exact, followed: everything ? null : followed });
+  const isRecord = kind === 'record';
   const prototype: unknown = Object.getPrototypeOf(value);
-  const name = printSource(source);
-  const names = keys.map((key) => (typeof key === 'symbol' ? String(key) : `'${key}'`)).join(', ');
-  return {
-    kind: 'DICT_KEYS',
-    root,
-    source,
-    text: `list(${name}${record ? '' : '.__dict__'}.keys()) == [${names}]`,
-    ...(layout === null ? {} : { inline: { kind: 'layout', layout, expected } as const }),
-    check: record
-      ? (now) => Object.getPrototypeOf(Object(now)) === prototype && check.check(now)
-      : (now) => check.check(now),
-  };
+  const hasLayout =
+    kind === 'tracked' && inheritsConstructor(value) && !Object.keys(value).some(isIndex);
+  const of = hasLayout ? layoutOf(value, keys) : null;
+  const valueAt = (key: string): unknown => (value as Readonly<Record<string, unknown>>)[key];
+  return new Guard(
+    'DICT_KEYS',
+    place,
+    (name) => {
+      const names = keys.map((key) => (typeof key === 'symbol' ? String(key) : `'${key}'`));
+      return `list(${name}${isRecord ? '' : '.__dict__'}.keys()) == [${names.join(', ')}]`;
+    },
+    isRecord ? (now) => Object.getPrototypeOf(Object(now)) === prototype && check(now) : check,
+    of === null ? {} : { layout: { of, values: of.primitives.map(valueAt) } },
+  );
 }

@@ -5,56 +5,53 @@
  * constants and functions, tensors at the same places, and the same object at two places where it was. Which
  * objects and tensors these are does not count; what the tensors must be, the region's own patterns say.
  */
-import type { Source, SourceStep } from '@tessera/graph';
-import { type Tensor } from '@tessera/tensor';
-import { EntryGuards } from './entry-guards.js';
-import { type Guard, isTensorGuard, sameObjectGuard } from './guard.js';
-import { type GuardCheck, compileGuards, holds, valueOf } from './guard-code.js';
-import { walk } from './walk.js';
-
-const NO_TENSORS: unknown[] = [];
+import type { Tensor } from '@tessera/tensor';
+import { findGuards } from './entry-guards.js';
+import { type Guard, type Place, isTensorGuard, sameObjectGuard } from './guard.js';
+import { GuardTree, holds, valueOf } from './guard-tree.js';
 
 /** What a region's owner looked like when the region was captured. */
 export class OwnerGuards {
   private readonly guards: readonly Guard[];
-  private readonly paths = new Map<Tensor, readonly SourceStep[]>();
-  private compiled: GuardCheck | null = null;
+  private readonly tree: GuardTree;
+  /** Where tensors are found first, until the region is captured. */
+  private places: Map<Tensor, Place> | null = new Map();
 
-  constructor(
-    owner: object,
-    readonly name: string,
-  ) {
-    const visit = (tensor: Tensor, { steps }: Source): void => {
-      if (!this.paths.has(tensor)) this.paths.set(tensor, steps);
-    };
-    walk(owner, { root: name, steps: [] }, { tensor: visit });
-    const entry = new EntryGuards([{ name, value: owner }]);
-    const firstOf = new Map(entry.duplicates);
-    this.guards = entry.guards.map((guard) => {
-      if (guard.kind !== 'TENSOR_MATCH') return guard;
-      const first = firstOf.get(guard);
-      return first === undefined
-        ? isTensorGuard(0, guard.source)
-        : sameObjectGuard(0, guard.source, first.source);
+  constructor(owner: object, name: string) {
+    const { guards, tensors, grads } = findGuards([{ name, value: owner }], false, null);
+    const ofTensors = tensors.map(({ tensor, place }) => {
+      const first = this.places!.get(tensor);
+      if (first !== undefined) return sameObjectGuard(place, first.source);
+      this.places!.set(tensor, place);
+      return isTensorGuard(place);
     });
+    for (const { tensor, place } of grads)
+      if (!this.places!.has(tensor)) this.places!.set(tensor, place);
+    this.guards = [...guards, ...ofTensors];
+    this.tree = new GuardTree(this.guards);
   }
 
-  /** Where a tensor hangs on the owner; undefined if it does not. */
-  pathOf(tensor: Tensor): readonly SourceStep[] | undefined {
-    return this.paths.get(tensor);
+  /** A check gives the tensor that is where this one is; returns its number, undefined if the owner does not have it. */
+  ask(tensor: Tensor): number | undefined {
+    const place = this.places!.get(tensor);
+    return place === undefined ? undefined : this.tree.ask(place);
   }
 
-  /** Whether an object is built as the owner was. */
-  check(owner: object): boolean {
-    this.compiled ??= compileGuards(this.guards);
-    return this.compiled([owner], NO_TENSORS);
+  /** All is asked, and no tensor is held any longer. */
+  seal(): void {
+    this.places = null;
+  }
+
+  /** What was asked for, by number, if an object is built as the owner was; else null. */
+  check(owner: object): readonly (Tensor | undefined)[] | null {
+    return this.tree.checkOne(owner);
   }
 
   /** The first guard that fails, in words. */
   reason(owner: object): string | null {
     for (const guard of this.guards) {
       const value = valueOf(guard, [owner]);
-      if (!holds(guard, value, [owner])) return guard.explain?.(value) ?? guard.text;
+      if (!holds(guard, value, owner)) return guard.reason(value);
     }
     return null;
   }

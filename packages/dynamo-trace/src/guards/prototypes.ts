@@ -3,7 +3,7 @@
  */
 import type { Key } from '@tessera/graph';
 import { isTracked } from '@tessera/tensor/internal';
-import { FieldsCheck } from './fields-check.js';
+import { fieldsCheck } from './fields.js';
 import { isOwnGetter } from './followed-keys.js';
 
 /** Prototypes of the program that an object inherits from; a tracked base class, which is a library's, is none. */
@@ -37,47 +37,6 @@ function isNative(prototype: object): boolean {
   return known;
 }
 
-/** A property of a prototype and what it was; of a getter the function. */
-interface Inherited {
-  readonly key: Key;
-  readonly value: unknown;
-}
-
-/** See the file header. */
-export class PrototypeCheck {
-  private readonly keys: readonly Key[];
-  private readonly names: FieldsCheck;
-  private readonly values: readonly Inherited[];
-  private readonly getters: readonly Inherited[];
-
-  /** @param exact whether new properties count that are not enumerable */
-  constructor(
-    private readonly prototype: object,
-    exact: boolean,
-  ) {
-    this.keys = Reflect.ownKeys(prototype);
-    this.names = new FieldsCheck(prototype, this.keys, exact, null);
-    const inherited = this.keys.map((key) => ({ key, value: valueAt(prototype, key) }));
-    this.values = inherited.filter(({ key }) => !isOwnGetter(prototype, key));
-    this.getters = inherited.filter(({ key }) => isOwnGetter(prototype, key));
-  }
-
-  /** A property that changed, came or went; null if nothing did. */
-  difference(): Difference | null {
-    const { prototype } = this;
-    for (const { key, value } of this.values)
-      if (!Object.is((prototype as Record<Key, unknown>)[key], value))
-        return { key, had: true, value };
-    for (const { key, value } of this.getters)
-      if (valueAt(prototype, key) !== value) return { key, had: true, value };
-    if (this.names.check(prototype)) return null;
-    const now = Reflect.ownKeys(prototype);
-    const at = now.findIndex((key, i) => key !== this.keys[i]);
-    const key = now[at] ?? this.keys[now.length]!;
-    return { key, had: this.keys.includes(key), value: undefined };
-  }
-}
-
 /** A difference of a prototype: the property, and what it was if there was one. */
 interface Difference {
   readonly key: Key;
@@ -85,6 +44,31 @@ interface Difference {
   readonly value: unknown;
 }
 
+/**
+ * A function that tells the first property of a prototype that changed, came or went since; null if none did.
+ *
+ * @param exact whether new properties count that are not enumerable
+ */
+export function prototypeDifference(prototype: object, exact: boolean): () => Difference | null {
+  const keys = Reflect.ownKeys(prototype);
+  const hasNames = fieldsCheck(prototype, keys, { exact, followed: null });
+  const values = keys.map((key) => ({ key, had: true, value: valueAt(prototype, key) }));
+  const plain = values.filter(({ key }) => !isOwnGetter(prototype, key));
+  const getters = values.filter(({ key }) => isOwnGetter(prototype, key));
+  return () => {
+    const changed =
+      plain.find(({ key, value }) => !Object.is((prototype as Record<Key, unknown>)[key], value)) ??
+      getters.find(({ key, value }) => valueAt(prototype, key) !== value);
+    if (changed !== undefined) return changed;
+    if (hasNames(prototype)) return null;
+    const now = Reflect.ownKeys(prototype);
+    const at = now.findIndex((key, i) => key !== keys[i]);
+    const key = now[at] ?? keys[now.length]!;
+    return { key, had: keys.includes(key), value: undefined };
+  };
+}
+
+/** The value of a property; of a getter the function. */
 function valueAt(object: object, key: Key): unknown {
   const property = Object.getOwnPropertyDescriptor(object, key);
   return property?.get ?? property?.value;

@@ -9,11 +9,18 @@
  * underscores, what getters give, the classes of objects, attributes of functions and of objects of the host;
  * objects of classes that getters give are opaque, as they may be others each time.
  */
-import { type Key, type Source, type SourceStep, extend, readGetter } from '@tessera/graph';
+import { type Key, type Source, type SourceStep, extend, readStep } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { isTracked } from '@tessera/tensor/internal';
-import { getterKeys, isIndex, isOwnGetter, isPublic, ownKeys } from './followed-keys.js';
-import { isPrimitive } from './is-primitive.js';
+import {
+  getterKeys,
+  isIndex,
+  isOwnGetter,
+  isPrimitive,
+  isPublic,
+  ownKeys,
+} from './followed-keys.js';
+
 import { prototypesOf } from './prototypes.js';
 
 /** Protocol of objects that say themselves what a tracer guards. */
@@ -214,8 +221,8 @@ function childrenOf(
   // Getters of a tracked object read what is followed already.
   if (kind !== 'tracked')
     for (const key of getterKeys(object, prototypes, keys)) {
-      const value = readGetter(object, key);
       const step: SourceStep = { kind: 'getter', key };
+      const value = readStep(object, step);
       if (kindOf(value) === 'instance') visitor.opaque?.(value, extend(source, step));
       else children.push([value, [step]]);
     }

@@ -12,7 +12,6 @@ import { type Resume, autogradMeta, modes } from '@tessera/tensor/internal';
 import type { SegmentInput } from '../backend.js';
 import { traceConfig } from '../config.js';
 import type { EntryGuards, Root } from '../guards/entry-guards.js';
-import { compileFetch } from '../guards/guard-code.js';
 import type { Sources } from '../guards/sources.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
@@ -24,8 +23,8 @@ export const MISSED: unique symbol = Symbol('missed');
 /** The artifact is for these arguments, but it is time to see whether it still does what the function does. */
 export const UNCHECKED: unique symbol = Symbol('unchecked');
 
-/** Where an input comes from on a skipped call. */
-type InputReader = (roots: readonly unknown[]) => SegmentInput;
+/** Where an input comes from on a skipped call: its number among what the guards find, or what it always is. */
+type InputReader = { readonly at: number } | { readonly held: SegmentInput };
 
 /** A part of the result: a value of the trace, an argument or capture that no operator reads, or anything else. */
 type Leaf = { readonly slot: number } | { readonly root: number } | { readonly value: unknown };
@@ -85,7 +84,7 @@ export class PureArtifact {
       call.guards,
       segment,
       start,
-      segment.inputs.map((input) => readerOf(cursor, call.sources, input)),
+      segment.inputs.map((input) => readerOf(cursor, call, input)),
       leaves.map((leaf): Leaf => {
         const slot = isTensor(leaf) ? frame.slotOf(leaf) : -1;
         if (known.has(slot) && slot >= 0) return { slot };
@@ -100,19 +99,23 @@ export class PureArtifact {
   /** The tensor or number that input `i` is in all calls; undefined for a tensor found through a source. */
   held(i: number): SegmentInput | undefined {
     const reader = this.readers[i]!;
-    return 'held' in reader ? (reader.held as SegmentInput) : undefined;
+    return 'held' in reader ? reader.held : undefined;
   }
 
   /** Runs the artifact if it is for these arguments; `MISSED` if not, `UNCHECKED` every now and then. */
   tryRun(roots: readonly unknown[]): unknown {
-    if (!this.guards.check(roots)) return MISSED;
+    const found = this.guards.check(roots);
+    if (found === null) return MISSED;
     if (traceConfig.verify > 0 && ++this.skipped >= traceConfig.verify) {
       this.skipped = 0;
       return UNCHECKED;
     }
     const { readers, leaves, segment } = this;
     const inputs = new Array<SegmentInput>(readers.length);
-    for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(roots);
+    for (let i = 0; i < readers.length; i++) {
+      const reader = readers[i]!;
+      inputs[i] = 'held' in reader ? reader.held : found[reader.at]!;
+    }
     if (modes.suspended !== null) announceInputs(segment, inputs, modes.suspended);
     const outs = segment.call(inputs);
     if (this.positionsOf !== segment.outputs) this.place();
@@ -156,18 +159,13 @@ function refused(message: string, hint: string): TesseraError {
 /** How a skipped call finds an input. */
 function readerOf(
   { frame }: PureCursor,
-  sources: Sources,
+  { guards, sources }: FinishedCall,
   { slot, scalar }: Segment['inputs'][number],
 ): InputReader {
   const held = slot < 0 ? frame.scalars[scalar]! : frame.slots[slot]!;
   const at = typeof held === 'number' ? null : sources.locate(held);
   // A number of arguments is guarded. What no argument or capture holds belongs to the closure: pure promises it stays.
-  if (at === null) return Object.assign(() => held, { held });
-  const read = compileFetch([at.source.steps]);
-  const { root } = at;
-  return at.source.steps.length === 0
-    ? (values) => values[root] as Tensor
-    : (values) => read(values[root])[0] as Tensor;
+  return at === null ? { held } : { at: guards.ask(at) };
 }
 
 /** Whether a region was given numbers: those of an optimizer. */

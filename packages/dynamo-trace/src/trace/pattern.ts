@@ -118,20 +118,27 @@ function matchList(items: readonly Pattern[], arg: unknown, frame: Bindings): bo
   return true;
 }
 
-/** Matches all arguments; binds nothing if one does not fit. */
+/**
+ * Matches all arguments; binds nothing if one does not fit. The common patterns are compared here, without a call:
+ * in the first calls of a function the engine interprets this code.
+ */
 export function matchAll(
   patterns: readonly Pattern[],
   args: readonly unknown[],
   frame: Bindings,
 ): boolean {
   if (patterns.length !== args.length) return false;
-  const { shapes } = frame;
+  const { shapes, slots } = frame;
   for (let i = 0; i < patterns.length; i++) {
-    if (!matchPattern(patterns[i]!, args[i], frame)) {
-      unbindPatterns(patterns, i, frame);
-      if (frame.shapes !== shapes) frame.unbindSymbols(shapes);
-      return false;
-    }
+    const pattern = patterns[i]!;
+    const arg = args[i];
+    if (pattern.code === 0 && pattern.guard === null) {
+      if (slots[pattern.slot] === arg && arg !== undefined) continue;
+    } else if (pattern.code === 2 && pattern.value === arg && arg !== 0) continue;
+    else if (matchPattern(pattern, arg, frame)) continue;
+    unbindPatterns(patterns, i, frame);
+    if (frame.shapes !== shapes) frame.unbindSymbols(shapes);
+    return false;
   }
   return true;
 }

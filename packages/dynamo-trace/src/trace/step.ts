@@ -14,7 +14,6 @@ import {
 } from '@tessera/tensor';
 import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
-import type { Fetch } from '../guards/guard-code.js';
 import type { OwnerGuards } from '../guards/owner-guards.js';
 import type { Segment } from './segment.js';
 import {
@@ -55,6 +54,8 @@ export interface OpStep {
   readonly kind: 'op';
   readonly op: OpOverload;
   readonly args: readonly Pattern[];
+  /** Makes one new tensor, and nothing else has to be looked at to match it than its arguments. */
+  readonly isPlain: boolean;
   /** Null where the op returned null. */
   readonly outs: readonly (OutSpec | null)[];
   /** Whether the op returns a list. */
@@ -86,8 +87,7 @@ export interface GradModeStep {
 /** What a jump over a region needs; null where the region must be matched step by step. */
 export interface RegionJump {
   readonly guards: OwnerGuards;
-  /** Tensors of the owner that the region reads, and what they must be. */
-  readonly fetch: Fetch;
+  /** What the tensors of the owner must be that the region reads, in the order in which a check of the guards gives them. */
   readonly implicit: readonly (SlotPattern | ExternalPattern)[];
   /** Tensors that the region leaves behind: its result and gradients it sets. */
   readonly produced: readonly OutSpec[];
@@ -106,8 +106,11 @@ export interface RegionStep {
   readonly name: string;
   /** Leaves of the inputs, in flattening order. */
   readonly inputs: readonly Pattern[];
-  /** Leaves of the result, and how to rebuild it. */
-  result: { readonly leaves: readonly Pattern[]; rebuild(leaves: unknown[]): unknown } | null;
+  /** Leaves of the result, and how to rebuild it (null: it is the leaf). */
+  result: {
+    readonly leaves: readonly Pattern[];
+    readonly rebuild: ((leaves: unknown[]) => unknown) | null;
+  } | null;
   jump: RegionJump | null;
   /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];

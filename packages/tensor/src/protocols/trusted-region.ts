@@ -7,7 +7,7 @@
  */
 import type { SymScalar } from '@tessera/shared';
 import { autocastKey, autocastState } from '../autocast/autocast-state.js';
-import { activeMode } from '../dispatch/modes.js';
+import { activeMode, modes } from '../dispatch/modes.js';
 
 /**
  * Everything the region reads besides its owner's tracked attributes: tensors, and numbers computed
@@ -31,7 +31,7 @@ export function trustedRegion<I extends RegionInputs, R>(
   inputs: I,
   fn: (inputs: I) => R,
 ): R {
-  const mode = activeMode(Object.values(inputs));
+  const mode = modes.pre ?? activeMode(Object.values(inputs));
   if (mode === null) return fn(inputs);
   // What the body computes depends on the autocast scope, so the scope is part of the input.
   const all = autocastState.active === null ? inputs : { ...inputs, autocast: autocastKey() };

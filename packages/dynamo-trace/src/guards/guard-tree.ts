@@ -1,0 +1,153 @@
+/**
+ * @file `GuardTree`: checks a list of guards, path by path.
+ *
+ * Paths share their beginnings, and the tensors that are met on the way are given to who asked for them, so that a
+ * call whose guards hold has its inputs already. Where the layout of an object fits (fields.ts), the guards of the
+ * object and of its primitive attributes hold.
+ */
+import { type Key, type SourceStep, follow, readStep } from '@tessera/graph';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import type { Guard, Place } from './guard.js';
+
+/** What must hold at one place, and below it. */
+interface TreeNode {
+  readonly step: SourceStep | null;
+  readonly guards: Guard[];
+  layout: NonNullable<Guard['parts']['layout']> | null;
+  /** The only guard here, of a tensor, with nothing below. */
+  leaf: Guard | null;
+  /** Number among the tensors that a check gives, or -1. */
+  tensor: number;
+  /** Attributes that the layout compares. */
+  readonly implied: TreeNode[];
+  readonly below: TreeNode[];
+}
+
+/** See the file header. */
+export class GuardTree {
+  /** Where each root begins. */
+  private readonly roots: TreeNode[] = [];
+  private tensorCount = 0;
+
+  constructor(guards: readonly Guard[]) {
+    for (const guard of guards) this.add(guard);
+  }
+
+  /** The node at a place; made if there is none. */
+  private nodeAt({ root, source }: Place): TreeNode {
+    let node = (this.roots[root] ??= newNode(null));
+    for (const step of source.steps) {
+      const of = (other: TreeNode): boolean => sameStep(other.step!, step);
+      let next = node.below.find(of) ?? node.implied.find(of);
+      if (next === undefined) {
+        next = newNode(step);
+        const isCompared =
+          step.kind === 'property' &&
+          node.layout?.of.primitives.includes(step.key as string) === true;
+        (isCompared ? node.implied : node.below).push(next);
+        node.leaf = null;
+      }
+      node = next;
+    }
+    return node;
+  }
+
+  private add(guard: Guard): void {
+    const node = this.nodeAt(guard.place);
+    node.guards.push(guard);
+    node.layout ??= guard.parts.layout ?? null;
+    node.leaf = node.guards.length === 1 && guard.parts.isTensor === true ? guard : null;
+  }
+
+  /** A check gives what is at a place; returns its number. */
+  ask(place: Place): number {
+    const node = this.nodeAt(place);
+    if (node.tensor < 0) node.tensor = this.tensorCount++;
+    return node.tensor;
+  }
+
+  /** The same where there is one root. */
+  checkOne(root: unknown): (Tensor | undefined)[] | null {
+    const found = new Array<Tensor | undefined>(this.tensorCount);
+    return holdsAt(this.roots[0]!, root, root, found) ? found : null;
+  }
+
+  /** What was asked for, by number, if all guards hold; else null. */
+  check(roots: readonly unknown[]): (Tensor | undefined)[] | null {
+    const found = new Array<Tensor | undefined>(this.tensorCount);
+    for (let i = 0; i < this.roots.length; i++) {
+      const node = this.roots[i];
+      if (node !== undefined && !holdsAt(node, roots[i], roots[i], found)) return null;
+    }
+    return found;
+  }
+}
+
+function newNode(step: SourceStep | null): TreeNode {
+  return { step, guards: [], layout: null, leaf: null, tensor: -1, implied: [], below: [] };
+}
+
+function sameStep(a: SourceStep, b: SourceStep): boolean {
+  if (a.kind !== b.kind) return false;
+  if (a.kind === 'property' || a.kind === 'getter') return a.key === (b as typeof a).key;
+  if (a.kind === 'index' || a.kind === 'map') return a.index === (b as typeof a).index;
+  return a.kind !== 'type' || a.depth === (b as typeof a).depth;
+}
+
+/**
+ * Whether all guards at a node and below hold for `value`; notes the tensors that are asked for. One function with
+ * little code: each replayed region runs it, in the first calls in the engine's interpreter.
+ */
+function holdsAt(
+  node: TreeNode,
+  value: unknown,
+  root: unknown,
+  found: (Tensor | undefined)[],
+): boolean {
+  const { layout, leaf, below } = node;
+  if (node.tensor >= 0) found[node.tensor] = value as Tensor;
+  if (leaf !== null) return passes(leaf, value);
+  if (layout === null || !layout.of.fits(value, layout.values)) {
+    if (!node.guards.every((guard) => holds(guard, value, root))) return false;
+    if (!node.implied.every((at) => holdsAt(at, readStep(value, at.step!), root, found)))
+      return false;
+  }
+  for (let i = 0; i < below.length; i++) {
+    const at = below[i]!;
+    const step = at.step!;
+    const next =
+      step.kind === 'property'
+        ? (value as Readonly<Record<Key, unknown>> | null | undefined)?.[step.key]
+        : readStep(value, step);
+    if (at.leaf === null) {
+      if (!holdsAt(at, next, root, found)) return false;
+    } else {
+      if (!passes(at.leaf, next)) return false;
+      if (at.tensor >= 0) found[at.tensor] = next as Tensor;
+    }
+  }
+  return true;
+}
+
+/** Whether a value passes the guard of a tensor: it carries what it passed before, or is looked at. */
+function passes({ kind, check, parts: { spec } }: Guard, value: unknown): boolean {
+  if (kind !== 'TENSOR_MATCH') return isTensor(value);
+  const tensor = value as Tensor | null | undefined;
+  return (
+    (spec !== undefined &&
+      tensor != null &&
+      tensor.guardSpec === spec &&
+      tensor.requiresGradFlag === spec.requiresGrad) ||
+    check(value)
+  );
+}
+
+/** Whether a guard holds for its value. */
+export function holds({ check, parts: { other } }: Guard, value: unknown, root: unknown): boolean {
+  return other === undefined ? check(value) : check(value, follow(root, other.steps));
+}
+
+/** What a guard looks at. */
+export function valueOf({ place }: Guard, roots: readonly unknown[]): unknown {
+  return follow(roots[place.root], place.source.steps);
+}

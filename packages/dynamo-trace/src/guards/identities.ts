@@ -1,0 +1,85 @@
+/**
+ * @file Which values of a call are the same object, and which are not.
+ *
+ * A function that does not run again may have compared objects: two that were one must stay one, and of a class those
+ * that were two must stay two. Tracked objects without tensors of their own are not told apart.
+ */
+import { follow, printSource } from '@tessera/graph';
+import type { Tensor } from '@tessera/tensor';
+import { isCallOpen } from '../frame/frame.js';
+import type { Place } from './guard.js';
+
+/** Marks tensors of one check; frames have positive numbers. */
+let mark = -1;
+
+/** Whether tensors are the same as before each other: `firsts[i]` is the index of the first that is tensor `i`. */
+export function sameIdentities(tensors: readonly Tensor[], firsts: readonly number[]): boolean {
+  // A call in progress has numbered its tensors: then a Map keeps count.
+  if (isCallOpen()) return changedIdentity(tensors, firsts) < 0;
+  const current = --mark;
+  for (let i = 0; i < tensors.length; i++) {
+    const tensor = tensors[i]!;
+    if (tensor.traceOwner === current) {
+      if (tensor.traceSlot !== firsts[i]) return false;
+      continue;
+    }
+    if (firsts[i] !== i) return false;
+    tensor.traceOwner = current;
+    tensor.traceSlot = i;
+  }
+  return true;
+}
+
+/** Index of the first value that is the same as another one before it, or not, unlike `firsts` says; or -1. */
+export function changedIdentity(values: readonly unknown[], firsts: readonly number[]): number {
+  const seen = new Map<unknown, number>();
+  return values.findIndex((value, i) => {
+    const first = seen.get(value) ?? i;
+    if (first === i) seen.set(value, i);
+    return first !== firsts[i];
+  });
+}
+
+/** Containers of a call. */
+export class ObjectIdentities {
+  private first: Map<object, Place> | null = new Map();
+  private readonly same: (readonly [Place, Place])[] = [];
+  /** Places of different objects, by class. */
+  private readonly byType = new Map<unknown, Place[]>();
+
+  /** Notes an object; `told`: whether it must differ from others of its class. */
+  add(value: object, place: Place, told: boolean): void {
+    const known = this.first!.get(value);
+    if (known !== undefined) {
+      // In one root, a guard of that root says it.
+      if (known.root !== place.root) this.same.push([known, place]);
+      return;
+    }
+    this.first!.set(value, place);
+    const type: unknown = Object.getPrototypeOf(value);
+    if (told) this.byType.set(type, [...(this.byType.get(type) ?? []), place]);
+  }
+
+  /** All objects are noted, and are not held any longer. */
+  seal(): void {
+    this.first = null;
+  }
+
+  /** The first difference, in words; null if there is none. */
+  reason(roots: readonly unknown[]): string | null {
+    const at = ({ root, source }: Place): unknown => follow(roots[root], source.steps);
+    for (const [a, b] of this.same)
+      if (at(a) !== at(b)) return `${printSource(a.source)} is ${printSource(b.source)}`;
+    for (const places of this.byType.values()) {
+      if (places.length < 2) continue;
+      const seen = new Map<unknown, Place>();
+      for (const place of places) {
+        const before = seen.get(at(place));
+        if (before !== undefined)
+          return `${printSource(before.source)} is not ${printSource(place.source)}`;
+        seen.set(at(place), place);
+      }
+    }
+    return null;
+  }
+}
