@@ -83,13 +83,13 @@ describe.each(PROGRAMS.map((program) => [program.name, program] as const))('%s',
     expectSame(await runProgram(program, 'cpu', 'compiled'));
   }, 60_000);
 
-  it.skipIf(!wantsGpu)('comes to the same compiled on WebGPU', { timeout: 120_000 }, async () => {
+  it.skipIf(!wantsGpu)('comes to the same compiled on WebGPU', { timeout: 300_000 }, async () => {
     expectSame(await runProgram(program, 'wgpu', 'compiled'));
   });
 
   it.skipIf(!wantsGpu || !wantsEager)(
     'comes to the same in eager mode on WebGPU',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => expectSame(await runProgram(program, 'wgpu', 'eager')),
   );
 });
