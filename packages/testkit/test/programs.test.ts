@@ -1,0 +1,95 @@
+/**
+ * @file Twenty ordinary programs, compiled on the CPU and on WebGPU, come to what they come to in eager mode.
+ * `TESSERA_PROGRAMS_EAGER=1` runs them in eager mode on WebGPU too, `TESSERA_PROGRAMS_PROFILE=gpu` makes code as for
+ * GPUs on adapters that run on the CPU.
+ */
+import { initWebGpu } from '@tessera/compile';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { contrastive } from './programs/contrastive.js';
+import { diffusion } from './programs/diffusion.js';
+import { fewShot } from './programs/few-shot.js';
+import { generativeAdversarial } from './programs/generative-adversarial.js';
+import { gpt } from './programs/gpt.js';
+import { graphNetwork } from './programs/graph-network.js';
+import { kMeans } from './programs/k-means.js';
+import { mixtureOfExperts } from './programs/mixture-of-experts.js';
+import { neuralOde } from './programs/neural-ode.js';
+import { normalizingFlow } from './programs/normalizing-flow.js';
+import { type Outcome, type Program, largestDifference, runProgram } from './programs/program.js';
+import { proximalPolicy } from './programs/proximal-policy.js';
+import { reinforce } from './programs/reinforce.js';
+import { residualNetwork } from './programs/residual-network.js';
+import { siamese } from './programs/siamese.js';
+import { superResolution } from './programs/super-resolution.js';
+import { translation } from './programs/translation.js';
+import { uNet } from './programs/u-net.js';
+import { variationalAutoencoder } from './programs/variational-autoencoder.js';
+import { visionTransformer } from './programs/vision-transformer.js';
+import { wordVectors } from './programs/word-vectors.js';
+
+const PROGRAMS: readonly Program[] = [
+  variationalAutoencoder,
+  generativeAdversarial,
+  uNet,
+  gpt,
+  proximalPolicy,
+  graphNetwork,
+  mixtureOfExperts,
+  translation,
+  kMeans,
+  diffusion,
+  residualNetwork,
+  visionTransformer,
+  fewShot,
+  contrastive,
+  reinforce,
+  normalizingFlow,
+  neuralOde,
+  wordVectors,
+  superResolution,
+  siamese,
+];
+
+const wantsGpu =
+  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+if (!wantsGpu)
+  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
+const wantsEager = process.env['TESSERA_PROGRAMS_EAGER'] === '1';
+const forGpus = process.env['TESSERA_PROGRAMS_PROFILE'] === 'gpu';
+
+beforeAll(async () => {
+  if (wantsGpu) await initWebGpu(forGpus ? { profile: 'gpu' } : {});
+});
+
+describe.each(PROGRAMS.map((program) => [program.name, program] as const))('%s', (_, program) => {
+  let eager: Outcome;
+  const expectSame = (actual: Outcome): void => {
+    const { difference, where } = largestDifference(eager, actual);
+    expect(difference, where).toBeLessThan(program.tolerance ?? 2e-4);
+    expect(actual.refused).toBe(0);
+  };
+
+  beforeAll(async () => {
+    eager = await runProgram(program, 'cpu', 'eager');
+  }, 60_000);
+
+  it('moves', () => {
+    const numbers = eager.losses.flat();
+    expect(numbers.every(Number.isFinite)).toBe(true);
+    expect(new Set(numbers).size).toBeGreaterThan(2);
+  });
+
+  it('comes to the same compiled on the CPU', async () => {
+    expectSame(await runProgram(program, 'cpu', 'compiled'));
+  }, 60_000);
+
+  it.skipIf(!wantsGpu)('comes to the same compiled on WebGPU', { timeout: 300_000 }, async () => {
+    expectSame(await runProgram(program, 'wgpu', 'compiled'));
+  });
+
+  it.skipIf(!wantsGpu || !wantsEager)(
+    'comes to the same in eager mode on WebGPU',
+    { timeout: 300_000 },
+    async () => expectSame(await runProgram(program, 'wgpu', 'eager')),
+  );
+});
