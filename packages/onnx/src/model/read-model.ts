@@ -28,6 +28,7 @@ import {
   type ValueDescription,
   functionKey,
 } from './model.js';
+import { withOwnStatistics } from './own-statistics.js';
 import { type ExternalBytes, readTensorLiteral } from './tensor-literal.js';
 
 /** Graphs inside graphs that are followed. */
@@ -248,7 +249,8 @@ export function readModel(proto: ModelProto, external: ExternalBytes): OnnxModel
     functions.set(key, readFunction(each, opsets, external));
   }
   checkRecursion(functions);
-  const graph = readGraph(proto.graph!, { opsets, external, outer: new Set(), depth: 0 });
+  const written = readGraph(proto.graph!, { opsets, external, outer: new Set(), depth: 0 });
+  const graph = withOwnStatistics(written);
   const producer = `${proto.producerName} ${proto.producerVersion}`.trim();
   return { graph, functions, opsets, producer };
 }
