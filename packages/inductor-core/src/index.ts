@@ -85,8 +85,11 @@ export type {
   ScheduledKernel,
   ScheduledStmt,
   ShareStmt,
+  ScratchArray,
   SharedArray,
 } from './schedule/kernel/scheduled-kernel.js';
+export { scheduleScalar } from './schedule/scalar/schedule-scalar.js';
+export type { ScalarTarget } from './schedule/scalar/scalar-schedule.js';
 export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {
