@@ -44,6 +44,7 @@ export { interpretKernel, type BufferData, type ExternRunner } from './ir/interp
 export { functionProgram } from './schedule/functions/function-table.js';
 export { SCALAR_FUNCTIONS } from './schedule/functions/scalar-functions.js';
 export { SCALAR_FUNCTIONS_64 } from './schedule/functions/scalar-functions-64.js';
+export { type Dialect, spellExpr, spellProgram } from './schedule/functions/spell-program.js';
 export { printProgram } from './schedule/functions/print-program.js';
 export { runFunction } from './schedule/functions/run-function.js';
 export {
@@ -95,8 +96,11 @@ export type {
   ScheduledKernel,
   ScheduledStmt,
   ShareStmt,
+  ScratchArray,
   SharedArray,
 } from './schedule/kernel/scheduled-kernel.js';
+export { scheduleScalar } from './schedule/scalar/schedule-scalar.js';
+export type { ScalarTarget } from './schedule/scalar/scalar-schedule.js';
 export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {

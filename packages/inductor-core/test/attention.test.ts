@@ -11,47 +11,17 @@ import {
   printKernel,
   verifyKernel,
 } from '../src/index.js';
-import { GraphBuilder, target } from './graph-builder.js';
+import {
+  attentionGraph,
+  BACKWARD,
+  BATCH,
+  CASES,
+  type Case,
+  FORWARD,
+  WIDTH,
+} from './attention-graph.js';
+import { target } from './graph-builder.js';
 import { interpreterBackend } from './interpreter-backend.js';
-
-const FORWARD = '_scaled_dot_product_flash_attention_for_cpu';
-const BACKWARD = `${FORWARD}_backward`;
-
-interface Case {
-  readonly heads: number;
-  readonly keyHeads: number;
-  readonly length: number;
-  readonly keys: number;
-  readonly causal?: boolean;
-  readonly mask?: 'bool' | 'float32';
-}
-
-const CASES: readonly Case[] = [
-  { heads: 2, keyHeads: 2, length: 20, keys: 24 },
-  { heads: 2, keyHeads: 2, length: 18, keys: 18, causal: true },
-  { heads: 4, keyHeads: 2, length: 16, keys: 17, causal: true },
-  { heads: 2, keyHeads: 1, length: 19, keys: 5, mask: 'bool' },
-  { heads: 2, keyHeads: 2, length: 17, keys: 8, mask: 'float32' },
-];
-const BATCH = 2;
-const WIDTH = 6;
-
-/** Forward (two results) and backward (three), in one graph. */
-function graph({ heads, keyHeads, length, keys, causal = false, mask }: Case) {
-  const b = new GraphBuilder();
-  const query = b.input([BATCH, heads, length, WIDTH]);
-  const [key, value] = [0, 1].map(() => b.input([BATCH, keyHeads, keys, WIDTH])) as [
-    typeof query,
-    typeof query,
-  ];
-  const grad = b.input([BATCH, heads, length, WIDTH]);
-  const masks = mask === undefined ? [] : [b.input([length, keys], mask)];
-  const rest = [0, causal, masks[0] ?? null, null] as const;
-  const made = b.op(FORWARD, query, key, value, ...rest);
-  const [out, sums] = [b.item(made, 0), b.item(made, 1)];
-  const grads = b.op(BACKWARD, grad, query, key, value, out, sums, ...rest);
-  return b.done(out, sums, b.item(grads, 0), b.item(grads, 1), b.item(grads, 2));
-}
 
 function inputs({ heads, keyHeads, length, keys, mask }: Case): Tensor[] {
   manualSeed(5);
@@ -83,7 +53,7 @@ function eager(item: Case, [query, key, value, grad, mask]: readonly Tensor[]): 
 }
 
 function plan(item: Case, overrides: Partial<Capabilities> = { widestAttention: 64 }) {
-  return compileGraph(graph(item), { backend: target(overrides), name: 'attention' });
+  return compileGraph(attentionGraph(item), { backend: target(overrides), name: 'attention' });
 }
 
 function attentionKernels(item: Case, overrides?: Partial<Capabilities>): AttentionKernel[] {
@@ -97,7 +67,7 @@ describe('attention kernels', () => {
       const wanted = eager(item, given);
       for (const maxBuffersPerKernel of [64, 8]) {
         const backend = interpreterBackend({ widestAttention: 64, maxBuffersPerKernel });
-        const results = compileToExecutable(graph(item), backend)(given) as Tensor[];
+        const results = compileToExecutable(attentionGraph(item), backend)(given) as Tensor[];
         for (const [i, result] of results.entries()) {
           const [a, w] = [result, wanted[i]!].map((x) => Array.from(readNumbers(x)));
           for (const [at, x] of a!.entries()) {

@@ -41,6 +41,7 @@ class Interpreter {
   private readonly frame: Frame;
   private readonly compiled = new Map<object, { program: Program; cell: () => number }>();
   private readonly effects = new Map<Store, () => void>();
+  private readonly scratch: ReadonlyMap<string, number[]>;
   private readonly accumulators: ReadonlyMap<string, Accumulator>;
   private readonly fail = (what: string): never => this.frame.fail(what);
   private memory: SharedMemory;
@@ -51,9 +52,14 @@ class Interpreter {
     private readonly scheduled: ScheduledKernel,
     private readonly run: ScheduledRun,
   ) {
+    const number = (size: Size): number =>
+      typeof size === 'number' ? size : (run.sizes?.(size) ?? NaN);
+    this.scratch = new Map(
+      (scheduled.scratch ?? []).map(({ name, length }) => [name, Array(number(length)).fill(NaN)]),
+    );
     this.frame = new Frame(
       scheduled.kernel,
-      new Map(Object.entries(run.buffers)),
+      new Map<string, BufferData>([...Object.entries(run.buffers), ...this.scratch]),
       new Map(Object.entries(run.scalars ?? {})),
       run.sizes ?? null,
     );
@@ -67,6 +73,7 @@ class Interpreter {
     const instances = this.size(grid.extent) + (grid.surplus === true ? 1 : 0);
     for (let instance = 0; instance < instances; instance++) {
       this.memory = new SharedMemory(this.scheduled, this.fail);
+      for (const array of this.scratch.values()) array.fill(NaN);
       const all = Array.from({ length: threads?.extent ?? 1 }, (_, number) => {
         const thread = new ThreadState(this.accumulators);
         thread.variables.set(grid.name, instance);

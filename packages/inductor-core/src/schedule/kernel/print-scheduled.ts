@@ -150,7 +150,7 @@ function printAccumulator({ name, reduction, ids, dtype, running }: Accumulator)
 
 /** The text of a scheduled kernel. */
 export function printScheduled(scheduled: ScheduledKernel): string {
-  const { kernel, grid, threads, shared, accumulators, body } = scheduled;
+  const { kernel, grid, threads, shared, scratch = [], accumulators, body } = scheduled;
   const printer = new BodyPrinter('  ');
   printer.print(body);
   return [
@@ -158,6 +158,9 @@ export function printScheduled(scheduled: ScheduledKernel): string {
     `  grid ${grid.name}: ${String(grid.extent)}${grid.surplus === true ? ' or more' : ''}`,
     ...(threads === undefined ? [] : [`  threads ${threads.name}: ${threads.extent}`]),
     ...shared.map(({ name, dtype, length }) => `  shared ${name}: ${shortDtype(dtype)}[${length}]`),
+    ...scratch.map(
+      ({ name, dtype, length }) => `  scratch ${name}: ${shortDtype(dtype)}[${String(length)}]`,
+    ),
     ...accumulators.map(printAccumulator),
     ...printer.lines,
   ].join('\n');

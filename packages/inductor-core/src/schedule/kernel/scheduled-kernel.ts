@@ -41,6 +41,9 @@
  * of the write. Loads of elements that are not valid may happen and may give anything; checks of such elements do not
  * report.
  *
+ * **Scratch arrays** are the exception: loads and stores name them as they name buffers, and a statement reads what those
+ * before it wrote. So their loads stay behind the loops that fill them, and threads of an instance meet in between.
+ *
  * **Accumulators** hold the state of one reduction (`Reduction`), for each thread and for each element of the vectors
  * that they are updated in. `start` … `update` … `part` … `finish`: after `part` there are parts, which `fold` brings
  * together over the elements of a vector and `merge` with those of other threads; after `finish` the results `ids` are
@@ -67,6 +70,14 @@ export interface SharedArray {
   readonly dtype: DType;
   /** Elements; each is as wide as the vectors of the accumulators that it carries. */
   readonly length: number;
+}
+
+/** Memory of an instance, undefined at its start. */
+export interface ScratchArray {
+  readonly name: string;
+  readonly dtype: DType;
+  /** Elements. */
+  readonly length: Size;
 }
 
 /** One reduction in the registers of a thread. */
@@ -184,6 +195,8 @@ export interface ScheduledKernel {
   /** Absent where instances have one thread. */
   readonly threads?: ParallelAxis<number>;
   readonly shared: readonly SharedArray[];
+  /** Absent where there is none. */
+  readonly scratch?: readonly ScratchArray[];
   readonly accumulators: readonly Accumulator[];
   readonly body: ScheduledBody;
 }

@@ -217,7 +217,9 @@ class Verifier {
       case 'store': {
         this.value(stmt.value);
         this.index(stmt.index);
-        const param = this.scheduled.kernel.params.find(({ name }) => name === stmt.buf);
+        const { kernel, scratch = [] } = this.scheduled;
+        if (scratch.some(({ name }) => name === stmt.buf)) return;
+        const param = kernel.params.find(({ name }) => name === stmt.buf);
         if (param === undefined || param.access === 'read')
           this.fail(`'${stmt.buf}' is no buffer to store to`);
         this.stored.add(stmt.buf);

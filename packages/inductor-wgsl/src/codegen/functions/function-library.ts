@@ -2,10 +2,15 @@
  * @file The functions that a kernel calls, with what they call: programs of `@tessera/inductor-core`'s table, and
  * those of this folder's neighbours that only WGSL needs.
  */
-import { SCALAR_FUNCTIONS, functionProgram, type FunctionTarget } from '@tessera/inductor-core';
+import {
+  SCALAR_FUNCTIONS,
+  functionProgram,
+  spellProgram,
+  type FunctionTarget,
+} from '@tessera/inductor-core';
 import { LONG_INTEGERS } from '../long-integers.js';
 import { typeName, type ScalarType, type Width } from '../wgsl-types.js';
-import { spellLanes, spellProgram } from './spell-program.js';
+import { spellLanes, wgslDialect } from './wgsl-dialect.js';
 
 /** Functions on bits that compilers may not fold away: WGSL has no NaN and no infinity. */
 const CONSTANTS: Readonly<Record<string, string>> = { nan: '0x7fc00000u', inf: '0x7f800000u' };
@@ -54,7 +59,11 @@ export class FunctionLibrary {
         .replace(/\b[FIUB]\b/g, (letter) => typeName(GENERICS[letter], width));
     const program = functionProgram(name, WGSL);
     return program.uniform || width === 1
-      ? spellProgram(result, program, { width, callee: (callee) => this.use(callee, width) })
+      ? spellProgram(
+          result,
+          program,
+          wgslDialect(width, (callee) => this.use(callee, width)),
+        )
       : spellLanes(result, program, this.use(name, 1));
   }
 
