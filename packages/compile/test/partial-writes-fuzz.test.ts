@@ -3,7 +3,7 @@
  * A failure prints the seed of its program and its steps; `TESSERA_WRITE_FUZZ=seed:count` runs others.
  */
 import { type Tensor, manualSeed, matmul, noGrad, randn, tensor } from '@tessera/tensor';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { compile, observeCompilations, reset } from '../src/index.js';
 
 type Roll = (sides: number) => number;
@@ -202,7 +202,7 @@ describe(`writes of parts (seed ${BASE}, ${COUNT} programs)`, () => {
     if (kernels.some((name) => /scatter|index_copy|index_put/.test(name))) partial++;
   });
 
-  afterAll(() => {
-    if (COUNT >= 30) expect(partial).toBeGreaterThan(COUNT / 4);
+  it('make kernels that write parts, most of them', () => {
+    expect(partial).toBeGreaterThanOrEqual(Math.floor(COUNT / 4));
   });
 });

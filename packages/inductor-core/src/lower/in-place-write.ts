@@ -15,6 +15,7 @@ import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { canBePlaced, placedPart } from './ops/placed-part.js';
 import { type PartialWrite, type PartialWrites, findPartialWrites } from './partial-writes.js';
+import { addOverwrite } from './part-nodes.js';
 import type { LoweredArg, LoweringCall } from './registry.js';
 
 /** What became of a graph's nodes so far. */
@@ -76,7 +77,7 @@ export class InPlaceWrites<V> {
       scratch.realize();
       stored = scratch.expr;
     }
-    const after = l.addOverwrite(before, sizes, stored, coords);
+    const after = addOverwrite(l, before, sizes, stored, coords);
     const { now } = l.programOrder;
     if (now !== null) l.programOrder.noteWrite(after, now);
     this.setResults(l.fromBuffer(after), scatter, steps);

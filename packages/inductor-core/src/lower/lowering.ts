@@ -25,7 +25,6 @@ import {
   type IrScalar,
   type MatmulNode,
   type Work,
-  memoryOf,
   nodeRoots,
 } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -56,7 +55,6 @@ export class Lowering {
   private readonly varCache = new Map<string, readonly IndexExpr[]>();
   private readonly costs = new Map<Expr, ExprCost>();
   private bufferCount = 0;
-  private overwrites = 0;
 
   /** Whether kernels refuse what eager refuses at run time. */
   readonly checks: boolean = inductorConfig.checkIndices;
@@ -169,7 +167,7 @@ export class Lowering {
    * Operators and nodes whose work is in the expressions. Where nothing is known of them, and for nodes that compute
    * something of their `own` with them, also what is being lowered.
    */
-  private workOf(roots: readonly Expr[], own: boolean): Work {
+  workOf(roots: readonly Expr[], own: boolean): Work {
     const found = new Set<Origin>();
     for (const expr of postorder(roots)) {
       const origin = this.origins.get(expr);
@@ -292,44 +290,6 @@ export class Lowering {
       mutation,
       ...this.workOf([expr], false),
     });
-  }
-
-  /** Adds a node that stores `expr`, over the canonical variables of `sizes`, to a part of `out`. */
-  addPart(out: IrBuffer, sizes: Shape, expr: Expr, part: readonly IndexExpr[]): void {
-    this.nodes.push({
-      kind: 'pointwise',
-      id: this.nodes.length,
-      out,
-      part,
-      vars: this.loopVars(sizes),
-      value: this.ir.cast(expr, out.dtype),
-      mutation: false,
-      ...this.workOf([expr], false),
-    });
-  }
-
-  /**
-   * Adds a node that overwrites a part of a buffer's memory with `expr`, over the canonical variables of `sizes`; gives
-   * the buffer as it is then. Nodes made so far read it as it was before, and later ones must not.
-   */
-  addOverwrite(before: IrBuffer, sizes: Shape, expr: Expr, part: readonly IndexExpr[]): IrBuffer {
-    const out: IrBuffer = {
-      ...before,
-      name: `${memoryOf(before).name}_${++this.overwrites}`,
-      output: -1,
-      before,
-    };
-    this.nodes.push({
-      kind: 'pointwise',
-      id: this.nodes.length,
-      out,
-      part,
-      vars: this.loopVars(sizes),
-      value: this.ir.cast(expr, out.dtype),
-      mutation: true,
-      ...this.workOf([expr], true),
-    });
-    return out;
   }
 
   /** Adds a reduction node over `inner`, giving one tensor per result. */

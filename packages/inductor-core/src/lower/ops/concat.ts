@@ -14,6 +14,7 @@ import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { usesOf } from '../node-uses.js';
+import { addPart } from '../part-nodes.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
 import { selectedPlace, sliceStart } from './view-maps.js';
 import { type Shape, fixed, isEmpty, isSame } from '../shape-math.js';
@@ -138,7 +139,7 @@ function writtenInParts(
   for (const part of parts) {
     const at = l.ir.size(start);
     const coords = l.vars(part.shape).map((v, d) => (d === dim ? l.ir.add(v, at) : v));
-    l.addPart(whole, part.shape, part.expr, coords);
+    addPart(l, whole, part.shape, part.expr, coords);
     start = sizeAdd(start, part.shape[dim]!);
   }
   return l.fromBuffer(whole);
