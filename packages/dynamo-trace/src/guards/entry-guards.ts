@@ -92,8 +92,6 @@ export class EntryGuards {
   /** Tensor guards, the last of `guards`: per guard, which of them found the same tensor first. */
   private readonly firsts: readonly number[];
   private tree: GuardTree | null = null;
-  /** Numbers of the guarded tensors among those that the tree finds. */
-  private numbers: readonly number[] = [];
   private shapes: ShapeGuards | null = null;
   /** Which objects are the same, where code that does not run again could have compared them. */
   private readonly objects: ObjectIdentities | null;
@@ -153,8 +151,9 @@ export class EntryGuards {
 
   private compiled(): GuardTree {
     if (this.tree === null) {
-      const tree = (this.tree = new GuardTree(this.guards));
-      this.numbers = this.tensorGuards.map(({ place }) => tree.ask(place));
+      this.tree = new GuardTree(this.guards);
+      // The guarded tensors are the first that it finds.
+      for (const { place } of this.tensorGuards) this.tree.ask(place);
     }
     return this.tree;
   }
@@ -171,10 +170,7 @@ export class EntryGuards {
     const found = this.compiled().check(roots);
     if (found === null || (this.objects !== null && this.objects.reason(roots) !== null))
       return null;
-    const { numbers } = this;
-    if (numbers.length < 2) return found;
-    const tensors = numbers.map((number) => found[number]!);
-    return sameIdentities(tensors, this.firsts) ? found : null;
+    return this.firsts.length < 2 || sameIdentities(found, this.firsts) ? found : null;
   }
 
   /**

@@ -12,12 +12,18 @@ import type { Place } from './guard.js';
 /** Marks tensors of one check; frames have positive numbers. */
 let mark = -1;
 
-/** Whether tensors are the same as before each other: `firsts[i]` is the index of the first that is tensor `i`. */
-export function sameIdentities(tensors: readonly Tensor[], firsts: readonly number[]): boolean {
+/**
+ * Whether the same tensors are one as before: `firsts[i]` is the index of the first that is tensor `i`. There may be
+ * more tensors, which do not count.
+ */
+export function sameIdentities(
+  tensors: readonly (Tensor | undefined)[],
+  firsts: readonly number[],
+): boolean {
   // A call in progress has numbered its tensors: then a Map keeps count.
-  if (isCallOpen()) return changedIdentity(tensors, firsts) < 0;
+  if (isCallOpen()) return changedIdentity(tensors.slice(0, firsts.length), firsts) < 0;
   const current = --mark;
-  for (let i = 0; i < tensors.length; i++) {
+  for (let i = 0; i < firsts.length; i++) {
     const tensor = tensors[i]!;
     if (tensor.traceOwner === current) {
       if (tensor.traceSlot !== firsts[i]) return false;
