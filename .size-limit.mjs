@@ -11,20 +11,20 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '498 kB';
+const EVERYTHING = '506 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '19.9 kB',
-  tensor: '162.5 kB',
+  shared: '20.2 kB',
+  tensor: '164 kB',
   nn: '54 kB',
   distributed: '26.7 kB',
   onnx: '51 kB',
-  graph: '27 kB',
+  graph: '27.5 kB',
   passes: '17 kB',
   'aot-autograd': '20 kB',
-  'dynamo-trace': '43 kB',
-  'inductor-core': '119.5 kB',
+  'dynamo-trace': '44.5 kB',
+  'inductor-core': '129 kB',
   'inductor-cpu': '50 kB',
   'inductor-wgsl': '48.5 kB',
   compile: '8.5 kB',
