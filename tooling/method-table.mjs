@@ -1,28 +1,30 @@
 /**
- * @file Writes out the methods of `Tensor`, name by name.
+ * @file Writes out the methods of `Tensor`, name by name, and the operators beside them.
  *
  * The sources say which modules hold them (`methodsOf(MODULES)` in packages/tensor/src/tensor-methods.ts). A module taken as a whole
- * keeps in every page all that it exports, operators that only names reach among them, and costs a function per name. So the build writes the object that `methodsOf` would make.
+ * keeps in every page all that it exports, operators that only names reach among them, and costs a function per name. So the build writes
+ * the object that `methodsOf(MODULES)` would make, and for who looks operators up by name the list of `operatorsOf(MODULES)`.
  */
 import { dirname, resolve } from 'node:path';
 import ts from 'typescript';
 
-/** Exported functions of a module: what is exported, but for types and operators. */
-function functionsOf(text, file) {
-  const names = new Set();
+/** What a module exports besides types: functions and operators. */
+function exportsOf(text, file) {
+  const functions = new Set();
+  const operators = new Set();
   for (const statement of ts.createSourceFile(file, text, ts.ScriptTarget.Latest).statements) {
     if (ts.isExportDeclaration(statement) && !statement.isTypeOnly)
-      for (const { name } of statement.exportClause.elements) names.add(name.text);
+      for (const { name } of statement.exportClause.elements) functions.add(name.text);
     const exported = ts
       .getModifiers(statement)
       ?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
     if (exported !== true) continue;
-    if (ts.isFunctionDeclaration(statement)) names.add(statement.name.text);
+    if (ts.isFunctionDeclaration(statement)) functions.add(statement.name.text);
     else if (ts.isVariableStatement(statement))
       for (const { name, type } of statement.declarationList.declarations)
-        if (!isOperator(type)) names.add(name.text);
+        (isOperator(type) ? operators : functions).add(name.text);
   }
-  return names;
+  return { functions, operators };
 }
 
 /** Exports have their types written (`isolatedDeclarations`). */
@@ -40,7 +42,7 @@ function listed(source, name) {
 }
 
 /**
- * The source with `methodsOf(…)` written out: of methods of one name the first counts.
+ * The source with `methodsOf(…)` and `operatorsOf(…)` written out: of methods of one name the first counts.
  *
  * @param {string} text
  * @param {string} file
@@ -54,27 +56,47 @@ export function writeMethods(text, file, read) {
     if (bindings && ts.isNamespaceImport(bindings))
       modules.set(bindings.name.text, statement.moduleSpecifier.text);
   }
-  let marked = text;
-  const imports = [];
-  const methods = new Map();
+  /** Imported names by what they are called here, per module. */
+  const imports = new Map();
+  const imported = (module, name) => {
+    const path = modules.get(module);
+    imports.set(path, [...(imports.get(path) ?? []), `${name} as ${module}$${name}`]);
+    return `${module}$${name}`;
+  };
+  const exportsIn = (list) =>
+    listed(source, list).map(({ text: module }) => {
+      const target = resolve(dirname(file), modules.get(module)).replace(/\.js$/, '.ts');
+      return { module, ...exportsOf(read(target), target) };
+    });
+  const forms = {
+    methodsOf(list) {
+      const methods = new Map();
+      for (const { module, functions } of exportsIn(list))
+        for (const name of functions)
+          if (!methods.has(name)) methods.set(name, imported(module, name));
+      const fields = [...methods].sort(([a], [b]) => (a < b ? -1 : 1));
+      return `{ ${fields.map(([name, value]) => `${name}: ${value}`).join(', ')} }`;
+    },
+    operatorsOf(list) {
+      const all = exportsIn(list).flatMap(({ module, operators }) =>
+        [...operators].map((name) => imported(module, name)),
+      );
+      return `[${all.join(', ')}]`;
+    },
+  };
+  let written = '';
+  let done = 0;
   /** @param {ts.Node} node */
   function visit(node) {
-    if (ts.isCallExpression(node) && node.expression.getText() === 'methodsOf') {
-      for (const { text: module } of listed(source, node.arguments[0].text)) {
-        const path = modules.get(module);
-        const target = resolve(dirname(file), path).replace(/\.js$/, '.ts');
-        const fresh = [...functionsOf(read(target), target)].filter((name) => !methods.has(name));
-        for (const name of fresh) methods.set(name, `${module}$${name}`);
-        const names = fresh.map((name) => `${name} as ${methods.get(name)}`);
-        if (names.length > 0) imports.push(`import { ${names.join(', ')} } from '${path}';`);
-      }
-      const fields = [...methods]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, value]) => `${name}: ${value}`);
-      const lines = '\n'.repeat(node.getText().split('\n').length - 1);
-      marked = `${text.slice(0, node.getStart())}{ ${fields.join(', ')} }${lines}${text.slice(node.getEnd())}`;
-    } else ts.forEachChild(node, visit);
+    const form = ts.isCallExpression(node) ? forms[node.expression.getText()] : undefined;
+    if (form === undefined) return ts.forEachChild(node, visit);
+    const lines = '\n'.repeat(node.getText().split('\n').length - 1);
+    written += text.slice(done, node.getStart()) + form(node.arguments[0].text) + lines;
+    done = node.getEnd();
   }
   visit(source);
-  return methods.size === 0 ? text : `${marked}\n${imports.join(' ')}\n`;
+  const added = [...imports].map(
+    ([path, names]) => `import { ${names.join(', ')} } from '${path}';`,
+  );
+  return `${written}${text.slice(done)}\n${added.join(' ')}\n`;
 }

@@ -49,11 +49,12 @@ import * as resampleUpsample from './ops/resample/upsample.js';
 import * as scanTrapezoid from './ops/scan/trapezoid.js';
 import * as viewCopy from './ops/view/copy.js';
 import { OpOverload, findOp as findRegistered, getOp as getRegistered } from './op/op-overload.js';
-import { METHOD_MODULES } from './tensor-methods.js';
+import { METHODS, METHOD_OPERATORS } from './tensor-methods.js';
 
 /** The modules that define operators. */
 const operatorModules = (): readonly object[] => [
-  ...METHOD_MODULES,
+  METHODS,
+  METHOD_OPERATORS,
   activationBackward,
   activationSmoothBackward,
   arrangeJoinStack,

@@ -84,6 +84,7 @@ import * as take from './ops/indexing/take.js';
 import * as uniqueness from './ops/order/unique.js';
 import * as viewSplit from './ops/view/split.js';
 import * as viewStrided from './ops/view/strided.js';
+import { OpOverload } from './op/op-overload.js';
 
 /** The functions of a module as methods: without their first parameter. */
 export type MethodsOf<M> = {
@@ -181,7 +182,7 @@ export interface TensorMethods
     uniqueness.UniqueMethods,
     MethodsOf<typeof viewStrided> {}
 
-/** The same modules at run time, for whoever looks among all that they export. */
+/** The same modules at run time. */
 export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   activation,
   activationSmooth,
@@ -278,5 +279,15 @@ function methodsOf(
   return Object.fromEntries(functions.reverse());
 }
 
+/** The operators that modules export. */
+function operatorsOf(modules: readonly Readonly<Record<string, unknown>>[]): readonly OpOverload[] {
+  return modules
+    .flatMap((module) => Object.values(module))
+    .filter((value): value is OpOverload => value instanceof OpOverload);
+}
+
 /** All methods by name. The build writes them out (tooling/method-table.mjs), so that pages have no more of the modules. */
 export const METHODS: Readonly<Record<string, Method>> = methodsOf(METHOD_MODULES);
+
+/** Operators of these modules that no method names, for who looks for them by name; written out likewise. */
+export const METHOD_OPERATORS: readonly OpOverload[] = operatorsOf(METHOD_MODULES);

@@ -2,8 +2,8 @@
  * @file `Tensor`: what people hold.
  *
  * Data lives in TensorBase; operators are functions in `ops/`, and every one whose first parameter is
- * the tensor is a method here too, derived from the modules listed below (types by `MethodsOf`, code by
- * `installMethods`). Written by hand here: reading values, autograd, memory.
+ * the tensor is a method here too, derived from the modules that `tensor-methods.ts` lists (types by `MethodsOf`, code by
+ * `METHODS`). Written by hand here: reading values, autograd, memory.
  */
 import { activeMode, modes } from './dispatch/modes.js';
 import { checkGradient } from './autograd/check-gradient.js';

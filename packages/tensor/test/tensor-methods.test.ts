@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { OpOverload, Tensor } from '../src/index.js';
-import { METHODS, METHOD_MODULES } from '../src/tensor-methods.js';
+import { METHODS, METHOD_MODULES, METHOD_OPERATORS } from '../src/tensor-methods.js';
 import { writeMethods } from '../../../tooling/method-table.mjs';
 
 describe('operator methods', () => {
@@ -38,6 +38,14 @@ describe('operator methods', () => {
       expect(modules.get(module!)![exported!], name).toBe(METHODS[name]);
       expect(written).toContain(`${exported} as ${value}`);
     }
+  });
+
+  it('are written out with the operators beside them', () => {
+    const written = writeMethods(source, file, (path) => readFileSync(path, 'utf8'));
+    const [, list] = /METHOD_OPERATORS: [^=]* = \[([^\]]*)\]/.exec(written)!;
+    const names = list!.split(', ');
+    expect(names.length).toBe(METHOD_OPERATORS.length);
+    expect(names).toContain('extremum$maxOtherOp');
   });
 
   it('are written out without moving a line', () => {

@@ -106,14 +106,17 @@ const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
   kernel: constantKernel(() => 1),
 });
 /** `aten::full`, for graphs. */
-export const fullOp: OpOverload<Tensor> = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'],
-  meta: checkingFill(
-    'fill_value',
-    factoryMeta((args) => numberType(args.fill_value)),
-  ),
-  kernel: constantKernel(fillValue),
-});
+export const fullOp: OpOverload<Tensor> = defineOp(
+  `aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`,
+  {
+    tags: ['factory'],
+    meta: checkingFill(
+      'fill_value',
+      factoryMeta((args) => numberType(args.fill_value)),
+    ),
+    kernel: constantKernel(fillValue),
+  },
+);
 const scalarTensorOp = defineOp(`aten::scalar_tensor(Scalar s, *, ${OPTIONS}) -> Tensor`, {
   tags: ['factory'],
   meta: (args) => ({
