@@ -11,22 +11,22 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '506 kB';
+const EVERYTHING = '510 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '20.2 kB',
-  tensor: '162.5 kB',
+  tensor: '161.5 kB',
   nn: '54 kB',
   distributed: '26.7 kB',
-  onnx: '51 kB',
+  onnx: '51.5 kB',
   graph: '27.5 kB',
   passes: '17 kB',
   'aot-autograd': '20 kB',
-  'dynamo-trace': '44.5 kB',
-  'inductor-core': '129 kB',
+  'dynamo-trace': '42.5 kB',
+  'inductor-core': '137 kB',
   'inductor-cpu': '50 kB',
-  'inductor-wgsl': '48.5 kB',
+  'inductor-wgsl': '45 kB',
   compile: '8.5 kB',
   testkit: '26 kB',
   transformers: '22.5 kB',
