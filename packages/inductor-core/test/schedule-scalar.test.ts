@@ -34,9 +34,8 @@ function schedules(build: (b: GraphBuilder) => Node[], target: ScalarTarget = WI
 
 describe('scheduleScalar', () => {
   it('visits the points of a pointwise kernel one after another', () => {
-    expect(
-      schedules((b) => [b.op('relu', b.op('add.Tensor', b.input([3, 4]), b.input([4])))]),
-    ).toMatchInlineSnapshot(`
+    expect(schedules((b) => [b.op('relu', b.op('add.Tensor', b.input([3, 4]), b.input([4])))]))
+      .toMatchInlineSnapshot(`
       "scheduled fused_add_relu_0
         grid i0: 3
         loop i1 from 0 to 4
@@ -214,9 +213,8 @@ describe('scheduleScalar', () => {
   });
 
   it('settles long sums where there is no wider float', () => {
-    expect(
-      schedules((b) => [b.op('sum.dim_IntList', b.input([2, 100]), [1])], NARROW),
-    ).toMatchInlineSnapshot(`
+    expect(schedules((b) => [b.op('sum.dim_IntList', b.input([2, 100]), [1])], NARROW))
+      .toMatchInlineSnapshot(`
       "scheduled fused_sum_0
         grid i0: 2
         accumulator sum0: sum of f32 gives acc0: f32

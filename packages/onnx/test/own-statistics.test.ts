@@ -65,10 +65,7 @@ it('statistics that two batch norms share stay one buffer', async () => {
         floats('mean', [3], [0, 0, 0]),
         floats('var', [3], [1, 1, 1]),
       ],
-      nodes: [
-        norm(['x', 'w', 'b', 'mean', 'var'], 'a'),
-        norm(['a', 'w', 'b', 'mean', 'var'], 'y'),
-      ],
+      nodes: [norm(['x', 'w', 'b', 'mean', 'var'], 'a'), norm(['a', 'w', 'b', 'mean', 'var'], 'y')],
     }),
   );
   expect(Array.from(imported.namedBuffers(), ([name]) => name)).toEqual(['mean', 'var']);

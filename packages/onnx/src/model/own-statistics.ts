@@ -6,12 +6,7 @@
  * of such a file would have a gradient that those of the model never had, and would move along with their weights in
  * fine-tuning. Here each statistic that is read as something else too becomes an initialiser again.
  */
-import {
-  type AttributeValue,
-  type OnnxGraph,
-  type OnnxNode,
-  graphsOf,
-} from './model.js';
+import { type AttributeValue, type OnnxGraph, type OnnxNode, graphsOf } from './model.js';
 
 /** Which inputs of a batch norm are statistics, by what its exporters call them. */
 const STATISTICS = ['running_mean', 'running_var'] as const;
@@ -78,9 +73,7 @@ export function withOwnStatistics(graph: OnnxGraph): OnnxGraph {
   return {
     ...graph,
     initializers,
-    nodes: nodes
-      .filter(({ outputs }) => !replaced.has(outputs[0] ?? ''))
-      .map(withInnerStatistics),
+    nodes: nodes.filter(({ outputs }) => !replaced.has(outputs[0] ?? '')).map(withInnerStatistics),
   };
 }
 
