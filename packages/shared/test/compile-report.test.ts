@@ -16,6 +16,7 @@ function spend(ms: number): void {
 describe('compile reports', () => {
   it('give each stage its own time, not that of the stages inside it', () => {
     const report = emptyReport();
+    const start = performance.now();
     const result = reportTo(report, () =>
       stage('outer', () => {
         spend(5);
@@ -24,11 +25,13 @@ describe('compile reports', () => {
         return 'done';
       }),
     );
+    const total = performance.now() - start;
     expect(result).toBe('done');
     expect([...report.stages.keys()]).toEqual(['outer', 'inner']);
     expect(report.stages.get('inner')).toBeGreaterThanOrEqual(20);
     expect(report.stages.get('outer')).toBeGreaterThanOrEqual(5);
-    expect(report.stages.get('outer')).toBeLessThan(report.stages.get('inner')!);
+    // Whatever else the machine does meanwhile, nothing is counted twice.
+    expect(report.stages.get('outer')! + report.stages.get('inner')!).toBeLessThanOrEqual(total);
     expect(report.kernels).toBe(3);
   });
 
