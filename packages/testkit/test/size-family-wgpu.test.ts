@@ -108,9 +108,11 @@ describe.skipIf(!isThere).each(['gpu', 'software'] as const)(
         for (const tensor of [...args, result!]) tensor.dispose();
       };
       for (const n of [40, 41, 600]) await run(n);
-      const before = [runtime.pipelines.size, runtime.pool.inUse];
+      const [pipelines, inUse] = [runtime.pipelines.size, runtime.pool.inUse];
       for (let n = 42; n < 600; n += 31) await run(n);
-      expect([runtime.pipelines.size, runtime.pool.inUse]).toEqual(before);
+      expect(runtime.pipelines.size).toBe(pipelines);
+      // Memory of what earlier programs left may be collected meanwhile.
+      expect(runtime.pool.inUse).toBeLessThanOrEqual(inUse);
     });
   },
 );
