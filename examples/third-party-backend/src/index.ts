@@ -3,19 +3,33 @@
  */
 import { registerKernelBackend } from '@tessera/compile';
 import * as core from '@tessera/inductor-core';
-import { LIBRARY } from './functions.js';
-import { generate } from './kernel.js';
+import { emit } from './emit.js';
+import { LIBRARY } from './javascript.js';
+
+/** The machine: one thing after another, in doubles and 64-bit integers. */
+const target: core.ScalarTarget = {
+  kind: 'scalar',
+  widestFloat: 'float64',
+  int64: 'native',
+  separateNan: false,
+  comparesNan: true,
+  skipsIdleLanes: false,
+};
 
 /** The backend. */
 export const javascriptBackend: core.KernelBackend = core.hostBackend({
   name: 'javascript',
-  language: 'javascript',
-  generate,
-  instantiate: (text, parameters) =>
-    new Function(...Object.keys(LIBRARY), ...parameters, text).bind(
-      null,
-      ...Object.values(LIBRARY),
-    ) as core.HostKernel,
+  code: {
+    language: 'javascript',
+    target,
+    emit,
+    instantiate: (text, parameters) =>
+      new Function(...Object.keys(LIBRARY), ...parameters, text).bind(
+        null,
+        ...Object.values(LIBRARY),
+      ) as core.HostKernel,
+  },
+  capabilities: { scans: true, widestAttention: 256 },
 });
 
 /** Makes it the backend of `cpu`, for compiled functions and eager operators. */

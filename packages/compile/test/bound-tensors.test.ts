@@ -44,9 +44,6 @@ const backends: readonly KernelBackend[] = [
   cpuBackend,
   hostBackend({
     name: 'interpreted',
-    language: 'none',
-    generate: () => null,
-    instantiate: () => () => undefined,
   }),
 ];
 

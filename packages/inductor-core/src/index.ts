@@ -33,7 +33,15 @@ export type { Bounds } from './ir/interval.js';
 export { IndexBuilder } from './ir/index-build.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';
 export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
-export { indexOf, indexSymbols, indexValues, operands, postorder, stmtRoots } from './ir/walk.js';
+export {
+  indexOf,
+  indexSymbols,
+  indexValues,
+  operands,
+  postorder,
+  stmtRoots,
+  valuesBefore,
+} from './ir/walk.js';
 export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
 export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
 export { valueError } from '@tessera/tensor/internal';
@@ -44,6 +52,15 @@ export { interpretKernel, type BufferData, type ExternRunner } from './ir/interp
 export { functionProgram } from './schedule/functions/function-table.js';
 export { SCALAR_FUNCTIONS } from './schedule/functions/scalar-functions.js';
 export { SCALAR_FUNCTIONS_64 } from './schedule/functions/scalar-functions-64.js';
+export { OPERATIONS, OPERATIONS_64, type ValueType } from './schedule/functions/operations.js';
+export {
+  castValue,
+  constantValue,
+  drawnValue,
+  namedValue,
+  operationValue,
+  valueType,
+} from './schedule/functions/scalar-values.js';
 export { type Dialect, spellExpr, spellProgram } from './schedule/functions/spell-program.js';
 export { printProgram } from './schedule/functions/print-program.js';
 export { runFunction } from './schedule/functions/run-function.js';
@@ -100,7 +117,15 @@ export type {
   SharedArray,
 } from './schedule/kernel/scheduled-kernel.js';
 export { scheduleScalar } from './schedule/scalar/schedule-scalar.js';
-export type { ScalarTarget } from './schedule/scalar/scalar-schedule.js';
+export type {
+  AccumulatorStmt,
+  ScalarBody,
+  ScalarKernel,
+  ScalarLoop,
+  ScalarStmt,
+  ScalarTarget,
+  ScalarWhen,
+} from './schedule/scalar/scalar-kernel.js';
 export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {
@@ -117,7 +142,12 @@ export type {
   TemplateExecutable,
   KernelSource,
 } from './backend/kernel-backend.js';
-export { hostBackend, type HostBackendParts, type HostKernel } from './backend/host-backend.js';
+export {
+  hostBackend,
+  type HostBackendParts,
+  type HostCode,
+  type HostKernel,
+} from './backend/host-backend.js';
 
 export {
   compileGraph,

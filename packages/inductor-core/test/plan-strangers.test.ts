@@ -171,9 +171,6 @@ describe('a plan from a file', () => {
 describe('a plan from a file that runs', () => {
   const backend = hostBackend({
     name: 'interpreter',
-    language: 'none',
-    generate: () => null,
-    instantiate: () => () => undefined,
   });
 
   it('takes tensors of its dtypes and sizes only', () => {

@@ -31,9 +31,6 @@ export class RecordingBackend implements KernelBackend {
   constructor(capabilities: Partial<Capabilities> = {}) {
     this.#host = hostBackend({
       name: this.name,
-      language: 'loop-ir',
-      generate: () => null,
-      instantiate: () => () => {},
       capabilities: { maxBuffersPerKernel: 64, splitReductionThreshold: 1 << 30, ...capabilities },
     });
     this.capabilities = this.#host.capabilities;

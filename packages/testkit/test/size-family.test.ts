@@ -22,9 +22,6 @@ import { SIZED_PROGRAMS, type SizedProgram } from './sized-programs.js';
 /** Plans of templates are interpreted, with every access checked. */
 const interpreter: KernelBackend = hostBackend({
   name: 'interpreter',
-  language: 'none',
-  generate: () => null,
-  instantiate: () => () => undefined,
 });
 
 function verified(plan: ExecutionPlan): Executable {

@@ -1,15 +1,17 @@
 /**
- * @file A kernel backend of `cpu` from its two essential parts: text for kernels, and functions from text.
+ * @file A kernel backend of `cpu` from what is particular to it: a target description, an emitter, functions from text.
  *
- * For backends whose kernels work on arrays of the host. Memory, launches and every kernel that the backend
- * has no text for (they run in the reference interpreter) are dealt with here, so a backend may begin with
- * one kind of kernel and be right for all.
+ * For backends whose kernels work on arrays of the host. Kernels are scheduled here, for a machine that does one thing
+ * after another; memory, launches and every kernel that the backend has no text for (they run in the reference
+ * interpreter) are dealt with here too, so a backend may begin with one kind of kernel and be right for all.
  */
 import { DTYPES, type DType } from '@tessera/tensor';
 import { type BufferData, interpretKernel } from '../ir/interpret.js';
 import type { FusedKernel } from '../ir/kernel.js';
 import { printKernel } from '../ir/print.js';
 import { bindPlan, hostData } from '../plan/bind-plan.js';
+import { scheduleScalar } from '../schedule/scalar/schedule-scalar.js';
+import type { ScalarKernel, ScalarTarget } from '../schedule/scalar/scalar-kernel.js';
 import { checkedExecutable } from '../plan/checked-executable.js';
 import { boundTo } from '../plan/bound-to.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
@@ -18,15 +20,23 @@ import type { Capabilities, Executable, KernelBackend, KernelSource } from './ke
 /** A kernel that runs: takes its buffers, then its scalars, in the order of the kernel's parameters. */
 export type HostKernel = (...args: (BufferData | number)[]) => void;
 
+/** How kernels become code that runs. */
+export interface HostCode {
+  /** Of the texts. */
+  readonly language: string;
+  /** What kernels are scheduled for. */
+  readonly target: ScalarTarget;
+  /** Text of a kernel, or null to leave it to the reference interpreter. Pure. */
+  readonly emit: (kernel: ScalarKernel) => string | null;
+  /** Makes a text run; `parameters` are the names of the kernel's buffers and scalars. */
+  readonly instantiate: (text: string, parameters: readonly string[]) => HostKernel;
+}
+
 /** What a backend brings along. */
 export interface HostBackendParts {
   readonly name: string;
-  /** Of the texts it generates. */
-  readonly language: string;
-  /** Text of a kernel, or null to leave it to the reference interpreter. Pure. */
-  readonly generate: (kernel: FusedKernel) => string | null;
-  /** Makes a generated text run; `parameters` are the names of the kernel's buffers and scalars. */
-  readonly instantiate: (text: string, parameters: readonly string[]) => HostKernel;
+  /** Absent where the reference interpreter runs all kernels. */
+  readonly code?: HostCode;
   /** Where it differs from one thread on arrays of JavaScript. */
   readonly capabilities?: Partial<Capabilities>;
 }
@@ -42,17 +52,12 @@ const INTERPRETED = 'loop-ir';
 /**
  * See the file header.
  *
- * @example registerKernelBackend(hostBackend({ name: 'mine', language: 'javascript', generate, instantiate }));
+ * @example registerKernelBackend(hostBackend({ name: 'mine', code: { language: 'c', target, emit, instantiate } }));
  */
-export function hostBackend(parts: HostBackendParts): KernelBackend {
-  const generate = (kernel: FusedKernel): KernelSource => {
-    const text = parts.generate(kernel);
-    return text === null
-      ? { kernel: kernel.name, language: INTERPRETED, text: printKernel(kernel) }
-      : { kernel: kernel.name, language: parts.language, text };
-  };
+export function hostBackend({ name, code, capabilities }: HostBackendParts): KernelBackend {
+  const generate = (kernel: FusedKernel): KernelSource => sourceOf(kernel, code);
   return {
-    name: parts.name,
+    name,
     device: 'cpu',
     capabilities: {
       dtypes: HOST_DTYPES,
@@ -61,12 +66,12 @@ export function hostBackend(parts: HostBackendParts): KernelBackend {
       extern: false,
       parallelism: 1,
       splitReductionThreshold: Infinity,
-      ...parts.capabilities,
+      ...capabilities,
     },
     generate,
     load(plan) {
       const sources = plan.kernels.map(generate);
-      const kernels = plan.kernels.map((kernel, i) => runnable(kernel, sources[i]!, parts));
+      const kernels = plan.kernels.map((kernel, i) => runnable(kernel, sources[i]!, code));
       return checkedExecutable({
         plan,
         sources,
@@ -77,13 +82,22 @@ export function hostBackend(parts: HostBackendParts): KernelBackend {
   };
 }
 
+function sourceOf(kernel: FusedKernel, code: HostCode | undefined): KernelSource {
+  if (code !== undefined && kernel.kind !== 'extern') {
+    const text = code.emit(scheduleScalar(kernel, code.target));
+    if (text !== null) return { kernel: kernel.name, language: code.language, text };
+  }
+  return { kernel: kernel.name, language: INTERPRETED, text: printKernel(kernel) };
+}
+
 function runnable(
   kernel: FusedKernel,
   source: KernelSource,
-  { instantiate }: HostBackendParts,
+  code: HostCode | undefined,
 ): HostKernel {
   const names = [...kernel.params, ...kernel.scalars].map(({ name }) => name);
-  if (source.language !== INTERPRETED) return instantiate(source.text, names);
+  if (code !== undefined && source.language !== INTERPRETED)
+    return code.instantiate(source.text, names);
   const count = kernel.params.length;
   return (...args) => {
     const named = names.map((name, i) => [name, args[i]!] as const);

@@ -98,6 +98,27 @@ export function postorder(roots: readonly Expr[]): Expr[] {
   return order;
 }
 
+/**
+ * Values that must be known at a place for `root` to be, itself included, operands before users; what `isKnown` is left
+ * out. The body of a mask is not among them: it is computed where the mask holds.
+ */
+export function valuesBefore(root: Expr, isKnown: (expr: Expr) => boolean): Expr[] {
+  const order = new Set<Expr>();
+  const stack = [root];
+  while (stack.length > 0) {
+    const expr = stack.at(-1)!;
+    const isDone = (value: Expr): boolean => order.has(value) || isKnown(value);
+    const inputs = expr.kind === 'masked' ? [expr.mask] : operands(expr);
+    const waiting = isDone(expr) ? [] : inputs.filter((input) => !isDone(input));
+    if (waiting.length > 0) stack.push(...waiting.toReversed());
+    else {
+      stack.pop();
+      if (!isDone(expr)) order.add(expr);
+    }
+  }
+  return [...order];
+}
+
 /** The expressions at the top of a statement: its value and the values inside its index. */
 export function stmtRoots(stmt: Stmt): Expr[] {
   return stmt.kind === 'store' ? [...indexValues(stmt.index), stmt.value] : [stmt.value];

@@ -138,6 +138,8 @@ export interface FunctionRow {
   readonly ulp?: number;
   /** It is large, or most calls of the function that calls this one do not need it: called, not written in place. */
   readonly called?: boolean;
+  /** It is one expression of few operations: written in place, never called. */
+  readonly inPlace?: true;
   /** The program, in the notation of `parse-program.ts`; it may depend on facts about the target. */
   readonly text: string | ((target: FunctionTarget) => string);
 }

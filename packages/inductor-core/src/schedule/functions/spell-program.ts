@@ -86,7 +86,9 @@ class Speller {
       case 'part':
         return [`${this.operand(expr.of, TIGHT)}.${expr.part}`, TIGHT];
       case 'unary': {
-        const arg = this.operand(expr.arg, TIGHT);
+        const text = this.operand(expr.arg, TIGHT);
+        // Not `--1`, which is another operator.
+        const arg = text.startsWith(expr.op) ? `(${text})` : text;
         return [dialect.operator?.(expr, [arg]) ?? expr.op + arg, TIGHT];
       }
       case 'binary':

@@ -9,7 +9,8 @@ import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import type { AttentionKernel } from '../../ir/kernel.js';
-import type { ScheduledBody, ScheduledKernel, ScratchArray } from '../kernel/scheduled-kernel.js';
+import type { ScratchArray } from '../kernel/scheduled-kernel.js';
+import type { ScalarBody, ScalarKernel } from './scalar-kernel.js';
 import {
   type ReductionStmts,
   type ScalarSchedule,
@@ -42,7 +43,7 @@ class AttentionSchedule {
     this.scratch = weights.map((_, q) => ({ name: `weights${q}`, dtype: this.dtype, length }));
   }
 
-  done(): ScheduledKernel {
+  done(): ScalarKernel {
     const { batch, m, softmax } = this.kernel;
     const row = softmax ? this.softmaxRow() : this.plainRow();
     return this.schedule.done([...batch, ...m], [...row, ...this.results()], this.scratch);
@@ -59,7 +60,7 @@ class AttentionSchedule {
   }
 
   /** A body at all columns of a row that may weigh anything. */
-  private columns(body: ScheduledBody): ScheduledBody {
+  private columns(body: ScalarBody): ScalarBody {
     const { schedule } = this;
     const { ir } = schedule;
     const { m, j, triangle } = this.kernel;
@@ -75,7 +76,7 @@ class AttentionSchedule {
   }
 
   /** All scores at a column. */
-  private scored(): ScheduledBody {
+  private scored(): ScalarBody {
     const { scores, weights, k, accDtype } = this.kernel;
     const products = scores.map(({ a, b }, p) =>
       this.schedule.sumOfProducts({ id: weights.length + p, a, b, dtype: accDtype }, k),
@@ -92,12 +93,12 @@ class AttentionSchedule {
       .map((weight) => ir.cast(weight, this.dtype));
   }
 
-  private plainRow(): ScheduledBody {
+  private plainRow(): ScalarBody {
     const kept = this.weights().map((weight, q) => this.keep(q, weight));
     return this.columns([...this.scored(), ...kept]);
   }
 
-  private softmaxRow(): ScheduledBody {
+  private softmaxRow(): ScalarBody {
     const { ir } = this.schedule;
     const logits = this.weights();
     const made = logits.map((logit, q) => this.softmax(logit, q));
@@ -143,7 +144,7 @@ class AttentionSchedule {
     });
   }
 
-  private results(): ScheduledBody {
+  private results(): ScalarBody {
     const { values, accDtype, j, n, epilogue } = this.kernel;
     const sums = values.map((value, q) =>
       this.schedule.sumOfProducts({ id: q, a: this.kept(q), b: value, dtype: accDtype }, j),
@@ -159,6 +160,6 @@ class AttentionSchedule {
 export function scheduleAttention(
   schedule: ScalarSchedule,
   kernel: AttentionKernel<Size>,
-): ScheduledKernel {
+): ScalarKernel {
   return new AttentionSchedule(schedule, kernel).done();
 }

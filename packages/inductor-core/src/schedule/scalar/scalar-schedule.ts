@@ -8,22 +8,17 @@ import type { Expr, ReduceOp, Stmt } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { type GeneratedKernel, kernelLoops } from '../../ir/kernel-parts.js';
 import { isFloat } from '../../ir/scalar-eval.js';
-import type {
-  Accumulator,
-  LoopStmt,
-  ScheduledBody,
-  ScheduledKernel,
-  ScheduledStmt,
-  ScratchArray,
-} from '../kernel/scheduled-kernel.js';
+import type { Accumulator, ScratchArray } from '../kernel/scheduled-kernel.js';
 import { mustSettle, SETTLE_EVERY } from '../reduction.js';
 import { reductionOf } from '../reductions.js';
-import type { TargetDescription } from '../target-description.js';
-
-/** A machine that does one thing after another: no vectors, no threads that share anything. */
-export interface ScalarTarget extends TargetDescription {
-  readonly kind: 'scalar';
-}
+import type {
+  AccumulatorStmt,
+  ScalarBody,
+  ScalarKernel,
+  ScalarLoop,
+  ScalarStmt,
+  ScalarTarget,
+} from './scalar-kernel.js';
 
 /** A store. */
 export type StoreStmt = Extract<Stmt, { kind: 'store' }>;
@@ -40,9 +35,9 @@ export interface Reduced {
 
 /** The statements of one reduction: before its loops, at each point, and after. */
 export interface ReductionStmts {
-  readonly before: ScheduledBody;
-  readonly inside: ScheduledBody;
-  readonly after: ScheduledBody;
+  readonly before: ScalarBody;
+  readonly inside: ScalarBody;
+  readonly after: ScalarBody;
 }
 
 /** Reductions whose results rounding shows in. */
@@ -83,8 +78,8 @@ export class ScalarSchedule {
   }
 
   /** A body inside loops, the first of which is the outermost. */
-  nest(loops: readonly SizedLoop[], body: ScheduledBody): ScheduledBody {
-    return loops.reduceRight<ScheduledBody>(
+  nest(loops: readonly SizedLoop[], body: ScalarBody): ScalarBody {
+    return loops.reduceRight<ScalarBody>(
       (inner, loop) => [this.loop(loop, [this.ir.size(loop.size)], inner)],
       body,
     );
@@ -94,9 +89,9 @@ export class ScalarSchedule {
   loop(
     { name }: SizedLoop,
     ends: readonly IndexExpr[],
-    body: ScheduledBody,
+    body: ScalarBody,
     begin: IndexExpr = this.ir.int(0),
-  ): LoopStmt {
+  ): ScalarLoop {
     return { kind: 'loop', name, begin, ends, pace: 1, body };
   }
 
@@ -114,19 +109,19 @@ export class ScalarSchedule {
     const { op, ids, dtype, running } = reduced;
     const value = ROUNDING.has(op) ? this.widened(reduced.value) : reduced.value;
     const count = sizeProduct(loops.map(({ size }) => size));
-    const settles = typeof count !== 'number' || mustSettle(count);
+    const settles = running !== true && (typeof count !== 'number' || mustSettle(count));
     const reduction = reductionOf({ op, dtype: value.dtype, target: this.target, settles });
     const name = `${op}${ids[0]}`;
     this.accumulators.push({ name, reduction, ids, dtype, ...(running && { running }) });
     const at = this.place(loops);
-    const inside: ScheduledStmt[] = [{ kind: 'update', of: name, value, at }];
-    if (reduction.settling?.every !== undefined && running !== true)
+    const inside: ScalarStmt[] = [{ kind: 'update', of: name, value, at }];
+    if (reduction.settling?.every !== undefined)
       inside.push({
         kind: 'when',
         all: [{ kind: 'first', index: this.ir.mod(at, SETTLE_EVERY) }],
         body: [{ kind: 'settle', of: [name] }],
       });
-    const all = (kind: 'start' | 'part' | 'finish'): ScheduledStmt => ({ kind, of: [name] });
+    const all = (kind: AccumulatorStmt['kind']): ScalarStmt => ({ kind, of: [name] });
     return {
       before: [all('start')],
       inside,
@@ -137,8 +132,8 @@ export class ScalarSchedule {
   /** What happens during some loops (`around`), with the beginning and the end of the reductions over them. */
   during(
     reductions: readonly ReductionStmts[],
-    around: (inside: ScheduledBody) => ScheduledBody,
-  ): ScheduledBody {
+    around: (inside: ScalarBody) => ScalarBody,
+  ): ScalarBody {
     return [
       ...reductions.flatMap(({ before }) => before),
       ...around(reductions.flatMap(({ inside }) => inside)),
@@ -162,9 +157,9 @@ export class ScalarSchedule {
   /** The whole: the outermost of the parallel loops is the grid. */
   done(
     [outermost, ...parallel]: readonly SizedLoop[],
-    body: ScheduledBody,
+    body: ScalarBody,
     scratch: readonly ScratchArray[] = [],
-  ): ScheduledKernel {
+  ): ScalarKernel {
     return {
       kernel: this.kernel,
       grid:

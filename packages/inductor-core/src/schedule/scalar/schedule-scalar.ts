@@ -9,21 +9,16 @@ import type { Size } from '@tessera/shared';
 import type { Stmt } from '../../ir/expr.js';
 import type { LoopKernel, MatmulKernel, Stage } from '../../ir/kernel.js';
 import type { GeneratedKernel } from '../../ir/kernel-parts.js';
-import type { ScheduledBody, ScheduledKernel } from '../kernel/scheduled-kernel.js';
 import { scheduleAttention } from './attention.js';
-import {
-  type ReductionStmts,
-  ScalarSchedule,
-  type ScalarTarget,
-  storesOf,
-} from './scalar-schedule.js';
+import type { ScalarBody, ScalarKernel, ScalarTarget } from './scalar-kernel.js';
+import { type ReductionStmts, ScalarSchedule, storesOf } from './scalar-schedule.js';
 
 /** An inner stage: one pass over the inner loops, in which all of its reductions take in values. */
 function innerStage(
   schedule: ScalarSchedule,
   { body }: Stage,
   { inner }: LoopKernel<Size>,
-): ScheduledBody {
+): ScalarBody {
   const reductions = new Map<Stmt, ReductionStmts>();
   for (const stmt of body)
     if (stmt.kind === 'reduce') reductions.set(stmt, schedule.reduce(stmt, inner));
@@ -35,14 +30,14 @@ function innerStage(
   );
 }
 
-function scheduleLoops(schedule: ScalarSchedule, kernel: LoopKernel<Size>): ScheduledKernel {
+function scheduleLoops(schedule: ScalarSchedule, kernel: LoopKernel<Size>): ScalarKernel {
   const body = kernel.stages.flatMap((stage) =>
     stage.kind === 'inner' ? innerStage(schedule, stage, kernel) : storesOf(stage.body),
   );
   return schedule.done(kernel.outer, body);
 }
 
-function scheduleProduct(schedule: ScalarSchedule, kernel: MatmulKernel<Size>): ScheduledKernel {
+function scheduleProduct(schedule: ScalarSchedule, kernel: MatmulKernel<Size>): ScalarKernel {
   const { batch, m, n, k, a, b, accDtype, epilogue } = kernel;
   const product = schedule.sumOfProducts({ id: 0, a, b, dtype: accDtype }, k);
   const body = schedule.during([product], (inside) => schedule.nest(k, inside));
@@ -50,10 +45,7 @@ function scheduleProduct(schedule: ScalarSchedule, kernel: MatmulKernel<Size>): 
 }
 
 /** See the file header. */
-export function scheduleScalar(
-  kernel: GeneratedKernel<Size>,
-  target: ScalarTarget,
-): ScheduledKernel {
+export function scheduleScalar(kernel: GeneratedKernel<Size>, target: ScalarTarget): ScalarKernel {
   const schedule = new ScalarSchedule(kernel, target);
   switch (kernel.kind) {
     case 'loop':

@@ -69,4 +69,16 @@ export const PRODUCT_CASES: readonly ConformanceCase[] = [
     run: (q, k, v) => F.scaledDotProductAttention(q!, k!, v!, { isCausal: true }),
     tolerance,
   },
+  {
+    name: 'attention: of many rows, with a mask, two heads to one',
+    inputs: (call) => [
+      ramp([1, 4, 17, 4], call),
+      ramp([1, 2, 18, 4], call + 1),
+      ramp([1, 2, 18, 4], call + 2),
+      ramp([17, 18], call).gt(-1),
+    ],
+    run: (q, k, v, mask) =>
+      F.scaledDotProductAttention(q!, k!, v!, { attnMask: mask!, enableGqa: true }),
+    tolerance,
+  },
 ];

@@ -44,6 +44,12 @@ export const PROGRAM_CASES: readonly ConformanceCase[] = [
     tolerance,
   },
   {
+    name: 'backward: of causal attention of many rows, outside',
+    inputs: (call) => [0, 1, 2].map((i) => leaf([1, 2, 18, 4], call + i)),
+    run: (q, k, v) => F.scaledDotProductAttention(q!, k!, v!, { isCausal: true }),
+    tolerance,
+  },
+  {
     name: 'backward: inside, as results',
     inputs: (call) => [leaf([4, 3], call), whole([4], 3, call)],
     run: (x, y) => grad([F.crossEntropy(x!.mul(2), y!)], [x!]),
