@@ -4,17 +4,7 @@
 import { compile, initWebGpu } from '@tessera/compile';
 import { functional as F } from '@tessera/nn';
 import { isTesseraError } from '@tessera/shared';
-import {
-  type Tensor,
-  arange,
-  cat,
-  full,
-  ones,
-  randn,
-  tensor,
-  where,
-  zeros,
-} from '@tessera/tensor';
+import { type Tensor, arange, cat, full, ones, randn, tensor, where, zeros } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 const wanted = process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
