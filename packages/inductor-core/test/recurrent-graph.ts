@@ -25,8 +25,12 @@ export const CASES: readonly Case[] = [
 ];
 export const STEPS: number = 4;
 
+type Shapes = Readonly<
+  Record<'gates' | 'weight' | 'bias' | 'state' | 'all' | 'kept' | 'cells', readonly number[]>
+>;
+
 /** Sizes of the tensors of a call. */
-export function shapesOf({ kind, hidden, rows = 3 }: Case) {
+export function shapesOf({ kind, hidden, rows = 3 }: Case): Shapes {
   const gates = { tanh: 1, relu: 1, lstm: 4, gru: 3 }[kind];
   return {
     gates: [STEPS, rows, gates * hidden],

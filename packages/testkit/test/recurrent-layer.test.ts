@@ -52,7 +52,8 @@ async function results(
 
 function outputs(network: Network): (x: Tensor) => Tensor[] {
   return (x) => {
-    const [output, last] = network.call(x) as [Tensor, Tensor | [Tensor, Tensor]];
+    const run = network.call.bind(network) as (x: Tensor) => [Tensor, Tensor | [Tensor, Tensor]];
+    const [output, last] = run(x);
     return [output, ...(Array.isArray(last) ? last : [last])];
   };
 }
