@@ -8,7 +8,7 @@ import { intList, type IntListArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import type { Shape } from '../shape-math.js';
-import { RuntimeScalar } from '../registry.js';
+import type { RuntimeScalar } from '../registry.js';
 
 /** Parameters per spatial dimension, and the number of groups. */
 export interface ConvGeometry {

@@ -14,7 +14,7 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { affordable } from '../affordable.js';
 import { IndexedPlaces } from '../indexed-places.js';
 import type { IrBuffer } from '../ir-node.js';
-import { LoweredTensor } from '../lowered-tensor.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringCall, registeredLowering } from '../registry.js';
 import { type Shape, broadcastSizes } from '../shape-math.js';
