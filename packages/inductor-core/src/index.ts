@@ -190,6 +190,7 @@ export {
   registerDecomposition,
   registerLowering,
 } from './lower/registry.js';
+export type { LoweredArgs, LoweringOf, Operand } from './lower/typed-lowering.js';
 export { overrideLowering } from './lower/override-lowering.js';
 export { loweredOps } from './lower/find-lowering.js';
 export { Lowering } from './lower/lowering.js';

@@ -13,13 +13,12 @@ import {
 import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
-  type LoweringFn,
   EagerProvider,
-  type LoweredTensor,
   compileToExecutable,
   interpretKernel,
   registerLowering,
 } from '../src/index.js';
+import { elementwise } from '../src/lower/ops/elementwise.js';
 import { GraphBuilder } from './graph-builder.js';
 import { interpreterBackend, readData } from './interpreter-backend.js';
 
@@ -101,17 +100,16 @@ describe('compileToExecutable', () => {
   it('lowers operators that a third party registers, before the built-in lowering', () => {
     const b = new GraphBuilder();
     const module = b.done(b.op('trunc', b.input([2])));
-    const twice: LoweringFn = (lowering, [self]) =>
-      lowering.pointwise(
-        [2],
-        lowering.ir.op('mul', [(self as LoweredTensor).expr, lowering.ir.const('float32', 2)]),
-      );
-    registerLowering('aten::trunc', twice);
+    registerLowering('aten::trunc', (lowering, [self], call) =>
+      elementwise(lowering, [self], call.dtype, (x) =>
+        lowering.ir.op('mul', [x, lowering.ir.const('float32', 2)]),
+      ),
+    );
     expect(values(compileToExecutable(module, interpreterBackend())([f32(1.5, 2.25)])[0])).toEqual([
       3, 4.5,
     ]);
-    registerLowering('aten::trunc', (lowering, [self]) =>
-      lowering.pointwise([2], lowering.ir.op('trunc', [(self as LoweredTensor).expr])),
+    registerLowering('aten::trunc', (lowering, [self], call) =>
+      elementwise(lowering, [self], call.dtype, (x) => lowering.ir.op('trunc', [x])),
     );
     expect(values(compileToExecutable(module, interpreterBackend())([f32(1.5, 2.25)])[0])).toEqual([
       1, 2,

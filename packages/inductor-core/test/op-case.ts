@@ -9,6 +9,7 @@ import { type DType, OpOverload, type Tensor, parseSchema } from '@tessera/tenso
 import {
   contiguousStrides,
   fakeFromMeta,
+  findOp,
   hasInternalOverlap,
   numelOf,
   storageExtent,
@@ -138,7 +139,10 @@ export function runCase(item: OpCase, backend: CompileTarget): string | null {
     const given = item.args[formal.name];
     return given === undefined ? (formal.default as Argument) : built.argument(given);
   });
-  const node = built.graph.callFunction(new OpOverload(schema, {}), args);
+  // The recorded signature, and whether numbers may stand for tensors.
+  const { qualifiedName } = new OpOverload(schema, {});
+  const tags = findOp(qualifiedName)?.record.tags;
+  const node = built.graph.callFunction(new OpOverload(schema, { tags }), args);
   const recorded = item.out.flat() as unknown[];
   const vals = recorded.map(fakeResult);
   const isList = schema.returns.length > 1 || schema.returns[0]!.type.list;

@@ -22,6 +22,8 @@ const NOT_RECORDED = [
   /^aten::(_cdist_forward|_euclidean_dist|_pdist_forward|_?embedding_bag|as_strided_scatter)/,
   /^aten::_embedding_bag/,
   /^aten::(grid_sampler|linspace|logspace|tril_indices|triu_indices)/,
+  // A kernel of its own; compared in packages/testkit/test/recurrent-layer.test.ts.
+  /^tessera::recurrent_layer(_backward)?$/,
   // Made by passes; compared in packages/compile/test/freezing.test.ts.
   /^prims::inductor_force_stride_order$/,
   /^tessera::convolution_pointwise$/,

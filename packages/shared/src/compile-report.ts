@@ -9,7 +9,7 @@
 import { profiling } from './profile.js';
 
 // Bound now: a `pure` capture watches the clock of the user's code.
-const now = performance.now.bind(performance);
+const now = /* @__PURE__ */ performance.now.bind(performance);
 
 /** Totals of one or several compilations. */
 export interface CompileReport {

@@ -43,14 +43,15 @@ const BUILT_IN: Readonly<Record<LogArtifact, string>> = {
   dynamic: 'which sizes became symbols, which were fixed, and which graphs share their code',
 };
 
-const artifacts = new Map<string, string>(Object.entries(BUILT_IN));
-const enabled = new Set<string>();
+// Marked for bundlers: a page that logs nothing has none of this.
+const artifacts = /* @__PURE__ */ new Map<string, string>(/* @__PURE__ */ Object.entries(BUILT_IN));
 /** Names from TESSERA_LOGS with a colon, waiting for their package to register them. */
 const awaited = new Set<string>();
+const enabled = /* @__PURE__ */ enabledFromStart();
 
 // Bound once: while a function is captured the tracer may watch `console`, and the compiler's own
 // logging must not look like a side effect of the user's function.
-const writeError: (text: string) => void = console.error.bind(console);
+const writeError: (text: string) => void = /* @__PURE__ */ console.error.bind(console);
 
 const defaultSink: LogSink = (artifact, text) => {
   writeError(text.replace(/^/gm, `[${artifact}] `));
@@ -130,16 +131,18 @@ function unknownArtifact(name: string): TesseraError {
   );
 }
 
-/** Applies a comma-separated list, as `TESSERA_LOGS` holds it. */
-function enableFromList(list: string): void {
-  for (const part of list.split(',')) {
-    const name = part.trim();
-    if (name === '') continue;
-    if (artifacts.has(name)) enabled.add(name);
-    else if (name.includes(':')) awaited.add(name);
-    else throw unknownArtifact(name);
-  }
+/** What the comma-separated list TESSERA_LOGS, a global or an environment variable, turns on. */
+function enabledFromStart(): Set<string> {
+  const { TESSERA_LOGS } = globalThis as { readonly TESSERA_LOGS?: string };
+  const list = TESSERA_LOGS ?? environmentVariable('TESSERA_LOGS') ?? '';
+  const names = list
+    .split(',')
+    .map((part) => part.trim())
+    .filter((name) => name !== '');
+  for (const name of names)
+    if (!artifacts.has(name)) {
+      if (!name.includes(':')) throw unknownArtifact(name);
+      awaited.add(name);
+    }
+  return new Set(names.filter((name) => artifacts.has(name)));
 }
-
-const { TESSERA_LOGS } = globalThis as { readonly TESSERA_LOGS?: string };
-enableFromList(TESSERA_LOGS ?? environmentVariable('TESSERA_LOGS') ?? '');

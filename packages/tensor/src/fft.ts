@@ -6,6 +6,8 @@
  * does not count that dimension. Transforms compute in double precision, of any length, and have derivatives of every
  * order. They run on the CPU, in compiled functions as calls of these kernels.
  */
+// Who has tensors has the index; said here, it makes of what both share one file, which compresses better.
+import './index.js';
 export type { FftNorm } from './ops/fft/arguments.js';
 export {
   type FrequencyOptions,

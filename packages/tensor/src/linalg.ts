@@ -5,6 +5,8 @@
  * a float32 or float64 tensor, the others are batches; functions compute in double precision and have derivatives
  * of every order. They run on the CPU, in compiled functions as calls of these kernels.
  */
+// Who has tensors has the index; said here, it makes of what both share one file, which compresses better.
+import './index.js';
 export { choleskyEx, choleskyInverse, choleskySolve, cholesky } from './ops/linalg/cholesky.js';
 export { type CholeskyExOptions } from './ops/linalg/cholesky.js';
 export { cross } from './ops/linalg/cross.js';

@@ -11,6 +11,7 @@ import { type LoweringHandler, loweringOf } from '@tessera/passes';
 import { type DeviceType, type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import { getOp } from '@tessera/tensor/internal';
 import type { Capabilities } from '../backend/kernel-backend.js';
+import { checkOperands } from './check-operands.js';
 import { checkFallback, lowerExtern } from './extern.js';
 import { findLowering, takesSizes } from './find-lowering.js';
 import type { GraphSizes } from './graph-sizes.js';
@@ -246,6 +247,7 @@ class GraphLowering {
     const { results } = call;
     lowering.origin = { op: op.schema.name, node: node.name };
     const lower = findLowering(op.qualifiedName);
+    checkOperands(op, args);
     if (lower === undefined) checkFallback(lowering, call);
     const numbers = (): readonly LoweredArg[] => args.map(withNumbers);
     const made =

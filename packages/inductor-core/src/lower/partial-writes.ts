@@ -70,7 +70,6 @@ const VIEW_OF_SCATTER: ReadonlyMap<string, string> = new Map([
 const INDEXED: ReadonlySet<string> = new Set([
   'aten::index_copy',
   'aten::index_put',
-  'aten::_unsafe_index_put',
   'aten::scatter.src',
   'aten::scatter.value',
 ]);

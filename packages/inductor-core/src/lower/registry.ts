@@ -11,6 +11,7 @@ import type { Expr } from '../ir/expr.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import { type SymInt, TesseraError } from '@tessera/shared';
 import type { Lowering } from './lowering.js';
+import type { LoweringOf } from './typed-lowering.js';
 import { type Shape, fixedShape } from './shape-math.js';
 
 /** A number that is only known at run time. A lowering that computes with it as a number fails here, not silently. */
@@ -93,14 +94,20 @@ export type LoweringFn = (
 export const registeredLowerings: Map<string, LoweringFn> = new Map<string, LoweringFn>();
 const decompositions = new Map<string, LoweringFn>();
 
-/** Registers (or replaces) the lowering of an operator, `aten::add.Tensor`. */
-export function registerLowering(op: string, fn: LoweringFn): void {
-  registeredLowerings.set(op, fn);
+/**
+ * Registers (or replaces) the lowering of an operator, which sees the types that the operator's schema gives its
+ * arguments; those of an operator that this package does not know are `LoweredArg`.
+ *
+ * @example
+ * registerLowering('aten::trunc', (l, [self], call) => …);
+ */
+export function registerLowering<const Op extends string>(op: Op, fn: LoweringOf<Op>): void {
+  registeredLowerings.set(op, fn as LoweringFn);
 }
 
-/** Registers (or replaces) the decomposition of an operator. */
-export function registerDecomposition(op: string, fn: LoweringFn): void {
-  decompositions.set(op, fn);
+/** Registers (or replaces) the decomposition of an operator; see `registerLowering`. */
+export function registerDecomposition<const Op extends string>(op: Op, fn: LoweringOf<Op>): void {
+  decompositions.set(op, fn as LoweringFn);
 }
 
 /** What third parties registered for an operator, if anything. */

@@ -10,14 +10,14 @@ import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import type { LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** `coords` with another index along a dimension. */
 function at(coords: readonly IndexExpr[], dim: number, index: IndexExpr): IndexExpr[] {
   return coords.map((coord, d) => (d === dim ? index : coord));
 }
 
-const glu: LoweringFn = (l, [self, dim], call) => {
-  const x = tensorArg(self!, call.op);
+const glu: LoweringOf<'aten::glu'> = (l, [x, dim], call) => {
   const d = wrapDim(Number(dim), x.shape.length, call.op);
   const coords = l.vars(call.shape);
   const m = new ExprMath(l.ir);
@@ -26,14 +26,13 @@ const glu: LoweringFn = (l, [self, dim], call) => {
 };
 
 /** The first half of the result is the gradient of the values, the second that of the gates. */
-const gluBackward: LoweringFn = (l, [grad, self, dim], call) => {
-  const x = tensorArg(self!, call.op);
+const gluBackward: LoweringOf<'aten::glu_backward'> = (l, [grad, x, dim], call) => {
   const d = wrapDim(Number(dim), x.shape.length, call.op);
   const half = x.sizes[d]! / 2;
   const coords = l.vars(x.shape);
   const m = new ExprMath(l.ir);
   const position = l.ir.mod(coords[d]!, half);
-  const g = tensorArg(grad!, call.op).load(at(coords, d, position));
+  const g = grad.load(at(coords, d, position));
   const value = x.load(at(coords, d, position));
   const gate = m.sigmoid(x.load(at(coords, d, l.ir.add(position, l.ir.int(half)))));
   const isFirst = m.lt(l.ir.index('int32', coords[d]!), half);
@@ -42,8 +41,8 @@ const gluBackward: LoweringFn = (l, [grad, self, dim], call) => {
 };
 
 /** e^-|x|, which both the value and the backward op use. */
-const logSigmoidForward: LoweringFn = (l, [self], call) => {
-  const x = tensorArg(self!, call.op);
+const logSigmoidForward: LoweringOf<'aten::log_sigmoid_forward'> = (l, [self], call) => {
+  const x = tensorArg(self, call.op);
   const m = new ExprMath(l.ir);
   const decay = m.exp(m.neg(m.abs(x.expr)));
   return [
@@ -65,7 +64,7 @@ function results(
   return combine(new ExprMath(l.ir), ...values).map((value) => l.pointwise(sizes, value));
 }
 
-const preluBackward: LoweringFn = (l, args, call) =>
+const preluBackward: LoweringOf<'aten::_prelu_kernel_backward'> = (l, args, call) =>
   results(l, args, call, (m, g, x, weight) => {
     const isPositive = m.gt(x!, 0);
     return [m.where(isPositive, g!, m.mul(weight!, g!)), m.where(isPositive, 0, m.mul(x!, g!))];
@@ -79,7 +78,7 @@ function isShrunk(m: ExprMath, x: Expr, limit: Expr): Expr {
 const shrinkBackward = activation(2, (m, [g, x], p) => m.where(isShrunk(m, x!, p(2)), 0, g!));
 
 /** Lowerings by overload name. */
-export const activationGateLowerings: Readonly<Record<string, LoweringFn>> = {
+export const activationGateLowerings: LoweringTable = lowerings({
   'aten::glu': glu,
   'aten::glu_backward': gluBackward,
   'aten::log_sigmoid_forward': logSigmoidForward,
@@ -104,4 +103,4 @@ export const activationGateLowerings: Readonly<Record<string, LoweringFn>> = {
     const slope = m.mul(m.mul(x!, m.sigmoid(x!)), m.sub(1, m.square(t)));
     return m.mul(g!, m.add(t, slope));
   }),
-};
+});

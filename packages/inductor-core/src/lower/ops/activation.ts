@@ -6,6 +6,7 @@ import { elementwise, operandArg, operandExpr, tensorArg } from './elementwise.j
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 const SQRT_HALF = Math.SQRT1_2;
 const SQRT_2_OVER_PI = Math.sqrt(2 / Math.PI);
@@ -76,12 +77,16 @@ function softplus(m: ExprMath, x: Expr, beta: Expr, threshold: Expr): Expr {
   return m.where(m.gt(scaled, threshold), x, m.div(m.log1p(m.exp(scaled)), beta));
 }
 
-const relu: LoweringFn = (l, [self], call) =>
-  elementwise(l, [tensorArg(self!, call.op)], call.dtype, (x) => new ExprMath(l.ir).max(x, 0));
+const relu: LoweringOf<'aten::relu'> = (l, [self], call) =>
+  elementwise(l, [tensorArg(self, call.op)], call.dtype, (x) => new ExprMath(l.ir).max(x, 0));
 
-const thresholdBackward: LoweringFn = (l, [grad, self, threshold], call) => {
-  const g = tensorArg(grad!, call.op);
-  const x = tensorArg(self!, call.op);
+const thresholdBackward: LoweringOf<'aten::threshold_backward'> = (
+  l,
+  [grad, self, threshold],
+  call,
+) => {
+  const g = tensorArg(grad, call.op);
+  const x = tensorArg(self, call.op);
   const m = new ExprMath(l.ir);
   const value = operandExpr(l, x, call.shape, x.dtype);
   return l.pointwise(
@@ -95,7 +100,7 @@ const thresholdBackward: LoweringFn = (l, [grad, self, threshold], call) => {
 };
 
 /** Lowerings by overload name. */
-export const activationLowerings: Readonly<Record<string, LoweringFn>> = {
+export const activationLowerings: LoweringTable = lowerings({
   'aten::relu': relu,
   'aten::threshold_backward': thresholdBackward,
   'aten::threshold': activation(1, (m, [x], p) => m.where(m.le(x!, p(1)), p(2), x!)),
@@ -118,7 +123,7 @@ export const activationLowerings: Readonly<Record<string, LoweringFn>> = {
     m.where(m.gt(x!, 0), m.mul(x!, p(2)), m.mul(m.expm1(m.mul(x!, p(3))), m.mul(p(1), p(2)))),
   ),
   'aten::elu_backward': (l, [grad, alpha, scale, inputScale, isResult, self], call) =>
-    elementwise(l, [operandArg(grad!, call.op), operandArg(self!, call.op)], call.dtype, (g, x) => {
+    elementwise(l, [grad, self], call.dtype, (g, x) => {
       const m = new ExprMath(l.ir);
       const [a, s, i] = [alpha, scale, inputScale].map((arg) => parameter(l, arg, x)) as [
         Expr,
@@ -153,4 +158,4 @@ export const activationLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::mish': activation(1, (m, [x]) =>
     m.mul(x!, m.tanh(softplus(m, x!, m.term(1, x!.dtype), m.term(20, x!.dtype)))),
   ),
-};
+});

@@ -7,16 +7,16 @@ import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { digits } from './contract.js';
-import { tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { ready, sumOver } from './pool-backward.js';
 import { UNROLLED_WINDOW, adaptiveEnd, adaptiveStart, flatPosition, maxPool } from './pool.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
-import type { LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
-function adaptiveMaxPool(spatial: number): LoweringFn {
-  return (l, [self, outputSize], call) => {
-    const x = tensorArg(self!, call.op);
+function adaptiveMaxPool(
+  spatial: number,
+): LoweringOf<'aten::adaptive_max_pool2d' | 'aten::adaptive_max_pool3d'> {
+  return (l, [x], call) => {
     const lead = x.sizes.length - spatial;
     const input = x.sizes.slice(lead);
     const output = call.sizes.slice(lead);
@@ -24,7 +24,7 @@ function adaptiveMaxPool(spatial: number): LoweringFn {
       const kernel = input.map((size, s) => size / output[s]!);
       const zeros = kernel.map(() => 0);
       const ones = kernel.map(() => 1);
-      return maxPool(spatial)(l, [self, kernel, kernel, zeros, ones, outputSize], call);
+      return maxPool(spatial)(l, [x, kernel, kernel, zeros, ones, false], call);
     }
     const m = new ExprMath(l.ir);
     const vars = l.vars(call.sizes);
@@ -82,11 +82,12 @@ function adaptiveMaxPool(spatial: number): LoweringFn {
 }
 
 /** Arguments: grad_output, self, indices. Every element sums the windows whose maximum it is. */
-function adaptiveMaxPoolBackward(spatial: number): LoweringFn {
-  return (l, [grad, self, indices], call) => {
-    const x = tensorArg(self!, call.op);
-    const g = ready(l, tensorArg(grad!, call.op));
-    const places = ready(l, tensorArg(indices!, call.op));
+function adaptiveMaxPoolBackward(
+  spatial: number,
+): LoweringOf<'aten::adaptive_max_pool2d_backward' | 'aten::adaptive_max_pool3d_backward'> {
+  return (l, [grad, x, indices], call) => {
+    const g = ready(l, grad);
+    const places = ready(l, indices);
     const lead = x.sizes.length - spatial;
     const input = x.sizes.slice(lead);
     const output = g.sizes.slice(lead);
@@ -113,9 +114,9 @@ function adaptiveMaxPoolBackward(spatial: number): LoweringFn {
 }
 
 /** Lowerings by overload name. */
-export const adaptiveMaxPoolLowerings: Readonly<Record<string, LoweringFn>> = {
+export const adaptiveMaxPoolLowerings: LoweringTable = lowerings({
   'aten::adaptive_max_pool2d': adaptiveMaxPool(2),
   'aten::adaptive_max_pool3d': adaptiveMaxPool(3),
   'aten::adaptive_max_pool2d_backward': adaptiveMaxPoolBackward(2),
   'aten::adaptive_max_pool3d_backward': adaptiveMaxPoolBackward(3),
-};
+});

@@ -12,14 +12,15 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { backwardKernels, forwardKernel, takesKernel } from './attention-kernel.js';
 import { contract } from './contract.js';
-import { castTensor, tensorArg } from './elementwise.js';
+import { castTensor } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
+import type { LoweredArg } from '../registry.js';
 import { alongDim } from './softmax.js';
 import { type Shape, fixed } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Operands of a product per batch and head: `a[b, h, m, k] · b[b, h, k, n]`, coordinates by these names. */
 interface HeadProduct {
@@ -131,17 +132,12 @@ function optionalTensor(arg: LoweredArg): LoweredTensor | null {
 }
 
 /** Arguments: query, key, value, dropout_p, is_causal, attn_mask, scale. */
-const flashForward: LoweringFn = (l, [query, key, value, , isCausal, mask, scale], call) => {
-  const v = tensorArg(value!, call.op);
-  const attention = new Attention(
-    l,
-    tensorArg(query!, call.op),
-    tensorArg(key!, call.op),
-    v,
-    optionalTensor(mask),
-    isCausal === true,
-    scale,
-  );
+const flashForward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_cpu'> = (
+  l,
+  [query, key, v, , isCausal, mask, scale],
+  call,
+) => {
+  const attention = new Attention(l, query, key, v, optionalTensor(mask), isCausal === true, scale);
   if (takesKernel(attention)) {
     const made = forwardKernel(attention, [call.dtype, call.results[1]!.dtype]);
     if (made !== null) return made;
@@ -178,26 +174,22 @@ const flashForward: LoweringFn = (l, [query, key, value, , isCausal, mask, scale
 };
 
 /** Arguments: grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale. */
-const flashBackward: LoweringFn = (
+const flashBackward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_cpu_backward'> = (
   l,
-  [gradOut, query, key, value, out, logSumExp, , isCausal, mask, scale],
-  call,
+  [gradOut, q, k, v, out, logSumExp, , isCausal, mask, scale],
 ) => {
-  const q = tensorArg(query!, call.op);
-  const k = tensorArg(key!, call.op);
-  const v = tensorArg(value!, call.op);
-  const grad = readyOperand(l, tensorArg(gradOut!, call.op));
+  const grad = readyOperand(l, gradOut);
   const attention = new Attention(l, q, k, v, optionalTensor(mask), isCausal === true, scale);
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(q.dtype);
   const sizes = attention.scoreSizes;
   const rowOf = (x: LoweredTensor): LoweredTensor =>
     x.view([...x.shape, 1], l.vars([...x.shape, 1]).slice(0, 3));
-  const lse = rowOf(castTensor(l, tensorArg(logSumExp!, call.op), acc));
+  const lse = rowOf(castTensor(l, logSumExp, acc));
   const sum = alongDim(l, lse, sizes, 3);
   const weightOf = (score: Expr): Expr =>
     m.where(m.eq(sum, -Infinity), 0, m.exp(m.sub(score, sum)));
-  const outAcc = castTensor(l, tensorArg(out!, call.op), acc);
+  const outAcc = castTensor(l, out, acc);
   const products = l.pointwise(grad.shape, m.mul(l.ir.cast(grad.expr, acc), outAcc.expr));
   const [delta] = reduce(l, 'sum', products, [3], true);
   const centre = alongDim(l, delta!, sizes, 3);
@@ -251,7 +243,7 @@ const flashBackward: LoweringFn = (
 };
 
 /** Decompositions by overload name. */
-export const attentionDecompositions: Readonly<Record<string, LoweringFn>> = {
+export const attentionDecompositions: LoweringTable = lowerings({
   'aten::_scaled_dot_product_flash_attention_for_cpu': flashForward,
   'aten::_scaled_dot_product_flash_attention_for_cpu_backward': flashBackward,
-};
+});

@@ -8,7 +8,7 @@ import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
+import type { LoweredArg, LoweringCall } from '../registry.js';
 import {
   type NormResult,
   type Project,
@@ -19,6 +19,7 @@ import {
   reshaped,
 } from './normalize.js';
 import { accumulateDtype } from '../reduce.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 function channelDims(rank: number): number[] {
   return Array.from({ length: rank }, (_, d) => d).filter((d) => d !== 1);
@@ -113,7 +114,13 @@ function batchNorm(
 }
 
 /** Arguments: input, weight, bias, running_mean, running_var, training, momentum, eps. */
-function batchNormForm(results: number): LoweringFn {
+function batchNormForm(
+  results: number,
+): LoweringOf<
+  | 'aten::_native_batch_norm_legit_functional'
+  | 'aten::native_batch_norm'
+  | 'aten::_native_batch_norm_legit'
+> {
   return (l, [input, weight, bias, runningMean, runningVar, training, momentum, eps], call) => {
     const args = {
       training: training === true,
@@ -121,7 +128,7 @@ function batchNormForm(results: number): LoweringFn {
       eps: Number(eps),
       running: [runningMean, runningVar] as const,
     };
-    const made = batchNorm(l, tensorArg(input!, call.op), weight, bias, args, call.dtype);
+    const made = batchNorm(l, input, weight, bias, args, call.dtype);
     return asRecorded(l, [...made.results, ...made.updated].slice(0, results), call);
   };
 }
@@ -139,7 +146,7 @@ function asRecorded(
   );
 }
 
-const batchNormNoTraining: LoweringFn = (
+const batchNormNoTraining: LoweringOf<'aten::_native_batch_norm_legit_no_training'> = (
   l,
   [input, weight, bias, runningMean, runningVar, momentum, eps],
   call,
@@ -148,7 +155,7 @@ const batchNormNoTraining: LoweringFn = (
     l,
     batchNorm(
       l,
-      tensorArg(input!, call.op),
+      tensorArg(input, call.op),
       weight,
       bias,
       {
@@ -162,12 +169,16 @@ const batchNormNoTraining: LoweringFn = (
     call,
   );
 
-const batchNormNoStats: LoweringFn = (l, [input, weight, bias, , momentum, eps], call) =>
+const batchNormNoStats: LoweringOf<'aten::_native_batch_norm_legit.no_stats'> = (
+  l,
+  [input, weight, bias, , momentum, eps],
+  call,
+) =>
   asRecorded(
     l,
     batchNorm(
       l,
-      tensorArg(input!, call.op),
+      input,
       weight,
       bias,
       { training: true, momentum: Number(momentum), eps: Number(eps), running: [null, null] },
@@ -176,42 +187,43 @@ const batchNormNoStats: LoweringFn = (l, [input, weight, bias, , momentum, eps],
     call,
   );
 
-const batchNormBackward: LoweringFn = (
+const batchNormBackward: LoweringOf<'aten::native_batch_norm_backward'> = (
   l,
-  [grad, input, weight, runningMean, runningVar, saveMean, saveInvstd, train, eps, mask],
+  [grad, x, weight, runningMean, runningVar, saveMean, saveInvstd, train, eps, mask],
   call,
 ) => {
-  const x = tensorArg(input!, call.op);
   const acc = accumulateDtype(x.dtype);
   const at = perChannel(l.vars(x.shape));
   const m = new ExprMath(l.ir);
   const training = train === true;
-  const mean = tensorArg((training ? saveMean : runningMean)!, call.op).load(at);
+  const statistic = (kept: LoweredTensor | null): Expr =>
+    l.ir.cast(tensorArg(kept, call.op).load(at), acc);
+  const mean = statistic(training ? saveMean : runningMean);
   const rstd = training
-    ? l.ir.cast(tensorArg(saveInvstd!, call.op).load(at), acc)
-    : m.rsqrt(m.add(l.ir.cast(tensorArg(runningVar!, call.op).load(at), acc), Number(eps)));
+    ? statistic(saveInvstd)
+    : m.rsqrt(m.add(statistic(runningVar), Number(eps)));
   const dims = channelDims(x.shape.length);
   return normalizeBackward(l, {
-    grad: tensorArg(grad!, call.op),
+    grad: grad,
     input: x,
     dims,
-    mean: l.ir.cast(mean, acc),
+    mean,
     rstd,
     weight: optional(l, weight, perChannel, x.shape, acc),
     parameterDims: dims,
     parameterSizes: [x.shape[1]!],
-    mask: mask as readonly boolean[],
+    mask,
     dtypes: [x.dtype, call.results[1]?.dtype ?? x.dtype, call.results[2]?.dtype ?? x.dtype],
     throughStatistics: training,
   });
 };
 
 /** Decompositions by overload name. */
-export const batchNormDecompositions: Readonly<Record<string, LoweringFn>> = {
+export const batchNormDecompositions: LoweringTable = lowerings({
+  'aten::_native_batch_norm_legit': batchNormForm(3),
   'aten::_native_batch_norm_legit_functional': batchNormForm(5),
   'aten::native_batch_norm': batchNormForm(3),
-  'aten::_native_batch_norm_legit': batchNormForm(3),
   'aten::_native_batch_norm_legit.no_stats': batchNormNoStats,
   'aten::_native_batch_norm_legit_no_training': batchNormNoTraining,
   'aten::native_batch_norm_backward': batchNormBackward,
-};
+});

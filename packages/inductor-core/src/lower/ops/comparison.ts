@@ -4,7 +4,6 @@
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { ScalarOp } from '../../ir/expr.js';
 import {
-  type Operand,
   broadcastOperands,
   operandArg,
   operandExpr,
@@ -14,8 +13,9 @@ import {
 } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import { type LoweringFn } from '../registry.js';
-import { overloads } from './pointwise.js';
+import type { LoweringFn } from '../registry.js';
+import { BOTH, overloads } from './pointwise.js';
+import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
 
 function compare(op: ScalarOp): LoweringFn {
   return (l, [self, other], call) => {
@@ -24,26 +24,24 @@ function compare(op: ScalarOp): LoweringFn {
   };
 }
 
-function logical(op: 'and' | 'or' | 'xor'): LoweringFn {
-  return (l, [self, other], call) =>
-    scalarOp(l, op, [operandArg(self!, call.op), operandArg(other!, call.op)], 'bool');
+function logical(
+  op: 'and' | 'or' | 'xor',
+): LoweringOf<'aten::logical_and' | 'aten::logical_or' | 'aten::logical_xor'> {
+  return (l, [self, other]) => scalarOp(l, op, [self, other], 'bool');
 }
 
-const where: LoweringFn = (l, [condition, a, b], call) => {
-  const cond = tensorArg(condition!, call.op);
-  const operands = [cond, operandArg(a!, call.op), operandArg(b!, call.op)];
-  return selectInto(l, operands, call.dtype, call.op);
-};
+const where: LoweringOf<'aten::where.self'> = (l, [condition, a, b], call) =>
+  selectInto(l, [tensorArg(condition, call.op), a, b], call.dtype, call.op);
 
 /** `where(operands[0], operands[1], operands[2])` with the condition as bool. */
 function selectInto(
   l: Lowering,
-  operands: readonly Operand[],
+  operands: readonly [condition: Operand, a: Operand, b: Operand],
   dtype: DType,
   op: string,
 ): LoweredTensor {
   const sizes = broadcastOperands(operands, op);
-  const [cond, a, b] = operands as [Operand, Operand, Operand];
+  const [cond, a, b] = operands;
   return l.pointwise(
     sizes,
     l.ir.op('where', [
@@ -54,23 +52,22 @@ function selectInto(
   );
 }
 
-const maskedFill: LoweringFn = (l, [self, mask, value], call) =>
-  selectInto(
-    l,
-    [tensorArg(mask!, call.op), operandArg(value!, call.op), tensorArg(self!, call.op)],
-    call.dtype,
-    call.op,
-  );
+const maskedFill: LoweringOf<'aten::masked_fill.Scalar' | 'aten::masked_fill.Tensor'> = (
+  l,
+  [self, mask, value],
+  call,
+) =>
+  selectInto(l, [tensorArg(mask, call.op), value, tensorArg(self, call.op)], call.dtype, call.op);
 
 /** isnan and isinf look at the value in its own type. */
-function classify(op: 'isnan' | 'isinf'): LoweringFn {
+function classify(op: 'isnan' | 'isinf'): LoweringOf<'aten::isnan' | 'aten::isinf'> {
   return (l, [self], call) =>
-    scalarOp(l, op, [tensorArg(self!, call.op)], tensorArg(self!, call.op).dtype);
+    scalarOp(l, op, [tensorArg(self, call.op)], tensorArg(self, call.op).dtype);
 }
 
 /** Neither NaN nor infinite: x - x is 0. */
-const isfinite: LoweringFn = (l, [self], call) => {
-  const x = tensorArg(self!, call.op);
+const isfinite: LoweringOf<'aten::isfinite'> = (l, [self], call) => {
+  const x = tensorArg(self, call.op);
   if (!isFloatingPoint(x.dtype)) return l.pointwise(x.shape, l.ir.const('bool', 1));
   return l.pointwise(
     x.shape,
@@ -78,17 +75,17 @@ const isfinite: LoweringFn = (l, [self], call) => {
   );
 };
 
-const logicalNot: LoweringFn = (l, [self], call) =>
-  scalarOp(l, 'not', [tensorArg(self!, call.op)], 'bool');
+const logicalNot: LoweringOf<'aten::logical_not'> = (l, [self], call) =>
+  scalarOp(l, 'not', [tensorArg(self, call.op)], 'bool');
 
 /** Lowerings by overload name. */
-export const comparisonLowerings: Readonly<Record<string, LoweringFn>> = {
-  ...overloads('eq', compare('eq')),
-  ...overloads('ne', compare('ne')),
-  ...overloads('lt', compare('lt')),
-  ...overloads('le', compare('le')),
-  ...overloads('gt', compare('gt')),
-  ...overloads('ge', compare('ge')),
+export const comparisonLowerings: LoweringTable = lowerings({
+  ...overloads('eq', compare('eq'), BOTH),
+  ...overloads('ne', compare('ne'), BOTH),
+  ...overloads('lt', compare('lt'), BOTH),
+  ...overloads('le', compare('le'), BOTH),
+  ...overloads('gt', compare('gt'), BOTH),
+  ...overloads('ge', compare('ge'), BOTH),
   'aten::isnan': classify('isnan'),
   'aten::isinf': classify('isinf'),
   'aten::isfinite': isfinite,
@@ -96,6 +93,6 @@ export const comparisonLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::logical_or': logical('or'),
   'aten::logical_xor': logical('xor'),
   'aten::logical_not': logicalNot,
-  ...overloads('where', where, ['.self', '.ScalarSelf', '.ScalarOther', '.Scalar']),
+  'aten::where.self': where,
   ...overloads('masked_fill', maskedFill, ['.Scalar', '.Tensor']),
-};
+});

@@ -10,14 +10,20 @@ import { within } from '../within.js';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { intList, tensorArg } from './elementwise.js';
+import { intList } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { usesOf } from '../node-uses.js';
 import { addPart } from '../part-nodes.js';
-import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { type LoweredArg, RuntimeScalar } from '../registry.js';
 import { selectedPlace, sliceStart } from './view-maps.js';
 import { type Shape, fixed, isEmpty, isSame } from '../shape-math.js';
+import {
+  type LoweringOf,
+  type LoweringTable,
+  type SizedLoweringOf,
+  lowerings,
+} from '../typed-lowering.js';
 
 /** Inputs beyond this many that are costly get memory, because every element evaluates all of them. */
 const INLINE_INPUTS = 4;
@@ -145,19 +151,17 @@ function writtenInParts(
   return l.fromBuffer(whole);
 }
 
-const cat: LoweringFn = (l, [tensors, dim], call) => {
-  const list = (tensors as readonly LoweredArg[]).map((item) => tensorArg(item, call.op));
+const cat: LoweringOf<'aten::cat'> = (l, [tensors, dim], call) => {
   const at = wrapDim(Number(dim ?? 0), call.shape.length, call.op);
-  const parts = nonEmpty(list, at, call);
+  const parts = nonEmpty(tensors, at, call);
   if (usesOf(call.node).needMemory && isWrittenInParts(l, parts, at, call))
     return writtenInParts(l, parts, at, call, call.results[0]?.layout ?? null);
   return joined(l, parts, at, call);
 };
 
-const stack: LoweringFn = (l, [tensors, dim], call) => {
+const stack: LoweringOf<'aten::stack'> = (l, [tensors, dim], call) => {
   const at = wrapDim(Number(dim ?? 0), call.shape.length, call.op);
-  const list = (tensors as readonly LoweredArg[]).map((item) => {
-    const x = tensorArg(item, call.op);
+  const list = tensors.map((x) => {
     const sizes = [...x.shape];
     sizes.splice(at, 0, 1);
     return x.view(
@@ -169,9 +173,8 @@ const stack: LoweringFn = (l, [tensors, dim], call) => {
 };
 
 /** `pad` lists (before, after) from the last dimension backwards; negative amounts crop. */
-const constantPad: LoweringFn = (l, [self, pad, value], call) => {
-  const x = tensorArg(self!, call.op);
-  const amounts = intList(pad!);
+const constantPad: LoweringOf<'aten::constant_pad_nd'> = (l, [x, pad, value], call) => {
+  const amounts = intList(pad);
   const rank = x.shape.length;
   const before = x.shape.map((_, d) => amounts[2 * (rank - 1 - d)] ?? 0);
   const vars = l.vars(call.shape);
@@ -242,17 +245,13 @@ function slicePlaces(size: Size, start: LoweredArg, step: LoweredArg): Places {
   return { start: sliceStart(size, start), step: Number(step ?? 1) };
 }
 
-const sliceScatter: LoweringFn = (l, [self, src, dim, start, , step], call) => {
-  const x = tensorArg(self!, call.op);
+const sliceScatter: SizedLoweringOf<'aten::slice_scatter'> = (
+  l,
+  [x, src, dim, start, , step],
+  call,
+) => {
   const at = wrapDim(Number(dim ?? 0), x.shape.length, call.op);
-  return intoSlice(
-    l,
-    x,
-    tensorArg(src!, call.op),
-    x.shape,
-    at,
-    slicePlaces(x.shape[at]!, start, step),
-  );
+  return intoSlice(l, x, src, x.shape, at, slicePlaces(x.shape[at]!, start, step));
 };
 
 /** A tensor without the dimension as one with it, of size 1. */
@@ -265,32 +264,32 @@ function withDim(l: Lowering, x: LoweredTensor, dim: number): LoweredTensor {
   );
 }
 
-const selectScatter: LoweringFn = (l, [self, src, dim, index], call) => {
-  const x = tensorArg(self!, call.op);
+const selectScatter: SizedLoweringOf<'aten::select_scatter'> = (l, [x, src, dim, index], call) => {
   const at = wrapDim(Number(dim), x.shape.length, call.op);
   const start = selectedPlace(index, x.shape[at]!);
-  return intoSlice(l, x, withDim(l, tensorArg(src!, call.op), at), x.shape, at, {
+  return intoSlice(l, x, withDim(l, src, at), x.shape, at, {
     start,
     step: 1,
   });
 };
 
-const sliceBackward: LoweringFn = (l, [grad, , dim, start, , step], call) => {
+const sliceBackward: SizedLoweringOf<'aten::slice_backward'> = (
+  l,
+  [grad, , dim, start, , step],
+  call,
+) => {
   const at = wrapDim(Number(dim), call.shape.length, call.op);
-  return intoSlice(
-    l,
-    null,
-    tensorArg(grad!, call.op),
-    call.shape,
-    at,
-    slicePlaces(call.shape[at]!, start, step),
-  );
+  return intoSlice(l, null, grad, call.shape, at, slicePlaces(call.shape[at]!, start, step));
 };
 
-const selectBackward: LoweringFn = (l, [grad, , dim, index], call) => {
+const selectBackward: SizedLoweringOf<'aten::select_backward'> = (
+  l,
+  [grad, , dim, index],
+  call,
+) => {
   const at = wrapDim(Number(dim), call.shape.length, call.op);
   const start = selectedPlace(index, call.shape[at]!);
-  return intoSlice(l, null, withDim(l, tensorArg(grad!, call.op), at), call.shape, at, {
+  return intoSlice(l, null, withDim(l, grad, at), call.shape, at, {
     start,
     step: 1,
   });
@@ -321,21 +320,28 @@ function intoDiagonal(
   return l.pointwise(sizes, base === null ? inner : l.ir.op('where', [mask, inner, base.expr]));
 }
 
-const diagonalScatter: LoweringFn = (l, [self, src, offset, dim1, dim2], call) => {
-  const x = tensorArg(self!, call.op);
+const diagonalScatter: LoweringOf<'aten::diagonal_scatter'> = (
+  l,
+  [x, src, offset, dim1, dim2],
+  call,
+) => {
   const dims = [
     wrapDim(Number(dim1 ?? 0), x.shape.length, call.op),
     wrapDim(Number(dim2 ?? 1), x.shape.length, call.op),
   ] as const;
-  return intoDiagonal(l, x, tensorArg(src!, call.op), x.shape, Number(offset ?? 0), ...dims);
+  return intoDiagonal(l, x, src, x.shape, Number(offset ?? 0), ...dims);
 };
 
-const diagonalBackward: LoweringFn = (l, [grad, , offset, dim1, dim2], call) => {
+const diagonalBackward: LoweringOf<'aten::diagonal_backward'> = (
+  l,
+  [grad, , offset, dim1, dim2],
+  call,
+) => {
   const rank = call.shape.length;
   return intoDiagonal(
     l,
     null,
-    tensorArg(grad!, call.op),
+    grad,
     call.shape,
     Number(offset),
     wrapDim(Number(dim1), rank, call.op),
@@ -352,7 +358,7 @@ export const SIZED_SCATTERS: readonly string[] = [
 ];
 
 /** Lowerings by overload name. */
-export const concatLowerings: Readonly<Record<string, LoweringFn>> = {
+export const concatLowerings: LoweringTable = lowerings({
   'aten::cat': cat,
   'aten::stack': stack,
   'aten::constant_pad_nd': constantPad,
@@ -362,4 +368,4 @@ export const concatLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::diagonal_backward': diagonalBackward,
   'aten::slice_backward': sliceBackward,
   'aten::select_backward': selectBackward,
-};
+});

@@ -4,7 +4,7 @@
  * Products with one row or one column are memory-bound and become reductions (or plain expressions
  * when few terms are summed), which fuse with their neighbours; the others become matmul kernels.
  */
-import { type DType } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { LoweredTensor } from '../lowered-tensor.js';

@@ -4,11 +4,11 @@
 import { within } from '../within.js';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { intList } from './elementwise.js';
+import { intList, type IntListArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweredArg } from '../registry.js';
 import type { Shape } from '../shape-math.js';
+import type { RuntimeScalar } from '../registry.js';
 
 /** Parameters per spatial dimension, and the number of groups. */
 export interface ConvGeometry {
@@ -21,10 +21,10 @@ export interface ConvGeometry {
 /** Reads stride, padding and dilation for `spatial` dimensions. */
 export function convGeometry(
   spatial: number,
-  stride: LoweredArg,
-  padding: LoweredArg,
-  dilation: LoweredArg,
-  groups: LoweredArg,
+  stride: IntListArg,
+  padding: IntListArg,
+  dilation: IntListArg,
+  groups: number | RuntimeScalar,
 ): ConvGeometry {
   return {
     stride: intList(stride, spatial),

@@ -7,7 +7,7 @@
  * convolution has one row per group and so becomes a reduction (see contract.ts).
  */
 import { readyOperand } from '../ready-operand.js';
-import { type DType } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { type ContractPoint, contract } from './contract.js';
@@ -22,8 +22,8 @@ import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
-import type { LoweringFn } from '../registry.js';
 import { type Shape, fixedShape, isEmpty } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 interface Target {
   readonly sizes: Shape;
@@ -200,13 +200,11 @@ function convGradWeight(
 }
 
 /** A convolution, transposed or not, with its bias. */
-export const convolution: LoweringFn = (
+export const convolution: LoweringOf<'aten::convolution'> = (
   l,
-  [input, weight, bias, stride, padding, dilation, transposed, , groups],
+  [x, w, bias, stride, padding, dilation, transposed, , groups],
   call,
 ) => {
-  const x = tensorArg(input!, call.op);
-  const w = tensorArg(weight!, call.op);
   const geometry = convGeometry(x.shape.length - 2, stride, padding, dilation, groups);
   const target: Target =
     call.results[0]!.layout.length === 0
@@ -222,32 +220,28 @@ export const convolution: LoweringFn = (
 };
 
 /** Returns gradients of input, weight and bias as far as the mask asks for them. */
-const convolutionBackward: LoweringFn = (
+const convolutionBackward: LoweringOf<'aten::convolution_backward'> = (
   l,
-  [grad, input, weight, , stride, padding, dilation, transposed, , groups, mask],
+  [g, x, w, , stride, padding, dilation, transposed, , groups, mask],
   call,
 ) => {
-  const g = tensorArg(grad!, call.op);
-  const x = tensorArg(input!, call.op);
-  const w = tensorArg(weight!, call.op);
   const geometry = convGeometry(x.shape.length - 2, stride, padding, dilation, groups);
-  const wanted = mask as readonly boolean[];
   const target = (like: LoweredTensor, at: number): Target => ({
     sizes: like.shape,
     dtype: like.dtype,
     layout: call.results[at]?.layout ?? null,
   });
-  const gradInput = !wanted[0]
+  const gradInput = !mask[0]
     ? null
     : transposed === true
       ? convForward(l, g, w, geometry, target(x, 0))
       : convGradInput(l, g, w, geometry, target(x, 0));
-  const gradWeight = !wanted[1]
+  const gradWeight = !mask[1]
     ? null
     : transposed === true
       ? convGradWeight(l, x, g, geometry, target(w, 1))
       : convGradWeight(l, g, x, geometry, target(w, 1));
-  return [gradInput, gradWeight, wanted[2] ? biasGradient(l, g) : null];
+  return [gradInput, gradWeight, mask[2] ? biasGradient(l, g) : null];
 };
 
 /** Sum over everything but channels. */
@@ -260,8 +254,7 @@ function biasGradient(l: Lowering, grad: LoweredTensor): LoweredTensor {
 }
 
 /** Lowerings by overload name. */
-export const convLowerings: Readonly<Record<string, LoweringFn>> = {
+export const convLowerings: LoweringTable = lowerings({
   'aten::convolution': convolution,
-  'aten::_convolution': convolution,
   'aten::convolution_backward': convolutionBackward,
-};
+});

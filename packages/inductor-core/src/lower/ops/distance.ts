@@ -5,13 +5,14 @@ import { readyOperand } from '../ready-operand.js';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { broadcastCoords, tensorArg } from './elementwise.js';
+import { broadcastCoords } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
-import type { LoweringCall, LoweringFn } from '../registry.js';
+import type { LoweringCall } from '../registry.js';
 import { upperCell } from './triangle.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Reduces `value` over one fresh variable of `count` steps. */
 export function reduceOver(
@@ -55,12 +56,14 @@ function norms(
 }
 
 /** _cdist_forward: x1, x2, p; _euclidean_dist: x1, x2. */
-const pairwise: LoweringFn = (l, [x1, x2, p], call) => {
+function pairwise(
+  l: Lowering,
+  [x1, x2]: readonly [LoweredTensor, LoweredTensor, ...unknown[]],
+  p: number,
+  call: LoweringCall,
+): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const [left, right] = [x1, x2].map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
-    LoweredTensor,
-    LoweredTensor,
-  ];
+  const [left, right] = [readyOperand(l, x1), readyOperand(l, x2)];
   const vars = l.vars(call.sizes);
   const batch = call.sizes.slice(0, -2);
   const acc = accumulateDtype(call.dtype);
@@ -69,15 +72,15 @@ const pairwise: LoweringFn = (l, [x1, x2, p], call) => {
       x.load([...broadcastCoords(l, x.sizes.slice(0, -2), batch, vars.slice(0, -2)), row, k]),
       acc,
     );
-  return norms(l, call, left.sizes.at(-1)!, typeof p === 'number' ? p : 2, (k) =>
+  return norms(l, call, left.sizes.at(-1)!, p, (k) =>
     m.sub(read(left, vars.at(-2)!, k), read(right, vars.at(-1)!, k)),
   );
-};
+}
 
 /** _pdist_forward: self, p. */
-const withinSet: LoweringFn = (l, [self, p], call) => {
+const withinSet: LoweringOf<'aten::_pdist_forward'> = (l, [self, p], call) => {
   const m = new ExprMath(l.ir);
-  const x = readyOperand(l, tensorArg(self!, call.op));
+  const x = readyOperand(l, self);
   const [rows, width] = x.sizes as [number, number];
   if (call.sizes[0] === 0) return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
   const { row, column } = upperCell(l, l.ir.index('int32', l.vars(call.sizes)[0]!), rows, rows, 1);
@@ -88,8 +91,8 @@ const withinSet: LoweringFn = (l, [self, p], call) => {
 };
 
 /** Lowerings by overload name. */
-export const distanceLowerings: Readonly<Record<string, LoweringFn>> = {
-  'aten::_cdist_forward': pairwise,
-  'aten::_euclidean_dist': (l, [x1, x2], call) => pairwise(l, [x1, x2, 2], call),
+export const distanceLowerings: LoweringTable = lowerings({
+  'aten::_cdist_forward': (l, args, call) => pairwise(l, args, Number(args[2]), call),
+  'aten::_euclidean_dist': (l, args, call) => pairwise(l, args, 2, call),
   'aten::_pdist_forward': withinSet,
-};
+});

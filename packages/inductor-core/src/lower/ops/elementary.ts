@@ -4,12 +4,13 @@
  */
 import type { Expr } from '../../ir/expr.js';
 import { parameter } from './activation.js';
-import { operandArg, elementwise } from './elementwise.js';
+import { elementwise } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { roundHalf } from './half-rounding.js';
 import { formula, overloads } from './pointwise.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
+import type { LoweredArg } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** From here on x² swamps 1 in either type. */
 const HUGE = 2 ** 28;
@@ -50,7 +51,9 @@ function hypot(m: ExprMath, a: Expr, b: Expr): Expr {
 }
 
 /** The larger exponent plus what the other adds to it. */
-function logAddExp(rest: (m: ExprMath, distance: Expr) => Expr): LoweringFn {
+function logAddExp(
+  rest: (m: ExprMath, distance: Expr) => Expr,
+): LoweringOf<'aten::logaddexp' | 'aten::logaddexp2'> {
   return formula((m, a, b) => {
     const sum = m.add(m.max(a, b), rest(m, m.neg(m.abs(m.sub(a, b)))));
     return m.where(m.and(m.eq(a, b), m.isinf(a)), a, sum);
@@ -66,10 +69,10 @@ function limit(l: Lowering, eps: LoweredArg, like: Expr): Expr | null {
   return eps === null || eps === undefined ? null : parameter(l, eps, like);
 }
 
-const logit: LoweringFn = (l, [self, eps], call) =>
+const logit: LoweringOf<'aten::logit'> = (l, [self, eps], call) =>
   elementwise(
     l,
-    [operandArg(self!, call.op)],
+    [self],
     call.dtype,
     (x) => {
       const m = new ExprMath(l.ir);
@@ -80,10 +83,10 @@ const logit: LoweringFn = (l, [self, eps], call) =>
     call.op,
   );
 
-const logitBackward: LoweringFn = (l, [grad, self, eps], call) =>
+const logitBackward: LoweringOf<'aten::logit_backward'> = (l, [grad, self, eps], call) =>
   elementwise(
     l,
-    [operandArg(grad!, call.op), operandArg(self!, call.op)],
+    [grad, self],
     call.dtype,
     (g, x) => {
       const m = new ExprMath(l.ir);
@@ -96,7 +99,7 @@ const logitBackward: LoweringFn = (l, [grad, self, eps], call) =>
   );
 
 /** Lowerings by overload name. */
-export const elementaryLowerings: Readonly<Record<string, LoweringFn>> = {
+export const elementaryLowerings: LoweringTable = lowerings({
   'aten::acosh': formula(acosh),
   'aten::asinh': formula(asinh),
   'aten::atanh': formula(atanh),
@@ -115,4 +118,4 @@ export const elementaryLowerings: Readonly<Record<string, LoweringFn>> = {
     const angle = m.mul(x, Math.PI);
     return m.where(m.eq(x, 0), 1, m.div(m.sin(angle), angle));
   }),
-};
+});

@@ -10,10 +10,8 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, RuntimeScalar } from '../registry.js';
+import type { Operand } from '../typed-lowering.js';
 import { type Shape, broadcastSizes, numelOf } from '../shape-math.js';
-
-/** An operand of a pointwise operator. */
-export type Operand = LoweredTensor | RuntimeScalar | SymInt | number | boolean;
 
 /** Whether an argument may be a pointwise operand. */
 export function isOperand(arg: LoweredArg): arg is Operand {
@@ -50,13 +48,16 @@ export function operandArg(arg: LoweredArg, op: string): Operand {
   );
 }
 
+/** An argument that is a list of whole numbers. */
+export type IntListArg = number | readonly (number | SymInt | RuntimeScalar)[] | null | undefined;
+
 /** A list of integers; a single number stands for all of `length`. */
-export function intList(arg: LoweredArg, length?: number): number[] {
+export function intList(arg: IntListArg, length?: number): number[] {
   if (typeof arg === 'number') return new Array<number>(length ?? 1).fill(arg);
-  const list = (arg ?? []) as readonly number[];
+  const list = (arg ?? []).map(Number);
   return length !== undefined && list.length === 1 && length > 1
     ? new Array<number>(length).fill(list[0]!)
-    : [...list];
+    : list;
 }
 
 const RANK: Readonly<Record<'bool' | 'integral' | 'floating', number>> = {

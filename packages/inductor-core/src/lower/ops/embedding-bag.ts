@@ -9,13 +9,13 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { checkedIndices, position } from '../checked-value.js';
 import { contract } from './contract.js';
 import { reduceOver } from './distance.js';
-import { tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
+import type { LoweredArg } from '../registry.js';
 import { usesOfRows } from './scatter.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** ATen's numbers of the modes. */
 const SUM = 0;
@@ -44,14 +44,10 @@ function optional(l: Lowering, arg: LoweredArg): LoweredTensor | null {
 }
 
 /** weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx. */
-const forward: LoweringFn = (l, args, call) => {
-  const [weight, given, offsets] = args
-    .slice(0, 3)
-    .map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-  ];
+const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
+  const weight = readyOperand(l, args[0]);
+  const given = readyOperand(l, args[1]);
+  const offsets = readyOperand(l, args[2]);
   const mode = Number(args[4] ?? SUM);
   const scales = optional(l, args[6]);
   const padding = Number(args[8] ?? -1);
@@ -137,17 +133,13 @@ function bagsOf(
 }
 
 /** grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx. */
-const backward: LoweringFn = (l, args, call) => {
-  const [grad, indices, offsets, named, sizes, winners] = args
-    .slice(0, 6)
-    .map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-  ];
+const backward: LoweringOf<'aten::_embedding_bag_backward'> = (l, args, call) => {
+  const grad = readyOperand(l, args[0]);
+  const indices = readyOperand(l, args[1]);
+  const offsets = readyOperand(l, args[2]);
+  const named = readyOperand(l, args[3]);
+  const sizes = readyOperand(l, args[4]);
+  const winners = readyOperand(l, args[5]);
   const [rows, width] = call.sizes as [number, number];
   const mode = Number(args[8]);
   const scales = optional(l, args[10]);
@@ -194,16 +186,16 @@ const backward: LoweringFn = (l, args, call) => {
 };
 
 /** grad, weight, indices, offsets, offset2bag, mode, padding_idx. */
-const sampleWeightsBackward: LoweringFn = (l, args, call) => {
-  const [grad, weight, indices, offsets, named] = args
-    .slice(0, 5)
-    .map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-  ];
+const sampleWeightsBackward: LoweringOf<'aten::_embedding_bag_per_sample_weights_backward'> = (
+  l,
+  args,
+  call,
+) => {
+  const grad = readyOperand(l, args[0]);
+  const weight = readyOperand(l, args[1]);
+  const indices = readyOperand(l, args[2]);
+  const offsets = readyOperand(l, args[3]);
+  const named = readyOperand(l, args[4]);
   const padding = Number(args[6] ?? -1);
   const [bags, width] = grad.sizes as [number, number];
   const count = call.sizes[0]!;
@@ -225,8 +217,8 @@ const sampleWeightsBackward: LoweringFn = (l, args, call) => {
 };
 
 /** Lowerings by overload name. */
-export const embeddingBagLowerings: Readonly<Record<string, LoweringFn>> = {
+export const embeddingBagLowerings: LoweringTable = lowerings({
   'aten::_embedding_bag': forward,
   'aten::_embedding_bag_backward': backward,
   'aten::_embedding_bag_per_sample_weights_backward': sampleWeightsBackward,
-};
+});

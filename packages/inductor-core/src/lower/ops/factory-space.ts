@@ -1,18 +1,20 @@
 /**
  * @file Evenly spaced numbers and powers of a base, counted from both ends as PyTorch computes them.
  */
+import { overloads } from './pointwise.js';
 import { isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
-import { operandArg, operandExpr } from './elementwise.js';
+import { operandExpr } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
+import type { LoweringCall } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
 
 /** Values from start to end; `rounds`: each step is rounded to a result of 16 bits. */
 function spaced(
   l: Lowering,
-  start: LoweredArg,
-  end: LoweredArg,
+  start: Operand,
+  end: Operand,
   call: LoweringCall,
   rounds: boolean,
 ): Expr {
@@ -24,8 +26,8 @@ function spaced(
   const dtype = isHalf ? 'float32' : isFloat ? call.dtype : wide;
   const held = (value: Expr): Expr => (isHalf ? m.cast(m.cast(value, call.dtype), dtype) : value);
   const round = rounds ? held : (value: Expr): Expr => value;
-  const bound = (arg: LoweredArg): Expr => {
-    const value = operandExpr(l, operandArg(arg, call.op), call.sizes, dtype);
+  const bound = (arg: Operand): Expr => {
+    const value = operandExpr(l, arg, call.sizes, dtype);
     return isFloat ? held(value) : m.trunc(value);
   };
   const from = bound(start);
@@ -41,12 +43,7 @@ function spaced(
 }
 
 /** Whole numbers where there is no float64 that could hold them: an exact division, null if it might overflow. */
-function wholeSpaced(
-  l: Lowering,
-  start: LoweredArg,
-  end: LoweredArg,
-  call: LoweringCall,
-): Expr | null {
+function wholeSpaced(l: Lowering, start: Operand, end: Operand, call: LoweringCall): Expr | null {
   if (typeof start !== 'number' || typeof end !== 'number') return null;
   const gaps = call.sizes[0]! - 1;
   const [from, to] = [Math.trunc(start), Math.trunc(end)];
@@ -58,14 +55,24 @@ function wholeSpaced(
 }
 
 /** start, end, steps. */
-const linspace: LoweringFn = (l, [start, end], call) => {
+const linspace: LoweringOf<
+  | 'aten::linspace'
+  | 'aten::linspace.Tensor_Tensor'
+  | 'aten::linspace.Tensor_Scalar'
+  | 'aten::linspace.Scalar_Tensor'
+> = (l, [start, end], call) => {
   const isNarrow = !isFloatingPoint(call.dtype) && !l.capabilities.dtypes.has('float64');
   const whole = isNarrow ? wholeSpaced(l, start, end, call) : null;
   return l.pointwise(call.sizes, l.ir.cast(whole ?? spaced(l, start, end, call, true), call.dtype));
 };
 
 /** start, end, steps, base. */
-const logspace: LoweringFn = (l, [start, end, , base], call) => {
+const logspace: LoweringOf<
+  | 'aten::logspace'
+  | 'aten::logspace.Tensor_Tensor'
+  | 'aten::logspace.Tensor_Scalar'
+  | 'aten::logspace.Scalar_Tensor'
+> = (l, [start, end, , base], call) => {
   // Powers just below a whole number would lose one when they become integers.
   if (!isFloatingPoint(call.dtype) && !l.capabilities.dtypes.has('float64')) return null;
   const m = new ExprMath(l.ir);
@@ -74,13 +81,10 @@ const logspace: LoweringFn = (l, [start, end, , base], call) => {
   return l.pointwise(call.sizes, m.cast(powers, call.dtype));
 };
 
-function overloads(name: string, fn: LoweringFn): Record<string, LoweringFn> {
-  const suffixes = ['', '.Tensor_Tensor', '.Tensor_Scalar', '.Scalar_Tensor'];
-  return Object.fromEntries(suffixes.map((suffix) => [`aten::${name}${suffix}`, fn]));
-}
+const FORMS = ['', '.Tensor_Tensor', '.Tensor_Scalar', '.Scalar_Tensor'] as const;
 
 /** Lowerings by overload name. */
-export const spaceLowerings: Readonly<Record<string, LoweringFn>> = {
-  ...overloads('linspace', linspace),
-  ...overloads('logspace', logspace),
-};
+export const spaceLowerings: LoweringTable = lowerings({
+  ...overloads('linspace', linspace, FORMS),
+  ...overloads('logspace', logspace, FORMS),
+});

@@ -8,6 +8,7 @@ import type { Expr } from '../../ir/expr.js';
 import { operandArg, operandExpr } from './elementwise.js';
 import type { Lowering } from '../lowering.js';
 import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** A shape filled with the argument at position `at`. */
 function filledWith(at: number): LoweringFn {
@@ -20,7 +21,7 @@ function constant(value: number): LoweringFn {
 }
 
 /** start + step · index, computed in integers where the result is one. */
-function arange(start: LoweredArg, step: LoweredArg): LoweringFn {
+function arange(start: LoweredArg, step: LoweredArg): LoweringOf<'aten::arange'> {
   return (l, _args, call) => rangeValue(l, call, start, step);
 }
 
@@ -46,19 +47,19 @@ function rangeValue(
   return l.pointwise(call.shape, ir.cast(ir.op('add', [operand(start), scaled]), call.dtype));
 }
 
-const eye: LoweringFn = (l, _args, call) => {
+const eye: LoweringOf<'aten::eye' | 'aten::eye.m'> = (l, _args, call) => {
   const [row, column] = l.vars(call.shape).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
   return l.pointwise(call.shape, l.ir.cast(l.ir.op('eq', [row, column]), call.dtype));
 };
 
 /** Keeps the elements on one side of a diagonal. */
-function triangle(upper: boolean): LoweringFn {
+function triangle(upper: boolean): LoweringOf<'aten::tril' | 'aten::triu'> {
   return (l, [self, diagonal], call) => {
     const vars = l.vars(call.shape);
     const [row, column] = vars.slice(-2).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
     const edge = l.ir.op('add', [row, l.ir.const('int32', Number(diagonal ?? 0))]);
     const keep = l.ir.op(upper ? 'ge' : 'le', [column, edge]);
-    const value = operandExpr(l, operandArg(self!, call.op), call.shape, call.dtype);
+    const value = operandExpr(l, self, call.shape, call.dtype);
     return l.pointwise(call.shape, l.ir.op('where', [keep, value, l.ir.const(call.dtype, 0)]));
   };
 }
@@ -71,7 +72,7 @@ export const SIZED_FACTORIES: readonly string[] = [
 ].map((name) => `aten::${name}`);
 
 /** Lowerings by overload name. */
-export const factoryLowerings: Readonly<Record<string, LoweringFn>> = {
+export const factoryLowerings: LoweringTable = lowerings({
   'aten::full': filledWith(1),
   'aten::full_like': filledWith(1),
   'aten::fill.Scalar': filledWith(1),
@@ -88,7 +89,6 @@ export const factoryLowerings: Readonly<Record<string, LoweringFn>> = {
   // Unspecified contents: zero is as good as any and needs no memory.
   'aten::empty.memory_format': constant(0),
   'aten::empty_like': constant(0),
-  'aten::empty_strided': constant(0),
   'aten::new_empty': constant(0),
   'aten::new_empty_strided': constant(0),
   'aten::arange': arange(0, 1),
@@ -98,4 +98,4 @@ export const factoryLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::eye.m': eye,
   'aten::tril': triangle(false),
   'aten::triu': triangle(true),
-};
+});

@@ -5,16 +5,20 @@ import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import { NARROW_INTEGERS } from '../../ir/scalar-ops.js';
 import { parameter } from './activation.js';
-import { elementwise, operandArg, scalarOp, tensorArg } from './elementwise.js';
+import { elementwise, scalarOp, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { roundHalf } from './half-rounding.js';
-import { binary, formula, overloads } from './pointwise.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
+import { binary, formula, overloads, BOTH } from './pointwise.js';
+import type { LoweredArg } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** A test of a value in its own type; `none` where the type has no such value. */
-function test(holds: (m: ExprMath, x: Expr) => Expr, integers: 'none' | 'same'): LoweringFn {
+function test(
+  holds: (m: ExprMath, x: Expr) => Expr,
+  integers: 'none' | 'same',
+): LoweringOf<'aten::isposinf' | 'aten::isneginf' | 'aten::signbit'> {
   return (l, [self], call) => {
-    const x = tensorArg(self!, call.op);
+    const x = tensorArg(self, call.op);
     const applies = isFloatingPoint(x.dtype) || (integers === 'same' && x.dtype !== 'bool');
     return l.pointwise(
       x.shape,
@@ -29,8 +33,8 @@ const signbit = test(
 );
 
 /** Sign; bools are their own. */
-const sign: LoweringFn = (l, [self], call) => {
-  const x = tensorArg(self!, call.op);
+const sign: LoweringOf<'aten::sign' | 'aten::sgn'> = (l, [self], call) => {
+  const x = tensorArg(self, call.op);
   return call.dtype === 'bool' ? x : scalarOp(l, 'sign', [x], call.dtype);
 };
 
@@ -42,8 +46,8 @@ const LARGEST: Readonly<Partial<Record<DType, number>>> = {
   bfloat16: 3.3895313892515355e38,
 };
 
-const nanToNum: LoweringFn = (l, [self, nan, posinf, neginf], call) => {
-  const tensor = tensorArg(self!, call.op);
+const nanToNum: LoweringOf<'aten::nan_to_num'> = (l, [self, nan, posinf, neginf], call) => {
+  const tensor = tensorArg(self, call.op);
   const largest = LARGEST[call.dtype];
   if (largest === undefined) return tensor;
   const m = new ExprMath(l.ir);
@@ -66,7 +70,7 @@ const HALF_STEPS: Readonly<
   bfloat16: { relative: 2 ** -8 * (1 + 2 ** -6), least: 0.75 * 2 ** -133 },
 };
 
-const nextafter: LoweringFn = (l, args, call) => {
+const nextafter: LoweringOf<'aten::nextafter'> = (l, args, call) => {
   const half = HALF_STEPS[call.dtype];
   if (half === undefined) return binary('nextafter')(l, args, call);
   return formula((m, x, y) => {
@@ -82,8 +86,8 @@ const nextafter: LoweringFn = (l, args, call) => {
  * Mantissa and exponent through the logarithm, set right where that rounds across a power of two. The
  * power is applied in two halves: either is in range.
  */
-const frexp: LoweringFn = (l, [self], call) => {
-  const tensor = tensorArg(self!, call.op);
+const frexp: LoweringOf<'aten::frexp.Tensor'> = (l, [self], call) => {
+  const tensor = tensorArg(self, call.op);
   const m = new ExprMath(l.ir);
   const x = tensor.expr;
   const size = m.abs(x);
@@ -101,11 +105,11 @@ const frexp: LoweringFn = (l, [self], call) => {
   ];
 };
 
-const roundDecimals: LoweringFn = (l, [self, decimals], call) => {
+const roundDecimals: LoweringOf<'aten::round.decimals'> = (l, [self, decimals], call) => {
   const places = Number(decimals);
   return elementwise(
     l,
-    [operandArg(self!, call.op)],
+    [self],
     call.dtype,
     (x) => {
       const m = new ExprMath(l.ir);
@@ -119,7 +123,7 @@ const roundDecimals: LoweringFn = (l, [self, decimals], call) => {
 };
 
 /** fmax and fmin: a number wins over NaN. */
-function ignoringNan(op: 'maximum' | 'minimum'): LoweringFn {
+function ignoringNan(op: 'maximum' | 'minimum'): LoweringOf<'aten::fmax' | 'aten::fmin'> {
   return formula((m, a, b) => {
     if (a.dtype === 'bool') return op === 'maximum' ? m.or(a, b) : m.and(a, b);
     const both = m.ir.op(op, [a, b]);
@@ -137,8 +141,8 @@ const lcm = formula((m, self, other) => {
 });
 
 /** Lowerings by overload name. */
-export const floatPartLowerings: Readonly<Record<string, LoweringFn>> = {
-  ...overloads('copysign', binary('copysign')),
+export const floatPartLowerings: LoweringTable = lowerings({
+  ...overloads('copysign', binary('copysign'), BOTH),
   'aten::signbit': signbit,
   'aten::sign': sign,
   'aten::sgn': sign,
@@ -155,4 +159,4 @@ export const floatPartLowerings: Readonly<Record<string, LoweringFn>> = {
   ),
   'aten::gcd': binary('gcd'),
   'aten::lcm': lcm,
-};
+});

@@ -3,18 +3,20 @@
  * else a copy, which the scheduler fuses into whoever makes the value if it can.
  */
 import { tensorArg } from './elementwise.js';
-import type { LoweringFn } from '../registry.js';
-import type { Shape } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
-const forceStrideOrder: LoweringFn = (l, [input, stride], call) => {
-  const x = tensorArg(input!, call.op);
-  const strides = stride as Shape;
+const forceStrideOrder: LoweringOf<'prims::inductor_force_stride_order'> = (
+  l,
+  [input, stride],
+  call,
+) => {
+  const x = tensorArg(input, call.op);
   const buffer = x.wholeBuffer;
-  if (buffer !== null && buffer.strides.every((size, d) => size === strides[d])) return x;
+  if (buffer !== null && buffer.strides.every((size, d) => size === stride[d])) return x;
   return l.pointwise(call.shape, x.expr);
 };
 
 /** Lowerings by overload name. */
-export const layoutLowerings: Readonly<Record<string, LoweringFn>> = {
+export const layoutLowerings: LoweringTable = lowerings({
   'prims::inductor_force_stride_order': forceStrideOrder,
-};
+});

@@ -10,13 +10,13 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { contract } from './contract.js';
 import { reduceOver } from './distance.js';
-import { tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { type GridTap, type Sampling, gridTaps, roundedTo } from './grid-taps.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
+import type { LoweredArg } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 function samplingOf(x: LoweredTensor, [mode, padding, corners]: readonly LoweredArg[]): Sampling {
   return {
@@ -73,10 +73,14 @@ function product(m: ExprMath, factors: readonly Expr[], dtype: DType): Expr {
 }
 
 /** input, grid, interpolation_mode, padding_mode, align_corners. */
-const forward: LoweringFn = (l, [input, grid, ...options], call) => {
+const forward: LoweringOf<'aten::grid_sampler_2d' | 'aten::grid_sampler_3d'> = (
+  l,
+  [input, grid, ...options],
+  call,
+) => {
   if (numelOf(call.sizes) === 0) return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
-  const x = readyOperand(l, tensorArg(input!, call.op));
-  const g = readyOperand(l, tensorArg(grid!, call.op));
+  const x = readyOperand(l, input);
+  const g = readyOperand(l, grid);
   const sampling = samplingOf(x, options);
   const m = new ExprMath(l.ir);
   const [n, c, ...points] = l.vars(call.sizes) as [IndexExpr, IndexExpr, ...IndexExpr[]];
@@ -159,13 +163,17 @@ function gridGradient(
 }
 
 /** grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask. */
-const backward: LoweringFn = (l, [grad, input, grid, ...options], call) => {
-  const dy = readyOperand(l, tensorArg(grad!, call.op));
-  const x = readyOperand(l, tensorArg(input!, call.op));
-  const g = readyOperand(l, tensorArg(grid!, call.op));
+const backward: LoweringOf<'aten::grid_sampler_2d_backward' | 'aten::grid_sampler_3d_backward'> = (
+  l,
+  [grad, input, grid, ...options],
+  call,
+) => {
+  const dy = readyOperand(l, grad);
+  const x = readyOperand(l, input);
+  const g = readyOperand(l, grid);
   if (!isFloatingPoint(x.dtype)) return null;
   const sampling = samplingOf(x, options);
-  const [wantsImage, wantsGrid] = options[3] as readonly boolean[];
+  const [wantsImage, wantsGrid] = options[3];
   const none = (dtype: DType, sizes: readonly number[]): LoweredTensor =>
     l.pointwise(sizes, l.ir.const(dtype, 0));
   const isEmpty = numelOf(dy.sizes) === 0;
@@ -180,9 +188,9 @@ const backward: LoweringFn = (l, [grad, input, grid, ...options], call) => {
 };
 
 /** Lowerings by overload name. */
-export const gridSampleLowerings: Readonly<Record<string, LoweringFn>> = {
+export const gridSampleLowerings: LoweringTable = lowerings({
   'aten::grid_sampler_2d': forward,
   'aten::grid_sampler_3d': forward,
   'aten::grid_sampler_2d_backward': backward,
   'aten::grid_sampler_3d_backward': backward,
-};
+});

@@ -6,9 +6,10 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
+import type { LoweredArg } from '../registry.js';
 import { type Project, normalize, normalizeBackward, optional } from './normalize.js';
 import { accumulateDtype } from '../reduce.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** input as [N, group, C / group, HxW]. */
 function grouped(l: Lowering, x: LoweredTensor, sizes: readonly number[]): LoweredTensor {
@@ -41,12 +42,11 @@ function ungrouped(
   return x.view(sizes, [n, l.ir.div(c, perGroup), l.ir.mod(c, perGroup), flat]);
 }
 
-const groupNorm: LoweringFn = (
+const groupNorm: LoweringOf<'aten::native_group_norm'> = (
   l,
-  [input, weight, bias, batch, channels, pixels, group, eps],
+  [x, weight, bias, batch, channels, pixels, group, eps],
   call,
 ) => {
-  const x = tensorArg(input!, call.op);
   const perGroup = Number(channels) / Number(group);
   const sizes = [Number(batch), Number(group), perGroup, Number(pixels)];
   const channel: Project = ([, g, c]) => [l.ir.add(l.ir.scale(g!, perGroup), c!)];
@@ -70,12 +70,11 @@ const groupNorm: LoweringFn = (
   return [ungrouped(l, out, x.sizes, perGroup), statistic(mean, 1), statistic(rstd, 2)];
 };
 
-const groupNormBackward: LoweringFn = (
+const groupNormBackward: LoweringOf<'aten::native_group_norm_backward'> = (
   l,
-  [grad, input, mean, rstd, weight, batch, channels, pixels, group, mask],
+  [grad, x, mean, rstd, weight, batch, channels, pixels, group, mask],
   call,
 ) => {
-  const x = tensorArg(input!, call.op);
   const acc = accumulateDtype(x.dtype);
   const perGroup = Number(channels) / Number(group);
   const sizes = [Number(batch), Number(group), perGroup, Number(pixels)];
@@ -83,20 +82,19 @@ const groupNormBackward: LoweringFn = (
   const channel: Project = ([, gg, c]) => [l.ir.add(l.ir.scale(gg!, perGroup), c!)];
   const statistic = (arg: LoweredArg): Expr =>
     l.ir.cast(tensorArg(arg, call.op).load([n!, g!]), acc);
-  const wanted = mask as readonly boolean[];
   const shared = {
-    grad: grouped(l, tensorArg(grad!, call.op), sizes),
+    grad: grouped(l, grad, sizes),
     input: grouped(l, x, sizes),
     dims: [2, 3],
-    mean: statistic(mean!),
-    rstd: statistic(rstd!),
+    mean: statistic(mean),
+    rstd: statistic(rstd),
     weight: optional(l, weight, channel, sizes, acc),
     parameterDims: [0, 3],
     parameterSizes: [sizes[1]!, perGroup],
     dtypes: [x.dtype, call.results[1]?.dtype ?? x.dtype, call.results[2]?.dtype ?? x.dtype],
     throughStatistics: true,
   };
-  const [gradInput, gradWeight, gradBias] = normalizeBackward(l, { ...shared, mask: wanted });
+  const [gradInput, gradWeight, gradBias] = normalizeBackward(l, { ...shared, mask });
   const flat = (t: LoweredTensor | null | undefined): LoweredTensor | null => {
     if (t == null) return null;
     const [c] = l.vars([Number(channels)]);
@@ -110,7 +108,7 @@ const groupNormBackward: LoweringFn = (
 };
 
 /** Decompositions by overload name. */
-export const groupNormDecompositions: Readonly<Record<string, LoweringFn>> = {
+export const groupNormDecompositions: LoweringTable = lowerings({
   'aten::native_group_norm': groupNorm,
   'aten::native_group_norm_backward': groupNormBackward,
-};
+});

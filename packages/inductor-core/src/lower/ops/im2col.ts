@@ -5,13 +5,13 @@ import { within } from '../within.js';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { intList, tensorArg } from './elementwise.js';
+import { intList } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { ready, sumOver } from './pool-backward.js';
 import { type Window, windowOf } from './pool.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Digits of a flat index, outermost first. */
 function split(l: Lowering, flat: IndexExpr, sizes: readonly number[]): IndexExpr[] {
@@ -35,8 +35,8 @@ function inImage(l: Lowering, x: LoweredTensor, coords: readonly IndexExpr[]): I
 }
 
 /** Arguments: self, kernel, dilation, padding, stride. */
-const im2col: LoweringFn = (l, [self, kernel, dilation, padding, stride], call) => {
-  const x = ready(l, tensorArg(self!, call.op));
+const im2col: LoweringOf<'aten::im2col'> = (l, [self, kernel, dilation, padding, stride], call) => {
+  const x = ready(l, self);
   const window = windowOf(2, kernel, stride, padding, dilation);
   const image = x.sizes.slice(-2);
   const windows = windowsOf(window, image);
@@ -58,10 +58,14 @@ const im2col: LoweringFn = (l, [self, kernel, dilation, padding, stride], call) 
 };
 
 /** Arguments: self, output_size, kernel, dilation, padding, stride. */
-const col2im: LoweringFn = (l, [self, outputSize, kernel, dilation, padding, stride], call) => {
-  const x = ready(l, tensorArg(self!, call.op));
+const col2im: LoweringOf<'aten::col2im'> = (
+  l,
+  [self, outputSize, kernel, dilation, padding, stride],
+  call,
+) => {
+  const x = ready(l, self);
   const window = windowOf(2, kernel, stride, padding, dilation);
-  const windows = windowsOf(window, intList(outputSize!, 2));
+  const windows = windowsOf(window, intList(outputSize, 2));
   const vars = l.vars(call.sizes);
   const acc = accumulateDtype(call.dtype);
   const [channel, ...pixel] = vars.slice(-3) as [IndexExpr, IndexExpr, IndexExpr];
@@ -93,7 +97,7 @@ const col2im: LoweringFn = (l, [self, outputSize, kernel, dilation, padding, str
 };
 
 /** Lowerings by overload name. */
-export const im2colLowerings: Readonly<Record<string, LoweringFn>> = {
+export const im2colLowerings: LoweringTable = lowerings({
   'aten::im2col': im2col,
   'aten::col2im': col2im,
-};
+});

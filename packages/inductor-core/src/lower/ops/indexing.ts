@@ -14,11 +14,11 @@ import {
   position,
   wrapped,
 } from '../checked-value.js';
-import { tensorArg } from './elementwise.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
+import type { LoweredArg } from '../registry.js';
 import type { Shape } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** A gather reads its source at arbitrary places: values worth keeping get memory. */
 function gatherSource(l: Lowering, x: LoweredTensor): LoweredTensor {
@@ -38,9 +38,7 @@ function readAlong(
 }
 
 /** embedding: weight, indices. */
-const embedding: LoweringFn = (l, [weight, indices], call) => {
-  const table = tensorArg(weight!, call.op);
-  const index = tensorArg(indices!, call.op);
+const embedding: LoweringOf<'aten::embedding'> = (l, [table, index], call) => {
   const vars = l.vars(call.shape);
   const named = index.load(vars.slice(0, index.shape.length));
   const row = checkedPosition(l, 'embedding', named, table.shape[0]!);
@@ -48,9 +46,8 @@ const embedding: LoweringFn = (l, [weight, indices], call) => {
   return l.pointwise(call.shape, checkedRead(l, value, [row]));
 };
 
-const indexSelect: LoweringFn = (l, [self, dim, index], call) => {
-  const x = gatherSource(l, tensorArg(self!, call.op));
-  const at = tensorArg(index!, call.op);
+const indexSelect: LoweringOf<'aten::index_select'> = (l, [self, dim, at], call) => {
+  const x = gatherSource(l, self);
   const vars = l.vars(call.shape);
   if (x.shape.length === 0) {
     const named = at.load(at.shape.map(() => vars[0] ?? l.ir.int(0)));
@@ -62,9 +59,8 @@ const indexSelect: LoweringFn = (l, [self, dim, index], call) => {
   return l.pointwise(call.shape, readAlong(l, x, vars, along, chosen));
 };
 
-const gather: LoweringFn = (l, [self, dim, index], call) => {
-  const x = gatherSource(l, tensorArg(self!, call.op));
-  const at = tensorArg(index!, call.op);
+const gather: LoweringOf<'aten::gather'> = (l, [self, dim, at], call) => {
+  const x = gatherSource(l, self);
   if (x.shape.length === 0)
     return l.pointwise(call.shape, checkedScalar(l, 'gather', at.expr, x.load([])));
   const along = wrapDim(Number(dim), x.shape.length, call.op);
@@ -112,32 +108,27 @@ export function advancedIndex(
 }
 
 /** Masks select a number of elements that is known only at run time. */
-export function hasMask(indices: readonly LoweredArg[]): boolean {
-  return indices.some(
-    (index) =>
-      index instanceof LoweredTensor && (index.dtype === 'bool' || index.dtype === 'uint8'),
-  );
+export function hasMask(indices: readonly (LoweredTensor | null)[]): boolean {
+  return indices.some((index) => index?.dtype === 'bool' || index?.dtype === 'uint8');
 }
 
-function indexTensor(isSafe: boolean): LoweringFn {
+function indexTensor(isSafe: boolean): LoweringOf<'aten::index.Tensor'> {
   return (l, [self, indices], call) => {
-    if (hasMask(indices as readonly LoweredArg[])) return null;
-    const x = gatherSource(l, tensorArg(self!, call.op));
-    const list = indices as readonly LoweredArg[];
+    if (hasMask(indices)) return null;
+    const x = gatherSource(l, self);
     const place = (index: Expr, size: Size): IndexExpr =>
       isSafe
         ? position(l, wrapped(l, index, size), size)
         : checkedPosition(l, 'index', index, size, true);
-    const { coords } = advancedIndex(l, x, list, call.shape, place);
+    const { coords } = advancedIndex(l, x, indices, call.shape, place);
     return l.pointwise(call.shape, checkedRead(l, x.load(coords), coords));
   };
 }
 
 /** Lowerings by overload name. */
-export const indexingLowerings: Readonly<Record<string, LoweringFn>> = {
+export const indexingLowerings: LoweringTable = lowerings({
   'aten::embedding': embedding,
   'aten::index_select': indexSelect,
   'aten::gather': gather,
   'aten::index.Tensor': indexTensor(false),
-  'aten::_unsafe_index.Tensor': indexTensor(true),
-};
+});

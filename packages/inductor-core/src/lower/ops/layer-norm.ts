@@ -1,18 +1,21 @@
 /**
  * @file Layer normalisation and its gradient.
  */
-import { castTensor, intList, tensorArg } from './elementwise.js';
-import type { LoweringFn } from '../registry.js';
+import { castTensor, intList } from './elementwise.js';
 import { keptCoords, normalize, normalizeBackward, optional } from './normalize.js';
 import { accumulateDtype } from '../reduce.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 function lastDims(rank: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => rank - count + i);
 }
 
-const layerNorm: LoweringFn = (l, [input, shape, weight, bias, eps], call) => {
-  const x = tensorArg(input!, call.op);
-  const normalized = intList(shape!).length;
+const layerNorm: LoweringOf<'aten::native_layer_norm'> = (
+  l,
+  [x, shape, weight, bias, eps],
+  call,
+) => {
+  const normalized = intList(shape).length;
   const { out, mean, rstd } = normalize(l, {
     input: x,
     dims: lastDims(x.shape.length, normalized),
@@ -29,34 +32,33 @@ const layerNorm: LoweringFn = (l, [input, shape, weight, bias, eps], call) => {
   ];
 };
 
-const layerNormBackward: LoweringFn = (
+const layerNormBackward: LoweringOf<'aten::native_layer_norm_backward'> = (
   l,
-  [grad, input, shape, mean, rstd, weight, , mask],
+  [grad, x, shape, mean, rstd, weight, , mask],
   call,
 ) => {
-  const x = tensorArg(input!, call.op);
   const acc = accumulateDtype(x.dtype);
-  const normalized = intList(shape!).length;
+  const normalized = intList(shape).length;
   const dims = lastDims(x.shape.length, normalized);
   const at = keptCoords(l, dims)(l.vars(x.shape));
   const dtype = x.dtype;
   return normalizeBackward(l, {
-    grad: tensorArg(grad!, call.op),
+    grad: grad,
     input: x,
     dims,
-    mean: l.ir.cast(tensorArg(mean!, call.op).load(at), acc),
-    rstd: l.ir.cast(tensorArg(rstd!, call.op).load(at), acc),
+    mean: l.ir.cast(mean.load(at), acc),
+    rstd: l.ir.cast(rstd.load(at), acc),
     weight: optional(l, weight, (vars) => vars.slice(vars.length - normalized), x.shape, acc),
     parameterDims: x.shape.map((_, d) => d).filter((d) => !dims.includes(d)),
     parameterSizes: x.shape.slice(x.shape.length - normalized),
-    mask: mask as readonly boolean[],
+    mask,
     dtypes: [dtype, call.results[1]?.dtype ?? dtype, call.results[2]?.dtype ?? dtype],
     throughStatistics: true,
   });
 };
 
 /** Decompositions by overload name. */
-export const layerNormDecompositions: Readonly<Record<string, LoweringFn>> = {
+export const layerNormDecompositions: LoweringTable = lowerings({
   'aten::native_layer_norm': layerNorm,
   'aten::native_layer_norm_backward': layerNormBackward,
-};
+});

@@ -5,13 +5,14 @@ import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { checkedLabel, checkedRead } from '../checked-value.js';
-import { elementwise, operandArg, tensorArg } from './elementwise.js';
+import { elementwise, operandArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import type { LoweredArg, LoweringFn } from '../registry.js';
 import { fixed, numelOf } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Where a target's class lives: dimension 1, or 0 for a single sample. */
 function classDim(rank: number): number {
@@ -55,9 +56,11 @@ function nllPoint(
 }
 
 /** nll_loss_forward and nll_loss2d_forward: self, target, weight, reduction, ignore_index. */
-const nllForward: LoweringFn = (l, [self, target, weight, reduction, ignoreIndex], call) => {
-  const x = tensorArg(self!, call.op);
-  const labels = tensorArg(target!, call.op);
+const nllForward: LoweringOf<'aten::nll_loss_forward' | 'aten::nll_loss2d_forward'> = (
+  l,
+  [x, labels, weight, reduction, ignoreIndex],
+  call,
+) => {
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
   const dim = classDim(x.shape.length);
@@ -92,14 +95,11 @@ const nllForward: LoweringFn = (l, [self, target, weight, reduction, ignoreIndex
 };
 
 /** -weight · grad at the label, 0 elsewhere. */
-const nllBackward: LoweringFn = (
+const nllBackward: LoweringOf<'aten::nll_loss_backward' | 'aten::nll_loss2d_backward'> = (
   l,
-  [grad, self, target, weight, reduction, ignoreIndex, totalWeight],
+  [g, x, labels, weight, reduction, ignoreIndex, totalWeight],
   call,
 ) => {
-  const g = tensorArg(grad!, call.op);
-  const x = tensorArg(self!, call.op);
-  const labels = tensorArg(target!, call.op);
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
   const dim = classDim(x.shape.length);
@@ -108,8 +108,7 @@ const nllBackward: LoweringFn = (
   const point = nllPoint(l, labels, weight, Number(ignoreIndex), fixed(x.shape[dim]!), coords, acc);
   const perSample = reduction === 0 && x.shape.length > 1;
   let scale = l.ir.cast(g.load(perSample ? coords : []), acc);
-  if (reduction === 1)
-    scale = m.div(scale, l.ir.cast(tensorArg(totalWeight!, call.op).load([]), acc));
+  if (reduction === 1) scale = m.div(scale, l.ir.cast(totalWeight.load([]), acc));
   const isLabel = m.and(point.counts, m.eq(l.ir.index('int64', vars[dim]!), labels.load(coords)));
   return l.pointwise(
     x.shape,
@@ -193,12 +192,12 @@ function huberSlope(m: ExprMath, x: Expr, y: Expr, delta: number): Expr {
 }
 
 /** Logarithms are limited to -100, so that a wrong certainty costs much but not everything. */
-const binaryCrossEntropy: LoweringFn = (l, [self, target, weight, reduction], call) => {
-  const operands = [
-    operandArg(self!, call.op),
-    operandArg(target!, call.op),
-    ...(weight instanceof LoweredTensor ? [weight] : []),
-  ];
+const binaryCrossEntropy: LoweringOf<'aten::binary_cross_entropy'> = (
+  l,
+  [self, target, weight, reduction],
+  call,
+) => {
+  const operands = [self, target, ...(weight instanceof LoweredTensor ? [weight] : [])];
   const loss = elementwise(
     l,
     operands,
@@ -216,8 +215,12 @@ const binaryCrossEntropy: LoweringFn = (l, [self, target, weight, reduction], ca
   return reduced(l, loss, reduction, call.dtype);
 };
 
-const bceWithLogits: LoweringFn = (l, [self, target, weight, posWeight, reduction], call) => {
-  const operands = [operandArg(self!, call.op), operandArg(target!, call.op)];
+const bceWithLogits: LoweringOf<'aten::binary_cross_entropy_with_logits'> = (
+  l,
+  [self, target, weight, posWeight, reduction],
+  call,
+) => {
+  const operands = [self, target];
   if (weight instanceof LoweredTensor) operands.push(weight);
   if (posWeight instanceof LoweredTensor) operands.push(posWeight);
   const loss = elementwise(
@@ -242,7 +245,7 @@ const bceWithLogits: LoweringFn = (l, [self, target, weight, posWeight, reductio
 };
 
 /** Lowerings by overload name. */
-export const lossDecompositions: Readonly<Record<string, LoweringFn>> = {
+export const lossDecompositions: LoweringTable = lowerings({
   'aten::nll_loss_forward': nllForward,
   'aten::nll_loss2d_forward': nllForward,
   'aten::nll_loss_backward': nllBackward,
@@ -266,4 +269,4 @@ export const lossDecompositions: Readonly<Record<string, LoweringFn>> = {
   ),
   'aten::binary_cross_entropy': binaryCrossEntropy,
   'aten::binary_cross_entropy_with_logits': bceWithLogits,
-};
+});

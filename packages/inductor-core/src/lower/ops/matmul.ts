@@ -7,11 +7,12 @@ import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import { contract } from './contract.js';
-import { castTensor, operandArg, operandExpr, tensorArg } from './elementwise.js';
+import { castTensor, operandArg, operandExpr } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
-import { type Shape } from '../shape-math.js';
+import { type LoweredArg, RuntimeScalar } from '../registry.js';
+import type { Shape } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** [M, K] @ [K, N] → [M, N]. */
 export function matmul2d(
@@ -88,31 +89,15 @@ function combined(
   return l.pointwise(product.shape, l.ir.op('add', [scaled, times(l, bias, beta)]));
 }
 
-const mm: LoweringFn = (l, [self, mat2], call) =>
-  matmul2d(l, tensorArg(self!, call.op), tensorArg(mat2!, call.op), call.dtype);
+const mm: LoweringOf<'aten::mm'> = (l, [self, mat2], call) => matmul2d(l, self, mat2, call.dtype);
 
-const bmm: LoweringFn = (l, [self, mat2], call) =>
-  matmul3d(l, tensorArg(self!, call.op), tensorArg(mat2!, call.op), call.dtype);
+const bmm: LoweringOf<'aten::bmm'> = (l, [self, mat2], call) => matmul3d(l, self, mat2, call.dtype);
 
-const addmm: LoweringFn = (l, [self, mat1, mat2, beta, alpha], call) =>
-  combined(
-    l,
-    self,
-    matmul2d(l, tensorArg(mat1!, call.op), tensorArg(mat2!, call.op), call.dtype),
-    beta,
-    alpha,
-    call,
-  );
+const addmm: LoweringOf<'aten::addmm'> = (l, [self, mat1, mat2, beta, alpha], call) =>
+  combined(l, self, matmul2d(l, mat1, mat2, call.dtype), beta, alpha, call);
 
-const baddbmm: LoweringFn = (l, [self, batch1, batch2, beta, alpha], call) =>
-  combined(
-    l,
-    self,
-    matmul3d(l, tensorArg(batch1!, call.op), tensorArg(batch2!, call.op), call.dtype),
-    beta,
-    alpha,
-    call,
-  );
+const baddbmm: LoweringOf<'aten::baddbmm'> = (l, [self, batch1, batch2, beta, alpha], call) =>
+  combined(l, self, matmul3d(l, batch1, batch2, call.dtype), beta, alpha, call);
 
 /** A vector as a matrix with one column. */
 function column(l: Lowering, x: LoweredTensor): LoweredTensor {
@@ -129,37 +114,25 @@ function matvec(
   return product.view([matrix.shape[0]!], [l.vars([matrix.shape[0]!])[0]!, l.ir.int(0)]);
 }
 
-const mv: LoweringFn = (l, [self, vec], call) =>
-  matvec(l, tensorArg(self!, call.op), tensorArg(vec!, call.op), call.dtype);
+const mv: LoweringOf<'aten::mv'> = (l, [self, vec], call) => matvec(l, self, vec, call.dtype);
 
-const addmv: LoweringFn = (l, [self, mat, vec, beta, alpha], call) =>
-  combined(
-    l,
-    self,
-    matvec(l, tensorArg(mat!, call.op), tensorArg(vec!, call.op), call.dtype),
-    beta,
-    alpha,
-    call,
-  );
+const addmv: LoweringOf<'aten::addmv'> = (l, [self, mat, vec, beta, alpha], call) =>
+  combined(l, self, matvec(l, mat, vec, call.dtype), beta, alpha, call);
 
-const dot: LoweringFn = (l, [self, other], call) => {
-  const a = tensorArg(self!, call.op);
+const dot: LoweringOf<'aten::dot' | 'aten::vdot'> = (l, [a, other], call) => {
   const row = a.view([1, a.shape[0]!], [l.vars([1, a.shape[0]!])[1]!]);
-  return matvec(l, row, tensorArg(other!, call.op), call.dtype).view([], [l.ir.int(0)]);
+  return matvec(l, row, other, call.dtype).view([], [l.ir.int(0)]);
 };
 
-const addr: LoweringFn = (l, [self, vec1, vec2, beta, alpha], call) => {
-  const [a, b] = [
-    castTensor(l, tensorArg(vec1!, call.op), call.dtype),
-    castTensor(l, tensorArg(vec2!, call.op), call.dtype),
-  ];
+const addr: LoweringOf<'aten::addr'> = (l, [self, vec1, vec2, beta, alpha], call) => {
+  const [a, b] = [castTensor(l, vec1, call.dtype), castTensor(l, vec2, call.dtype)];
   const [i, j] = l.vars(call.shape);
   const outer = l.pointwise(call.shape, l.ir.op('mul', [a.load([i!]), b.load([j!])]));
   return combined(l, self, outer, beta, alpha, call);
 };
 
 /** Lowerings by overload name. */
-export const matmulLowerings: Readonly<Record<string, LoweringFn>> = {
+export const matmulLowerings: LoweringTable = lowerings({
   'aten::mm': mm,
   'aten::bmm': bmm,
   'aten::addmm': addmm,
@@ -169,4 +142,4 @@ export const matmulLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::dot': dot,
   'aten::vdot': dot,
   'aten::addr': addr,
-};
+});

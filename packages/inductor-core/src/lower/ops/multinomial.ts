@@ -8,19 +8,19 @@
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { castTensor, tensorArg } from './elementwise.js';
+import { castTensor } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import { orderOf, overRow, type Rows } from './order.js';
 import { draw } from './random.js';
-import type { LoweringFn } from '../registry.js';
 import { scanAlong } from './scan.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 const NO_CATEGORY = -(2 ** 31);
 
 /** self, num_samples, replacement. */
-const multinomial: LoweringFn = (l, [self, count, replacement], call) => {
-  const weights = castTensor(l, tensorArg(self!, call.op), 'float32');
+const multinomial: LoweringOf<'aten::multinomial'> = (l, [self, count, replacement], call) => {
+  const weights = castTensor(l, self, 'float32');
   if (l.hasFallback || numelOf(weights.sizes) === 0) return null;
   weights.realize();
   const at = weights.sizes.length - 1;
@@ -93,6 +93,6 @@ function withReplacement(rows: Rows, sizes: readonly number[]): LoweredTensor {
 }
 
 /** Lowerings by overload name. */
-export const multinomialLowerings: Readonly<Record<string, LoweringFn>> = {
+export const multinomialLowerings: LoweringTable = lowerings({
   'aten::multinomial': multinomial,
-};
+});

@@ -18,6 +18,7 @@ import { mergedOrder } from './merge-order.js';
 import { reducePlan } from '../reduce.js';
 import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
 import { reshapeTensor } from './view-maps.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Rows up to this long are ranked where the reference kernel could sort them too. */
 const SHORT_ROW = 64;
@@ -146,8 +147,7 @@ function sort(first: number): LoweringFn {
 }
 
 /** topk: self, k, dim, largest. */
-const topk: LoweringFn = (l, [self, k, dim, largest], call) => {
-  const original = tensorArg(self!, call.op);
+const topk: LoweringOf<'aten::topk'> = (l, [original, k, dim, largest], call) => {
   if (numelOf(call.sizes) === 0) return nothing(l, call.sizes, original.dtype);
   const rows = rowsOf(l, original, dim ?? -1, call.op);
   if (rows === null) return null;
@@ -172,9 +172,8 @@ function atPlace(
 }
 
 /** kthvalue: self, k, dim. Of equal elements the reference kernel names the one that PyTorch does. */
-const kthvalue: LoweringFn = (l, [self, k, dim], call) => {
+const kthvalue: LoweringOf<'aten::kthvalue'> = (l, [original, k, dim], call) => {
   if (l.hasFallback) return null;
-  const original = tensorArg(self!, call.op);
   const rows = rowsOf(l, original, dim ?? -1, call.op);
   return rows === null ? null : atPlace(rows, Number(k) - 1, call.sizes, original.dtype);
 };
@@ -207,8 +206,7 @@ function median(skipNan: boolean): LoweringFn {
 }
 
 /** mode: self, dim. The smallest of the most common values, where it last is. */
-const mode: LoweringFn = (l, [self, dim], call) => {
-  const original = tensorArg(self!, call.op);
+const mode: LoweringOf<'aten::mode'> = (l, [original, dim], call) => {
   const rows = rowsOf(l, original, dim ?? -1, call.op, LONGEST_PAIRS);
   if (rows === null) return null;
   const { x, at } = rows;
@@ -248,7 +246,7 @@ const mode: LoweringFn = (l, [self, dim], call) => {
 };
 
 /** Lowerings by overload name; null results go to the reference kernel. */
-export const orderLowerings: Readonly<Record<string, LoweringFn>> = {
+export const orderLowerings: LoweringTable = lowerings({
   'aten::sort': sort(1),
   'aten::sort.stable': sort(2),
   'aten::topk': topk,
@@ -258,4 +256,4 @@ export const orderLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::nanmedian': median(true),
   'aten::nanmedian.dim': median(true),
   'aten::mode': mode,
-};
+});

@@ -7,9 +7,9 @@ import { activationLowerings } from './activation.js';
 import { convolution } from './conv.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import { pointwiseLowerings } from './pointwise.js';
-import type { LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
-const convolutionPointwise: LoweringFn = (
+const convolutionPointwise: LoweringOf<'tessera::convolution_pointwise'> = (
   l,
   [input, weight, bias, stride, padding, dilation, groups, attr],
   call,
@@ -19,13 +19,13 @@ const convolutionPointwise: LoweringFn = (
     [input, weight, bias, stride, padding, dilation, false, [0], groups],
     call,
   ) as LoweredTensor;
-  const activation = activationOf(attr as string);
+  const activation = activationOf(attr);
   if (activation === null) return convolved;
   const lower = activationLowerings[activation] ?? pointwiseLowerings[activation]!;
   return lower(l, [convolved], call);
 };
 
 /** Lowerings by overload name. */
-export const packedConvLowerings: Readonly<Record<string, LoweringFn>> = {
+export const packedConvLowerings: LoweringTable = lowerings({
   'tessera::convolution_pointwise': convolutionPointwise,
-};
+});

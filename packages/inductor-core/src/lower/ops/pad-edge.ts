@@ -5,13 +5,13 @@ import { within } from '../within.js';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { digits } from './contract.js';
-import { intList, tensorArg } from './elementwise.js';
+import { intList } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { ready } from './pool-backward.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweringFn } from '../registry.js';
 import { type Axis, clampedIndex, resampled, resampledBackward } from './resample.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Elements added before each padded dimension, outermost first. */
 function before(padding: readonly number[]): number[] {
@@ -26,9 +26,11 @@ function mirrored(l: Lowering, o: IndexExpr, pad: number, size: number): IndexEx
 }
 
 /** Arguments: self, padding. */
-const reflection: LoweringFn = (l, [self, padding], call) => {
-  const x = ready(l, tensorArg(self!, call.op));
-  const pads = before(intList(padding!));
+const reflection: LoweringOf<
+  'aten::reflection_pad1d' | 'aten::reflection_pad2d' | 'aten::reflection_pad3d'
+> = (l, [self, padding], call) => {
+  const x = ready(l, self);
+  const pads = before(intList(padding));
   const vars = l.vars(call.sizes);
   const lead = vars.length - pads.length;
   const coords = vars.map((v, d) =>
@@ -42,11 +44,15 @@ const reflection: LoweringFn = (l, [self, padding], call) => {
 };
 
 /** Arguments: grad_output, self, padding. An element shows at its place and mirrored at either end. */
-const reflectionBackward: LoweringFn = (l, [grad, self, padding], call) => {
-  const { sizes } = tensorArg(self!, call.op);
-  const g = ready(l, tensorArg(grad!, call.op));
+const reflectionBackward: LoweringOf<
+  | 'aten::reflection_pad1d_backward'
+  | 'aten::reflection_pad2d_backward'
+  | 'aten::reflection_pad3d_backward'
+> = (l, [grad, self, padding], call) => {
+  const { sizes } = self;
+  const g = ready(l, grad);
   const m = new ExprMath(l.ir);
-  const pads = before(intList(padding!));
+  const pads = before(intList(padding));
   const vars = l.vars(sizes);
   const lead = vars.length - pads.length;
   const acc = accumulateDtype(g.dtype);
@@ -100,30 +106,39 @@ function replicationAxes(
 }
 
 /** Arguments: self, padding. */
-const replication: LoweringFn = (l, [self, padding], call) => {
-  const x = tensorArg(self!, call.op);
-  const pads = intList(padding!);
+const replication: LoweringOf<
+  'aten::replication_pad1d' | 'aten::replication_pad2d' | 'aten::replication_pad3d'
+> = (l, [x, padding], call) => {
+  const pads = intList(padding);
   const lead = call.sizes.length - pads.length / 2;
   const axes = replicationAxes(l, x.sizes.slice(lead), call.sizes.slice(lead), pads);
   return resampled(l, x, axes, call);
 };
 
 /** Arguments: grad_output, self, padding. */
-const replicationBackward: LoweringFn = (l, [grad, self, padding], call) => {
-  const g = tensorArg(grad!, call.op);
-  const { sizes } = tensorArg(self!, call.op);
-  const pads = intList(padding!);
+const replicationBackward: LoweringOf<
+  | 'aten::replication_pad1d_backward'
+  | 'aten::replication_pad2d_backward'
+  | 'aten::replication_pad3d_backward'
+> = (l, [g, { sizes }, padding], call) => {
+  const pads = intList(padding);
   const lead = sizes.length - pads.length / 2;
   const axes = replicationAxes(l, sizes.slice(lead), g.sizes.slice(lead), pads);
   return resampledBackward(l, g, axes, call);
 };
 
 /** Lowerings by overload name. */
-export const padEdgeLowerings: Readonly<Record<string, LoweringFn>> = Object.fromEntries(
-  [1, 2, 3].flatMap((rank) => [
-    [`aten::reflection_pad${rank}d`, reflection],
-    [`aten::reflection_pad${rank}d_backward`, reflectionBackward],
-    [`aten::replication_pad${rank}d`, replication],
-    [`aten::replication_pad${rank}d_backward`, replicationBackward],
-  ]),
-);
+export const padEdgeLowerings: LoweringTable = lowerings({
+  'aten::reflection_pad1d': reflection,
+  'aten::reflection_pad1d_backward': reflectionBackward,
+  'aten::replication_pad1d': replication,
+  'aten::replication_pad1d_backward': replicationBackward,
+  'aten::reflection_pad2d': reflection,
+  'aten::reflection_pad2d_backward': reflectionBackward,
+  'aten::replication_pad2d': replication,
+  'aten::replication_pad2d_backward': replicationBackward,
+  'aten::reflection_pad3d': reflection,
+  'aten::reflection_pad3d_backward': reflectionBackward,
+  'aten::replication_pad3d': replication,
+  'aten::replication_pad3d_backward': replicationBackward,
+});

@@ -5,6 +5,7 @@
  * and go on, what lies at the place that is written instead keeps its value. Of several sources for one place the last
  * one wins, whoever stores first: all store what the last one has.
  */
+import { diagonalOf } from './view-rearrange.js';
 import { type Argument, Node, tensorVal } from '@tessera/graph';
 import { type OpOverload, broadcastShapes } from '@tessera/tensor';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
@@ -13,14 +14,13 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { affordable } from '../affordable.js';
 import { IndexedPlaces } from '../indexed-places.js';
 import type { IrBuffer } from '../ir-node.js';
-import { LoweredTensor } from '../lowered-tensor.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringCall, registeredLowering } from '../registry.js';
 import { type Shape, broadcastSizes } from '../shape-math.js';
-import { operandArg, tensorArg } from './elementwise.js';
 import { indexedSizes, sourceOf } from './scatter.js';
 import { expandTensor, selectTensor, sizeArg, sliceStart, sliceTensor } from './view-maps.js';
-import { viewRearrangements } from './view-rearrange.js';
+import type { LoweredArgs, KnownOperator } from '../typed-lowering.js';
 
 /** See the file header: the element at the canonical variables of `sizes` goes to `coords` of `buffer`. */
 export interface PlacedPart {
@@ -29,6 +29,13 @@ export interface PlacedPart {
   readonly sizes: Shape;
   readonly value: Expr;
 }
+
+type PlacementOf<Op extends string> = (
+  l: Lowering,
+  target: LoweredTensor,
+  args: LoweredArgs<Op>,
+  call: LoweringCall,
+) => PlacedPart;
 
 type Placement = (
   l: Lowering,
@@ -43,27 +50,29 @@ function shown(l: Lowering, view: LoweredTensor, source: LoweredTensor): PlacedP
   return { buffer, coords, sizes: source.shape, value: source.expr };
 }
 
-const slice: Placement = (l, target, [, src, dim, start, , step], call) => {
-  const source = tensorArg(src!, call.op);
+const slice: PlacementOf<'aten::slice_scatter'> = (
+  l,
+  target,
+  [, source, dim, start, , step],
+  call,
+) => {
   const at = wrapDim(Number(dim ?? 0), target.shape.length, call.op);
   const from = sliceStart(target.shape[at]!, start);
   const view = sliceTensor(l, target, at, from, source.shape[at]!, Number(step ?? 1));
   return shown(l, view, source);
 };
 
-const select: Placement = (l, target, [, src, dim, index], call) => {
+const select: PlacementOf<'aten::select_scatter'> = (l, target, [, src, dim, index], call) => {
   const at = wrapDim(Number(dim), target.shape.length, call.op);
-  return shown(l, selectTensor(l, target, at, sizeArg(index)), tensorArg(src!, call.op));
+  return shown(l, selectTensor(l, target, at, sizeArg(index)), src);
 };
 
-const diagonal: Placement = (l, target, [, src, ...where], call) => {
-  const source = tensorArg(src!, call.op);
-  const view = viewRearrangements['aten::diagonal']!(l, [target, ...where], {
-    ...call,
-    shape: source.shape,
-  });
-  return shown(l, view as LoweredTensor, source);
-};
+const diagonal: PlacementOf<'aten::diagonal_scatter'> = (
+  l,
+  target,
+  [, source, offset, dim1, dim2],
+  call,
+) => shown(l, diagonalOf(l, target, [offset, dim1, dim2], source.shape, call.op), source);
 
 /** A part at indices: what lies at a place that was refused is stored again. */
 function indexed(
@@ -82,10 +91,8 @@ function indexed(
 }
 
 /** index_copy: self, dim, index, source. */
-const indexCopy: Placement = (l, target, [, dim, index, source], call) => {
+const indexCopy: PlacementOf<'aten::index_copy'> = (l, target, [, dim, named, from], call) => {
   const at = wrapDim(Number(dim), target.shape.length, call.op);
-  const from = tensorArg(source!, call.op);
-  const named = tensorArg(index!, call.op);
   const list = named.shape.length === 0 ? named.view([1], []) : named;
   const along = [{ index: list, size: target.shape[at]! }];
   const rules = { op: 'index_copy', wraps: false, isSafe: false };
@@ -100,61 +107,61 @@ const indexCopy: Placement = (l, target, [, dim, index, source], call) => {
 };
 
 /** scatter.src and scatter.value: self, dim, index, src. */
-const scatter: Placement = (l, target, [, dim, index, src], call) => {
+const scatter: PlacementOf<'aten::scatter.src' | 'aten::scatter.value'> = (
+  l,
+  target,
+  [, dim, named, src],
+  call,
+) => {
   const at = wrapDim(Number(dim), target.shape.length, call.op);
-  const named = tensorArg(index!, call.op);
   const along = [{ index: named, size: target.shape[at]! }];
   const rules = { op: 'scatter', wraps: false, isSafe: false };
   const places = new IndexedPlaces(l, named.shape, at, along, rules);
   const vars = l.vars(named.shape);
   const [place] = places.at(vars);
-  const value = sourceOf(l, operandArg(src!, call.op), target.dtype)(places.last(vars));
+  const value = sourceOf(l, src, target.dtype)(places.last(vars));
   const coords = vars.map((v, d) => (d === at ? place! : v));
   return indexed(l, target, coords, named.shape, value, places.isInside(vars));
 };
 
 /** index_put: self, indices, values. */
-function indexPut(isSafe: boolean): Placement {
-  return (l, target, [, indices, values], call) => {
-    const list = indices as readonly LoweredArg[];
-    const source = tensorArg(values!, call.op);
-    const sizes = indexedSizes(target.sizes, list);
-    const { shape, start, dims } = sharedIndex(list);
-    const given = dims.map((d) => ({
-      index: expandTensor(l, list[d] as LoweredTensor, shape),
-      size: target.shape[d]!,
-    }));
-    const along = Math.max(
-      0,
-      shape.findIndex((size) => size !== 1),
-    );
-    const places = new IndexedPlaces(l, shape, along, given, { op: 'index', wraps: true, isSafe });
-    const vars = l.vars(sizes);
-    const own = vars.slice(start, start + shape.length);
-    const others = [...vars.slice(0, start), ...vars.slice(start + shape.length)];
-    const named = places.at(own);
-    const coords = target.shape.map((_, d) => (dims.includes(d) ? named : others).shift()!);
-    const from = [
-      ...vars.slice(0, start),
-      ...places.last(own),
-      ...vars.slice(start + shape.length),
-    ];
-    const lead = sizes.length - source.shape.length;
-    const value = source.load(
-      source.shape.map((size, d) => (size === 1 ? l.ir.int(0) : from[d + lead]!)),
-    );
-    return indexed(l, target, coords, sizes, value, places.isInside(own));
-  };
-}
+const indexPut: PlacementOf<'aten::index_put'> = (l, target, [, indices, source]) => {
+  const sizes = indexedSizes(target.sizes, indices);
+  const { shape, start, dims } = sharedIndex(indices);
+  const given = dims.map((d) => ({
+    index: expandTensor(l, indices[d]!, shape),
+    size: target.shape[d]!,
+  }));
+  const along = Math.max(
+    0,
+    shape.findIndex((size) => size !== 1),
+  );
+  const places = new IndexedPlaces(l, shape, along, given, {
+    op: 'index',
+    wraps: true,
+    isSafe: false,
+  });
+  const vars = l.vars(sizes);
+  const own = vars.slice(start, start + shape.length);
+  const others = [...vars.slice(0, start), ...vars.slice(start + shape.length)];
+  const named = places.at(own);
+  const coords = target.shape.map((_, d) => (dims.includes(d) ? named : others).shift()!);
+  const from = [...vars.slice(0, start), ...places.last(own), ...vars.slice(start + shape.length)];
+  const lead = sizes.length - source.shape.length;
+  const value = source.load(
+    source.shape.map((size, d) => (size === 1 ? l.ir.int(0) : from[d + lead]!)),
+  );
+  return indexed(l, target, coords, sizes, value, places.isInside(own));
+};
 
 /** Index tensors of an advanced index: the shape they broadcast to, where it stands in the result, their dimensions. */
-function sharedIndex(indices: readonly LoweredArg[]): {
+function sharedIndex(indices: readonly (LoweredTensor | null)[]): {
   readonly shape: readonly number[];
   readonly start: number;
   readonly dims: readonly number[];
 } {
-  const dims = indices.flatMap((index, d) => (index instanceof LoweredTensor ? [d] : []));
-  const shapes = dims.map((d) => (indices[d] as LoweredTensor).sizes);
+  const dims = indices.flatMap((index, d) => (index == null ? [] : [d]));
+  const shapes = dims.map((d) => indices[d]!.sizes);
   const adjacent = dims.every((d, i) => d === dims[0]! + i);
   return {
     shape: broadcastSizes(shapes, 'aten::index_put').map(Number),
@@ -163,16 +170,18 @@ function sharedIndex(indices: readonly LoweredArg[]): {
   };
 }
 
-const PLACEMENTS: Readonly<Record<string, Placement>> = {
+const placements: { readonly [Op in KnownOperator]?: PlacementOf<Op> } = {
   'aten::slice_scatter': slice,
   'aten::select_scatter': select,
   'aten::diagonal_scatter': diagonal,
   'aten::index_copy': indexCopy,
   'aten::scatter.src': scatter,
   'aten::scatter.value': scatter,
-  'aten::index_put': indexPut(false),
-  'aten::_unsafe_index_put': indexPut(true),
+  'aten::index_put': indexPut,
 };
+
+/** The same by name: arguments were checked against their schemas. */
+const PLACEMENTS = placements as Readonly<Record<string, Placement>>;
 
 /** What a scatter writes to `target`, a buffer or a view of one. */
 export function placedPart(
@@ -197,7 +206,6 @@ export function canBePlaced(l: Lowering, scatter: Node): boolean {
     case 'aten::diagonal_scatter':
       return true;
     case 'aten::index_put':
-    case 'aten::_unsafe_index_put':
       // Without `accumulate`.
       return scatter.args[3] !== true && canBeNamed(l, scatter.args[1] as readonly Argument[], 1);
     default:

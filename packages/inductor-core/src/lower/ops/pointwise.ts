@@ -5,7 +5,6 @@ import { isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
 import { checkedDivisor } from '../checked-value.js';
 import {
-  type Operand,
   castTensor,
   elementwise,
   isOperand,
@@ -17,6 +16,7 @@ import {
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
 
 /** Lowerings by overload name, under construction. */
 export type Table = Record<string, LoweringFn>;
@@ -41,54 +41,42 @@ function sum(lowering: Lowering, a: Expr, b: Expr): Expr {
   return lowering.ir.op(a.dtype === 'bool' ? 'or' : 'add', [a, b]);
 }
 
-const add: LoweringFn = (l, [self, other, alpha], call) =>
-  elementwise(
-    l,
-    [operandArg(self!, call.op), operandArg(other!, call.op)],
-    call.dtype,
-    (a, b) => sum(l, a, scaledBy(l, b, alpha)),
-    call.op,
-  );
+const add: LoweringOf<'aten::add.Tensor' | 'aten::add.Scalar'> = (l, [self, other, alpha], call) =>
+  elementwise(l, [self, other], call.dtype, (a, b) => sum(l, a, scaledBy(l, b, alpha)), call.op);
 
-const sub: LoweringFn = (l, [self, other, alpha], call) =>
+const sub: LoweringOf<'aten::sub.Tensor' | 'aten::sub.Scalar'> = (l, [self, other, alpha], call) =>
   elementwise(
     l,
-    [operandArg(self!, call.op), operandArg(other!, call.op)],
+    [self, other],
     call.dtype,
     (a, b) => l.ir.op('sub', [a, scaledBy(l, b, alpha)]),
     call.op,
   );
 
-const rsub: LoweringFn = (l, [self, other, alpha], call) =>
+const rsub: LoweringOf<'aten::rsub.Tensor' | 'aten::rsub.Scalar'> = (
+  l,
+  [self, other, alpha],
+  call,
+) =>
   elementwise(
     l,
-    [operandArg(self!, call.op), operandArg(other!, call.op)],
+    [self, other],
     call.dtype,
     (a, b) => l.ir.op('sub', [b, scaledBy(l, a, alpha)]),
     call.op,
   );
 
-const mul: LoweringFn = (l, [self, other], call) =>
-  elementwise(
-    l,
-    [operandArg(self!, call.op), operandArg(other!, call.op)],
-    call.dtype,
-    (a, b) => product(l, a, b),
-    call.op,
-  );
+const mul: LoweringOf<'aten::mul.Tensor' | 'aten::mul.Scalar'> = (l, [self, other], call) =>
+  elementwise(l, [self, other], call.dtype, (a, b) => product(l, a, b), call.op);
 
-const div: LoweringFn = (l, [self, other], call) =>
-  elementwise(
-    l,
-    [operandArg(self!, call.op), operandArg(other!, call.op)],
-    call.dtype,
-    (a, b) => l.ir.op('div', [a, b]),
-    call.op,
-  );
+const div: LoweringOf<
+  'aten::div.Tensor' | 'aten::div.Scalar' | 'aten::true_divide.Tensor' | 'aten::true_divide.Scalar'
+> = (l, [self, other], call) =>
+  elementwise(l, [self, other], call.dtype, (a, b) => l.ir.op('div', [a, b]), call.op);
 
-const divMode: LoweringFn = (l, args, call) => {
-  const mode = args[2];
-  if (mode === null || mode === undefined) return div(l, args, call);
+const divMode: LoweringOf<'aten::div.Tensor_mode' | 'aten::div.Scalar_mode'> = (l, args, call) => {
+  const [self, other, mode] = args;
+  if (mode === null || mode === undefined) return div(l, [self, other], call);
   return quotient('div', mode === 'floor' ? 'floordiv' : 'truncdiv')(l, args, call);
 };
 
@@ -148,8 +136,10 @@ export function formula(combine: (m: ExprMath, ...args: Expr[]) => Expr): Loweri
     );
 }
 
-const pow: LoweringFn = (l, [self, exponent], call) => {
-  const operands: Operand[] = [operandArg(self!, call.op), operandArg(exponent!, call.op)];
+const pow: LoweringOf<
+  'aten::pow.Tensor_Scalar' | 'aten::pow.Tensor_Tensor' | 'aten::pow.Scalar'
+> = (l, [self, exponent], call) => {
+  const operands: Operand[] = [self, exponent];
   const special = typeof exponent === 'number' ? EXACT_POWERS[exponent] : undefined;
   if (
     special !== undefined &&
@@ -178,25 +168,33 @@ const EXACT_POWERS: Readonly<Record<number, (m: ExprMath, x: Expr) => Expr>> = {
 };
 
 /** clamp with either bound missing; NaN stays NaN. */
-const clamp: LoweringFn = (l, [self, min, max], call) => {
+const clamp: LoweringOf<'aten::clamp' | 'aten::clamp.Tensor'> = (l, [self, min, max], call) => {
   const bounds: [ScalarOp, Operand][] = [];
   if (isOperand(min)) bounds.push(['maximum', min]);
   if (isOperand(max)) bounds.push(['minimum', max]);
   return elementwise(
     l,
-    [operandArg(self!, call.op), ...bounds.map(([, bound]) => bound)],
+    [self, ...bounds.map(([, bound]) => bound)],
     call.dtype,
     (x, ...limits) => limits.reduce((value, limit, i) => l.ir.op(bounds[i]![0], [value, limit]), x),
     call.op,
   );
 };
 
-const clampMax: LoweringFn = (l, [self, max], call) => clamp(l, [self, null, max], call);
+const clampMin: LoweringOf<'aten::clamp_min' | 'aten::clamp_min.Tensor'> = (l, [self, min], call) =>
+  clamp(l, [self, min, null], call);
 
-const lerp: LoweringFn = (l, [self, end, weight], call) =>
+const clampMax: LoweringOf<'aten::clamp_max' | 'aten::clamp_max.Tensor'> = (l, [self, max], call) =>
+  clamp(l, [self, null, max], call);
+
+const lerp: LoweringOf<'aten::lerp.Scalar' | 'aten::lerp.Tensor'> = (
+  l,
+  [self, end, weight],
+  call,
+) =>
   elementwise(
     l,
-    [operandArg(self!, call.op), operandArg(end!, call.op), operandArg(weight!, call.op)],
+    [self, end, weight],
     call.dtype,
     (a, b, w) => {
       const m = new ExprMath(l.ir);
@@ -208,16 +206,11 @@ const lerp: LoweringFn = (l, [self, end, weight], call) =>
     call.op,
   );
 
-function addc(divide: boolean): LoweringFn {
+function addc(divide: boolean): LoweringOf<'aten::addcmul' | 'aten::addcdiv'> {
   return (l, [self, t1, t2, value], call) => {
-    const operands = [
-      operandArg(self!, call.op),
-      operandArg(t1!, call.op),
-      operandArg(t2!, call.op),
-    ];
     return elementwise(
       l,
-      operands,
+      [self, t1, t2],
       call.dtype,
       (x, a, b) =>
         sum(
@@ -232,30 +225,32 @@ function addc(divide: boolean): LoweringFn {
   };
 }
 
-const abs: LoweringFn = (l, [self], call) =>
+const abs: LoweringOf<'aten::abs'> = (l, [self], call) =>
   call.dtype === 'bool' || call.dtype === 'uint8'
-    ? tensorArg(self!, call.op)
-    : scalarOp(l, 'abs', [tensorArg(self!, call.op)], call.dtype);
+    ? tensorArg(self, call.op)
+    : scalarOp(l, 'abs', [tensorArg(self, call.op)], call.dtype);
 
-const toDtype: LoweringFn = (l, [self], call) =>
-  castTensor(l, tensorArg(self!, call.op), call.dtype);
+const toDtype: LoweringOf<'aten::_to_copy' | 'aten::to.dtype'> = (l, [self], call) =>
+  castTensor(l, self, call.dtype);
 
 /** A value of its own; the layout is the recorded one. */
-const clone: LoweringFn = (l, [self], call) =>
-  l.pointwise(tensorArg(self!, call.op).shape, tensorArg(self!, call.op).expr);
+const clone: LoweringOf<'aten::clone' | 'aten::contiguous' | 'aten::lift_fresh_copy'> = (
+  l,
+  [self],
+) => l.pointwise(self.shape, self.expr);
 
-const copy: LoweringFn = (l, [self, src], call) => {
-  const { sizes } = tensorArg(self!, call.op);
-  return l.pointwise(sizes, operandExpr(l, operandArg(src!, call.op), sizes, call.dtype));
+const copy: LoweringOf<'aten::copy'> = (l, [self, src], call) => {
+  const { sizes } = tensorArg(self, call.op);
+  return l.pointwise(sizes, operandExpr(l, src, sizes, call.dtype));
 };
 
 /** The same lowering under several overload suffixes. */
-export function overloads(
-  name: string,
-  fn: LoweringFn,
-  suffixes: readonly string[] = ['.Tensor', '.Scalar'],
-): Table {
-  return Object.fromEntries(suffixes.map((suffix) => [`aten::${name}${suffix}`, fn]));
+export function overloads<Name extends string, Suffix extends string>(
+  name: Name,
+  fn: LoweringOf<`aten::${Name}${Suffix}`>,
+  suffixes: readonly Suffix[],
+): LoweringTable {
+  return lowerings(Object.fromEntries(suffixes.map((suffix) => [`aten::${name}${suffix}`, fn])));
 }
 
 function table(
@@ -265,7 +260,8 @@ function table(
   return Object.fromEntries(Object.entries(names).map(([name, op]) => [`aten::${name}`, make(op)]));
 }
 
-const BIT_SUFFIXES = ['.Tensor', '.Scalar', '.Tensor_Scalar', '.Scalar_Tensor'];
+/** With a tensor and with a number. */
+export const BOTH = ['.Tensor', '.Scalar'] as const;
 
 /** Operators whose lowerings take symbolic sizes as operands. */
 export const SIZED_ARITHMETIC: readonly string[] = [
@@ -278,21 +274,17 @@ export const SIZED_ARITHMETIC: readonly string[] = [
 ].flatMap((name) => [`aten::${name}.Tensor`, `aten::${name}.Scalar`]);
 
 /** Lowerings by overload name. */
-export const pointwiseLowerings: Readonly<Table> = {
-  ...overloads('add', add),
-  ...overloads('sub', sub),
-  ...overloads('rsub', rsub),
-  ...overloads('mul', mul),
-  ...overloads('div', div),
-  ...overloads('true_divide', div),
+export const pointwiseLowerings: LoweringTable = lowerings({
+  ...overloads('add', add, BOTH),
+  ...overloads('sub', sub, BOTH),
+  ...overloads('rsub', rsub, BOTH),
+  ...overloads('mul', mul, BOTH),
+  ...overloads('div', div, BOTH),
+  ...overloads('true_divide', div, BOTH),
   ...overloads('div', divMode, ['.Tensor_mode', '.Scalar_mode']),
-  ...overloads('floor_divide', quotient('floor_divide', 'floordiv'), ['', '.Scalar']),
-  ...overloads('remainder', quotient('remainder', 'remainder'), [
-    '.Tensor',
-    '.Scalar',
-    '.Scalar_Tensor',
-  ]),
-  ...overloads('fmod', quotient('fmod', 'fmod')),
+  ...overloads('floor_divide', quotient('floor_divide', 'floordiv'), ['']),
+  ...overloads('remainder', quotient('remainder', 'remainder'), BOTH),
+  ...overloads('fmod', quotient('fmod', 'fmod'), BOTH),
   ...overloads('pow', pow, ['.Tensor_Scalar', '.Tensor_Tensor', '.Scalar']),
   ...table({ atan2: 'atan2' }, binary),
   'aten::maximum': extreme('maximum'),
@@ -331,16 +323,16 @@ export const pointwiseLowerings: Readonly<Table> = {
   'aten::log10': formula((m, x) => m.mul(m.ir.op('log2', [x]), Math.log10(2))),
   'aten::frac': formula((m, x) => m.sub(x, m.ir.op('trunc', [x]))),
   'aten::erfc': formula((m, x) => m.sub(1, m.erf(x))),
-  ...overloads('bitwise_and', binary('and'), BIT_SUFFIXES),
-  ...overloads('bitwise_or', binary('or'), BIT_SUFFIXES),
-  ...overloads('bitwise_xor', binary('xor'), BIT_SUFFIXES),
-  ...overloads('bitwise_left_shift', binary('shl'), BIT_SUFFIXES),
-  ...overloads('bitwise_right_shift', binary('shr'), BIT_SUFFIXES),
+  ...overloads('bitwise_and', binary('and'), BOTH),
+  ...overloads('bitwise_or', binary('or'), BOTH),
+  ...overloads('bitwise_xor', binary('xor'), BOTH),
+  ...overloads('bitwise_left_shift', binary('shl'), ['.Tensor']),
+  ...overloads('bitwise_right_shift', binary('shr'), ['.Tensor']),
   'aten::bitwise_not': unary('not'),
   ...overloads('clamp', clamp, ['', '.Tensor']),
-  ...overloads('clamp_min', clamp, ['', '.Tensor']),
+  ...overloads('clamp_min', clampMin, ['', '.Tensor']),
   ...overloads('clamp_max', clampMax, ['', '.Tensor']),
-  ...overloads('lerp', lerp),
+  ...overloads('lerp', lerp, BOTH),
   'aten::addcmul': addc(false),
   'aten::addcdiv': addc(true),
   'aten::_to_copy': toDtype,
@@ -349,4 +341,4 @@ export const pointwiseLowerings: Readonly<Table> = {
   'aten::contiguous': clone,
   'aten::lift_fresh_copy': clone,
   'aten::copy': copy,
-};
+});

@@ -7,7 +7,6 @@ import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { digits } from './contract.js';
-import { tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
@@ -20,7 +19,7 @@ import {
   windowOf,
 } from './pool.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
-import type { LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** A window position that may cover an input element. */
 interface Candidate {
@@ -84,11 +83,12 @@ function covering(window: Window): number[] {
 }
 
 /** Arguments: grad_output, self, kernel, stride, padding, dilation, ceil_mode, indices. */
-function maxPoolBackward(spatial: number): LoweringFn {
-  return (l, [grad, self, kernel, stride, padding, dilation, , indices], call) => {
-    const x = tensorArg(self!, call.op);
-    const g = ready(l, tensorArg(grad!, call.op));
-    const places = ready(l, tensorArg(indices!, call.op));
+function maxPoolBackward(
+  spatial: number,
+): LoweringOf<'aten::max_pool2d_with_indices_backward' | 'aten::max_pool3d_with_indices_backward'> {
+  return (l, [grad, x, kernel, stride, padding, dilation, , indices], call) => {
+    const g = ready(l, grad);
+    const places = ready(l, indices);
     const window = windowOf(spatial, kernel, stride, padding, dilation);
     const lead = x.sizes.length - spatial;
     const vars = l.vars(x.sizes);
@@ -113,10 +113,11 @@ export function ready(l: Lowering, x: LoweredTensor): LoweredTensor {
 }
 
 /** Arguments: grad_output, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override. */
-function avgPoolBackward(spatial: number): LoweringFn {
-  return (l, [grad, self, kernel, stride, padding, , countPadding, override], call) => {
-    const x = tensorArg(self!, call.op);
-    const g = ready(l, tensorArg(grad!, call.op));
+function avgPoolBackward(
+  spatial: number,
+): LoweringOf<'aten::avg_pool2d_backward' | 'aten::avg_pool3d_backward'> {
+  return (l, [grad, x, kernel, stride, padding, , countPadding, override], call) => {
+    const g = ready(l, grad);
     const window = windowOf(spatial, kernel, stride, padding);
     const lead = x.sizes.length - spatial;
     const vars = l.vars(x.sizes);
@@ -124,7 +125,7 @@ function avgPoolBackward(spatial: number): LoweringFn {
     const m = new ExprMath(l.ir);
     const divisor = {
       countPadding: countPadding !== false,
-      override: (override as number | null | undefined) ?? null,
+      override: override == null ? null : Number(override),
     };
     const total = sumOver(l, x.sizes, covering(window), (step) => {
       const { out, exists } = candidate(l, vars, lead, window, g.sizes, step);
@@ -144,10 +145,11 @@ function avgPoolBackward(spatial: number): LoweringFn {
 }
 
 /** Arguments: grad_output, self. Windows that cover element i are those with start <= i < end. */
-function adaptiveBackward(spatial: number): LoweringFn {
-  return (l, [grad, self], call) => {
-    const x = tensorArg(self!, call.op);
-    const g = ready(l, tensorArg(grad!, call.op));
+function adaptiveBackward(
+  spatial: number,
+): LoweringOf<'aten::_adaptive_avg_pool2d_backward' | 'aten::_adaptive_avg_pool3d_backward'> {
+  return (l, [grad, x], call) => {
+    const g = ready(l, grad);
     const lead = x.sizes.length - spatial;
     const input = x.sizes.slice(lead);
     const output = g.sizes.slice(lead);
@@ -180,11 +182,11 @@ function adaptiveBackward(spatial: number): LoweringFn {
 }
 
 /** Lowerings by overload name. */
-export const poolBackwardLowerings: Readonly<Record<string, LoweringFn>> = {
+export const poolBackwardLowerings: LoweringTable = lowerings({
   'aten::max_pool2d_with_indices_backward': maxPoolBackward(2),
   'aten::max_pool3d_with_indices_backward': maxPoolBackward(3),
   'aten::avg_pool2d_backward': avgPoolBackward(2),
   'aten::avg_pool3d_backward': avgPoolBackward(3),
   'aten::_adaptive_avg_pool2d_backward': adaptiveBackward(2),
   'aten::_adaptive_avg_pool3d_backward': adaptiveBackward(3),
-};
+});

@@ -9,14 +9,14 @@ import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { digits } from './contract.js';
-import { intList, tensorArg } from './elementwise.js';
+import { intList, type IntListArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { meanOf } from './reduction.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
 import { type Shape, fixedShape } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Largest window that is written out. */
 export const UNROLLED_WINDOW = 25;
@@ -35,10 +35,10 @@ export interface Window {
 /** Reads a window; an empty stride means the kernel's size. */
 export function windowOf(
   spatial: number,
-  kernel: LoweredArg,
-  stride: LoweredArg,
-  padding: LoweredArg,
-  dilation: LoweredArg = 1,
+  kernel: IntListArg,
+  stride: IntListArg,
+  padding: IntListArg,
+  dilation: IntListArg = 1,
 ): Window {
   const size = intList(kernel, spatial);
   const step = intList(stride, spatial);
@@ -91,9 +91,14 @@ function keepForTaps(l: Lowering, x: LoweredTensor, { kernel, stride }: Window):
 }
 
 /** Values and flat indices of the maxima of windows. */
-export function maxPool(spatial: number): LoweringFn {
-  return (l, [self, kernel, stride, padding, dilation], call) => {
-    const x = tensorArg(self!, call.op);
+export function maxPool(
+  spatial: number,
+): LoweringOf<
+  | 'aten::max_pool1d_with_indices'
+  | 'aten::max_pool2d_with_indices'
+  | 'aten::max_pool3d_with_indices'
+> {
+  return (l, [x, kernel, stride, padding, dilation], call) => {
     const window = windowOf(spatial, kernel, stride, padding, dilation);
     const lead = x.shape.length - spatial;
     keepForTaps(l, x, window);
@@ -192,12 +197,14 @@ export function windowDivisor(
 }
 
 /** Arguments: self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override. */
-function avgPool(spatial: number): LoweringFn {
-  return (l, [self, kernel, stride, padding, , countPadding, override], call) => {
-    const x = tensorArg(self!, call.op);
+function avgPool(
+  spatial: number,
+): LoweringOf<'aten::avg_pool1d' | 'aten::avg_pool2d' | 'aten::avg_pool3d'> {
+  return (l, [x, kernel, stride, padding, , countPadding, ...rest], call) => {
+    const [override] = rest;
     return averaged(l, x, windowOf(spatial, kernel, stride, padding), call.shape, {
       countPadding: countPadding !== false,
-      override: (override as number | null | undefined) ?? null,
+      override: override == null ? null : Number(override),
     });
   };
 }
@@ -260,9 +267,12 @@ export function adaptiveEnd(l: Lowering, out: IndexExpr, input: number, output: 
   return l.ir.div(l.ir.add(l.ir.scale(out, input), l.ir.int(input + output - 1)), output);
 }
 
-function adaptiveAvgPool(spatial: number): LoweringFn {
-  return (l, [self], call) => {
-    const x = tensorArg(self!, call.op);
+function adaptiveAvgPool(
+  spatial: number,
+): LoweringOf<
+  'aten::_adaptive_avg_pool2d' | 'aten::_adaptive_avg_pool3d' | 'aten::adaptive_avg_pool1d'
+> {
+  return (l, [x], call) => {
     const lead = x.shape.length - spatial;
     if (call.shape.slice(lead).every((size) => size === 1)) {
       const dims = Array.from({ length: spatial }, (_, s) => lead + s);
@@ -327,7 +337,7 @@ function adaptiveWindows(
 }
 
 /** Lowerings by overload name. */
-export const poolLowerings: Readonly<Record<string, LoweringFn>> = {
+export const poolLowerings: LoweringTable = lowerings({
   'aten::max_pool1d_with_indices': maxPool(1),
   'aten::max_pool2d_with_indices': maxPool(2),
   'aten::max_pool3d_with_indices': maxPool(3),
@@ -337,4 +347,4 @@ export const poolLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::_adaptive_avg_pool2d': adaptiveAvgPool(2),
   'aten::_adaptive_avg_pool3d': adaptiveAvgPool(3),
   'aten::adaptive_avg_pool1d': adaptiveAvgPool(1),
-};
+});

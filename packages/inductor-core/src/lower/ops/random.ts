@@ -17,6 +17,7 @@ import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringCall, type LoweringFn, RuntimeScalar } from '../registry.js';
 import { linearize } from './view-maps.js';
 import type { Shape } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Names of the two scalars that carry the generator's state, unsigned 32-bit values. */
 export const RNG_SEED = 'rng_seed';
@@ -57,7 +58,9 @@ function drawn(distribution: 'uniform' | 'normal'): LoweringFn {
 }
 
 /** self, a, b: uniform in [a, b), or normal with mean a and deviation b. */
-function scaled(distribution: 'uniform' | 'normal'): LoweringFn {
+function scaled(
+  distribution: 'uniform' | 'normal',
+): LoweringOf<'aten::uniform' | 'aten::normal_functional'> {
   return (l, [, a, b], call) => {
     const m = new ExprMath(l.ir);
     const number =
@@ -85,8 +88,7 @@ function integers(l: Lowering, low: number, high: number, call: LoweringCall): L
 }
 
 /** native_dropout: input, p, train → output, mask. Training always takes one offset, as eager does. */
-const nativeDropout: LoweringFn = (l, [input, p, train], call) => {
-  const x = tensorArg(input!, call.op);
+const nativeDropout: LoweringOf<'aten::native_dropout'> = (l, [x, p, train], call) => {
   const rate = Number(p);
   if (train === false) return [x, l.pointwise(x.shape, l.ir.const('bool', 1))];
   const m = new ExprMath(l.ir);
@@ -105,14 +107,13 @@ function isRead(node: Node, item: number): boolean {
   );
 }
 
-const nativeDropoutBackward: LoweringFn = (l, [grad, mask, scale], call) => {
-  const g = tensorArg(grad!, call.op);
+const nativeDropoutBackward: LoweringOf<'aten::native_dropout_backward'> = (
+  l,
+  [g, mask, scale],
+) => {
   const m = new ExprMath(l.ir);
-  const keep = operandExpr(l, tensorArg(mask!, call.op), g.shape, g.dtype);
-  return l.pointwise(
-    g.shape,
-    m.mul(m.mul(g.expr, keep), operandExpr(l, operandArg(scale!, call.op), g.shape, g.dtype)),
-  );
+  const keep = operandExpr(l, mask, g.shape, g.dtype);
+  return l.pointwise(g.shape, m.mul(m.mul(g.expr, keep), operandExpr(l, scale, g.shape, g.dtype)));
 };
 
 /** 1 with a probability that is compared in single precision. */
@@ -129,16 +130,16 @@ function bernoulli(
 }
 
 /** self, lambd: -log(1 - u) / lambd. */
-const exponential: LoweringFn = (l, [, lambd], call) => {
+const exponential: LoweringOf<'aten::exponential'> = (l, [, lambd], call) => {
   const m = new ExprMath(l.ir);
-  const rate = operandExpr(l, operandArg(lambd!, call.op), call.shape, 'float32');
+  const rate = operandExpr(l, lambd, call.shape, 'float32');
   const u = draw(l, 'uniform', call.shape);
   const waited = l.ir.op('div', [m.neg(l.ir.op('log1p', [m.neg(u)])), rate]);
   return l.pointwise(call.shape, m.cast(waited, call.dtype));
 };
 
 /** self, mean, std: the exponential of a normal number. */
-const logNormal: LoweringFn = (l, [, mean, std], call) => {
+const logNormal: LoweringOf<'aten::log_normal'> = (l, [, mean, std], call) => {
   const m = new ExprMath(l.ir);
   const [center, width] = [mean, std].map((arg) =>
     operandExpr(l, operandArg(arg!, call.op), call.shape, 'float32'),
@@ -167,7 +168,7 @@ export function lowerRandomExtern(
 }
 
 /** Lowerings by overload name. */
-export const randomLowerings: Readonly<Record<string, LoweringFn>> = {
+export const randomLowerings: LoweringTable = lowerings({
   'aten::rand': drawn('uniform'),
   'aten::rand_like': drawn('uniform'),
   'aten::randn': drawn('normal'),
@@ -186,4 +187,4 @@ export const randomLowerings: Readonly<Record<string, LoweringFn>> = {
   ),
   'aten::native_dropout': nativeDropout,
   'aten::native_dropout_backward': nativeDropoutBackward,
-};
+});

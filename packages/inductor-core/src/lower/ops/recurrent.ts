@@ -16,7 +16,8 @@ import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
+import type { LoweredArg, LoweringCall } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import type { Shape } from '../shape-math.js';
 
 /** Gates per unit. */
@@ -171,14 +172,14 @@ function isKernel({ capabilities }: Lowering, { results }: LoweringCall): boolea
 }
 
 /** Arguments: gates, weight, bias, hidden, cell, kind, reverse. */
-const forward: LoweringFn = (
+const forward: LoweringOf<'tessera::recurrent_layer'> = (
   l,
   [gatesArg, weightArg, biasArg, hiddenArg, cellArg, kind, reverse],
   call,
 ) => {
   if (!isKernel(l, call)) return null;
   const tensor = (arg: LoweredArg): LoweredTensor => readyOperand(l, tensorArg(arg, call.op));
-  const layer = new Layer(l, call.shape, tensor(weightArg), kind as string, reverse === true);
+  const layer = new Layer(l, call.shape, tensor(weightArg), kind, reverse === true);
   const { acc, gates } = layer;
   const given = tensor(gatesArg);
   const bias = optional(l, biasArg);
@@ -265,7 +266,7 @@ function slopesOf(layer: Layer, hidden: Expr, cell: Expr | null, of: Kept): Slop
  * Arguments: grad_output, grad_cells, weight, before, cells_before, output, cells, kept, kind, reverse. The states are
  * the gradients that come from later steps.
  */
-const backward: LoweringFn = (
+const backward: LoweringOf<'tessera::recurrent_layer_backward'> = (
   l,
   [gradOutput, gradCells, weight, before, cellsBefore, output, cells, kept, kind, reverse],
   call,
@@ -273,7 +274,7 @@ const backward: LoweringFn = (
   if (!isKernel(l, call)) return null;
   const tensor = (arg: LoweredArg): LoweredTensor => readyOperand(l, tensorArg(arg, call.op));
   const outputs = tensor(output);
-  const layer = new Layer(l, outputs.shape, tensor(weight), kind as string, reverse !== true);
+  const layer = new Layer(l, outputs.shape, tensor(weight), kind, reverse !== true);
   const { m, acc, gates } = layer;
   const hasCell = layer.kind === 'lstm';
   const later = (s: number, grads: LoweredArg): Expr =>
@@ -312,7 +313,7 @@ const backward: LoweringFn = (
 };
 
 /** Lowerings by overload name. */
-export const recurrentLowerings: Readonly<Record<string, LoweringFn>> = {
+export const recurrentLowerings: LoweringTable = lowerings({
   'tessera::recurrent_layer': forward,
   'tessera::recurrent_layer_backward': backward,
-};
+});

@@ -1,21 +1,27 @@
 /**
  * @file Lowerings of reductions: sums, extremes, logic, moments.
  */
-import { type Size, TesseraError, sizeSub } from '@tessera/shared';
-import { type DType } from '@tessera/tensor';
+import { overloads } from './pointwise.js';
+import { type Size, TesseraError, sizeSub, type SymInt } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
 import { wrapDims } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
-import { castTensor, floating, tensorArg } from './elementwise.js';
+import { castTensor, floating, type IntListArg, intList } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
-import { type LoweredArg, type LoweringCall, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { type LoweringCall, RuntimeScalar } from '../registry.js';
 import { type Shape, fixed, numelOf } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Reduced dimensions of an argument that may be a number, a list or null (all). */
-export function dimsOf(arg: LoweredArg, rank: number, op: string): number[] {
-  return wrapDims(arg as number | readonly number[] | null | undefined, rank, op);
+export function dimsOf(arg: IntListArg | RuntimeScalar, rank: number, op: string): number[] {
+  return wrapDims(
+    arg instanceof RuntimeScalar ? Number(arg) : arg == null ? null : intList(arg),
+    rank,
+    op,
+  );
 }
 
 /** Number of elements over which `dims` reduce. */
@@ -37,13 +43,38 @@ function reduceTo(
   return castTensor(l, result!, dtype);
 }
 
-/** sum and prod: arguments are self, [dim, keepdim,] dtype. */
-function additive(op: 'sum' | 'prod', form: 'all' | 'dim'): LoweringFn {
-  return (l, args, call) => {
-    const x = tensorArg(args[0]!, call.op);
-    const dims = dimsOf(form === 'all' ? null : args[1], x.shape.length, call.op);
-    return reduceTo(l, op, x, dims, form === 'dim' && args[2] === true, call.dtype);
-  };
+/** A reduction of a tensor over some dimensions. */
+type Reduction = (
+  l: Lowering,
+  x: LoweredTensor,
+  dims: readonly number[],
+  keepdim: boolean,
+  call: LoweringCall,
+) => LoweredTensor;
+
+/** The reduction over all dimensions. */
+function whole(
+  reduction: Reduction,
+): LoweringOf<`aten::${'sum' | 'prod' | 'mean' | 'max' | 'min' | 'any' | 'all'}`> {
+  return (l, [x], call) => reduction(l, x, dimsOf(null, x.shape.length, call.op), false, call);
+}
+
+/** The reduction over the dimensions that an argument names. */
+function along(
+  reduction: Reduction,
+): LoweringOf<
+  | 'aten::sum.dim_IntList'
+  | 'aten::prod.dim_int'
+  | 'aten::mean.dim'
+  | `aten::${'amax' | 'amin'}`
+  | `aten::${'any' | 'all'}.${'dim' | 'dims'}`
+> {
+  return (l, [x, dim, keepdim], call) =>
+    reduction(l, x, dimsOf(dim, x.shape.length, call.op), keepdim === true, call);
+}
+
+function additive(op: 'sum' | 'prod'): Reduction {
+  return (l, x, dims, keepdim, call) => reduceTo(l, op, x, dims, keepdim, call.dtype);
 }
 
 /** The mean as a sum divided by the count. */
@@ -60,18 +91,7 @@ export function meanOf(
   return l.pointwise(total!.shape, l.ir.cast(quotient, dtype));
 }
 
-function mean(form: 'all' | 'dim'): LoweringFn {
-  return (l, args, call) => {
-    const x = tensorArg(args[0]!, call.op);
-    return meanOf(
-      l,
-      x,
-      dimsOf(form === 'all' ? null : args[1], x.shape.length, call.op),
-      form === 'dim' && args[2] === true,
-      call.dtype,
-    );
-  };
-}
+const mean: Reduction = (l, x, dims, keepdim, call) => meanOf(l, x, dims, keepdim, call.dtype);
 
 /** Extremes of bool are logic. */
 function extremeOp(op: 'max' | 'min', dtype: DType): ReduceOp {
@@ -89,20 +109,16 @@ function rejectEmpty(x: LoweredTensor, dims: readonly number[], call: LoweringCa
   );
 }
 
-/** amax, amin: self, dim list, keepdim. */
-function extremes(op: 'max' | 'min', form: 'all' | 'dims'): LoweringFn {
-  return (l, args, call) => {
-    const x = tensorArg(args[0]!, call.op);
-    const dims = dimsOf(form === 'all' ? null : args[1], x.shape.length, call.op);
+function extremes(op: 'max' | 'min'): Reduction {
+  return (l, x, dims, keepdim, call) => {
     rejectEmpty(x, dims, call);
-    return reduce(l, extremeOp(op, x.dtype), x, dims, form === 'dims' && args[2] === true)[0]!;
+    return reduce(l, extremeOp(op, x.dtype), x, dims, keepdim)[0]!;
   };
 }
 
 /** max.dim and min.dim: values and indices. */
-function extremeWithIndex(op: 'max' | 'min'): LoweringFn {
-  return (l, [self, dim, keepdim], call) => {
-    const x = tensorArg(self!, call.op);
+function extremeWithIndex(op: 'max' | 'min'): LoweringOf<'aten::max.dim' | 'aten::min.dim'> {
+  return (l, [x, dim, keepdim], call) => {
     const dims = dimsOf(dim, x.shape.length, call.op);
     rejectEmpty(x, dims, call);
     const values = reduce(l, extremeOp(op, x.dtype), x, dims, keepdim === true)[0]!;
@@ -122,26 +138,17 @@ function comparable(l: Lowering, x: LoweredTensor): LoweredTensor {
   return x.dtype === 'bool' ? castTensor(l, x, 'int32') : x;
 }
 
-function argExtreme(op: 'argmax' | 'argmin'): LoweringFn {
-  return (l, [self, dim, keepdim], call) => {
-    const x = tensorArg(self!, call.op);
+function argExtreme(op: 'argmax' | 'argmin'): LoweringOf<'aten::argmax' | 'aten::argmin'> {
+  return (l, [x, dim, keepdim], call) => {
     const dims = dimsOf(dim, x.shape.length, call.op);
     rejectEmpty(x, dims, call);
     return reduce(l, op, comparable(l, x), dims, keepdim === true)[0]!;
   };
 }
 
-/** any and all: self, [dim or dims, keepdim]. */
-function logic(op: 'any' | 'all', form: 'all' | 'dim'): LoweringFn {
-  return (l, args, call) => {
-    const x = castTensor(l, tensorArg(args[0]!, call.op), 'bool');
-    const dims = dimsOf(form === 'all' ? null : args[1], x.shape.length, call.op);
-    return castTensor(
-      l,
-      reduce(l, op, x, dims, form === 'dim' && args[2] === true)[0]!,
-      call.dtype,
-    );
-  };
+function logic(op: 'any' | 'all'): Reduction {
+  return (l, x, dims, keepdim, call) =>
+    castTensor(l, reduce(l, op, castTensor(l, x, 'bool'), dims, keepdim)[0]!, call.dtype);
 }
 
 /** Mean and sum of squared deviations over `dims`, by Welford's method. */
@@ -164,50 +171,63 @@ function freedomOf(count: Size, correction: number): Size {
     : Math.max(fixed(count) - correction, 0);
 }
 
-type MomentForm = 'all' | 'dim' | 'correction';
+/** Which moments a lowering returns. */
+type Moments = 'var' | 'std' | 'var_mean' | 'std_mean';
 
-/** Arguments of the three forms of var and std. */
-function momentArguments(
-  form: MomentForm,
-  args: readonly LoweredArg[],
-  rank: number,
-  op: string,
-): { readonly dims: number[]; readonly correction: LoweredArg; readonly keepdim: boolean } {
-  const bessel = (unbiased: LoweredArg): number => (unbiased === false ? 0 : 1);
-  if (form === 'all')
-    return { dims: dimsOf(null, rank, op), correction: bessel(args[1]), keepdim: false };
-  const dims = dimsOf(args[1], rank, op);
-  if (form === 'dim') return { dims, correction: bessel(args[2]), keepdim: args[3] === true };
-  return { dims, correction: args[2] ?? 1, keepdim: args[3] === true };
+function momentsTo(
+  l: Lowering,
+  results: Moments,
+  x: LoweredTensor,
+  dims: readonly number[],
+  correction: number | RuntimeScalar | boolean | SymInt,
+  keepdim: boolean,
+  call: LoweringCall,
+): LoweredTensor | LoweredTensor[] {
+  const { mean: average, m2, count } = momentsOf(l, x, dims, keepdim);
+  const m = new ExprMath(l.ir);
+  const total = l.ir.sizeValue(m2.dtype, count);
+  const freedom =
+    correction instanceof RuntimeScalar
+      ? m.max(m.sub(total, m.cast(correction.expr, m2.dtype)), 0)
+      : m.term(freedomOf(count, Number(correction)), m2.dtype);
+  const variance: Expr = m.div(m2.expr, freedom);
+  const spread = l.pointwise(
+    m2.shape,
+    m.cast(results.startsWith('std') ? m.sqrt(variance) : variance, call.dtype),
+  );
+  return results.endsWith('mean') ? [spread, castTensor(l, average, call.dtype)] : spread;
 }
 
-function moments(results: 'var' | 'std' | 'var_mean' | 'std_mean', form: MomentForm): LoweringFn {
-  return (l, args, call) => {
-    const x = tensorArg(args[0]!, call.op);
-    const { dims, correction, keepdim } = momentArguments(form, args, x.shape.length, call.op);
-    const { mean: average, m2, count } = momentsOf(l, x, dims, keepdim);
-    const m = new ExprMath(l.ir);
-    const total = l.ir.sizeValue(m2.dtype, count);
-    const freedom =
-      correction instanceof RuntimeScalar
-        ? m.max(m.sub(total, m.cast(correction.expr, m2.dtype)), 0)
-        : m.term(freedomOf(count, Number(correction)), m2.dtype);
-    const variance: Expr = m.div(m2.expr, freedom);
-    const spread = l.pointwise(
-      m2.shape,
-      m.cast(results.startsWith('std') ? m.sqrt(variance) : variance, call.dtype),
-    );
-    return results.endsWith('mean') ? [spread, castTensor(l, average, call.dtype)] : spread;
+/** The three forms of var and std. */
+function moments(results: Moments): LoweringTable {
+  const whole: LoweringOf<`aten::${Moments}`> = (l, [x, unbiased], call) =>
+    momentsTo(l, results, x, dimsOf(null, x.shape.length, call.op), bessel(unbiased), false, call);
+  const along: LoweringOf<`aten::${Moments}.dim`> = (l, [x, dim, unbiased, keepdim], call) => {
+    const dims = dimsOf(dim, x.shape.length, call.op);
+    return momentsTo(l, results, x, dims, bessel(unbiased), keepdim === true, call);
+  };
+  const corrected: LoweringOf<`aten::${Moments}.correction`> = (
+    l,
+    [x, dim, correction, keepdim],
+    call,
+  ) => {
+    const dims = dimsOf(dim, x.shape.length, call.op);
+    return momentsTo(l, results, x, dims, correction ?? 1, keepdim === true, call);
+  };
+  return {
+    ...overloads(results, whole, ['']),
+    ...overloads(results, along, ['.dim']),
+    ...overloads(results, corrected, ['.correction']),
   };
 }
 
+function bessel(unbiased: boolean | RuntimeScalar): number {
+  return unbiased === false ? 0 : 1;
+}
+
 /** log Σ exp, stable for infinite entries. */
-const logsumexp: LoweringFn = (l, [self, dim, keepdim], call) => {
-  const x = castTensor(
-    l,
-    tensorArg(self!, call.op),
-    accumulateDtype(floating(tensorArg(self!, call.op).dtype)),
-  );
+const logsumexp: LoweringOf<'aten::logsumexp'> = (l, [self, dim, keepdim], call) => {
+  const x = castTensor(l, self, accumulateDtype(floating(self.dtype)));
   const dims = dimsOf(dim, x.shape.length, call.op);
   if (countOf(x.shape, dims) === 0)
     return l.pointwise(call.shape, l.ir.const(call.dtype, -Infinity));
@@ -236,8 +256,11 @@ function dropDims(l: Lowering, x: LoweredTensor, dims: readonly number[]): Lower
 }
 
 /** Vector norm of any order: self, ord, dim, keepdim, dtype. */
-const vectorNorm: LoweringFn = (l, [self, ord, dim, keepdim], call) => {
-  const x = tensorArg(self!, call.op);
+const vectorNorm: LoweringOf<'aten::linalg_vector_norm' | 'aten::norm.ScalarOpt_dim'> = (
+  l,
+  [x, ord, dim, keepdim],
+  call,
+) => {
   const dims = dimsOf(dim, x.shape.length, call.op);
   const acc = accumulateDtype(call.dtype);
   const m = new ExprMath(l.ir);
@@ -260,40 +283,33 @@ const vectorNorm: LoweringFn = (l, [self, ord, dim, keepdim], call) => {
   return l.pointwise(call.shape, l.ir.cast(result, call.dtype));
 };
 
-const MOMENT_FORMS: readonly [string, MomentForm][] = [
-  ['', 'all'],
-  ['.dim', 'dim'],
-  ['.correction', 'correction'],
-];
-
 /** Lowerings by overload name. */
-export const reductionLowerings: Readonly<Record<string, LoweringFn>> = {
-  'aten::sum': additive('sum', 'all'),
-  'aten::sum.dim_IntList': additive('sum', 'dim'),
-  'aten::prod': additive('prod', 'all'),
-  'aten::prod.dim_int': additive('prod', 'dim'),
-  'aten::mean': mean('all'),
-  'aten::mean.dim': mean('dim'),
-  'aten::max': extremes('max', 'all'),
-  'aten::min': extremes('min', 'all'),
-  'aten::amax': extremes('max', 'dims'),
-  'aten::amin': extremes('min', 'dims'),
+export const reductionLowerings: LoweringTable = lowerings({
+  'aten::sum': whole(additive('sum')),
+  'aten::sum.dim_IntList': along(additive('sum')),
+  'aten::prod': whole(additive('prod')),
+  'aten::prod.dim_int': along(additive('prod')),
+  'aten::mean': whole(mean),
+  'aten::mean.dim': along(mean),
+  'aten::max': whole(extremes('max')),
+  'aten::min': whole(extremes('min')),
+  'aten::amax': along(extremes('max')),
+  'aten::amin': along(extremes('min')),
   'aten::max.dim': extremeWithIndex('max'),
   'aten::min.dim': extremeWithIndex('min'),
   'aten::argmax': argExtreme('argmax'),
   'aten::argmin': argExtreme('argmin'),
-  'aten::any': logic('any', 'all'),
-  'aten::any.dim': logic('any', 'dim'),
-  'aten::any.dims': logic('any', 'dim'),
-  'aten::all': logic('all', 'all'),
-  'aten::all.dim': logic('all', 'dim'),
-  'aten::all.dims': logic('all', 'dim'),
-  ...Object.fromEntries(
-    (['var', 'std', 'var_mean', 'std_mean'] as const).flatMap((name) =>
-      MOMENT_FORMS.map(([suffix, form]) => [`aten::${name}${suffix}`, moments(name, form)]),
-    ),
-  ),
+  'aten::any': whole(logic('any')),
+  'aten::any.dim': along(logic('any')),
+  'aten::any.dims': along(logic('any')),
+  'aten::all': whole(logic('all')),
+  'aten::all.dim': along(logic('all')),
+  'aten::all.dims': along(logic('all')),
+  ...moments('var'),
+  ...moments('std'),
+  ...moments('var_mean'),
+  ...moments('std_mean'),
   'aten::logsumexp': logsumexp,
   'aten::linalg_vector_norm': vectorNorm,
   'aten::norm.ScalarOpt_dim': vectorNorm,
-};
+});

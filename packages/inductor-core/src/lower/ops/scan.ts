@@ -14,14 +14,14 @@ import { type DType, isFloatingPoint } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { castTensor, tensorArg } from './elementwise.js';
+import { castTensor } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, neutral, reducePlan } from '../reduce.js';
 import { dimsOf } from './reduction.js';
-import type { LoweringFn } from '../registry.js';
 import type { Shape } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** How a running value takes in the next element. */
 export type ScanOp = 'sum' | 'prod' | 'max' | 'min';
@@ -143,9 +143,8 @@ function scanBlocks(
 }
 
 /** cumsum and cumprod: self, dim, dtype. */
-function running(op: 'sum' | 'prod'): LoweringFn {
-  return (l, [self, dim], call) => {
-    const x = tensorArg(self!, call.op);
+function running(op: 'sum' | 'prod'): LoweringOf<'aten::cumsum' | 'aten::cumprod'> {
+  return (l, [x, dim], call) => {
     if (x.sizes.length === 0) return castTensor(l, x, call.dtype);
     const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
     // A sum in another type adds elements of that type.
@@ -155,9 +154,8 @@ function running(op: 'sum' | 'prod'): LoweringFn {
 }
 
 /** cummax and cummin: self, dim. The last of equal elements counts, and NaN stays once met. */
-function runningExtreme(op: 'max' | 'min'): LoweringFn {
-  return (l, [self, dim], call) => {
-    const x = tensorArg(self!, call.op);
+function runningExtreme(op: 'max' | 'min'): LoweringOf<'aten::cummax' | 'aten::cummin'> {
+  return (l, [x, dim], call) => {
     if (x.sizes.length === 0) return [x, l.pointwise([], l.ir.const('int64', 0))];
     const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
     const compared: DType = x.dtype === 'bool' ? 'int32' : x.dtype;
@@ -177,9 +175,9 @@ function runningExtreme(op: 'max' | 'min'): LoweringFn {
 }
 
 /** Lowerings by overload name. */
-export const scanLowerings: Readonly<Record<string, LoweringFn>> = {
+export const scanLowerings: LoweringTable = lowerings({
   'aten::cumsum': running('sum'),
   'aten::cumprod': running('prod'),
   'aten::cummax': runningExtreme('max'),
   'aten::cummin': runningExtreme('min'),
-};
+});

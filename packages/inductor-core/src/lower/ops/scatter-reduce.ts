@@ -6,13 +6,13 @@ import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
-import { castTensor, floating, tensorArg } from './elementwise.js';
+import { castTensor, floating } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, neutral } from '../reduce.js';
-import type { LoweringFn } from '../registry.js';
 import { alongDim, asBefore, atLeast1d, overSources, sourceOf, sourcePlaces } from './scatter.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 type Reduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
 
@@ -39,9 +39,12 @@ function join(m: ExprMath, reduce: Reduction, own: Expr, met: Expr): Expr {
 }
 
 /** scatter_reduce.two: self, dim, index, src, reduce, include_self. */
-const scatterReduce: LoweringFn = (l, [self, dim, index, src, name, includeSelf], call) => {
-  const original = tensorArg(self!, call.op);
-  const indices = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
+const scatterReduce: LoweringOf<'aten::scatter_reduce.two'> = (
+  l,
+  [original, dim, index, src, name, includeSelf],
+  call,
+) => {
+  const indices = atLeast1d(readyOperand(l, index));
   if (numelOf(indices.sizes) === 0) return original;
   const own = atLeast1d(original);
   const along = wrapDim(Number(dim), own.sizes.length, call.op);
@@ -52,7 +55,7 @@ const scatterReduce: LoweringFn = (l, [self, dim, index, src, name, includeSelf]
   // Logic is arithmetic on 0 and 1.
   const type = own.dtype === 'bool' ? 'int32' : accumulateDtype(own.dtype);
   const x = castTensor(l, own, type);
-  const from = atLeast1d(readyOperand(l, tensorArg(src!, call.op)));
+  const from = atLeast1d(readyOperand(l, src));
   const sources = alongDim(l, 'scatter_reduce', x.sizes, along, at, sourceOf(l, from, from.dtype));
   const m = new ExprMath(l.ir);
   const over = (op: ReduceOp, value: Expr): LoweredTensor =>
@@ -78,6 +81,6 @@ function average(l: Lowering, total: Expr, counts: Expr, withSelf: boolean): Exp
 }
 
 /** Lowerings by overload name; null results go to the reference kernel. */
-export const scatterReduceLowerings: Readonly<Record<string, LoweringFn>> = {
+export const scatterReduceLowerings: LoweringTable = lowerings({
   'aten::scatter_reduce.two': scatterReduce,
-};
+});

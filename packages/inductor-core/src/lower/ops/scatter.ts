@@ -11,9 +11,9 @@ import { type Size, sizeMul } from '@tessera/shared';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
-import { checkedIndex, checkedIndices, position, wrapped } from '../checked-value.js';
+import { checkedIndex, checkedIndices, position } from '../checked-value.js';
 import { contract } from './contract.js';
-import { type Operand, operandArg, tensorArg } from './elementwise.js';
+import { tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { advancedIndex, hasMask } from './indexing.js';
 import { LoweredTensor } from '../lowered-tensor.js';
@@ -22,6 +22,7 @@ import { accumulateDtype, reducePlan } from '../reduce.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
 import { isSame, numelOf as shapeNumel } from '../shape-math.js';
 import { delinearize, reshapeTensor } from './view-maps.js';
+import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
 
 /** Σ over positions p with index[p] = row of source[p, column], as one-hot product. */
 function oneHotSum(
@@ -53,9 +54,11 @@ function oneHotSum(
 }
 
 /** embedding_dense_backward: grad_output, indices, num_weights, padding_idx, scale_grad_by_freq. */
-const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale], call) => {
-  const g = tensorArg(grad!, call.op);
-  const index = tensorArg(indices!, call.op);
+const embeddingBackward: LoweringOf<'aten::embedding_dense_backward'> = (
+  l,
+  [g, index, rows, padding, scale],
+  call,
+) => {
   const columns = g.shape[g.shape.length - 1]!;
   const count = shapeNumel(index.shape);
   if (!affordable(l, sizeMul(Number(rows), columns), count, sizeMul(count, columns), 'product'))
@@ -211,18 +214,18 @@ export function asBefore(l: Lowering, result: LoweredTensor, self: LoweredTensor
 }
 
 /** scatter.src, scatter.value, scatter_add: self, dim, index, src. */
-function scatter(add: boolean): LoweringFn {
-  return (l, [self, dim, index, src], call) => {
-    const original = tensorArg(self!, call.op);
+function scatter(
+  add: boolean,
+): LoweringOf<'aten::scatter.src' | 'aten::scatter.value' | 'aten::scatter_add'> {
+  return (l, [original, dim, index, operand], call) => {
     const x = atLeast1d(original);
-    const indices = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
+    const indices = atLeast1d(readyOperand(l, index));
     if (numelOf(indices.sizes) === 0) return original;
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
     if (!affordable(l, numelOf(x.sizes), indices.sizes[along]!, numelOf(indices.sizes)))
       return null;
     const name = add ? 'scatter_add' : 'scatter';
     const at = sourcePlaces(l, name, indices, along, x.sizes[along]!);
-    const operand = operandArg(src!, call.op);
     const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
     const sources = alongDim(l, name, x.sizes, along, at, sourceOf(l, from, x.dtype));
     return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
@@ -252,6 +255,9 @@ function indexAlong(
   return index.view(wide, index.sizes.length === 0 ? [] : [l.vars(wide)[dim]!]);
 }
 
+/** Index tensors by dimension; null where all places are meant. */
+type IndexTensors = readonly (LoweredTensor | null)[];
+
 /** index_add (alpha) and index_copy: self, dim, index, source. */
 function indexInto(add: boolean): LoweringFn {
   return (l, [self, dim, index, source, alpha], call) => {
@@ -275,36 +281,19 @@ function indexInto(add: boolean): LoweringFn {
 }
 
 /** index_put: self, indices, values, accumulate. */
-const indexPut: LoweringFn = (l, args, call) => putAt(l, args, call, false);
-
-/** The same with indices that are known to be in range. */
-const safeIndexPut: LoweringFn = (l, args, call) => putAt(l, args, call, true);
-
-function putAt(
-  l: Lowering,
-  [self, indices, values, accumulate]: Parameters<LoweringFn>[1],
-  call: Parameters<LoweringFn>[2],
-  isSafe: boolean,
-): LoweredTensor | null {
-  const x = tensorArg(self!, call.op);
-  const list = indices as readonly LoweredArg[];
-  const tensors = list.filter((index): index is LoweredTensor => index instanceof LoweredTensor);
-  const masked = maskedPut(l, x, list, tensorArg(values!, call.op), accumulate === true);
+const indexPut: LoweringOf<'aten::index_put'> = (l, [x, indices, values, accumulate]) => {
+  const masked = maskedPut(l, x, indices, values, accumulate === true);
   if (masked !== null) return masked;
-  if (tensors.length === 0 || hasMask(list)) return null;
-  const source = readyOperand(l, tensorArg(values!, call.op));
-  const shape = indexedSizes(x.sizes, list);
+  if (indices.every((index) => index == null) || hasMask(indices)) return null;
+  const source = readyOperand(l, values);
+  const shape = indexedSizes(x.sizes, indices);
   const count = numelOf(shape);
   if (count === 0) return x;
   if (!affordable(l, numelOf(x.sizes), count, count)) return null;
   const m = new ExprMath(l.ir);
   const places = x.sizes.map((size, d) => {
-    const index = list[d];
-    if (!(index instanceof LoweredTensor)) return null;
-    const ready = readyOperand(l, index);
-    return isSafe
-      ? l.pointwise(index.sizes, wrapped(l, ready.expr, size))
-      : checkedIndices(l, 'index', ready, size, true);
+    const index = indices[d];
+    return index == null ? null : checkedIndices(l, 'index', readyOperand(l, index), size, true);
   });
   const { coords } = advancedIndex(l, x, places, shape, (index) => l.ir.value(index));
   const fresh = l.freshVar('s', count);
@@ -329,22 +318,19 @@ function putAt(
     valueAt,
   };
   return accumulate === true ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
-}
+};
 
 /** One value put where a mask over the leading dimensions holds: a choice per element. */
 function maskedPut(
   l: Lowering,
   x: LoweredTensor,
-  indices: readonly LoweredArg[],
+  indices: IndexTensors,
   value: LoweredTensor,
   accumulate: boolean,
 ): LoweredTensor | null {
   const [mask, ...others] = indices;
-  const only =
-    mask instanceof LoweredTensor &&
-    mask.dtype === 'bool' &&
-    others.every((index) => index == null);
-  if (!only || numelOf(value.sizes) !== 1) return null;
+  if (mask?.dtype !== 'bool' || others.some((index) => index != null)) return null;
+  if (numelOf(value.sizes) !== 1) return null;
   const m = new ExprMath(l.ir);
   const vars = l.vars(x.sizes);
   const put = l.ir.cast(value.load(value.sizes.map(() => l.ir.int(0))), x.dtype);
@@ -357,10 +343,8 @@ function asValue(l: Lowering, index: IndexExpr): Expr {
 }
 
 /** Shape of `x[indices]`. */
-export function indexedSizes(sizes: readonly number[], indices: readonly LoweredArg[]): number[] {
-  const given = sizes.map((_, d) =>
-    indices[d] instanceof LoweredTensor ? (indices[d] as LoweredTensor) : null,
-  );
+export function indexedSizes(sizes: readonly number[], indices: IndexTensors): number[] {
+  const given = sizes.map((_, d) => indices[d] ?? null);
   const used = given.flatMap((index, d) => (index === null ? [] : [d]));
   const adjacent = used.every((d, i) => d === used[0]! + i);
   const rank = Math.max(...used.map((d) => given[d]!.sizes.length));
@@ -377,7 +361,7 @@ export function indexedSizes(sizes: readonly number[], indices: readonly Lowered
 }
 
 /** Lowerings by overload name; null results go to the reference kernel. */
-export const scatterLowerings: Readonly<Record<string, LoweringFn>> = {
+export const scatterLowerings: LoweringTable = lowerings({
   'aten::embedding_dense_backward': embeddingBackward,
   'aten::scatter.src': scatter(false),
   'aten::scatter.value': scatter(false),
@@ -385,5 +369,4 @@ export const scatterLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::index_add': indexInto(true),
   'aten::index_copy': indexInto(false),
   'aten::index_put': indexPut,
-  'aten::_unsafe_index_put': safeIndexPut,
-};
+});

@@ -9,11 +9,12 @@ import { type DType, isFloatingPoint } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { position } from '../checked-value.js';
-import { type Operand, operandArg, operandExpr, tensorArg } from './elementwise.js';
+import { operandArg, operandExpr } from './elementwise.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { reducePlan } from '../reduce.js';
-import { type LoweredArg, type LoweringCall, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { type LoweredArg, type LoweringCall, RuntimeScalar } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
 
 /** Comparisons beyond which bisection is faster. */
 const MOST_COMPARISONS = 2 ** 22;
@@ -65,17 +66,23 @@ function search(
 }
 
 /** searchsorted: sorted_sequence, self, out_int32, right, side, sorter. */
-const searchsorted: LoweringFn = (l, [sequence, self, , right, side, sorter], call) =>
-  search(l, tensorArg(sequence!, call.op), self, right === true || side === 'right', sorter, call);
+const searchsorted: LoweringOf<'aten::searchsorted.Tensor' | 'aten::searchsorted.Scalar'> = (
+  l,
+  [sequence, self, , right, side, sorter],
+  call,
+) => search(l, sequence, self, right === true || side === 'right', sorter, call);
 
 /** bucketize: self, boundaries, out_int32, right. */
-const bucketize: LoweringFn = (l, [self, boundaries, , right], call) =>
-  search(l, tensorArg(boundaries!, call.op), self, right === true, null, call);
+const bucketize: LoweringOf<'aten::bucketize.Tensor' | 'aten::bucketize.Scalar'> = (
+  l,
+  [self, boundaries, , right],
+  call,
+) => search(l, boundaries, self, right === true, null, call);
 
 /** Lowerings by overload name. */
-export const searchLowerings: Readonly<Record<string, LoweringFn>> = {
+export const searchLowerings: LoweringTable = lowerings({
   'aten::searchsorted.Tensor': searchsorted,
   'aten::searchsorted.Scalar': searchsorted,
   'aten::bucketize.Tensor': bucketize,
   'aten::bucketize.Scalar': bucketize,
-};
+});

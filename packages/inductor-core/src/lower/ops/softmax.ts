@@ -4,22 +4,21 @@
  */
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
-import { castTensor, tensorArg } from './elementwise.js';
+import { castTensor } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
-import type { LoweringFn } from '../registry.js';
 import type { Shape } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** A reduced value (dimension kept as 1) at every element along `dim`. */
 export function alongDim(l: Lowering, reduced: LoweredTensor, sizes: Shape, dim: number): Expr {
   return reduced.load(l.vars(sizes).map((v, d) => (d === dim ? l.ir.int(0) : v)));
 }
 
-function softmax(log: boolean): LoweringFn {
-  return (l, [self, dim], call) => {
-    const source = tensorArg(self!, call.op);
+function softmax(log: boolean): LoweringOf<'aten::_softmax' | 'aten::_log_softmax'> {
+  return (l, [source, dim], call) => {
     const rank = source.shape.length;
     const at = wrapDim(Number(dim), rank, call.op);
     const dims = rank === 0 ? [] : [at];
@@ -35,11 +34,13 @@ function softmax(log: boolean): LoweringFn {
 }
 
 /** softmax: y (g - Σ g y); log_softmax: g - exp(y) Σ g. */
-function softmaxBackward(log: boolean): LoweringFn {
+function softmaxBackward(
+  log: boolean,
+): LoweringOf<'aten::_softmax_backward_data' | 'aten::_log_softmax_backward_data'> {
   return (l, [grad, output, dim], call) => {
     const acc = accumulateDtype(call.dtype);
-    const g = castTensor(l, tensorArg(grad!, call.op), acc);
-    const y = castTensor(l, tensorArg(output!, call.op), acc);
+    const g = castTensor(l, grad, acc);
+    const y = castTensor(l, output, acc);
     const at = wrapDim(Number(dim), g.shape.length, call.op);
     const dims = g.shape.length === 0 ? [] : [at];
     const m = new ExprMath(l.ir);
@@ -54,9 +55,9 @@ function softmaxBackward(log: boolean): LoweringFn {
 }
 
 /** Decompositions by overload name. */
-export const softmaxDecompositions: Readonly<Record<string, LoweringFn>> = {
+export const softmaxDecompositions: LoweringTable = lowerings({
   'aten::_softmax': softmax(false),
   'aten::_log_softmax': softmax(true),
   'aten::_softmax_backward_data': softmaxBackward(false),
   'aten::_log_softmax_backward_data': softmaxBackward(true),
-};
+});

@@ -7,10 +7,10 @@
  * @see Abramowitz and Stegun 6.1, 6.3, 6.4, 9.6; M. Giles, Approximating the erfinv function
  */
 import type { Expr } from '../../ir/expr.js';
-import { elementwise, operandArg } from './elementwise.js';
+import { elementwise } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { formula } from './pointwise.js';
-import type { LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** B₂ₖ/2k for k = 1, 2, … */
 const DIGAMMA_SERIES: readonly number[] = [
@@ -113,16 +113,10 @@ function trigamma(m: ExprMath, x: Expr): Expr {
   return m.where(isReflected, m.sub(m.square(cosecant), value), value);
 }
 
-const polygamma: LoweringFn = (l, [n, self], call) => {
+const polygamma: LoweringOf<'aten::polygamma'> = (l, [n, self], call) => {
   const order = n === 0 ? digamma : n === 1 ? trigamma : null;
   if (order === null) return null;
-  return elementwise(
-    l,
-    [operandArg(self!, call.op)],
-    call.dtype,
-    (x) => order(new ExprMath(l.ir), x),
-    call.op,
-  );
+  return elementwise(l, [self], call.dtype, (x) => order(new ExprMath(l.ir), x), call.op);
 };
 
 // prettier-ignore
@@ -201,7 +195,7 @@ function bessel(m: ExprMath, x: Expr, order: 0 | 1): Expr {
 }
 
 /** Lowerings by overload name. */
-export const specialLowerings: Readonly<Record<string, LoweringFn>> = {
+export const specialLowerings: LoweringTable = lowerings({
   'aten::lgamma': formula(lgamma),
   'aten::digamma': formula(digamma),
   'aten::polygamma': polygamma,
@@ -210,4 +204,4 @@ export const specialLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::special_i0e': formula((m, x) => scaledBessel(m, x, 0)),
   'aten::special_i1': formula((m, x) => bessel(m, x, 1)),
   'aten::special_i1e': formula((m, x) => scaledBessel(m, x, 1)),
-};
+});

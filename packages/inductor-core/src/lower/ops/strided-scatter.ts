@@ -6,13 +6,14 @@ import { readyOperand } from '../ready-operand.js';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { intList, tensorArg } from './elementwise.js';
+import { intList } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweringCall, LoweringFn } from '../registry.js';
+import type { LoweringCall } from '../registry.js';
 import { replaced } from './scatter.js';
 import { delinearize } from './view-maps.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Dimensions that move, widest stride first, if each stride is beyond all that lies within it; else null. */
 function nested(size: readonly number[], stride: readonly number[]): number[] | null {
@@ -74,12 +75,15 @@ function searched(
 }
 
 /** self, src, size, stride, storage_offset. */
-const stridedScatter: LoweringFn = (l, [self, src, size, stride, offset], call: LoweringCall) => {
-  const x = tensorArg(self!, call.op);
-  const sizes = intList(size!);
-  const strides = intList(stride!);
+const stridedScatter: LoweringOf<'aten::as_strided_scatter'> = (
+  l,
+  [x, src, size, stride, offset],
+  call: LoweringCall,
+) => {
+  const sizes = intList(size);
+  const strides = intList(stride);
   if (numelOf(sizes) === 0) return x;
-  const values = readyOperand(l, tensorArg(src!, call.op));
+  const values = readyOperand(l, src);
   const layout = call.results[0]!.layout;
   const position = l.ir.add(...l.vars(x.sizes).map((v, d) => l.ir.scale(v, layout[d]!)));
   const m = new ExprMath(l.ir);
@@ -93,6 +97,6 @@ const stridedScatter: LoweringFn = (l, [self, src, size, stride, offset], call: 
 };
 
 /** Lowerings by overload name. */
-export const stridedScatterLowerings: Readonly<Record<string, LoweringFn>> = {
+export const stridedScatterLowerings: LoweringTable = lowerings({
   'aten::as_strided_scatter': stridedScatter,
-};
+});

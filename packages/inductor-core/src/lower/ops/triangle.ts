@@ -5,7 +5,7 @@
 import type { Expr } from '../../ir/expr.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Row and column of an element, int32. */
 export interface Cell {
@@ -78,7 +78,7 @@ function modulo(l: Lowering, value: Expr, by: number): Expr {
 }
 
 /** tril_indices, triu_indices: row, col, offset. */
-function indices(cell: typeof upperCell): LoweringFn {
+function indices(cell: typeof upperCell): LoweringOf<'aten::tril_indices' | 'aten::triu_indices'> {
   return (l, [rows, columns, offset], call) => {
     const m = new ExprMath(l.ir);
     const [which, position] = l.vars(call.shape).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
@@ -88,7 +88,7 @@ function indices(cell: typeof upperCell): LoweringFn {
 }
 
 /** Lowerings by overload name. */
-export const triangleLowerings: Readonly<Record<string, LoweringFn>> = {
+export const triangleLowerings: LoweringTable = lowerings({
   'aten::tril_indices': indices(lowerCell),
   'aten::triu_indices': indices(upperCell),
-};
+});

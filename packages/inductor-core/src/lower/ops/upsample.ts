@@ -1,7 +1,8 @@
 /**
  * @file Resizing: nearest, linear and cubic interpolation.
  */
-import { type DType } from '@tessera/tensor';
+import { overloads } from './pointwise.js';
+import type { DType } from '@tessera/tensor';
 import {
   type Resize,
   type ResizeInterpolation,
@@ -10,11 +11,11 @@ import {
 } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { intList, tensorArg } from './elementwise.js';
+import { intList } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweredArg, LoweringFn } from '../registry.js';
+import type { LoweredArg } from '../registry.js';
 import {
   type Axis,
   type TapExpr,
@@ -23,6 +24,7 @@ import {
   resampled,
   resampledBackward,
 } from './resample.js';
+import type { LoweringOf, LoweringTable } from '../typed-lowering.js';
 
 /** Position of an output element among the input elements. */
 function source(l: Lowering, resize: Resize, o: IndexExpr, cubic: boolean, dtype: DType): Expr {
@@ -120,44 +122,56 @@ function axesOf(
   });
 }
 
+/** Operators that resize, without namespace. */
+type Resizing =
+  | 'upsample_nearest1d'
+  | 'upsample_nearest2d'
+  | 'upsample_nearest3d'
+  | '_upsample_nearest_exact1d'
+  | '_upsample_nearest_exact2d'
+  | '_upsample_nearest_exact3d'
+  | 'upsample_linear1d'
+  | 'upsample_bilinear2d'
+  | 'upsample_trilinear3d'
+  | 'upsample_bicubic2d';
+
 /** Arguments: self, output_size, (align_corners,) scales. */
-function forward(kind: Kind): LoweringFn {
-  return (l, [self, outputSize, ...rest], call) => {
-    const x = tensorArg(self!, call.op);
+function forward(kind: Kind): LoweringOf<`aten::${Resizing}`> {
+  return (l, [x, outputSize, ...rest], call) => {
     // Bytes are resized in fixed point, which the reference kernel does.
     if (x.dtype === 'uint8' && !kind.startsWith('nearest')) return null;
-    const axes = axesOf(l, kind, x.sizes.slice(2), intList(outputSize!), rest, x.dtype);
+    const axes = axesOf(l, kind, x.sizes.slice(2), intList(outputSize), rest, x.dtype);
     return resampled(l, x, axes, call);
   };
 }
 
 /** Arguments: grad_output, output_size, input_size, (align_corners,) scales. */
-function backward(kind: Kind): LoweringFn {
-  return (l, [grad, outputSize, inputSize, ...rest], call) => {
-    const g = tensorArg(grad!, call.op);
-    const input = intList(inputSize!).slice(2);
-    const axes = axesOf(l, kind, input, intList(outputSize!), rest, g.dtype);
+function backward(kind: Kind): LoweringOf<`aten::${Resizing}_backward`> {
+  return (l, [g, outputSize, inputSize, ...rest], call) => {
+    const input = intList(inputSize).slice(2);
+    const axes = axesOf(l, kind, input, intList(outputSize), rest, g.dtype);
     return resampledBackward(l, g, axes, call);
   };
 }
 
-const FAMILIES: readonly (readonly [string, Kind])[] = [
-  ['upsample_nearest1d', 'nearest'],
-  ['upsample_nearest2d', 'nearest'],
-  ['upsample_nearest3d', 'nearest'],
-  ['_upsample_nearest_exact1d', 'nearest-exact'],
-  ['_upsample_nearest_exact2d', 'nearest-exact'],
-  ['_upsample_nearest_exact3d', 'nearest-exact'],
-  ['upsample_linear1d', 'linear'],
-  ['upsample_bilinear2d', 'linear'],
-  ['upsample_trilinear3d', 'linear'],
-  ['upsample_bicubic2d', 'cubic'],
-];
+/** A resizing operator and its gradient. */
+function resizing(name: Resizing, kind: Kind): LoweringTable {
+  return {
+    ...overloads(name, forward(kind), ['']),
+    ...overloads(name, backward(kind), ['_backward']),
+  };
+}
 
 /** Lowerings by overload name. */
-export const upsampleLowerings: Readonly<Record<string, LoweringFn>> = Object.fromEntries(
-  FAMILIES.flatMap(([op, kind]) => [
-    [`aten::${op}`, forward(kind)],
-    [`aten::${op}_backward`, backward(kind)],
-  ]),
-);
+export const upsampleLowerings: LoweringTable = {
+  ...resizing('upsample_nearest1d', 'nearest'),
+  ...resizing('upsample_nearest2d', 'nearest'),
+  ...resizing('upsample_nearest3d', 'nearest'),
+  ...resizing('_upsample_nearest_exact1d', 'nearest-exact'),
+  ...resizing('_upsample_nearest_exact2d', 'nearest-exact'),
+  ...resizing('_upsample_nearest_exact3d', 'nearest-exact'),
+  ...resizing('upsample_linear1d', 'linear'),
+  ...resizing('upsample_bilinear2d', 'linear'),
+  ...resizing('upsample_trilinear3d', 'linear'),
+  ...resizing('upsample_bicubic2d', 'cubic'),
+};

@@ -5,20 +5,27 @@ import { Node } from '@tessera/graph';
 import { TesseraError, sizeSub } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { wrapDim } from '@tessera/tensor/internal';
-import { intList, tensorArg } from './elementwise.js';
+import { intList } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweringCall, LoweringFn } from '../registry.js';
-
+import type { RuntimeScalar } from '../registry.js';
+import { type LoweringCall } from '../registry.js';
 import { mapDim, reshapeTensor } from './view-maps.js';
-import { fixed, fixedShape, numelOf } from '../shape-math.js';
+import { fixed, fixedShape, numelOf, type Shape } from '../shape-math.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
-const diagonal: LoweringFn = (l, [self, offset, dim1, dim2], call) => {
-  const x = tensorArg(self!, call.op);
-  const a = wrapDim(Number(dim1 ?? 0), x.shape.length, call.op);
-  const b = wrapDim(Number(dim2 ?? 1), x.shape.length, call.op);
+/** The diagonal of a tensor, of the given shape. */
+export function diagonalOf(
+  l: Lowering,
+  x: LoweredTensor,
+  [offset, dim1, dim2]: readonly (number | RuntimeScalar)[],
+  shape: Shape,
+  op: string,
+): LoweredTensor {
+  const a = wrapDim(Number(dim1 ?? 0), x.shape.length, op);
+  const b = wrapDim(Number(dim2 ?? 1), x.shape.length, op);
   const shift = Number(offset ?? 0);
-  const vars = [...l.vars(call.shape)];
+  const vars = [...l.vars(shape)];
   const along = vars.pop()!;
   const coords = x.shape.map((_, d) =>
     d === a
@@ -27,12 +34,18 @@ const diagonal: LoweringFn = (l, [self, offset, dim1, dim2], call) => {
         ? l.ir.add(along, l.ir.int(Math.max(shift, 0)))
         : vars.shift()!,
   );
-  return x.view(call.shape, coords);
-};
+  return x.view(shape, coords);
+}
+
+const diagonal: LoweringOf<'aten::diagonal' | 'aten::diagonal_copy'> = (l, [x, ...where], call) =>
+  diagonalOf(l, x, where, call.shape, call.op);
 
 /** Windows of a dimension: a view with a new last dimension. */
-const unfold: LoweringFn = (l, [self, dimension, , step], call) => {
-  const x = tensorArg(self!, call.op);
+const unfold: LoweringOf<'aten::unfold' | 'aten::unfold_copy'> = (
+  l,
+  [x, dimension, , step],
+  call,
+) => {
   if (x.shape.length === 0) return x.view(call.shape, []);
   const dim = wrapDim(Number(dimension), x.shape.length, call.op);
   const vars = [...l.vars(call.shape)];
@@ -43,9 +56,8 @@ const unfold: LoweringFn = (l, [self, dimension, , step], call) => {
   );
 };
 
-const flip: LoweringFn = (l, [self, dims], call) => {
-  const x = tensorArg(self!, call.op);
-  const flipped = new Set(intList(dims!).map((d) => wrapDim(d, x.shape.length, call.op)));
+const flip: LoweringOf<'aten::flip'> = (l, [x, dims], call) => {
+  const flipped = new Set(intList(dims).map((d) => wrapDim(d, x.shape.length, call.op)));
   return x.view(
     x.shape,
     l
@@ -56,10 +68,9 @@ const flip: LoweringFn = (l, [self, dims], call) => {
   );
 };
 
-const roll: LoweringFn = (l, [self, shifts, dims], call) => {
-  const x = tensorArg(self!, call.op);
-  const by = intList(shifts!);
-  const over = intList(dims!);
+const roll: LoweringOf<'aten::roll'> = (l, [x, shifts, dims], call) => {
+  const by = intList(shifts);
+  const over = intList(dims);
   if (over.length === 0) {
     const flat = rolled(l, reshapeTensor(l, x, [numelOf(x.shape)]), 0, by[0] ?? 0);
     return reshapeTensor(l, flat, x.shape);
@@ -77,8 +88,7 @@ function rolled(l: Lowering, x: LoweredTensor, dim: number, shift: number): Lowe
   return mapDim(l, x, dim, size, (v) => l.ir.mod(l.ir.add(v, l.ir.int(back)), size));
 }
 
-const repeat: LoweringFn = (l, [self], call) => {
-  const x = tensorArg(self!, call.op);
+const repeat: LoweringOf<'aten::repeat'> = (l, [x], call) => {
   const lead = call.shape.length - x.shape.length;
   const vars = l.vars(call.shape);
   return x.view(
@@ -88,13 +98,16 @@ const repeat: LoweringFn = (l, [self], call) => {
 };
 
 /** A strided view needs memory to be a view of; its offset counts from that memory's start. */
-const asStrided: LoweringFn = (l, [self, size, stride, offset], call) => {
-  const x = tensorArg(self!, call.op);
+const asStrided: LoweringOf<'aten::as_strided' | 'aten::as_strided_copy'> = (
+  l,
+  [x, size, stride, offset],
+  call,
+) => {
   const buffer = x.realize();
-  const strides = intList(stride!);
+  const strides = intList(stride);
   // Where the memory begins in its storage may depend on sizes too.
   fixedShape(buffer.sizes);
-  const vars = l.vars(intList(size!));
+  const vars = l.vars(intList(size));
   const origin = buffer.input < 0 ? 0 : l.inputOffsets[buffer.input]!;
   const start = offset === null || offset === undefined ? storageOffset(call) : Number(offset);
   if (start < origin) {
@@ -127,7 +140,7 @@ function storageOffset(call: LoweringCall): number {
 }
 
 /** Lowerings by overload name. */
-export const viewRearrangements: Readonly<Record<string, LoweringFn>> = {
+export const viewRearrangements: LoweringTable = lowerings({
   'aten::diagonal': diagonal,
   'aten::diagonal_copy': diagonal,
   'aten::unfold': unfold,
@@ -137,4 +150,4 @@ export const viewRearrangements: Readonly<Record<string, LoweringFn>> = {
   'aten::flip': flip,
   'aten::roll': roll,
   'aten::repeat': repeat,
-};
+});

@@ -6,8 +6,6 @@ import { wrapDim } from '@tessera/tensor/internal';
 import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweringFn } from '../registry.js';
-
 import {
   expandTensor,
   permuteTensor,
@@ -18,16 +16,27 @@ import {
   sliceTensor,
 } from './view-maps.js';
 import { viewRearrangements } from './view-rearrange.js';
+import {
+  type LoweringOf,
+  type LoweringTable,
+  type SizedLoweringOf,
+  lowerings,
+} from '../typed-lowering.js';
 
-const reshape: LoweringFn = (l, [self], call) =>
-  reshapeTensor(l, tensorArg(self!, call.op), call.shape);
+const reshape: LoweringOf<
+  | 'aten::view'
+  | 'aten::view_copy'
+  | 'aten::reshape'
+  | 'aten::_unsafe_view'
+  | 'aten::flatten.using_ints'
+  | 'aten::unflatten.int'
+> = (l, [self], call) => reshapeTensor(l, self, call.shape);
 
-const permute: LoweringFn = (l, [self, dims], call) => {
-  const x = tensorArg(self!, call.op);
+const permute: LoweringOf<'aten::permute' | 'aten::permute_copy'> = (l, [x, dims], call) => {
   return permuteTensor(
     l,
     x,
-    intList(dims!).map((d) => wrapDim(d, x.shape.length, call.op)),
+    intList(dims).map((d) => wrapDim(d, x.shape.length, call.op)),
   );
 };
 
@@ -38,8 +47,11 @@ function swapped(l: Lowering, x: LoweredTensor, a: number, b: number): LoweredTe
   return permuteTensor(l, x, order);
 }
 
-const transpose: LoweringFn = (l, [self, dim0, dim1], call) => {
-  const x = tensorArg(self!, call.op);
+const transpose: LoweringOf<'aten::transpose.int' | 'aten::transpose_copy.int'> = (
+  l,
+  [x, dim0, dim1],
+  call,
+) => {
   if (x.shape.length === 0) return x;
   return swapped(
     l,
@@ -49,17 +61,26 @@ const transpose: LoweringFn = (l, [self, dim0, dim1], call) => {
   );
 };
 
-const t: LoweringFn = (l, [self], call) => {
-  const x = tensorArg(self!, call.op);
+const t: LoweringOf<'aten::t' | 'aten::t_copy'> = (l, [x]) => {
   return x.shape.length < 2 ? x : swapped(l, x, 0, 1);
 };
 
-const expand: LoweringFn = (l, [self], call) =>
-  expandTensor(l, tensorArg(self!, call.op), call.shape);
+const expand: LoweringOf<'aten::expand' | 'aten::expand_copy' | 'aten::broadcast_to'> = (
+  l,
+  [self],
+  call,
+) => expandTensor(l, self, call.shape);
 
 /** Dimensions of size 1 come and go without changing the order of the others. */
-const resqueeze: LoweringFn = (l, [self], call) => {
-  const x = tensorArg(self!, call.op);
+const resqueeze: LoweringOf<
+  | 'aten::squeeze'
+  | 'aten::squeeze.dim'
+  | 'aten::squeeze.dims'
+  | 'aten::squeeze_copy'
+  | 'aten::squeeze_copy.dim'
+  | 'aten::unsqueeze'
+  | 'aten::unsqueeze_copy'
+> = (l, [x], call) => {
   const vars = l.vars(call.shape).filter((_, d) => call.shape[d] !== 1);
   let next = 0;
   return x.view(
@@ -68,26 +89,44 @@ const resqueeze: LoweringFn = (l, [self], call) => {
   );
 };
 
-const select: LoweringFn = (l, [self, dim, index], call) => {
-  const x = tensorArg(self!, call.op);
+const select: SizedLoweringOf<'aten::select.int' | 'aten::select_copy.int'> = (
+  l,
+  [x, dim, index],
+  call,
+) => {
   return selectTensor(l, x, wrapDim(Number(dim), x.shape.length, call.op), sizeArg(index));
 };
 
-const slice: LoweringFn = (l, [self, dim, start, , step], call) => {
-  const x = tensorArg(self!, call.op);
+const slice: SizedLoweringOf<'aten::slice.Tensor' | 'aten::slice_copy.Tensor'> = (
+  l,
+  [x, dim, start, , step],
+  call,
+) => {
   const at = wrapDim(Number(dim ?? 0), x.shape.length, call.op);
   const from = sliceStart(x.shape[at]!, start);
   return sliceTensor(l, x, at, from, call.shape[at]!, Number(step ?? 1));
 };
 
-const narrow: LoweringFn = (l, [self, dim, start, length], call) => {
-  const x = tensorArg(self!, call.op);
+const narrow: SizedLoweringOf<'aten::narrow' | 'aten::narrow_copy'> = (
+  l,
+  [x, dim, start, length],
+  call,
+) => {
   const at = wrapDim(Number(dim), x.shape.length, call.op);
   return sliceTensor(l, x, at, sliceStart(x.shape[at]!, start), sizeArg(length), 1);
 };
 
 /** Consecutive parts along a dimension, of the recorded sizes. */
-function parts(dimAt: number): LoweringFn {
+function parts(
+  dimAt: number,
+): LoweringOf<
+  | 'aten::split.Tensor'
+  | 'aten::unsafe_split.Tensor'
+  | 'aten::split_with_sizes'
+  | 'aten::split_with_sizes_copy'
+  | 'aten::chunk'
+  | 'aten::unsafe_chunk'
+> {
   return (l, args, call) => {
     const x = tensorArg(args[0]!, call.op);
     const dim = wrapDim(Number(args[dimAt] ?? 0), x.shape.length, call.op);
@@ -101,10 +140,10 @@ function parts(dimAt: number): LoweringFn {
   };
 }
 
-const identity: LoweringFn = (_l, [self], call) => tensorArg(self!, call.op);
+const identity: LoweringOf<'aten::detach' | 'aten::alias' | 'aten::alias_copy'> = (_l, [self]) =>
+  self;
 
-const unbind: LoweringFn = (l, [self, dim], call) => {
-  const x = tensorArg(self!, call.op);
+const unbind: LoweringOf<'aten::unbind.int' | 'aten::unbind_copy.int'> = (l, [x, dim], call) => {
   const at = wrapDim(Number(dim ?? 0), x.shape.length, call.op);
   return Array.from({ length: x.sizes[at]! }, (_, i) => selectTensor(l, x, at, i));
 };
@@ -133,12 +172,11 @@ export const SIZED_VIEWS: readonly string[] = [
 ];
 
 /** Lowerings by overload name. */
-export const viewLowerings: Readonly<Record<string, LoweringFn>> = {
+export const viewLowerings: LoweringTable = lowerings({
   'aten::view': reshape,
   'aten::view_copy': reshape,
   'aten::reshape': reshape,
   'aten::_unsafe_view': reshape,
-  'aten::_reshape_alias': reshape,
   'aten::flatten.using_ints': reshape,
   'aten::unflatten.int': reshape,
   'aten::permute': permute,
@@ -174,6 +212,5 @@ export const viewLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::detach': identity,
   'aten::alias': identity,
   'aten::alias_copy': identity,
-  'aten::lift_fresh': identity,
   ...viewRearrangements,
-};
+});

@@ -5,12 +5,11 @@
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { contract } from './contract.js';
-import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweringFn } from '../registry.js';
+import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** The number of `bits` bits at column k of row n, sign-extended or not, as int32. */
 function part(
@@ -50,12 +49,7 @@ function product(
   });
 }
 
-const int8: LoweringFn = (l, [self, mat2, scales], call) => {
-  const [x, words, scale] = [self, mat2, scales].map((arg) => tensorArg(arg!, call.op)) as [
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-  ];
+const int8: LoweringOf<'aten::_weight_int8pack_mm'> = (l, [x, words, scale]) => {
   const ready = readyOperand(l, words);
   const sum = product(l, x, words.sizes[0]!, (n, k) =>
     l.ir.cast(part(l, ready, [n, k], { bits: 8, signed: true }), accumulateDtype(x.dtype)),
@@ -64,12 +58,7 @@ const int8: LoweringFn = (l, [self, mat2, scales], call) => {
   return l.pointwise(sum.shape, l.ir.op('mul', [sum.expr, factor]));
 };
 
-const int4: LoweringFn = (l, [self, mat2, group, scaleAndZeros], call) => {
-  const [x, words, scales] = [self, mat2, scaleAndZeros].map((arg) => tensorArg(arg!, call.op)) as [
-    LoweredTensor,
-    LoweredTensor,
-    LoweredTensor,
-  ];
+const int4: LoweringOf<'aten::_weight_int4pack_mm'> = (l, [x, words, group, scales]) => {
   const [ready, steps] = [readyOperand(l, words), readyOperand(l, scales)];
   const dtype = accumulateDtype(x.dtype);
   return product(l, x, words.sizes[0]!, (n, k) => {
@@ -83,7 +72,7 @@ const int4: LoweringFn = (l, [self, mat2, group, scaleAndZeros], call) => {
 };
 
 /** Lowerings by overload name. */
-export const weightOnlyLowerings: Readonly<Record<string, LoweringFn>> = {
+export const weightOnlyLowerings: LoweringTable = lowerings({
   'aten::_weight_int8pack_mm': int8,
   'aten::_weight_int4pack_mm': int4,
-};
+});
