@@ -21,7 +21,9 @@ const TABS = [
   'Joint',
   'Passes',
   'Forward, backward',
-  'Kernels',
+  'Loops',
+  'Schedule',
+  'Code',
   'Plan',
   'Guards',
   'Timeline',
@@ -94,18 +96,43 @@ describe.skipIf(withoutBrowser)('the explorer', () => {
 
     await page.click(`.cm-line:nth-child(${powers})`);
     expect((await marked()).join()).toMatch(/^\s*const exp = aten\.exp/);
-    await stage(page, 'Kernels');
-    expect(await marked()).toHaveLength(1);
+    for (const view of ['Loops', 'Schedule', 'Code']) {
+      await stage(page, view);
+      expect(await marked(), view).toHaveLength(1);
+    }
 
     await stage(page, 'Captured');
     await page.click('#view .line:has-text("aten.amax")');
     expect(await page.locator('.cm-linked').allTextContents()).toEqual([
       expect.stringContaining('x.amax('),
     ]);
-    await stage(page, 'Kernels');
-    await page.click('#view h3.kernel');
-    const lines = await page.locator('.cm-linked').allTextContents();
-    expect(lines.join('\n')).toContain('shifted.exp()');
+    for (const view of ['Loops', 'Schedule', 'Code']) {
+      await page.click('.cm-line:nth-child(1)');
+      await stage(page, view);
+      await page.click('#view h3.kernel');
+      const lines = await page.locator('.cm-linked').allTextContents();
+      expect(lines.join('\n'), view).toContain('shifted.exp()');
+    }
+    await page.close();
+  }, 120_000);
+
+  it('shows for each device how a kernel runs there, and the code that is made of it', async () => {
+    const page = await explored(EXAMPLES.find(({ name }) => name === 'Softmax')!.source);
+    const blocks = async (view: string): Promise<string[]> => {
+      await stage(page, view);
+      const texts = await page.locator('#view details').allTextContents();
+      return texts.map((text) => text.replaceAll(/\s+/g, ' '));
+    };
+    expect(await blocks('Schedule')).toEqual([
+      expect.stringMatching(/^WebAssembly ?scheduled \w*softmax|^WebAssembly ?scheduled fused/),
+      expect.stringMatching(
+        /^WGSL ?scheduled fused\w* grid group: .*exchange|^WGSL ?scheduled fused\w* grid group: /,
+      ),
+    ]);
+    expect(await blocks('Code')).toEqual([
+      expect.stringMatching(/^WebAssembly ?\(func/),
+      expect.stringContaining('@compute'),
+    ]);
     await page.close();
   }, 120_000);
 
