@@ -156,6 +156,23 @@ describe.skipIf(withoutBrowser)('the explorer', () => {
     await page.close();
   }, 120_000);
 
+  it('shares a program by an address', async () => {
+    const shared = `${EXAMPLES[0]!.source}// shared\n`;
+    const page = await explored(EXAMPLES[0]!.source);
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('// shared\n');
+    await page.click('#share');
+    await page.waitForFunction(() => location.hash !== '');
+    await page.waitForFunction(() => /link/.test(document.getElementById('state')!.textContent!));
+    const other = await browser.newPage();
+    await other.goto(page.url());
+    const lines = await other.locator('.cm-line').allTextContents();
+    expect(lines.join('\n')).toBe(shared);
+    expect(await other.locator('#examples option:checked').textContent()).toBe('Your program');
+    await Promise.all([page.close(), other.close()]);
+  }, 120_000);
+
   it('shows what a program throws, and goes on after one that does not end', async () => {
     const page = await explored(`throw new RangeError('on purpose');`);
     expect(await page.textContent('#state')).toContain('RangeError: on purpose');
