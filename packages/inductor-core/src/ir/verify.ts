@@ -15,10 +15,11 @@ import type {
   FusedKernel,
   LoopKernel,
   MatmulKernel,
+  RecurrenceKernel,
 } from './kernel.js';
+import { recurrenceRoots } from './kernel-parts.js';
 import { printIndex, printKernel } from './print.js';
-import { FLOAT_OPS, INTEGER_OPS, PREDICATES, SCALAR_ARITY } from './scalar-ops.js';
-import { isFloat } from './scalar-eval.js';
+import { typeFault } from './verify-types.js';
 import { indexOf, indexSymbols, postorder, stmtRoots } from './walk.js';
 
 /** Results of each reduction. */
@@ -82,6 +83,7 @@ class Verifier {
     if (kernel.kind === 'loop') this.loop(kernel);
     else if (kernel.kind === 'matmul') this.matmul(kernel);
     else if (kernel.kind === 'attention') this.attention(kernel);
+    else if (kernel.kind === 'recurrence') this.recurrence(kernel);
     else for (const arg of [...kernel.args, ...kernel.outputs]) this.externArg(arg);
     for (const p of kernel.params)
       if (!this.used.has(p.name)) this.fail(`parameter '${p.name}' is not used`);
@@ -190,6 +192,43 @@ class Verifier {
     this.onlyStores(kernel.rowStores, scope(batch, m), ids(kernel.rowStores.slice(0, 1)));
   }
 
+  private recurrence(kernel: RecurrenceKernel): void {
+    const { batch, step, n, k, states, vectors, products, accDtype } = kernel;
+    this.variables([...batch, ...step, ...n, ...k]);
+    this.points(...batch, ...step, ...n);
+    this.points(...n, ...k);
+    if (k.length !== n.length || k.some(({ size }, i) => size !== n[i]!.size))
+      this.fail('k is not as long as n');
+    if (kernel.params.some(({ access }) => access === 'readwrite'))
+      this.fail('a buffer is both read and written');
+    if (states.length === 0) this.fail('a recurrence has a state');
+    const ids = (count: number): Set<number> => {
+      for (let id = 0; id < count; id++) this.results.set(id, accDtype);
+      return new Set(Array(count).keys());
+    };
+    const known = ids(states.length);
+    this.exprs(
+      states.map(({ initial }) => initial),
+      scope(batch, n),
+      new Set(),
+    );
+    this.exprs(vectors, scope(batch, step, n), known);
+    for (const { vector, weight } of products.flat()) {
+      this.exprs([weight], scope(n, k), new Set());
+      if (vectors[vector] === undefined) this.fail(`there is no vector ${vector}`);
+    }
+    const all = ids(states.length + products.length);
+    this.exprs(
+      states.map(({ next }) => next),
+      scope(batch, step, n),
+      all,
+    );
+    if (recurrenceRoots(kernel).some(({ dtype }) => dtype !== accDtype))
+      this.fail('states, vectors and weights must be cast to the accumulator type');
+    this.onlyStores(kernel.stores, scope(batch, step, n), all);
+    this.onlyStores(kernel.lastStores, scope(batch, n), known);
+  }
+
   private onlyStores(
     body: readonly Stmt[],
     names: ReadonlySet<string>,
@@ -237,11 +276,8 @@ class Verifier {
         this.fail(`scalar '${expr.name}' is not a parameter`);
       else if (expr.kind === 'acc' && this.results.get(expr.id) !== expr.dtype)
         this.fail(`acc ${expr.id} is no ${expr.dtype}`);
-      else if (expr.kind === 'masked') this.masked(expr);
-      else if (expr.kind === 'index' && expr.dtype === 'bool') this.fail('a place is no bool');
-      else if (expr.kind === 'random') this.random(expr);
-      else if (expr.kind === 'check') this.check(expr);
-      else if (expr.kind === 'op') this.op(expr);
+      const fault = typeFault(expr);
+      if (fault !== null) this.fail(fault);
     }
   }
 
@@ -264,45 +300,6 @@ class Verifier {
       if (stored.size > 1 || !stored.has(this.textOf(expr.index)))
         this.fail(`'${expr.buf}' is read after it was written elsewhere`);
     }
-  }
-
-  private masked({ mask, body, dtype }: Extract<Expr, { kind: 'masked' }>): void {
-    if (mask.dtype !== 'bool') this.fail('a mask must be bool');
-    if (body.dtype !== dtype) this.fail(`a masked ${body.dtype} is no ${dtype}`);
-  }
-
-  private random({ dtype, seed, offset }: Extract<Expr, { kind: 'random' }>): void {
-    if (!isFloat(dtype)) this.fail(`a random number is no ${dtype}`);
-    if (isFloat(seed.dtype) || isFloat(offset.dtype))
-      this.fail('seed and offset of a random number are integers');
-  }
-
-  private check(expr: Extract<Expr, { kind: 'check' }>): void {
-    if (expr.ok.dtype !== 'bool') this.fail('the condition of a check must be bool');
-    if (isFloat(expr.subject.dtype) || expr.subject.dtype === 'bool')
-      this.fail(`a check is of integers, not of ${expr.subject.dtype}`);
-    if (expr.dtype !== expr.value.dtype)
-      this.fail(`a checked ${expr.value.dtype} is no ${expr.dtype}`);
-  }
-
-  private op(expr: Extract<Expr, { kind: 'op' }>): void {
-    const { op, args, dtype } = expr;
-    if (args.length !== SCALAR_ARITY[op])
-      this.fail(`${op} takes ${SCALAR_ARITY[op]} operand(s), not ${args.length}`);
-    if (op === 'cast') return;
-    const same = op === 'where' ? args.slice(1) : args;
-    if (same.some((arg) => arg.dtype !== same[0]!.dtype))
-      this.fail(
-        `the operands of ${op} have different types: ${args.map((arg) => arg.dtype).join(', ')}`,
-      );
-    if (op === 'where' && args[0]!.dtype !== 'bool')
-      this.fail('the condition of where must be bool');
-    const wanted = PREDICATES.has(op) ? 'bool' : same[0]!.dtype;
-    if (dtype !== wanted) this.fail(`${op} gives ${wanted}, not ${dtype}`);
-    if (op === 'div' && !isFloat(dtype)) this.fail('div is for floats; use floordiv or truncdiv');
-    const operand = same[0]!.dtype;
-    if (FLOAT_OPS.has(op) && !isFloat(operand)) this.fail(`${op} is for floats, not ${operand}`);
-    if (INTEGER_OPS.has(op) && isFloat(operand)) this.fail(`${op} is for integers, not ${operand}`);
   }
 
   private externArg(arg: ExternArg): void {

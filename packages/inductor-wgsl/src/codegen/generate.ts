@@ -8,6 +8,7 @@ import { generateLoop } from './loop.js';
 import { generateMatmul } from './matmul.js';
 import type { TileMemory } from './matmul-tiles.js';
 import type { WgslProgram } from './program.js';
+import { generateRecurrence } from './recurrence.js';
 import type { WgslTarget } from './target.js';
 import { directVariant, type KernelVariant } from './variant.js';
 
@@ -36,6 +37,7 @@ export function generateKernel(
     );
   }
   if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
+  if (kernel.kind === 'recurrence') return generateRecurrence(kernel, target, variant);
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });
   return generateLoop(kernel, target, variant);
 }
