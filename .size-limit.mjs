@@ -11,12 +11,12 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '512 kB';
+const EVERYTHING = '516 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '20.2 kB',
-  tensor: '161.5 kB',
+  tensor: '164 kB',
   nn: '54 kB',
   distributed: '26.7 kB',
   onnx: '51.5 kB',
@@ -24,10 +24,10 @@ const budgets = {
   passes: '17 kB',
   'aot-autograd': '20 kB',
   'dynamo-trace': '42.5 kB',
-  'inductor-core': '138.5 kB',
-  'inductor-cpu': '50 kB',
-  'inductor-wgsl': '45 kB',
-  compile: '8.5 kB',
+  'inductor-core': '141.5 kB',
+  'inductor-cpu': '50.5 kB',
+  'inductor-wgsl': '47 kB',
+  compile: '5.2 kB',
   testkit: '26 kB',
   transformers: '22.5 kB',
   cli: '4 kB',

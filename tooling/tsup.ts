@@ -29,14 +29,23 @@ const common: Options = {
   ],
 };
 
-/** The sources of a package's entries, as its `exports` name them. */
-function packageEntries(): string[] {
+/** Where an entry is, by condition. */
+interface Conditions {
+  readonly '@tessera/source'?: string;
+  /** What Node has in its place: the same names, with more behind them. */
+  readonly node?: { readonly '@tessera/source'?: string };
+}
+
+/** The sources of a package's entries, as its `exports` name them; and what Node has in place of some. */
+function packageEntries(): { library: string[]; forNode: string[] } {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    exports: Record<string, string | { '@tessera/source'?: string }>;
+    exports: Record<string, string | Conditions>;
   };
-  return Object.values(exports).flatMap((entry) =>
-    typeof entry === 'string' ? [] : (entry['@tessera/source'] ?? []),
-  );
+  const entries = Object.values(exports).filter((entry) => typeof entry !== 'string');
+  return {
+    library: entries.flatMap((entry) => entry['@tessera/source'] ?? []),
+    forNode: entries.flatMap(({ node }) => node?.['@tessera/source'] ?? []),
+  };
 }
 
 /** What a package adds to the recipe. */
@@ -56,8 +65,8 @@ export function libraryBuild({
   program,
 }: LibraryParts = {}): TsupConfig {
   if (!existsSync('src/index.ts')) return [];
-  const library = packageEntries();
-  const entry = program === undefined ? library : [...library, program];
+  const { library, forNode } = packageEntries();
+  const entry = [...library, ...forNode, ...(program === undefined ? [] : [program])];
   return defineConfig({
     ...common,
     entry,

@@ -89,6 +89,34 @@ describe.skipIf(withoutBrowser)('types in the editor', () => {
     await passesAxe('.type-hover');
   }, 90_000);
 
+  it('show what is at the cursor by a key, until the cursor moves', async () => {
+    await page.mouse.move(0, 0);
+    await page.waitForSelector('.type-hover', { state: 'detached' });
+    const { x, y } = await placeOf('softmax');
+    await page.mouse.click(x, y);
+    await page.mouse.move(0, 0);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Control+i');
+    await page.waitForSelector('.type-hover');
+    expect(await page.textContent('.type-hover')).toMatch(/softmax: \(dim/);
+    expect(await page.textContent('.cm-announced')).toMatch(/softmax: \(dim/);
+    await passesAxe('.type-hover');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.type-hover', { state: 'detached' });
+    // Behind a name is as good as in it; a place without a name is told.
+    await page.keyboard.press('Control+ArrowRight');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Control+i');
+    await page.waitForSelector('.type-hover:has-text("softmax: (dim")');
+    await page.keyboard.press('Home');
+    await page.waitForSelector('.type-hover', { state: 'detached' });
+    await page.click('.cm-line:nth-child(3)');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Control+i');
+    await page.waitForSelector('.type-hover:has-text("Nothing is known")');
+    await page.keyboard.press('Escape');
+  }, 60_000);
+
   it('were not asked for before the first result was there', async () => {
     const [seen, asked] = await page.evaluate(() => {
       const scripts = performance

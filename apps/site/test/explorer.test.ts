@@ -21,7 +21,9 @@ const TABS = [
   'Joint',
   'Passes',
   'Forward, backward',
-  'Kernels',
+  'Loops',
+  'Schedule',
+  'Code',
   'Plan',
   'Guards',
   'Timeline',
@@ -94,18 +96,41 @@ describe.skipIf(withoutBrowser)('the explorer', () => {
 
     await page.click(`.cm-line:nth-child(${powers})`);
     expect((await marked()).join()).toMatch(/^\s*const exp = aten\.exp/);
-    await stage(page, 'Kernels');
-    expect(await marked()).toHaveLength(1);
+    for (const view of ['Loops', 'Schedule', 'Code']) {
+      await stage(page, view);
+      expect(await marked(), view).toHaveLength(1);
+    }
 
     await stage(page, 'Captured');
     await page.click('#view .line:has-text("aten.amax")');
     expect(await page.locator('.cm-linked').allTextContents()).toEqual([
       expect.stringContaining('x.amax('),
     ]);
-    await stage(page, 'Kernels');
-    await page.click('#view h3.kernel');
-    const lines = await page.locator('.cm-linked').allTextContents();
-    expect(lines.join('\n')).toContain('shifted.exp()');
+    for (const view of ['Loops', 'Schedule', 'Code']) {
+      await page.click('.cm-line:nth-child(1)');
+      await stage(page, view);
+      await page.click('#view h3.kernel');
+      const lines = await page.locator('.cm-linked').allTextContents();
+      expect(lines.join('\n'), view).toContain('shifted.exp()');
+    }
+    await page.close();
+  }, 120_000);
+
+  it('shows for each device how a kernel runs there, and the code that is made of it', async () => {
+    const page = await explored(EXAMPLES.find(({ name }) => name === 'Softmax')!.source);
+    const blocks = async (view: string): Promise<string[]> => {
+      await stage(page, view);
+      const texts = await page.locator('#view details').allTextContents();
+      return texts.map((text) => text.replaceAll(/\s+/g, ' '));
+    };
+    expect(await blocks('Schedule')).toEqual([
+      expect.stringMatching(/^WebAssembly ?scheduled fused/),
+      expect.stringMatching(/^WGSL ?scheduled fused\w* grid group: .*accumulator/),
+    ]);
+    expect(await blocks('Code')).toEqual([
+      expect.stringMatching(/^WebAssembly.*\(func /),
+      expect.stringMatching(/^WGSL.*@compute/),
+    ]);
     await page.close();
   }, 120_000);
 
@@ -127,6 +152,23 @@ describe.skipIf(withoutBrowser)('the explorer', () => {
     await page.click('#view [data-lines]:has-text("GB0001")');
     expect(await page.textContent('.cm-linked')).toContain('norm.item()');
     await page.close();
+  }, 120_000);
+
+  it('shares a program by an address', async () => {
+    const shared = `${EXAMPLES[0]!.source}// shared\n`;
+    const page = await explored(EXAMPLES[0]!.source);
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('// shared\n');
+    await page.click('#share');
+    await page.waitForFunction(() => location.hash !== '');
+    await page.waitForFunction(() => /link/.test(document.getElementById('state')!.textContent!));
+    const other = await browser.newPage();
+    await other.goto(page.url());
+    const lines = await other.locator('.cm-line').allTextContents();
+    expect(lines.join('\n')).toBe(shared);
+    expect(await other.locator('#examples option:checked').textContent()).toBe('Your program');
+    await Promise.all([page.close(), other.close()]);
   }, 120_000);
 
   it('shows what a program throws, and goes on after one that does not end', async () => {

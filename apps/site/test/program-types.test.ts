@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { typeFiles } from '../src/build/type-files.js';
 import { EXAMPLES } from '../src/explorer/examples.js';
+import { runProgram } from '../src/explorer/run-program.js';
 import { ProgramTypes } from '../src/explorer/types/program-types.js';
 
 const types = new ProgramTypes(JSON.parse(typeFiles()) as Record<string, string>);
@@ -48,6 +49,28 @@ console.log(step().shape);
       ["'cuda'", expect.stringContaining('not assignable')],
     ]);
     types.update('');
+    expect(types.problems()).toEqual([]);
+  });
+
+  it('marks imports that the program cannot have, as what runs it refuses them', async () => {
+    const names = ['@tessera/shared', '@tessera/tensor/internal', '@tessera/onnx', './mine.js'];
+    for (const name of names)
+      for (const source of [`import * as all from '${name}';\nall;`, `await import('${name}');`]) {
+        types.update(source);
+        const found = types
+          .problems()
+          .map(({ from, to, message }) => [source.slice(from, to), message]);
+        const host = { compiled: () => {}, log: () => {} };
+        const thrown: unknown = await runProgram(source, host).catch((error: unknown) => error);
+        expect(found, source).toEqual([[`'${name}'`, (thrown as Error).message]]);
+        expect(found[0]![1]).toContain(
+          'only @tessera/compile, @tessera/nn, @tessera/nn/functional',
+        );
+      }
+    // Types are gone when a program runs.
+    types.update(
+      `import type { Size } from '@tessera/shared';\nconst n: Size = 2;\nconsole.log(n);`,
+    );
     expect(types.problems()).toEqual([]);
   });
 

@@ -12,6 +12,7 @@ import type {
   GraphView,
   KernelView,
   PassView,
+  ScheduleView,
 } from '@tessera/compile/exploration';
 import { TesseraError } from '@tessera/shared';
 import {
@@ -20,6 +21,7 @@ import {
   amount,
   exactly,
   list,
+  optional,
   orNull,
   record,
   text,
@@ -59,7 +61,15 @@ const graph: Reader<GraphView> = (value, at) => {
 const compiled = record<CompiledView>({
   graph,
   kernels: list(
-    record<KernelView>({ name: text, loops: text, wat: text, wgsl: text, nodes: list(text) }),
+    record<KernelView>({
+      name: text,
+      loops: text,
+      // Files of the first versions have none.
+      schedules: optional(list(record<ScheduleView>({ language: text, text })), []),
+      wat: text,
+      wgsl: text,
+      nodes: list(text),
+    }),
   ),
   plan: text,
   arenaBytes: amount,

@@ -88,6 +88,20 @@ describe('readExploration', () => {
     expect(() => readExploration(JSON.stringify(file))).toThrow(refusal(/reads 'b'/));
   });
 
+  it('reads files that were written before there were schedules', () => {
+    const { compiled, ...rest } = readExploration(JSON.stringify(written()));
+    const [{ kernels }] = compiled as [(typeof compiled)[number]];
+    expect(kernels[0]!.schedules).toEqual([
+      { language: 'wasm', text: expect.stringMatching(/^scheduled fused_mul_relu/) },
+    ]);
+    const before = compiled.map((graph) => ({
+      ...graph,
+      kernels: graph.kernels.map(({ schedules: _, ...kernel }) => kernel),
+    }));
+    const read = readExploration(JSON.stringify({ ...rest, compiled: before }));
+    expect(read.compiled[0]!.kernels[0]!.schedules).toEqual([]);
+  });
+
   it('keeps no field that it does not know', () => {
     const read = readExploration(JSON.stringify({ ...written(), extra: 1 }));
     expect(read).not.toHaveProperty('extra');

@@ -82,7 +82,8 @@ describe.skipIf(executablePath === null)('npx @tessera/cli explore', () => {
 
     // Lines are those of the example's sources, and lead to kernels.
     expect(await page.textContent('#editor')).toContain('examples/tiny-gpt/src/model.ts');
-    expect(await stage('Kernels')).toContain('WebAssembly');
+    expect(await stage('Schedule')).toMatch(/WebAssembly\s*scheduled /);
+    expect(await stage('Code')).toContain('WebAssembly');
     await page.click('#view h3.kernel >> nth=0');
     expect(await page.locator('.cm-linked').count()).toBeGreaterThan(0);
     expect(errors).toEqual([]);

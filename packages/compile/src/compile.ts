@@ -14,10 +14,10 @@ import { type ConfigValues, TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { type Compilable, callableOf } from './callable.js';
 import { type BackendLike, lookupBackend } from './backend-registry.js';
-import { finishDebugFolders } from './debug/debug-folder.js';
 import { checkCompileOptions } from './compile-options.js';
 import { type CompileMode, configOf } from './compile-mode.js';
 import { FunctionConfig } from './function-config.js';
+import { compilationRecorder } from './observe-compilations.js';
 import { type Explained, whenFinished } from './when-finished.js';
 
 /** Options of `compile`. */
@@ -101,7 +101,7 @@ export function compile(target: Compilable, options: CompileOptions = {}): AnyFu
     } finally {
       discardFor(outer);
       discardFrozen(compiled, () => hasRunCompiled(compiled));
-      finishDebugFolders(compiled);
+      compilationRecorder()?.finish(compiled);
     }
   };
   Object.defineProperty(wrapper, 'name', { value: fn.name });

@@ -2,6 +2,8 @@
  * @file `@tessera/compile/exploration`: what the compiler made of a program as plain data, for tools that show it. The
  * explorer of the site and debug folders gather it with these; `explain()` as a tree.
  */
+import './schedule-log.js';
+
 export type {
   BufferView,
   CodeLine,
@@ -14,6 +16,7 @@ export type {
   GraphView,
   KernelView,
   PassView,
+  ScheduleView,
 } from './exploration/exploration.js';
 export { compiledView } from './exploration/compiled-view.js';
 export { explainHtml, explainTree } from './exploration/explain-tree.js';

@@ -20,14 +20,8 @@ export {
 } from './backend-registry.js';
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
-export {
-  type CompilationObserver,
-  type CompileFxOptions,
-  type InnerCompile,
-  compileFx,
-  compileFxInner,
-  observeCompilations,
-} from './inductor.js';
+export { type CompileFxOptions, type InnerCompile, compileFx, compileFxInner } from './inductor.js';
+export { type CompilationObserver, observeCompilations } from './observe-compilations.js';
 export { memoryEfficientFusion } from './memory-efficient-fusion.js';
 export {
   type Profile,

@@ -13,7 +13,6 @@ import type { Backend, CompileRequest, CompiledSegment, SegmentInput } from '@te
 import { type GraphModule, copyModule } from '@tessera/graph';
 import {
   type CompilePart,
-  type CompiledGraph,
   SizeFamilies,
   compileDevices,
   compileToExecutable,
@@ -34,21 +33,10 @@ import {
 } from '@tessera/passes';
 import { counters, reportKernels, stage } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
-import { DebugFolder } from './debug/debug-folder.js';
 import { configOfGraph } from './function-config.js';
 import { kernelBackend } from './device-backends.js';
 import { checkNative } from './native-wrapper.js';
-
-/** Called for every graph that `inductor` compiles: for each part of one that was split by device. */
-export type CompilationObserver = (graph: GraphModule, compiled: CompiledGraph) => void;
-
-const observers = new Set<CompilationObserver>();
-
-/** Watches compilations until the returned function is called: for tests, tools and the explorer. */
-export function observeCompilations(observer: CompilationObserver): () => void {
-  observers.add(observer);
-  return () => observers.delete(observer);
-}
+import { compilationRecorder, showCompilation } from './observe-compilations.js';
 
 /** Compiles a functional graph: the inner part of `compileFx`. */
 export type InnerCompile = GraphCompiler;
@@ -83,8 +71,7 @@ const compilePart: CompilePart = (module, device, name) => {
   reportKernels(launches);
   counters.inc('inductor', 'graphs');
   counters.inc('inductor', 'kernels', launches);
-  DebugFolder.current?.addCompiled(module, compiled);
-  for (const observer of observers) observer(module, compiled);
+  showCompilation(module, compiled);
   return compiled;
 };
 
@@ -163,11 +150,11 @@ export function compileFx(
   examples: readonly SegmentInput[],
   options: CompileFxOptions = {},
 ): CompiledSegment {
-  const folder = DebugFolder.open(captured);
+  const record = compilationRecorder()?.open(captured) ?? null;
   const configured = configOfGraph();
   const within = <R>(fn: () => R): R =>
     during(options.request ?? null, () =>
-      configured(() => (folder === null ? fn() : folder.during(fn))),
+      configured(() => (record === null ? fn() : record.during(fn))),
     );
   const inner = options.innerCompile ?? compileFxInner;
   // The backward graph, and frozen ones, are compiled when they first run.
@@ -184,7 +171,7 @@ export function compileFx(
       fwCompiler,
       inferenceCompiler,
       partitionFn: (joint) => {
-        folder?.addJoint(joint.module);
+        record?.addJoint(joint.module);
         return minCutRematerializationPartition(joint);
       },
       jointPasses: jointPipeline({ freezes }),

@@ -5,7 +5,7 @@ import { setLogSink, setLogs } from '@tessera/shared';
 import { type Tensor, eye, ones } from '@tessera/tensor';
 import { svdvals } from '@tessera/tensor/linalg';
 import { afterEach, describe, expect, it } from 'vitest';
-import { compile } from '../src/index.js';
+import { compile } from '../src/node.js';
 
 const ARTIFACTS = ['fusion', 'schedule', 'output_code', 'perf'] as const;
 
@@ -40,6 +40,10 @@ describe('logs of the kernel compiler', () => {
         buf1: f32[32] at output 0
         arg0: f32[32] at input 0
         0: fused_mean_sub_exp_0(arg0, buf1)
+      scheduled fused_mean_sub_exp_0
+        lanes of a vector: along r0, parts of a result
+        vectors at a time: 2
+        work items: 4
       "
     `);
     expect(texts['output_code']).toMatch(/^\/\/ fused_mean_sub_exp_0\n[^]*\(func/);

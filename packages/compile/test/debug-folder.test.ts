@@ -6,7 +6,7 @@ import { jointPipeline, postGradPipeline } from '@tessera/passes';
 import { type Tensor, ones, randn } from '@tessera/tensor';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ExplorationFile } from '../src/exploration.js';
-import { compile, config } from '../src/index.js';
+import { compile, config } from '../src/node.js';
 
 let folder = '';
 beforeEach(() => {
@@ -36,6 +36,7 @@ describe('TESSERA_DEBUG_DIR', () => {
     expect(files).toContain('graph-0.ts');
     expect(files).toContain('graph-1.ts');
     expect(files.some((file) => /^kernels\/0-.*\.wat$/.test(file))).toBe(true);
+    expect(files.some((file) => /^kernels\/0-.*\.schedule\.txt$/.test(file))).toBe(true);
     expect(read(name!, 'captured.ts')).toContain('aten.linear.default(');
     expect(read(name!, 'guards.txt')).toContain("L['x']");
     const page = read(name!, 'index.html');
@@ -66,7 +67,11 @@ describe('TESSERA_DEBUG_DIR', () => {
     const backward = seen.compiled[1]!;
     expect(backward.graph.nodes.some(({ line }) => line === product.line)).toBe(true);
     for (const { kernels } of seen.compiled)
-      expect(kernels.every(({ wat, wgsl }) => wat.includes('(func') && wgsl === '')).toBe(true);
+      for (const kernel of kernels) {
+        expect([kernel.wat.includes('(func'), kernel.wgsl]).toEqual([true, '']);
+        const { language, text } = kernel.schedules[0]!;
+        expect([language, text.split('\n')[0]]).toEqual(['wasm', `scheduled ${kernel.name}`]);
+      }
     expect(seen.functions[0]!.guards.join()).toContain("L['x']");
     expect(seen.timeline.map((event) => event.name)).toContain('joint graph');
   });

@@ -150,9 +150,10 @@ export function compiledGraph(
     let next = 0;
     return outputs.map((output) => (output.kind === 'value' ? output.value : made[next++]!));
   };
+  const { launchOrigins } = executable;
   const rest = {
     executable,
-    launchNodes,
+    launchNodes: launchOrigins?.map((origin) => launchNodes[origin]!) ?? launchNodes,
     outline,
     isShared,
     isFresh: (position: number): boolean => outputs[position]?.kind !== 'value',

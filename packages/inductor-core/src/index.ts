@@ -100,6 +100,7 @@ export {
 export { foldGrid, type FoldedGrid, type ThreadTarget } from './schedule/threads/thread-target.js';
 export { scheduleReduction } from './schedule/threads/schedule-reduction.js';
 export { scheduleThreads } from './schedule/threads/schedule-threads.js';
+export { printSchedule } from './schedule/print-schedule.js';
 export { printScheduled } from './schedule/kernel/print-scheduled.js';
 export { verifyScheduled } from './schedule/kernel/verify-scheduled.js';
 export { interpretScheduled, type ScheduledRun } from './schedule/kernel/interpret-scheduled.js';
@@ -143,6 +144,7 @@ export type {
   TemplateExecutable,
   KernelSource,
 } from './backend/kernel-backend.js';
+export type { KernelSchedule, ScheduleFacts } from './backend/kernel-schedule.js';
 export {
   hostBackend,
   type HostBackendParts,

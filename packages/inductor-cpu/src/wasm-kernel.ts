@@ -35,6 +35,7 @@
  * vector load at the tail or across the border of an image does: the heap keeps a page addressable in
  * front of its first block and behind its last.
  */
+import type { KernelSchedule } from '@tessera/inductor-core';
 import type { Size, SymInt } from '@tessera/shared';
 import { global, i32 } from './emit/code.js';
 import type { Global } from './emit/types.js';
@@ -53,6 +54,8 @@ export interface WasmKernel {
   readonly scratchBytesPerThread: number;
   /** Items must run in order on one thread (stores at computed indices may collide). */
   readonly needsSerial?: boolean;
+  /** What the code was made of; see `KernelSource`. */
+  readonly schedule?: () => KernelSchedule;
 }
 
 /** Address of the calling thread's scratch memory; see the file header. */

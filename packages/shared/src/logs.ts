@@ -39,7 +39,7 @@ const BUILT_IN: Readonly<Record<LogArtifact, string>> = {
   fusion: 'which loops were fused into which kernel, and why others were not',
   output_code: 'the generated kernels: WGSL or WebAssembly text',
   perf: 'what made code slower than it could be: fallbacks, copies, missed vectorisation',
-  schedule: 'the order of kernels and the memory plan',
+  schedule: 'the order of kernels, the memory plan, and how kernels run on their device',
   dynamic: 'which sizes became symbols, which were fixed, and which graphs share their code',
 };
 

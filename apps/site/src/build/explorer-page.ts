@@ -22,6 +22,9 @@ export function explorerPage(): Page {
 <section class="pane" aria-labelledby="program-title">
 <h2 id="program-title">Program</h2>
 <div class="editor" id="editor"></div>
+<p class="muted keys">Keys: <kbd>Ctrl</kbd> <kbd>Enter</kbd> compiles and runs, <kbd>Ctrl</kbd> <kbd>K</kbd> and then
+<kbd>Ctrl</kbd> <kbd>I</kbd> shows the type at the cursor, <kbd>Ctrl</kbd> <kbd>Space</kbd> lists names; <kbd>⌘</kbd> in
+place of the first two on a Mac.</p>
 </section>
 <section class="pane" aria-labelledby="stages-title">
 <h2 id="stages-title">What became of it</h2>

@@ -12,7 +12,7 @@ import {
   graphView,
 } from '@tessera/compile/exploration';
 import { type GraphModule, copyModule } from '@tessera/graph';
-import type { CompiledGraph, FusedKernel } from '@tessera/inductor-core';
+import type { CompiledGraph, FusedKernel, KernelSource } from '@tessera/inductor-core';
 import { BASELINE_TARGET, generateKernel } from '@tessera/inductor-wgsl';
 import { observePasses } from '@tessera/passes';
 import { setLogSink } from '@tessera/shared';
@@ -25,11 +25,12 @@ type AnyFunction = (...args: never[]) => unknown;
 const MOST_EVENTS = 600;
 
 /** WGSL of a kernel, or why there is none. */
-function wgslOf(kernel: FusedKernel): string {
+function wgslOf(kernel: FusedKernel): KernelSource {
+  const source = { kernel: kernel.name, language: 'wgsl' };
   try {
-    return generateKernel(kernel, BASELINE_TARGET).text;
+    return { ...source, ...generateKernel(kernel, BASELINE_TARGET) };
   } catch (error) {
-    return `// ${error instanceof Error ? error.message : String(error)}`;
+    return { ...source, text: `// ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 
@@ -100,7 +101,9 @@ export async function explore(source: string): Promise<Exploration> {
     joint,
     passes,
     compiled: compilations.map(({ module, compiled }, i) =>
-      compiledView(`${compiled.plan.name} ${i + 1}`, module, compiled, lines, wgslOf),
+      compiledView(`${compiled.plan.name} ${i + 1}`, module, compiled, lines, (kernel) => [
+        wgslOf(kernel),
+      ]),
     ),
     timeline,
     output,

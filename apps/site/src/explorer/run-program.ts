@@ -6,7 +6,7 @@ import * as compilePackage from '@tessera/compile';
 import * as nn from '@tessera/nn';
 import * as tensorPackage from '@tessera/tensor';
 import { transform } from 'sucrase';
-import type { ProgramEntry } from './program-packages.js';
+import { isProgramEntry, noSuchEntry, type ProgramEntry } from './program-packages.js';
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -53,12 +53,10 @@ export async function runProgram(source: string, host: ProgramHost): Promise<voi
     // Fields of modules are assigned, as classes of today's TypeScript define them.
     disableESTransforms: true,
   });
-  const packages: Readonly<Record<string, object>> = packagesFor(host);
+  const packages = packagesFor(host);
   const find = (name: string): object => {
-    const found = packages[name];
-    if (found === undefined)
-      throw new Error(`There is no '${name}' here, only ${Object.keys(packages).join(', ')}.`);
-    return found;
+    if (!isProgramEntry(name)) throw new Error(noSuchEntry(name));
+    return packages[name];
   };
   const log = (...values: unknown[]): void => host.log(values.map(String).join(' '));
   const AsyncFunction = (async () => {}).constructor as FunctionConstructor;

@@ -66,11 +66,40 @@ function passElement(pass: PassView, index: number): HTMLElement {
   );
 }
 
-function textBlock(title: string, text: string): HTMLElement {
-  return h('details', {}, h('summary', {}, title), h('pre', { tabindex: 0 }, h('code', {}, text)));
+function codeElement(text: string): HTMLElement {
+  return h('pre', { tabindex: 0 }, h('code', {}, text));
 }
 
-function kernelElement(kernel: KernelView, graph: GraphView): HTMLElement {
+/** What languages of kernels are called. */
+const LANGUAGES: Readonly<Record<string, string>> = { wasm: 'WebAssembly', wgsl: 'WGSL' };
+
+/** A text of a kernel, under the language that it is or becomes. */
+function textBlock(language: string, text: string): HTMLElement {
+  const title = LANGUAGES[language] ?? language;
+  return h('details', { open: '' }, h('summary', {}, title), codeElement(text));
+}
+
+/** What a stage shows of a kernel. */
+type KernelTexts = (kernel: KernelView) => readonly HTMLElement[];
+
+const loopsOf: KernelTexts = ({ loops }) => [codeElement(loops)];
+
+const schedulesOf: KernelTexts = ({ schedules }) =>
+  some(
+    schedules.map(({ language, text }) => textBlock(language, text)),
+    'Nothing was chosen for this kernel, or the file is older than schedules.',
+  );
+
+const generatedCode: KernelTexts = ({ wat, wgsl }) =>
+  some(
+    Object.entries({ wasm: wat, wgsl }).flatMap(([language, text]) =>
+      text === '' ? [] : [textBlock(language, text)],
+    ),
+    'The reference kernel of its operator runs.',
+  );
+
+/** A kernel with its name, which stands for the lines of its nodes. */
+function kernelElement(kernel: KernelView, graph: GraphView, texts: KernelTexts): HTMLElement {
   const byNode = lineByNode(graph);
   const lines = kernel.nodes
     .map((name) => byNode.get(name) ?? null)
@@ -89,10 +118,21 @@ function kernelElement(kernel: KernelView, graph: GraphView): HTMLElement {
     {},
     title,
     h('p', { class: 'muted' }, `Computes ${kernel.nodes.join(', ') || 'copies only'}.`),
-    h('pre', { tabindex: 0 }, h('code', {}, kernel.loops)),
-    ...(kernel.wat === '' ? [] : [textBlock('WebAssembly', kernel.wat)]),
-    ...(kernel.wgsl === '' ? [] : [textBlock('WGSL', kernel.wgsl)]),
+    ...texts(kernel),
   );
+}
+
+/** A stage that shows every kernel. */
+function kernelStage(name: string, texts: KernelTexts): Stage {
+  return {
+    name,
+    show: ({ compiled }) =>
+      some(
+        compiled.flatMap(({ kernels, graph }) =>
+          kernels.map((kernel) => kernelElement(kernel, graph, texts)),
+        ),
+      ),
+  };
 }
 
 function planElement(compiled: CompiledView): HTMLElement {
@@ -167,15 +207,9 @@ export const STAGES: readonly Stage[] = [
     name: 'Forward, backward',
     show: ({ compiled }) => some(compiled.map(({ graph }) => graphCode(graph))),
   },
-  {
-    name: 'Kernels',
-    show: ({ compiled }) =>
-      some(
-        compiled.flatMap(({ kernels, graph }) =>
-          kernels.map((kernel) => kernelElement(kernel, graph)),
-        ),
-      ),
-  },
+  kernelStage('Loops', loopsOf),
+  kernelStage('Schedule', schedulesOf),
+  kernelStage('Code', generatedCode),
   { name: 'Plan', show: ({ compiled }) => some(compiled.map(planElement)) },
   { name: 'Guards', show: ({ functions }) => some(functions.map(functionElement)) },
 ];

@@ -3,29 +3,28 @@
  *
  * - `captured.ts`: the graph as the tracer recorded it; `graph.json` and `repro.mjs` compile it again;
  * - `passes/NN-name.before.ts` and `.after.ts`: the graph around every named pass; the page shows what changed;
- * - `graph-N.ts` and `kernels/N-name.wgsl|.wat`: what went to the code generator, and what it made;
+ * - `graph-N.ts`, `kernels/N-name.schedule.txt` and `.wgsl|.wat`: what went to the code generator, what it chose, and
+ *   what it made;
  * - `guards.txt`: the guards of the trace, once the call that compiled has returned;
  * - `exploration.json`: all of it for the explorer, with the lines of the program (`npx @tessera/cli explore`);
  * - `index.html`: all of it on one page.
  *
- * In browsers there are no files, so nothing is written.
+ * In browsers there are no files, so nothing is written; only Node has this code (`node.ts`).
  */
 import type { CompiledFunction } from '@tessera/dynamo-trace';
 import type { GraphModule } from '@tessera/graph';
-import type { CompiledGraph } from '@tessera/inductor-core';
+import { type CompiledGraph, printSchedule } from '@tessera/inductor-core';
 import { observePasses } from '@tessera/passes';
-import { defineConfig, environmentVariable, option } from '@tessera/shared';
+import {
+  type CompilationRecord,
+  debugConfig,
+  observeCompilations,
+  recordCompilations,
+} from '../observe-compilations.js';
 import { ExplorationRecord } from './exploration-record.js';
 import { indexPage } from './index-page.js';
 import { type FileSystem, nodeFiles } from './node-files.js';
 import { reproFiles } from './repro.js';
-
-const config = defineConfig('', {
-  debugDir: option(
-    environmentVariable('TESSERA_DEBUG_DIR') ?? '',
-    'folder that gets one folder per compile (TESSERA_DEBUG_DIR); empty for none',
-  ),
-});
 
 /** File extension of generated code by language. */
 const EXTENSIONS: Readonly<Record<string, string>> = { wgsl: 'wgsl', wasm: 'wat' };
@@ -38,7 +37,7 @@ const unfinished: DebugFolder[] = [];
 let compilations = 0;
 
 /** See the file header. */
-export class DebugFolder {
+class DebugFolder implements CompilationRecord {
   /** The folder of the compile that goes on now. */
   static current: DebugFolder | null = null;
   private readonly files = new Map<string, string>();
@@ -56,10 +55,10 @@ export class DebugFolder {
 
   /** The folder of a compile that begins, or null if none is wanted or possible. */
   static open(captured: GraphModule): DebugFolder | null {
-    const fs = config.debugDir === '' ? null : nodeFiles();
+    const fs = debugConfig.debugDir === '' ? null : nodeFiles();
     if (fs === null) return null;
     let path: string;
-    do path = `${config.debugDir}/compile-${String(compilations++).padStart(3, '0')}`;
+    do path = `${debugConfig.debugDir}/compile-${String(compilations++).padStart(3, '0')}`;
     while (fs.existsSync(path));
     const folder = new DebugFolder(fs, path, captured);
     folder.write('captured.ts', captured.print({ source: true }));
@@ -100,8 +99,10 @@ export class DebugFolder {
     this.exploration.addCompiled(module, compiled);
     const number = this.graphs++;
     this.write(`graph-${number}.ts`, module.print());
-    compiled.executable.sources.forEach(({ kernel, language, text }) => {
-      this.write(`kernels/${number}-${kernel}.${EXTENSIONS[language] ?? 'txt'}`, text);
+    compiled.executable.sources.forEach(({ kernel, language, text, schedule }) => {
+      const path = `kernels/${number}-${kernel}`;
+      if (schedule !== undefined) this.write(`${path}.schedule.txt`, printSchedule(schedule()));
+      this.write(`${path}.${EXTENSIONS[language] ?? 'txt'}`, text);
     });
   }
 
@@ -127,10 +128,14 @@ export class DebugFolder {
   }
 }
 
-/** Gives the folders of a call that has returned the guards of its trace. */
-export function finishDebugFolders(compiled: CompiledFunction): void {
-  for (const folder of unfinished.splice(0)) folder.addFunction(compiled);
-}
+recordCompilations({
+  open: (captured) => DebugFolder.open(captured),
+  // Gives the folders of a call that has returned the guards of its trace.
+  finish(compiled) {
+    for (const folder of unfinished.splice(0)) folder.addFunction(compiled);
+  },
+});
+observeCompilations((module, compiled) => DebugFolder.current?.addCompiled(module, compiled));
 
 /** A file of the user's program; null for one that is not there: generated code, a page's script. */
 function readText(fs: FileSystem, path: string): string | null {

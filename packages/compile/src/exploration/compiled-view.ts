@@ -1,13 +1,16 @@
 /**
- * @file A compiled graph as the views show it: kernels as loops, WebAssembly text and WGSL, and memory over time.
+ * @file A compiled graph as the views show it: kernels as loops, schedules, WebAssembly text and WGSL, and memory over
+ * time.
  */
 import type { GraphModule } from '@tessera/graph';
 import {
   type CompiledGraph,
   type ExecutionPlan,
   type FusedKernel,
+  type KernelSource,
   printKernel,
   printPlan,
+  printSchedule,
 } from '@tessera/inductor-core';
 import { itemSize } from '@tessera/tensor';
 import type { BufferView, CompiledView, KernelView } from './exploration.js';
@@ -40,30 +43,43 @@ function buffersOf(plan: ExecutionPlan): BufferView[] {
   });
 }
 
+function kernelView(
+  kernel: FusedKernel,
+  sources: readonly KernelSource[],
+  nodes: readonly string[],
+): KernelView {
+  const textIn = (wanted: string): string =>
+    sources.find(({ language }) => language === wanted)?.text ?? '';
+  return {
+    name: kernel.name,
+    loops: printKernel(kernel),
+    schedules: sources.flatMap(({ language, schedule }) =>
+      schedule === undefined ? [] : [{ language, text: printSchedule(schedule()) }],
+    ),
+    wat: textIn('wasm'),
+    wgsl: textIn('wgsl'),
+    nodes,
+  };
+}
+
 /**
  * A compiled graph with its kernels and memory.
  *
- * @param wgslOf WGSL of kernels that were compiled for another device
+ * @param otherSources code of a kernel for other devices than that which it was compiled for
  */
 export function compiledView(
   title: string,
   module: GraphModule,
   compiled: CompiledGraph,
   lines: NodeLines,
-  wgslOf: (kernel: FusedKernel) => string = () => '',
+  otherSources: (kernel: FusedKernel) => readonly KernelSource[] = () => [],
 ): CompiledView {
   const { plan, executable } = compiled;
-  const sources = new Map(executable.sources.map((source) => [source.kernel, source]));
-  const kernels = plan.kernels.map((kernel, i): KernelView => {
-    const source = sources.get(kernel.name);
-    return {
-      name: kernel.name,
-      loops: printKernel(kernel),
-      wat: source?.language === 'wasm' ? source.text : '',
-      wgsl: source?.language === 'wgsl' ? source.text : wgslOf(kernel),
-      nodes: nodesOf(compiled, i),
-    };
-  });
+  // One for each kernel, in their order.
+  const { sources } = executable;
+  const kernels = plan.kernels.map((kernel, i) =>
+    kernelView(kernel, [sources[i]!, ...otherSources(kernel)], nodesOf(compiled, i)),
+  );
   return {
     graph: graphView(title, module, lines),
     kernels,

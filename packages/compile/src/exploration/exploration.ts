@@ -38,11 +38,20 @@ export interface PassView {
   readonly after: string;
 }
 
+/** How a device runs a kernel, in text. */
+export interface ScheduleView {
+  /** That of the code which is made of it: `wasm`, `wgsl`, … */
+  readonly language: string;
+  readonly text: string;
+}
+
 /** A kernel of a compiled graph. */
 export interface KernelView {
   readonly name: string;
   /** Loops and expressions. */
   readonly loops: string;
+  /** For each device whose code is shown, unless nothing is chosen there. */
+  readonly schedules: readonly ScheduleView[];
   /** WebAssembly text of its function; empty where there is none. */
   readonly wat: string;
   /** Empty where there is none. */

@@ -84,8 +84,9 @@ export function hostBackend({ name, code, capabilities }: HostBackendParts): Ker
 
 function sourceOf(kernel: FusedKernel, code: HostCode | undefined): KernelSource {
   if (code !== undefined && kernel.kind !== 'extern') {
-    const text = code.emit(scheduleScalar(kernel, code.target));
-    if (text !== null) return { kernel: kernel.name, language: code.language, text };
+    const schedule = (): ScalarKernel => scheduleScalar(kernel, code.target);
+    const text = code.emit(schedule());
+    if (text !== null) return { kernel: kernel.name, language: code.language, text, schedule };
   }
   return { kernel: kernel.name, language: INTERPRETED, text: printKernel(kernel) };
 }

@@ -8,6 +8,7 @@ import type { DType, DeviceMemory, DeviceType, Tensor } from '@tessera/tensor';
 import type { FusedKernel } from '../ir/kernel.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import type { PlanTemplate } from '../plan/plan-template.js';
+import type { KernelSchedule } from './kernel-schedule.js';
 
 /** What a backend can do, as far as lowering and scheduling must know. */
 export interface Capabilities {
@@ -41,6 +42,8 @@ export interface KernelSource {
   readonly language: 'wgsl' | 'wasm' | string;
   /** Readable form: WGSL, or WebAssembly text of the kernel. Deterministic: golden files hold it. */
   readonly text: string;
+  /** How the kernel runs on the device, for tools, made when it is called; absent where nothing was chosen. */
+  readonly schedule?: () => KernelSchedule;
 }
 
 /** A loaded plan. */
@@ -48,6 +51,11 @@ export interface Executable {
   readonly plan: ExecutionPlan;
   /** Generated sources in kernel order, for logs, tests and the explorer. */
   readonly sources: readonly KernelSource[];
+  /**
+   * Where a backend cut launches in parts: for each launch of `plan`, the number of the launch that it was made of.
+   * Absent where `plan` has the launches that were loaded.
+   */
+  readonly launchOrigins?: readonly number[] | undefined;
   /**
    * Runs the plan. The caller guarantees dtypes, layouts and device (guards); nothing is allocated
    * but scratch. On an asynchronous device it enqueues the work and returns.

@@ -58,6 +58,10 @@ class TunedExecutable implements Executable {
     return this.current.sources;
   }
 
+  get launchOrigins(): Executable['launchOrigins'] {
+    return this.current.launchOrigins;
+  }
+
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
     this.current.run(inputs, outputs, scalars);
   }

@@ -15,6 +15,7 @@ import {
   SETTLE_EVERY,
   type LoopKernel,
   type ReduceStmt,
+  type ScheduleFacts,
 } from '@tessera/inductor-core';
 import { type Size, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
@@ -47,6 +48,22 @@ const UNIT = 'unit';
 /** Code of a loop kernel. @throws kernel-missing when an operation has no form, plan-invalid */
 export function generateLoopKernel(kernel: LoopKernel<Size>, options: CodeOptions): WasmKernel {
   return new LoopGenerator(kernel, kernelOptions(kernel, options)).generate();
+}
+
+function loopFacts(
+  kernel: string,
+  { mode, lane, across, groups }: LoopShape,
+  items: Size,
+): ScheduleFacts {
+  return {
+    kernel,
+    facts: {
+      'lanes of a vector': `along ${lane}, ${mode === 'row' ? 'parts of a result' : 'a result each'}`,
+      ...(across === lane ? {} : { 'vectors of a tile': `along ${across}` }),
+      'vectors at a time': groups,
+      'work items': String(items),
+    },
+  };
 }
 
 class LoopGenerator {
@@ -90,6 +107,7 @@ class LoopGenerator {
     const isEmpty = kernel.outer.some(({ size }) => size === 0);
     const items = new WorkItems(this.#shape, this.#body.space, this.#outer, this.#inner.length > 0);
     if (!isEmpty) this.#emit(items);
+    const shape = this.#shape;
     return {
       name: kernel.name,
       func: this.#f,
@@ -98,6 +116,7 @@ class LoopGenerator {
       costPerItem: isEmpty ? 0 : this.#shape.nanoseconds / Math.max(sizeHint(items.count), 1),
       scratchBytesPerThread: this.#cache?.bytes ?? 0,
       ...(this.#scatters() ? { needsSerial: true } : {}),
+      schedule: () => loopFacts(kernel.name, shape, items.count),
     };
   }
 

@@ -1,7 +1,7 @@
 /**
  * @file Matrix products: chooses a strategy for a kernel and generates it.
  */
-import type { MatmulKernel } from '@tessera/inductor-core';
+import type { MatmulKernel, ScheduleFacts } from '@tessera/inductor-core';
 import { type Size, sizeHint, sizeProduct } from '@tessera/shared';
 import { kernelOptions, type KernelOptions } from '../body/size-slots.js';
 import type { CodeOptions } from '../body/vector-builder.js';
@@ -48,6 +48,20 @@ export function generateMatmul(kernel: MatmulKernel<Size>, codeOptions: CodeOpti
         sizeHint(depthCount)) /
       40,
     scratchBytesPerThread: gemmScratchBytes(parts),
+    schedule: () => gemmFacts(kernel.name, blocking),
+  };
+}
+
+function gemmFacts(kernel: string, blocking: Blocking): ScheduleFacts {
+  const { tileRows, tileVectors, rowsPerItem, colBlock, depthBlock } = blocking;
+  return {
+    kernel,
+    facts: {
+      'tile of registers': `${tileRows} rows × ${tileVectors} vectors`,
+      'block of B': `${depthBlock} × ${colBlock}`,
+      'rows of a work item': rowsPerItem,
+      'work items': `${blocking.rowItems} × ${blocking.colItems} of each batch`,
+    },
   };
 }
 

@@ -74,6 +74,14 @@ export function generateSkinny(problem: KnownProblem, options: KernelOptions): W
     sizes: [],
     costPerItem: Math.min(colBlock, colCount) * depthCount * ELEMENT_NS * (type.bytes / 4),
     scratchBytesPerThread: rowCount * (rowBytes + (alongDepth ? keptRowBytes(problem) : 0)) + 64,
+    schedule: () => ({
+      kernel: kernel.name,
+      facts: {
+        'lanes of a vector': alongDepth ? 'along k' : 'along columns',
+        'columns of a work item': colBlock,
+        'work items': batchCount * colItems,
+      },
+    }),
   };
 }
 

@@ -213,9 +213,11 @@ export function kernelSource(kernel: FusedKernel<Size>, code: WasmKernel | null)
       text: `;; calls the reference kernel of ${(kernel as ExternKernel).op}`,
     };
   let text: string | null = null;
+  const { schedule } = code;
   return {
     kernel: kernel.name,
     language: 'wasm',
+    ...(schedule === undefined ? {} : { schedule }),
     get text(): string {
       return (text ??= printFunctionWithDependencies(code.func));
     },

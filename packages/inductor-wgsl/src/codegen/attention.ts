@@ -31,6 +31,7 @@ import { RegisterBlock } from './register-block.js';
 import { RunningSoftmax } from './running-softmax.js';
 import { eachRow, walkSlabs } from './slab-walk.js';
 import type { WgslTarget } from './target.js';
+import { tileFacts } from './tile-facts.js';
 import type { KernelVariant } from './variant.js';
 import { typeName } from './wgsl-types.js';
 
@@ -44,13 +45,13 @@ export function generateAttention(
   const needs = attentionNeeds(kernel);
   const matrices = tile === undefined ? matrixAttentionTile(kernel, needs, target) : null;
   if (matrices !== null) return generateMatrixAttention(kernel, target, variant, matrices);
-  return new AttentionGenerator(
-    kernel,
-    target,
-    variant,
-    tile ?? chooseAttentionTile(needs, target),
-    needs,
-  ).generate();
+  const chosen = tile ?? chooseAttentionTile(needs, target);
+  const { bm, tm, tn } = chosen;
+  const threads = (bm / tm) * tileColumns(chosen);
+  return {
+    ...new AttentionGenerator(kernel, target, variant, chosen, needs).generate(),
+    schedule: () => tileFacts(kernel.name, { ...chosen, each: 'thread', part: [tm, tn], threads }),
+  };
 }
 
 class AttentionGenerator {

@@ -2,14 +2,14 @@
  * @file `generateKernel`: WGSL for any kernel of the IR.
  */
 import { type Size, TesseraError } from '@tessera/shared';
-import { type FusedKernel, scheduleThreads } from '@tessera/inductor-core';
+import type { FusedKernel } from '@tessera/inductor-core';
 import { generateAttention } from './attention.js';
-import { emitScheduled } from './emit-scheduled.js';
-import { generateRecurrence } from './recurrence.js';
+import { generateLoop } from './loop.js';
 import { generateMatmul } from './matmul.js';
 import type { TileMemory } from './matmul-tiles.js';
 import type { WgslProgram } from './program.js';
-import { scheduleTarget, type WgslTarget } from './target.js';
+import { generateRecurrence } from './recurrence.js';
+import type { WgslTarget } from './target.js';
 import { directVariant, type KernelVariant } from './variant.js';
 
 /**
@@ -39,5 +39,5 @@ export function generateKernel(
   if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
   if (kernel.kind === 'recurrence') return generateRecurrence(kernel, target, variant);
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });
-  return emitScheduled(scheduleThreads(kernel, scheduleTarget(target)), target, variant);
+  return generateLoop(kernel, target, variant);
 }

@@ -6,9 +6,10 @@
  * before the arithmetic on this one. Operands are arbitrary expressions, so implicit-GEMM convolutions,
  * casts and masks all pass through `load_a` and `load_b`; `store_c` runs the epilogue on four results.
  */
-import { extent, type MatmulKernel, scheduleThreads } from '@tessera/inductor-core';
+import { extent, type MatmulKernel, type ScheduleFacts } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
+import { generateLoop } from './loop.js';
 import { isMatrixVector, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
 import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
@@ -25,10 +26,10 @@ import { matrixTile } from './matrix-tiles.js';
 import { plus } from './offset-text.js';
 import { ProductFrame } from './product-frame.js';
 import type { ProgramBuilder, WgslProgram } from './program.js';
-import { emitScheduled } from './emit-scheduled.js';
 import { RegisterBlock } from './register-block.js';
 import { eachRow, walkSlabs } from './slab-walk.js';
-import { scheduleTarget, type WgslTarget } from './target.js';
+import type { WgslTarget } from './target.js';
+import { tileFacts } from './tile-facts.js';
 import type { KernelVariant } from './variant.js';
 import { typeName } from './wgsl-types.js';
 
@@ -49,22 +50,27 @@ export function generateMatmul(
   { tile, memory, unrolled }: MatmulChoices = {},
 ): WgslProgram {
   const shape = matmulShape(kernel);
-  if (tile === undefined && (isMatrixVector(kernel) || extent(kernel.k) === 0)) {
-    return emitScheduled(
-      scheduleThreads(matmulAsReduction(kernel), scheduleTarget(target)),
-      target,
-      variant,
-    );
-  }
+  if (tile === undefined && (isMatrixVector(kernel) || extent(kernel.k) === 0))
+    return generateLoop(matmulAsReduction(kernel), target, variant);
   const matrices = tile === undefined ? matrixTile(kernel, target) : null;
   if (matrices !== null) return generateMatrixMatmul(kernel, target, variant, matrices);
-  return new MatmulGenerator(
+  const chosen = tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel)));
+  const isUnrolled = unrolled ?? (!target.software && isLarge(shape));
+  return {
+    ...new MatmulGenerator(kernel, target, variant, chosen, isUnrolled).generate(),
+    schedule: () => matmulFacts(kernel.name, chosen, isUnrolled),
+  };
+}
+
+function matmulFacts(kernel: string, tile: MatmulTile, isUnrolled: boolean): ScheduleFacts {
+  return tileFacts(
     kernel,
-    target,
-    variant,
-    tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel))),
-    unrolled ?? (!target.software && isLarge(shape)),
-  ).generate();
+    { ...tile, each: 'thread', part: [tile.tm, tile.tn], threads: tileThreads(tile) },
+    {
+      'threads that share a sum': tile.slices,
+      'steps of k': isUnrolled ? 'written out' : 'in a loop',
+    },
+  );
 }
 
 class MatmulGenerator {

@@ -27,6 +27,7 @@ import type { ProgramBuilder, WgslProgram } from './program.js';
 import { RegisterBlock } from './register-block.js';
 import { RunningSoftmax } from './running-softmax.js';
 import type { MatrixShape, WgslTarget } from './target.js';
+import { tileFacts } from './tile-facts.js';
 import type { KernelVariant } from './variant.js';
 
 /** Weights are at most e to the power of this: far from the end of float16, and exact in its sums. */
@@ -39,7 +40,17 @@ export function generateMatrixAttention(
   variant: KernelVariant,
   tile: MatrixAttentionTile,
 ): WgslProgram {
-  return new MatrixAttention(kernel, target, variant, tile).generate();
+  const { bm, tm, tn } = tile;
+  const threads = matrixAttentionThreads(tile);
+  return {
+    ...new MatrixAttention(kernel, target, variant, tile).generate(),
+    schedule: () =>
+      tileFacts(
+        kernel.name,
+        { ...tile, each: 'thread', part: [tm, tn], threads },
+        { 'rows of a subgroup': (bm * target.subgroups!.max) / threads },
+      ),
+  };
 }
 
 /** Names of matrices: rows of them. */

@@ -15,6 +15,7 @@ import { ProductFrame } from './product-frame.js';
 import type { WgslProgram } from './program.js';
 import { walkSlabs } from './slab-walk.js';
 import type { MatrixShape, WgslTarget } from './target.js';
+import { tileFacts } from './tile-facts.js';
 import type { KernelVariant } from './variant.js';
 
 /** Generates a product of operands that `isHalf` accepts, for a target with subgroup matrices. */
@@ -24,7 +25,12 @@ export function generateMatrixMatmul(
   variant: KernelVariant,
   tile: MatrixTile,
 ): WgslProgram {
-  return new MatrixMatmul(kernel, target, variant, tile).generate();
+  const part = [tile.sm, tile.sn] as const;
+  const threads = matrixThreads(tile, target);
+  return {
+    ...new MatrixMatmul(kernel, target, variant, tile).generate(),
+    schedule: () => tileFacts(kernel.name, { ...tile, each: 'subgroup', part, threads }),
+  };
 }
 
 class MatrixMatmul {

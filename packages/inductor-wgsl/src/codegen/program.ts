@@ -13,6 +13,7 @@ import {
   type Expr,
   type GeneratedKernel,
   type KernelChecks,
+  type KernelSchedule,
 } from '@tessera/inductor-core';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import { CodeBlock } from './code-block.js';
@@ -57,6 +58,8 @@ export interface WgslProgram {
   readonly uniforms: readonly UniformField[];
   /** What the kernel checks; if anything, its last binding is where failures are noted. */
   readonly checks: readonly ValueCheck[];
+  /** What the text was made of; see `KernelSource`. */
+  readonly schedule?: () => KernelSchedule;
 }
 
 /** What generated code knows about a buffer parameter. */

@@ -64,8 +64,14 @@ export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   return choices.reduce((best, other) => (time(other) < time(best) ? other : best), 1);
 }
 
+/** A plan with matmuls cut. */
+export interface SplitPlan extends ExecutionPlan {
+  /** The launch that each launch is a part of, if some are. */
+  readonly launchOrigins?: readonly number[];
+}
+
 /** The plan with its deep matmuls cut; the same object when it has none. */
-export function splitDeepMatmuls(plan: ExecutionPlan, target: WgslTarget): ExecutionPlan {
+export function splitDeepMatmuls(plan: ExecutionPlan, target: WgslTarget): SplitPlan {
   const kernels: FusedKernel[] = [];
   const replaced = plan.kernels.map((kernel) => {
     const pieces = kernel.kind === 'matmul' ? matmulPieces(kernel, target) : 1;
@@ -76,7 +82,7 @@ export function splitDeepMatmuls(plan: ExecutionPlan, target: WgslTarget): Execu
   });
   if (kernels.length === plan.kernels.length) return plan;
   const buffers: PlanBuffer[] = [...plan.buffers];
-  const launches = plan.launches.flatMap((launch): Launch[] => {
+  const launches = plan.launches.map((launch): Launch[] => {
     const { at, elements } = replaced[launch.kernel];
     if (elements === 0) return [{ ...launch, kernel: at }];
     const kernel = plan.kernels[launch.kernel] as MatmulKernel;
@@ -99,7 +105,13 @@ export function splitDeepMatmuls(plan: ExecutionPlan, target: WgslTarget): Execu
       };
     });
   });
-  return { ...plan, kernels, buffers, launches };
+  return {
+    ...plan,
+    kernels,
+    buffers,
+    launches: launches.flat(),
+    launchOrigins: launches.flatMap((parts, origin) => parts.map(() => origin)),
+  };
 }
 
 /** The two kernels, and the number of partial sums between them. */

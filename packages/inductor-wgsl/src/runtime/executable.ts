@@ -27,6 +27,8 @@ import type { WgpuRuntime } from './wgpu-runtime.js';
 /** A plan whose kernels may be for many sizes. */
 export interface SizedPlan extends Omit<ExecutionPlan, 'kernels'> {
   readonly kernels: readonly FusedKernel<Size>[];
+  /** See `Executable`. */
+  readonly launchOrigins?: readonly number[];
 }
 
 /** What an executable is made of. */
@@ -107,6 +109,10 @@ export class WgslExecutable implements Executable {
 
   get sources(): readonly KernelSource[] {
     return this.parts.code.sources;
+  }
+
+  get launchOrigins(): readonly number[] | undefined {
+    return this.parts.layout.launchOrigins;
   }
 
   allocateOutputs(inputs: readonly Tensor[]): WgpuMemory[] {

@@ -40,6 +40,10 @@ export class LoadedPlan implements Executable {
     return this.executable.sources;
   }
 
+  get launchOrigins(): readonly number[] | undefined {
+    return this.executable.launchOrigins;
+  }
+
   allocateOutputs(inputs: readonly Tensor[]): WgpuMemory[] {
     return this.on(inputs).allocateOutputs(inputs);
   }

@@ -12,6 +12,11 @@ import type { VariantSource } from './launch.js';
 /** Code generation as a plan needs it. */
 export type Generator = (kernel: number, variant?: KernelVariant) => WgslProgram;
 
+/** A program as tools see it. */
+export function wgslSource(kernel: string, { text, schedule }: WgslProgram): KernelSource {
+  return { kernel, language: 'wgsl', text, ...(schedule === undefined ? {} : { schedule }) };
+}
+
 /** See the file header. */
 export class PlanCode {
   /** In the order of the kernels. */
@@ -22,11 +27,7 @@ export class PlanCode {
 
   constructor(kernels: readonly FusedKernel<Size>[], generate: Generator) {
     this.programs = kernels.map((_, index) => generate(index));
-    this.sources = kernels.map(({ name }, index) => ({
-      kernel: name,
-      language: 'wgsl',
-      text: this.programs[index].text,
-    }));
+    this.sources = kernels.map(({ name }, index) => wgslSource(name, this.programs[index]));
     this.variants = kernels.map(({ params }, index) => {
       const direct = variantKey(directVariant(params.length));
       const made = new Map<string, WgslProgram>([[direct, this.programs[index]]]);

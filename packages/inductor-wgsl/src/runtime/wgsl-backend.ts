@@ -21,7 +21,7 @@ import { WgslExecutable } from './executable.js';
 import { LoadedPlan } from './loaded-plan.js';
 import { LoadedTemplate } from './loaded-template.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
-import { PlanCode } from './plan-code.js';
+import { PlanCode, wgslSource } from './plan-code.js';
 import { PlanMemory } from './plan-memory.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
@@ -65,8 +65,7 @@ export class WgslBackend implements KernelBackend {
   }
 
   generate(kernel: FusedKernel): KernelSource {
-    const { text } = generateKernel(kernel, this.target, undefined, this.tiles);
-    return { kernel: kernel.name, language: 'wgsl', text };
+    return wgslSource(kernel.name, generateKernel(kernel, this.target, undefined, this.tiles));
   }
 
   /** Loads a plan; on a later device when this one is gone. */

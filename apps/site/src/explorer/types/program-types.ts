@@ -7,6 +7,7 @@ import {
   type VirtualTypeScriptEnvironment,
 } from '@typescript/vfs';
 import ts from 'typescript';
+import { refusedImports } from './refused-imports.js';
 import type { TypeAnswers, TypeCompletion, TypeHover, TypeProblem } from './type-messages.js';
 
 const PROGRAM = '/program.ts';
@@ -44,18 +45,22 @@ export class ProgramTypes {
     this.environment.updateFile(PROGRAM, source === '' ? ' ' : source);
   }
 
-  /** Errors of syntax and of types. */
+  /** Errors of syntax and of types, and imports that the program cannot have. */
   problems(): readonly TypeProblem[] {
     const { languageService: service } = this.environment;
     const found = [
       ...service.getSyntacticDiagnostics(PROGRAM),
       ...service.getSemanticDiagnostics(PROGRAM),
     ];
-    return found.map(({ start = 0, length = 0, messageText }) => ({
+    const refused = refusedImports(service.getProgram()!.getSourceFile(PROGRAM)!);
+    const problems = found.map(({ start = 0, length = 0, messageText }) => ({
       from: start,
       to: start + length,
       message: ts.flattenDiagnosticMessageText(messageText, '\n'),
     }));
+    // One word about an import is enough.
+    const others = problems.filter(({ from }) => !refused.some((each) => each.from === from));
+    return [...others, ...refused];
   }
 
   /** What is known of the name at a position. */
