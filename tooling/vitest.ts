@@ -21,7 +21,8 @@ export function packageTests(test: ViteUserConfig['test'] = {}): ViteUserConfig 
       pool: 'forks',
       reporters: ['default', 'json'],
       outputFile: { json: '.test-results/vitest.json' },
-      testTimeout: 30_000,
+      testTimeout: 60_000,
+      hookTimeout: 120_000,
       ...test,
     },
   });

@@ -65,7 +65,7 @@ async function textsOf(chat: Chat, messages: readonly string[]): Promise<string[
 }
 
 describe('pnpm chat', () => {
-  it('answers each line, knowing those before', { timeout: 60_000 }, async () => {
+  it('answers each line, knowing those before', { timeout: 180_000 }, async () => {
     const args = [folder, '--temperature', '0', '--max-tokens', '6', '--system', 'be kind'];
     const { code, out, err } = await run(args, 'hello there\nwhat\n\nnot read\n');
     expect(err).toBe('');
@@ -81,7 +81,7 @@ describe('pnpm chat', () => {
 
   it(
     'runs with rounded weights, and draws the same with the same seed',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const args = [folder, '--seed', '5', '--max-tokens', '8', '--quantize', '4'];
       const [one, again] = await Promise.all([run(args, 'hello\n'), run(args, 'hello\n')]);
@@ -91,7 +91,7 @@ describe('pnpm chat', () => {
     },
   );
 
-  it('gives the same answers with a draft', { timeout: 60_000 }, async () => {
+  it('gives the same answers with a draft', { timeout: 180_000 }, async () => {
     const draft = mkdtempSync(join(tmpdir(), 'tessera-draft-'));
     manualSeed(4);
     const smaller = { ...CONFIG, hidden_size: 16, num_attention_heads: 1 };
@@ -104,7 +104,7 @@ describe('pnpm chat', () => {
     expect(drafted.out).toBe(alone.out);
   });
 
-  it('says when the draft has other tokens', { timeout: 60_000 }, async () => {
+  it('says when the draft has other tokens', { timeout: 180_000 }, async () => {
     const other = mkdtempSync(join(tmpdir(), 'tessera-draft-'));
     const config = { ...CONFIG, vocab_size: TOKENS.length + 1 };
     await saveCausalLM(new CausalLM(readConfig(config)).eval(), other, config);
@@ -124,7 +124,7 @@ describe('pnpm chat', () => {
     expect(() => readCommand(args)).toThrow(message);
   });
 
-  it('says what is wrong in a line', { timeout: 60_000 }, async () => {
+  it('says what is wrong in a line', { timeout: 180_000 }, async () => {
     const { code, err } = await run([join(folder, 'nothing')]);
     expect(code).toBe(2);
     expect(err).toMatch(/^There is no tokenizer.json in .*nothing/);

@@ -69,7 +69,7 @@ describe.skipIf(executablePath === null)('the chat page', () => {
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/index.html`;
     browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] });
-  }, 120_000);
+  }, 300_000);
 
   afterAll(async () => {
     await browser?.close();
@@ -89,7 +89,7 @@ describe.skipIf(executablePath === null)('the chat page', () => {
     await page.waitForFunction(
       () => !/…$|^Loading/.test(document.getElementById('state')!.textContent!),
       undefined,
-      { timeout: 60_000 },
+      { timeout: 180_000 },
     );
     expect(await page.textContent('#state')).toMatch(wanted);
   }
@@ -137,7 +137,7 @@ describe.skipIf(executablePath === null)('the chat page', () => {
     }
     expect(answers[0]!.length).toBeGreaterThan(0);
     expect(answers[1]).toBe(answers[0]);
-  }, 120_000);
+  }, 300_000);
 
   it('stops, and goes on', async () => {
     const page = await open();

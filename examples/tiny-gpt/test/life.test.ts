@@ -46,7 +46,7 @@ describe('a trained GPT', () => {
     const write = (name: string) => (file: string, content: string | Uint8Array<ArrayBuffer>) =>
       writeFolder(at(name), { [file]: content });
     expectGood(await life({ device: 'cpu', at, write }, first, second));
-  }, 120_000);
+  }, 300_000);
 
   describe.skipIf(executablePath === null)('in Chromium', () => {
     it.each(['cpu', 'wgpu'] as const)(
@@ -100,7 +100,7 @@ describe('a trained GPT', () => {
           server.close();
         }
       },
-      180_000,
+      420_000,
     );
   });
 });

@@ -4,7 +4,7 @@
 import { compile, initWebGpu } from '@tessera/compile';
 import { functional as F } from '@tessera/nn';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, arange, full, ones, randn, tensor } from '@tessera/tensor';
+import { type Tensor, arange, cat, full, ones, randn, tensor, where, zeros } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 const wanted = process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
@@ -72,6 +72,21 @@ describe.runIf(wanted)('values that kernels refuse on WebGPU', () => {
       expect(await x.toArray()).toEqual(input().toArray());
     },
   );
+
+  it('threads without an element of their own refuse nothing', async () => {
+    // Twelve sums over rows before each; what a thread beyond the last row knows of a sum is no index.
+    const place = (x: Tensor): Tensor => {
+      const taken = x.gt(0);
+      const ranks = taken.to('int64').cumsum(0);
+      const numbers = { dtype: 'int64', device: x.device } as const;
+      const at = where(taken, ranks.sub(1), full([12], 12, numbers));
+      const places = zeros([13], numbers).scatter(0, at, arange(12, numbers));
+      return cat([places, ranks.narrow(0, 11, 1)]);
+    };
+    const x = tensor([1, -1, 2, 3, -1, -1, 4, -1, 5, -1, 6, 7]);
+    const found = compile(place)(x.to('wgpu'));
+    expect(await found.toArray()).toEqual(place(x).toArray());
+  });
 
   it('an error is thrown once, by the first read that follows', async () => {
     const look = compile((x: Tensor, i: Tensor) => x.indexSelect(0, i));

@@ -2,7 +2,7 @@
  * @file Checks in WGSL: a failed one is noted in a small buffer of the device, and the kernel goes on with 0.
  *
  * A check is evaluated wherever its operands are, also by threads and lanes beyond the end of a loop: those
- * do not count.
+ * do not count. Nor do threads without an outer point, which know no results of reductions.
  */
 import {
   indexOf,
@@ -28,17 +28,25 @@ export interface CheckOperands {
   readonly value: Value;
 }
 
-/** Notes a failure in `block`; gives the value, or 0 where the check failed. */
+/** Where a check is evaluated. */
+export interface CheckSite {
+  readonly block: CodeBlock;
+  /** Names of what must hold for the thread to count. */
+  readonly tests: readonly string[];
+  readonly symbol: (name: string) => SymbolText;
+}
+
+/** Notes a failure; gives the value, or 0 where the check failed. */
 export function emitCheck(
   builder: ProgramBuilder,
-  block: CodeBlock,
+  { block, tests, symbol }: CheckSite,
   expr: Extract<Expr, { kind: 'check' }>,
   { subject, ok, value }: CheckOperands,
-  symbol: (name: string) => SymbolText,
 ): Value {
-  const limits = limitsOf(expr, builder.kernel).map((v) =>
+  const limits: Value[] = limitsOf(expr, builder.kernel).map((v) =>
     within(symbol(v.name), builder.size(v.size)),
   );
+  for (const text of tests) limits.push({ text, type: 'bool', width: 1, atom: true });
   const width: Width = [subject, ok, value, ...limits].some((part) => part.width === 4) ? 4 : 1;
   const bad = [`!${widen(ok, width)}`, ...limits.map((limit) => widen(limit, width))].join(' & ');
   const failed = width === 4 ? `any(${bad})` : bad;

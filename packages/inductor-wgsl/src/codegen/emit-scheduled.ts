@@ -258,10 +258,12 @@ class ScheduledEmitter {
     const limit = limits.length === 1 ? limits[0]! : `min(${limits.join(', ')})`;
     const i = this.identifier(name);
     const content = new CodeBlock();
-    this.within(content, () => {
-      this.know(name, i);
-      this.body(body);
-    });
+    this.where(only === undefined ? [] : [only], () =>
+      this.within(content, () => {
+        this.know(name, i);
+        this.body(body);
+      }),
+    );
     const head =
       pace === 'halve'
         ? `${i} > 0u; ${i} = ${i} >> 1u`
@@ -273,10 +275,18 @@ class ScheduledEmitter {
     const { block } = this;
     const condition = `if (${this.conditions(all)})`;
     const inner = new CodeBlock();
-    if (body.every(({ kind }) => EFFECTS.has(kind)))
-      this.conditionally({ updates: inner, stores: { full: inner }, valid: null }, body);
-    else this.within(inner, () => this.body(body));
+    this.where(all, () => {
+      if (body.every(({ kind }) => EFFECTS.has(kind)))
+        this.conditionally({ updates: inner, stores: { full: inner }, valid: null }, body);
+      else this.within(inner, () => this.body(body));
+    });
     block.nest(condition, inner);
+  }
+
+  /** Emits what only happens where conditions hold. */
+  private where(all: readonly Condition[], emit: () => void): void {
+    const tests = all.flatMap((each) => (each.kind === 'test' ? [each.name] : []));
+    tests.reduce((inner, test) => () => this.emitter.where(test, inner), emit)();
   }
 
   private conditionally(effects: Effects, body: ScheduledBody): void {

@@ -42,6 +42,8 @@ export class ExprEmitter {
   private readonly useCounts = new Map<Expr, number>();
   private readonly accs = new Map<number, Value>();
   private readonly indexNames: IndexNames;
+  /** What holds for the threads that effects are for, by name; checks of others do not report. */
+  private tests: readonly string[] = [];
 
   /**
    * @param roots every expression that will be emitted, to count uses and dependences
@@ -85,6 +87,14 @@ export class ExprEmitter {
 
   leave(): void {
     this.scopes.pop();
+  }
+
+  /** Runs `emit` for effects that only happen where a test holds. */
+  where(test: string, emit: () => void): void {
+    const before = this.tests;
+    if (!before.includes(test)) this.tests = [...before, test];
+    emit();
+    this.tests = before;
   }
 
   /** The block that statements go to. */
@@ -210,13 +220,9 @@ export class ExprEmitter {
         const [subject, ok, value] = [expr.subject, expr.ok, expr.value].map((part) =>
           this.value(part),
         );
-        return emitCheck(
-          this.builder,
-          this.scopeOf(expr).block,
-          expr,
-          { subject, ok, value },
-          (name) => this.symbol(name),
-        );
+        const { block } = this.scopeOf(expr);
+        const site = { block, tests: this.tests, symbol: (name: string) => this.symbol(name) };
+        return emitCheck(this.builder, site, expr, { subject, ok, value });
       }
       case 'masked': {
         const mask = this.value(expr.mask);
