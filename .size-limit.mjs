@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '512 kB';
+const EVERYTHING = '514.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -24,8 +24,8 @@ const budgets = {
   passes: '17 kB',
   'aot-autograd': '20 kB',
   'dynamo-trace': '42.5 kB',
-  'inductor-core': '138.5 kB',
-  'inductor-cpu': '50 kB',
+  'inductor-core': '145.5 kB',
+  'inductor-cpu': '46.5 kB',
   'inductor-wgsl': '45 kB',
   compile: '8.5 kB',
   testkit: '26 kB',
