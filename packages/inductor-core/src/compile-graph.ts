@@ -9,6 +9,7 @@ import type { Capabilities } from './backend/kernel-backend.js';
 import { type KernelDraft, KernelBuilder, buildExtern } from './kernels/build-kernel.js';
 import type { EmitContext } from './kernels/emit-context.js';
 import { attentionBody } from './kernels/attention-body.js';
+import { recurrenceBody } from './kernels/recurrence-body.js';
 import { type GroupBody, bodyRoots, bodyStores, loadedBuffers } from './kernels/group-body.js';
 import { loopBody } from './kernels/loop-body.js';
 import { matmulBody } from './kernels/matmul-body.js';
@@ -59,6 +60,8 @@ function bodyOf(schedule: Schedule, group: Group): GroupBody | ExternNode {
       return matmulBody(schedule.context, group);
     case 'attention':
       return attentionBody(schedule.context, group);
+    case 'recurrence':
+      return recurrenceBody(schedule.context, group);
     case 'extern':
       return group.extern;
   }

@@ -18,6 +18,7 @@ export { SizeFamilies, SizeFamily } from './sizes/size-family.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {
   AttentionKernel,
+  RecurrenceKernel,
   BufferParam,
   ExternArg,
   ExternKernel,

@@ -43,12 +43,13 @@ export function generateKernel(
     case 'matmul':
       return generateMatmul(kernel, options);
     case 'attention':
+    case 'recurrence':
       throw new TesseraError(
         'kernel-missing',
-        `Kernel '${kernel.name}' is an attention kernel, which the CPU has none of.`,
+        `Kernel '${kernel.name}' is of kind '${kernel.kind}', which the CPU has none of.`,
         {
           context: { kernel: kernel.name, device: 'cpu' },
-          hints: ['Compile the graph for the CPU: its scores lie in memory there.'],
+          hints: ['Compile the graph for the CPU: it is lowered to other kernels there.'],
         },
       );
   }

@@ -11,6 +11,7 @@ import {
   type WgslTarget,
 } from '../src/index.js';
 import { forwardAttention, gradientAttention } from './support/attention-kernel.js';
+import { recurrenceKernel } from './support/recurrence-kernel.js';
 import { convolutionKernel, matmulKernel, matmulOfRows } from './support/matmul-kernel.js';
 import {
   dropout,
@@ -67,6 +68,8 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
     gradientAttention({ batch: 2, m: 100, j: 100, width: 32, turns: 2 }),
     BASELINE_TARGET,
   ],
+  ['recurrence', recurrenceKernel(4, 92, 6), BASELINE_TARGET],
+  ['recurrence-any-length', recurrenceKernel<Size>(N, M, 96), BASELINE_TARGET],
   ['softmax-row', softmax(32, 2048), BASELINE_TARGET],
   ['softmax-long-row', softmax(32, 50000), BASELINE_TARGET],
   ['softmax-subgroups', softmax(32, 2048), SUBGROUPS],

@@ -295,6 +295,16 @@ export { addbmm_, addmv_, addr_ } from './ops/matmul/added.js';
 export { renorm_ } from './ops/matmul/similarity.js';
 export { weightInt4packMm, weightInt8packMm } from './ops/matmul/weight-only.js';
 
+// Recurrent layers
+export {
+  type CellKind,
+  type CellState,
+  GATES,
+  type StateWeights,
+  recurrentStep,
+} from './ops/recurrent/cell.js';
+export { fitsOneKernel, recurrentLayer } from './ops/recurrent/layer.js';
+
 // Attention
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention/attention.js';
 

@@ -43,6 +43,7 @@ import * as poolAverage from './ops/pool/average.js';
 import * as poolMax from './ops/pool/max.js';
 import * as random from './ops/random/random.js';
 import * as randomSample from './ops/random/sample.js';
+import * as recurrentLayer from './ops/recurrent/layer.js';
 import * as resampleGridSampler from './ops/resample/grid-sampler.js';
 import * as resamplePadEdge from './ops/resample/pad-edge.js';
 import * as resampleUpsample from './ops/resample/upsample.js';
@@ -94,6 +95,7 @@ const operatorModules = (): readonly object[] => [
   poolMax,
   random,
   randomSample,
+  recurrentLayer,
   resampleGridSampler,
   resamplePadEdge,
   resampleUpsample,

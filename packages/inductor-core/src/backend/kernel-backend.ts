@@ -29,6 +29,8 @@ export interface Capabilities {
   readonly scans?: boolean;
   /** Widest heads for which attention kernels can be generated; none where absent: scores lie in memory then. */
   readonly widestAttention?: number;
+  /** Whether recurrence kernels can be generated; where not, an operator call per layer runs, or one per step. */
+  readonly recurrences?: boolean;
   /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
   readonly itemSize?: (dtype: DType) => number;
 }

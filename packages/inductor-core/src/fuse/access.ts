@@ -62,6 +62,7 @@ export function accessesOf(l: Lowering, node: IrNode): NodeAccesses {
     case 'matmul':
       return { reads, writes: [storeAccess(l, node.out, node.coords)] };
     case 'attention':
+    case 'recurrence':
       return {
         reads,
         writes: placedResults(node).map(({ out, coords }) => storeAccess(l, out, coords)),

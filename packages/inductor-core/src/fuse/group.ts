@@ -8,6 +8,7 @@ import { type Size, sizeProduct } from '@tessera/shared';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type {
   AttentionNode,
+  RecurrenceNode,
   ExternNode,
   IrNode,
   MatmulNode,
@@ -55,6 +56,12 @@ export interface AttentionGroup extends GroupBase {
   readonly attention: AttentionNode;
 }
 
+/** A recurrence, alone. */
+export interface RecurrenceGroup extends GroupBase {
+  readonly kind: 'recurrence';
+  readonly recurrence: RecurrenceNode;
+}
+
 /** A call of a reference kernel, alone. */
 export interface ExternGroup extends GroupBase {
   readonly kind: 'extern';
@@ -62,7 +69,7 @@ export interface ExternGroup extends GroupBase {
 }
 
 /** See the file header. */
-export type Group = LoopGroup | MatmulGroup | AttentionGroup | ExternGroup;
+export type Group = LoopGroup | MatmulGroup | AttentionGroup | RecurrenceGroup | ExternGroup;
 
 /** Number of points of loop variables. */
 export function extentOf(vars: readonly SizedLoop[]): Size {
@@ -74,6 +81,7 @@ export function groupOf(node: IrNode, identity: (v: SizedLoop) => IndexExpr): Gr
   const base = { id: node.id, nodes: [node] };
   if (node.kind === 'extern') return { ...base, kind: 'extern', extern: node };
   if (node.kind === 'attention') return { ...base, kind: 'attention', attention: node };
+  if (node.kind === 'recurrence') return { ...base, kind: 'recurrence', recurrence: node };
   if (node.kind === 'matmul')
     return { ...base, kind: 'matmul', matmul: node, prologue: [], epilogue: [] };
   const inner = node.kind === 'reduction' ? node.inner : [];

@@ -6,6 +6,7 @@
  * numbered slots; the body of a `masked` expression is a nested list that runs only where the mask holds.
  */
 import { runAttention } from './interpret-attention.js';
+import { runRecurrence } from './interpret-recurrence.js';
 import { compileBody, compileStores, forEachPoint, storeEffect } from './interpret-body.js';
 import { type BufferData, type ExternRunner, Frame, Program } from './interpret-program.js';
 import { Accumulator } from './interpret-reduce.js';
@@ -84,6 +85,7 @@ export function interpretKernel(
   if (kernel.kind === 'loop') runLoop(kernel, frame);
   else if (kernel.kind === 'matmul') runMatmul(kernel, frame);
   else if (kernel.kind === 'attention') runAttention(kernel, frame);
+  else if (kernel.kind === 'recurrence') runRecurrence(kernel, frame);
   else if (extern === undefined)
     frame.fail(`no runner was given for the extern call of ${kernel.op}`);
   else extern(kernel, bufferMap, scalarMap);

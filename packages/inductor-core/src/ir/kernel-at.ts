@@ -124,6 +124,24 @@ export function kernelAt(kernel: FusedKernel<Size>, valueOf: SizeValue): FusedKe
       epilogue: stores(kernel.epilogue),
       rowStores: stores(kernel.rowStores),
     };
+  if (kernel.kind === 'recurrence')
+    return {
+      ...kernel,
+      batch: at.loops(kernel.batch),
+      step: at.loops(kernel.step),
+      n: at.loops(kernel.n),
+      k: at.loops(kernel.k),
+      states: kernel.states.map(({ initial, next }) => ({
+        initial: at.expr(initial),
+        next: at.expr(next),
+      })),
+      vectors: kernel.vectors.map((vector) => at.expr(vector)),
+      products: kernel.products.map((terms) =>
+        terms.map(({ vector, weight }) => ({ vector, weight: at.expr(weight) })),
+      ),
+      stores: stores(kernel.stores),
+      lastStores: stores(kernel.lastStores),
+    };
   return {
     ...kernel,
     batch: at.loops(kernel.batch),

@@ -4,7 +4,7 @@
 import type { Size } from '@tessera/shared';
 import type { Expr, Stmt } from './expr.js';
 import type { SizedLoop } from './index-expr.js';
-import type { ExternKernel, FusedKernel } from './kernel.js';
+import type { ExternKernel, FusedKernel, RecurrenceKernel } from './kernel.js';
 import { stmtRoots } from './walk.js';
 
 /** A kernel that code is generated for. */
@@ -31,6 +31,8 @@ export function loopsByRole<S extends Size>(kernel: GeneratedKernel<S>): KernelL
         parallel: [...kernel.batch, ...kernel.m, ...kernel.n],
         reduced: [...kernel.j, ...kernel.k],
       };
+    case 'recurrence':
+      return { parallel: [...kernel.batch, ...kernel.n], reduced: [...kernel.step, ...kernel.k] };
   }
 }
 
@@ -45,13 +47,28 @@ export function kernelFactors(kernel: GeneratedKernel<Size>): readonly Expr[] {
   if (kernel.kind === 'matmul') return [kernel.a, kernel.b];
   if (kernel.kind === 'attention')
     return [...kernel.scores.flatMap(({ a, b }) => [a, b]), ...kernel.weights, ...kernel.values];
+  if (kernel.kind === 'recurrence') return recurrenceRoots(kernel);
   return [];
+}
+
+/** The expressions of a recurrence that are no statements. */
+export function recurrenceRoots({
+  states,
+  vectors,
+  products,
+}: Pick<RecurrenceKernel<Size>, 'states' | 'vectors' | 'products'>): Expr[] {
+  return [
+    ...states.flatMap(({ initial, next }) => [initial, next]),
+    ...vectors,
+    ...products.flatMap((terms) => terms.map(({ weight }) => weight)),
+  ];
 }
 
 /** The statements of a kernel. */
 export function kernelStmts(kernel: GeneratedKernel<Size>): readonly Stmt[] {
   if (kernel.kind === 'matmul') return kernel.epilogue;
   if (kernel.kind === 'attention') return [...kernel.epilogue, ...kernel.rowStores];
+  if (kernel.kind === 'recurrence') return [...kernel.stores, ...kernel.lastStores];
   return kernel.stages.flatMap(({ body }) => body);
 }
 

@@ -1,7 +1,7 @@
 /**
  * @file Fused kernels: the unit that a backend turns into code.
  *
- * Four shapes cover everything:
+ * Five shapes cover everything:
  *
  * - `LoopKernel`: a nest of parallel `outer` loops; for each outer point its stages run in order. An
  *   `inner` stage loops over all `inner` variables and may reduce; an `outer` stage runs once. So
@@ -13,6 +13,8 @@
  *   variables so that such indices need no division.
  * - `AttentionKernel`: products into weights into products, without memory for the weights: attention (the weights
  *   are a softmax of the scores), and its gradients.
+ * - `RecurrenceKernel`: vectors that step after step become others, by matrix products and expressions: a layer of an
+ *   LSTM, and its gradients.
  * - `ExternKernel`: a call of an operator's reference kernel, for operators without a lowering.
  *
  * Kernels name their buffers and scalars as parameters; a plan's launches bind them. Two launches of
@@ -119,6 +121,45 @@ export interface AttentionKernel<S extends Size = number> extends KernelBase {
 /** See `AttentionKernel`. */
 export type Triangle = 'lower' | 'upper' | 'none';
 
+/** A vector that changes from step to step. */
+export interface RecurrentState {
+  /** Over batch and n, before the first step. */
+  readonly initial: Expr;
+  /** Over batch, step and n: what it is after a step. */
+  readonly next: Expr;
+}
+
+/** A part of a product: `Σ_k weight(n, k) · vectors[vector](k)`. */
+export interface RecurrentTerm {
+  readonly vector: number;
+  /** Over n and k. */
+  readonly weight: Expr;
+}
+
+/**
+ * For each point of batch, one step after another: with S states, `acc` s is state s as it is before the step, and
+ * `acc` S + p is product p, the sum of its terms. `vectors` are expressions of the states, `stores` and what states are
+ * next of states and products. `lastStores` come after the last step, when `acc` s is what state s has become.
+ */
+export interface RecurrenceKernel<S extends Size = number> extends KernelBase {
+  readonly kind: 'recurrence';
+  readonly batch: readonly LoopVar<S>[];
+  readonly step: readonly LoopVar<S>[];
+  readonly n: readonly LoopVar<S>[];
+  /** As long as n. */
+  readonly k: readonly LoopVar<S>[];
+  readonly states: readonly RecurrentState[];
+  /** Over batch, step and n. */
+  readonly vectors: readonly Expr[];
+  readonly products: readonly (readonly RecurrentTerm[])[];
+  /** Type of states, vectors and products. */
+  readonly accDtype: DType;
+  /** Stores over batch, step and n. */
+  readonly stores: readonly Stmt[];
+  /** Stores over batch and n. */
+  readonly lastStores: readonly Stmt[];
+}
+
 /** An argument of an extern call: a buffer with its layout, a list of those, or a plain value. */
 export type ExternArg<S extends Size = number> =
   | {
@@ -146,4 +187,4 @@ export interface ExternKernel<S extends Size = number> extends KernelBase {
 
 /** A unit of generated code and of launch. */
 export type FusedKernel<S extends Size = number> =
-  LoopKernel<S> | MatmulKernel<S> | AttentionKernel<S> | ExternKernel<S>;
+  LoopKernel<S> | MatmulKernel<S> | AttentionKernel<S> | RecurrenceKernel<S> | ExternKernel<S>;

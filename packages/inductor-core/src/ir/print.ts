@@ -11,6 +11,7 @@ import type { Expr, ScalarOp, Stmt } from './expr.js';
 import type { IndexExpr, SizedLoop } from './index-expr.js';
 import type {
   AttentionKernel,
+  RecurrenceKernel,
   ExternArg,
   ExternKernel,
   FusedKernel,
@@ -248,6 +249,23 @@ function printAttention(kernel: AttentionKernel<Size>): string[] {
   ];
 }
 
+function printRecurrence(kernel: RecurrenceKernel<Size>): string[] {
+  const { batch, step, n, k, accDtype } = kernel;
+  const terms = kernel.products.flatMap((list, p) =>
+    list.flatMap(({ vector, weight }) => printFactor(`product${p} of vector${vector}`, weight)),
+  );
+  return [
+    `  batch ${printVars(batch)} step ${printVars(step)} n ${printVars(n)} k ${printVars(k)} acc ${shortDtype(accDtype)}`,
+    ...kernel.states.flatMap(({ initial }, s) => printFactor(`initial${s}`, initial)),
+    ...kernel.vectors.flatMap((vector, m) => printFactor(`vector${m}`, vector)),
+    ...terms,
+    ...kernel.states.flatMap(({ next }, s) => printFactor(`next${s}`, next)),
+    '  each step:',
+    ...printBody(kernel.stores, '    '),
+    ...(kernel.lastStores.length === 0 ? [] : ['  last:', ...printBody(kernel.lastStores, '    ')]),
+  ];
+}
+
 function printCall(kernel: ExternKernel<Size>): string[] {
   const list = (args: readonly ExternArg<Size>[]): string => args.map(printExternArg).join(', ');
   return [`  ${kernel.op}(${list(kernel.args)}) -> ${list(kernel.outputs)}`];
@@ -261,6 +279,8 @@ function printLines(kernel: FusedKernel<Size>): string[] {
       return printMatmul(kernel);
     case 'attention':
       return printAttention(kernel);
+    case 'recurrence':
+      return printRecurrence(kernel);
     case 'extern':
       return printCall(kernel);
   }

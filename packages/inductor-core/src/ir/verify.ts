@@ -15,7 +15,9 @@ import type {
   FusedKernel,
   LoopKernel,
   MatmulKernel,
+  RecurrenceKernel,
 } from './kernel.js';
+import { recurrenceRoots } from './kernel-parts.js';
 import { printIndex, printKernel } from './print.js';
 import { FLOAT_OPS, INTEGER_OPS, PREDICATES, SCALAR_ARITY } from './scalar-ops.js';
 import { isFloat } from './scalar-eval.js';
@@ -82,6 +84,7 @@ class Verifier {
     if (kernel.kind === 'loop') this.loop(kernel);
     else if (kernel.kind === 'matmul') this.matmul(kernel);
     else if (kernel.kind === 'attention') this.attention(kernel);
+    else if (kernel.kind === 'recurrence') this.recurrence(kernel);
     else for (const arg of [...kernel.args, ...kernel.outputs]) this.externArg(arg);
     for (const p of kernel.params)
       if (!this.used.has(p.name)) this.fail(`parameter '${p.name}' is not used`);
@@ -188,6 +191,43 @@ class Verifier {
     if (!kernel.softmax && kernel.rowStores.length > 0)
       this.fail('only a softmax has a result for a row');
     this.onlyStores(kernel.rowStores, scope(batch, m), ids(kernel.rowStores.slice(0, 1)));
+  }
+
+  private recurrence(kernel: RecurrenceKernel): void {
+    const { batch, step, n, k, states, vectors, products, accDtype } = kernel;
+    this.variables([...batch, ...step, ...n, ...k]);
+    this.points(...batch, ...step, ...n);
+    this.points(...n, ...k);
+    if (k.length !== n.length || k.some(({ size }, i) => size !== n[i]!.size))
+      this.fail('k is not as long as n');
+    if (kernel.params.some(({ access }) => access === 'readwrite'))
+      this.fail('a buffer is both read and written');
+    if (states.length === 0) this.fail('a recurrence has a state');
+    const ids = (count: number): Set<number> => {
+      for (let id = 0; id < count; id++) this.results.set(id, accDtype);
+      return new Set(Array(count).keys());
+    };
+    const known = ids(states.length);
+    this.exprs(
+      states.map(({ initial }) => initial),
+      scope(batch, n),
+      new Set(),
+    );
+    this.exprs(vectors, scope(batch, step, n), known);
+    for (const { vector, weight } of products.flat()) {
+      this.exprs([weight], scope(n, k), new Set());
+      if (vectors[vector] === undefined) this.fail(`there is no vector ${vector}`);
+    }
+    const all = ids(states.length + products.length);
+    this.exprs(
+      states.map(({ next }) => next),
+      scope(batch, step, n),
+      all,
+    );
+    if (recurrenceRoots(kernel).some(({ dtype }) => dtype !== accDtype))
+      this.fail('states, vectors and weights must be cast to the accumulator type');
+    this.onlyStores(kernel.stores, scope(batch, step, n), all);
+    this.onlyStores(kernel.lastStores, scope(batch, n), known);
   }
 
   private onlyStores(

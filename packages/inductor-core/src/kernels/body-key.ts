@@ -9,6 +9,7 @@ import type { Expr } from '../ir/expr.js';
 import type { SizedLoop } from '../ir/index-expr.js';
 import { checkKey } from '../ir/kernel-checks.js';
 import { postorder } from '../ir/walk.js';
+import { recurrenceRoots } from '../ir/kernel-parts.js';
 import { attentionRoots } from '../lower/ir-node.js';
 import { numelOf } from '../lower/shape-math.js';
 import type { EmitContext } from './emit-context.js';
@@ -100,6 +101,12 @@ function shapeOf(body: GroupBody, writer: KeyWriter): string {
       const lists = [scores, weights, values, body.rowStores].map(({ length }) => length);
       const roots = attentionRoots(body).map((root) => writer.of(root));
       return `${loops(body.batch, body.m, body.j, body.k, body.n)} ${body.accDtype} ${body.triangle} ${body.softmax} ${lists.join()} ${roots.join()}`;
+    }
+    case 'recurrence': {
+      const { states, products, lastStores } = body;
+      const terms = products.map((list) => list.map(({ vector }) => vector).join('+'));
+      const roots = recurrenceRoots(body).map((root) => writer.of(root));
+      return `${loops(body.batch, body.step, body.n, body.k)} ${body.accDtype} ${states.length} ${terms.join()} ${lastStores.length} ${roots.join()}`;
     }
   }
 }

@@ -10,6 +10,7 @@ import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type {
   AttentionKernel,
+  RecurrenceKernel,
   ExternArg,
   ExternKernel,
   FusedKernel,
@@ -22,6 +23,7 @@ import { bodyKey } from './body-key.js';
 import type { EmitContext } from './emit-context.js';
 import {
   type AttentionBody,
+  type RecurrenceBody,
   type BodyStore,
   type GroupBody,
   type LoopBody,
@@ -226,6 +228,38 @@ function buildAttention(body: AttentionBody, context: EmitContext): KernelDraft 
   return { kernel, storages: parameters.storages };
 }
 
+function buildRecurrence(body: RecurrenceBody, context: EmitContext): KernelDraft {
+  const { settler, parameters } = settlerFor(context, body);
+  const [batch, step, n, k] = [
+    settler.rename(body.batch, 'b'),
+    settler.rename(body.step, 't'),
+    settler.rename(body.n, 'n'),
+    settler.rename(body.k, 'k'),
+  ] as const;
+  const kernel: RecurrenceKernel<Size> = {
+    kind: 'recurrence',
+    name: '',
+    params: parameters.params,
+    scalars: parameters.scalars,
+    batch,
+    step,
+    n,
+    k,
+    states: body.states.map(({ initial, next }) => ({
+      initial: settler.expr(initial),
+      next: settler.expr(next),
+    })),
+    vectors: body.vectors.map((vector) => settler.expr(vector)),
+    products: body.products.map((terms) =>
+      terms.map(({ vector, weight }) => ({ vector, weight: settler.expr(weight) })),
+    ),
+    accDtype: body.accDtype,
+    stores: body.stores.map((s) => settler.store(s)),
+    lastStores: body.lastStores.map((s) => settler.store(s)),
+  };
+  return { kernel, storages: parameters.storages };
+}
+
 function built(body: GroupBody, context: EmitContext): KernelDraft {
   switch (body.kind) {
     case 'loop':
@@ -234,6 +268,8 @@ function built(body: GroupBody, context: EmitContext): KernelDraft {
       return buildMatmul(body, context);
     case 'attention':
       return buildAttention(body, context);
+    case 'recurrence':
+      return buildRecurrence(body, context);
   }
 }
 

@@ -8,7 +8,13 @@ import type { DType } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { indexValues, postorder } from '../ir/walk.js';
-import { type AttentionShape, type IrBuffer, attentionRoots } from '../lower/ir-node.js';
+import { recurrenceRoots } from '../ir/kernel-parts.js';
+import {
+  type AttentionShape,
+  type IrBuffer,
+  type RecurrenceShape,
+  attentionRoots,
+} from '../lower/ir-node.js';
 
 /** A store to a buffer. */
 export interface BodyStore {
@@ -63,8 +69,15 @@ export interface AttentionBody extends AttentionShape {
   readonly rowStores: readonly BodyStore[];
 }
 
+/** Body of a recurrence kernel. */
+export interface RecurrenceBody extends RecurrenceShape {
+  readonly kind: 'recurrence';
+  readonly stores: readonly BodyStore[];
+  readonly lastStores: readonly BodyStore[];
+}
+
 /** See the file header. */
-export type GroupBody = LoopBody | MatmulBody | AttentionBody;
+export type GroupBody = LoopBody | MatmulBody | AttentionBody | RecurrenceBody;
 
 /** Stores of a body in order. */
 export function bodyStores(body: GroupBody): readonly BodyStore[] {
@@ -75,6 +88,8 @@ export function bodyStores(body: GroupBody): readonly BodyStore[] {
       return body.stores;
     case 'attention':
       return [...body.stores, ...body.rowStores];
+    case 'recurrence':
+      return [...body.stores, ...body.lastStores];
   }
 }
 
@@ -83,6 +98,7 @@ export function bodyRoots(body: GroupBody): Expr[] {
   const stored = (): Expr[] => bodyStores(body).flatMap(storeRoots);
   if (body.kind === 'matmul') return [body.a, body.b, ...stored()];
   if (body.kind === 'attention') return [...attentionRoots(body), ...stored()];
+  if (body.kind === 'recurrence') return [...recurrenceRoots(body), ...stored()];
   return body.stages.flatMap((stage) => [
     ...stage.reduces.map((reduce) => reduce.value),
     ...stage.stores.flatMap(storeRoots),

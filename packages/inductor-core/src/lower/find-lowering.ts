@@ -41,6 +41,7 @@ import { poolBackwardLowerings } from './ops/pool-backward.js';
 import { poolLowerings } from './ops/pool.js';
 import { multinomialLowerings } from './ops/multinomial.js';
 import { randomLowerings } from './ops/random.js';
+import { recurrentLowerings } from './ops/recurrent.js';
 import { reductionLowerings } from './ops/reduction.js';
 import { type LoweringFn, registeredLowering, registeredOps } from './registry.js';
 import { scanLowerings } from './ops/scan.js';
@@ -71,6 +72,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...embeddingBagLowerings,
   ...viewLowerings,
   ...concatLowerings,
+  ...recurrentLowerings,
   ...reductionLowerings,
   ...matmulLowerings,
   ...weightOnlyLowerings,

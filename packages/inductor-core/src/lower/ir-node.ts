@@ -10,7 +10,8 @@ import type { Size } from '@tessera/shared';
 import type { DType, Tensor } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
-import type { AttentionKernel, ExternArg } from '../ir/kernel.js';
+import type { AttentionKernel, ExternArg, RecurrenceKernel } from '../ir/kernel.js';
+import { recurrenceRoots } from '../ir/kernel-parts.js';
 import { indexValues } from '../ir/walk.js';
 import type { Shape } from './shape-math.js';
 
@@ -129,6 +130,25 @@ export interface AttentionNode extends Work, AttentionShape {
   readonly row: PlacedResult | null;
 }
 
+/** What a recurrence kernel computes, but for its parameters and stores. */
+export type RecurrenceShape = Pick<
+  RecurrenceKernel<Size>,
+  'batch' | 'step' | 'n' | 'k' | 'states' | 'vectors' | 'products' | 'accDtype'
+>;
+
+/** A value that a recurrence stores: over batch, step and n. */
+export interface RecurrentResult extends PlacedResult {
+  readonly value: Expr;
+}
+
+/** See `RecurrenceKernel`: buffers for what it stores at each step, and for states after the last one. */
+export interface RecurrenceNode extends Work, RecurrenceShape {
+  readonly kind: 'recurrence';
+  readonly id: number;
+  readonly results: readonly RecurrentResult[];
+  readonly last: readonly RecurrentResult[];
+}
+
 /**
  * When a call with effects runs: in the order of such calls; `starts`: and as soon as it can; `waits`: as late as its
  * readers permit, in any order.
@@ -148,7 +168,8 @@ export interface ExternNode extends Work {
 }
 
 /** One unit of scheduling. */
-export type IrNode = PointwiseNode | ReductionNode | MatmulNode | AttentionNode | ExternNode;
+export type IrNode =
+  PointwiseNode | ReductionNode | MatmulNode | AttentionNode | RecurrenceNode | ExternNode;
 
 /** A runtime scalar of the plan. */
 export interface IrScalar {
@@ -184,18 +205,22 @@ export interface LoweredGraph {
 /** The buffers that a node fills. */
 export function nodeOutputs(node: IrNode): readonly IrBuffer[] {
   if (node.kind === 'attention') return placedResults(node).map(({ out }) => out);
+  // Several values of a recurrence may be parts of one buffer.
+  if (node.kind === 'recurrence') return [...new Set(placedResults(node).map(({ out }) => out))];
   return node.kind === 'pointwise' || node.kind === 'matmul' ? [node.out] : node.outs;
 }
 
-/** All results of attention. */
-export function placedResults({ results, row }: AttentionNode): readonly PlacedResult[] {
-  return row === null ? results : [...results, row];
+/** All results of attention or of a recurrence. */
+export function placedResults(node: AttentionNode | RecurrenceNode): readonly PlacedResult[] {
+  if (node.kind === 'recurrence') return [...node.results, ...node.last];
+  return node.row === null ? node.results : [...node.results, node.row];
 }
 
 /** Nodes by what they compute with. */
 type Unplaced =
   | Pick<MatmulNode, 'kind' | 'a' | 'b'>
   | Pick<AttentionNode, 'kind' | 'scores' | 'weights' | 'values'>
+  | Pick<RecurrenceNode, 'kind' | 'states' | 'vectors' | 'products' | 'results' | 'last'>
   | Pick<ExternNode, 'kind'>
   | Pick<PointwiseNode, 'kind' | 'value' | 'part'>
   | Pick<ReductionNode, 'kind' | 'value'>;
@@ -209,6 +234,11 @@ export function nodeRoots(node: Unplaced): readonly Expr[] {
       return [node.a, node.b];
     case 'attention':
       return attentionRoots(node);
+    case 'recurrence':
+      return [
+        ...recurrenceRoots(node),
+        ...[...node.results, ...node.last].map(({ value }) => value),
+      ];
     case 'pointwise':
       return [...placeValues(node), node.value];
     case 'reduction':

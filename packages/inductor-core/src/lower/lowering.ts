@@ -19,6 +19,7 @@ import { postorder } from '../ir/walk.js';
 import { type ExprCost, exprCost } from './expr-cost.js';
 import {
   type AttentionNode,
+  type RecurrenceNode,
   type ExternNode,
   type IrBuffer,
   type IrNode,
@@ -356,12 +357,18 @@ export class Lowering {
     this.addNode({ kind: 'attention', ...node });
   }
 
+  addRecurrence(node: Made<RecurrenceNode>): void {
+    this.addNode({ kind: 'recurrence', ...node });
+  }
+
   /** Adds a call of a reference kernel. */
   addExtern(node: Made<ExternNode>): void {
     this.addNode({ kind: 'extern', ...node });
   }
 
-  private addNode(node: Unnumbered<MatmulNode | AttentionNode | ExternNode>): void {
+  private addNode(
+    node: Unnumbered<MatmulNode | AttentionNode | RecurrenceNode | ExternNode>,
+  ): void {
     this.nodes.push({ id: this.nodes.length, ...this.workOf(nodeRoots(node), true), ...node });
   }
 

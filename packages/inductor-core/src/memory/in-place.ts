@@ -80,8 +80,8 @@ export function reusableInputs(
   dying: (name: string) => boolean,
   fresh: (name: string) => boolean,
 ): Reuse[] {
-  // Rows of attention read each other's operands.
-  if (body.kind === 'attention') return [];
+  // Rows of attention read each other's operands, and so do units of a recurrence.
+  if (body.kind === 'attention' || body.kind === 'recurrence') return [];
   const steps = stepsOf(body);
   const uses = usesOf(steps);
   const operandLoads =

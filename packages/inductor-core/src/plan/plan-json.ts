@@ -132,6 +132,19 @@ function bodyToJson(kernel: GeneratedKernel, writer: ExprWriter): Fields {
         epilogue: stmts(kernel.epilogue),
         rowStores: stmts(kernel.rowStores),
       };
+    case 'recurrence':
+      return {
+        states: kernel.states.map(({ initial, next }) => ({
+          initial: writer.ref(initial),
+          next: writer.ref(next),
+        })),
+        vectors: refs(kernel.vectors),
+        products: kernel.products.map((terms) =>
+          terms.map(({ vector, weight }) => ({ vector, weight: writer.ref(weight) })),
+        ),
+        stores: stmts(kernel.stores),
+        lastStores: stmts(kernel.lastStores),
+      };
   }
 }
 

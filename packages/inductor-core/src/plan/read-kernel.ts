@@ -35,7 +35,7 @@ export function readSizes(json: JsonField): number[] {
 
 /** A kernel. */
 export function readKernel(json: JsonField): FusedKernel {
-  const kind = json.field('kind').oneOf(['loop', 'matmul', 'attention', 'extern']);
+  const kind = json.field('kind').oneOf(['loop', 'matmul', 'attention', 'recurrence', 'extern']);
   const base = {
     name: json.field('name').name(IDENTIFIER),
     params: json.field('params').items().map(readParam),
@@ -57,16 +57,35 @@ export function readKernel(json: JsonField): FusedKernel {
       }));
     return { ...base, kind, outer: loops('outer'), inner: loops('inner'), stages };
   }
-  const product = {
+  const stores = (key: string): Stmt[] => items(key).map((stmt) => reader.stmt(stmt));
+  const items = (key: string): readonly JsonField[] => json.field(key).items();
+  const rest = {
     ...base,
     batch: loops('batch'),
-    m: loops('m'),
     n: loops('n'),
     k: loops('k'),
     accDtype: readDtype(json.field('accDtype')),
   };
-  const stores = (key: string): Stmt[] => items(key).map((stmt) => reader.stmt(stmt));
-  const items = (key: string): readonly JsonField[] => json.field(key).items();
+  if (kind === 'recurrence')
+    return {
+      ...rest,
+      kind,
+      step: loops('step'),
+      states: items('states').map((state) => ({
+        initial: reader.ref(state.field('initial')),
+        next: reader.ref(state.field('next')),
+      })),
+      vectors: items('vectors').map((vector) => reader.ref(vector)),
+      products: items('products').map((terms) =>
+        terms.items().map((term) => ({
+          vector: term.field('vector').integer(0, LARGEST),
+          weight: reader.ref(term.field('weight')),
+        })),
+      ),
+      stores: stores('stores'),
+      lastStores: stores('lastStores'),
+    };
+  const product = { ...rest, m: loops('m') };
   if (kind === 'matmul') {
     const [a, b] = [json.field('a'), json.field('b')].map((factor) => reader.ref(factor));
     return { ...product, kind, a: a!, b: b!, epilogue: stores('epilogue') };

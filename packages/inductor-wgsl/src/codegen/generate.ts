@@ -5,6 +5,7 @@ import { type Size, TesseraError } from '@tessera/shared';
 import { type FusedKernel, scheduleThreads } from '@tessera/inductor-core';
 import { generateAttention } from './attention.js';
 import { emitScheduled } from './emit-scheduled.js';
+import { generateRecurrence } from './recurrence.js';
 import { generateMatmul } from './matmul.js';
 import type { TileMemory } from './matmul-tiles.js';
 import type { WgslProgram } from './program.js';
@@ -36,6 +37,7 @@ export function generateKernel(
     );
   }
   if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
+  if (kernel.kind === 'recurrence') return generateRecurrence(kernel, target, variant);
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });
   return emitScheduled(scheduleThreads(kernel, scheduleTarget(target)), target, variant);
 }

@@ -1,80 +1,39 @@
 /**
  * @file One step, and one direction, of a recurrent network.
  *
- * Composed of plain operators, so gradients and compilation follow: the products of the inputs are one
- * matrix product for all steps, only those of the hidden state run step by step.
+ * The products of the inputs are one matrix product for all steps, only those of the hidden state run step by step:
+ * as plain operators, or as one op where a device runs them in one kernel.
  */
+import { type Tensor, cat, linear, matmul, narrow, select, stack, unbind } from '@tessera/tensor';
 import {
-  type Tensor,
-  cat,
-  chunk,
-  linear,
-  matmul,
-  narrow,
-  relu,
-  stack,
-  unbind,
-} from '@tessera/tensor';
-import { mT } from '@tessera/tensor/internal';
-
-/** Which equations a cell follows. */
-export type CellKind = 'tanh' | 'relu' | 'lstm' | 'gru';
+  type CellKind,
+  type CellState,
+  type StateWeights,
+  fitsOneKernel,
+  mT,
+  recurrentLayer as wholeLayer,
+  recurrentStep,
+} from '@tessera/tensor/internal';
 
 /** Parameters of one cell; `weightHr` projects the hidden state of an LSTM. */
-export interface CellWeights {
+export interface CellWeights extends StateWeights {
   /** [gates · hidden, input] */
   readonly weightIh: Tensor;
-  /** [gates · hidden, output] */
-  readonly weightHh: Tensor;
   readonly biasIh: Tensor | null;
-  readonly biasHh: Tensor | null;
   /** [projection, hidden], or null. */
   readonly weightHr: Tensor | null;
 }
 
-/** Hidden state [N, output], and the cell state [N, hidden] of an LSTM. */
-export interface CellState {
-  readonly hidden: Tensor;
-  readonly cell: Tensor | null;
-}
-
-/** Gates per kind of cell: rows of its weights per hidden unit. */
-export const GATES: Readonly<Record<CellKind, number>> = { tanh: 1, relu: 1, lstm: 4, gru: 3 };
-
-/** h′ = n + z (h - n), where r decides what of h enters n. */
-function gruStep(fromInput: Tensor, state: Tensor, weights: CellWeights): Tensor {
-  const [inputR, inputZ, inputN] = chunk(fromInput, 3, -1) as [Tensor, Tensor, Tensor];
-  const fromState = linear(state, weights.weightHh, weights.biasHh);
-  const [stateR, stateZ, stateN] = chunk(fromState, 3, -1) as [Tensor, Tensor, Tensor];
-  const reset = stateR.add(inputR).sigmoid();
-  const update = stateZ.add(inputZ).sigmoid();
-  const candidate = inputN.add(stateN.mul(reset)).tanh();
-  return state.sub(candidate).mul(update).add(candidate);
-}
-
-/** c′ = f c + i g, h′ = o tanh(c′), projected if there is a projection. */
-function lstmStep(fromInput: Tensor, state: CellState, weights: CellWeights): CellState {
-  const gates = linear(state.hidden, weights.weightHh, weights.biasHh).add(fromInput);
-  const [input, forget, candidate, output] = chunk(gates, 4, -1) as Tensor[];
-  const cell = forget!.sigmoid().mul(state.cell!).add(input!.sigmoid().mul(candidate!.tanh()));
-  const hidden = output!.sigmoid().mul(cell.tanh());
-  return {
-    hidden: weights.weightHr === null ? hidden : matmul(hidden, mT(weights.weightHr)),
-    cell,
-  };
-}
-
-/** The next state from x Wᵀ + b, [N, gates · hidden]. */
+/** The next state from x Wᵀ + b, [N, gates · hidden]; its hidden state projected if there is a projection. */
 function step(
   kind: CellKind,
   fromInput: Tensor,
   state: CellState,
   weights: CellWeights,
 ): CellState {
-  if (kind === 'lstm') return lstmStep(fromInput, state, weights);
-  if (kind === 'gru') return { hidden: gruStep(fromInput, state.hidden, weights), cell: null };
-  const sum = linear(state.hidden, weights.weightHh, weights.biasHh).add(fromInput);
-  return { hidden: kind === 'tanh' ? sum.tanh() : relu(sum), cell: null };
+  const next = recurrentStep(kind, fromInput, state, weights);
+  const { weightHr } = weights;
+  return weightHr === null ? next : { ...next, hidden: matmul(next.hidden, mT(weightHr)) };
 }
 
 /** The next state of a cell for one input [N, input]. @throws shape-mismatch */
@@ -87,6 +46,23 @@ export function recurrentCell(
   return step(kind, linear(input, weights.weightIh, weights.biasIh), state, weights);
 }
 
+/** Whether the steps of a layer are one kernel: on WebGPU, where each would be several launches, if weights are few. */
+function isOneKernel(
+  kind: CellKind,
+  gates: Tensor,
+  { hidden, cell }: CellState,
+  { weightHh, biasHh, weightHr }: CellWeights,
+): boolean {
+  const others = [weightHh, biasHh, hidden, cell].filter((x) => x !== null);
+  return (
+    gates.device === 'wgpu' &&
+    weightHr === null &&
+    gates.sizes[0]! > 1 &&
+    others.every(({ dtype }) => dtype === gates.dtype) &&
+    fitsOneKernel(kind, hidden.sizes[1]!)
+  );
+}
+
 /** Runs a cell along a sequence [T, N, input] → outputs [T, N, output] and the last state. @throws shape-mismatch */
 export function recurrentLayer(
   kind: CellKind,
@@ -95,7 +71,14 @@ export function recurrentLayer(
   weights: CellWeights,
   reverse: boolean,
 ): { readonly output: Tensor; readonly last: CellState } {
-  const inputs = unbind(linear(input, weights.weightIh, weights.biasIh), 0);
+  const gates = linear(input, weights.weightIh, weights.biasIh);
+  if (isOneKernel(kind, gates, initial, weights)) {
+    const { output, cells } = wholeLayer(kind, gates, initial, weights, reverse);
+    const end = reverse ? 0 : -1;
+    const cell = cells === null ? null : select(cells, 0, end);
+    return { output, last: { hidden: select(output, 0, end), cell } };
+  }
+  const inputs = unbind(gates, 0);
   const outputs: Tensor[] = [];
   let state = initial;
   for (let i = 0; i < inputs.length; i++) {

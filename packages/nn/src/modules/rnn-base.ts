@@ -16,15 +16,14 @@ import {
   unsqueeze,
   zeros,
 } from '@tessera/tensor';
-import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import {
   type CellKind,
   type CellState,
-  type CellWeights,
   GATES,
-  packedRecurrentLayer,
-  recurrentLayer,
-} from '../functional/recurrent.js';
+  formatSizes,
+  sameNumbers,
+} from '@tessera/tensor/internal';
+import { type CellWeights, packedRecurrentLayer, recurrentLayer } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions } from '../module/check-options.js';

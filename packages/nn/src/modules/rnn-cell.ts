@@ -3,13 +3,8 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, empty, squeeze, unsqueeze, zeros } from '@tessera/tensor';
-import {
-  type CellKind,
-  type CellState,
-  type CellWeights,
-  GATES,
-  recurrentCell,
-} from '../functional/recurrent.js';
+import { type CellKind, type CellState, GATES } from '@tessera/tensor/internal';
+import { type CellWeights, recurrentCell } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';

@@ -54,5 +54,9 @@ export function scheduleScalar(kernel: GeneratedKernel<Size>, target: ScalarTarg
       return scheduleProduct(schedule, kernel);
     case 'attention':
       return scheduleAttention(schedule, kernel);
+    case 'recurrence':
+      throw new TypeError(
+        `kernel '${kernel.name}' is a recurrence, which scalar machines do not declare`,
+      );
   }
 }
