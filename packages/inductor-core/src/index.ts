@@ -107,6 +107,7 @@ export { interpretScheduled, type ScheduledRun } from './schedule/kernel/interpr
 export type {
   Accumulator,
   Condition,
+  KeptStmt,
   Lanes,
   LoopStmt,
   Pace,
@@ -128,6 +129,15 @@ export type {
   ScalarTarget,
   ScalarWhen,
 } from './schedule/scalar/scalar-kernel.js';
+export { scheduleVectors } from './schedule/vectors/schedule-vectors.js';
+export type { VectorTarget } from './schedule/vectors/vector-target.js';
+export { LoopSpace } from './schedule/vectors/loop-space.js';
+export {
+  type Affine,
+  type AffineAtom,
+  affineKey,
+  constantAffine,
+} from './schedule/vectors/affine.js';
 export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {

@@ -98,6 +98,21 @@ describe('pointwise kernels', () => {
     });
   }
 
+  it('adds a row to groups of rows: a part of one loop goes together with the next loop', () => {
+    const ir = new IrBuilder();
+    const [m, n] = [64, 5];
+    const [i, j] = [ir.sym('i', m), ir.sym('j', n)];
+    const at = ir.add(ir.scale(i, n), j);
+    const row = ir.load('float32', 'row', ir.div(i, 16));
+    const value = ir.op('add', [ir.load('float32', 'x', at), row]);
+    const kernel = kernelOf({
+      outer: [v('i', m), v('j', n)],
+      stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: at, value }] }],
+      params: { x: ['float32', 'read'], row: ['float32', 'read'], out: ['float32', 'write'] },
+    });
+    expectSame(kernel, { x: numbers(m * n), row: numbers(4, 3, 2), out: numbers(m * n, 1, 3) });
+  });
+
   it('broadcasts a row over a matrix and a column over a matrix', () => {
     const ir = new IrBuilder();
     const [m, n] = [13, 22];

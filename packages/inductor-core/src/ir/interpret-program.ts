@@ -91,6 +91,11 @@ export class Program {
     for (const step of this.steps) step();
   }
 
+  /** Makes a value what lies in memory at an index, instead of what it is computed from. */
+  read(expr: Expr, data: BufferData, index: Cell): void {
+    this.cells.set(expr, () => Number(data[index()]));
+  }
+
   /** The cell that holds `root` after a run. Iterative: expressions may be deep. */
   compile(root: Expr): Cell {
     const stack: Expr[] = [root];

@@ -128,9 +128,7 @@ export class ExprPrinter {
 
   /** Emits what `roots` need and returns their names. */
   emit(roots: readonly Expr[]): string[] {
-    for (const expr of postorder(roots)) {
-      if (!this.names.has(expr)) this.define(expr);
-    }
+    for (const expr of postorder(roots, (each) => this.names.has(each))) this.define(expr);
     return roots.map((root) => this.name(root));
   }
 
@@ -140,15 +138,17 @@ export class ExprPrinter {
     this.lines.push(this.indent + text);
   }
 
-  private define(expr: Expr): void {
-    const atom = this.atom(expr);
-    if (atom !== null) {
-      this.names.set(expr, atom);
-      return;
-    }
+  /** Emits a value by what is said of it, instead of what it is computed from. */
+  given(expr: Expr, text: string): void {
     const name = `t${this.lines.length}`;
     this.names.set(expr, name);
-    this.line(`${name}: ${shortDtype(expr.dtype)} = ${this.text(expr)}`);
+    this.line(`${name}: ${shortDtype(expr.dtype)} = ${text}`);
+  }
+
+  private define(expr: Expr): void {
+    const atom = this.atom(expr);
+    if (atom !== null) this.names.set(expr, atom);
+    else this.given(expr, this.text(expr));
   }
 
   private atom(expr: Expr): string | null {

@@ -71,13 +71,16 @@ export function operands(expr: Expr): readonly Expr[] {
   }
 }
 
-/** Every distinct expression under `roots`, operands before users. */
-export function postorder(roots: readonly Expr[]): Expr[] {
+/** Every distinct expression under `roots`, operands before users; what `isKnown`, and what only that needs, is left out. */
+export function postorder(
+  roots: readonly Expr[],
+  isKnown: (expr: Expr) => boolean = () => false,
+): Expr[] {
   const order: Expr[] = [];
   const state = new Map<Expr, 'open' | 'done'>();
   const stack: Expr[] = [];
   for (const root of roots) {
-    stack.push(root);
+    if (!isKnown(root)) stack.push(root);
     while (stack.length > 0) {
       const expr = stack[stack.length - 1]!;
       const seen = state.get(expr);
@@ -85,7 +88,7 @@ export function postorder(roots: readonly Expr[]): Expr[] {
         state.set(expr, 'open');
         const inputs = operands(expr);
         for (let i = inputs.length - 1; i >= 0; i--)
-          if (!state.has(inputs[i]!)) stack.push(inputs[i]!);
+          if (!state.has(inputs[i]!) && !isKnown(inputs[i]!)) stack.push(inputs[i]!);
       } else {
         stack.pop();
         if (seen === 'open') {

@@ -9,13 +9,13 @@
  * Under a mask, lanes that lie close together are loaded whole if any of them is inside: what is next to
  * a buffer can be read. Others are loaded lane by lane, and lanes outside read element 0 of the buffer.
  */
+import type { Affine } from '@tessera/inductor-core';
 import { sizeKnown } from '@tessera/shared';
 import { itemSize, type DType } from '@tessera/tensor';
 import { i32, lane, op, select } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
 import { kindOf, registersPerGroup } from './element-kind.js';
 import type { IndexCode } from './index-code.js';
-import type { Affine } from './loop-space.js';
 import {
   decode,
   encode,

@@ -18,6 +18,7 @@ import {
   indexValues,
   type Expr,
   type LoopKernel,
+  type LoopSpace,
   type MatmulKernel,
   type ScalarOp,
   type Stmt,
@@ -35,7 +36,6 @@ import { Dependencies, READS_MEMORY } from './dependencies.js';
 import { kindOf } from './element-kind.js';
 import { IndexCode } from './index-code.js';
 import { constantRegs, scalarValue } from './leaf-values.js';
-import type { LoopSpace } from './loop-space.js';
 import { applyOperator } from './operators.js';
 import { emitRandom } from './random.js';
 import { Scope, type MaskContext } from './scope.js';

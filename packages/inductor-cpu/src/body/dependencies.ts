@@ -4,8 +4,7 @@
  * From this follows where its code goes (outside every loop whose variable it does not use) and whether
  * its lanes differ.
  */
-import { operands, type Expr } from '@tessera/inductor-core';
-import type { Affine, LoopSpace } from './loop-space.js';
+import { operands, type Affine, type Expr, type LoopSpace } from '@tessera/inductor-core';
 
 /** Marks expressions that read memory; they may not be evaluated where a mask forbids it. */
 export const READS_MEMORY = '!';

@@ -5,13 +5,18 @@
  * partial sum cached at its level, so that an inner loop adds only what it changes. All arithmetic is
  * modulo 2³², as addresses are.
  */
-import type { Expr } from '@tessera/inductor-core';
+import {
+  affineKey,
+  constantAffine,
+  type Affine,
+  type AffineAtom,
+  type Expr,
+} from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
 import { i32, i32x4, lane, op, select } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { convert } from './convert.js';
 import type { Dependencies } from './dependencies.js';
-import { affineKey, constantAffine, type Affine, type AffineAtom } from './loop-space.js';
 import type { MaskContext, Scope } from './scope.js';
 import type { Value } from './value.js';
 import type { Reg, Regs, VectorBuilder } from './vector-builder.js';

@@ -1,11 +1,11 @@
 /**
  * @file Where the elements of a vector iteration lie in memory, and moves of lanes that go with it.
  */
+import type { Affine } from '@tessera/inductor-core';
 import { itemSize, type DType } from '@tessera/tensor';
 import { i32, op, shuffle32 } from '../emit/code.js';
 import type { Code } from '../emit/types.js';
 import { kindOf, registersPerGroup } from './element-kind.js';
-import type { Affine } from './loop-space.js';
 import type { Address } from './memory-access.js';
 import type { Lanes } from './scope.js';
 import type { Reg, Regs, VectorBuilder } from './vector-builder.js';

@@ -2,17 +2,15 @@
  * @file `Reducer`: the state of one reduction in vector registers.
  *
  * What the state is and what happens to it says the `Reduction`; here are only registers. Every lane of every group
- * has its own state. When the reduced variable lies along the lanes, `combine` merges groups and lanes at the end into
+ * has its own state. When the reduced variable lies along the lanes, `fold` merges groups and lanes at the end into
  * a uniform value, and elements past the end of the row are made neutral; when another variable lies along the lanes,
  * each lane simply is a result.
  */
 import {
   postorder,
-  reductionOf,
+  type Accumulator,
   type Assignments,
   type Expr,
-  type Reduction,
-  type ReduceStmt,
   type Register,
 } from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
@@ -24,7 +22,6 @@ import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
-import { CPU_TARGET } from './cpu-target.js';
 import { expand, joinLanes, laneMasks } from './lane-parts.js';
 import { reductionValues } from './reduction-values.js';
 import { assign, stateRegs } from './state-registers.js';
@@ -42,10 +39,6 @@ export interface ReducerContext {
   readonly groups: number;
   /** Whether lanes are parts of one result. */
   readonly combine: boolean;
-  /** Whether lanes take in so many values that sums have to settle. */
-  readonly settles: boolean;
-  /** Whether whole vectors may follow a partial one. */
-  readonly ragged: boolean;
   /** The number of values that are reduced, in a type. */
   readonly count: (dtype: DType) => Regs;
 }
@@ -56,18 +49,17 @@ interface StateRegister extends Register {
 
 /** See the file header. */
 export class Reducer {
-  readonly #reduction: Reduction;
   readonly #state: ReadonlyMap<string, StateRegister>;
+  /** Values of the registers that parts are merged in, after `part`. */
+  #parts: readonly Value[] = [];
 
   constructor(
-    readonly statement: ReduceStmt,
+    readonly accumulator: Accumulator,
     readonly context: ReducerContext,
   ) {
-    const { vb, groups, combine, settles } = context;
-    const { op, value } = statement;
-    this.#reduction = reductionOf({ op, dtype: value.dtype, target: CPU_TARGET, settles });
+    const { vb, groups, combine } = context;
     this.#state = new Map(
-      this.#reduction.state.map((register) => {
+      accumulator.reduction.state.map((register) => {
         const { name, dtype, isAlike } = register;
         // What is alike in all lanes is so in all registers, but for rows that end in the middle of one.
         const isOne = isAlike === true && !combine;
@@ -86,11 +78,12 @@ export class Reducer {
 
   /** Takes in one vector iteration. */
   update(value: Value, { lanes, position }: Step): void {
-    const { vb, combine, ragged } = this.context;
-    const { update, neutral } = this.#reduction;
+    const { vb, combine } = this.context;
+    const { reduction, ragged = false } = this.accumulator;
+    const { update, neutral } = reduction;
     const isFull = lanes.groups === this.context.groups && activeIn(lanes, lanes.groups - 1) >= 4;
     const isCut = combine && !isFull;
-    vb.hint = this.statement.op;
+    vb.hint = reduction.op;
     const x = isCut && neutral !== undefined ? this.#padded(value, neutral, lanes) : value;
     const at = (): Value => {
       const regs = position();
@@ -116,40 +109,49 @@ export class Reducer {
 
   /** Moves partial results that lose precision as they grow; called now and then. */
   settle(): void {
-    const { settling } = this.#reduction;
+    const { settling, op } = this.accumulator.reduction;
     if (settling === undefined) return;
-    this.context.vb.hint = this.statement.op;
+    this.context.vb.hint = op;
     this.#assign(settling.set, (name) => this.#read(name), this.context.groups);
   }
 
-  /** The finished results, one per result id. */
-  finish(): readonly Value[] {
-    const { vb, combine, groups, count } = this.context;
-    const { part, handOver, merge, commutes, finish } = this.#reduction;
+  /** Ends the updates: what every lane has is a part now. */
+  part(): void {
     this.settle();
-    vb.hint = this.statement.op;
-    let parts = this.#values(handOver, (name) => this.#read(name));
+    const { handOver, op } = this.accumulator.reduction;
+    this.context.vb.hint = op;
+    this.#parts = this.#values(handOver, (name) => this.#read(name));
+  }
+
+  /** Merges the parts of all lanes. */
+  fold(): void {
+    const { vb, groups } = this.context;
+    const { part, merge, commutes } = this.accumulator.reduction;
     const merged = (a: readonly Value[], b: readonly Value[]): readonly Value[] => {
       const operands = new Map<string, Value>();
       part.forEach(({ name }, i) => operands.set(name, a[i]!).set(`other.${name}`, b[i]!));
       return this.#values(merge, (name) => operands.get(name)!);
     };
-    if (combine) {
-      const compares = postorder(merge).some(({ dtype }) => dtype === 'bool');
-      parts = joinLanes(vb, { merge: merged, commutes, compares }, parts, groups);
-    }
-    const { dtype } = this.statement;
+    const compares = postorder(merge).some(({ dtype }) => dtype === 'bool');
+    this.#parts = joinLanes(vb, { merge: merged, commutes, compares }, this.#parts, groups);
+  }
+
+  /** The finished results, one per result id. */
+  finish(): readonly Value[] {
+    const { vb, count } = this.context;
+    const { dtype, reduction } = this.accumulator;
+    const { part, finish } = reduction;
     const size: Value = { kind: kindOf(dtype), uniform: true, regs: [] };
     const results = this.#values(finish, (name) =>
       name === 'size'
         ? { ...size, regs: count(dtype) }
-        : parts[part.findIndex((register) => register.name === name)]!,
+        : this.#parts[part.findIndex((register) => register.name === name)]!,
     );
     return results.map((result) => convert(vb, result, kindOf(dtype)));
   }
 
   #values(roots: readonly Expr[], operand: (name: string) => Value): Value[] {
-    return reductionValues(this.context.vb, this.#reduction, roots, operand);
+    return reductionValues(this.context.vb, this.accumulator.reduction, roots, operand);
   }
 
   /** A register in the first groups; `isAlike` says that all lanes have taken in the same number of values. */
@@ -192,7 +194,7 @@ export class Reducer {
 
   #padded(value: Value, neutral: number, lanes: Lanes): Value {
     const { vb } = this.context;
-    const nothing = constantRegs(vb, this.statement.value.dtype, neutral);
+    const nothing = constantRegs(vb, this.accumulator.reduction.dtype, neutral);
     const regs = this.#masked(value, lanes, (mask, reg) => vb.select(mask, [reg], nothing)[0]!);
     return { kind: value.kind, uniform: false, regs };
   }

@@ -4,14 +4,9 @@
  * Where the scanned variable lies along the lanes, each iteration first scans inside its registers (log₂ of the
  * lanes), then hands the total from register to register, and only then adds what came before: the chain from
  * one iteration to the next is a single operation. Where another variable lies along the lanes, every lane is
- * a scan of its own. Sums and products of float32 run in float64, as PyTorch's do on the CPU.
+ * a scan of its own.
  */
-import {
-  reductionOf,
-  type Reduction,
-  type ReduceStmt,
-  type TargetDescription,
-} from '@tessera/inductor-core';
+import type { Accumulator, Reduction } from '@tessera/inductor-core';
 import { convert, wrapTo } from '../body/convert.js';
 import { kindOf, registersPerGroup, type ElementKind } from '../body/element-kind.js';
 import { constantRegs } from '../body/leaf-values.js';
@@ -20,37 +15,29 @@ import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
-import { CPU_TARGET } from './cpu-target.js';
 import { expand, laneMasks } from './lane-parts.js';
 import { reductionValues } from './reduction-values.js';
 import { assign, stateRegs } from './state-registers.js';
 
-/** A scan shows its state at every element, so NaN cannot stay in a register of its own. */
-const SCAN_TARGET: TargetDescription = { ...CPU_TARGET, separateNan: false };
-
 /** See the file header. */
 export class ScanState {
-  readonly #reduction: Reduction;
   readonly #kind: ElementKind;
   readonly #state: Local<'v128'>[];
 
   /** `combine`: the scanned variable lies along the lanes. */
   constructor(
     readonly vb: VectorBuilder,
-    readonly statement: ReduceStmt,
+    readonly accumulator: Accumulator,
     groups: number,
     readonly combine: boolean,
   ) {
-    const { op, dtype } = statement;
-    const isWide = kindOf(dtype) === 'f32' && (op === 'sum' || op === 'prod');
-    this.#reduction = reductionOf({ op, dtype: isWide ? 'float64' : dtype, target: SCAN_TARGET });
     this.#kind = kindOf(this.#register.dtype);
     const count = combine ? 1 : groups * registersPerGroup(this.#kind);
-    this.#state = stateRegs(vb, count, `running_${op}`);
+    this.#state = stateRegs(vb, count, `running_${accumulator.reduction.op}`);
   }
 
   get #register(): Reduction['state'][number] {
-    return this.#reduction.state[0]!;
+    return this.accumulator.reduction.state[0]!;
   }
 
   /** Sets the state to that of nothing; emitted before the loops. */
@@ -61,11 +48,11 @@ export class ScanState {
   /** Takes in one vector iteration; the running values at its elements. */
   update(value: Value, lanes: Lanes): Value {
     const { vb } = this;
-    vb.hint = this.statement.op;
+    vb.hint = this.accumulator.reduction.op;
     const x = expand(convert(vb, value, this.#kind), lanes.groups);
     const running = this.combine ? this.#along(x, lanes) : this.#join(this.#state, x);
     if (!this.combine) running.forEach((reg, i) => vb.f.set(this.#state[i]!, reg));
-    const { dtype } = this.statement;
+    const { dtype } = this.accumulator;
     const result = { kind: this.#kind, uniform: false, regs: running };
     return wrapTo(vb, convert(vb, result, kindOf(dtype)), dtype);
   }
@@ -97,9 +84,9 @@ export class ScanState {
   }
 
   #join(a: Regs, b: Regs): Regs {
-    const { merge } = this.#reduction;
+    const { reduction } = this.accumulator;
     const { name } = this.#register;
-    const [joined] = reductionValues(this.vb, this.#reduction, merge, (operand) => ({
+    const [joined] = reductionValues(this.vb, reduction, reduction.merge, (operand) => ({
       kind: this.#kind,
       uniform: false,
       regs: operand === name ? a : b,

@@ -7,6 +7,7 @@
  * division.
  */
 import {
+  LoopSpace,
   indexOf,
   postorder,
   stmtRoots,
@@ -18,7 +19,6 @@ import {
 import { type Size, sizeMul } from '@tessera/shared';
 import type { BodyEmitter } from '../body/body-emitter.js';
 import { Dependencies } from '../body/dependencies.js';
-import { LoopSpace } from '../body/loop-space.js';
 import { i32, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';

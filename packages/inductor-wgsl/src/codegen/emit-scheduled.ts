@@ -232,6 +232,9 @@ class ScheduledEmitter {
         return accumulators.exchange(stmt.of, block, this.place(stmt.mask));
       case 'barrier':
         return block.line('workgroupBarrier();');
+      case 'keep':
+      case 'recall':
+        throw new TypeError('threads keep values in registers');
       case 'store':
         return emitStore(this.emitter, stmt, this.effects?.stores ?? { full: block });
     }

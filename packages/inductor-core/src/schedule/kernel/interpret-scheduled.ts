@@ -37,9 +37,15 @@ type Wait = 'barrier' | { readonly exchanged: readonly Part[] };
 type Running = Generator<Wait, boolean, readonly (readonly Part[])[]>;
 type Store = Extract<ScheduledStmt, { kind: 'store' }>;
 
+interface CompiledValue {
+  readonly program: Program;
+  readonly cell: () => number;
+}
+
 class Interpreter {
   private readonly frame: Frame;
-  private readonly compiled = new Map<object, { program: Program; cell: () => number }>();
+  /** Programs by what they compute, and by the last of the values that are recalled there. */
+  private readonly compiled = new Map<object | null, Map<object, CompiledValue>>();
   private readonly effects = new Map<Store, () => void>();
   private readonly scratch: ReadonlyMap<string, number[]>;
   private readonly accumulators: ReadonlyMap<string, Accumulator>;
@@ -108,10 +114,15 @@ class Interpreter {
     thread: ThreadState,
     element: Element,
   ): number {
-    let found = this.compiled.get(key);
+    const where = thread.recalled.at(-1) ?? null;
+    let compiled = this.compiled.get(where);
+    if (compiled === undefined) this.compiled.set(where, (compiled = new Map()));
+    let found = compiled.get(key);
     if (found === undefined) {
       const program = new Program(this.frame);
-      this.compiled.set(key, (found = { program, cell: compile(program) }));
+      for (const { value, array, at } of thread.recalled)
+        program.read(value, this.scratch.get(array)!, program.indexCell(at));
+      compiled.set(key, (found = { program, cell: compile(program) }));
     }
     for (const [name, value] of thread.variables)
       this.frame.variable(name).value = value + (element.offsets.get(name) ?? 0);
@@ -158,16 +169,21 @@ class Interpreter {
 
   /** Runs statements; gives whether the thread goes on. */
   private *body(thread: ThreadState, body: ScheduledBody, elements: readonly Element[]): Running {
+    const { recalled } = thread;
     for (const stmt of body) if (!(yield* this.stmt(thread, stmt, elements))) return false;
+    thread.recalled = recalled;
     return true;
   }
 
   private *stmt(thread: ThreadState, stmt: ScheduledStmt, elements: readonly Element[]): Running {
     switch (stmt.kind) {
       case 'let': {
-        const index = this.index(stmt.index, thread);
         const most = stmt.atMost === undefined ? Infinity : this.size(stmt.atMost);
-        thread.variables.set(stmt.name, Math.min(index, most));
+        const values = elements.map((each) => Math.min(this.index(stmt.index, thread, each), most));
+        const [first = 0] = values;
+        thread.variables.set(stmt.name, first);
+        if (elements !== ALONE)
+          elements.forEach(({ offsets }, i) => offsets.set(stmt.name, values[i]! - first));
         return true;
       }
       case 'test':
@@ -197,6 +213,15 @@ class Interpreter {
       }
       case 'store':
         for (const element of elements) this.store(thread, stmt, element);
+        return true;
+      case 'keep':
+        for (const element of elements) {
+          const at = this.index(stmt.at, thread, element);
+          this.scratch.get(stmt.array)![at] = this.value(stmt.value, thread, element);
+        }
+        return true;
+      case 'recall':
+        thread.recalled = [...thread.recalled, stmt];
         return true;
       case 'update':
         for (const element of elements) {

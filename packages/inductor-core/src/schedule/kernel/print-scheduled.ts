@@ -12,6 +12,7 @@ import type {
   Condition,
   Lanes,
   LoopStmt,
+  ParallelAxis,
   ScheduledBody,
   ScheduledKernel,
   ScheduledStmt,
@@ -134,6 +135,12 @@ class BodyPrinter {
         return this.line(`exchange ${stmt.of} by ${this.index(stmt.mask)}`);
       case 'barrier':
         return this.line('barrier');
+      case 'keep': {
+        const value = this.value(stmt.value);
+        return this.line(`keep ${stmt.array}[${this.index(stmt.at)}] = ${value}`);
+      }
+      case 'recall':
+        return this.printer.given(stmt.value, `recall ${stmt.array}[${this.index(stmt.at)}]`);
       case 'store': {
         const value = this.value(stmt.value);
         return this.line(`${stmt.buf}[${this.index(stmt.index)}] = ${value}`);
@@ -142,20 +149,31 @@ class BodyPrinter {
   }
 }
 
-function printAccumulator({ name, reduction, ids, dtype, running }: Accumulator): string {
+function printAccumulator(accumulator: Accumulator): string {
+  const { name, reduction, ids, dtype, running, ragged } = accumulator;
   const results = ids.map((id) => `acc${id}`).join(', ');
-  const kind = `${running === true ? 'running ' : ''}${reduction.op}`;
+  const kind = `${running === true ? 'running ' : ''}${ragged === true ? 'ragged ' : ''}${reduction.op}`;
   return `  accumulator ${name}: ${kind} of ${shortDtype(reduction.dtype)} gives ${results}: ${shortDtype(dtype)}`;
+}
+
+function printGrid({ name, extent, surplus, ordered, nanoseconds }: ParallelAxis): string {
+  const facts = [
+    `${String(extent)}${surplus === true ? ' or more' : ''}`,
+    ...(ordered === true ? ['in order'] : []),
+    ...(nanoseconds === undefined ? [] : [`about ${Math.ceil(nanoseconds)} ns each`]),
+  ];
+  return `  grid ${name}: ${facts.join(', ')}`;
 }
 
 /** The text of a scheduled kernel. */
 export function printScheduled(scheduled: ScheduledKernel): string {
-  const { kernel, grid, threads, shared, scratch = [], accumulators, body } = scheduled;
+  const { kernel, loops = [], grid, threads, shared, scratch = [], accumulators, body } = scheduled;
   const printer = new BodyPrinter('  ');
   printer.print(body);
   return [
     `scheduled ${kernel.name}`,
-    `  grid ${grid.name}: ${String(grid.extent)}${grid.surplus === true ? ' or more' : ''}`,
+    ...loops.map(({ name, size }) => `  variable ${name}: ${String(size)}`),
+    printGrid(grid),
     ...(threads === undefined ? [] : [`  threads ${threads.name}: ${threads.extent}`]),
     ...shared.map(({ name, dtype, length }) => `  shared ${name}: ${shortDtype(dtype)}[${length}]`),
     ...scratch.map(

@@ -34,7 +34,8 @@
  *
  * **Variables** are integers: axes of grid and threads, what `loop` and `let` define. The loop variables of the fused
  * kernel are among them, so its expressions are used as they are. Inside `vector` the variables of its lanes differ from
- * element to element. Extents and bounds are sizes: numbers, or expressions of symbols.
+ * element to element, and so does what a `let` there makes of them. Extents and bounds are sizes: numbers, or expressions
+ * of symbols.
  *
  * **Values** are the fused kernel's expressions. Where a value is computed is the emitter's business, as long as it is
  * what it would be at the statement that needs it: memory that the kernel also writes is read at no other index than that
@@ -43,6 +44,7 @@
  *
  * **Scratch arrays** are the exception: loads and stores name them as they name buffers, and a statement reads what those
  * before it wrote. So their loads stay behind the loops that fill them, and threads of an instance meet in between.
+ * `keep` and `recall` use them for values that several loops need.
  *
  * **Accumulators** hold the state of one reduction (`Reduction`), for each thread and for each element of the vectors
  * that they are updated in. `start` … `update` … `part` … `finish`: after `part` there are parts, which `fold` brings
@@ -52,7 +54,7 @@
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr, Stmt } from '../../ir/expr.js';
-import type { IndexExpr } from '../../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { GeneratedKernel } from '../../ir/kernel-parts.js';
 import type { Reduction } from '../reduction.js';
 
@@ -62,6 +64,10 @@ export interface ParallelAxis<S extends Size = Size> {
   readonly extent: S;
   /** There may be more instances than `extent`: the body ends them. */
   readonly surplus?: true;
+  /** Instances run one after the other: what they store may lie at the same place. */
+  readonly ordered?: true;
+  /** Estimated time of one instance. */
+  readonly nanoseconds?: number;
 }
 
 /** Memory that the threads of an instance share. */
@@ -91,6 +97,8 @@ export interface Accumulator {
   readonly dtype: DType;
   /** Its results are known after each update. */
   readonly running?: true;
+  /** Whole vectors may follow one of which not all elements count. */
+  readonly ragged?: true;
 }
 
 /** What must hold; all of a list. */
@@ -163,12 +171,24 @@ export type ScheduledStmt =
   | { readonly kind: 'exchange'; readonly of: string; readonly mask: IndexExpr }
   /** All threads of an instance get here before any goes on. */
   | { readonly kind: 'barrier' }
+  | KeptStmt
   | Extract<Stmt, { kind: 'store' }>;
+
+/**
+ * A value that is computed once. `keep`: it goes to a place of a scratch array, as soon as it is known. `recall`: up to
+ * the end of the body, it is what was kept there.
+ */
+export interface KeptStmt {
+  readonly kind: 'keep' | 'recall';
+  readonly value: Expr;
+  readonly array: string;
+  readonly at: IndexExpr;
+}
 
 /** Statements in order. */
 export type ScheduledBody = readonly ScheduledStmt[];
 
-/** Runs `name` from `begin` to below the least of `ends`; not at all unless `only` holds. */
+/** Runs `name` from `begin` to below the least of `ends`, which may be at most once; not at all unless `only` holds. */
 export interface LoopStmt {
   readonly kind: 'loop';
   readonly name: string;
@@ -191,6 +211,11 @@ export interface ShareStmt {
 export interface ScheduledKernel {
   /** What it computes: parameters, checks and expressions. Its reductions may have been rewritten into two passes. */
   readonly kernel: GeneratedKernel<Size>;
+  /**
+   * Loops in place of those of the kernel, whose other variables are defined by `let` where they are used. Absent where
+   * the kernel's own are used.
+   */
+  readonly loops?: readonly SizedLoop[];
   readonly grid: ParallelAxis;
   /** Absent where instances have one thread. */
   readonly threads?: ParallelAxis<number>;

@@ -3,12 +3,18 @@
  */
 import { toComputeType } from '../../ir/scalar-eval.js';
 import { ReductionRun } from '../run-reduction.js';
-import type { Accumulator, ScheduledKernel, ScheduledStmt, ShareStmt } from './scheduled-kernel.js';
+import type {
+  Accumulator,
+  KeptStmt,
+  ScheduledKernel,
+  ScheduledStmt,
+  ShareStmt,
+} from './scheduled-kernel.js';
 
 /** One element of a vector: its number, and how far variables are on. */
 export interface Element {
   readonly number: number;
-  readonly offsets: ReadonlyMap<string, number>;
+  readonly offsets: Map<string, number>;
 }
 
 /** Outside of vectors. */
@@ -30,6 +36,8 @@ type AccumulatorStmt = Extract<
 export class ThreadState {
   readonly variables: Map<string, number> = new Map();
   readonly tests: Map<string, boolean> = new Map();
+  /** Values that are what was kept of them. */
+  recalled: readonly KeptStmt[] = [];
   /** Results by element; one for all where there is one. */
   readonly results: Map<number, number[]> = new Map();
   /** Runs of each accumulator by number of the element. */

@@ -14,6 +14,7 @@ import { indexOf, indexSymbols, indexValues, postorder } from '../../ir/walk.js'
 import { printScheduled } from './print-scheduled.js';
 import type {
   Condition,
+  KeptStmt,
   ScheduledBody,
   ScheduledKernel,
   ScheduledStmt,
@@ -43,6 +44,9 @@ class Verifier {
   private readonly progress = new Map<string, Progress>();
   private readonly results = new Set<number>();
   private readonly stored = new Set<string>();
+  /** Values with the array that each was kept in, and those that are recalled here. */
+  private readonly kept = new Map<Expr, string>();
+  private readonly recalled = new Set<Expr>();
   private inVector = false;
   /** Whether threads may be in different places. */
   private diverged = false;
@@ -83,8 +87,10 @@ class Verifier {
   /** Statements in a scope of their own. */
   private body(body: ScheduledBody): void {
     const before = new Map(this.known);
+    const recalled = new Set(this.recalled);
     for (const stmt of body) this.stmt(stmt);
     for (const name of [...this.known.keys()]) if (!before.has(name)) this.known.delete(name);
+    for (const value of [...this.recalled]) if (!recalled.has(value)) this.recalled.delete(value);
   }
 
   /** Whether an index may differ between threads; all that it names must be known. */
@@ -99,7 +105,7 @@ class Verifier {
   }
 
   private value(root: Expr): void {
-    for (const expr of postorder([root])) {
+    for (const expr of postorder([root], (each) => this.recalled.has(each))) {
       const index = indexOf(expr);
       if (index !== null) this.index(index);
       if (expr.kind === 'acc' && !this.results.has(expr.id))
@@ -214,6 +220,9 @@ class Verifier {
         return this.meet('exchange');
       case 'barrier':
         return this.meet('barrier');
+      case 'keep':
+      case 'recall':
+        return this.keep(stmt);
       case 'store': {
         this.value(stmt.value);
         this.index(stmt.index);
@@ -225,6 +234,19 @@ class Verifier {
         this.stored.add(stmt.buf);
       }
     }
+  }
+
+  private keep({ kind, value, array, at }: KeptStmt): void {
+    const declared = this.scheduled.scratch?.find(({ name }) => name === array);
+    if (declared === undefined) this.fail(`there is no scratch array '${array}'`);
+    this.index(at);
+    if (kind === 'keep') {
+      this.value(value);
+      this.kept.set(value, array);
+      return;
+    }
+    if (this.kept.get(value) !== array) this.fail(`'${array}' is recalled where nothing was kept`);
+    this.recalled.add(value);
   }
 
   private meet(what: string): void {

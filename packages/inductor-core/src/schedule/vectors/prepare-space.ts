@@ -5,40 +5,54 @@
  * and splitting mean.
  */
 import { type Size, sizeMul } from '@tessera/shared';
-import type { IndexExpr, SizedLoop } from '@tessera/inductor-core';
-import { LoopSpace, type Affine } from '../body/loop-space.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import type { LoopKernel } from '../../ir/kernel.js';
+import { indexOf, postorder, stmtRoots } from '../../ir/walk.js';
+import type { Affine } from './affine.js';
+import { LoopSpace } from './loop-space.js';
 
-/** A loop space with the variables that remain, outermost first. */
-export interface PreparedSpace<Group extends string> {
+/** A loop space with the names of the variables that remain, outermost first. */
+export interface PreparedSpace {
   readonly space: LoopSpace;
-  readonly groups: Readonly<Record<Group, readonly string[]>>;
+  readonly outer: readonly string[];
+  readonly inner: readonly string[];
 }
 
 /** Digits shorter than this are not worth a loop of their own. */
 const SHORTEST_DIGIT = 8;
 
-/**
- * Variables of each group (such as outer and inner) are merged and split among themselves.
- *
- * @param indices every index expression that is used with the variables
- */
-export function prepareSpace<Group extends string>(
-  vars: Readonly<Record<Group, readonly SizedLoop[]>>,
-  indices: readonly IndexExpr[],
-): PreparedSpace<Group> {
-  const all = Object.values<readonly SizedLoop[]>(vars).flat();
+/** Variable of a kernel that has none: it still needs one along its lanes. */
+const UNIT = 'unit';
+
+/** Index expressions of a kernel. */
+function indicesOf({ stages }: LoopKernel<Size>): IndexExpr[] {
+  const statements = stages.flatMap(({ body }) => body);
+  const found = new Set<IndexExpr>();
+  for (const stmt of statements) if (stmt.kind === 'store') found.add(stmt.index);
+  for (const expr of postorder(statements.flatMap(stmtRoots))) {
+    const index = indexOf(expr);
+    if (index !== null) found.add(index);
+  }
+  return [...found];
+}
+
+/** Outer and inner variables are merged and split among themselves. */
+export function prepareSpace(kernel: LoopKernel<Size>): PreparedSpace {
+  const indices = indicesOf(kernel);
+  const all = [...kernel.outer, ...kernel.inner];
   const space = new LoopSpace(all);
   for (const { name, size } of all) if (size === 1) space.fix(name);
-  const groups = {} as Record<Group, string[]>;
-  for (const group of Object.keys(vars) as Group[]) {
-    const names = vars[group].filter(({ size }) => size !== 1).map(({ name }) => name);
+  const [outer, inner] = [kernel.outer, kernel.inner].map((vars) => {
+    const names = vars.filter(({ size }) => size !== 1).map(({ name }) => name);
     const split = names.flatMap((name) => {
       const units = digitUnits(space, name, indices);
       return units === undefined ? [name] : space.split(name, units);
     });
-    groups[group] = mergeNeighbours(space, split, indices);
-  }
-  return { space, groups };
+    return mergeNeighbours(space, split, indices);
+  }) as [string[], string[]];
+  if (outer.length + inner.length > 0) return { space, outer, inner };
+  space.addUnit(UNIT);
+  return { space, outer: [UNIT], inner };
 }
 
 /** Every affine form that occurs in the indices, inside divisions too. */

@@ -2,13 +2,10 @@
  * @file Passes: the sweeps over the inner loops that a kernel's stages turn into.
  */
 import type { Size } from '@tessera/shared';
-import {
-  stmtRoots,
-  type Expr,
-  type LoopKernel,
-  type ReduceStmt,
-  type Stmt,
-} from '@tessera/inductor-core';
+import type { Expr, Stmt } from '../../ir/expr.js';
+import type { LoopKernel } from '../../ir/kernel.js';
+import { stmtRoots } from '../../ir/walk.js';
+import type { ReduceStmt } from '../two-passes.js';
 
 /** See the file header. */
 export interface Pass {

@@ -7,23 +7,18 @@
  * transposed in registers. The choice minimises estimated vector operations: contiguous accesses cost
  * one, strided and gathered ones about one per lane.
  */
-import {
-  EXPENSIVE_OPS,
-  postorder,
-  stmtRoots,
-  type Expr,
-  type IndexExpr,
-  type LoopKernel,
-  type SizedLoop,
-  type Stmt,
-} from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
 import { itemSize, type DType } from '@tessera/tensor';
-import { kindOf } from '../body/element-kind.js';
-import type { Affine, LoopSpace } from '../body/loop-space.js';
+import type { Expr, Stmt } from '../../ir/expr.js';
+import type { LoopKernel } from '../../ir/kernel.js';
+import { EXPENSIVE_OPS } from '../../ir/scalar-ops.js';
+import { postorder, stmtRoots } from '../../ir/walk.js';
+import type { Affine } from './affine.js';
+import type { LoopSpace } from './loop-space.js';
+import type { PreparedSpace } from './prepare-space.js';
 
 /** The chosen vectorisation. */
-export interface LoopShape {
+export interface LaneChoice {
   readonly mode: 'row' | 'outer';
   readonly lane: string;
   /** Equal to `lane` unless tiles are transposed. */
@@ -49,22 +44,10 @@ interface StageCost {
   readonly scans: number;
 }
 
-/** Index expressions of a kernel with the dtype of what they access (undefined: used as a value). */
-export function indicesOf(kernel: { readonly stages: LoopKernel['stages'] }): IndexExpr[] {
-  const statements = kernel.stages.flatMap((stage) => stage.body);
-  const found = new Set<IndexExpr>();
-  for (const stmt of statements) if (stmt.kind === 'store') found.add(stmt.index);
-  for (const expr of postorder(statements.flatMap(stmtRoots))) {
-    if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random')
-      found.add(expr.index);
-  }
-  return [...found];
-}
-
 function operationCost(expr: Expr): number {
   if (expr.kind === 'random') return 80;
   if (expr.kind !== 'op') return 0;
-  const width = kindOf(expr.dtype) === 'f64' || kindOf(expr.dtype) === 'i64' ? 2 : 1;
+  const width = itemSize(expr.dtype) === 8 ? 2 : 1;
   if (EXPENSIVE_OPS.has(expr.op)) return width === 2 ? 80 : 35;
   return (
     (expr.op === 'div' || expr.op === 'sqrt' || expr.op === 'rsqrt' || expr.op === 'reciprocal'
@@ -121,12 +104,10 @@ function accessCost({ form, dtype }: Access, name: string, across: string | unde
 const SCAN_OPERATIONS = 12;
 
 /** Picks lane variable, mode and number of groups. */
-export function chooseShape(
+export function chooseLanes(
   kernel: LoopKernel<Size>,
-  space: LoopSpace,
-  outer: readonly string[],
-  inner: readonly string[],
-): LoopShape {
+  { space, outer, inner }: PreparedSpace,
+): LaneChoice {
   const stages = stageCosts(kernel, space);
   const product = (names: readonly string[]): number =>
     names.reduce((n, name) => n * space.hint(name), 1);
@@ -224,9 +205,4 @@ function groupsFor(
 /** A length to choose groups by; a symbolic one is taken to be long. */
 function lengthOf(size: Size): number {
   return typeof size === 'number' ? size : Math.max(sizeHint(size), 256);
-}
-
-/** Loop variables with their sizes in a space. */
-export function loopVars(space: LoopSpace, names: readonly string[]): SizedLoop[] {
-  return names.map((name) => ({ name, size: space.size(name) }));
 }

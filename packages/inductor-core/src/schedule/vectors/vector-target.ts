@@ -1,0 +1,14 @@
+/**
+ * @file `VectorTarget`: a machine with short vectors and several cores that share nothing but memory, as far as
+ * schedules must know it.
+ */
+import type { TargetDescription } from '../target-description.js';
+
+/** See the file header. Vectors have four lanes, of 32 bits or two together of 64. */
+export interface VectorTarget {
+  readonly arithmetic: TargetDescription;
+  /** Whether functions of float64 are computed for all lanes together. */
+  readonly wideFunctions: boolean;
+  /** Memory of a core for rows that are kept, in bytes. */
+  readonly scratchBytes: number;
+}

@@ -1,0 +1,248 @@
+/**
+ * @file A scheduled kernel as WebAssembly: statements and variables are spelled, nothing is chosen.
+ *
+ * Values go to the outermost loop in which everything that they depend on is known (`Scope`). The instances of the grid
+ * are the work items of the function.
+ */
+import {
+  decayingExponentials,
+  extent,
+  type Expr,
+  type IndexExpr,
+  type LoopKernel,
+  type LoopStmt,
+  type ScheduledBody,
+  type ScheduledKernel,
+  type ScheduledStmt,
+} from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
+import { BodyEmitter } from '../body/body-emitter.js';
+import { kindOf } from '../body/element-kind.js';
+import type { Lanes } from '../body/scope.js';
+import type { KernelOptions } from '../body/size-slots.js';
+import type { Value } from '../body/value.js';
+import type { Regs } from '../body/vector-builder.js';
+import { i32, op, select } from '../emit/code.js';
+import type { Code, Local } from '../emit/types.js';
+import { WasmFunction } from '../emit/wasm-function.js';
+import { emitFunction } from '../math/vector-program.js';
+import type { WasmKernel } from '../wasm-kernel.js';
+import { KeptRows } from './kept-rows.js';
+import { boundOf, placeCode } from './place-code.js';
+import { Reducer } from './reducer.js';
+import { ScanState } from './scan-state.js';
+import { scheduledSpace } from './scheduled-space.js';
+
+/** The smaller of a local and a limit (unsigned). */
+function atMost(local: Local<'i32'>, limit: () => Code<'i32'>): Code<'i32'> {
+  return select(limit(), local, op('i32.gt_u', local, limit()));
+}
+
+class ScheduledEmitter {
+  readonly #f: WasmFunction;
+  readonly #body: BodyEmitter;
+  readonly #rows: KeptRows;
+  /** Vectors of four that an accumulator is updated with at once. */
+  readonly #groups = new Map<string, number>();
+  /** Accumulators that have been started. */
+  readonly #running = new Map<string, Reducer | ScanState>();
+  readonly #exponentials: ReadonlySet<Expr>;
+  /** Variables that are no locals: the code of expressions goes by what they are of others. */
+  readonly #defined: ReadonlyMap<string, IndexExpr>;
+
+  constructor(
+    readonly kernel: LoopKernel<Size>,
+    readonly scheduled: ScheduledKernel,
+    readonly options: KernelOptions,
+  ) {
+    const { body, scratch = [] } = scheduled;
+    const space = scheduledSpace(scheduled);
+    this.#f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
+    this.#body = new BodyEmitter(this.#f, kernel, space, options);
+    this.#rows = new KeptRows(this.#body, scratch);
+    this.#defined = space.definitions;
+    this.#countGroups(body, 1);
+    this.#exponentials = decayingExponentials(scheduled.kernel as LoopKernel<Size>);
+  }
+
+  emit(): WasmKernel {
+    const { grid, body } = this.scheduled;
+    if (body.length > 0) this.#emitItems(body);
+    return {
+      name: this.kernel.name,
+      func: this.#f,
+      workItems: grid.extent,
+      sizes: this.options.sizes.list,
+      costPerItem: grid.nanoseconds ?? 0,
+      scratchBytesPerThread: this.#rows.bytes,
+      ...(grid.ordered === true && { needsSerial: true }),
+    };
+  }
+
+  #emitItems(body: ScheduledBody): void {
+    const { scope } = this.#body;
+    this.#body.override = (expr) => this.#rows.recall(expr) ?? this.#decaying(expr);
+    this.#body.onValue = (expr, value) => this.#rows.keep(expr, value);
+    const { name } = this.scheduled.grid;
+    scope.loop(name, this.#f.param('begin'), this.#f.param('end'), 1, () => this.#emitBody(body));
+  }
+
+  /** An exponential whose argument is known not to be positive. */
+  #decaying(expr: Expr): (() => Value) | undefined {
+    if (!this.#exponentials.has(expr) || expr.kind !== 'op' || kindOf(expr.dtype) !== 'f32')
+      return undefined;
+    const body = this.#body;
+    return () => {
+      const x = body.value(expr.args[0]!);
+      body.vb.hint = 'exp';
+      return { ...x, regs: emitFunction(body.vb, 'exp_non_positive', [x.regs]) };
+    };
+  }
+
+  #countGroups(body: ScheduledBody, groups: number): void {
+    for (const stmt of body) {
+      if (stmt.kind === 'update')
+        this.#groups.set(stmt.of, Math.max(this.#groups.get(stmt.of) ?? 0, groups));
+      else if (stmt.kind === 'vector') this.#countGroups(stmt.body, stmt.lanes.groups);
+      else if ('body' in stmt) this.#countGroups(stmt.body, groups);
+    }
+  }
+
+  #emitBody(body: ScheduledBody): void {
+    this.#rows.within(body, () => {
+      for (const stmt of body) this.#emitStmt(stmt);
+    });
+  }
+
+  #emitStmt(stmt: ScheduledStmt): void {
+    switch (stmt.kind) {
+      case 'let':
+        return this.#define(stmt);
+      case 'loop':
+        return this.#loop(stmt);
+      case 'vector': {
+        const { lane, across, groups, valid } = stmt.lanes;
+        const lanes = { lane, across, groups, active: valid as number };
+        return this.#body.scope.vectorise(lanes, () => this.#emitBody(stmt.body));
+      }
+      case 'start':
+        return this.#start(stmt.of);
+      case 'update':
+        return this.#update(stmt);
+      case 'settle':
+        return this.#reducers(stmt.of, (reducer) => reducer.settle());
+      case 'part':
+        return this.#reducers(stmt.of, (reducer) => reducer.part());
+      case 'fold':
+        return this.#reducers(stmt.of, (reducer) => reducer.fold());
+      case 'finish':
+        return this.#reducers(stmt.of, (reducer) => {
+          const { ids } = reducer.accumulator;
+          reducer.finish().forEach((value, i) => this.#body.scope.bindAcc(ids[i]!, value));
+        });
+      case 'keep':
+      case 'recall':
+        // They hold for all of their body.
+        return;
+      case 'store':
+        return this.#body.store(stmt);
+      default:
+        throw new TypeError(`there is no code for '${stmt.kind}'`);
+    }
+  }
+
+  #define({ name, index, atMost: most }: Extract<ScheduledStmt, { kind: 'let' }>): void {
+    if (this.#defined.has(name)) return;
+    const { scope } = this.#body;
+    // What follows the sign only tells variables of the schedule apart.
+    const [hint] = name.split('@') as [string];
+    const code = placeCode(this.#body, index);
+    if (most === undefined) {
+      scope.bind(name, index.kind === 'size' ? (code as Local<'i32'>) : this.#f.let(hint, code));
+      return;
+    }
+    const limit = (): Code<'i32'> => this.#body.size(most);
+    if (index.kind === 'sym' || index.kind === 'size') {
+      scope.bind(name, this.#f.let(hint, atMost(code as Local<'i32'>, limit)));
+      return;
+    }
+    const local = this.#f.let(hint, code);
+    this.#f.set(local, atMost(local, limit));
+    scope.bind(name, local);
+  }
+
+  #loop({ name, begin, ends, pace, body }: LoopStmt): void {
+    const { scope } = this.#body;
+    const from = boundOf(this.#body, begin);
+    const limits = ends.map((end) => boundOf(this.#body, end));
+    const step = pace as number;
+    const emit = (): void => this.#emitBody(body);
+    const isOnce = (limit: Local<'i32'> | number): boolean =>
+      typeof from === 'number' && typeof limit === 'number' && limit <= from + step;
+    const [limit, ...others] = limits.filter((each) => limits.length === 1 || !isOnce(each));
+    if (others.length > 0) throw new TypeError(`loop ${name} has several ends`);
+    if (limits.length === 1) scope.loop(name, from, limit!, step, emit);
+    else this.#once(name, from as number, limit as Local<'i32'>, emit);
+  }
+
+  /** A loop that runs once, or not at all. */
+  #once(name: string, begin: number, end: Local<'i32'>, body: () => void): void {
+    const { scope } = this.#body;
+    scope.nest((inside) => {
+      this.#f.if(op('i32.gt_u', end, i32(begin)), () => {
+        const at = this.#f.let(name, i32(begin));
+        inside(() => {
+          scope.bind(name, at);
+          body();
+        });
+      });
+    });
+  }
+
+  #start(names: readonly string[]): void {
+    const { vb, scope } = this.#body;
+    const points = extent(this.kernel.inner);
+    // Outside of vectors, lanes have parts of one result.
+    const combine = scope.lanes === undefined;
+    // Registers are made in the order of declaration.
+    for (const accumulator of this.scheduled.accumulators) {
+      const { name } = accumulator;
+      if (!names.includes(name)) continue;
+      const groups = scope.lanes?.groups ?? this.#groups.get(name)!;
+      const count = (dtype: DType): Regs => this.#body.sizeRegs(points, dtype);
+      const state =
+        accumulator.running === true
+          ? new ScanState(vb, accumulator, groups, combine)
+          : new Reducer(accumulator, { vb, groups, combine, count });
+      this.#running.set(name, state);
+    }
+    for (const name of names) this.#running.get(name)!.start();
+  }
+
+  #reducers(names: readonly string[], act: (reducer: Reducer) => void): void {
+    for (const name of names) act(this.#running.get(name) as Reducer);
+  }
+
+  #update({ of, value, at }: Extract<ScheduledStmt, { kind: 'update' }>): void {
+    const body = this.#body;
+    const lanes = body.scope.lanes as Lanes;
+    const state = this.#running.get(of)!;
+    const taken = body.value(value);
+    if (state instanceof ScanState) {
+      body.scope.bindAcc(state.accumulator.ids[0]!, state.update(taken, lanes));
+      return;
+    }
+    const position = body.space.affine(at);
+    state.update(taken, { lanes, position: () => body.index.vector(position, undefined) });
+  }
+}
+
+/** See the file header. */
+export function emitScheduled(
+  kernel: LoopKernel<Size>,
+  scheduled: ScheduledKernel,
+  options: KernelOptions,
+): WasmKernel {
+  return new ScheduledEmitter(kernel, scheduled, options).emit();
+}

@@ -1,0 +1,66 @@
+/**
+ * @file `KeptRows`: values that are kept in scratch memory when they are computed, and recalled later on.
+ */
+import type { Expr, KeptStmt, ScheduledBody, ScratchArray } from '@tessera/inductor-core';
+import { itemSize } from '@tessera/tensor';
+import { AccessCode, type BufferRef } from '../body/access-code.js';
+import type { BodyEmitter } from '../body/body-emitter.js';
+import type { Value } from '../body/value.js';
+import { i32, op } from '../emit/code.js';
+import { SCRATCH } from '../wasm-kernel.js';
+
+/** See the file header. */
+export class KeptRows {
+  /** Scratch memory used, in bytes. */
+  readonly bytes: number;
+  readonly #access: AccessCode;
+  readonly #arrays = new Map<string, BufferRef>();
+  /** What is kept and recalled in the body that is emitted now. */
+  #here: readonly KeptStmt[] = [];
+
+  /** Addresses are set here. */
+  constructor(
+    readonly body: BodyEmitter,
+    arrays: readonly ScratchArray[],
+  ) {
+    this.#access = new AccessCode(body.scope, body.vb, body.index);
+    let bytes = 0;
+    for (const { name, dtype, length } of arrays) {
+      const pointer = body.f.let('row', op('i32.add', SCRATCH, i32(bytes)));
+      this.#arrays.set(name, { name, dtype, pointer });
+      bytes += (Number(length) * itemSize(dtype) + 63) & ~63;
+    }
+    this.bytes = bytes;
+  }
+
+  /** Emits a body in which its statements about kept values hold. */
+  within(statements: ScheduledBody, emit: () => void): void {
+    const before = this.#here;
+    const own = statements.filter(
+      (stmt): stmt is KeptStmt => stmt.kind === 'keep' || stmt.kind === 'recall',
+    );
+    if (own.length > 0) this.#here = [...before, ...own];
+    emit();
+    this.#here = before;
+  }
+
+  /** Loads a value that was kept before; undefined if it was not. */
+  recall(expr: Expr): (() => Value) | undefined {
+    const stmt = this.#find(expr, 'recall');
+    if (stmt === undefined) return undefined;
+    const { space, scope } = this.body;
+    const array = this.#arrays.get(stmt.array)!;
+    return () => this.#access.load(array, space.affine(stmt.at), undefined, scope.innermost);
+  }
+
+  /** Stores a value where it was computed, if it is to be kept. */
+  keep(expr: Expr, value: Value): void {
+    const stmt = this.#find(expr, 'keep');
+    if (stmt === undefined) return;
+    this.#access.store(this.#arrays.get(stmt.array)!, this.body.space.affine(stmt.at), value);
+  }
+
+  #find(expr: Expr, kind: KeptStmt['kind']): KeptStmt | undefined {
+    return this.#here.find((stmt) => stmt.value === expr && stmt.kind === kind);
+  }
+}
