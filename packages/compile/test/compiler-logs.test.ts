@@ -41,9 +41,26 @@ describe('logs of the kernel compiler', () => {
         arg0: f32[32] at input 0
         0: fused_mean_sub_exp_0(arg0, buf1)
       scheduled fused_mean_sub_exp_0
-        lanes of a vector: along r0, parts of a result
-        vectors at a time: 2
-        work items: 4
+        variable i0: 4
+        variable r0: 8
+        grid item: 4, about 10 ns each
+        accumulator sum.0: sum of f32 gives acc0: f32
+        let i0 = item
+        start sum.0
+        loop r0 from 0 to 8 by 8
+          vector r0 + 0..3 × 2
+            t0: f32 = in0[8*i0 + r0]
+            update sum.0 with t0 at r0
+        part sum.0
+        fold sum.0
+        finish sum.0
+        loop r0 from 0 to 8 by 8
+          vector r0 + 0..3 × 2
+            t0: f32 = in0[8*i0 + r0]
+            t1: f32 = acc0 * 0.125
+            t2: f32 = t0 - t1
+            t3: f32 = exp(t2)
+            out0[8*i0 + r0] = t3
       "
     `);
     expect(texts['output_code']).toMatch(/^\/\/ fused_mean_sub_exp_0\n[^]*\(func/);

@@ -4,6 +4,7 @@ import { scheduleTarget } from '../src/codegen/target.js';
 import { BASELINE_TARGET, generateKernel, type WgslTarget } from '../src/index.js';
 import { forwardAttention } from './support/attention-kernel.js';
 import { matmulKernel } from './support/matmul-kernel.js';
+import { recurrenceKernel } from './support/recurrence-kernel.js';
 import { softmax } from './support/sample-kernels.js';
 
 /** What Dawn says of NVIDIA's cards. */
@@ -54,6 +55,16 @@ describe('what programs tell of their schedules', () => {
         part of a subgroup: 16 × 16
         k at a time: 64
         threads of a workgroup: 128"
+    `);
+  });
+
+  it('is who has which terms of a recurrence', () => {
+    expect(told(recurrenceKernel(4, 92, 96))).toMatchInlineSnapshot(`
+      "scheduled recurrence
+        a workgroup: all steps of a row
+        threads of a workgroup: 96 units × 2 members
+        terms of a thread: 2
+        weights in registers of a thread: 192"
     `);
   });
 

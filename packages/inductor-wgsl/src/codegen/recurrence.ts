@@ -10,6 +10,7 @@ import {
   extent,
   LaneContext,
   type RecurrenceKernel,
+  type ScheduleFacts,
   stmtRoots,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
@@ -98,7 +99,21 @@ class RecurrenceGenerator {
     const steps = builder.size(extent(kernel.step));
     body.nest(`for (var ${step} = 0u; ${step} < ${steps}; ${step}++)`, loop);
     this.storeLast(symbols);
-    return builder.finish(units * members, body, workgroups);
+    const program = builder.finish(units * members, body, workgroups);
+    return { ...program, schedule: () => this.facts() };
+  }
+
+  private facts(): ScheduleFacts {
+    const { kernel, units, members, rounds, chunks } = this;
+    return {
+      kernel: kernel.name,
+      facts: {
+        'a workgroup': 'all steps of a row',
+        'threads of a workgroup': `${units} units × ${members} members`,
+        'terms of a thread': rounds,
+        'weights in registers of a thread': rounds * chunks * 4,
+      },
+    };
   }
 
   private emitter(block: CodeBlock, symbols: Symbols, roots: readonly Expr[]): ExprEmitter {
