@@ -1,7 +1,8 @@
 /**
  * @file The types of lowerings know the schemas of the operators that there are (`-u` writes them anew).
  */
-import { allOps, type OpOverload } from '@tessera/tensor/internal';
+import type { OpOverload } from '@tessera/tensor';
+import { allOps } from '@tessera/tensor/internal';
 import '@tessera/tensor/fft';
 import '@tessera/tensor/linalg';
 import '@tessera/nn';
