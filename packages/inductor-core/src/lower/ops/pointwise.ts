@@ -262,6 +262,8 @@ function table(
 
 /** With a tensor and with a number. */
 export const BOTH = ['.Tensor', '.Scalar'] as const;
+/** Overloads of shifts. */
+const SHIFTS = ['.Tensor', '.Tensor_Scalar', '.Scalar_Tensor'] as const;
 
 /** Operators whose lowerings take symbolic sizes as operands. */
 export const SIZED_ARITHMETIC: readonly string[] = [
@@ -326,8 +328,8 @@ export const pointwiseLowerings: LoweringTable = lowerings({
   ...overloads('bitwise_and', binary('and'), BOTH),
   ...overloads('bitwise_or', binary('or'), BOTH),
   ...overloads('bitwise_xor', binary('xor'), BOTH),
-  ...overloads('bitwise_left_shift', binary('shl'), ['.Tensor']),
-  ...overloads('bitwise_right_shift', binary('shr'), ['.Tensor']),
+  ...overloads('bitwise_left_shift', binary('shl'), SHIFTS),
+  ...overloads('bitwise_right_shift', binary('shr'), SHIFTS),
   'aten::bitwise_not': unary('not'),
   ...overloads('clamp', clamp, ['', '.Tensor']),
   ...overloads('clamp_min', clampMin, ['', '.Tensor']),
