@@ -124,6 +124,13 @@ describe('recurrence kernels', () => {
     expect(plan.kernels.map(({ kind }) => kind)).toEqual(['extern']);
   });
 
+  it('are not made of layers whose weights are too many', () => {
+    const backend = target({ extern: true, recurrences: true });
+    const wide = forwardGraph({ kind: 'lstm', reverse: false, hidden: 128 });
+    const plan = compileGraph(wide, { backend, name: 'layer' });
+    expect(plan.kernels.map(({ kind }) => kind)).toEqual(['extern']);
+  });
+
   it('are refused where a term has no vector, and where k is not as long as n', () => {
     const [kernel] = kernelsOf(forwardGraph(CASES[0]!));
     const products = [[{ ...kernel!.products[0]![0]!, vector: 1 }]];

@@ -5,8 +5,8 @@ import { observeCompilations } from '@tessera/compile';
 import type { GraphModule } from '@tessera/graph';
 import type { CompiledGraph, ExecutionPlan } from '@tessera/inductor-core';
 
-/** Kernels for which PyTorch calls a library: products and attention. */
-const TEMPLATES: ReadonlySet<string> = new Set(['matmul', 'attention']);
+/** Kernels for which PyTorch calls a library: products, attention and recurrent layers. */
+const TEMPLATES: ReadonlySet<string> = new Set(['matmul', 'attention', 'recurrence']);
 
 /** One compiled graph. */
 export interface CompiledCode {

@@ -3,7 +3,8 @@
  */
 import { compile, initWebGpu, observeCompilations } from '@tessera/compile';
 import { GRU, LSTM, RNN } from '@tessera/nn';
-import { type Tensor, allclose, manualSeed, randn, tensor } from '@tessera/tensor';
+import { type Tensor, allclose, grad, manualSeed, randn, tensor } from '@tessera/tensor';
+import { vmap } from '@tessera/tensor/func';
 import { runAndGetCode } from '../src/index.js';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -74,6 +75,26 @@ describe.runIf(wanted)('layers of recurrent networks on WebGPU', () => {
       const found = await results(network, moved, run);
       for (const [i, list] of expected.entries())
         for (const [j, value] of list.entries()) expect(found[i]![j]).toBeCloseTo(value, 4);
+    }
+  });
+
+  it('give gradients of gradients, and take batches of examples, as on the CPU', async () => {
+    const network = new LSTM(3, 4);
+    const penalty = (x: Tensor): Tensor => {
+      const input = x.detach().requiresGrad_();
+      const [output] = network.call(input);
+      const [slope] = grad(output.pow(2).sum(), [input], { createGraph: true }) as [Tensor];
+      return grad(slope.pow(2).sum(), [input])[0]!;
+    };
+    const examples = (x: Tensor): Tensor => vmap((each: Tensor) => network.call(each)[0])(x);
+    const x = randn([5, 2, 3]);
+    const batch = randn([3, 5, 2, 3]);
+    const wanted = [penalty(x), examples(batch)];
+    network.to('wgpu');
+    const found = [penalty(x.to('wgpu')), examples(batch.to('wgpu'))];
+    for (const [i, result] of found.entries()) {
+      const values = tensor(await result.toArray());
+      expect(allclose(values, wanted[i]!, { rtol: 1e-4, atol: 1e-5 }), `${i}`).toBe(true);
     }
   });
 

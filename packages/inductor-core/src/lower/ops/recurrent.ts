@@ -6,25 +6,21 @@
  */
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
+import { type CellKind, fitsOneKernel, GATES } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import type { RecurrentTerm } from '../../ir/kernel.js';
 import type { RecurrentResult } from '../ir-node.js';
-import { tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
-import { LoweredTensor } from '../lowered-tensor.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweredArg, LoweringCall } from '../registry.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
-import type { Shape } from '../shape-math.js';
+import { type Shape, fixed } from '../shape-math.js';
 
-/** Gates per unit. */
-const GATES: Readonly<Record<string, number>> = { tanh: 1, relu: 1, lstm: 4, gru: 3 };
-
-function optional(l: Lowering, arg: LoweredArg): LoweredTensor | null {
-  return arg instanceof LoweredTensor ? readyOperand(l, arg) : null;
+function optional(l: Lowering, x: LoweredTensor | null): LoweredTensor | null {
+  return x === null ? null : readyOperand(l, x);
 }
 
 /** The loops of one layer, and values at its points, as the type of sums. */
@@ -44,18 +40,18 @@ class Layer {
     readonly l: Lowering,
     private readonly shape: Shape,
     private readonly weight: LoweredTensor,
-    readonly kind: string,
+    readonly kind: CellKind,
     backward: boolean,
   ) {
-    const [steps, rows, hidden] = shape as [Size, Size, number];
+    const [steps, rows, hidden] = shape as [Size, Size, Size];
     this.m = new ExprMath(l.ir);
     this.acc = accumulateDtype(weight.dtype);
-    this.gates = GATES[kind]!;
-    this.hidden = hidden;
+    this.gates = GATES[kind];
+    this.hidden = fixed(hidden);
     this.row = l.freshVar('r', rows);
     this.step = l.freshVar('s', steps);
-    this.unit = l.freshVar('u', hidden);
-    this.other = l.freshVar('v', hidden);
+    this.unit = l.freshVar('u', this.hidden);
+    this.other = l.freshVar('v', this.hidden);
     const last = l.ir.sub(l.ir.size(steps), l.ir.int(1));
     this.time = backward ? l.ir.sub(last, this.step.index) : this.step.index;
   }
@@ -165,25 +161,24 @@ function nothing(l: Lowering, dtype: DType): LoweredTensor {
   return l.pointwise([0], new ExprMath(l.ir).term(0, dtype));
 }
 
-/** Whether a layer is a kernel on the device; its reference kernel runs elsewhere. */
-function isKernel({ capabilities }: Lowering, { results }: LoweringCall): boolean {
-  const [steps, rows, hidden] = results[0]!.shape;
-  return capabilities.recurrences === true && steps !== 0 && rows !== 0 && hidden !== 0;
+/** Whether a layer with these outputs is a kernel on the device; its reference kernel runs elsewhere. */
+function isKernel({ capabilities }: Lowering, outputs: Shape, kind: CellKind): boolean {
+  if (capabilities.recurrences !== true || outputs.includes(0)) return false;
+  return fitsOneKernel(kind, fixed(outputs[2]!));
 }
 
 /** Arguments: gates, weight, bias, hidden, cell, kind, reverse. */
 const forward: LoweringOf<'tessera::recurrent_layer'> = (
   l,
-  [gatesArg, weightArg, biasArg, hiddenArg, cellArg, kind, reverse],
+  [given, weight, bias, hidden, cell, cellKind, reverse],
   call,
 ) => {
-  if (!isKernel(l, call)) return null;
-  const tensor = (arg: LoweredArg): LoweredTensor => readyOperand(l, tensorArg(arg, call.op));
-  const layer = new Layer(l, call.shape, tensor(weightArg), kind, reverse === true);
+  const kind = cellKind as CellKind;
+  if (!isKernel(l, call.shape, kind)) return null;
+  const layer = new Layer(l, call.shape, readyOperand(l, weight), kind, reverse === true);
   const { acc, gates } = layer;
-  const given = tensor(gatesArg);
-  const bias = optional(l, biasArg);
-  const first = [tensor(hiddenArg), ...(layer.kind === 'lstm' ? [tensor(cellArg)] : [])];
+  for (const x of [given, bias]) optional(l, x);
+  const first = (cell === null ? [hidden] : [hidden, cell]).map((x) => readyOperand(l, x));
   const states = first.map((_, s) => l.ir.acc(acc, s));
   const product = (gate: number): Expr => l.ir.acc(acc, states.length + gate);
   const next = nextStates(
@@ -268,23 +263,23 @@ function slopesOf(layer: Layer, hidden: Expr, cell: Expr | null, of: Kept): Slop
  */
 const backward: LoweringOf<'tessera::recurrent_layer_backward'> = (
   l,
-  [gradOutput, gradCells, weight, before, cellsBefore, output, cells, kept, kind, reverse],
+  [gradOutput, gradCells, weight, before, cellsBefore, output, cells, kept, cellKind, reverse],
   call,
 ) => {
-  if (!isKernel(l, call)) return null;
-  const tensor = (arg: LoweredArg): LoweredTensor => readyOperand(l, tensorArg(arg, call.op));
-  const outputs = tensor(output);
-  const layer = new Layer(l, outputs.shape, tensor(weight), kind, reverse !== true);
+  const kind = cellKind as CellKind;
+  if (!isKernel(l, output.shape, kind)) return null;
+  for (const x of [gradOutput, gradCells, before, cellsBefore, output, cells, kept]) optional(l, x);
+  const layer = new Layer(l, output.shape, readyOperand(l, weight), kind, reverse !== true);
   const { m, acc, gates } = layer;
-  const hasCell = layer.kind === 'lstm';
-  const later = (s: number, grads: LoweredArg): Expr =>
-    m.add(l.ir.acc(acc, s), layer.at(optional(l, grads)));
+  const hasCell = kind === 'lstm';
+  const later = (s: number, grads: LoweredTensor | null): Expr =>
+    m.add(l.ir.acc(acc, s), layer.at(grads));
   const slopes = slopesOf(layer, later(0, gradOutput), hasCell ? later(1, gradCells) : null, {
-    before: tensor(before),
-    cellsBefore: optional(l, cellsBefore),
-    output: outputs,
-    cells: tensor(cells),
-    kept: tensor(kept),
+    before,
+    cellsBefore,
+    output,
+    cells,
+    kept,
   });
   const product = l.ir.acc(acc, hasCell ? 2 : 1);
   const zero = m.term(0, acc);

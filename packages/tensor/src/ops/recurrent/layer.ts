@@ -240,11 +240,11 @@ function composedLayer(
 
 /** Threads that every device has in a workgroup. */
 const WORKGROUP = 256;
-/** Weights that a thread, and a workgroup, can hold in registers. */
+/** Weights that fit into the registers of a thread (255 on NVIDIA's cards), and of a workgroup (65,536), beside the rest. */
 const THREAD_WEIGHTS = 192;
 const GROUP_WEIGHTS = 40_000;
 
-/** Whether a workgroup of any GPU holds the weights of a layer in its registers, so that one kernel runs all steps. */
+/** Whether a layer's weights are few enough that a GPU's workgroup keeps them in registers and one kernel runs all steps. */
 export function fitsOneKernel(kind: CellKind, hidden: number): boolean {
   if (hidden > WORKGROUP) return false;
   const terms = GATES[kind];
