@@ -289,7 +289,7 @@ class ScheduledEmitter {
   /** Emits what only happens where conditions hold. */
   private where(all: readonly Condition[], emit: () => void): void {
     const tests = all.flatMap((each) => (each.kind === 'test' ? [each.name] : []));
-    tests.reduce((inner, test) => () => this.emitter.where(test, inner), emit)();
+    this.emitter.where(tests, emit);
   }
 
   private conditionally(effects: Effects, body: ScheduledBody): void {

@@ -89,10 +89,10 @@ export class ExprEmitter {
     this.scopes.pop();
   }
 
-  /** Runs `emit` for effects that only happen where a test holds. */
-  where(test: string, emit: () => void): void {
+  /** Runs `emit` for effects that only happen where tests hold. */
+  where(tests: readonly string[], emit: () => void): void {
     const before = this.tests;
-    if (!before.includes(test)) this.tests = [...before, test];
+    this.tests = [...new Set([...before, ...tests])];
     emit();
     this.tests = before;
   }
