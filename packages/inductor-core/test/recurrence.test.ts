@@ -45,7 +45,7 @@ function backwardArgs(item: Case): (Tensor | null)[] {
 }
 
 function kernelsOf(graph: GraphModule): RecurrenceKernel[] {
-  const plan = compileGraph(graph, { backend: target({ recurrences: true }), name: 'layer' });
+  const plan = compileGraph(graph, { backend: target({ recurrences: 'registers' }), name: 'layer' });
   return plan.kernels.filter((kernel) => kernel.kind === 'recurrence');
 }
 
@@ -61,7 +61,7 @@ describe.each(DIRECTIONS)('recurrence kernels, %s', (_, op, graphOf, argsOf) => 
       manualSeed(4);
       const args = argsOf(item);
       const wanted = callOp(getOp(op), [...args, item.kind, item.reverse]) as Tensor[];
-      const backend = interpreterBackend({ recurrences: true });
+      const backend = interpreterBackend({ recurrences: 'registers' });
       const graph = graphOf(item);
       const given = args.filter((arg) => arg !== null);
       const results = compileToExecutable(graph, backend)(given) as Tensor[];
@@ -77,7 +77,7 @@ describe.each(DIRECTIONS)('recurrence kernels, %s', (_, op, graphOf, argsOf) => 
       expect(kernels).toHaveLength(1);
       verifyKernel(kernels[0]!);
       const plan = compileGraph(graphOf(item), {
-        backend: target({ recurrences: true }),
+        backend: target({ recurrences: 'registers' }),
         name: 'p',
       });
       expect(planFromJson(planToJson(plan))).toEqual(plan);
@@ -125,7 +125,7 @@ describe('recurrence kernels', () => {
   });
 
   it('are not made of layers whose weights are too many', () => {
-    const backend = target({ extern: true, recurrences: true });
+    const backend = target({ extern: true, recurrences: 'registers' });
     const wide = forwardGraph({ kind: 'lstm', reverse: false, hidden: 128 });
     const plan = compileGraph(wide, { backend, name: 'layer' });
     expect(plan.kernels.map(({ kind }) => kind)).toEqual(['extern']);

@@ -18,6 +18,7 @@ import type { CodeOptions } from './body/vector-builder.js';
 import type { WasmKernel } from './wasm-kernel.js';
 import { generateLoopKernel } from './loops/loop-kernel.js';
 import { generateMatmul } from './matmul/generate-matmul.js';
+import { generateRecurrence } from './recurrence/recurrence.js';
 import { cpuConfig } from './runtime/cpu-config.js';
 import { kernelSource, loadPlan } from './runtime/load-plan.js';
 import { loadTemplate } from './runtime/load-template.js';
@@ -42,8 +43,9 @@ export function generateKernel(
       return generateLoopKernel(kernel, options);
     case 'matmul':
       return generateMatmul(kernel, options);
-    case 'attention':
     case 'recurrence':
+      return generateRecurrence(kernel, options);
+    case 'attention':
       throw new TesseraError(
         'kernel-missing',
         `Kernel '${kernel.name}' is of kind '${kernel.kind}', which the CPU has none of.`,
@@ -67,6 +69,7 @@ export const cpuBackend: KernelBackend = {
     parallelism: PARALLELISM,
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
     scans: true,
+    recurrences: 'memory',
   },
   generate(kernel: FusedKernel): KernelSource {
     return kernelSource(kernel, kernel.kind === 'extern' ? null : generateKernel(kernel));

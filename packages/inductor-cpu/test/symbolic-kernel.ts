@@ -11,6 +11,7 @@ import {
   type FusedKernel,
   type LoopKernel,
   type MatmulKernel,
+  type RecurrenceKernel,
   type SizedLoop,
   type SizeValue,
   type Stage,
@@ -98,7 +99,7 @@ function fillOf(dtype: DType, seed: number): (i: number) => number {
 
 /** Runs the one code of a kernel at many sizes, each in one piece and in several. */
 export function expectSameAtAllSizes(
-  kernel: LoopKernel<Size> | MatmulKernel<Size>,
+  kernel: LoopKernel<Size> | MatmulKernel<Size> | RecurrenceKernel<Size>,
   trial: Trial,
 ): void {
   const { tolerance = 2e-5, values = allValues(trial.symbols.length) } = trial;

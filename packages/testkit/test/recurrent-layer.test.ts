@@ -1,10 +1,11 @@
 /**
- * @file Layers of recurrent networks as one op: on WebGPU one kernel for all steps, equal to the steps one by one.
+ * @file Layers of recurrent networks as one op: one kernel for all steps, equal to the steps one by one.
  */
-import { compile, initWebGpu, observeCompilations } from '@tessera/compile';
-import { GRU, LSTM, RNN } from '@tessera/nn';
+import { compile, initWebGpu, observeCompilations, setLogs } from '@tessera/compile';
+import { GRU, LSTM, RNN, packPaddedSequence, padPackedSequence } from '@tessera/nn';
+import { setLogSink } from '@tessera/shared';
 import { type Tensor, allclose, grad, manualSeed, randn, tensor } from '@tessera/tensor';
-import { vmap } from '@tessera/tensor/func';
+import { grad as slopeOf, vmap } from '@tessera/tensor/func';
 import { runAndGetCode } from '../src/index.js';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -59,18 +60,61 @@ function outputs(network: Network): (x: Tensor) => Tensor[] {
   };
 }
 
+/** The same of a packed sequence, which goes step by step. */
+function stepByStep(network: Network): (x: Tensor) => Tensor[] {
+  return (x) => {
+    const [steps, rows] = x.sizes as [number, number];
+    const packed = packPaddedSequence(
+      x,
+      Array.from({ length: rows }, () => steps),
+    );
+    const run = network.call.bind(network) as unknown as (
+      x: typeof packed,
+    ) => [typeof packed, Tensor | [Tensor, Tensor]];
+    const [output, last] = run(packed);
+    return [padPackedSequence(output)[0], ...(Array.isArray(last) ? last : [last])];
+  };
+}
+
 describe.runIf(wanted)('layers of recurrent networks on WebGPU', () => {
   beforeAll(async () => {
     await initWebGpu();
   });
+  ofDevice('wgpu');
+});
 
-  it.each(Object.keys(NETWORKS))('%s: outputs and gradients as on the CPU', async (name) => {
+describe('layers of recurrent networks on the CPU', () => {
+  ofDevice('cpu');
+
+  it('may be of any width', async () => {
+    manualSeed(5);
+    const network = new GRU(6, 200);
+    const x = randn([3, 9, 6]);
+    const expected = await results(network, x, stepByStep(network));
+    const found = await results(network, x, compile(outputs(network)));
+    for (const [i, list] of expected.entries())
+      for (const [j, value] of list.entries()) expect(found[i]![j]).toBeCloseTo(value, 4);
+    expect((await kindsOf(network, x)).filter((kind) => kind === 'recurrence')).toHaveLength(1);
+  });
+});
+
+/** Kinds of all kernels that are launched. */
+async function kindsOf(network: Network, x: Tensor): Promise<string[]> {
+  const { compiled } = await runAndGetCode(compile(outputs(network)), x);
+  const plans = compiled.map(({ plan }) => plan);
+  return plans.flatMap(({ launches, kernels }) =>
+    launches.map(({ kernel }) => kernels[kernel]!.kind),
+  );
+}
+
+function ofDevice(device: 'cpu' | 'wgpu'): void {
+  it.each(Object.keys(NETWORKS))('%s: outputs and gradients as step by step', async (name) => {
     manualSeed(3);
     const network = NETWORKS[name]!();
     const x = randn([6, 3, network.inputSize]);
-    const expected = await results(network, x, outputs(network));
-    network.to('wgpu');
-    const moved = x.to('wgpu');
+    const expected = await results(network, x, stepByStep(network));
+    network.to(device);
+    const moved = x.to(device);
     for (const run of [outputs(network), compile(outputs(network))]) {
       const found = await results(network, moved, run);
       for (const [i, list] of expected.entries())
@@ -78,36 +122,62 @@ describe.runIf(wanted)('layers of recurrent networks on WebGPU', () => {
     }
   });
 
-  it('give gradients of gradients, and take batches of examples, as on the CPU', async () => {
+  it('give gradients of gradients, and take batches of examples, as step by step', async () => {
     const network = new LSTM(3, 4);
-    const penalty = (x: Tensor): Tensor => {
+    type Run = (x: Tensor) => Tensor[];
+    const penalty = (run: Run, x: Tensor): Tensor => {
       const input = x.detach().requiresGrad_();
-      const [output] = network.call(input);
+      const output = run(input)[0]!;
       const [slope] = grad(output.pow(2).sum(), [input], { createGraph: true }) as [Tensor];
       return grad(slope.pow(2).sum(), [input])[0]!;
     };
-    const examples = (x: Tensor): Tensor => vmap((each: Tensor) => network.call(each)[0])(x);
+    const examples = (run: Run, x: Tensor): Tensor => vmap((each: Tensor) => run(each)[0]!)(x);
     const x = randn([5, 2, 3]);
     const batch = randn([3, 5, 2, 3]);
-    const wanted = [penalty(x), examples(batch)];
-    network.to('wgpu');
-    const found = [penalty(x.to('wgpu')), examples(batch.to('wgpu'))];
+    const steps = stepByStep(network);
+    const wanted = [penalty(steps, x), examples(steps, batch)];
+    network.to(device);
+    const whole = outputs(network);
+    const found = [penalty(whole, x.to(device)), examples(whole, batch.to(device))];
     for (const [i, result] of found.entries()) {
       const values = tensor(await result.toArray());
       expect(allclose(values, wanted[i]!, { rtol: 1e-4, atol: 1e-5 }), `${i}`).toBe(true);
     }
   });
 
+  it('take the rows of all examples of a vmap as rows, forward and backward', async () => {
+    manualSeed(7);
+    const network = new LSTM(3, 4, { bidirectional: true });
+    const batch = randn([3, 5, 2, 3]);
+    const score =
+      (run: (x: Tensor) => Tensor[]) =>
+      (x: Tensor): Tensor => {
+        const [output, hidden, cell] = run(x) as [Tensor, Tensor, Tensor];
+        return output.pow(2).sum().add(hidden.sum()).add(cell.pow(3).sum());
+      };
+    const wanted = vmap(slopeOf(score(stepByStep(network))))(batch);
+    network.to(device);
+    const texts: string[] = [];
+    const before = setLogSink((_, text) => texts.push(text));
+    setLogs({ perf: true });
+    try {
+      const found = vmap(slopeOf(score(outputs(network))))(batch.to(device));
+      expect(allclose(tensor(await found.toArray()), wanted, { rtol: 1e-4, atol: 1e-5 })).toBe(
+        true,
+      );
+    } finally {
+      setLogs({ perf: false });
+      setLogSink(before);
+    }
+    expect(texts.filter((text) => text.includes('ran once for each'))).toEqual([]);
+  });
+
   it('are a kernel per layer and direction, whatever the length', async () => {
-    const network = new LSTM(5, 8, { numLayers: 2, bidirectional: true }).to('wgpu');
+    const network = new LSTM(5, 8, { numLayers: 2, bidirectional: true });
+    network.to(device);
     const counts: number[] = [];
     for (const steps of [4, 19]) {
-      const x = randn([steps, 3, 5]).to('wgpu');
-      const { compiled } = await runAndGetCode(compile(outputs(network)), x);
-      const plans = compiled.map(({ plan }) => plan);
-      const kinds = plans.flatMap(({ launches, kernels }) =>
-        launches.map(({ kernel }) => kernels[kernel]!.kind),
-      );
+      const kinds = await kindsOf(network, randn([steps, 3, 5]).to(device));
       expect(kinds.filter((kind) => kind === 'recurrence')).toHaveLength(4);
       counts.push(kinds.length);
     }
@@ -118,14 +188,14 @@ describe.runIf(wanted)('layers of recurrent networks on WebGPU', () => {
     const network = new GRU(5, 8);
     const onCpu = new GRU(5, 8);
     onCpu.loadStateDict(network.stateDict());
-    network.to('wgpu');
+    network.to(device);
     const run = compile(outputs(network), { dynamic: true });
     const isShared: boolean[] = [];
     const stop = observeCompilations((_, made) => isShared.push(made.isShared));
     for (const steps of [3, 7, 12, 5]) {
       const x = randn([steps, 2, 5]);
-      const wantedOutputs = outputs(onCpu)(x);
-      for (const [i, found] of run(x.to('wgpu')).entries()) {
+      const wantedOutputs = stepByStep(onCpu)(x);
+      for (const [i, found] of run(x.to(device)).entries()) {
         const values = await found.toArray();
         expect(allclose(tensor(values), wantedOutputs[i]!, { rtol: 1e-4, atol: 1e-5 })).toBe(true);
       }
@@ -133,4 +203,4 @@ describe.runIf(wanted)('layers of recurrent networks on WebGPU', () => {
     stop();
     expect(isShared).toEqual([false, false, true, true]);
   });
-});
+}

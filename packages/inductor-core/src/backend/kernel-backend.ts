@@ -30,8 +30,11 @@ export interface Capabilities {
   readonly scans?: boolean;
   /** Widest heads for which attention kernels can be generated; none where absent: scores lie in memory then. */
   readonly widestAttention?: number;
-  /** Whether recurrence kernels can be generated; where not, an operator call per layer runs, or one per step. */
-  readonly recurrences?: boolean;
+  /**
+   * Where recurrence kernels have their weights: in `registers`, which few fit into, or in `memory`, from which vectors
+   * along units are read at every step. Absent where none can be generated: an operator call per layer runs.
+   */
+  readonly recurrences?: 'registers' | 'memory';
   /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
   readonly itemSize?: (dtype: DType) => number;
 }

@@ -20,6 +20,7 @@ import {
   type LoopKernel,
   type LoopSpace,
   type MatmulKernel,
+  type RecurrenceKernel,
   type ScalarOp,
   type Stmt,
 } from '@tessera/inductor-core';
@@ -70,7 +71,7 @@ export class BodyEmitter {
   /** `f` has the parameter `args`; buffers and scalars are found through it. Emission continues behind the entry code. */
   constructor(
     readonly f: WasmFunction,
-    readonly kernel: LoopKernel<Size> | MatmulKernel<Size>,
+    readonly kernel: LoopKernel<Size> | MatmulKernel<Size> | RecurrenceKernel<Size>,
     readonly space: LoopSpace,
     options: KernelOptions,
   ) {

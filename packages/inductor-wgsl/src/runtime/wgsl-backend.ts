@@ -39,7 +39,7 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     parallelism: target.software ? ENOUGH_POINTS.software : ENOUGH_POINTS.gpu,
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
     widestAttention: WIDEST_ATTENTION,
-    recurrences: true,
+    recurrences: 'registers',
   };
 }
 

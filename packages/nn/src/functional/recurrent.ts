@@ -46,7 +46,7 @@ export function recurrentCell(
   return step(kind, linear(input, weights.weightIh, weights.biasIh), state, weights);
 }
 
-/** Whether the steps of a layer are one kernel: on WebGPU, where each would be several launches, if weights are few. */
+/** Whether the steps of a layer are one kernel: on WebGPU if the weights are few. */
 function isOneKernel(
   kind: CellKind,
   gates: Tensor,
@@ -55,11 +55,10 @@ function isOneKernel(
 ): boolean {
   const others = [weightHh, biasHh, hidden, cell].filter((x) => x !== null);
   return (
-    gates.device === 'wgpu' &&
     weightHr === null &&
     gates.sizes[0]! > 1 &&
     others.every(({ dtype }) => dtype === gates.dtype) &&
-    fitsOneKernel(kind, hidden.sizes[1]!)
+    (gates.device !== 'wgpu' || fitsOneKernel(kind, hidden.sizes[1]!))
   );
 }
 

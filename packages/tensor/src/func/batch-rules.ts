@@ -34,6 +34,7 @@ import {
   pointwise,
   reducedLoss,
 } from './rules/pointwise.js';
+import { recurrentLayer } from './rules/recurrent.js';
 import { sliced } from './rules/sliced.js';
 import {
   batchNormInference,
@@ -118,6 +119,7 @@ rule(layerNorm, 'native_layer_norm');
 rule(groupNorm, 'native_group_norm');
 rule(batchNormTraining, '_native_batch_norm_legit.no_stats');
 rule(batchNormInference, '_native_batch_norm_legit_no_training');
+rule(recurrentLayer, 'tessera::recurrent_layer', 'tessera::recurrent_layer_backward');
 
 const COMPOSITE = new Map<string, BatchRule>([
   ['tessera::leaf', leaf],
@@ -142,9 +144,7 @@ export function compositeRule(op: OpOverload): BatchRule | undefined {
 
 /** The rule of a primitive operator. */
 export function ruleOf(op: OpOverload): BatchRule {
-  const { namespace } = op.schema;
-  const named =
-    namespace === 'aten' ? RULES.get(op.qualifiedName.slice('aten::'.length)) : undefined;
+  const named = RULES.get(op.qualifiedName.replace(/^aten::/, ''));
   if (named !== undefined) return named;
   if (op.isCustom) return sliced;
   if (op.hasTag('pointwise')) return pointwise;

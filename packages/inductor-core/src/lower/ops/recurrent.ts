@@ -16,8 +16,12 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
+import { within } from '../within.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import { type Shape, fixed } from '../shape-math.js';
+
+/** Units of a vector, of which the weights lie next to each other where they are read at every step. */
+const VECTOR = 4;
 
 function optional(l: Lowering, x: LoweredTensor | null): LoweredTensor | null {
   return x === null ? null : readyOperand(l, x);
@@ -35,13 +39,17 @@ class Layer {
   private readonly other: ReturnType<Lowering['freshVar']>;
   /** The place in time of a step. */
   private readonly time: IndexExpr;
+  /** The weight of the other unit for gate `gate` of this one, or of this unit for the other's. */
+  private readonly weightOf: (gate: number) => Expr;
 
   constructor(
     readonly l: Lowering,
     private readonly shape: Shape,
-    private readonly weight: LoweredTensor,
+    weight: LoweredTensor,
     readonly kind: CellKind,
     backward: boolean,
+    /** The gradient: products are of gates with what they gave to this unit. */
+    transposes: boolean,
   ) {
     const [steps, rows, hidden] = shape as [Size, Size, Size];
     this.m = new ExprMath(l.ir);
@@ -54,6 +62,30 @@ class Layer {
     this.other = l.freshVar('v', this.hidden);
     const last = l.ir.sub(l.ir.size(steps), l.ir.int(1));
     this.time = backward ? l.ir.sub(last, this.step.index) : this.step.index;
+    this.weightOf = this.weights(weight, transposes);
+  }
+
+  private weights(weight: LoweredTensor, transposes: boolean): (gate: number) => Expr {
+    const { l, hidden } = this;
+    const { ir } = l;
+    const coords = (gate: IndexExpr, unit: IndexExpr, other: IndexExpr): IndexExpr[] => {
+      const [of, from] = transposes ? [other, unit] : [unit, other];
+      return [ir.add(of, ir.scale(gate, hidden)), from];
+    };
+    const [unit, other] = [this.unit.index, this.other.index];
+    if (l.capabilities.recurrences !== 'memory')
+      return (gate) => weight.load(coords(ir.int(gate), unit, other));
+    const sizes = [Math.ceil(hidden / VECTOR), hidden, this.gates, VECTOR];
+    const [block, from, gate, lane] = l.vars(sizes) as [IndexExpr, IndexExpr, IndexExpr, IndexExpr];
+    const at = ir.add(ir.scale(block, VECTOR), lane);
+    const value = weight.load(coords(gate, at, from));
+    const isWhole = hidden % VECTOR === 0;
+    const packed = l.pointwise(
+      sizes,
+      isWhole ? value : ir.masked(within(l, at, 0, hidden), value, 0),
+    );
+    packed.realize();
+    return (part) => packed.load([ir.div(unit, VECTOR), other, ir.int(part), ir.mod(unit, VECTOR)]);
   }
 
   private wide(value: Expr): Expr {
@@ -82,11 +114,9 @@ class Layer {
     return this.wide(x.load([this.place(gate, this.unit.index)]));
   }
 
-  /** The weight of another unit's state for a gate of this one; backward, of this state for the other's gate. */
-  term(vector: number, gate: number, backward: boolean): RecurrentTerm {
-    const [unit, other] = [this.unit.index, this.other.index];
-    const coords = backward ? [this.place(gate, other), unit] : [this.place(gate, unit), other];
-    return { vector, weight: this.wide(this.weight.load(coords)) };
+  /** The part of a product that a gate is. */
+  term(vector: number, gate: number): RecurrentTerm {
+    return { vector, weight: this.wide(this.weightOf(gate)) };
   }
 
   /** Results in one buffer: parts of [steps, rows, parts · hidden]. */
@@ -163,8 +193,9 @@ function nothing(l: Lowering, dtype: DType): LoweredTensor {
 
 /** Whether a layer with these outputs is a kernel on the device; its reference kernel runs elsewhere. */
 function isKernel({ capabilities }: Lowering, outputs: Shape, kind: CellKind): boolean {
-  if (capabilities.recurrences !== true || outputs.includes(0)) return false;
-  return fitsOneKernel(kind, fixed(outputs[2]!));
+  const { recurrences } = capabilities;
+  if (recurrences === undefined || outputs.includes(0)) return false;
+  return recurrences === 'memory' || fitsOneKernel(kind, fixed(outputs[2]!));
 }
 
 /** Arguments: gates, weight, bias, hidden, cell, kind, reverse. */
@@ -175,7 +206,7 @@ const forward: LoweringOf<'tessera::recurrent_layer'> = (
 ) => {
   const kind = cellKind as CellKind;
   if (!isKernel(l, call.shape, kind)) return null;
-  const layer = new Layer(l, call.shape, readyOperand(l, weight), kind, reverse === true);
+  const layer = new Layer(l, call.shape, readyOperand(l, weight), kind, reverse === true, false);
   const { acc, gates } = layer;
   for (const x of [given, bias]) optional(l, x);
   const first = (cell === null ? [hidden] : [hidden, cell]).map((x) => readyOperand(l, x));
@@ -194,7 +225,7 @@ const forward: LoweringOf<'tessera::recurrent_layer'> = (
   layer.run({
     states: first.map((x, s) => ({ initial: layer.ofRow(x), next: after[s]! })),
     vectors: [states[0]!],
-    products: Array.from({ length: gates }, (_, gate) => [layer.term(0, gate, false)]),
+    products: Array.from({ length: gates }, (_, gate) => [layer.term(0, gate)]),
     results: [output, cells, kept].flatMap((each) => each?.results ?? []),
     last: [],
   });
@@ -269,7 +300,7 @@ const backward: LoweringOf<'tessera::recurrent_layer_backward'> = (
   const kind = cellKind as CellKind;
   if (!isKernel(l, output.shape, kind)) return null;
   for (const x of [gradOutput, gradCells, before, cellsBefore, output, cells, kept]) optional(l, x);
-  const layer = new Layer(l, output.shape, readyOperand(l, weight), kind, reverse !== true);
+  const layer = new Layer(l, output.shape, readyOperand(l, weight), kind, reverse !== true, true);
   const { m, acc, gates } = layer;
   const hasCell = kind === 'lstm';
   const later = (s: number, grads: LoweredTensor | null): Expr =>
@@ -295,7 +326,7 @@ const backward: LoweringOf<'tessera::recurrent_layer_backward'> = (
       ...(slopes.cell === null ? [] : [{ initial: zero, next: slopes.cell }]),
     ],
     vectors: slopes.stateGates,
-    products: [Array.from({ length: gates }, (_, gate) => layer.term(gate, gate, true))],
+    products: [Array.from({ length: gates }, (_, gate) => layer.term(gate, gate))],
     results: [...byInput.results, ...(byState?.results ?? [])],
     last: [...first.results, ...(firstCell?.results ?? [])],
   });
