@@ -15,11 +15,15 @@ import {
   isTensor,
   keep,
 } from '@tessera/tensor';
+import { trustedRegion } from '@tessera/tensor/internal';
 import { TesseraError } from '@tessera/shared';
+import { Decisions } from './decisions.js';
 import { allLiterals, placeInitializers } from './initializers.js';
 import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './model/model.js';
+import { decidingInputs } from './model/deciding-inputs.js';
 import { KnownNumbers } from './known-numbers.js';
-import { HostArray, fitsHost, hostCopy } from './run/host-array.js';
+import { HostArray, fitsHost, hostCopy, isExact } from './run/host-array.js';
+import { foreignCount, usesForeignOperators } from './registry.js';
 import { noteType } from './run/narrow-types.js';
 import { Run, type RunState } from './run/run.js';
 import type { Value } from './run/value.js';
@@ -56,24 +60,24 @@ function recordOf(inputs: OnnxInputs): Readonly<Record<string, OnnxInput>> | nul
   return isRecord ? (first as Readonly<Record<string, OnnxInput>> | null) : null;
 }
 
-/** Whole numbers that a float64 cannot tell apart stay in tensors. */
-function isExact({ data, dtype }: HostArray): boolean {
-  return dtype !== 'int64' || data.every((value) => Math.abs(value) < Number.MAX_SAFE_INTEGER);
-}
-
 /** See the file header. Made by `importOnnx`. */
 export class OnnxModule extends Module {
+  /** Tensors of the file that are no initialisers, by the device that they are for. */
+  readonly constants: Partial<Record<DeviceType, readonly Tensor[]>> = {};
   private readonly _model: OnnxModel;
   private readonly _tensors: ReadonlyMap<TensorLiteral, Tensor>;
   private readonly _own: ReadonlySet<Tensor>;
   private readonly _onHost = new WeakMap<HostArray, Value>();
   private readonly _known = new KnownNumbers();
+  private readonly _decisions: Decisions;
+  private _foreign: { readonly count: number; readonly isUsed: boolean } | null = null;
   private readonly _constants = new Map<TensorLiteral, Tensor | HostArray>();
   private readonly _state: RunState;
 
   constructor(model: OnnxModel) {
     super();
     this._model = model;
+    this._decisions = new Decisions(this._known, decidingInputs(model.graph));
     this._tensors = placeInitializers(this, model.graph);
     this._own = new Set(this._tensors.values());
     // A traced call cannot read what it makes, so constants are made now.
@@ -81,8 +85,9 @@ export class OnnxModule extends Module {
     this._state = {
       model,
       initializers: (graph) => this.initializersOf(graph),
-      known: (tensor) => (this.isOwn(tensor) ? this._known.of(tensor) : undefined),
+      known: (tensor) => (this.isOwn(tensor) ? this._decisions.read(tensor) : undefined),
       constant: (literal) => this.constantOf(literal),
+      noteInput: (name) => this._decisions.noteInput(name),
     };
     this.eval();
   }
@@ -111,8 +116,32 @@ export class OnnxModule extends Module {
    * decide what happens: see `run`
    */
   override forward(...inputs: OnnxInputs): OnnxOutputs {
-    const named = this.named(inputs);
-    return this.results(new Run(this._state, this.deviceOf(named)).main(named));
+    const given = this.named(inputs);
+    const device = this.deviceOf(given);
+    const named = this._decisions.decided(given);
+    const run = (): OnnxOutputs => this.results(new Run(this._state, device).main(named));
+    if (this.usesForeignOperators()) return run();
+    this.placeConstants(device);
+    const key = this._decisions.keyOf(named);
+    return trustedRegion(this, 'forward', { given: [...given.values()], key }, run);
+  }
+
+  private usesForeignOperators(): boolean {
+    const count = foreignCount();
+    if (this._foreign?.count !== count)
+      this._foreign = { count, isUsed: usesForeignOperators(this._model) };
+    return this._foreign.isUsed;
+  }
+
+  /** Makes the tensors of constants before a call is traced, where the trace finds them. */
+  private placeConstants(device: DeviceType): void {
+    const now = Array.from(this._constants.keys(), (literal) => {
+      const value = this.constantOf(literal);
+      return isTensor(value) ? value : (value as HostArray).toTensor(device);
+    });
+    const before = this.constants[device];
+    if (before === undefined || now.some((tensor, i) => tensor !== before[i]))
+      this.constants[device] = now;
   }
 
   /** `forward`, waiting where values on another device than the CPU decide what happens. @throws invalid-argument */
@@ -175,7 +204,7 @@ export class OnnxModule extends Module {
     const tensor = this._tensors.get(literal)!;
     noteType(tensor, literal.type);
     if (isFloatingPoint(tensor.dtype)) return tensor;
-    const known = this._known.of(tensor);
+    const known = this._decisions.read(tensor);
     if (known === undefined) return tensor;
     let value = this._onHost.get(known);
     if (value === undefined) {

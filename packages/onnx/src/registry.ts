@@ -35,6 +35,8 @@ export type ShapeOperatorTable = Readonly<Record<string, ShapeOperator>>;
 type Handler = (call: NodeCall) => { readonly values: Value | readonly Value[]; isList: boolean };
 
 const operators = new Map<string, Handler>();
+/** Operators from outside: what their code reads and does is not known. */
+const foreign = new Set<string>();
 const shapeOperators = new Map<string, ShapeOperator>();
 
 function keyOf(domain: string, type: string): string {
@@ -85,6 +87,7 @@ export function registerOnnxOperator(
       { hints: ["registerOnnxOperator('com.example', 'Scale', (call) => call.tensor(0))"] },
     );
   const key = keyOf(domain, type);
+  foreign.add(key);
   shapeOperators.delete(key);
   operators.set(key, (call) => {
     const values = operator(call);
@@ -125,6 +128,29 @@ export function findShapeOperator(
   return decisive.every((value) => value === null || value instanceof HostArray)
     ? shapeOperators.get(keyOf(node.domain, node.type))
     : undefined;
+}
+
+/** How many operators are from outside. */
+export function foreignCount(): number {
+  return foreign.size;
+}
+
+/** Whether a model runs code from outside. */
+export function usesForeignOperators(model: OnnxModel): boolean {
+  return (
+    foreign.size > 0 &&
+    [...nodesOf(model)].some(({ domain, type }) => foreign.has(keyOf(domain, type)))
+  );
+}
+
+/** All nodes, those of graphs of control flow and of functions included. */
+function* nodesOf({ graph, functions }: OnnxModel): Generator<OnnxNode> {
+  const lists = [graph.nodes, ...Array.from(functions.values(), ({ nodes }) => nodes)];
+  for (let nodes = lists.pop(); nodes !== undefined; nodes = lists.pop())
+    for (const node of nodes) {
+      yield node;
+      for (const inner of graphsOf(node)) lists.push(inner.nodes);
+    }
 }
 
 /** An operator that a model needs and nobody has registered. */

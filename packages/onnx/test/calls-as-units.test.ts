@@ -1,0 +1,136 @@
+/**
+ * @file A compiled call of a model is matched as one unit: its nodes run while it is recorded, not when it is called
+ * again. What decides something besides sizes is still seen.
+ */
+import { compile, explain } from '@tessera/compile';
+import { type Tensor, noGrad, randn, tensor } from '@tessera/tensor';
+import { afterEach, expect, it, vi } from 'vitest';
+import { type OnnxModule, importOnnx, registerOnnxOperator } from '../src/index.js';
+import { Run } from '../src/run/run.js';
+import {
+  type NodeSpec,
+  floats,
+  graph,
+  ints,
+  model as build,
+  value,
+} from './support/build-model.js';
+import { convolutional, transformer } from './support/models.js';
+
+/** Of element types, the number of int64. */
+const INT64 = 7;
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** How often the nodes of models ran. */
+function countRuns(): () => number {
+  const runs = vi.spyOn(Run.prototype, 'main');
+  return () => runs.mock.calls.length;
+}
+
+function numbers(x: Tensor): number[] {
+  return x.detach().reshape([-1]).toArray() as number[];
+}
+
+it.each([
+  { title: 'a convolutional network', file: convolutional, sizes: [2, 2, 4, 4] },
+  { title: 'a transformer block', file: transformer, sizes: [2, 5, 8] },
+])('$title: nodes run in the first call only', async ({ file, sizes }) => {
+  const model = await importOnnx(file());
+  const run = compile((x: Tensor) => model.call(x).y!);
+  const runs = countRuns();
+  for (let i = 0; i < 4; i++) run(randn(sizes));
+  expect(runs()).toBe(1);
+  const x = randn(sizes);
+  const found = run(x);
+  expect(numbers(found).length).toBe(numbers(model.call(x).y!).length);
+  numbers(model.call(x).y!).forEach((y, i) => expect(numbers(found)[i]).toBeCloseTo(y, 4));
+});
+
+it('new parameters need no new run of the nodes, and are those that count', async () => {
+  const model = await importOnnx(
+    build({
+      inputs: [value('x', [2])],
+      outputs: [value('y', [2])],
+      initializers: [floats('w', [2], [1, 2])],
+      nodes: [{ op: 'Mul', in: ['x', 'w'], out: ['y'] }],
+    }),
+  );
+  const run = compile((x: Tensor) => model.call(x).y!);
+  const x = tensor([1, 1]);
+  expect(numbers(run(x))).toEqual([1, 2]);
+  const runs = countRuns();
+  noGrad(() => void (model as unknown as { w: Tensor }).w.mul_(3));
+  expect(numbers(run(x))).toEqual([3, 6]);
+  model.loadStateDict({ w: tensor([5, 7]) });
+  expect(numbers(run(x))).toEqual([5, 7]);
+  expect(runs()).toBe(0);
+});
+
+/** x + 1 at the rate of 8000, x · 2 at others, as models of speech choose their branch. */
+function byRate(): Promise<OnnxModule> {
+  const branch = (node: NodeSpec) =>
+    graph({ inputs: [], outputs: [value('z', [2])], nodes: [node] });
+  return importOnnx(
+    build({
+      inputs: [value('x', [2]), value('rate', [], INT64)],
+      outputs: [value('y', [2])],
+      initializers: [ints('slow', [], [8000]), floats('one', [], [1]), floats('two', [], [2])],
+      nodes: [
+        { op: 'Equal', in: ['rate', 'slow'], out: ['isSlow'] },
+        {
+          op: 'If',
+          in: ['isSlow'],
+          out: ['y'],
+          attributes: {
+            then_branch: branch({ op: 'Add', in: ['x', 'one'], out: ['z'] }),
+            else_branch: branch({ op: 'Mul', in: ['x', 'two'], out: ['z'] }),
+          },
+        },
+      ],
+    }),
+  );
+}
+
+it('an input that chooses a branch is read before, so there is no graph break', async () => {
+  const model = await byRate();
+  const rate = (hertz: number): Tensor => tensor(hertz, { dtype: 'int64' });
+  const call = (x: Tensor, rate: Tensor): Tensor => model.call({ x, rate }).y!;
+  const run = compile(call, { fullgraph: true });
+  const x = tensor([3, 4]);
+  expect(numbers(run(x, rate(8000)))).toEqual([4, 5]);
+  expect(numbers(run(x, rate(16000)))).toEqual([6, 8]);
+  const runs = countRuns();
+  expect(numbers(run(x, rate(8000)))).toEqual([4, 5]);
+  expect(numbers(run(x, rate(16000)))).toEqual([6, 8]);
+  expect(runs()).toBe(0);
+  const { graphCount, graphBreakCount } = explain(call)(x, rate(8000));
+  expect([graphCount, graphBreakCount]).toEqual([1, 0]);
+});
+
+it('a rate that is written in place is the new one', async () => {
+  const model = await byRate();
+  const run = compile((x: Tensor, rate: Tensor) => model.call({ x, rate }).y!);
+  const rate = tensor(8000, { dtype: 'int64' });
+  const x = tensor([3, 4]);
+  expect(numbers(run(x, rate))).toEqual([4, 5]);
+  rate.fill_(16000);
+  expect(numbers(run(x, rate))).toEqual([6, 8]);
+});
+
+it('operators from outside run in every call', async () => {
+  let calls = 0;
+  registerOnnxOperator('com.example', 'Counted', (call) => {
+    calls++;
+    return call.tensor(0).add(calls);
+  });
+  const model = await importOnnx(
+    build({
+      inputs: [value('x', [1])],
+      outputs: [value('y', [1])],
+      nodes: [{ op: 'Counted', domain: 'com.example', in: ['x'], out: ['y'] }],
+    }),
+  );
+  const run = compile((x: Tensor) => model.call(x).y!);
+  expect([1, 2, 3].map(() => numbers(run(tensor([0])))[0])).toEqual([1, 2, 3]);
+});
