@@ -98,10 +98,10 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     const shares = this.shares();
     const sent = shares.map(({ owner, params }) => {
       const flat = cat(params.map((param) => param.detach().reshape([-1])));
-      return callOp(broadcastOp, [flat, owner, this.group.name]) as Tensor;
+      return callOp(broadcastOp, [flat, owner, this.group.name]);
     });
     shares.forEach(({ params }, i) => {
-      const flat = callOp(waitOp, [sent[i]]) as Tensor;
+      const flat = callOp(waitOp, [sent[i]]);
       let offset = 0;
       for (const param of params) {
         param.copy_(flat.narrow(0, offset, param.numel).view(param.sizes));

@@ -29,7 +29,7 @@ import { JsonField, encodeNumber } from './json-field.js';
 import { hostFunction, hostFunctionName } from './host-functions.js';
 import { GraphSymbols, type JsonSymbols } from './symbolic/graph-symbols.js';
 import type { SymbolicShape, SymbolicVal } from './symbolic/symbolic-shape.js';
-import type { HostFunction, Node, NodeMeta, Opcode, Target } from './node.js';
+import type { Node, NodeMeta, Opcode, Target } from './node.js';
 
 type JsonTarget = string | { readonly op: string } | { readonly host: string };
 
@@ -248,7 +248,7 @@ function targetToJson(node: Node): JsonTarget {
   const { target } = node;
   if (typeof target === 'string') return target;
   if (typeof target === 'object') return { op: target.qualifiedName };
-  const name = hostFunctionName(target as HostFunction);
+  const name = hostFunctionName(target);
   if (name !== undefined) return { host: name };
   throw graphError(
     `Node '${node.name}' calls the function '${target.name}', which has no registered name.`,
@@ -276,9 +276,7 @@ function valToJson(
   if (typeof val === 'number') return encodeNumber(val);
   if (val === null || typeof val !== 'object') return val;
   if (isTensor(val)) return tensorToJson(val, storages);
-  return (val as readonly (Tensor | null)[]).map((item) =>
-    item === null ? null : tensorToJson(item, storages),
-  );
+  return val.map((item) => (item === null ? null : tensorToJson(item, storages)));
 }
 
 function shapeToJson(val: SymbolicVal): JsonShape | (JsonShape | null)[] {

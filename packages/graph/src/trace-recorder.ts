@@ -90,7 +90,7 @@ export class TraceRecorder {
       const proto: unknown = Object.getPrototypeOf(value);
       if (proto !== Object.prototype && proto !== null) {
         throw graphError(
-          `A ${(value as object).constructor.name} cannot stand in a graph.`,
+          `A ${value.constructor.name} cannot stand in a graph.`,
           'Pass and return tensors, numbers, strings, arrays and plain records.',
         );
       }

@@ -58,7 +58,7 @@ export function describeVal(val: NodeMeta['val'], symbolic?: SymbolicVal): strin
   if (isTensor(val))
     return describeTensor(val, shapes === null ? (symbolic as SymbolicShape | undefined) : null);
   if (typeof val !== 'object') return String(val);
-  return `[${(val as readonly (Tensor | null)[]).map((item, i) => (item === null ? 'null' : describeTensor(item, shapes?.[i]))).join(', ')}]`;
+  return `[${val.map((item, i) => (item === null ? 'null' : describeTensor(item, shapes?.[i]))).join(', ')}]`;
 }
 
 /** Makes `meta.val` of traced values, keeping which of them share storage. One per trace. */

@@ -13,7 +13,7 @@ import {
   holdsSymbol,
   isImpure,
 } from '@tessera/graph';
-import { type OpOverload, type Tensor, callOp, isTensor, noGrad } from '@tessera/tensor';
+import { type Tensor, callOp, isTensor, noGrad } from '@tessera/tensor';
 import { numelOf, withoutModes } from '@tessera/tensor/internal';
 import { AliasSets } from './alias-sets.js';
 import type { Pass } from './pass.js';
@@ -91,7 +91,7 @@ function evaluate(
   if (inputs.length === 0 && !target.hasTag('factory')) return null;
   if (elementsOf(node) > maxElements) return null;
   const value = withoutModes(() =>
-    noGrad(() => run((...args) => callOp(target as OpOverload, args), node, folded)),
+    noGrad(() => run((...args) => callOp(target, args), node, folded)),
   );
   return { value, fromAttribute };
 }

@@ -5,7 +5,7 @@
  * nodes that it added are inferred where they are missing. What comes after relies on the graph, so it is
  * checked here in any case: it must be whole, with the inputs and as many results as before.
  */
-import { type Argument, type GraphModule, graphError } from '@tessera/graph';
+import { type GraphModule, graphError } from '@tessera/graph';
 import type { CustomPass } from './config.js';
 import { inferMissingVals } from './infer-vals.js';
 import { lintAfter } from './lint-after.js';
@@ -40,7 +40,7 @@ export function customPass(hook: string, pass: CustomPass | null): readonly Pass
 /** Names of the inputs and number of the results, in words. */
 function boundary({ graph }: GraphModule): string {
   const inputs = graph.placeholders.map((node) => node.name);
-  const result = graph.outputNode?.args[0] as Argument;
+  const result = graph.outputNode?.args[0];
   const results = Array.isArray(result) ? result.length : 1;
   return `(${inputs.join(', ')}) → ${results} results`;
 }

@@ -105,7 +105,7 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
   forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
     this._reducer.prepare();
     if (this.broadcastBuffers && this._reducer.enabled) this.shareBuffers();
-    return this.module.call(...inputs) as ReturnType<M['forward']>;
+    return this.module.call(...inputs);
   }
 
   /** Whether a buffer can only be sent by `synchronize()`. */
@@ -119,7 +119,7 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
     const buffers = module.buffers().filter((buffer) => !this.mustAwait(buffer));
     const share = (): void => {
       const sent = buffers.map((buffer) => callOp(broadcastOp, [buffer, 0, group.name]));
-      buffers.forEach((buffer, i) => buffer.copy_(callOp(waitOp, [sent[i]]) as Tensor));
+      buffers.forEach((buffer, i) => buffer.copy_(callOp(waitOp, [sent[i]])));
     };
     inLibraryScope(() => noGrad(share));
   }

@@ -167,10 +167,10 @@ export class Reducer implements GradientListener {
     const { group } = this.options;
     const reductions = this.buckets.map(({ params }) => {
       const grads = params.map((param) => gradientOf(param)!.reshape([-1]));
-      return callOp(allReduceOp, [cat(grads).mul(1 / group.size), 'sum', group.name]) as Tensor;
+      return callOp(allReduceOp, [cat(grads).mul(1 / group.size), 'sum', group.name]);
     });
     this.buckets.forEach(({ params }, i) => {
-      const flat = callOp(waitOp, [reductions[i]]) as Tensor;
+      const flat = callOp(waitOp, [reductions[i]]);
       let offset = 0;
       for (const param of params) {
         gradientOf(param)!.copy_(flat.narrow(0, offset, param.numel).view(param.sizes));

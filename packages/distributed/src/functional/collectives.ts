@@ -66,7 +66,7 @@ const SPLIT: OptionNames<SplitOptions> = {
 
 /** The values of a tensor that a collective is filling, once they are there. @throws what the collective threw */
 export function waitTensor(tensor: Tensor): Tensor {
-  if (isTraced([tensor])) return callOp(waitOp, [tensor]) as Tensor;
+  if (isTraced([tensor])) return callOp(waitOp, [tensor]);
   finishFilling(tensor);
   return tensor;
 }

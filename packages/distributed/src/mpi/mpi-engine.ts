@@ -69,7 +69,7 @@ export class MpiEngine {
     const { port1: port, port2 } = new threads.MessageChannel();
     const data: WorkerStartData = {
       port: port2,
-      words: words.buffer as SharedArrayBuffer,
+      words: words.buffer,
       memory: cpuHeap().shared ? cpuHeap().memory : null,
       koffi: koffiPath(),
       libraries: librariesFor(launch, host.env),

@@ -264,5 +264,5 @@ export class Frame implements Bindings, PendingValue {
 
 /** Tensors among values and in nested lists of them. */
 function tensorsIn(values: readonly unknown[]): Tensor[] {
-  return (values.flat(Infinity) as unknown[]).filter(isTensor);
+  return values.flat(Infinity).filter(isTensor);
 }

@@ -4,7 +4,7 @@
  * Replays check sizes where a tensor is first used (`TensorGuard`). These are the same
  * conditions, named by source: equal sizes first, then ranges.
  */
-import { type Tensor, isTensor } from '@tessera/tensor';
+import { isTensor } from '@tessera/tensor';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
 
 /** A tensor argument with symbolic sizes. */
@@ -49,7 +49,7 @@ export class ShapeGuards {
     for (const { pattern, places } of this.bySymbol.values()) {
       const values = places.map(({ source, dim }) => {
         const tensor = source.read(roots);
-        return isTensor(tensor) ? (tensor as Tensor).sizes[dim] : undefined;
+        return isTensor(tensor) ? tensor.sizes[dim] : undefined;
       });
       const [first] = values;
       const differs = values.findIndex((value) => value !== first);

@@ -162,7 +162,7 @@ function shapeOf(fitter: SizeFitter, values: readonly unknown[]): SymbolicVal | 
   const lists = values as unknown[][];
   const shapes = lists[0].map((_, i) => {
     const items = lists.map((list) => list[i]);
-    return items.every(isTensor) ? tensorShape(fitter, items as Tensor[]) : null;
+    return items.every(isTensor) ? tensorShape(fitter, items) : null;
   });
   return shapes.some((shape) => shape !== null) ? shapes : null;
 }

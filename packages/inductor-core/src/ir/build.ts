@@ -264,7 +264,7 @@ export class IrBuilder extends IndexBuilder {
   private simplify(op: ScalarOp, args: readonly Expr[], dtype: DType): Expr | null {
     if (op === 'cast') return this.simplifyCast(args[0]!, dtype);
     if (args.every((arg) => arg.kind === 'const')) {
-      const values = args.map((arg) => (arg as Extract<Expr, { kind: 'const' }>).value);
+      const values = args.map((arg) => arg.value);
       const operand = (op === 'where' ? args[1]! : args[0]!).dtype;
       return this.const(
         dtype,

@@ -76,7 +76,7 @@ function externArg(
     const items = arg as readonly LoweredArg[];
     if (items.length > 0 && items.every(isSize)) return { kind: 'value', value: items };
     if (items.length > 0 && items.every((item) => typeof item === 'boolean'))
-      return { kind: 'value', value: items as readonly boolean[] };
+      return { kind: 'value', value: items };
     return { kind: 'list', items: items.map((item) => externArg(l, item, reads, op)) };
   }
   if (arg === null || arg === undefined) return { kind: 'value', value: null };

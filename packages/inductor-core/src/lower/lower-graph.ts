@@ -155,7 +155,7 @@ class GraphLowering {
         node,
         `calls the function '${String((target as { name?: string }).name ?? target)}'`,
       );
-    const op = target as OpOverload;
+    const op = target;
     if (op.qualifiedName === 'aten::copy_') {
       this.mutations.push(node);
       this.values.set(node, this.argument(node.args[1]) as LoweredTensor);
@@ -256,7 +256,7 @@ class GraphLowering {
         ? lowerRandomExtern(lowering, numbers(), call, deviceOf(node))
         : lowerExtern(lowering, args, call, deviceOf(node)));
     if (made instanceof LoweredTensor) return this.settle(node, made);
-    const list = made as readonly (LoweredTensor | null)[];
+    const list = made;
     if (isTensor(node.meta.val)) return this.settle(node, list[0]!);
     list.forEach((tensor, i) => {
       if (tensor !== null && results[i] != null) tensor.layout ??= results[i]!.layout;

@@ -161,8 +161,8 @@ function readExternArg(json: JsonField): ExternArg {
 function readPlain(json: JsonField): Plain {
   if (!json.isList) return readPrimitive(json);
   const items = json.items().map(readPrimitive);
-  if (items.every((item) => typeof item === 'number')) return items as number[];
-  if (items.every((item) => typeof item === 'boolean')) return items as boolean[];
+  if (items.every((item) => typeof item === 'number')) return items;
+  if (items.every((item) => typeof item === 'boolean')) return items;
   return json.refuse('is a list of neither numbers nor booleans');
 }
 

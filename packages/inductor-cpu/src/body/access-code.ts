@@ -160,7 +160,7 @@ export class AccessCode {
     const result = Array.from({ length: registersPerGroup(kindOf(dtype)) }, () =>
       this.scope.f.local('v128', this.vb.hint),
     );
-    this.scope.f.if(op('v128.any_true', value.regs[value.uniform ? 0 : g] as Reg), () => {
+    this.scope.f.if(op('v128.any_true', value.regs[value.uniform ? 0 : g]), () => {
       load().forEach((reg, i) => this.scope.f.set(result[i] as Reg, reg));
     });
     return result;
@@ -175,18 +175,15 @@ export class AccessCode {
     count: number,
   ): Regs {
     const { vb } = this;
-    const group: Regs = [indices[indices.length === 1 ? 0 : g] as Reg];
+    const group: Regs = [indices[indices.length === 1 ? 0 : g]];
     const inside =
-      mask === undefined
-        ? group
-        : vb.bin('v128.and', group, [mask.regs[mask.uniform ? 0 : g] as Reg]);
-    return loadLanes(vb, buffer.dtype, this.#indexedPlaces(buffer, inside[0] as Reg, count));
+      mask === undefined ? group : vb.bin('v128.and', group, [mask.regs[mask.uniform ? 0 : g]]);
+    return loadLanes(vb, buffer.dtype, this.#indexedPlaces(buffer, inside[0], count));
   }
 
   #indexedPlaces(buffer: BufferRef, indices: Reg, count: number): Place[] {
     const places = Math.log2(itemSize(buffer.dtype));
-    const bytes =
-      places === 0 ? indices : (this.vb.shift('i32x4.shl', [indices], places)[0] as Reg);
+    const bytes = places === 0 ? indices : this.vb.shift('i32x4.shl', [indices], places)[0];
     return Array.from({ length: count }, (_, k) => ({
       address: () => op('i32.add', buffer.pointer, lane('i32x4.extract_lane', k, bytes)),
       offset: 0,
@@ -196,9 +193,9 @@ export class AccessCode {
   /** Loads the four groups' elements of each lane as one vector, and transposes. */
   #loadTransposed(dtype: DType, lanes: Lanes, at: (k: number) => Place): Regs {
     const rows = Array.from({ length: 4 }, (_, k): Reg => {
-      if (k >= lanes.active) return this.vb.i32(0)[0] as Reg;
+      if (k >= lanes.active) return this.vb.i32(0)[0];
       const { address, offset } = at(k);
-      return loadGroup(this.vb, dtype, address, offset)[0] as Reg;
+      return loadGroup(this.vb, dtype, address, offset)[0];
     });
     return transpose(this.vb, rows);
   }
@@ -212,7 +209,7 @@ export class AccessCode {
     const regs = encode(vb, dtype, value.regs);
     const perGroup = registersPerGroup(kindOf(dtype));
     const ofGroup = (g: number): Regs => {
-      if (value.uniform) return widened(dtype, regs[0] as Reg);
+      if (value.uniform) return widened(dtype, regs[0]);
       return regs.slice(g * perGroup, (g + 1) * perGroup);
     };
     if (lanes === undefined || !this.index.isVarying(form)) {
@@ -229,11 +226,7 @@ export class AccessCode {
         storeLanes(
           vb,
           dtype,
-          this.#indexedPlaces(
-            buffer,
-            indices[indices.length === 1 ? 0 : g] as Reg,
-            activeIn(lanes, g),
-          ),
+          this.#indexedPlaces(buffer, indices[indices.length === 1 ? 0 : g], activeIn(lanes, g)),
           ofGroup(g),
         );
       }

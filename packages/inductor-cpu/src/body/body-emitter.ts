@@ -137,10 +137,10 @@ export class BodyEmitter {
   value(root: Expr, mask?: MaskContext): Value {
     const stack: Pending[] = [{ expr: root, mask }];
     while (stack.length > 0) {
-      const top = stack[stack.length - 1] as Pending;
+      const top = stack[stack.length - 1];
       const needed = this.#find(top) === undefined ? this.#missing(top) : [];
       if (needed.length > 0) {
-        for (let i = needed.length - 1; i >= 0; i--) stack.push(needed[i] as Pending);
+        for (let i = needed.length - 1; i >= 0; i--) stack.push(needed[i]);
         continue;
       }
       stack.pop();

@@ -70,7 +70,7 @@ export function emitCheck(
       isAbove(condition.single, condition.limit),
       leave((at) => {
         const [value] = wide().regs as [Reg];
-        report(at, vb.i32(-1)[0] as Reg, value, value);
+        report(at, vb.i32(-1)[0], value, value);
       }),
     );
     return;
@@ -80,18 +80,16 @@ export function emitCheck(
     const count = ok.uniform || lanes === undefined ? 4 : activeIn(lanes, g);
     const counted = [0, 1, 2, 3].map((k) => (k < count ? -1 : 0));
     const mask = count === 4 ? vb.i32(-1) : vb.i32(...counted);
-    return vb.let(op('v128.andnot', mask[0] as Reg, reg));
+    return vb.let(op('v128.andnot', mask[0], reg));
   });
-  const any = bad
-    .slice(1)
-    .reduce<Code<'v128'>>((all, reg) => op('v128.or', all, reg), bad[0] as Reg);
+  const any = bad.slice(1).reduce<Code<'v128'>>((all, reg) => op('v128.or', all, reg), bad[0]);
   f.if(
     op('v128.any_true', any),
     leave((at) => {
       const { regs, uniform } = wide();
       bad.forEach((reg, g) => {
         const [low, high] = uniform ? [regs[0], regs[0]] : [regs[2 * g], regs[2 * g + 1]];
-        const send = (): void => report(at, reg, low as Reg, high as Reg);
+        const send = (): void => report(at, reg, low, high);
         if (bad.length === 1) send();
         else f.if(op('v128.any_true', reg), send);
       });

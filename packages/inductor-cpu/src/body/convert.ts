@@ -75,7 +75,7 @@ export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value
         );
       return result(
         vb.map([withinInt64(vb, regs)], (x) =>
-          pair64((k) => op('i64.trunc_sat_f64_s', lane('f64x2.extract_lane', k, x as Reg))),
+          pair64((k) => op('i64.trunc_sat_f64_s', lane('f64x2.extract_lane', k, x))),
         ),
       );
     case 'i64':
@@ -83,7 +83,7 @@ export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value
       if (to === 'f64')
         return result(
           vb.map([regs], (x) =>
-            pairF64((k) => op('f64.convert_i64_s', lane('i64x2.extract_lane', k, x as Reg))),
+            pairF64((k) => op('f64.convert_i64_s', lane('i64x2.extract_lane', k, x))),
           ),
         );
       // Directly, because rounding twice (through f64) is not rounding once.
@@ -93,7 +93,7 @@ export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value
           {
             ...value,
             regs: vb.map([regs], (x) =>
-              pairF32((k) => op('f32.convert_i64_s', lane('i64x2.extract_lane', k, x as Reg))),
+              pairF32((k) => op('f32.convert_i64_s', lane('i64x2.extract_lane', k, x))),
             ),
           },
           [0, 1, 4, 5],

@@ -27,7 +27,7 @@ export class Dependencies {
   of(root: Expr): Names {
     const stack: Expr[] = [root];
     while (stack.length > 0) {
-      const expr = stack[stack.length - 1] as Expr;
+      const expr = stack[stack.length - 1];
       const missing = this.#known.has(expr)
         ? []
         : operands(expr).filter((operand) => !this.#known.has(operand));

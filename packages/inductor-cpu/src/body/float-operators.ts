@@ -4,7 +4,6 @@
 import type { Expr, ScalarOp } from '@tessera/inductor-core';
 import { binary, unary, type Operator, type Operators } from './operator.js';
 import { tableOperators } from './table-operators.js';
-import type { Value } from './value.js';
 import type { Regs, VectorBuilder } from './vector-builder.js';
 
 type FloatShape = 'f32x4' | 'f64x2';
@@ -21,7 +20,7 @@ function isNumber(expr: Expr | undefined): boolean {
 const extreme =
   (shape: FloatShape, name: 'min' | 'max'): Operator =>
   (vb, [a, b], expr) => {
-    const [x, y] = [(a as Value).regs, (b as Value).regs];
+    const [x, y] = [a.regs, b.regs];
     if (isNumber(expr.args[1])) return vb.bin(`${shape}.p${name}`, x, y);
     if (isNumber(expr.args[0])) return vb.bin(`${shape}.p${name}`, y, x);
     return vb.bin(`${shape}.${name}`, x, y);
@@ -47,16 +46,10 @@ function floatOperators(shape: FloatShape): Operators {
     trunc: unary(`${shape}.trunc`),
     maximum: extreme(shape, 'max'),
     minimum: extreme(shape, 'min'),
-    square: (vb, [a]) => vb.bin(`${shape}.mul`, (a as Value).regs, (a as Value).regs),
-    reciprocal: (vb, [a]) => vb.bin(`${shape}.div`, one(vb, shape), (a as Value).regs),
-    rsqrt: (vb, [a]) =>
-      vb.bin(`${shape}.div`, one(vb, shape), vb.un(`${shape}.sqrt`, (a as Value).regs)),
-    fma: (vb, [a, b, c]) =>
-      vb.bin(
-        `${shape}.add`,
-        vb.bin(`${shape}.mul`, (a as Value).regs, (b as Value).regs),
-        (c as Value).regs,
-      ),
+    square: (vb, [a]) => vb.bin(`${shape}.mul`, a.regs, a.regs),
+    reciprocal: (vb, [a]) => vb.bin(`${shape}.div`, one(vb, shape), a.regs),
+    rsqrt: (vb, [a]) => vb.bin(`${shape}.div`, one(vb, shape), vb.un(`${shape}.sqrt`, a.regs)),
+    fma: (vb, [a, b, c]) => vb.bin(`${shape}.add`, vb.bin(`${shape}.mul`, a.regs, b.regs), c.regs),
   };
 }
 

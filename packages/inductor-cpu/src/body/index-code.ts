@@ -99,7 +99,7 @@ export class IndexCode {
     if (atom.kind === 'value') {
       const value = this.evaluate(atom.value, mask);
       const level = Math.max(scope.levelOf(this.deps.of(atom.value)), mask?.level ?? 0);
-      const whole = scope.at(level, () => convert(this.vb, value, 'i32').regs[0] as Reg);
+      const whole = scope.at(level, () => convert(this.vb, value, 'i32').regs[0]);
       return {
         level,
         key: `${String(atom.coefficient)}*${atom.key}m${mask?.id ?? 0}`,
@@ -114,10 +114,7 @@ export class IndexCode {
         mask?.level ?? 0,
       );
       const product = (): Code<'i32'> =>
-        rest.reduce<Code<'i32'>>(
-          (sum, next) => op('i32.mul', sum, next),
-          op('i32.mul', a as Local<'i32'>, b as Local<'i32'>),
-        );
+        rest.reduce<Code<'i32'>>((sum, next) => op('i32.mul', sum, next), op('i32.mul', a, b));
       return {
         level,
         key: `${String(atom.coefficient)}*${atom.key}m${mask?.id ?? 0}`,
@@ -183,7 +180,7 @@ export class IndexCode {
       const first = g * alongGroups;
       return this.vb.constant(
         i32x4(first, first + alongLane, first + 2 * alongLane, first + 3 * alongLane),
-      )[0] as Reg;
+      )[0];
     });
   }
 
@@ -191,7 +188,7 @@ export class IndexCode {
   #sizedSteps(first: Size, step: Size): Reg {
     const { vb } = this;
     const along = vb.bin('i32x4.mul', vb.constant(i32x4(0, 1, 2, 3)), this.#splat(step));
-    return vb.bin('i32x4.add', along, this.#splat(first))[0] as Reg;
+    return vb.bin('i32x4.add', along, this.#splat(first))[0];
   }
 
   #splat(size: Size): Regs {
@@ -237,7 +234,7 @@ export class IndexCode {
     }
     return vb.map([num], (reg) => {
       const part = (k: number): Code<'i32'> => {
-        const local = this.scope.f.let('lane', lane('i32x4.extract_lane', k, reg as Reg));
+        const local = this.scope.f.let('lane', lane('i32x4.extract_lane', k, reg));
         return this.#divide(atom, local, nonNegative);
       };
       let all = op('i32x4.splat', part(0));

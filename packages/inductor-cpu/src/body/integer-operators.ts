@@ -5,7 +5,6 @@
 import type { Expr, ScalarOp } from '@tessera/inductor-core';
 import { binary, unary, type Operator, type Operators } from './operator.js';
 import { tableOperators } from './table-operators.js';
-import type { Value } from './value.js';
 import { shiftLeft, shiftRight } from './variable-shifts.js';
 
 /** Number of places to shift for a constant power of two, else -1. */
@@ -31,7 +30,7 @@ const FUNCTIONS = [
 const byConstant =
   (kind: 'i32' | 'i64', name: ScalarOp, general: Operator): Operator =>
   (vb, args, expr) => {
-    const { regs } = args[0] as Value;
+    const { regs } = args[0];
     const shape = kind === 'i32' ? 'i32x4' : 'i64x2';
     const second = expr.args[1];
     const places = powerOfTwo(second);
@@ -50,7 +49,7 @@ const byConstant =
 /** Shifts of 32-bit lanes by counts of their own. */
 const SHIFTS: Readonly<Record<string, Operator>> = { shl: shiftLeft, shr: shiftRight };
 
-const identity: Operator = (_vb, [a]) => (a as Value).regs;
+const identity: Operator = (_vb, [a]) => a.regs;
 
 /** Operators of an integer kind. */
 export function integerOperators(kind: 'i32' | 'i64'): Operators {
@@ -59,7 +58,7 @@ export function integerOperators(kind: 'i32' | 'i64'): Operators {
   const pick =
     (name: 'gt_s' | 'lt_s'): Operator =>
     (vb, [a, b]) => {
-      const [x, y] = [(a as Value).regs, (b as Value).regs];
+      const [x, y] = [a.regs, b.regs];
       return vb.select(vb.bin(`${shape}.${name}`, x, y), x, y);
     };
   const functions = Object.entries(tableOperators(FUNCTIONS, kind === 'i32' ? '_int' : '_long'));
@@ -69,15 +68,10 @@ export function integerOperators(kind: 'i32' | 'i64'): Operators {
     mul: binary(`${shape}.mul`),
     neg: unary(`${shape}.neg`),
     abs: unary(`${shape}.abs`),
-    square: (vb, [a]) => vb.bin(`${shape}.mul`, (a as Value).regs, (a as Value).regs),
-    fma: (vb, [a, b, c]) =>
-      vb.bin(
-        `${shape}.add`,
-        vb.bin(`${shape}.mul`, (a as Value).regs, (b as Value).regs),
-        (c as Value).regs,
-      ),
+    square: (vb, [a]) => vb.bin(`${shape}.mul`, a.regs, a.regs),
+    fma: (vb, [a, b, c]) => vb.bin(`${shape}.add`, vb.bin(`${shape}.mul`, a.regs, b.regs), c.regs),
     sign: (vb, [a]) => {
-      const x = (a as Value).regs;
+      const x = a.regs;
       return vb.bin(
         `${shape}.sub`,
         vb.bin(`${shape}.lt_s`, x, vb.i32(0)),

@@ -91,7 +91,7 @@ export function loadLanes(
     case 8: {
       const half = (pair: typeof places): Reg => {
         const [low, high] = pair;
-        if (low === undefined) return vb.i32(0)[0] as Reg;
+        if (low === undefined) return vb.i32(0)[0];
         const zero = memory('v128.load64_zero', low.offset, low.address());
         return vb.let(
           high === undefined
@@ -187,10 +187,10 @@ export function storeLanes(
 ): void {
   const { f } = vb;
   places.forEach(({ address, offset }, k) => {
-    const low = regs[0] as Reg;
+    const low = regs[0];
     switch (itemSize(dtype)) {
       case 8:
-        f.do(laneMemory('v128.store64_lane', offset, k % 2, address(), regs[k >> 1] as Reg));
+        f.do(laneMemory('v128.store64_lane', offset, k % 2, address(), regs[k >> 1]));
         return;
       case 4:
         f.do(laneMemory('v128.store32_lane', offset, k, address(), low));

@@ -17,10 +17,10 @@ export type Operators = Readonly<Partial<Record<ScalarOp, Operator>>>;
 
 /** One instruction on two vectors. */
 export function binary(name: BinaryVectorOp): Operator {
-  return (vb, [a, b]) => vb.bin(name, (a as Value).regs, (b as Value).regs);
+  return (vb, [a, b]) => vb.bin(name, a.regs, b.regs);
 }
 
 /** One instruction on one vector. */
 export function unary(name: UnaryVectorOp): Operator {
-  return (vb, [a]) => vb.un(name, (a as Value).regs);
+  return (vb, [a]) => vb.un(name, a.regs);
 }

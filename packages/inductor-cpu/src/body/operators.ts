@@ -29,7 +29,7 @@ const COMPARISONS = { eq: 'eq', ne: 'ne', lt: 'lt', le: 'le', gt: 'gt', ge: 'ge'
 export function applyOperator(vb: VectorBuilder, expr: OpExpr, args: readonly Value[]): Value {
   const { op: name } = expr;
   const uniform = args.every((arg) => arg.uniform);
-  const first = args[0] as Value;
+  const first = args[0];
   if (name === 'cast') return castTo(vb, first, expr.dtype);
   if (name === 'where') return selectValue(vb, args, uniform);
   if (name === 'isnan' || name === 'isinf') return classify(vb, name, first);

@@ -54,10 +54,10 @@ function numberIn({ terms }: Affine, name: string): number {
 /** Brings element k of a group to the first lane. */
 export function shuffleToFront(regs: Regs, dtype: DType, k: number): Code<'v128'> {
   if (itemSize(dtype) === 8) {
-    const reg = regs[k >> 1] as Reg;
+    const reg = regs[k >> 1];
     return k % 2 === 0 ? shuffle32([0, 1, 2, 3], reg, reg) : shuffle32([2, 3, 2, 3], reg, reg);
   }
-  return shuffle32([k, k, k, k], regs[0] as Reg, regs[0] as Reg);
+  return shuffle32([k, k, k, k], regs[0], regs[0]);
 }
 
 /** Four 4-byte lanes of four groups can be moved as vectors across the groups. */
@@ -109,6 +109,6 @@ export function moved(place: Place, bytes: number): Place {
 export function anyTrue(regs: Regs): Code<'i32'> {
   return op(
     'v128.any_true',
-    regs.slice(1).reduce<Code<'v128'>>((a, b) => op('v128.or', a, b), regs[0] as Reg),
+    regs.slice(1).reduce<Code<'v128'>>((a, b) => op('v128.or', a, b), regs[0]),
   );
 }

@@ -29,17 +29,17 @@ function philox(vb: VectorBuilder, seed: Regs, offset: Regs, index: Regs): reado
   let [c0, c1, c2, c3]: Regs[] = [index, vb.i32(0), offset, vb.i32(0)] as [Regs, Regs, Regs, Regs];
   let k0 = seed;
   for (let round = 0; round < 10; round++) {
-    const a = multiply(vb, c0 as Regs, M0);
-    const b = multiply(vb, c2 as Regs, M1);
+    const a = multiply(vb, c0, M0);
+    const b = multiply(vb, c2, M1);
     const k1 = vb.i32(Math.imul(W1, round));
     [c0, c2] = [
-      vb.bin('v128.xor', vb.bin('v128.xor', b.high, c1 as Regs), k0),
-      vb.bin('v128.xor', vb.bin('v128.xor', a.high, c3 as Regs), k1),
+      vb.bin('v128.xor', vb.bin('v128.xor', b.high, c1), k0),
+      vb.bin('v128.xor', vb.bin('v128.xor', a.high, c3), k1),
     ];
     [c1, c3] = [b.low, a.low];
     k0 = vb.bin('i32x4.add', k0, vb.i32(W0));
   }
-  return [c0 as Regs, c1 as Regs];
+  return [c0, c1];
 }
 
 /** The upper 24 bits as a number in [0, 1), plus `extra` units of 2⁻²⁴. */

@@ -74,7 +74,7 @@ export class Scope {
   }
 
   level(index: number): Level {
-    return this.levels[index] as Level;
+    return this.levels[index];
   }
 
   /** Outermost level at which all these names are bound. */

@@ -23,10 +23,10 @@ export function widenRegs(
   low: (x: Reg) => Code<'v128'>,
   high: (x: Reg) => Code<'v128'>,
 ): Regs {
-  if (value.uniform) return vb.map([value.regs], (x) => low(x as Reg));
-  const lows = vb.map([value.regs], (x) => low(x as Reg));
-  const highs = vb.map([value.regs], (x) => high(x as Reg));
-  return lows.flatMap((reg, i) => [reg, highs[i] as Reg]);
+  if (value.uniform) return vb.map([value.regs], (x) => low(x));
+  const lows = vb.map([value.regs], (x) => low(x));
+  const highs = vb.map([value.regs], (x) => high(x));
+  return lows.flatMap((reg, i) => [reg, highs[i]]);
 }
 
 /** The even 32-bit lanes of each pair of registers, joined to one; of a uniform one, its even lanes twice. */
@@ -41,9 +41,9 @@ export function joinRegs(
   pick: readonly [number, number, number, number],
 ): Regs {
   const { regs, uniform } = value;
-  if (uniform) return vb.map([regs], (x) => shuffle32(pick, x as Reg, x as Reg));
+  if (uniform) return vb.map([regs], (x) => shuffle32(pick, x, x));
   const half = (parity: number): Regs => regs.filter((_, i) => i % 2 === parity);
-  return vb.map([half(0), half(1)], (x, y) => shuffle32(pick, x as Reg, y as Reg));
+  return vb.map([half(0), half(1)], (x, y) => shuffle32(pick, x, y));
 }
 
 /** A bool's mask for 64-bit lanes. */

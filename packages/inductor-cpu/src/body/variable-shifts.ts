@@ -4,7 +4,6 @@
  * Counts outside of 0 to 31 leave nothing but the sign, as in inductor-core's table.
  */
 import type { Operator } from './operator.js';
-import type { Value } from './value.js';
 import type { Regs, VectorBuilder } from './vector-builder.js';
 
 /** 2ⁿ for n from 0 to 31: a float's exponent, as an unsigned integer. */
@@ -15,7 +14,7 @@ function powerOfTwo(vb: VectorBuilder, n: Regs): Regs {
 
 /** x · 2ⁿ where n is 0 to 31, else 0. */
 export const shiftLeft: Operator = (vb, [a, b]) => {
-  const [x, n] = [(a as Value).regs, (b as Value).regs];
+  const [x, n] = [a.regs, b.regs];
   const isCount = vb.bin('i32x4.le_u', n, vb.i32(31));
   const shifted = vb.bin('i32x4.mul', x, powerOfTwo(vb, vb.bin('v128.and', n, vb.i32(31))));
   return vb.bin('v128.and', shifted, isCount);
@@ -31,7 +30,7 @@ function highParts(vb: VectorBuilder, x: Regs, y: Regs): Regs {
 
 /** The floor of x / 2ⁿ, n being at most 31 and, where it is negative, 31. */
 export const shiftRight: Operator = (vb, [a, b]) => {
-  const [x, n] = [(a as Value).regs, vb.bin('i32x4.min_u', (b as Value).regs, vb.i32(31))];
+  const [x, n] = [a.regs, vb.bin('i32x4.min_u', b.regs, vb.i32(31))];
   // 2³¹ is no positive number of 32 bits: a shift by nothing is the value.
   const scaled = highParts(vb, x, powerOfTwo(vb, vb.bin('i32x4.sub', vb.i32(31), n)));
   return vb.select(vb.bin('i32x4.eq', n, vb.i32(0)), x, scaled);

@@ -104,9 +104,9 @@ export class VectorBuilder {
     const made: Reg[] = [];
     const rows: Reg[][] = [];
     for (let i = 0; i < count; i++) {
-      const row = operands.map((regs) => regs[i % regs.length] as Reg);
+      const row = operands.map((regs) => regs[i % regs.length]);
       const same = rows.findIndex((other) => other.every((reg, k) => reg === row[k]));
-      made.push(same >= 0 ? (made[same] as Reg) : this.let(make(...row)));
+      made.push(same >= 0 ? made[same] : this.let(make(...row)));
       rows.push(row);
     }
     return made;
@@ -140,42 +140,38 @@ export class VectorBuilder {
   /** a · b + c; one rounding or two, as the engine does. */
   madd(a: Regs, b: Regs, c: Regs): Regs {
     if (this.options.relaxedSimd)
-      return this.map([a, b, c], (x, y, z) =>
-        op('f32x4.relaxed_madd', x as Reg, y as Reg, z as Reg),
-      );
+      return this.map([a, b, c], (x, y, z) => op('f32x4.relaxed_madd', x, y, z));
     return this.add(this.mul(a, b), c);
   }
 
   /** c - a · b; one rounding or two. */
   nmadd(a: Regs, b: Regs, c: Regs): Regs {
     if (this.options.relaxedSimd)
-      return this.map([a, b, c], (x, y, z) =>
-        op('f32x4.relaxed_nmadd', x as Reg, y as Reg, z as Reg),
-      );
+      return this.map([a, b, c], (x, y, z) => op('f32x4.relaxed_nmadd', x, y, z));
     return this.sub(c, this.mul(a, b));
   }
 
   /** a where the mask's bits are 1, else b. */
   select(mask: Regs, a: Regs, b: Regs): Regs {
-    return this.map([a, b, mask], (x, y, m) => op('v128.bitselect', x as Reg, y as Reg, m as Reg));
+    return this.map([a, b, mask], (x, y, m) => op('v128.bitselect', x, y, m));
   }
 
   /** Lane k of the result is 32-bit lane `lanes[k]` of a ++ b. */
   shuffle(lanes: readonly [number, number, number, number], a: Regs, b: Regs = a): Regs {
-    return this.map([a, b], (x, y) => shuffle32(lanes, x as Reg, y as Reg));
+    return this.map([a, b], (x, y) => shuffle32(lanes, x, y));
   }
 
   /** Bytes of a in the given order, other bytes unspecified. */
   bytes(order: readonly number[], a: Regs): Regs {
-    const full = Array.from({ length: 16 }, (_, i) => order[i % order.length] as number);
-    return this.map([a], (x) => shuffle(full, x as Reg, x as Reg));
+    const full = Array.from({ length: 16 }, (_, i) => order[i % order.length]);
+    return this.map([a], (x) => shuffle(full, x, x));
   }
 
   /** Σ c[i] xⁱ by Horner's scheme: fewest operations and registers; interleaving hides its latency. */
   poly(x: Regs, coefficients: readonly number[]): Regs {
-    let sum = this.f32(coefficients[coefficients.length - 1] as number);
+    let sum = this.f32(coefficients[coefficients.length - 1]);
     for (let i = coefficients.length - 2; i >= 0; i--)
-      sum = this.madd(sum, x, this.f32(coefficients[i] as number));
+      sum = this.madd(sum, x, this.f32(coefficients[i]));
     return sum;
   }
 }

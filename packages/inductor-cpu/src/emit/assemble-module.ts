@@ -14,7 +14,6 @@ import type {
   DefinedFunction,
   Global,
   ImportedFunction,
-  Local,
   ResultType,
   Statement,
   ValType,
@@ -74,9 +73,7 @@ function link(spec: ModuleSpec): Linked {
 }
 
 function paramTypes(callee: Callee): readonly ValType[] {
-  return callee.kind === 'import'
-    ? callee.params
-    : (callee.params as readonly Local[]).map((param) => param.type);
+  return callee.kind === 'import' ? callee.params : callee.params.map((param) => param.type);
 }
 
 /** The module in binary form. */
@@ -105,7 +102,7 @@ export function assembleModule(spec: ModuleSpec): Uint8Array<ArrayBuffer> {
       w.unsigned(spec.memory.maxPages);
     } else {
       w.byte(0);
-      w.unsigned(importTypes[i - 1] as number);
+      w.unsigned(importTypes[i - 1]);
     }
   });
   section(out, 3, functionTypes, (w, type) => w.unsigned(type));

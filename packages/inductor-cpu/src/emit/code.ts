@@ -214,30 +214,22 @@ function bytesOf(array: Float32Array | Float64Array | Int32Array | BigInt64Array
 
 /** v128 constant of four f32 (or one, repeated). */
 export function f32x4(...values: readonly number[]): Code<'v128'> {
-  return v128(
-    bytesOf(Float32Array.from({ length: 4 }, (_, i) => values[i % values.length] as number)),
-  );
+  return v128(bytesOf(Float32Array.from({ length: 4 }, (_, i) => values[i % values.length])));
 }
 
 /** v128 constant of two f64 (or one, repeated). */
 export function f64x2(...values: readonly number[]): Code<'v128'> {
-  return v128(
-    bytesOf(Float64Array.from({ length: 2 }, (_, i) => values[i % values.length] as number)),
-  );
+  return v128(bytesOf(Float64Array.from({ length: 2 }, (_, i) => values[i % values.length])));
 }
 
 /** v128 constant of four i32 (or one, repeated). */
 export function i32x4(...values: readonly number[]): Code<'v128'> {
-  return v128(
-    bytesOf(Int32Array.from({ length: 4 }, (_, i) => values[i % values.length] as number)),
-  );
+  return v128(bytesOf(Int32Array.from({ length: 4 }, (_, i) => values[i % values.length])));
 }
 
 /** v128 constant of two i64 (or one, repeated). */
 export function i64x2(...values: readonly bigint[]): Code<'v128'> {
-  return v128(
-    bytesOf(BigInt64Array.from({ length: 2 }, (_, i) => values[i % values.length] as bigint)),
-  );
+  return v128(bytesOf(BigInt64Array.from({ length: 2 }, (_, i) => values[i % values.length])));
 }
 
 /** A module variable. Mutable unless said otherwise. */

@@ -66,7 +66,7 @@ function flatten<Payload>(table: object): ReadonlyMap<string, Instruction<Payloa
     const [params = '', result = ''] = signature.split('>');
     const types = [...params].map((letter) => LETTERS[letter] as ValType);
     for (const [name, payload] of Object.entries(group as Record<string, Payload>)) {
-      flat.set(name, { payload, params: types, result: LETTERS[result] as ResultType });
+      flat.set(name, { payload, params: types, result: LETTERS[result] });
     }
   }
   return flat;

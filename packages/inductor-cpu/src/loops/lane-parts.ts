@@ -4,7 +4,7 @@
 import { op, lane, shuffle32 } from '../emit/code.js';
 import { registersPerGroup, type ElementKind } from '../body/element-kind.js';
 import type { Value } from '../body/value.js';
-import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
+import type { Regs, VectorBuilder } from '../body/vector-builder.js';
 
 /** Masks of the valid lanes of a group of which `active` are, per register; undefined where all are valid. */
 export function laneMasks(
@@ -23,21 +23,18 @@ export function laneMasks(
 /** The registers of a value for all groups, a uniform one repeated. */
 export function expand(value: Value, groups: number): Regs {
   if (!value.uniform) return value.regs;
-  return Array.from({ length: groups * registersPerGroup(value.kind) }, () => value.regs[0] as Reg);
+  return Array.from({ length: groups * registersPerGroup(value.kind) }, () => value.regs[0]);
 }
 
 /** Lanes of a register exchanged: halves (distance 2) or neighbours (distance 1, 32-bit lanes only). */
 function swapLanes(vb: VectorBuilder, regs: Regs, distance: 1 | 2): Regs {
-  return vb.map([regs], (x) =>
-    shuffle32(distance === 2 ? [2, 3, 0, 1] : [1, 0, 3, 2], x as Reg, x as Reg),
-  );
+  return vb.map([regs], (x) => shuffle32(distance === 2 ? [2, 3, 0, 1] : [1, 0, 3, 2], x, x));
 }
 
 /** The first lane of a register in all lanes. */
 function splatFirst(vb: VectorBuilder, kind: ElementKind, regs: Regs): Regs {
-  if (registersPerGroup(kind) === 2)
-    return vb.map([regs], (x) => shuffle32([0, 1, 0, 1], x as Reg, x as Reg));
-  return vb.map([regs], (x) => op('i32x4.splat', lane('i32x4.extract_lane', 0, x as Reg)));
+  if (registersPerGroup(kind) === 2) return vb.map([regs], (x) => shuffle32([0, 1, 0, 1], x, x));
+  return vb.map([regs], (x) => op('i32x4.splat', lane('i32x4.extract_lane', 0, x)));
 }
 
 /** How two parts, each of a few values, become one. */

@@ -1,7 +1,7 @@
 /**
  * @file Registers that hold the state of a reduction while its loops run.
  */
-import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
+import type { Regs, VectorBuilder } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
 
 /** Mutable registers of a reducer. */
@@ -11,5 +11,5 @@ export function stateRegs(vb: VectorBuilder, count: number, name: string): Local
 
 /** Sets every state register to a value with one register or as many. */
 export function assign(vb: VectorBuilder, state: readonly Local<'v128'>[], value: Regs): void {
-  state.forEach((local, i) => vb.f.set(local, value[i % value.length] as Reg));
+  state.forEach((local, i) => vb.f.set(local, value[i % value.length]));
 }

@@ -14,7 +14,7 @@ import {
 } from '@tessera/inductor-core';
 import { convert } from '../body/convert.js';
 import { narrowRegs, wideMask } from '../body/value.js';
-import { VectorBuilder, type Reg, type Regs } from '../body/vector-builder.js';
+import { VectorBuilder, type Regs } from '../body/vector-builder.js';
 import { call, op } from '../emit/code.js';
 import type { BinaryVectorOp, UnaryVectorOp } from '../emit/instructions.js';
 import type { Code, DefinedFunction } from '../emit/types.js';
@@ -108,7 +108,7 @@ class ProgramEmitter {
         const { regs, wide } = this.#value(statement.value);
         const own = Array.from(
           { length: this.uniform ? 1 : this.#groups * (wide ? 2 : 1) },
-          (_, i) => f.let(hint, regs[i % regs.length] as Reg),
+          (_, i) => f.let(hint, regs[i % regs.length]),
         );
         this.#names.set(statement.name, { regs: own, wide });
         return;
@@ -117,7 +117,7 @@ class ProgramEmitter {
         const regs = this.#regs(statement.value);
         this.#names
           .get(statement.name)!
-          .regs.forEach((reg, i) => f.set(reg, regs[i % regs.length] as Reg));
+          .regs.forEach((reg, i) => f.set(reg, regs[i % regs.length]));
         return;
       }
       case 'if':
@@ -133,7 +133,7 @@ class ProgramEmitter {
   /** Whether the condition of an `any` holds for some element. */
   #any({ args: [of] }: Typed<'builtin'>): Code<'i32'> {
     const join = (regs: Regs, name: 'v128.and' | 'v128.or'): Code<'v128'> =>
-      regs.slice(1).reduce<Code<'v128'>>((a, b) => op(name, a, b), regs[0] as Reg);
+      regs.slice(1).reduce<Code<'v128'>>((a, b) => op(name, a, b), regs[0]);
     return of!.kind === 'unary' && of.op === '!'
       ? op('i32.eqz', op('i32x4.all_true', join(this.#regs(of.arg), 'v128.and')))
       : op('v128.any_true', join(this.#regs(of!), 'v128.or'));
@@ -329,7 +329,7 @@ function vectorFunction(name: string): Vector {
     const f = new WasmFunction(`f32x4.${name}`, types, 'v128');
     const vb = new VectorBuilder(f, f.section(), { relaxedSimd: false });
     const args = params.map((param): Regs => [f.param<'v128'>(param.name)]);
-    f.return(new ProgramEmitter(vb, false).run(name, args)[0] as Reg);
+    f.return(new ProgramEmitter(vb, false).run(name, args)[0]);
     found = f;
     made.set(name, found);
   }

@@ -49,9 +49,7 @@ export function microKernel(spec: MicroKernelSpec): WasmFunction {
     steps: 'i32',
     accumulate: 'i32',
   });
-  const [a, b, c, steps] = ['a', 'b', 'c', 'steps'].map((param) =>
-    f.param(param),
-  ) as Local<'i32'>[];
+  const [a, b, c, steps] = ['a', 'b', 'c', 'steps'].map((param) => f.param(param));
   const splat = f.local('v128', 'a_splat');
   const row = Array.from({ length: vectors }, (_, v) => f.local('v128', `b_${v}`));
   const acc = Array.from({ length: rows * vectors }, (_, i) => f.local('v128', `acc_${i}`));

@@ -52,7 +52,7 @@ function copyLines(f: WasmFunction, spec: PackSpec): void {
   const { type, lines, width, pitch } = spec;
   const rowBytes = spec.stepStride * type.bytes;
   const panelBytes = width * type.bytes;
-  const [dst, src, steps] = ['dst', 'src', 'steps'].map((name) => f.param(name)) as Local<'i32'>[];
+  const [dst, src, steps] = ['dst', 'src', 'steps'].map((name) => f.param(name));
   const from = f.local('i32', 'from');
   const to = f.local('i32', 'to');
   const left = f.local('i32', 'left');
@@ -92,9 +92,7 @@ function forEachPanel(
   spec: PackSpec,
   body: (from: Local<'i32'>, to: Local<'i32'>, steps: Local<'i32'>) => void,
 ): void {
-  const [dst, src, panels] = ['dst', 'src', 'panels'].map((name) =>
-    f.param(name),
-  ) as Local<'i32'>[];
+  const [dst, src, panels] = ['dst', 'src', 'panels'].map((name) => f.param(name));
   const from = f.local('i32', 'from');
   const to = f.local('i32', 'to');
   const steps = f.local('i32', 'left');

@@ -67,7 +67,7 @@ export class CheckReport {
   read(bytes: Uint8Array<ArrayBuffer>): TesseraError | null {
     const [failed, number, value] = new Int32Array(bytes.slice().buffer);
     if (failed === 0) return null;
-    return valueError(this.checks[number as number] as ValueCheck, value as number);
+    return valueError(this.checks[number], value);
   }
 
   dispose(): void {

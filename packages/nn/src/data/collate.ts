@@ -67,7 +67,7 @@ function collate(samples: readonly unknown[]): unknown {
     return first.map((_, i) => collate(lists.map((list) => list[i])));
   }
   const records = samples as Record<string, unknown>[];
-  const keys = Object.keys(first as object);
+  const keys = Object.keys(first);
   if (
     records.some(
       (record) => Object.keys(record).length !== keys.length || !keys.every((key) => key in record),

@@ -21,7 +21,7 @@ export class Sequential extends Module {
     const [first] = modules;
     const named =
       modules.length === 1 && typeof first === 'object' && !isModule(first)
-        ? Object.entries(first as Readonly<Record<string, TensorModule>>)
+        ? Object.entries(first)
         : null;
     for (const [name, module] of named ??
       (modules as readonly TensorModule[]).map((item, i): [string, TensorModule] => [

@@ -60,7 +60,7 @@ export class AveragedModel<M extends Module = Module> extends Module {
   }
 
   override forward(...args: Parameters<M['forward']>): ReturnType<M['forward']> {
-    return this.module.call(...args) as ReturnType<M['forward']>;
+    return this.module.call(...args);
   }
 
   /** Takes the parameters of a module into the average: the first time as they are. */

@@ -228,8 +228,8 @@ export class ShapeEnv implements SymIntOwner {
       );
     }
     if (backed) return;
-    this.#assumptions.push(this.#guardOf(relation as Relation));
-    this.#facts.learn(relation as Relation);
+    this.#assumptions.push(this.#guardOf(relation));
+    this.#facts.learn(relation);
   }
 
   /** The size with every recorded equality and range applied. */

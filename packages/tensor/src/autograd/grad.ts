@@ -120,7 +120,7 @@ function batchedGrads(
     if (count === 0)
       return zerosOf({ sizes: [0, ...input.sizes], dtype: input.dtype, device: input.device });
     const rows = each.map((grads) => grads[at]!);
-    return rows.includes(null as never) ? null : batchOf(rows as Tensor[]);
+    return rows.includes(null as never) ? null : batchOf(rows);
   });
 }
 

@@ -61,5 +61,5 @@ export function hostCall(code: HostCode, tensors: readonly Tensor[]): readonly (
     codes.set(handle, new WeakRef(code));
     forgotten.register(code, handle);
   }
-  return callOp(op, [tensors, handle]) as Tensor[];
+  return callOp(op, [tensors, handle]);
 }

@@ -10,10 +10,10 @@ import type { Tensor } from '../tensor.js';
 import { noGrad } from './grad-mode.js';
 
 const leafOp = defineOp('tessera::leaf(Tensor(a) self) -> Tensor(a)', {
-  decompose: ({ self }) => noGrad(() => (self as Tensor).detach()).requiresGrad_(),
+  decompose: ({ self }) => noGrad(() => self.detach()).requiresGrad_(),
 });
 
 /** The same values as a leaf that requires grad. @throws dtype-unsupported */
 export function leafOf(tensor: Tensor): Tensor {
-  return callOp(leafOp, [tensor]) as Tensor;
+  return callOp(leafOp, [tensor]);
 }

@@ -77,7 +77,7 @@ const outsideGraph = defineOp(
 /** The operator that ends the graph and asks the engine for differentiable gradients. */
 export function gradOutsideGraph(request: GradientRequest): (Tensor | null)[] {
   const { outputs, gradOutputs, inputs, retainGraph } = request;
-  return callOp(outsideGraph, [outputs, gradOutputs, inputs, retainGraph]) as (Tensor | null)[];
+  return callOp(outsideGraph, [outputs, gradOutputs, inputs, retainGraph]);
 }
 
 /** What runs instead of a recorded `grad()` where its graph has to end before it. */

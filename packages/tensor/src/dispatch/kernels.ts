@@ -77,7 +77,7 @@ export function outputMetas(op: OpOverload, args: readonly unknown[]): readonly 
     );
   }
   const metas = rule(op.bind(args));
-  return isList(metas) ? (metas as readonly TensorMeta[]) : [metas as TensorMeta];
+  return isList(metas) ? metas : [metas];
 }
 
 type CustomKernel = (...args: readonly unknown[]) => unknown;
@@ -131,8 +131,8 @@ function runView(op: OpOverload, args: readonly unknown[]): unknown {
   const result = op.record.view!(op.bind(args));
   // A detached alias is no view to autograd: later updates of the base give it no history.
   const base = op.hasTag('non-differentiable') ? null : (self.base ?? self);
-  if (!isList(result)) return makeView(self, base, result as ViewMeta);
-  return (result as readonly ViewMeta[]).map((view) => makeView(self, base, view));
+  if (!isList(result)) return makeView(self, base, result);
+  return result.map((view) => makeView(self, base, view));
 }
 
 function makeView(self: Tensor, base: TensorBase | null, view: ViewMeta): Tensor {

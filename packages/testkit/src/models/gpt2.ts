@@ -51,7 +51,7 @@ class Attention extends Module {
   override forward(x: Tensor): Tensor {
     const [n, t] = x.sizes as [number, number];
     const heads = (part: Tensor): Tensor => part.reshape([n, t, HEADS, -1]).transpose(1, 2);
-    const [query, key, value] = this.c_attn.call(x).split(WIDTH, 2).map(heads) as Tensor[];
+    const [query, key, value] = this.c_attn.call(x).split(WIDTH, 2).map(heads);
     const mixed = F.scaledDotProductAttention(query!, key!, value!, { isCausal: true });
     return this.c_proj.call(mixed.transpose(1, 2).reshape([n, t, WIDTH]));
   }

@@ -22,7 +22,7 @@ import {
   oracleTensor,
   oracleTensorOn,
 } from './oracle-arguments.js';
-import type { OracleCase, OracleFile, OracleTensor } from './oracle-file.js';
+import type { OracleCase, OracleFile } from './oracle-file.js';
 
 /** What is compared: see `runOracleCase`. */
 export type OracleMode = 'eager' | 'grad' | 'fake' | 'compiled-cpu' | 'compiled-wgpu';
@@ -157,7 +157,7 @@ async function checkGradients(
   const outs = asList(call(args)).flat() as Tensor[];
   const roots: Tensor[] = [];
   const seeds: Tensor[] = [];
-  (entry.grad_out!.flat() as (OracleTensor | null)[]).forEach((seed, i) => {
+  entry.grad_out!.flat().forEach((seed, i) => {
     if (seed === null || !outs[i]!.requiresGrad) return;
     roots.push(outs[i]!);
     seeds.push(make(seed));

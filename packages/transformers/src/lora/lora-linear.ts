@@ -5,7 +5,7 @@
  */
 import { Linear, Module } from '@tessera/nn';
 import { TesseraError } from '@tessera/shared';
-import { type DType, type DeviceType, type Tensor, isFloatingPoint, noGrad } from '@tessera/tensor';
+import { type Tensor, isFloatingPoint, noGrad } from '@tessera/tensor';
 import { QuantizedLinear } from '../quantize/quantized-linear.js';
 
 /** See the file header: `base(x) + alpha / rank · lora_B(lora_A(x))`. */
@@ -23,8 +23,8 @@ export class LoraLinear extends Module {
   ) {
     super();
     const { inFeatures, outFeatures, weight } = base;
-    const dtype = isFloatingPoint(weight.dtype) ? (weight.dtype as DType) : 'float32';
-    const options = { bias: false, dtype, device: weight.device as DeviceType };
+    const dtype = isFloatingPoint(weight.dtype) ? weight.dtype : 'float32';
+    const options = { bias: false, dtype, device: weight.device };
     this.lora_A = new Linear(inFeatures, rank, options);
     this.lora_B = new Linear(rank, outFeatures, options);
     noGrad(() => this.lora_B.weight.zero_());

@@ -2,7 +2,7 @@
  * @file `QuantizedLinear`: a linear map whose weight has 8 or 4 bits an element.
  */
 import { type Linear, Module, type Parameter } from '@tessera/nn';
-import { type DeviceType, type Tensor, empty } from '@tessera/tensor';
+import { type Tensor, empty } from '@tessera/tensor';
 import { weightInt4packMm, weightInt8packMm } from '@tessera/tensor/internal';
 import { type PackedWeight, type QuantizeFormat, packWeight } from './pack-weight.js';
 
@@ -35,7 +35,7 @@ export class QuantizedLinear extends Module {
   ): Promise<{ module: QuantizedLinear; error: number }> {
     const { inFeatures, outFeatures, weight, bias } = linear;
     const { words, scales, error } = await packWeight(weight, format);
-    const device = weight.device as DeviceType;
+    const device = weight.device;
     const packed = { words: words.to(device), scales: scales.to(device) };
     const module = new QuantizedLinear(inFeatures, outFeatures, format, bias, packed);
     return { module: module.train(linear.training), error };
@@ -46,7 +46,7 @@ export class QuantizedLinear extends Module {
     { inFeatures, outFeatures, bias, weight }: Linear,
     format: QuantizeFormat,
   ): QuantizedLinear {
-    const device = weight.device as DeviceType;
+    const device = weight.device;
     const columns = Math.ceil((inFeatures * format.bits) / 32);
     const sizes = format.bits === 8 ? [outFeatures] : [inFeatures / format.group, outFeatures, 2];
     return new QuantizedLinear(inFeatures, outFeatures, format, bias, {

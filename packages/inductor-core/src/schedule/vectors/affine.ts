@@ -57,7 +57,7 @@ export function addAffine(a: Affine, b: Affine, factor: Size = 1): Affine {
     const at = atoms.findIndex((other) => other.key === atom.key);
     const coefficient = sizeAdd(
       sizeMul(factor, atom.coefficient),
-      at < 0 ? 0 : (atoms[at] as AffineAtom).coefficient,
+      at < 0 ? 0 : atoms[at].coefficient,
     );
     if (at >= 0) atoms.splice(at, 1);
     if (coefficient !== 0) atoms.push({ ...atom, coefficient });

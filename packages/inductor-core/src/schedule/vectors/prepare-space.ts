@@ -76,7 +76,7 @@ function mergeNeighbours(
 ): string[] {
   const left = [...names];
   for (let i = left.length - 2; i >= 0; i--) {
-    const [outer, inner] = [left[i] as string, left[i + 1] as string];
+    const [outer, inner] = [left[i], left[i + 1]];
     const size = space.size(inner);
     const fits = formsOf(space, indices).every(
       (form) => (form.terms.get(outer) ?? 0) === sizeMul(size, form.terms.get(inner) ?? 0),
@@ -129,6 +129,6 @@ function digitUnits(
   const isChain =
     rising.every((unit, i) => unit % (rising[i - 1] ?? 1) === 0) &&
     total % (rising[rising.length - 1] ?? 1) === 0;
-  if (rising.length === 0 || !isChain || (rising[0] as number) < SHORTEST_DIGIT) return undefined;
+  if (rising.length === 0 || !isChain || rising[0] < SHORTEST_DIGIT) return undefined;
   return [...rising.reverse(), 1];
 }

@@ -40,12 +40,12 @@ const c2cOp: OpOverload = defineOp(
   'tessera::fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor',
   {
     tags: ['compute-intensive'],
-    meta: ({ self }) => metaOf(self.sizes as number[], self as Tensor),
+    meta: ({ self }) => metaOf(self.sizes as number[], self),
     kernel: ({ self, dim, normalization, forward }, [out]) => {
       const dims = dim as number[];
       const sizes = out!.sizes.slice(0, -1);
-      const values = fromPairs(readNumbers(self as Tensor));
-      for (const d of dims) transformAlong(values, sizes, d, forward as boolean);
+      const values = fromPairs(readNumbers(self));
+      for (const d of dims) transformAlong(values, sizes, d, forward);
       const factor = fftFactor(normalization as FftScale, countOf(sizes, dims));
       writeNumbers(out!, toPairs(values, factor));
     },
@@ -63,13 +63,13 @@ const r2cOp: OpOverload = defineOp(
     meta: ({ self, dim }) => {
       const sizes = self.sizes as number[];
       const last = (dim as number[]).at(-1)!;
-      return metaOf([...withSize(sizes, last, (sizes[last]! >> 1) + 1), 2], self as Tensor);
+      return metaOf([...withSize(sizes, last, (sizes[last]! >> 1) + 1), 2], self);
     },
     kernel: ({ self, dim, normalization }, [out]) => {
       const dims = dim as number[];
       const sizes = self.sizes as number[];
       const last = dims.at(-1)!;
-      const re = readNumbers(self as Tensor);
+      const re = readNumbers(self);
       const values = { re, im: new Float64Array(re.length) };
       for (const d of dims) transformAlong(values, sizes, d, true);
       // The other half is the conjugate of this one.
@@ -113,18 +113,15 @@ const c2rOp: OpOverload = defineOp(
     tags: ['compute-intensive'],
     meta: ({ self, dim, last_dim_size }) => {
       const sizes = (self.sizes as number[]).slice(0, -1);
-      return metaOf(
-        withSize(sizes, (dim as number[]).at(-1)!, last_dim_size as number),
-        self as Tensor,
-      );
+      return metaOf(withSize(sizes, (dim as number[]).at(-1)!, last_dim_size), self);
     },
     kernel: ({ self, dim, normalization, last_dim_size }, [out]) => {
       const dims = dim as number[];
       const half = (self.sizes as number[]).slice(0, -1);
       const last = dims.at(-1)!;
-      const given = fromPairs(readNumbers(self as Tensor));
+      const given = fromPairs(readNumbers(self));
       for (const d of dims.slice(0, -1)) transformAlong(given, half, d, false);
-      const n = last_dim_size as number;
+      const n = last_dim_size;
       const { sizes } = out!;
       const inner = numelOf(sizes.slice(last + 1));
       const values = {

@@ -67,7 +67,7 @@ function defineOne(form: Form): OpOverload {
     `tessera::fft_${form.name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`,
     {
       decompose: ({ self, n, dim, norm }) =>
-        transform(form, self as Tensor, n === null ? null : [n as number], [dim as number], norm),
+        transform(form, self, n === null ? null : [n], [dim], norm),
     },
   );
 }

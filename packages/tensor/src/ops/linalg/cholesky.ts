@@ -29,12 +29,12 @@ const choleskyExOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self }) => {
-      const x = self as Tensor;
+      const x = self;
       checkSquare('linalg.cholesky', x);
       return [columnMajorMeta(x.sizes, x), rowMajorMeta(x.sizes.slice(0, -2), x, 'int32')];
     },
     kernel: ({ self, upper, check_errors }, [out, info]) => {
-      const x = self as Tensor;
+      const x = self;
       const n = x.sizes.at(-1)!;
       const values = readNumbers(x);
       const infos = Float64Array.from({ length: batchCount(x) }, (_, b) => {
@@ -85,7 +85,7 @@ const choleskySolveOp = defineOp(
   'aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor',
   {
     decompose: ({ self, input2, upper }) => {
-      const [b, factor] = [self as Tensor, input2 as Tensor];
+      const [b, factor] = [self, input2];
       if (b.ndim < 2)
         throw new TesseraError(
           'invalid-dim',
@@ -101,7 +101,7 @@ const choleskySolveOp = defineOp(
           `Incompatible matrix sizes for cholesky_solve: each A matrix is ${n} by ${n} but each b matrix is ${rows} by ${columns}`,
           { hints: ['b has as many rows as the factor.'] },
         );
-      return solveWithFactor(b, factor, upper as boolean);
+      return solveWithFactor(b, factor, upper);
     },
   },
 );
@@ -110,10 +110,10 @@ const choleskyInverseOp = defineOp(
   'aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor',
   {
     decompose: ({ self, upper }) => {
-      const factor = self as Tensor;
+      const factor = self;
       checkSquare('cholesky_inverse', factor);
       const one = eye(factor.sizes.at(-1)!, null, { dtype: factor.dtype, device: factor.device });
-      return columnMajor(solveWithFactor(one, factor, upper as boolean));
+      return columnMajor(solveWithFactor(one, factor, upper));
     },
   },
 );
@@ -123,7 +123,7 @@ const UPPER: OptionNames<{ readonly upper?: boolean }> = { upper: true };
 /** Lower L with L @ Lᵀ = self (upper U with Uᵀ @ U = self if `upper`); reads that triangle of self. @throws linalg-error unless positive-definite, shape-mismatch, invalid-dim, dtype-unsupported */
 export function cholesky(self: Tensor, options?: { readonly upper?: boolean }): Tensor {
   checkOptionNames('cholesky', options, UPPER);
-  return callOp(choleskyOp, [self, options?.upper ?? false]) as Tensor;
+  return callOp(choleskyOp, [self, options?.upper ?? false]);
 }
 
 /** Options of `choleskyEx`. */
@@ -141,7 +141,7 @@ export function choleskyEx(
 ): [factor: Tensor, info: Tensor] {
   checkOptionNames('choleskyEx', options, CHOLESKY_EX);
   const { upper = false, checkErrors = false } = options;
-  return callOp(choleskyExOp, [self, upper, checkErrors]) as [Tensor, Tensor];
+  return callOp(choleskyExOp, [self, upper, checkErrors]);
 }
 
 /** The solution X of A @ X = b, where `factor` is the Cholesky factor of A. @throws shape-mismatch, invalid-dim, dtype-unsupported */
@@ -151,11 +151,11 @@ export function choleskySolve(
   options?: { readonly upper?: boolean },
 ): Tensor {
   checkOptionNames('choleskySolve', options, UPPER);
-  return callOp(choleskySolveOp, [b, factor, options?.upper ?? false]) as Tensor;
+  return callOp(choleskySolveOp, [b, factor, options?.upper ?? false]);
 }
 
 /** The inverse of A from its Cholesky factor. @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function choleskyInverse(factor: Tensor, options?: { readonly upper?: boolean }): Tensor {
   checkOptionNames('choleskyInverse', options, UPPER);
-  return callOp(choleskyInverseOp, [factor, options?.upper ?? false]) as Tensor;
+  return callOp(choleskyInverseOp, [factor, options?.upper ?? false]);
 }

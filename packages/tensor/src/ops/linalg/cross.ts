@@ -11,5 +11,5 @@ const DIM: OptionNames<{ readonly dim?: number }> = { dim: true };
 /** Cross products of vectors along a dimension; the last by default. @throws shape-mismatch */
 export function cross(self: Tensor, other: Tensor, options?: { readonly dim?: number }): Tensor {
   checkOptionNames('cross', options, DIM);
-  return callOp(linalgCrossOp, [self, other, options?.dim ?? -1]) as Tensor;
+  return callOp(linalgCrossOp, [self, other, options?.dim ?? -1]);
 }

@@ -65,7 +65,7 @@ const slogdetOp = defineOp(
     kernel: ({ A }, outs) => {
       const signs: number[] = [];
       const logs: number[] = [];
-      factorEach(A as Tensor, outs, (sign, diagonal) => {
+      factorEach(A, outs, (sign, diagonal) => {
         signs.push(diagonal.reduce((total, value) => total * Math.sign(value), sign));
         logs.push(diagonal.reduce((total, value) => total + Math.log(Math.abs(value)), 0));
       });
@@ -79,7 +79,7 @@ const slogdetOp = defineOp(
       A: () => {
         const grad = grads[1] ?? null;
         if (grad === null) return null;
-        return mul(unsqueeze(unsqueeze(grad, -1), -1), mT(pinv(A as Tensor)));
+        return mul(unsqueeze(unsqueeze(grad, -1), -1), mT(pinv(A)));
       },
     }),
   },
@@ -106,10 +106,10 @@ const logdetOp = defineOp('aten::logdet(Tensor self) -> Tensor', {
 /** The derivative of the determinant, which singular matrices have too. */
 const cofactorOp = defineOp('tessera::linalg_cofactor(Tensor A) -> Tensor', {
   tags: ['compute-intensive'],
-  meta: ({ A }) => rowMajorMeta(A.sizes as number[], A as Tensor),
+  meta: ({ A }) => rowMajorMeta(A.sizes as number[], A),
   kernel: ({ A }, [out]) => {
     const n = A.sizes.at(-1) as number;
-    const values = readNumbers(A as Tensor);
+    const values = readNumbers(A);
     for (let at = 0; at < values.length; at += n * n) {
       const part = values.subarray(at, at + n * n);
       part.set(cofactorMatrix(part, n));
@@ -120,7 +120,7 @@ const cofactorOp = defineOp('tessera::linalg_cofactor(Tensor A) -> Tensor', {
   // C = det(A) · A⁻ᵀ, so dC = tr(A⁻¹ dA) C - A⁻ᵀ dAᵀ C. This asks for an inverse.
   vjp: ({ A }, { grad, out }) => ({
     A: () => {
-      const turned = mT(inv(A as Tensor));
+      const turned = mT(inv(A));
       const along = sum(mul(grad, out), [-2, -1], { keepdim: true });
       return sub(mul(along, turned), matmul(out, matmul(mT(grad), turned)));
     },
@@ -132,7 +132,7 @@ const detOp = defineOp('aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU
   meta: factoredMeta('linalg.det', 1),
   kernel: ({ A }, outs) => {
     const values: number[] = [];
-    factorEach(A as Tensor, outs, (sign, diagonal) =>
+    factorEach(A, outs, (sign, diagonal) =>
       values.push(diagonal.reduce((total, value) => total * value, sign)),
     );
     writeNumbers(outs[0]!, values);
@@ -143,7 +143,7 @@ const detOp = defineOp('aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU
     A: () => {
       const grad = grads[0] ?? null;
       if (grad === null) return null;
-      return mul(unsqueeze(unsqueeze(grad, -1), -1), callOp(cofactorOp, [A]) as Tensor);
+      return mul(unsqueeze(unsqueeze(grad, -1), -1), callOp(cofactorOp, [A]));
     },
   }),
 });
@@ -158,15 +158,15 @@ const detPublicOp: OpOverload<Tensor> = withOverloads(
 
 /** Determinants, [.., N, N] → [..]. @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function det(self: Tensor): Tensor {
-  return callOp(detPublicOp, [self]) as Tensor;
+  return callOp(detPublicOp, [self]);
 }
 
 /** Signs of determinants and logarithms of their magnitudes, [.., N, N] → [..], [..]. @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function slogdet(self: Tensor): [sign: Tensor, logabsdet: Tensor] {
-  return callOp(slogdetPublicOp, [self]) as [Tensor, Tensor];
+  return callOp(slogdetPublicOp, [self]);
 }
 
 /** Logarithm of determinants; NaN where they are negative. @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function logdet(self: Tensor): Tensor {
-  return callOp(logdetOp, [self]) as Tensor;
+  return callOp(logdetOp, [self]);
 }

@@ -37,7 +37,7 @@ const eighOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ A, UPLO, compute_v }) => {
-      const x = A as Tensor;
+      const x = A;
       checkSquare('linalg.eigh', x);
       isUpper(UPLO);
       return [
@@ -46,7 +46,7 @@ const eighOp = defineOp(
       ];
     },
     kernel: ({ A, UPLO, compute_v }, outs) => {
-      const x = A as Tensor;
+      const x = A;
       const n = x.sizes.at(-1)!;
       const upper = isUpper(UPLO);
       const values = readNumbers(x);
@@ -101,7 +101,7 @@ const eighPublicOp = defineOp(
 const eigvalshOp = defineOp('aten::linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor', {
   decompose: ({ self, UPLO }) => {
     // The derivative needs the vectors.
-    const vectors = isGradEnabled() && requiresGrad(self as Tensor);
+    const vectors = isGradEnabled() && requiresGrad(self);
     return (callOp(eighOp, [self, UPLO, vectors]) as Tensor[])[0];
   },
 });
@@ -119,11 +119,11 @@ export function eigh(
   options?: EighOptions,
 ): [eigenvalues: Tensor, eigenvectors: Tensor] {
   checkOptionNames('eigh', options, EIGH);
-  return callOp(eighPublicOp, [self, options?.uplo ?? 'L']) as [Tensor, Tensor];
+  return callOp(eighPublicOp, [self, options?.uplo ?? 'L']);
 }
 
 /** Ascending eigenvalues of symmetric matrices, [.., N, N] → [.., N]. @throws linalg-error, shape-mismatch, invalid-argument, invalid-dim, dtype-unsupported */
 export function eigvalsh(self: Tensor, options?: EighOptions): Tensor {
   checkOptionNames('eigvalsh', options, EIGH);
-  return callOp(eigvalshOp, [self, options?.uplo ?? 'L']) as Tensor;
+  return callOp(eigvalshOp, [self, options?.uplo ?? 'L']);
 }

@@ -52,7 +52,7 @@ const expOp: OpOverload<Tensor> = withOverloads(
   defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
     tags: ['compute-intensive'],
     meta: ({ self }) => {
-      const x = self as Tensor;
+      const x = self;
       if (x.ndim < 2 || x.sizes.at(-1) !== x.sizes.at(-2) || !isFloatingPoint(x.dtype))
         throw new TesseraError(
           'shape-mismatch',
@@ -68,7 +68,7 @@ const expOp: OpOverload<Tensor> = withOverloads(
     },
     kernel: ({ self }, [out]) => {
       const n = self.sizes.at(-1) as number;
-      const values = readNumbers(self as Tensor);
+      const values = readNumbers(self);
       const result = new Float64Array(values.length);
       for (let at = 0; at < values.length; at += n * n)
         result.set(exponential(values.subarray(at, at + n * n), n), at);
@@ -78,7 +78,7 @@ const expOp: OpOverload<Tensor> = withOverloads(
     // The derivative in a direction is a block of the exponential of a matrix of twice the size.
     vjp: ({ self }, { grad }) => ({
       self: () => {
-        const x = mT(self as Tensor);
+        const x = mT(self);
         const n = x.sizes.at(-1)!;
         const blank = zeros(x.sizes, { dtype: x.dtype, device: x.device });
         const blocks = cat([cat([x, grad], -1), cat([blank, x], -1)], -2);
@@ -122,20 +122,20 @@ const pinvOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self }) => {
-      const x = self as Tensor;
+      const x = self;
       checkMatrix('linalg.pinv', x);
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const sizes = [...x.sizes.slice(0, -2), n, m];
       return { sizes, strides: contiguousStrides(sizes), dtype: x.dtype, device: x.device };
     },
     kernel: ({ self, atol, rtol, hermitian }, [out]) => {
-      const x = self as Tensor;
+      const x = self;
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const batch = x.sizes.slice(0, -2);
       const values = readNumbers(hermitian === true ? add(tril(x), mT(tril(x, -1))) : x);
       const limits = (limit: Tensor | null): Float64Array | null =>
         limit === null ? null : readNumbers(limit, batch);
-      const [absolute, relative] = [limits(atol as Tensor | null), limits(rtol as Tensor | null)];
+      const [absolute, relative] = [limits(atol), limits(rtol)];
       const result = new Float64Array(out!.numel);
       const usual = Math.max(m, n) * EPSILON[x.dtype as keyof typeof EPSILON];
       for (let b = 0; b * m * n < values.length && m * n > 0; b++) {
@@ -154,20 +154,20 @@ const pinvOp = defineOp(
       writeNumbers(out!, result);
     },
     saved: ['self', 'out'],
-    vjp: ({ self }, { grad, out }) => ({ self: () => pinvGradient(grad, self as Tensor, out) }),
+    vjp: ({ self }, { grad, out }) => ({ self: () => pinvGradient(grad, self, out) }),
   },
 );
 
 const pinverseOp = defineOp('aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor', {
   decompose: ({ self, rcond }) => {
     const options = { dtype: 'float64', device: self.device } as const;
-    return callOp(pinvOp, [self, zeros([], options), full([], rcond as number, options), false]);
+    return callOp(pinvOp, [self, zeros([], options), full([], rcond, options), false]);
   },
 });
 
 /** The exponential of square matrices. @throws shape-mismatch */
 export function matrixExp(self: Tensor): Tensor {
-  return callOp(expOp, [self]) as Tensor;
+  return callOp(expOp, [self]);
 }
 
 const PINV: OptionNames<{ atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean }> = {
@@ -183,7 +183,7 @@ export function pinv(
 ): Tensor {
   checkOptionNames('pinv', options, PINV);
   const { atol = null, rtol = null, hermitian = false } = options;
-  return callOp(pinvOp, [self, atol, rtol, hermitian]) as Tensor;
+  return callOp(pinvOp, [self, atol, rtol, hermitian]);
 }
 
 const PINVERSE: OptionNames<{ rcond: number }> = { rcond: true };
@@ -191,5 +191,5 @@ const PINVERSE: OptionNames<{ rcond: number }> = { rcond: true };
 /** The Moore–Penrose inverse; singular values up to rcond · largest count as 0. @throws invalid-dim, dtype-unsupported */
 export function pinverse(self: Tensor, options?: { readonly rcond?: number }): Tensor {
   checkOptionNames('pinverse', options, PINVERSE);
-  return callOp(pinverseOp, [self, options?.rcond ?? 1e-15]) as Tensor;
+  return callOp(pinverseOp, [self, options?.rcond ?? 1e-15]);
 }

@@ -27,7 +27,7 @@ const householderOp = defineOp(
   {
     // (1 - τ₁ v₁ v₁ᵀ) (1 - τ₂ v₂ v₂ᵀ) … on the first columns of the identity, from the last factor on.
     decompose: ({ input, tau }) => {
-      const [x, scales] = [input as Tensor, tau as Tensor];
+      const [x, scales] = [input, tau];
       checkMatrix('torch.linalg.householder_product', x);
       checkSameDtype('torch.linalg.householder_product', x, scales);
       const [m, n] = x.sizes.slice(-2) as [number, number];
@@ -53,5 +53,5 @@ const householderOp = defineOp(
 
 /** The product of Householder reflections as LAPACK packs them, [.., M, N] and tau [.., K] → [.., M, N]. @throws shape-mismatch, dtype-mismatch, invalid-dim, dtype-unsupported */
 export function householderProduct(self: Tensor, tau: Tensor): Tensor {
-  return callOp(householderOp, [self, tau]) as Tensor;
+  return callOp(householderOp, [self, tau]);
 }

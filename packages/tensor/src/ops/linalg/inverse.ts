@@ -18,12 +18,12 @@ const invExOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ A }) => {
-      const x = A as Tensor;
+      const x = A;
       checkSquare('linalg.inv', x);
       return [columnMajorMeta(x.sizes, x), rowMajorMeta(x.sizes.slice(0, -2), x, 'int32')];
     },
     kernel: ({ A, check_errors }, [out, info]) => {
-      const x = A as Tensor;
+      const x = A;
       const n = x.sizes.at(-1)!;
       const values = readNumbers(x);
       const infos = Float64Array.from({ length: batchCount(x) }, (_, b) => {
@@ -64,7 +64,7 @@ const invOp: OpOverload<Tensor> = withOverloads(
 
 /** Inverses, [.., N, N] → [.., N, N]. @throws linalg-error for singular matrices, shape-mismatch, invalid-dim, dtype-unsupported */
 export function inv(self: Tensor): Tensor {
-  return callOp(invOp, [self]) as Tensor;
+  return callOp(invOp, [self]);
 }
 
 const CHECK_ERRORS: OptionNames<{ readonly checkErrors?: boolean }> = { checkErrors: true };
@@ -75,5 +75,5 @@ export function invEx(
   options?: { readonly checkErrors?: boolean },
 ): [inverse: Tensor, info: Tensor] {
   checkOptionNames('invEx', options, CHECK_ERRORS);
-  return callOp(invExOp, [self, options?.checkErrors ?? false]) as [Tensor, Tensor];
+  return callOp(invExOp, [self, options?.checkErrors ?? false]);
 }

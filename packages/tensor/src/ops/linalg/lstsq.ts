@@ -60,8 +60,8 @@ const lstsqOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self, b, driver }) => {
-      const a = self as Tensor;
-      const { batch, m, n, columns, vector } = systemOf(a, b as Tensor, driver);
+      const a = self;
+      const { batch, m, n, columns, vector } = systemOf(a, b, driver);
       const solution = [...batch, n, columns];
       return [
         vector ? rowMajorMeta(solution.slice(0, -1), a) : columnMajorMeta(solution, a),
@@ -74,11 +74,11 @@ const lstsqOp = defineOp(
       ];
     },
     kernel: ({ self, b, rcond, driver }, outs) => {
-      const [a, right] = [self as Tensor, b as Tensor];
+      const [a, right] = [self, b];
       const { batch, m, n, columns, vector } = systemOf(a, right, driver);
       const matrices = readNumbers(a, [...batch, m, n]);
       const sides = readNumbers(right, vector ? [...batch, m] : [...batch, m, columns]);
-      const limit = (rcond as number | null) ?? Math.max(m, n) * EPSILON[a.dtype as 'float32'];
+      const limit = rcond ?? Math.max(m, n) * EPSILON[a.dtype as 'float32'];
       const count = numelOf(batch);
       const solutions = new Float64Array(count * n * columns);
       const [residuals, ranks, singular]: [number[], number[], number[]] = [[], [], []];
@@ -119,17 +119,17 @@ const lstsqOp = defineOp(
     vjp: ({ self, b, driver }, { grads }) => {
       const grad = grads[0] ?? null;
       if (grad === null) return {};
-      const a = self as Tensor;
-      const { vector } = systemOf(a, b as Tensor, driver);
+      const a = self;
+      const { vector } = systemOf(a, b, driver);
       const inverse = pinv(a);
-      const [g, right] = vector ? [unsqueeze(grad, -1), unsqueeze(b as Tensor, -1)] : [grad, b];
+      const [g, right] = vector ? [unsqueeze(grad, -1), unsqueeze(b, -1)] : [grad, b];
       return {
         b: () => {
           const side = matmul(mT(inverse), g);
           return vector ? side.squeeze(-1) : side;
         },
         self: () => {
-          const toInverse = matmul(g, mT(right as Tensor));
+          const toInverse = matmul(g, mT(right));
           const whole = toInverse.sizes.slice(0, -2);
           return pinvGradient(
             toInverse,
@@ -188,5 +188,5 @@ export function lstsq(
 ): [solution: Tensor, residuals: Tensor, rank: Tensor, singularValues: Tensor] {
   checkOptionNames('lstsq', options, LSTSQ);
   const { rcond = null, driver = null } = options;
-  return callOp(lstsqOp, [self, b, rcond, driver]) as [Tensor, Tensor, Tensor, Tensor];
+  return callOp(lstsqOp, [self, b, rcond, driver]);
 }

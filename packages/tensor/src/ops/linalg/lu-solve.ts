@@ -20,11 +20,11 @@ const permutationOp = defineOp(
   {
     tags: ['non-differentiable'],
     meta: ({ pivots, rows }) =>
-      rowMajorMeta([...(pivots.sizes as number[]).slice(0, -1), rows as number], pivots, 'int64'),
+      rowMajorMeta([...(pivots.sizes as number[]).slice(0, -1), rows], pivots, 'int64'),
     kernel: ({ pivots, rows, inverse }, [out]) => {
-      const swaps = readNumbers(pivots as Tensor);
+      const swaps = readNumbers(pivots);
       const k = (pivots.sizes as number[]).at(-1)!;
-      const m = rows as number;
+      const m = rows;
       const result = new Float64Array(out!.numel);
       for (let b = 0; b * m < result.length; b++) {
         const order = Array.from({ length: m }, (_, i) => i);
@@ -42,7 +42,7 @@ const permutationOp = defineOp(
 
 /** Rows of x in the order that the pivots give, or back. */
 export function permuteRows(x: Tensor, pivots: Tensor, inverse: boolean): Tensor {
-  const order = callOp(permutationOp, [pivots, x.sizes.at(-2)!, inverse]) as Tensor;
+  const order = callOp(permutationOp, [pivots, x.sizes.at(-2)!, inverse]);
   return gather(x, -2, expand(unsqueeze(order, -1), x.sizes));
 }
 
@@ -109,5 +109,5 @@ export function luSolve(
 ): Tensor {
   checkOptionNames('luSolve', options, LEFT_ADJOINT);
   const { left = true, adjoint = false } = options;
-  return callOp(luSolveOp, [lu, pivots, b, left, adjoint]) as Tensor;
+  return callOp(luSolveOp, [lu, pivots, b, left, adjoint]);
 }

@@ -62,7 +62,7 @@ const luFactorExOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ A }) => {
-      const x = A as Tensor;
+      const x = A;
       checkMatrix('torch.lu_factor', x);
       const batch = x.sizes.slice(0, -2);
       const [m, n] = x.sizes.slice(-2) as [number, number];
@@ -73,13 +73,13 @@ const luFactorExOp = defineOp(
       ];
     },
     kernel: ({ A, pivot, check_errors }, [out, pivotsOut, infoOut]) => {
-      const x = A as Tensor;
+      const x = A;
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const values = readNumbers(x);
       const pivots: number[] = [];
       const infos = Array.from({ length: batchCount(x) }, (_, b) => {
         const part = values.subarray(b * m * n, (b + 1) * m * n);
-        const made = factorMatrix(part, m, n, pivot as boolean);
+        const made = factorMatrix(part, m, n, pivot);
         part.set(made.lu);
         pivots.push(...made.pivots);
         return made.info;
@@ -130,7 +130,7 @@ const unpackOp = defineOp(
   'aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)',
   {
     decompose: ({ LU_data, LU_pivots, unpack_data, unpack_pivots }) => {
-      const [lu, pivots] = [LU_data as Tensor, LU_pivots as Tensor];
+      const [lu, pivots] = [LU_data, LU_pivots];
       if (unpack_pivots === true && pivots.dtype !== 'int32')
         throw new TesseraError(
           'dtype-mismatch',
@@ -171,13 +171,13 @@ const LU: OptionNames<LuOptions> = { pivot: true };
 /** P @ L @ U = self: [.., M, N] → [.., M, M], [.., M, K], [.., K, N]; P is empty without pivoting. @throws invalid-dim, dtype-unsupported */
 export function lu(self: Tensor, options?: LuOptions): [p: Tensor, l: Tensor, u: Tensor] {
   checkOptionNames('lu', options, LU);
-  return callOp(luOp, [self, options?.pivot ?? true]) as [Tensor, Tensor, Tensor];
+  return callOp(luOp, [self, options?.pivot ?? true]);
 }
 
 /** L and U in one tensor, and the row that each row was swapped with, from 1 (int32): for `luSolve`. @throws linalg-error for singular matrices, invalid-dim, dtype-unsupported */
 export function luFactor(self: Tensor, options?: LuOptions): [lu: Tensor, pivots: Tensor] {
   checkOptionNames('luFactor', options, LU);
-  return callOp(luFactorOp, [self, options?.pivot ?? true]) as [Tensor, Tensor];
+  return callOp(luFactorOp, [self, options?.pivot ?? true]);
 }
 
 const PIVOT_CHECK_ERRORS: OptionNames<LuOptions & { readonly checkErrors?: boolean }> = {
@@ -192,10 +192,10 @@ export function luFactorEx(
 ): [lu: Tensor, pivots: Tensor, info: Tensor] {
   checkOptionNames('luFactorEx', options, PIVOT_CHECK_ERRORS);
   const { pivot = true, checkErrors = false } = options;
-  return callOp(luFactorExOp, [self, pivot, checkErrors]) as [Tensor, Tensor, Tensor];
+  return callOp(luFactorExOp, [self, pivot, checkErrors]);
 }
 
 /** The matrices P, L and U of packed factors. @throws dtype-mismatch */
 export function luUnpack(lu: Tensor, pivots: Tensor): [p: Tensor, l: Tensor, u: Tensor] {
-  return callOp(unpackOp, [lu, pivots, true, true]) as [Tensor, Tensor, Tensor];
+  return callOp(unpackOp, [lu, pivots, true, true]);
 }

@@ -31,7 +31,7 @@ function power(x: Tensor, n: number): Tensor {
 const powerOp: OpOverload<Tensor> = withOverloads(
   defineOp('aten::linalg_matrix_power(Tensor self, int n) -> Tensor', {
     decompose: ({ self, n }) => {
-      const [x, exponent] = [self as Tensor, n as number];
+      const [x, exponent] = [self, n];
       checkSquare('linalg.matrix_power', x);
       return exponent < 0 ? power(inv(x), -exponent) : power(x, exponent);
     },
@@ -43,5 +43,5 @@ const powerOp: OpOverload<Tensor> = withOverloads(
 
 /** self multiplied n times, [.., N, N] → [.., N, N]; powers of the inverse for negative n. @throws linalg-error for singular matrices and negative n, shape-mismatch, invalid-dim, dtype-unsupported */
 export function matrixPower(self: Tensor, n: number): Tensor {
-  return callOp(powerOp, [self, n]) as Tensor;
+  return callOp(powerOp, [self, n]);
 }

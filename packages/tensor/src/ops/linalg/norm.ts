@@ -105,9 +105,9 @@ const NORM_TAIL = 'int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=No
 
 const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, ${NORM_TAIL}`, {
   decompose: ({ self, ord, dim, keepdim, dtype }) => {
-    const x = self as Tensor;
+    const x = self;
     const dims = dim as number[] | null;
-    const options = { keepdim: keepdim as boolean, dtype: (dtype as DType | null) ?? undefined };
+    const options = { keepdim: keepdim, dtype: dtype ?? undefined };
     if (ord === null) return vectorNorm(x, 2, dims, options);
     if (dims !== null && dims.length !== 1 && dims.length !== 2)
       refuse(
@@ -115,17 +115,10 @@ const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, 
       );
     if (dims === null && x.ndim !== 1 && x.ndim !== 2)
       refuse('linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.');
-    const order = fixedScalar(ord as ScalarLike);
+    const order = fixedScalar(ord);
     const vector = dims === null ? x.ndim === 1 : dims.length === 1;
     if (vector) return vectorNorm(x, order, dims, options);
-    return normOfMatrix(
-      'linalg.norm',
-      x,
-      order,
-      dims ?? [0, 1],
-      keepdim as boolean,
-      dtype as DType | null,
-    );
+    return normOfMatrix('linalg.norm', x, order, dims ?? [0, 1], keepdim, dtype);
   },
 });
 const linalgNormStringOp = defineOp(
@@ -134,11 +127,11 @@ const linalgNormStringOp = defineOp(
     decompose: ({ self, ord, dim, keepdim, dtype }) =>
       normOfMatrix(
         'linalg.norm',
-        self as Tensor,
+        self,
         namedOrder(ord),
         (dim as number[] | null) ?? (self.ndim === 2 ? [0, 1] : []),
-        keepdim as boolean,
-        dtype as DType | null,
+        keepdim,
+        dtype,
       ),
   },
 );
@@ -171,5 +164,5 @@ export function norm(
   checkOptionNames('norm', options, REDUCE);
   const op = typeof order === 'string' ? linalgNormStringOp : linalgNormOp;
   const { keepdim = false, dtype = null } = options;
-  return callOp(op, [self, order, dimList(dim), keepdim, dtype]) as Tensor;
+  return callOp(op, [self, order, dimList(dim), keepdim, dtype]);
 }

@@ -57,7 +57,7 @@ function bestSplits(sizes: readonly number[]): number[][] {
 
 const multiDotOp = defineOp('aten::linalg_multi_dot(Tensor[] tensors) -> Tensor', {
   decompose: ({ tensors }) => {
-    const list = tensors as readonly Tensor[];
+    const list = tensors;
     checkChain(list);
     const [first, last] = [list[0]!, list.at(-1)!];
     if (list.length === 2 && first.ndim === 1 && last.ndim === 1) return dot(first, last);
@@ -82,17 +82,17 @@ const multiDotOp = defineOp('aten::linalg_multi_dot(Tensor[] tensors) -> Tensor'
 
 const vecdotOp = defineOp('aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor', {
   decompose: ({ x, y, dim }) => {
-    const [a, b] = [x as Tensor, y as Tensor];
+    const [a, b] = [x, y];
     checkSameDtype('linalg.vecdot', a, b);
     const { length } = broadcastShapes([a.sizes, b.sizes], 'linalg.vecdot');
-    return sum(mul(a, b), wrapDim(dim as number, length, 'linalg.vecdot'));
+    return sum(mul(a, b), wrapDim(dim, length, 'linalg.vecdot'));
   },
 });
 
 const vanderOp = defineOp('aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor', {
   decompose: ({ x, N }) => {
-    const nodes = (x as Tensor).dtype === 'bool' ? toDtype(x as Tensor, 'int64') : (x as Tensor);
-    const columns = (N as number | null) ?? nodes.sizes.at(-1) ?? 0;
+    const nodes = x.dtype === 'bool' ? toDtype(x, 'int64') : x;
+    const columns = N ?? nodes.sizes.at(-1) ?? 0;
     if (nodes.ndim === 0 || columns <= 1)
       throw new TesseraError('invalid-argument', 'N must be greater than 1.', {
         hints: ['x holds at least one node; N counts powers from 0.'],
@@ -109,7 +109,7 @@ const vanderOp = defineOp('aten::linalg_vander(Tensor x, *, SymInt? N=None) -> T
 
 /** The product of a chain of matrices, in the order that costs least; the ends may be vectors. @throws shape-mismatch, invalid-argument */
 export function multiDot(tensors: readonly Tensor[]): Tensor {
-  return callOp(multiDotOp, [tensors]) as Tensor;
+  return callOp(multiDotOp, [tensors]);
 }
 
 const DIM: OptionNames<{ readonly dim?: number }> = { dim: true };
@@ -117,7 +117,7 @@ const DIM: OptionNames<{ readonly dim?: number }> = { dim: true };
 /** Sums of products along a dimension, the last by default. @throws shape-mismatch, dtype-mismatch, invalid-dim */
 export function vecdot(self: Tensor, other: Tensor, options?: { readonly dim?: number }): Tensor {
   checkOptionNames('vecdot', options, DIM);
-  return callOp(vecdotOp, [self, other, options?.dim ?? -1]) as Tensor;
+  return callOp(vecdotOp, [self, other, options?.dim ?? -1]);
 }
 
 const N: OptionNames<{ readonly n?: number | null }> = { n: true };
@@ -125,5 +125,5 @@ const N: OptionNames<{ readonly n?: number | null }> = { n: true };
 /** Powers 0 to n - 1 of nodes, [.., M] → [.., M, n]; n is M by default. @throws invalid-argument */
 export function vander(self: Tensor, options?: { readonly n?: number | null }): Tensor {
   checkOptionNames('vander', options, N);
-  return callOp(vanderOp, [self, options?.n ?? null]) as Tensor;
+  return callOp(vanderOp, [self, options?.n ?? null]);
 }

@@ -52,12 +52,12 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
   defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', {
     tags: ['compute-intensive'],
     meta: ({ A, mode }) => {
-      const x = A as Tensor;
+      const x = A;
       checkMatrix('linalg.qr', x);
       if (mode !== 'reduced' && mode !== 'complete' && mode !== 'r')
         throw new TesseraError(
           'invalid-argument',
-          `qr received unrecognized mode '${mode as string}' but expected one of 'reduced' (default), 'r', or 'complete'`,
+          `qr received unrecognized mode '${mode}' but expected one of 'reduced' (default), 'r', or 'complete'`,
           { hints: ["Use 'reduced'."] },
         );
       const batch = x.sizes.slice(0, -2);
@@ -74,7 +74,7 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
       return [q, of([...batch, k, n])];
     },
     kernel: ({ A, mode }, outs) => {
-      const x = A as Tensor;
+      const x = A;
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const k = outs[1]!.sizes.at(-2)!;
       const values = readNumbers(x);
@@ -102,7 +102,7 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
     }),
   }),
   defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
-    decompose: ({ self, some }) => callOp(qrOp, [self, (some as boolean) ? 'reduced' : 'complete']),
+    decompose: ({ self, some }) => callOp(qrOp, [self, some ? 'reduced' : 'complete']),
   }),
 );
 
@@ -111,5 +111,5 @@ const MODE: OptionNames<{ mode?: QrMode }> = { mode: true };
 /** q @ r = self with orthonormal columns of q and upper triangular r: [.., M, N] → [.., M, K], [.., K, N]. @throws invalid-dim, dtype-unsupported, invalid-argument */
 export function qr(self: Tensor, options?: { mode?: QrMode }): [q: Tensor, r: Tensor] {
   checkOptionNames('qr', options, MODE);
-  return callOp(qrOp, [self, options?.mode ?? 'reduced']) as [Tensor, Tensor];
+  return callOp(qrOp, [self, options?.mode ?? 'reduced']);
 }

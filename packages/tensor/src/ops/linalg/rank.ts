@@ -1,7 +1,7 @@
 /**
  * @file Rank and condition number: how far matrices are from singular ones.
  */
-import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { fixedScalar } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -55,13 +55,7 @@ const rankOp: OpOverload<Tensor> = withOverloads(
     'aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor',
     {
       tags: ['non-differentiable'],
-      decompose: ({ self, atol, rtol, hermitian }) =>
-        countAbove(
-          self as Tensor,
-          atol as number | null,
-          rtol as number | null,
-          hermitian as boolean,
-        ),
+      decompose: ({ self, atol, rtol, hermitian }) => countAbove(self, atol, rtol, hermitian),
     },
   ),
   defineOp('aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor', {
@@ -73,13 +67,7 @@ const rankTensorOp = defineOp(
   'aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor',
   {
     tags: ['non-differentiable'],
-    decompose: ({ input, atol, rtol, hermitian }) =>
-      countAbove(
-        input as Tensor,
-        atol as Tensor | null,
-        rtol as Tensor | null,
-        hermitian as boolean,
-      ),
+    decompose: ({ input, atol, rtol, hermitian }) => countAbove(input, atol, rtol, hermitian),
   },
 );
 
@@ -108,12 +96,10 @@ function condition(x: Tensor, order: MatrixOrder | null): Tensor {
 }
 
 const condOp: OpOverload = defineOp('aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor', {
-  decompose: ({ self, p }) =>
-    condition(self as Tensor, p === null ? null : fixedScalar(p as ScalarLike)),
+  decompose: ({ self, p }) => condition(self, p === null ? null : fixedScalar(p)),
 });
 const condStringOp: OpOverload = defineOp('aten::linalg_cond.p_str(Tensor self, str p) -> Tensor', {
-  decompose: ({ self, p }) =>
-    condition(self as Tensor, p === 'fro' || p === 'nuc' ? p : refuseOrder(p)),
+  decompose: ({ self, p }) => condition(self, p === 'fro' || p === 'nuc' ? p : refuseOrder(p)),
 });
 
 /** Options of `matrixRank`. */
@@ -131,11 +117,10 @@ const MATRIX_RANK: OptionNames<MatrixRankOptions> = { atol: true, rtol: true, he
 export function matrixRank(self: Tensor, options: MatrixRankOptions = {}): Tensor {
   checkOptionNames('matrixRank', options, MATRIX_RANK);
   const { atol = null, rtol = null, hermitian = false } = options;
-  if (!isTensor(atol) && !isTensor(rtol))
-    return callOp(rankOp, [self, atol, rtol, hermitian]) as Tensor;
+  if (!isTensor(atol) && !isTensor(rtol)) return callOp(rankOp, [self, atol, rtol, hermitian]);
   const wrap = (limit: number | Tensor | null): Tensor | null =>
     typeof limit === 'number' ? full([], limit, { dtype: self.dtype, device: self.device }) : limit;
-  return callOp(rankTensorOp, [self, wrap(atol), wrap(rtol), hermitian]) as Tensor;
+  return callOp(rankTensorOp, [self, wrap(atol), wrap(rtol), hermitian]);
 }
 
 /** Condition numbers: ‖A‖ · ‖A⁻¹‖ in a norm (2 by default), [.., M, N] → [..]; infinite for singular matrices. @throws shape-mismatch, invalid-argument, invalid-dim, dtype-unsupported */

@@ -29,7 +29,7 @@ const solveOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self, B, left }) => {
-      const [a, b] = [self as Tensor, B as Tensor];
+      const [a, b] = [self, B];
       checkMatrix('linalg.solve_triangular', a);
       checkMatrix('linalg.solve_triangular', b);
       const n = a.sizes.at(-1);
@@ -50,15 +50,14 @@ const solveOp = defineOp(
       const batch = out!.sizes.slice(0, -2);
       const [rows, columns] = out!.sizes.slice(-2) as [number, number];
       const n = left === true ? rows : columns;
-      const a = readNumbers(self as Tensor, [...batch, n, n]);
-      const b = readNumbers(B as Tensor, out!.sizes);
+      const a = readNumbers(self, [...batch, n, n]);
+      const b = readNumbers(B, out!.sizes);
       const size = rows * columns;
-      const unit = unitriangular as boolean;
+      const unit = unitriangular;
       for (let i = 0; i * size < b.length; i++) {
         const matrix = a.subarray(i * n * n, (i + 1) * n * n);
         const part = b.subarray(i * size, (i + 1) * size);
-        if (left === true)
-          solveTriangle(matrix, part, n, columns, { upper: upper as boolean, unit });
+        if (left === true) solveTriangle(matrix, part, n, columns, { upper: upper, unit });
         else {
           // X A = B is Aᵀ Xᵀ = Bᵀ.
           const turned = transposed(part, rows, columns);
@@ -71,8 +70,8 @@ const solveOp = defineOp(
     savedFor: { self: ['self', 'out'], B: ['self'] },
     saved: ['out'],
     vjp: ({ self, upper, left, unitriangular }, { grad, out }) => {
-      const flags = { left: left as boolean, unitriangular: unitriangular as boolean };
-      const toB = solveTriangular(mT(self as Tensor), grad, {
+      const flags = { left: left, unitriangular: unitriangular };
+      const toB = solveTriangular(mT(self), grad, {
         ...flags,
         upper: upper !== true,
       });
@@ -92,11 +91,11 @@ const oldSolveOp = defineOp(
   'aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)',
   {
     decompose: ({ self, A, upper, transpose, unitriangular }) => {
-      const a = A as Tensor;
+      const a = A;
       const turned = transpose === true;
-      const solution = solveTriangular(turned ? mT(a) : a, self as Tensor, {
-        upper: (upper as boolean) !== turned,
-        unitriangular: unitriangular as boolean,
+      const solution = solveTriangular(turned ? mT(a) : a, self, {
+        upper: upper !== turned,
+        unitriangular: unitriangular,
       });
       const batch = solution.sizes.slice(0, -2);
       // The coefficients come back as LAPACK had them: column by column.
@@ -110,7 +109,7 @@ const oldSolveOp = defineOp(
 export function solveTriangular(self: Tensor, b: Tensor, options: TriangularOptions): Tensor {
   checkOptionNames('solveTriangular', options, TRIANGULAR);
   const { upper, left = true, unitriangular = false } = options;
-  return callOp(solveOp, [self, b, upper, left, unitriangular]) as Tensor;
+  return callOp(solveOp, [self, b, upper, left, unitriangular]);
 }
 
 const TRIANGULAR_SOLVE: OptionNames<{
@@ -127,5 +126,5 @@ export function triangularSolve(
 ): [solution: Tensor, coefficients: Tensor] {
   checkOptionNames('triangularSolve', options, TRIANGULAR_SOLVE);
   const { upper = true, transpose = false, unitriangular = false } = options;
-  return callOp(oldSolveOp, [self, a, upper, transpose, unitriangular]) as [Tensor, Tensor];
+  return callOp(oldSolveOp, [self, a, upper, transpose, unitriangular]);
 }

@@ -54,8 +54,8 @@ const solveExOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ A, B, left }) => {
-      const [a, b] = [A as Tensor, B as Tensor];
-      const { batch, vector, columns } = systemSizes(a, b, left as boolean);
+      const [a, b] = [A, B];
+      const { batch, vector, columns } = systemSizes(a, b, left);
       const n = a.sizes.at(-1)!;
       const sizes = left === true ? [...batch, n, columns] : [...batch, columns, n];
       // Vectors lie as PyTorch leaves them: a batch of them as if it were a matrix.
@@ -70,8 +70,8 @@ const solveExOp = defineOp(
       ];
     },
     kernel: ({ A, B, left, check_errors }, outs) => {
-      const [a, b] = [A as Tensor, B as Tensor];
-      const { batch, vector, columns } = systemSizes(a, b, left as boolean);
+      const [a, b] = [A, B];
+      const { batch, vector, columns } = systemSizes(a, b, left);
       const n = a.sizes.at(-1)!;
       const size = n * n;
       const own = factorBatch(a, n);
@@ -113,13 +113,13 @@ const solveExOp = defineOp(
     savedFor: { A: ['A'], B: ['A'] },
     constantOutputs: [1],
     vjp: ({ A, B, left }, { grads, outs }) => {
-      const [a, grad] = [A as Tensor, grads[0] ?? null];
+      const [a, grad] = [A, grads[0] ?? null];
       if (grad === null) return {};
-      const toB = solve(mT(a), grad, { left: left as boolean });
+      const toB = solve(mT(a), grad, { left: left });
       return {
         B: toB,
         A: () => {
-          const vector = isVector(a, B as Tensor);
+          const vector = isVector(a, B);
           const [g, x] = vector ? [unsqueeze(toB, -1), unsqueeze(outs[0]!, -1)] : [toB, outs[0]!];
           return neg(left === true ? matmul(g, mT(x)) : matmul(mT(x), g));
         },
@@ -181,7 +181,7 @@ const LEFT: OptionNames<{ readonly left?: boolean }> = { left: true };
 /** X with A @ X = b (X @ A = b unless `left`); b is matrices, or one vector for each matrix. @throws linalg-error for singular matrices, shape-mismatch, dtype-mismatch, dtype-unsupported */
 export function solve(self: Tensor, b: Tensor, options?: { readonly left?: boolean }): Tensor {
   checkOptionNames('solve', options, LEFT);
-  return callOp(solveOp, [self, b, options?.left ?? true]) as Tensor;
+  return callOp(solveOp, [self, b, options?.left ?? true]);
 }
 
 /** Options of `solveEx`. */
@@ -200,5 +200,5 @@ export function solveEx(
 ): [result: Tensor, info: Tensor] {
   checkOptionNames('solveEx', options, SOLVE_EX);
   const { left = true, checkErrors = false } = options;
-  return callOp(solveExPublicOp, [self, b, left, checkErrors]) as [Tensor, Tensor];
+  return callOp(solveExPublicOp, [self, b, left, checkErrors]);
 }

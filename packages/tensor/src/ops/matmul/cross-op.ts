@@ -23,14 +23,14 @@ export const linalgCrossOp: OpOverload<Tensor> = defineOp(
     decompose: ({ self, other, dim }) => {
       if (self.ndim !== other.ndim)
         refuseVectors(
-          `linalg.cross: inputs must have the same number of dimensions, got ${self.ndim as number} and ${other.ndim as number}`,
+          `linalg.cross: inputs must have the same number of dimensions, got ${self.ndim} and ${other.ndim}`,
         );
-      const at = wrapDim(dim as number, self.ndim, 'linalg_cross');
+      const at = wrapDim(dim, self.ndim, 'linalg_cross');
       if (self.sizes[at] !== 3 || other.sizes[at] !== 3)
         refuseVectors(
-          `linalg.cross: inputs dimension ${dim as number} must have length 3. Got ${self.sizes[at] as number} and ${other.sizes[at] as number}`,
+          `linalg.cross: inputs dimension ${dim} must have length 3. Got ${self.sizes[at]} and ${other.sizes[at]}`,
         );
-      const [a, b] = broadcastTensors([self as Tensor, other as Tensor]) as [Tensor, Tensor];
+      const [a, b] = broadcastTensors([self, other]) as [Tensor, Tensor];
       const forth = mul(roll(a, -1, at), roll(b, -2, at));
       const back = mul(roll(a, -2, at), roll(b, -1, at));
       return contiguous(sub(forth, back));

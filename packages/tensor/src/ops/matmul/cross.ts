@@ -59,13 +59,13 @@ const covOp = defineOp(
         throw new TesseraError(
           'invalid-argument',
           self.ndim > 2
-            ? `cov(): expected input to have two or fewer dimensions but got an input with ${self.ndim as number} dimensions`
+            ? `cov(): expected input to have two or fewer dimensions but got an input with ${self.ndim} dimensions`
             : 'cov(): bool dtype is not supported for input',
           { hints: ['Variables are rows, observations are columns.'] },
         );
-      const data = self.ndim < 2 ? view(self as Tensor, [1, -1]) : (self as Tensor);
+      const data = self.ndim < 2 ? view(self, [1, -1]) : self;
       const count = data.sizes[1]!;
-      const [frequencies, importance] = [fweights as Tensor | null, aweights as Tensor | null];
+      const [frequencies, importance] = [fweights, aweights];
       checkWeights('fweights', frequencies, count);
       checkWeights('aweights', importance, count);
       const weights =
@@ -80,8 +80,8 @@ const covOp = defineOp(
       const mean = div(sum(weighted(data), 1), total);
       const lost =
         weights !== null && importance !== null && correction !== 0
-          ? div(mul(sum(mul(weights, importance)), correction as number), total)
-          : (correction as number);
+          ? div(mul(sum(mul(weights, importance)), correction), total)
+          : correction;
       const centered = sub(data, unsqueeze(mean, 1));
       const products = mm(centered, t(weighted(centered)));
       return squeeze(div(products, clampMin(sub(total, lost), 0)));
@@ -94,10 +94,10 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
     if (self.ndim > 2)
       throw new TesseraError(
         'invalid-argument',
-        `corrcoef(): expected input to have two or fewer dimensions but got an input with ${self.ndim as number} dimensions`,
+        `corrcoef(): expected input to have two or fewer dimensions but got an input with ${self.ndim} dimensions`,
         { hints: ['Variables are rows, observations are columns.'] },
       );
-    const covariance = cov(self as Tensor);
+    const covariance = cov(self);
     // A single variable correlates with itself by 1, or NaN if it is constant.
     if (covariance.ndim === 0) return div(covariance, covariance);
     const deviation = sqrt(diag(covariance));
@@ -108,7 +108,7 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
 
 /** Cross products of vectors along a dimension; the first of size 3 by default. @throws shape-mismatch */
 export function cross(self: Tensor, other: Tensor, dim: number | null = null): Tensor {
-  return callOp(crossOp, [self, other, dim]) as Tensor;
+  return callOp(crossOp, [self, other, dim]);
 }
 
 const COV: OptionNames<{
@@ -124,10 +124,10 @@ export function cov(
 ): Tensor {
   checkOptionNames('cov', options, COV);
   const { correction = 1, fweights = null, aweights = null } = options;
-  return callOp(covOp, [self, correction, fweights, aweights]) as Tensor;
+  return callOp(covOp, [self, correction, fweights, aweights]);
 }
 
 /** Pearson correlations of variables (rows) over observations (columns). @throws invalid-argument */
 export function corrcoef(self: Tensor): Tensor {
-  return callOp(corrcoefOp, [self]) as Tensor;
+  return callOp(corrcoefOp, [self]);
 }

@@ -242,7 +242,7 @@ const backwardOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp(
             at.grad_out!,
             at.input!,
             at.weight,
-            args.eps as number,
+            args.eps,
             args.train === true ? null : running,
           );
           return [first.input(), first.weight(), first.bias()];

@@ -128,15 +128,15 @@ const clampTensorOp = defineOp(
         where(
           max === null
             ? lt(self, min as Tensor)
-            : logicalAnd(lt(min as Tensor, max as Tensor), lt(self, min as Tensor)),
+            : logicalAnd(lt(min as Tensor, max), lt(self, min as Tensor)),
           grad,
           0,
         ),
       max: () =>
         where(
           min === null
-            ? gt(self as Tensor, max as Tensor)
-            : logicalOr(lt(max as Tensor, min), gt(self as Tensor, max as Tensor)),
+            ? gt(self, max as Tensor)
+            : logicalOr(lt(max as Tensor, min), gt(self, max as Tensor)),
           grad,
           0,
         ),
@@ -238,15 +238,11 @@ const clipTensorInplace = defineOp(
 
 /** `clamp` by its other name. */
 export const clip: typeof clamp = (self, min, max = null) =>
-  callOp(isTensor(min) || isTensor(max) ? clipTensorOp : clipOp, [self, min, max]) as Tensor;
+  callOp(isTensor(min) || isTensor(max) ? clipTensorOp : clipOp, [self, min, max]);
 
 /** `clamp_` by its other name. */
 export const clip_: typeof clamp_ = (self, min, max = null) =>
-  callOp(isTensor(min) || isTensor(max) ? clipTensorInplace : clipInplace, [
-    self,
-    min,
-    max,
-  ]) as Tensor;
+  callOp(isTensor(min) || isTensor(max) ? clipTensorInplace : clipInplace, [self, min, max]);
 
 /** max(self, min) */
 export const clampMin: Binary = lower.fn;

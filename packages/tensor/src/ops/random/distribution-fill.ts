@@ -98,20 +98,20 @@ const geometricInplace = defineInplace(geometricOp);
 
 /** Fills self with exponential numbers of rate `lambd`. @throws invalid-argument, dtype-unsupported */
 export function exponential_(self: Tensor, lambd = 1): Tensor {
-  return callOp(exponentialInplace, [self, lambd, null]) as Tensor;
+  return callOp(exponentialInplace, [self, lambd, null]);
 }
 
 /** Fills self with Cauchy numbers. @throws invalid-argument, dtype-unsupported */
 export function cauchy_(self: Tensor, median = 0, sigma = 1): Tensor {
-  return callOp(cauchyInplace, [self, median, sigma, null]) as Tensor;
+  return callOp(cauchyInplace, [self, median, sigma, null]);
 }
 
 /** Fills self with exponentials of normal numbers that have this mean and deviation. @throws invalid-argument, dtype-unsupported */
 export function logNormal_(self: Tensor, mean = 1, std = 2): Tensor {
-  return callOp(logNormalInplace, [self, mean, std, null]) as Tensor;
+  return callOp(logNormalInplace, [self, mean, std, null]);
 }
 
 /** Fills self with numbers of trials up to the first success, from 1. @throws invalid-argument */
 export function geometric_(self: Tensor, p: number): Tensor {
-  return callOp(geometricInplace, [self, p, null]) as Tensor;
+  return callOp(geometricInplace, [self, p, null]);
 }

@@ -33,7 +33,7 @@ const gammaOp: OpOverload = defineOp(
     meta: floatingMeta('_standard_gamma'),
     kernel: ({ self }, [out]) => {
       const state = reserveOffsets(1);
-      const shapes = readNumbers(self as Tensor);
+      const shapes = readNumbers(self);
       const least = TINY[out!.dtype]!;
       fillWith(out!, (i) => {
         const sample = sampleGamma(shapes[i]!, new NumberStream(state, i));
@@ -64,7 +64,7 @@ const poissonOp = defineOp('aten::poisson(Tensor self, Generator? generator=None
   tags: ['random'],
   meta: floatingMeta('poisson'),
   kernel: ({ self }, [out]) => {
-    const rates = readNumbers(self as Tensor);
+    const rates = readNumbers(self);
     if (rates.some((rate) => !(rate >= 0)))
       throw new TesseraError(
         'invalid-argument',
@@ -82,13 +82,13 @@ const binomialOp = defineOp(
   {
     tags: ['random'],
     meta: (args) => {
-      checkFloating('binomial', args.count as Tensor);
-      checkFloating('binomial', args.prob as Tensor);
+      checkFloating('binomial', args.count);
+      checkFloating('binomial', args.prob);
       return pointwiseMeta({ name: 'binomial', operands: ['count', 'prob'] })(args);
     },
     kernel: ({ count, prob }, [out]) => {
-      const counts = readNumbers(count as Tensor, out!.sizes);
-      const shares = readNumbers(prob as Tensor, out!.sizes);
+      const counts = readNumbers(count, out!.sizes);
+      const shares = readNumbers(prob, out!.sizes);
       const state = reserveOffsets(1);
       fillWith(out!, (i) => {
         const [n, p] = [counts[i]!, shares[i]!];
@@ -113,10 +113,10 @@ export function standardGamma(self: Tensor): Tensor {
 
 /** Counts of events that happen as often as self says on average. @throws invalid-argument, dtype-unsupported */
 export function poisson(self: Tensor): Tensor {
-  return callOp(poissonOp, [self, null]) as Tensor;
+  return callOp(poissonOp, [self, null]);
 }
 
 /** How many of `count` trials succeed with probability `prob`; NaN where the parameters are no such. @throws dtype-unsupported, shape-mismatch */
 export function binomial(count: Tensor, prob: Tensor): Tensor {
-  return callOp(binomialOp, [count, prob, null]) as Tensor;
+  return callOp(binomialOp, [count, prob, null]);
 }

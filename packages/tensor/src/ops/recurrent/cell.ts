@@ -42,7 +42,7 @@ function lstmStep(
   { weightHh, biasHh }: StateWeights,
 ): CellState {
   const gates = linear(state.hidden, weightHh, biasHh).add(fromInput);
-  const [input, forget, candidate, output] = chunk(gates, 4, -1) as Tensor[];
+  const [input, forget, candidate, output] = chunk(gates, 4, -1);
   const cell = forget!.sigmoid().mul(state.cell!).add(input!.sigmoid().mul(candidate!.tanh()));
   return { hidden: output!.sigmoid().mul(cell.tanh()), cell };
 }

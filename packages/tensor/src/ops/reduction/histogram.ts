@@ -72,16 +72,16 @@ const histcOp = defineOp(
   {
     tags: ['non-differentiable'],
     meta: ({ self, bins }) => {
-      checkFloating('histogram_cpu', self as Tensor);
-      return rowMeta(checkBins(bins as number), self as Tensor);
+      checkFloating('histogram_cpu', self);
+      return rowMeta(checkBins(bins), self);
     },
     kernel: ({ self, bins, min, max }, [out]) => {
-      const values = readNumbers(self as Tensor);
-      const [low, high] = [scalarValue(min as ScalarLike), scalarValue(max as ScalarLike)];
+      const values = readNumbers(self);
+      const [low, high] = [scalarValue(min), scalarValue(max)];
       const edges = outerEdges('torch.histc', values, low, high);
       writeNumbers(
         out!,
-        fillEqualBins(values, () => 1, bins as number, edges),
+        fillEqualBins(values, () => 1, bins, edges),
       );
     },
   },
@@ -190,15 +190,15 @@ const bincountOp = defineOp(
   {
     tags: ['data-dependent', 'non-differentiable'],
     produce: ({ self, weights, minlength }) => {
-      const x = self as Tensor;
-      const w = weights as Tensor | null;
+      const x = self;
+      const w = weights;
       if (DTYPES[x.dtype].category !== 'integral')
         throw new TesseraError(
           'dtype-unsupported',
           `"bincount_cpu" not implemented for '${x.dtype}'`,
           { hints: ["Convert first: x.to('int64')."] },
         );
-      if ((minlength as number) < 0)
+      if (minlength < 0)
         refuse('minlength should be >= 0', 'It is how many counts there are at least.');
       const values = readNumbers(x);
       if ((x.ndim !== 1 && x.numel > 0) || values.some((value) => value < 0))
@@ -213,7 +213,7 @@ const bincountOp = defineOp(
           { hints: ['One weight for each element.'] },
         );
       const shares = w === null ? null : readNumbers(w);
-      const length = values.reduce((a, b) => Math.max(a, b + 1), minlength as number);
+      const length = values.reduce((a, b) => Math.max(a, b + 1), minlength);
       const counts = new Float64Array(length);
       values.forEach((value, i) => (counts[value]! += shares?.[i] ?? 1));
       const dtype = w === null ? 'int64' : w.dtype === 'float32' ? 'float32' : 'float64';
@@ -239,7 +239,7 @@ const HISTC: OptionNames<HistcOptions> = { bins: true, min: true, max: true };
 export function histc(self: Tensor, options: HistcOptions = {}): Tensor {
   checkOptionNames('histc', options, HISTC);
   const { bins = 100, min = 0, max = 0 } = options;
-  return callOp(histcOp, [self, bins, min, max]) as Tensor;
+  return callOp(histcOp, [self, bins, min, max]);
 }
 
 /** Options of `histogram`. */
@@ -279,5 +279,5 @@ const BINCOUNT: OptionNames<BincountOptions> = { weights: true, minlength: true 
 /** How often 0, 1, 2, … occur in integers [N]: int64, or sums of their weights. A graph break in compiled functions. @throws invalid-argument, dtype-unsupported, shape-mismatch */
 export function bincount(self: Tensor, options?: BincountOptions): Tensor {
   checkOptionNames('bincount', options, BINCOUNT);
-  return callOp(bincountOp, [self, options?.weights ?? null, options?.minlength ?? 0]) as Tensor;
+  return callOp(bincountOp, [self, options?.weights ?? null, options?.minlength ?? 0]);
 }

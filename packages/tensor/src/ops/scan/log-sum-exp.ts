@@ -19,8 +19,8 @@ function joined(a: number, b: number): number {
 
 const logcumsumexpOp = defineOp('aten::logcumsumexp(Tensor self, int dim) -> Tensor', {
   meta: ({ self, dim }) => {
-    checkFloating('logcumsumexp_out_cpu', self as Tensor);
-    wrapDim(dim as number, self.ndim, 'logcumsumexp');
+    checkFloating('logcumsumexp_out_cpu', self);
+    wrapDim(dim, self.ndim, 'logcumsumexp');
     return {
       sizes: self.sizes,
       strides: contiguousStrides(self.sizes as number[]),
@@ -29,13 +29,13 @@ const logcumsumexpOp = defineOp('aten::logcumsumexp(Tensor self, int dim) -> Ten
     };
   },
   kernel: ({ self, dim }, outs) =>
-    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+    mapRows(self, wrapDim(dim, self.ndim), outs, (values, [results]) => {
       let held = -Infinity;
       values.forEach((value, i) => (results![i] = held = joined(held, value)));
     }),
   saved: ['self', 'out'],
   vjp: ({ self, dim }, { grad, out }) => ({
-    self: () => weighted(grad, self as Tensor, out, dim as number, true),
+    self: () => weighted(grad, self, out, dim, true),
   }),
 });
 
@@ -59,13 +59,15 @@ const weightedOp: OpOverload = defineOp(
     }),
     kernel: ({ weight, self, out: end, dim, from_end }, [out]) => {
       const sizes = out!.sizes;
-      const [w, x, reached] = [weight, self, end].map((tensor) =>
-        readNumbers(tensor as Tensor, sizes),
-      ) as [Float64Array, Float64Array, Float64Array];
+      const [w, x, reached] = [weight, self, end].map((tensor) => readNumbers(tensor, sizes)) as [
+        Float64Array,
+        Float64Array,
+        Float64Array,
+      ];
       const results = new Float64Array(w.length);
       const { within, starts } = rowLayout(
         sizes,
-        sizes.length === 0 ? [] : [wrapDim(dim as number, sizes.length)],
+        sizes.length === 0 ? [] : [wrapDim(dim, sizes.length)],
       );
       const order = from_end === true ? [...within].reverse() : within;
       for (const start of starts) {
@@ -91,7 +93,7 @@ const weightedOp: OpOverload = defineOp(
     saved: ['weight', 'self', 'out'],
     vjp: ({ weight, self, out: end, dim, from_end }, { grad, out }) => {
       const [w, x, reached, d] = [weight, self, end, dim] as [Tensor, Tensor, Tensor, number];
-      const isFromEnd = from_end as boolean;
+      const isFromEnd = from_end;
       const other = (): Tensor => weighted(grad, x, reached, d, !isFromEnd);
       return {
         weight: other,
@@ -108,5 +110,5 @@ function weighted(weight: Tensor, x: Tensor, out: Tensor, dim: number, fromEnd: 
 
 /** log Σ exp(x) of the elements up to each along a dimension, without overflow. @throws invalid-dim, dtype-unsupported */
 export function logcumsumexp(self: Tensor, dim: number): Tensor {
-  return callOp(logcumsumexpOp, [self, dim]) as Tensor;
+  return callOp(logcumsumexpOp, [self, dim]);
 }

@@ -12,7 +12,7 @@ const fillDiagonalInplace = defineOp(
   'aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)',
   {
     decompose: ({ self, fill_value, wrap }) => {
-      const x = self as Tensor;
+      const x = self;
       if (x.ndim < 2)
         throw new TesseraError('invalid-dim', 'dimensions must larger than 1', {
           hints: ['A diagonal needs at least two dimensions.'],
@@ -26,7 +26,7 @@ const fillDiagonalInplace = defineOp(
       const step = x.strides.reduce((a, b) => a + b, 0);
       const [rows, columns] = x.sizes as [number, number];
       const fill = (length: number, from: number): void => {
-        fill_(asStrided(x, [length], [step], x.storageOffset + from), fill_value as ScalarLike);
+        fill_(asStrided(x, [length], [step], x.storageOffset + from), fill_value);
       };
       fill(Math.min(...x.sizes), 0);
       // Begins again below each square of a tall matrix, a row further down.
@@ -45,5 +45,5 @@ export function fillDiagonal_(
   fillValue: ScalarLike,
   options: { readonly wrap?: boolean } = {},
 ): Tensor {
-  return callOp(fillDiagonalInplace, [self, fillValue, options.wrap ?? false]) as Tensor;
+  return callOp(fillDiagonalInplace, [self, fillValue, options.wrap ?? false]);
 }
