@@ -61,6 +61,8 @@ async function said(results: Results): Promise<unknown> {
   return seen;
 }
 
+const read = async (x: Tensor): Promise<unknown> => (await download(x)).toArray();
+
 /** A function, its awaited form, and what both are given: on `cpu`, and on the device. */
 interface Sample {
   readonly name: string;
@@ -181,6 +183,7 @@ const distinct: Sample[] = (
     ['elements along a dimension', () => mixed(50), 0],
     ['slices of bools', () => bools(20, 2), 0],
     ['one slice', () => mixed(1, 4), 0],
+    ['a scalar along a dimension', () => tensor(5), 0],
     ['no slices', () => zeros([0, 4]), 0],
   ] as [string, () => Tensor, number | null][]
 ).flatMap(([name, input, dim]) => [
@@ -585,6 +588,40 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     const known = (): Promise<Tensor> => repeatInterleaveAsync(ids, ids, 0, { outputSize });
     expect(await reads(known)).toEqual({ reads: 0, bytes: 0 });
     expect((await known()).numel).toBe(outputSize);
+  });
+
+  it('what the CPU refuses, when it is known', async () => {
+    const refused: [() => Promise<unknown>, string][] = [
+      [() => uniqueAsync(gpu(ones([3])), { dim: 2 }), 'invalid-dim'],
+      [() => uniqueAsync(gpu(zeros([3, 0])), { dim: 0 }), 'shape-mismatch'],
+      [() => bincountAsync(gpu(long(1, -1))), 'invalid-argument'],
+      [() => bincountAsync(gpu(ones([3]))), 'dtype-unsupported'],
+      [() => repeatInterleaveAsync(gpu(ones([2])), gpu(long(1, -1))), 'invalid-argument'],
+      [() => repeatInterleaveAsync(gpu(ones([2])), gpu(ones([2]))), 'invalid-argument'],
+      [() => maskedSelectAsync(gpu(ones([3])), gpu(bools(2))), 'shape-mismatch'],
+      [() => indexAsync(gpu(ones([3])), gpu(bools(2))), 'shape-mismatch'],
+    ];
+    for (const [fn, code] of refused) await expect(fn()).rejects.toMatchObject({ code });
+    const few = gpu(zeros([4])).indexPut_([gpu(ones([4]).gt(0))], gpu(ones([2])));
+    await expect(read(few)).rejects.toMatchObject({ code: 'index-out-of-range' });
+  });
+
+  it('each NaN is a group of its own among rows', async () => {
+    const rows = gpu(
+      tensor([
+        [NaN, 1],
+        [2, 1],
+        [NaN, 1],
+        [2, 1],
+      ]),
+    );
+    const [values, counts] = await uniqueAsync(rows, { dim: 0, returnCounts: true });
+    expect(await read(values)).toEqual([
+      [2, 1],
+      [NaN, 1],
+      [NaN, 1],
+    ]);
+    expect(await read(counts)).toEqual([2, 1, 1]);
   });
 
   const refusals: [string, (x: Tensor) => unknown, string][] = [

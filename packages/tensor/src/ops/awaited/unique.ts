@@ -34,9 +34,11 @@ async function distinct<O extends UniqueOptions>(
   sorted: boolean,
 ): Promise<UniqueResult<O>> {
   const { device } = self;
-  const dim = options.dim == null ? null : wrapDim(options.dim, self.ndim, 'unique');
+  const name = sorted ? 'unique_dim' : 'unique_consecutive';
+  const dim = options.dim == null ? null : wrapDim(options.dim, self.ndim, name);
   if (dim !== null) checkSlices(self, dim);
-  const slices = detach(dim === null ? reshape(self, [-1]) : movedim(self, dim, 0));
+  const isFlat = dim === null || self.ndim === 0;
+  const slices = detach(isFlat ? reshape(self, [-1]) : movedim(self, dim, 0));
   const length = slices.sizes[0]!;
   const shape = dim === null ? self.sizes : [length];
   if (length === 0) {
@@ -56,7 +58,7 @@ async function distinct<O extends UniqueOptions>(
   const counts = (): Tensor => diff(cat([first, full([1], length, { dtype: 'int64', device })]));
   return chosen(
     [
-      movedim(values, 0, dim ?? 0),
+      isFlat && dim !== null ? reshape(values, []) : movedim(values, 0, dim ?? 0),
       options.returnInverse === true ? inverse() : first,
       options.returnCounts === true ? counts() : first,
     ],
