@@ -299,12 +299,8 @@ export {
   quantile,
 } from './ops/order/quantile.js';
 export { type TrapezoidOptions, cumulativeTrapezoid, trapezoid } from './ops/scan/trapezoid.js';
-export {
-  type UniqueOptions,
-  type UniqueResult,
-  unique,
-  uniqueConsecutive,
-} from './ops/order/unique.js';
+export { unique, uniqueConsecutive } from './ops/order/unique.js';
+export type { UniqueOptions, UniqueResult } from './ops/order/unique-options.js';
 export {
   type BucketOptions,
   type SearchOptions,

@@ -261,11 +261,8 @@ export { type AtLeast, H, T, mH } from './ops/view/rank.js';
 
 // Reductions, scans, sorting
 export { type ExtremumFunction, type ExtremumMethods } from './ops/reduction/extremum.js';
-export {
-  type BincountOptions,
-  type HistcOptions,
-  type HistogramOptions,
-} from './ops/reduction/histogram.js';
+export type { BincountOptions } from './ops/reduction/bincount-options.js';
+export { type HistcOptions, type HistogramOptions } from './ops/reduction/histogram.js';
 export { cumprod_, cumsum_ } from './ops/scan/scan.js';
 export { type MedianFunction, type MedianMethods } from './ops/order/order-statistic.js';
 export { type UniqueMethods } from './ops/order/unique.js';

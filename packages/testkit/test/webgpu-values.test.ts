@@ -12,6 +12,7 @@ import {
   multinomial,
   ones,
   rand,
+  searchsorted,
   sort,
   tensor,
   topk,
@@ -182,6 +183,32 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
         expect(await read(places)).toEqual(at.toArray());
       }
     });
+
+    it.each([1, 16, 17, 64, 1000, 4097])(
+      'searches among %i are those of the CPU',
+      async (length) => {
+        manualSeed(6);
+        const sequence = sort(rand([2, length]).mul(length).floor(), 1)[0];
+        const last = sequence.narrow(1, length - 1, 1);
+        last.copy_(tensor([[NaN], [Infinity]]));
+        const values = rand([2, 50])
+          .mul(length + 2)
+          .floor()
+          .sub(1);
+        values.narrow(1, 0, 3).copy_(tensor([NaN, Infinity, -Infinity]));
+        const [back, sorter] = [sequence.flip(1), arange(length).flip(0).expand([2, length])];
+        for (const right of [false, true]) {
+          const expected = searchsorted(sequence, values, { right }).toArray();
+          const search = (a: Tensor, b: Tensor): Tensor => searchsorted(a, b, { right });
+          expect(await read(search(gpu(sequence), gpu(values)))).toEqual(expected);
+          expect(await read(compile(search)(gpu(sequence), gpu(values)))).toEqual(expected);
+          const sorted = searchsorted(gpu(back), gpu(values), { right, sorter: gpu(sorter) });
+          expect(await read(sorted)).toEqual(expected);
+        }
+        const number = searchsorted(gpu(sequence.select(0, 1)), 2.5);
+        expect(await read(number)).toEqual(searchsorted(sequence.select(0, 1), 2.5).toArray());
+      },
+    );
 
     it('topk of a vocabulary', async () => {
       const x = arange(50_257).mul(7919).remainder(50_257).to('float32');

@@ -20,7 +20,7 @@ import { beginWithoutHistory, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
-import { unreadable } from './unreadable-now.js';
+import { sizeUnknown, unreadable } from './unreadable-now.js';
 import { kernelProvider } from './kernel-provider.js';
 import { type Resume, modes } from './modes.js';
 import { updateLayout } from './layout-update.js';
@@ -161,7 +161,7 @@ function runFunctional(
     if (fake) return outputMetas(op, args).map(fakeFromMeta);
     // The reference kernel reads CPU memory.
     const device = deviceOf(op, args);
-    if (device !== 'cpu') missingKernel(op, device);
+    if (device !== 'cpu') throw sizeUnknown(op, device) ?? missingKernel(op, device);
     for (const i of op.tensorArgs)
       if (isTensor(args[i])) args[i].storage.assertReadable(op.qualifiedName);
     const made = op.record.produce(op.bind(args));

@@ -24,8 +24,19 @@ export interface IndexPlan {
   positions(): Int32Array;
 }
 
-function isMask(index: Tensor): boolean {
+/** Whether an index says for each element whether it is taken. */
+export function isMask(index: Tensor): boolean {
   return index.dtype === 'bool' || index.dtype === 'uint8';
+}
+
+/** @throws shape-mismatch unless a mask has the sizes of the dimensions of `sizes` from `dim` on */
+export function checkMask(sizes: readonly number[], dim: number, mask: Tensor): void {
+  if (sameNumbers(sizes.slice(dim, dim + mask.ndim), mask.sizes)) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `index: The shape of the mask ${formatSizes(mask.sizes)} at index ${dim} does not match the shape of the indexed tensor ${formatSizes(sizes)} at index ${dim}`,
+    { hints: ['A mask has the sizes of the dimensions it selects from.'] },
+  );
 }
 
 /** Positions where a mask holds, per dim. @throws fake-data-access */
@@ -51,14 +62,7 @@ function indexPerDim(
   for (const index of indices) {
     if (index === null) perDim.push(null);
     else if (isMask(index)) {
-      const covered = sizes.slice(perDim.length, perDim.length + index.ndim);
-      if (!sameNumbers(covered, index.sizes)) {
-        throw new TesseraError(
-          'shape-mismatch',
-          `index: The shape of the mask ${formatSizes(index.sizes)} at index ${perDim.length} does not match the shape of the indexed tensor ${formatSizes(sizes)} at index ${perDim.length}`,
-          { hints: ['A mask has the sizes of the dimensions it selects from.'] },
-        );
-      }
+      checkMask(sizes, perDim.length, index);
       perDim.push(...maskIndices(index));
     } else perDim.push({ shape: index.sizes, values: () => readNumbers(index) });
   }

@@ -114,6 +114,8 @@ export interface OpRecord<
   readonly kernelInPlace?: boolean;
   /** Kernel that makes its own outputs (data-dependent shapes). */
   readonly produce?: (args: Args) => Tensor | Tensor[];
+  /** What to await instead of a data-dependent op on devices that are read asynchronously, as code. */
+  readonly awaited?: string;
   /** The op in terms of others (CompositeImplicitAutograd). */
   readonly decompose?: (args: Args) => Result | TupleHint;
   /**

@@ -1,15 +1,17 @@
 /**
  * @file Searches in sorted sequences: the position of a value is the number of elements before it.
  *
- * Counting them all costs the length of the sequence per value but needs no branches; long sequences go to
- * the reference kernel's bisection where there is one.
+ * Short sequences are counted: no branches, and all reads at once. Long ones are left to the reference kernel where
+ * there is one, and else bisected, in steps that are written out.
  */
 import { readyOperand } from '../ready-operand.js';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
-import { numelOf } from '@tessera/tensor/internal';
+import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
+import { exampleOf, numelOf } from '../shape-math.js';
 import { position } from '../checked-value.js';
 import { operandArg, operandExpr } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { reducePlan } from '../reduce.js';
@@ -18,6 +20,8 @@ import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '..
 
 /** Comparisons beyond which bisection is faster. */
 const MOST_COMPARISONS = 2 ** 22;
+/** Longest sequence of which all elements are counted where the other way is to bisect. */
+const LONGEST_COUNTED = 16;
 
 /** A number that is not whole is not rounded to the integers it is looked for among. */
 function comparedType(dtype: DType, operand: Operand): DType {
@@ -38,31 +42,56 @@ function search(
   call: LoweringCall,
 ): LoweredTensor | null {
   const length = sequence.sizes[sequence.sizes.length - 1]!;
-  if (l.hasFallback && numelOf(call.sizes) * length > MOST_COMPARISONS) return null;
+  if (l.hasFallback && exampleOf(numelOf(call.shape)) * length > MOST_COMPARISONS) return null;
   const sorted = readyOperand(l, sequence);
   const order = sorter instanceof LoweredTensor ? readyOperand(l, sorter) : null;
-  const vars = l.vars(call.sizes);
-  const at = l.freshVar('e', length);
+  const vars = l.vars(call.shape);
   const row: IndexExpr[] = sequence.sizes.length === 1 ? [] : vars.slice(0, -1);
-  const place = order === null ? at.index : position(l, order.load([...row, at.index]), length);
   const operand = operandArg(values!, call.op);
   const type = comparedType(sequence.dtype, operand);
-  const element = l.ir.cast(sorted.load([...row, place]), type);
-  const value = operandExpr(l, operand, call.sizes, type);
-  // NaN goes last, as an element and as a value.
-  const isBefore = l.ir.op(right ? 'le' : 'lt', [element, value]);
-  const counted = isFloatingPoint(type)
-    ? l.ir.op('or', [isBefore, l.ir.op('isnan', [value])])
-    : isBefore;
-  const [count] = reducePlan(l, {
+  const value = operandExpr(l, operand, call.shape, type);
+  const isBefore = (at: IndexExpr): Expr => {
+    const place = order === null ? at : position(l, order.load([...row, at]), length);
+    const element = l.ir.cast(sorted.load([...row, place]), type);
+    const before = l.ir.op(right ? 'le' : 'lt', [element, value]);
+    // NaN goes last, as an element and as a value.
+    return isFloatingPoint(type) ? l.ir.op('or', [before, l.ir.op('isnan', [value])]) : before;
+  };
+  const count =
+    l.hasFallback || length <= LONGEST_COUNTED
+      ? counted(l, call, length, isBefore)
+      : bisected(l, length, isBefore);
+  return l.pointwise(call.shape, l.ir.cast(count, call.dtype));
+}
+
+/** How many elements are before the value. */
+function counted(
+  l: Lowering,
+  call: LoweringCall,
+  length: number,
+  isBefore: (at: IndexExpr) => Expr,
+): Expr {
+  const at = l.freshVar('e', length);
+  return reducePlan(l, {
     op: 'sum',
     dtype: 'int32',
-    sizes: call.sizes,
+    sizes: call.shape,
     inner: at.vars,
-    order: [...l.loopVars(call.sizes), ...at.vars],
-    value: l.ir.cast(counted, 'int32'),
-  });
-  return l.pointwise(call.sizes, l.ir.cast(count!.expr, call.dtype));
+    order: [...l.loopVars(call.shape), ...at.vars],
+    value: l.ir.cast(isBefore(at.index), 'int32'),
+  })[0]!.expr;
+}
+
+/** The same where those before it come first. */
+function bisected(l: Lowering, length: number, isBefore: (at: IndexExpr) => Expr): Expr {
+  const m = new ExprMath(l.ir);
+  let count: Expr = l.ir.const('int32', 0);
+  for (let step = 2 ** Math.floor(Math.log2(length)); step >= 1; step /= 2) {
+    const more = m.add(count, step);
+    const last = position(l, m.sub(more, 1), length);
+    count = m.where(m.and(m.le(more, length), isBefore(last)), more, count);
+  }
+  return count;
 }
 
 /** searchsorted: sorted_sequence, self, out_int32, right, side, sorter. */

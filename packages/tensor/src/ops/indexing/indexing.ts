@@ -6,7 +6,7 @@
  */
 import { type OptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { planIndex } from '../../kernels/advanced-index.js';
+import { checkMask, isMask, planIndex } from '../../kernels/advanced-index.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -68,6 +68,16 @@ const indexOp: OpOverload<Tensor> = defineOp(
   },
 );
 
+/** @throws dtype-mismatch */
+export function checkPutType(self: Tensor, values: Tensor): void {
+  if (self.dtype === values.dtype) return;
+  throw new TesseraError(
+    'dtype-mismatch',
+    `Index put requires the source and destination dtypes match, got ${self.dtype} for the destination and ${values.dtype} for the source.`,
+    { hints: [`Convert the values: values.to('${self.dtype}').`] },
+  );
+}
+
 const indexPutOp: OpOverload<Tensor> = defineOp(
   'aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor',
   {
@@ -78,13 +88,7 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
         const { sizes } = planIndex(self.sizes, args.indices);
         expandStrides(args.values.sizes, args.values.strides, sizes);
       }
-      if (self.dtype !== args.values.dtype) {
-        throw new TesseraError(
-          'dtype-mismatch',
-          `Index put requires the source and destination dtypes match, got ${self.dtype} for the destination and ${args.values.dtype} for the source.`,
-          { hints: [`Convert the values: values.to('${self.dtype}').`] },
-        );
-      }
+      checkPutType(self, args.values);
       return {
         sizes: self.sizes,
         strides: formatStrides(self, null),
@@ -125,6 +129,7 @@ export const maskedSelectOp: OpOverload<Tensor> = defineOp(
   'aten::masked_select(Tensor self, Tensor mask) -> Tensor',
   {
     tags: ['data-dependent'],
+    awaited: 'maskedSelectAsync(x, mask)',
     produce: ({ self, mask }) => {
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_select');
       const values = readNumbers(self, sizes);
@@ -155,17 +160,20 @@ function positionsOf(mask: Tensor): Tensor[] {
   return unbind(nonzero(mask), 1);
 }
 
-function withoutMasks(indices: TensorIndices): (Tensor | null)[] {
-  return indices.flatMap((index) =>
-    isTensor(index) && (index.dtype === 'bool' || index.dtype === 'uint8')
-      ? positionsOf(index)
-      : [index],
-  );
+function withoutMasks(self: Tensor, indices: TensorIndices): (Tensor | null)[] {
+  const places: (Tensor | null)[] = [];
+  for (const index of indices) {
+    if (isTensor(index) && isMask(index)) {
+      checkMask(self.sizes, places.length, index);
+      places.push(...positionsOf(index));
+    } else places.push(index);
+  }
+  return places;
 }
 
 /** self[indices], NumPy's advanced indexing. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
 export function indexWith(self: Tensor, indices: TensorIndices): Tensor {
-  return callOp(indexOp, [self, withoutMasks(indices)]);
+  return callOp(indexOp, [self, withoutMasks(self, indices)]);
 }
 
 /** Options of `indexPut` and `put`. */
@@ -184,7 +192,7 @@ export function indexPutWith(
   values: Tensor,
   accumulate = false,
 ): Tensor {
-  return callOp(indexPutOp, [self, withoutMasks(indices), values, accumulate]);
+  return callOp(indexPutOp, [self, withoutMasks(self, indices), values, accumulate]);
 }
 
 /** self[indices] = values, or += values. */
@@ -194,5 +202,5 @@ export function indexPutWith_(
   values: Tensor,
   accumulate = false,
 ): Tensor {
-  return callOp(indexPutInplace, [self, withoutMasks(indices), values, accumulate]);
+  return callOp(indexPutInplace, [self, withoutMasks(self, indices), values, accumulate]);
 }

@@ -5,9 +5,11 @@ import { TesseraError } from '@tessera/shared';
 import { tensor } from '../../create.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
+import { isMask } from '../../kernels/advanced-index.js';
 import type { TensorIndices } from './indexing.js';
 import { unsqueeze } from '../view/dims.js';
 import { select, slice } from '../view/slice.js';
+import { reshape } from '../view/view.js';
 import type { DeviceType } from '../../device.js';
 
 /**
@@ -54,8 +56,13 @@ function dimsOf(item: IndexItem): number {
   return isTensor(item) && isMask(item) ? item.ndim : 1;
 }
 
-function isMask(item: Tensor): boolean {
-  return item.dtype === 'bool' || item.dtype === 'uint8';
+/** Whether the first item is a list of tensors: ATen's form. */
+export function isTensorList(item: unknown): item is TensorIndices {
+  return (
+    Array.isArray(item) &&
+    item.length > 0 &&
+    item.every((entry) => entry === null || isTensor(entry))
+  );
 }
 
 /** Applies an index expression. @throws invalid-argument, index-out-of-range */
@@ -83,7 +90,10 @@ export function subscript(self: Tensor, items: readonly IndexItem[]): Subscript 
     else if (typeof item === 'boolean') {
       view = unsqueeze(view, dim);
       pick(tensor([item], { device: self.device }), 1);
-    } else if (isTensor(item)) pick(item, isMask(item) ? Math.max(1, item.ndim) : 1);
+    } else if (isTensor(item) && isMask(item) && item.ndim === 0) {
+      view = unsqueeze(view, dim);
+      pick(reshape(item, [1]), 1);
+    } else if (isTensor(item)) pick(item, isMask(item) ? item.ndim : 1);
     else if (Array.isArray(item)) pick(indexTensor(item, self.device), 1);
     else refuse(`${String(item)} is no index`);
   }

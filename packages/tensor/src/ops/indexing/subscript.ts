@@ -6,7 +6,8 @@ import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { scalarTensor } from '../factory/factory.js';
-import { type IndexItem, subscript } from './items.js';
+import { type IndexItem, isTensorList, subscript } from './items.js';
+import { onlyMask, putUnderMask } from './masked-put.js';
 import {
   type AccumulateOptions,
   type TensorIndices,
@@ -19,15 +20,6 @@ import {
 import { alias } from '../view/strided.js';
 import { clone, copy_ } from '../arrange/copy.js';
 import { add_ } from '../pointwise/arithmetic.js';
-
-/** Whether the first item is a list of tensors: ATen's form. */
-function isTensorList(item: unknown): item is TensorIndices {
-  return (
-    Array.isArray(item) &&
-    item.length > 0 &&
-    item.every((entry) => entry === null || isTensor(entry))
-  );
-}
 
 /**
  * `self[items]`. Numbers, slices, `'...'` and null give a view; indices and masks a copy.
@@ -56,7 +48,7 @@ export function indexPut(
   options?: AccumulateOptions,
 ): Tensor {
   checkOptionNames('indexPut', options, ACCUMULATE);
-  if (isTensorList(items) && isTensor(values))
+  if (isTensorList(items) && isTensor(values) && onlyMask(items) === null)
     return indexPutWith(self, items, values, options?.accumulate);
   return indexPut_(clone(self), items, values, options);
 }
@@ -81,7 +73,9 @@ export function indexPut_(
   const source = isTensor(values)
     ? values
     : scalarTensor(values, { dtype: self.dtype, device: self.device });
-  if (indices.length > 0) indexPutWith_(view, indices, source, accumulate);
+  const put = putUnderMask(view, indices, source, accumulate);
+  if (put !== null) copy_(view, put);
+  else if (indices.length > 0) indexPutWith_(view, indices, source, accumulate);
   else if (accumulate) add_(view, source);
   else copy_(view, source);
   return self;

@@ -3,7 +3,7 @@
  *
  * NaN differs from itself, so each one is listed. What was not asked for comes back as an empty vector.
  */
-import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { sliceLayout } from '../../kernels/coordinates.js';
@@ -14,8 +14,16 @@ import type { OpTag } from '../../op/op-record.js';
 import { contiguousStrides, numelOf, wrapDim } from '../../shape.js';
 import { emptyContiguous, emptyFromMeta } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
+import {
+  type UniqueOptions,
+  type UniqueResult,
+  UNIQUE,
+  checkSlices,
+  chosen,
+} from './unique-options.js';
 
 const TAGS: readonly OpTag[] = ['data-dependent', 'non-differentiable'];
+const AWAITED = 'uniqueAsync(x)';
 
 /** Elements (or slices) by first of a group: which one stands for it, the group of each, the sizes. */
 interface Groups {
@@ -107,20 +115,11 @@ function movedStrides(sizes: readonly number[], dim: number): number[] {
   return sizes.map((_, d) => (d === dim ? along! : rest.shift()!));
 }
 
-/** @throws shape-mismatch where slices have no elements */
-function checkSlices(self: Tensor, dim: number): void {
-  if (!self.sizes.some((size, d) => size === 0 && d !== dim)) return;
-  throw new TesseraError(
-    'shape-mismatch',
-    "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
-    { hints: ['Slices without elements are all alike.'] },
-  );
-}
-
 export const uniqueElementsOp: OpOverload = defineOp(
   'aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)',
   {
     tags: TAGS,
+    awaited: AWAITED,
     produce: ({ self, return_inverse }) => elements(self, true, return_inverse, false).slice(0, 2),
   },
 );
@@ -128,6 +127,7 @@ const uniqueOp = defineOp(
   'aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)',
   {
     tags: TAGS,
+    awaited: AWAITED,
     produce: ({ self, return_inverse, return_counts }) =>
       elements(self, true, return_inverse, return_counts),
   },
@@ -136,6 +136,7 @@ const uniqueDimOp = defineOp(
   'aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)',
   {
     tags: TAGS,
+    awaited: AWAITED,
     produce: ({ self, dim }) => {
       const at = wrapDim(dim, self.ndim, 'unique_dim');
       checkSlices(self, at);
@@ -147,6 +148,7 @@ const uniqueConsecutiveOp = defineOp(
   'aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)',
   {
     tags: TAGS,
+    awaited: 'uniqueConsecutiveAsync(x)',
     produce: ({ self, return_inverse, return_counts, dim }) => {
       if (dim === null) return elements(self, false, return_inverse, return_counts);
       const at = wrapDim(dim, self.ndim, 'unique_consecutive');
@@ -155,33 +157,6 @@ const uniqueConsecutiveOp = defineOp(
     },
   },
 );
-
-/** What `unique` returns besides the values; `dim` makes whole slices the elements. */
-export interface UniqueOptions {
-  readonly returnInverse?: boolean;
-  readonly returnCounts?: boolean;
-  readonly dim?: number | null;
-}
-
-/** The values, followed by what the options ask for. */
-export type UniqueResult<O extends UniqueOptions> = O['returnInverse'] extends true
-  ? O['returnCounts'] extends true
-    ? [values: Tensor, inverse: Tensor, counts: Tensor]
-    : [values: Tensor, inverse: Tensor]
-  : O['returnCounts'] extends true
-    ? [values: Tensor, counts: Tensor]
-    : Tensor;
-
-function chosen<O extends UniqueOptions>(results: Tensor[], options: O): UniqueResult<O> {
-  const [values, inverse, counts] = results as [Tensor, Tensor, Tensor];
-  const extra = [
-    ...(options.returnInverse === true ? [inverse] : []),
-    ...(options.returnCounts === true ? [counts] : []),
-  ];
-  return (extra.length === 0 ? values : [values, ...extra]) as UniqueResult<O>;
-}
-
-const UNIQUE: OptionNames<UniqueOptions> = { returnInverse: true, returnCounts: true, dim: true };
 
 /** The distinct elements in ascending order; the shape depends on the values. @throws invalid-dim, shape-mismatch */
 export function unique<const O extends UniqueOptions = Record<never, never>>(

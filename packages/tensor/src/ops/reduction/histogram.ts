@@ -3,7 +3,7 @@
  */
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { DTYPES, type DType } from '../../dtype.js';
+import type { DType } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
@@ -12,6 +12,12 @@ import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
 import { emptyFromMeta, isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
+import {
+  type BincountOptions,
+  BINCOUNT,
+  checkBincount,
+  refuseCounted,
+} from './bincount-options.js';
 
 /** @throws invalid-argument */
 function refuse(message: string, hint: string): never {
@@ -189,29 +195,13 @@ const bincountOp = defineOp(
   'aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor',
   {
     tags: ['data-dependent', 'non-differentiable'],
+    awaited: 'bincountAsync(x)',
     produce: ({ self, weights, minlength }) => {
       const x = self;
       const w = weights;
-      if (DTYPES[x.dtype].category !== 'integral')
-        throw new TesseraError(
-          'dtype-unsupported',
-          `"bincount_cpu" not implemented for '${x.dtype}'`,
-          { hints: ["Convert first: x.to('int64')."] },
-        );
-      if (minlength < 0)
-        refuse('minlength should be >= 0', 'It is how many counts there are at least.');
+      checkBincount(x, w, minlength);
       const values = readNumbers(x);
-      if ((x.ndim !== 1 && x.numel > 0) || values.some((value) => value < 0))
-        refuse(
-          'bincount only supports 1-d non-negative integral inputs.',
-          'Flatten first, and shift the least value to 0.',
-        );
-      if (w !== null && !sameNumbers(w.sizes, x.sizes))
-        throw new TesseraError(
-          'shape-mismatch',
-          'weights should be 1-d and have the same length as input',
-          { hints: ['One weight for each element.'] },
-        );
+      if (values.some((value) => value < 0)) refuseCounted();
       const shares = w === null ? null : readNumbers(w);
       const length = values.reduce((a, b) => Math.max(a, b + 1), minlength);
       const counts = new Float64Array(length);
@@ -266,15 +256,6 @@ export function histogram(
     : callOp(histogramOp, [self, bins, range, weight, density]);
   return result as [Tensor, Tensor];
 }
-
-/** Options of `bincount`. */
-export interface BincountOptions {
-  /** What each element counts. */
-  readonly weights?: Tensor | null;
-  /** How many counts there are at least. */
-  readonly minlength?: number;
-}
-const BINCOUNT: OptionNames<BincountOptions> = { weights: true, minlength: true };
 
 /** How often 0, 1, 2, … occur in integers [N]: int64, or sums of their weights. A graph break in compiled functions. @throws invalid-argument, dtype-unsupported, shape-mismatch */
 export function bincount(self: Tensor, options?: BincountOptions): Tensor {

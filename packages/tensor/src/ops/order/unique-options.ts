@@ -1,0 +1,48 @@
+/**
+ * @file What `unique` and its kin are asked for, at once or awaited.
+ */
+import { type OptionNames, TesseraError } from '@tessera/shared';
+import type { Tensor } from '../../tensor.js';
+
+/** @throws shape-mismatch where slices have no elements */
+export function checkSlices(self: Tensor, dim: number): void {
+  if (!self.sizes.some((size, d) => size === 0 && d !== dim)) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
+    { hints: ['Slices without elements are all alike.'] },
+  );
+}
+
+/** What `unique` returns besides the values; `dim` makes whole slices the elements. */
+export interface UniqueOptions {
+  readonly returnInverse?: boolean;
+  readonly returnCounts?: boolean;
+  readonly dim?: number | null;
+}
+
+/** The values, followed by what the options ask for. */
+export type UniqueResult<O extends UniqueOptions> = O['returnInverse'] extends true
+  ? O['returnCounts'] extends true
+    ? [values: Tensor, inverse: Tensor, counts: Tensor]
+    : [values: Tensor, inverse: Tensor]
+  : O['returnCounts'] extends true
+    ? [values: Tensor, counts: Tensor]
+    : Tensor;
+
+/** What the options ask for, of values, inverse and counts. */
+export function chosen<O extends UniqueOptions>(results: Tensor[], options: O): UniqueResult<O> {
+  const [values, inverse, counts] = results as [Tensor, Tensor, Tensor];
+  const extra = [
+    ...(options.returnInverse === true ? [inverse] : []),
+    ...(options.returnCounts === true ? [counts] : []),
+  ];
+  return (extra.length === 0 ? values : [values, ...extra]) as UniqueResult<O>;
+}
+
+/** The names of `UniqueOptions`. */
+export const UNIQUE: OptionNames<UniqueOptions> = {
+  returnInverse: true,
+  returnCounts: true,
+  dim: true,
+};
