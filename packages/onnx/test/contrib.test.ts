@@ -1,34 +1,8 @@
 /**
  * @file Operators of the `com.microsoft` domain give what onnxruntime gives, attribute by attribute.
  */
-import { describe, expect, it } from 'vitest';
-import {
-  type Contrib,
-  type Numbers,
-  besideOnnxruntime,
-  given,
-  noise,
-  whole,
-} from './support/beside-onnxruntime.js';
-
-type Case = [title: string, contrib: Contrib];
-
-/** Where the outputs differ; quantized ones may be one off where a half is rounded. */
-async function check(contrib: Contrib): Promise<void> {
-  const { ours, theirs } = await besideOnnxruntime(contrib);
-  expect(Object.keys(ours)).toEqual(Object.keys(theirs));
-  for (const [i, [name, wanted]] of Object.entries(theirs).entries()) {
-    if (i >= (contrib.compared ?? Infinity)) break;
-    const dtype = (contrib.outputs ?? ['float32']).filter((each) => each !== null)[i]!;
-    expect(ours[name]!.dims).toEqual(wanted.dims);
-    const allowed = dtype === 'float32' ? 2e-5 : 1;
-    wanted.data.forEach((x, j) =>
-      expect(Math.abs(ours[name]!.data[j]! - x), `${name}[${j}]`).toBeLessThanOrEqual(
-        allowed * Math.max(1, dtype === 'float32' ? Math.abs(x) : 1),
-      ),
-    );
-  }
-}
+import { type Contrib, type Numbers, given, noise, whole } from './support/beside-onnxruntime.js';
+import { type Case, describeLikeOnnxruntime } from './support/like-onnxruntime.js';
 
 const F32 = 'float32' as const;
 const x = noise([2, 3, 8], 1);
@@ -422,17 +396,13 @@ const quantized: Case[] = [
   ],
 ];
 
-describe.each([
-  ['norms', norms],
-  ['activations', activations],
-  ['products', products],
-  ['weights in blocks', blockwise],
-  ['rotary embeddings', rotaries],
-  ['attention', multiHeads],
-  ['attention with shared heads', groups],
-  ['quantized operators', quantized],
-])('%s', (_family, cases) => {
-  it.each(cases)('%s', async (_title, contrib) => {
-    await check(contrib);
-  });
+describeLikeOnnxruntime({
+  norms,
+  activations,
+  products,
+  'weights in blocks': blockwise,
+  'rotary embeddings': rotaries,
+  attention: multiHeads,
+  'attention with shared heads': groups,
+  'quantized operators': quantized,
 });

@@ -8,18 +8,6 @@ import type { ListOperatorTable, OperatorTable } from '../registry.js';
 import { range } from './like.js';
 import { anglesAt, rotate } from './rotary.js';
 
-/** A product of which operands may be transposed, also their first dimension with the batch; the result scaled. */
-function fusedMatMul(call: NodeCall): Tensor {
-  const operand = (input: number, side: 'A' | 'B'): Tensor => {
-    let x = call.tensor(input);
-    if (call.flag(`transBatch${side}`) && x.ndim > 2) x = x.movedim(0, -2);
-    return call.flag(`trans${side}`) && x.ndim > 1 ? x.transpose(-1, -2) : x;
-  };
-  const y = matmul(operand(0, 'A'), operand(1, 'B'));
-  const alpha = call.float('alpha', 1);
-  return alpha === 1 ? y : y.mul(alpha);
-}
-
 /** Bytes → integers of `bits`, lowest first: the last dimension grows. */
 function unpack(packed: Tensor, bits: number): Tensor {
   if (bits === 8) return packed;
@@ -92,7 +80,6 @@ function withBias(call: NodeCall, approximate: 'none' | 'tanh'): Tensor {
 
 /** Operators with one output. */
 export const contribs: OperatorTable = {
-  FusedMatMul: fusedMatMul,
   MatMulNBits: matMulNBits,
   RotaryEmbedding: rotaryEmbedding,
   Gelu: (call) => F.gelu(call.tensor(0)),

@@ -8,6 +8,7 @@ import { casts } from './cast.js';
 import { constants } from './constant.js';
 import { contribs, contribLists } from './contrib.js';
 import { contribAttention } from './contrib-attention.js';
+import { contribFused } from './contrib-fused.js';
 import { contribQuantized } from './contrib-quantized.js';
 import { controlLists } from './control.js';
 import { convolutions } from './conv.js';
@@ -77,7 +78,7 @@ for (const table of [
 addShapeOperators(hostShapes);
 addShapeOperators(hostArithmetic);
 
-addOperators('com.microsoft', { ...contribs, ...contribQuantized });
+addOperators('com.microsoft', { ...contribs, ...contribFused, ...contribQuantized });
 addListOperators('com.microsoft', quantizationLists);
 addListOperators('com.microsoft', { ...contribLists, ...contribAttention });
 // Some exporters write the contrib norm in the standard domain.

@@ -1,40 +1,17 @@
 /**
  * @file RNN, GRU and LSTM: their gates in ONNX's order, per direction, with peepholes, clipping and lengths.
  */
-import { functional as F } from '@tessera/nn';
 import { type Tensor, linear, stack, where, zeros } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable } from '../registry.js';
 import { indices, range } from './like.js';
+import { type Activation, namedActivation } from './named-activation.js';
 
-type Activation = (x: Tensor) => Tensor;
-
-/** An activation by ONNX's name. @throws onnx-invalid */
+/** An activation by ONNX's name, with the factors in its place. @throws onnx-invalid */
 function activation(call: NodeCall, name: string, at: number): Activation {
   const alpha = call.floats('activation_alpha')?.[at];
   const beta = call.floats('activation_beta')?.[at];
-  const known: Readonly<Record<string, Activation>> = {
-    sigmoid: (x) => x.sigmoid(),
-    tanh: (x) => x.tanh(),
-    relu: (x) => x.relu(),
-    affine: (x) => x.mul(alpha ?? 1).add(beta ?? 0),
-    leakyrelu: (x) => F.leakyRelu(x, { negativeSlope: alpha ?? 0.01 }),
-    thresholdedrelu: (x) => x.mul(x.gt(alpha ?? 1).to(x.dtype)),
-    scaledtanh: (x) =>
-      x
-        .mul(beta ?? 1)
-        .tanh()
-        .mul(alpha ?? 1),
-    hardsigmoid: (x) =>
-      x
-        .mul(alpha ?? 0.2)
-        .add(beta ?? 0.5)
-        .clamp(0, 1),
-    elu: (x) => F.elu(x, { alpha: alpha ?? 1 }),
-    softsign: (x) => x.div(x.abs().add(1)),
-    softplus: (x) => F.softplus(x),
-  };
-  return known[name.toLowerCase()] ?? call.fail(`activation '${name}'`);
+  return namedActivation(call, name, { alpha, beta });
 }
 
 /** The tensors of one direction. */
