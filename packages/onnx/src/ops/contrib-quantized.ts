@@ -3,37 +3,10 @@
  */
 import { functional as F } from '@tessera/nn';
 import { type Tensor, cat, matmul } from '@tessera/tensor';
-import { rangeOf, typeOf } from '../run/narrow-types.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
 import { dynamicQuantize, quantization } from './quantize.js';
-
-/** A scale or zero point: one number, or one for each column. */
-function scaling(call: NodeCall, input: number): Tensor | number {
-  const value = call.optional(input)?.to('float32');
-  if (value === undefined) return 0;
-  return value.numel === 1 ? value.reshape([]) : value;
-}
-
-/** (x - zero) · scale, of three inputs in the order x, scale, zero. */
-function real(call: NodeCall, input: number): Tensor {
-  const x = call
-    .tensor(input)
-    .to('float32')
-    .sub(scaling(call, input + 2));
-  return x.mul(scaling(call, input + 1));
-}
-
-/** Whole numbers of the type of input `like`, with the scale and zero point of two inputs. */
-function rounded(call: NodeCall, x: Tensor, scale: number, like = 0): Tensor {
-  const type = typeOf(call.array(like));
-  const [low, high] = rangeOf(type);
-  const whole = x
-    .div(scaling(call, scale))
-    .round()
-    .add(scaling(call, scale + 1));
-  return whole.clamp(low, high).to('int32').to(type.dtype);
-}
+import { real, rounded, scaling } from './scaling.js';
 
 type Unary = (x: Tensor, call: NodeCall) => Tensor;
 type Binary = (a: Tensor, b: Tensor) => Tensor;

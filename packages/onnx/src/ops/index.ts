@@ -9,6 +9,7 @@ import { constants } from './constant.js';
 import { contribs, contribLists } from './contrib.js';
 import { contribAttention } from './contrib-attention.js';
 import { contribFused } from './contrib-fused.js';
+import { contribPackedAttention } from './contrib-packed-attention.js';
 import { contribQuantized } from './contrib-quantized.js';
 import { controlLists } from './control.js';
 import { convolutions } from './conv.js';
@@ -80,6 +81,7 @@ addShapeOperators(hostArithmetic);
 
 addOperators('com.microsoft', { ...contribs, ...contribFused, ...contribQuantized });
 addListOperators('com.microsoft', quantizationLists);
+addListOperators('com.microsoft', contribPackedAttention);
 addListOperators('com.microsoft', { ...contribLists, ...contribAttention });
 // Some exporters write the contrib norm in the standard domain.
 addListOperators('', { SimplifiedLayerNormalization: contribLists.SimplifiedLayerNormalization! });
