@@ -16,7 +16,11 @@ const [x, weight, bias] = [noise([2, 3, 8], 1), noise([8, 24], 2), noise([24], 3
 const past = noise([2, 2, 2, 4, 4], 4);
 
 const attention = (
-  { mask = null, kept = null, added = null }: Partial<Record<'mask' | 'kept' | 'added', Numbers>>,
+  {
+    mask = null,
+    kept = null,
+    added = null,
+  }: Partial<Record<'mask' | 'kept' | 'added', Numbers | null>>,
   attributes: Attributes = {},
 ): Contrib => ({
   op: 'Attention',
@@ -175,7 +179,7 @@ const quantized = (
     wZero = null,
     kept = null,
     scales = given(F32, [], [0.003]),
-  }: Partial<Record<'mask' | 'xZero' | 'wZero' | 'kept' | 'scales', Numbers>>,
+  }: Partial<Record<'mask' | 'xZero' | 'wZero' | 'kept', Numbers | null>> & { scales?: Numbers },
   attributes: Attributes = {},
   kind: 'uint8' | 'int8' = 'uint8',
 ): Contrib => ({

@@ -1,10 +1,9 @@
 /**
- * @file Operators of the `com.microsoft` domain that exported transformers use, without the attentions.
+ * @file Operators of the `com.microsoft` domain that exported language models use: weights in blocks, rotary embeddings.
  */
-import { functional as F } from '@tessera/nn';
 import { type Tensor, matmul, stack } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
-import type { ListOperatorTable, OperatorTable } from '../registry.js';
+import type { OperatorTable } from '../registry.js';
 import { range } from './like.js';
 import { anglesAt, rotate } from './rotary.js';
 
@@ -71,58 +70,8 @@ function rotaryEmbedding(call: NodeCall): Tensor {
   return isFlat ? y.permute([0, 2, 1, 3]).reshape(x.shape) : y;
 }
 
-/** Gelu of the sum with a bias, where there is one. */
-function withBias(call: NodeCall, approximate: 'none' | 'tanh'): Tensor {
-  const bias = call.optional(1);
-  const x = call.tensor(0);
-  return F.gelu(bias === null ? x : x.add(bias), { approximate });
-}
-
 /** Operators with one output. */
 export const contribs: OperatorTable = {
   MatMulNBits: matMulNBits,
   RotaryEmbedding: rotaryEmbedding,
-  Gelu: (call) => F.gelu(call.tensor(0)),
-  BiasGelu: (call) => withBias(call, 'none'),
-  FastGelu: (call) => withBias(call, 'tanh'),
-  QuickGelu: (call) => {
-    const x = call.tensor(0);
-    return x.mul(x.mul(call.float('alpha', 1.702)).sigmoid());
-  },
-};
-
-/** The norm of x over its last dimension, by root mean square or with the mean taken off. */
-function norm(x: Tensor, weight: Tensor, bias: Tensor | null, eps: number, isSimple: boolean) {
-  const shape = [x.shape.at(-1)!];
-  return isSimple
-    ? F.rmsNorm(x, shape, { weight, eps })
-    : F.layerNorm(x, shape, { weight, bias, eps });
-}
-
-/** The norm over all dimensions from an axis on, and the inverse of the root mean square. */
-function simplifiedNorm(call: NodeCall): Tensor[] {
-  const [x, weight] = [call.tensor(0), call.tensor(1)];
-  const axis = call.dim(call.int('axis', -1), x.ndim);
-  const eps = call.float('epsilon', 1e-5);
-  const y = F.rmsNorm(x, x.shape.slice(axis), { weight, eps });
-  if (!call.wants(1)) return [y];
-  const dims = range(x.ndim - axis).map((i) => axis + i);
-  return [y, x.to('float32').square().mean(dims, { keepdim: true }).add(eps).rsqrt()];
-}
-
-/** The norm of a sum, and the sum as the fourth output. */
-function skipNorm(isSimple: boolean) {
-  return (call: NodeCall): (Tensor | null)[] => {
-    const [x, skip, weight] = [call.tensor(0), call.tensor(1), call.tensor(2)];
-    const [beta, bias] = isSimple ? [null, call.optional(3)] : [call.optional(3), call.optional(4)];
-    const sum = bias === null ? x.add(skip) : x.add(skip).add(bias);
-    return [norm(sum, weight, beta, call.float('epsilon', 1e-12), isSimple), null, null, sum];
-  };
-}
-
-/** Operators with several outputs. */
-export const contribLists: ListOperatorTable = {
-  SkipLayerNormalization: skipNorm(false),
-  SkipSimplifiedLayerNormalization: skipNorm(true),
-  SimplifiedLayerNormalization: simplifiedNorm,
 };

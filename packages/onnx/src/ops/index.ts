@@ -6,10 +6,13 @@ import { activations } from './activation.js';
 import { attentionLists } from './attention.js';
 import { casts } from './cast.js';
 import { constants } from './constant.js';
-import { contribs, contribLists } from './contrib.js';
+import { contribs } from './contrib.js';
 import { contribAttention } from './contrib-attention.js';
 import { contribFused } from './contrib-fused.js';
+import { contribNormLists, contribNorms } from './contrib-norm.js';
 import { contribPackedAttention } from './contrib-packed-attention.js';
+import { contribPointwise, contribPointwiseLists } from './contrib-pointwise.js';
+import { contribPositionBias } from './contrib-position-bias.js';
 import { contribQuantized } from './contrib-quantized.js';
 import { controlLists } from './control.js';
 import { convolutions } from './conv.js';
@@ -79,9 +82,25 @@ for (const table of [
 addShapeOperators(hostShapes);
 addShapeOperators(hostArithmetic);
 
-addOperators('com.microsoft', { ...contribs, ...contribFused, ...contribQuantized });
-addListOperators('com.microsoft', quantizationLists);
-addListOperators('com.microsoft', contribPackedAttention);
-addListOperators('com.microsoft', { ...contribLists, ...contribAttention });
+for (const table of [
+  contribs,
+  contribFused,
+  contribNorms,
+  contribPointwise,
+  contribPositionBias,
+  contribQuantized,
+])
+  addOperators('com.microsoft', table);
+
+for (const table of [
+  quantizationLists,
+  contribAttention,
+  contribNormLists,
+  contribPackedAttention,
+  contribPointwiseLists,
+])
+  addListOperators('com.microsoft', table);
+
 // Some exporters write the contrib norm in the standard domain.
-addListOperators('', { SimplifiedLayerNormalization: contribLists.SimplifiedLayerNormalization! });
+const { SimplifiedLayerNormalization } = contribNormLists;
+addListOperators('', { SimplifiedLayerNormalization: SimplifiedLayerNormalization! });
