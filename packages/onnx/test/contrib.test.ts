@@ -300,102 +300,6 @@ const groups: Case[] = [
   ['GroupQueryAttention: head sinks', group({ rest: [null, null, null, null, noise([4], 38)] })],
 ];
 
-const U8 = 'uint8' as const;
-const scale = (s: number): Numbers => given(F32, [], [s]);
-const zero = (z: number): Numbers => given(U8, [], [z]);
-const bytes = (dims: readonly number[], seed: number): Numbers => whole(U8, dims, [0, 256], seed);
-const quantized: Case[] = [
-  ...(['QLinearAdd', 'QLinearMul'] as const).map((op): Case => [
-    `${op}, broadcast`,
-    {
-      op,
-      inputs: [
-        bytes([2, 3, 4], 40),
-        scale(0.02),
-        zero(100),
-        bytes([4], 41),
-        scale(0.03),
-        zero(130),
-        scale(0.05),
-        zero(120),
-      ],
-      outputs: [U8],
-    },
-  ]),
-  [
-    'QLinearSigmoid',
-    {
-      op: 'QLinearSigmoid',
-      inputs: [bytes([2, 8], 42), scale(0.04), zero(128), scale(1 / 256), zero(0)],
-      outputs: [U8],
-    },
-  ],
-  [
-    'QLinearLeakyRelu: alpha',
-    {
-      op: 'QLinearLeakyRelu',
-      inputs: [bytes([2, 8], 43), scale(0.04), zero(128), scale(0.03), zero(90)],
-      attributes: { alpha: 0.3 },
-      outputs: [U8],
-    },
-  ],
-  ...[0, 1].map((last): Case => [
-    `QLinearGlobalAveragePool: channels_last ${last}`,
-    {
-      op: 'QLinearGlobalAveragePool',
-      inputs: [bytes([2, 3, 4, 5], 44), scale(0.04), zero(128), scale(0.02), zero(110)],
-      attributes: { channels_last: last },
-      outputs: [U8],
-    },
-  ]),
-  [
-    'QLinearConcat: axis',
-    {
-      op: 'QLinearConcat',
-      inputs: [
-        scale(0.03),
-        zero(120),
-        bytes([2, 3], 45),
-        scale(0.02),
-        zero(100),
-        bytes([2, 4], 46),
-        scale(0.04),
-        zero(140),
-      ],
-      attributes: { axis: 1 },
-      outputs: [U8],
-    },
-  ],
-  [
-    'MatMulIntegerToFloat: zero points and bias',
-    {
-      op: 'MatMulIntegerToFloat',
-      inputs: [
-        bytes([2, 8], 47),
-        bytes([8, 5], 48),
-        given(F32, [1], [0.02]),
-        given(F32, [1], [0.03]),
-        given(U8, [1], [120]),
-        given(U8, [1], [130]),
-        noise([5], 49),
-      ],
-    },
-  ],
-  [
-    'DynamicQuantizeMatMul: scale of each column, bias',
-    {
-      op: 'DynamicQuantizeMatMul',
-      inputs: [
-        noise([2, 8], 50),
-        bytes([8, 5], 51),
-        given(F32, [5], [0.01, 0.02, 0.03, 0.02, 0.01]),
-        given(U8, [5], [120, 128, 130, 125, 121]),
-        noise([5], 52),
-      ],
-    },
-  ],
-];
-
 describeLikeOnnxruntime({
   norms,
   activations,
@@ -404,5 +308,4 @@ describeLikeOnnxruntime({
   'rotary embeddings': rotaries,
   attention: multiHeads,
   'attention with shared heads': groups,
-  'quantized operators': quantized,
 });

@@ -14,6 +14,8 @@ import { contribPackedAttention } from './contrib-packed-attention.js';
 import { contribPointwise, contribPointwiseLists } from './contrib-pointwise.js';
 import { contribPositionBias } from './contrib-position-bias.js';
 import { contribQuantized } from './contrib-quantized.js';
+import { contribQuantizedProducts } from './contrib-quantized-products.js';
+import { contribQuantizedLstm } from './contrib-quantized-lstm.js';
 import { controlLists } from './control.js';
 import { convolutions } from './conv.js';
 import { elementwise } from './elementwise.js';
@@ -89,6 +91,7 @@ for (const table of [
   contribPointwise,
   contribPositionBias,
   contribQuantized,
+  contribQuantizedProducts,
 ])
   addOperators('com.microsoft', table);
 
@@ -98,6 +101,7 @@ for (const table of [
   contribNormLists,
   contribPackedAttention,
   contribPointwiseLists,
+  contribQuantizedLstm,
 ])
   addListOperators('com.microsoft', table);
 

@@ -64,6 +64,35 @@ const ACTIVATIONS: Readonly<Record<string, Make>> = {
   softplus: () => (x) => F.softplus(x),
 };
 
+/** Which factors an activation of a recurrent operator takes from the operator's lists. */
+const LISTED: Readonly<Record<string, readonly ('alpha' | 'beta')[]>> = {
+  affine: ['alpha', 'beta'],
+  leakyrelu: ['alpha'],
+  thresholdedrelu: ['alpha'],
+  scaledtanh: ['alpha', 'beta'],
+  hardsigmoid: ['alpha', 'beta'],
+  elu: ['alpha'],
+};
+
+/**
+ * Activations by name, with factors from the lists `activation_alpha` and `activation_beta`: each takes the next
+ * number of those lists that it has a factor for. @throws onnx-invalid
+ */
+export function listedActivations(call: NodeCall, names: readonly string[]): Activation[] {
+  const rest = {
+    alpha: [...(call.floats('activation_alpha') ?? [])],
+    beta: [...(call.floats('activation_beta') ?? [])],
+  };
+  return names.map((name) => {
+    const own = LISTED[name.toLowerCase()] ?? [];
+    return namedActivation(
+      call,
+      name,
+      Object.fromEntries(own.map((factor) => [factor, rest[factor].shift()])),
+    );
+  });
+}
+
 /** An activation by ONNX's name, in upper or lower case. @throws onnx-invalid */
 export function namedActivation(
   call: NodeCall,
