@@ -1,7 +1,7 @@
 /**
  * @file Operators of the `com.microsoft` domain give what onnxruntime gives, attribute by attribute.
  */
-import { type Contrib, type Numbers, given, noise, whole } from './support/beside-onnxruntime.js';
+import { type Contrib, type Numbers, given, noise } from './support/beside-onnxruntime.js';
 import { type Case, describeLikeOnnxruntime } from './support/like-onnxruntime.js';
 
 const F32 = 'float32' as const;
@@ -96,45 +96,6 @@ const products: Case[] = [
     'FusedMatMul: transBatchB',
     { op: 'FusedMatMul', inputs: [a, noise([4, 2, 5], 8)], attributes: { transBatchB: 1 } },
   ],
-];
-
-/** x [2, K] times [N, K] in blocks. */
-function blocked(
-  bits: number,
-  K: number,
-  block: number,
-  zeros: 'none' | 'packed' | 'float',
-  withBias = false,
-): Contrib {
-  const [N, blocks] = [6, Math.ceil(K / block)];
-  const zero: Record<typeof zeros, Numbers | null> = {
-    none: null,
-    packed: whole('uint8', [N * Math.ceil((blocks * bits) / 8)], [0, 256], 13),
-    float: noise([N * blocks], 14),
-  };
-  return {
-    op: 'MatMulNBits',
-    inputs: [
-      noise([2, K], 10),
-      whole('uint8', [N, blocks, (block * bits) / 8], [0, 256], 11),
-      noise([N * blocks], 12),
-      zero[zeros],
-      null,
-      withBias ? noise([N], 15) : null,
-    ],
-    attributes: { N, K, bits, block_size: block },
-  };
-}
-
-const blockwise: Case[] = [
-  ['MatMulNBits: 4 bits', blocked(4, 64, 32, 'none')],
-  ['MatMulNBits: block_size', blocked(4, 64, 16, 'none')],
-  ['MatMulNBits: K that fills no block', blocked(4, 40, 16, 'none')],
-  ['MatMulNBits: zero points, packed', blocked(4, 96, 32, 'packed')],
-  ['MatMulNBits: zero points as floats', blocked(4, 64, 32, 'float')],
-  ['MatMulNBits: bias', blocked(4, 64, 32, 'packed', true)],
-  ['MatMulNBits: 8 bits', blocked(8, 64, 32, 'none')],
-  ['MatMulNBits: 8 bits, zero points', blocked(8, 64, 32, 'packed')],
 ];
 
 const [cos, sin] = [noise([16, 4], 16), noise([16, 4], 17)];
@@ -304,7 +265,6 @@ describeLikeOnnxruntime({
   norms,
   activations,
   products,
-  'weights in blocks': blockwise,
   'rotary embeddings': rotaries,
   attention: multiHeads,
   'attention with shared heads': groups,

@@ -8,6 +8,8 @@ import { casts } from './cast.js';
 import { constants } from './constant.js';
 import { contribs } from './contrib.js';
 import { contribAttention } from './contrib-attention.js';
+import { contribBlockLookup } from './contrib-block-lookup.js';
+import { contribBlockwise } from './contrib-blockwise.js';
 import { contribFused } from './contrib-fused.js';
 import { contribNormLists, contribNorms } from './contrib-norm.js';
 import { contribPackedAttention } from './contrib-packed-attention.js';
@@ -86,6 +88,8 @@ addShapeOperators(hostArithmetic);
 
 for (const table of [
   contribs,
+  contribBlockLookup,
+  contribBlockwise,
   contribFused,
   contribNorms,
   contribPointwise,

@@ -177,9 +177,7 @@ function recurrent({
 }
 
 /** The LSTM with other weights, and something done to its operands. */
-export function lstm(
-  options: Pick<Recurrence, 'weights' | 'operand'> = {},
-): OnnxListOperator {
+export function lstm(options: Pick<Recurrence, 'weights' | 'operand'> = {}): OnnxListOperator {
   const defaults = ['Sigmoid', 'Tanh', 'Tanh'];
   return recurrent({ step: lstmStep, defaults, hasCell: true, ...options });
 }
