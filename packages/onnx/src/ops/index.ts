@@ -10,6 +10,7 @@ import { contribs } from './contrib.js';
 import { contribAttention } from './contrib-attention.js';
 import { contribBlockLookup } from './contrib-block-lookup.js';
 import { contribBlockwise } from './contrib-blockwise.js';
+import { contribDecoderAttention } from './contrib-decoder-attention.js';
 import { contribFused } from './contrib-fused.js';
 import { contribNormLists, contribNorms } from './contrib-norm.js';
 import { contribPackedAttention } from './contrib-packed-attention.js';
@@ -18,6 +19,7 @@ import { contribPositionBias } from './contrib-position-bias.js';
 import { contribQuantized } from './contrib-quantized.js';
 import { contribQuantizedProducts } from './contrib-quantized-products.js';
 import { contribQuantizedLstm } from './contrib-quantized-lstm.js';
+import { contribShapeLists, contribShapes } from './contrib-shape.js';
 import { controlLists } from './control.js';
 import { convolutions } from './conv.js';
 import { elementwise } from './elementwise.js';
@@ -96,16 +98,19 @@ for (const table of [
   contribPositionBias,
   contribQuantized,
   contribQuantizedProducts,
+  contribShapes,
 ])
   addOperators('com.microsoft', table);
 
 for (const table of [
   quantizationLists,
   contribAttention,
+  contribDecoderAttention,
   contribNormLists,
   contribPackedAttention,
   contribPointwiseLists,
   contribQuantizedLstm,
+  contribShapeLists,
 ])
   addListOperators('com.microsoft', table);
 
