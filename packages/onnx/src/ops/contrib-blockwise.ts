@@ -1,5 +1,5 @@
 /**
- * @file Weights in blocks of four bits or eight, each block with a scale and zero point.
+ * @file Weights in blocks of two, four or eight bits, each block with a scale and zero point.
  */
 import {
   type Tensor,
@@ -9,7 +9,7 @@ import {
   pad,
   stack,
 } from '@tessera/tensor';
-import { modes, weightInt4packMm } from '@tessera/tensor/internal';
+import { weightInt4packMm } from '@tessera/tensor/internal';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
 import { range } from './like.js';
@@ -70,38 +70,22 @@ function zeroPoints(call: NodeCall, { rows, bits, count }: Blocks): Tensor | num
     .to('float32');
 }
 
-/** The scale of each block, and what is added to its elements less `middle`: [blocks, N, 2]. */
-function scaleAndZeros(
-  scales: Tensor,
-  zeros: Tensor | number,
-  middle: number,
-  divisor: number,
-): Tensor {
-  const added =
-    typeof zeros === 'number'
-      ? scales.mul((middle - zeros) / divisor)
-      : scales.mul(zeros.neg().add(middle)).div(divisor);
-  return stack([scales, added], 2).transpose(0, 1).contiguous();
-}
-
-/**
- * x Wᵀ without a float copy of W. Bytes are two digits of base sixteen, so that a weight of eight bits is one of four
- * with twice the columns: 16 · high + low, of which the product takes 8 each, 136 in all.
- */
+/** x Wᵀ with W of four bits, of which no float copy is made. */
 function wordProduct(call: NodeCall, x: Tensor, weight: Blocks): Tensor {
-  const { rows, columns, bits, size, count } = weight;
+  const { rows, columns, size, count } = weight;
   const words = wordsOf(call.tensor(1), rows);
   const scales = call.tensor(2).reshape([rows, count]).to('float32');
   const zeros = zeroPoints(call, weight);
+  // The product takes 8 of each number, and adds what is missing: (q - 8) · scale + (8 - zero) · scale.
+  const added = typeof zeros === 'number' ? scales.mul(8 - zeros) : scales.mul(zeros.neg().add(8));
+  const scaleAndZeros = stack([scales, added], 2).transpose(0, 1).contiguous();
   const missing = count * size - columns;
   const flat = x.reshape([-1, columns]);
   const filled = missing === 0 ? flat : pad(flat, [0, missing]);
-  if (bits === 4) return weightInt4packMm(filled, words, size, scaleAndZeros(scales, zeros, 8, 1));
-  const digits = stack([filled, filled.mul(16)], 2).reshape([-1, 2 * count * size]);
-  return weightInt4packMm(digits, words, 2 * size, scaleAndZeros(scales, zeros, 136, 17));
+  return weightInt4packMm(filled, words, size, scaleAndZeros);
 }
 
-/** x Wᵀ with W unpacked: for weights that no product takes as they are, and for tracers. */
+/** x Wᵀ with W unpacked: for weights that no product takes as they are. */
 function unpackedProduct(call: NodeCall, x: Tensor, weight: Blocks): Tensor {
   const { rows, columns, bits, size, count } = weight;
   const packed = call.tensor(1);
@@ -127,9 +111,7 @@ function matMulNBits(call: NodeCall): Tensor {
   const weight = blocksOf(call);
   if (x.shape.at(-1) !== weight.columns)
     call.fail(`rows of ${x.shape.at(-1)} elements, and the weight has K = ${weight.columns}`);
-  // A compiled product takes bytes apart in its own loop, faster than twice as many digits.
-  const isFaster = weight.bits === 4 || (weight.bits === 8 && modes.pre === null);
-  const product = isFaster && !call.has(4) ? wordProduct : unpackedProduct;
+  const product = weight.bits === 4 && !call.has(4) ? wordProduct : unpackedProduct;
   const y = product(call, x, weight).reshape([...x.shape.slice(0, -1), weight.rows]);
   const bias = call.optional(5);
   return bias === null ? y : y.add(bias);
