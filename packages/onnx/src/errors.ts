@@ -25,3 +25,23 @@ export function invalidOnnx(
     ...(options.cause !== undefined && { cause: options.cause }),
   });
 }
+
+/** @throws onnx-unsupported always: the node asks for a form of its operator that there is not here */
+export function unsupportedForm(
+  node: {
+    readonly type: string;
+    readonly name: string;
+    readonly domain: string;
+    readonly outputs: readonly string[];
+  },
+  form: string,
+): never {
+  const where = describeNode(node);
+  throw new TesseraError('onnx-unsupported', `ONNX: ${where}: ${form} is not supported`, {
+    context: { where, domain: node.domain, type: node.type },
+    hints: [
+      'Export or optimize the model without it.',
+      `Or call registerOnnxOperator('${node.domain}', '${node.type}', (call) => …) before importOnnx(): it takes the place of ours.`,
+    ],
+  });
+}

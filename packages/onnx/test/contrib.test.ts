@@ -1,34 +1,8 @@
 /**
  * @file Operators of the `com.microsoft` domain give what onnxruntime gives, attribute by attribute.
  */
-import { describe, expect, it } from 'vitest';
-import {
-  type Contrib,
-  type Numbers,
-  besideOnnxruntime,
-  given,
-  noise,
-  whole,
-} from './support/beside-onnxruntime.js';
-
-type Case = [title: string, contrib: Contrib];
-
-/** Where the outputs differ; quantized ones may be one off where a half is rounded. */
-async function check(contrib: Contrib): Promise<void> {
-  const { ours, theirs } = await besideOnnxruntime(contrib);
-  expect(Object.keys(ours)).toEqual(Object.keys(theirs));
-  for (const [i, [name, wanted]] of Object.entries(theirs).entries()) {
-    if (i >= (contrib.compared ?? Infinity)) break;
-    const dtype = (contrib.outputs ?? ['float32']).filter((each) => each !== null)[i]!;
-    expect(ours[name]!.dims).toEqual(wanted.dims);
-    const allowed = dtype === 'float32' ? 2e-5 : 1;
-    wanted.data.forEach((x, j) =>
-      expect(Math.abs(ours[name]!.data[j]! - x), `${name}[${j}]`).toBeLessThanOrEqual(
-        allowed * Math.max(1, dtype === 'float32' ? Math.abs(x) : 1),
-      ),
-    );
-  }
-}
+import { type Contrib, type Numbers, given, noise } from './support/beside-onnxruntime.js';
+import { type Case, describeLikeOnnxruntime } from './support/like-onnxruntime.js';
 
 const F32 = 'float32' as const;
 const x = noise([2, 3, 8], 1);
@@ -122,45 +96,6 @@ const products: Case[] = [
     'FusedMatMul: transBatchB',
     { op: 'FusedMatMul', inputs: [a, noise([4, 2, 5], 8)], attributes: { transBatchB: 1 } },
   ],
-];
-
-/** x [2, K] times [N, K] in blocks. */
-function blocked(
-  bits: number,
-  K: number,
-  block: number,
-  zeros: 'none' | 'packed' | 'float',
-  withBias = false,
-): Contrib {
-  const [N, blocks] = [6, Math.ceil(K / block)];
-  const zero: Record<typeof zeros, Numbers | null> = {
-    none: null,
-    packed: whole('uint8', [N * Math.ceil((blocks * bits) / 8)], [0, 256], 13),
-    float: noise([N * blocks], 14),
-  };
-  return {
-    op: 'MatMulNBits',
-    inputs: [
-      noise([2, K], 10),
-      whole('uint8', [N, blocks, (block * bits) / 8], [0, 256], 11),
-      noise([N * blocks], 12),
-      zero[zeros],
-      null,
-      withBias ? noise([N], 15) : null,
-    ],
-    attributes: { N, K, bits, block_size: block },
-  };
-}
-
-const blockwise: Case[] = [
-  ['MatMulNBits: 4 bits', blocked(4, 64, 32, 'none')],
-  ['MatMulNBits: block_size', blocked(4, 64, 16, 'none')],
-  ['MatMulNBits: K that fills no block', blocked(4, 40, 16, 'none')],
-  ['MatMulNBits: zero points, packed', blocked(4, 96, 32, 'packed')],
-  ['MatMulNBits: zero points as floats', blocked(4, 64, 32, 'float')],
-  ['MatMulNBits: bias', blocked(4, 64, 32, 'packed', true)],
-  ['MatMulNBits: 8 bits', blocked(8, 64, 32, 'none')],
-  ['MatMulNBits: 8 bits, zero points', blocked(8, 64, 32, 'packed')],
 ];
 
 const [cos, sin] = [noise([16, 4], 16), noise([16, 4], 17)];
@@ -326,113 +261,11 @@ const groups: Case[] = [
   ['GroupQueryAttention: head sinks', group({ rest: [null, null, null, null, noise([4], 38)] })],
 ];
 
-const U8 = 'uint8' as const;
-const scale = (s: number): Numbers => given(F32, [], [s]);
-const zero = (z: number): Numbers => given(U8, [], [z]);
-const bytes = (dims: readonly number[], seed: number): Numbers => whole(U8, dims, [0, 256], seed);
-const quantized: Case[] = [
-  ...(['QLinearAdd', 'QLinearMul'] as const).map((op): Case => [
-    `${op}, broadcast`,
-    {
-      op,
-      inputs: [
-        bytes([2, 3, 4], 40),
-        scale(0.02),
-        zero(100),
-        bytes([4], 41),
-        scale(0.03),
-        zero(130),
-        scale(0.05),
-        zero(120),
-      ],
-      outputs: [U8],
-    },
-  ]),
-  [
-    'QLinearSigmoid',
-    {
-      op: 'QLinearSigmoid',
-      inputs: [bytes([2, 8], 42), scale(0.04), zero(128), scale(1 / 256), zero(0)],
-      outputs: [U8],
-    },
-  ],
-  [
-    'QLinearLeakyRelu: alpha',
-    {
-      op: 'QLinearLeakyRelu',
-      inputs: [bytes([2, 8], 43), scale(0.04), zero(128), scale(0.03), zero(90)],
-      attributes: { alpha: 0.3 },
-      outputs: [U8],
-    },
-  ],
-  ...[0, 1].map((last): Case => [
-    `QLinearGlobalAveragePool: channels_last ${last}`,
-    {
-      op: 'QLinearGlobalAveragePool',
-      inputs: [bytes([2, 3, 4, 5], 44), scale(0.04), zero(128), scale(0.02), zero(110)],
-      attributes: { channels_last: last },
-      outputs: [U8],
-    },
-  ]),
-  [
-    'QLinearConcat: axis',
-    {
-      op: 'QLinearConcat',
-      inputs: [
-        scale(0.03),
-        zero(120),
-        bytes([2, 3], 45),
-        scale(0.02),
-        zero(100),
-        bytes([2, 4], 46),
-        scale(0.04),
-        zero(140),
-      ],
-      attributes: { axis: 1 },
-      outputs: [U8],
-    },
-  ],
-  [
-    'MatMulIntegerToFloat: zero points and bias',
-    {
-      op: 'MatMulIntegerToFloat',
-      inputs: [
-        bytes([2, 8], 47),
-        bytes([8, 5], 48),
-        given(F32, [1], [0.02]),
-        given(F32, [1], [0.03]),
-        given(U8, [1], [120]),
-        given(U8, [1], [130]),
-        noise([5], 49),
-      ],
-    },
-  ],
-  [
-    'DynamicQuantizeMatMul: scale of each column, bias',
-    {
-      op: 'DynamicQuantizeMatMul',
-      inputs: [
-        noise([2, 8], 50),
-        bytes([8, 5], 51),
-        given(F32, [5], [0.01, 0.02, 0.03, 0.02, 0.01]),
-        given(U8, [5], [120, 128, 130, 125, 121]),
-        noise([5], 52),
-      ],
-    },
-  ],
-];
-
-describe.each([
-  ['norms', norms],
-  ['activations', activations],
-  ['products', products],
-  ['weights in blocks', blockwise],
-  ['rotary embeddings', rotaries],
-  ['attention', multiHeads],
-  ['attention with shared heads', groups],
-  ['quantized operators', quantized],
-])('%s', (_family, cases) => {
-  it.each(cases)('%s', async (_title, contrib) => {
-    await check(contrib);
-  });
+describeLikeOnnxruntime({
+  norms,
+  activations,
+  products,
+  'rotary embeddings': rotaries,
+  attention: multiHeads,
+  'attention with shared heads': groups,
 });

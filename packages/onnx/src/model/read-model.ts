@@ -29,6 +29,7 @@ import {
   functionKey,
 } from './model.js';
 import { withOwnStatistics } from './own-statistics.js';
+import { withPackedWords } from './packed-words.js';
 import { type ExternalBytes, readTensorLiteral } from './tensor-literal.js';
 
 /** Graphs inside graphs that are followed. */
@@ -250,7 +251,7 @@ export function readModel(proto: ModelProto, external: ExternalBytes): OnnxModel
   }
   checkRecursion(functions);
   const written = readGraph(proto.graph!, { opsets, external, outer: new Set(), depth: 0 });
-  const graph = withOwnStatistics(written);
+  const graph = withPackedWords(withOwnStatistics(written));
   const producer = `${proto.producerName} ${proto.producerVersion}`.trim();
   return { graph, functions, opsets, producer };
 }

@@ -21,8 +21,9 @@ function constant(call: NodeCall): Value {
 }
 
 /** Numbers from start to limit, exclusive. */
-function range(call: NodeCall): Tensor {
-  const [start, limit, delta] = [call.number(0), call.number(1), call.number(2)];
+export function range(call: NodeCall): Tensor {
+  // Of the contrib domain the step may be left out.
+  const [start, limit, delta] = [call.number(0), call.number(1), call.has(2) ? call.number(2) : 1];
   if (delta === 0) call.fail('its step is 0');
   const dtype = call.dtype(0);
   const count = Math.max(0, Math.ceil((limit - start) / delta));

@@ -2,27 +2,12 @@
  * @file The attentions of the `com.microsoft` domain.
  */
 import { functional as F } from '@tessera/nn';
-import { type Tensor, arange, cat, full, where, zerosLike } from '@tessera/tensor';
+import { type Tensor, cat, full, where, zerosLike } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable } from '../registry.js';
 import { joinHeads, repeatHeads, splitHeads } from './attention.js';
+import { addedMask, both, causalMask, places } from './attention-masks.js';
 import { anglesAt, rotate } from './rotary.js';
-
-/** A mask that is added to scores: 0 where a key is seen. */
-function added(seen: Tensor, like: Tensor): Tensor {
-  const hidden = full([], -Infinity, { dtype: like.dtype, device: like.device });
-  return where(seen, zerosLike(hidden), hidden);
-}
-
-/** Positions 0 … count - 1. */
-function places(call: NodeCall, count: number): Tensor {
-  return arange(count, { dtype: 'int64', device: call.device });
-}
-
-/** Both masks, where there are two. */
-function both(a: Tensor | null, b: Tensor | null): Tensor | null {
-  return a !== null && b !== null ? a.add(b) : (a ?? b);
-}
 
 /** Query, key and value as [B, heads, L, E], from inputs of their own or packed into one or two. */
 function projections(call: NodeCall, heads: number): [query: Tensor, key: Tensor, value: Tensor] {
@@ -69,12 +54,8 @@ function multiHead(call: NodeCall): (Tensor | null)[] {
     });
     mask = both(mask, where(unpadded(call, padding, length, keys), zerosLike(hidden), hidden));
   }
-  if (call.flag('unidirectional')) {
-    const at = places(call, length)
-      .add(keys - length)
-      .reshape([length, 1]);
-    mask = both(mask, added(places(call, keys).le(at), query));
-  }
+  if (call.flag('unidirectional'))
+    mask = both(mask, addedMask(causalMask(call, length, keys), query));
   const scale = call.float('scale', 0) || 1 / Math.sqrt(query.shape[3]!);
   const y = F.scaledDotProductAttention(query, key, value, { attnMask: mask, scale });
   return [joinHeads(y), key, value];
@@ -148,7 +129,7 @@ function groupQuery(call: NodeCall): Tensor[] {
   let seen = places(call, keys).le(at);
   if (window > 0) seen = seen.logicalAnd(places(call, keys).gt(at.sub(window)));
   const bias = call.optional(10);
-  const mask = bias === null ? added(seen, query) : added(seen, query).add(bias);
+  const mask = bias === null ? addedMask(seen, query) : addedMask(seen, query).add(bias);
   const scale = call.float('scale', 0) || 1 / Math.sqrt(size);
   const [k, v] = [repeatHeads(allKeys, heads), repeatHeads(allValues, heads)];
   const isPlain =

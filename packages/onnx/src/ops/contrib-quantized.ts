@@ -2,38 +2,13 @@
  * @file Quantized operators of the `com.microsoft` domain: whole numbers in and out, computed in float32 between.
  */
 import { functional as F } from '@tessera/nn';
-import { type Tensor, cat, matmul } from '@tessera/tensor';
-import { rangeOf, typeOf } from '../run/narrow-types.js';
+import { type Tensor, cat, where } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
-import { dynamicQuantize, quantization } from './quantize.js';
-
-/** A scale or zero point: one number, or one for each column. */
-function scaling(call: NodeCall, input: number): Tensor | number {
-  const value = call.optional(input)?.to('float32');
-  if (value === undefined) return 0;
-  return value.numel === 1 ? value.reshape([]) : value;
-}
-
-/** (x - zero) · scale, of three inputs in the order x, scale, zero. */
-function real(call: NodeCall, input: number): Tensor {
-  const x = call
-    .tensor(input)
-    .to('float32')
-    .sub(scaling(call, input + 2));
-  return x.mul(scaling(call, input + 1));
-}
-
-/** Whole numbers of the type of input `like`, with the scale and zero point of two inputs. */
-function rounded(call: NodeCall, x: Tensor, scale: number, like = 0): Tensor {
-  const type = typeOf(call.array(like));
-  const [low, high] = rangeOf(type);
-  const whole = x
-    .div(scaling(call, scale))
-    .round()
-    .add(scaling(call, scale + 1));
-  return whole.clamp(low, high).to('int32').to(type.dtype);
-}
+import { product, range } from './like.js';
+import { averagePool, maxPool } from './pool.js';
+import { quantization } from './quantize.js';
+import { real, rounded } from './scaling.js';
 
 type Unary = (x: Tensor, call: NodeCall) => Tensor;
 type Binary = (a: Tensor, b: Tensor) => Tensor;
@@ -56,26 +31,38 @@ function concat(call: NodeCall): Tensor {
   return rounded(call, cat(parts, call.int('axis')), 0, 2);
 }
 
-/** A Bᵀ-like product of whole numbers less their zero points, in the scale of both, with a bias. */
-function scaledProduct(call: NodeCall, a: Tensor, b: Tensor, bias: number): Tensor {
-  const y = matmul(a, b);
-  const added = call.optional(bias);
-  return added === null ? y : y.add(added);
+/** Softmax along an axis; for operator sets before 13, over all dimensions from it on. */
+function softmax(x: Tensor, call: NodeCall): Tensor {
+  const isOld = call.int('opset') < 13;
+  const axis = call.dim(call.int('axis', -1), x.ndim);
+  if (!isOld) return F.softmax(x, axis);
+  const rows = product(x.shape.slice(0, axis));
+  return F.softmax(x.reshape([rows, product(x.shape.slice(axis))]), 1).reshape(x.shape);
 }
 
-/** A and B are whole numbers: inputs A, B, scales of both, zero points of both, bias. */
-function integerToFloat(call: NodeCall): Tensor {
-  const a = call.tensor(0).to('float32').sub(scaling(call, 4)).mul(scaling(call, 2));
-  const b = call.tensor(1).to('float32').sub(scaling(call, 5)).mul(scaling(call, 3));
-  return scaledProduct(call, a, b, 6);
+/** The average of each window; channels may come last. */
+function average(x: Tensor, call: NodeCall): Tensor {
+  if (!call.flag('channels_last')) return averagePool(call, x);
+  return averagePool(call, x.movedim(-1, 1)).movedim(1, -1);
 }
 
-/** A is quantized here, B is given: inputs A, B, scale and zero point of B, bias. */
-function dynamicProduct(call: NodeCall): Tensor {
-  const [quantized, scale, zero] = dynamicQuantize(call) as [Tensor, Tensor, Tensor];
-  const a = quantized.to('float32').sub(zero.to('float32')).mul(scale);
-  const b = call.tensor(1).to('float32').sub(scaling(call, 3)).mul(scaling(call, 2));
-  return scaledProduct(call, a, b, 4);
+/** The mean over axes, or over all. */
+function reduceMean(x: Tensor, call: NodeCall): Tensor {
+  const axes = call.ints('axes');
+  const dims = axes === null || axes.length === 0 ? range(x.ndim) : call.dims(axes, x.ndim);
+  return x.mean(dims, { keepdim: call.flag('keepdims', true) });
+}
+
+/** Elements of x or y: inputs condition, x with scale and zero point, y with both, both of the result. */
+function choice(call: NodeCall): Tensor {
+  const chosen = call.tensor(0).to('bool');
+  return rounded(call, where(chosen, real(call, 1), real(call, 4)), 7, 1);
+}
+
+/** The largest element of each window of an image whose channels come last. */
+function channelsLastMaxPool(call: NodeCall): Tensor {
+  const [y] = maxPool(call, call.tensor(0).movedim(-1, 1));
+  return y!.movedim(1, -1);
 }
 
 /** Operators with one output. */
@@ -87,8 +74,11 @@ export const contribQuantized: OperatorTable = {
   QLinearLeakyRelu: unary((x, call) =>
     F.leakyRelu(x, { negativeSlope: call.float('alpha', 0.01) }),
   ),
+  QLinearSoftmax: unary(softmax),
+  QLinearAveragePool: unary(average),
   QLinearGlobalAveragePool: unary(globalAverage),
+  QLinearReduceMean: unary(reduceMean),
   QLinearConcat: concat,
-  MatMulIntegerToFloat: integerToFloat,
-  DynamicQuantizeMatMul: dynamicProduct,
+  QLinearWhere: choice,
+  NhwcMaxPool: channelsLastMaxPool,
 };

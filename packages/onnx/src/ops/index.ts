@@ -6,9 +6,20 @@ import { activations } from './activation.js';
 import { attentionLists } from './attention.js';
 import { casts } from './cast.js';
 import { constants } from './constant.js';
-import { contribs, contribLists } from './contrib.js';
+import { contribs } from './contrib.js';
 import { contribAttention } from './contrib-attention.js';
+import { contribBlockLookup } from './contrib-block-lookup.js';
+import { contribBlockwise } from './contrib-blockwise.js';
+import { contribDecoderAttention } from './contrib-decoder-attention.js';
+import { contribFused } from './contrib-fused.js';
+import { contribNormLists, contribNorms } from './contrib-norm.js';
+import { contribPackedAttention } from './contrib-packed-attention.js';
+import { contribPointwise, contribPointwiseLists } from './contrib-pointwise.js';
+import { contribPositionBias } from './contrib-position-bias.js';
 import { contribQuantized } from './contrib-quantized.js';
+import { contribQuantizedProducts } from './contrib-quantized-products.js';
+import { contribQuantizedLstm } from './contrib-quantized-lstm.js';
+import { contribShapeLists, contribShapes } from './contrib-shape.js';
 import { controlLists } from './control.js';
 import { convolutions } from './conv.js';
 import { elementwise } from './elementwise.js';
@@ -77,8 +88,32 @@ for (const table of [
 addShapeOperators(hostShapes);
 addShapeOperators(hostArithmetic);
 
-addOperators('com.microsoft', { ...contribs, ...contribQuantized });
-addListOperators('com.microsoft', quantizationLists);
-addListOperators('com.microsoft', { ...contribLists, ...contribAttention });
+for (const table of [
+  contribs,
+  contribBlockLookup,
+  contribBlockwise,
+  contribFused,
+  contribNorms,
+  contribPointwise,
+  contribPositionBias,
+  contribQuantized,
+  contribQuantizedProducts,
+  contribShapes,
+])
+  addOperators('com.microsoft', table);
+
+for (const table of [
+  quantizationLists,
+  contribAttention,
+  contribDecoderAttention,
+  contribNormLists,
+  contribPackedAttention,
+  contribPointwiseLists,
+  contribQuantizedLstm,
+  contribShapeLists,
+])
+  addListOperators('com.microsoft', table);
+
 // Some exporters write the contrib norm in the standard domain.
-addListOperators('', { SimplifiedLayerNormalization: contribLists.SimplifiedLayerNormalization! });
+const { SimplifiedLayerNormalization } = contribNormLists;
+addListOperators('', { SimplifiedLayerNormalization: SimplifiedLayerNormalization! });

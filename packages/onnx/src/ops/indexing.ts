@@ -36,7 +36,7 @@ function coordinates(at: Tensor, sizes: readonly number[]): Tensor[] {
   return range(depth).map((i) => wrapped(at.select(-1, i).to('int64'), sizes[i]!));
 }
 
-function gatherNd(call: NodeCall): Tensor {
+export function gatherNd(call: NodeCall): Tensor {
   const [x, at] = [call.tensor(0), call.tensor(1)];
   const batch = call.int('batch_dims', 0);
   if (batch === 0) return index(x, coordinates(at, x.shape));

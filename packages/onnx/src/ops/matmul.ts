@@ -7,7 +7,7 @@ import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
 
 /** alpha · A B + beta · C */
-function gemm(call: NodeCall): Tensor {
+export function gemm(call: NodeCall): Tensor {
   const flip = (x: Tensor, name: string): Tensor => (call.flag(name) ? x.t() : x);
   const [a, b] = [flip(call.tensor(0), 'transA'), flip(call.tensor(1), 'transB')];
   const [alpha, beta] = [call.float('alpha', 1), call.float('beta', 1)];

@@ -46,8 +46,8 @@ function flatIndices(call: NodeCall, x: Tensor, at: Tensor, window: Windows): Te
   return flat.add(planes.mul(product(sizes)).reshape(shape));
 }
 
-function maxPool(call: NodeCall): Tensor[] {
-  const given = call.tensor(0);
+/** The largest element of each window of [N, C, …], and where it stands. */
+export function maxPool(call: NodeCall, given: Tensor): Tensor[] {
   const x = isFloatingPoint(given.dtype) ? given : given.to('float32');
   const window = windows(call, x);
   const { kernel, stride, dilation, before, after } = window;
@@ -76,8 +76,8 @@ function windowSums(x: Tensor, { kernel, stride, dilation }: Windows): Tensor {
   return sums.reshape([n, c, ...sums.shape.slice(2)]);
 }
 
-function averagePool(call: NodeCall): Tensor {
-  const x = call.tensor(0);
+/** The average of each window of [N, C, …]. */
+export function averagePool(call: NodeCall, x: Tensor): Tensor {
   const window = windows(call, x);
   const { kernel, stride, dilation, before, after, declaredAfter } = window;
   const includes = call.flag('count_include_pad');
@@ -141,7 +141,7 @@ function maxUnpool(call: NodeCall): Tensor {
 
 /** Operators of the standard domain with one output. */
 export const pools: OperatorTable = {
-  AveragePool: averagePool,
+  AveragePool: (call) => averagePool(call, call.tensor(0)),
   LpPool: lpPool,
   MaxUnpool: maxUnpool,
   GlobalAveragePool: (call) => call.tensor(0).mean(spatial(call.tensor(0)), { keepdim: true }),
@@ -158,4 +158,6 @@ export const pools: OperatorTable = {
 };
 
 /** Operators of the standard domain with several outputs. */
-export const poolLists: ListOperatorTable = { MaxPool: maxPool };
+export const poolLists: ListOperatorTable = {
+  MaxPool: (call) => maxPool(call, call.tensor(0)),
+};

@@ -39,16 +39,24 @@ function dequantize(call: NodeCall): Tensor {
   return inDType(centered.mul(scale.to('float32')), named);
 }
 
-/** The range of a tensor, zero included, as 256 steps. */
-export function dynamicQuantize(call: NodeCall): Tensor[] {
-  const x = call.tensor(0);
-  const zero = full([], 0, { dtype: x.dtype, device: call.device });
-  const [low, high] = [minimum(x.amin(), zero), maximum(x.amax(), zero)];
+/** A tensor in 256 steps over its range, zero included: the steps as floats, their size, and which of them is zero. */
+export function inSteps(x: Tensor): {
+  readonly steps: Tensor;
+  readonly scale: Tensor;
+  readonly zero: Tensor;
+} {
+  const none = full([], 0, { dtype: x.dtype, device: x.device });
+  const [low, high] = [minimum(x.amin(), none), maximum(x.amax(), none)];
   const spread = high.sub(low).div(255);
   const scale = where(spread.eq(0), spread.add(1 / 255), spread);
-  const point = low.neg().div(scale).clamp(0, 255).round();
-  const y = x.div(scale).round().add(point).clamp(0, 255);
-  return [y.to('uint8'), scale, point.to('uint8')];
+  const zero = low.neg().div(scale).clamp(0, 255).round();
+  return { steps: x.div(scale).round().add(zero).clamp(0, 255), scale, zero };
+}
+
+/** The range of a tensor, zero included, as 256 steps. */
+function dynamicQuantize(call: NodeCall): Tensor[] {
+  const { steps, scale, zero } = inSteps(call.tensor(0));
+  return [steps.to('uint8'), scale, zero.to('uint8')];
 }
 
 /** Operators of the standard domain with one output. */

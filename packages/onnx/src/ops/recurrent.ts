@@ -1,41 +1,11 @@
 /**
  * @file RNN, GRU and LSTM: their gates in ONNX's order, per direction, with peepholes, clipping and lengths.
  */
-import { functional as F } from '@tessera/nn';
 import { type Tensor, linear, stack, where, zeros } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
-import type { ListOperatorTable } from '../registry.js';
+import type { ListOperatorTable, OnnxListOperator } from '../registry.js';
 import { indices, range } from './like.js';
-
-type Activation = (x: Tensor) => Tensor;
-
-/** An activation by ONNX's name. @throws onnx-invalid */
-function activation(call: NodeCall, name: string, at: number): Activation {
-  const alpha = call.floats('activation_alpha')?.[at];
-  const beta = call.floats('activation_beta')?.[at];
-  const known: Readonly<Record<string, Activation>> = {
-    sigmoid: (x) => x.sigmoid(),
-    tanh: (x) => x.tanh(),
-    relu: (x) => x.relu(),
-    affine: (x) => x.mul(alpha ?? 1).add(beta ?? 0),
-    leakyrelu: (x) => F.leakyRelu(x, { negativeSlope: alpha ?? 0.01 }),
-    thresholdedrelu: (x) => x.mul(x.gt(alpha ?? 1).to(x.dtype)),
-    scaledtanh: (x) =>
-      x
-        .mul(beta ?? 1)
-        .tanh()
-        .mul(alpha ?? 1),
-    hardsigmoid: (x) =>
-      x
-        .mul(alpha ?? 0.2)
-        .add(beta ?? 0.5)
-        .clamp(0, 1),
-    elu: (x) => F.elu(x, { alpha: alpha ?? 1 }),
-    softsign: (x) => x.div(x.abs().add(1)),
-    softplus: (x) => F.softplus(x),
-  };
-  return known[name.toLowerCase()] ?? call.fail(`activation '${name}'`);
-}
+import { type Activation, listedActivations } from './named-activation.js';
 
 /** The tensors of one direction. */
 interface Direction {
@@ -44,6 +14,8 @@ interface Direction {
   readonly biases: readonly [input: Tensor, state: Tensor] | null;
   readonly peepholes: Tensor | null;
   readonly activations: readonly Activation[];
+  /** What is done to inputs and states before they are multiplied. */
+  readonly operand: (x: Tensor) => Tensor;
   readonly hidden: Tensor;
   readonly cell: Tensor | null;
 }
@@ -86,7 +58,8 @@ const gruStep: Step = (call, fromInput, { hidden }, own) => {
 
 const lstmStep: Step = (call, fromInput, state, own) => {
   const [f, g, h] = own.activations as [Activation, Activation, Activation];
-  const sum = fromInput.add(linear(state.hidden, own.recurrence, own.biases?.[1] ?? null));
+  const fromState = linear(own.operand(state.hidden), own.recurrence, own.biases?.[1] ?? null);
+  const sum = fromInput.add(fromState);
   const [i, o, forget, c] = gates(sum, 4) as [Tensor, Tensor, Tensor, Tensor];
   const [peepI, peepO, peepF] = own.peepholes === null ? [] : gates(own.peepholes, 3);
   const peep = (x: Tensor, weight: Tensor | undefined, cell: Tensor): Tensor =>
@@ -108,7 +81,7 @@ function runDirection(
 ): { readonly outputs: Tensor; readonly last: State } {
   const steps = x.shape[0]!;
   const lengths = call.optional(4)?.to('int64').reshape([-1, 1]) ?? null;
-  const fromInputs = linear(x, own.weight, own.biases?.[0] ?? null);
+  const fromInputs = linear(own.operand(x), own.weight, own.biases?.[0] ?? null);
   let state: State = { hidden: own.hidden, cell: own.cell };
   const outputs: Tensor[] = [];
   for (const i of range(steps)) {
@@ -130,16 +103,43 @@ function runDirection(
   return { outputs: stack(outputs, 0), last: state };
 }
 
-/** A recurrent operator: its step, its default activations, its number of gates. */
-function recurrent(step: Step, defaults: readonly string[], hasCell: boolean) {
+/** What makes a recurrent operator. */
+interface Recurrence {
+  readonly step: Step;
+  /** Default activations. */
+  readonly defaults: readonly string[];
+  readonly hasCell: boolean;
+  /** Weights of inputs [D, gates · hidden, input] and of states [D, gates · hidden, hidden]. */
+  readonly weights?: (call: NodeCall) => readonly [Tensor, Tensor];
+  readonly operand?: (x: Tensor) => Tensor;
+}
+
+function givenWeights(call: NodeCall): [Tensor, Tensor] {
+  return [call.tensor(1), call.tensor(2)];
+}
+
+/** A recurrent operator. */
+function recurrent({
+  step,
+  defaults,
+  hasCell,
+  weights = givenWeights,
+  operand = (x) => x,
+}: Recurrence) {
   return (call: NodeCall): Tensor[] => {
     const isBatchFirst = call.flag('layout');
     const flip = (x: Tensor): Tensor => (isBatchFirst ? x.transpose(0, 1) : x);
     const x = flip(call.tensor(0));
-    const [weights, recurrences] = [call.tensor(1), call.tensor(2)];
-    const [count, size] = [weights.shape[0]!, recurrences.shape[2]!];
+    const [inputWeights, recurrences] = weights(call);
+    const [count, size] = [inputWeights.shape[0]!, recurrences.shape[2]!];
     const direction = call.choice('direction', ['forward', 'reverse', 'bidirectional'], 'forward');
-    const names = call.texts('activations') ?? range(count).flatMap(() => [...defaults]);
+    const names = call.texts('activations') ?? [];
+    const activations = listedActivations(
+      call,
+      range(count).flatMap((d) =>
+        defaults.map((name, i) => names[d * defaults.length + i] ?? name),
+      ),
+    );
     const state = (input: number): Tensor | null => {
       const given = call.optional(input);
       return given === null ? null : flip(given);
@@ -149,14 +149,12 @@ function recurrent(step: Step, defaults: readonly string[], hasCell: boolean) {
     const [biases, peepholes] = [call.optional(3), hasCell ? call.optional(7) : null];
     const runs = range(count).map((d) => {
       const own: Direction = {
-        weight: weights.select(0, d),
+        weight: inputWeights.select(0, d),
         recurrence: recurrences.select(0, d),
         biases: biases === null ? null : (biases.select(0, d).chunk(2, 0) as [Tensor, Tensor]),
         peepholes: peepholes?.select(0, d) ?? null,
-        activations: defaults.map((_, i) => {
-          const at = d * defaults.length + i;
-          return activation(call, names[at] ?? defaults[i]!, at);
-        }),
+        activations: activations.slice(d * defaults.length, (d + 1) * defaults.length),
+        operand,
         hidden: hidden?.select(0, d) ?? empty(),
         cell: hasCell ? (cells?.select(0, d) ?? empty()) : null,
       };
@@ -178,9 +176,15 @@ function recurrent(step: Step, defaults: readonly string[], hasCell: boolean) {
   };
 }
 
+/** The LSTM with other weights, and something done to its operands. */
+export function lstm(options: Pick<Recurrence, 'weights' | 'operand'> = {}): OnnxListOperator {
+  const defaults = ['Sigmoid', 'Tanh', 'Tanh'];
+  return recurrent({ step: lstmStep, defaults, hasCell: true, ...options });
+}
+
 /** Operators of the standard domain. */
 export const recurrentLists: ListOperatorTable = {
-  RNN: recurrent(rnnStep, ['Tanh'], false),
-  GRU: recurrent(gruStep, ['Sigmoid', 'Tanh'], false),
-  LSTM: recurrent(lstmStep, ['Sigmoid', 'Tanh', 'Tanh'], true),
+  RNN: recurrent({ step: rnnStep, defaults: ['Tanh'], hasCell: false }),
+  GRU: recurrent({ step: gruStep, defaults: ['Sigmoid', 'Tanh'], hasCell: false }),
+  LSTM: lstm(),
 };

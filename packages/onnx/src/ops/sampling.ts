@@ -15,7 +15,7 @@ const MODES = {
   bicubic: 'bicubic',
 } as const;
 
-function sample(call: NodeCall): Tensor {
+export function sample(call: NodeCall): Tensor {
   const mode = call.text('mode', call.opset < 20 ? 'bilinear' : 'linear');
   return gridSample(call.tensor(0), call.tensor(1), {
     mode: MODES[mode as keyof typeof MODES] ?? call.fail(`mode '${mode}'`),

@@ -123,9 +123,16 @@ function borderIndices(size: number, before: number, after: number, mode: string
 }
 
 function padded(call: NodeCall): Tensor {
+  const areInputs = call.opset >= 11;
+  const pads = areInputs ? call.numbers(1) : (call.ints('pads') ?? call.fail('no pads'));
+  const value = areInputs ? (call.optionalNumbers(2)?.[0] ?? 0) : call.float('value', 0);
+  return paddedBy(call, pads, value);
+}
+
+/** Elements put around x by a list of pads, first all in front, then all behind. */
+export function paddedBy(call: NodeCall, pads: readonly number[], value: number): Tensor {
   const x = call.tensor(0);
   const mode = call.choice('mode', ['constant', 'reflect', 'edge', 'wrap'], 'constant');
-  const pads = call.opset >= 11 ? call.numbers(1) : (call.ints('pads') ?? call.fail('no pads'));
   const dims = call.dims(call.optionalNumbers(3) ?? range(x.ndim), x.ndim);
   if (pads.length !== 2 * dims.length) call.fail(`${pads.length} pads for ${dims.length} axes`);
   const [before, after] = [Array<number>(x.ndim).fill(0), Array<number>(x.ndim).fill(0)];
@@ -134,7 +141,6 @@ function padded(call: NodeCall): Tensor {
     after[dim] = pads[i + dims.length]!;
   });
   if (mode === 'constant') {
-    const value = call.opset >= 11 ? (call.optionalNumbers(2)?.[0] ?? 0) : call.float('value', 0);
     // Listed from the last dimension on.
     const list = range(x.ndim)
       .reverse()
@@ -209,7 +215,7 @@ function reverseSequence(call: NodeCall): Tensor {
   return cat(rows, batch);
 }
 
-function trilu(call: NodeCall): Tensor {
+export function trilu(call: NodeCall): Tensor {
   const x = call.tensor(0);
   const k = call.optionalNumbers(1)?.[0] ?? 0;
   const plain = x.dtype === 'bool' ? x.to('uint8') : x;

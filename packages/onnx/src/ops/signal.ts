@@ -43,7 +43,7 @@ function ofLength(x: Tensor, length: number): Tensor {
 }
 
 /** The transform along the last dimension of a real and an imaginary part. */
-function transform(
+export function transform(
   call: NodeCall,
   real: Tensor,
   imaginary: Tensor | null,

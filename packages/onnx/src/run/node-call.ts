@@ -6,7 +6,7 @@
  * CPU, needs `OnnxModule.run`), so handlers read only what they cannot do without.
  */
 import { type DType, type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
-import { invalidOnnx, describeNode } from '../errors.js';
+import { describeNode, invalidOnnx, unsupportedForm } from '../errors.js';
 import type { AttributeValue, OnnxGraph, OnnxNode, TensorLiteral } from '../model/model.js';
 import { HostArray } from './host-array.js';
 import type { Run } from './run.js';
@@ -58,6 +58,11 @@ export class NodeCall {
   /** @throws onnx-invalid always, with the node's name */
   fail(problem: string): never {
     invalidOnnx(describeNode(this.node), problem);
+  }
+
+  /** @throws onnx-unsupported always, with the node's name: `form` is what it asks for */
+  unsupported(form: string): never {
+    unsupportedForm(this.node, form);
   }
 
   // ---- inputs

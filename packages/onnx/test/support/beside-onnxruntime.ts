@@ -4,7 +4,8 @@
 import type { Tensor as OrtTensor } from 'onnxruntime-node';
 import { type DType, type Tensor, isTensor, tensor } from '@tessera/tensor';
 import { importOnnx } from '../../src/index.js';
-import { type Attributes, model, value } from './build-model.js';
+import { type Attributes, type NodeSpec, model, value } from './build-model.js';
+import type { TensorProto } from '../../src/generated/onnx_pb.js';
 
 /** Numbers with a type and sizes. */
 export interface Numbers {
@@ -17,15 +18,19 @@ const ELEMENT: Partial<Record<DType, number>> = {
   float32: 1,
   uint8: 2,
   int8: 3,
+  int16: 5,
   int32: 6,
   int64: 7,
+  bool: 9,
 };
 
 const ARRAYS = {
   float32: Float32Array,
   uint8: Uint8Array,
   int8: Int8Array,
+  int16: Int16Array,
   int32: Int32Array,
+  bool: Uint8Array,
 } as const;
 
 const numelOf = (dims: readonly number[]): number => dims.reduce((a, b) => a * b, 1);
@@ -66,9 +71,18 @@ export interface Contrib {
   readonly domain?: string;
   /** How many outputs say something everywhere (a cache with room has old numbers behind); default all. */
   readonly compared?: number;
+  /**
+   * The same in standard operators, from in0, in1, … to out0, …: what onnxruntime runs where its CPU has no kernel
+   * for the operator.
+   */
+  readonly instead?: { readonly nodes: readonly NodeSpec[]; readonly constants?: TensorProto[] };
 }
 
-function file({ op, inputs, attributes = {}, outputs = ['float32'], domain }: Contrib): Uint8Array {
+/** The file of a node, or of what stands for it. */
+export function fileOf(
+  { op, inputs, attributes = {}, outputs = ['float32'], domain }: Contrib,
+  instead?: Contrib['instead'],
+): Uint8Array {
   const own = domain ?? 'com.microsoft';
   const names = inputs.map((input, i) => (input === null ? '' : `in${i}`));
   const results = outputs.map((dtype, i) => (dtype === null ? '' : `out${i}`));
@@ -80,7 +94,8 @@ function file({ op, inputs, attributes = {}, outputs = ['float32'], domain }: Co
       outputs: outputs.flatMap((dtype, i) =>
         dtype === null ? [] : [{ ...value(results[i]!, [], ELEMENT[dtype]!) }],
       ),
-      nodes: [{ op, in: names, out: results, domain: own, attributes }],
+      nodes: instead?.nodes ?? [{ op, in: names, out: results, domain: own, attributes }],
+      initializers: instead?.constants ?? [],
     },
     17,
     ['com.microsoft'],
@@ -95,19 +110,39 @@ function ortTensor(ort: typeof import('onnxruntime-node'), x: Numbers): OrtTenso
   return new ort.Tensor(x.dtype as 'float32', data as Float32Array, [...x.dims]);
 }
 
-/** Outputs here and there, by name, flat, with sizes in front. */
+/** The inputs of a node by name. */
+export function inputsOf({ inputs }: Contrib): Record<string, Tensor> {
+  return Object.fromEntries(
+    inputs.flatMap((input, i) =>
+      input === null
+        ? []
+        : [[`in${i}`, tensor([...input.data], { dtype: input.dtype }).reshape([...input.dims])]],
+    ),
+  );
+}
+
+/** Outputs by name, flat, with sizes in front. */
+export function resultsOf(outputs: Readonly<Record<string, unknown>>): Record<string, Result> {
+  return Object.fromEntries(
+    Object.entries(outputs).map(([name, x]) => {
+      if (!isTensor(x)) throw new Error(`${name} is no tensor`);
+      const data = x.detach().reshape([-1]).toArray() as (number | boolean)[];
+      return [name, { dims: [...x.sizes], data: data.map(Number) }];
+    }),
+  );
+}
+
+/** Outputs here and there, by name. */
 export async function besideOnnxruntime(
   contrib: Contrib,
 ): Promise<{ ours: Record<string, Result>; theirs: Record<string, Result> }> {
   const ort = await import('onnxruntime-node');
-  const bytes = file(contrib);
-  const session = await ort.InferenceSession.create(bytes, { logSeverityLevel: 4 });
+  const session = await ort.InferenceSession.create(fileOf(contrib, contrib.instead), {
+    logSeverityLevel: 4,
+  });
   const feeds: Record<string, OrtTensor> = {};
-  const named: Record<string, Tensor> = {};
   contrib.inputs.forEach((input, i) => {
-    if (input === null) return;
-    feeds[`in${i}`] = ortTensor(ort, input);
-    named[`in${i}`] = tensor([...input.data], { dtype: input.dtype }).reshape([...input.dims]);
+    if (input !== null) feeds[`in${i}`] = ortTensor(ort, input);
   });
   const theirs = Object.fromEntries(
     Object.entries(await session.run(feeds)).map(([name, x]) => [
@@ -115,13 +150,8 @@ export async function besideOnnxruntime(
       { dims: [...x.dims], data: Array.from(x.data as Float32Array, Number) },
     ]),
   );
-  const ours = Object.fromEntries(
-    Object.entries((await importOnnx(bytes)).call(named)).map(([name, x]) => {
-      if (!isTensor(x)) throw new Error(`${name} is no tensor`);
-      return [name, { dims: [...x.sizes], data: x.reshape([-1]).toArray() as number[] }];
-    }),
-  );
-  return { ours, theirs };
+  const model = await importOnnx(fileOf(contrib));
+  return { ours: resultsOf(model.call(inputsOf(contrib))), theirs };
 }
 
 /** Sizes and numbers of an output. */

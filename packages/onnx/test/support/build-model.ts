@@ -24,11 +24,18 @@ import {
 const FLOAT = 1;
 const INT64 = 7;
 
-/** Attributes by name: numbers that are whole are integers, unless they are given as `{ float }`. */
+/** Attributes by name: numbers that are whole are integers, unless they are given as `{ float }` or `{ floats }`. */
 export type Attributes = Readonly<
   Record<
     string,
-    number | { readonly float: number } | readonly number[] | string | TensorProto | GraphProto
+    | number
+    | { readonly float: number }
+    | { readonly floats: readonly number[] }
+    | readonly string[]
+    | readonly number[]
+    | string
+    | TensorProto
+    | GraphProto
   >
 >;
 
@@ -54,7 +61,19 @@ function attribute(key: string, value: Attributes[string]): AttributeProto {
       ? create(AttributeProtoSchema, { ...base, type: Kind.INT, i: BigInt(value) })
       : create(AttributeProtoSchema, { ...base, type: Kind.FLOAT, f: value });
   if (Array.isArray(value))
-    return create(AttributeProtoSchema, { ...base, type: Kind.INTS, ints: value.map(BigInt) });
+    return typeof value[0] === 'string'
+      ? create(AttributeProtoSchema, {
+          ...base,
+          type: Kind.STRINGS,
+          strings: (value as string[]).map((text) => new TextEncoder().encode(text)),
+        })
+      : create(AttributeProtoSchema, { ...base, type: Kind.INTS, ints: value.map(BigInt) });
+  if ('floats' in (value as object))
+    return create(AttributeProtoSchema, {
+      ...base,
+      type: Kind.FLOATS,
+      floats: [...(value as { floats: readonly number[] }).floats],
+    });
   if ('float' in (value as object))
     return create(AttributeProtoSchema, {
       ...base,

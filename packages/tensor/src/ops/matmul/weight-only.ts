@@ -2,7 +2,8 @@
  * @file Products with weights of 8 or 4 bits: x @ dequantized(W)ᵀ, without a float copy of W.
  *
  * Weights lie in words of 32 bits, four or eight to a word, the first in the lowest bits, so that they take the same
- * memory on every device. Gradients flow to x; for them W is dequantized, for as long as the product takes.
+ * memory on every device. Gradients flow to x, and to the scales of groups; for them W is dequantized, for as long as the
+ * product takes.
  *
  * @see torch._weight_int8pack_mm, torch._weight_int4pack_mm; their packing is that of PyTorch's own kernels
  */
@@ -16,10 +17,12 @@ import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
+import { stack } from '../arrange/join.js';
 import { arange } from '../factory/range.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
 import { bitwiseAnd } from '../pointwise/logical.js';
 import { bitwiseRightShift } from '../pointwise/integer.js';
+import { sum } from '../reduction/reduction.js';
 import { unsqueeze } from '../view/dims.js';
 import { narrow, select } from '../view/slice.js';
 import { reshape } from '../view/view.js';
@@ -158,9 +161,19 @@ const int4Op = defineOp(
       });
       productInto(out!, self, weight);
     },
-    savedFor: { self: ['mat2', 'qScaleAndZeros'] },
-    vjp: ({ mat2, qGroupSize, qScaleAndZeros }, { grad }) => ({
+    savedFor: { self: ['mat2', 'qScaleAndZeros'], qScaleAndZeros: ['self', 'mat2'] },
+    vjp: ({ self, mat2, qGroupSize, qScaleAndZeros }, { grad }) => ({
       self: () => mm(grad, toDtype(dequantizeInt4(mat2, qGroupSize, qScaleAndZeros), grad.dtype)),
+      // Of each group, the gradient of its elements by the number that each of them is, and by one.
+      qScaleAndZeros: () => {
+        const [groups, rows] = qScaleAndZeros.sizes as [number, number];
+        const split = [rows, groups, qGroupSize];
+        const ofWeight = reshape(mm(grad.t(), self), split);
+        const values = unpackWords(mat2, groups * qGroupSize, 4, grad.dtype);
+        const scales = sum(mul(ofWeight, reshape(sub(values, 8), split)), 2);
+        const both = stack([scales.t(), sum(ofWeight, 2).t()], 2);
+        return toDtype(both, qScaleAndZeros.dtype);
+      },
     }),
   },
 );
