@@ -16,7 +16,7 @@ const EVERYTHING = '518 kB';
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '20.2 kB',
-  tensor: '164 kB',
+  tensor: '164.5 kB',
   nn: '54 kB',
   distributed: '26.7 kB',
   onnx: '51.5 kB',

@@ -120,7 +120,7 @@ describe('habits of Python', () => {
   it('an object in the place of a dimension is refused with the position', () => {
     // @ts-expect-error a dimension is given by position
     const { message, hints } = refusal(() => x.softmax({ dim: 1 }));
-    expect(message).toContain("argument 'dim' must be int, not an object { dim }.");
+    expect(message).toContain("argument 'dim' must be int, not an object {dim}.");
     expect(hints[0]).toBe("'dim' is given by position: its value alone, not { dim: … }.");
   });
 });

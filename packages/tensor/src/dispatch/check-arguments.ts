@@ -112,17 +112,12 @@ function describe(value: unknown): string {
     const quoted = value.map((item) => (typeof item === 'string' ? `'${item}'` : String(item)));
     return value.some(isTensor) ? 'an array' : `[${quoted.join(', ')}]`;
   }
-  if (isPlain(value)) {
-    const names = Object.keys(value);
-    return names.length === 0 ? 'an empty object' : `an object { ${names.join(', ')} }`;
-  }
+  if (isPlain(value)) return `an object {${Object.keys(value).join(', ')}}`;
   return `${typeof value} ${String(value as number)}`;
 }
 
 function isPlain(value: unknown): value is object {
-  return (
-    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-  );
+  return (value as object | null)?.constructor === Object;
 }
 
 function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {

@@ -66,7 +66,6 @@ export function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint
         throw new TesseraError(
           'invalid-argument',
           `The chunks of a stream must be bytes, not ${typeof value}s.`,
-          { hints: ['A stream of Node gives bytes unless an encoding is set.'] },
         );
       controller.enqueue(value);
     },

@@ -75,11 +75,6 @@ export function beside(source: ResolvedSource, file: string): ResolvedSource | n
   return null;
 }
 
-/** Whether this gives its bytes to `for await`, as streams of Node do. */
-function isAsyncIterable(source: unknown): source is AsyncIterable<Uint8Array> {
-  return typeof source === 'object' && source !== null && Symbol.asyncIterator in source;
-}
-
 /** Opens a source. @throws source-unreadable if there is nothing to read; invalid-argument */
 export async function openSource(source: ResolvedSource, options: HttpOptions): Promise<ByteFile> {
   if (typeof source === 'string') return openNodeFile(source);
@@ -103,7 +98,8 @@ export async function openSource(source: ResolvedSource, options: HttpOptions): 
     const { buffer, byteOffset, byteLength } = source;
     return memoryFile(new Uint8Array(buffer, byteOffset, byteLength), 'the given bytes');
   }
-  if (isAsyncIterable(source)) return streamFile(streamOf(source), 'the given stream', undefined);
+  if (Symbol.asyncIterator in Object(source))
+    return streamFile(streamOf(source), 'the given stream', undefined);
   throw new TesseraError(
     'invalid-argument',
     `Cannot read from ${source === null ? 'null' : typeof source}.`,
