@@ -8,6 +8,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { isolatedDeclarationSync } from 'oxc-transform';
 
+/** What TypeScript has in no library of ES2022. */
+const DISPOSABLE = /\b(?:Async)?Disposable\b|\[Symbol\.(?:asyncD|d)ispose\]/;
+
+/** A declaration with the libraries that it needs: projects whose own `lib` is older check it, too. */
+function withLibraries(code: string): string {
+  return DISPOSABLE.test(code) ? `/// <reference lib="esnext.disposable" />\n${code}` : code;
+}
+
 /** Relative modules that a declaration names: `from './x.js'`, `import './x.js'`, `import('./x.js')`. */
 function relativeImports(text: string): string[] {
   return [...text.matchAll(/\b(?:from|import)\s*\(?\s*["'](\.[^"']+)["']/g)].map(
@@ -48,6 +56,7 @@ export function writeDeclarations(folder: string, entries: readonly string[], ba
   for (const [path, code] of declarationsOf(folder, entries)) {
     const target = join(folder, 'dist', path);
     mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, path === first && banner !== '' ? `${banner}\n${code}` : code);
+    const text = path === first && banner !== '' ? `${banner}\n${code}` : code;
+    writeFileSync(target, withLibraries(text));
   }
 }

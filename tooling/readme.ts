@@ -9,32 +9,16 @@ import { basename, dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
-
-/** A `console.log` whose comment promises a value. */
-interface Promised {
-  readonly line: number;
-  readonly comment: string;
-}
-
-/** A comment that begins like a value. Dots stand for something, so such a one is prose. */
-const VALUE = /^(?:[[\d'-]|true\b|false\b|null\b)(?!.*…)/;
+import { bare, blocksOf, promisesOf } from './readme-program.mjs';
 
 /** Blocks of a README in order, as one program; each statement that logs says from which line it is. */
-function programOf(text: string): { code: string; promised: Promised[] } {
-  const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block]) => block!);
-  const lines = blocks.join('\n').split('\n');
-  const promised: Promised[] = [];
-  const code = lines.map((content, line) => {
-    const comment = /^\s*console\.log\(.*\);? \/\/ (.*)$/.exec(content)?.[1];
-    if (comment !== undefined && VALUE.test(comment)) promised.push({ line, comment });
-    return content.replace(/(?<!\w)console\.log\(/, `readmeLog(${line}, `);
-  });
-  return { code: code.join('\n'), promised };
-}
-
-/** Text without the spaces that `console.log` puts inside brackets. */
-function bare(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').replaceAll(/([[{(]) | (?=[\]})])/g, '$1');
+function programOf(text: string): { code: string; promised: ReturnType<typeof promisesOf> } {
+  const blocks = blocksOf(text).flatMap(({ words, code }) => (words === 'ts' ? [code] : []));
+  const program = blocks.join('\n');
+  const code = program
+    .split('\n')
+    .map((content, line) => content.replace(/(?<!\w)console\.log\(/, `readmeLog(${line}, `));
+  return { code: code.join('\n'), promised: promisesOf(program) };
 }
 
 /** See `testReadme`. */

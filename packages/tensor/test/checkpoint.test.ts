@@ -1,7 +1,14 @@
 /**
  * @file Checkpoints from files, addresses and streams: whole, sharded, truncated and hostile.
  */
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  createReadStream,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -77,6 +84,27 @@ describe('loadCheckpoint', () => {
       new Blob([readFileSync(path)]),
     ];
     for (const source of sources) expectSame(await loadCheckpoint(source));
+  });
+
+  it('reads streams of the web and of Node, and what else gives bytes one after the other', async () => {
+    const path = join(folder, 'streamed.safetensors');
+    await saveCheckpoint(path, tensors);
+    const bytes = readFileSync(path);
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < bytes.length; at += 1000) {
+        await Promise.resolve();
+        yield bytes.subarray(at, at + 1000);
+      }
+    }
+    for (const source of [new Blob([bytes]).stream(), createReadStream(path), pieces()])
+      expectSame(await loadCheckpoint(source));
+  });
+
+  it('says what is wrong with a stream of Node', async () => {
+    const absent = createReadStream(join(folder, 'absent.safetensors'));
+    await expect(loadCheckpoint(absent)).rejects.toThrow(/ENOENT/);
+    const text = createReadStream(join(folder, 'streamed.safetensors'), 'latin1');
+    await expect(loadCheckpoint(text)).rejects.toThrow(/must be bytes, not strings/);
   });
 
   it('reads shards beside their index, from disk and from an address', async () => {

@@ -11,6 +11,7 @@ import {
   isInferenceModeEnabled,
   ones,
   tensor,
+  randn,
 } from '../src/index.js';
 import { pinverse } from '../src/linalg.js';
 
@@ -105,6 +106,22 @@ describe('an option by position', () => {
     expect(() => inferenceMode(() => 1, false)).toThrow('{ enabled: false }');
     // @ts-expect-error options are an object
     expect(() => pinverse(x, 1e-3)).toThrow('{ rcond: 0.001 }');
+  });
+});
+
+describe('habits of Python', () => {
+  it('sizes one by one are refused with the list that was meant', () => {
+    // @ts-expect-error sizes are a list
+    expect(refusal(() => randn(2, 3)).hints[0]).toBe(
+      'Sizes are a list: randn([2, 3]), not randn(2, 3).',
+    );
+  });
+
+  it('an object in the place of a dimension is refused with the position', () => {
+    // @ts-expect-error a dimension is given by position
+    const { message, hints } = refusal(() => x.softmax({ dim: 1 }));
+    expect(message).toContain("argument 'dim' must be int, not an object {dim}.");
+    expect(hints[0]).toBe("'dim' is given by position: its value alone, not { dim: … }.");
   });
 });
 

@@ -171,7 +171,7 @@ export class GpuContext {
 
   /** Runs `make` and keeps what WebGPU says against it, as `explain` puts it; `answered` follows in any case. */
   watch<T>(
-    filter: GPUErrorFilter,
+    filter: 'validation' | 'out-of-memory' | 'internal',
     make: () => T,
     explain: (error: GPUError) => TesseraError,
     answered: () => void = () => {},

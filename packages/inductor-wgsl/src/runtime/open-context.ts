@@ -11,7 +11,7 @@ export interface WebGpuOptions {
   readonly adapter?: GPUAdapter;
   /** Device to use as it is, with its limits and features. */
   readonly device?: GPUDevice;
-  readonly powerPreference?: GPUPowerPreference;
+  readonly powerPreference?: 'low-power' | 'high-performance';
   /** Makes code for GPUs or for adapters that run on the CPU; found out from the adapter if absent. */
   readonly profile?: DeviceProfile;
   /** Most bytes that tensors and scratch memory may take. Unlimited if absent: WebGPU does not tell. */

@@ -112,7 +112,12 @@ function describe(value: unknown): string {
     const quoted = value.map((item) => (typeof item === 'string' ? `'${item}'` : String(item)));
     return value.some(isTensor) ? 'an array' : `[${quoted.join(', ')}]`;
   }
+  if (isPlain(value)) return `an object {${Object.keys(value).join(', ')}}`;
   return `${typeof value} ${String(value as number)}`;
+}
+
+function isPlain(value: unknown): value is object {
+  return (value as object | null)?.constructor === Object;
 }
 
 function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
@@ -121,13 +126,16 @@ function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
     `${op.qualifiedName}: argument '${formal.name}' must be ${formal.type.base}${formal.type.list ? '[]' : ''}${formal.type.optional ? ' or null' : ''}, not ${describe(arg)}.`,
     {
       context: { op: op.qualifiedName, argument: formal.name },
-      hints: [advice(formal), `Schema: ${op.schema.text}`],
+      hints: [advice(formal, arg), `Schema: ${op.schema.text}`],
     },
   );
 }
 
 /** What to pass. */
-function advice({ name, type: { base, list } }: SchemaArgument): string {
+function advice({ name, type: { base, list } }: SchemaArgument, given: unknown): string {
+  // PyTorch's dim=1, taken for an option.
+  if (isPlain(given) && Object.hasOwn(given, name))
+    return `'${name}' is given by position: its value alone, not { ${name}: … }.`;
   if (base === 'ScalarType') return `A dtype is one of ${Object.keys(DTYPES).join(', ')}.`;
   const wanted = WANTED[base];
   if (wanted === undefined) return `The schema says what '${name}' may be.`;

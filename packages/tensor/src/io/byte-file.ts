@@ -3,6 +3,7 @@
  *
  * A seekable file can be opened anywhere, any number of times; another one is read once, from its start.
  */
+import { TesseraError } from '@tessera/shared';
 
 /** Reads bytes in order. */
 export interface ByteReader {
@@ -52,6 +53,26 @@ export function streamReader(stream: ReadableStream<Uint8Array>): ByteReader {
     // Of a stream that has failed nothing is left to cancel.
     cancel: (reason) => void reader.cancel(reason).catch(() => {}),
   };
+}
+
+/** Chunks as a web stream. */
+export function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done === true) return controller.close();
+      if (!ArrayBuffer.isView(value))
+        throw new TesseraError(
+          'invalid-argument',
+          `The chunks of a stream must be bytes, not ${typeof value}s.`,
+        );
+      controller.enqueue(value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
 }
 
 const closed = (): Promise<void> => Promise.resolve();

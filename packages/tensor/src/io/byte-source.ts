@@ -5,7 +5,7 @@
  * worker, as `fetch` takes it.
  */
 import { TesseraError } from '@tessera/shared';
-import { type ByteFile, blobFile, memoryFile, streamFile } from './byte-file.js';
+import { type ByteFile, blobFile, memoryFile, streamFile, streamOf } from './byte-file.js';
 import { type HttpOptions, openHttp, openResponse } from './http-file.js';
 import { openNodeFile } from './node-file.js';
 import { nodeFs } from './node-fs.js';
@@ -13,7 +13,7 @@ import { unreadable } from './unreadable.js';
 
 /**
  * Where to read from. A string is an address (`https://…`, `file://…`, `blob:…`), a path in Node, or an address
- * relative to the page or worker in browsers.
+ * relative to the page or worker in browsers. Streams are those of the web, of Node, and any async iterable of bytes.
  */
 export type ByteSource =
   | string
@@ -21,6 +21,7 @@ export type ByteSource =
   | Request
   | Response
   | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>
   | Blob
   | ArrayBuffer
   | ArrayBufferView;
@@ -97,6 +98,8 @@ export async function openSource(source: ResolvedSource, options: HttpOptions): 
     const { buffer, byteOffset, byteLength } = source;
     return memoryFile(new Uint8Array(buffer, byteOffset, byteLength), 'the given bytes');
   }
+  if (Symbol.asyncIterator in Object(source))
+    return streamFile(streamOf(source), 'the given stream', undefined);
   throw new TesseraError(
     'invalid-argument',
     `Cannot read from ${source === null ? 'null' : typeof source}.`,

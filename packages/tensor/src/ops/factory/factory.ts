@@ -1,7 +1,7 @@
 /**
  * @file Ops that make a tensor of one value: empty, zeros, ones, full.
  */
-import { type OptionNames, type ScalarLike, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { defaultDType } from '../../default-dtype.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DeviceType } from '../../device.js';
@@ -150,6 +150,11 @@ export function checkTensorOptions(
   options: TensorOptions,
   names: Readonly<Record<string, true>> = TENSOR_OPTIONS,
 ): void {
+  // PyTorch's habit: randn(2, 3).
+  if (typeof options === 'number')
+    throw new TesseraError('invalid-argument', `Options are an object, not ${String(options)}.`, {
+      hints: ['Sizes are a list: randn([2, 3]), not randn(2, 3).'],
+    });
   checkOptionNames('A new tensor', options, names);
 }
 
