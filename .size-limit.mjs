@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '518 kB';
+const EVERYTHING = '520 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -19,13 +19,13 @@ const budgets = {
   tensor: '164.5 kB',
   nn: '54 kB',
   distributed: '26.7 kB',
-  onnx: '58.5 kB',
+  onnx: '59 kB',
   graph: '27.5 kB',
   passes: '17 kB',
   'aot-autograd': '20 kB',
   'dynamo-trace': '42.5 kB',
   'inductor-core': '148 kB',
-  'inductor-cpu': '46.5 kB',
+  'inductor-cpu': '48 kB',
   'inductor-wgsl': '47 kB',
   compile: '5.2 kB',
   testkit: '26 kB',

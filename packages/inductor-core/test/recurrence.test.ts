@@ -45,7 +45,10 @@ function backwardArgs(item: Case): (Tensor | null)[] {
 }
 
 function kernelsOf(graph: GraphModule): RecurrenceKernel[] {
-  const plan = compileGraph(graph, { backend: target({ recurrences: 'registers' }), name: 'layer' });
+  const plan = compileGraph(graph, {
+    backend: target({ recurrences: 'registers' }),
+    name: 'layer',
+  });
   return plan.kernels.filter((kernel) => kernel.kind === 'recurrence');
 }
 

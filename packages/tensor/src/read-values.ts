@@ -54,12 +54,12 @@ export function readItem(tensor: Tensor): Item {
       },
     );
   }
-  return withValues(tensor, 'item()', (values) => values[0]!);
+  return withValues(tensor, 'item()', (values) => values[0]!) as Item;
 }
 
 /** The only element of a tensor that is known to be on `cpu`, where it is not awaited. @throws invalid-argument */
 export function itemAtOnce(tensor: Tensor): number {
-  return readItem(tensor);
+  return readItem(tensor) as number;
 }
 
 /** Whether the only element of a tensor is not 0; awaitable on devices other than `cpu`, as `item`. */

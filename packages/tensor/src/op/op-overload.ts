@@ -98,7 +98,7 @@ export function defineOp<const S extends string, Grads extends GradsOf<SchemaArg
 }
 
 const ELSEWHERE =
-  "Import and use what registers it, since bundlers drop what nothing uses: networks have '@tessera/nn', linear algebra '@tessera/tensor/linalg', Fourier transforms '@tessera/tensor/fft'.";
+  "Use what registers it, as bundlers drop the rest: '@tessera/nn', '@tessera/tensor/linalg' or '@tessera/tensor/fft'.";
 
 /** The overload of a qualified name (`aten::add.Tensor`). @throws op-unknown */
 export function getOp(qualifiedName: string): OpOverload {

@@ -91,8 +91,7 @@ const gluBackwardOp: OpOverload<Tensor> = defineOp(
       writeNumbers(out!, result);
     },
     savedFor: { grad_output: ['self'], self: ['grad_output', 'self'] },
-    vjp: ({ grad_output, self, dim }, { grad }) => {
-      const at = dim;
+    vjp: ({ grad_output, self, dim: at }, { grad }) => {
       const halves = (x: Tensor): [Tensor, Tensor] => {
         const size = x.size(at) / 2;
         return [narrow(x, at, 0, size), narrow(x, at, size, size)];

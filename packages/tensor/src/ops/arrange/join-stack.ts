@@ -45,8 +45,7 @@ const columnStackOp = defineOp('aten::column_stack(Tensor[] tensors) -> Tensor',
 });
 
 const blockDiagOp = defineOp('aten::block_diag(Tensor[] tensors) -> Tensor', {
-  decompose: ({ tensors }) => {
-    const list = tensors;
+  decompose: ({ tensors: list }) => {
     if (list.length === 0) return zeros([1, 0]);
     const dtype = resultType(list);
     const blocks = list.map((tensor, i) => {
@@ -73,9 +72,8 @@ const blockDiagOp = defineOp('aten::block_diag(Tensor[] tensors) -> Tensor', {
 const chunkCatOp = defineOp(
   'aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor',
   {
-    decompose: ({ tensors, dim, num_chunks }) => {
+    decompose: ({ tensors, dim, num_chunks: chunks }) => {
       const list = nonEmpty('_chunk_cat', tensors);
-      const chunks = num_chunks;
       if (!(chunks >= 1))
         throw new TesseraError(
           'invalid-argument',

@@ -29,8 +29,7 @@ function starts(tensors: readonly Tensor[], dim: number): number[] {
 }
 
 const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
-  meta: ({ tensors, dim }) => {
-    const list = tensors;
+  meta: ({ tensors: list, dim }) => {
     if (list.length === 0)
       throw new TesseraError('invalid-argument', 'cat(): expected a non-empty list of Tensors', {
         hints: ['Pass at least one tensor.'],
@@ -72,9 +71,8 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
       device: model.device,
     };
   },
-  kernel: ({ tensors, dim }, [out]) => {
+  kernel: ({ tensors: list, dim }, [out]) => {
     const at = wrapDim(dim, out!.ndim);
-    const list = tensors;
     const from = starts(list, at);
     list.forEach((tensor, i) => {
       if (tensor.numel === 0) return;
@@ -82,8 +80,7 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
       writeNumbers(part, readNumbers(tensor));
     });
   },
-  vjp: ({ tensors, dim }, { grad }) => {
-    const list = tensors;
+  vjp: ({ tensors: list, dim }, { grad }) => {
     const at = wrapDim(dim, grad.ndim);
     const from = starts(list, at);
     return {
@@ -98,8 +95,7 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
 });
 
 const stackOp = defineOp('aten::stack(Tensor[] tensors, int dim=0) -> Tensor', {
-  decompose: ({ tensors, dim }) => {
-    const list = tensors;
+  decompose: ({ tensors: list, dim }) => {
     if (list.length === 0)
       throw new TesseraError('invalid-argument', 'stack expects a non-empty TensorList', {
         hints: ['Pass at least one tensor.'],

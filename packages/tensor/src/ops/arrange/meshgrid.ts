@@ -27,8 +27,7 @@ import type { DeviceType } from '../../device.js';
 export type GridIndexing = 'ij' | 'xy';
 
 const broadcastOp = defineOp('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', {
-  decompose: ({ tensors }) => {
-    const list = tensors;
+  decompose: ({ tensors: list }) => {
     const sizes = broadcastShapes(
       list.map((tensor) => tensor.sizes),
       'broadcast_tensors',
@@ -73,8 +72,7 @@ const meshgridOp: OpOverload<Tensor[]> = withOverloads(
 );
 
 const cartesianOp = defineOp('aten::cartesian_prod(Tensor[] tensors) -> Tensor', {
-  decompose: ({ tensors }) => {
-    const list = tensors;
+  decompose: ({ tensors: list }) => {
     const odd = list.find((x) => x.ndim !== 1);
     if (odd !== undefined)
       throw new TesseraError(

@@ -38,8 +38,7 @@ function leading(lead: readonly number[]): number[] {
 }
 
 const pixelShuffleOp = defineOp('aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor', {
-  decompose: ({ self, upscale_factor }) => {
-    const r = upscale_factor;
+  decompose: ({ self, upscale_factor: r }) => {
     const [lead, c, h, w] = image(self, 'pixel_shuffle');
     if (!(r > 0)) refuse(`pixel_shuffle expects a positive upscale_factor, but got ${r}`);
     if (c % (r * r) !== 0)
@@ -56,8 +55,7 @@ const pixelShuffleOp = defineOp('aten::pixel_shuffle(Tensor self, int upscale_fa
 const pixelUnshuffleOp = defineOp(
   'aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor',
   {
-    decompose: ({ self, downscale_factor }) => {
-      const r = downscale_factor;
+    decompose: ({ self, downscale_factor: r }) => {
       const [lead, c, h, w] = image(self, 'pixel_unshuffle');
       if (!(r > 0)) refuse(`pixel_unshuffle expects a positive downscale_factor, but got ${r}`);
       if (h % r !== 0 || w % r !== 0)
@@ -73,9 +71,7 @@ const pixelUnshuffleOp = defineOp(
 );
 
 const channelShuffleOp = defineOp('aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor', {
-  decompose: ({ self, groups }) => {
-    const x = self;
-    const g = groups;
+  decompose: ({ self: x, groups: g }) => {
     if (x.ndim < 3)
       refuse(`channel_shuffle expects input with > 2 dims, but got input with ${x.ndim} dims`);
     const c = x.sizes[1]!;

@@ -14,8 +14,7 @@ import { narrow } from '../view/slice.js';
 import { expand, view } from '../view/view.js';
 
 const repeatOp = defineOp('aten::repeat(Tensor self, SymInt[] repeats) -> Tensor', {
-  decompose: ({ self, repeats }) => {
-    const times = repeats;
+  decompose: ({ self, repeats: times }) => {
     const lead = times.length - self.ndim;
     if (lead < 0 || times.some((n) => n < 0))
       throw new TesseraError(
@@ -52,9 +51,7 @@ function rolled(self: Tensor, shift: number, dim: number): Tensor {
 }
 
 const rollOp = defineOp('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor', {
-  decompose: ({ self, shifts, dims }) => {
-    const by = shifts;
-    const over = dims;
+  decompose: ({ self, shifts: by, dims: over }) => {
     const flat = over.length === 0 && by.length === 1;
     if (by.length === 0 || (!flat && by.length !== over.length))
       throw new TesseraError(
@@ -71,8 +68,7 @@ const rollOp = defineOp('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[
 });
 
 const rot90Op = defineOp('aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor', {
-  decompose: ({ self, k, dims }) => {
-    const list = dims;
+  decompose: ({ self, k, dims: list }) => {
     const [a, b] = list.map((dim) => wrapDim(dim, self.ndim, 'rot90'));
     if (list.length !== 2 || self.ndim < 2 || a === b)
       throw new TesseraError(

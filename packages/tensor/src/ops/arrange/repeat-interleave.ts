@@ -25,8 +25,7 @@ const positionsOp = defineOp(
   {
     tags: ['data-dependent', 'non-differentiable'],
     awaited: 'repeatInterleaveAsync(x, repeats)',
-    produce: ({ repeats, output_size }) => {
-      const counts = repeats;
+    produce: ({ repeats: counts, output_size }) => {
       checkCounts(counts);
       const positions: number[] = [];
       readNumbers(counts).forEach((count, i) => {

@@ -152,7 +152,7 @@ export function checkTensorOptions(
 ): void {
   // PyTorch's habit: randn(2, 3).
   if (typeof options === 'number')
-    throw new TesseraError('invalid-argument', `Options are an object, not ${String(options)}.`, {
+    throw new TesseraError('invalid-argument', 'Options are an object.', {
       hints: ['Sizes are a list: randn([2, 3]), not randn(2, 3).'],
     });
   checkOptionNames('A new tensor', options, names);

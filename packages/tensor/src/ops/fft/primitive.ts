@@ -115,13 +115,12 @@ const c2rOp: OpOverload = defineOp(
       const sizes = (self.sizes as number[]).slice(0, -1);
       return metaOf(withSize(sizes, (dim as number[]).at(-1)!, last_dim_size), self);
     },
-    kernel: ({ self, dim, normalization, last_dim_size }, [out]) => {
+    kernel: ({ self, dim, normalization, last_dim_size: n }, [out]) => {
       const dims = dim as number[];
       const half = (self.sizes as number[]).slice(0, -1);
       const last = dims.at(-1)!;
       const given = fromPairs(readNumbers(self));
       for (const d of dims.slice(0, -1)) transformAlong(given, half, d, false);
-      const n = last_dim_size;
       const { sizes } = out!;
       const inner = numelOf(sizes.slice(last + 1));
       const values = {

@@ -193,10 +193,9 @@ const renormOp = defineOp(
         device: self.device,
       };
     },
-    kernel: ({ self, indices, max_norm, norm_type }, [out]) => {
+    kernel: ({ self, indices, max_norm, norm_type: p }, [out]) => {
       const [rows, width] = self.sizes as [number, number];
       const table = readNumbers(self);
-      const p = norm_type;
       for (const index of new Set(readNumbers(indices))) {
         const start = strictIndex(index, rows, 'embedding_renorm_') * width;
         const row = table.subarray(start, start + width);

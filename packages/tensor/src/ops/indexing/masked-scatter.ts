@@ -69,8 +69,7 @@ const maskedScatterInplace = defineInplace(maskedScatterOp);
 export const maskedScatterBackwardOp: OpOverload = defineOp(
   'aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor',
   {
-    decompose: ({ grad_output, mask, sizes }) => {
-      const grad = grad_output;
+    decompose: ({ grad_output: grad, mask, sizes }) => {
       const count = numelOf(sizes);
       const holds = reshape(expand(mask, grad.sizes), [-1]);
       // Gradients that belong to no element go to one more, which is cut off.
@@ -92,8 +91,7 @@ function bounded(self: Tensor, indices: TensorIndices): (Tensor | null)[] {
 export const unsafeMaskedIndexOp: OpOverload = defineOp(
   'aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor',
   {
-    decompose: ({ self, mask, indices, fill }) => {
-      const x = self;
+    decompose: ({ self: x, mask, indices, fill }) => {
       if (x.numel === 0) return newFull(x, mask.sizes, fill);
       const read = indexWith(x, bounded(x, indices));
       return maskedFill(read, logicalNot(mask), fill);
@@ -103,8 +101,7 @@ export const unsafeMaskedIndexOp: OpOverload = defineOp(
 export const unsafeMaskedIndexPutAccumulateOp: OpOverload = defineOp(
   'aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor',
   {
-    decompose: ({ self, mask, indices, values }) => {
-      const x = self;
+    decompose: ({ self: x, mask, indices, values }) => {
       if (x.numel === 0) return clone(x);
       const added = maskedFill(values, logicalNot(mask), 0);
       return indexPutWith(x, bounded(x, indices), added, true);

@@ -37,8 +37,7 @@ const takeOp = defineOp('aten::take(Tensor self, Tensor index) -> Tensor', {
 const putOp = defineOp(
   'aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor',
   {
-    decompose: ({ self, index, source, accumulate }) => {
-      const x = self;
+    decompose: ({ self: x, index, source, accumulate }) => {
       checkLong('put_', index);
       if (index.numel !== source.numel)
         throw new TesseraError(
@@ -57,9 +56,7 @@ const putInplace = defineInplace(putOp);
 const takeAlongOp = defineOp(
   'aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor',
   {
-    decompose: ({ self, indices, dim }) => {
-      const x = self;
-      const index = indices;
+    decompose: ({ self: x, indices: index, dim }) => {
       checkIndexType('take_along_dim', index.dtype);
       if (dim === null) return gather(reshape(x, [-1]), 0, reshape(index, [-1]));
       if (x.ndim !== index.ndim)

@@ -58,8 +58,7 @@ const trilInplace = defineInplace(trilOp);
 const triuInplace = defineInplace(triuOp);
 
 const oneHotOp = defineOp('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', {
-  decompose: ({ self, num_classes }) => {
-    const labels = self;
+  decompose: ({ self: labels, num_classes }) => {
     if (labels.dtype !== 'int64')
       throw new TesseraError(
         'dtype-mismatch',

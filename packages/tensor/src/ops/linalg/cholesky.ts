@@ -28,13 +28,11 @@ const choleskyExOp = defineOp(
   'aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)',
   {
     tags: ['compute-intensive'],
-    meta: ({ self }) => {
-      const x = self;
+    meta: ({ self: x }) => {
       checkSquare('linalg.cholesky', x);
       return [columnMajorMeta(x.sizes, x), rowMajorMeta(x.sizes.slice(0, -2), x, 'int32')];
     },
-    kernel: ({ self, upper, check_errors }, [out, info]) => {
-      const x = self;
+    kernel: ({ self: x, upper, check_errors }, [out, info]) => {
       const n = x.sizes.at(-1)!;
       const values = readNumbers(x);
       const infos = Float64Array.from({ length: batchCount(x) }, (_, b) => {
@@ -84,8 +82,7 @@ function solveWithFactor(b: Tensor, factor: Tensor, upper: boolean): Tensor {
 const choleskySolveOp = defineOp(
   'aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor',
   {
-    decompose: ({ self, input2, upper }) => {
-      const [b, factor] = [self, input2];
+    decompose: ({ self: b, input2: factor, upper }) => {
       if (b.ndim < 2)
         throw new TesseraError(
           'invalid-dim',
@@ -109,8 +106,7 @@ const choleskySolveOp = defineOp(
 const choleskyInverseOp = defineOp(
   'aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor',
   {
-    decompose: ({ self, upper }) => {
-      const factor = self;
+    decompose: ({ self: factor, upper }) => {
       checkSquare('cholesky_inverse', factor);
       const one = eye(factor.sizes.at(-1)!, null, { dtype: factor.dtype, device: factor.device });
       return columnMajor(solveWithFactor(one, factor, upper));

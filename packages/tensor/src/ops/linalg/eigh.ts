@@ -36,8 +36,7 @@ const eighOp = defineOp(
   'aten::_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
   {
     tags: ['compute-intensive'],
-    meta: ({ A, UPLO, compute_v }) => {
-      const x = A;
+    meta: ({ A: x, UPLO, compute_v }) => {
       checkSquare('linalg.eigh', x);
       isUpper(UPLO);
       return [
@@ -45,8 +44,7 @@ const eighOp = defineOp(
         compute_v === true ? columnMajorMeta(x.sizes, x) : rowMajorMeta([0], x),
       ];
     },
-    kernel: ({ A, UPLO, compute_v }, outs) => {
-      const x = A;
+    kernel: ({ A: x, UPLO, compute_v }, outs) => {
       const n = x.sizes.at(-1)!;
       const upper = isUpper(UPLO);
       const values = readNumbers(x);

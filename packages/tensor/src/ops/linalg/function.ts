@@ -51,8 +51,7 @@ function exponential(values: Float64Array, n: number): Float64Array {
 const expOp: OpOverload<Tensor> = withOverloads(
   defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
     tags: ['compute-intensive'],
-    meta: ({ self }) => {
-      const x = self;
+    meta: ({ self: x }) => {
       if (x.ndim < 2 || x.sizes.at(-1) !== x.sizes.at(-2) || !isFloatingPoint(x.dtype))
         throw new TesseraError(
           'shape-mismatch',
@@ -121,15 +120,13 @@ const pinvOp = defineOp(
   'aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor',
   {
     tags: ['compute-intensive'],
-    meta: ({ self }) => {
-      const x = self;
+    meta: ({ self: x }) => {
       checkMatrix('linalg.pinv', x);
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const sizes = [...x.sizes.slice(0, -2), n, m];
       return { sizes, strides: contiguousStrides(sizes), dtype: x.dtype, device: x.device };
     },
-    kernel: ({ self, atol, rtol, hermitian }, [out]) => {
-      const x = self;
+    kernel: ({ self: x, atol, rtol, hermitian }, [out]) => {
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const batch = x.sizes.slice(0, -2);
       const values = readNumbers(hermitian === true ? add(tril(x), mT(tril(x, -1))) : x);

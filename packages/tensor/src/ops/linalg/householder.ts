@@ -26,8 +26,7 @@ const householderOp = defineOp(
   'aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor',
   {
     // (1 - τ₁ v₁ v₁ᵀ) (1 - τ₂ v₂ v₂ᵀ) … on the first columns of the identity, from the last factor on.
-    decompose: ({ input, tau }) => {
-      const [x, scales] = [input, tau];
+    decompose: ({ input: x, tau: scales }) => {
       checkMatrix('torch.linalg.householder_product', x);
       checkSameDtype('torch.linalg.householder_product', x, scales);
       const [m, n] = x.sizes.slice(-2) as [number, number];

@@ -17,13 +17,11 @@ const invExOp = defineOp(
   'aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)',
   {
     tags: ['compute-intensive'],
-    meta: ({ A }) => {
-      const x = A;
+    meta: ({ A: x }) => {
       checkSquare('linalg.inv', x);
       return [columnMajorMeta(x.sizes, x), rowMajorMeta(x.sizes.slice(0, -2), x, 'int32')];
     },
-    kernel: ({ A, check_errors }, [out, info]) => {
-      const x = A;
+    kernel: ({ A: x, check_errors }, [out, info]) => {
       const n = x.sizes.at(-1)!;
       const values = readNumbers(x);
       const infos = Float64Array.from({ length: batchCount(x) }, (_, b) => {

@@ -59,8 +59,7 @@ const lstsqOp = defineOp(
   'aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)',
   {
     tags: ['compute-intensive'],
-    meta: ({ self, b, driver }) => {
-      const a = self;
+    meta: ({ self: a, b, driver }) => {
       const { batch, m, n, columns, vector } = systemOf(a, b, driver);
       const solution = [...batch, n, columns];
       return [
@@ -73,8 +72,7 @@ const lstsqOp = defineOp(
         ),
       ];
     },
-    kernel: ({ self, b, rcond, driver }, outs) => {
-      const [a, right] = [self, b];
+    kernel: ({ self: a, b: right, rcond, driver }, outs) => {
       const { batch, m, n, columns, vector } = systemOf(a, right, driver);
       const matrices = readNumbers(a, [...batch, m, n]);
       const sides = readNumbers(right, vector ? [...batch, m] : [...batch, m, columns]);
@@ -116,10 +114,9 @@ const lstsqOp = defineOp(
     },
     saved: ['self', 'b'],
     constantOutputs: [1, 3],
-    vjp: ({ self, b, driver }, { grads }) => {
+    vjp: ({ self: a, b, driver }, { grads }) => {
       const grad = grads[0] ?? null;
       if (grad === null) return {};
-      const a = self;
       const { vector } = systemOf(a, b, driver);
       const inverse = pinv(a);
       const [g, right] = vector ? [unsqueeze(grad, -1), unsqueeze(b, -1)] : [grad, b];

@@ -21,10 +21,9 @@ const permutationOp = defineOp(
     tags: ['non-differentiable'],
     meta: ({ pivots, rows }) =>
       rowMajorMeta([...(pivots.sizes as number[]).slice(0, -1), rows], pivots, 'int64'),
-    kernel: ({ pivots, rows, inverse }, [out]) => {
+    kernel: ({ pivots, rows: m, inverse }, [out]) => {
       const swaps = readNumbers(pivots);
       const k = (pivots.sizes as number[]).at(-1)!;
-      const m = rows;
       const result = new Float64Array(out!.numel);
       for (let b = 0; b * m < result.length; b++) {
         const order = Array.from({ length: m }, (_, i) => i);

@@ -61,8 +61,7 @@ const luFactorExOp = defineOp(
   'aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)',
   {
     tags: ['compute-intensive'],
-    meta: ({ A }) => {
-      const x = A;
+    meta: ({ A: x }) => {
       checkMatrix('torch.lu_factor', x);
       const batch = x.sizes.slice(0, -2);
       const [m, n] = x.sizes.slice(-2) as [number, number];
@@ -72,8 +71,7 @@ const luFactorExOp = defineOp(
         rowMajorMeta(batch, x, 'int32'),
       ];
     },
-    kernel: ({ A, pivot, check_errors }, [out, pivotsOut, infoOut]) => {
-      const x = A;
+    kernel: ({ A: x, pivot, check_errors }, [out, pivotsOut, infoOut]) => {
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const values = readNumbers(x);
       const pivots: number[] = [];
@@ -129,8 +127,7 @@ const NOTHING = [0];
 const unpackOp = defineOp(
   'aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)',
   {
-    decompose: ({ LU_data, LU_pivots, unpack_data, unpack_pivots }) => {
-      const [lu, pivots] = [LU_data, LU_pivots];
+    decompose: ({ LU_data: lu, LU_pivots: pivots, unpack_data, unpack_pivots }) => {
       if (unpack_pivots === true && pivots.dtype !== 'int32')
         throw new TesseraError(
           'dtype-mismatch',

@@ -30,8 +30,7 @@ function power(x: Tensor, n: number): Tensor {
 
 const powerOp: OpOverload<Tensor> = withOverloads(
   defineOp('aten::linalg_matrix_power(Tensor self, int n) -> Tensor', {
-    decompose: ({ self, n }) => {
-      const [x, exponent] = [self, n];
+    decompose: ({ self: x, n: exponent }) => {
       checkSquare('linalg.matrix_power', x);
       return exponent < 0 ? power(inv(x), -exponent) : power(x, exponent);
     },

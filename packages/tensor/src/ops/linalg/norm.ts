@@ -104,8 +104,7 @@ function namedOrder(ord: unknown): 'fro' | 'nuc' {
 const NORM_TAIL = 'int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor';
 
 const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, ${NORM_TAIL}`, {
-  decompose: ({ self, ord, dim, keepdim, dtype }) => {
-    const x = self;
+  decompose: ({ self: x, ord, dim, keepdim, dtype }) => {
     const dims = dim as number[] | null;
     const options = { keepdim: keepdim, dtype: dtype ?? undefined };
     if (ord === null) return vectorNorm(x, 2, dims, options);

@@ -56,8 +56,7 @@ function bestSplits(sizes: readonly number[]): number[][] {
 }
 
 const multiDotOp = defineOp('aten::linalg_multi_dot(Tensor[] tensors) -> Tensor', {
-  decompose: ({ tensors }) => {
-    const list = tensors;
+  decompose: ({ tensors: list }) => {
     checkChain(list);
     const [first, last] = [list[0]!, list.at(-1)!];
     if (list.length === 2 && first.ndim === 1 && last.ndim === 1) return dot(first, last);
@@ -81,8 +80,7 @@ const multiDotOp = defineOp('aten::linalg_multi_dot(Tensor[] tensors) -> Tensor'
 });
 
 const vecdotOp = defineOp('aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor', {
-  decompose: ({ x, y, dim }) => {
-    const [a, b] = [x, y];
+  decompose: ({ x: a, y: b, dim }) => {
     checkSameDtype('linalg.vecdot', a, b);
     const { length } = broadcastShapes([a.sizes, b.sizes], 'linalg.vecdot');
     return sum(mul(a, b), wrapDim(dim, length, 'linalg.vecdot'));

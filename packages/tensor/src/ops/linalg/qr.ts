@@ -51,8 +51,7 @@ function qrGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Te
 const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
   defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', {
     tags: ['compute-intensive'],
-    meta: ({ A, mode }) => {
-      const x = A;
+    meta: ({ A: x, mode }) => {
       checkMatrix('linalg.qr', x);
       if (mode !== 'reduced' && mode !== 'complete' && mode !== 'r')
         throw new TesseraError(
@@ -73,8 +72,7 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
         mode === 'r' ? { ...of([0, 0]), sizes: [0], strides: [1] } : of([...batch, m, k]);
       return [q, of([...batch, k, n])];
     },
-    kernel: ({ A, mode }, outs) => {
-      const x = A;
+    kernel: ({ A: x, mode }, outs) => {
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const k = outs[1]!.sizes.at(-2)!;
       const values = readNumbers(x);

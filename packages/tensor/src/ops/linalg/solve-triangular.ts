@@ -28,8 +28,7 @@ const solveOp = defineOp(
   'aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor',
   {
     tags: ['compute-intensive'],
-    meta: ({ self, B, left }) => {
-      const [a, b] = [self, B];
+    meta: ({ self: a, B: b, left }) => {
       checkMatrix('linalg.solve_triangular', a);
       checkMatrix('linalg.solve_triangular', b);
       const n = a.sizes.at(-1);
@@ -46,14 +45,13 @@ const solveOp = defineOp(
       const sizes = [...batch, ...b.sizes.slice(-2)];
       return { sizes, strides: columnMajorStrides(sizes), dtype: b.dtype, device: b.device };
     },
-    kernel: ({ self, B, upper, left, unitriangular }, [out]) => {
+    kernel: ({ self, B, upper, left, unitriangular: unit }, [out]) => {
       const batch = out!.sizes.slice(0, -2);
       const [rows, columns] = out!.sizes.slice(-2) as [number, number];
       const n = left === true ? rows : columns;
       const a = readNumbers(self, [...batch, n, n]);
       const b = readNumbers(B, out!.sizes);
       const size = rows * columns;
-      const unit = unitriangular;
       for (let i = 0; i * size < b.length; i++) {
         const matrix = a.subarray(i * n * n, (i + 1) * n * n);
         const part = b.subarray(i * size, (i + 1) * size);
@@ -90,8 +88,7 @@ const solveOp = defineOp(
 const oldSolveOp = defineOp(
   'aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)',
   {
-    decompose: ({ self, A, upper, transpose, unitriangular }) => {
-      const a = A;
+    decompose: ({ self, A: a, upper, transpose, unitriangular }) => {
       const turned = transpose === true;
       const solution = solveTriangular(turned ? mT(a) : a, self, {
         upper: upper !== turned,

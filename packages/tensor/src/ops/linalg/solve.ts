@@ -53,8 +53,7 @@ const solveExOp = defineOp(
   'aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)',
   {
     tags: ['compute-intensive'],
-    meta: ({ A, B, left }) => {
-      const [a, b] = [A, B];
+    meta: ({ A: a, B: b, left }) => {
       const { batch, vector, columns } = systemSizes(a, b, left);
       const n = a.sizes.at(-1)!;
       const sizes = left === true ? [...batch, n, columns] : [...batch, columns, n];
@@ -69,8 +68,7 @@ const solveExOp = defineOp(
         rowMajorMeta(a.sizes.slice(0, -2), a, 'int32'),
       ];
     },
-    kernel: ({ A, B, left, check_errors }, outs) => {
-      const [a, b] = [A, B];
+    kernel: ({ A: a, B: b, left, check_errors }, outs) => {
       const { batch, vector, columns } = systemSizes(a, b, left);
       const n = a.sizes.at(-1)!;
       const size = n * n;

@@ -64,8 +64,7 @@ const svdOp = defineOp(
   'aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)',
   {
     tags: ['compute-intensive'],
-    meta: ({ A, full_matrices, compute_uv }) => {
-      const x = A;
+    meta: ({ A: x, full_matrices, compute_uv }) => {
       checkMatrix('linalg.svd', x);
       const batch = x.sizes.slice(0, -2);
       const [m, n] = x.sizes.slice(-2) as [number, number];
@@ -82,8 +81,7 @@ const svdOp = defineOp(
       const vh = [...batch, full_matrices === true ? n : k, n];
       return [of(u, columnMajorStrides(u)), values, of(vh, columnMajorStrides(vh))];
     },
-    kernel: ({ A, full_matrices, compute_uv }, outs) => {
-      const x = A;
+    kernel: ({ A: x, full_matrices, compute_uv }, outs) => {
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const values = readNumbers(x);
       if (values.some((value) => !Number.isFinite(value)))

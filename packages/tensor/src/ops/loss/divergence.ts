@@ -20,8 +20,7 @@ function selfInformation(x: Tensor): Tensor {
 const divergenceOp = defineOp(
   'aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor',
   {
-    decompose: ({ self, target, reduction, log_target }) => {
-      const [x, y] = [self, target];
+    decompose: ({ self: x, target: y, reduction, log_target }) => {
       for (const t of [x, y]) checkFloating('kl_div', t);
       return reduced(
         log_target === true ? mul(exp(y), sub(y, x)) : sub(selfInformation(y), mul(y, x)),
@@ -39,8 +38,7 @@ function stirling(x: Tensor): Tensor {
 const poissonOp = defineOp(
   'aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor',
   {
-    decompose: ({ input, target, log_input, full, eps, reduction }) => {
-      const [x, y] = [input, target];
+    decompose: ({ input: x, target: y, log_input, full, eps, reduction }) => {
       let loss = log_input === true ? sub(exp(x), mul(y, x)) : sub(x, mul(y, log(add(x, eps))));
       if (full === true) loss = add(loss, maskedFill(stirling(y), le(y, 1), 0));
       return reduced(loss, reduction);

@@ -44,8 +44,7 @@ function checkCosine(input1: Tensor, input2: Tensor, target: Tensor): void {
 const cosineOp = defineOp(
   'aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor',
   {
-    decompose: ({ input1, input2, target, margin, reduction }) => {
-      const [a, b, labels] = [input1, input2, target];
+    decompose: ({ input1: a, input2: b, target: labels, margin, reduction }) => {
       checkCosine(a, b, labels);
       const over = (product: Tensor): Tensor => sum(product, labels.ndim);
       const size = (x: Tensor): Tensor => add(over(mul(x, x)), SMALLEST_SQUARE);
@@ -63,8 +62,7 @@ const cosineOp = defineOp(
 const hingeOp = defineOp(
   'aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor',
   {
-    decompose: ({ self, target, margin, reduction }) => {
-      const x = self;
+    decompose: ({ self: x, target, margin, reduction }) => {
       const zeros = zerosLike(x);
       const apart = clampMin(rsub(floating(x), margin), 0);
       return reduced(
@@ -78,8 +76,7 @@ const hingeOp = defineOp(
 const rankingOp = defineOp(
   'aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor',
   {
-    decompose: ({ input1, input2, target, margin, reduction }) => {
-      const [a, b, order] = [input1, input2, target];
+    decompose: ({ input1: a, input2: b, target: order, margin, reduction }) => {
       if (a.ndim !== b.ndim || a.ndim !== order.ndim)
         throw new TesseraError(
           'shape-mismatch',
@@ -103,8 +100,7 @@ const softOp = defineOp(
 const tripletOp = defineOp(
   'aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor',
   {
-    decompose: ({ anchor, positive, negative, margin, p, eps, swap, reduction }) => {
-      const [a, near, far] = [anchor, positive, negative];
+    decompose: ({ anchor: a, positive: near, negative: far, margin, p, eps, swap, reduction }) => {
       if (a.ndim !== near.ndim || a.ndim !== far.ndim)
         throw new TesseraError(
           'shape-mismatch',

@@ -78,10 +78,9 @@ function checkInputs({ self, target, weight }: Losses): void {
 
 /** Calls `visit(loss, position, weight)` for each loss whose target is not ignored. @throws index-out-of-range */
 function forEachLoss(
-  { self, target, weight, ignore_index }: Losses,
+  { self: input, target, weight, ignore_index }: Losses,
   visit: (i: number, at: number, weight: number) => void,
 ): void {
-  const input = self;
   const classes = input.sizes[classDim(input)]!;
   const check: ValueCheck = {
     rule: 'class',
@@ -188,9 +187,7 @@ const backward2dOp: OpOverload<Tensor> = defineOp(
 const lossNdOp = defineOp(
   'aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor',
   {
-    decompose: ({ self, target, weight, reduction, ignore_index }) => {
-      const input = self;
-      const labels = target;
+    decompose: ({ self: input, target: labels, weight, reduction, ignore_index }) => {
       const call = (op: OpOverload<[Tensor, Tensor]>, x: Tensor, y: Tensor): Tensor =>
         callOp(op, [x, y, weight, reduction, ignore_index])[0];
       if (input.ndim <= 2) return call(forwardOp, input, labels);

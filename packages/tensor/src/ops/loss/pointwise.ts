@@ -218,9 +218,7 @@ const withLogitsOp = defineOp(
       );
     },
     saved: ['self', 'target', 'weight', 'pos_weight'],
-    vjp: ({ self, target, weight, pos_weight, reduction }, { grad }) => {
-      const [x, y] = [self, target];
-      const positive = pos_weight;
+    vjp: ({ self: x, target: y, weight, pos_weight: positive, reduction }, { grad }) => {
       const reduce = (slope: Tensor): Tensor => {
         const gradient = mul(slope, grad);
         const weighted = weight === null ? gradient : mul(gradient, weight);

@@ -39,8 +39,7 @@ const addbmmOp = defineOp(
       batch1.ndim === 3 &&
       batch2.ndim === 3 &&
       !sameNumbers(self.sizes, [batch1.sizes[1], batch2.sizes[2]]),
-    decompose: ({ self, batch1, batch2, beta, alpha }) => {
-      const [a, b] = [batch1, batch2];
+    decompose: ({ self, batch1: a, batch2: b, beta, alpha }) => {
       if (a.ndim !== 3 || b.ndim !== 3 || a.sizes[0] !== b.sizes[0] || a.sizes[2] !== b.sizes[1])
         refuse('addbmm', a, b);
       if (DTYPES[a.dtype].itemSize === 2 && isFloatingPoint(a.dtype))
@@ -75,8 +74,7 @@ function addedInTurn(
 const addmvOp = defineOp(
   'aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
   {
-    decompose: ({ self, mat, vec, beta, alpha }) => {
-      const [a, x] = [mat, vec];
+    decompose: ({ self, mat: a, vec: x, beta, alpha }) => {
       if (a.ndim !== 2 || x.ndim !== 1 || a.sizes[1] !== x.sizes[0]) refuse('addmv', a, x);
       const start = unsqueeze(expand(self, [a.sizes[0]!]), 1);
       const options = { beta: beta, alpha: alpha };
@@ -100,8 +98,7 @@ function checkFactor(name: string, factor: ScalarLike, dtype: DType): void {
 const addrOp = defineOp(
   'aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
   {
-    decompose: ({ self, vec1, vec2, beta, alpha }) => {
-      const [a, b] = [vec1, vec2];
+    decompose: ({ self, vec1: a, vec2: b, beta, alpha }) => {
       if (a.ndim !== 1 || b.ndim !== 1)
         throw new TesseraError(
           'shape-mismatch',

@@ -156,9 +156,8 @@ function inserted(tensor: Tensor, dims: readonly number[]): Tensor {
 const trilinearOp = defineOp(
   'aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor',
   {
-    decompose: ({ i1, i2, i3, expand1, expand2, expand3, sumdim }) => {
+    decompose: ({ i1, i2, i3, expand1, expand2, expand3, sumdim: over }) => {
       const [a, b, c] = [inserted(i1, expand1), inserted(i2, expand2), inserted(i3, expand3)];
-      const over = sumdim;
       // Dimensions that the third factor lacks are summed with the first product.
       const early = over.filter((dim) => expand3.includes(dim));
       const late = over.filter((dim) => !early.includes(dim));
@@ -171,8 +170,7 @@ const trilinearOp = defineOp(
 const bilinearOp = defineOp(
   'aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor',
   {
-    decompose: ({ input1, input2, weight, bias }) => {
-      const [a, b, w] = [input1, input2, weight];
+    decompose: ({ input1: a, input2: b, weight: w, bias }) => {
       checkBilinear(a, b, w, bias);
       const lead = a.sizes.slice(0, -1);
       const rows = numelOf(lead);

@@ -54,7 +54,7 @@ function checkWeights(name: string, weights: Tensor | null, count: number): void
 const covOp = defineOp(
   'aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor',
   {
-    decompose: ({ self, correction, fweights, aweights }) => {
+    decompose: ({ self, correction, fweights: frequencies, aweights: importance }) => {
       if (self.ndim > 2 || self.dtype === 'bool')
         throw new TesseraError(
           'invalid-argument',
@@ -65,7 +65,6 @@ const covOp = defineOp(
         );
       const data = self.ndim < 2 ? view(self, [1, -1]) : self;
       const count = data.sizes[1]!;
-      const [frequencies, importance] = [fweights, aweights];
       checkWeights('fweights', frequencies, count);
       checkWeights('aweights', importance, count);
       const weights =

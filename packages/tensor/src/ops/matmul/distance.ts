@@ -125,9 +125,8 @@ const euclideanOp = defineOp('aten::_euclidean_dist(Tensor x1, Tensor x2) -> Ten
   meta: distanceMeta('_euclidean_dist'),
   kernel: distanceKernel,
   saved: ['x1', 'x2', 'out'],
-  vjp: ({ x1, x2 }, { grad, out }) => {
+  vjp: ({ x1: a, x2: b }, { grad, out }) => {
     const ratio = maskedFill(div(grad, out), eq(out, 0), 0);
-    const [a, b] = [x1, x2];
     return {
       x1: () => sub(mul(a, sum(ratio, -1, { keepdim: true })), matmul(ratio, b)),
       x2: () => sub(mul(b, unsqueeze(sum(ratio, -2), -1)), matmul(mT(ratio), a)),

@@ -140,8 +140,7 @@ function contract(
 const einsumOp = defineOp(
   'aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor',
   {
-    decompose: ({ equation, tensors, path }) => {
-      const list = tensors;
+    decompose: ({ equation, tensors: list, path }) => {
       const parsed = parseEinsum(equation);
       if (list.length === 0 || list.length !== parsed.operands.length)
         refuseEquation(

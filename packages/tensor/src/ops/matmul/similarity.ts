@@ -73,8 +73,7 @@ const cosineOp = defineOp(
 const renormOp = defineOp(
   'aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor',
   {
-    decompose: ({ self, p, dim, maxnorm }) => {
-      const x = self;
+    decompose: ({ self: x, p, dim, maxnorm }) => {
       const limit = scalarValue(maxnorm);
       if (!(scalarValue(p) > 0) || !(limit >= 0) || x.ndim < 2)
         throw new TesseraError(

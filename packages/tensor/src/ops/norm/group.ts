@@ -35,11 +35,10 @@ const groupNormOp = defineOp(
       const stat = dense([N, group], input);
       return [dense(input.sizes, input), stat, stat];
     },
-    kernel: ({ input, weight, bias, C, HxW, group, eps }, [out, mean_, rstd]) => {
+    kernel: ({ input, weight, bias, C, HxW: inner, group, eps }, [out, mean_, rstd]) => {
       const x = readNumbers(input);
       const w = weight === null ? null : readNumbers(weight);
       const b = bias === null ? null : readNumbers(bias);
-      const inner = HxW;
       const length = (C / group) * inner;
       const rows = mean_!.numel;
       const means = new Float64Array(rows);
@@ -91,20 +90,29 @@ const backwardOp = defineOp(
   'aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
-    meta: ({ input, C, output_mask }) => {
+    meta: ({ input, C, output_mask: mask }) => {
       if (input.sizes[1] !== C)
         throw new TesseraError(
           'shape-mismatch',
           `native_group_norm_backward: input of shape ${formatSizes(input.sizes)} does not have ${C} channels`,
           { hints: ['C is the size of dimension 1.'] },
         );
-      const mask = output_mask;
       const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
         dense(wanted ? sizes : [0], input);
       return [part(mask[0]!, input.sizes), part(mask[1]!, [C]), part(mask[2]!, [C])];
     },
     kernel: (
-      { grad_out, input, mean: mean_, rstd, weight, C, HxW, group, output_mask },
+      {
+        grad_out,
+        input,
+        mean: mean_,
+        rstd,
+        weight,
+        C: channels,
+        HxW: inner,
+        group,
+        output_mask: mask,
+      },
       [dInput, dWeight, dBias],
     ) => {
       const g = readNumbers(grad_out);
@@ -112,8 +120,6 @@ const backwardOp = defineOp(
       const w = weight === null ? null : readNumbers(weight);
       const means = readNumbers(mean_);
       const scales = readNumbers(rstd);
-      const inner = HxW;
-      const channels = C;
       const length = (channels / group) * inner;
       const results = new Float64Array(x.length);
       const forWeight = new Float64Array(channels);
@@ -145,7 +151,6 @@ const backwardOp = defineOp(
             (results[i] = scales[r]! * (weighted - total / length - (normal * projected) / length)),
         );
       }
-      const mask = output_mask;
       if (mask[0]) writeNumbers(dInput!, results);
       if (mask[1]) writeNumbers(dWeight!, forWeight);
       if (mask[2]) writeNumbers(dBias!, forBias);

@@ -113,9 +113,8 @@ const layerNormBackwardOp = defineOp(
   'aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
-    meta: ({ input, normalized_shape, output_mask }) => {
+    meta: ({ input, normalized_shape, output_mask: mask }) => {
       axisOf('native_layer_norm_backward', input, normalized_shape, null, null);
-      const mask = output_mask;
       const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
         dense(wanted ? sizes : [0], input);
       return [
@@ -125,7 +124,7 @@ const layerNormBackwardOp = defineOp(
       ];
     },
     kernel: (
-      { grad_out, input, normalized_shape, mean: mean_, rstd, weight, output_mask },
+      { grad_out, input, normalized_shape, mean: mean_, rstd, weight, output_mask: mask },
       [dInput, dWeight, dBias],
     ) => {
       const g = readNumbers(grad_out);
@@ -156,7 +155,6 @@ const layerNormBackwardOp = defineOp(
             scales[r]! * (weighted - total / length - (normal * projected) / length);
         }
       }
-      const mask = output_mask;
       if (mask[0]) writeNumbers(dInput!, results);
       if (mask[1]) writeNumbers(dWeight!, forWeight);
       if (mask[2]) writeNumbers(dBias!, forBias);
@@ -222,9 +220,7 @@ const EPSILON: Partial<Record<DType, number>> = {
 const rmsNormOp = defineOp(
   'aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor',
   {
-    decompose: ({ input, normalized_shape, weight, eps }) => {
-      const x = input;
-      const shape = normalized_shape;
+    decompose: ({ input: x, normalized_shape: shape, weight, eps }) => {
       const axis = axisOf('rms_norm', x, shape, weight, null);
       const wide = x.dtype === 'float16' || x.dtype === 'bfloat16' ? toDtype(x, 'float32') : x;
       const inner = x.sizes.map((_, i) => i).slice(axis);

@@ -108,9 +108,8 @@ const topkOp = defineOp(
       };
       return [values, { ...values, dtype: 'int64' as const }];
     },
-    kernel: ({ self, k, dim, largest }, outs) => {
+    kernel: ({ self, k: count, dim, largest }, outs) => {
       const at = wrapDim(dim, self.ndim);
-      const count = k;
       const best = new Float64Array(outs[0]!.numel);
       const from = new Float64Array(outs[0]!.numel);
       reduceRows(self, self.ndim === 0 ? [] : [at], (row, r) => {

@@ -49,10 +49,9 @@ const roundDecimalsOp = defineOp(
     'floating',
     'round',
     pointwiseWith<RoundArgs, GradsOf<RoundArgs>>(
-      ({ self, decimals }) => {
+      ({ self, decimals: places }) => {
         // Each step rounds to the dtype, as in PyTorch.
         const { dtype } = self;
-        const places = decimals;
         const power = roundTo(dtype, 10 ** Math.abs(places));
         if (places < 0)
           return (x) => roundTo(dtype, roundHalfEven(roundTo(dtype, x! / power))) * power;

@@ -22,8 +22,7 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
     `aten::${op}(Tensor self, int[${rank}] output_size) -> (Tensor, Tensor)`,
     {
       tags: ['reduction'],
-      meta: ({ self, output_size }) => {
-        const x = self;
+      meta: ({ self: x, output_size }) => {
         checkFloating(op, x);
         checkPoolRank(op, rank, x);
         const inner = x.sizes.slice(x.ndim === rank + 2 ? 1 : 0);

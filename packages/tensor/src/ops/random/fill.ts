@@ -85,8 +85,7 @@ const uniformOp = defineOp(
   {
     tags: ['random'],
     meta: floatingMeta('uniform_'),
-    kernel: ({ from, to }, [out]) => {
-      const [low, high] = [from, to];
+    kernel: ({ from: low, to: high }, [out]) => {
       if (!(high >= low))
         throw new TesseraError(
           'invalid-argument',
@@ -150,9 +149,8 @@ const multinomialOp = defineOp(
   'aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor',
   {
     tags: ['random', 'non-differentiable'],
-    meta: ({ self, num_samples, replacement }) => {
+    meta: ({ self, num_samples: count, replacement }) => {
       const sizes = self.sizes;
-      const count = num_samples;
       if (sizes.length !== 1 && sizes.length !== 2)
         refuseMultinomial('prob_dist must be 1 or 2 dim', 'Reshape the weights to rows.');
       if (!isFloatingPoint(self.dtype))
@@ -175,10 +173,9 @@ const multinomialOp = defineOp(
         device: self.device,
       };
     },
-    kernel: ({ self, num_samples, replacement }, [out]) => {
+    kernel: ({ self, num_samples: count, replacement }, [out]) => {
       const weights = Float64Array.from(readNumbers(self));
       const categories = self.sizes.at(-1)!;
-      const count = num_samples;
       const draw = drawUniform('float32');
       const drawn = new Float64Array(out!.numel);
       for (let row = 0; row * count < drawn.length; row++) {

@@ -196,9 +196,7 @@ const bincountOp = defineOp(
   {
     tags: ['data-dependent', 'non-differentiable'],
     awaited: 'bincountAsync(x)',
-    produce: ({ self, weights, minlength }) => {
-      const x = self;
-      const w = weights;
+    produce: ({ self: x, weights: w, minlength }) => {
       checkBincount(x, w, minlength);
       const values = readNumbers(x);
       if (values.some((value) => value < 0)) refuseCounted();

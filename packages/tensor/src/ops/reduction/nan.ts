@@ -18,8 +18,7 @@ import { where } from '../pointwise/where.js';
 const nansumOp = defineOp(
   'aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
   {
-    decompose: ({ self, dim, keepdim, dtype }) => {
-      const x = self;
+    decompose: ({ self: x, dim, keepdim, dtype }) => {
       const options = { keepdim: keepdim, dtype: dtype ?? undefined };
       const known = isFloatingPoint(x.dtype) ? where(isnan(x), 0, x) : x;
       return sum(known, dim, options);

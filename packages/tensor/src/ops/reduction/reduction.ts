@@ -81,8 +81,7 @@ export const sumAllOp: OpOverload = defineOp(
 );
 
 defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor', {
-  decompose: ({ self, size }) => {
-    const target = size;
+  decompose: ({ self, size: target }) => {
     const lead = self.ndim - target.length;
     const dims = self.sizes.flatMap((s, i) =>
       i < lead || (target[i - lead] === 1 && s !== 1) ? [i] : [],

@@ -128,8 +128,7 @@ function circular(self: Tensor, pads: readonly number[]): Tensor {
 const padAnyOp = defineOp(
   'aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
   {
-    decompose: ({ self, pad: given, mode, value }) => {
-      const x = self;
+    decompose: ({ self: x, pad: given, mode, value }) => {
       const pads = given;
       if (mode === 'constant') return constantPad(x, pads, value ?? 0);
       if (value !== null && value !== 0)

@@ -91,9 +91,8 @@ const weightedOp: OpOverload = defineOp(
       writeNumbers(out!, results);
     },
     saved: ['weight', 'self', 'out'],
-    vjp: ({ weight, self, out: end, dim, from_end }, { grad, out }) => {
+    vjp: ({ weight, self, out: end, dim, from_end: isFromEnd }, { grad, out }) => {
       const [w, x, reached, d] = [weight, self, end, dim] as [Tensor, Tensor, Tensor, number];
-      const isFromEnd = from_end;
       const other = (): Tensor => weighted(grad, x, reached, d, !isFromEnd);
       return {
         weight: other,

@@ -11,8 +11,7 @@ import { asStrided } from './strided.js';
 const fillDiagonalInplace = defineOp(
   'aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)',
   {
-    decompose: ({ self, fill_value, wrap }) => {
-      const x = self;
+    decompose: ({ self: x, fill_value, wrap }) => {
       if (x.ndim < 2)
         throw new TesseraError('invalid-dim', 'dimensions must larger than 1', {
           hints: ['A diagonal needs at least two dimensions.'],

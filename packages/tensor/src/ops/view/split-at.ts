@@ -61,8 +61,7 @@ const tensorIndicesOp = defineOp(
   'aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]',
   {
     tags: ['data-dependent'],
-    decompose: ({ self, tensor_indices_or_sections, dim }) => {
-      const where = tensor_indices_or_sections;
+    decompose: ({ self, tensor_indices_or_sections: where, dim }) => {
       if (where.dtype !== 'int64' || where.ndim > 1)
         throw new TesseraError(
           'dtype-mismatch',

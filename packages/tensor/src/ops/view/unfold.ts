@@ -16,8 +16,7 @@ import { reshape } from './view.js';
 const unfoldBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor',
   {
-    decompose: ({ grad_in, input_sizes, dim, size, step }) => {
-      const sizes = input_sizes;
+    decompose: ({ grad_in, input_sizes: sizes, dim, size, step }) => {
       const options = { dtype: grad_in.dtype, device: grad_in.device };
       const at = wrapDim(dim, sizes.length, 'unfold_backward');
       if (sizes.length === 0) return reshape(grad_in.sum(), []);
