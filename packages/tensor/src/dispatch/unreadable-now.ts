@@ -4,7 +4,8 @@
 import { TesseraError } from '@tessera/shared';
 import type { OpOverload } from '../op/op-overload.js';
 
-function asyncOnly(device: string, consequence: string, hint: string): TesseraError {
+/** The error of what needs values now; `hint` is what to await. */
+export function asyncOnly(device: string, consequence: string, hint: string): TesseraError {
   return new TesseraError(
     'data-async-only',
     `Values on device '${device}' can only be read asynchronously, so ${consequence}.`,

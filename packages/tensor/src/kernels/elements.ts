@@ -5,7 +5,7 @@
  * (row-major) order, compute in double precision, and round once when writing. int64 values beyond
  * 2⁵³ lose precision here.
  */
-import { TesseraError } from '@tessera/shared';
+import { asyncOnly } from '../dispatch/unreadable-now.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { type DType, itemSize } from '../dtype.js';
 import type { TensorBase } from '../tensor-base.js';
@@ -201,15 +201,8 @@ export function forEachOffset(
 function address(tensor: TensorBase, what: string, writes = false): number {
   const storage = tensor.storage;
   storage.assertReadable(what, writes);
-  if (storage.device !== 'cpu') {
-    throw new TesseraError(
-      'data-async-only',
-      `${what}: the values of a tensor on device '${storage.device}' can only be read asynchronously, so an operation that needs them now cannot run there.`,
-      {
-        hints: ['Copy the values to the CPU first: await download(x).'],
-      },
-    );
-  }
+  if (storage.device !== 'cpu')
+    throw asyncOnly(storage.device, `${what} cannot run there`, 'download(x)');
   return storage.ptr + tensor.storageOffset * itemSize(tensor.dtype);
 }
 
