@@ -134,8 +134,7 @@ function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
 /** What to pass. */
 function advice({ name, type: { base, list } }: SchemaArgument, given: unknown): string {
   // PyTorch's dim=1, taken for an option.
-  if (isPlain(given) && Object.hasOwn(given, name))
-    return `'${name}' is given by position.`;
+  if (isPlain(given) && Object.hasOwn(given, name)) return `'${name}' is given by position.`;
   if (base === 'ScalarType') return `A dtype is one of ${Object.keys(DTYPES).join(', ')}.`;
   const wanted = WANTED[base];
   if (wanted === undefined) return `The schema says what '${name}' may be.`;

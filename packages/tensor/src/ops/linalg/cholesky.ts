@@ -64,7 +64,7 @@ const choleskyExOp = defineOp(
   },
 );
 const choleskyOp = defineOp('aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor', {
-  decompose: ({ self, upper }) => (callOp(choleskyExOp, [self, upper, true]) as Tensor[])[0],
+  decompose: ({ self, upper }) => callOp(choleskyExOp, [self, upper, true])[0],
 });
 
 /** Column by column in memory, as LAPACK leaves solutions. */

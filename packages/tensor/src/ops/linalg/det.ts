@@ -149,7 +149,7 @@ const detOp = defineOp('aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU
 });
 const detPublicOp: OpOverload<Tensor> = withOverloads(
   defineOp('aten::linalg_det(Tensor A) -> Tensor', {
-    decompose: ({ A }) => (callOp(detOp, [A]) as Tensor[])[0],
+    decompose: ({ A }) => callOp(detOp, [A])[0],
   }),
   defineOp('aten::det(Tensor self) -> Tensor', {
     decompose: ({ self }) => callOp(detPublicOp, [self]),

@@ -100,7 +100,7 @@ const eigvalshOp = defineOp('aten::linalg_eigvalsh(Tensor self, str UPLO="L") ->
   decompose: ({ self, UPLO }) => {
     // The derivative needs the vectors.
     const vectors = isGradEnabled() && requiresGrad(self);
-    return (callOp(eighOp, [self, UPLO, vectors]) as Tensor[])[0];
+    return callOp(eighOp, [self, UPLO, vectors])[0];
   },
 });
 

@@ -53,7 +53,7 @@ const invExOp = defineOp(
 );
 const invOp: OpOverload<Tensor> = withOverloads(
   defineOp('aten::linalg_inv(Tensor A) -> Tensor', {
-    decompose: ({ A }) => (callOp(invExOp, [A, true]) as Tensor[])[0],
+    decompose: ({ A }) => callOp(invExOp, [A, true])[0],
   }),
   defineOp('aten::inverse(Tensor self) -> Tensor', {
     decompose: ({ self }) => callOp(invOp, [self]),

@@ -49,13 +49,7 @@ const luSolveOp = defineOp(
   'aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor',
   {
     decompose: (args) => {
-      const { LU, pivots, B, left, adjoint } = args as {
-        LU: Tensor;
-        pivots: Tensor;
-        B: Tensor;
-        left: boolean;
-        adjoint: boolean;
-      };
+      const { LU, pivots, B, left, adjoint } = args;
       const n = LU.sizes.at(-1);
       if (LU.ndim < 2 || LU.sizes.at(-2) !== n)
         refuse(`expected LU to be square, but it has shape ${formatSizes(LU.sizes)}`);

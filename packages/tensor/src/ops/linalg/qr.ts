@@ -92,7 +92,7 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
         if (mode === 'r' || (mode === 'complete' && A.sizes.at(-2)! > A.sizes.at(-1)!))
           throw new TesseraError(
             'derivative-missing',
-            `The derivative of linalg.qr depends on Q, of which mode='${mode as string}' has not what it needs.`,
+            `The derivative of linalg.qr depends on Q, of which mode='${mode}' has not what it needs.`,
             { hints: ["Use mode: 'reduced'."] },
           );
         return qrGradient(grads[0]!, grads[1]!, outs[0]!, outs[1]!);

@@ -165,13 +165,13 @@ const solveExPublicOp = defineOp(
   'aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)',
   {
     decompose: ({ A, B, left, check_errors }) => {
-      const outs = callOp(solveExOp, [A, B, left, check_errors]) as Tensor[];
+      const outs = callOp(solveExOp, [A, B, left, check_errors]);
       return [outs[0], outs[3]];
     },
   },
 );
 const solveOp = defineOp('aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor', {
-  decompose: ({ A, B, left }) => (callOp(solveExOp, [A, B, left, true]) as Tensor[])[0],
+  decompose: ({ A, B, left }) => callOp(solveExOp, [A, B, left, true])[0],
 });
 
 const LEFT: OptionNames<{ readonly left?: boolean }> = { left: true };
