@@ -7,7 +7,7 @@
  * folder of tensors at once.
  */
 import { Module, Parameter } from '@tessera/nn';
-import { type Tensor, fromBytes, isFloatingPoint } from '@tessera/tensor';
+import { fromBytes, isFloatingPoint } from '@tessera/tensor';
 import type { OnnxGraph, OnnxModel, TensorLiteral } from './model/model.js';
 import { graphsOf } from './model/model.js';
 
@@ -67,8 +67,14 @@ export function* allLiterals(model: OnnxModel): Generator<TensorLiteral> {
   }
 }
 
-/** The field that holds a state-dict name, with the module it is a field of. */
-function place(root: Module, path: string): { owner: Module; field: string } {
+/** The field that holds an initialiser, with the module it is a field of. */
+export interface Place {
+  readonly owner: Module;
+  readonly field: string;
+}
+
+/** The place of a state-dict name. */
+function place(root: Module, path: string): Place {
   const parts = path.split('.');
   const field = parts.pop()!;
   let owner = root;
@@ -79,8 +85,13 @@ function place(root: Module, path: string): { owner: Module; field: string } {
   return { owner, field };
 }
 
-/** Makes the tensors of all initialisers, as fields of a module. */
-export function placeInitializers(root: Module, graph: OnnxGraph): Map<TensorLiteral, Tensor> {
+/** What a place holds now: others may be assigned, or lent for a call. */
+export function tensorAt({ owner, field }: Place): unknown {
+  return (owner as unknown as Record<string, unknown>)[field];
+}
+
+/** Makes the tensors of all initialisers, as fields of a module; returns where they are. */
+export function placeInitializers(root: Module, graph: OnnxGraph): Map<TensorLiteral, Place> {
   const literals = [...allInitializers(graph)];
   const isStatistic = statistics(graph);
   // Branches of one If may use the same name.
@@ -91,19 +102,18 @@ export function placeInitializers(root: Module, graph: OnnxGraph): Map<TensorLit
     return count === 0 ? literal.name : `${literal.name}$${count}`;
   });
   const names = stateNames(unique);
-  const tensors = new Map<TensorLiteral, Tensor>();
+  const places = new Map<TensorLiteral, Place>();
   literals.forEach((literal, i) => {
     const { bytes, shape, type } = literal;
     const data = fromBytes(bytes, shape, type.dtype);
-    const { owner, field } = place(root, names.get(unique[i]!)!);
+    const at = place(root, names.get(unique[i]!)!);
+    const { owner, field } = at;
+    places.set(literal, at);
     if (isFloatingPoint(type.dtype) && isStatistic.get(literal.name) !== true) {
-      const parameter = new Parameter(data);
-      (owner as unknown as Record<string, Parameter>)[field] = parameter;
-      tensors.set(literal, parameter);
+      (owner as unknown as Record<string, Parameter>)[field] = new Parameter(data);
     } else {
       owner.registerBuffer(field, data);
-      tensors.set(literal, data);
     }
   });
-  return tensors;
+  return places;
 }

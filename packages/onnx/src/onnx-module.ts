@@ -18,7 +18,7 @@ import {
 import { trustedRegion } from '@tessera/tensor/internal';
 import { TesseraError } from '@tessera/shared';
 import { Decisions } from './decisions.js';
-import { allLiterals, placeInitializers } from './initializers.js';
+import { type Place, allLiterals, placeInitializers, tensorAt } from './initializers.js';
 import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './model/model.js';
 import { decidingInputs } from './model/deciding-inputs.js';
 import { KnownNumbers } from './known-numbers.js';
@@ -65,8 +65,8 @@ export class OnnxModule extends Module {
   /** Tensors of the file that are no initialisers, by the device that they are for. */
   readonly constants: Partial<Record<DeviceType, readonly Tensor[]>> = {};
   private readonly _model: OnnxModel;
-  private readonly _tensors: ReadonlyMap<TensorLiteral, Tensor>;
-  private readonly _own: ReadonlySet<Tensor>;
+  private readonly _places: ReadonlyMap<TensorLiteral, Place>;
+  private readonly _made: ReadonlySet<unknown>;
   private readonly _onHost = new WeakMap<HostArray, Value>();
   private readonly _known = new KnownNumbers();
   private readonly _decisions: Decisions;
@@ -78,8 +78,8 @@ export class OnnxModule extends Module {
     super();
     this._model = model;
     this._decisions = new Decisions(this._known, decidingInputs(model.graph));
-    this._tensors = placeInitializers(this, model.graph);
-    this._own = new Set(this._tensors.values());
+    this._places = placeInitializers(this, model.graph);
+    this._made = new Set(this.initialTensors());
     // A traced call cannot read what it makes, so constants are made now.
     for (const literal of allLiterals(model)) this.constantOf(literal);
     this._state = {
@@ -120,10 +120,15 @@ export class OnnxModule extends Module {
     const device = this.deviceOf(given);
     const named = this._decisions.decided(given);
     const run = (): OnnxOutputs => this.results(new Run(this._state, device).main(named));
-    if (this.usesForeignOperators()) return run();
+    if (this.usesForeignOperators() || !this.hasItsTensors()) return run();
     this.placeConstants(device);
     const key = this._decisions.keyOf(named);
     return trustedRegion(this, 'forward', { given: [...given.values()], key }, run);
+  }
+
+  /** Whether nobody has put other tensors in place of the file's. */
+  private hasItsTensors(): boolean {
+    return this.initialTensors().every((tensor) => this._made.has(tensor));
   }
 
   private usesForeignOperators(): boolean {
@@ -189,7 +194,7 @@ export class OnnxModule extends Module {
   }
 
   private knownNow(): [Tensor, HostArray][] {
-    return [...this._own].flatMap((tensor) => {
+    return this.initialTensors().flatMap((tensor) => {
       const numbers = this._known.of(tensor);
       return numbers === undefined ? [] : [[tensor, numbers] as [Tensor, HostArray]];
     });
@@ -201,7 +206,7 @@ export class OnnxModule extends Module {
 
   /** Small whole numbers are numbers of the host, backed by their buffer; all else is the tensor. */
   private initializer(literal: TensorLiteral): Value {
-    const tensor = this._tensors.get(literal)!;
+    const tensor = this.tensorOf(literal, this._places.get(literal)!);
     noteType(tensor, literal.type);
     if (isFloatingPoint(tensor.dtype)) return tensor;
     const known = this._decisions.read(tensor);
@@ -236,13 +241,24 @@ export class OnnxModule extends Module {
 
   /** Whether the model has made a tensor, which others may have changed since. */
   private isOwn(tensor: Tensor): boolean {
-    return this._own.has(tensor) || this._known.has(tensor);
+    return this._known.has(tensor) || this.initialTensors().includes(tensor);
+  }
+
+  /** What the fields of initialisers hold now. @throws invalid-argument */
+  private initialTensors(): Tensor[] {
+    return Array.from(this._places, ([literal, place]) => this.tensorOf(literal, place));
+  }
+
+  private tensorOf({ name }: TensorLiteral, place: Place): Tensor {
+    const tensor = tensorAt(place);
+    if (isTensor(tensor)) return tensor;
+    return this.refuse(`needs a tensor in the field of its initialiser '${name}'`);
   }
 
   private deviceOf(inputs: ReadonlyMap<string, Value>): DeviceType {
     for (const value of inputs.values())
       if (isTensor(value) && value.device !== 'cpu') return value.device;
-    for (const tensor of this._tensors.values()) if (tensor.device !== 'cpu') return tensor.device;
+    for (const tensor of this.initialTensors()) if (tensor.device !== 'cpu') return tensor.device;
     return 'cpu';
   }
 

@@ -3,6 +3,7 @@
  * again. What decides something besides sizes is still seen.
  */
 import { compile, explain } from '@tessera/compile';
+import { Parameter, functionalCall } from '@tessera/nn';
 import { type Tensor, noGrad, randn, tensor } from '@tessera/tensor';
 import { afterEach, expect, it, vi } from 'vitest';
 import { type OnnxModule, importOnnx, registerOnnxOperator } from '../src/index.js';
@@ -65,6 +66,33 @@ it('new parameters need no new run of the nodes, and are those that count', asyn
   model.loadStateDict({ w: tensor([5, 7]) });
   expect(numbers(run(x))).toEqual([5, 7]);
   expect(runs()).toBe(0);
+});
+
+it('tensors that are put in the place of initialisers count, also for one call', async () => {
+  const model = await importOnnx(
+    build({
+      inputs: [value('x', [2])],
+      outputs: [value('y', [2])],
+      initializers: [floats('w', [2], [1, 2])],
+      nodes: [{ op: 'Mul', in: ['x', 'w'], out: ['y'] }],
+    }),
+  );
+  const x = tensor([1, 1]);
+  const call = (x: Tensor): Tensor => model.call(x).y!;
+  const lent = (x: Tensor, w: Tensor): Tensor => functionalCall(model, { w: w.mul(2) }, x).y!;
+  type Call = (...tensors: Tensor[]) => Tensor;
+  for (const wrap of [(fn: Call): Call => fn, (fn: Call): Call => compile(fn)]) {
+    expect(numbers(wrap(call as Call)(x))).toEqual([1, 2]);
+    const run = wrap(lent as Call);
+    expect(numbers(run(x, tensor([3, 4])))).toEqual([6, 8]);
+    expect(numbers(run(x, tensor([5, 6])))).toEqual([10, 12]);
+    expect(numbers(wrap(call as Call)(x))).toEqual([1, 2]);
+  }
+  const run = compile(call);
+  expect(numbers(run(x))).toEqual([1, 2]);
+  Object.assign(model, { w: new Parameter(tensor([7, 8])) });
+  expect(numbers(call(x))).toEqual([7, 8]);
+  expect(numbers(run(x))).toEqual([7, 8]);
 });
 
 /** x + 1 at the rate of 8000, x · 2 at others, as models of speech choose their branch. */
