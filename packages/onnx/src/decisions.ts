@@ -2,14 +2,17 @@
  * @file `Decisions`: the numbers that decide what a call of a model does, besides the sizes of its inputs.
  *
  * A traced call is one unit that a later call may match as a whole (`trustedRegion`), if these are the same: initialisers
- * whose numbers were read, and inputs whose numbers were, such as the rate of the samples that a model is given. Which
- * inputs those are the graph shows (`decidingInputs`), or that they are read; each call reads them before anything is
- * traced.
+ * whose numbers were read, and inputs that choose a branch (`decidingInputs`), such as the rate of the samples that a
+ * model is given. Each call reads those before anything is traced, as long as they take few values: each has a trace of
+ * its own. Where they take many (a token that ends a loop), they are read in the trace, which ends a graph.
  */
-import { type Tensor, isTensor } from '@tessera/tensor';
+import { type Tensor, isFloatingPoint, isTensor } from '@tessera/tensor';
 import type { KnownNumbers } from './known-numbers.js';
-import { HostArray, isExact, isFew, readHost } from './run/host-array.js';
+import { HostArray, isExact, readHost } from './run/host-array.js';
 import type { Value } from './run/value.js';
+
+/** Numbers of an input that may choose, and how many values they may take. */
+const FEW = 4;
 
 /** See the file header. */
 export class Decisions {
@@ -17,11 +20,16 @@ export class Decisions {
   /** Counts the changes of numbers that were read. */
   private changes = 0;
 
-  /** @param inputs those that are known to decide something */
+  /** Values that inputs have taken, as text. */
+  private readonly taken: Map<string, Set<string>>;
+
+  /** @param inputs those that may choose a branch */
   constructor(
     private readonly known: KnownNumbers,
-    private readonly inputs: Set<string>,
-  ) {}
+    inputs: Iterable<string>,
+  ) {
+    this.taken = new Map(Array.from(inputs, (name) => [name, new Set()]));
+  }
 
   /** The numbers of a tensor of the model, which decide something from now on. */
   read(tensor: Tensor): HostArray | undefined {
@@ -30,20 +38,16 @@ export class Decisions {
     return now;
   }
 
-  /** The numbers of an input were read, or of what is made of them. */
-  noteInput(name: string): void {
-    this.inputs.add(name);
-  }
-
-  /** The inputs, with the numbers of those that decide something; they are backed by their tensors. */
+  /** The inputs, with the numbers of those that choose; they are backed by their tensors. */
   decided(named: ReadonlyMap<string, Value>): Map<string, Value> {
     const result = new Map(named);
-    for (const name of this.inputs) {
+    for (const [name, taken] of this.taken) {
       const value = named.get(name);
-      if (!isTensor(value) || value.device !== 'cpu' || !isFew(value)) continue;
+      if (!isTensor(value) || !mayChoose(value) || taken.size > FEW) continue;
       const { dtype, shape, data } = readHost(value);
       const numbers = new HostArray(dtype, shape, data, false, (device) => value.to(device));
-      if (isExact(numbers)) result.set(name, numbers);
+      if (isExact(numbers) && taken.add(`[${shape}] ${data}`).size <= FEW)
+        result.set(name, numbers);
     }
     return result;
   }
@@ -61,4 +65,8 @@ export class Decisions {
     );
     return `${this.changes}: ${inputs.join('; ')}`;
   }
+}
+
+function mayChoose({ device, numel, dtype }: Tensor): boolean {
+  return device === 'cpu' && numel <= FEW && !isFloatingPoint(dtype);
 }

@@ -87,7 +87,6 @@ export class OnnxModule extends Module {
       initializers: (graph) => this.initializersOf(graph),
       known: (tensor) => (this.isOwn(tensor) ? this._decisions.read(tensor) : undefined),
       constant: (literal) => this.constantOf(literal),
-      noteInput: (name) => this._decisions.noteInput(name),
     };
     this.eval();
   }

@@ -2,7 +2,7 @@
  * @file A compiled call of a model is matched as one unit: its nodes run while it is recorded, not when it is called
  * again. What decides something besides sizes is still seen.
  */
-import { compile, explain } from '@tessera/compile';
+import { compile, explain, observeCompilations } from '@tessera/compile';
 import { Parameter, functionalCall } from '@tessera/nn';
 import { type Tensor, noGrad, randn, tensor } from '@tessera/tensor';
 import { afterEach, expect, it, vi } from 'vitest';
@@ -134,6 +134,20 @@ it('an input that chooses a branch is read before, so there is no graph break', 
   expect(runs()).toBe(0);
   const { graphCount, graphBreakCount } = explain(call)(x, rate(8000));
   expect([graphCount, graphBreakCount]).toEqual([1, 0]);
+});
+
+it('an input that takes many values has no graph for each', async () => {
+  const model = await byRate();
+  const run = compile((x: Tensor, rate: Tensor) => model.call({ x, rate }).y!);
+  const x = tensor([3, 4]);
+  const call = (hertz: number): number[] => numbers(run(x, tensor(hertz, { dtype: 'int64' })));
+  for (let hertz = 1; hertz <= 8; hertz++) expect(call(hertz)).toEqual([6, 8]);
+  const made: unknown[] = [];
+  const stop = observeCompilations((_, compilation) => made.push(compilation));
+  for (let hertz = 100; hertz < 120; hertz++) expect(call(hertz)).toEqual([6, 8]);
+  stop();
+  expect(made).toEqual([]);
+  expect(call(8000)).toEqual([4, 5]);
 });
 
 it('a rate that is written in place is the new one', async () => {

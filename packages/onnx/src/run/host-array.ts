@@ -11,8 +11,6 @@ import { isUnwritten } from './writes.js';
 
 /** Host arrays with more elements are tensors instead. */
 export const HOST_LIMIT = 1024;
-/** See `isFew`. */
-const FEW = 64;
 
 /** See the file header. */
 export class HostArray {
@@ -70,11 +68,6 @@ export function readHost(tensor: Tensor): HostArray {
 /** Whether numbers are those of the tensor: a float64 cannot tell the largest whole numbers apart. */
 export function isExact({ data, dtype }: HostArray): boolean {
   return dtype !== 'int64' || data.every((value) => Math.abs(value) < Number.MAX_SAFE_INTEGER);
-}
-
-/** Whether a tensor has so few numbers that each call may compare them with those of the last one. */
-export function isFew({ numel }: Tensor): boolean {
-  return numel <= FEW;
 }
 
 /** Whether a shape is small enough for the host. */

@@ -6,7 +6,7 @@
  * is run again when the value is there (`runAsync`): reads of one node come in the same order each time, so the
  * answers are kept by number.
  */
-import { type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
+import type { DeviceType, Tensor } from '@tessera/tensor';
 import { TesseraError, isTesseraError } from '@tessera/shared';
 import { describeNode, invalidOnnx } from '../errors.js';
 import {
@@ -19,7 +19,7 @@ import {
   functionKey,
 } from '../model/model.js';
 import { findOperator, findShapeOperator } from '../registry.js';
-import { HostArray, ValueWanted, hostCopy, isFew } from './host-array.js';
+import { HostArray, ValueWanted, hostCopy } from './host-array.js';
 import { lastUsesOf } from './last-uses.js';
 import { NodeCall } from './node-call.js';
 import type { Value } from './value.js';
@@ -33,8 +33,6 @@ export interface RunState {
   known(tensor: Tensor): HostArray | undefined;
   /** The value of a tensor in an attribute. */
   constant(literal: TensorLiteral): Value;
-  /** The numbers of an input decide something. */
-  noteInput(name: string): void;
 }
 
 type Scope = Map<string, Value>;
@@ -76,8 +74,6 @@ export class Run {
   /** Values that the running node of the outermost graph has read, in order. */
   private answers: HostArray[] = [];
   private asked = 0;
-  /** Inputs that values of few numbers are made of, of these and of numbers of the host alone. */
-  private readonly sources = new Map<Value, ReadonlySet<string>>();
 
   constructor(
     readonly state: RunState,
@@ -88,7 +84,6 @@ export class Run {
   read(tensor: Tensor, where: string): HostArray {
     const known = this.state.known(tensor);
     if (known !== undefined) return known;
-    for (const name of this.sources.get(tensor) ?? []) this.state.noteInput(name);
     if (tensor.device === 'cpu') return hostCopy(tensor);
     const answer = this.answers[this.asked++];
     if (answer === undefined) throw new ValueWanted(tensor, where);
@@ -102,8 +97,6 @@ export class Run {
 
   /** Runs the model's own graph. @throws onnx-invalid, data-async-only */
   main(inputs: ReadonlyMap<string, Value>): Value[] {
-    for (const [name, value] of inputs)
-      if (isTensor(value) && isFew(value)) this.sources.set(value, new Set([name]));
     const { graph } = this.state.model;
     const scope = this.scopeOf(graph, inputs);
     this.runNodes(graph.nodes, scope, lastUsesOf(graph), NO_ATTRIBUTES);
@@ -208,17 +201,8 @@ export class Run {
       throw atNode(error, node);
     }
     const list = many ? (results as readonly Value[]) : [results as Value];
-    this.noteSources(inputs, list);
     for (let i = 0; i < node.outputs.length; i++)
       if (node.outputs[i] !== '') scope.set(node.outputs[i]!, list[i] ?? null);
-  }
-
-  private noteSources(inputs: readonly Value[], results: readonly Value[]): void {
-    const given = inputs.filter((value) => value !== null && !(value instanceof HostArray));
-    const names = given.map((value) => this.sources.get(value));
-    if (names.length === 0 || names.includes(undefined)) return;
-    const all = new Set(names.flatMap((each) => [...each!]));
-    for (const value of results) this.sources.set(value, all);
   }
 
   private runFunction(
