@@ -28,7 +28,7 @@ function coordinates(sizes: readonly number[], positions: readonly number[]): nu
 
 const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
   tags: ['data-dependent', 'non-differentiable'],
-  awaited: 'nonzeroAsync(x), or indexAsync(x, mask),',
+  awaited: 'nonzeroAsync(x), or await indexAsync(x, mask)',
   produce: ({ self }) => {
     const found = hits(self);
     // One column of positions per dimension, each contiguous.
