@@ -16,10 +16,10 @@ const FEW = 4;
 
 /** See the file header. */
 export class Decisions {
-  private readonly numbers = new Map<Tensor, HostArray | undefined>();
+  /** What was read of tensors of the model. */
+  private readonly numbers = new WeakMap<Tensor, HostArray | undefined>();
   /** Counts the changes of numbers that were read. */
   private changes = 0;
-
   /** Values that inputs have taken, as text. */
   private readonly taken: Map<string, Set<string>>;
 
@@ -52,11 +52,12 @@ export class Decisions {
     return result;
   }
 
-  /** What a call with these inputs depends on besides their tensors, as text. */
-  keyOf(named: ReadonlyMap<string, Value>): string {
-    for (const [tensor, before] of this.numbers) {
+  /** What a call with these inputs and initialisers depends on besides their tensors, as text. */
+  keyOf(named: ReadonlyMap<string, Value>, initializers: readonly Tensor[]): string {
+    for (const tensor of initializers) {
+      if (!this.numbers.has(tensor)) continue;
       const now = this.known.of(tensor);
-      if (now === before) continue;
+      if (now === this.numbers.get(tensor)) continue;
       this.numbers.set(tensor, now);
       this.changes++;
     }

@@ -9,7 +9,7 @@
 import { Module, Parameter } from '@tessera/nn';
 import { fromBytes, isFloatingPoint } from '@tessera/tensor';
 import type { OnnxGraph, OnnxModel, TensorLiteral } from './model/model.js';
-import { graphsOf } from './model/model.js';
+import { graphsOf, nodesOf } from './model/model.js';
 
 /** A level of names; it only holds tensors. */
 export class OnnxScope extends Module {
@@ -58,13 +58,8 @@ export function* allInitializers(graph: OnnxGraph): Generator<TensorLiteral> {
 
 /** Tensors in the attributes of a model's nodes. */
 export function* allLiterals(model: OnnxModel): Generator<TensorLiteral> {
-  const stack = [model.graph.nodes, ...Array.from(model.functions.values(), ({ nodes }) => nodes)];
-  for (let nodes = stack.pop(); nodes !== undefined; nodes = stack.pop()) {
-    for (const node of nodes) {
-      for (const inner of graphsOf(node)) stack.push(inner.nodes);
-      for (const { kind, value } of node.attributes.values()) if (kind === 'tensor') yield value;
-    }
-  }
+  for (const { attributes } of nodesOf(model))
+    for (const { kind, value } of attributes.values()) if (kind === 'tensor') yield value;
 }
 
 /** The field that holds an initialiser, with the module it is a field of. */

@@ -15,7 +15,7 @@ import {
   isTensor,
   keep,
 } from '@tessera/tensor';
-import { trustedRegion } from '@tessera/tensor/internal';
+import { activeMode, trustedRegion } from '@tessera/tensor/internal';
 import { TesseraError } from '@tessera/shared';
 import { Decisions } from './decisions.js';
 import { type Place, allLiterals, placeInitializers, tensorAt } from './initializers.js';
@@ -23,7 +23,7 @@ import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './mo
 import { decidingInputs } from './model/deciding-inputs.js';
 import { KnownNumbers } from './known-numbers.js';
 import { HostArray, fitsHost, hostCopy, isExact } from './run/host-array.js';
-import { foreignCount, usesForeignOperators } from './registry.js';
+import { usesForeignOperators } from './registry.js';
 import { noteType } from './run/narrow-types.js';
 import { Run, type RunState } from './run/run.js';
 import type { Value } from './run/value.js';
@@ -70,7 +70,6 @@ export class OnnxModule extends Module {
   private readonly _onHost = new WeakMap<HostArray, Value>();
   private readonly _known = new KnownNumbers();
   private readonly _decisions: Decisions;
-  private _foreign: { readonly count: number; readonly isUsed: boolean } | null = null;
   private readonly _constants = new Map<TensorLiteral, Tensor | HostArray>();
   private readonly _state: RunState;
 
@@ -117,24 +116,18 @@ export class OnnxModule extends Module {
   override forward(...inputs: OnnxInputs): OnnxOutputs {
     const given = this.named(inputs);
     const device = this.deviceOf(given);
+    const run = (named: ReadonlyMap<string, Value>): OnnxOutputs =>
+      this.results(new Run(this._state, device).main(named));
+    const values = [...given.values()];
+    if (activeMode(values) === null) return run(given);
     const named = this._decisions.decided(given);
-    const run = (): OnnxOutputs => this.results(new Run(this._state, device).main(named));
-    if (this.usesForeignOperators() || !this.hasItsTensors()) return run();
+    const tensors = this.initialTensors();
+    // Code from outside may do anything, and tensors that are lent for a call are not the module's.
+    if (usesForeignOperators(this._model) || !tensors.every((tensor) => this._made.has(tensor)))
+      return run(named);
     this.placeConstants(device);
-    const key = this._decisions.keyOf(named);
-    return trustedRegion(this, 'forward', { given: [...given.values()], key }, run);
-  }
-
-  /** Whether nobody has put other tensors in place of the file's. */
-  private hasItsTensors(): boolean {
-    return this.initialTensors().every((tensor) => this._made.has(tensor));
-  }
-
-  private usesForeignOperators(): boolean {
-    const count = foreignCount();
-    if (this._foreign?.count !== count)
-      this._foreign = { count, isUsed: usesForeignOperators(this._model) };
-    return this._foreign.isUsed;
+    const key = this._decisions.keyOf(named, tensors);
+    return trustedRegion(this, 'forward', { given: values, key }, () => run(named));
   }
 
   /** Makes the tensors of constants before a call is traced, where the trace finds them. */

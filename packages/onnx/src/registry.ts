@@ -13,6 +13,7 @@ import {
   type OnnxNode,
   functionKey,
   graphsOf,
+  nodesOf,
 } from './model/model.js';
 import { HostArray } from './run/host-array.js';
 import type { NodeCall } from './run/node-call.js';
@@ -130,27 +131,12 @@ export function findShapeOperator(
     : undefined;
 }
 
-/** How many operators are from outside. */
-export function foreignCount(): number {
-  return foreign.size;
-}
-
 /** Whether a model runs code from outside. */
 export function usesForeignOperators(model: OnnxModel): boolean {
   return (
     foreign.size > 0 &&
     [...nodesOf(model)].some(({ domain, type }) => foreign.has(keyOf(domain, type)))
   );
-}
-
-/** All nodes, those of graphs of control flow and of functions included. */
-function* nodesOf({ graph, functions }: OnnxModel): Generator<OnnxNode> {
-  const lists = [graph.nodes, ...Array.from(functions.values(), ({ nodes }) => nodes)];
-  for (let nodes = lists.pop(); nodes !== undefined; nodes = lists.pop())
-    for (const node of nodes) {
-      yield node;
-      for (const inner of graphsOf(node)) lists.push(inner.nodes);
-    }
 }
 
 /** An operator that a model needs and nobody has registered. */

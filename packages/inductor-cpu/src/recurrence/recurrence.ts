@@ -30,10 +30,6 @@ import { bindBatch } from '../matmul/matmul-space.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
 import { recurrencePlan, UNITS, type RecurrencePlan } from './recurrence-plan.js';
 
-/** Variables of the code beside those of the kernel: a unit is four times its block, and its lane. */
-const BLOCK = 'unit.block';
-const LANE = 'unit.lane';
-
 /** Code of a recurrence kernel. @throws kernel-missing when states have a type without vectors */
 export function generateRecurrence(
   kernel: RecurrenceKernel<Size>,
@@ -52,6 +48,9 @@ class RecurrenceEmitter {
   /** Bytes of an array of a row. */
   readonly #arrayBytes: number;
   readonly #relaxed: boolean;
+  /** Variables of which a unit is made: its vector, and its lane there. */
+  readonly #block: string;
+  readonly #lane: string;
   /** Numbers of the arrays of a row: states first, then vectors, then products. */
   readonly #firstVector: number;
   readonly #firstProduct: number;
@@ -80,27 +79,9 @@ class RecurrenceEmitter {
     const own = kernelOptions(kernel, options);
     this.#sizes = own.sizes;
     this.#f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
-    const space = new LoopSpace([
-      ...batch,
-      ...step,
-      ...k,
-      { name: BLOCK, size: this.#plan.blocks },
-      { name: LANE, size: UNITS },
-    ]);
-    for (const { name } of n)
-      space.define(name, {
-        kind: 'add',
-        terms: [
-          {
-            kind: 'mul',
-            factors: [
-              { kind: 'sym', name: BLOCK },
-              { kind: 'int', value: UNITS },
-            ],
-          },
-          { kind: 'sym', name: LANE },
-        ],
-      });
+    const unit = { name: n[0]?.name ?? 'unit', size: this.#plan.blocks * UNITS };
+    const space = new LoopSpace([...batch, ...step, ...k, unit]);
+    [this.#block, this.#lane] = space.split(unit.name, [UNITS, 1]) as [string, string];
     this.#body = new BodyEmitter(this.#f, kernel, space, own);
   }
 
@@ -110,7 +91,7 @@ class RecurrenceEmitter {
     const rows = sizeProduct(kernel.batch.map(({ size }) => size));
     const { scope } = this.#body;
     const f = this.#f;
-    scope.bind(LANE, f.let('lane', i32(0)));
+    scope.bind(this.#lane, f.let('lane', i32(0)));
     scope.loop('item', f.param('begin'), f.param('end'), 1, () => {
       const first = f.let('first', scaled(scope.variable('item'), rowsOfItem));
       const left = op('i32.sub', this.#body.size(rows), first);
@@ -186,9 +167,9 @@ class RecurrenceEmitter {
       const start = this.#rowAt(row);
       const part = (from: number, to: number, count: number, active: number): void => {
         if (from === to) return;
-        scope.loop(BLOCK, from, to, count, () => {
+        scope.loop(this.#block, from, to, count, () => {
           const at = this.#unitAt(start);
-          const lanes = { lane: LANE, across: BLOCK, groups: count, active };
+          const lanes = { lane: this.#lane, across: this.#block, groups: count, active };
           scope.vectorise(lanes, () => emit(at));
         });
       };
@@ -203,7 +184,7 @@ class RecurrenceEmitter {
 
   /** Where the present block lies in an array. */
   #unitAt(start: Local<'i32'>): Local<'i32'> {
-    const block = this.#body.scope.variable(BLOCK);
+    const block = this.#body.scope.variable(this.#block);
     return this.#f.let('at', sum(start, scaled(block, UNITS * this.#type.bytes)));
   }
 
@@ -248,7 +229,7 @@ class RecurrenceEmitter {
     const { scope } = this.#body;
     const { blocks, tileRows, tileBlocks } = this.#plan;
     const middle = this.#f.let('middle', op('i32.and', rows, i32(-tileRows)));
-    scope.loop(BLOCK, 0, blocks, tileBlocks, () => {
+    scope.loop(this.#block, 0, blocks, tileBlocks, () => {
       scope.loop('row', 0, middle, tileRows, () => this.#tile(tileRows));
       if (tileRows > 1) scope.loop('row', middle, rows, 1, () => this.#tile(1));
     });
@@ -269,7 +250,7 @@ class RecurrenceEmitter {
     const other = k[0]?.name ?? 'other';
     scope.loop(other, 0, units, 1, () => {
       const at = f.let('at', sum(start, scaled(scope.variable(other), this.#type.bytes)));
-      const lanes = { lane: LANE, across: BLOCK, groups: tileBlocks, active: UNITS };
+      const lanes = { lane: this.#lane, across: this.#block, groups: tileBlocks, active: UNITS };
       scope.vectorise(lanes, () => this.#addTerms(sums, at));
     });
     const out = this.#unitAt(start);

@@ -1,5 +1,5 @@
 /**
- * @file Inputs that alone decide which branch of a model runs, or how often a loop does.
+ * @file Inputs that which branch of a model runs, or how often a loop does, depends on.
  */
 import type { OnnxGraph, OnnxNode } from './model.js';
 
@@ -11,7 +11,7 @@ function decidedBy(node: OnnxNode): string[] {
   return places.flatMap((i) => node.inputs[i] ?? []);
 }
 
-/** Names of inputs that conditions and counts are made of, with nothing but each other and what the file holds. */
+/** Names of inputs that conditions and counts of the outermost graph are made of, maybe with others. */
 export function decidingInputs({ inputs, initializers, nodes }: OnnxGraph): Set<string> {
   const given = new Set(inputs.map(({ name }) => name).filter((name) => !initializers.has(name)));
   const makers = new Map(

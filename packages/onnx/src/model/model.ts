@@ -95,3 +95,13 @@ export function graphsOf(node: OnnxNode): OnnxGraph[] {
     if (attribute.kind === 'graph') graphs.push(attribute.value);
   return graphs;
 }
+
+/** All nodes of a model, those of graphs of control flow and of functions included. */
+export function* nodesOf({ graph, functions }: OnnxModel): Generator<OnnxNode> {
+  const lists = [graph.nodes, ...Array.from(functions.values(), ({ nodes }) => nodes)];
+  for (let nodes = lists.pop(); nodes !== undefined; nodes = lists.pop())
+    for (const node of nodes) {
+      yield node;
+      for (const inner of graphsOf(node)) lists.push(inner.nodes);
+    }
+}
