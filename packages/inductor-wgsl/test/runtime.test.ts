@@ -203,6 +203,31 @@ describe.skipIf(gpu === null)('order of what is enqueued', () => {
     executable.dispose();
   });
 
+  it('gives a device that has nothing to do its first commands soon, then more at a time', async () => {
+    const x = deviceTensor(gpu!, 'float32', [0]);
+    const executable = gpu!.backend.load(planOf(axpyKernel(1, true), 1));
+    const { stream } = gpu!.runtime;
+    /** Runs before each submission. */
+    const sizes = (): number[] => {
+      const found: number[] = [];
+      let [epoch, count] = [stream.epoch, 0];
+      for (let run = 0; run < 600; run++) {
+        executable.run([x], [], [0]);
+        if (stream.epoch !== epoch) found.push(count);
+        if (stream.epoch !== epoch) [epoch, count] = [stream.epoch, 0];
+        count++;
+      }
+      return found;
+    };
+    await gpu!.synchronize();
+    expect(sizes()).toEqual([16, 32, 64, 128, 128, 128]);
+    stream.flush();
+    expect(sizes()).toEqual([128, 128, 128, 128]);
+    await readTensor(gpu!, x);
+    expect(sizes().slice(0, 2)).toEqual([16, 32]);
+    executable.dispose();
+  });
+
   it('puts an upload between the runs before and after it', async () => {
     const x = deviceTensor(gpu!, 'float32', [1, 2, 3]);
     const executable = gpu!.backend.load(planOf(axpyKernel(3, true), 3));

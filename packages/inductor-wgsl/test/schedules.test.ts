@@ -129,9 +129,11 @@ describe('schedules for threads', () => {
         let point = group
         let part = lane
         let i0 = point
+        let r.0 = part
+        let r0@0 = r.0*4
         start sum.0
-        loop r.0 from part to 1024 by 1024
-          let r0 = r.0*4
+        point 0
+          let r0 = r0@0
           vector r0 + 0..3
             t0: f32 = x[4096*i0 + r0]
             update sum.0 with t0 at r0
@@ -142,10 +144,10 @@ describe('schedules for threads', () => {
         when lane mod subgroup_size is 0
           share sum.0 shared_.0[lane div subgroup_size]
         barrier
-        let first.1 = (lane + part*-1) div subgroup_size
-        fetch sum.0 shared_.0[first.1]
+        let first.0 = (lane + part*-1) div subgroup_size
+        fetch sum.0 shared_.0[first.0]
         loop i.0 from 1 to 1024 div subgroup_size
-          merge sum.0 shared_.0[first.1 + i.0]
+          merge sum.0 shared_.0[first.0 + i.0]
         finish sum.0
         when part is 0
           out0[i0] = acc0"

@@ -3,14 +3,15 @@
  *
  * Dispatches and copies are recorded into one command encoder and submitted together: after a number of
  * commands, at the end of the JavaScript task, or when somebody waits. Submitting costs several times what
- * a dispatch does, so eager operations share submissions, and a plan's launches share one compute pass.
+ * a dispatch does, so eager operations share submissions, and a plan's launches share one compute pass. Who waits for
+ * every result (a token) waits for a device that has nothing to do, which begins with the first few commands.
  */
 import { counters } from '@tessera/shared';
 import type { GpuContext } from './gpu-context.js';
 import type { WgpuMemory } from './wgpu-memory.js';
 
-/** Commands after which the GPU is given work even if more is coming. */
-const SUBMIT_AFTER = 128;
+/** Commands after which the GPU is given work even if more is coming: soon where it has none, then less and less often. */
+const SUBMIT_AFTER = { idle: 16, busy: 128 };
 
 /** One dispatch, but for its uniforms. */
 export interface Dispatch {
@@ -30,6 +31,8 @@ export class CommandStream {
   private group: GPUBindGroup | null = null;
   private uniformsAt = -1;
   private commands = 0;
+  /** Commands after which this submission is full. */
+  private room = SUBMIT_AFTER.idle;
   private scheduled = false;
   private doomed: GPUBuffer[] = [];
   private readonly beforeSubmit: (() => void)[] = [];
@@ -47,7 +50,7 @@ export class CommandStream {
 
   /** Submits if enough is recorded. To be called before uniforms are reserved for the next command. */
   makeRoom(): void {
-    if (this.commands >= SUBMIT_AFTER) this.flush();
+    if (this.commands >= this.room) this.flush();
   }
 
   /**
@@ -112,6 +115,11 @@ export class CommandStream {
     else this.doomed.push(buffer);
   }
 
+  /** Everything before submission `epoch` is done: if there was none since, the device has no work. */
+  finished(epoch: number): void {
+    if (epoch === this.epoch) this.room = SUBMIT_AFTER.idle;
+  }
+
   /** Submits what is recorded. */
   flush(): void {
     const { encoder } = this;
@@ -123,6 +131,7 @@ export class CommandStream {
     counters.inc('wgpu', 'submits');
     this.context.device.queue.submit([encoder.finish()]);
     this.epoch++;
+    this.room = Math.min(2 * this.room, SUBMIT_AFTER.busy);
     for (const buffer of this.doomed) buffer.destroy();
     this.doomed = [];
   }

@@ -38,8 +38,10 @@ export class Readback {
     const reported = this.report.moveTo(staging, bytes);
     const mapped = reported ? bytes + REPORT_BYTES : bytes;
     this.stream.flush();
+    const { epoch } = this.stream;
     try {
       await staging.mapAsync(MAP_READ, 0, mapped);
+      this.stream.finished(epoch);
     } catch (cause) {
       staging.destroy();
       // The reason is reported apart, a moment later.

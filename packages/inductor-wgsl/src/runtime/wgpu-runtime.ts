@@ -141,7 +141,9 @@ export class WgpuRuntime implements DeviceRuntime {
 
   async synchronize(): Promise<void> {
     this.stream.flush();
+    const { epoch } = this.stream;
     await this.context.device.queue.onSubmittedWorkDone();
+    this.stream.finished(epoch);
     await this.context.settle();
   }
 

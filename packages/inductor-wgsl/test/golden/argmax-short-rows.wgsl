@@ -21,22 +21,28 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let part = lane % 8u;
   let inside = point < 1797u;
   let nearest = min(point, 1796u);
+  let r0 = part;
+  let r1 = part + 8u;
   var best0 = f32((-inf_f32()));
   var place0 = i32(0);
-  for (var r0 = part; r0 < select(0u, 10u, inside); r0 += 8u) {
-    let t0 = x[10u * nearest + r0];
-    let u0 = ((t0 > best0) | is_nan_f32(t0)) & (!is_nan_f32(best0));
-    best0 = select(best0, t0, u0);
-    place0 = select(place0, i32(r0), u0);
+  let t0 = x[10u * nearest + r0];
+  let u0 = ((t0 > best0) | is_nan_f32(t0)) & (!is_nan_f32(best0));
+  best0 = select(best0, t0, u0);
+  place0 = select(place0, i32(r0), u0);
+  let t1 = x[10u * nearest + r1];
+  if (r1 < 10u) {
+    let u1 = ((t1 > best0) | is_nan_f32(t1)) & (!is_nan_f32(best0));
+    best0 = select(best0, t1, u1);
+    place0 = select(place0, i32(r1), u1);
   }
   for (var mask0 = 1u; mask0 < 8u; mask0 = mask0 << 1u) {
     let o0 = subgroupShuffleXor(best0, mask0);
     let o1 = subgroupShuffleXor(place0, mask0);
-    let u1 = is_nan_f32(o0);
-    let u2 = is_nan_f32(best0);
-    let u3 = (((o0 > best0) | u1) & (!u2)) | ((o1 < place0) & (!(((best0 > o0) | u2) & (!u1))));
-    best0 = select(best0, o0, u3);
-    place0 = select(place0, o1, u3);
+    let u2 = is_nan_f32(o0);
+    let u3 = is_nan_f32(best0);
+    let u4 = (((o0 > best0) | u2) & (!u3)) | ((o1 < place0) & (!(((best0 > o0) | u3) & (!u2))));
+    best0 = select(best0, o0, u4);
+    place0 = select(place0, o1, u4);
   }
   let acc0 = place0;
   if (inside && part == 0u) {

@@ -11,14 +11,13 @@ var<workgroup> shared_0: array<f32, 8>;
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let point = group.x;
   let part = lane;
+  let r0 = part;
+  let k0 = r0 * 4u;
   var sum0 = vec4f(0.0);
-  for (var r0 = part; r0 < 256u; r0 += 256u) {
-    let k0 = r0 * 4u;
-    let t0 = b[(1024u * point + k0) >> 2u];
-    let t1 = a[k0 >> 2u];
-    let t2 = (t1 * t0);
-    sum0 = sum0 + t2;
-  }
+  let t0 = b[(1024u * point + k0) >> 2u];
+  let t1 = a[k0 >> 2u];
+  let t2 = (t1 * t0);
+  sum0 = sum0 + t2;
   var sum0_0 = sum0.x;
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;

@@ -29,8 +29,8 @@ export interface ReductionThreads {
   readonly outerThreads: number;
   readonly innerThreads: number;
   /**
-   * When not zero: the inner loop is unrolled into this many steps and what it loads stays in registers
-   * from stage to stage.
+   * When not zero: the inner loop is unrolled into this many steps, so that a thread waits for all of its loads at once,
+   * and what it loads stays in registers from stage to stage.
    */
   readonly steps: number;
 }
@@ -39,8 +39,8 @@ export interface ReductionThreads {
 const THREADS = 256;
 /** Threads that fill one of the device's parallel units. */
 const THREADS_PER_UNIT = 1024;
-/** Most unrolled steps; more would spill registers. */
-const MAX_STEPS = 8;
+/** Most unrolled steps: of elements that are kept for later stages, where more would spill registers, and of others. */
+const MAX_STEPS = { kept: 8, once: 16 };
 /** Elements that a thread should take so that starting it pays. */
 const ELEMENTS_PER_THREAD = 16;
 /** Steps of a column that a thread should take, each of four elements or of one. */
@@ -148,12 +148,14 @@ function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: ThreadTarget):
   // Few rows: more threads for each, until the device is full or a row has no more work to give.
   while (innerThreads < most && points * innerThreads < target.parallelism * THREADS_PER_UNIT)
     innerThreads *= 2;
+  const mostSteps = rereads ? MAX_STEPS.kept : MAX_STEPS.once;
   // What is unrolled ends where it is known to end.
   const unrollable = (threads: number): boolean =>
-    typeof length === 'number' && units <= threads * MAX_STEPS;
+    typeof length === 'number' && units <= threads * mostSteps;
   if (rereads && unrollable(most)) while (!unrollable(innerThreads)) innerThreads *= 2;
   const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
-  const steps = rereads && unrollable(innerThreads) ? Math.ceil(units / innerThreads) : 0;
+  // Loads of unrolled steps are under way at once, and what is read again is still there.
+  const steps = unrollable(innerThreads) ? Math.ceil(units / innerThreads) : 0;
   const alone = kernel.inner.filter(moves).length === 1;
   const strided = lanes === 'none' && alone && steps === 0 && units >= STRIDED_FROM * innerThreads;
   return { lanes: strided ? 'strided' : lanes, fast: 'inner', outerThreads, innerThreads, steps };
