@@ -9,6 +9,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import type { Shape } from '../shape-math.js';
 import type { RuntimeScalar } from '../registry.js';
+import type { DType } from '@tessera/tensor';
 
 /** Parameters per spatial dimension, and the number of groups. */
 export interface ConvGeometry {
@@ -16,6 +17,14 @@ export interface ConvGeometry {
   readonly padding: readonly number[];
   readonly dilation: readonly number[];
   readonly groups: number;
+}
+
+/** What a convolution makes. */
+export interface ConvTarget {
+  readonly sizes: Shape;
+  readonly dtype: DType;
+  /** Strides of its memory; null for row-major. */
+  readonly layout: Shape | null;
 }
 
 /** Reads stride, padding and dilation for `spatial` dimensions. */

@@ -7,29 +7,24 @@
  * convolution has one row per group and so becomes a reduction (see contract.ts).
  */
 import { readyOperand } from '../ready-operand.js';
-import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { type ContractPoint, contract } from './contract.js';
 import {
   type ConvGeometry,
+  type ConvTarget,
   convGeometry,
   guardedLoad,
   inputPositions,
   outputPositions,
 } from './conv-shape.js';
+import { convOfTiles, windowsTile } from './conv-upsample.js';
 import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
-import { type Shape, fixedShape, isEmpty } from '../shape-math.js';
+import { fixedShape, isEmpty } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
-
-interface Target {
-  readonly sizes: Shape;
-  readonly dtype: DType;
-  readonly layout: Shape | null;
-}
 
 /** An image-shaped product: per group, `channels` by (images × pixels), summed over `k`. */
 interface ImageProduct {
@@ -37,7 +32,7 @@ interface ImageProduct {
   /** Channels of the result per group. */
   readonly channels: number;
   readonly k: readonly number[];
-  readonly target: Target;
+  readonly target: ConvTarget;
   readonly weight: (group: IndexExpr, channel: IndexExpr, k: readonly IndexExpr[]) => Expr;
   readonly image: (
     group: IndexExpr,
@@ -95,7 +90,7 @@ function convForward(
   input: LoweredTensor,
   weight: LoweredTensor,
   geometry: ConvGeometry,
-  target: Target,
+  target: ConvTarget,
 ): LoweredTensor {
   const [x, w] = [readyOperand(l, input), readyOperand(l, weight)];
   const channelsIn = w.sizes[1]!;
@@ -133,9 +128,10 @@ function convGradInput(
   grad: LoweredTensor,
   weight: LoweredTensor,
   geometry: ConvGeometry,
-  target: Target,
+  target: ConvTarget,
 ): LoweredTensor {
   const [g, w] = [readyOperand(l, grad), readyOperand(l, weight)];
+  if (windowsTile(g, w, geometry, target)) return convOfTiles(l, g, w, geometry, target);
   const channels = w.sizes[1]!;
   const channelsOut = w.sizes[0]! / geometry.groups;
   const kernel = w.sizes.slice(2);
@@ -164,7 +160,7 @@ function convGradWeight(
   grad: LoweredTensor,
   input: LoweredTensor,
   geometry: ConvGeometry,
-  target: Target,
+  target: ConvTarget,
 ): LoweredTensor {
   const [g, x] = [readyOperand(l, grad), readyOperand(l, input)];
   const [filters, channelsIn, ...taps] = fixedShape(target.sizes) as [number, number, ...number[]];
@@ -206,7 +202,7 @@ export const convolution: LoweringOf<'aten::convolution'> = (
   call,
 ) => {
   const geometry = convGeometry(x.shape.length - 2, stride, padding, dilation, groups);
-  const target: Target =
+  const target: ConvTarget =
     call.results[0]!.layout.length === 0
       ? { sizes: call.shape, dtype: call.dtype, layout: null }
       : { sizes: call.shape, dtype: call.dtype, layout: call.results[0]!.layout };
@@ -226,7 +222,7 @@ const convolutionBackward: LoweringOf<'aten::convolution_backward'> = (
   call,
 ) => {
   const geometry = convGeometry(x.shape.length - 2, stride, padding, dilation, groups);
-  const target = (like: LoweredTensor, at: number): Target => ({
+  const target = (like: LoweredTensor, at: number): ConvTarget => ({
     sizes: like.shape,
     dtype: like.dtype,
     layout: call.results[at]?.layout ?? null,
