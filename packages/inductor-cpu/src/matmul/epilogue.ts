@@ -16,7 +16,7 @@ import { bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js'
 import type { MatmulProblem } from './problem.js';
 
 /** Elements of a full vector iteration. */
-const STEP = 8;
+export const STEP = 8;
 
 /**
  * The function `(args, batch, row, rows, col, cols, c)`: stores for the rows and columns of one block
@@ -78,7 +78,8 @@ function tailOf(cols: readonly SizedLoop[], colBlock: number, colCount: Size): n
   return colBlock % size === 0 ? size % STEP : null;
 }
 
-function storeRun(
+/** Stores for a run of columns whose sums begin at `sums`; `tail`: elements left behind whole vectors, if that is known. */
+export function storeRun(
   body: BodyEmitter,
   problem: MatmulProblem,
   run: Run,

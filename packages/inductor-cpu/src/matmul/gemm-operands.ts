@@ -21,8 +21,9 @@ export interface BlockRange {
   readonly batch: Local<'i32'>;
   /** Address of element (0, 0) of this batch entry; only of a plain operand. */
   readonly base: Local<'i32'>;
-  readonly line: Local<'i32'>;
-  readonly lines: Local<'i32'>;
+  /** Its first line and how many there are; or what a block of columns consists of (`column-blocks.ts`). */
+  readonly origin: readonly Local<'i32'>[];
+  readonly extent: readonly Local<'i32'>[];
   readonly step: Local<'i32'>;
   readonly steps: Local<'i32'>;
 }
@@ -70,7 +71,7 @@ export function directAccess(
 function plainAddress(problem: MatmulProblem, plain: PlainOperand, range: BlockRange): Code<'i32'> {
   const { bytes } = problem.type;
   return sum(
-    sum(range.base, scaled(range.line, plain.lineStride * bytes)),
+    sum(range.base, scaled(range.origin[0], plain.lineStride * bytes)),
     scaled(range.step, plain.stepStride * bytes),
   );
 }
@@ -118,11 +119,11 @@ export function panelAccess(
     scratchBytes: Math.ceil(blockLines / lines) * pitch,
     prepare(f, range, scratch) {
       const source = f.let(`${operand.side}_source`, plainAddress(problem, plain, range));
-      const panels = f.let('panels', op('i32.div_u', range.lines, i32(lines)));
+      const panels = f.let('panels', op('i32.div_u', range.extent[0], i32(lines)));
       if (typeof lineCount !== 'number' || lineCount >= lines)
         f.do(call(pack, scratch, source, panels, range.steps));
       packTails.forEach((packTail, i) => {
-        const rest = op('i32.rem_u', range.lines, i32(lines));
+        const rest = op('i32.rem_u', range.extent[0], i32(lines));
         const isTail = typeof lineCount === 'number' ? rest : op('i32.eq', rest, i32(tails[i]));
         f.if(isTail, () => {
           const from = sum(source, scaled(panels, lines * plain.lineStride * type.bytes));
@@ -165,8 +166,8 @@ export function expressionAccess(
   return {
     strides: { line, step, tailStep: step, tile: tileLines * line },
     scratchBytes: rows * rowBytes,
-    prepare(f, { args, batch, line: firstLine, lines, step: firstStep, steps }, scratch) {
-      f.do(call(pack, args, batch, scratch, firstLine, lines, firstStep, steps));
+    prepare(f, { args, batch, origin, extent, step: firstStep, steps }, scratch) {
+      f.do(call(pack, args, batch, scratch, origin[0], extent[0], firstStep, steps));
       return scratch;
     },
   };

@@ -1,14 +1,13 @@
 /**
  * @file Where the tiles of a product go: straight to the output, or to scratch with an epilogue after.
  */
-import type { KernelOptions } from '../body/size-slots.js';
 import { type Size, sizeMul } from '@tessera/shared';
 import { call, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { affineIndex, flatStride } from './affine.js';
 import { roundUp, type Blocking } from './blocking.js';
-import { epilogueFunction } from './epilogue.js';
+import type { ColumnBlock } from './column-blocks.js';
 import { decodeIndex, plusSize, scaled, scaledBy, sum } from './index-code.js';
 import { bufferParam, type MatmulProblem } from './problem.js';
 
@@ -18,8 +17,7 @@ export interface OutputRegion {
   readonly batch: Local<'i32'>;
   readonly row: Local<'i32'>;
   readonly rows: Local<'i32'>;
-  readonly col: Local<'i32'>;
-  readonly cols: Local<'i32'>;
+  readonly block: ColumnBlock;
 }
 
 /** A destination of tiles. */
@@ -59,7 +57,7 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
     rowBytes: rowStride * bytes,
     scratchBytes: 0,
     reusesRows: false,
-    open(f, { args, batch, row, col }) {
+    open(f, { args, batch, row, block }) {
       const read = (size: Size): Code<'i32'> => problem.sizes.read(size, args);
       let address: Code<'i32'> = plusSize(
         memory('i32.load', parameter * 4, args),
@@ -70,17 +68,23 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
         const stride = sizeMul(index.strides.get(name) ?? 0, bytes);
         address = sum(address, scaledBy(local, stride, read));
       }
-      return f.let('out', sum(sum(address, scaled(row, rowStride * bytes)), scaled(col, bytes)));
+      return f.let(
+        'out',
+        sum(sum(address, scaled(row, rowStride * bytes)), scaled(block.origin[0], bytes)),
+      );
     },
     finish: () => {},
   };
 }
 
-/** Tiles go to scratch, and an epilogue function stores from there. */
+/**
+ * Tiles go to scratch, and an epilogue function stores from there: `(args, batch, row, rows, …block, c)`, made for rows
+ * of scratch of so many bytes.
+ */
 export function scratchOutput(
   problem: MatmulProblem,
   blocking: Blocking,
-  options: KernelOptions,
+  epilogueOf: (rowBytes: number) => WasmFunction,
 ): GemmOutput {
   const { type } = problem;
   const rowElements = roundUp(blocking.colBlock, 8) + (blocking.colBlock >= 128 ? 16 : 0);
@@ -91,13 +95,13 @@ export function scratchOutput(
     reusesRows ? blocking.rowsPerItem : blocking.groupRows,
     typeof rowCount === 'number' ? roundUp(rowCount, blocking.tileRows) : Infinity,
   );
-  const epilogue = epilogueFunction(problem, rowBytes, blocking.colBlock, options);
+  const epilogue = epilogueOf(rowBytes);
   return {
     rowBytes,
     scratchBytes: rows * rowBytes + 64,
     reusesRows,
     open: (_f, { scratch }) => scratch,
-    finish: (f, { args, batch, row, rows: count, col, cols, c }) =>
-      f.do(call(epilogue, args, batch, row, count, col, cols, c)),
+    finish: (f, { args, batch, row, rows: count, block, c }) =>
+      f.do(call(epilogue, args, batch, row, count, ...block.origin, ...block.extent, c)),
   };
 }

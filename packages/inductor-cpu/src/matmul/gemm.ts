@@ -12,6 +12,7 @@ import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { SCRATCH } from '../wasm-kernel.js';
 import { roundUp, type Blocking } from './blocking.js';
+import type { ColumnBlock, ColumnBlocks } from './column-blocks.js';
 import type { OperandAccess } from './gemm-operands.js';
 import type { GemmOutput } from './gemm-output.js';
 import {
@@ -25,17 +26,20 @@ import {
   scaledBy,
   sum,
 } from './index-code.js';
-import { microKernel } from './micro-kernel.js';
 import type { MatmulProblem, Operand } from './problem.js';
 
 /** Everything the driver puts together. */
 export interface GemmParts {
   readonly problem: MatmulProblem;
   readonly blocking: Blocking;
-  readonly relaxed: boolean;
+  readonly columns: ColumnBlocks;
   readonly a: OperandAccess;
   readonly b: OperandAccess;
   readonly output: GemmOutput;
+  /** Steps of k that a tile does in one round of its loop. */
+  readonly stepsPerRound: number;
+  /** The register tile `(a, b, c, rounds, accumulate)` of a shape. */
+  readonly tile: (rows: number, vectors: number) => WasmFunction;
 }
 
 /** Bytes of scratch that one thread needs. */
@@ -45,8 +49,8 @@ export function gemmScratchBytes({ a, b, output }: GemmParts): number {
 
 /** The kernel function; see the file header. */
 export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
-  const { problem, blocking, a, b, output } = parts;
-  const tiles = new Tiles(parts);
+  const { problem, blocking, columns, a, b, output } = parts;
+  const tiles = new Tiles(parts.tile);
   const f = new WasmFunction(name, { args: 'i32', begin: 'i32', end: 'i32' });
   const args = f.param('args');
   const read = (size: Size): Code<'i32'> => problem.sizes.read(size, args);
@@ -59,10 +63,10 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
   f.while(
     () => op('i32.lt_u', item, end),
     () => {
-      const { rowItems, colItems, rowsPerItem, colBlock, depthBlock, groupRows } = blocking;
+      const { rowItems, rowsPerItem, depthBlock, groupRows } = blocking;
       const rowItem = f.let('row_item', op('i32.rem_u', item, read(rowItems)));
       const column = f.let('column', op('i32.div_u', item, read(rowItems)));
-      const batch = f.let('batch', op('i32.div_u', column, read(colItems)));
+      const batch = f.let('batch', op('i32.div_u', column, read(columns.items)));
       const left = minimum(
         f,
         'items',
@@ -77,16 +81,14 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
         scaled(items, rowsPerItem),
         op('i32.sub', read(problem.rowCount), row0),
       );
-      const col = f.let('col', scaled(op('i32.rem_u', column, read(colItems)), colBlock));
-      const cols = minimum(f, 'cols', i32(colBlock), op('i32.sub', read(problem.colCount), col));
+      const block = columns.open(f, read, op('i32.rem_u', column, read(columns.items)));
       const bases = operandBases(f, problem, batch);
       const destination = output.open(f, {
         args,
         batch,
         row: row0,
         rows,
-        col,
-        cols,
+        block,
         scratch: scratchC,
       });
 
@@ -102,10 +104,13 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
           'b',
           b.prepare(
             f,
-            { args, batch, base: bases.b, line: col, lines: cols, step, steps },
+            { args, batch, base: bases.b, origin: block.origin, extent: block.extent, step, steps },
             scratchB,
           ),
         );
+        const { stepsPerRound } = parts;
+        const rounds =
+          stepsPerRound === 1 ? steps : f.let('rounds', op('i32.div_u', steps, i32(stepsPerRound)));
         const accumulate = f.let('accumulate', op('i32.ne', step, i32(0)));
         const nextStep = f.let('next_k', sum(step, steps));
         const isLast = f.let('is_last', op('i32.ge_u', nextStep, read(problem.depthCount)));
@@ -118,7 +123,7 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
             'a',
             a.prepare(
               f,
-              { args, batch, base: bases.a, line: row, lines: blockRows, step, steps },
+              { args, batch, base: bases.a, origin: [row], extent: [blockRows], step, steps },
               scratchA,
             ),
           );
@@ -130,13 +135,13 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
               b: bBlock,
               c,
               rows: blockRows,
-              cols,
-              steps,
+              columns: block,
+              rounds,
               accumulate,
             });
           // An empty sum is zero.
           else f.do(op('memory.fill', c, i32(0), scaled(blockRows, output.rowBytes)));
-          f.if(isLast, () => output.finish(f, { args, batch, row, rows: blockRows, col, cols, c }));
+          f.if(isLast, () => output.finish(f, { args, batch, row, rows: blockRows, block, c }));
           f.set(row, sum(row, blockRows));
           f.brIf(nextRows, f.tee(rowsLeft, op('i32.sub', rowsLeft, blockRows)));
         });
@@ -182,14 +187,14 @@ interface Block {
   readonly b: Local<'i32'>;
   readonly c: Local<'i32'>;
   readonly rows: Local<'i32'>;
-  readonly cols: Local<'i32'>;
-  readonly steps: Local<'i32'>;
+  readonly columns: ColumnBlock;
+  readonly rounds: Local<'i32'>;
   readonly accumulate: Local<'i32'>;
 }
 
 /** All register tiles of a block, column by column so that a panel of B stays in the first-level cache. */
 function multiplyBlock(f: WasmFunction, parts: GemmParts, tiles: Tiles, block: Block): void {
-  const { problem, blocking, b } = parts;
+  const { problem, blocking, columns, b } = parts;
   const { lanes, bytes } = problem.type;
   const tileCols = blocking.tileVectors * lanes;
   const { colCount } = problem;
@@ -198,15 +203,26 @@ function multiplyBlock(f: WasmFunction, parts: GemmParts, tiles: Tiles, block: B
     typeof colCount === 'number' ? Math.ceil((colCount % tileCols) / lanes) : blocking.tileVectors;
   const tileB = f.let('tile_b', block.b);
   const tileC = f.let('tile_c', block.c);
-  const left = f.let('cols_left', block.cols);
-  if (typeof colCount !== 'number' || colCount >= tileCols) {
+  const left = f.let('cols_left', block.columns.lines);
+  if (columns.tail !== 'one' || typeof colCount !== 'number' || colCount >= tileCols) {
     countDown(f, left, tileCols, () => {
       multiplyColumn(f, parts, tiles, block, tileB, tileC, blocking.tileVectors);
       advance(f, tileB, b.strides.tile);
       advance(f, tileC, tileCols * bytes);
     });
   }
-  if (tailVectors > 0)
+  if (columns.tail !== 'one') {
+    const tailBytes = columns.tail * lanes * bytes;
+    f.while(
+      () => op('i32.gt_s', left, i32(0)),
+      () => {
+        multiplyColumn(f, parts, tiles, block, tileB, tileC, columns.tail as number);
+        advance(f, tileB, tailBytes);
+        advance(f, tileC, tailBytes);
+        advance(f, left, -columns.tail * lanes);
+      },
+    );
+  } else if (tailVectors > 0)
     f.if(left, () => multiplyColumn(f, parts, tiles, block, tileB, tileC, tailVectors));
 }
 
@@ -227,7 +243,7 @@ function multiplyColumn(
   const tileC = f.let('tile_c', columnC);
   const left = f.let('rows_left', block.rows);
   const tile = (rows: number): Code => {
-    return call(tiles.get(rows, vectors), tileA, b, tileC, block.steps, block.accumulate);
+    return call(tiles.get(rows, vectors), tileA, b, tileC, block.rounds, block.accumulate);
   };
   if (typeof rowCount !== 'number' || rowCount >= tileRows) {
     countDown(f, left, tileRows, () => {
@@ -245,29 +261,16 @@ function multiplyColumn(
 /** The register tiles of a kernel, each shape made once. */
 class Tiles {
   readonly #made = new Map<string, WasmFunction>();
-  readonly #parts: GemmParts;
+  readonly #make: GemmParts['tile'];
 
-  constructor(parts: GemmParts) {
-    this.#parts = parts;
+  constructor(make: GemmParts['tile']) {
+    this.#make = make;
   }
 
   get(rows: number, vectors: number): WasmFunction {
     const key = `${rows}x${vectors}`;
     let tile = this.#made.get(key);
-    if (tile === undefined) {
-      const { problem, blocking, relaxed, a, b, output } = this.#parts;
-      tile = microKernel({
-        type: problem.type,
-        relaxed,
-        rows,
-        vectors,
-        aRow: a.strides.line,
-        aStep: rows === blocking.tileRows ? a.strides.step : a.strides.tailStep,
-        bStep: vectors === blocking.tileVectors ? b.strides.step : b.strides.tailStep,
-        cRow: output.rowBytes,
-      });
-      this.#made.set(key, tile);
-    }
+    if (tile === undefined) this.#made.set(key, (tile = this.#make(rows, vectors)));
     return tile;
   }
 }

@@ -7,15 +7,16 @@ import { kernelOptions, type KernelOptions } from '../body/size-slots.js';
 import type { CodeOptions } from '../body/vector-builder.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import type { WasmKernel } from '../wasm-kernel.js';
-import { chooseBlocking, isAdjacentInDepth, type Blocking } from './blocking.js';
+import { generateWindows, isWorthTiling } from '../windows/generate-windows.js';
+import { windowsOf } from '../windows/windows.js';
+import { chooseBlocking, type Blocking } from './blocking.js';
+import { accessA } from './access-a.js';
+import { flatColumns } from './column-blocks.js';
+import { epilogueFunction } from './epilogue.js';
 import { gemmFunction, gemmScratchBytes, type GemmParts } from './gemm.js';
-import {
-  directAccess,
-  expressionAccess,
-  panelAccess,
-  type OperandAccess,
-} from './gemm-operands.js';
+import { expressionAccess, panelAccess, type OperandAccess } from './gemm-operands.js';
 import { directOutput, scratchOutput } from './gemm-output.js';
+import { microKernel } from './micro-kernel.js';
 import { generateSkinny, MAX_SKINNY_ROWS } from './skinny.js';
 import { isKnown, matmulProblem, type MatmulProblem } from './problem.js';
 
@@ -25,16 +26,34 @@ export function generateMatmul(kernel: MatmulKernel<Size>, codeOptions: CodeOpti
   const problem = matmulProblem(kernel, options.sizes);
   const { rowCount, colCount, batchCount, depthCount } = problem;
   if ([rowCount, colCount, batchCount].includes(0)) return emptyCode(kernel.name);
+  const windows = windowsOf(problem);
+  if (windows !== null && isWorthTiling(windows)) return generateWindows(windows, options);
   if (isKnown(problem) && problem.rowCount <= MAX_SKINNY_ROWS)
     return generateSkinny(problem, options);
   const blocking = chooseBlocking(problem);
+  const [a, b] = [accessA(problem, blocking, options), accessB(problem, blocking, options)];
+  const epilogue = (rowBytes: number): WasmFunction =>
+    epilogueFunction(problem, rowBytes, blocking.colBlock, options);
+  const output = directOutput(problem) ?? scratchOutput(problem, blocking, epilogue);
   const parts: GemmParts = {
     problem,
     blocking,
-    relaxed: options.relaxedSimd,
-    a: accessA(problem, blocking, options),
-    b: accessB(problem, blocking, options),
-    output: directOutput(problem) ?? scratchOutput(problem, blocking, options),
+    columns: flatColumns(problem, blocking),
+    a,
+    b,
+    output,
+    stepsPerRound: 1,
+    tile: (rows, vectors) =>
+      microKernel({
+        type: problem.type,
+        relaxed: options.relaxedSimd,
+        rows,
+        vectors,
+        aRow: a.strides.line,
+        aStep: rows === blocking.tileRows ? a.strides.step : a.strides.tailStep,
+        bStep: vectors === blocking.tileVectors ? b.strides.step : b.strides.tailStep,
+        cRow: output.rowBytes,
+      }),
   };
   return {
     name: kernel.name,
@@ -69,22 +88,6 @@ function gemmFacts(kernel: string, blocking: Blocking): ScheduleFacts {
 function emptyCode(name: string): WasmKernel {
   const func = new WasmFunction(name, { args: 'i32', begin: 'i32', end: 'i32' });
   return { name, func, workItems: 0, sizes: [], costPerItem: 0, scratchBytesPerThread: 0 };
-}
-
-/** Column blocks narrower than this do not repay packing A. */
-const PACK_A_COLS = 96;
-
-function accessA(
-  problem: MatmulProblem,
-  blocking: Blocking,
-  options: KernelOptions,
-): OperandAccess {
-  const { a } = problem;
-  if (a.plain === null) return expressionAccess(problem, a, blocking, options);
-  const inPlace = isAdjacentInDepth(problem) && blocking.colBlock < PACK_A_COLS;
-  return inPlace
-    ? directAccess(problem, a.plain, blocking.tileRows)
-    : panelAccess(problem, a, a.plain, blocking);
 }
 
 function accessB(

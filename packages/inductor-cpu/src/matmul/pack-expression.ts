@@ -133,10 +133,13 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
   return f;
 }
 
+/** What is packed: an operand, with `rowBytes` between the rows of a block. */
+export type PackedOperand = Pick<ExpressionPackSpec, 'problem' | 'operand' | 'rowBytes'>;
+
 /** One run of the adjacent dimension, for `across` values of the other variable; `length` when it is known. */
-function packRun(
+export function packRun(
   body: BodyEmitter,
-  spec: ExpressionPackSpec,
+  spec: PackedOperand,
   run: Run,
   other: string,
   at: Local<'i32'>,
@@ -164,7 +167,7 @@ function packRun(
 /** A loop over a run of at least `shape.along` elements. The last iteration overlaps the one before. */
 function packVectors(
   body: BodyEmitter,
-  spec: ExpressionPackSpec,
+  spec: PackedOperand,
   run: Run,
   other: string,
   at: Local<'i32'>,
@@ -200,7 +203,7 @@ function packVectors(
 /** Evaluates the operand and stores its vectors. What a partial vector writes too much is written over later, or is padding. */
 function packElements(
   body: BodyEmitter,
-  spec: ExpressionPackSpec,
+  spec: PackedOperand,
   { along, across }: Shape,
   to: Local<'i32'>,
 ): void {

@@ -1,0 +1,128 @@
+/**
+ * @file Products whose columns are pixels and whose steps are channels and taps: convolutions.
+ *
+ * Element (k, col) of B is the image at `stride · pixel + dilation · tap`. Packed like any other operand, every pixel of
+ * the image would be computed and stored once for each tap. Where every index of B sees a pixel and a tap in that
+ * combination only, B is a function of channels and *places*, and it is enough to pack the image itself.
+ */
+import {
+  type Affine,
+  type Expr,
+  type IndexExpr,
+  LoopSpace,
+  type SizedLoop,
+  indexOf,
+  postorder,
+} from '@tessera/inductor-core';
+import { type Size, sizeKnown, sizeMul } from '@tessera/shared';
+import { extent } from '../matmul/affine.js';
+import type { MatmulProblem } from '../matmul/problem.js';
+
+/** A direction of the image: places are `stride · pixel + dilation · tap`, from `dilation · (taps - 1)` up if that is negative. */
+export interface WindowAxis {
+  /** Absent of an axis of one pixel that the kernel does not have. */
+  readonly pixel: string | null;
+  /** Pixels of the result. */
+  readonly size: Size;
+  /** Absent where there is one tap. */
+  readonly tap: string | null;
+  readonly taps: number;
+  readonly stride: number;
+  readonly dilation: number;
+}
+
+/** See the file header. */
+export interface Windows {
+  /** The problem with one image in every batch entry. */
+  readonly problem: MatmulProblem;
+  readonly channels: readonly SizedLoop[];
+  readonly channelCount: number;
+  readonly y: WindowAxis;
+  readonly x: WindowAxis;
+  /** Taps of a channel. */
+  readonly taps: number;
+}
+
+/** Taps of a channel are written out, each with addresses of its own. */
+const MAX_TAPS = 64;
+const MAX_STRIDE = 4;
+
+/** A problem as windows over images, or null. */
+export function windowsOf(problem: MatmulProblem): Windows | null {
+  const { cols, depth, b, type } = problem;
+  if (typeof problem.depthCount !== 'number' || problem.depthCount === 0 || b.plain !== null)
+    return null;
+  if (type.dtype !== 'float32') return null;
+  const pixels = cols.filter(({ size }) => size !== 1);
+  const steps = depth.filter(({ size }) => size !== 1);
+  const [x, y] = pixels.toReversed();
+  if (x === undefined) return null;
+  const forms = formsOf(b.expr, [...problem.batch, ...cols, ...depth]);
+  if (forms === null) return null;
+  const [vertical, horizontal] = [y, x].map((pixel) => axisOf(pixel, steps, forms));
+  const taps = [vertical, horizontal].flatMap(({ tap }) => tap ?? []);
+  const channels = steps.slice(0, steps.length - taps.length);
+  const count = vertical.taps * horizontal.taps;
+  // Weights lie in the order of k: channels, then taps by row.
+  const ordered = steps.slice(channels.length).every(({ name }, i) => name === taps[i]);
+  if (!ordered || count === 1 || count > MAX_TAPS) return null;
+  const images = pixels.slice(0, -2);
+  const batch = [...problem.batch, ...images];
+  const own = pixels.slice(-2);
+  return {
+    problem: { ...problem, batch, cols: own, batchCount: extent(batch), colCount: extent(own) },
+    channels,
+    channelCount: problem.depthCount / count,
+    y: vertical,
+    x: horizontal,
+    taps: count,
+  };
+}
+
+/** All indices of an expression in terms of loop variables; null where some value has none. */
+function formsOf(root: Expr, vars: readonly SizedLoop[]): Affine[] | null {
+  const space = new LoopSpace(vars);
+  const forms: Affine[] = [];
+  for (const expr of postorder([root])) {
+    if (expr.kind === 'random' || expr.kind === 'check') return null;
+    const index: IndexExpr | null = indexOf(expr);
+    if (index === null) continue;
+    const form = space.affine(index);
+    if (form.atoms.length > 0) return null;
+    forms.push(form);
+  }
+  return forms;
+}
+
+/** How places along a variable of pixels depend on it and on taps. */
+function axisOf(
+  pixel: SizedLoop | undefined,
+  steps: readonly SizedLoop[],
+  forms: readonly Affine[],
+): WindowAxis {
+  const plain = { tap: null, taps: 1, stride: 1, dilation: 1 };
+  if (pixel === undefined) return { pixel: null, size: 1, ...plain };
+  const { name, size } = pixel;
+  const isUsed = ({ terms }: Affine): boolean => terms.has(name);
+  for (const tap of steps.toReversed()) {
+    if (typeof tap.size !== 'number') continue;
+    for (let stride = 1; stride <= MAX_STRIDE; stride++) {
+      for (const dilation of stride === 1 ? DILATIONS : [1]) {
+        const agrees = forms.every(({ terms }) => {
+          const [a, b] = [terms.get(name) ?? 0, terms.get(tap.name) ?? 0];
+          return isEqual(sizeMul(a, dilation), sizeMul(b, stride));
+        });
+        if (agrees && forms.some(isUsed))
+          return { pixel: name, size, tap: tap.name, taps: tap.size, stride, dilation };
+      }
+    }
+  }
+  return { pixel: name, size, ...plain };
+}
+
+/** With a stride of one: places may lie apart, and run against the taps (gradients of images). */
+const DILATIONS = [1, -1, 2, -2, 3, -3, 4, -4];
+
+function isEqual(a: Size, b: Size): boolean {
+  return sizeKnown(a, '==', b) === true;
+}
