@@ -70,6 +70,7 @@ export const cpuBackend: KernelBackend = {
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
     scans: true,
     recurrences: 'memory',
+    windows: true,
   },
   generate(kernel: FusedKernel): KernelSource {
     return kernelSource(kernel, kernel.kind === 'extern' ? null : generateKernel(kernel));

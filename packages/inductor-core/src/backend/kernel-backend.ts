@@ -35,6 +35,11 @@ export interface Capabilities {
    * along units are read at every step. Absent where none can be generated: an operator call per layer runs.
    */
   readonly recurrences?: 'registers' | 'memory';
+  /**
+   * Whether products of one row whose columns are pixels under windows (depthwise convolutions) are as fast as others.
+   * Where absent, their terms are written out in the loops of their neighbours.
+   */
+  readonly windows?: boolean;
   /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
   readonly itemSize?: (dtype: DType) => number;
 }

@@ -5,7 +5,7 @@
  * Inside of the image's padding no condition is evaluated.
  */
 import { type Expr, type IndexExpr, LoopSpace, type SizedLoop } from '@tessera/inductor-core';
-import type { Size } from '@tessera/shared';
+import { type Size, sizeAdd, sizeMul, sizeSub } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import { f32, i32, memory, op } from '../emit/code.js';
@@ -15,7 +15,7 @@ import { plus, scaled, sum } from '../matmul/index-code.js';
 import { bindBatch, forEachRun } from '../matmul/matmul-space.js';
 import { packRun } from '../matmul/pack-expression.js';
 import { type Interior, interiorOf } from './interior.js';
-import { type Tiling, rowsBehind } from './tiling.js';
+import { type Tiling, reach, rowsBehind } from './tiling.js';
 import type { WindowAxis, Windows } from './windows.js';
 
 /** Variables of the packed image: a place is `stride · step + remainder`. */
@@ -233,7 +233,7 @@ function placeSpace({ problem, channels, y, x }: Windows, inSteps: boolean): Loo
   ] as const;
   const all = [...problem.batch, ...problem.cols, ...problem.depth, ...channels, UNIT];
   const places = axes.flatMap(([axis, { step, remainder }]) => [
-    { name: step, size: axis.size },
+    { name: step, size: countOf(axis, inSteps) },
     { name: remainder, size: axis.stride },
   ]);
   const space = new LoopSpace([...all, ...places]);
@@ -248,6 +248,12 @@ function placeSpace({ problem, channels, y, x }: Windows, inSteps: boolean): Loo
     space.define(tap, stride === 1 ? { kind: 'int', value: last } : place);
   }
   return space;
+}
+
+/** Places that pixels see, or steps that hold them all. */
+function countOf(axis: WindowAxis, inSteps: boolean): Size {
+  if (inSteps) return sizeAdd(axis.size, rowsBehind(axis, 0));
+  return sizeAdd(sizeMul(sizeSub(axis.size, 1), axis.stride), reach(axis) + 1);
 }
 
 function placeOf({ step, remainder }: PlaceNames, stride: number): IndexExpr {

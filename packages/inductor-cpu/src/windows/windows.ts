@@ -8,7 +8,6 @@
 import {
   type Affine,
   type Expr,
-  type IndexExpr,
   LoopSpace,
   type SizedLoop,
   indexOf,
@@ -79,17 +78,21 @@ export function windowsOf(problem: MatmulProblem): Windows | null {
   };
 }
 
-/** All indices of an expression in terms of loop variables; null where some value has none. */
+/** All indices of an expression, and what they divide, in terms of loop variables; null where some value has none. */
 function formsOf(root: Expr, vars: readonly SizedLoop[]): Affine[] | null {
   const space = new LoopSpace(vars);
   const forms: Affine[] = [];
   for (const expr of postorder([root])) {
     if (expr.kind === 'random' || expr.kind === 'check') return null;
-    const index: IndexExpr | null = indexOf(expr);
-    if (index === null) continue;
-    const form = space.affine(index);
-    if (form.atoms.length > 0) return null;
-    forms.push(form);
+    const index = indexOf(expr);
+    if (index !== null) forms.push(space.affine(index));
+  }
+  // What is found is visited too.
+  for (const { atoms } of forms) {
+    for (const atom of atoms) {
+      if (atom.kind !== 'div' && atom.kind !== 'mod') return null;
+      forms.push(atom.num);
+    }
   }
   return forms;
 }

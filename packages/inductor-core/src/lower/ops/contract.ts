@@ -44,6 +44,8 @@ export interface Contraction {
   readonly dtype: DType;
   /** Strides of the result's memory; null for row-major. */
   readonly layout: Shape | null;
+  /** Whether a product of one row is not bound by memory: each element of `b` is used for several k. */
+  readonly windows?: boolean;
   /** Where a point goes in the result. */
   readonly coords: (point: ContractPoint) => readonly IndexExpr[];
   /** The inverse of `coords`. */
@@ -58,7 +60,8 @@ export function contract(l: Lowering, spec: Contraction): LoweredTensor {
   const { shape } = spec;
   if (isEmpty(spec.sizes) || isEmpty(shape.k))
     return l.pointwise(spec.sizes, l.ir.const(spec.dtype, 0));
-  if (numelOf(shape.m) === 1 || numelOf(shape.n) === 1 || numelOf(shape.k) === 1)
+  const isOne = (sizes: Shape): boolean => numelOf(sizes) === 1;
+  if ((isOne(shape.m) && spec.windows !== true) || isOne(shape.n) || isOne(shape.k))
     return asReduction(l, spec);
   const declare = (
     role: string,

@@ -23,7 +23,7 @@ import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
-import { fixedShape, isEmpty } from '../shape-math.js';
+import { exampleOf, fixedShape, isEmpty, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** An image-shaped product: per group, `channels` by (images × pixels), summed over `k`. */
@@ -33,6 +33,8 @@ interface ImageProduct {
   readonly channels: number;
   readonly k: readonly number[];
   readonly target: ConvTarget;
+  /** Whether pixels see the image at constant distances. */
+  readonly windows: boolean;
   readonly weight: (group: IndexExpr, channel: IndexExpr, k: readonly IndexExpr[]) => Expr;
   readonly image: (
     group: IndexExpr,
@@ -40,6 +42,15 @@ interface ImageProduct {
     pixel: readonly IndexExpr[],
     k: readonly IndexExpr[],
   ) => Expr;
+}
+
+/** Fewer pixels, or more taps, are not worth a product of one row. */
+const MIN_PIXELS = 32;
+const MAX_TAPS = 64;
+
+function fitsWindows({ sizes, dtype }: ConvTarget, taps: readonly number[]): boolean {
+  const count = sizes.slice(2).reduce<number>((n, size) => n * exampleOf(size), 1);
+  return dtype === 'float32' && count >= MIN_PIXELS && Number(numelOf(taps)) <= MAX_TAPS;
 }
 
 function imageProduct(l: Lowering, spec: ImageProduct): LoweredTensor {
@@ -70,6 +81,7 @@ function imageProduct(l: Lowering, spec: ImageProduct): LoweredTensor {
     sizes,
     dtype,
     layout,
+    windows: spec.windows && !channelsLast && l.capabilities.windows === true,
     coords: (p) => [
       pixelOf(p)[0]!,
       l.ir.add(l.ir.scale(p.batch[0]!, spec.channels), channelOf(p)),
@@ -105,6 +117,7 @@ function convForward(
     channels,
     k: channelsInner ? [...taps, channelsIn] : [channelsIn, ...taps],
     target,
+    windows: fitsWindows(target, taps),
     weight: (group, channel, k) => {
       const [c, tap] = parts(k);
       return w.load([l.ir.add(l.ir.scale(group, channels), channel), c, ...tap]);
@@ -140,6 +153,7 @@ function convGradInput(
     channels,
     k: [channelsOut, ...kernel],
     target,
+    windows: geometry.stride.every((stride) => stride === 1) && fitsWindows(target, kernel),
     weight: (group, channel, [c, ...tap]) =>
       w.load([l.ir.add(l.ir.scale(group, channelsOut), c!), channel, ...tap]),
     image: (group, image, pixel, [c, ...tap]) => {
