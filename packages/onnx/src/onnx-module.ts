@@ -20,6 +20,7 @@ import { TesseraError } from '@tessera/shared';
 import { Decisions } from './decisions.js';
 import { type Place, allLiterals, placeInitializers, tensorAt } from './initializers.js';
 import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './model/model.js';
+import { foldConstants } from './run/fold-constants.js';
 import { decidingInputs } from './model/deciding-inputs.js';
 import { KnownNumbers } from './known-numbers.js';
 import { HostArray, fitsHost, hostCopy, isExact } from './run/host-array.js';
@@ -72,6 +73,10 @@ export class OnnxModule extends Module {
   private readonly _decisions: Decisions;
   private readonly _constants = new Map<TensorLiteral, Tensor | HostArray>();
   private readonly _state: RunState;
+  /** What is the same in every call, and becomes tensors where it is used as such. */
+  private readonly _fixed: readonly (Tensor | HostArray)[];
+  /** Names of the inputs that have to be given. */
+  private readonly _needed: readonly string[];
 
   constructor(model: OnnxModel) {
     super();
@@ -81,12 +86,20 @@ export class OnnxModule extends Module {
     this._made = new Set(this.initialTensors());
     // A traced call cannot read what it makes, so constants are made now.
     for (const literal of allLiterals(model)) this.constantOf(literal);
-    this._state = {
+    const state = {
       model,
-      initializers: (graph) => this.initializersOf(graph),
-      known: (tensor) => (this.isOwn(tensor) ? this._decisions.read(tensor) : undefined),
-      constant: (literal) => this.constantOf(literal),
-    };
+      initializers: (graph: OnnxGraph) => this.initializersOf(graph),
+      known: (tensor: Tensor) => (this.isOwn(tensor) ? this._decisions.read(tensor) : undefined),
+      constant: (literal: TensorLiteral) => this.constantOf(literal),
+      folded: new Map(),
+    } satisfies RunState;
+    const folded = foldConstants(model.graph, new Run(state, 'cpu'));
+    this._state = { ...state, folded };
+    const constants = Array.from(this._constants.values());
+    this._fixed = [...constants, ...new Set([...folded.values()].flat())];
+    this._needed = model.graph.inputs
+      .map(({ name }) => name)
+      .filter((name) => !model.graph.initializers.has(name));
     this.eval();
   }
 
@@ -132,13 +145,14 @@ export class OnnxModule extends Module {
 
   /** Makes the tensors of constants before a call is traced, where the trace finds them. */
   private placeConstants(device: DeviceType): void {
-    const now = Array.from(this._constants.keys(), (literal) => {
-      const value = this.constantOf(literal);
-      return isTensor(value) ? value : (value as HostArray).toTensor(device);
-    });
     const before = this.constants[device];
-    if (before === undefined || now.some((tensor, i) => tensor !== before[i]))
-      this.constants[device] = now;
+    let isSame = before !== undefined;
+    const now = this._fixed.map((value, i) => {
+      const tensor = isTensor(value) ? value : value.toTensor(device);
+      isSame &&= tensor === before![i];
+      return tensor;
+    });
+    if (!isSame) this.constants[device] = now;
   }
 
   /** `forward`, waiting where values on another device than the CPU decide what happens. @throws invalid-argument */
@@ -256,7 +270,7 @@ export class OnnxModule extends Module {
 
   /** @throws invalid-argument */
   private named(given: OnnxInputs): Map<string, Value> {
-    const expected = this.inputs.map(({ name }) => name);
+    const expected = this._needed;
     const named = new Map<string, Value>();
     const record = recordOf(given);
     if (record !== null) {

@@ -1,7 +1,7 @@
 /**
  * @file Small conversions that handlers of several families share.
  */
-import { type DType, type Tensor, tensor } from '@tessera/tensor';
+import { type DType, type Tensor, arange, full, tensor } from '@tessera/tensor';
 import { type HostArray } from '../run/host-array.js';
 import type { NodeCall } from '../run/node-call.js';
 
@@ -16,9 +16,21 @@ export function inFloat32(input: Tensor, compute: (wide: Tensor) => Tensor): Ten
   return isHalf ? compute(input.to('float32')).to(input.dtype) : compute(input);
 }
 
-/** Whole numbers as an int64 tensor on the device of a call. */
+/**
+ * Whole numbers as an int64 tensor on the device of a call. Those that follow a rule are made by an operator: a traced
+ * call that makes tensors of numbers is matched node by node.
+ */
 export function indices(call: NodeCall, numbers: readonly number[]): Tensor {
-  return tensor([...numbers], { dtype: 'int64', device: call.device });
+  const options = { dtype: 'int64', device: call.device } as const;
+  const [first, second = first] = numbers;
+  if (first === undefined) return tensor([], options);
+  const step = second! - first;
+  if (!numbers.every((value, i) => value === first + i * step))
+    return tensor([...numbers], options);
+  const count = numbers.length;
+  return step === 0
+    ? full([count], first, options)
+    : arange(first, first + count * step, step, options);
 }
 
 /** Indices from 0 on: ONNX counts negative ones from the end. */

@@ -1,10 +1,10 @@
 /**
  * @file Operators that rearrange elements: shapes, joining, cutting, padding.
  */
-import { type Tensor, cat, full, pad, tril, triu } from '@tessera/tensor';
+import { type Tensor, arange, cat, full, pad, tril, triu } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../registry.js';
-import { indices, product, range } from './like.js';
+import { product, range } from './like.js';
 
 /** The target of Reshape with its 0 (the size in that place) and -1 (what is left) filled in. */
 export function reshapeTarget(call: NodeCall, from: readonly number[]): number[] {
@@ -110,16 +110,23 @@ function split(call: NodeCall): Tensor[] {
   return splitSizes(call, x.shape[dim]!).map((size) => x.narrow(dim, (start += size) - size, size));
 }
 
-/** Where each element along an axis comes from, with `before` and `after` more of them. */
-function borderIndices(size: number, before: number, after: number, mode: string): number[] {
-  return range(size + before + after).map((i) => {
-    const at = i - before;
-    if (mode === 'edge' || size === 1) return Math.min(Math.max(at, 0), size - 1);
-    if (mode === 'wrap') return ((at % size) + size) % size;
-    const period = 2 * (size - 1);
-    const folded = ((at % period) + period) % period;
-    return folded < size ? folded : period - folded;
-  });
+/** Where each element along an axis comes from, with `before` and `after` more of them; negative pads take some away. */
+function borderIndices(
+  call: NodeCall,
+  size: number,
+  [before, after]: readonly [number, number],
+  mode: string,
+): Tensor {
+  const at = arange(-before, size + after, 1, { dtype: 'int64', device: call.device });
+  if (mode === 'edge' || size === 1) return at.clamp(0, size - 1);
+  if (mode === 'wrap') return at.remainder(size);
+  const last = size - 1;
+  return at
+    .remainder(2 * last)
+    .sub(last)
+    .abs()
+    .neg()
+    .add(last);
 }
 
 function padded(call: NodeCall): Tensor {
@@ -151,8 +158,8 @@ export function paddedBy(call: NodeCall, pads: readonly number[], value: number)
   let result = x;
   for (const dim of dims) {
     if (before[dim] === 0 && after[dim] === 0) continue;
-    const from = borderIndices(x.shape[dim]!, before[dim]!, after[dim]!, mode);
-    result = result.indexSelect(dim, indices(call, from));
+    const around = [before[dim]!, after[dim]!] as const;
+    result = result.indexSelect(dim, borderIndices(call, x.shape[dim]!, around, mode));
   }
   return result;
 }

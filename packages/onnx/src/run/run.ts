@@ -18,7 +18,8 @@ import {
   type TensorLiteral,
   functionKey,
 } from '../model/model.js';
-import { findOperator, findShapeOperator } from '../registry.js';
+import { findOperator, findShapeOperator, usesForeignOperators } from '../registry.js';
+import type { FoldedNodes } from './fold-constants.js';
 import { HostArray, ValueWanted, hostCopy } from './host-array.js';
 import { lastUsesOf } from './last-uses.js';
 import { NodeCall } from './node-call.js';
@@ -33,6 +34,8 @@ export interface RunState {
   known(tensor: Tensor): HostArray | undefined;
   /** The value of a tensor in an attribute. */
   constant(literal: TensorLiteral): Value;
+  /** Values of nodes that are the same in every call. */
+  readonly folded: FoldedNodes;
 }
 
 type Scope = Map<string, Value>;
@@ -74,11 +77,15 @@ export class Run {
   /** Values that the running node of the outermost graph has read, in order. */
   private answers: HostArray[] = [];
   private asked = 0;
+  private readonly folded: FoldedNodes;
 
   constructor(
     readonly state: RunState,
     readonly device: DeviceType,
-  ) {}
+  ) {
+    // Operators from outside may have come after the model.
+    this.folded = usesForeignOperators(state.model) ? new Map() : state.folded;
+  }
 
   /** The numbers of a tensor. @throws data-async-only */
   read(tensor: Tensor, where: string): HostArray {
@@ -174,6 +181,11 @@ export class Run {
   }
 
   private runNode(node: OnnxNode, scope: Scope, outer: Attributes): void {
+    const known = this.folded.get(node);
+    if (known !== undefined) {
+      node.outputs.forEach((name, i) => name !== '' && scope.set(name, known[i]!));
+      return;
+    }
     const inputs = node.inputs.map((name) => (name === '' ? null : (scope.get(name) ?? null)));
     const attributes = resolved(node, outer);
     let results: Value | readonly Value[];
