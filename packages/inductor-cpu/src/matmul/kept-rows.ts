@@ -6,11 +6,14 @@
  */
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { Regs } from '../body/vector-builder.js';
-import { laneMemory, memory, op } from '../emit/code.js';
+import { i32, laneMemory, memory, op } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
+import { WasmFunction } from '../emit/wasm-function.js';
+import { BodyEmitter } from '../body/body-emitter.js';
+import type { KernelOptions } from '../body/size-slots.js';
 import { roundUp } from './blocking.js';
 import { scaled, sum } from './index-code.js';
-import { forEachRun, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
 import type { KnownProblem } from './problem.js';
 import { forEachRow, operandRegs, wholeSteps, type Builder } from './skinny-builder.js';
 
@@ -23,30 +26,34 @@ export function keptRowBytes({ a, type, depthCount, rowCount }: KnownProblem): n
   return a.plain === null && rowCount * bytes <= MAX_BYTES ? bytes : 0;
 }
 
-/** Emits the loop that fills the rows. */
-export function keepRows(builder: Builder, kBegin: Local<'i32'>, kEnd: Local<'i32'>): void {
-  const { f, body, depth, problem } = builder;
-  const { type } = problem;
-  forEachRun(body, depth, kBegin, kEnd, (run) => {
-    const middle = wholeSteps(f, run, 4);
-    for (const [begin, end, active] of [
-      [run.begin, middle, 4],
-      [middle, run.end, 1],
-    ] as const) {
-      body.scope.loop(run.inner, begin, end, active, () => {
-        const at = keptAddress(builder, run);
-        body.scope.vectorise({ lane: run.inner, across: run.inner, groups: 1, active }, () => {
-          forEachRow(builder, (row) => {
-            operandRegs(builder, problem.a, 1).forEach((reg, part) => {
-              const offset = rowOffset(builder, row) + 16 * part;
-              if (active === 4) f.do(memory('v128.store', offset, at, reg));
-              else if (part === 0) f.do(laneMemory(type.storeLane, offset, 0, at, reg));
-            });
-          });
+/** The function `(args, batch, to)` that fills the rows. */
+export function keepRows(problem: KnownProblem, options: KernelOptions): WasmFunction {
+  const { kernel, type, a, batch, depthCount } = problem;
+  const f = new WasmFunction(`${kernel.name}_rows`, { args: 'i32', batch: 'i32', to: 'i32' });
+  const { space, lists } = mergedSpace([problem.rows, problem.depth], batch, [a.expr], []);
+  const [rows, depth] = lists;
+  const body = new BodyEmitter(f, kernel, space, options);
+  bindBatch(body, batch, f.param('batch'));
+  const [begin, end] = [f.let('k_begin', i32(0)), f.let('k_end', i32(depthCount))];
+  const vectorsOf = (run: Run, active: number): void => {
+    const position = op('i32.sub', sum(run.flat, body.scope.variable(run.inner)), run.begin);
+    const at = f.let('at', sum(f.param('to'), scaled(position, type.bytes)));
+    body.scope.vectorise({ lane: run.inner, across: run.inner, groups: 1, active }, () => {
+      forEachRow({ f, body, rows, problem }, (row) => {
+        operandRegs({ body, problem }, a, 1).forEach((reg, part) => {
+          const offset = row * keptRowBytes(problem) + 16 * part;
+          if (active === 4) f.do(memory('v128.store', offset, at, reg));
+          else if (part === 0) f.do(laneMemory(type.storeLane, offset, 0, at, reg));
         });
       });
-    }
+    });
+  };
+  forEachRun(body, depth, begin, end, (run) => {
+    const middle = wholeSteps(f, run, 4);
+    body.scope.loop(run.inner, run.begin, middle, 4, () => vectorsOf(run, 4));
+    body.scope.loop(run.inner, middle, run.end, 1, () => vectorsOf(run, 1));
   });
+  return f;
 }
 
 /** Four elements of a row that was kept, at the open step of a run of k; lanes behind the run may hold anything. */

@@ -27,7 +27,11 @@ export interface Builder {
 }
 
 /** Registers of an operand's value, in the accumulator's kind, for every group of the open vector iteration. */
-export function operandRegs({ body, problem }: Builder, operand: Operand, groups: number): Regs {
+export function operandRegs(
+  { body, problem }: Pick<Builder, 'body' | 'problem'>,
+  operand: Operand,
+  groups: number,
+): Regs {
   const kind = kindOf(problem.type.dtype);
   const value = convert(body.vb, body.value(operand.expr), kind);
   if (!value.uniform) return value.regs;
@@ -35,7 +39,10 @@ export function operandRegs({ body, problem }: Builder, operand: Operand, groups
 }
 
 /** Runs `emit` for each row, with the row's variables bound. */
-export function forEachRow({ f, body, rows, problem }: Builder, emit: (row: number) => void): void {
+export function forEachRow(
+  { f, body, rows, problem }: Pick<Builder, 'f' | 'body' | 'rows' | 'problem'>,
+  emit: (row: number) => void,
+): void {
   for (let row = 0; row < problem.rowCount; row++) {
     body.scope.nest((inside) => {
       inside(() => {

@@ -34,16 +34,18 @@ const ELEMENT_NS = 0.12;
 /** Code of a skinny product. */
 export function generateSkinny(problem: KnownProblem, options: KernelOptions): WasmKernel {
   const { kernel, type, rowCount, colCount, depthCount, batchCount } = problem;
-  const { space, lists } = mergedSpace(
-    [problem.rows, problem.cols, problem.depth],
-    problem.batch,
-    [problem.a.expr, problem.b.expr],
-    [],
-  );
-  const [rows, cols, depth] = lists;
-  const [innerCol, innerDepth] = [cols[cols.length - 1].name, depth[depth.length - 1].name];
+  const lines = [problem.rows, problem.cols, problem.depth];
+  const both = mergedSpace(lines, problem.batch, [problem.a.expr, problem.b.expr], []);
+  const [innerCol, innerDepth] = both.lists.slice(1).map((list) => list[list.length - 1].name);
   const alongDepth =
-    adjacency(problem.b.expr, space, innerDepth) > adjacency(problem.b.expr, space, innerCol);
+    adjacency(problem.b.expr, both.space, innerDepth) >
+    adjacency(problem.b.expr, both.space, innerCol);
+  // Rows that are kept are a plain run of k, whatever A's own indices are.
+  const keepsRows = alongDepth && keptRowBytes(problem) > 0;
+  const { space, lists } = keepsRows
+    ? mergedSpace(lines, problem.batch, [problem.b.expr], [])
+    : both;
+  const [rows, cols, depth] = lists;
   const colBlock = alongDepth
     ? Math.min(256, roundUp(Math.ceil(colCount / 16), 8))
     : Math.min(4096, Math.max(128, roundUp(Math.ceil(colCount / 4), 8)));
@@ -54,7 +56,7 @@ export function generateSkinny(problem: KnownProblem, options: KernelOptions): W
   const body = new BodyEmitter(sums, kernel, space, options);
   bindBatch(body, problem.batch, sums.param('batch'));
   const builder: Builder = { problem, options, f: sums, body, rows, cols, depth, rowBytes };
-  if (alongDepth) dotProducts(builder);
+  if (alongDepth) dotProducts(builder, keepsRows ? keepRows(problem, options) : null);
   else scaledRows(builder);
 
   const epilogue = epilogueFunction(problem, rowBytes, colBlock, options);
@@ -73,7 +75,7 @@ export function generateSkinny(problem: KnownProblem, options: KernelOptions): W
     workItems: batchCount * colItems,
     sizes: [],
     costPerItem: Math.min(colBlock, colCount) * depthCount * ELEMENT_NS * (type.bytes / 4),
-    scratchBytesPerThread: rowCount * (rowBytes + (alongDepth ? keptRowBytes(problem) : 0)) + 64,
+    scratchBytesPerThread: rowCount * (rowBytes + (keepsRows ? keptRowBytes(problem) : 0)) + 64,
     schedule: () => ({
       kernel: kernel.name,
       facts: {
@@ -101,12 +103,15 @@ function depthRange({ f, problem }: Builder): [Local<'i32'>, Local<'i32'>] {
 }
 
 /** Vectors along k, several columns at a time: as many as the registers hold sums for. */
-function dotProducts(builder: Builder): void {
+function dotProducts(builder: Builder, keep: WasmFunction | null): void {
   const { f, body, cols, problem } = builder;
   const atOnce = problem.rowCount === 1 ? 4 : 2;
   const [colBegin, colEnd] = colRange(builder);
   const range = depthRange(builder);
-  if (keptRowBytes(problem) > 0) keepRows(builder, ...range);
+  if (keep !== null) {
+    const kept = sum(f.param('c'), i32(problem.rowCount * builder.rowBytes));
+    f.do(call(keep, f.param('args'), f.param('batch'), kept));
+  }
   forEachRun(body, cols, colBegin, colEnd, (run) => {
     const middle = wholeSteps(f, run, atOnce);
     for (const [begin, end, columns] of [
@@ -114,7 +119,7 @@ function dotProducts(builder: Builder): void {
       [middle, run.end, 1],
     ] as const) {
       body.scope.loop(run.inner, begin, end, columns, () =>
-        dotColumns(builder, run, range, columns),
+        dotColumns(builder, run, range, columns, keep !== null),
       );
     }
   });
@@ -125,6 +130,7 @@ function dotColumns(
   run: Run,
   [kBegin, kEnd]: [Local<'i32'>, Local<'i32'>],
   columns: number,
+  isKept: boolean,
 ): void {
   const { f, body, depth, problem } = builder;
   const { scope } = body;
@@ -145,7 +151,7 @@ function dotColumns(
           { ...lanes, groups: columns },
           () => (b = operandRegs(builder, problem.b, columns)),
         );
-        const kept = keptRowBytes(problem) > 0 ? keptAddress(builder, kRun) : null;
+        const kept = isKept ? keptAddress(builder, kRun) : null;
         // A is the same for every column: one group will do.
         scope.vectorise({ ...lanes, groups: 1 }, () => {
           forEachRow(builder, (row) => {
