@@ -261,8 +261,8 @@ describe('generated code', () => {
     const text = (): string =>
       printFunctionWithDependencies(generateMatmul(kernel, { relaxedSimd: false }).func);
     expect(text()).toBe(text());
-    expect(text()).toContain('(func $tile_4x8_float32');
-    expect(text()).toContain('(func $conv_pack_b');
+    expect(text()).toContain('(func $window_4x8');
+    expect(text()).toContain('(func $conv_pack_image');
     expect(text()).toContain('(func $conv_epilogue');
   });
 

@@ -226,7 +226,7 @@ function addressIn(row: Local<'i32'>, begin: Local<'i32'>, place: Local<'i32'>):
 }
 
 /** The space of batch, channels and places, in which pixels and taps are places; in steps and remainders, or at once. */
-function placeSpace({ problem, channels, y, x }: Windows, inSteps: boolean): LoopSpace {
+function placeSpace({ problem, channels, units, y, x }: Windows, inSteps: boolean): LoopSpace {
   const axes = [
     [y, DOWN],
     [x, ACROSS],
@@ -237,7 +237,7 @@ function placeSpace({ problem, channels, y, x }: Windows, inSteps: boolean): Loo
     { name: remainder, size: axis.stride },
   ]);
   const space = new LoopSpace([...all, ...places]);
-  for (const { name, size } of [...problem.cols, ...problem.depth]) if (size === 1) space.fix(name);
+  for (const name of units) space.fix(name);
   for (const [axis, names] of axes) {
     const { pixel, tap, taps, stride, dilation } = axis;
     if (pixel === null) continue;

@@ -16,7 +16,7 @@ import type { WindowAxis, Windows } from './windows.js';
 
 /** The function `(args, batch, row, rows, y, x, height, width, c)` for rows of sums of so many bytes. */
 export function windowEpilogue(
-  { problem, y, x }: Windows,
+  { problem, units, y, x }: Windows,
   tiling: Tiling,
   rowBytes: number,
   options: KernelOptions,
@@ -41,6 +41,7 @@ export function windowEpilogue(
     [],
     kernel.epilogue,
   );
+  for (const name of units) space.fix(name);
   const body = new BodyEmitter(f, kernel, space, options);
   bindBatch(body, problem.batch, f.param('batch'));
   const end = (begin: string, length: string): Local<'i32'> =>

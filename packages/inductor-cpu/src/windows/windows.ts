@@ -35,6 +35,8 @@ export interface Windows {
   /** The problem with one image in every batch entry. */
   readonly problem: MatmulProblem;
   readonly channels: readonly SizedLoop[];
+  /** Variables of columns and steps that are 0. */
+  readonly units: readonly string[];
   readonly channelCount: number;
   readonly y: WindowAxis;
   readonly x: WindowAxis;
@@ -71,6 +73,7 @@ export function windowsOf(problem: MatmulProblem): Windows | null {
   return {
     problem: { ...problem, batch, cols: own, batchCount: extent(batch), colCount: extent(own) },
     channels,
+    units: [...cols, ...depth].flatMap(({ name, size }) => (size === 1 ? name : [])),
     channelCount: problem.depthCount / count,
     y: vertical,
     x: horizontal,
