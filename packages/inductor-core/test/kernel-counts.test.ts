@@ -371,6 +371,37 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
     expect(loops(transposed)).toBe(1);
   });
 
+  it('a transposed convolution whose windows tile the image: one product, of as many terms as channels', () => {
+    const p = plan((b) => {
+      const [x, w, bias] = [b.input([2, 4, 8, 8]), b.input([4, 6, 2, 2]), b.input([6])];
+      return [
+        b.op('relu', b.op('convolution', x, w, bias, [2, 2], [0, 0], [1, 1], true, [0, 0], 1)),
+      ];
+    });
+    expect(p.launches.length).toBe(1);
+    const [kernel] = p.kernels;
+    expect(kernel).toMatchObject({ kind: 'matmul', k: [{ size: 4 }] });
+    expect(text(p)).not.toContain('div 2');
+  });
+
+  it('a depthwise convolution: one kernel without a buffer, as a product where windows are fast', () => {
+    const depthwise = (windows: boolean): ExecutionPlan =>
+      plan(
+        (b) => {
+          const [x, w] = [b.input([2, 8, 16, 16]), b.input([8, 1, 3, 3])];
+          const conv = b.op('convolution', x, w, null, [1, 1], [1, 1], [1, 1], false, [0, 0], 8);
+          return [b.op('hardswish', b.op('add.Tensor', conv, b.input([8, 1, 1])))];
+        },
+        { windows },
+      );
+    for (const windows of [true, false]) {
+      const p = depthwise(windows);
+      expect(p.launches.length).toBe(1);
+      expect(p.arenaBytes).toBe(0);
+      expect(p.kernels[0]!.kind).toBe(windows ? 'matmul' : 'loop');
+    }
+  });
+
   it('conv_bn_relu_eval: batch norm and relu join the epilogue of the convolution', () => {
     const p = plan((b) => {
       const [x, w] = [b.input([2, 4, 8, 8]), b.input([6, 4, 3, 3])];

@@ -95,6 +95,56 @@ it('tensors that are put in the place of initialisers count, also for one call',
   expect(numbers(run(x))).toEqual([7, 8]);
 });
 
+it.each([
+  { mode: 'reflect', padded: [3, 2, 1, 2, 3, 2] },
+  { mode: 'edge', padded: [1, 1, 1, 2, 3, 3] },
+  { mode: 'wrap', padded: [2, 3, 1, 2, 3, 1] },
+])('padding in mode $mode and numbers folded from constants are part of the unit', async (each) => {
+  const model = await importOnnx(
+    build(
+      {
+        inputs: [value('x', [3])],
+        outputs: [value('y', [6])],
+        initializers: [ints('pads', [2], [2, 1])],
+        nodes: [
+          { op: 'Pad', in: ['x', 'pads'], out: ['padded'], attributes: { mode: each.mode } },
+          { op: 'Constant', in: [], out: ['one'], attributes: { value: floats('one', [1], [1]) } },
+          { op: 'Concat', in: ['one', 'one', 'one'], out: ['three'], attributes: { axis: 0 } },
+          { op: 'Concat', in: ['three', 'three'], out: ['ones'], attributes: { axis: 0 } },
+          { op: 'Add', in: ['padded', 'ones'], out: ['y'] },
+        ],
+      },
+      19,
+    ),
+  );
+  const run = compile((x: Tensor) => model.call(x).y!);
+  const runs = countRuns();
+  for (let i = 0; i < 3; i++)
+    expect(numbers(run(tensor([1, 2, 3])))).toEqual(each.padded.map((x) => x + 1));
+  expect(runs()).toBe(1);
+});
+
+it('what is folded from constants is not what initialisers hold', async () => {
+  const model = await importOnnx(
+    build({
+      inputs: [value('x', [2])],
+      outputs: [value('y', [2])],
+      initializers: [ints('first', [1], [0]), ints('second', [1], [1])],
+      nodes: [
+        { op: 'Concat', in: ['first', 'second'], out: ['order'], attributes: { axis: 0 } },
+        { op: 'Gather', in: ['x', 'order'], out: ['y'], attributes: { axis: 0 } },
+      ],
+    }),
+  );
+  const run = compile((x: Tensor) => model.call(x).y!);
+  expect(numbers(run(tensor([3, 4])))).toEqual([3, 4]);
+  model.loadStateDict({
+    first: tensor([1], { dtype: 'int64' }),
+    second: tensor([0], { dtype: 'int64' }),
+  });
+  expect(numbers(run(tensor([3, 4])))).toEqual([4, 3]);
+});
+
 /** x + 1 at the rate of 8000, x · 2 at others, as models of speech choose their branch. */
 function byRate(): Promise<OnnxModule> {
   const branch = (node: NodeSpec) =>
