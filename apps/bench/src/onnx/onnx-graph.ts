@@ -14,9 +14,10 @@ const OPSET_VERSION = 17;
 const FLOAT = 1;
 const ATTRIBUTE_FLOAT = 1;
 const ATTRIBUTE_INT = 2;
+const ATTRIBUTE_INTS = 7;
 
-/** An attribute of a node; integers are `int`s unless they are written as `{ float }`. */
-export type OnnxAttribute = number | { readonly float: number };
+/** An attribute of a node; integers are `int`s unless they are written as `{ float }`, lists are of integers. */
+export type OnnxAttribute = number | readonly number[] | { readonly float: number };
 
 /** See the file header. */
 export class OnnxGraph {
@@ -74,9 +75,10 @@ export class OnnxGraph {
 
 function attribute(name: string, value: OnnxAttribute): ProtobufWriter {
   const message = new ProtobufWriter().string(1, name);
-  return typeof value === 'number'
-    ? message.int(3, value).int(20, ATTRIBUTE_INT)
-    : message.float(2, value.float).int(20, ATTRIBUTE_FLOAT);
+  if (typeof value === 'number') return message.int(3, value).int(20, ATTRIBUTE_INT);
+  if ('float' in value) return message.float(2, value.float).int(20, ATTRIBUTE_FLOAT);
+  for (const each of value) message.int(8, each);
+  return message.int(20, ATTRIBUTE_INTS);
 }
 
 function valueInfo(name: string, shape: readonly number[]): ProtobufWriter {

@@ -3,6 +3,7 @@
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
 import type { Device, Workload } from '../harness/workload.js';
+import { convolutions } from './convolutions.js';
 import { firstCallMlp, firstCallTiny } from './first-call.js';
 import { layerNorm } from './layer-norm.js';
 import { matmuls } from './matmul.js';
@@ -16,6 +17,7 @@ export const WORKLOADS: readonly Workload[] = [
   softmax,
   layerNorm,
   ...matmuls,
+  ...convolutions,
   mlpTrainStep,
   tinyCall,
   tinyCallPure,
