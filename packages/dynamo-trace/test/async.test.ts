@@ -203,6 +203,7 @@ describe('generators', () => {
       const [a, b] = [call(tensor([1])), call(tensor([5]))];
       const seen = [a.next(), b.next(), a.next(), b.next()].map((s) => (s.value as Tensor).item());
       expect(seen).toEqual([2, 10, 3, 15]);
+      expect([a.next().done, b.next().done]).toEqual([true, true]);
     }
   });
 });

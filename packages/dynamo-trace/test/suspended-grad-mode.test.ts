@@ -69,6 +69,7 @@ describe('a generator', () => {
         items.next().value as Tensor,
       ].map((t) => t.requiresGrad);
       expect(flags).toEqual([true, false, true]);
+      expect(items.next().done).toBe(true);
     }
   });
 });

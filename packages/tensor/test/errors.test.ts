@@ -100,8 +100,8 @@ describe('fake tensors', () => {
 });
 
 /** A device whose memory is host memory: it holds tensors and has no kernels. */
-const shelf: DeviceRuntime = {
-  type: 'shelf',
+const attic: DeviceRuntime = {
+  type: 'attic',
   itemSize,
   allocate: (bytes) => new Uint8Array(bytes),
   free: () => undefined,
@@ -115,27 +115,27 @@ const shelf: DeviceRuntime = {
 };
 
 describe('values on other devices', () => {
-  registerDevice(shelf);
-  const there = (): Tensor => toDevice(tensor([3, 0, 1]), 'shelf');
+  registerDevice(attic);
+  const there = (): Tensor => toDevice(tensor([3, 0, 1]), 'attic');
 
   it('must be awaited', async () => {
     const values = there().toArray();
     expectError(() => (values as number[])[0], 'data-async-only', 'toArray()', 'await');
     expect(await values).toEqual([3, 0, 1]);
-    expectError(() => there().to('cpu'), 'data-async-only', "'shelf'", 'download');
+    expectError(() => there().to('cpu'), 'data-async-only', "'attic'", 'download');
     expect((await download(there())).add(1).toArray()).toEqual([4, 1, 2]);
   });
 
   it('are not read by kernels of the CPU', () => {
-    expectError(() => there().add(1), 'kernel-missing', 'aten::add.Tensor', "'shelf'");
-    expectError(() => nonzero(there()), 'data-async-only', 'aten::nonzero', "'shelf'");
+    expectError(() => there().add(1), 'kernel-missing', 'aten::add.Tensor', "'attic'");
+    expectError(() => nonzero(there()), 'data-async-only', 'aten::nonzero', "'attic'");
     expectError(
       () => maskedSelect(there(), there()),
       'data-async-only',
       'aten::masked_select',
-      "'shelf'",
+      "'attic'",
     );
-    expectError(() => there().add(ones([3])), 'device-mismatch', 'shelf and cpu');
+    expectError(() => there().add(ones([3])), 'device-mismatch', 'attic and cpu');
   });
 });
 
