@@ -2,8 +2,10 @@
  * @file A group of ranks that all hold the same: every reduction follows from this rank's own values. It notes what
  * was started and waited for, in order.
  */
+import { onTestFinished } from 'vitest';
 import type { Communicator, HostBuffer, Pending, ReduceOp } from '../src/index.js';
 import { ProcessGroup, registerGroup } from '../src/index.js';
+import { forgetGroup } from '../src/process-group.js';
 
 /** See the file header. */
 export interface Mirror {
@@ -11,8 +13,9 @@ export interface Mirror {
   readonly log: string[];
 }
 
-/** Makes the group known under a name. */
+/** Makes the group known under a name, until the test is over. */
 export function mirrorGroup(size: number, name = 'world'): Mirror {
+  onTestFinished(() => forgetGroup(name));
   const log: string[] = [];
   const later = (text: string, work: () => void): Pending => {
     log.push(`start ${text}`);
