@@ -2,28 +2,54 @@
  * @file The one test configuration for every package.
  * Tests run on sources: the `@tessera/source` export condition resolves `@tessera/*` imports to
  * `src/index.ts` of the package next door, so no build is needed and stack traces show real lines.
+ *
+ * The files of a package share one process: to load the sources and have V8 compile them costs more than most
+ * files' tests. So a file gives what it registers a name of its own, and undoes what it sets for everyone; the few
+ * that need a process as it was when it started are `alone`.
  */
 import { defaultClientConditions, defaultServerConditions } from 'vite';
-import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 
 const SOURCE = '@tessera/source';
+const FILES = ['test/**/*.test.ts'];
 
-/** Configures `vitest run` for one package; `test` overrides or adds to the shared test options. */
-export function packageTests(test: ViteUserConfig['test'] = {}): ViteUserConfig {
+type TestOptions = NonNullable<ViteUserConfig['test']>;
+
+/** Options of a package's tests. */
+export interface PackageTests extends TestOptions {
+  /** Test files that get a process each. */
+  readonly alone?: readonly string[];
+}
+
+/** Configures `vitest run` for one package; the options override or add to the shared test options. */
+export function packageTests({ alone = [], ...test }: PackageTests = {}): ViteUserConfig {
   return defineConfig({
     resolve: { conditions: [SOURCE, ...defaultClientConditions] },
     ssr: { resolve: { conditions: [SOURCE, ...defaultServerConditions] } },
     test: {
-      include: ['test/**/*.test.ts'],
       // A package that is not there yet is not a failure; `pnpm test` counts the tests it sees.
       passWithNoTests: true,
       // Real processes: kernels use workers, WebAssembly memories and native modules.
       pool: 'forks',
+      isolate: false,
       reporters: ['default', 'json'],
       outputFile: { json: '.test-results/vitest.json' },
       testTimeout: 60_000,
       hookTimeout: 120_000,
+      ...(alone.length === 0 ? { include: FILES } : { projects: [together(alone), apart(alone)] }),
       ...test,
     },
   });
 }
+
+type Project = NonNullable<TestOptions['projects']>[number];
+
+const together = (alone: readonly string[]): Project => ({
+  extends: true,
+  test: { name: 'together', include: FILES, exclude: [...configDefaults.exclude, ...alone] },
+});
+
+const apart = (alone: readonly string[]): Project => ({
+  extends: true,
+  test: { name: 'alone', include: [...alone], isolate: true },
+});

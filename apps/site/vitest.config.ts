@@ -1,3 +1,6 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests({ globalSetup: ['./test/support/build-site.ts'] });
+export default packageTests({
+  globalSetup: ['./test/support/build-site.ts'],
+  isolate: true,
+});

@@ -1,3 +1,4 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests();
+// The README's compilation is the first of its process.
+export default packageTests({ alone: ['test/readme.test.ts'] });

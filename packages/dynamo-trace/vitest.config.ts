@@ -1,3 +1,4 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests();
+// Warming up happens once in a process.
+export default packageTests({ alone: ['test/warm-up.test.ts'] });

@@ -1,3 +1,4 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests();
+// The README lists the operators that its program registered.
+export default packageTests({ alone: ['test/readme.test.ts'] });
