@@ -16,6 +16,7 @@ import {
   randn,
 } from '@tessera/tensor';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { fullTests } from '../../../tooling/full-tests.js';
 
 const wanted =
   process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
@@ -26,7 +27,7 @@ const gpu = wanted ? await initWebGpu() : null;
 vi.setConfig({ testTimeout: 300_000 });
 
 const WARM_UP = 20;
-const STEPS = 100;
+const STEPS = fullTests ? 100 : 30;
 
 /** What a loop makes after its first rounds. */
 async function made(step: (i: number) => void | Promise<void>): Promise<Record<string, number>> {
