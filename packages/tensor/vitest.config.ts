@@ -1,3 +1,4 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests();
+// Measure both heaps, and collect them over and over.
+export default packageTests({ alone: ['test/memory.test.ts', 'test/reclaim.test.ts'] });
