@@ -1,3 +1,3 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests({ isolate: true });
+export default packageTests();
