@@ -5,7 +5,7 @@
  *
  * The files of a package share one process: to load the sources and have V8 compile them costs more than most
  * files' tests. So a file gives what it registers a name of its own, and undoes what it sets for everyone; the few
- * that need a process as it was when it started are `alone`.
+ * that need a process as it was when it started, or fill one by themselves, are `alone`.
  */
 import { defaultClientConditions, defaultServerConditions } from 'vite';
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
