@@ -3,9 +3,10 @@
  * Tests run on sources: the `@tessera/source` export condition resolves `@tessera/*` imports to
  * `src/index.ts` of the package next door, so no build is needed and stack traces show real lines.
  *
- * The files of a package share one process: to load the sources and have V8 compile them costs more than most
- * files' tests. So a file gives what it registers a name of its own, and undoes what it sets for everyone; the few
- * that need a process as it was when it started, or fill one by themselves, are `alone`.
+ * A file has a process of its own. Where the files of a package are `together` they share one: to load the sources and
+ * have V8 compile them costs more than most files' tests. Such a file gives what it registers a name of its own, and
+ * undoes what it sets for everyone; the few that need a process as it was when it started, or fill one by themselves,
+ * are `alone`.
  */
 import { defaultClientConditions, defaultServerConditions } from 'vite';
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
@@ -17,12 +18,18 @@ type TestOptions = NonNullable<ViteUserConfig['test']>;
 
 /** Options of a package's tests. */
 export interface PackageTests extends TestOptions {
-  /** Test files that get a process each. */
+  /** Whether files share a process; they pass in any order then (`vitest run --sequence.shuffle.files`). */
+  readonly together?: boolean;
+  /** Test files that get a process each nevertheless. */
   readonly alone?: readonly string[];
 }
 
 /** Configures `vitest run` for one package; the options override or add to the shared test options. */
-export function packageTests({ alone = [], ...test }: PackageTests = {}): ViteUserConfig {
+export function packageTests({
+  together = false,
+  alone = [],
+  ...test
+}: PackageTests = {}): ViteUserConfig {
   return defineConfig({
     resolve: { conditions: [SOURCE, ...defaultClientConditions] },
     ssr: { resolve: { conditions: [SOURCE, ...defaultServerConditions] } },
@@ -31,12 +38,12 @@ export function packageTests({ alone = [], ...test }: PackageTests = {}): ViteUs
       passWithNoTests: true,
       // Real processes: kernels use workers, WebAssembly memories and native modules.
       pool: 'forks',
-      isolate: false,
+      isolate: !together,
       reporters: ['default', 'json'],
       outputFile: { json: '.test-results/vitest.json' },
       testTimeout: 60_000,
       hookTimeout: 120_000,
-      ...(alone.length === 0 ? { include: FILES } : { projects: [together(alone), apart(alone)] }),
+      ...(alone.length === 0 ? { include: FILES } : { projects: [sharing(alone), apart(alone)] }),
       ...test,
     },
   });
@@ -44,7 +51,7 @@ export function packageTests({ alone = [], ...test }: PackageTests = {}): ViteUs
 
 type Project = NonNullable<TestOptions['projects']>[number];
 
-const together = (alone: readonly string[]): Project => ({
+const sharing = (alone: readonly string[]): Project => ({
   extends: true,
   test: { name: 'together', include: FILES, exclude: [...configDefaults.exclude, ...alone] },
 });

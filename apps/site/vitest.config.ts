@@ -1,6 +1,3 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests({
-  globalSetup: ['./test/support/build-site.ts'],
-  isolate: true,
-});
+export default packageTests({ globalSetup: ['./test/support/build-site.ts'] });

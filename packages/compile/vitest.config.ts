@@ -1,6 +1,7 @@
 import { packageTests } from '../../tooling/vitest.js';
 
 export default packageTests({
+  together: true,
   setupFiles: ['test/verify-every-plan.ts'],
   alone: [
     // Asks for a device that nothing has made available.

@@ -1,3 +1,3 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests({ setupFiles: ['test/verify-every-plan.ts'] });
+export default packageTests({ together: true, setupFiles: ['test/verify-every-plan.ts'] });

@@ -1,4 +1,7 @@
 import { packageTests } from '../../tooling/vitest.js';
 
 // Measure both heaps, and collect them over and over.
-export default packageTests({ alone: ['test/memory.test.ts', 'test/reclaim.test.ts'] });
+export default packageTests({
+  together: true,
+  alone: ['test/memory.test.ts', 'test/reclaim.test.ts'],
+});
