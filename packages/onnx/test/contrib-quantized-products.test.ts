@@ -254,6 +254,8 @@ function lstm({
     ],
     attributes: { hidden_size: 4, ...attributes },
     outputs: [F32, F32, F32],
+    // Between two processors with onnxruntime 1.30 they are up to 2.3e-4 apart.
+    tolerance: 1e-3,
   };
 }
 const both = { direction: 'bidirectional' };

@@ -69,6 +69,8 @@ export interface Contrib {
   /** Types of the outputs; null for those that are not asked for. */
   readonly outputs?: readonly (DType | null)[];
   readonly domain?: string;
+  /** How far floats may be from those of onnxruntime, whose own differ between processors; 2e-5 if absent. */
+  readonly tolerance?: number;
   /** How many outputs say something everywhere (a cache with room has old numbers behind); default all. */
   readonly compared?: number;
   /**

@@ -18,9 +18,9 @@ import {
 /** A title and a node. */
 export type Case = readonly [title: string, contrib: Contrib];
 
-/** Floats agree to 2e-5; quantized numbers may be one off where a half is rounded. */
+/** Floats agree to 2e-5, or as far as the case says; quantized numbers may be one off where a half is rounded. */
 export function expectSame(
-  { outputs = ['float32'], compared = Infinity }: Contrib,
+  { outputs = ['float32'], compared = Infinity, tolerance = 2e-5 }: Contrib,
   ours: Readonly<Record<string, Result>>,
   wanted: Readonly<Record<string, Result>>,
 ): void {
@@ -33,7 +33,7 @@ export function expectSame(
     data.forEach((x, j) => {
       const own = ours[name]!.data[j]!;
       if (Object.is(own, x)) return;
-      const allowed = isFloat ? 2e-5 * Math.max(1, Math.abs(x)) : 1;
+      const allowed = isFloat ? tolerance * Math.max(1, Math.abs(x)) : 1;
       expect(Math.abs(own - x), `${name}[${j}]: ${own}, not ${x}`).toBeLessThanOrEqual(allowed);
     });
   }
