@@ -14,6 +14,13 @@ export interface CompiledGraph {
    * the library may release it. Left out: of none.
    */
   readonly isFresh?: (position: number) => boolean;
+  /**
+   * The same program for inputs of other sizes, if it is known to be the same code: `sizes` is what the caller knows of
+   * the sizes, as it told the compiler; null if nothing is known.
+   */
+  readonly forSizes?:
+    | ((sizes: readonly number[], inputs: readonly unknown[]) => CompiledGraph | null)
+    | undefined;
 }
 
 /** Compiles a functional graph; `exampleInputs` are the placeholders' FakeTensors and scalars. */

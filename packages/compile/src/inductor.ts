@@ -61,7 +61,7 @@ const compilePart: CompilePart = (module, device, name) => {
   const compiled =
     request === null
       ? compileToExecutable(module, backend, { name })
-      : familiesOf(request.family).compile(module, backend, { name });
+      : familiesOf(request.family).compile(module, backend, { name }, knownSizes(request));
   if (compiled.isShared) {
     request?.onShared();
     counters.inc('inductor', 'shared');
@@ -74,6 +74,19 @@ const compilePart: CompilePart = (module, device, name) => {
   showCompilation(module, compiled);
   return compiled;
 };
+
+/** Sizes that graphs are samples of; null where passes of the user's may do something else at other sizes. */
+function knownSizes({ symbols }: CompileRequest): readonly number[] | null {
+  const { preGradCustomPass, jointCustomPrePass, jointCustomPostPass } = passesConfig;
+  const { postGradCustomPrePass, postGradCustomPostPass } = passesConfig;
+  const custom =
+    preGradCustomPass ??
+    jointCustomPrePass ??
+    jointCustomPostPass ??
+    postGradCustomPrePass ??
+    postGradCustomPostPass;
+  return custom === null ? symbols : null;
+}
 
 /** For which graph the compiler is called now. */
 let request: CompileRequest | null = null;

@@ -15,6 +15,13 @@ export interface CompiledSegment {
   (inputs: readonly SegmentInput[]): readonly Tensor[];
   /** Whether the memory of an output is made by the call and held by nobody else; left out: of none. */
   readonly isFresh?: (position: number) => boolean;
+  /**
+   * The same code for inputs of other sizes, `symbols` being those of a request for them. Null unless it is known that
+   * compiling the program at these sizes would give that code.
+   */
+  readonly forSizes?:
+    | ((symbols: readonly number[], inputs: readonly SegmentInput[]) => CompiledSegment | null)
+    | undefined;
 }
 
 /**
@@ -32,6 +39,8 @@ export type Backend = (
 export interface CompileRequest {
   /** The graph is one that the backend was given before, now for these sizes (`s0 = 5 (…)`); null for a new graph. */
   readonly sizes: readonly string[] | null;
+  /** Numbers and values of the symbols that the sizes of the graph follow. */
+  readonly symbols: readonly number[];
   /** The same object for every size of a graph. */
   readonly family: object;
   /** To be called when code is used that serves other sizes too: a further size costs little then. */

@@ -189,6 +189,13 @@ export class CompiledFunction {
       () => traceConfig.sizeLimit,
       this.name,
       () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
+      isRemembered
+        ? null
+        : () => {
+            const path = cursor.path.slice(cursor.segmentFrom);
+            const mode = cursor.segmentGradMode;
+            return () => this.rebuild(cursor, new Sources([]), -1, path, mode);
+          },
     );
     const recorder = records ? this.newRecorder(frame, sources!, this.calls++) : null;
     const pure = isRemembered ? { name: this.name, sources: sources!, fullgraph } : null;
@@ -287,9 +294,15 @@ export class CompiledFunction {
   }
 
   /** A recorder with the matched steps of the current segment; one without a number only specialises them. */
-  private rebuild(cursor: Cursor, sources: Sources, call = -1): Recorder {
-    const recorder = this.newRecorder(cursor.frame, sources, call);
-    rebuildPath(recorder, cursor.path.slice(cursor.segmentFrom), cursor.segmentGradMode);
+  private rebuild(
+    { frame, path, segmentFrom, segmentGradMode }: Cursor,
+    sources: Sources,
+    call = -1,
+    steps: Cursor['path'] = path.slice(segmentFrom),
+    startGradMode = segmentGradMode,
+  ): Recorder {
+    const recorder = this.newRecorder(frame, sources, call);
+    rebuildPath(recorder, steps, startGradMode);
     return recorder;
   }
 

@@ -30,6 +30,10 @@ export interface CompiledGraph {
   readonly isShared: boolean;
   /** Names of the graph's nodes that each launch of the plan computes, for tools; views are in none. */
   readonly launchNodes: readonly (readonly string[])[];
+  /** Code for inputs of other sizes, where nothing but sizes differs: see `CompiledSegment.forSizes`. */
+  readonly forSizes?:
+    | ((sizes: readonly number[], inputs: readonly unknown[]) => CompiledGraph | null)
+    | undefined;
   /** Frees compiled code and memory. */
   dispose(): void;
 }

@@ -70,10 +70,12 @@ export function wrapRuntime(
       if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
       return runUnrecorded(forward, inputs);
     };
-    return Object.assign(plain, { isFresh: forward.isFresh });
+    const forSizes = forOtherSizes(plan, forward, (inputs) => inputs);
+    return Object.assign(plain, { isFresh: forward.isFresh, forSizes });
   }
   const own = ownSaved(plan, forward);
   const gather = inputGatherer(plan);
+  const forSizes = backward === null ? forOtherSizes(plan, forward, gather) : undefined;
   const consumed = [
     ...plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : [])),
     ...plan.updates.flatMap(({ tangent }, i) =>
@@ -108,7 +110,25 @@ export function wrapRuntime(
   const wrapped: CompiledGraph = plan.gradEnabled
     ? call
     : (inputs) => enableGrad(() => call(inputs));
-  return Object.assign(wrapped, { isFresh: freshOutputs(plan, forward) });
+  return Object.assign(wrapped, { isFresh: freshOutputs(plan, forward), forSizes });
+}
+
+/** The program at other sizes, where nothing that the wrapper does depends on them. */
+function forOtherSizes(
+  plan: RuntimePlan,
+  { forSizes }: CompiledGraph,
+  gather: (inputs: readonly unknown[]) => readonly unknown[],
+): CompiledGraph['forSizes'] {
+  const { basePositions, layouts, outputs } = plan;
+  const isFree =
+    basePositions.length === 0 &&
+    layouts.length === 0 &&
+    outputs.every(({ kind }) => kind === 'value' || kind === 'input');
+  if (forSizes === undefined || !isFree) return undefined;
+  return (sizes, inputs) => {
+    const forward = forSizes(sizes, gather(inputs));
+    return forward === null ? null : wrapRuntime(plan, forward, null);
+  };
 }
 
 /** Numbers of the saved values that the forward graph made for the backward graph alone: they follow its results. */

@@ -9,9 +9,11 @@
  */
 import { log } from '@tessera/shared';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
+import type { ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
 import type { Segment } from '../trace/segment.js';
-import type { BackwardStep, OpStep, OutSpec, Step } from '../trace/step.js';
+import { ProvenSegment } from '../trace/proven-segment.js';
+import type { MakingStep, OutSpec, Step } from '../trace/step.js';
 import { rebuildEntry, rebuildStep } from './rebuild-step.js';
 import type { Recorder } from './recorder.js';
 
@@ -31,6 +33,8 @@ export class Specializer {
     private readonly limit: () => number,
     private readonly functionName: string,
     private readonly onDecline: () => void = () => undefined,
+    /** Makes what rebuilds the current segment when it is over; null where a call is remembered longer than that. */
+    private readonly rebuildLater: (() => () => Recorder) | null = null,
   ) {}
 
   /** A new segment begins. */
@@ -40,7 +44,7 @@ export class Specializer {
   }
 
   /** Whether a matched step has sizes that are not worth code. */
-  declines(step: OpStep | BackwardStep): boolean {
+  declines(step: Exclude<MakingStep, { kind: 'region' }>): boolean {
     const { shapes } = this.frame;
     if (shapes.specs.has(step) || this.recorder !== null) return false;
     if (this.table.bindings.admits(shapes, this.limit())) return false;
@@ -49,16 +53,38 @@ export class Specializer {
   }
 
   /** Makes the results of a matched step that is not yet in the path. */
-  produce(step: OpStep | BackwardStep): readonly (OutSpec | null)[] {
+  produce(step: Exclude<MakingStep, { kind: 'region' }>): readonly (OutSpec | null)[] {
     const { frame } = this;
     let outs = frame.shapes.specs.get(step);
+    if (outs === undefined && this.recorder === null) outs = this.known(step) ?? undefined;
     if (outs === undefined || this.recorder !== null) {
       this.recorder ??= this.rebuild();
       outs = rebuildStep(this.recorder, step);
-      frame.shapes.specs.set(step, outs);
+      this.note(step, outs);
     }
     if (step.kind === 'op')
       for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
+    return outs;
+  }
+
+  /** Notes what a step makes at the present sizes. */
+  note(
+    step: MakingStep,
+    outs: readonly (OutSpec | null)[],
+    shapes: ShapeBinding = this.frame.shapes,
+  ): void {
+    const { frame, table } = this;
+    if (shapes.parent === null) return;
+    shapes.specs.set(step, outs);
+    if (this.rebuildLater !== null) table.results.note(step, outs, frame);
+  }
+
+  /** What a step makes at sizes that were not met before, if those that were tell. */
+  known(step: MakingStep): readonly (OutSpec | null)[] | null {
+    if (this.rebuildLater === null || this.recorder !== null) return null;
+    const { frame } = this;
+    const outs = this.table.results.at(step, frame);
+    if (outs !== null) frame.shapes.specs.set(step, outs);
     return outs;
   }
 
@@ -77,17 +103,38 @@ export class Specializer {
     const { shapes } = this.frame;
     let segment = shapes.segments.get(template);
     if (segment === undefined || !segment.fits(this.frame)) {
-      const sizes = shapes.values.map(([index, value]) => {
-        const entry = this.table.entries[index]!;
-        return `${entry.symbol.name} = ${value} (${entry.source})`;
-      });
-      log('perf', () => `Specializing ${this.functionName} for ${sizes.join(', ')}`);
-      segment = (this.recorder ?? this.rebuild()).finishSegment();
-      segment.onShared = () => (this.table.bindings.sharesCode = true);
-      template.addSpecialization(sizes, segment);
+      segment = this.proven(template) ?? this.recorded(template);
       shapes.segments.set(template, segment);
     }
     this.table.bindings.touch(shapes, this.limit());
     return segment;
+  }
+  /** The code that is known to be that of these sizes. */
+  private proven(template: Segment): Segment | null {
+    const { frame, recorder, rebuildLater } = this;
+    if (recorder !== null || rebuildLater === null) return null;
+    return ProvenSegment.for(template, frame, () => {
+      const later = rebuildLater();
+      return () => {
+        const segment = later().finishSegment();
+        template.adopt(this.sizes, segment);
+        return segment;
+      };
+    });
+  }
+
+  private recorded(template: Segment): Segment {
+    log('perf', () => `Specializing ${this.functionName} for ${this.sizes.join(', ')}`);
+    const segment = (this.recorder ?? this.rebuild()).finishSegment();
+    segment.onShared = () => (this.table.bindings.sharesCode = true);
+    template.addSpecialization(this.sizes, segment);
+    return segment;
+  }
+
+  private get sizes(): string[] {
+    return this.frame.shapes.values.map(([index, value]) => {
+      const entry = this.table.entries[index]!;
+      return `${entry.symbol.name} = ${value} (${entry.source})`;
+    });
   }
 }

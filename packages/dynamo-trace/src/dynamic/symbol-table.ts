@@ -5,6 +5,7 @@
  * the points through which expressions of symbols are fitted (fit.ts).
  */
 import { ShapeEnv, type Size, type SizeFunction, type SymInt, compileSize } from '@tessera/shared';
+import { KnownResults } from './known-results.js';
 import { ShapeBindings } from './shape-binding.js';
 
 /** A symbol of a trace. */
@@ -34,6 +35,7 @@ export const ANY_RANGE: SymbolRange = { min: -Infinity, max: Infinity };
 export class SymbolTable {
   readonly bindings: ShapeBindings = new ShapeBindings();
   readonly entries: SymbolEntry[] = [];
+  readonly results: KnownResults = new KnownResults(this);
   /** Sizes of arguments in captured calls, by printed source: a dim that changed once is dynamic. */
   readonly sizesSeen: Map<string, Map<number, number>> = new Map();
   private readonly env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });

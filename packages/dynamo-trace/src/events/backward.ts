@@ -236,7 +236,7 @@ function recordBackward(
       accumulate(recorder, pattern, grad);
     }
   }
-  frame.remember(
+  cursor.specializer.note(
     step,
     step.leaves.map(({ grad }) => grad),
   );

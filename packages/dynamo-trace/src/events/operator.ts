@@ -53,7 +53,7 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
   record(cursor, recorder, { op, args }) {
     const { result, step, outs } = recordOperator(recorder, op, args);
     cursor.append(step);
-    cursor.frame.remember(step, outs);
+    cursor.specializer.note(step, outs);
     cursor.frame.announce(step);
     return result;
   },

@@ -15,7 +15,6 @@ import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { ShapeBinding } from '../dynamic/shape-binding.js';
 import { OwnerGuards } from '../guards/owner-guards.js';
-import type { Frame } from '../frame/frame.js';
 import {
   type ExternalPattern,
   type Pattern,
@@ -55,7 +54,7 @@ export const REGION: EventKind<RegionCall, unknown> = {
           return enter(cursor, step, call);
         continue;
       }
-      const produced = matchJump(step, step.jump, call, cursor.frame);
+      const produced = matchJump(step, step.jump, call, cursor);
       if (produced === null) continue;
       const result =
         produced instanceof ShapeBinding
@@ -99,7 +98,7 @@ function matchJump(
   step: RegionStep,
   { guards, implicit, produced }: RegionJump,
   { owner, inputs }: RegionCall,
-  frame: Frame,
+  { frame, specializer }: Cursor,
 ): readonly OutSpec[] | ShapeBinding | null {
   const { shapes } = frame;
   const found = guards.check(owner);
@@ -113,8 +112,8 @@ function matchJump(
   }
   const symbolic = frame.shapes;
   if (symbolic.parent === null) return produced;
-  const known = symbolic.specs.get(step) as readonly OutSpec[] | undefined;
-  if (known !== undefined) return known;
+  const known = symbolic.specs.get(step) ?? specializer.known(step);
+  if (known !== null) return known as readonly OutSpec[];
   // The body binds what it reads itself; its inputs stay bound.
   unbindPatterns(implicit, implicit.length, frame);
   frame.unbindSymbols(withInputs);
@@ -168,11 +167,10 @@ function enterNewSizes(
   call: RegionCall,
 ): unknown {
   const result = enter(cursor, step, call);
-  if (cursor.matching && cursor.at === exit)
-    shapes.specs.set(
-      step,
-      produced.map(({ slot }) => specOf(cursor.frame.slots[slot]!, slot)),
-    );
+  if (!cursor.matching || cursor.at !== exit) return result;
+  const { frame, specializer } = cursor;
+  const outs = produced.map(({ slot }) => specOf(frame.slots[slot]!, slot));
+  specializer.note(step, outs, shapes);
   return result;
 }
 
@@ -267,7 +265,7 @@ function recordRegion(
       step.jump = makeJump(recorder, step, region, guards, implicit, cursor.at, result);
     if (step.jump !== null) {
       cursor.path.splice(from, Infinity, step.jump.steps);
-      frame.remember(step, step.jump.produced);
+      cursor.specializer.note(step, step.jump.produced);
     }
   }
   const given = step.jump === null ? region.produced : step.jump.produced.map(({ slot }) => slot);

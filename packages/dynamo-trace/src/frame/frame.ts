@@ -126,17 +126,17 @@ export class Frame implements Bindings, PendingValue {
     this.shapes = this.shapes.child(index, value);
   }
 
+  /** Numbers and values of the symbols that have one. */
+  symbolValues(): number[] {
+    return this.symbols.flatMap((value, symbol) => (value === undefined ? [] : [symbol, value]));
+  }
+
   /** Takes back what was bound since `shapes` was current. */
   unbindSymbols(shapes: ShapeBinding): void {
     while (this.shapes !== shapes) {
       this.symbols[this.shapes.symbol] = undefined;
       this.shapes = this.shapes.parent!;
     }
-  }
-
-  /** Remembers the results of a step at the present sizes. */
-  remember(step: Step, outs: readonly (OutSpec | null)[]): void {
-    if (this.shapes.parent !== null) this.shapes.specs.set(step, outs);
   }
 
   // ---- gradients

@@ -31,11 +31,9 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { gradModeNode } from '../events/grad-mode.js';
+import { Lost } from '../trace/lost.js';
 import { type Segment, settle } from '../trace/segment.js';
 import type { Frame } from './frame.js';
-
-/** A value could not be computed, because of this. */
-class Lost extends Error {}
 
 /** See the file header. Made before the segment runs. */
 export class LeftOut {
@@ -45,7 +43,7 @@ export class LeftOut {
   private readonly generator: GeneratorState | null;
 
   constructor(
-    readonly segment: Segment,
+    public segment: Segment,
     private readonly frame: Frame,
   ) {
     this.before = this.versions();
@@ -70,10 +68,12 @@ export class LeftOut {
 
   /** Gives the lazy tensor in `slot` its value, and makes it a result from the next call on. @throws trace-escape */
   compute(slot: number): void {
-    const { segment, frame } = this;
-    segment.addOutputs([slot]);
-    const node = segment.produced.get(slot)!;
+    const { frame } = this;
+    this.segment.addOutputs([slot]);
+    let node = this.segment.produced.get(slot)!;
     try {
+      this.segment = this.segment.own();
+      node = this.segment.produced.get(slot)!;
       if (!this.alias(slot)) this.evaluate(this.needed(node), node);
     } catch (error) {
       if (error instanceof Lost) throw escapeError(node, error.message);

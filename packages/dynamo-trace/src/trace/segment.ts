@@ -6,7 +6,14 @@
  * compiled after capture; and if a replay turns out to need another value, it is compiled again with
  * that value among its outputs, for good.
  */
-import { type Graph, GraphModule, type Node, copyModule, eliminateDeadCode } from '@tessera/graph';
+import {
+  type Graph,
+  GraphModule,
+  type Node,
+  copyModule,
+  eliminateDeadCode,
+  isUniformNode,
+} from '@tessera/graph';
 import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@tessera/shared';
 import { type Storage, type Tensor } from '@tessera/tensor';
 import {
@@ -37,10 +44,10 @@ export class Segment {
   /** Slots that the compiled code returns, in order. */
   private outputSlots: number[] = [];
   private readonly outputSet = new Set<number>();
-  private compiled: CompiledSegment | null = null;
+  protected compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
   /** Of the last run; see `CompiledSegment`. */
-  private isFresh: CompiledSegment['isFresh'];
+  protected isFresh: CompiledSegment['isFresh'];
   /** Slots that values are views of (null: none), once known. */
   private bases: Map<number, number | null> | null = null;
   private slots: Map<Node, number> | null = null;
@@ -48,9 +55,14 @@ export class Segment {
   /** `leavesOut`, once known. */
   private omits: boolean | null = null;
   /** The segment of another call that this one is for other sizes. */
-  private template: Segment | null = null;
+  protected template: Segment | null = null;
+  private uniform: boolean | null = null;
   /** The sizes it is for, if it has a template. */
   private sizes: readonly string[] | null = null;
+  /** Numbers and values of the symbols that its sizes follow. */
+  private symbols: readonly number[] = [];
+  /** The last segment that was recorded for other sizes. */
+  private latest: Segment | null = null;
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
   /** Called when its code turns out to serve other sizes too. */
@@ -79,11 +91,11 @@ export class Segment {
     readonly hasRandom: boolean,
     /** Grad mode in force where the segment begins. */
     readonly startGradMode: boolean,
-    private readonly backend: Backend,
+    readonly backend: Backend,
     /** How inputs share memory, where an input is modified. */
-    private readonly sharing: readonly Shared[] | null,
+    readonly sharing: readonly Shared[] | null,
     /** Slots that the program was given; the others were made inside trusted regions. */
-    private readonly visible: ReadonlySet<number>,
+    readonly visible: ReadonlySet<number>,
     /** The nodes that write to some memory, in order. */
     readonly writers: ReadonlyMap<Storage, readonly Node[]>,
   ) {}
@@ -156,12 +168,40 @@ export class Segment {
 
   /** Registers the same ops for other sizes; they return what this segment returns. */
   addSpecialization(sizes: readonly string[], segment: Segment): void {
+    this.adopt(sizes, segment);
+    if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
+    this.specializations.push({ sizes, segment });
+    this.latest = segment;
+  }
+
+  /** Makes a segment one of the same ops for other sizes. */
+  adopt(sizes: readonly string[], segment: Segment): void {
     segment.template = this;
     segment.sizes = sizes;
     segment.sealed = true;
     segment.addOutputs(this.outputSet);
-    if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
-    this.specializations.push({ sizes, segment });
+  }
+
+  /** What knows the code of this program at other sizes; null where nothing does. */
+  get knowing(): Segment | null {
+    const like = this.latest;
+    return like?.compiled?.forSizes !== undefined && like.isUniform ? like : null;
+  }
+
+  /** The code for other sizes, if it is known to be what their graph would be compiled to. */
+  codeFor(frame: Frame): CompiledSegment | null {
+    return this.compiled!.forSizes!(frame.symbolValues(), this.gather(frame));
+  }
+
+  /** Whether all operators do the same at all sizes. */
+  private get isUniform(): boolean {
+    this.uniform ??= this.graph.nodes.every(isUniformNode);
+    return this.uniform;
+  }
+
+  /** The segment as its graph was recorded at its sizes. @throws Lost */
+  own(): Segment {
+    return this;
   }
 
   /** Inputs of a run in the graph's order. */
@@ -195,6 +235,7 @@ export class Segment {
   /** Runs the segment and gives the lazy tensors of `frame` their values. */
   run(frame: Frame): void {
     if (this.template !== null) this.addOutputs(this.template.outputSet);
+    if (this.compiled === null) this.symbols = frame.symbolValues();
     // Nothing to compute and nothing to change: a function that only returned its arguments.
     if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
     const inputs = this.gather(frame);
@@ -216,6 +257,7 @@ export class Segment {
       return;
     for (const { slot, meta } of this.inputs)
       if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
+    this.symbols = frame.symbolValues();
     this.asRecorded(() => (this.compiled = this.compile(this.gather(frame))));
   }
 
@@ -241,7 +283,7 @@ export class Segment {
    * Whether a value is modified whose gradient somebody watches: eager autograd leads what is modified around the
    * node that the value had, and what read it before through it. Such a call runs operator by operator.
    */
-  private changesHooked(inputs: readonly SegmentInput[]): boolean {
+  protected changesHooked(inputs: readonly SegmentInput[]): boolean {
     return this.mutatedInputs.some((i) => {
       const tensor = inputs[i] as Tensor;
       return (
@@ -293,6 +335,7 @@ export class Segment {
     const compiled = reportTo(this.report, () =>
       this.backend(module, inputs, {
         sizes: original.submitted ? this.sizes : null,
+        symbols: this.symbols,
         family: original,
         onShared: () => this.onShared?.(),
       }),

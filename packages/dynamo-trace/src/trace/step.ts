@@ -154,6 +154,9 @@ export interface ReturnStep {
 /** See the file header. */
 export type Step = OpStep | GradModeStep | RegionStep | BackwardStep | BreakStep | ReturnStep;
 
+/** A step that makes tensors. */
+export type MakingStep = OpStep | BackwardStep | RegionStep;
+
 /** Steps that may come next, looking into regions. */
 export function lookThrough(at: TrieNode): Step[] {
   const found: Step[] = [];

@@ -16,6 +16,7 @@ import {
   type SymInt,
   compareNumbers,
   compileSize,
+  isDetermined,
   sizeMul,
 } from '@tessera/shared';
 import { OpOverload, type Tensor, isTensor } from '@tessera/tensor';
@@ -73,6 +74,8 @@ export class GraphTemplate {
   private readonly shapes = new Map<Node, SymbolicVal>();
   private readonly args = new Map<Node, readonly Argument[]>();
   private readonly varying: Varying[] = [];
+  /** Whether every number that varies is determined by enough samples (`SizeSamples`). */
+  isDetermined = true;
   private readonly numbers: readonly number[];
 
   /** @param graphs of one program, in sizes that differ; the first is the example */
@@ -120,6 +123,7 @@ export class GraphTemplate {
         fitter = newFitter();
       }
       if (found === null || typeof found === 'number') throw new Unfit();
+      if (!isDetermined(found)) this.isDetermined = false;
       this.varying.push({ at, expected: compileSize(found, indexOf) });
       return found;
     };
@@ -149,7 +153,7 @@ export class GraphTemplate {
     if (!isSameProgram(this.example, graph)) return null;
     const numbers = numbersOf(graph).list;
     const values = this.sources.map(({ at }) => numbers[at]!);
-    if (values.some((value, i) => value < this.sources[i]!.min || value > LARGEST)) return null;
+    if (!this.isInRange(values)) return null;
     let next = 0;
     for (let at = 0; at < numbers.length; at++) {
       const varying = this.varying[next];
@@ -159,6 +163,11 @@ export class GraphTemplate {
       } else if (!Object.is(this.numbers[at], numbers[at])) return null;
     }
     return values;
+  }
+
+  /** Whether symbols may have these values. */
+  isInRange(values: readonly number[]): boolean {
+    return values.every((value, i) => value >= this.sources[i]!.min && value <= LARGEST);
   }
 
   /** Whether the conditions that were needed of the symbols hold for values of them. */

@@ -20,6 +20,8 @@ export interface CompiledParts {
   readonly parts: readonly CompiledGraph[];
   /** See `CompiledGraph`. */
   readonly isFresh: (position: number) => boolean;
+  /** See `CompiledGraph`; of a graph of one device. */
+  readonly forSizes?: CompiledGraph['forSizes'];
   /** Frees compiled code and memory. */
   dispose(): void;
 }
@@ -35,8 +37,9 @@ export function compileDevices(module: GraphModule, compile: CompilePart): Compi
     const [device = 'cpu'] = devices;
     const whole = compile(module, device, 'graph');
     const call = (inputs: readonly unknown[]): unknown[] => whole(inputs);
-    const { isFresh } = whole;
-    return Object.assign(call, { parts: [whole], isFresh, dispose: () => whole.dispose() });
+    const { isFresh, forSizes } = whole;
+    const dispose = (): void => whole.dispose();
+    return Object.assign(call, { parts: [whole], isFresh, forSizes, dispose });
   }
   const { steps, slots, results } = splitGraph(module);
   const parts: CompiledGraph[] = [];

@@ -5,8 +5,9 @@
  * once and loaded as code for all sizes. A later graph runs on that code if every number of it is what the template
  * says; one that is of the same program and differs is one more sample for a better template. Sizes of 0 and 1, and
  * whatever fits no template, get code of their own, as do all sizes where a backend has no code for templates.
+ * Sizes that enough graphs have shown the template to be right for (`ProvenSizes`) need no graph.
  */
-import { type GraphModule, GraphTemplate } from '@tessera/graph';
+import { type GraphModule, GraphTemplate, TemplateProof } from '@tessera/graph';
 import { isTesseraError, log, stage } from '@tessera/shared';
 import type { KernelBackend, TemplateExecutable } from '../backend/kernel-backend.js';
 import { type CompiledTemplate, compileToTemplate } from '../compile-graph.js';
@@ -18,6 +19,7 @@ import {
 } from '../compile-to-executable.js';
 import type { IrOutput } from '../lower/ir-node.js';
 import { TemplateSizes, outputsAt } from '../plan/plan-template.js';
+import { ProvenSizes } from './proven-sizes.js';
 
 /** Templates after which a program is taken to have none. */
 const MOST_TEMPLATES = 3;
@@ -30,34 +32,57 @@ interface Loaded {
   readonly compiled: CompiledTemplate;
   readonly executable: TemplateExecutable;
   readonly sizes: TemplateSizes;
+  /** Null where operators may do something else at other sizes. */
+  readonly proven: ProvenSizes | null;
+}
+
+/** A graph of the family, and the sizes of the program that it was made for. */
+interface Sample {
+  readonly module: GraphModule;
+  readonly sizes: readonly number[] | null;
 }
 
 /** See the file header. */
 export class SizeFamily {
-  private readonly samples: GraphModule[] = [];
+  private readonly samples: Sample[] = [];
   private loaded: Loaded | null = null;
   private templates = 0;
 
-  /** @throws what `compileToExecutable` throws */
+  /**
+   * @param sizes what is known of sizes where the graph was captured; null if nothing is
+   * @throws what `compileToExecutable` throws
+   */
   compile(
     module: GraphModule,
     backend: KernelBackend,
     options: ExecutableOptions = {},
+    sizes: readonly number[] | null = null,
   ): CompiledGraph {
     if (backend.loadTemplate === undefined) return compileToExecutable(module, backend, options);
+    const sample = { module, sizes };
     return (
-      this.bound(module, backend) ??
-      this.withTemplate(module, backend, options) ??
+      this.bound(sample, backend) ??
+      this.withTemplate(sample, backend, options) ??
       compileToExecutable(module, backend, options)
     );
   }
 
   /** The code of the template for a graph that it stands for. */
-  private bound(module: GraphModule, backend: KernelBackend): CompiledGraph | null {
+  private bound({ module, sizes }: Sample, backend: KernelBackend): CompiledGraph | null {
     if (this.loaded === null) return null;
-    const { graph, compiled, executable, sizes } = this.loaded;
+    const { graph, proven } = this.loaded;
     const values = graph.match(module);
     if (values === null || !graph.admits(values)) return null;
+    if (sizes !== null) proven?.add(sizes, values);
+    return this.at(values, this.loaded, backend);
+  }
+
+  /** The code of a template at values of its symbols. */
+  private at(
+    values: readonly number[],
+    { graph, proven, compiled, executable, sizes }: Loaded,
+    backend: KernelBackend,
+  ): CompiledGraph {
     const valueOf = sizes.at(values);
     const { template, outputs, ...rest } = compiled;
     const layouts = outputsAt(template, valueOf);
@@ -68,37 +93,45 @@ export class SizeFamily {
       return { ...output, sizes: shape, strides };
     });
     const { name, rng, launches } = template;
-    return compiledGraph(module, backend, executable.at(values), {
+    const code = compiledGraph(graph.example, backend, executable.at(values), {
       ...rest,
       outputs: made,
       outline: { name, launches, outputs: layouts, ...(rng === undefined ? {} : { rng }) },
       isShared: true,
     });
+    const forSizes: CompiledGraph['forSizes'] = (wanted, inputs) => {
+      if (this.loaded?.proven !== proven) return null;
+      const others = proven?.valuesAt(wanted, inputs) ?? null;
+      return others === null ? null : this.at(others, this.loaded!, backend);
+    };
+    return Object.assign(code, { forSizes });
   }
 
   /** A graph that no template stands for yet: one that stands for it too, if there is one. */
   private withTemplate(
-    module: GraphModule,
+    sample: Sample,
     backend: KernelBackend,
     options: ExecutableOptions,
   ): CompiledGraph | null {
     if (this.samples.length === 0) {
-      this.samples.push(module);
+      this.samples.push(sample);
       return null;
     }
     if (this.templates === MOST_TEMPLATES) return null;
-    const graph = GraphTemplate.of([...this.samples, module]);
+    const graph = GraphTemplate.of([...this.samples, sample].map(({ module }) => module));
     if (graph === null) {
       // A first graph with sizes of its own kind (0, 1) is no sample of the others.
-      if (this.loaded === null) this.samples[0] = module;
+      if (this.loaded === null) this.samples[0] = sample;
       return null;
     }
-    this.samples.push(module);
+    this.samples.push(sample);
     this.templates++;
     const loaded = load(graph, backend, options);
     if (loaded === null) return null;
     this.loaded = loaded;
-    return this.bound(module, backend);
+    for (const { module, sizes } of this.samples)
+      if (sizes !== null) loaded.proven?.add(sizes, graph.match(module)!);
+    return this.bound(sample, backend);
   }
 }
 
@@ -111,6 +144,7 @@ export class SizeFamilies {
     module: GraphModule,
     backend: KernelBackend,
     options: ExecutableOptions = {},
+    sizes: readonly number[] | null = null,
   ): CompiledGraph {
     const key = `${backend.name};${options.name ?? ''};${module.graph.nodes.map(({ name }) => name).join()}`;
     let family = this.families.get(key);
@@ -119,7 +153,7 @@ export class SizeFamilies {
         return compileToExecutable(module, backend, options);
       this.families.set(key, (family = new SizeFamily()));
     }
-    return family.compile(module, backend, options);
+    return family.compile(module, backend, options, sizes);
   }
 }
 
@@ -136,7 +170,14 @@ function load(
     const executable = stage('generate and load code', () =>
       backend.loadTemplate!(compiled.template),
     );
-    return { graph, compiled, executable, sizes: new TemplateSizes(graph.symbols) };
+    const proof = TemplateProof.of(graph);
+    return {
+      graph,
+      compiled,
+      executable,
+      sizes: new TemplateSizes(graph.symbols),
+      proven: proof === null ? null : new ProvenSizes(graph, proof),
+    };
   } catch (error) {
     if (!isTesseraError(error)) throw error;
     log('dynamic', () => `${name} gets code for every size: ${error.message}`);

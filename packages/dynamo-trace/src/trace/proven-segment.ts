@@ -1,0 +1,81 @@
+/**
+ * @file `ProvenSegment`: the code of a segment for sizes that no graph was made for.
+ *
+ * Its backend knows that the graph for these sizes would be compiled to code that it has. The graph is that of other
+ * sizes, so it says which slots are read, made and written; what needs its numbers records it first (`own`).
+ */
+import type { Tensor } from '@tessera/tensor';
+import type { CompiledSegment, SegmentInput } from '../backend.js';
+import type { Frame } from '../frame/frame.js';
+import { inputMetaOf, isStill } from './input-meta.js';
+import { Lost } from './lost.js';
+import { Segment, type SegmentInputRef } from './segment.js';
+
+/** Gives the segment of some sizes, recorded later. */
+export type RecordLater = () => Segment;
+
+/** See the file header. */
+export class ProvenSegment extends Segment {
+  private recorded: Segment | null = null;
+
+  private constructor(
+    like: Segment,
+    original: Segment,
+    code: CompiledSegment,
+    private readonly frame: Frame,
+    private readonly recordLater: RecordLater,
+  ) {
+    super(
+      like.graph,
+      like.inputs.map(({ slot, scalar }): SegmentInputRef =>
+        slot < 0 ? { slot: -1, scalar } : { slot, scalar: -1, meta: inputMetaOf(frame.slots[slot]!) },
+      ),
+      like.produced,
+      like.mutated,
+      like.hasRandom,
+      like.startGradMode,
+      like.backend,
+      like.sharing,
+      like.visible,
+      like.writers,
+    );
+    this.template = original;
+    this.sealed = true;
+    this.addOutputs(original.outputs);
+    this.compiled = code;
+  }
+
+  /**
+   * The code of a segment for the sizes of a call, which recorded nothing yet; null if none is known.
+   *
+   * @param recordLater makes what records the matched steps when their graph is needed
+   */
+  static for(
+    original: Segment,
+    frame: Frame,
+    recordLater: () => RecordLater,
+  ): ProvenSegment | null {
+    const like = original.knowing;
+    const code = like?.codeFor(frame) ?? null;
+    if (code === null) return null;
+    const proven = new ProvenSegment(like!, original, code, frame, recordLater());
+    return proven.fits(frame) ? proven : null;
+  }
+
+  override own(): Segment {
+    if (this.recorded === null) {
+      for (const { slot, meta } of this.inputs)
+        if (slot >= 0 && !isStill(this.frame.slots[slot]!, meta!))
+          throw new Lost('an input is another one since');
+      this.recorded = this.recordLater();
+    }
+    this.recorded.addOutputs(this.outputs);
+    return this.recorded;
+  }
+
+  override call(inputs: readonly SegmentInput[]): readonly Tensor[] {
+    if (this.compiled !== null && !this.changesHooked(inputs)) return super.call(inputs);
+    this.isFresh = undefined;
+    return this.own().call(inputs);
+  }
+}
