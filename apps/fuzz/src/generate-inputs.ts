@@ -102,10 +102,20 @@ function overlap(dice: Dice, form: Form, batch: number): TensorSpec['views'] {
   return dice.pick(choices);
 }
 
-/** Batches of six calls: two that code for all sizes is made from, and others. */
+/**
+ * Batches of nine calls: two that code for all sizes is made from, three that are samples of what sizes do, and others,
+ * which may need no graph then.
+ */
 export function sizedBatches(dice: Dice): number[] {
   const later = [0, 1, 2, 3, 5, 6, 7, 8, 9, 12, 13, 16, 17];
-  return [4, dice.pick([2, 3, 6, 8]), ...Array.from({ length: 4 }, () => dice.pick(later))];
+  const first = dice.below(3);
+  const samples = [5, 9, 12, 7, 15, 10].slice(first, first + 3);
+  return [
+    4,
+    dice.pick([2, 3, 6, 8]),
+    ...samples,
+    ...Array.from({ length: 4 }, () => dice.pick(later)),
+  ];
 }
 
 /** Three calls, or one of each batch; what changes between them is drawn anew for each program. */

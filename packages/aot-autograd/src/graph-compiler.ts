@@ -19,8 +19,7 @@ export interface CompiledGraph {
    * the sizes, as it told the compiler; null if nothing is known.
    */
   readonly forSizes?:
-    | ((sizes: readonly number[], inputs: readonly unknown[]) => CompiledGraph | null)
-    | undefined;
+    ((sizes: readonly number[], inputs: readonly unknown[]) => CompiledGraph | null) | undefined;
 }
 
 /** Compiles a functional graph; `exampleInputs` are the placeholders' FakeTensors and scalars. */

@@ -43,7 +43,13 @@ export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
 export { numbersIn } from './symbolic/explore-sizes.js';
 export { GraphTemplate } from './symbolic/graph-template.js';
 export { TemplateProof, isUniformNode } from './symbolic/template-proof.js';
-export { type Shaped, caseOfCall, hasCases, isUniform, layoutClass } from './symbolic/uniform-operators.js';
+export {
+  type Shaped,
+  caseOfCall,
+  hasCases,
+  isUniform,
+  layoutClass,
+} from './symbolic/uniform-operators.js';
 export { sameConstant } from './symbolic/same-program.js';
 export { type SizedInput, fakesAt } from './symbolic/sized-inputs.js';
 export {

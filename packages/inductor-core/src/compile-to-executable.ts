@@ -32,8 +32,7 @@ export interface CompiledGraph {
   readonly launchNodes: readonly (readonly string[])[];
   /** Code for inputs of other sizes, where nothing but sizes differs: see `CompiledSegment.forSizes`. */
   readonly forSizes?:
-    | ((sizes: readonly number[], inputs: readonly unknown[]) => CompiledGraph | null)
-    | undefined;
+    ((sizes: readonly number[], inputs: readonly unknown[]) => CompiledGraph | null) | undefined;
   /** Frees compiled code and memory. */
   dispose(): void;
 }

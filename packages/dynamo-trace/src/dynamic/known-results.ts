@@ -159,11 +159,16 @@ function caseOf(step: MakingStep, outs: Results, frame: Frame): string | null {
         outs.filter((spec) => spec !== null),
       );
     case 'backward':
-      return layoutsOf(step.leaves.map(({ leaf }) => leaf), frame);
+      return layoutsOf(
+        step.leaves.map(({ leaf }) => leaf),
+        frame,
+      );
     case 'region': {
       const { jump, inputs } = step;
       if (jump === null || !jump.steps.every(hasOneCase)) return null;
-      const read = [...inputs, ...jump.implicit].flatMap((input) => ('slot' in input ? input.slot : []));
+      const read = [...inputs, ...jump.implicit].flatMap((input) =>
+        'slot' in input ? input.slot : [],
+      );
       return layoutsOf(read, frame);
     }
   }

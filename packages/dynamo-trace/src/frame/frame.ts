@@ -59,6 +59,9 @@ export class Frame implements Bindings, PendingValue {
   /** Segments of this call that ran, compiled or not. */
   readonly finished: Segment[] = [];
   private readonly leftOut: LeftOut[] = [];
+  /** `symbolValues`, and the shape binding that they are of. */
+  private values: readonly number[] = [];
+  private valuesOf: ShapeBinding | null = null;
   /** Slots of tensors whose cache entry another frame has. */
   private displaced: Map<Tensor, number> | null = null;
   /** Gradients that leaves have dropped although recorded operators may still read them. */
@@ -127,8 +130,14 @@ export class Frame implements Bindings, PendingValue {
   }
 
   /** Numbers and values of the symbols that have one. */
-  symbolValues(): number[] {
-    return this.symbols.flatMap((value, symbol) => (value === undefined ? [] : [symbol, value]));
+  symbolValues(): readonly number[] {
+    if (this.valuesOf !== this.shapes) {
+      this.valuesOf = this.shapes;
+      this.values = this.symbols.flatMap((value, symbol) =>
+        value === undefined ? [] : [symbol, value],
+      );
+    }
+    return this.values;
   }
 
   /** Takes back what was bound since `shapes` was current. */

@@ -28,7 +28,9 @@ export class ProvenSegment extends Segment {
     super(
       like.graph,
       like.inputs.map(({ slot, scalar }): SegmentInputRef =>
-        slot < 0 ? { slot: -1, scalar } : { slot, scalar: -1, meta: inputMetaOf(frame.slots[slot]!) },
+        slot < 0
+          ? { slot: -1, scalar }
+          : { slot, scalar: -1, meta: inputMetaOf(frame.slots[slot]!) },
       ),
       like.produced,
       like.mutated,

@@ -185,6 +185,8 @@ export class Segment {
   /** What knows the code of this program at other sizes; null where nothing does. */
   get knowing(): Segment | null {
     const like = this.latest;
+    // What it does not return yet is in no code of it.
+    like?.addOutputs(this.outputSet);
     return like?.compiled?.forSizes !== undefined && like.isUniform ? like : null;
   }
 

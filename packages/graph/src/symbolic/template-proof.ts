@@ -4,18 +4,13 @@
  * Every operator of it does the same at all sizes (`isUniform`) and every number of it is a sum of products of sizes.
  * What is then left to ask at further sizes is whether operators are in the case in which they were for the example.
  */
-import {
-  type Size,
-  type SizeFunction,
-  SymInt,
-  compileSize,
-} from '@tessera/shared';
+import { type Size, type SizeFunction, SymInt, compileSize } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import { sameNumbers } from '@tessera/tensor/internal';
 import { type Argument, Node } from '../node.js';
 import type { GraphTemplate } from './graph-template.js';
 import type { SymbolicShape } from './symbolic-shape.js';
-import { type Shaped, caseOfCall, hasCases, isUniform, layoutClass } from './uniform-operators.js';
+import { type Shaped, caseOfSizes, hasCases, isUniform, layoutClass } from './uniform-operators.js';
 
 /** A value at given sizes. */
 type At<T> = (values: readonly number[]) => T;
@@ -111,32 +106,40 @@ class TemplateReader {
 
   /** The case of a node; null if it is in one for all sizes. */
   caseOf(node: Node): At<string | null> | null {
-    const outs = this.shapesOf(node);
+    const outs = this.shapesOf(node) ?? [];
     const { target } = node;
     if (node.op === 'placeholder')
-      return outs === null || !this.varies(node) ? null : (v) => layoutClass(outs[0]!(v));
-    const args = this.template.argsOf(node).map((arg) => this.argument(arg));
+      return this.varies(node) ? (v) => layoutClass(outs[0]!(v)) : null;
     if (!(target instanceof OpOverload) || !hasCases(target)) return null;
+    const given = this.template.argsOf(node);
+    if (![node, ...node.allInputNodes()].some((value) => this.varies(value)) && given === node.args)
+      return null;
+    const args = given.map((arg) => this.argument(arg));
     return (v) =>
-      caseOfCall(
+      caseOfSizes(
         target,
         args.map((arg) => arg(v)),
-        outs?.map((out) => out(v)) ?? [],
+        outs.map((out) => out(v)),
       );
   }
 
   /** Shapes of the values of a node; null if it has none. */
   private shapesOf(node: Node): readonly At<Shaped>[] | null {
-    const shapes = this.template.shapesOf(node);
-    if (shapes === undefined) return null;
-    const list = (Array.isArray(shapes) ? shapes : [shapes]) as readonly (SymbolicShape | null)[];
-    return list.flatMap((shape) => (shape === null ? [] : [this.shape(shape)]));
+    const list = this.listOf(node);
+    return list.length === 0 ? null : list.map((shape) => this.shape(shape));
   }
 
   /** Whether the layout of a node's value varies. */
   private varies(node: Node): boolean {
-    const { sizes, strides } = this.template.shapesOf(node) as SymbolicShape;
-    return [...sizes, ...strides].some((size) => typeof size === 'object');
+    return this.listOf(node).some(({ sizes, strides }) =>
+      [...sizes, ...strides].some((size) => typeof size === 'object' && size !== null),
+    );
+  }
+
+  private listOf(node: Node): readonly SymbolicShape[] {
+    const shapes = this.template.shapesOf(node) ?? [];
+    const list = (Array.isArray(shapes) ? shapes : [shapes]) as readonly (SymbolicShape | null)[];
+    return list.filter((shape) => shape !== null);
   }
 
   private shape({ sizes, strides }: SymbolicShape): At<Shaped> {

@@ -2,11 +2,11 @@
  * @file Operators that do the same at all sizes: what their rules, parts and derivatives compute from sizes is sums and
  * products of them, without asking how large they are.
  *
- * That is a promise of whoever lists an operator here, checked by a test for every one of them. It holds for sizes of 2
+ * That is a promise of whoever lists an operator here, which a test checks for every one. It holds for sizes of 2
  * and more that vary, and within a *case*: tensors of one class of layouts, slices that lie inside. Numbers that were
  * right at enough sizes (`SizeSamples`) are right at others of the same case.
  */
-import { OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import { viewStrides } from '@tessera/tensor/internal';
 
 /** A tensor as far as operators ask for its sizes. */
@@ -14,27 +14,18 @@ export type Shaped = Pick<Tensor, 'sizes' | 'strides'>;
 
 /** Names without overload; operators on elements are told by their tag. */
 const UNIFORM: ReadonlySet<string> = new Set(
-  [
-    'tessera::autograd_grad tessera::recurrent_layer tessera::recurrent_layer_backward',
-    // views and copies
-    ...'view reshape _unsafe_view view_as reshape_as flatten unflatten squeeze unsqueeze'.split(' '),
-    ...'permute transpose t mT movedim expand expand_as broadcast_to alias detach'.split(' '),
-    ...'clone contiguous _to_copy to stack cat split split_with_sizes chunk unbind'.split(' '),
-    ...'slice slice_scatter slice_backward select select_scatter select_backward narrow'.split(' '),
-    ...'zeros ones full zeros_like ones_like full_like new_zeros new_ones scalar_tensor'.split(' '),
-    ...'arange tril triu flip constant_pad_nd'.split(' '),
-    // sums
-    ...'sum mean amax amin max min all any argmax argmin logsumexp sum_to_size'.split(' '),
-    ...'softmax log_softmax _softmax _log_softmax _softmax_backward_data'.split(' '),
-    ...'_log_softmax_backward_data layer_norm native_layer_norm native_layer_norm_backward'.split(' '),
-    ...'rms_norm cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss_backward'.split(' '),
-    ...'mse_loss mse_loss_backward l1_loss relu6 square rsub selu celu glu glu_backward'.split(' '),
-    // products
-    ...'mm bmm mv dot addmm baddbmm matmul linear scaled_dot_product_attention'.split(' '),
-    ...'_scaled_dot_product_flash_attention_for_cpu'.split(' '),
-    ...'_scaled_dot_product_flash_attention_for_cpu_backward'.split(' '),
-    ...'embedding embedding_dense_backward index_select gather'.split(' '),
-  ].flatMap((names) => names.split(' ').map((name) => (name.includes('::') ? name : `aten::${name}`))),
+  `tessera::autograd_grad tessera::recurrent_layer tessera::recurrent_layer_backward
+  view reshape view_as reshape_as flatten unflatten squeeze unsqueeze permute transpose t mT movedim expand expand_as
+  detach clone contiguous _to_copy to stack cat split split_with_sizes chunk unbind slice slice_scatter slice_backward
+  select select_scatter select_backward narrow zeros ones full zeros_like ones_like new_zeros new_ones
+  new_empty_strided arange tril triu flip pad constant_pad_nd
+  sum mean amax amin max min all any argmax argmin logsumexp softmax log_softmax _softmax _log_softmax
+  _softmax_backward_data _log_softmax_backward_data layer_norm native_layer_norm native_layer_norm_backward rms_norm
+  cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss_backward mse_loss l1_loss relu6 square rsub selu celu
+  mm bmm mv dot addmm baddbmm matmul linear scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu
+  _scaled_dot_product_flash_attention_for_cpu_backward embedding embedding_dense_backward index_select gather`
+    .split(/\s+/)
+    .map((name) => (name.includes('::') ? name : `aten::${name}`)),
 );
 
 /** Operators whose rules ask for sizes: the case in which a call is, null for one that nothing is promised of. */
@@ -68,6 +59,9 @@ const selected =
     return index < size && index >= -size ? (index < 0 ? 'from the end' : '') : null;
   };
 
+const widened = (pad: unknown): string | null =>
+  (pad as readonly number[]).every((n) => n >= 0) ? '' : null;
+
 /** What a slice ends at that goes to the end. */
 const LAST = 2 ** 53 - 1;
 
@@ -80,7 +74,6 @@ function inside(start: number, end: number, size: number): string | null {
 
 const CASES: Readonly<Record<string, CaseOf>> = {
   'aten::view': reshaped,
-  'aten::_unsafe_view': reshaped,
   'aten::reshape': reshaped,
   'aten::flatten': reshaped,
   'aten::unflatten': reshaped,
@@ -104,7 +97,8 @@ const CASES: Readonly<Record<string, CaseOf>> = {
     return parts(size, Math.ceil(size / (count as number)), dim as number, outs);
   },
   'aten::unbind': (_, outs) => String(outs.length),
-  'aten::constant_pad_nd': ([, pad]) => ((pad as number[]).every((n) => n >= 0) ? '' : null),
+  'aten::constant_pad_nd': ([, pad]) => widened(pad),
+  'aten::pad': ([, pad, mode = 'constant']) => (mode === 'constant' ? widened(pad) : null),
   'aten::scaled_dot_product_attention': (args) => (args[7] === true ? null : ''),
 };
 
@@ -130,12 +124,21 @@ export function caseOfCall(
   args: readonly unknown[],
   outs: readonly Shaped[],
 ): string | null {
+  let found = caseOfSizes(op, args, outs);
+  if (found === null) return null;
+  for (const arg of args) if (isShaped(arg)) found += `;${layoutClass(arg)}`;
+  return found;
+}
+
+/** The same for operands of known classes of layouts. */
+export function caseOfSizes(
+  op: OpOverload,
+  args: readonly unknown[],
+  outs: readonly Shaped[],
+): string | null {
   if (op.qualifiedName === RANGE && (args[2] ?? 1) !== 1) return null;
   const caseOf = CASES[baseName(op)];
-  const found = caseOf === undefined ? '' : caseOf(args, outs);
-  if (found === null) return null;
-  const layouts = args.flatMap((arg) => (isShaped(arg) ? layoutClass(arg) : []));
-  return `${found};${layouts.join()}`;
+  return caseOf === undefined ? '' : caseOf(args, outs);
 }
 
 /** What operators may ask of a layout: in which order dimensions lie in memory, and which of them could be one. */

@@ -32,7 +32,7 @@ import { weightOnlyLowerings } from './ops/weight-only.js';
 import { membershipLowerings } from './ops/membership.js';
 import { batchNormDecompositions } from './ops/batch-norm.js';
 import { groupNormDecompositions } from './ops/group-norm.js';
-import { layerNormDecompositions } from './ops/layer-norm.js';
+import { SIZED_NORMS, layerNormDecompositions } from './ops/layer-norm.js';
 import { padEdgeLowerings } from './ops/pad-edge.js';
 import { SIZED_ARITHMETIC, pointwiseLowerings } from './ops/pointwise.js';
 import { orderLowerings } from './ops/order.js';
@@ -111,6 +111,7 @@ const TAKE_SIZES: ReadonlySet<string> = new Set([
   ...SIZED_VIEWS,
   ...SIZED_ARITHMETIC,
   ...SIZED_SCATTERS,
+  ...SIZED_NORMS,
 ]);
 
 /** Whether the built-in lowering of an operator takes symbolic sizes among its arguments. */

@@ -74,14 +74,18 @@ export function buffersAt(
   valueOf: SizeValue,
   bytesOf: (dtype: DType) => number = itemSize,
 ): { readonly buffers: readonly PlanBuffer[]; readonly arenaBytes: number } {
-  const sized = template.buffers.map((buffer) => ({ ...buffer, numel: valueOf(buffer.numel) }));
-  const scratch = sized.flatMap(({ numel, dtype, source }) =>
-    source.kind === 'scratch' ? [{ ...source, bytes: numel * bytesOf(dtype) }] : [],
+  const numels = template.buffers.map(({ numel }) => valueOf(numel));
+  const scratch = template.buffers.flatMap(({ dtype, source }, i) =>
+    source.kind === 'scratch'
+      ? [{ first: source.first, last: source.last, bytes: numels[i]! * bytesOf(dtype) }]
+      : [],
   );
   const { offsets, total } = packIntervals(scratch);
   let next = 0;
-  const buffers = sized.map(({ source, ...rest }): PlanBuffer => ({
-    ...rest,
+  const buffers = template.buffers.map(({ name, dtype, source }, i): PlanBuffer => ({
+    name,
+    dtype,
+    numel: numels[i]!,
     source: source.kind === 'scratch' ? { kind: 'arena', offset: offsets[next++]! } : source,
   }));
   return { buffers, arenaBytes: total };

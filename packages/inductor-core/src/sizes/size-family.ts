@@ -146,7 +146,11 @@ export class SizeFamilies {
     options: ExecutableOptions = {},
     sizes: readonly number[] | null = null,
   ): CompiledGraph {
-    const key = `${backend.name};${options.name ?? ''};${module.graph.nodes.map(({ name }) => name).join()}`;
+    const { nodes, outputNode } = module.graph;
+    const names = [nodes, outputNode?.allInputNodes() ?? []].map((list) =>
+      list.map(({ name }) => name).join(),
+    );
+    const key = `${backend.name};${options.name ?? ''};${names.join(';')}`;
     let family = this.families.get(key);
     if (family === undefined) {
       if (this.families.size === MOST_FAMILIES)

@@ -48,10 +48,11 @@ export function loadTemplate(
   const code = loadCode(template, generate, true);
   const shared = sharedMemory(template, code);
   const sizes = new TemplateSizes(template.symbols);
+  const fixed = fixedParts(template);
   const made = new Map<string, CpuExecutable>();
   const at = (values: readonly number[]): Executable => {
     const key = values.join();
-    const executable = made.get(key) ?? executableAt(template, code, shared, sizes, values);
+    const executable = made.get(key) ?? executableAt(template, code, shared, fixed, sizes, values);
     made.delete(key);
     made.set(key, executable);
     if (made.size > KEPT) made.delete(made.keys().next().value!);
@@ -65,6 +66,22 @@ export function loadTemplate(
       made.clear();
       shared.release();
     },
+  };
+}
+
+/** What a block needs of a template whatever its sizes are. */
+interface FixedParts {
+  /** Where the sizes of a launch lie among its arguments. */
+  readonly sizesAt: readonly number[];
+  readonly inputSizes: readonly number[];
+  readonly outputSizes: readonly number[];
+}
+
+function fixedParts(template: PlanTemplate): FixedParts {
+  return {
+    sizesAt: template.launches.map((launch) => sizesOffset(template, launch)),
+    inputSizes: argumentSizes(template, 'input', template.numInputs),
+    outputSizes: argumentSizes(template, 'output', template.outputs.length),
   };
 }
 
@@ -93,21 +110,23 @@ function executableAt(
   template: PlanTemplate,
   code: LoadedCode,
   { constants }: SharedMemory,
+  { sizesAt, inputSizes, outputSizes }: FixedParts,
   sizes: TemplateSizes,
   values: readonly number[],
 ): CpuExecutable {
   const valueOf = sizes.at(values);
   const { layout } = code.module;
   const { buffers, arenaBytes } = buffersAt(template, valueOf);
-  const sized = template.launches.map((launch) => {
+  const sized = template.launches.map((launch, i) => {
     const kernel = code.codes[launch.kernel];
     return {
-      offset: kernel === null ? 0 : sizesOffset(template, launch),
+      offset: sizesAt[i],
       sizes: (kernel?.sizes ?? []).map(valueOf),
       items: valueOf(kernel?.workItems ?? 0),
     };
   });
-  if (sized.some(({ items, sizes: list }) => [items, ...list].some((n) => Math.abs(n) > LARGEST)))
+  const isLarge = (n: number): boolean => Math.abs(n) > LARGEST;
+  if (sized.some(({ items, sizes: list }) => isLarge(items) || list.some(isLarge)))
     throw new TesseraError(
       'plan-invalid',
       `cpu: plan ${template.name} computes with sizes beyond 32 bits at ${values.join(', ')}.`,
@@ -153,8 +172,8 @@ function executableAt(
       return kernel;
     },
     arenaBytes,
-    inputSizes: argumentSizes(template, 'input', template.numInputs),
-    outputSizes: argumentSizes(template, 'output', template.outputs.length),
+    inputSizes,
+    outputSizes,
     sources: code.sources,
     loaded: {
       ...code.module,

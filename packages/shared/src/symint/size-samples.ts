@@ -79,7 +79,10 @@ function isExact(size: number): boolean {
   return Number.isInteger(size) && Math.abs(size) < 2 ** 25;
 }
 
-function holds({ size, at, other, otherAt, run, slope }: Relation, sizes: readonly number[]): boolean {
+function holds(
+  { size, at, other, otherAt, run, slope }: Relation,
+  sizes: readonly number[],
+): boolean {
   return (sizes[size]! - at) * run === ((sizes[other] ?? 0) - otherAt) * slope;
 }
 
@@ -123,7 +126,8 @@ function monomials(values: readonly number[], from = 0, degree = DEGREE): number
   const all = [1];
   if (degree === 0) return all;
   for (let i = from; i < values.length; i++)
-    for (const rest of monomials(values, i, degree - 1)) all.push((residue(values[i]!) * rest) % PRIME);
+    for (const rest of monomials(values, i, degree - 1))
+      all.push((residue(values[i]!) * rest) % PRIME);
   return all;
 }
 

@@ -1,21 +1,22 @@
 /**
  * @file Layer normalisation and its gradient.
  */
-import { castTensor, intList } from './elementwise.js';
+import type { Size } from '@tessera/shared';
+import { castTensor } from './elementwise.js';
 import { keptCoords, normalize, normalizeBackward, optional } from './normalize.js';
 import { accumulateDtype } from '../reduce.js';
-import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
+import { type LoweringTable, type SizedLoweringOf, lowerings } from '../typed-lowering.js';
 
 function lastDims(rank: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => rank - count + i);
 }
 
-const layerNorm: LoweringOf<'aten::native_layer_norm'> = (
+const layerNorm: SizedLoweringOf<'aten::native_layer_norm'> = (
   l,
   [x, shape, weight, bias, eps],
   call,
 ) => {
-  const normalized = intList(shape).length;
+  const normalized = (shape as readonly Size[]).length;
   const { out, mean, rstd } = normalize(l, {
     input: x,
     dims: lastDims(x.shape.length, normalized),
@@ -32,13 +33,13 @@ const layerNorm: LoweringOf<'aten::native_layer_norm'> = (
   ];
 };
 
-const layerNormBackward: LoweringOf<'aten::native_layer_norm_backward'> = (
+const layerNormBackward: SizedLoweringOf<'aten::native_layer_norm_backward'> = (
   l,
   [grad, x, shape, mean, rstd, weight, , mask],
   call,
 ) => {
   const acc = accumulateDtype(x.dtype);
-  const normalized = intList(shape).length;
+  const normalized = (shape as readonly Size[]).length;
   const dims = lastDims(x.shape.length, normalized);
   const at = keptCoords(l, dims)(l.vars(x.shape));
   const dtype = x.dtype;
@@ -56,6 +57,12 @@ const layerNormBackward: LoweringOf<'aten::native_layer_norm_backward'> = (
     throughStatistics: true,
   });
 };
+
+/** Operators whose sizes only say how many dimensions are normalised. */
+export const SIZED_NORMS: readonly string[] = [
+  'aten::native_layer_norm',
+  'aten::native_layer_norm_backward',
+];
 
 /** Decompositions by overload name. */
 export const layerNormDecompositions: LoweringTable = lowerings({

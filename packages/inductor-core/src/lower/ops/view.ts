@@ -22,6 +22,7 @@ import {
   type SizedLoweringOf,
   lowerings,
 } from '../typed-lowering.js';
+import { fixed } from '../shape-math.js';
 
 const reshape: LoweringOf<
   | 'aten::view'
@@ -145,7 +146,7 @@ const identity: LoweringOf<'aten::detach' | 'aten::alias' | 'aten::alias_copy'> 
 
 const unbind: LoweringOf<'aten::unbind.int' | 'aten::unbind_copy.int'> = (l, [x, dim], call) => {
   const at = wrapDim(Number(dim ?? 0), x.shape.length, call.op);
-  return Array.from({ length: x.sizes[at]! }, (_, i) => selectTensor(l, x, at, i));
+  return Array.from({ length: fixed(x.shape[at]!) }, (_, i) => selectTensor(l, x, at, i));
 };
 
 /** Operators whose lowerings take symbolic sizes among their arguments. */

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ShapeEnv,
+  SizeSamples,
+  type SymInt,
+  isDetermined,
+  sizeFloorDiv,
+  sizeMul,
+} from '../src/index.js';
+
+function samplesOf(...list: (readonly number[])[]): SizeSamples {
+  const samples = new SizeSamples();
+  for (const sizes of list) samples.add(sizes);
+  return samples;
+}
+
+describe('samples of sizes', () => {
+  it('determine others of one size once they are four', () => {
+    const samples = samplesOf([4], [9], [4], [17]);
+    expect(samples.suffice).toBe(false);
+    expect(samples.determine([5])).toBe(false);
+    samples.add([3]);
+    expect(samples.determine([5])).toBe(true);
+  });
+
+  it('need ten for two sizes that vary by themselves', () => {
+    const samples = new SizeSamples();
+    const sizes = [2, 3, 5, 9].flatMap((a, i) => [2, 4, 7, 8].slice(i).map((b) => [a, b]));
+    sizes.forEach((pair, i) => {
+      expect(samples.determine([30, 50]), `after ${i}`).toBe(false);
+      samples.add(pair);
+    });
+    expect(samples.determine([30, 50])).toBe(true);
+  });
+
+  it('that lie in a special way determine nothing, however many they are', () => {
+    const sizes = Array.from({ length: 24 }, (_, i) => [i + 2, (i + 2) ** 2]);
+    expect(samplesOf(...sizes).suffice).toBe(false);
+  });
+
+  it('in which sizes went together determine only such', () => {
+    const samples = samplesOf([4, 4, 9, 7], [9, 9, 19, 7], [17, 17, 35, 7], [3, 3, 7, 7]);
+    expect(samples.determine([5, 5, 11, 7])).toBe(true);
+    expect(samples.determine([5, 6, 11, 7])).toBe(false);
+    expect(samples.determine([5, 5, 12, 7])).toBe(false);
+    expect(samples.determine([5, 5, 11, 8])).toBe(false);
+    expect(samples.determine([5, 5, 11])).toBe(false);
+  });
+
+  it('learn that sizes do not go together after all', () => {
+    const samples = samplesOf([4, 4], [9, 9], [17, 17], [3, 3]);
+    expect(samples.determine([5, 5])).toBe(true);
+    samples.add([5, 6]);
+    expect(samples.suffice).toBe(false);
+  });
+
+  it('agree on a polynomial of degree 3 wherever they determine it', () => {
+    // Two polynomials of degree 4 may agree on four samples and differ elsewhere; of degree 3 none.
+    const env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
+    const s = env.createSymbol(8, { source: 's', min: 2 }) as SymInt;
+    expect(isDetermined(sizeMul(s, sizeMul(s, s)))).toBe(true);
+    expect(isDetermined(sizeMul(sizeMul(s, s), sizeMul(s, s)))).toBe(false);
+    expect(isDetermined(sizeFloorDiv(s, 2))).toBe(false);
+    expect(isDetermined(7)).toBe(true);
+  });
+});
