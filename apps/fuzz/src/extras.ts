@@ -36,7 +36,7 @@ export interface Extras {
   readonly devices: boolean;
   /** Equal modules go through one compiled function. */
   readonly blocks: boolean;
-  /** Nine calls of different batches, so that code for all sizes runs at some that it was not made from. */
+  /** Eight calls of different batches, so that code for all sizes runs at some that it was not made from. */
   readonly sizes: boolean;
 }
 

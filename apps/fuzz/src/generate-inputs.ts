@@ -103,7 +103,7 @@ function overlap(dice: Dice, form: Form, batch: number): TensorSpec['views'] {
 }
 
 /**
- * Batches of nine calls: two that code for all sizes is made from, three that are samples of what sizes do, and others,
+ * Batches of eight calls: two that code for all sizes is made from, three that are samples of what sizes do, and others,
  * which may need no graph then.
  */
 export function sizedBatches(dice: Dice): number[] {
@@ -114,7 +114,7 @@ export function sizedBatches(dice: Dice): number[] {
     4,
     dice.pick([2, 3, 6, 8]),
     ...samples,
-    ...Array.from({ length: 4 }, () => dice.pick(later)),
+    ...Array.from({ length: 3 }, () => dice.pick(later)),
   ];
 }
 

@@ -38,7 +38,7 @@ Runs random programs eagerly and compiled, three calls each, and compares all th
   --devices L   where tensors are: cpu (default), or cpu,wgpu
   --with L      what each program has beside its statements, instead of drawing it: any of
                 ${Object.keys(NO_EXTRAS).join(', ')}, or none
-  --dynamic     nine sizes in each program, 0 and 1 among them, with sizes as symbols and without
+  --dynamic     eight sizes in each program, 0 and 1 among them, with sizes as symbols and without
   --workers W   processes at a time, over ranges of seeds (default 1)
   --json        print only the last line`;
 

@@ -131,6 +131,22 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
     ],
     plans: 2,
   },
+  'a layer norm over a symbolic dimension': {
+    inputs: (n) => [w(3, n), w(n), w(n, 5)],
+    fn: (x, weight, y) => {
+      const [a, b] = [x.detach().requiresGrad_(), weight.detach().requiresGrad_()];
+      const out = F.layerNorm(a, [x.sizes[1]!], { weight: b });
+      return [
+        ...(grad(out.square().sum(), [a, b]) as Tensor[]),
+        F.layerNorm(y, [5]),
+        F.layerNorm(y, [...y.sizes]),
+      ];
+    },
+  },
+  'parts of a known dimension': {
+    inputs: (n) => [w(n, 3)],
+    fn: (x) => x.unbind(1).map((column) => column.mul(2)),
+  },
   'the gradient of a lookup': {
     inputs: (n) => [w(7, 3), randint(0, 7, [n + 1]), randint(0, 7, [2, n + 1])],
     fn: (table, at, grid) => {
