@@ -2,9 +2,16 @@
  * @file Compiling captured graphs: the door for the tracer, and for anyone who has a GraphModule.
  */
 import { type GraphModule, Interpreter } from '@tessera/graph';
-import { LEAF_SPEC, type TreeSpec, treeFlatten, treeUnflatten } from '@tessera/shared';
+import {
+  LEAF_SPEC,
+  type Steps,
+  type TreeSpec,
+  atOnce,
+  treeFlatten,
+  treeUnflatten,
+} from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
-import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
+import { type AotCompiled, type AotOptions, programSteps } from './aot-compile.js';
 import type { ExampleInput, InputInfo } from './joint/primals.js';
 
 /** Options for a captured graph. */
@@ -31,6 +38,15 @@ export function aotCompileCaptured(
   examples: readonly ExampleInput[],
   options: AotCapturedOptions,
 ): AotCaptured {
+  return atOnce(aotCapturedSteps(module, examples, options));
+}
+
+/** `aotCompileCaptured` with pauses. @throws aot-unsupported, graph-lint, and what the ops throw */
+export function* aotCapturedSteps(
+  module: GraphModule,
+  examples: readonly ExampleInput[],
+  options: AotCapturedOptions,
+): Steps<AotCaptured> {
   let structure: TreeSpec = LEAF_SPEC;
   const infos = module.graph.placeholders.map((node): InputInfo => ({
     name: node.name,
@@ -43,7 +59,7 @@ export function aotCompileCaptured(
     return leaves;
   };
   const gradEnabled = options.gradEnabled ?? gradMode.enabled;
-  const compiled = compileProgram({ run, examples, infos, gradEnabled }, options);
+  const compiled = yield* programSteps({ run, examples, infos, gradEnabled }, options);
   return { ...compiled, structure };
 }
 

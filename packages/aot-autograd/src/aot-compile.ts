@@ -5,11 +5,11 @@
  * whole path is here on one screen; every step is a file of its own.
  */
 import type { DecompositionTable, GraphModule, Node } from '@tessera/graph';
-import { type Pass, jointPasses, postGradPasses, runPasses } from '@tessera/passes';
-import { log, stage } from '@tessera/shared';
+import { type Pass, jointPasses, passSteps, postGradPasses } from '@tessera/passes';
+import { type Steps, atOnce, log, stage, stageOf } from '@tessera/shared';
 import { type BackwardRequest, backwardProgram } from './backward-program.js';
-import { type FunctionalGraph, functionalize } from './functionalize/functionalize.js';
-import { type CompiledGraph, type GraphCompiler, exampleInputs } from './graph-compiler.js';
+import { type FunctionalGraph, functionalizeSteps } from './functionalize/functionalize.js';
+import { type CompiledGraph, type GraphCompiler, compileSteps } from './graph-compiler.js';
 import { type JointRequest, type JointTrace, traceJoint } from './joint/trace-joint.js';
 import { tangentsOfGradients } from './joint/tangent-use.js';
 import { defaultPartition } from './partition/default-partition.js';
@@ -52,33 +52,45 @@ export function compileProgram(
   request: Omit<JointRequest, 'decompositions'>,
   options: AotOptions,
 ): AotCompiled {
+  return atOnce(programSteps(request, options));
+}
+
+/** `compileProgram` with pauses. @throws aot-unsupported, graph-lint, and what its ops throw */
+export function* programSteps(
+  request: Omit<JointRequest, 'decompositions'>,
+  options: AotOptions,
+): Steps<AotCompiled> {
+  const { postGradPasses: afterwards = postGradPasses } = options;
   const trace = stage('joint graph', () =>
     traceJoint({ ...request, decompositions: options.decompositions }),
   );
-  const functional = stage('functionalize', () => functionalizeJoint(trace));
+  yield;
+  const functional = yield* stageOf('functionalize', functionalizeJoint(trace));
   const tangentsOf = gradientTangents(trace, functional);
-  stage('joint passes', () => runPasses(functional.module, options.jointPasses ?? jointPasses));
-  log('aot_joint', () => functional.module.print());
+  const { module } = functional;
+  yield* stageOf('joint passes', passSteps(module, options.jointPasses ?? jointPasses));
+  log('aot_joint', () => module.print());
   if (trace.tangents.length === 0)
-    return compileInference(trace, functional, request.gradEnabled, options);
+    return yield* compileInference(trace, functional, request.gradEnabled, options);
   const partition = stage('partition', () =>
     (options.partitionFn ?? defaultPartition)(jointGraph(trace, functional)),
   );
+  yield;
   for (const part of [partition.forward, partition.backward])
-    stage('post-grad passes', () => runPasses(part, options.postGradPasses ?? postGradPasses));
+    yield* stageOf('post-grad passes', passSteps(part, afterwards));
   log(
     'aot_graphs',
     () =>
       `${partition.forward.print({ name: 'forward' })}\n${partition.backward.print({ name: 'backward' })}`,
   );
-  const forward = options.fwCompiler(partition.forward, exampleInputs(partition.forward));
+  const forward = yield* compileSteps(options.fwCompiler, partition.forward);
   const plan = runtimePlan(trace, functional, partition, request.gradEnabled);
   const program = backwardProgram({
     trace,
     partition,
     tangentsOf,
     compiler: options.bwCompiler ?? options.fwCompiler,
-    passes: options.postGradPasses ?? postGradPasses,
+    passes: afterwards,
   });
   return {
     call: wrapRuntime(plan, forward, program),
@@ -90,25 +102,26 @@ export function compileProgram(
   };
 }
 
-function functionalizeJoint(trace: JointTrace): FunctionalGraph {
+function functionalizeJoint(trace: JointTrace): Steps<FunctionalGraph> {
   const kept = trace.valueGrads.length + trace.updates.length;
-  return functionalize(trace.module, {
+  return functionalizeSteps(trace.module, {
     returned: new Set(trace.updates.map(({ position }) => trace.primals.byPosition[position].node)),
     // Gradients go through the runtime wrapper, which hands on what is an input already.
     mayAlias: (index) => index >= kept,
   });
 }
 
-function compileInference(
+function* compileInference(
   trace: JointTrace,
   functional: FunctionalGraph,
   gradEnabled: boolean,
   options: AotOptions,
-): AotCompiled {
+): Steps<AotCompiled> {
   const { module } = functional;
   markReturned(trace, functional);
   log('aot_graphs', () => module.print());
-  const compiled = (options.inferenceCompiler ?? options.fwCompiler)(module, exampleInputs(module));
+  const compiler = options.inferenceCompiler ?? options.fwCompiler;
+  const compiled = yield* compileSteps(compiler, module);
   const plan = runtimePlan(trace, functional, null, gradEnabled);
   return {
     call: wrapRuntime(plan, compiled, null),

@@ -2,6 +2,7 @@
  * @file What AOT autograd asks of a compiler.
  */
 import type { GraphModule } from '@tessera/graph';
+import type { Steps } from '@tessera/shared';
 
 /**
  * A compiled graph: values of the placeholders in, values of the output list out. Tensors are real, run-
@@ -23,10 +24,25 @@ export interface CompiledGraph {
 }
 
 /** Compiles a functional graph; `exampleInputs` are the placeholders' FakeTensors and scalars. */
-export type GraphCompiler = (
+export interface GraphCompiler {
+  (module: GraphModule, exampleInputs: readonly unknown[]): CompiledGraph;
+  /** The same with pauses; a compiler without it makes none. */
+  readonly steps?: (
+    module: GraphModule,
+    exampleInputs: readonly unknown[],
+  ) => Steps<CompiledGraph>;
+}
+
+/** Compiles with the pauses that the compiler makes. */
+export function* compileSteps(
+  compiler: GraphCompiler,
   module: GraphModule,
-  exampleInputs: readonly unknown[],
-) => CompiledGraph;
+  examples: readonly unknown[] = exampleInputs(module),
+): Steps<CompiledGraph> {
+  return compiler.steps === undefined
+    ? compiler(module, examples)
+    : yield* compiler.steps(module, examples);
+}
 
 /** The compiler that only runs the graph, op by op: the `aot_eager` backend. */
 export function runEagerly(module: GraphModule): CompiledGraph {

@@ -5,6 +5,7 @@ export { type AotCompiled, type AotOptions } from './aot-compile.js';
 export {
   type AotCaptured,
   type AotCapturedOptions,
+  aotCapturedSteps,
   aotCompileCaptured,
   aotModuleSimplified,
 } from './aot-captured.js';
@@ -12,7 +13,12 @@ export { aotFunction } from './aot-function.js';
 export { type ModuleLike, aotModule } from './aot-module.js';
 export { type ExportOptions, aotExportJointSimple } from './aot-export.js';
 export { memoryEfficientFusion } from './memory-efficient-fusion.js';
-export { type CompiledGraph, type GraphCompiler, runEagerly } from './graph-compiler.js';
+export {
+  type CompiledGraph,
+  type GraphCompiler,
+  compileSteps,
+  runEagerly,
+} from './graph-compiler.js';
 
 // The steps, for use on their own
 export { type ExampleInput, type InputInfo, type Primals } from './joint/primals.js';

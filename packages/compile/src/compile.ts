@@ -52,7 +52,14 @@ export interface CompileOptions {
   readonly guardFailFn?: (reason: string) => void;
 }
 
-const functions = new WeakMap<object, CompiledFunction>();
+/** What is known of a function that `compile` made. */
+export interface Made {
+  readonly compiled: CompiledFunction;
+  /** Calls it; what has to be compiled for the call is compiled in slices. */
+  readonly inSlices: (args: readonly unknown[]) => Promise<unknown>;
+}
+
+const functions = new WeakMap<object, Made>();
 /** Compiled functions that somebody still holds, for `reset()`. */
 const live = new Set<WeakRef<CompiledFunction>>();
 const dropped = new FinalizationRegistry<WeakRef<CompiledFunction>>((ref) => live.delete(ref));
@@ -92,20 +99,34 @@ export function compile(target: Compilable, options: CompileOptions = {}): AnyFu
     guardFailFn: options.guardFailFn,
     dynamic: options.dynamic,
   });
-  const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+  const scope = <R>(run: () => R): R => {
     const outer = discardFor(compiled);
     try {
-      return functionConfig.call(() =>
-        compiled.call(self ?? (this === globalThis ? undefined : this), args),
-      );
+      return functionConfig.call(run);
     } finally {
       discardFor(outer);
-      discardFrozen(compiled, () => hasRunCompiled(compiled));
-      compilationRecorder()?.finish(compiled);
+    }
+  };
+  const end = (): void => {
+    discardFrozen(compiled, () => hasRunCompiled(compiled));
+    compilationRecorder()?.finish(compiled);
+  };
+  const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+    try {
+      return scope(() => compiled.call(self ?? (this === globalThis ? undefined : this), args));
+    } finally {
+      end();
+    }
+  };
+  const inSlices = async (args: readonly unknown[]): Promise<unknown> => {
+    try {
+      return await scope(() => compiled.call(self, args, scope));
+    } finally {
+      end();
     }
   };
   Object.defineProperty(wrapper, 'name', { value: fn.name });
-  functions.set(wrapper, compiled);
+  functions.set(wrapper, { compiled, inSlices });
   const ref = new WeakRef(compiled);
   live.add(ref);
   dropped.register(compiled, ref);
@@ -123,15 +144,20 @@ function hasRunCompiled({ captures }: CompiledFunction): boolean {
 
 /** The traces of a compiled function. @throws invalid-argument if it is not one */
 export function compiledFunctionOf(fn: AnyFunction): CompiledFunction {
-  const compiled = functions.get(fn);
-  if (compiled === undefined) {
+  return madeBy(fn).compiled;
+}
+
+/** @throws invalid-argument if it is not one */
+export function madeBy(fn: AnyFunction): Made {
+  const made = functions.get(fn);
+  if (made === undefined) {
     throw new TesseraError(
       'invalid-argument',
       `${fn.name || 'This function'} was not made by compile().`,
       { hints: ['Pass what compile() returned.'] },
     );
   }
-  return compiled;
+  return made;
 }
 
 /** Forgets all recorded traces of all compiled functions. */

@@ -5,7 +5,7 @@
  * memory and are updated differentiably, saved values that are modified although nobody differentiates. Run
  * op by op they give what eager gives, errors included.
  */
-import type { Backend } from '@tessera/dynamo-trace';
+import { type Backend, backendOf, stepsOf } from '@tessera/dynamo-trace';
 import { type ErrorCode, counters, isTesseraError, log } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 
@@ -19,9 +19,10 @@ const REFUSALS: readonly ErrorCode[] = [
 
 /** A backend that runs what it refuses to compile as captured; counted as `aot_autograd.eager_fallback`. */
 export function withEagerFallback(backend: Backend): Backend {
-  return (module, examples, ...rest) => {
+  const steps = stepsOf(backend);
+  return backendOf(function* (module, ...rest) {
     try {
-      return backend(module, examples, ...rest);
+      return yield* steps(module, ...rest);
     } catch (error) {
       if (!REFUSALS.some((code) => isTesseraError(error, code))) throw error;
       counters.inc('aot_autograd', 'eager_fallback');
@@ -30,5 +31,5 @@ export function withEagerFallback(backend: Backend): Backend {
       }
       return (inputs) => module.forward(...inputs) as Tensor[];
     }
-  };
+  });
 }

@@ -5,8 +5,8 @@
  * are compiled, whenever that is: frozen graphs when they first run, the backward graph when gradients are first
  * wanted. What the tracer reads holds while the function is called. What the whole program shares is refused.
  */
-import type { Backend } from '@tessera/dynamo-trace';
-import { type ConfigValues, TesseraError, config } from '@tessera/shared';
+import { type Backend, type CompiledSegment, backendOf, stepsOf } from '@tessera/dynamo-trace';
+import { type ConfigValues, TesseraError, config, inScope } from '@tessera/shared';
 
 /** When an option is read: compiling a graph, calling the function, or by what the whole program shares. */
 type Scope = 'graph' | 'call' | 'program';
@@ -93,18 +93,24 @@ export class FunctionConfig {
   backend(backend: Backend): Backend {
     const { graph } = this;
     if (graph === asIs) return backend;
-    return (...request) => {
+    const within: Within = (fn) => {
       const outer = compiling;
       compiling = graph;
       try {
-        const segment = graph(() => backend(...request));
-        const run = (inputs: Parameters<typeof segment>[0]): ReturnType<typeof segment> =>
-          graph(() => segment(inputs));
-        return Object.assign(run, { isFresh: segment.isFresh });
+        return graph(fn);
       } finally {
         compiling = outer;
       }
     };
+    const configured = (segment: CompiledSegment): CompiledSegment =>
+      Object.assign<CompiledSegment, Pick<CompiledSegment, 'isFresh'>>(
+        (inputs) => graph(() => segment(inputs)),
+        { isFresh: segment.isFresh },
+      );
+    const steps = stepsOf(backend);
+    return backendOf(function* (...request) {
+      return configured(yield* inScope(within, steps(...request)));
+    });
   }
 }
 

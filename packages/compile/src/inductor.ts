@@ -5,18 +5,26 @@
  */
 import {
   type GraphCompiler,
-  aotCompileCaptured,
+  aotCapturedSteps,
+  compileSteps,
   minCutRematerializationPartition,
   runEagerly,
 } from '@tessera/aot-autograd';
-import type { Backend, CompileRequest, CompiledSegment, SegmentInput } from '@tessera/dynamo-trace';
+import {
+  type Backend,
+  type CompileRequest,
+  type CompiledSegment,
+  type SegmentInput,
+  backendOf,
+} from '@tessera/dynamo-trace';
 import { type GraphModule, copyModule } from '@tessera/graph';
 import {
   type CompilePart,
+  type CompiledGraph,
   SizeFamilies,
-  compileDevices,
-  compileToExecutable,
+  deviceSteps,
   devicesOf,
+  executableSteps,
 } from '@tessera/inductor-core';
 import { onlyReferenceKernels } from '@tessera/inductor-cpu';
 import { isModuleState } from '@tessera/nn';
@@ -28,10 +36,18 @@ import {
   jointPipeline,
   passesConfig,
   postGradPipeline,
+  passSteps,
   preGradPipeline,
   runPasses,
 } from '@tessera/passes';
-import { counters, reportKernels, stage } from '@tessera/shared';
+import {
+  type Steps,
+  atOnce,
+  counters,
+  inScope,
+  reportKernels,
+  stageOf,
+} from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
 import { configOfGraph } from './function-config.js';
 import { kernelBackend } from './device-backends.js';
@@ -47,21 +63,29 @@ export type InnerCompile = GraphCompiler;
  *
  * @see torch._inductor.compile_fx.compile_fx_inner
  */
-export const compileFxInner: InnerCompile = (module) => {
-  stage('post-grad passes', () => runPasses(module, postGradPipeline()));
+export const compileFxInner: InnerCompile = withSteps(function* (module) {
+  yield* stageOf('post-grad passes', passSteps(module, postGradPipeline()));
   const devices = devicesOf(module);
   if (onlyReferenceKernels() && (devices.size === 0 || devices.has('cpu')))
     return runEagerly(module);
-  return compileDevices(module, compilePart);
-};
+  return yield* deviceSteps(module, partSteps);
+});
+
+/** A compiler that makes pauses when it is asked to. */
+function withSteps(steps: NonNullable<GraphCompiler['steps']>): GraphCompiler {
+  return Object.assign<GraphCompiler, Pick<GraphCompiler, 'steps'>>(
+    (module, values) => atOnce(steps(module, values)),
+    { steps },
+  );
+}
 
 /** Compiles the part of a graph that runs on one device. */
-const compilePart: CompilePart = (module, device, name) => {
+const partSteps: CompilePart<Steps<CompiledGraph>> = function* (module, device, name) {
   const backend = kernelBackend(device);
   const compiled =
     request === null
-      ? compileToExecutable(module, backend, { name })
-      : familiesOf(request.family).compile(module, backend, { name }, knownSizes(request));
+      ? yield* executableSteps(module, backend, { name })
+      : yield* familiesOf(request.family).steps(module, backend, { name }, knownSizes(request));
   if (compiled.isShared) {
     request?.onShared();
     counters.inc('inductor', 'shared');
@@ -163,6 +187,15 @@ export function compileFx(
   examples: readonly SegmentInput[],
   options: CompileFxOptions = {},
 ): CompiledSegment {
+  return atOnce(fxSteps(captured, examples, options));
+}
+
+/** `compileFx` with pauses. */
+function fxSteps(
+  captured: GraphModule,
+  examples: readonly SegmentInput[],
+  options: CompileFxOptions,
+): Steps<CompiledSegment> {
   const record = compilationRecorder()?.open(captured) ?? null;
   const configured = configOfGraph();
   const within = <R>(fn: () => R): R =>
@@ -171,16 +204,18 @@ export function compileFx(
     );
   const inner = options.innerCompile ?? compileFxInner;
   // The backward graph, and frozen ones, are compiled when they first run.
-  const fwCompiler: GraphCompiler = (module, values) => within(() => inner(module, values));
-  return within(() => {
+  const fwCompiler = withSteps((module, values) => inScope(within, compileSteps(inner, module, values)));
+  return inScope(within, body());
+
+  function* body(): Steps<CompiledSegment> {
     const preGrad = preGradPipeline();
     const module = preGrad.length > 0 ? copyModule(captured) : captured;
-    stage('pre-grad passes', () => runPasses(module, preGrad));
+    yield* stageOf('pre-grad passes', passSteps(module, preGrad));
     const freezes = passesConfig.freezing && !gradMode.enabled;
     const inferenceCompiler: GraphCompiler = freezes
       ? (inference) => compileFrozen(inference, inner, within)
       : fwCompiler;
-    return aotCompileCaptured(module, examples, {
+    const { call } = yield* aotCapturedSteps(module, examples, {
       fwCompiler,
       inferenceCompiler,
       partitionFn: (joint) => {
@@ -189,10 +224,12 @@ export function compileFx(
       },
       jointPasses: jointPipeline({ freezes }),
       postGradPasses: [],
-    }).call as CompiledSegment;
-  });
+    });
+    return call as CompiledSegment;
+  }
 }
 
 /** See the file header. */
-export const inductor: Backend = (captured, examples, request) =>
-  compileFx(captured, examples, { request });
+export const inductor: Backend = backendOf((captured, examples, request) =>
+  fxSteps(captured, examples, { request }),
+);

@@ -2,6 +2,7 @@
  * @file What a backend of the tracer is.
  */
 import type { GraphModule } from '@tessera/graph';
+import { type Steps, atOnce } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 
 /** Input of a segment: a tensor, or a number for a lifted scalar. */
@@ -29,11 +30,40 @@ export interface CompiledSegment {
  * sharing storage as the real inputs do) or `meta.scalar`; ops are as the program called them,
  * composites included; a `backward()` is a `tessera::autograd_grad` node.
  */
-export type Backend = (
+export interface Backend {
+  (
+    graphModule: GraphModule,
+    exampleInputs: readonly SegmentInput[],
+    request?: CompileRequest,
+  ): CompiledSegment;
+  /** The same with pauses, for pages that must not wait; a backend without it makes none. */
+  readonly steps?: BackendSteps;
+}
+
+/** See `Backend`. */
+export type BackendSteps = (
   graphModule: GraphModule,
   exampleInputs: readonly SegmentInput[],
   request?: CompileRequest,
-) => CompiledSegment;
+) => Steps<CompiledSegment>;
+
+/** A backend that compiles in steps, or at once. */
+export function backendOf(steps: BackendSteps): Backend {
+  return Object.assign<Backend, Pick<Backend, 'steps'>>(
+    (...request) => atOnce(steps(...request)),
+    { steps },
+  );
+}
+
+/** The steps of a backend; one that makes no pauses has a single one. */
+export function stepsOf(backend: Backend): BackendSteps {
+  return (
+    backend.steps ??
+    function* (...request) {
+      return backend(...request);
+    }
+  );
+}
 
 /** Why a backend is called. */
 export interface CompileRequest {

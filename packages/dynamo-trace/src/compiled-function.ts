@@ -4,7 +4,7 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { counters, log } from '@tessera/shared';
+import { counters, inScope, inSlices, log } from '@tessera/shared';
 import { type DType, defaultDType } from '@tessera/tensor';
 import { activeMode, gradMode } from '@tessera/tensor/internal';
 import { refuseBreak } from './breaks/report-break.js';
@@ -19,7 +19,7 @@ import { Specializer } from './cursor/specializer.js';
 import { warmUp } from './cursor/warm-up.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
-import { abortRecording, dropGradients } from './events/return.js';
+import { abortRecording, dropGradients, preparing } from './events/return.js';
 import { Frame } from './frame/frame.js';
 import { runByOperator } from './frame/run-by-operator.js';
 import { CallRoots } from './guards/call-roots.js';
@@ -34,6 +34,7 @@ import { PureCursor } from './pure/pure-cursor.js';
 import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
 import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
 import { runToEnd } from './suspended/outcome.js';
+import { endCall, holdCall } from './suspended/suspended-calls.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
 import type { Segment } from './trace/segment.js';
 import type { Numbering, TrieNode } from './trace/step.js';
@@ -57,11 +58,20 @@ interface Recording {
   readonly sources: Sources;
 }
 
+interface Recorded extends Recording {
+  /** When the function returned: graphs are compiled from then on. */
+  readonly returned: number;
+}
+
 /** The `this` and the arguments of a call. */
 interface Call {
   readonly self: unknown;
   readonly args: readonly unknown[];
+  readonly slicing: Scope | null;
 }
+
+/** Runs something under settings. */
+type Scope = <R>(fn: () => R) => R;
 
 /** See the file header. */
 export class CompiledFunction {
@@ -100,9 +110,13 @@ export class CompiledFunction {
     return this.table.entries;
   }
 
-  /** Calls the function. */
-  call(self: unknown, args: readonly unknown[]): unknown {
-    const call = { self, args };
+  /**
+   * Calls the function.
+   *
+   * @param slicing compiles what has to be compiled in slices, each in this scope: the result is a promise then
+   */
+  call(self: unknown, args: readonly unknown[], slicing: Scope | null = null): unknown {
+    const call = { self, args, slicing };
     if (activeMode(args) !== null) return this.runEagerly(call);
     if (this.options.pure === true && this.artifacts.length > 0) {
       const result = this.skip(call);
@@ -214,7 +228,13 @@ export class CompiledFunction {
       {
         finish: (result) => {
           if (result instanceof Promise) this.waits = true;
-          return ending(frame, () => this.finish(cursor, result, () => recording, check));
+          const returned = now();
+          const end = (): unknown =>
+            ending(frame, () =>
+              this.finish(cursor, result, () => ({ ...recording!, returned }), check),
+            );
+          if (call.slicing === null || cursor.recorder === null) return end();
+          return this.endInSlices(cursor, result, call.slicing, end);
         },
         fail: (error) => {
           ending(frame, () => this.abort(cursor, error));
@@ -247,18 +267,38 @@ export class CompiledFunction {
   private finish(
     cursor: Cursor,
     result: unknown,
-    recording: () => Recording | null,
+    recording: () => Recorded,
     check: PureCheck | null,
   ): unknown {
     if (cursor.matching) check?.finished(cursor, result);
     if (cursor.finish(result)) this.backoff.fitted();
-    if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, recording()!);
+    if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, recording());
     if (cursor instanceof PureCursor && !cursor.passing) {
       this.options.onCapture?.(cursor, cursor.frame.finished[0]!, result);
-      this.artifacts.unshift(PureArtifact.make(cursor, { ...recording()!, result }));
+      this.artifacts.unshift(PureArtifact.make(cursor, { ...recording(), result }));
     }
     if (cursor.recorder !== null && this.options.probe === true) dropGradients(cursor.recorder);
     return result;
+  }
+
+  /** Compiles in slices what the end of a recorded call needs, then ends it. */
+  private async endInSlices(
+    cursor: Cursor,
+    result: unknown,
+    scope: Scope,
+    end: () => unknown,
+  ): Promise<unknown> {
+    const call = { frame: cursor.frame, mode: cursor, open: false };
+    holdCall(call);
+    try {
+      await inSlices(inScope(scope, preparing(cursor, result)));
+    } catch (error) {
+      cursor.frame.end();
+      throw error;
+    } finally {
+      endCall(call);
+    }
+    return scope(end);
   }
 
   private abort(cursor: Cursor, error: unknown): void {
@@ -314,15 +354,11 @@ export class CompiledFunction {
   private complete(
     { frame }: Cursor,
     recorder: Recorder,
-    { guards, reason, start }: Recording,
+    { guards, reason, start, returned }: Recorded,
   ): void {
     // What is remembered of a call of a pure function is good for its sizes alone.
     guards.seal(this.options.pure === true ? [] : recorder.externals);
-    // Segments of this call were compiled, and ran for the first time, meanwhile.
-    const captureMs = recorder.segments.reduce(
-      (ms, segment) => ms - segment.compileMs - segment.firstRunMs,
-      now() - start,
-    );
+    const captureMs = returned - start;
     const { breaks } = recorder;
     this.captures.push({ segments: frame.finished, guards, breaks, reason, captureMs });
     if (this.options.probe === true) return;

@@ -1,7 +1,15 @@
 /**
  * @file Public API of `@tessera/dynamo-trace`: capture, guards, replay.
  */
-export type { Backend, CompileRequest, CompiledSegment, SegmentInput } from './backend.js';
+export {
+  type Backend,
+  type BackendSteps,
+  type CompileRequest,
+  type CompiledSegment,
+  type SegmentInput,
+  backendOf,
+  stepsOf,
+} from './backend.js';
 export {
   type BreakReason,
   GRAPH_BREAKS,

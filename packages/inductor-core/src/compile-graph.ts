@@ -3,7 +3,15 @@
  * lower → fuse → cut into stages → plan memory → build kernels → assemble the plan.
  */
 import type { GraphModule } from '@tessera/graph';
-import { type Size, type SymInt, freeSymbols, log, stage } from '@tessera/shared';
+import {
+  type Size,
+  type Steps,
+  type SymInt,
+  atOnce,
+  freeSymbols,
+  log,
+  stageOf,
+} from '@tessera/shared';
 import { type DeviceType, type DType } from '@tessera/tensor';
 import type { Capabilities } from './backend/kernel-backend.js';
 import { type KernelDraft, KernelBuilder, buildExtern } from './kernels/build-kernel.js';
@@ -19,14 +27,14 @@ import { printKernel } from './ir/print.js';
 import { checkDtypes } from './lower/check-dtypes.js';
 import type { ExternNode, IrOutput, LoweredGraph } from './lower/ir-node.js';
 import type { GraphSizes } from './lower/graph-sizes.js';
-import { lowerGraph } from './lower/lower-graph.js';
+import { type LoweringResult, loweringSteps } from './lower/lower-graph.js';
 import { SizesNeeded } from './lower/shape-math.js';
 import { RNG_OFFSET, RNG_SEED } from './lower/ops/random.js';
 import { type GroupUse, type StoragePlan, planStorage } from './memory/storage-plan.js';
 import type { ExecutionPlan, Launch } from './plan/execution-plan.js';
 import { type PlanTemplate, type TemplateOutput, planOf } from './plan/plan-template.js';
 import { showPlan } from './plan/observe-plans.js';
-import { type Schedule, fuseGraph } from './fuse/fuse.js';
+import { type Schedule, fusionSteps } from './fuse/fuse.js';
 import { type Group, groupName } from './fuse/group.js';
 
 /** For whom to compile. */
@@ -170,45 +178,63 @@ export interface CompiledTemplate extends Omit<CompiledPlan, 'plan' | 'outputs'>
   readonly outputs: readonly IrOutput<Size>[];
 }
 
-function compile(
+function* compile(
   module: GraphModule,
   { backend, name = 'graph' }: CompileOptions,
   sizes: GraphSizes | null,
-): CompiledTemplate {
-  const { lowering, graph } = stage('lower', () =>
-    lowerGraph(module, backend.capabilities, name, sizes),
-  );
-  checkDtypes(graph, backend.capabilities.dtypes, backend.device);
-  const schedule = stage('fuse', () => fuseGraph(lowering, graph));
+): Steps<CompiledTemplate> {
+  const { capabilities, device } = backend;
+  const lowered = yield* stageOf('lower', loweringSteps(module, capabilities, name, sizes));
+  const { lowering, graph } = lowered;
+  checkDtypes(graph, capabilities.dtypes, device);
+  const schedule = yield* stageOf('fuse', fusionSteps(lowering, graph));
   const launchNodes = schedule.groups.map(({ nodes }) => [
     ...new Set(nodes.flatMap((node) => node.nodes)),
   ]);
-  const template = stage('build kernels', () => {
-    const kernels = schedule.groups.map((group) => ({
-      group,
-      ...planned(bodyOf(schedule, group)),
-    }));
-    const memory = planStorage(kernels, schedule.context.buffers);
-    const emit: EmitContext = {
-      ir: lowering.ir,
-      bufferOf: (buffer) => schedule.context.buffers.get(buffer)!,
-      storageOf: memory.keyOf,
-    };
-    const dtypeOf = (scalar: string): DType => graph.scalars.find((s) => s.name === scalar)!.dtype;
-    const builder = new KernelBuilder(emit);
-    const built = kernels.map(({ group, body }) => ({
-      kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : builder.build(body),
-      name: groupName(group),
-    }));
-    return assemble(name, backend.device, graph, built, memory, sizes?.symbols ?? []);
-  });
+  const built = yield* stageOf('build kernels', buildSteps(lowered, schedule));
+  const { kernels, memory } = built;
+  const template = assemble(name, device, graph, kernels, memory, sizes?.symbols ?? []);
   const { outputs, liftedConstants } = graph;
   return { template, outputs, liftedConstants, launchNodes };
 }
 
+/** The kernels of a schedule, and where their buffers lie. */
+interface Built {
+  readonly kernels: readonly { readonly kernel: KernelDraft; readonly name: string }[];
+  readonly memory: StoragePlan;
+}
+
+function* buildSteps({ lowering, graph }: LoweringResult, schedule: Schedule): Steps<Built> {
+  const bodies: (GroupUse & { readonly group: Group })[] = [];
+  for (const group of schedule.groups) {
+    bodies.push({ group, ...planned(bodyOf(schedule, group)) });
+    yield;
+  }
+  const memory = planStorage(bodies, schedule.context.buffers);
+  const emit: EmitContext = {
+    ir: lowering.ir,
+    bufferOf: (buffer) => schedule.context.buffers.get(buffer)!,
+    storageOf: memory.keyOf,
+  };
+  const dtypeOf = (scalar: string): DType => graph.scalars.find((s) => s.name === scalar)!.dtype;
+  const builder = new KernelBuilder(emit);
+  const kernels: Built['kernels'][number][] = [];
+  for (const { group, body } of bodies) {
+    const kernel = body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : builder.build(body);
+    kernels.push({ kernel, name: groupName(group) });
+    yield;
+  }
+  return { kernels, memory };
+}
+
 /** Compiles a functional ATen graph. @throws kernel-missing, dtype-unsupported, plan-invalid */
 export function compileToPlan(module: GraphModule, options: CompileOptions): CompiledPlan {
-  const { template, outputs, ...rest } = compile(module, options, null);
+  return atOnce(planSteps(module, options));
+}
+
+/** `compileToPlan` with pauses. @throws kernel-missing, dtype-unsupported, plan-invalid */
+export function* planSteps(module: GraphModule, options: CompileOptions): Steps<CompiledPlan> {
+  const { template, outputs, ...rest } = yield* compile(module, options, null);
   const { backend } = options;
   const plan = planOf(template, backend.capabilities.itemSize);
   showPlan(plan, backend);
@@ -228,7 +254,7 @@ export function compileToTemplate(
 ): CompiledTemplate {
   for (;;) {
     try {
-      return compile(module, options, sizes);
+      return atOnce(compile(module, options, sizes));
     } catch (error) {
       if (!(error instanceof SizesNeeded)) throw error;
       log(

@@ -10,10 +10,10 @@ import {
   getOp,
   reserveOffsets,
 } from '@tessera/tensor/internal';
-import { TesseraError, log, profiling, stage } from '@tessera/shared';
+import { type Steps, TesseraError, atOnce, log, profiling, stageOf } from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
-import { loadExecutable } from './backend/tuned-executable.js';
-import { type CompiledPlan, compileToPlan } from './compile-graph.js';
+import { loadingSteps } from './backend/tuned-executable.js';
+import { type CompiledPlan, planSteps } from './compile-graph.js';
 import type { ExecutionPlan } from './plan/execution-plan.js';
 import { printPlan } from './plan/print-plan.js';
 
@@ -89,10 +89,19 @@ export function compileToExecutable(
   backend: KernelBackend,
   options: ExecutableOptions = {},
 ): CompiledGraph {
-  const compiled = compileToPlan(module, { backend, name: options.name ?? 'graph' });
+  return atOnce(executableSteps(module, backend, options));
+}
+
+/** `compileToExecutable` with pauses. @throws kernel-missing, plan-invalid, dtype-unsupported */
+export function* executableSteps(
+  module: GraphModule,
+  backend: KernelBackend,
+  options: ExecutableOptions,
+): Steps<CompiledGraph> {
+  const compiled = yield* planSteps(module, { backend, name: options.name ?? 'graph' });
   const { plan } = compiled;
   logPlan(plan);
-  const executable = stage('generate and load code', () => loadExecutable(backend, plan));
+  const executable = yield* stageOf('generate and load code', loadingSteps(backend, plan));
   return compiledGraph(module, backend, executable, {
     ...compiled,
     outline: plan,

@@ -171,10 +171,16 @@ export {
 } from './compile-graph.js';
 export {
   compileToExecutable,
+  executableSteps,
   type CompiledGraph,
   type ExecutableOptions,
 } from './compile-to-executable.js';
-export { compileDevices, type CompiledParts, type CompilePart } from './devices/compile-devices.js';
+export {
+  compileDevices,
+  deviceSteps,
+  type CompiledParts,
+  type CompilePart,
+} from './devices/compile-devices.js';
 export { devicesOf } from './devices/node-device.js';
 export {
   type DeviceStep,

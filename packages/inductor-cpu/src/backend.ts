@@ -2,7 +2,7 @@
  * @file `cpuBackend`: WebAssembly with SIMD and threads, behind the `KernelBackend` contract.
  */
 import { checkedExecutable } from '@tessera/inductor-core';
-import { type Size, TesseraError } from '@tessera/shared';
+import { type Size, type Steps, TesseraError, atOnce } from '@tessera/shared';
 import type {
   Executable,
   ExecutionPlan,
@@ -20,7 +20,7 @@ import { generateLoopKernel } from './loops/loop-kernel.js';
 import { generateMatmul } from './matmul/generate-matmul.js';
 import { generateRecurrence } from './recurrence/recurrence.js';
 import { cpuConfig } from './runtime/cpu-config.js';
-import { kernelSource, loadPlan } from './runtime/load-plan.js';
+import { kernelSource, loadingSteps } from './runtime/load-plan.js';
 import { loadTemplate } from './runtime/load-template.js';
 import { hasRelaxedSimd } from './runtime/relaxed-simd.js';
 
@@ -57,6 +57,10 @@ export function generateKernel(
   }
 }
 
+function* loading(plan: ExecutionPlan): Steps<Executable> {
+  return checkedExecutable(yield* loadingSteps(plan, (kernel) => generateKernel(kernel)));
+}
+
 /** The CPU backend. */
 export const cpuBackend: KernelBackend = {
   name: 'cpu',
@@ -76,8 +80,9 @@ export const cpuBackend: KernelBackend = {
     return kernelSource(kernel, kernel.kind === 'extern' ? null : generateKernel(kernel));
   },
   load(plan: ExecutionPlan): Executable {
-    return checkedExecutable(loadPlan(plan, (kernel) => generateKernel(kernel)));
+    return atOnce(loading(plan));
   },
+  loadingSteps: loading,
   loadTemplate(template: PlanTemplate): TemplateExecutable {
     return loadTemplate(template, (kernel) => generateKernel(kernel));
   },

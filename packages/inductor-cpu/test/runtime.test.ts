@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { config, isTesseraError } from '@tessera/shared';
+import { atOnce, config, isTesseraError } from '@tessera/shared';
 import {
   IrBuilder,
   type ExecutionPlan,
@@ -11,11 +11,14 @@ import { cpuHeap, type Tensor } from '@tessera/tensor';
 import { emptyContiguous, readNumbers, writeNumbers } from '@tessera/tensor/internal';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { CONTROL, THREAD_STRIDE } from '../src/runtime/control-block.js';
-import { loadPlan, type KernelGenerator } from '../src/runtime/load-plan.js';
+import { loadingSteps, type KernelGenerator } from '../src/runtime/load-plan.js';
 import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';
 import { threadPool } from '../src/runtime/thread-pool.js';
 
 const ir = new IrBuilder();
+const loadPlan = (plan: ExecutionPlan, generator: KernelGenerator): Executable =>
+  atOnce(loadingSteps(plan, generator));
+
 const generate: KernelGenerator = (kernel) =>
   generateMatmul(kernel as MatmulKernel, { relaxedSimd: hasRelaxedSimd() });
 

@@ -2,7 +2,7 @@
  * @file Public API of `@tessera/passes`: graph passes over the Tessera IR.
  */
 export type { Pass } from './pass.js';
-export { type PassObserver, observePasses, runPasses } from './run-passes.js';
+export { type PassObserver, observePasses, passSteps, runPasses } from './run-passes.js';
 export {
   freezingPipeline,
   jointPasses,

@@ -3,6 +3,8 @@
  */
 import type { GraphModule } from '@tessera/graph';
 import {
+  type Steps,
+  atOnce,
   counters,
   defineConfig,
   environmentVariable,
@@ -41,6 +43,11 @@ export function observePasses(observer: PassObserver): () => void {
  * @throws graph-lint when a pass leaves a broken graph and `config passes.lint` is on; the message names the pass
  */
 export function runPasses(module: GraphModule, passes: readonly Pass[]): boolean {
+  return atOnce(passSteps(module, passes));
+}
+
+/** `runPasses` with a pause after each pass. @throws graph-lint */
+export function* passSteps(module: GraphModule, passes: readonly Pass[]): Steps<boolean> {
   let changed = false;
   for (const pass of passes) {
     const before = module.graph.size;
@@ -55,6 +62,7 @@ export function runPasses(module: GraphModule, passes: readonly Pass[]): boolean
     );
     if (passesConfig.lint) lintAfter(module, pass.name);
     changed ||= did;
+    yield;
   }
   return changed;
 }

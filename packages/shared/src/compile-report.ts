@@ -7,6 +7,7 @@
  */
 
 import { profiling } from './profile.js';
+import { type Steps, inScope } from './steps.js';
 
 // Bound now: a `pure` capture watches the clock of the user's code.
 const now = /* @__PURE__ */ performance.now.bind(performance);
@@ -72,6 +73,11 @@ function timed<R>(report: CompileReport, name: string, run: () => R): R {
     report.stages.set(name, report.stages.get(name)! + total - inside);
     inside = before + total;
   }
+}
+
+/** Runs steps as a stage. */
+export function stageOf<R>(name: string, steps: Steps<R>): Steps<R> {
+  return inScope((step) => stage(name, step), steps);
 }
 
 /** Adds kernel launches of a plan to the report. */

@@ -114,8 +114,10 @@ export {
   reportKernels,
   reportTo,
   stage,
+  stageOf,
 } from './compile-report.js';
 export type { CompileReport } from './compile-report.js';
+export { type Pause, type Steps, atOnce, inScope, inSlices } from './steps.js';
 export { ProfileRecorder, profile, profiling } from './profile.js';
 export type { Profile, ProfileCategory, ProfileEvent } from './profile.js';
 export { registerPackageCopy } from './package-copy.js';

@@ -17,7 +17,7 @@ import {
   tensorVal,
 } from '@tessera/graph';
 import { AliasSets } from '@tessera/passes';
-import { TesseraError } from '@tessera/shared';
+import { type Steps, TesseraError, atOnce } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { getOp, hasInternalOverlap } from '@tessera/tensor/internal';
 import { Emitter } from './emitter.js';
@@ -51,6 +51,14 @@ export function functionalize(
   module: GraphModule,
   options: FunctionalizeOptions = {},
 ): FunctionalGraph {
+  return atOnce(functionalizeSteps(module, options));
+}
+
+/** `functionalize` with a pause after each node. @throws aot-unsupported, graph-lint */
+export function functionalizeSteps(
+  module: GraphModule,
+  options: FunctionalizeOptions = {},
+): Steps<FunctionalGraph> {
   return new Functionalizer(module, options).run();
 }
 
@@ -82,7 +90,7 @@ class Functionalizer {
     this.result = new GraphModule(module.attributes, this.graph);
   }
 
-  run(): FunctionalGraph {
+  *run(): Steps<FunctionalGraph> {
     this.addInputs();
     for (const node of this.module.graph.nodes) {
       this.emitter.from(node);
@@ -91,6 +99,7 @@ class Functionalizer {
       else if (node.op === 'call_module')
         throw unsupported(`Node '${node.name}' calls a submodule.`, 'Inline submodules first.');
       else if (node.op === 'output') this.finish(node);
+      yield;
     }
     eliminateDeadCode(this.graph);
     const { returned } = this.options;

@@ -42,6 +42,7 @@ export class Recorder {
   startGradMode: boolean = gradMode.enabled;
   /** A value of this call is watched: the path is recorded anew by the next one. */
   isOutdated = false;
+  private finished: Segment | null = null;
 
   constructor(
     readonly frame: Frame,
@@ -95,14 +96,16 @@ export class Recorder {
     return tensorPattern(this, tensor, known, older);
   }
 
-  /** Everything recorded since the last break. */
+  /** Everything recorded since the last break; nothing more may be recorded before the next segment begins. */
   finishSegment(): Segment {
-    return this.builder.finish(this.options.backend, this.startGradMode, this.visible);
+    const { backend } = this.options;
+    return (this.finished ??= this.builder.finish(backend, this.startGradMode, this.visible));
   }
 
   /** A new segment begins. */
   beginSegment(): void {
     this.builder = new SegmentBuilder();
+    this.finished = null;
     this.layouts.clear();
     this.startGradMode = this.frame.gradMode;
   }

@@ -1,6 +1,7 @@
 /**
  * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
  */
+import type { Steps } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
@@ -48,6 +49,14 @@ export const RETURN: EventKind<unknown, boolean> = {
       : 'the function returned earlier than the recorded call';
   },
 };
+
+/** Compiles, with pauses, what a recorded call will run at its end: ending it then finds the code. */
+export function* preparing({ frame, recorder }: Cursor, result: unknown): Steps<void> {
+  if (recorder === null || recorder.options.recordOnly || recorder.isOutdated) return;
+  const last = recorder.finishSegment();
+  seal(recorder, [...frame.finished, last], result);
+  for (const segment of [...recorder.segments, last]) yield* segment.preparing(frame);
+}
 
 /**
  * After an exception of the program: what it had asked for so far happens, as in eager. The segments that

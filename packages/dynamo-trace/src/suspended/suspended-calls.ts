@@ -68,6 +68,14 @@ export function beginCall<R>(call: SuspendedCall, fn: () => R): R {
 /** The call is suspended for the first time. */
 export function suspendCall(call: SuspendedCall): void {
   call.open = true;
+  holdCall(call);
+}
+
+/**
+ * The call waits although its function has returned: what it owes to others is done before they go on, but what they do
+ * is no part of it.
+ */
+export function holdCall(call: SuspendedCall): void {
   calls.add(call);
   modes.resume = resume;
   modes.suspended = resume;

@@ -14,7 +14,16 @@ import {
   eliminateDeadCode,
   isUniformNode,
 } from '@tessera/graph';
-import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@tessera/shared';
+import {
+  type CompileReport,
+  type Steps,
+  TesseraError,
+  atOnce,
+  emptyReport,
+  inScope,
+  log,
+  reportTo,
+} from '@tessera/shared';
 import { type Storage, type Tensor } from '@tessera/tensor';
 import {
   gradFnOf,
@@ -25,7 +34,13 @@ import {
   withAutocastSettings,
 } from '@tessera/tensor/internal';
 import { now } from '../clock.js';
-import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
+import {
+  type Backend,
+  type CompileRequest,
+  type CompiledSegment,
+  type SegmentInput,
+  stepsOf,
+} from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
 import type { Bindings } from './pattern.js';
 import type { Frame } from '../frame/frame.js';
@@ -255,12 +270,21 @@ export class Segment {
    * were recorded: it waits for inputs of its own.
    */
   prepare(frame: Frame): void {
+    atOnce(this.preparing(frame));
+  }
+
+  /** `prepare` with the pauses of the backend. */
+  *preparing(frame: Frame): Steps<void> {
     if (this.compiled !== null || (this.outputSlots.length === 0 && this.mutated.length === 0))
       return;
     for (const { slot, meta } of this.inputs)
       if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
     this.symbols = frame.symbolValues();
-    this.asRecorded(() => (this.compiled = this.compile(this.gather(frame))));
+    const outputs = this.outputSlots;
+    const steps = this.compiling(this.gather(frame));
+    const compiled = yield* inScope((step) => this.asRecorded(step), steps);
+    // Code of others may have asked for more in a pause, or for this to run.
+    if (outputs === this.outputSlots) this.compiled ??= compiled;
   }
 
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
@@ -269,7 +293,7 @@ export class Segment {
       this.runs++;
       this.isFresh = undefined;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
-      this.compiled ??= this.compile(inputs);
+      this.compiled ??= atOnce(this.compiling(inputs));
       this.isFresh = this.compiled.isFresh;
       if (this.runs > 1) return this.compiled(inputs);
       const start = now();
@@ -323,7 +347,7 @@ export class Segment {
     }
   }
 
-  private compile(inputs: readonly SegmentInput[]): CompiledSegment {
+  private compiling(inputs: readonly SegmentInput[]): Steps<CompiledSegment> {
     const module = this.graphModule;
     log('graph', () =>
       this.sizes === null ? module.print() : `// ${this.sizes.join(', ')}\n${module.print()}`,
@@ -331,19 +355,27 @@ export class Segment {
     return this.submit(module, inputs);
   }
 
-  private submit(module: GraphModule, inputs: readonly SegmentInput[]): CompiledSegment {
-    const start = now();
+  private *submit(
+    module: GraphModule,
+    inputs: readonly SegmentInput[],
+  ): Steps<CompiledSegment> {
     const original = this.template ?? this;
-    const compiled = reportTo(this.report, () =>
-      this.backend(module, inputs, {
-        sizes: original.submitted ? this.sizes : null,
-        symbols: this.symbols,
-        family: original,
-        onShared: () => this.onShared?.(),
-      }),
-    );
+    const request: CompileRequest = {
+      sizes: original.submitted ? this.sizes : null,
+      symbols: this.symbols,
+      family: original,
+      onShared: () => this.onShared?.(),
+    };
+    const measured = <R>(step: () => R): R => {
+      const start = now();
+      try {
+        return reportTo(this.report, step);
+      } finally {
+        this.compileMs += now() - start;
+      }
+    };
+    const compiled = yield* inScope(measured, stepsOf(this.backend)(module, inputs, request));
     original.submitted = true;
-    this.compileMs += now() - start;
     this.compileCount++;
     if (typeof compiled !== 'function') {
       throw new TesseraError(

@@ -5,6 +5,7 @@
  * text; `load` prepares a whole plan once; `run` is the hot path.
  */
 import type { DType, DeviceMemory, DeviceType, Tensor } from '@tessera/tensor';
+import type { Steps } from '@tessera/shared';
 import type { FusedKernel } from '../ir/kernel.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import type { PlanTemplate } from '../plan/plan-template.js';
@@ -108,6 +109,8 @@ export interface KernelBackend {
   generate(kernel: FusedKernel): KernelSource;
   /** Prepares a plan to run. */
   load(plan: ExecutionPlan): Executable;
+  /** `load` with pauses, for pages that must not wait; one that waits for the host's compilers, say. */
+  loadingSteps?(plan: ExecutionPlan): Steps<Executable>;
   /**
    * Prepares plans of all sizes at once. Absent in a backend whose kernels have numbers for sizes: it gets a plan for
    * every size.

@@ -5,7 +5,7 @@
  * with the code that the backend would choose anyway. When the backend has measured, the plan is loaded
  * again, and later runs take the faster code.
  */
-import { defineConfig, log, option } from '@tessera/shared';
+import { type Steps, atOnce, defineConfig, log, option } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import type { Executable, KernelBackend, KernelSource } from './kernel-backend.js';
@@ -18,7 +18,12 @@ const config = defineConfig('', {
 });
 
 function load(backend: KernelBackend, plan: ExecutionPlan): Executable {
-  const executable = backend.load(plan);
+  return atOnce(steps(backend, plan));
+}
+
+function* steps(backend: KernelBackend, plan: ExecutionPlan): Steps<Executable> {
+  const executable =
+    backend.loadingSteps === undefined ? backend.load(plan) : yield* backend.loadingSteps(plan);
   log('output_code', () =>
     executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'),
   );
@@ -27,20 +32,25 @@ function load(backend: KernelBackend, plan: ExecutionPlan): Executable {
 
 /** Loads a plan; under `maxAutotune` with code that is measured. */
 export function loadExecutable(backend: KernelBackend, plan: ExecutionPlan): Executable {
-  if (!config.maxAutotune || backend.tune === undefined) return load(backend, plan);
-  return new TunedExecutable(backend, plan);
+  return atOnce(loadingSteps(backend, plan));
+}
+
+/** `loadExecutable` with the pauses that the backend makes. */
+export function* loadingSteps(backend: KernelBackend, plan: ExecutionPlan): Steps<Executable> {
+  const executable = yield* steps(backend, plan);
+  const isTuned = config.maxAutotune && backend.tune !== undefined;
+  return isTuned ? new TunedExecutable(backend, plan, executable) : executable;
 }
 
 /** See the file header. */
 class TunedExecutable implements Executable {
-  private current: Executable;
   private disposed = false;
 
   constructor(
     backend: KernelBackend,
     readonly plan: ExecutionPlan,
+    private current: Executable,
   ) {
-    this.current = load(backend, plan);
     backend.tune!(plan).then(
       (isFaster) => {
         if (!isFaster || this.disposed) return;

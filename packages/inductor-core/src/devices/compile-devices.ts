@@ -5,13 +5,18 @@
  * backend of its device, and the steps run in order, with the copies between devices made by the host.
  */
 import type { GraphModule } from '@tessera/graph';
+import { type Steps, atOnce } from '@tessera/shared';
 import { type DeviceType, type Tensor } from '@tessera/tensor';
 import type { CompiledGraph } from '../compile-to-executable.js';
 import { devicesOf } from './node-device.js';
 import { type DeviceStep, splitGraph } from './split-graph.js';
 
 /** Compiles a graph of one device under a name. */
-export type CompilePart = (module: GraphModule, device: DeviceType, name: string) => CompiledGraph;
+export type CompilePart<R = CompiledGraph> = (
+  module: GraphModule,
+  device: DeviceType,
+  name: string,
+) => R;
 
 /** A compiled graph: values of the placeholders in, values of the output list out. */
 export interface CompiledParts {
@@ -32,10 +37,21 @@ export interface CompiledParts {
  * @throws device-mismatch, data-async-only, aot-unsupported, and what `compile` throws
  */
 export function compileDevices(module: GraphModule, compile: CompilePart): CompiledParts {
+  const steps: CompilePart<Steps<CompiledGraph>> = function* (...part) {
+    return compile(...part);
+  };
+  return atOnce(deviceSteps(module, steps));
+}
+
+/** `compileDevices` with the pauses of the parts. */
+export function* deviceSteps(
+  module: GraphModule,
+  compile: CompilePart<Steps<CompiledGraph>>,
+): Steps<CompiledParts> {
   const devices = devicesOf(module);
   if (devices.size <= 1) {
     const [device = 'cpu'] = devices;
-    const whole = compile(module, device, 'graph');
+    const whole = yield* compile(module, device, 'graph');
     const call = (inputs: readonly unknown[]): unknown[] => whole(inputs);
     const { isFresh, forSizes } = whole;
     const dispose = (): void => whole.dispose();
@@ -44,15 +60,15 @@ export function compileDevices(module: GraphModule, compile: CompilePart): Compi
   const { steps, slots, results } = splitGraph(module);
   const parts: CompiledGraph[] = [];
   const dispose = (): void => parts.forEach((part) => part.dispose());
-  const load = (step: DeviceStep): Loaded => {
+  const load = function* (step: DeviceStep): Steps<Loaded> {
     if (step.device === null) return { ...step, run: hostStep(step) };
-    const part = compile(step.module, step.device, `graph_${parts.length}`);
+    const part = yield* compile(step.module, step.device, `graph_${parts.length}`);
     parts.push(part);
     return { ...step, run: part };
   };
-  let loaded: readonly Loaded[];
+  const loaded: Loaded[] = [];
   try {
-    loaded = steps.map(load);
+    for (const step of steps) loaded.push(yield* load(step));
   } catch (error) {
     dispose();
     throw error;

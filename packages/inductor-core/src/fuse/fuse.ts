@@ -7,7 +7,7 @@
  * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
  * on inductor's scheduler.
  */
-import { log } from '@tessera/shared';
+import { type Steps, atOnce, log } from '@tessera/shared';
 import type { IrNode, LoweredGraph, PointwiseNode } from '../lower/ir-node.js';
 import type { Lowering } from '../lower/lowering.js';
 import { DependencyGraph } from './dependency-graph.js';
@@ -97,18 +97,15 @@ class Fusion {
     this.partialWrites = new MemoryClashes(context);
   }
 
-  run(): Group[] {
-    this.rounds(epilogues);
-    this.rounds(loops);
-    this.rounds(epilogues);
-    this.rounds(prologues);
+  *run(): Steps<Group[]> {
+    for (const joiner of [epilogues, loops, epilogues, prologues]) yield* this.rounds(joiner);
     this.writeOrder.settle();
     return inExecutionOrder([...this.groups.values()], (group) =>
       this.dependencies.successors(group),
     );
   }
 
-  private rounds({ takes, join }: Joiner): void {
+  private *rounds({ takes, join }: Joiner): Steps<void> {
     this.rejected.clear();
     // What did not change in the last round was tried there.
     let changed: ReadonlySet<Group> | null = null;
@@ -130,6 +127,7 @@ class Fusion {
           joinedNow.delete(right);
           joinedNow.add(joined);
         }
+        yield;
       }
       if (joinedNow.size === 0) return;
       changed = joinedNow;
@@ -244,6 +242,12 @@ function distance(pair: Pair): number {
 
 /** Cuts a lowered graph into kernels. */
 export function fuseGraph(lowering: Lowering, graph: LoweredGraph): Schedule {
+  return atOnce(fusionSteps(lowering, graph));
+}
+
+/** `fuseGraph` with a pause after each pair of groups. */
+export function* fusionSteps(lowering: Lowering, graph: LoweredGraph): Steps<Schedule> {
   const context = new FusionContext(lowering, graph);
-  return { context, groups: new Fusion(context).run() };
+  yield;
+  return { context, groups: yield* new Fusion(context).run() };
 }

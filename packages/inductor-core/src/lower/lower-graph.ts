@@ -5,7 +5,7 @@
  * memory: values that are costly and read more than once, and values that have grown large. Mutations of
  * inputs (`copy_` epilogues) and outputs come last. Modelled on inductor's `GraphLowering`.
  */
-import { SymInt, TesseraError } from '@tessera/shared';
+import { type Steps, SymInt, TesseraError, atOnce } from '@tessera/shared';
 import { type Argument, type GraphModule, Node, type SymbolicShape, getItem } from '@tessera/graph';
 import { type LoweringHandler, loweringOf } from '@tessera/passes';
 import { type DeviceType, type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
@@ -68,7 +68,7 @@ class GraphLowering {
     );
   }
 
-  run(): LoweredGraph {
+  *run(): Steps<LoweredGraph> {
     const nodes = this.module.graph.nodes;
     const wide = nodes.some((node) => isTensor(node.meta.val) && node.meta.val.dtype === 'float64');
     for (const node of nodes) if (node.op === 'placeholder') this.placeholder(node, wide);
@@ -78,6 +78,7 @@ class GraphLowering {
       if (node.op === 'output') output = node.args[0];
       else if (node.op === 'call_function') this.call(node);
       else if (node.op === 'call_module') this.unsupported(node, 'calls a submodule');
+      yield;
     }
     const { lowering } = this;
     const outputs = lowerOutputs(
@@ -348,6 +349,16 @@ export function lowerGraph(
   name = 'graph',
   sizes: GraphSizes | null = null,
 ): LoweringResult {
+  return atOnce(loweringSteps(module, capabilities, name, sizes));
+}
+
+/** `lowerGraph` with a pause after each node. @throws kernel-missing, SizesNeeded */
+export function* loweringSteps(
+  module: GraphModule,
+  capabilities: Capabilities,
+  name: string,
+  sizes: GraphSizes | null,
+): Steps<LoweringResult> {
   const state = new GraphLowering(module, name, capabilities, sizes);
-  return { graph: state.run(), lowering: state.lowering };
+  return { graph: yield* state.run(), lowering: state.lowering };
 }

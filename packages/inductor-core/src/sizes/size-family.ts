@@ -8,14 +8,14 @@
  * Sizes that enough graphs have shown the template to be right for (`ProvenSizes`) need no graph.
  */
 import { type GraphModule, GraphTemplate, TemplateProof } from '@tessera/graph';
-import { isTesseraError, log, stage } from '@tessera/shared';
+import { type Steps, atOnce, isTesseraError, log, stage } from '@tessera/shared';
 import type { KernelBackend, TemplateExecutable } from '../backend/kernel-backend.js';
 import { type CompiledTemplate, compileToTemplate } from '../compile-graph.js';
 import {
   type CompiledGraph,
   type ExecutableOptions,
-  compileToExecutable,
   compiledGraph,
+  executableSteps,
 } from '../compile-to-executable.js';
 import type { IrOutput } from '../lower/ir-node.js';
 import { TemplateSizes, outputsAt } from '../plan/plan-template.js';
@@ -58,13 +58,22 @@ export class SizeFamily {
     options: ExecutableOptions = {},
     sizes: readonly number[] | null = null,
   ): CompiledGraph {
-    if (backend.loadTemplate === undefined) return compileToExecutable(module, backend, options);
+    return atOnce(this.steps(module, backend, options, sizes));
+  }
+
+  /** `compile` with pauses where a graph gets code of its own. */
+  *steps(
+    module: GraphModule,
+    backend: KernelBackend,
+    options: ExecutableOptions,
+    sizes: readonly number[] | null,
+  ): Steps<CompiledGraph> {
     const sample = { module, sizes };
-    return (
-      this.bound(sample, backend) ??
-      this.withTemplate(sample, backend, options) ??
-      compileToExecutable(module, backend, options)
-    );
+    const shared =
+      backend.loadTemplate === undefined
+        ? null
+        : (this.bound(sample, backend) ?? this.withTemplate(sample, backend, options));
+    return shared ?? (yield* executableSteps(module, backend, options));
   }
 
   /** The code of the template for a graph that it stands for. */
@@ -139,13 +148,13 @@ export class SizeFamily {
 export class SizeFamilies {
   private readonly families = new Map<string, SizeFamily>();
 
-  /** @throws what `compileToExecutable` throws */
-  compile(
+  /** See `SizeFamily`. @throws what `compileToExecutable` throws */
+  *steps(
     module: GraphModule,
     backend: KernelBackend,
-    options: ExecutableOptions = {},
-    sizes: readonly number[] | null = null,
-  ): CompiledGraph {
+    options: ExecutableOptions,
+    sizes: readonly number[] | null,
+  ): Steps<CompiledGraph> {
     const { nodes, outputNode } = module.graph;
     const names = [nodes, outputNode?.allInputNodes() ?? []].map((list) =>
       list.map(({ name }) => name).join(),
@@ -154,10 +163,10 @@ export class SizeFamilies {
     let family = this.families.get(key);
     if (family === undefined) {
       if (this.families.size === MOST_FAMILIES)
-        return compileToExecutable(module, backend, options);
+        return yield* executableSteps(module, backend, options);
       this.families.set(key, (family = new SizeFamily()));
     }
-    return family.compile(module, backend, options, sizes);
+    return yield* family.steps(module, backend, options, sizes);
   }
 }
 

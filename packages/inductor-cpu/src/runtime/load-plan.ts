@@ -2,9 +2,8 @@
  * @file Loading a plan: kernels are generated and linked into one module, which is instantiated here and,
  * when some launch is worth sharing, on the worker threads.
  */
-import { type Size, TesseraError } from '@tessera/shared';
+import { type Size, type Steps, TesseraError, atOnce } from '@tessera/shared';
 import type {
-  Executable,
   ExecutionPlan,
   ExternKernel,
   FusedKernel,
@@ -20,7 +19,7 @@ import { CONTROL_BASE, PLAN, THREAD } from './parallel-code.js';
 import { placeConstants } from './plan-constants.js';
 import { planLayout, type PlanLayout, type PlanOutline } from './plan-layout.js';
 import { PLAN_BASE, planFunctions, segmentName } from './plan-module.js';
-import { makeModule } from './make-module.js';
+import { moduleSteps } from './make-module.js';
 import { threadPool } from './thread-pool.js';
 
 /** Runs launches, on the pool if told so; gives the number, counted from one, of one whose check failed, or 0. */
@@ -74,6 +73,15 @@ export function loadCode(
   generate: KernelGenerator,
   isTemplate: boolean,
 ): LoadedCode {
+  return atOnce(codeSteps(plan, generate, isTemplate));
+}
+
+/** `loadCode` with pauses after each kernel, and while the host compiles the module. */
+function* codeSteps(
+  plan: PlanOutline & { readonly device: string },
+  generate: KernelGenerator,
+  isTemplate: boolean,
+): Steps<LoadedCode> {
   if (plan.device !== 'cpu') {
     throw new TesseraError(
       'plan-invalid',
@@ -83,13 +91,18 @@ export function loadCode(
       },
     );
   }
-  const codes = plan.kernels.map((kernel) => (kernel.kind === 'extern' ? null : generate(kernel)));
+  const codes: (WasmKernel | null)[] = [];
+  for (const kernel of plan.kernels) {
+    codes.push(kernel.kind === 'extern' ? null : generate(kernel));
+    yield;
+  }
   const sources = plan.kernels.map((kernel, index) => kernelSource(kernel, codes[index]));
   const layout = planLayout(plan, codes, isTemplate);
   const functions = planFunctions(plan, codes, layout);
   const globals: Global[] = [SCRATCH, PLAN_BASE, CONTROL_BASE, THREAD, PLAN];
   const heap = cpuHeap();
-  const module = makeModule(
+  yield;
+  const module = yield* moduleSteps(
     assembleModule({
       memory: { minPages: 1, maxPages: MAX_PAGES, shared: heap.shared },
       functions: functions.exports,
@@ -139,8 +152,11 @@ export function loadCode(
 }
 
 /** Prepares a plan to run. @throws plan-invalid, kernel-missing, out-of-memory, webassembly-forbidden */
-export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Executable {
-  const code = loadCode(plan, generate, false);
+export function* loadingSteps(
+  plan: ExecutionPlan,
+  generate: KernelGenerator,
+): Steps<CpuExecutable> {
+  const code = yield* codeSteps(plan, generate, false);
   const memory = planMemory(plan, code.module.layout, code.scratchBytes, code.id);
   code.planBase.value = memory.block | 0;
   code.start(memory.scratch);

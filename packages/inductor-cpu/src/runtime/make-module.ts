@@ -1,7 +1,7 @@
 /**
  * @file Making WebAssembly modules, which a content security policy may forbid.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Steps, TesseraError } from '@tessera/shared';
 
 /** The smallest module: magic number and version. */
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
@@ -22,6 +22,16 @@ export function makeModule(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
     if (!forbidsModules()) throw error;
     throw forbidden();
   }
+}
+
+/** `makeModule` with a pause in which the host compiles. @throws webassembly-forbidden */
+export function* moduleSteps(bytes: Uint8Array<ArrayBuffer>): Steps<WebAssembly.Module> {
+  let module: WebAssembly.Module | null = null;
+  yield async () => {
+    // What the host refuses is asked for again below, which says why.
+    module = await WebAssembly.compile(bytes).catch(() => null);
+  };
+  return module ?? makeModule(bytes);
 }
 
 function forbidsModules(): boolean {

@@ -44,27 +44,59 @@ export class PipelineCache {
     const found = this.pipelines.get(key);
     if (found !== undefined) return found;
     const { device } = this.context;
-    const layout = this.storageLayout(
-      program.slots.map((slot) => slot.access),
-      dynamic,
-    );
-    const layouts = program.uniforms.length > 0 ? [layout, this.uniforms] : [layout];
+    const layout = this.layoutOf(program, dynamic);
     const pipeline = this.context.watch(
       'validation',
-      () =>
-        device.createComputePipeline({
-          layout: device.createPipelineLayout({ bindGroupLayouts: layouts }),
-          compute: {
-            module: device.createShaderModule({ code: program.text, label: kernel }),
-            entryPoint: 'main',
-          },
-          label: kernel,
-        }),
+      () => device.createComputePipeline(this.descriptor(program, kernel, layout)),
       (error) => rejected(kernel, program.text, error),
     );
     const compiled = { pipeline, layout };
     this.pipelines.set(key, compiled);
     return compiled;
+  }
+
+  /**
+   * Compiles the pipelines of programs without dynamic offsets side by side; `get` then has them. What is rejected is
+   * left to `get`, which says why.
+   */
+  async prepare(programs: readonly WgslProgram[], kernels: readonly string[]): Promise<void> {
+    const { device } = this.context;
+    const prepare = async (program: WgslProgram, kernel: string): Promise<void> => {
+      const layout = this.layoutOf(program, null);
+      const descriptor = this.descriptor(program, kernel, layout);
+      const pipeline = await device.createComputePipelineAsync(descriptor).catch(() => null);
+      if (pipeline === null || this.pipelines.has(program.text)) return;
+      this.pipelines.set(program.text, { pipeline, layout });
+    };
+    await Promise.all(
+      programs.flatMap((program, i) =>
+        this.pipelines.has(program.text) ? [] : [prepare(program, kernels[i])],
+      ),
+    );
+  }
+
+  private layoutOf({ slots }: WgslProgram, dynamic: readonly boolean[] | null): GPUBindGroupLayout {
+    return this.storageLayout(
+      slots.map((slot) => slot.access),
+      dynamic,
+    );
+  }
+
+  private descriptor(
+    { text, uniforms }: WgslProgram,
+    kernel: string,
+    layout: GPUBindGroupLayout,
+  ): GPUComputePipelineDescriptor {
+    const { device } = this.context;
+    const bindGroupLayouts = uniforms.length > 0 ? [layout, this.uniforms] : [layout];
+    return {
+      layout: device.createPipelineLayout({ bindGroupLayouts }),
+      compute: {
+        module: device.createShaderModule({ code: text, label: kernel }),
+        entryPoint: 'main',
+      },
+      label: kernel,
+    };
   }
 
   private storageLayout(

@@ -2,7 +2,7 @@
  * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
  */
 import { argumentCheck } from '@tessera/inductor-core';
-import type { Size } from '@tessera/shared';
+import { type Size, type Steps, atOnce } from '@tessera/shared';
 import type {
   Capabilities,
   ExecutionPlan,
@@ -14,8 +14,10 @@ import type {
 import { WIDEST_ATTENTION } from '../codegen/attention-tiles.js';
 import { generateKernel } from '../codegen/generate.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
-import { splitDeepMatmuls } from '../codegen/split-matmul.js';
+import { type SplitPlan, splitDeepMatmuls } from '../codegen/split-matmul.js';
 import type { WgslTarget } from '../codegen/target.js';
+import type { WgslProgram } from '../codegen/program.js';
+import type { KernelVariant } from '../codegen/variant.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
 import { WgslExecutable } from './executable.js';
 import { LoadedPlan } from './loaded-plan.js';
@@ -41,6 +43,12 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     widestAttention: WIDEST_ATTENTION,
     recurrences: 'registers',
   };
+}
+
+/** A plan as it is launched, and its code. */
+interface MadeCode {
+  readonly split: SplitPlan;
+  readonly code: PlanCode;
 }
 
 /** See the file header. */
@@ -70,8 +78,30 @@ export class WgslBackend implements KernelBackend {
 
   /** Loads a plan; on a later device when this one is gone. */
   load(plan: ExecutionPlan): LoadedPlan {
+    return atOnce(this.loadingSteps(plan));
+  }
+
+  /** Pauses after each kernel's text, and while pipelines are compiled side by side. */
+  *loadingSteps(plan: ExecutionPlan): Steps<LoadedPlan> {
     const { name, kernels } = plan;
-    return new LoadedPlan({ name, kernels, on: (backend) => backend.executable(plan) }, this);
+    const split = splitDeepMatmuls(plan, this.target);
+    const programs: WgslProgram[] = [];
+    for (const kernel of split.kernels) {
+      programs.push(this.program(kernel));
+      yield;
+    }
+    const code = this.code(split.kernels, programs);
+    const names = split.kernels.map((kernel) => kernel.name);
+    yield () => this.runtime.pipelines.prepare(programs, names);
+    const here = { split, code };
+    return new LoadedPlan(
+      { name, kernels, on: (backend) => backend.executable(plan, backend === this ? here : null) },
+      this,
+    );
+  }
+
+  private program(kernel: FusedKernel<Size>, variant?: KernelVariant): WgslProgram {
+    return generateKernel(kernel, this.target, variant, this.tiles);
   }
 
   /** Loads a template: the same code for every choice of sizes, also on later devices. */
@@ -80,19 +110,21 @@ export class WgslBackend implements KernelBackend {
   }
 
   /** Code of kernels, of which those with symbolic sizes take them as uniforms. */
-  code(kernels: readonly FusedKernel<Size>[]): PlanCode {
+  code(kernels: readonly FusedKernel<Size>[], made: readonly WgslProgram[] = []): PlanCode {
     return new PlanCode(kernels, (index, variant) =>
-      generateKernel(kernels[index], this.target, variant, this.tiles),
+      variant === undefined && index < made.length
+        ? made[index]
+        : this.program(kernels[index], variant),
     );
   }
 
   /** Loads a plan on this device. */
-  executable(plan: ExecutionPlan): WgslExecutable {
-    const split = splitDeepMatmuls(plan, this.target);
+  executable(plan: ExecutionPlan, made: MadeCode | null = null): WgslExecutable {
+    const split = made?.split ?? splitDeepMatmuls(plan, this.target);
     return new WgslExecutable(this.runtime, {
       layout: split,
       plan: () => split,
-      code: this.code(split.kernels),
+      code: made?.code ?? this.code(split.kernels),
       memory: new PlanMemory(this.runtime, plan.constants),
       check: argumentCheck(plan),
       ownsMemory: true,
