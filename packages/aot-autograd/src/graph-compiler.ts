@@ -27,10 +27,7 @@ export interface CompiledGraph {
 export interface GraphCompiler {
   (module: GraphModule, exampleInputs: readonly unknown[]): CompiledGraph;
   /** The same with pauses; a compiler without it makes none. */
-  readonly steps?: (
-    module: GraphModule,
-    exampleInputs: readonly unknown[],
-  ) => Steps<CompiledGraph>;
+  readonly steps?: (module: GraphModule, exampleInputs: readonly unknown[]) => Steps<CompiledGraph>;
 }
 
 /** Compiles with the pauses that the compiler makes. */

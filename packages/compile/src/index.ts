@@ -11,13 +11,7 @@ registerBuiltinBackends();
 registerKernelBackend(cpuBackend);
 
 export type { CompileMode } from './compile-mode.js';
-export {
-  type CompileOptions,
-  compile,
-  compiledFunctionOf,
-  explain,
-  reset,
-} from './compile.js';
+export { type CompileOptions, compile, compiledFunctionOf, explain, reset } from './compile.js';
 export { compileAsync, warmup } from './warmup.js';
 export {
   type BackendLike,

@@ -40,14 +40,7 @@ import {
   preGradPipeline,
   runPasses,
 } from '@tessera/passes';
-import {
-  type Steps,
-  atOnce,
-  counters,
-  inScope,
-  reportKernels,
-  stageOf,
-} from '@tessera/shared';
+import { type Steps, atOnce, counters, inScope, reportKernels, stageOf } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
 import { configOfGraph } from './function-config.js';
 import { kernelBackend } from './device-backends.js';
@@ -204,7 +197,9 @@ function fxSteps(
     );
   const inner = options.innerCompile ?? compileFxInner;
   // The backward graph, and frozen ones, are compiled when they first run.
-  const fwCompiler = withSteps((module, values) => inScope(within, compileSteps(inner, module, values)));
+  const fwCompiler = withSteps((module, values) =>
+    inScope(within, compileSteps(inner, module, values)),
+  );
   return inScope(within, body());
 
   function* body(): Steps<CompiledSegment> {

@@ -2,7 +2,14 @@ import { config, counters } from '@tessera/shared';
 import { LayerNorm, Linear, Module, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { type Tensor, manualSeed, noGrad, randn, tensor, zeros } from '@tessera/tensor';
 import { afterEach, describe, expect, it } from 'vitest';
-import { compile, compileAsync, compiledFunctionOf, graphBreak, reset, warmup } from '../src/index.js';
+import {
+  compile,
+  compileAsync,
+  compiledFunctionOf,
+  graphBreak,
+  reset,
+  warmup,
+} from '../src/index.js';
 
 afterEach(() => reset());
 
@@ -123,7 +130,10 @@ describe('warmup', () => {
     const { step, model } = training();
     const same = training();
     const [x, y] = batch();
-    const [train, evaluate] = [compile(step), compile((a: Tensor) => noGrad(() => model.call(a)) as Tensor)];
+    const [train, evaluate] = [
+      compile(step),
+      compile((a: Tensor) => noGrad(() => model.call(a)) as Tensor),
+    ];
     const [loss, out] = await Promise.all([warmup(train, x, y), warmup(evaluate, x)]);
     expect(numbers(loss)).toEqual(numbers(same.step(x, y)));
     const wanted = numbers(noGrad(() => same.model.call(x)) as Tensor) as number[][];
@@ -133,7 +143,9 @@ describe('warmup', () => {
   });
 
   it('compiles under the options of the function', async () => {
-    const f = compile((x: Tensor) => x.sin().sum(), { options: { 'inductor.checkIndices': false } });
+    const f = compile((x: Tensor) => x.sin().sum(), {
+      options: { 'inductor.checkIndices': false },
+    });
     await warmup(f, zeros([4]));
     expect(config.get('inductor.checkIndices')).toBe(true);
   });
@@ -174,7 +186,9 @@ describe('while a call is warming up', () => {
     const other = x.add(5);
     expect(numbers(await pending)).toEqual([10, 20]);
     expect(numbers(other)).toEqual([6, 7]);
-    expect(compiledFunctionOf(f).captures[0]!.segments.at(-1)!.graphModule.print()).not.toContain('add');
+    expect(compiledFunctionOf(f).captures[0]!.segments.at(-1)!.graphModule.print()).not.toContain(
+      'add',
+    );
   });
 
   it('the function itself can be called', async () => {

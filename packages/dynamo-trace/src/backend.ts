@@ -49,10 +49,9 @@ export type BackendSteps = (
 
 /** A backend that compiles in steps, or at once. */
 export function backendOf(steps: BackendSteps): Backend {
-  return Object.assign<Backend, Pick<Backend, 'steps'>>(
-    (...request) => atOnce(steps(...request)),
-    { steps },
-  );
+  return Object.assign<Backend, Pick<Backend, 'steps'>>((...request) => atOnce(steps(...request)), {
+    steps,
+  });
 }
 
 /** The steps of a backend; one that makes no pauses has a single one. */

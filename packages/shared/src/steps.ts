@@ -11,8 +11,8 @@ const now = /* @__PURE__ */ performance.now.bind(performance);
 /** A pause for what it begins, which never rejects; for nothing if absent. Work that runs at once does not begin it. */
 export type Pause = (() => Promise<unknown>) | undefined;
 
-/** See the file header. */
-export type Steps<R> = Generator<Pause, R, void>;
+/** See the file header. A pause tells whether it was made. */
+export type Steps<R> = Generator<Pause, R, boolean>;
 
 /** Milliseconds after which a page gets to run: two slices and what they overrun fit into a frame. */
 const SLICE_MS = 4;
@@ -20,7 +20,7 @@ const SLICE_MS = 4;
 /** Runs steps to their end without a pause. */
 export function atOnce<R>(steps: Steps<R>): R {
   for (;;) {
-    const { done, value } = steps.next();
+    const { done, value } = steps.next(false);
     if (done === true) return value;
   }
 }
@@ -31,7 +31,7 @@ export async function inSlices<R>(steps: Steps<R>): Promise<R> {
     const end = now() + SLICE_MS;
     let step: IteratorResult<Pause, R>;
     do {
-      step = steps.next();
+      step = steps.next(true);
       if (step.done === true) return step.value;
     } while (step.value === undefined && now() < end);
     await (step.value?.() ?? nextTask());
@@ -40,10 +40,11 @@ export async function inSlices<R>(steps: Steps<R>): Promise<R> {
 
 /** Runs each step in a scope, which pauses leave. */
 export function* inScope<R>(scope: <T>(fn: () => T) => T, steps: Steps<R>): Steps<R> {
+  let isSliced = false;
   for (;;) {
-    const step = scope(() => steps.next());
+    const step = scope(() => steps.next(isSliced));
     if (step.done === true) return step.value;
-    yield step.value;
+    isSliced = yield step.value;
   }
 }
 

@@ -355,10 +355,7 @@ export class Segment {
     return this.submit(module, inputs);
   }
 
-  private *submit(
-    module: GraphModule,
-    inputs: readonly SegmentInput[],
-  ): Steps<CompiledSegment> {
+  private *submit(module: GraphModule, inputs: readonly SegmentInput[]): Steps<CompiledSegment> {
     const original = this.template ?? this;
     const request: CompileRequest = {
       sizes: original.submitted ? this.sizes : null,

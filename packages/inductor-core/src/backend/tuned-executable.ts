@@ -22,8 +22,11 @@ function load(backend: KernelBackend, plan: ExecutionPlan): Executable {
 }
 
 function* steps(backend: KernelBackend, plan: ExecutionPlan): Steps<Executable> {
+  const isSliced = yield;
   const executable =
-    backend.loadingSteps === undefined ? backend.load(plan) : yield* backend.loadingSteps(plan);
+    isSliced && backend.loadingSteps !== undefined
+      ? yield* backend.loadingSteps(plan)
+      : backend.load(plan);
   log('output_code', () =>
     executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'),
   );
