@@ -12,6 +12,7 @@ import { DISTRIBUTED, distributedReport } from './distributed/report.js';
 import { TRAINING_RANK, trainingRank } from './distributed/training.js';
 import { EARLY_CALLS_PROCESS, measureEarlyCalls } from './tracer/early-calls.js';
 import { GENERATE, generateReport } from './generate/generate-bench.js';
+import { generateTable } from './generate/generate-table.js';
 import { CARD, cardReport, cardTable } from './card/card-bench.js';
 import { GPU_STEADY, steadyReport } from './gpu/steady.js';
 import { DYNAMIC, dynamicReport } from './dynamic/dynamic-bench.js';
@@ -74,7 +75,9 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (argv[0] === GENERATE) {
-    process.stdout.write(`${JSON.stringify(await generateReport(argv.slice(1)), null, 1)}\n`);
+    const report = await generateReport(argv.slice(1));
+    process.stderr.write(`${generateTable(report)}\n`);
+    process.stdout.write(`${JSON.stringify(report, null, 1)}\n`);
     return 0;
   }
   if (argv[0] === LAYOUT) {

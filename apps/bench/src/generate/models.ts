@@ -8,8 +8,8 @@ export interface GenerateModel {
   readonly about: string;
   /** What its `config.json` would say. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Whether it runs unless asked for: large ones do not. */
-  readonly isDefault: boolean;
+  /** Layers that are measured unless others are asked for, where the whole does not fit memory. */
+  readonly fittingLayers?: number;
 }
 
 const llama = (
@@ -36,13 +36,26 @@ const llama = (
   eos_token_id: null,
 });
 
+/** Field of the layers in each `config.json`. */
+const layersOf = ({ config }: GenerateModel): string =>
+  config['model_type'] === 'gpt2' ? 'n_layer' : 'num_hidden_layers';
+
+/** The model with as many layers as asked for, or as fit; what it is about says so. */
+export function withLayers(model: GenerateModel, asked: number | null): GenerateModel {
+  const field = layersOf(model);
+  const all = model.config[field] as number;
+  const layers = Math.min(all, asked ?? model.fittingLayers ?? all);
+  if (layers === all) return model;
+  const about = `${model.about}, ${layers} of its ${all} layers`;
+  return { ...model, about, config: { ...model.config, [field]: layers } };
+}
+
 /** All of them. */
 export const GENERATE_MODELS: readonly GenerateModel[] = [
   {
     name: 'small',
     about: 'Llama of 4 layers of width 256',
     config: llama(256, 4, 4, 4, 768, 4096),
-    isDefault: true,
   },
   {
     name: 'gpt2',
@@ -59,12 +72,11 @@ export const GENERATE_MODELS: readonly GenerateModel[] = [
       bos_token_id: 50256,
       eos_token_id: null,
     },
-    isDefault: true,
   },
   {
     name: 'llama1b',
     about: 'Llama 3.2 1B',
     config: llama(2048, 16, 32, 8, 8192, 128256),
-    isDefault: false,
+    fittingLayers: 4,
   },
 ];
