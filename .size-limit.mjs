@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '520 kB';
+const EVERYTHING = '524 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -25,7 +25,7 @@ const budgets = {
   'aot-autograd': '20 kB',
   'dynamo-trace': '42.5 kB',
   'inductor-core': '148 kB',
-  'inductor-cpu': '48 kB',
+  'inductor-cpu': '52 kB',
   'inductor-wgsl': '47 kB',
   compile: '5.2 kB',
   testkit: '26 kB',

@@ -2,4 +2,5 @@
  * @file Public API of @tessera/inductor-cpu: the CPU backend.
  */
 export { cpuBackend } from './backend.js';
+export { useNarrowWeights } from './gemv/use-narrow-weights.js';
 export { onlyReferenceKernels } from './runtime/cpu-config.js';

@@ -1,0 +1,140 @@
+/**
+ * @file Weights of fewer than 32 bits, recognised in the expression of their values.
+ *
+ * Element (column n, depth k) of an operand is a 16-bit float, or a part of an int32 word: 8 bits with a sign, or 4 bits
+ * with a scale and a zero for each group of k (`_weight_int8pack_mm` and `_weight_int4pack_mm` as they are lowered).
+ */
+import type { Affine, BufferParam, Expr, LoopSpace } from '@tessera/inductor-core';
+import { bufferParam } from '../matmul/problem.js';
+
+/** A place in a buffer that moves with the column alone, in elements. */
+export interface ColumnPlace {
+  readonly buf: string;
+  readonly constant: number;
+  /** From one column to the next. */
+  readonly step: number;
+}
+
+/** See the file header; `row` is where a column's elements or words begin. */
+export type NarrowWeight =
+  | { readonly format: 'float16' | 'bfloat16' | 'int8'; readonly row: ColumnPlace }
+  | {
+      readonly format: 'int4';
+      readonly row: ColumnPlace;
+      /** k of a group. */
+      readonly group: number;
+      readonly scale: ColumnPlace;
+      /** Elements from a scale to the zero that belongs to it, and from one group to the next. */
+      readonly zeroStep: number;
+      readonly groupStep: number;
+    };
+
+/** A digit of k; `unit` is how many k one more of it is. */
+export interface DepthDigit {
+  readonly name: string;
+  readonly size: number;
+  readonly unit: number;
+}
+
+/** The variables of a product with one row. */
+export interface GemvLoops {
+  readonly space: LoopSpace;
+  readonly column: string;
+  readonly columns: number;
+  /** k is the sum of these; the last one moves fastest. */
+  readonly digits: readonly DepthDigit[];
+  readonly depth: number;
+}
+
+/** The operands of an operation by its name. */
+function operandsOf(expr: Expr | undefined, op: string): readonly Expr[] | null {
+  return expr?.kind === 'op' && expr.op === op ? expr.args : null;
+}
+
+function isConst(expr: Expr | undefined, value: number): boolean {
+  return expr?.kind === 'const' && expr.value === value;
+}
+
+function uncast(expr: Expr): Expr {
+  return operandsOf(expr, 'cast')?.[0] ?? expr;
+}
+
+/** The step of a variable in an index. */
+function stepOf({ terms }: Affine, name: string): number {
+  return Number(terms.get(name) ?? 0);
+}
+
+/** Where a load goes, if by one step for each `unit` of k, and none within it. */
+function placeOf(
+  load: Expr | undefined,
+  { space, column, digits }: GemvLoops,
+  unit: number,
+  step: number,
+): ColumnPlace | null {
+  if (load?.kind !== 'load') return null;
+  const form = space.affine(load.index);
+  if (form.atoms.length > 0 || typeof form.constant !== 'number') return null;
+  const fits = digits.every(
+    (digit) => stepOf(form, digit.name) === (digit.unit < unit ? 0 : (digit.unit / unit) * step),
+  );
+  return fits ? { buf: load.buf, constant: form.constant, step: stepOf(form, column) } : null;
+}
+
+/** Whether an expression is `bits · (k mod parts)`, where the parts of a word are a digit. */
+function isShift(expr: Expr | undefined, bits: number, { space, digits }: GemvLoops): boolean {
+  const [place, factor] = operandsOf(expr, 'mul') ?? [];
+  const part = digits.at(-1)!;
+  if (place?.kind !== 'index' || !isConst(factor, bits) || part.size !== 32 / bits) return false;
+  const form = space.affine(place.index);
+  return (
+    form.constant === 0 &&
+    form.atoms.length === 0 &&
+    form.terms.size === 1 &&
+    stepOf(form, part.name) === 1
+  );
+}
+
+function int8(value: Expr, loops: GemvLoops): NarrowWeight | null {
+  const [up, down] = operandsOf(value, 'shr') ?? [];
+  const [word, by] = operandsOf(up, 'shl') ?? [];
+  const [top, shift] = operandsOf(by, 'sub') ?? [];
+  if (!isConst(down, 24) || !isConst(top, 24) || !isShift(shift, 8, loops)) return null;
+  const row = placeOf(word, loops, 4, 1);
+  return row && { format: 'int8', row };
+}
+
+function int4(expr: Expr, loops: GemvLoops): NarrowWeight | null {
+  const [product, zeroCast] = operandsOf(expr, 'add') ?? [];
+  const [centered, scaleCast] = operandsOf(product, 'mul') ?? [];
+  const [part, eight] = operandsOf(centered && uncast(centered), 'sub') ?? [];
+  const [shifted, mask] = operandsOf(part, 'and') ?? [];
+  const [word, by] = operandsOf(shifted, 'shr') ?? [];
+  if (!isConst(eight, 8) || !isConst(mask, 15) || !isShift(by, 4, loops)) return null;
+  const row = placeOf(word, loops, 8, 1);
+  const [scaleLoad, zeroLoad] = [uncast(scaleCast!), uncast(zeroCast!)];
+  if (row === null || scaleLoad.kind !== 'load' || scaleLoad.dtype !== 'float32') return null;
+  const form = loops.space.affine(scaleLoad.index);
+  const digit = loops.digits.findLast(({ name }) => stepOf(form, name) !== 0);
+  const group = digit?.unit ?? loops.depth;
+  const groupStep = digit === undefined ? 0 : stepOf(form, digit.name);
+  const scale = placeOf(scaleLoad, loops, group, groupStep);
+  const zero = placeOf(zeroLoad, loops, group, groupStep);
+  if (group % 32 !== 0 || scale === null || zero?.buf !== scale.buf || zero.step !== scale.step)
+    return null;
+  const zeroStep = zero.constant - scale.constant;
+  return zeroStep > 0 ? { format: 'int4', row, group, scale, zeroStep, groupStep } : null;
+}
+
+/** The weight whose value at (column, k) an expression is; null for others. */
+export function narrowWeight(
+  expr: Expr,
+  loops: GemvLoops,
+  params: readonly BufferParam[],
+): NarrowWeight | null {
+  const value = uncast(expr);
+  if (value.kind !== 'load') return int8(value, loops) ?? int4(expr, loops);
+  const format = bufferParam(params, value.buf).dtype;
+  if (format !== 'float16' && format !== 'bfloat16') return null;
+  const row = placeOf(value, loops, 1, 1);
+  return row && { format, row };
+}

@@ -1,0 +1,141 @@
+/**
+ * @file Sums over weights that are parts of 32-bit words: 8 bits with a sign, or 4 bits with scale and zero.
+ */
+import type { BufferParam } from '@tessera/inductor-core';
+import type { CodeOptions } from '../body/vector-builder.js';
+import { f32x4, i32, memory, op } from '../emit/code.js';
+import { WasmFunction } from '../emit/wasm-function.js';
+import { COLUMNS, ColumnSums } from './column-sums.js';
+import type { ColumnPlace, NarrowWeight } from './narrow-weight.js';
+
+type Int4 = Extract<NarrowWeight, { format: 'int4' }>;
+
+/** `row` of bytes, four to a word. */
+export function int8Sums(
+  name: string,
+  params: readonly BufferParam[],
+  row: ColumnPlace,
+  depth: number,
+  options: CodeOptions,
+): WasmFunction {
+  const sums = new ColumnSums(name, params, options);
+  const { f, x } = sums;
+  const words = sums.address(row, 4);
+  const accs = [sums.registers('sum'), sums.registers('sum')];
+  sums.steps(
+    depth / 8,
+    new Map([
+      [x, 32],
+      [words, 8],
+    ]),
+    () => {
+      const values = [0, 16].map((offset) => f.let('x', memory('v128.load', offset, x)));
+      for (let c = 0; c < COLUMNS; c++) {
+        const eight = f.let('eight', memory('v128.load8x8_s', 4 * c * row.step, words));
+        const halves = [
+          op('i32x4.extend_low_i16x8_s', eight),
+          op('i32x4.extend_high_i16x8_s', eight),
+        ];
+        halves.forEach((whole, half) =>
+          sums.add(accs[half]![c]!, op('f32x4.convert_i32x4_s', whole), values[half]!),
+        );
+      }
+    },
+  );
+  sums.finish(accs[0]!.map((acc, c) => f.let('sum', op('f32x4.add', acc, accs[1]![c]!))));
+  return f;
+}
+
+/** Parts of a word. */
+const PARTS = 8;
+
+/** Bytes of the kept values that belong to four words. */
+const STEP_BYTES = 16 * PARTS;
+
+/**
+ * What each part's x is multiplied by: parts are masked where they stand in the word, but the highest, which would be
+ * negative and is shifted down.
+ */
+export const PART_FACTORS: readonly number[] = Array.from({ length: PARTS }, (_, part) =>
+  part === PARTS - 1 ? 1 : 16 ** -part,
+);
+
+/** Bytes behind the kept values for sums of each group. */
+export function groupSumBytes({ group }: Int4, depth: number): number {
+  return (depth / group) * 16;
+}
+
+/**
+ * The function `(args, row)` that adds up the kept values of each group, lane by lane, and writes the sums behind all of
+ * them.
+ */
+export function groupSums(name: string, { group }: Int4, depth: number): WasmFunction {
+  const f = new WasmFunction(name, { args: 'i32', row: 'i32' });
+  const x = f.let('x', f.param('row'));
+  const out = f.let('out', op('i32.add', x, i32(4 * depth)));
+  const total = f.local('v128', 'sum');
+  f.for('group', i32(0), depth / group, 1, () => {
+    f.set(total, f32x4(0));
+    for (let step = 0; step < group / 32; step++)
+      for (const [part, factor] of PART_FACTORS.entries()) {
+        const value = memory('v128.load', step * STEP_BYTES + 16 * part, x);
+        f.set(total, op('f32x4.add', total, op('f32x4.mul', value, f32x4(1 / factor))));
+      }
+    f.do(memory('v128.store', 0, out, total));
+    f.set(x, op('i32.add', x, i32(4 * group)));
+    f.set(out, op('i32.add', out, i32(16)));
+  });
+  return f;
+}
+
+/**
+ * Words of eight parts: for each group, `scale · Σ (part - 8) · x + zero · Σ x`, lane by lane.
+ */
+export function int4Sums(
+  name: string,
+  params: readonly BufferParam[],
+  weight: Int4,
+  depth: number,
+  options: CodeOptions,
+): WasmFunction {
+  const { row, group, scale, zeroStep, groupStep } = weight;
+  const sums = new ColumnSums(name, params, options);
+  const { f, vb, x } = sums;
+  const words = sums.address(row, 4);
+  const scales = sums.address(scale, 4);
+  const groupX = f.let('group_x', op('i32.add', x, i32(4 * depth)));
+  const totals = sums.registers('sum');
+  const moves = new Map([
+    [x, 4 * group],
+    [words, group / 2],
+    [scales, 4 * groupStep],
+    [groupX, 16],
+  ]);
+  sums.steps(depth / group, moves, () => {
+    const sumX = f.let('sum_x', memory('v128.load', 0, groupX));
+    const minusEight = f.let('start', op('f32x4.mul', sumX, vb.f32(-8)[0]!));
+    const accs = totals.map(() => f.let('part_sum', minusEight));
+    for (let step = 0; step < group / 32; step++) {
+      const loaded = totals.map((_, c) =>
+        f.let('words', memory('v128.load', 16 * step + 4 * c * row.step, words)),
+      );
+      for (let part = 0; part < PARTS; part++) {
+        const value = f.let('x', memory('v128.load', step * STEP_BYTES + 16 * part, x));
+        loaded.forEach((word, c) => {
+          const whole =
+            part === PARTS - 1
+              ? op('i32x4.shr_u', word, i32(4 * part))
+              : op('v128.and', word, vb.i32(15 << (4 * part))[0]!);
+          sums.add(accs[c]!, op('f32x4.convert_i32x4_s', whole), value);
+        });
+      }
+    }
+    totals.forEach((total, c) => {
+      const at = 4 * c * scale.step;
+      sums.add(total, accs[c]!, memory('v128.load32_splat', at, scales));
+      sums.add(total, sumX, memory('v128.load32_splat', at + 4 * zeroStep, scales));
+    });
+  });
+  sums.finish(totals);
+  return f;
+}
