@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '524 kB';
+const EVERYTHING = '525 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {

@@ -205,6 +205,70 @@ describe('products of one row with narrow weights', () => {
     }
   });
 
+  it('stores columns that are two variables, in order where places are computed', () => {
+    const made: Case = { format: 'float16', columns: 24, depth: 32 };
+    const [heads, size] = [3, 8];
+    const rows = ir.load(
+      'float16',
+      weights('float16', 0),
+      at({ h: size * made.depth, n: made.depth, k0: 1 }),
+    );
+    const x = ir.load('float32', 'x', at({ k0: 1 }));
+    const index = ir.add(
+      at({ h: 2 * size, n: 1 }),
+      ir.scale(ir.value(ir.load('int64', 'place', at({}))), size),
+    );
+    const kernel: LoopKernel = {
+      kind: 'loop',
+      name: 'scattered',
+      params: [
+        { name: 'x', dtype: 'float32', access: 'read' },
+        { name: weights('float16', 0), dtype: 'float16', access: 'read' },
+        { name: 'place', dtype: 'int64', access: 'read' },
+        { name: 'out', dtype: 'float32', access: 'write' },
+      ],
+      scalars: [],
+      outer: [
+        { name: 'h', size: heads },
+        { name: 'n', size },
+      ],
+      inner: [{ name: 'k0', size: made.depth }],
+      stages: [
+        {
+          kind: 'inner',
+          body: [
+            {
+              kind: 'reduce',
+              op: 'sum',
+              ids: [0],
+              dtype: 'float32',
+              value: ir.op('mul', [x, ir.cast(rows, 'float32')]),
+            },
+          ],
+        },
+        {
+          kind: 'outer',
+          body: [{ kind: 'store', buf: 'out', index, value: ir.acc('float32', 0) }],
+        },
+      ],
+    };
+    verifyKernel(kernel);
+    const values = new Map([
+      ['x', numbers(made.depth, 'float32', 1)],
+      [weights('float16', 0), numbers(24 * made.depth, 'float16', 2)],
+      ['place', [1]],
+      ['out', Array<number>(48).fill(0)],
+    ]);
+    const expected = structuredClone(values);
+    interpretKernel(kernel, expected, {});
+    expect(gemvProblem(kernel)).not.toBeNull();
+    const code = generateLoopKernel(kernel, { relaxedSimd: false });
+    expect(code.needsSerial).toBe(true);
+    const actual = Object.fromEntries(structuredClone(values));
+    loadKernel(kernel, code).run(actual, {}, 1);
+    expectClose(actual['out']!, expected.get('out')!);
+  });
+
   it('leaves other reductions to the schedule for vectors', () => {
     const made: Case = { format: 'int8', columns: 16, depth: 64 };
     const kernel = kernelOf(made);

@@ -5,15 +5,16 @@
  * the sums. Row x is the same for all columns, so its values are made once, and weights are taken apart by code of
  * their own.
  */
-import { LoopSpace, checksOf, type Expr, type LoopKernel, type Stmt } from '@tessera/inductor-core';
+import {
+  LoopSpace,
+  type Expr,
+  type LoopKernel,
+  type SizedLoop,
+  type Stmt,
+} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { Dependencies } from '../body/dependencies.js';
-import {
-  type DepthDigit,
-  type GemvLoops,
-  type NarrowWeight,
-  narrowWeight,
-} from './narrow-weight.js';
+import { type Digit, type GemvLoops, type NarrowWeight, narrowWeight } from './narrow-weight.js';
 
 /** One sum. */
 export interface GemvSum {
@@ -46,7 +47,7 @@ export function gemvProblem(kernel: LoopKernel<Size>): GemvProblem | null {
   const [inner, outer, ...others] = kernel.stages;
   if (others.length > 0 || inner?.kind !== 'inner' || outer?.kind !== 'outer') return null;
   const loops = loopsOf(kernel);
-  if (loops === null || checksOf(kernel).list.length > 0) return null;
+  if (loops === null) return null;
   const sums: GemvSum[] = [];
   for (const stmt of inner.body) {
     const sum = sumOf(stmt, kernel, loops);
@@ -56,22 +57,31 @@ export function gemvProblem(kernel: LoopKernel<Size>): GemvProblem | null {
   return { kernel, loops, sums, stores: outer.body };
 }
 
-/** One variable of columns, and the digits of k; variables of one value do not count. */
-function loopsOf(kernel: LoopKernel<Size>): GemvLoops | null {
-  const [column, ...columns] = kernel.outer.filter(({ size }) => size !== 1);
-  if (column === undefined || columns.length > 0) return null;
-  const { size: count } = column;
-  const digits: DepthDigit[] = [];
-  let depth = 1;
-  for (const { name, size } of kernel.inner.filter((each) => each.size !== 1).toReversed()) {
+/** The variables of a list as digits of one number; those of one value do not count. Null for symbolic sizes. */
+function digitsOf(vars: readonly SizedLoop[]): { digits: Digit[]; count: number } | null {
+  const digits: Digit[] = [];
+  let count = 1;
+  for (const { name, size } of vars.filter((each) => each.size !== 1).toReversed()) {
     if (typeof size !== 'number') return null;
-    digits.unshift({ name, size, unit: depth });
-    depth *= size;
+    digits.unshift({ name, size, unit: count });
+    count *= size;
   }
-  if (typeof count !== 'number' || count < MIN_COLUMNS) return null;
-  if (digits.length === 0 || digits.at(-1)!.size % 4 !== 0) return null;
-  if (depth % DEPTH_STEP !== 0 || depth > MAX_DEPTH) return null;
-  return { space: gemvSpace(kernel), column: column.name, columns: count, digits, depth };
+  return { digits, count };
+}
+
+function loopsOf(kernel: LoopKernel<Size>): GemvLoops | null {
+  const [column, k] = [digitsOf(kernel.outer), digitsOf(kernel.inner)];
+  if (column === null || column.count < MIN_COLUMNS) return null;
+  if (column.digits.length > 1 && column.digits.at(-1)!.size % 4 !== 0) return null;
+  if (k === null || k.digits.length === 0 || k.digits.at(-1)!.size % 4 !== 0) return null;
+  if (k.count % DEPTH_STEP !== 0 || k.count > MAX_DEPTH) return null;
+  return {
+    space: gemvSpace(kernel),
+    column: column.digits,
+    columns: column.count,
+    digits: k.digits,
+    depth: k.count,
+  };
 }
 
 function sumOf(stmt: Stmt, kernel: LoopKernel<Size>, loops: GemvLoops): GemvSum | null {
@@ -80,7 +90,7 @@ function sumOf(stmt: Stmt, kernel: LoopKernel<Size>, loops: GemvLoops): GemvSum 
   if (stmt.dtype !== 'float32' || value.kind !== 'op' || value.op !== 'mul') return null;
   const deps = new Dependencies(loops.space);
   for (const [x, w] of [value.args, value.args.toReversed()] as [Expr, Expr][]) {
-    if (deps.of(x).has(loops.column)) continue;
+    if (loops.column.some(({ name }) => deps.of(x).has(name))) continue;
     const weight = narrowWeight(w, loops, kernel.params);
     if (weight !== null) return { id: ids[0]!, x, weight };
   }

@@ -5,12 +5,13 @@
  * block the sums are made by the code of the weights' format, and the stores are those of the kernel.
  */
 import type { BufferParam, Expr } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import { call, i32, memory, op, select } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { scaled, sum } from '../matmul/index-code.js';
+import { decodeIndex, scaled, sum } from '../matmul/index-code.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
 import { COLUMNS } from './column-sums.js';
 import { type GemvProblem, type GemvSum, gemvSpace } from './gemv-problem.js';
@@ -114,7 +115,7 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
   const args = f.param('args');
   for (const [fill, at] of rows.fills) f.do(call(fill, args, inScratch(at)));
   const emit = (block: Local<'i32'>, active: number): void => {
-    const col = f.let(loops.column, scaled(block, COLUMNS));
+    const col = f.let('col', scaled(block, COLUMNS));
     const last = columns - COLUMNS;
     const start =
       active === COLUMNS
@@ -123,8 +124,10 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
     const behind = f.let('behind', scaled(op('i32.sub', col, start), 4));
     for (const { make, row, out } of sums)
       f.do(call(make, args, start, inScratch(row), inScratch(out)));
-    scope.bind(loops.column, col);
-    const lanes = { lane: loops.column, across: loops.column, groups: 1, active };
+    const known = (size: Size): Code<'i32'> => body.size(size);
+    for (const [name, local] of decodeIndex(f, loops.column, col, known)) scope.bind(name, local);
+    const { name: lane } = loops.column.at(-1)!;
+    const lanes = { lane, across: lane, groups: 1, active };
     scope.vectorise(lanes, () => {
       for (const { id, out } of sums) {
         const product = memory('v128.load', 0, sum(inScratch(out), behind));
@@ -133,6 +136,11 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
       for (const stmt of stores) if (stmt.kind === 'store') body.store(stmt);
     });
   };
+  const scatters = stores.some(
+    (stmt) =>
+      stmt.kind === 'store' &&
+      loops.space.affine(stmt.index).atoms.some(({ kind }) => kind === 'value'),
+  );
   const whole = Math.floor(columns / COLUMNS);
   const [begin, end] = [f.param('begin'), f.param('end')];
   const middle = f.let('middle', select(i32(whole), end, op('i32.gt_u', end, i32(whole))));
@@ -146,6 +154,7 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
     sizes: [],
     costPerItem: COLUMNS * depth * sums.length * WEIGHT_NS,
     scratchBytesPerThread: rows.bytes + 16,
+    ...(scatters && { needsSerial: true }),
     schedule: () => ({
       kernel: kernel.name,
       facts: {

@@ -14,7 +14,7 @@ import type { Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { scaled, sum } from '../matmul/index-code.js';
 import { type GemvProblem, gemvSpace } from './gemv-problem.js';
-import type { DepthDigit } from './narrow-weight.js';
+import type { Digit } from './narrow-weight.js';
 
 /** How values lie, and what each is multiplied by: a power of two for each of eight neighbours. */
 export interface KeptOrder {
@@ -52,7 +52,7 @@ export function keptVector(
       }
     });
   };
-  const within = (digits: readonly DepthDigit[]): void => {
+  const within = (digits: readonly Digit[]): void => {
     const [digit, ...rest] = digits;
     if (digit === undefined) values();
     else scope.loop(digit.name, 0, digit.size, rest.length === 0 ? step : 1, () => within(rest));

@@ -29,8 +29,8 @@ export type NarrowWeight =
       readonly groupStep: number;
     };
 
-/** A digit of k; `unit` is how many k one more of it is. */
-export interface DepthDigit {
+/** A digit of k, or of the column; `unit` is how many one more of it is. */
+export interface Digit {
   readonly name: string;
   readonly size: number;
   readonly unit: number;
@@ -39,10 +39,10 @@ export interface DepthDigit {
 /** The variables of a product with one row. */
 export interface GemvLoops {
   readonly space: LoopSpace;
-  readonly column: string;
+  /** Digits of the column and of k; the last one moves fastest. */
+  readonly column: readonly Digit[];
   readonly columns: number;
-  /** k is the sum of these; the last one moves fastest. */
-  readonly digits: readonly DepthDigit[];
+  readonly digits: readonly Digit[];
   readonly depth: number;
 }
 
@@ -77,7 +77,9 @@ function placeOf(
   const fits = digits.every(
     (digit) => stepOf(form, digit.name) === (digit.unit < unit ? 0 : (digit.unit / unit) * step),
   );
-  return fits ? { buf: load.buf, constant: form.constant, step: stepOf(form, column) } : null;
+  const columnStep = stepOf(form, column.at(-1)!.name);
+  const isRow = column.every((digit) => stepOf(form, digit.name) === digit.unit * columnStep);
+  return fits && isRow ? { buf: load.buf, constant: form.constant, step: columnStep } : null;
 }
 
 /** Whether an expression is `bits · (k mod parts)`, where the parts of a word are a digit. */
