@@ -6,13 +6,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { gguf } from '@huggingface/gguf';
 import { cpuHeap, noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { GGUF_TYPES } from '../src/gguf/block-formats.js';
 import { type CausalLM, loadCausalLM, readGgufMetadata } from '../src/index.js';
 import { ggufOf } from './support/gguf-models.js';
-import { f32, writeGguf } from './support/gguf-writer.js';
+import { type Value, type Written, f32, writeGguf } from './support/gguf-writer.js';
 import { GPT2, LLAMA, tinyModel } from './support/tiny-model.js';
 
 const ids = tensor([[1, 2, 3, 30, 20, 10]], { dtype: 'int64' });
@@ -72,6 +73,64 @@ describe('GGUF files', () => {
       expect(difference(loaded, model)).toBeLessThan(1e-4);
     },
   );
+
+  describe('of several files', () => {
+    const model = biased(LLAMA);
+    const parts = 3;
+
+    /** The model's files, with changes to what each says; gives the first one's path. */
+    function written(
+      change: (metadata: Record<string, Value>, i: number) => void = () => {},
+    ): string {
+      const folder = mkdtempSync(join(tmpdir(), 'tessera-gguf-'));
+      let all: Record<string, Written> = {};
+      ggufOf(model, 'llama', {}, (tensors) => (all = { ...tensors }));
+      const names = Object.keys(all);
+      const path = (i: number): string => join(folder, `m-0000${i + 1}-of-0000${parts}.gguf`);
+      for (let i = 0; i < parts; i++) {
+        const own = names.filter((_, n) => n % parts === i);
+        const split: Record<string, Value> = {
+          'split.no': i,
+          'split.count': parts,
+          'split.tensors.count': names.length,
+        };
+        change(split, i);
+        const keep = (tensors: Record<string, Written>): void => {
+          for (const name of names) if (!own.includes(name)) delete tensors[name];
+        };
+        const bytes =
+          i === 0
+            ? ggufOf(model, 'llama', split, keep)
+            : writeGguf(split, Object.fromEntries(own.map((name) => [name, all[name]!])));
+        writeFileSync(path(i), bytes);
+      }
+      return path(0);
+    }
+
+    it('are one model by the path or the address of the first', async () => {
+      const first = written();
+      for (const source of [first, pathToFileURL(first)]) {
+        const loaded = await loadCausalLM(source);
+        expect(difference(loaded, model)).toBeLessThan(1e-4);
+      }
+    });
+
+    it('are refused where the others cannot be known, or are of another model', async () => {
+      const first = written();
+      await expect(loadCausalLM(readFileSync(first))).rejects.toMatchObject({
+        code: 'model-unsupported',
+      });
+      const second = first.replace('-00001-', '-00002-');
+      await expect(loadCausalLM(second)).rejects.toMatchObject({ code: 'model-unsupported' });
+      const changes: ((metadata: Record<string, Value>, i: number) => void)[] = [
+        (metadata, i) => i === 1 && (metadata['split.no'] = 2),
+        (metadata, i) => i === 2 && (metadata['split.count'] = 4),
+        (metadata) => (metadata['split.tensors.count'] = 5),
+      ];
+      for (const change of changes)
+        await expect(loadCausalLM(written(change))).rejects.toMatchObject({ code: 'gguf-invalid' });
+    });
+  });
 
   it("recognises Llama 3's stretching by its factors, and refuses others", async () => {
     const rope_scaling = {

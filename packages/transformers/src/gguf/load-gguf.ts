@@ -1,5 +1,6 @@
 /**
- * @file A GGUF file as a model, in one pass over its bytes: the header, then each tensor into its memory.
+ * @file A GGUF file as a model, in one pass over its bytes: the header, then each tensor into its memory. Of a model of
+ * several files the headers are read first, then the tensors of one file after the other.
  */
 import { TesseraError } from '@tessera/shared';
 import type { ByteSource, DType, Tensor } from '@tessera/tensor';
@@ -13,6 +14,7 @@ import { configOfGguf } from './gguf-config.js';
 import { type GgufHeader, type GgufTensor, readGgufHeader } from './gguf-header.js';
 import { invalidGguf } from './gguf-invalid.js';
 import { ggufRules } from './gguf-weights.js';
+import { checkSplit, otherFiles } from './split-files.js';
 
 /** Factors of rotary frequencies, which are no weight of ours. */
 const FREQUENCIES = 'rope_freqs.weight';
@@ -82,27 +84,44 @@ export async function loadGguf(
 ): Promise<CausalLM> {
   const { device = 'cpu' } = options;
   return readFile(source, options, false, async (header, cursor) => {
-    const dtype = options.dtype ?? storedDType(header.tensors);
+    const others = otherFiles(resolveSource(source), header.metadata);
+    const headers = [header];
+    for (const other of others) headers.push(await headerOf(other, options));
+    if (others.length > 0) checkSplit(headers);
+    const { metadata } = header;
+    const whole = { metadata, tensors: headers.flatMap((each) => each.tensors) };
+    const dtype = options.dtype ?? storedDType(whole.tensors);
     // Before anything is read: a file of another architecture is refused at once.
-    configOfGguf(header, null);
-    const tensors: Record<string, Tensor> = await loadBlocks(cursor, header.tensors, {
-      dtype,
-      device,
-    });
+    configOfGguf(whole, null);
+    const place = { dtype, device };
+    const tensors: Record<string, Tensor> = await loadBlocks(cursor, header.tensors, place);
+    try {
+      for (const other of others)
+        await readFile(other, options, false, async (its, at) => {
+          Object.assign(tensors, await loadBlocks(at, its.tensors, place));
+        });
+    } catch (error) {
+      for (const tensor of Object.values(tensors)) tensor.dispose();
+      throw error;
+    }
     const stretched = tensors[FREQUENCIES];
     delete tensors[FREQUENCIES];
     const factors = stretched === undefined ? null : ((await stretched.toArray()) as number[]);
     stretched?.dispose();
-    const config = readConfig(configOfGguf(header, factors));
+    const config = readConfig(configOfGguf(whole, factors));
     if (factors !== null && config.positions.kind === 'rotary')
       checkFrequencies(
         llama3Factors(config.positions.dims / 2, config.positions.theta, Math.max(...factors)),
         factors,
       );
-    const architecture = header.metadata.get('general.architecture') as string;
+    const architecture = metadata.get('general.architecture') as string;
     const rules = ggufRules(architecture, config);
     return modelOf(toModelWeights(tensors, { weights: rules }, config), config);
   });
+}
+
+function headerOf(source: ByteSource, options: LoadCausalLMOptions): Promise<GgufHeader> {
+  return readFile(source, options, true, (header) => Promise.resolve(header));
 }
 
 /** The values of a file's header; of a server that answers range requests little more is asked for. */
@@ -110,5 +129,5 @@ export async function metadataOfGguf(
   source: ByteSource,
   options: LoadCausalLMOptions,
 ): Promise<GgufHeader['metadata']> {
-  return readFile(source, options, true, ({ metadata }) => Promise.resolve(metadata));
+  return (await headerOf(source, options)).metadata;
 }

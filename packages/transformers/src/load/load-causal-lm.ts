@@ -47,7 +47,8 @@ function isFile(source: string | URL | GgufSource): source is GgufSource {
  * of quantized models (`saveCausalLM`) give quantized models.
  *
  * A GGUF file is one model: its header says what `config.json` does, and rounded weights become floats of `dtype` while
- * they are read (default: the file's type of matrices if that is F16 or BF16, else `float32`).
+ * they are read (default: the file's type of matrices if that is F16 or BF16, else `float32`). Of a model of several files
+ * (`-00001-of-0000N.gguf`), give the first.
  *
  * @param source a path in Node or an address: of a folder, or of a file that ends in `.gguf`; or the bytes of such a file
  * @throws model-unsupported, model-invalid, source-unreadable, safetensors-invalid, gguf-invalid; the reason of the
