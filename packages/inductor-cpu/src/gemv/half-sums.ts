@@ -26,7 +26,7 @@ type Read = (sums: ColumnSums, address: Local<'i32'>, offset: number) => Reg;
 function generate(sums: ColumnSums, row: ColumnPlace, depth: number, read: Read): Local<'v128'>[] {
   const { f, x } = sums;
   const weights = sums.address(row, 2);
-  const accs = [sums.registers('sum'), sums.registers('sum')];
+  const accs = sums.registers('sum');
   sums.steps(
     depth / STEP,
     new Map([
@@ -37,14 +37,10 @@ function generate(sums: ColumnSums, row: ColumnPlace, depth: number, read: Read)
       const values = [0, 16].map((offset) => f.let('x', memory('v128.load', offset, x)));
       for (let c = 0; c < COLUMNS; c++)
         for (const half of [0, 1])
-          sums.add(
-            accs[half]![c]!,
-            read(sums, weights, 2 * c * row.step + 8 * half),
-            values[half]!,
-          );
+          sums.add(accs[c]!, read(sums, weights, 2 * c * row.step + 8 * half), values[half]!);
     },
   );
-  return accs[0]!.map((acc, c) => f.let('sum', op('f32x4.add', acc, accs[1]![c]!)));
+  return accs;
 }
 
 /** `row` of bfloat16. */
