@@ -25,17 +25,17 @@ export function atOnce<R>(steps: Steps<R>): R {
   }
 }
 
-/** Runs steps for a few milliseconds at a time; other tasks, and frames, come between. */
+/** Runs steps for a few milliseconds at a time; other tasks, and frames, come between, before and after. */
 export async function inSlices<R>(steps: Steps<R>): Promise<R> {
-  for (;;) {
-    const end = now() + SLICE_MS;
-    let step: IteratorResult<Pause, R>;
-    do {
-      step = steps.next(true);
-      if (step.done === true) return step.value;
-    } while (step.value === undefined && now() < end);
+  let step: IteratorResult<Pause, R> = { value: undefined };
+  do {
     await (step.value?.() ?? nextTask());
-  }
+    const end = now() + SLICE_MS;
+    do step = steps.next(true);
+    while (step.done !== true && step.value === undefined && now() < end);
+  } while (step.done !== true);
+  await nextTask();
+  return step.value;
 }
 
 /** Runs each step in a scope, which pauses leave. */
@@ -48,8 +48,15 @@ export function* inScope<R>(scope: <T>(fn: () => T) => T, steps: Steps<R>): Step
   }
 }
 
-/** Resolves when other tasks had their turn. Timers of hidden pages wait for a second; `scheduler.yield` does not. */
+/**
+ * Resolves when other tasks had their turn. A message waits behind them, and no longer: what `scheduler.yield` resumes
+ * comes before them, and timers wait for milliseconds, in hidden pages for a second.
+ */
 function nextTask(): Promise<unknown> {
-  const { scheduler } = globalThis as { scheduler?: { yield?(): Promise<void> } };
-  return scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve, 0));
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.addEventListener('message', resolve);
+    port1.start();
+    port2.postMessage(0);
+  }).finally(() => port1.close());
 }
