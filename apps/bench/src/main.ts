@@ -17,6 +17,7 @@ import { CARD, cardReport, cardTable } from './card/card-bench.js';
 import { GPU_STEADY, steadyReport } from './gpu/steady.js';
 import { DYNAMIC, dynamicReport } from './dynamic/dynamic-bench.js';
 import { LAYOUT, layoutReport } from './layout/layout-bench.js';
+import { FRAMES, framesReport } from './frames/frames-bench.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
 import { isFailure } from './harness/outcome.js';
 import { TILES, tilesReport, tilesTable } from './tiles/tiles-bench.js';
@@ -82,6 +83,10 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (argv[0] === LAYOUT) {
     process.stdout.write(`${JSON.stringify(await layoutReport(argv.slice(1)), null, 1)}\n`);
+    return 0;
+  }
+  if (argv[0] === FRAMES) {
+    process.stdout.write(`${JSON.stringify(await framesReport(argv.slice(1)), null, 1)}\n`);
     return 0;
   }
   if (argv[0] === COMPILE_TIME_PROCESS) return compileTimeProcess(argv[1]!);

@@ -8,6 +8,7 @@ import { COMPILER_BENCHES } from './compiler/index.js';
 import { COMPILE_SUBJECTS, COMPILE_TIME, type CompileSubject } from './compile-time/subjects.js';
 import { CARD } from './card/card-bench.js';
 import { DYNAMIC } from './dynamic/dynamic-bench.js';
+import { FRAMES } from './frames/frames-bench.js';
 import { GPT2_DATA_PARALLEL } from './distributed/gpt2-report.js';
 import { DISTRIBUTED } from './distributed/report.js';
 import { GENERATE } from './generate/generate-bench.js';
@@ -70,7 +71,8 @@ ${GPU_STEADY}: what loops on WebGPU cost and make, as JSON (--dawn, --dawn-flag,
 ${DYNAMIC}: programs whose sizes change from call to call, as JSON (--device, --workload, --dawn, --dawn-flag, --quick)
 ${GENERATE}: tokens per second of language models on the CPU, as JSON (--model, --format, --quick)
 ${LAYOUT}: convolution networks in eager's layout and channels last, as JSON (--device, --network, --dawn,
---dawn-flag, --quick)`;
+--dawn-flag, --quick)
+${FRAMES}: how long a page stands still while a transformer compiles, as JSON (--device, --use, --rounds, --quick)`;
 }
 
 /** The listing of `--list`. */
