@@ -53,8 +53,8 @@ export function* aotCapturedSteps(
     scalarKind: node.meta.scalar?.kind,
     source: node.meta.source,
   }));
-  const run = (inputs: readonly unknown[]): readonly unknown[] => {
-    const { leaves, spec } = treeFlatten(new Interpreter(module).run(...inputs));
+  const run = function* (inputs: readonly unknown[]): Steps<readonly unknown[]> {
+    const { leaves, spec } = treeFlatten(yield* new Interpreter(module).steps(...inputs));
     structure = spec;
     return leaves;
   };

@@ -10,7 +10,7 @@ import { type Steps, atOnce, log, stage, stageOf } from '@tessera/shared';
 import { type BackwardRequest, backwardProgram } from './backward-program.js';
 import { type FunctionalGraph, functionalizeSteps } from './functionalize/functionalize.js';
 import { type CompiledGraph, type GraphCompiler, compileSteps } from './graph-compiler.js';
-import { type JointRequest, type JointTrace, traceJoint } from './joint/trace-joint.js';
+import { type JointRequest, type JointTrace, jointSteps } from './joint/trace-joint.js';
 import { tangentsOfGradients } from './joint/tangent-use.js';
 import { defaultPartition } from './partition/default-partition.js';
 import type { JointGraph, Partition, Partitioner } from './partition/partition.js';
@@ -61,11 +61,10 @@ export function* programSteps(
   options: AotOptions,
 ): Steps<AotCompiled> {
   const { postGradPasses: afterwards = postGradPasses } = options;
-  const trace = stage('joint graph', () =>
-    traceJoint({ ...request, decompositions: options.decompositions }),
-  );
-  yield;
+  const { decompositions } = options;
+  const trace = yield* stageOf('joint graph', jointSteps({ ...request, decompositions }));
   const functional = yield* stageOf('functionalize', functionalizeJoint(trace));
+  yield;
   const tangentsOf = gradientTangents(trace, functional);
   const { module } = functional;
   yield* stageOf('joint passes', passSteps(module, options.jointPasses ?? jointPasses));

@@ -4,7 +4,7 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { counters, inScope, inSlices, log } from '@tessera/shared';
+import { atOnce, counters, inScope, inSlices, log } from '@tessera/shared';
 import { type DType, defaultDType } from '@tessera/tensor';
 import { activeMode, gradMode } from '@tessera/tensor/internal';
 import { refuseBreak } from './breaks/report-break.js';
@@ -168,7 +168,7 @@ export class CompiledFunction {
     const frame = new Frame(this.table.bindings.root);
     const entry = globalState();
     const { fullgraph = false } = this.options;
-    if (records) warmUp();
+    if (records && call.slicing === null) atOnce(warmUp());
     // Beyond the limit, calls of a pure function that no artifact is for are replayed.
     const isRemembered =
       this.options.pure === true && check === null && this.artifacts.length < traceConfig.sizeLimit;
@@ -281,7 +281,7 @@ export class CompiledFunction {
     return result;
   }
 
-  /** Compiles in slices what the end of a recorded call needs, then ends it. */
+  /** Compiles in slices what the end of a recorded call needs, then ends it, and has later calls find warm code. */
   private async endInSlices(
     cursor: Cursor,
     result: unknown,
@@ -298,7 +298,9 @@ export class CompiledFunction {
     } finally {
       endCall(call);
     }
-    return scope(end);
+    const ended = scope(end);
+    await inSlices(warmUp());
+    return ended;
   }
 
   private abort(cursor: Cursor, error: unknown): void {

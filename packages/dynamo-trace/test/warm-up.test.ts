@@ -1,6 +1,7 @@
 /**
  * @file Warming up replays a trace of its own, which fits every time, and leaves nothing open.
  */
+import { atOnce } from '@tessera/shared';
 import { ones } from '@tessera/tensor';
 import { describe, expect, it, vi } from 'vitest';
 import { Cursor } from '../src/cursor/cursor.js';
@@ -18,7 +19,7 @@ describe('warming up', () => {
     const { length } = handled.mock.calls;
     expect(length).toBeGreaterThan(100);
     expect(isCallOpen()).toBe(false);
-    warmUp();
+    atOnce(warmUp());
     expect(handled.mock.calls.length).toBe(length);
   });
 });

@@ -5,7 +5,7 @@
  * dropped after their last use. For plain running, `GraphModule.forward` is faster. Modelled on
  * torch.fx.Interpreter.
  */
-import { SymInt } from '@tessera/shared';
+import { type Steps, SymInt, atOnce } from '@tessera/shared';
 import { type OpOverload, callOp } from '@tessera/tensor';
 import { withCurrentNode } from './current-node.js';
 import { graphError } from './graph-error.js';
@@ -28,6 +28,11 @@ export class Interpreter {
 
   /** Runs the graph on its inputs and returns its output. @throws graph-lint when inputs are missing */
   run(...inputs: readonly unknown[]): unknown {
+    return atOnce(this.steps(...inputs));
+  }
+
+  /** `run` with a pause after each node. @throws graph-lint when inputs are missing */
+  *steps(...inputs: readonly unknown[]): Steps<unknown> {
     const nodes = this.module.graph.nodes;
     const dying = lastUses(nodes);
     this.env.clear();
@@ -44,6 +49,7 @@ export class Interpreter {
       }
       this.env.set(node, value);
       for (const dead of dying.get(node) ?? []) this.env.delete(dead);
+      yield;
     }
     throw graphError('The graph has no output node.', 'End it with graph.output(value).');
   }

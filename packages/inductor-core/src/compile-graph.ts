@@ -30,7 +30,7 @@ import type { GraphSizes } from './lower/graph-sizes.js';
 import { type LoweringResult, loweringSteps } from './lower/lower-graph.js';
 import { SizesNeeded } from './lower/shape-math.js';
 import { RNG_OFFSET, RNG_SEED } from './lower/ops/random.js';
-import { type GroupUse, type StoragePlan, planStorage } from './memory/storage-plan.js';
+import { type GroupUse, type StoragePlan, storageSteps } from './memory/storage-plan.js';
 import type { ExecutionPlan, Launch } from './plan/execution-plan.js';
 import { type PlanTemplate, type TemplateOutput, planOf } from './plan/plan-template.js';
 import { showPlan } from './plan/observe-plans.js';
@@ -186,13 +186,16 @@ function* compile(
   const { capabilities, device } = backend;
   const lowered = yield* stageOf('lower', loweringSteps(module, capabilities, name, sizes));
   const { lowering, graph } = lowered;
+  yield;
   checkDtypes(graph, capabilities.dtypes, device);
+  yield;
   const schedule = yield* stageOf('fuse', fusionSteps(lowering, graph));
   const launchNodes = schedule.groups.map(({ nodes }) => [
     ...new Set(nodes.flatMap((node) => node.nodes)),
   ]);
   const built = yield* stageOf('build kernels', buildSteps(lowered, schedule));
   const { kernels, memory } = built;
+  yield;
   const template = assemble(name, device, graph, kernels, memory, sizes?.symbols ?? []);
   const { outputs, liftedConstants } = graph;
   return { template, outputs, liftedConstants, launchNodes };
@@ -210,7 +213,7 @@ function* buildSteps({ lowering, graph }: LoweringResult, schedule: Schedule): S
     bodies.push({ group, ...planned(bodyOf(schedule, group)) });
     yield;
   }
-  const memory = planStorage(bodies, schedule.context.buffers);
+  const memory = yield* storageSteps(bodies, schedule.context.buffers);
   const emit: EmitContext = {
     ir: lowering.ir,
     bufferOf: (buffer) => schedule.context.buffers.get(buffer)!,

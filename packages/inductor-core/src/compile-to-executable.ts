@@ -101,6 +101,7 @@ export function* executableSteps(
   const compiled = yield* planSteps(module, { backend, name: options.name ?? 'graph' });
   const { plan } = compiled;
   logPlan(plan);
+  yield;
   const executable = yield* stageOf('generate and load code', loadingSteps(backend, plan));
   return compiledGraph(module, backend, executable, {
     ...compiled,

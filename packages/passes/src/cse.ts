@@ -6,10 +6,11 @@
  * that they became one tensor). Modelled on functorch's fx_graph_cse.
  */
 import { type GraphModule, type Node, isImpure, tensorVals } from '@tessera/graph';
+import { type Steps, atOnce } from '@tessera/shared';
 import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { makeTensor } from '@tessera/tensor/internal';
 import { AliasSets, writtenInputs } from './alias-sets.js';
-import type { Pass } from './pass.js';
+import { type Pass, passOf } from './pass.js';
 import { hashCall, sameCall } from './structural-key.js';
 
 interface Candidate {
@@ -20,12 +21,17 @@ interface Candidate {
 
 /** Merges common subexpressions; returns how many nodes it removed. */
 export function fxGraphCse(module: GraphModule): number {
+  return atOnce(cseSteps(module));
+}
+
+function* cseSteps(module: GraphModule): Steps<number> {
   const sets = new AliasSets(module.graph);
   const versions = new Map<Node, number>();
   const buckets = new Map<number, Candidate[]>();
   const moved = new Map<Storage, Storage>();
   let removed = 0;
   for (const node of module.graph.nodes) {
+    yield;
     for (const target of writtenInputs(node)) bump(versions, sets.root(target));
     if (moved.size > 0) followStorages(node, moved);
     if (!isCandidate(node, sets)) continue;
@@ -51,7 +57,7 @@ export function fxGraphCse(module: GraphModule): number {
 }
 
 /** The pass. */
-export const cse: Pass = { name: 'cse', run: (module) => fxGraphCse(module) > 0 };
+export const cse: Pass = passOf('cse', cseSteps);
 
 function isCandidate(node: Node, sets: AliasSets): boolean {
   if (node.op === 'get_attr') return true;

@@ -7,10 +7,11 @@
  * shape and strides stay. Signs of zeros stay: x + 0 of floats is no no-op (-0 + 0 is 0), x + -0 and x - 0 are.
  */
 import { type GraphModule, Node, tensorVal } from '@tessera/graph';
+import { type Steps, atOnce } from '@tessera/shared';
 import { isFloatingPoint } from '@tessera/tensor';
 import { isAddressed } from './addressed.js';
 import { AliasSets } from './alias-sets.js';
-import type { Pass } from './pass.js';
+import { type Pass, passOf } from './pass.js';
 import { sameLayout } from './structural-key.js';
 
 /** Whether a node is its first argument, given that dtype, shape and strides agree. */
@@ -67,10 +68,15 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
 
 /** Removes no-ops; returns how many. */
 export function removeNoops(module: GraphModule): number {
+  return atOnce(noopSteps(module));
+}
+
+function* noopSteps(module: GraphModule): Steps<number> {
   const { graph } = module;
   const sets = new AliasSets(graph);
   let removed = 0;
   for (const node of graph.nodes) {
+    yield;
     const source = noopSource(node);
     if (source === null || !mayRemove(node, source, sets)) continue;
     node.replaceAllUsesWith(source);
@@ -82,7 +88,7 @@ export function removeNoops(module: GraphModule): number {
 }
 
 /** The pass. */
-export const noopRemoval: Pass = { name: 'noop-removal', run: (module) => removeNoops(module) > 0 };
+export const noopRemoval: Pass = passOf('noop-removal', noopSteps);
 
 function noopSource(node: Node): Node | null {
   if (node.op !== 'call_function' || typeof node.target !== 'object') return null;

@@ -46,13 +46,13 @@ export function runPasses(module: GraphModule, passes: readonly Pass[]): boolean
   return atOnce(passSteps(module, passes));
 }
 
-/** `runPasses` with a pause after each pass. @throws graph-lint */
+/** `runPasses` with pauses after passes, and in them. @throws graph-lint */
 export function* passSteps(module: GraphModule, passes: readonly Pass[]): Steps<boolean> {
   let changed = false;
   for (const pass of passes) {
     const before = module.graph.size;
     const textBefore = observers.size > 0 ? module.print() : '';
-    const did = pass.run(module);
+    const did = pass.steps === undefined ? pass.run(module) : yield* pass.steps(module);
     counters.inc('passes', pass.name, did ? 1 : 0);
     for (const observer of observers) observer(pass, textBefore, module);
     log(

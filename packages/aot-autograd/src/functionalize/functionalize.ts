@@ -91,7 +91,7 @@ class Functionalizer {
   }
 
   *run(): Steps<FunctionalGraph> {
-    this.addInputs();
+    yield* this.addInputs();
     for (const node of this.module.graph.nodes) {
       this.emitter.from(node);
       if (node.op === 'get_attr') this.addAttribute(node);
@@ -116,7 +116,7 @@ class Functionalizer {
 
   // ---- inputs
 
-  private addInputs(): void {
+  private *addInputs(): Steps<void> {
     const { graph } = this.module;
     const old = graph.placeholders;
     for (const node of old)
@@ -124,7 +124,10 @@ class Functionalizer {
         node,
         this.graph.nodeCopy(node, (input) => input),
       );
-    const shared = sharedWrittenInputs(old, graph.nodes, new AliasSets(graph));
+    yield;
+    const aliases = new AliasSets(graph);
+    yield;
+    const shared = sharedWrittenInputs(old, graph.nodes, aliases);
     this.bases = syntheticBases(this.graph, shared, this.emitter);
     const baseOf = new Map<Storage, Value>(this.bases.map((base) => [base.storage, base.value]));
     for (const node of old) {
@@ -132,6 +135,7 @@ class Functionalizer {
       const val = tensorVal(node);
       if (val === null) this.mapped.set(node, { kind: 'scalar', node: copy });
       else this.setValue(node, this.inputValue(val, copy, baseOf.get(val.storage)));
+      yield;
     }
   }
 

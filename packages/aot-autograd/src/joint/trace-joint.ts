@@ -14,14 +14,12 @@ import {
   TraceRecorder,
   eliminateDeadCode,
 } from '@tessera/graph';
-import { TesseraError } from '@tessera/shared';
+import { type Steps, TesseraError, atOnce, inScope } from '@tessera/shared';
 import {
   type GradNode,
   type Storage,
   type Tensor,
-  enableGrad,
   isTensor,
-  noGrad,
   setGradEnabled,
   withDispatchMode,
 } from '@tessera/tensor';
@@ -49,8 +47,8 @@ import {
 
 /** What to trace. */
 export interface JointRequest {
-  /** Runs the program on its inputs and returns its results. */
-  readonly run: (inputs: readonly unknown[]) => readonly unknown[];
+  /** Runs the program on its inputs and returns its results, or the steps that do. */
+  readonly run: (inputs: readonly unknown[]) => readonly unknown[] | Steps<readonly unknown[]>;
   readonly examples: readonly ExampleInput[];
   readonly infos: readonly InputInfo[];
   readonly gradEnabled: boolean;
@@ -106,13 +104,30 @@ export interface JointTrace {
 
 /** Traces a program. @throws whatever the program's ops throw; graph-lint */
 export function traceJoint(request: JointRequest): JointTrace {
+  return atOnce(jointSteps(request));
+}
+
+/** `traceJoint` with the pauses of the program. @throws whatever the program's ops throw; graph-lint */
+export function jointSteps(request: JointRequest): Steps<JointTrace> {
   const recorder = new TraceRecorder(false);
   const primals = makePrimals(recorder, request.examples, request.infos);
   const mode = new ProxyMode(recorder, request.decompositions ?? new Map());
   const record = <R>(fn: () => R): R =>
     withPreDispatchMode(null, () => withFakeTensors(() => withDispatchMode(mode, fn)));
-  const trace = (): JointTrace => new JointTracer(request, recorder, primals).trace();
-  return record(() => (request.gradEnabled ? enableGrad(trace) : noGrad(trace)));
+  // The program may switch grad mode: each step finds it as the one before left it.
+  let { gradEnabled } = request;
+  const inGradMode = <R>(fn: () => R): R => {
+    const outer = gradMode.enabled;
+    gradMode.enabled = gradEnabled;
+    try {
+      return fn();
+    } finally {
+      gradEnabled = gradMode.enabled;
+      gradMode.enabled = outer;
+    }
+  };
+  const steps = new JointTracer(request, recorder, primals).trace();
+  return inScope((step) => record(() => inGradMode(step)), steps);
 }
 
 /** An input that may receive a gradient. */
@@ -133,9 +148,10 @@ class JointTracer {
     this.entries = new Set(primals.list.flatMap((p) => (p.kind === 'tensor' && p.entry) || []));
   }
 
-  trace(): JointTrace {
+  *trace(): Steps<JointTrace> {
     const { recorder, primals, request } = this;
-    const outputs = request.run(primals.byPosition.map((primal) => primal.value));
+    const run = request.run(primals.byPosition.map((primal) => primal.value));
+    const outputs = 'next' in run ? yield* run : run;
     const gradEnabledAfter = this.restoreGradMode();
     const { plans, values } = planOutputs(outputs, primals, recorder);
     const valueGrads = values.map((value) => this.gradOf(value));
@@ -145,7 +161,9 @@ class JointTracer {
       this.roots,
       leaves.map((leaf) => leaf.entry),
     );
+    yield;
     const grads = this.backward(leaves);
+    yield;
     const updated = updates.map(
       ({ position }) => (primals.byPosition[position] as PrimalTensor).value,
     );

@@ -9,6 +9,7 @@
  * The trace has the kinds of step, argument and owner that models have; code that is optimised for fewer would be
  * given up at the first real call.
  */
+import type { Steps } from '@tessera/shared';
 import {
   type Tensor,
   add,
@@ -45,8 +46,8 @@ const LAYERS = 10;
 
 let isWarm = false;
 
-/** See the file header. Does nothing the second time, and where modes would see it. */
-export function warmUp(): void {
+/** See the file header, with a pause after each replay. Does nothing the second time, and where modes would see it. */
+export function* warmUp(): Steps<void> {
   if (isWarm || !isUnobserved()) return;
   isWarm = true;
   const layers = withFakeTensors(() => Array.from({ length: LAYERS }, (_, i) => layerLike(i)));
@@ -63,8 +64,12 @@ export function warmUp(): void {
     }
   };
   call();
+  yield;
   const end = now() + MOST_MS;
-  for (let i = 0; i < REPLAYS && now() < end; i++) call();
+  for (let i = 0; i < REPLAYS && now() < end && isUnobserved(); i++) {
+    call();
+    yield;
+  }
 }
 
 /** Like a linear layer; attributes differ, as those of modules of several classes do. */

@@ -55,6 +55,7 @@ export function* preparing({ frame, recorder }: Cursor, result: unknown): Steps<
   if (recorder === null || recorder.options.recordOnly || recorder.isOutdated) return;
   const last = recorder.finishSegment();
   seal(recorder, [...frame.finished, last], result);
+  yield;
   for (const segment of [...recorder.segments, last]) yield* segment.preparing(frame);
 }
 

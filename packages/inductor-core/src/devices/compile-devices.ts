@@ -49,6 +49,7 @@ export function* deviceSteps(
   compile: CompilePart<Steps<CompiledGraph>>,
 ): Steps<CompiledParts> {
   const devices = devicesOf(module);
+  yield;
   if (devices.size <= 1) {
     const [device = 'cpu'] = devices;
     const whole = yield* compile(module, device, 'graph');

@@ -100,6 +100,7 @@ class Fusion {
   *run(): Steps<Group[]> {
     for (const joiner of [epilogues, loops, epilogues, prologues]) yield* this.rounds(joiner);
     this.writeOrder.settle();
+    yield;
     return inExecutionOrder([...this.groups.values()], (group) =>
       this.dependencies.successors(group),
     );
@@ -111,7 +112,9 @@ class Fusion {
     let changed: ReadonlySet<Group> | null = null;
     for (let round = 0; round < MOST_ROUNDS && this.groups.size > 1; round++) {
       const joinedNow = new Set<Group>();
-      for (const { a, b } of this.pairs(changed)) {
+      const pairs = this.pairs(changed);
+      yield;
+      for (const { a, b } of pairs) {
         const [left, right] = [this.current(a), this.current(b)];
         if (left === right || !takes(left, right) || this.rejected.get(left)?.has(right) === true)
           continue;
@@ -249,5 +252,7 @@ export function fuseGraph(lowering: Lowering, graph: LoweredGraph): Schedule {
 export function* fusionSteps(lowering: Lowering, graph: LoweredGraph): Steps<Schedule> {
   const context = new FusionContext(lowering, graph);
   yield;
-  return { context, groups: yield* new Fusion(context).run() };
+  const fusion = new Fusion(context);
+  yield;
+  return { context, groups: yield* fusion.run() };
 }

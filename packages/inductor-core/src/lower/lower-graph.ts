@@ -18,10 +18,10 @@ import type { GraphSizes } from './graph-sizes.js';
 import type { LoweredGraph } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { Lowering } from './lowering.js';
-import { lowerMutations } from './mutation.js';
+import { mutationSteps } from './mutation.js';
 import { InPlaceWrites } from './in-place-write.js';
 import { usesOf } from './node-uses.js';
-import { lowerOutputs } from './outputs.js';
+import { outputSteps } from './outputs.js';
 import { pruneUnused } from './prune.js';
 import { lowerRandomExtern } from './ops/random.js';
 import { SizesNeeded, fixed } from './shape-math.js';
@@ -73,6 +73,7 @@ class GraphLowering {
     const wide = nodes.some((node) => isTensor(node.meta.val) && node.meta.val.dtype === 'float64');
     for (const node of nodes) if (node.op === 'placeholder') this.placeholder(node, wide);
     for (const node of nodes) if (node.op === 'get_attr') this.constant(node);
+    yield;
     let output: Argument = null;
     for (const node of nodes) {
       if (node.op === 'output') output = node.args[0];
@@ -81,13 +82,13 @@ class GraphLowering {
       yield;
     }
     const { lowering } = this;
-    const outputs = lowerOutputs(
+    const outputs = yield* outputSteps(
       lowering,
       output,
       (node) => this.values.get(node),
       (node) => this.recorded(node)[0] ?? null,
     );
-    lowerMutations(
+    yield* mutationSteps(
       lowering,
       this.mutations.map(({ args: [target, value], meta }) => ({
         target: this.tensor(target as Node),
@@ -95,6 +96,7 @@ class GraphLowering {
         at: meta.programOrder ?? null,
       })),
     );
+    yield;
     return {
       name: this.name,
       nodes: pruneUnused(lowering),
@@ -359,6 +361,8 @@ export function* loweringSteps(
   name: string,
   sizes: GraphSizes | null,
 ): Steps<LoweringResult> {
+  yield;
   const state = new GraphLowering(module, name, capabilities, sizes);
+  yield;
   return { graph: yield* state.run(), lowering: state.lowering };
 }

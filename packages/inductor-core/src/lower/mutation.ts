@@ -5,6 +5,7 @@
  * after every reader. A value that reads its own target elsewhere than where it writes, and mutations
  * that read each other in a circle, go through scratch memory; all others cost no copy.
  */
+import type { Steps } from '@tessera/shared';
 import type { IrBuffer } from './ir-node.js';
 import { postorder } from '../ir/walk.js';
 import type { Expr } from '../ir/expr.js';
@@ -25,8 +26,8 @@ interface Update {
   readonly at: number | null;
 }
 
-/** Adds the stores of all mutations. */
-export function lowerMutations(l: Lowering, mutations: readonly Update[]): void {
+/** Adds the stores of all mutations, with a pause after each. */
+export function* mutationSteps(l: Lowering, mutations: readonly Update[]): Steps<void> {
   l.origin = { op: 'copy_', node: null };
   const pending: Mutation[] = [];
   for (const { target, value, at } of mutations) {
@@ -41,9 +42,13 @@ export function lowerMutations(l: Lowering, mutations: readonly Update[]): void 
       buffer,
       value: readsElsewhere(l, expr, buffer) ? scratch(l, expr, buffer) : expr,
     });
+    yield;
   }
   breakCircles(l, pending);
-  for (const { buffer, value } of pending) l.addPointwise(buffer, value, true);
+  for (const { buffer, value } of pending) {
+    yield;
+    l.addPointwise(buffer, value, true);
+  }
 }
 
 /** The value through memory of its own, in the layout of its target. */

@@ -4,7 +4,7 @@
  * A buffer made for another reason serves as the output's memory where its elements lie as recorded,
  * also through a view; otherwise the output is a copy, which the scheduler usually fuses.
  */
-import { type Size, TesseraError } from '@tessera/shared';
+import { type Size, type Steps, TesseraError } from '@tessera/shared';
 import { type Argument, Node } from '@tessera/graph';
 import type { IrBuffer, IrOutput } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -17,37 +17,50 @@ function entriesOf(output: Argument): readonly Argument[] {
   return Array.isArray(output) ? (output as readonly Argument[]) : [output];
 }
 
-/** Makes the outputs. @throws graph-lint for structures other than a flat list */
-export function lowerOutputs(
+/** Makes the outputs, with a pause after each. @throws graph-lint for structures other than a flat list */
+export function* outputSteps(
   l: Lowering,
   output: Argument,
   valueOf: (node: Node) => unknown,
   recordedOf: (node: Node) => RecordedResult | null,
-): IrOutput<Size>[] {
+): Steps<IrOutput<Size>[]> {
   l.origin = { op: 'output', node: null };
   let position = 0;
-  return entriesOf(output).map((entry) => {
-    if (!(entry instanceof Node)) {
-      if (typeof entry === 'object' && entry !== null) throw notFlat();
-      return { kind: 'value', value: (entry ?? null) as number | boolean | string | null };
-    }
-    const value = valueOf(entry);
-    const recorded = recordedOf(entry);
-    // A result that the op left out (a gradient that nobody asked for) is an empty tensor.
-    if (!(value instanceof LoweredTensor) && recorded !== null && isEmpty(recorded.shape)) {
-      position++;
-      const { dtype, shape, layout } = recorded;
-      return { kind: 'tensor', buffer: null, dtype, sizes: shape, strides: layout };
-    }
-    if (!(value instanceof LoweredTensor)) throw notFlat();
-    const eager = recorded?.layout ?? value.layout ?? [];
-    // An expanded value (the gradient of a sum) is returned with memory of its own.
-    const strides = isDense(value.shape, eager) ? eager : rowMajorStrides(value.shape);
-    const buffer = isEmpty(value.shape) ? null : outputBuffer(l, value, strides);
-    if (buffer !== null) buffer.output = position;
-    position++;
-    return { kind: 'tensor', buffer, dtype: value.dtype, sizes: value.shape, strides };
-  });
+  const outputs: IrOutput<Size>[] = [];
+  for (const entry of entriesOf(output)) {
+    outputs.push(lowerOutput(l, entry, valueOf, recordedOf, position));
+    if (outputs.at(-1)!.kind === 'tensor') position++;
+    yield;
+  }
+  return outputs;
+}
+
+/** Makes the output of this position among those that are tensors. */
+function lowerOutput(
+  l: Lowering,
+  entry: Argument,
+  valueOf: (node: Node) => unknown,
+  recordedOf: (node: Node) => RecordedResult | null,
+  position: number,
+): IrOutput<Size> {
+  if (!(entry instanceof Node)) {
+    if (typeof entry === 'object' && entry !== null) throw notFlat();
+    return { kind: 'value', value: (entry ?? null) as number | boolean | string | null };
+  }
+  const value = valueOf(entry);
+  const recorded = recordedOf(entry);
+  // A result that the op left out (a gradient that nobody asked for) is an empty tensor.
+  if (!(value instanceof LoweredTensor) && recorded !== null && isEmpty(recorded.shape)) {
+    const { dtype, shape, layout } = recorded;
+    return { kind: 'tensor', buffer: null, dtype, sizes: shape, strides: layout };
+  }
+  if (!(value instanceof LoweredTensor)) throw notFlat();
+  const eager = recorded?.layout ?? value.layout ?? [];
+  // An expanded value (the gradient of a sum) is returned with memory of its own.
+  const strides = isDense(value.shape, eager) ? eager : rowMajorStrides(value.shape);
+  const buffer = isEmpty(value.shape) ? null : outputBuffer(l, value, strides);
+  if (buffer !== null) buffer.output = position;
+  return { kind: 'tensor', buffer, dtype: value.dtype, sizes: value.shape, strides };
 }
 
 function notFlat(): TesseraError {

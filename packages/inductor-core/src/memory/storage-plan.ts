@@ -5,7 +5,7 @@
  * that dies in that kernel if both are accessed at the same place at every point (in-place reuse).
  * What is not an argument or output of the plan gets a place in the arena when its size is known (plan-template.ts).
  */
-import type { Size } from '@tessera/shared';
+import type { Size, Steps } from '@tessera/shared';
 import type { GroupBody } from '../kernels/group-body.js';
 import { type ExternNode, type IrBuffer, memoryOf } from '../lower/ir-node.js';
 import { extentOf, largerOf } from '../lower/shape-math.js';
@@ -61,9 +61,10 @@ class Planner {
   }
 
   /** Lets results take over the memory of values that die where they are made. */
-  reuse(): void {
-    this.kernels.forEach((kernel, at) => {
-      if (kernel.body.kind === 'extern') return;
+  *reuse(): Steps<void> {
+    for (const [at, kernel] of this.kernels.entries()) {
+      yield;
+      if (kernel.body.kind === 'extern') continue;
       const dying = (name: string): boolean => {
         const buffer = this.buffers.get(name)!;
         const shared = this.shared.get(name)!;
@@ -81,7 +82,7 @@ class Planner {
       };
       for (const { input, output } of reusableInputs(kernel.body, this.buffers, dying, fresh))
         this.join(input, output);
-    });
+    }
   }
 
   private join(input: string, output: string): void {
@@ -122,12 +123,13 @@ function extent({ members }: Shared): Size {
   return members.map(({ sizes, strides }) => extentOf(sizes, strides)).reduce(largerOf);
 }
 
-/** Plans the memory of kernels in order. */
-export function planStorage(
+/** Plans the memory of kernels in order, with a pause after each. */
+export function* storageSteps(
   kernels: readonly GroupUse[],
   buffers: ReadonlyMap<string, IrBuffer>,
-): StoragePlan {
+): Steps<StoragePlan> {
   const planner = new Planner(kernels, buffers);
-  planner.reuse();
+  yield* planner.reuse();
+  yield;
   return planner.plan();
 }

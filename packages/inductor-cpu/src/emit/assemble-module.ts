@@ -5,6 +5,7 @@
  * callers list only what they export. The memory is imported as `env.memory`; host functions under the
  * names of their `ImportedFunction`.
  */
+import { type Steps, atOnce } from '@tessera/shared';
 import { ByteWriter } from './byte-writer.js';
 import { encodeBody, encodeConstant, TYPE_BYTES } from './encode-body.js';
 import { printFunction, printGlobal, resultText } from './print-body.js';
@@ -41,8 +42,8 @@ interface Linked {
   readonly globals: readonly Global[];
 }
 
-/** Everything reachable, in a deterministic order. */
-function link(spec: ModuleSpec): Linked {
+/** Everything reachable, in a deterministic order; with a pause after each function. */
+function* link(spec: Omit<ModuleSpec, 'memory'>): Steps<Linked> {
   const imports = new Set<ImportedFunction>();
   const functions = new Set<DefinedFunction>(spec.functions);
   const globals = new Set<Global>(spec.globals);
@@ -68,7 +69,10 @@ function link(spec: ModuleSpec): Linked {
     }
   };
   // A Set's iterator also visits what is added meanwhile: callees of callees.
-  for (const fn of functions) visit(fn.body);
+  for (const fn of functions) {
+    visit(fn.body);
+    yield;
+  }
   return { imports: [...imports], functions: [...functions], globals: [...globals] };
 }
 
@@ -78,7 +82,12 @@ function paramTypes(callee: Callee): readonly ValType[] {
 
 /** The module in binary form. */
 export function assembleModule(spec: ModuleSpec): Uint8Array<ArrayBuffer> {
-  const { imports, functions, globals } = link(spec);
+  return atOnce(assemblySteps(spec));
+}
+
+/** `assembleModule` with pauses between functions. */
+export function* assemblySteps(spec: ModuleSpec): Steps<Uint8Array<ArrayBuffer>> {
+  const { imports, functions, globals } = yield* link(spec);
   const functionIndices = new Map<Callee, number>();
   for (const callee of [...imports, ...functions])
     functionIndices.set(callee, functionIndices.size);
@@ -121,7 +130,12 @@ export function assembleModule(spec: ModuleSpec): Uint8Array<ArrayBuffer> {
     functionIndex: (callee: Callee): number => functionIndices.get(callee) as number,
     globalIndex: (global: Global): number => globalIndices.get(global) as number,
   };
-  section(out, 10, functions, (w, fn) => w.sized(encodeBody(fn, indices)));
+  const bodies: ByteWriter[] = [];
+  for (const fn of functions) {
+    bodies.push(encodeBody(fn, indices));
+    yield;
+  }
+  section(out, 10, bodies, (w, body) => w.sized(body));
   return out.finish();
 }
 
@@ -165,7 +179,7 @@ class TypeTable {
 
 /** The module in text form; `wat2wasm` accepts it. */
 export function printModule(spec: ModuleSpec): string {
-  const { imports, functions, globals } = link(spec);
+  const { imports, functions, globals } = atOnce(link(spec));
   const { minPages, maxPages, shared } = spec.memory;
   const lines = [
     `(import "env" "memory" (memory ${minPages} ${maxPages}${shared ? ' shared' : ''}))`,
@@ -183,10 +197,7 @@ export function printModule(spec: ModuleSpec): string {
 
 /** Everything that one function needs, as text: itself first, then its globals and callees. */
 export function printFunctionWithDependencies(fn: DefinedFunction): string {
-  const { globals, functions } = link({
-    memory: { minPages: 0, maxPages: 0, shared: false },
-    functions: [fn],
-  });
+  const { globals, functions } = atOnce(link({ functions: [fn] }));
   return [
     ...globals.map(printGlobal),
     ...functions.map((each) => printFunction(each, each === fn)),

@@ -11,7 +11,7 @@ import type {
   KernelSource,
 } from '@tessera/inductor-core';
 import { cpuHeap } from '@tessera/tensor';
-import { assembleModule, printFunctionWithDependencies } from '../emit/assemble-module.js';
+import { assemblySteps, printFunctionWithDependencies } from '../emit/assemble-module.js';
 import type { Global } from '../emit/types.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
 import { CpuExecutable, type PlanMemory, argumentSizes } from './cpu-executable.js';
@@ -98,17 +98,17 @@ function* codeSteps(
   }
   const sources = plan.kernels.map((kernel, index) => kernelSource(kernel, codes[index]));
   const layout = planLayout(plan, codes, isTemplate);
+  yield;
   const functions = planFunctions(plan, codes, layout);
   const globals: Global[] = [SCRATCH, PLAN_BASE, CONTROL_BASE, THREAD, PLAN];
   const heap = cpuHeap();
   yield;
-  const module = yield* moduleSteps(
-    assembleModule({
-      memory: { minPages: 1, maxPages: MAX_PAGES, shared: heap.shared },
-      functions: functions.exports,
-      globals,
-    }),
-  );
+  const bytes = yield* assemblySteps({
+    memory: { minPages: 1, maxPages: MAX_PAGES, shared: heap.shared },
+    functions: functions.exports,
+    globals,
+  });
+  const module = yield* moduleSteps(bytes);
   const { exports } = new WebAssembly.Instance(module, {
     env: { memory: heap.memory },
     // Rare scalar functions of 64-bit floats come from the host.

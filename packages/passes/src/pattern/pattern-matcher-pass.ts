@@ -6,7 +6,7 @@
  * `pattern_matcher_nodes` (calls in them).
  */
 import type { GraphModule, Node, Target } from '@tessera/graph';
-import { counters } from '@tessera/shared';
+import { type Steps, atOnce, counters } from '@tessera/shared';
 import type { Pass } from '../pass.js';
 import { writeRegions } from '../write-regions.js';
 import { Match } from './match.js';
@@ -50,13 +50,22 @@ export class PatternMatcherPass implements Pass {
     return this.apply(module) > 0;
   }
 
+  *steps(module: GraphModule): Steps<boolean> {
+    return (yield* this.applying(module)) > 0;
+  }
+
   /** Replaces what it finds; returns how many matches that were. */
   apply(module: GraphModule): number {
+    return atOnce(this.applying(module));
+  }
+
+  private *applying(module: GraphModule): Steps<number> {
     const { nodes } = module.graph;
     if (!nodes.some(({ target }) => this.entries.has(target))) return 0;
     let regions: ReadonlyMap<Node, number> | null = null;
     let count = 0;
     for (const node of nodes.reverse()) {
+      yield;
       if (node.op !== 'call_function') continue;
       for (const entry of this.entries.get(node.target) ?? []) {
         if (node.erased) break;
