@@ -59,6 +59,7 @@ export function stepsOf(backend: Backend): BackendSteps {
   return (
     backend.steps ??
     function* (...request) {
+      yield;
       return backend(...request);
     }
   );

@@ -4,7 +4,7 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { atOnce, counters, inScope, inSlices, log } from '@tessera/shared';
+import { atOnce, counters, log } from '@tessera/shared';
 import { type DType, defaultDType } from '@tessera/tensor';
 import { activeMode, gradMode } from '@tessera/tensor/internal';
 import { refuseBreak } from './breaks/report-break.js';
@@ -19,7 +19,7 @@ import { Specializer } from './cursor/specializer.js';
 import { warmUp } from './cursor/warm-up.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
-import { abortRecording, dropGradients, preparing } from './events/return.js';
+import { abortRecording, dropGradients } from './events/return.js';
 import { Frame } from './frame/frame.js';
 import { runByOperator } from './frame/run-by-operator.js';
 import { CallRoots } from './guards/call-roots.js';
@@ -33,8 +33,8 @@ import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
 import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
 import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
+import { type Scope, endInSlices } from './suspended/end-in-slices.js';
 import { runToEnd } from './suspended/outcome.js';
-import { endCall, holdCall } from './suspended/suspended-calls.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
 import type { Segment } from './trace/segment.js';
 import type { Numbering, TrieNode } from './trace/step.js';
@@ -69,9 +69,6 @@ interface Call {
   readonly args: readonly unknown[];
   readonly slicing: Scope | null;
 }
-
-/** Runs something under settings. */
-type Scope = <R>(fn: () => R) => R;
 
 /** See the file header. */
 export class CompiledFunction {
@@ -234,7 +231,7 @@ export class CompiledFunction {
               this.finish(cursor, result, () => ({ ...recording!, returned }), check),
             );
           if (call.slicing === null || cursor.recorder === null) return end();
-          return this.endInSlices(cursor, result, call.slicing, end);
+          return endInSlices(cursor, result, call.slicing, end);
         },
         fail: (error) => {
           ending(frame, () => this.abort(cursor, error));
@@ -279,28 +276,6 @@ export class CompiledFunction {
     }
     if (cursor.recorder !== null && this.options.probe === true) dropGradients(cursor.recorder);
     return result;
-  }
-
-  /** Compiles in slices what the end of a recorded call needs, then ends it, and has later calls find warm code. */
-  private async endInSlices(
-    cursor: Cursor,
-    result: unknown,
-    scope: Scope,
-    end: () => unknown,
-  ): Promise<unknown> {
-    const call = { frame: cursor.frame, mode: cursor, open: false };
-    holdCall(call);
-    try {
-      await inSlices(inScope(scope, preparing(cursor, result)));
-    } catch (error) {
-      cursor.frame.end();
-      throw error;
-    } finally {
-      endCall(call);
-    }
-    const ended = scope(end);
-    await inSlices(warmUp());
-    return ended;
   }
 
   private abort(cursor: Cursor, error: unknown): void {

@@ -32,7 +32,8 @@ import {
 } from '@tessera/tensor/internal';
 import { gradModeNode } from '../events/grad-mode.js';
 import { Lost } from '../trace/lost.js';
-import { type Segment, settle } from '../trace/segment.js';
+import type { Segment } from '../trace/segment.js';
+import { settle } from '../trace/settle.js';
 import type { Frame } from './frame.js';
 
 /** See the file header. Made before the segment runs. */

@@ -7,7 +7,8 @@
 import { GraphModule } from '@tessera/graph';
 import { type Tensor } from '@tessera/tensor';
 import { gradMode, show, withPreDispatchMode } from '@tessera/tensor/internal';
-import { type Segment, settle } from '../trace/segment.js';
+import type { Segment } from '../trace/segment.js';
+import { settle } from '../trace/settle.js';
 import type { Frame } from './frame.js';
 
 /** Runs the segment's graph and gives every lazy tensor its value. */

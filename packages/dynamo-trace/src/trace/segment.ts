@@ -44,6 +44,8 @@ import {
 import { type InputMeta, isStill } from './input-meta.js';
 import type { Bindings } from './pattern.js';
 import type { Frame } from '../frame/frame.js';
+import { basesOf } from './bases-of.js';
+import { settle } from './settle.js';
 import { type Shared, sameSharing } from './sharing.js';
 
 /** Input of a segment: a tensor slot or a runtime scalar. */
@@ -387,37 +389,4 @@ export class Segment {
     }
     return compiled;
   }
-}
-
-/** Gives a lazy tensor the value computed for it; `base`: what it is a view of, undefined if only the value knows. */
-export function settle(lazy: Tensor, value: Tensor, base: Tensor | null | undefined): void {
-  lazy.setStorage(value.storage, value.storageOffset);
-  lazy.strides = value.strides;
-  const isBase = base === null || base?.storageOrNull === value.storage;
-  lazy.base = isBase ? base : value.base;
-  lazy.requiresGradFlag = value.requiresGradFlag;
-  lazy.guardSpec = null;
-  const history = value.autograd;
-  if (history !== null) {
-    if (lazy.autograd === null) lazy.autograd = history;
-    else {
-      lazy.autograd.gradFn = history.gradFn;
-      lazy.autograd.outputNr = history.outputNr;
-      lazy.autograd.versionAtGradFn = history.versionAtGradFn;
-    }
-  }
-}
-
-/** Per value that is a view of another with a slot, that slot; null for what is no view. */
-function basesOf({ graph, inputs, produced }: Segment): Map<number, number | null> {
-  const slots = new Map<unknown, number>();
-  inputs.forEach(({ slot }, i) => slots.set(graph.nodes[i]!.meta.val, slot));
-  for (const [slot, { meta }] of produced) slots.set(meta.val, slot);
-  const bases = new Map<number, number | null>();
-  for (const [slot, { meta }] of produced) {
-    const { base } = meta.val as Tensor;
-    const at = base === null ? null : slots.get(base);
-    if (at !== undefined) bases.set(slot, at);
-  }
-  return bases;
 }

@@ -38,6 +38,7 @@ export interface CompiledParts {
  */
 export function compileDevices(module: GraphModule, compile: CompilePart): CompiledParts {
   const steps: CompilePart<Steps<CompiledGraph>> = function* (...part) {
+    yield;
     return compile(...part);
   };
   return atOnce(deviceSteps(module, steps));

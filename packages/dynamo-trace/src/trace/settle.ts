@@ -1,0 +1,23 @@
+/**
+ * @file Giving a lazy tensor what was computed for it.
+ */
+import type { Tensor } from '@tessera/tensor';
+
+/** Gives a lazy tensor the value computed for it; `base`: what it is a view of, undefined if only the value knows. */
+export function settle(lazy: Tensor, value: Tensor, base: Tensor | null | undefined): void {
+  lazy.setStorage(value.storage, value.storageOffset);
+  lazy.strides = value.strides;
+  const isBase = base === null || base?.storageOrNull === value.storage;
+  lazy.base = isBase ? base : value.base;
+  lazy.requiresGradFlag = value.requiresGradFlag;
+  lazy.guardSpec = null;
+  const history = value.autograd;
+  if (history !== null) {
+    if (lazy.autograd === null) lazy.autograd = history;
+    else {
+      lazy.autograd.gradFn = history.gradFn;
+      lazy.autograd.outputNr = history.outputNr;
+      lazy.autograd.versionAtGradFn = history.versionAtGradFn;
+    }
+  }
+}
