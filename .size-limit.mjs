@@ -11,23 +11,23 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '525 kB';
+const EVERYTHING = '537 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '20.2 kB',
+  shared: '21 kB',
   tensor: '164.5 kB',
   nn: '54 kB',
   distributed: '26.7 kB',
-  onnx: '59 kB',
-  graph: '27.5 kB',
-  passes: '17 kB',
+  onnx: '59.5 kB',
+  graph: '29.2 kB',
+  passes: '17.2 kB',
   'aot-autograd': '20 kB',
-  'dynamo-trace': '42.5 kB',
-  'inductor-core': '148 kB',
-  'inductor-cpu': '52 kB',
-  'inductor-wgsl': '47 kB',
-  compile: '5.2 kB',
+  'dynamo-trace': '44.2 kB',
+  'inductor-core': '149 kB',
+  'inductor-cpu': '57.5 kB',
+  'inductor-wgsl': '47.2 kB',
+  compile: '5.4 kB',
   testkit: '26 kB',
   transformers: '23 kB',
   cli: '4 kB',
