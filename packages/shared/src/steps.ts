@@ -38,13 +38,14 @@ export async function inSlices<R>(steps: Steps<R>): Promise<R> {
   return step.value;
 }
 
-/** Runs each step in a scope, which pauses leave. */
+/** Runs steps in a scope, which pauses leave; all at once in one where none is made. */
 export function* inScope<R>(scope: <T>(fn: () => T) => T, steps: Steps<R>): Steps<R> {
-  let isSliced = false;
+  const isSliced = yield;
+  if (!isSliced) return scope(() => atOnce(steps));
   for (;;) {
-    const step = scope(() => steps.next(isSliced));
+    const step = scope(() => steps.next(true));
     if (step.done === true) return step.value;
-    isSliced = yield step.value;
+    yield step.value;
   }
 }
 

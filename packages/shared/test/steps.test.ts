@@ -85,6 +85,20 @@ describe('steps', () => {
     expect(await inSlices(steps())).toBe(7);
   });
 
+  it('run in a scope that is entered once where no pause is made', () => {
+    let entered = 0;
+    const scope = <T>(fn: () => T): T => {
+      entered++;
+      return fn();
+    };
+    const steps = function* (): Steps<number> {
+      for (let i = 0; i < 100; i++) yield;
+      return 5;
+    };
+    expect(atOnce(inScope(scope, inScope(scope, steps())))).toBe(5);
+    expect(entered).toBe(2);
+  });
+
   it('run in a scope, which pauses leave, also when they throw', async () => {
     let depth = 0;
     const scope = <T>(fn: () => T): T => {

@@ -42,6 +42,8 @@ class DebugFolder implements CompilationRecord {
   static current: DebugFolder | null = null;
   private readonly files = new Map<string, string>();
   private readonly exploration: ExplorationRecord;
+  /** Whether the pages do not show everything yet. */
+  private isBehind = false;
   private passes = 0;
   private graphs = 0;
 
@@ -120,11 +122,14 @@ class DebugFolder implements CompilationRecord {
     this.fs.mkdirSync(folder, { recursive: true });
     this.fs.writeFileSync(`${this.path}/${name}`, text);
     this.files.set(name, shown);
+    this.isBehind = true;
   }
 
   private writePages(): void {
+    if (!this.isBehind) return;
     this.write('exploration.json', this.exploration.toJson(), 'For npx @tessera/cli explore.');
     this.fs.writeFileSync(`${this.path}/index.html`, indexPage(this.path, this.files));
+    this.isBehind = false;
   }
 }
 
