@@ -33,12 +33,7 @@ function* steps(backend: KernelBackend, plan: ExecutionPlan): Steps<Executable> 
   return executable;
 }
 
-/** Loads a plan; under `maxAutotune` with code that is measured. */
-export function loadExecutable(backend: KernelBackend, plan: ExecutionPlan): Executable {
-  return atOnce(loadingSteps(backend, plan));
-}
-
-/** `loadExecutable` with the pauses that the backend makes. */
+/** Loads a plan, with the pauses that the backend makes; under `maxAutotune` with code that is measured. */
 export function* loadingSteps(backend: KernelBackend, plan: ExecutionPlan): Steps<Executable> {
   const executable = yield* steps(backend, plan);
   const isTuned = config.maxAutotune && backend.tune !== undefined;

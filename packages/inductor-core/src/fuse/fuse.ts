@@ -7,7 +7,7 @@
  * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
  * on inductor's scheduler.
  */
-import { type Steps, atOnce, log } from '@tessera/shared';
+import { type Steps, log } from '@tessera/shared';
 import type { IrNode, LoweredGraph, PointwiseNode } from '../lower/ir-node.js';
 import type { Lowering } from '../lower/lowering.js';
 import { DependencyGraph } from './dependency-graph.js';
@@ -243,12 +243,7 @@ function distance(pair: Pair): number {
   return Math.abs(pair.a.id - pair.b.id);
 }
 
-/** Cuts a lowered graph into kernels. */
-export function fuseGraph(lowering: Lowering, graph: LoweredGraph): Schedule {
-  return atOnce(fusionSteps(lowering, graph));
-}
-
-/** `fuseGraph` with a pause after each pair of groups. */
+/** Cuts a lowered graph into kernels, with a pause after each pair of groups. */
 export function* fusionSteps(lowering: Lowering, graph: LoweredGraph): Steps<Schedule> {
   const context = new FusionContext(lowering, graph);
   yield;
