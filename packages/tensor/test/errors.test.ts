@@ -100,8 +100,8 @@ describe('fake tensors', () => {
 });
 
 /** A device whose memory is host memory: it holds tensors and has no kernels. */
-const attic: DeviceRuntime = {
-  type: 'attic',
+const shelf: DeviceRuntime = {
+  type: 'shelf',
   itemSize,
   allocate: (bytes) => new Uint8Array(bytes),
   free: () => undefined,
@@ -115,27 +115,27 @@ const attic: DeviceRuntime = {
 };
 
 describe('values on other devices', () => {
-  registerDevice(attic);
-  const there = (): Tensor => toDevice(tensor([3, 0, 1]), 'attic');
+  registerDevice(shelf);
+  const there = (): Tensor => toDevice(tensor([3, 0, 1]), 'shelf');
 
   it('must be awaited', async () => {
     const values = there().toArray();
     expectError(() => (values as number[])[0], 'data-async-only', 'toArray()', 'await');
     expect(await values).toEqual([3, 0, 1]);
-    expectError(() => there().to('cpu'), 'data-async-only', "'attic'", 'download');
+    expectError(() => there().to('cpu'), 'data-async-only', "'shelf'", 'download');
     expect((await download(there())).add(1).toArray()).toEqual([4, 1, 2]);
   });
 
   it('are not read by kernels of the CPU', () => {
-    expectError(() => there().add(1), 'kernel-missing', 'aten::add.Tensor', "'attic'");
-    expectError(() => nonzero(there()), 'data-async-only', 'aten::nonzero', "'attic'");
+    expectError(() => there().add(1), 'kernel-missing', 'aten::add.Tensor', "'shelf'");
+    expectError(() => nonzero(there()), 'data-async-only', 'aten::nonzero', "'shelf'");
     expectError(
       () => maskedSelect(there(), there()),
       'data-async-only',
       'aten::masked_select',
-      "'attic'",
+      "'shelf'",
     );
-    expectError(() => there().add(ones([3])), 'device-mismatch', 'attic and cpu');
+    expectError(() => there().add(ones([3])), 'device-mismatch', 'shelf and cpu');
   });
 });
 

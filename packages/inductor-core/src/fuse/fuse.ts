@@ -1,5 +1,5 @@
 /**
- * @file `fuseGraph`: joins nodes into groups, one kernel each.
+ * @file `fusionSteps`: joins nodes into groups, one kernel each.
  *
  * Greedy, in rounds: pairs of groups that touch a common buffer, most bytes saved first; a pair joins if
  * it can (fuse-loops.ts, fuse-matmul.ts), fits the backend's limits and closes no circle. Consumers go
