@@ -147,7 +147,7 @@ export function compiledFunctionOf(fn: AnyFunction): CompiledFunction {
   return madeBy(fn).compiled;
 }
 
-/** @throws invalid-argument if it is not one */
+/** What is known of a compiled function. @throws invalid-argument if it is not one */
 export function madeBy(fn: AnyFunction): Made {
   const made = functions.get(fn);
   if (made === undefined) {

@@ -102,11 +102,19 @@ export class FunctionConfig {
         compiling = outer;
       }
     };
-    const configured = (segment: CompiledSegment): CompiledSegment =>
-      Object.assign<CompiledSegment, Pick<CompiledSegment, 'isFresh'>>(
+    const configured = (segment: CompiledSegment): CompiledSegment => {
+      const { isFresh, forSizes } = segment;
+      const others: CompiledSegment['forSizes'] =
+        forSizes &&
+        ((symbols, inputs) => {
+          const made = graph(() => forSizes(symbols, inputs));
+          return made === null ? null : configured(made);
+        });
+      return Object.assign<CompiledSegment, Pick<CompiledSegment, 'isFresh' | 'forSizes'>>(
         (inputs) => graph(() => segment(inputs)),
-        { isFresh: segment.isFresh },
+        { isFresh, forSizes: others },
       );
+    };
     const steps = stepsOf(backend);
     return backendOf(function* (...request) {
       return configured(yield* inScope(within, steps(...request)));

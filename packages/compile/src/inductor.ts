@@ -96,13 +96,14 @@ const partSteps: CompilePart<Steps<CompiledGraph>> = function* (module, device, 
 function knownSizes({ symbols }: CompileRequest): readonly number[] | null {
   const { preGradCustomPass, jointCustomPrePass, jointCustomPostPass } = passesConfig;
   const { postGradCustomPrePass, postGradCustomPostPass } = passesConfig;
-  const custom =
-    preGradCustomPass ??
-    jointCustomPrePass ??
-    jointCustomPostPass ??
-    postGradCustomPrePass ??
-    postGradCustomPostPass;
-  return custom === null ? symbols : null;
+  const passes = [
+    preGradCustomPass,
+    jointCustomPrePass,
+    jointCustomPostPass,
+    postGradCustomPrePass,
+    postGradCustomPostPass,
+  ];
+  return passes.every((pass) => pass === null) ? symbols : null;
 }
 
 /** For which graph the compiler is called now. */

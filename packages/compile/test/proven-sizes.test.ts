@@ -6,6 +6,7 @@
  */
 import { type GraphModule, isUniform } from '@tessera/graph';
 import { LSTM, functional as F } from '@tessera/nn';
+import { counters } from '@tessera/shared';
 import {
   type OpOverload,
   type Tensor,
@@ -348,37 +349,47 @@ describe('what samples do not tell of is asked of the operators', () => {
   });
 });
 
-it('a value that was kept at a size without a graph is computed when it is read', () => {
+/** A program that keeps a value besides its result from some call on, called at enough sizes before. */
+function keeping(): { run: (x: Tensor) => Tensor; keep: () => void; kept: () => Tensor } {
   let kept: Tensor | null = null;
   let keeps = false;
-  const fn = (x: Tensor): Tensor => {
-    const y = x.mul(2).relu();
-    if (keeps) kept = y;
-    return y.sum(0);
-  };
-  const run = learned(fn, (n) => [w(n, 3)]);
-  keeps = true;
+  const run = learned(
+    (x: Tensor): Tensor => {
+      const y = x.mul(2).relu();
+      if (keeps) kept = y;
+      return y.sum(0);
+    },
+    (n) => [w(n, 3)],
+  );
+  return { run, keep: () => (keeps = true), kept: () => kept! };
+}
+
+it('a value that was kept at a size without a graph is computed when it is read', () => {
+  const { run, keep, kept } = keeping();
+  keep();
   const x = w(40, 3);
   run(x);
-  expectEqual([kept!], [x.mul(2).relu()], 'kept');
+  expectEqual([kept()], [x.mul(2).relu()], 'kept');
   const y = w(41, 3);
-  expectEqual([run(y), kept!], [y.mul(2).relu().sum(0), y.mul(2).relu()], 'returned from then on');
+  expectEqual([run(y), kept()], [y.mul(2).relu().sum(0), y.mul(2).relu()], 'returned from then on');
 });
 
 it('a value that was kept and whose input was written to is an error', () => {
-  let kept: Tensor | null = null;
-  let keeps = false;
-  const fn = (x: Tensor): Tensor => {
-    const y = x.mul(2).relu();
-    if (keeps) kept = y;
-    return y.sum(0);
-  };
-  const run = learned(fn, (n) => [w(n, 3)]);
-  keeps = true;
+  const { run, keep, kept } = keeping();
+  keep();
   const x = w(40, 3);
   run(x);
   x.add_(1);
-  expect(() => kept!.toArray()).toThrow(/was overwritten since|trace-escape|cannot be computed/);
+  expect(() => kept().toArray()).toThrow(/was overwritten since|trace-escape|cannot be computed/);
+});
+
+it('needs no graph under options of the function either', () => {
+  const run = compile((x: Tensor) => x.mul(2).sum(0), { options: { 'passes.lint': true } });
+  for (const n of SIZES.slice(0, 8)) run(w(n, 3));
+  const before = counters.get('inductor', 'graphs');
+  const x = w(41, 3);
+  expectEqual([run(x)], [x.mul(2).sum(0)], 'at 41');
+  expect(counters.get('inductor', 'graphs')).toBe(before);
 });
 
 it('passes of the user see a graph for every size', () => {

@@ -54,6 +54,19 @@ describe('samples of sizes', () => {
     expect(samples.suffice).toBe(false);
   });
 
+  it('are no longer collected where they would never determine anything', () => {
+    const samples = new SizeSamples();
+    const sizes = (i: number): number[] => [
+      2 + i,
+      2 + i ** 2,
+      2 + ((i * 7) % 97),
+      2 + ((i * i) % 89),
+    ];
+    for (let i = 0; i < 500; i++) samples.add(sizes(i));
+    expect(samples.list.length).toBe(64);
+    expect(samples.suffice).toBe(false);
+  });
+
   it('agree on a polynomial of degree 3 wherever they determine it', () => {
     // Two polynomials of degree 4 may agree on four samples and differ elsewhere; of degree 3 none.
     const env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });

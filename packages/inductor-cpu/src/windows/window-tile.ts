@@ -4,26 +4,16 @@
  * As in a product (`micro-kernel.ts`), but the vectors of B lie at a fixed distance for each tap, so taps are written
  * out. A test that never holds stands between them, for the reason that is given there: each tap is a block of its own.
  */
-import { i32, memory, op } from '../emit/code.js';
+import { i32, op } from '../emit/code.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { multiplyAdd, type ElementType } from '../matmul/element-type.js';
 import { advance } from '../matmul/index-code.js';
+import { registerTile, type TileSpec } from '../matmul/micro-kernel.js';
 
-/** A tile's shape and the byte strides of its operands. */
-export interface WindowTileSpec {
-  readonly type: ElementType;
-  readonly relaxed: boolean;
-  readonly rows: number;
-  /** Vectors per row. */
-  readonly vectors: number;
-  /** Bytes from one row of A to the next, and from one k to the next. */
-  readonly aRow: number;
-  readonly aStep: number;
+/** A tile, and how B lies. */
+export interface WindowTileSpec extends TileSpec {
   /** Distance of each tap, and from channel to channel. */
   readonly tapBytes: readonly number[];
   readonly channelBytes: number;
-  /** Bytes from one row of C to the next. */
-  readonly cRow: number;
 }
 
 /**
@@ -31,7 +21,7 @@ export interface WindowTileSpec {
  * (1) or overwritten (0).
  */
 export function windowTile(spec: WindowTileSpec): WasmFunction {
-  const { type, relaxed, rows, vectors, tapBytes } = spec;
+  const { type, rows, vectors, tapBytes } = spec;
   const f = new WasmFunction(`window_${rows}x${vectors * type.lanes}`, {
     a: 'i32',
     b: 'i32',
@@ -39,32 +29,20 @@ export function windowTile(spec: WindowTileSpec): WasmFunction {
     channels: 'i32',
     accumulate: 'i32',
   });
-  const [a, b, c, channels] = ['a', 'b', 'c', 'channels'].map((param) => f.param(param));
-  const splat = f.local('v128', 'a_splat');
-  const row = Array.from({ length: vectors }, (_, v) => f.local('v128', `b_${v}`));
-  const acc = Array.from({ length: rows * vectors }, (_, i) => f.local('v128', `acc_${i}`));
-  const offset = (i: number): number => Math.floor(i / vectors) * spec.cRow + (i % vectors) * 16;
-  f.if(f.param('accumulate'), () =>
-    acc.forEach((local, i) => f.set(local, memory('v128.load', offset(i), c))),
-  );
+  const [a, b, channels] = ['a', 'b', 'channels'].map((param) => f.param(param));
+  const tile = registerTile(f, spec);
+  tile.load();
   f.block((done) => {
     f.loop((again) => {
       tapBytes.forEach((at, tap) => {
         if (tap > 0) f.brIf(done, op('i32.eq', channels, i32(-tap)));
-        row.forEach((local, v) => f.set(local, memory('v128.load', at + v * 16, b)));
-        for (let r = 0; r < rows; r++) {
-          f.set(splat, memory(type.splatLoad, tap * spec.aStep + r * spec.aRow, a));
-          row.forEach((local, v) => {
-            const sum = acc[r * vectors + v];
-            f.set(sum, multiplyAdd(type, relaxed, sum, splat, local));
-          });
-        }
+        tile.step(tap, at);
       });
       advance(f, a, tapBytes.length * spec.aStep);
       advance(f, b, spec.channelBytes);
       f.brIf(again, f.tee(channels, op('i32.sub', channels, i32(1))));
     });
   });
-  acc.forEach((local, i) => f.do(memory('v128.store', offset(i), c, local)));
+  tile.store();
   return f;
 }

@@ -96,10 +96,9 @@ export class WgslExecutable implements Executable {
           workgroups[launch.kernel],
         ),
     );
-    // Compiling here rather than in the first run keeps that run's time its own. What kernels with small
-    // outputs bind is not known yet.
-    for (const { kernel, buffers } of layout.launches)
-      if (workgroups[kernel][0] > 0 && !buffers.some((buffer) => this.isSmallOutput(buffer)))
+    // Compiling here rather than in the first run keeps that run's time its own.
+    for (const kernel of boundDirectly(layout, runtime))
+      if (workgroups[kernel][0] > 0)
         runtime.pipelines.get(code.programs[kernel], layout.kernels[kernel].name);
   }
 
@@ -162,11 +161,6 @@ export class WgslExecutable implements Executable {
     this.version = memory.version;
   }
 
-  private isSmallOutput(buffer: number): boolean {
-    const { source, numel } = this.parts.layout.buffers[buffer];
-    return source.kind === 'output' && numel * this.itemSizes[buffer] <= SLOT_BYTES;
-  }
-
   private place(
     role: 'input' | 'output',
     buffers: readonly (readonly [number, number])[],
@@ -180,6 +174,19 @@ export class WgslExecutable implements Executable {
       residence.byte[buffer] = tensor.storageOffset * this.itemSizes[buffer];
     }
   }
+}
+
+/** Kernels of a plan that bind whole buffers. What those with small outputs bind is known when they run. */
+export function boundDirectly(
+  { buffers, launches }: Pick<SizedPlan, 'buffers' | 'launches'>,
+  runtime: Pick<WgpuRuntime, 'itemSize'>,
+): ReadonlySet<number> {
+  const isSmallOutput = (buffer: number): boolean => {
+    const { source, numel, dtype } = buffers[buffer];
+    return source.kind === 'output' && numel * runtime.itemSize(dtype) <= SLOT_BYTES;
+  };
+  const direct = launches.filter((launch) => !launch.buffers.some(isSmallOutput));
+  return new Set(direct.map(({ kernel }) => kernel));
 }
 
 function isUnproven(memory: WgpuMemory | undefined): boolean {

@@ -12,6 +12,12 @@ export interface CompiledPipeline {
   readonly layout: GPUBindGroupLayout;
 }
 
+/** A program and the kernel that it is of. */
+export interface NamedProgram {
+  readonly program: WgslProgram;
+  readonly kernel: string;
+}
+
 /** See the file header. */
 export class PipelineCache {
   private readonly pipelines = new Map<string, CompiledPipeline>();
@@ -59,9 +65,9 @@ export class PipelineCache {
    * Compiles the pipelines of programs without dynamic offsets side by side; `get` then has them. What is rejected is
    * left to `get`, which says why.
    */
-  async prepare(programs: readonly WgslProgram[], kernels: readonly string[]): Promise<void> {
+  async prepare(wanted: readonly NamedProgram[]): Promise<void> {
     const { device } = this.context;
-    const prepare = async (program: WgslProgram, kernel: string): Promise<void> => {
+    const prepare = async ({ program, kernel }: NamedProgram): Promise<void> => {
       const layout = this.layoutOf(program, null);
       const descriptor = this.descriptor(program, kernel, layout);
       const pipeline = await device.createComputePipelineAsync(descriptor).catch(() => null);
@@ -69,9 +75,7 @@ export class PipelineCache {
       this.pipelines.set(program.text, { pipeline, layout });
     };
     await Promise.all(
-      programs.flatMap((program, i) =>
-        this.pipelines.has(program.text) ? [] : [prepare(program, kernels[i])],
-      ),
+      wanted.filter(({ program }) => !this.pipelines.has(program.text)).map(prepare),
     );
   }
 

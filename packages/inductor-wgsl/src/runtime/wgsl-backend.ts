@@ -19,7 +19,7 @@ import type { WgslTarget } from '../codegen/target.js';
 import type { WgslProgram } from '../codegen/program.js';
 import type { KernelVariant } from '../codegen/variant.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
-import { WgslExecutable } from './executable.js';
+import { WgslExecutable, boundDirectly } from './executable.js';
 import { LoadedPlan } from './loaded-plan.js';
 import { LoadedTemplate } from './loaded-template.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
@@ -91,8 +91,12 @@ export class WgslBackend implements KernelBackend {
       yield;
     }
     const code = this.code(split.kernels, programs);
-    const names = split.kernels.map((kernel) => kernel.name);
-    yield () => this.runtime.pipelines.prepare(programs, names);
+    yield () => {
+      const direct = [...boundDirectly(split, this.runtime)];
+      return this.runtime.pipelines.prepare(
+        direct.map((kernel) => ({ program: programs[kernel], kernel: split.kernels[kernel].name })),
+      );
+    };
     const here = { split, code };
     return new LoadedPlan(
       { name, kernels, on: (backend) => backend.executable(plan, backend === this ? here : null) },

@@ -14,6 +14,8 @@ import { type Size } from './size.js';
 const DEGREE = 3;
 /** Sizes that may vary independently of each other; more would need 35 samples. */
 const MOST_FREE = 3;
+/** Samples after which no more are looked at: sizes that vary in so many ways are never determined. */
+const MOST_SAMPLES = 64;
 /** Modulus of the rank: products of residues are exact numbers. */
 const PRIME = 67_108_859;
 
@@ -34,8 +36,9 @@ export class SizeSamples {
   /** Null while the samples determine nothing. */
   private relations: readonly Relation[] | null = null;
 
-  /** Adds the sizes of a sample; false if it is there already, or of another number of sizes. */
+  /** Adds the sizes of a sample; false if it is there already, or of another number of sizes, or one too many. */
   add(sizes: readonly number[]): boolean {
+    if (this.list.length === MOST_SAMPLES) return false;
     const key = sizes.join();
     if (this.keys.has(key) || (this.list[0] ?? sizes).length !== sizes.length) return false;
     this.keys.add(key);
