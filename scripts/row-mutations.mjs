@@ -30,7 +30,7 @@ export const MUTATIONS = [
       'test_nested_immutable_list_type',
       'test_kwarg',
     ],
-    ['passes/src/cse.ts', 'export function fxGraphCse(module: GraphModule): number {', 'return 0;'],
+    ['passes/src/cse.ts', 'function* cseSteps(module: GraphModule): Steps<number> {', 'return 0;'],
   ),
   mutation(
     'CSE ignores the types of literals',
@@ -264,7 +264,7 @@ export const MUTATIONS = [
     ['test_empty', 'test_nochange'],
     [
       'passes/src/cse.ts',
-      'export function fxGraphCse(module: GraphModule): number {\n  const sets = new AliasSets(module.graph);',
+      'function* cseSteps(module: GraphModule): Steps<number> {\n  const sets = new AliasSets(module.graph);',
       'return 1;',
     ],
   ),

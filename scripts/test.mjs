@@ -6,7 +6,7 @@
  * inputs did not change is answered from turbo's cache, results file included.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { turbo } from './turbo.mjs';
 import { members, root } from './workspace.mjs';
 
@@ -34,6 +34,7 @@ if (summary === undefined) process.exit(status || 1);
 const { tasks } = JSON.parse(readFileSync(join(runs, summary), 'utf8'));
 
 const rows = [];
+const failures = [];
 const total = { passed: 0, failed: 0, skipped: 0 };
 for (const member of members()) {
   const task = tasks.find((t) => t.taskId === `${member.manifest.name}#test`);
@@ -53,15 +54,23 @@ for (const member of members()) {
     row.failed = report.numFailedTests;
     row.skipped = report.numPendingTests + report.numTodoTests;
     for (const file of report.testResults) {
+      for (const test of file.assertionResults) {
+        if (test.status === 'failed')
+          failures.push(`${relative(root, file.name)}: ${test.fullName}`);
+      }
       row.seconds += Math.max(0, file.endTime - file.startTime) / 1000;
       // A file that did not load has no tests of its own to fail.
       if (file.status === 'failed' && !file.assertionResults.some((t) => t.status === 'failed')) {
         row.failed += 1;
+        failures.push(`${relative(root, file.name)}: did not load`);
       }
     }
   }
   // Outside any test: an error nobody caught, a worker that died, vitest itself.
-  if (task.execution?.exitCode !== 0 && row.failed === 0) row.failed = 1;
+  if (task.execution?.exitCode !== 0 && row.failed === 0) {
+    row.failed = 1;
+    failures.push(`${member.manifest.name}: outside any test`);
+  }
   if (row.files === 0 && row.failed === 0) continue;
   rows.push(row);
   for (const key of Object.keys(total)) total[key] += row[key];
@@ -80,6 +89,7 @@ for (const line of cells) {
   );
 }
 console.log('');
+for (const failure of failures) console.log(`FAILED ${failure}`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = status === 0 && total.failed === 0 ? 0 : 1;
