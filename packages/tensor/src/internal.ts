@@ -290,12 +290,8 @@ export { reflectionPad, replicationPad } from './ops/resample/pad-edge.js';
 export { addmm_, baddbmm_ } from './ops/matmul/matmul.js';
 export { addbmm_, addmv_, addr_ } from './ops/matmul/added.js';
 export { renorm_ } from './ops/matmul/similarity.js';
-export {
-  dequantizeInt4,
-  dequantizeInt8,
-  weightInt4packMm,
-  weightInt8packMm,
-} from './ops/matmul/weight-only.js';
+export { dequantizeInt4, dequantizeInt8 } from './ops/matmul/weight-only.js';
+export { weightInt4packMm, weightInt8packMm } from './ops/matmul/weight-only.js';
 
 // Attention and recurrent layers
 export {

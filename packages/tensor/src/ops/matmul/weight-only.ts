@@ -114,12 +114,17 @@ export function dequantizeInt4(words: Tensor, group: number, scaleAndZeros: Tens
   return reshape(add(mul(split, scale), zero), [rows, groups * group]);
 }
 
+/** How many columns of scales of 8-bit weights a row has. */
+function groupsOf(scales: Tensor): number {
+  return scales.ndim === 1 ? 1 : scales.sizes[0]!;
+}
+
 const int8Op = defineOp(
   'aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor',
   {
     tags: ['compute-intensive'],
     meta({ self, mat2, scales }) {
-      const isEven = scales.ndim === 1 || self.sizes[1]! % scales.sizes[0]! === 0;
+      const isEven = Number.isInteger(self.sizes[1]! / groupsOf(scales));
       if (scales.ndim > 2 || scales.sizes.at(-1) !== mat2.sizes[0] || !isEven)
         refuse(
           '_weight_int8pack_mm',
@@ -130,7 +135,7 @@ const int8Op = defineOp(
     },
     kernel({ self, mat2, scales }, [out]) {
       const inner = self.sizes[1]!;
-      const [rows, groups] = [mat2.sizes[0]!, scales.ndim === 1 ? 1 : scales.sizes[0]!];
+      const [rows, groups] = [mat2.sizes[0]!, groupsOf(scales)];
       const weight = unpacked(mat2, inner, 8, true);
       const scale = readNumbers(scales);
       productInto(
@@ -149,7 +154,7 @@ const int8Op = defineOp(
       scales: () => {
         const inner = self.sizes[1]!;
         const ofWeight = mul(mm(grad.t(), self), unpackSigned(mat2, inner, grad.dtype));
-        const groups = scales.ndim === 1 ? 1 : scales.sizes[0]!;
+        const groups = groupsOf(scales);
         const sums = sum(reshape(ofWeight, [mat2.sizes[0]!, groups, inner / groups]), 2);
         return reshape(toDtype(sums.t(), scales.dtype), scales.sizes);
       },
