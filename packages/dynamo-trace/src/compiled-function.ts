@@ -4,7 +4,7 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { atOnce, counters, log } from '@tessera/shared';
+import { counters, log } from '@tessera/shared';
 import { type DType, defaultDType } from '@tessera/tensor';
 import { activeMode, gradMode } from '@tessera/tensor/internal';
 import { refuseBreak } from './breaks/report-break.js';
@@ -16,7 +16,6 @@ import { rebuildPath } from './cursor/rebuild-step.js';
 import type { RecordedBreak } from './cursor/recorder-options.js';
 import { Recorder } from './cursor/recorder.js';
 import { Specializer } from './cursor/specializer.js';
-import { warmUp } from './cursor/warm-up.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { abortRecording, dropGradients } from './events/return.js';
@@ -33,7 +32,7 @@ import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
 import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
 import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
-import { type Scope, endInSlices } from './suspended/end-in-slices.js';
+import { type Scope, endRecorded } from './suspended/end-recorded.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
 import type { Segment } from './trace/segment.js';
@@ -165,7 +164,6 @@ export class CompiledFunction {
     const frame = new Frame(this.table.bindings.root);
     const entry = globalState();
     const { fullgraph = false } = this.options;
-    if (records && call.slicing === null) atOnce(warmUp());
     // Beyond the limit, calls of a pure function that no artifact is for are replayed.
     const isRemembered =
       this.options.pure === true && check === null && this.artifacts.length < traceConfig.sizeLimit;
@@ -230,8 +228,7 @@ export class CompiledFunction {
             ending(frame, () =>
               this.finish(cursor, result, () => ({ ...recording!, returned }), check),
             );
-          if (call.slicing === null || cursor.recorder === null) return end();
-          return endInSlices(cursor, result, call.slicing, end);
+          return cursor.recorder === null ? end() : endRecorded(cursor, result, call.slicing, end);
         },
         fail: (error) => {
           ending(frame, () => this.abort(cursor, error));

@@ -1,10 +1,12 @@
 /**
- * @file Warming up the code that matches, before the first function is recorded.
+ * @file Warming up the code that matches, after the first long trace is recorded.
  *
  * An engine interprets code that it has not seen often, ten to twenty times slower than what it makes of it later. The
- * first calls of a program's first compiled function would pay for that, so a small trace is replayed here until
+ * first replays of a program's first compiled model would pay for that, so a small trace is replayed here until
  * matching is hot, or the time is over: once in a process, in a call that compiles anyway. The engine optimises on
  * another thread while that goes on. Nothing is computed: the tensors are fake.
+ *
+ * Short traces do without: their cold replays cost less than warming up would add to the first call.
  *
  * The trace has the kinds of step, argument and owner that models have; code that is optimised for fewer would be
  * given up at the first real call.
@@ -43,12 +45,18 @@ const MOST_MS = 20;
 const REPLAYS = 120;
 /** Layers of the trace. */
 const LAYERS = 10;
+/** Steps from which on a trace is long. Twenty cold replays of a shorter one cost a few milliseconds more than warm ones. */
+const LONG = 50;
 
 let isWarm = false;
 
-/** See the file header, with a pause after each replay. Does nothing the second time, and where modes would see it. */
-export function* warmUp(): Steps<void> {
-  if (isWarm || !isUnobserved()) return;
+/**
+ * See the file header, with a pause after each replay. Does nothing the second time, and where modes would see it.
+ *
+ * @param steps of the trace that was recorded
+ */
+export function* warmUp(steps: number): Steps<void> {
+  if (isWarm || steps < LONG || !isUnobserved()) return;
   isWarm = true;
   const layers = withFakeTensors(() => Array.from({ length: LAYERS }, (_, i) => layerLike(i)));
   const x = withFakeTensors(() => zeros([2, 4]));
