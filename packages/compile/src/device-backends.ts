@@ -2,7 +2,7 @@
  * @file Kernel backends by device: what `inductor` compiles with, and what eager ops run through.
  */
 import { onlyReferenceKernels } from '@tessera/inductor-cpu';
-import { EagerProvider, type KernelBackend } from '@tessera/inductor-core';
+import { EagerProvider, type KernelBackend, splitSteps } from '@tessera/inductor-core';
 import { TesseraError, defineConfig, oneOf, option } from '@tessera/shared';
 import { registerKernelProvider } from '@tessera/tensor/internal';
 
@@ -16,9 +16,17 @@ export const eagerConfig: { readonly kernels: string } = defineConfig('eager', {
 });
 
 const backends = new Map<string, KernelBackend>();
+/** How a graph over several devices is compiled. Programs of one device do not have it. */
+let split: typeof splitSteps | null = null;
 
 /** Makes a kernel backend the one of its device, for compiled functions and eager ops. */
 export function registerKernelBackend(backend: KernelBackend): void {
+  split = splitSteps;
+  addKernelBackend(backend);
+}
+
+/** `registerKernelBackend` for the first device. */
+export function addKernelBackend(backend: KernelBackend): void {
   // Again: what eager ops have compiled stays.
   if (backends.get(backend.device) === backend) return;
   backends.set(backend.device, backend);
@@ -49,4 +57,10 @@ export function kernelBackend(device: string): KernelBackend {
     );
   }
   return backend;
+}
+
+/** How a graph over these devices is compiled. @throws device-unavailable when one has no kernel backend */
+export function severalDevices(devices: Iterable<string>): typeof splitSteps {
+  for (const device of devices) kernelBackend(device);
+  return split!;
 }

@@ -5,10 +5,10 @@
  */
 import { cpuBackend } from '@tessera/inductor-cpu';
 import { registerBuiltinBackends } from './builtin-backends.js';
-import { registerKernelBackend } from './device-backends.js';
+import { addKernelBackend } from './device-backends.js';
 
 registerBuiltinBackends();
-registerKernelBackend(cpuBackend);
+addKernelBackend(cpuBackend);
 
 export type { CompileMode } from './compile-mode.js';
 export { type CompileOptions, compile, compiledFunctionOf, explain, reset } from './compile.js';

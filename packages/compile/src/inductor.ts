@@ -22,9 +22,9 @@ import {
   type CompilePart,
   type CompiledGraph,
   SizeFamilies,
-  deviceSteps,
   devicesOf,
   executableSteps,
+  wholeSteps,
 } from '@tessera/inductor-core';
 import { onlyReferenceKernels } from '@tessera/inductor-cpu';
 import { isModuleState } from '@tessera/nn';
@@ -43,7 +43,7 @@ import {
 import { type Steps, atOnce, counters, inScope, reportKernels, stageOf } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
 import { configOfGraph } from './function-config.js';
-import { kernelBackend } from './device-backends.js';
+import { kernelBackend, severalDevices } from './device-backends.js';
 import { checkNative } from './native-wrapper.js';
 import { compilationRecorder, showCompilation } from './observe-compilations.js';
 
@@ -61,7 +61,8 @@ export const compileFxInner: InnerCompile = withSteps(function* (module) {
   const devices = devicesOf(module);
   if (onlyReferenceKernels() && (devices.size === 0 || devices.has('cpu')))
     return runEagerly(module);
-  return yield* deviceSteps(module, partSteps);
+  yield;
+  return yield* (devices.size > 1 ? severalDevices(devices) : wholeSteps)(module, partSteps);
 });
 
 /** A compiler that makes pauses when it is asked to. */

@@ -64,6 +64,7 @@ export { type Program, compileGraph } from './program.js';
 export { lastUses } from './last-uses.js';
 export { eliminateDeadCode, isImpure, isPureOp } from './dead-code.js';
 export { type MakeFxOptions, makeFx } from './make-fx.js';
+export { type TraceFunctionOptions, traceOnFakes } from './trace-function.js';
 export { type DecompositionTable, ProxyMode } from './proxy-modes.js';
 export { TraceRecorder } from './trace-recorder.js';
 export { emitGetItem, emitOp, inferVal } from './emit-op.js';

@@ -23,7 +23,7 @@ import { loopBody } from './kernels/loop-body.js';
 import { matmulBody } from './kernels/matmul-body.js';
 import type { FusedKernel } from './ir/kernel.js';
 import { kernelLoops } from './ir/kernel-parts.js';
-import { printKernel } from './ir/print.js';
+import { sameKernel } from './ir/same-kernel.js';
 import { checkDtypes } from './lower/check-dtypes.js';
 import type { ExternNode, IrOutput, LoweredGraph } from './lower/ir-node.js';
 import type { GraphSizes } from './lower/graph-sizes.js';
@@ -102,7 +102,7 @@ class KernelList {
   readonly kernels: FusedKernel<Size>[] = [];
   /** Where the kernels are that were added as the same object. */
   private readonly known = new Map<FusedKernel<Size>, number>();
-  private readonly similar = new Map<string, { readonly index: number; text: string | null }[]>();
+  private readonly similar = new Map<string, number[]>();
 
   add(built: FusedKernel<Size>, name: string): number {
     let index = this.known.get(built);
@@ -112,15 +112,11 @@ class KernelList {
 
   private find(built: FusedKernel<Size>, name: string): number {
     const key = fingerprint(built);
-    const known = this.similar.get(key) ?? [];
-    let text: string | null = null;
-    for (const other of known) {
-      text ??= printKernel(built);
-      other.text ??= printKernel({ ...this.kernels[other.index]!, name: '' });
-      if (other.text === text) return other.index;
-    }
+    const similar = this.similar.get(key) ?? [];
+    const same = similar.find((index) => sameKernel(this.kernels[index]!, built));
+    if (same !== undefined) return same;
     const index = this.kernels.push({ ...built, name: `${name}_${this.kernels.length}` }) - 1;
-    this.similar.set(key, [...known, { index, text }]);
+    this.similar.set(key, [...similar, index]);
     return index;
   }
 }

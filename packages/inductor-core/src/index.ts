@@ -178,6 +178,8 @@ export {
 export {
   compileDevices,
   deviceSteps,
+  splitSteps,
+  wholeSteps,
   type CompiledParts,
   type CompilePart,
 } from './devices/compile-devices.js';

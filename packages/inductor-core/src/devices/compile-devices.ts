@@ -51,14 +51,27 @@ export function* deviceSteps(
 ): Steps<CompiledParts> {
   const devices = devicesOf(module);
   yield;
-  if (devices.size <= 1) {
-    const [device = 'cpu'] = devices;
-    const whole = yield* compile(module, device, 'graph');
-    const call = (inputs: readonly unknown[]): unknown[] => whole(inputs);
-    const { isFresh, forSizes } = whole;
-    const dispose = (): void => whole.dispose();
-    return Object.assign(call, { parts: [whole], isFresh, forSizes, dispose });
-  }
+  return yield* (devices.size > 1 ? splitSteps : wholeSteps)(module, compile);
+}
+
+/** Compiles a graph of one device as a whole. */
+export function* wholeSteps(
+  module: GraphModule,
+  compile: CompilePart<Steps<CompiledGraph>>,
+): Steps<CompiledParts> {
+  const [device = 'cpu'] = devicesOf(module);
+  const whole = yield* compile(module, device, 'graph');
+  const call = (inputs: readonly unknown[]): unknown[] => whole(inputs);
+  const { isFresh, forSizes } = whole;
+  const dispose = (): void => whole.dispose();
+  return Object.assign(call, { parts: [whole], isFresh, forSizes, dispose });
+}
+
+/** Compiles a graph of several devices part by part. */
+export function* splitSteps(
+  module: GraphModule,
+  compile: CompilePart<Steps<CompiledGraph>>,
+): Steps<CompiledParts> {
   const { steps, slots, results } = splitGraph(module);
   const parts: CompiledGraph[] = [];
   const dispose = (): void => parts.forEach((part) => part.dispose());

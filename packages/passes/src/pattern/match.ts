@@ -7,8 +7,8 @@ import {
   type GraphModule,
   Node,
   graphError,
-  makeFx,
   mapArgument,
+  traceOnFakes,
 } from '@tessera/graph';
 import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
 import { withoutModes } from '@tessera/tensor/internal';
@@ -125,7 +125,7 @@ export function traceOn(fn: (...args: never[]) => unknown, args: readonly Argume
   const examples = args.map(exampleOf);
   return withoutModes(() =>
     noGrad(() =>
-      makeFx(fn as (...values: unknown[]) => unknown, { stackTraces: false })(...examples),
+      traceOnFakes(fn as (...values: unknown[]) => unknown, examples, { stackTraces: false }),
     ),
   );
 }
