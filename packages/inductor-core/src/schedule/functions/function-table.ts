@@ -27,7 +27,7 @@ export function functionProgram(name: string, target: FunctionTarget): ScalarPro
   let program = known.get(name);
   if (program === undefined) {
     const resultOf = (callee: string): ScalarType =>
-      /-> (\w+)/.exec(textOf(callee, target))![1] as ScalarType;
+      /->\s*(\w+)/.exec(textOf(callee, target))![1] as ScalarType;
     const parsed = parseProgram(textOf(name, target), resultOf);
     program = { ...parsed, called: target.functions[name]!.called === true };
     known.set(name, program);
