@@ -2,7 +2,7 @@
  * @file What `compile` takes, as a function: modules and graphs are called by their own names.
  */
 import type { AnyFunction } from '@tessera/dynamo-trace';
-import { ExportedGraph, GraphModule } from '@tessera/graph';
+import { type ExportedGraph, GraphModule, isExportedGraph } from '@tessera/graph';
 import { Module } from '@tessera/nn';
 import { TesseraError } from '@tessera/shared';
 
@@ -29,7 +29,7 @@ export function callableOf(target: Compilable): Callable {
     const fn = (...args: unknown[]): unknown => target.forward(...args);
     return { fn: named(fn, target), self: undefined, signature: fn };
   }
-  if (target instanceof ExportedGraph)
+  if (isExported(target))
     return {
       fn: named((...args) => target.call(...args), target),
       self: undefined,
@@ -40,6 +40,10 @@ export function callableOf(target: Compilable): Callable {
     `compile() takes a function or a Module, not ${target === null ? 'null' : typeof target}.`,
     { hints: ['Wrap it: compile((x) => …).'] },
   );
+}
+
+function isExported(target: unknown): target is ExportedGraph {
+  return typeof target === 'object' && target !== null && isExportedGraph(target);
 }
 
 /** Named as a stack trace would name the method. */

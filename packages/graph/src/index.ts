@@ -81,6 +81,7 @@ export {
   ResultLeaf,
   isResultLeaf,
 } from './export/exported-graph.js';
+export { isExportedGraph } from './export/is-exported-graph.js';
 export { ExportedTensor } from './export/exported-tensor.js';
 export { type JsonExport, type JsonInput, exportToJson } from './export/export-json.js';
 export { exportFromJson } from './export/read-export.js';

@@ -8,6 +8,7 @@ import type { Node } from '../node.js';
 import { type Source, follow, printSource } from '../source.js';
 import type { GraphSymbols } from '../symbolic/graph-symbols.js';
 import type { ExportedTensor } from './exported-tensor.js';
+import { noteExported } from './is-exported-graph.js';
 
 /** An input of the graph: which argument it is, and what it must be. */
 export interface ExportedInput {
@@ -42,7 +43,9 @@ export class ExportedGraph {
      * guards allow; if so, a branch at a size that was not tried is not seen.
      */
     readonly readsSizes: boolean = false,
-  ) {}
+  ) {
+    noteExported(this);
+  }
 
   /** The conditions on arguments, printed. */
   get guards(): string[] {

@@ -13,8 +13,9 @@ import type { IndexExpr } from '../ir/index-expr.js';
 import type { FusedKernel } from '../ir/kernel.js';
 import type { GeneratedKernel } from '../ir/kernel-parts.js';
 import { postorder, stmtRoots } from '../ir/walk.js';
-import { markFromText } from './checked-executable.js';
+import { checkRuns } from './checked-executable.js';
 import type { ExecutionPlan } from './execution-plan.js';
+import { checkPlanArguments } from './plan-arguments.js';
 import { externArgToJson } from './read-kernel.js';
 import { readPlan } from './read-plan.js';
 import { verifyPlan } from './verify-plan.js';
@@ -200,5 +201,5 @@ export function planFromJson(text: string, { itemSize }: PlanReader = {}): Execu
     );
   const plan = readPlan(json);
   verifyPlan(plan, itemSize);
-  return markFromText(plan);
+  return checkRuns(plan, checkPlanArguments);
 }
