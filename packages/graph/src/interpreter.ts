@@ -13,7 +13,6 @@ import type { GraphModule } from './graph-module.js';
 import { lastUses } from './last-uses.js';
 import { callSubmodule } from './submodule.js';
 import { type Argument, type HostFunction, Node } from './node.js';
-import { resultCheck } from './symbolic/check-result.js';
 
 /** See the file header. */
 export class Interpreter {
@@ -42,7 +41,7 @@ export class Interpreter {
     if (symbols !== null) this.sizes = symbols.binder(this.module.graph.placeholders)(inputs);
     for (const node of nodes) {
       const value = withCurrentNode(node, () => this.runNode(node));
-      if (symbols !== null) resultCheck(node, symbols)?.(value, this.sizes);
+      symbols?.checkOf(node)?.(value, this.sizes);
       if (node.op === 'output') {
         this.env.clear();
         return value;

@@ -11,7 +11,7 @@ import { type AttributeLookup, callSubmodule } from './submodule.js';
 import type { Graph } from './graph.js';
 import { lastUses } from './last-uses.js';
 import { type Argument, Node } from './node.js';
-import { type ResultCheck, resultCheck } from './symbolic/check-result.js';
+import type { ResultCheck } from './symbolic/check-result.js';
 import { holdsSymbol } from './symbolic/symbolic-argument.js';
 import type { GraphSymbols } from './symbolic/graph-symbols.js';
 
@@ -54,7 +54,7 @@ export function compileGraph(graph: Graph, attributes: AttributeLookup): Program
       args: planArguments(node.args, slotOf, symbols),
       result: slotOf.get(node)!,
       dead: (dying.get(node) ?? []).map((dead) => slotOf.get(dead)!),
-      check: symbols === null ? null : resultCheck(node, symbols),
+      check: symbols?.checkOf(node) ?? null,
     });
   }
   const output = graph.outputNode;

@@ -4,18 +4,22 @@
  * The expressions of a symbolic graph were found by trying sizes. Operators compute real shapes by their
  * own rules, so a difference shows here, at the first node where the graph is not what the program was.
  */
-import { type SizeFunction, TesseraError } from '@tessera/shared';
+import { type Size, type SizeFunction, TesseraError } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
 import type { Node } from '../node.js';
-import type { GraphSymbols } from './graph-symbols.js';
 import type { SymbolicShape } from './symbolic-shape.js';
+
+/** What reads expressions: the symbols of a graph. */
+interface SizeReader {
+  compile(size: Size): SizeFunction;
+}
 
 /** Checks one value. @throws symbolic-guard */
 export type ResultCheck = (value: unknown, symbols: readonly number[]) => void;
 
 /** The check of a node's value; null where its sizes are no expressions. */
-export function resultCheck(node: Node, symbols: GraphSymbols): ResultCheck | null {
+export function resultCheck(node: Node, symbols: SizeReader): ResultCheck | null {
   const { symbolicVal } = node.meta;
   if (symbolicVal === undefined || node.op === 'placeholder') return null;
   if ('sizes' in symbolicVal) return shapeCheck(node, symbolicVal, symbols);
@@ -27,7 +31,7 @@ export function resultCheck(node: Node, symbols: GraphSymbols): ResultCheck | nu
   };
 }
 
-function shapeCheck(node: Node, shape: SymbolicShape, symbols: GraphSymbols): ResultCheck {
+function shapeCheck(node: Node, shape: SymbolicShape, symbols: SizeReader): ResultCheck {
   const sizes: SizeFunction[] = shape.sizes.map((size) => symbols.compile(size));
   return (value, values) => {
     if (!isTensor(value)) return;

@@ -20,6 +20,7 @@ import {
 } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { Node } from '../node.js';
+import { type ResultCheck, resultCheck } from './check-result.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 
 /** A symbol to be made. */
@@ -76,6 +77,11 @@ export class GraphSymbols {
   /** An expression as a function of the symbols' values in order. */
   compile(size: Size): SizeFunction {
     return compileSize(size, (symbol) => this.indices.get(symbol)!);
+  }
+
+  /** The check of a node's value when the graph runs; null where its sizes are no expressions. */
+  checkOf(node: Node): ResultCheck | null {
+    return resultCheck(node, this);
   }
 
   /** Whether an expression is made of these symbols. */

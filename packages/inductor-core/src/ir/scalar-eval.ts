@@ -192,8 +192,6 @@ export function evalScalar(
       return float || b !== 0 ? toComputeType(a % b, dtype) : 0;
     case 'neg':
       return toComputeType(float ? -a : 0 - a, dtype);
-    case 'abs':
-      return toComputeType(Math.abs(a), dtype);
     case 'sign':
       return Number(a > 0) - Number(a < 0);
     case 'reciprocal':
@@ -216,30 +214,12 @@ export function evalScalar(
       return isNegative(b) === isNegative(a) ? a : -a;
     case 'nextafter':
       return dtype === 'float64' ? neighbour64(a, b) : neighbour32(a, b);
-    case 'floor':
-      return Math.floor(a);
-    case 'ceil':
-      return Math.ceil(a);
     case 'round':
       return roundEven(a);
-    case 'trunc':
-      return Math.trunc(a);
-    case 'sqrt':
-      return toComputeType(Math.sqrt(a), dtype);
     case 'rsqrt':
       return toComputeType(1 / Math.sqrt(a), dtype);
-    case 'exp':
-      return toComputeType(Math.exp(a), dtype);
     case 'exp2':
       return toComputeType(2 ** a, dtype);
-    case 'expm1':
-      return toComputeType(Math.expm1(a), dtype);
-    case 'log':
-      return toComputeType(Math.log(a), dtype);
-    case 'log2':
-      return toComputeType(Math.log2(a), dtype);
-    case 'log1p':
-      return toComputeType(Math.log1p(a), dtype);
     case 'pow':
       return float
         ? toComputeType(
@@ -249,26 +229,8 @@ export function evalScalar(
             dtype,
           )
         : intPow(a, b, dtype);
-    case 'sin':
-      return toComputeType(Math.sin(a), dtype);
-    case 'cos':
-      return toComputeType(Math.cos(a), dtype);
-    case 'tan':
-      return toComputeType(Math.tan(a), dtype);
-    case 'asin':
-      return toComputeType(Math.asin(a), dtype);
-    case 'acos':
-      return toComputeType(Math.acos(a), dtype);
-    case 'atan':
-      return toComputeType(Math.atan(a), dtype);
     case 'atan2':
       return toComputeType(Math.atan2(a, b), dtype);
-    case 'sinh':
-      return toComputeType(Math.sinh(a), dtype);
-    case 'cosh':
-      return toComputeType(Math.cosh(a), dtype);
-    case 'tanh':
-      return toComputeType(Math.tanh(a), dtype);
     case 'sigmoid':
       return toComputeType(1 / (1 + Math.exp(-a)), dtype);
     case 'erf':
@@ -303,6 +265,8 @@ export function evalScalar(
       return a !== 0 ? b : c;
     case 'cast':
       return castScalar(a, operand, dtype);
+    default:
+      return toComputeType(Math[op](a), dtype);
   }
 }
 
