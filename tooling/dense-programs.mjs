@@ -5,7 +5,6 @@
  * The programs of `inductor-core/src/schedule/functions` are text in a notation like WGSL, which pages download. They
  * are parsed and never shown, so the build writes them as short as they may be.
  */
-import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
 
 /** What only programs have, of all template literals of these files. */
@@ -61,18 +60,4 @@ export function writeDensePrograms(text, file) {
 
   visit(source);
   return written + text.slice(done);
-}
-
-/** For esbuild: writes the programs of scalar functions dense. */
-export function densePrograms() {
-  return {
-    name: 'dense-programs',
-    setup(build) {
-      const filter = /inductor-core[\\/]src[\\/]schedule[\\/]functions[\\/].*\.ts$/;
-      build.onLoad({ filter }, async ({ path }) => ({
-        contents: writeDensePrograms(await readFile(path, 'utf8'), path),
-        loader: 'ts',
-      }));
-    },
-  };
 }

@@ -1,7 +1,7 @@
 /** The source with calls that make a module's constants marked as free of effects. */
 export function markPureDefinitions(text: string, file: string): string;
 
-/** A plugin of esbuild that marks the sources of `@tessera/tensor`. */
+/** A plugin of esbuild that marks the sources of packages whose parts pages leave out. */
 export function pureDefinitions(): {
   readonly name: string;
   setup(build: {

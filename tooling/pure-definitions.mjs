@@ -15,6 +15,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
+import { writeDensePrograms } from './dense-programs.mjs';
 import { writeMethods } from './method-table.mjs';
 
 /**
@@ -23,6 +24,10 @@ import { writeMethods } from './method-table.mjs';
  */
 const OPEN = '/* @__PURE__ */ (() => ';
 const CLOSE = ')()';
+
+/** An object with the properties of others, which a bundler takes for getters that do something. */
+const isMerged = (node) =>
+  ts.isObjectLiteralExpression(node) && node.properties.some(ts.isSpreadAssignment);
 
 /**
  * The source with calls that make a module's constants marked as free of effects.
@@ -41,8 +46,12 @@ export function markPureDefinitions(text, file) {
     if (ts.isFunctionLike(node) || ts.isClassLike(node) || ts.isTypeNode(node)) return;
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
       insertions.push({ at: node.getStart(), text: '/* @__PURE__ */ ' });
-    } else if (ts.isTemplateExpression(node) || ts.isBinaryExpression(node)) {
-      insertions.push({ at: node.getStart(), text: OPEN }, { at: node.getEnd(), text: CLOSE });
+    } else if (ts.isTemplateExpression(node) || ts.isBinaryExpression(node) || isMerged(node)) {
+      const [open, close] = ts.isObjectLiteralExpression(node) ? ['(', ')'] : ['', ''];
+      insertions.push(
+        { at: node.getStart(), text: OPEN + open },
+        { at: node.getEnd(), text: close + CLOSE },
+      );
       return;
     }
     ts.forEachChild(node, visit);
@@ -97,19 +106,29 @@ function intoClasses(statement, source) {
 }
 
 /**
- * For esbuild: marks the sources of packages whose parts pages leave out.
+ * For esbuild: marks the sources of packages whose parts pages leave out, and writes what the build writes in them.
  */
 export function pureDefinitions() {
   return {
     name: 'pure-definitions',
     setup(build) {
-      build.onLoad({ filter: /packages[\\/](tensor|nn)[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
-        const text = await readFile(path, 'utf8');
-        const written = path.endsWith('tensor-methods.ts')
-          ? writeMethods(text, path, (file) => readFileSync(file, 'utf8'))
-          : text;
-        return { contents: markPureDefinitions(written, path), loader: 'ts' };
+      const filter = /packages[\\/](tensor|nn|inductor-core)[\\/]src[\\/].*\.ts$/;
+      build.onLoad({ filter }, async ({ path }) => {
+        const text = written(await readFile(path, 'utf8'), path);
+        return { contents: markPureDefinitions(text, path), loader: 'ts' };
       });
     },
   };
 }
+
+/**
+ * @param {string} text
+ * @param {string} path
+ */
+function written(text, path) {
+  if (path.endsWith('tensor-methods.ts'))
+    return writeMethods(text, path, (file) => readFileSync(file, 'utf8'));
+  return SCALAR_FUNCTIONS.test(path) ? writeDensePrograms(text, path) : text;
+}
+
+const SCALAR_FUNCTIONS = /inductor-core[\\/]src[\\/]schedule[\\/]functions[\\/]/;

@@ -6,7 +6,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
-import { densePrograms } from './dense-programs.mjs';
 import { pureDefinitions } from './pure-definitions.mjs';
 import { pureNamespaces } from './pure-namespaces.mjs';
 
@@ -21,7 +20,7 @@ const common: Options = {
   treeshake: false,
   // Prints only problems: turbo shows one line per package anyway.
   silent: true,
-  esbuildPlugins: [pureDefinitions(), densePrograms()],
+  esbuildPlugins: [pureDefinitions()],
   plugins: [
     {
       name: 'pure-namespaces',
