@@ -43,6 +43,11 @@ export interface Capabilities {
    * Where absent, their terms are written out in the loops of their neighbours.
    */
   readonly windows?: boolean;
+  /**
+   * Whether launches are so dear that products of one row sum up again, for every column, what a factor of the row is
+   * made of (a norm), rather than read what another kernel made.
+   */
+  readonly repeatsRowSums?: boolean;
   /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
   readonly itemSize?: (dtype: DType) => number;
 }

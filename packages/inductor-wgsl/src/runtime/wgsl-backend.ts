@@ -44,6 +44,7 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     widestAttention: WIDEST_ATTENTION,
     fewAttentionRows: { rows: MOST_ROWS, keys: LONGEST_ROW },
     recurrences: 'registers',
+    repeatsRowSums: !target.software,
   };
 }
 
