@@ -14,16 +14,16 @@ import { Chat, type Writer } from './chat.js';
 import { folderVocabulary } from './folder-vocabulary.js';
 import { ggufVocabulary } from './gguf-vocabulary.js';
 import type { ChatCommand } from './options.js';
+import { roundedTo } from './rounded-to.js';
 import { Vocabulary } from './vocabulary.js';
 
 /** Tokens that a draft proposes at once. */
 const LOOKAHEAD = 4;
 
-/** Loads a model, with rounded weights where that was asked for. */
+/** Loads a model, with rounded weights where that was asked for; those of a GGUF file stay as they are. */
 async function load(source: string, { device, quantize: bits }: ChatCommand): Promise<CausalLM> {
-  const model = await loadCausalLM(source, { device });
-  if (bits === 8) quantize(model, { bits });
-  if (bits === 4) quantize(model, { bits, group: 32 });
+  const model = await loadCausalLM(source, { device, packed: bits === null });
+  if (bits !== null) await quantize(model, roundedTo(bits));
   return model;
 }
 

@@ -42,7 +42,10 @@ function words(rows: number, columns: number): Fixed {
 }
 
 const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
-  'aten::_weight_int8pack_mm': [[values(2, 8), words(3, 2), fixed(values(3))]],
+  'aten::_weight_int8pack_mm': [
+    [values(2, 8), words(3, 2), values(3)],
+    [values(2, 16), words(3, 4), values(2, 3)],
+  ],
   'aten::_weight_int4pack_mm': [[values(2, 64), words(3, 8), 32, values(2, 3, 2)]],
   'aten::hardsigmoid_backward': [[values(5), values(5).mul(5)]],
   'aten::silu_backward': [[values(5), values(5)]],

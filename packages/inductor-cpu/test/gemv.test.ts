@@ -19,9 +19,10 @@ import { at } from './matmul-kernel.js';
 // One for all kernels, which share expressions by the names of buffers: those differ by format.
 
 const ir = new IrBuilder();
-const weights = (format: Format, i: number): string => `${format}w${i}`;
+const weights = (format: Format, i: number): string => `${format}_w${i}`;
 
-type Format = 'float16' | 'bfloat16' | 'int8' | 'int4';
+/** `int8s` has a scale for each group. */
+type Format = 'float16' | 'bfloat16' | 'int8' | 'int8s' | 'int4';
 const GROUP = 32;
 
 interface Case {
@@ -35,6 +36,7 @@ interface Case {
 /** Digits of k and their sizes. */
 function digitsOf({ format, depth }: Case): Record<string, number> {
   if (format === 'int8') return { k0: depth / 4, k1: 4 };
+  if (format === 'int8s') return { k0: depth / GROUP, k1: GROUP / 4, k2: 4 };
   if (format === 'int4') return { k0: depth / GROUP, k1: GROUP / 8, k2: 8 };
   return { k0: depth };
 }
@@ -50,6 +52,12 @@ function weightOf({ format, columns, depth }: Case, i: number): Expr {
     const up = ir.op('sub', [whole(24), shift('k1', 8)]);
     const raised = ir.op('shl', [word({ n: depth / 4, k0: 1 }), up]);
     return ir.cast(ir.op('shr', [raised, whole(24)]), 'float32');
+  }
+  if (format === 'int8s') {
+    const up = ir.op('sub', [whole(24), shift('k2', 8)]);
+    const raised = ir.op('shl', [word({ n: depth / 4, k0: GROUP / 4, k1: 1 }), up]);
+    const value = ir.cast(ir.op('shr', [raised, whole(24)]), 'float32');
+    return ir.op('mul', [value, ir.load('float32', `s${i}`, at({ k0: columns, n: 1 }))]);
   }
   if (format === 'int4') {
     const shifted = ir.op('shr', [word({ n: depth / 8, k0: GROUP / 8, k1: 1 }), shift('k2', 4)]);
@@ -92,7 +100,9 @@ function kernelOf(made: Case): LoopKernel {
       { name: 'x', dtype: 'float32', access: 'read' },
       ...numbers.map((i) => ({ name: weights(format, i), dtype, access: 'read' as const })),
       ...numbers.flatMap((i) =>
-        format === 'int4' ? [{ name: `s${i}`, dtype: 'float32', access: 'read' } as const] : [],
+        format === 'int4' || format === 'int8s'
+          ? [{ name: `s${i}`, dtype: 'float32', access: 'read' } as const]
+          : [],
       ),
       { name: 'out', dtype: 'float32', access: 'readwrite' },
     ],
@@ -126,7 +136,7 @@ function numbers(count: number, dtype: DType, seed: number): number[] {
 }
 
 function bufferSizes({ format, columns, depth }: Case): Record<string, number> {
-  const perElement = format === 'int8' ? 4 : format === 'int4' ? 8 : 1;
+  const perElement = format.startsWith('int8') ? 4 : format === 'int4' ? 8 : 1;
   return {
     x: depth,
     w: (columns * depth) / perElement,
@@ -172,7 +182,7 @@ function expectClose(got: readonly number[], wanted: readonly number[]): void {
 }
 
 describe('products of one row with narrow weights', () => {
-  for (const format of ['float16', 'bfloat16', 'int8', 'int4'] as const) {
+  for (const format of ['float16', 'bfloat16', 'int8', 'int8s', 'int4'] as const) {
     it.each([
       [8, 32],
       [9, 64],

@@ -44,7 +44,7 @@ export { resolveSource } from './io/byte-source.js';
 export type { ByteFile } from './io/byte-file.js';
 export { Cursor } from './io/cursor.js';
 export type { BlockFormat } from './io/decode-elements.js';
-export { type BlockTensor, loadBlocks } from './io/load-blocks.js';
+export { type BlockParts, type BlockTensor, loadBlocks } from './io/load-blocks.js';
 export { reading, startLoading } from './io/loading.js';
 
 // Memory
@@ -290,6 +290,7 @@ export { reflectionPad, replicationPad } from './ops/resample/pad-edge.js';
 export { addmm_, baddbmm_ } from './ops/matmul/matmul.js';
 export { addbmm_, addmv_, addr_ } from './ops/matmul/added.js';
 export { renorm_ } from './ops/matmul/similarity.js';
+export { dequantizeInt4, dequantizeInt8 } from './ops/matmul/weight-only.js';
 export { weightInt4packMm, weightInt8packMm } from './ops/matmul/weight-only.js';
 
 // Attention and recurrent layers

@@ -53,6 +53,7 @@ export {
   makeQuantized,
   quantize,
 } from './quantize/quantize.js';
+export { QuantizedEmbedding } from './quantize/quantized-embedding.js';
 export { QuantizedLinear } from './quantize/quantized-linear.js';
 export { LoraLinear } from './lora/lora-linear.js';
 export { type LoraOptions, addLora, mergeLora, removeLora, unmergeLora } from './lora/lora.js';

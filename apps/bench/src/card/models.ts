@@ -3,7 +3,7 @@
  */
 import { compile } from '@tessera/compile';
 import { LSTM, Linear, ReLU, Sequential, functional as F, optim, skipInit } from '@tessera/nn';
-import { CausalLM, StaticCache, readConfig } from '@tessera/transformers';
+import { CausalLM, StaticCache, makeQuantized, readConfig } from '@tessera/transformers';
 import { type DType, type Tensor, noGrad, randint, tensor } from '@tessera/tensor';
 import { GENERATE_MODELS } from '../generate/models.js';
 import { Gpt2, ResNet18 } from '../tracer/networks.js';
@@ -45,13 +45,24 @@ function languageModel(isSmall: boolean, dtype: DType): CausalLM {
   return model.eval() as CausalLM;
 }
 
-function decode(dtype: DType, goal: number | null): CardWorkload {
+/** Makes its matrices whole numbers of 4 or 8 bits, the same one everywhere, and its tables 8. */
+function rounded(model: CausalLM, bits: 4 | 8): void {
+  const embeddings = { bits: 8 } as const;
+  makeQuantized(model, bits === 8 ? { bits, embeddings } : { bits, group: 64, embeddings });
+  for (const buffer of model.buffers())
+    if (buffer.dtype === 'int32') buffer.fill_(0x35a7_9c21);
+    else buffer.fill_(0.001);
+}
+
+function decode(dtype: DType, goal: number | null, bits?: 4 | 8): CardWorkload {
+  const weights = bits === undefined ? dtype : `int${bits}`;
   return {
-    name: `llama1b_decode_${dtype}`,
-    about: `a token of Llama 3.2 1B, static cache of 1024, ${dtype}`,
+    name: `llama1b_decode_${weights}`,
+    about: `a token of Llama 3.2 1B, static cache of 1024, ${weights}`,
     goal,
     prepare(isSmall) {
       const model = languageModel(isSmall, dtype);
+      if (bits !== undefined) rounded(model, bits);
       const cache = new StaticCache(model.config, isSmall ? 32 : 1024, {
         batch: 1,
         dtype,
@@ -157,4 +168,6 @@ export const MODEL_ROWS: readonly CardWorkload[] = [
   },
   decode('float16', 1000),
   decode('float32', null),
+  decode('float16', null, 8),
+  decode('float16', 500, 4),
 ];

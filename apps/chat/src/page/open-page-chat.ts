@@ -6,6 +6,7 @@ import { TesseraError } from '@tessera/shared';
 import { type LoadCheckpointOptions, type Tensor, loadCheckpoint } from '@tessera/tensor';
 import {
   type CausalLM,
+  type LoadCausalLMOptions,
   TextGenerator,
   loadCausalLM,
   makeCausalLM,
@@ -14,13 +15,14 @@ import {
 } from '@tessera/transformers';
 import { Chat } from '../chat.js';
 import { ggufVocabulary } from '../gguf-vocabulary.js';
+import { roundedTo } from '../rounded-to.js';
 import { type ReadText, Vocabulary, type VocabularyFiles, readVocabulary } from '../vocabulary.js';
 import type { LoadRequest, ModelSource } from './messages.js';
 
 /** Tokens that are kept in mind, where the model has as many. */
 const MOST_LENGTH = 2048;
 
-type LoadOptions = Pick<LoadCheckpointOptions, 'device' | 'onProgress'>;
+type LoadOptions = Pick<LoadCausalLMOptions, 'device' | 'onProgress' | 'packed'>;
 
 interface Loaded {
   readonly model: CausalLM;
@@ -54,7 +56,8 @@ async function chosenFolder(files: readonly File[], options: LoadOptions): Promi
     });
   const vocabulary = await readVocabulary(read, 'the folder');
   const tensors: Record<string, Tensor> = {};
-  for (const file of weights) Object.assign(tensors, await loadCheckpoint(file, options));
+  const { packed: _packed, ...reading } = options;
+  for (const file of weights) Object.assign(tensors, await loadCheckpoint(file, reading));
   const generation = await read('generation_config.json');
   const model = makeCausalLM(
     tensors,
@@ -79,9 +82,8 @@ export async function openPageChat(
   onProgress: LoadCheckpointOptions['onProgress'],
 ): Promise<{ chat: Chat; model: CausalLM }> {
   if (device === 'wgpu') registerKernelBackend((await initWebGpu()).backend);
-  const { model, files } = await load(source, { device, onProgress });
-  if (bits === 8) quantize(model, { bits });
-  if (bits === 4) quantize(model, { bits, group: 32 });
+  const { model, files } = await load(source, { device, onProgress, packed: bits === null });
+  if (bits !== null) await quantize(model, roundedTo(bits));
   const maxLength = Math.min(MOST_LENGTH, model.config.maxPositions);
   const chat = new Chat(new TextGenerator(model, { maxLength }), new Vocabulary(files), {
     maxNewTokens: maxLength,

@@ -43,7 +43,7 @@ function sumsFunction(
     case 'bfloat16':
       return bfloatSums(name, params, weight.row, depth, options);
     case 'int8':
-      return int8Sums(name, params, weight.row, depth, options);
+      return int8Sums(name, params, weight, depth, options);
     case 'int4':
       return int4Sums(name, params, weight, depth, options);
   }
@@ -72,7 +72,7 @@ class KeptRows {
   of({ x, weight }: GemvSum): number {
     const { kernel, loops } = this.problem;
     const order = orderOf(weight);
-    const group = weight.format === 'int4' ? weight.group : 0;
+    const group = weight.format === 'int4' ? weight.scales.group : 0;
     const key = `${weight.format} ${group}`;
     const known = this.rows.find((row) => row.x === x && row.key === key);
     if (known !== undefined) return known.at;

@@ -1,8 +1,9 @@
 /**
  * @file Weights of fewer than 32 bits, recognised in the expression of their values.
  *
- * Element (column n, depth k) of an operand is a 16-bit float, or a part of an int32 word: 8 bits with a sign, or 4 bits
- * with a scale and a zero for each group of k (`_weight_int8pack_mm` and `_weight_int4pack_mm` as they are lowered).
+ * Element (column n, depth k) of an operand is a 16-bit float, or a part of an int32 word: 8 bits with a sign, with or
+ * without a scale for each group of k, or 4 bits with a scale and a zero for each group (`_weight_int8pack_mm` and
+ * `_weight_int4pack_mm` as they are lowered).
  */
 import type { Affine, BufferParam, Expr, LoopSpace } from '@tessera/inductor-core';
 import { bufferParam } from '../matmul/problem.js';
@@ -15,18 +16,25 @@ export interface ColumnPlace {
   readonly step: number;
 }
 
+/** Scales that groups of k share, float32. */
+export interface GroupScales {
+  /** k of a group. */
+  readonly group: number;
+  readonly scale: ColumnPlace;
+  /** Elements from one group to the next. */
+  readonly groupStep: number;
+}
+
 /** See the file header; `row` is where a column's elements or words begin. */
 export type NarrowWeight =
-  | { readonly format: 'float16' | 'bfloat16' | 'int8'; readonly row: ColumnPlace }
+  | { readonly format: 'float16' | 'bfloat16'; readonly row: ColumnPlace }
+  | { readonly format: 'int8'; readonly row: ColumnPlace; readonly scales: GroupScales | null }
   | {
       readonly format: 'int4';
       readonly row: ColumnPlace;
-      /** k of a group. */
-      readonly group: number;
-      readonly scale: ColumnPlace;
-      /** Elements from a scale to the zero that belongs to it, and from one group to the next. */
+      readonly scales: GroupScales;
+      /** Elements from a scale to the zero that belongs to it. */
       readonly zeroStep: number;
-      readonly groupStep: number;
     };
 
 /** A digit of k, or of the column; `unit` is how many one more of it is. */
@@ -96,13 +104,38 @@ function isShift(expr: Expr | undefined, bits: number, { space, digits }: GemvLo
   );
 }
 
-function int8(value: Expr, loops: GemvLoops): NarrowWeight | null {
+/** Groups' sums are written out: longer ones are left to the general code. */
+const MAX_GROUP = 256;
+
+/** Whether an expression loads a scale of each group, of `step` k or a multiple of it. */
+function groupScales(expr: Expr | undefined, loops: GemvLoops, step: number): GroupScales | null {
+  const load = expr && uncast(expr);
+  if (load?.kind !== 'load' || load.dtype !== 'float32') return null;
+  const form = loops.space.affine(load.index);
+  const digit = loops.digits.findLast(({ name }) => stepOf(form, name) !== 0);
+  const group = digit?.unit ?? loops.depth;
+  const groupStep = digit === undefined ? 0 : stepOf(form, digit.name);
+  const scale = placeOf(load, loops, group, groupStep);
+  if (scale === null || group % step !== 0 || group > MAX_GROUP) return null;
+  return { group, scale, groupStep };
+}
+
+/** The words of bytes that an expression takes apart. */
+function bytesRow(value: Expr, loops: GemvLoops): ColumnPlace | null {
   const [up, down] = operandsOf(value, 'shr') ?? [];
   const [word, by] = operandsOf(up, 'shl') ?? [];
   const [top, shift] = operandsOf(by, 'sub') ?? [];
   if (!isConst(down, 24) || !isConst(top, 24) || !isShift(shift, 8, loops)) return null;
-  const row = placeOf(word, loops, 4, 1);
-  return row && { format: 'int8', row };
+  return placeOf(word, loops, 4, 1);
+}
+
+function int8(expr: Expr, loops: GemvLoops): NarrowWeight | null {
+  const [value, scale] = operandsOf(expr, 'mul') ?? [expr];
+  const row = bytesRow(uncast(value!), loops);
+  if (row === null) return null;
+  if (scale === undefined) return { format: 'int8', row, scales: null };
+  const scales = groupScales(scale, loops, 8);
+  return scales && { format: 'int8', row, scales };
 }
 
 function int4(expr: Expr, loops: GemvLoops): NarrowWeight | null {
@@ -113,18 +146,13 @@ function int4(expr: Expr, loops: GemvLoops): NarrowWeight | null {
   const [word, by] = operandsOf(shifted, 'shr') ?? [];
   if (!isConst(eight, 8) || !isConst(mask, 15) || !isShift(by, 4, loops)) return null;
   const row = placeOf(word, loops, 8, 1);
-  const [scaleLoad, zeroLoad] = [uncast(scaleCast!), uncast(zeroCast!)];
-  if (row === null || scaleLoad.kind !== 'load' || scaleLoad.dtype !== 'float32') return null;
-  const form = loops.space.affine(scaleLoad.index);
-  const digit = loops.digits.findLast(({ name }) => stepOf(form, name) !== 0);
-  const group = digit?.unit ?? loops.depth;
-  const groupStep = digit === undefined ? 0 : stepOf(form, digit.name);
-  const scale = placeOf(scaleLoad, loops, group, groupStep);
-  const zero = placeOf(zeroLoad, loops, group, groupStep);
-  if (group % 32 !== 0 || scale === null || zero?.buf !== scale.buf || zero.step !== scale.step)
-    return null;
+  const scales = groupScales(scaleCast, loops, 32);
+  if (row === null || scales === null) return null;
+  const { group, groupStep, scale } = scales;
+  const zero = placeOf(uncast(zeroCast!), loops, group, groupStep);
+  if (zero?.buf !== scale.buf || zero.step !== scale.step) return null;
   const zeroStep = zero.constant - scale.constant;
-  return zeroStep > 0 ? { format: 'int4', row, group, scale, zeroStep, groupStep } : null;
+  return zeroStep > 0 ? { format: 'int4', row, scales, zeroStep } : null;
 }
 
 /** The weight whose value at (column, k) an expression is; null for others. */
@@ -134,7 +162,7 @@ export function narrowWeight(
   params: readonly BufferParam[],
 ): NarrowWeight | null {
   const value = uncast(expr);
-  if (value.kind !== 'load') return int8(value, loops) ?? int4(expr, loops);
+  if (value.kind !== 'load') return int8(value, loops) ?? int4(value, loops);
   const format = bufferParam(params, value.buf).dtype;
   if (format !== 'float16' && format !== 'bfloat16') return null;
   const row = placeOf(value, loops, 1, 1);

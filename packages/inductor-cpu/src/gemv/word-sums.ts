@@ -4,45 +4,75 @@
 import type { BufferParam } from '@tessera/inductor-core';
 import type { CodeOptions } from '../body/vector-builder.js';
 import { f32x4, i32, memory, op } from '../emit/code.js';
+import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { COLUMNS, ColumnSums } from './column-sums.js';
 import type { ColumnPlace, NarrowWeight } from './narrow-weight.js';
 
 type Int4 = Extract<NarrowWeight, { format: 'int4' }>;
+type Int8 = Extract<NarrowWeight, { format: 'int8' }>;
 
-/** `row` of bytes, four to a word. */
+/** Adds up `count` elements of each column from the open step on, in two registers for each. */
+function addBytes(
+  sums: ColumnSums,
+  { row, words, count }: { row: ColumnPlace; words: Local<'i32'>; count: number },
+  accs: readonly (readonly Local<'v128'>[])[],
+): void {
+  const { f, x } = sums;
+  for (let k = 0; k < count; k += 8) {
+    const values = [0, 16].map((offset) => f.let('x', memory('v128.load', 4 * k + offset, x)));
+    for (let c = 0; c < COLUMNS; c++) {
+      const eight = f.let('eight', memory('v128.load8x8_s', k + 4 * c * row.step, words));
+      const halves = [
+        op('i32x4.extend_low_i16x8_s', eight),
+        op('i32x4.extend_high_i16x8_s', eight),
+      ];
+      halves.forEach((whole, half) =>
+        sums.add(accs[half]![c]!, op('f32x4.convert_i32x4_s', whole), values[half]!),
+      );
+    }
+  }
+}
+
+/** Bytes, four to a word: `Σ byte · x`, or of each group that times its scale. */
 export function int8Sums(
   name: string,
   params: readonly BufferParam[],
-  row: ColumnPlace,
+  { row, scales }: Int8,
   depth: number,
   options: CodeOptions,
 ): WasmFunction {
   const sums = new ColumnSums(name, params, options);
   const { f, x } = sums;
   const words = sums.address(row, 4);
+  const both = (accs: readonly (readonly Local<'v128'>[])[], c: number): Code<'v128'> =>
+    op('f32x4.add', accs[0]![c]!, accs[1]![c]!);
   const accs = [sums.registers('sum'), sums.registers('sum')];
-  sums.steps(
-    depth / 8,
-    new Map([
+  if (scales === null) {
+    const moves = new Map([
       [x, 32],
       [words, 8],
-    ]),
-    () => {
-      const values = [0, 16].map((offset) => f.let('x', memory('v128.load', offset, x)));
-      for (let c = 0; c < COLUMNS; c++) {
-        const eight = f.let('eight', memory('v128.load8x8_s', 4 * c * row.step, words));
-        const halves = [
-          op('i32x4.extend_low_i16x8_s', eight),
-          op('i32x4.extend_high_i16x8_s', eight),
-        ];
-        halves.forEach((whole, half) =>
-          sums.add(accs[half]![c]!, op('f32x4.convert_i32x4_s', whole), values[half]!),
-        );
-      }
-    },
-  );
-  sums.finish(accs[0]!.map((acc, c) => f.let('sum', op('f32x4.add', acc, accs[1]![c]!))));
+    ]);
+    sums.steps(depth / 8, moves, () => addBytes(sums, { row, words, count: 8 }, accs));
+    sums.finish(accs[0]!.map((_, c) => f.let('sum', both(accs, c))));
+    return f;
+  }
+  const { group, scale, groupStep } = scales;
+  const steps = sums.address(scale, 4);
+  const totals = sums.registers('total');
+  const moves = new Map([
+    [x, 4 * group],
+    [words, group],
+    [steps, 4 * groupStep],
+  ]);
+  sums.steps(depth / group, moves, () => {
+    for (const acc of accs.flat()) f.set(acc, f32x4(0));
+    addBytes(sums, { row, words, count: group }, accs);
+    totals.forEach((total, c) =>
+      sums.add(total, both(accs, c), memory('v128.load32_splat', 4 * c * scale.step, steps)),
+    );
+  });
+  sums.finish(totals);
   return f;
 }
 
@@ -61,7 +91,7 @@ export const PART_FACTORS: readonly number[] = Array.from({ length: PARTS }, (_,
 );
 
 /** Bytes behind the kept values for sums of each group. */
-export function groupSumBytes({ group }: Int4, depth: number): number {
+export function groupSumBytes({ scales: { group } }: Int4, depth: number): number {
   return (depth / group) * 16;
 }
 
@@ -69,7 +99,7 @@ export function groupSumBytes({ group }: Int4, depth: number): number {
  * The function `(args, row)` that adds up the kept values of each group, lane by lane, and writes the sums behind all of
  * them.
  */
-export function groupSums(name: string, { group }: Int4, depth: number): WasmFunction {
+export function groupSums(name: string, { scales: { group } }: Int4, depth: number): WasmFunction {
   const f = new WasmFunction(name, { args: 'i32', row: 'i32' });
   const x = f.let('x', f.param('row'));
   const out = f.let('out', op('i32.add', x, i32(4 * depth)));
@@ -98,7 +128,8 @@ export function int4Sums(
   depth: number,
   options: CodeOptions,
 ): WasmFunction {
-  const { row, group, scale, zeroStep, groupStep } = weight;
+  const { row, scales: shared, zeroStep } = weight;
+  const { group, scale, groupStep } = shared;
   const sums = new ColumnSums(name, params, options);
   const { f, vb, x } = sums;
   const words = sums.address(row, 4);

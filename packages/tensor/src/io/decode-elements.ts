@@ -172,7 +172,7 @@ export function blockSink(
 }
 
 /** Takes pieces of any length, and hands on whole items of `size` bytes and the number of the first. */
-function wholeItems(
+export function wholeItems(
   size: number,
   take: (items: Uint8Array, index: number) => void,
 ): (piece: Uint8Array) => void {

@@ -5,7 +5,7 @@
  * the prompt, where no token looks before it is overwritten. So prompts of all lengths are one computation.
  */
 import { compile } from '@tessera/compile';
-import { type DType, type DeviceType, type Tensor, arange, tensor, zeros } from '@tessera/tensor';
+import { type DeviceType, type Tensor, arange, tensor, zeros } from '@tessera/tensor';
 import { StaticCache } from '../cache/kv-cache.js';
 import type { CausalLM } from '../model/causal-lm.js';
 
@@ -42,10 +42,7 @@ export class CachedModel {
     private readonly options: CachedModelOptions,
   ) {
     const { batch, places, chunk, compiles } = options;
-    const { dtype, device } = model.model.embed_tokens.weight as {
-      dtype: DType;
-      device: DeviceType;
-    };
+    const { dtype, device } = model;
     // Room for the filling of the last chunk.
     const room = Math.ceil(places / chunk) * chunk;
     const cache = new StaticCache(model.config, room, { batch, dtype, device });

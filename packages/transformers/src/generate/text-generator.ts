@@ -8,16 +8,7 @@
  */
 import { compile } from '@tessera/compile';
 import { TesseraError } from '@tessera/shared';
-import {
-  type DType,
-  type DeviceType,
-  type Tensor,
-  arange,
-  manualSeed,
-  noGrad,
-  tensor,
-  zeros,
-} from '@tessera/tensor';
+import { type Tensor, arange, manualSeed, noGrad, tensor, zeros } from '@tessera/tensor';
 import { StaticCache } from '../cache/kv-cache.js';
 import type { CausalLM } from '../model/causal-lm.js';
 import { type GenerateOptions, type SamplingOptions, checkGenerateOptions } from './options.js';
@@ -84,10 +75,7 @@ export class TextGenerator {
         `The model has ${config.maxPositions} positions; maxLength is ${wanted}.`,
       );
     this.maxLength = wanted;
-    const { dtype, device } = model.model.embed_tokens.weight as {
-      dtype: DType;
-      device: DeviceType;
-    };
+    const { dtype, device } = model;
     // Room for the filling of the last chunk.
     const room = Math.ceil(wanted / chunk) * chunk;
     this.cache = new StaticCache(config, room, { batch, dtype, device });

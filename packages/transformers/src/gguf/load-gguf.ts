@@ -5,6 +5,7 @@
 import { TesseraError } from '@tessera/shared';
 import type { ByteSource, DType, Tensor } from '@tessera/tensor';
 import { Cursor, loadBlocks, reading, resolveSource, startLoading } from '@tessera/tensor/internal';
+import type { DecoderConfig } from '../config/decoder-config.js';
 import { readConfig } from '../config/families.js';
 import type { LoadCausalLMOptions } from '../load/load-causal-lm.js';
 import { modelOf } from '../load/model-of.js';
@@ -14,6 +15,7 @@ import { configOfGguf } from './gguf-config.js';
 import { type GgufHeader, type GgufTensor, readGgufHeader } from './gguf-header.js';
 import { invalidGguf } from './gguf-invalid.js';
 import { ggufRules } from './gguf-weights.js';
+import { SCALES, packedTensor } from './packed-tensor.js';
 import { checkSplit, otherFiles } from './split-files.js';
 
 /** Factors of rotary frequencies, which are no weight of ours. */
@@ -93,12 +95,16 @@ export async function loadGguf(
     const dtype = options.dtype ?? storedDType(whole.tensors);
     // Before anything is read: a file of another architecture is refused at once.
     configOfGguf(whole, null);
-    const place = { dtype, device };
-    const tensors: Record<string, Tensor> = await loadBlocks(cursor, header.tensors, place);
+    const read = (from: Cursor, { tensors }: GgufHeader): Promise<Record<string, Tensor>> =>
+      loadBlocks(from, options.packed === true ? tensors.map(packedTensor) : tensors, {
+        dtype,
+        device,
+      });
+    const tensors = await read(cursor, header);
     try {
       for (const other of others)
         await readFile(other, options, false, async (its, at) => {
-          Object.assign(tensors, await loadBlocks(at, its.tensors, place));
+          Object.assign(tensors, await read(at, its));
         });
     } catch (error) {
       for (const tensor of Object.values(tensors)) tensor.dispose();
@@ -115,9 +121,32 @@ export async function loadGguf(
         factors,
       );
     const architecture = metadata.get('general.architecture') as string;
-    const rules = ggufRules(architecture, config);
-    return modelOf(toModelWeights(tensors, { weights: rules }, config), config);
+    return modelOf(modelWeights(tensors, architecture, config), config, options.packed);
   });
+}
+
+/** Tensors under the decoder's names, packed weights as their layers take them. */
+function modelWeights(
+  tensors: Readonly<Record<string, Tensor>>,
+  architecture: string,
+  config: DecoderConfig,
+): Record<string, Tensor> {
+  const weights = ggufRules(architecture, config);
+  const [own, scales]: Record<string, Tensor>[] = [{}, {}];
+  for (const [name, tensor] of Object.entries(tensors))
+    if (name.endsWith(SCALES)) scales![name.slice(0, -SCALES.length)] = tensor;
+    else own![name] = tensor;
+  const state = toModelWeights(own!, { weights }, config);
+  // Rules move rows, which scales begin with; layers have them behind the groups.
+  const turned = Object.entries(toModelWeights(scales!, { weights }, config)).map(
+    ([name, tensor]) => {
+      const layer = name.replace(/\.weight$/, SCALES);
+      const groupsFirst = tensor.transpose(0, 1).contiguous();
+      if (groupsFirst.storage !== tensor.storage) tensor.dispose();
+      return [layer, groupsFirst] as const;
+    },
+  );
+  return { ...state, ...Object.fromEntries(turned) };
 }
 
 function headerOf(source: ByteSource, options: LoadCausalLMOptions): Promise<GgufHeader> {

@@ -3,9 +3,10 @@
  */
 import { useNarrowWeights } from '@tessera/compile';
 import { Linear, Module } from '@tessera/nn';
-import { type Tensor, arange } from '@tessera/tensor';
+import { type DType, type DeviceType, type Tensor, arange } from '@tessera/tensor';
 import type { KeyValueCache } from '../cache/kv-cache.js';
 import type { DecoderConfig } from '../config/decoder-config.js';
+import { QuantizedEmbedding } from '../quantize/quantized-embedding.js';
 import { Decoder } from './decoder.js';
 import { attentionMask } from './mask.js';
 
@@ -31,6 +32,17 @@ export class CausalLM extends Module {
     useNarrowWeights();
     this.model = new Decoder(config);
     this.lm_head = config.tied ? null : new Linear(config.width, config.vocabSize, { bias: false });
+  }
+
+  /** What tokens become on their way through the model. */
+  get dtype(): DType {
+    const table = this.model.embed_tokens;
+    return table instanceof QuantizedEmbedding ? table.dtype : table.weight.dtype;
+  }
+
+  /** Where the weights are. */
+  get device(): DeviceType {
+    return this.model.embed_tokens.weight.device;
   }
 
   /**
@@ -80,12 +92,17 @@ export class CausalLM extends Module {
 
   private logits(hidden: Tensor): Tensor {
     const { logitSoftCap } = this.config;
-    const logits =
-      this.lm_head === null
-        ? hidden.matmul(this.model.embed_tokens.weight.t())
-        : this.lm_head.call(hidden);
+    const logits = this.lm_head?.call(hidden) ?? this.likeness(hidden);
     if (logitSoftCap === null) return logits;
     return logits.div(logitSoftCap).tanh().mul(logitSoftCap);
+  }
+
+  /** Products with the table's rows, of models with tied weights. */
+  private likeness(hidden: Tensor): Tensor {
+    const table = this.model.embed_tokens;
+    return table instanceof QuantizedEmbedding
+      ? table.product(hidden)
+      : hidden.matmul(table.weight.t());
   }
 }
 

@@ -5,6 +5,7 @@ import { Embedding, Module, ModuleList } from '@tessera/nn';
 import type { Tensor } from '@tessera/tensor';
 import type { LayerCache } from '../cache/kv-cache.js';
 import type { DecoderConfig } from '../config/decoder-config.js';
+import type { QuantizedEmbedding } from '../quantize/quantized-embedding.js';
 import { Attention, type AttentionContext } from './attention.js';
 import { FeedForward, MixtureOfExperts } from './feed-forward.js';
 import { type Norm, makeNorm } from './norm.js';
@@ -54,8 +55,8 @@ class DecoderLayer extends Module {
 
 /** See the file header. */
 export class Decoder extends Module {
-  embed_tokens: Embedding;
-  embed_positions: Embedding | null;
+  embed_tokens: Embedding | QuantizedEmbedding;
+  embed_positions: Embedding | QuantizedEmbedding | null;
   layers: ModuleList<DecoderLayer>;
   norm: Norm;
   private readonly rotary: RotaryTable | null;

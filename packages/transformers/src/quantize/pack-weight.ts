@@ -3,16 +3,32 @@
  */
 import { type Tensor, fromTypedArray } from '@tessera/tensor';
 
-/** How weights are stored: 8 bits with a scale for each row; 4 bits with scale and zero for each group of columns. */
+/**
+ * How weights are stored: 8 bits with a scale for each row, or for each group of columns; 4 bits with scale and zero for
+ * each group.
+ */
 export type QuantizeFormat =
-  | { readonly bits: 8 }
+  | {
+      readonly bits: 8;
+      /** Columns that share a scale: 16, 32, 64 or 128; default: the row. */ readonly group?: number;
+    }
   | { readonly bits: 4; /** Columns that share a scale: 32, 64 or 128. */ readonly group: number };
+
+/** Whether a value is a format. */
+export function isFormat(value: {
+  readonly bits: number;
+  readonly group?: number | undefined;
+}): value is QuantizeFormat {
+  const { bits, group } = value;
+  if (bits === 4) return [32, 64, 128].includes(group!);
+  return bits === 8 && (group === undefined || [16, 32, 64, 128].includes(group));
+}
 
 /** A weight [N, K] in words. */
 export interface PackedWeight {
   /** int32 [N, ⌈K · bits / 32⌉], see `weightInt8packMm` and `weightInt4packMm`. */
   readonly words: Tensor;
-  /** [N] for 8 bits; [K / group, N, 2] with scale and zero for 4. */
+  /** [N] or [K / group, N] for 8 bits; [K / group, N, 2] with scale and zero for 4. */
   readonly scales: Tensor;
   /** ‖W - dequantized‖ / ‖W‖. */
   readonly error: number;
@@ -57,22 +73,30 @@ class Packer {
   }
 }
 
-/** The largest number of a row stands for ±127. */
-function toInt8(values: ArrayLike<number>, rows: number, columns: number): PackedWeight {
+/** The largest number of a row, or of a group in it, stands for ±127. */
+function toInt8(
+  values: ArrayLike<number>,
+  rows: number,
+  columns: number,
+  group: number | undefined,
+): PackedWeight {
   const packer = new Packer(rows, columns, 8);
-  const scales = new Float32Array(rows);
-  for (let n = 0; n < rows; n++) {
-    let largest = 0;
-    for (let k = 0; k < columns; k++)
-      largest = Math.max(largest, Math.abs(values[n * columns + k]!));
-    const scale = (scales[n] = Math.fround(largest / 127));
-    for (let k = 0; k < columns; k++) {
-      const value = values[n * columns + k]!;
-      const whole = scale === 0 ? 0 : Math.max(-127, Math.min(127, Math.round(value / scale)));
-      packer.put(n, k, whole, value, whole * scale);
+  const width = group ?? columns;
+  const groups = columns / width;
+  const scales = new Float32Array(groups * rows);
+  for (let n = 0; n < rows; n++)
+    for (let g = 0; g < groups; g++) {
+      const start = n * columns + g * width;
+      let largest = 0;
+      for (let i = 0; i < width; i++) largest = Math.max(largest, Math.abs(values[start + i]!));
+      const scale = (scales[g * rows + n] = Math.fround(largest / 127));
+      for (let i = 0; i < width; i++) {
+        const value = values[start + i]!;
+        const whole = scale === 0 ? 0 : Math.max(-127, Math.min(127, Math.round(value / scale)));
+        packer.put(n, g * width + i, whole, value, whole * scale);
+      }
     }
-  }
-  return packer.finish(rows, scales, [rows]);
+  return packer.finish(rows, scales, group === undefined ? [rows] : [groups, rows]);
 }
 
 /** The least number of a group stands for 0, the greatest for 15. */
@@ -116,6 +140,6 @@ export async function packWeight(weight: Tensor, format: QuantizeFormat): Promis
     .contiguous()
     .toTypedArray()) as unknown as Float32Array;
   return format.bits === 8
-    ? toInt8(values, rows, columns)
+    ? toInt8(values, rows, columns, format.group)
     : toInt4(values, rows, columns, format.group);
 }

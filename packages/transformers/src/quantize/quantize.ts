@@ -1,16 +1,23 @@
 /**
- * @file `quantize`: the linear maps of a model, with weights of 8 or 4 bits.
+ * @file `quantize`: the linear maps and tables of a model, with weights of 8 or 4 bits.
  */
-import { Linear, type Module } from '@tessera/nn';
+import { Embedding, Linear, type Module } from '@tessera/nn';
 import { TesseraError } from '@tessera/shared';
+import type { Tensor } from '@tessera/tensor';
 import { replaceLayer } from '../model/replace-layer.js';
-import { type QuantizeFormat } from './pack-weight.js';
+import { type QuantizeFormat, isFormat } from './pack-weight.js';
+import { QuantizedEmbedding } from './quantized-embedding.js';
 import { QuantizedLinear } from './quantized-linear.js';
 
 /** What `quantize` does. */
 export type QuantizeOptions = QuantizeFormat & {
-  /** Which layers, by their dotted names; default: all linear maps that the format fits. */
+  /** Which layers, by their dotted names; default: all that the format fits. */
   readonly filter?: (name: string) => boolean;
+  /**
+   * How tables of embeddings are stored; default: as they are. In models with tied weights the table is the last map
+   * too, and often a large part of all weights; it takes 8 bits well.
+   */
+  readonly embeddings?: QuantizeFormat;
 };
 
 /** What became of one layer. */
@@ -25,66 +32,94 @@ export interface QuantizedLayer {
 /** What became of a model. */
 export interface QuantizeReport {
   readonly layers: readonly QuantizedLayer[];
-  /** Linear maps that stay as they are: their rows are no whole groups. */
+  /** Layers that stay as they are: their rows are no whole groups. */
   readonly skipped: readonly string[];
 }
 
 /** @throws invalid-argument */
-function checkFormat(format: QuantizeFormat): void {
-  const isFine = format.bits === 8 || (format.bits === 4 && [32, 64, 128].includes(format.group));
-  if (isFine) return;
-  throw new TesseraError('invalid-argument', `quantize: ${JSON.stringify(format)} is no format.`, {
-    hints: ['{ bits: 8 }, or { bits: 4, group: 32 }; groups are of 32, 64 or 128 columns.'],
-  });
+function checkFormats({ embeddings, ...format }: QuantizeOptions): void {
+  for (const each of [format, embeddings ?? format])
+    if (!isFormat(each)) {
+      throw new TesseraError(
+        'invalid-argument',
+        `quantize: ${JSON.stringify(each)} is no format.`,
+        {
+          hints: [
+            '{ bits: 8 }, { bits: 8, group: 32 } or { bits: 4, group: 32 }; groups are of 32, 64 or 128 columns, with 8 bits of 16 too.',
+          ],
+        },
+      );
+    }
 }
 
-/** Plain linear maps that are asked for, those that the format fits, and those that it does not. */
+/** A layer and the format that it is to have. */
+interface Candidate {
+  readonly name: string;
+  readonly layer: Linear | Embedding;
+  readonly format: QuantizeFormat;
+}
+
+function formatOf(layer: Linear | Embedding, options: QuantizeOptions): QuantizeFormat | null {
+  if (layer instanceof Embedding)
+    return layer.maxNorm === null ? (options.embeddings ?? null) : null;
+  const { bits, group } = options;
+  return bits === 8 && group === undefined ? { bits } : ({ bits, group } as QuantizeFormat);
+}
+
+/** Layers that are asked for: those that their format fits, and the names of those that it does not. */
 function candidates(
   model: Module,
   options: QuantizeOptions,
-): { fitting: [string, Linear][]; skipped: string[] } {
+): { fitting: Candidate[]; skipped: string[] } {
   const { filter = () => true } = options;
-  const found = model
-    .namedModules()
-    .filter((entry): entry is [string, Linear] => entry[1] instanceof Linear)
-    .filter(([name]) => name !== '' && filter(name));
-  const fits = ([, { inFeatures }]: [string, Linear]): boolean =>
-    options.bits === 8 || inFeatures % options.group === 0;
+  const all = model.namedModules().flatMap(([name, layer]): Candidate[] => {
+    if (!(layer instanceof Linear || layer instanceof Embedding)) return [];
+    const format = formatOf(layer, options);
+    return name !== '' && format !== null && filter(name) ? [{ name, layer, format }] : [];
+  });
+  const fits = ({ layer, format: { group = 1 } }: Candidate): boolean =>
+    layer.weight.size(1) % group === 0;
   return {
-    fitting: found.filter(fits),
-    skipped: found.filter((entry) => !fits(entry)).map(([name]) => name),
+    fitting: all.filter(fits),
+    skipped: all.filter((entry) => !fits(entry)).map(({ name }) => name),
   };
 }
 
+/** Gives back the memory of a weight that no other layer has. */
+function release(model: Module, weight: Tensor): void {
+  const isShared = model.parameters().some(({ storage }) => storage === weight.storage);
+  if (!isShared) weight.dispose();
+}
+
 /**
- * Rounds the weights of a model's linear maps, in place: each becomes a `QuantizedLinear`. Embeddings, norms and biases
- * stay. One float weight at a time is in memory beside the packed ones; its memory is given back.
+ * Rounds the weights of a model's linear maps, and of its tables if `embeddings` says how, in place: each becomes a
+ * `QuantizedLinear` or a `QuantizedEmbedding`. Norms and biases stay. One float weight at a time is in memory beside the
+ * packed ones; its memory is given back, unless another layer shares it.
  *
  * @throws invalid-argument
- * @example const { layers } = await quantize(model, { bits: 4, group: 64 });
+ * @example
+ * const { layers } = await quantize(model, { bits: 4, group: 64, embeddings: { bits: 8 } });
  */
 export async function quantize(model: Module, options: QuantizeOptions): Promise<QuantizeReport> {
-  checkFormat(options);
+  checkFormats(options);
   const { fitting, skipped } = candidates(model, options);
-  const format = formatOf(options);
   const layers: QuantizedLayer[] = [];
-  for (const [name, linear] of fitting) {
-    const { module, error } = await QuantizedLinear.of(linear, format);
+  for (const { name, layer, format } of fitting) {
+    const { module, error } =
+      layer instanceof Linear
+        ? await QuantizedLinear.of(layer, format)
+        : await QuantizedEmbedding.of(layer, format);
     replaceLayer(model, name, module);
-    const bytesBefore = linear.weight.storage.nbytes;
-    linear.weight.dispose();
+    const bytesBefore = layer.weight.storage.nbytes;
+    release(model, layer.weight);
     layers.push({ name, error, bytesBefore, bytesAfter: module.weightBytes });
   }
   return { layers, skipped };
 }
 
-function formatOf(options: QuantizeOptions): QuantizeFormat {
-  return options.bits === 8 ? { bits: 8 } : { bits: 4, group: options.group };
-}
-
 /**
- * Makes a model take the state of a quantized one: its linear maps become `QuantizedLinear`s of the format, with
- * nothing in them, to be filled by `loadStateDict`.
+ * Makes a model take the state of a quantized one: its layers become quantized ones of the format, with nothing in them,
+ * to be filled by `loadStateDict`.
  *
  * @throws invalid-argument
  * @example
@@ -92,10 +127,13 @@ function formatOf(options: QuantizeOptions): QuantizeFormat {
  * model.loadStateDict(await loadCheckpoint('quantized.safetensors'));
  */
 export function makeQuantized(model: Module, options: QuantizeOptions): void {
-  checkFormat(options);
-  for (const [name, linear] of candidates(model, options).fitting) {
-    const empty = QuantizedLinear.like(linear, formatOf(options)).train(linear.training);
+  checkFormats(options);
+  for (const { name, layer, format } of candidates(model, options).fitting) {
+    const empty =
+      layer instanceof Linear
+        ? QuantizedLinear.like(layer, format)
+        : QuantizedEmbedding.like(layer, format);
     replaceLayer(model, name, empty);
-    linear.weight.dispose();
+    release(model, layer.weight);
   }
 }

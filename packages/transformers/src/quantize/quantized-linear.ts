@@ -2,15 +2,19 @@
  * @file `QuantizedLinear`: a linear map whose weight has 8 or 4 bits an element.
  */
 import { type Linear, Module, type Parameter } from '@tessera/nn';
-import { type Tensor, empty } from '@tessera/tensor';
-import { weightInt4packMm, weightInt8packMm } from '@tessera/tensor/internal';
+import type { Tensor } from '@tessera/tensor';
 import { type PackedWeight, type QuantizeFormat, packWeight } from './pack-weight.js';
+import {
+  type PackedMatrix,
+  emptyPacked,
+  formatRepr,
+  packedBytes,
+  packedProduct,
+} from './packed-matrix.js';
 
 /** See the file header. The weight is a buffer: it does not train, and gradients flow through it. */
-export class QuantizedLinear extends Module {
-  /** int32 words, [out, ⌈in · bits / 32⌉]. */
+export class QuantizedLinear extends Module implements PackedMatrix {
   declare readonly weight: Tensor;
-  /** float32: [out] for 8 bits, [in / group, out, 2] for 4. */
   declare readonly scales: Tensor;
   /** [out], or null. */
   readonly bias: Parameter | null;
@@ -42,39 +46,29 @@ export class QuantizedLinear extends Module {
   }
 
   /** The same shape with nothing in it: for a state that is loaded. */
-  static like(
-    { inFeatures, outFeatures, bias, weight }: Linear,
-    format: QuantizeFormat,
-  ): QuantizedLinear {
-    const device = weight.device;
-    const columns = Math.ceil((inFeatures * format.bits) / 32);
-    const sizes = format.bits === 8 ? [outFeatures] : [inFeatures / format.group, outFeatures, 2];
-    return new QuantizedLinear(inFeatures, outFeatures, format, bias, {
-      words: empty([outFeatures, columns], { dtype: 'int32', device }),
-      scales: empty(sizes, { device }),
-    });
+  static like(linear: Linear, format: QuantizeFormat): QuantizedLinear {
+    const { inFeatures, outFeatures, bias, weight } = linear;
+    const packed = emptyPacked([outFeatures, inFeatures], format, weight.device);
+    const module = new QuantizedLinear(inFeatures, outFeatures, format, bias, packed);
+    return module.train(linear.training);
+  }
+
+  get sizes(): readonly [number, number] {
+    return [this.outFeatures, this.inFeatures];
   }
 
   /** Bytes of weight and scales. */
   get weightBytes(): number {
-    return 4 * (this.weight.numel + this.scales.numel);
+    return packedBytes(this);
   }
 
   /** […, in] → […, out] */
   override forward(input: Tensor): Tensor {
-    const { format, weight, scales, bias } = this;
-    const rows = input.reshape([-1, this.inFeatures]);
-    const product =
-      format.bits === 8
-        ? weightInt8packMm(rows, weight, scales)
-        : weightInt4packMm(rows, weight, format.group, scales);
-    const y = product.reshape([...input.sizes.slice(0, -1), this.outFeatures]);
-    return bias === null ? y : y.add(bias);
+    const y = packedProduct(input, this);
+    return this.bias === null ? y : y.add(this.bias);
   }
 
   override extraRepr(): string {
-    const { bits } = this.format;
-    const group = this.format.bits === 4 ? `, group=${this.format.group}` : '';
-    return `in_features=${this.inFeatures}, out_features=${this.outFeatures}, bits=${bits}${group}`;
+    return `in_features=${this.inFeatures}, out_features=${this.outFeatures}, ${formatRepr(this.format)}`;
   }
 }

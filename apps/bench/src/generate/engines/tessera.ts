@@ -1,8 +1,9 @@
 /**
  * @file Engine `tessera`: the model in the format, generating with a static cache.
  */
-import type { DType, Tensor } from '@tessera/tensor';
-import { type CausalLM, QuantizedLinear, TextGenerator, quantize } from '@tessera/transformers';
+import type { Module } from '@tessera/nn';
+import type { DType } from '@tessera/tensor';
+import { type CausalLM, TextGenerator, quantize } from '@tessera/transformers';
 import { type Format, GROUP } from '../formats.js';
 import { type LanguageEngine, timed } from '../language-engine.js';
 
@@ -11,20 +12,23 @@ const MAX_CHUNK = 128;
 
 async function inFormat(model: CausalLM, format: Format): Promise<void> {
   if (format === 'float16') model.to('float16' satisfies DType);
-  else if (format === 'int8') await quantize(model, { bits: 8 });
-  else if (format === 'int4') await quantize(model, { bits: 4, group: GROUP });
+  // Tables have 8 bits in both, as llama.cpp's files of 4 bits have more for them.
+  else if (format === 'int8') await quantize(model, { bits: 8, embeddings: { bits: 8 } });
+  else if (format === 'int4')
+    await quantize(model, { bits: 4, group: GROUP, embeddings: { bits: 8 } });
 }
 
 /** Bytes of what a token reads: all but tables of which it reads a row. */
 function weightBytes(model: CausalLM): number {
   const { embed_tokens: table, embed_positions: positions } = model.model;
-  const counted = new Set<Tensor>(model.parameters());
-  if (model.lm_head !== null && model.lm_head.weight !== table.weight) counted.delete(table.weight);
-  if (positions !== null) counted.delete(positions.weight);
+  const rowsOf = (module: Module): boolean =>
+    module === positions || (module === table && model.lm_head !== null);
   let bytes = 0;
-  for (const tensor of counted) bytes += tensor.storage.nbytes;
-  for (const module of model.modules())
-    if (module instanceof QuantizedLinear) bytes += module.weightBytes;
+  for (const module of model.modules()) {
+    if (rowsOf(module)) continue;
+    const own = [...module.parameters({ recurse: false }), ...module.buffers({ recurse: false })];
+    for (const { storage } of own) bytes += storage.nbytes;
+  }
   return bytes;
 }
 

@@ -50,10 +50,18 @@ function product(
 }
 
 const int8: LoweringOf<'aten::_weight_int8pack_mm'> = (l, [x, words, scale]) => {
+  const dtype = accumulateDtype(x.dtype);
   const ready = readyOperand(l, words);
-  const sum = product(l, x, words.sizes[0]!, (n, k) =>
-    l.ir.cast(part(l, ready, [n, k], { bits: 8, signed: true }), accumulateDtype(x.dtype)),
-  );
+  const value = (n: IndexExpr, k: IndexExpr): Expr =>
+    l.ir.cast(part(l, ready, [n, k], { bits: 8, signed: true }), dtype);
+  if (scale.shape.length === 2) {
+    const steps = readyOperand(l, scale);
+    const group = (x.shape as [number, number])[1] / (scale.shape[0] as number);
+    return product(l, x, words.sizes[0]!, (n, k) =>
+      l.ir.op('mul', [value(n, k), l.ir.cast(steps.load([l.ir.div(k, group), n]), dtype)]),
+    );
+  }
+  const sum = product(l, x, words.sizes[0]!, value);
   const factor = l.ir.cast(scale.load([l.vars(sum.shape)[1]!]), sum.dtype);
   return l.pointwise(sum.shape, l.ir.op('mul', [sum.expr, factor]));
 };

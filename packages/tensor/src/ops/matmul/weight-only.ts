@@ -2,8 +2,7 @@
  * @file Products with weights of 8 or 4 bits: x @ dequantized(W)ᵀ, without a float copy of W.
  *
  * Weights lie in words of 32 bits, four or eight to a word, the first in the lowest bits, so that they take the same
- * memory on every device. Gradients flow to x, and to the scales of groups; for them W is dequantized, for as long as the
- * product takes.
+ * memory on every device. Gradients flow to x and to scales; for them W is dequantized, for as long as the product takes.
  *
  * @see torch._weight_int8pack_mm, torch._weight_int4pack_mm; their packing is that of PyTorch's own kernels
  */
@@ -86,12 +85,21 @@ function unpackWords(words: Tensor, inner: number, bits: number, dtype: DType): 
   return toDtype(narrow(reshape(parts, [words.sizes[0]!, -1]), 1, 0, inner), dtype);
 }
 
+/** The same for numbers of 8 bits with a sign. */
+function unpackSigned(words: Tensor, inner: number, dtype: DType): Tensor {
+  const unsigned = unpackWords(words, inner, 8, dtype);
+  // 128 … 255 stand for -128 … -1.
+  const wraps = toDtype(unsigned.gt(127), dtype);
+  return sub(unsigned, mul(wraps, 256));
+}
+
 /** The float weight [N, K] of `weightInt8packMm`. */
 export function dequantizeInt8(words: Tensor, scales: Tensor, inner: number): Tensor {
-  const unsigned = unpackWords(words, inner, 8, scales.dtype);
-  // 128 … 255 stand for -128 … -1.
-  const wraps = toDtype(unsigned.gt(127), scales.dtype);
-  return mul(sub(unsigned, mul(wraps, 256)), unsqueeze(scales, 1));
+  const values = unpackSigned(words, inner, scales.dtype);
+  if (scales.ndim === 1) return mul(values, unsqueeze(scales, 1));
+  const [groups, rows] = scales.sizes as [number, number];
+  const split = reshape(values, [rows, groups, inner / groups]);
+  return reshape(mul(split, unsqueeze(scales.t(), 2)), [rows, inner]);
 }
 
 /** The float weight [N, K] of `weightInt4packMm`. */
@@ -106,31 +114,50 @@ export function dequantizeInt4(words: Tensor, group: number, scaleAndZeros: Tens
   return reshape(add(mul(split, scale), zero), [rows, groups * group]);
 }
 
+/** How many columns of scales of 8-bit weights a row has. */
+function groupsOf(scales: Tensor): number {
+  return scales.ndim === 1 ? 1 : scales.sizes[0]!;
+}
+
 const int8Op = defineOp(
   'aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor',
   {
     tags: ['compute-intensive'],
     meta({ self, mat2, scales }) {
-      if (scales.ndim !== 1 || scales.sizes[0] !== mat2.sizes[0])
-        refuse('_weight_int8pack_mm', 'there has to be a scale for each row of the weight', [
-          mat2,
-          scales,
-        ]);
+      const isEven = Number.isInteger(self.sizes[1]! / groupsOf(scales));
+      if (scales.ndim > 2 || scales.sizes.at(-1) !== mat2.sizes[0] || !isEven)
+        refuse(
+          '_weight_int8pack_mm',
+          'there has to be a scale for each row of the weight, [N], or for each group of columns, [groups, N]',
+          [mat2, scales],
+        );
       return productMeta('_weight_int8pack_mm', self, mat2, 4);
     },
     kernel({ self, mat2, scales }, [out]) {
       const inner = self.sizes[1]!;
+      const [rows, groups] = [mat2.sizes[0]!, groupsOf(scales)];
       const weight = unpacked(mat2, inner, 8, true);
       const scale = readNumbers(scales);
       productInto(
         out!,
         self,
-        weight.map((value, i) => value * scale[Math.floor(i / inner)]!),
+        weight.map((value, i) => {
+          const group = Math.floor(((i % inner) * groups) / inner);
+          return value * scale[group * rows + Math.floor(i / inner)]!;
+        }),
       );
     },
-    savedFor: { self: ['mat2', 'scales'] },
+    savedFor: { self: ['mat2', 'scales'], scales: ['self', 'mat2'] },
     vjp: ({ mat2, scales, self }, { grad }) => ({
       self: () => mm(grad, toDtype(dequantizeInt8(mat2, scales, self.sizes[1]!), grad.dtype)),
+      // Of each group, the gradient of its elements by the number that each of them is.
+      scales: () => {
+        const inner = self.sizes[1]!;
+        const ofWeight = mul(mm(grad.t(), self), unpackSigned(mat2, inner, grad.dtype));
+        const groups = groupsOf(scales);
+        const sums = sum(reshape(ofWeight, [mat2.sizes[0]!, groups, inner / groups]), 2);
+        return reshape(toDtype(sums.t(), scales.dtype), scales.sizes);
+      },
     }),
   },
 );
@@ -182,7 +209,7 @@ const int4Op = defineOp(
  * x @ (W · scales)ᵀ with W of 8 bits: [M, K] @ [N, K]ᵀ → [M, N].
  *
  * @param mat2 W in words, int32 [N, ⌈K / 4⌉]: column k in bits 8 · (k mod 4) of word ⌊k / 4⌋, signed
- * @param scales [N]
+ * @param scales [N], as PyTorch has it; or [groups, N], where a group of K / groups columns shares one
  * @throws shape-mismatch, dtype-mismatch
  * @see torch._weight_int8pack_mm
  */
