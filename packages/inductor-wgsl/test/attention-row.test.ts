@@ -90,7 +90,7 @@ describe('rows of attention', () => {
       const { text } = generateRowAttention(kernel, target, directVariant(6))!;
       const arrays = [...text.matchAll(/var<workgroup> \w+: array<(vec4f|f32), (\d+)>/g)];
       const bytes = arrays.map(([, type, length]) => (type === 'f32' ? 4 : 16) * Number(length));
-      expect(arrays.length).toBeGreaterThan(4);
+      expect(arrays.length).toBeGreaterThan(3);
       expect(bytes.reduce((a, b) => a + b)).toBeLessThanOrEqual(target.maxWorkgroupBytes);
       expect(Number(/workgroup_size\((\d+)\)/.exec(text)![1])).toBeLessThanOrEqual(256);
     }

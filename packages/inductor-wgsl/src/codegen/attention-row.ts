@@ -10,8 +10,10 @@ import type { Size } from '@tessera/shared';
 import { AttentionFrame } from './attention-frame.js';
 import { attentionRow, type AttentionRow } from './attention-row-shape.js';
 import { CodeBlock } from './code-block.js';
+import { sumOverLanes } from './lane-sums.js';
 import { plus } from './offset-text.js';
 import type { WgslProgram } from './program.js';
+import { shareTotal } from './share-total.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import { addWeighFunction } from './weigh-function.js';
@@ -50,7 +52,8 @@ class RowGenerator {
   private readonly frame: AttentionFrame;
   private readonly body: CodeBlock;
   private readonly vector: string;
-  private readonly query: string;
+  /** The array that holds the query where threads do not. */
+  private query = '';
   /** Scores, then logits, then weights. */
   private readonly weights: string;
 
@@ -67,7 +70,6 @@ class RowGenerator {
     const { builder, type, body } = this.frame;
     this.body = body;
     this.vector = typeName(type, 4);
-    this.query = builder.workgroupArray('query', this.vector, row.depth);
     this.weights = builder.workgroupArray('weights', typeName(type, 1), 4 * row.quads);
     addWeighFunction(this.frame, kernel, 0, 4);
   }
@@ -79,8 +81,10 @@ class RowGenerator {
     if (workgroups === null) return builder.finish(1, body, [0, 1]);
     if (row.spread > 1) builder.requireSubgroups();
     this.score();
+    const ahead = this.loadValues();
+    body.line('workgroupBarrier();');
     this.weigh();
-    this.sumValues();
+    this.sumValues(ahead);
     if (kernel.rowStores.length > 0) {
       const { helpers } = builder;
       const sum = `select(peak + ${helpers.use('log', 1)}(divisor), -${helpers.use('inf', 1)}(), total == 0)`;
@@ -91,36 +95,80 @@ class RowGenerator {
 
   /** The products of the row with each key. */
   private score(): void {
-    const { body, row, query, vector } = this;
-    const { threads, depth, perKey, unrolled, columns } = row;
+    const { body, row } = this;
+    const { threads, perKey, keysAtOnce, columns } = row;
+    if (perKey > 1) body.line(`let neighbour = lane % ${perKey}u;`);
+    this.loadQuery();
+    const keys = threads / perKey;
+    const step = keys * keysAtOnce;
+    const round = new CodeBlock();
+    const all = Array.from({ length: keysAtOnce }, (_, u) => u);
+    const own = perKey > 1 ? `lane / ${perKey}u` : 'lane';
+    const isWhole = columns % step === 0;
+    for (const u of all) {
+      const key = `first + ${own}${plus(u * keys)}`;
+      // What lies beyond the last key is not used.
+      round.line(`let key${u} = ${isWhole ? key : `min(${key}, ${columns - 1}u)`};`);
+    }
+    if (row.holdsQuery) this.scoreByHeld(round, all);
+    else this.scoreByShared(round, all);
+    const stored = perKey > 1 ? sumOverLanes(round, 'score', keysAtOnce, perKey) : null;
+    const store = new CodeBlock();
+    for (const u of stored === null ? all : [0]) {
+      const at = stored === null ? `${plus(u * keys)}` : ` + (${stored.number}) * ${keys}u`;
+      store.line(`let place${u} = first + ${own}${at};`);
+      const write = `${this.weights}[place${u}] = score${u};`;
+      store.line(isWhole ? write : `if (place${u} < ${columns}u) { ${write} }`);
+    }
+    if (stored === null || stored.sharers === 1) round.append(store);
+    else round.nest(`if (lane % ${stored.sharers}u == 0u)`, store);
+    body.nest(`for (var first = 0u; first < ${columns}u; first += ${step}u)`, round);
+  }
+
+  /** A thread's vectors of the query, or all of them for all threads. */
+  private loadQuery(): void {
+    const { body, row, frame } = this;
+    const { threads, depth, holdsQuery, keyVectors } = row;
+    if (holdsQuery) {
+      for (let i = 0; i < keyVectors; i++)
+        body.line(`let query${i} = load_a0(batch, first_m, ${this.depthOf(i)});`);
+      return;
+    }
+    const query = frame.builder.workgroupArray('query', this.vector, depth);
     const load = new CodeBlock();
     load.line(`${query}[i] = load_a0(batch, first_m, i * 4u);`);
     body.nest(`for (var i = lane; i < ${depth}u; i += ${threads}u)`, load);
     body.line('workgroupBarrier();');
-    const keys = threads / perKey;
-    const all = Array.from({ length: unrolled }, (_, u) => u);
-    const pass = new CodeBlock();
-    for (const u of all) {
-      pass.line(`let key${u} = first + lane / ${perKey}u${plus(u * keys)};`);
-      pass.line(`var score${u} = ${vector}(0);`);
+    this.query = query;
+  }
+
+  /** Text of the first element of a thread's vector number `i` of a key. */
+  private depthOf(i: number): string {
+    const { perKey } = this.row;
+    return perKey > 1 ? `neighbour * 4u${plus(i * perKey * 4)}` : `${i * 4}u`;
+  }
+
+  private scoreByHeld(round: CodeBlock, keys: readonly number[]): void {
+    const vectors = Array.from({ length: this.row.keyVectors }, (_, i) => i);
+    for (const u of keys)
+      for (const i of vectors)
+        round.line(`let vector${u}_${i} = load_b0(batch, key${u}, ${this.depthOf(i)});`);
+    for (const u of keys) {
+      const products = vectors.map((i) => `dot(query${i}, vector${u}_${i})`);
+      round.line(`var score${u} = ${products.join(' + ')};`);
     }
+  }
+
+  private scoreByShared(round: CodeBlock, keys: readonly number[]): void {
+    const { vector, query } = this;
+    const { depth, perKey } = this.row;
+    for (const u of keys) round.line(`var sum${u} = ${vector}(0);`);
     const step = new CodeBlock();
     step.line(`let factor = ${query}[i];`);
-    // What lies beyond the last key is not used.
-    for (const u of all)
-      step.line(`score${u} += factor * load_b0(batch, min(key${u}, ${columns - 1}u), i * 4u);`);
-    pass.nest(`for (var i = lane % ${perKey}u; i < ${depth}u; i += ${perKey}u)`, step);
-    const store = new CodeBlock();
-    for (const u of all) {
-      pass.line(`var sum${u} = dot(score${u}, ${vector}(1));`);
-      for (let mask = perKey / 2; mask >= 1; mask /= 2)
-        pass.line(`sum${u} += subgroupShuffleXor(sum${u}, ${mask}u);`);
-      store.line(`if (key${u} < ${columns}u) { ${this.weights}[key${u}] = sum${u}; }`);
-    }
-    if (perKey === 1) pass.append(store);
-    else pass.nest(`if (lane % ${perKey}u == 0u)`, store);
-    body.nest(`for (var first = 0u; first < ${columns}u; first += ${keys * unrolled}u)`, pass);
-    body.line('workgroupBarrier();');
+    for (const u of keys) step.line(`sum${u} += factor * load_b0(batch, key${u}, i * 4u);`);
+    const first = perKey > 1 ? 'neighbour' : '0u';
+    round.nest(`for (var i = ${first}; i < ${depth}u; i += ${perKey}u)`, step);
+    for (const u of keys) round.line(`var score${u} = dot(sum${u}, ${vector}(1));`);
   }
 
   /** Logits of the scores, and of these what a softmax makes of them, but for the division by `divisor`. */
@@ -141,66 +189,64 @@ class RowGenerator {
     logits.line('peak = max(peak, max(max(four.x, four.y), max(four.z, four.w)));');
     body.line(`var peak = ${LOWEST};`);
     each(logits);
-    this.combine('peak', (a, b) => `max(${a}, ${b})`);
+    shareTotal(frame.builder, body, row, 'peak', (a, b) => `max(${a}, ${b})`);
     const raised = new CodeBlock();
     raised.line(`let four = ${exp}(${given} - peak);`);
     put(raised);
     raised.line(`total += dot(four, ${vector}(1));`);
     body.line('var total = 0f;');
     each(raised);
-    this.combine('total', (a, b) => `${a} + ${b}`);
+    shareTotal(frame.builder, body, row, 'total', (a, b) => `${a} + ${b}`);
     // A row that sees nothing gives zeros.
     body.line('let divisor = select(total, 1f, total == 0);');
   }
 
-  /** Gives all threads what a variable of each makes together. What was written before is seen after it. */
-  private combine(name: string, join: (a: string, b: string) => string): void {
-    const { body, frame, row } = this;
-    const parts = row.threads / row.spread;
-    const array = frame.builder.workgroupArray(name, 'f32', parts);
-    for (let mask = row.spread / 2; mask >= 1; mask /= 2)
-      body.line(`${name} = ${join(name, `subgroupShuffleXor(${name}, ${mask}u)`)};`);
-    const at = row.spread === 1 ? 'lane' : `lane / ${row.spread}u`;
-    body.line(`${array}[${at}] = ${name};`);
-    body.line('workgroupBarrier();');
-    if (parts === 1) return;
-    body.line(`${name} = ${array}[0];`);
-    const other = new CodeBlock();
-    other.line(`${name} = ${join(name, `${array}[other]`)};`);
-    body.nest(`for (var other = 1u; other < ${parts}u; other++)`, other);
+  /** The first values of each thread: loads that need no weights. Gives their number. */
+  private loadValues(): number {
+    const { body, row } = this;
+    const { perColumn, valuesAtOnce, columns, threads } = row;
+    const rows = threads / perColumn;
+    const ahead = this.target.software ? 0 : Math.min(valuesAtOnce, Math.floor(columns / rows));
+    body.line(`let column = lane % ${perColumn}u * 4u;`);
+    for (let u = 0; u < ahead; u++)
+      body.line(`let value${u} = load_v0(batch, column, lane / ${perColumn}u${plus(u * rows)});`);
+    return ahead;
   }
 
   /** Four results of each of the first threads. */
-  private sumValues(): void {
-    const { body, frame, row, weights, vector, kernel } = this;
-    const { threads, perColumn, unrolled, columns, width, together } = row;
+  private sumValues(ahead: number): void {
+    const { body, row, weights, vector } = this;
+    const { threads, perColumn, valuesAtOnce, columns, width } = row;
     const rows = threads / perColumn;
-    body.line(`let column = lane % ${perColumn}u * 4u;`);
+    const own = `lane / ${perColumn}u`;
     body.line(`var result = ${vector}(0);`);
-    const step = rows * unrolled;
-    const whole = columns - (columns % step);
+    for (let u = 0; u < ahead; u++)
+      body.line(`result += ${weights}[${own}${plus(u * rows)}] * value${u};`);
     const take = (key: string): string =>
       `result += ${weights}[${key}] * load_v0(batch, column, ${key});`;
     const summed = new CodeBlock();
-    if (whole > 0) {
+    let begin = ahead * rows;
+    for (let atOnce = valuesAtOnce; atOnce >= 1; atOnce /= 2) {
+      const step = rows * atOnce;
+      const end = atOnce === 1 ? columns : columns - ((columns - begin) % step);
+      if (end <= begin) continue;
       const many = new CodeBlock();
-      for (let u = 0; u < unrolled; u++) many.line(take(`key${plus(u * rows)}`));
-      summed.nest(`for (var key = lane / ${perColumn}u; key < ${whole}u; key += ${step}u)`, many);
-    }
-    if (whole < columns) {
-      const one = new CodeBlock();
-      one.line(take('key'));
-      summed.nest(
-        `for (var key = lane / ${perColumn}u${plus(whole)}; key < ${columns}u; key += ${rows}u)`,
-        one,
-      );
+      for (let u = 0; u < atOnce; u++) many.line(take(`key${plus(u * rows)}`));
+      summed.nest(`for (var key = ${own}${plus(begin)}; key < ${end}u; key += ${step}u)`, many);
+      begin = end;
     }
     if (perColumn * 4 - width >= 4) body.nest(`if (column < ${width}u)`, summed);
     else body.append(summed);
-    for (let mask = together / 2; mask >= 1; mask /= 2)
+    for (let mask = row.together / 2; mask >= 1; mask /= 2)
       body.line(`result += subgroupShuffleXor(result, ${mask * perColumn}u);`);
-    const parts = rows / together;
-    const finish = new CodeBlock();
+    this.finish(rows / row.together);
+  }
+
+  /** The results of so many parts, of which neighbouring threads bring together those of the same four. */
+  private finish(parts: number): void {
+    const { body, frame, row, vector, kernel } = this;
+    const { perColumn, together, spread } = row;
+    const sharers = Math.min(parts, spread);
     if (parts > 1) {
       const array = frame.builder.workgroupArray('sums', vector, parts * perColumn);
       const at =
@@ -209,12 +255,22 @@ class RowGenerator {
           : `lane / ${perColumn * together}u * ${perColumn}u + lane % ${perColumn}u`;
       body.line(`${array}[${at}] = result;`);
       body.line('workgroupBarrier();');
-      const other = new CodeBlock();
-      other.line(`result += ${array}[lane + other * ${perColumn}u];`);
-      finish.nest(`for (var other = 1u; other < ${parts}u; other++)`, other);
+      const place =
+        sharers === 1 ? 'lane' : `(lane % ${sharers}u) * ${perColumn}u + lane / ${sharers}u`;
+      const found = new CodeBlock();
+      found.line(`result = ${array}[${place}];`);
+      for (let other = sharers; other < parts; other += sharers)
+        found.line(`result += ${array}[${place}${plus(other * perColumn)}];`);
+      // Threads beyond hold what nobody takes.
+      body.nest(`if (lane < ${perColumn * sharers}u)`, found);
+      for (let mask = sharers / 2; mask >= 1; mask /= 2)
+        body.line(`result += subgroupShuffleXor(result, ${mask}u);`);
     }
-    if (kernel.epilogue.length > 0)
-      finish.line('store_c(batch, first_m, column, result / divisor);');
-    body.nest(`if (lane < ${perColumn}u)`, finish);
+    if (kernel.epilogue.length === 0) return;
+    const store = new CodeBlock();
+    const column = sharers === 1 ? 'lane' : `lane / ${sharers}u`;
+    store.line(`store_c(batch, first_m, ${column} * 4u, result / divisor);`);
+    const stores = sharers === 1 ? '' : `lane % ${sharers}u == 0u && `;
+    body.nest(`if (${stores}lane < ${perColumn * sharers}u)`, store);
   }
 }

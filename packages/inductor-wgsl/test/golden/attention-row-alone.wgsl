@@ -6,8 +6,8 @@
 @group(0) @binding(3) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec4f>;
 @group(0) @binding(5) var<storage, read_write> sums: array<f32>;
-var<workgroup> query0: array<vec4f, 20>;
 var<workgroup> weights0: array<f32, 512>;
+var<workgroup> query0: array<vec4f, 20>;
 var<workgroup> peak0: array<f32, 256>;
 var<workgroup> total0: array<f32, 256>;
 var<workgroup> sums0: array<vec4f, 256>;
@@ -105,30 +105,43 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   workgroupBarrier();
   for (var first = 0u; first < 512u; first += 1024u) {
-    let key0 = first + lane / 1u;
-    var score0 = vec4f(0);
-    let key1 = first + lane / 1u + 256u;
-    var score1 = vec4f(0);
-    let key2 = first + lane / 1u + 512u;
-    var score2 = vec4f(0);
-    let key3 = first + lane / 1u + 768u;
-    var score3 = vec4f(0);
-    for (var i = lane % 1u; i < 20u; i += 1u) {
+    let key0 = min(first + lane, 511u);
+    let key1 = min(first + lane + 256u, 511u);
+    let key2 = min(first + lane + 512u, 511u);
+    let key3 = min(first + lane + 768u, 511u);
+    var sum0 = vec4f(0);
+    var sum1 = vec4f(0);
+    var sum2 = vec4f(0);
+    var sum3 = vec4f(0);
+    for (var i = 0u; i < 20u; i += 1u) {
       let factor = query0[i];
-      score0 += factor * load_b0(batch, min(key0, 511u), i * 4u);
-      score1 += factor * load_b0(batch, min(key1, 511u), i * 4u);
-      score2 += factor * load_b0(batch, min(key2, 511u), i * 4u);
-      score3 += factor * load_b0(batch, min(key3, 511u), i * 4u);
+      sum0 += factor * load_b0(batch, key0, i * 4u);
+      sum1 += factor * load_b0(batch, key1, i * 4u);
+      sum2 += factor * load_b0(batch, key2, i * 4u);
+      sum3 += factor * load_b0(batch, key3, i * 4u);
     }
-    var sum0 = dot(score0, vec4f(1));
-    var sum1 = dot(score1, vec4f(1));
-    var sum2 = dot(score2, vec4f(1));
-    var sum3 = dot(score3, vec4f(1));
-    if (key0 < 512u) { weights0[key0] = sum0; }
-    if (key1 < 512u) { weights0[key1] = sum1; }
-    if (key2 < 512u) { weights0[key2] = sum2; }
-    if (key3 < 512u) { weights0[key3] = sum3; }
+    var score0 = dot(sum0, vec4f(1));
+    var score1 = dot(sum1, vec4f(1));
+    var score2 = dot(sum2, vec4f(1));
+    var score3 = dot(sum3, vec4f(1));
+    let place0 = first + lane;
+    if (place0 < 512u) { weights0[place0] = score0; }
+    let place1 = first + lane + 256u;
+    if (place1 < 512u) { weights0[place1] = score1; }
+    let place2 = first + lane + 512u;
+    if (place2 < 512u) { weights0[place2] = score2; }
+    let place3 = first + lane + 768u;
+    if (place3 < 512u) { weights0[place3] = score3; }
   }
+  let column = lane % 32u * 4u;
+  let value0 = load_v0(batch, column, lane / 32u);
+  let value1 = load_v0(batch, column, lane / 32u + 8u);
+  let value2 = load_v0(batch, column, lane / 32u + 16u);
+  let value3 = load_v0(batch, column, lane / 32u + 24u);
+  let value4 = load_v0(batch, column, lane / 32u + 32u);
+  let value5 = load_v0(batch, column, lane / 32u + 40u);
+  let value6 = load_v0(batch, column, lane / 32u + 48u);
+  let value7 = load_v0(batch, column, lane / 32u + 56u);
   workgroupBarrier();
   var peak = -3.4028234e38;
   for (var quad = lane; quad < 128u; quad += 256u) {
@@ -141,8 +154,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   peak0[lane] = peak;
   workgroupBarrier();
+  for (var half = 128u; half >= 16u; half = half >> 1u) {
+    if (lane < half) { peak0[lane] = max(peak0[lane], peak0[lane + half]); }
+    workgroupBarrier();
+  }
   peak = peak0[0];
-  for (var other = 1u; other < 256u; other++) {
+  for (var other = 1u; other < 16u; other++) {
     peak = max(peak, peak0[other]);
   }
   var total = 0f;
@@ -156,28 +173,50 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   total0[lane] = total;
   workgroupBarrier();
+  for (var half = 128u; half >= 16u; half = half >> 1u) {
+    if (lane < half) { total0[lane] = total0[lane] + total0[lane + half]; }
+    workgroupBarrier();
+  }
   total = total0[0];
-  for (var other = 1u; other < 256u; other++) {
+  for (var other = 1u; other < 16u; other++) {
     total = total + total0[other];
   }
   let divisor = select(total, 1f, total == 0);
-  let column = lane % 32u * 4u;
   var result = vec4f(0);
+  result += weights0[lane / 32u] * value0;
+  result += weights0[lane / 32u + 8u] * value1;
+  result += weights0[lane / 32u + 16u] * value2;
+  result += weights0[lane / 32u + 24u] * value3;
+  result += weights0[lane / 32u + 32u] * value4;
+  result += weights0[lane / 32u + 40u] * value5;
+  result += weights0[lane / 32u + 48u] * value6;
+  result += weights0[lane / 32u + 56u] * value7;
   if (column < 80u) {
-    for (var key = lane / 32u; key < 512u; key += 32u) {
+    for (var key = lane / 32u + 64u; key < 512u; key += 64u) {
       result += weights0[key] * load_v0(batch, column, key);
       result += weights0[key + 8u] * load_v0(batch, column, key + 8u);
       result += weights0[key + 16u] * load_v0(batch, column, key + 16u);
       result += weights0[key + 24u] * load_v0(batch, column, key + 24u);
+      result += weights0[key + 32u] * load_v0(batch, column, key + 32u);
+      result += weights0[key + 40u] * load_v0(batch, column, key + 40u);
+      result += weights0[key + 48u] * load_v0(batch, column, key + 48u);
+      result += weights0[key + 56u] * load_v0(batch, column, key + 56u);
     }
   }
   sums0[lane] = result;
   workgroupBarrier();
   if (lane < 32u) {
-    for (var other = 1u; other < 8u; other++) {
-      result += sums0[lane + other * 32u];
-    }
-    store_c(batch, first_m, column, result / divisor);
+    result = sums0[lane];
+    result += sums0[lane + 32u];
+    result += sums0[lane + 64u];
+    result += sums0[lane + 96u];
+    result += sums0[lane + 128u];
+    result += sums0[lane + 160u];
+    result += sums0[lane + 192u];
+    result += sums0[lane + 224u];
+  }
+  if (lane < 32u) {
+    store_c(batch, first_m, lane * 4u, result / divisor);
   }
   if (lane == 0u) { store_row(batch, first_m, select(peak + log_f32(divisor), -inf_f32(), total == 0)); }
 }

@@ -10,7 +10,6 @@ enable subgroups;
 @group(0) @binding(3) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec4h>;
 @group(0) @binding(5) var<storage, read_write> sums: array<f32>;
-var<workgroup> query0: array<vec4f, 16>;
 var<workgroup> weights0: array<f32, 1000>;
 var<workgroup> peak0: array<f32, 32>;
 var<workgroup> total0: array<f32, 32>;
@@ -113,53 +112,88 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let tile = group.x;
   let batch = tile % 32u;
   let first_m = (tile / 32u) * 1u;
-  for (var i = lane; i < 16u; i += 1024u) {
-    query0[i] = load_a0(batch, first_m, i * 4u);
+  let neighbour = lane % 16u;
+  let query0 = load_a0(batch, first_m, neighbour * 4u);
+  for (var first = 0u; first < 1000u; first += 1024u) {
+    let key0 = min(first + lane / 16u, 999u);
+    let key1 = min(first + lane / 16u + 64u, 999u);
+    let key2 = min(first + lane / 16u + 128u, 999u);
+    let key3 = min(first + lane / 16u + 192u, 999u);
+    let key4 = min(first + lane / 16u + 256u, 999u);
+    let key5 = min(first + lane / 16u + 320u, 999u);
+    let key6 = min(first + lane / 16u + 384u, 999u);
+    let key7 = min(first + lane / 16u + 448u, 999u);
+    let key8 = min(first + lane / 16u + 512u, 999u);
+    let key9 = min(first + lane / 16u + 576u, 999u);
+    let key10 = min(first + lane / 16u + 640u, 999u);
+    let key11 = min(first + lane / 16u + 704u, 999u);
+    let key12 = min(first + lane / 16u + 768u, 999u);
+    let key13 = min(first + lane / 16u + 832u, 999u);
+    let key14 = min(first + lane / 16u + 896u, 999u);
+    let key15 = min(first + lane / 16u + 960u, 999u);
+    let vector0_0 = load_b0(batch, key0, neighbour * 4u);
+    let vector1_0 = load_b0(batch, key1, neighbour * 4u);
+    let vector2_0 = load_b0(batch, key2, neighbour * 4u);
+    let vector3_0 = load_b0(batch, key3, neighbour * 4u);
+    let vector4_0 = load_b0(batch, key4, neighbour * 4u);
+    let vector5_0 = load_b0(batch, key5, neighbour * 4u);
+    let vector6_0 = load_b0(batch, key6, neighbour * 4u);
+    let vector7_0 = load_b0(batch, key7, neighbour * 4u);
+    let vector8_0 = load_b0(batch, key8, neighbour * 4u);
+    let vector9_0 = load_b0(batch, key9, neighbour * 4u);
+    let vector10_0 = load_b0(batch, key10, neighbour * 4u);
+    let vector11_0 = load_b0(batch, key11, neighbour * 4u);
+    let vector12_0 = load_b0(batch, key12, neighbour * 4u);
+    let vector13_0 = load_b0(batch, key13, neighbour * 4u);
+    let vector14_0 = load_b0(batch, key14, neighbour * 4u);
+    let vector15_0 = load_b0(batch, key15, neighbour * 4u);
+    var score0 = dot(query0, vector0_0);
+    var score1 = dot(query0, vector1_0);
+    var score2 = dot(query0, vector2_0);
+    var score3 = dot(query0, vector3_0);
+    var score4 = dot(query0, vector4_0);
+    var score5 = dot(query0, vector5_0);
+    var score6 = dot(query0, vector6_0);
+    var score7 = dot(query0, vector7_0);
+    var score8 = dot(query0, vector8_0);
+    var score9 = dot(query0, vector9_0);
+    var score10 = dot(query0, vector10_0);
+    var score11 = dot(query0, vector11_0);
+    var score12 = dot(query0, vector12_0);
+    var score13 = dot(query0, vector13_0);
+    var score14 = dot(query0, vector14_0);
+    var score15 = dot(query0, vector15_0);
+    let score_upper8 = (lane & 8u) != 0u;
+    score0 = select(score0, score8, score_upper8) + subgroupShuffleXor(select(score8, score0, score_upper8), 8u);
+    score1 = select(score1, score9, score_upper8) + subgroupShuffleXor(select(score9, score1, score_upper8), 8u);
+    score2 = select(score2, score10, score_upper8) + subgroupShuffleXor(select(score10, score2, score_upper8), 8u);
+    score3 = select(score3, score11, score_upper8) + subgroupShuffleXor(select(score11, score3, score_upper8), 8u);
+    score4 = select(score4, score12, score_upper8) + subgroupShuffleXor(select(score12, score4, score_upper8), 8u);
+    score5 = select(score5, score13, score_upper8) + subgroupShuffleXor(select(score13, score5, score_upper8), 8u);
+    score6 = select(score6, score14, score_upper8) + subgroupShuffleXor(select(score14, score6, score_upper8), 8u);
+    score7 = select(score7, score15, score_upper8) + subgroupShuffleXor(select(score15, score7, score_upper8), 8u);
+    let score_upper4 = (lane & 4u) != 0u;
+    score0 = select(score0, score4, score_upper4) + subgroupShuffleXor(select(score4, score0, score_upper4), 4u);
+    score1 = select(score1, score5, score_upper4) + subgroupShuffleXor(select(score5, score1, score_upper4), 4u);
+    score2 = select(score2, score6, score_upper4) + subgroupShuffleXor(select(score6, score2, score_upper4), 4u);
+    score3 = select(score3, score7, score_upper4) + subgroupShuffleXor(select(score7, score3, score_upper4), 4u);
+    let score_upper2 = (lane & 2u) != 0u;
+    score0 = select(score0, score2, score_upper2) + subgroupShuffleXor(select(score2, score0, score_upper2), 2u);
+    score1 = select(score1, score3, score_upper2) + subgroupShuffleXor(select(score3, score1, score_upper2), 2u);
+    let score_upper1 = (lane & 1u) != 0u;
+    score0 = select(score0, score1, score_upper1) + subgroupShuffleXor(select(score1, score0, score_upper1), 1u);
+    let place0 = first + lane / 16u + (lane % 16u) * 64u;
+    if (place0 < 1000u) { weights0[place0] = score0; }
   }
-  workgroupBarrier();
-  for (var first = 0u; first < 1000u; first += 256u) {
-    let key0 = first + lane / 16u;
-    var score0 = vec4f(0);
-    let key1 = first + lane / 16u + 64u;
-    var score1 = vec4f(0);
-    let key2 = first + lane / 16u + 128u;
-    var score2 = vec4f(0);
-    let key3 = first + lane / 16u + 192u;
-    var score3 = vec4f(0);
-    for (var i = lane % 16u; i < 16u; i += 16u) {
-      let factor = query0[i];
-      score0 += factor * load_b0(batch, min(key0, 999u), i * 4u);
-      score1 += factor * load_b0(batch, min(key1, 999u), i * 4u);
-      score2 += factor * load_b0(batch, min(key2, 999u), i * 4u);
-      score3 += factor * load_b0(batch, min(key3, 999u), i * 4u);
-    }
-    var sum0 = dot(score0, vec4f(1));
-    sum0 += subgroupShuffleXor(sum0, 8u);
-    sum0 += subgroupShuffleXor(sum0, 4u);
-    sum0 += subgroupShuffleXor(sum0, 2u);
-    sum0 += subgroupShuffleXor(sum0, 1u);
-    var sum1 = dot(score1, vec4f(1));
-    sum1 += subgroupShuffleXor(sum1, 8u);
-    sum1 += subgroupShuffleXor(sum1, 4u);
-    sum1 += subgroupShuffleXor(sum1, 2u);
-    sum1 += subgroupShuffleXor(sum1, 1u);
-    var sum2 = dot(score2, vec4f(1));
-    sum2 += subgroupShuffleXor(sum2, 8u);
-    sum2 += subgroupShuffleXor(sum2, 4u);
-    sum2 += subgroupShuffleXor(sum2, 2u);
-    sum2 += subgroupShuffleXor(sum2, 1u);
-    var sum3 = dot(score3, vec4f(1));
-    sum3 += subgroupShuffleXor(sum3, 8u);
-    sum3 += subgroupShuffleXor(sum3, 4u);
-    sum3 += subgroupShuffleXor(sum3, 2u);
-    sum3 += subgroupShuffleXor(sum3, 1u);
-    if (lane % 16u == 0u) {
-      if (key0 < 1000u) { weights0[key0] = sum0; }
-      if (key1 < 1000u) { weights0[key1] = sum1; }
-      if (key2 < 1000u) { weights0[key2] = sum2; }
-      if (key3 < 1000u) { weights0[key3] = sum3; }
-    }
-  }
+  let column = lane % 16u * 4u;
+  let value0 = load_v0(batch, column, lane / 16u);
+  let value1 = load_v0(batch, column, lane / 16u + 64u);
+  let value2 = load_v0(batch, column, lane / 16u + 128u);
+  let value3 = load_v0(batch, column, lane / 16u + 192u);
+  let value4 = load_v0(batch, column, lane / 16u + 256u);
+  let value5 = load_v0(batch, column, lane / 16u + 320u);
+  let value6 = load_v0(batch, column, lane / 16u + 384u);
+  let value7 = load_v0(batch, column, lane / 16u + 448u);
   workgroupBarrier();
   var peak = -3.4028234e38;
   for (var quad = lane; quad < 250u; quad += 1024u) {
@@ -177,10 +211,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   peak = max(peak, subgroupShuffleXor(peak, 1u));
   peak0[lane / 32u] = peak;
   workgroupBarrier();
-  peak = peak0[0];
-  for (var other = 1u; other < 32u; other++) {
-    peak = max(peak, peak0[other]);
-  }
+  peak = peak0[lane % 32u];
+  peak = max(peak, subgroupShuffleXor(peak, 16u));
+  peak = max(peak, subgroupShuffleXor(peak, 8u));
+  peak = max(peak, subgroupShuffleXor(peak, 4u));
+  peak = max(peak, subgroupShuffleXor(peak, 2u));
+  peak = max(peak, subgroupShuffleXor(peak, 1u));
   var total = 0f;
   for (var quad = lane; quad < 250u; quad += 1024u) {
     let four = exp(vec4f(weights0[quad * 4u], weights0[quad * 4u + 1u], weights0[quad * 4u + 2u], weights0[quad * 4u + 3u]) - peak);
@@ -197,30 +233,48 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   total = total + subgroupShuffleXor(total, 1u);
   total0[lane / 32u] = total;
   workgroupBarrier();
-  total = total0[0];
-  for (var other = 1u; other < 32u; other++) {
-    total = total + total0[other];
-  }
+  total = total0[lane % 32u];
+  total = total + subgroupShuffleXor(total, 16u);
+  total = total + subgroupShuffleXor(total, 8u);
+  total = total + subgroupShuffleXor(total, 4u);
+  total = total + subgroupShuffleXor(total, 2u);
+  total = total + subgroupShuffleXor(total, 1u);
   let divisor = select(total, 1f, total == 0);
-  let column = lane % 16u * 4u;
   var result = vec4f(0);
-  for (var key = lane / 16u; key < 768u; key += 256u) {
+  result += weights0[lane / 16u] * value0;
+  result += weights0[lane / 16u + 64u] * value1;
+  result += weights0[lane / 16u + 128u] * value2;
+  result += weights0[lane / 16u + 192u] * value3;
+  result += weights0[lane / 16u + 256u] * value4;
+  result += weights0[lane / 16u + 320u] * value5;
+  result += weights0[lane / 16u + 384u] * value6;
+  result += weights0[lane / 16u + 448u] * value7;
+  for (var key = lane / 16u + 512u; key < 768u; key += 256u) {
     result += weights0[key] * load_v0(batch, column, key);
     result += weights0[key + 64u] * load_v0(batch, column, key + 64u);
     result += weights0[key + 128u] * load_v0(batch, column, key + 128u);
     result += weights0[key + 192u] * load_v0(batch, column, key + 192u);
   }
-  for (var key = lane / 16u + 768u; key < 1000u; key += 64u) {
+  for (var key = lane / 16u + 768u; key < 896u; key += 128u) {
+    result += weights0[key] * load_v0(batch, column, key);
+    result += weights0[key + 64u] * load_v0(batch, column, key + 64u);
+  }
+  for (var key = lane / 16u + 896u; key < 1000u; key += 64u) {
     result += weights0[key] * load_v0(batch, column, key);
   }
   result += subgroupShuffleXor(result, 16u);
   sums0[lane / 32u * 16u + lane % 16u] = result;
   workgroupBarrier();
-  if (lane < 16u) {
-    for (var other = 1u; other < 32u; other++) {
-      result += sums0[lane + other * 16u];
-    }
-    store_c(batch, first_m, column, result / divisor);
+  if (lane < 512u) {
+    result = sums0[(lane % 32u) * 16u + lane / 32u];
+  }
+  result += subgroupShuffleXor(result, 16u);
+  result += subgroupShuffleXor(result, 8u);
+  result += subgroupShuffleXor(result, 4u);
+  result += subgroupShuffleXor(result, 2u);
+  result += subgroupShuffleXor(result, 1u);
+  if (lane % 32u == 0u && lane < 512u) {
+    store_c(batch, first_m, lane / 32u * 4u, result / divisor);
   }
   if (lane == 0u) { store_row(batch, first_m, select(peak + log_f32(divisor), -inf_f32(), total == 0)); }
 }
