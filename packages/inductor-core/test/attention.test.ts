@@ -1,3 +1,4 @@
+import type { GraphModule, Node } from '@tessera/graph';
 import { type Tensor, callOp, getOp, manualSeed, randn } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +21,7 @@ import {
   FORWARD,
   WIDTH,
 } from './attention-graph.js';
-import { target } from './graph-builder.js';
+import { GraphBuilder, target } from './graph-builder.js';
 import { interpreterBackend } from './interpreter-backend.js';
 
 function inputs({ heads, keyHeads, length, keys, mask }: Case): Tensor[] {
@@ -92,6 +93,63 @@ describe('attention kernels', () => {
     expect(attentionKernels(item, {})).toEqual([]);
     expect(attentionKernels(item, { widestAttention: WIDTH - 1 })).toEqual([]);
     expect(attentionKernels({ ...item, length: 4 })).toEqual([]);
+  });
+
+  describe('of few rows', () => {
+    const FEW: Partial<Capabilities> = {
+      widestAttention: 64,
+      fewAttentionRows: { rows: 2, keys: 30 },
+    };
+    const item: Case = { heads: 4, keyHeads: 2, length: 1, keys: 30, mask: 'float32' };
+    /** The forward of queries that are computed first. */
+    const decode = (given: Case, output: (b: GraphBuilder, made: Node) => Node[]): GraphModule => {
+      const b = new GraphBuilder();
+      const query = b.input([BATCH, given.heads, given.length, WIDTH]);
+      const turned = b.op('mul.Tensor', query, b.input([WIDTH]));
+      const [key, value] = [0, 1].map(() => b.input([BATCH, given.keyHeads, given.keys, WIDTH]));
+      const mask = b.input([given.length, given.keys]);
+      const made = b.op(FORWARD, turned, key!, value!, 0, false, mask, null);
+      return b.done(...output(b, made));
+    };
+    const launches = (given: Case, overrides: Partial<Capabilities> = FEW): string[] => {
+      const made = compileGraph(
+        decode(given, (b, node) => [b.item(node, 0)]),
+        { backend: target(overrides) },
+      );
+      return made.launches.map(({ kernel }) => made.kernels[kernel]!.kind);
+    };
+
+    it('are one kernel together with what computes the query, where the device says so', () => {
+      expect(launches(item)).toEqual(['attention']);
+      expect(launches({ ...item, length: 2 })).toEqual(['attention']);
+      expect(launches({ ...item, length: 3 })).not.toContain('attention');
+      expect(launches({ ...item, keys: 31 })).not.toContain('attention');
+      expect(launches(item, { ...FEW, widestAttention: WIDTH - 1 })).not.toContain('attention');
+      expect(launches(item, { widestAttention: 64 })).not.toContain('attention');
+    });
+
+    it('give the query memory where it would take too many buffers', () => {
+      expect(launches(item, { ...FEW, maxBuffersPerKernel: 6 })).toEqual(['loop', 'attention']);
+      expect(launches(item, { ...FEW, maxBuffersPerKernel: 5 })).not.toContain('attention');
+    });
+
+    it('compute what eager does', () => {
+      manualSeed(6);
+      const [query, factor] = [randn([BATCH, 4, 1, WIDTH]), randn([WIDTH])];
+      const [key, value] = [0, 1].map(() => randn([BATCH, 2, 30, WIDTH]));
+      const mask = randn([1, 30]);
+      const graph = decode(item, (b, node) => [b.item(node, 0), b.item(node, 1)]);
+      const made = compileToExecutable(
+        graph,
+        interpreterBackend(FEW),
+      )([...[query, factor, key!, value!, mask]]) as Tensor[];
+      const wanted = callOp(getOp(`aten::${FORWARD}`), [
+        ...[query.mul(factor), key!, value!, 0, false, mask, null],
+      ]) as Tensor[];
+      for (const [i, result] of made.entries())
+        for (const [at, x] of [...readNumbers(result)].entries())
+          expect(x).toBeCloseTo(Number(readNumbers(wanted[i]!)[at]), 5);
+    });
   });
 
   it('split the gradients of key and value where a device binds too few buffers', () => {

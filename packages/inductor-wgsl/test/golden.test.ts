@@ -64,6 +64,16 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
     MATRICES,
   ],
   [
+    'attention-row',
+    forwardAttention({ batch: 32, m: 1, j: 1000, width: 64, half: true }),
+    { ...HALF, subgroups: { min: 32, max: 32 }, maxWorkgroupThreads: 1024 },
+  ],
+  [
+    'attention-row-alone',
+    forwardAttention({ batch: 32, m: 1, j: 512, width: 80 }),
+    BASELINE_TARGET,
+  ],
+  [
     'attention-gradients',
     gradientAttention({ batch: 2, m: 100, j: 100, width: 32, turns: 2 }),
     BASELINE_TARGET,

@@ -31,6 +31,8 @@ export interface Capabilities {
   readonly scans?: boolean;
   /** Widest heads for which attention kernels can be generated; none where absent: scores lie in memory then. */
   readonly widestAttention?: number;
+  /** So many rows of a head and keys are one attention kernel too, which reads a row's factors once; no fewer than 16 where absent. */
+  readonly fewAttentionRows?: { readonly rows: number; readonly keys: number };
   /**
    * Where recurrence kernels have their weights: in `registers`, which few fit into, or in `memory`, from which vectors
    * along units are read at every step. Absent where none can be generated: an operator call per layer runs.
@@ -41,6 +43,11 @@ export interface Capabilities {
    * Where absent, their terms are written out in the loops of their neighbours.
    */
   readonly windows?: boolean;
+  /**
+   * Whether launches are so dear that products of one row sum up again, for every column, what a factor of the row is
+   * made of (a norm), rather than read what another kernel made.
+   */
+  readonly repeatsRowSums?: boolean;
   /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
   readonly itemSize?: (dtype: DType) => number;
 }

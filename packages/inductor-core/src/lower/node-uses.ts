@@ -2,6 +2,7 @@
  * @file How the value of a graph's node is used: from this follows whether it gets memory.
  */
 import type { Node } from '@tessera/graph';
+import type { OpOverload } from '@tessera/tensor';
 
 /** Levels of views through which `usesOf` looks. */
 const VIEW_LEVELS = 6;
@@ -17,22 +18,30 @@ export interface Uses {
 export function usesOf(node: Node): Uses {
   let count = 0;
   let needMemory = false;
+  for (const [user] of usersOf(node)) {
+    count++;
+    const op = operatorOf(user);
+    if (user.op === 'output' || op?.hasTag('compute-intensive') === true) needMemory = true;
+  }
+  return { count, needMemory };
+}
+
+/** Nodes that use a node's value, and the view of it that each uses. */
+export function usersOf(node: Node): (readonly [user: Node, value: Node])[] {
+  const users: (readonly [Node, Node])[] = [];
   let level: Node[] = [node];
   for (let depth = 0; depth <= VIEW_LEVELS && level.length > 0; depth++) {
     const next: Node[] = [];
-    for (const value of level) {
-      for (const user of value.users.keys()) {
-        const op =
-          user.op === 'call_function' && typeof user.target === 'object' ? user.target : null;
-        if (op?.isView === true && depth < VIEW_LEVELS) {
-          next.push(user);
-          continue;
-        }
-        count++;
-        if (user.op === 'output' || op?.hasTag('compute-intensive') === true) needMemory = true;
-      }
-    }
+    for (const value of level)
+      for (const user of value.users.keys())
+        if (operatorOf(user)?.isView === true && depth < VIEW_LEVELS) next.push(user);
+        else users.push([user, value]);
     level = next;
   }
-  return { count, needMemory };
+  return users;
+}
+
+/** The operator that a node calls. */
+export function operatorOf(node: Node): OpOverload | null {
+  return node.op === 'call_function' && typeof node.target === 'object' ? node.target : null;
 }

@@ -51,6 +51,12 @@ export interface AttentionOperand {
   readonly extent: number;
 }
 
+/** How operands are loaded, where that is not as they lie in memory and as sums are typed. */
+export interface LoadChoices {
+  readonly loaded?: 'f16';
+  readonly orders?: { readonly factors: LoadOrder; readonly values: LoadOrder };
+}
+
 /** See the file header. */
 export class AttentionFrame {
   readonly body: CodeBlock = new CodeBlock();
@@ -68,13 +74,12 @@ export class AttentionFrame {
   /** Of weights: four along the columns. */
   readonly weighing: LaneContext;
 
-  /** @param loaded type of the values that are loaded; that of the sums if absent */
   constructor(
     private readonly kernel: AttentionKernel<Size>,
     target: WgslTarget,
     variant: KernelVariant,
     private readonly extents: AttentionExtents,
-    loaded?: 'f16',
+    { loaded, orders }: LoadChoices = {},
   ) {
     const { batch, m, j, k, n } = kernel;
     const { bm, bn, covered, bk, bj } = extents;
@@ -85,22 +90,26 @@ export class AttentionFrame {
     const frame = (
       operand: Operand,
       at: Pick<AttentionOperand, 'batch' | 'origin' | 'extent'>,
-    ): AttentionOperand => ({ operand, order: loadOrder(operand), ...at });
+      order = loadOrder(operand),
+    ): AttentionOperand => ({ operand, order, ...at });
     const columns = { batch: this.columnBatch, x: this.along };
     this.factors = kernel.scores.map(({ a, b }, p) => [
       frame(
         { name: `a${p}`, expr: a, batch, x: m, k },
         { batch: 'batch', origin: 'first_m', extent: bm },
+        orders?.factors,
       ),
       frame(
         { name: `b${p}`, expr: b, ...columns, k },
         { batch: this.place, origin: 'first_j', extent: bn },
+        orders?.factors,
       ),
     ]);
     this.values = kernel.values.map((expr, q) =>
       frame(
         { name: `v${q}`, expr, batch: this.columnBatch, x: n, k: this.along },
         { batch: this.place, origin: '0u', extent: covered },
+        orders?.values,
       ),
     );
     const operands = [...this.factors.flat(), ...this.values];

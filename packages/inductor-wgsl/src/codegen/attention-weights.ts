@@ -2,18 +2,14 @@
  * @file The weights of a tile: computed of the scores in registers, and laid in workgroup memory by column.
  */
 import type { AttentionKernel } from '@tessera/inductor-core';
-import { isMultiple, extent } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { AttentionFrame } from './attention-frame.js';
 import type { AttentionTile } from './attention-tiles.js';
 import { CodeBlock } from './code-block.js';
-import { ExprEmitter } from './expr-emitter.js';
-import { decompose } from './loop-vars.js';
-import { decomposeLanes, lanesAlong } from './matmul-operand.js';
 import { plus } from './offset-text.js';
 import { RegisterBlock } from './register-block.js';
-import { widen } from './value.js';
-import { computeType, typeName } from './wgsl-types.js';
+import { addWeighFunction } from './weigh-function.js';
+import { typeName } from './wgsl-types.js';
 
 /** How weights lie in workgroup memory: columns as vectors of four rows, or rows of float16, so many values apart. */
 export type WeightLayout =
@@ -29,7 +25,7 @@ export class AttentionWeights {
 
   /** @param scores with vectors along the columns */
   constructor(
-    private readonly kernel: AttentionKernel<Size>,
+    kernel: AttentionKernel<Size>,
     private readonly frame: AttentionFrame,
     private readonly tile: AttentionTile,
     private readonly scores: readonly RegisterBlock[],
@@ -49,7 +45,7 @@ export class AttentionWeights {
     this.blocks = kernel.weights.map(
       (_, q) => scores[q] ?? new RegisterBlock(`w${q}_`, tm, tn / 4),
     );
-    for (const q of kernel.weights.keys()) this.addFunction(q);
+    for (const q of kernel.weights.keys()) addWeighFunction(frame, kernel, q, bn);
   }
 
   /** Replaces scores by weights; those outside of the columns are zero, or logits of it. */
@@ -102,38 +98,5 @@ export class AttentionWeights {
   /** Text of four rows' weights of a column; by column only. */
   vectorAt(column: string, vector: string): string {
     return `${this.array}[${column}][${vector}]`;
-  }
-
-  /** Adds `fn weigh(batch, down, along, scores…)`: four weights along the columns. */
-  private addFunction(q: number): void {
-    const { kernel, tile, vector, scores } = this;
-    const { builder, weighing: context, along, columnBatch: batch } = this.frame;
-    const block = new CodeBlock();
-    const root = kernel.weights[q];
-    const emitter = new ExprEmitter(builder, context, [root]);
-    emitter.enter(
-      block,
-      new Map([
-        ...decompose(block, builder, batch, 'batch'),
-        ...decompose(block, builder, kernel.m, 'down'),
-        ...decomposeLanes(block, builder, along, lanesAlong(along), 'along'),
-      ]),
-    );
-    const type = computeType(kernel.accDtype);
-    for (const p of scores.keys())
-      emitter.setAcc(p, { text: `score${p}`, type, width: 4, atom: true });
-    const value = widen(emitter.value(root), 4);
-    const length = extent(along);
-    if (isMultiple(length, tile.bn)) block.line(`return ${value};`);
-    else {
-      const outside = kernel.softmax ? `-${builder.helpers.use('inf', 4)}()` : `${vector}(0)`;
-      const inside = `(vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(${builder.size(length)})`;
-      block.line(`return select(${outside}, ${value}, ${inside});`);
-    }
-    const parameters = scores.map((_, p) => `score${p}: ${vector}`).join(', ');
-    builder.addFunction(
-      `weigh${q}(batch: u32, down: u32, along: u32, ${parameters}) -> ${vector}`,
-      block,
-    );
   }
 }

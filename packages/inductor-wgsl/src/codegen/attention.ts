@@ -19,6 +19,7 @@ import {
   type AttentionTile,
 } from './attention-tiles.js';
 import { AttentionWeights } from './attention-weights.js';
+import { generateRowAttention } from './attention-row.js';
 import { CodeBlock } from './code-block.js';
 import { generateMatrixAttention } from './matrix-attention.js';
 import { matrixAttentionTile } from './matrix-attention-tiles.js';
@@ -42,6 +43,8 @@ export function generateAttention(
   variant: KernelVariant,
   tile?: AttentionTile,
 ): WgslProgram {
+  const row = tile === undefined ? generateRowAttention(kernel, target, variant) : null;
+  if (row !== null) return row;
   const needs = attentionNeeds(kernel);
   const matrices = tile === undefined ? matrixAttentionTile(kernel, needs, target) : null;
   if (matrices !== null) return generateMatrixAttention(kernel, target, variant, matrices);

@@ -101,7 +101,7 @@ class MatrixAttention {
     this.threads = matrixAttentionThreads(tile);
     this.perSubgroup = (bm * this.lanes) / this.threads;
     const extents = { bm, bn, covered: widths.n, bk: widths.k, bj: bn };
-    this.frame = new AttentionFrame(kernel, target, variant, extents, 'f16');
+    this.frame = new AttentionFrame(kernel, target, variant, extents, { loaded: 'f16' });
     const { builder } = this.frame;
     this.builder = builder;
     builder.requireMatrices();

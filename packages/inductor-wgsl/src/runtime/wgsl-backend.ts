@@ -11,6 +11,7 @@ import type {
   KernelSource,
   PlanTemplate,
 } from '@tessera/inductor-core';
+import { LONGEST_ROW, MOST_ROWS } from '../codegen/attention-row-shape.js';
 import { WIDEST_ATTENTION } from '../codegen/attention-tiles.js';
 import { generateKernel } from '../codegen/generate.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
@@ -41,7 +42,9 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     parallelism: target.software ? ENOUGH_POINTS.software : ENOUGH_POINTS.gpu,
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
     widestAttention: WIDEST_ATTENTION,
+    fewAttentionRows: { rows: MOST_ROWS, keys: LONGEST_ROW },
     recurrences: 'registers',
+    repeatsRowSums: !target.software,
   };
 }
 

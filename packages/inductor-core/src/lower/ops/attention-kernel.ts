@@ -30,6 +30,19 @@ export function takesKernel(attention: Attention): boolean {
   );
 }
 
+/** Whether the attention has so few rows that a kernel goes through the keys once for each of them. */
+export function takesRows({ l, width, length, keys, scoreSizes }: Attention): boolean {
+  const { widestAttention = 0, fewAttentionRows = { rows: 0, keys: 0 } } = l.capabilities;
+  return (
+    width <= widestAttention &&
+    typeof length === 'number' &&
+    length <= fewAttentionRows.rows &&
+    typeof keys === 'number' &&
+    keys <= fewAttentionRows.keys &&
+    !isEmpty(scoreSizes)
+  );
+}
+
 /** A place by role: batch and head, row, columns (the last one may be bounded by the row). */
 interface Place {
   readonly b: IndexExpr;

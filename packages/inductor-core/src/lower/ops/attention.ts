@@ -10,7 +10,7 @@ import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { backwardKernels, forwardKernel, takesKernel } from './attention-kernel.js';
+import { backwardKernels, forwardKernel, takesKernel, takesRows } from './attention-kernel.js';
 import { contract } from './contract.js';
 import { castTensor } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -73,7 +73,12 @@ export class Attention {
     [this.heads, this.width, this.keyHeads] = [fixed(heads), fixed(width), fixed(keyHeads)];
     this.group = this.heads / this.keyHeads;
     this.scale = typeof scale === 'number' ? scale : 1 / Math.sqrt(this.width);
-    for (const x of [query, key, value]) readyOperand(l, x);
+    for (const x of [key, value]) readyOperand(l, x);
+  }
+
+  /** Gives the query memory, where its elements are read many times. */
+  readyQuery(): void {
+    readyOperand(this.l, this.query);
   }
 
   get scoreSizes(): Shape {
@@ -138,9 +143,14 @@ const flashForward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_cp
   call,
 ) => {
   const attention = new Attention(l, query, key, v, optionalTensor(mask), isCausal === true, scale);
-  if (takesKernel(attention)) {
-    const made = forwardKernel(attention, [call.dtype, call.results[1]!.dtype]);
-    if (made !== null) return made;
+  const kernel = (): LoweredTensor[] | null =>
+    forwardKernel(attention, [call.dtype, call.results[1]!.dtype]);
+  const made = takesRows(attention) ? kernel() : null;
+  if (made !== null) return made;
+  attention.readyQuery();
+  if (takesKernel(attention) || takesRows(attention)) {
+    const tiled = kernel();
+    if (tiled !== null) return tiled;
   }
   const m = new ExprMath(l.ir);
   const scores = attention.scores();
@@ -180,6 +190,7 @@ const flashBackward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_c
 ) => {
   const grad = readyOperand(l, gradOut);
   const attention = new Attention(l, q, k, v, optionalTensor(mask), isCausal === true, scale);
+  attention.readyQuery();
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(q.dtype);
   const sizes = attention.scoreSizes;

@@ -53,7 +53,7 @@ export interface Contraction {
 }
 
 /** Most summed terms that are written out as one expression. */
-const UNROLL_LIMIT = 25;
+export const UNROLL_LIMIT = 25;
 
 /** See the file header. */
 export function contract(l: Lowering, spec: Contraction): LoweredTensor {

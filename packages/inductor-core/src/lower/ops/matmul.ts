@@ -7,6 +7,7 @@ import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import { contract } from './contract.js';
+import { factoredProduct } from './factored-row.js';
 import { castTensor, operandArg, operandExpr } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
@@ -24,8 +25,10 @@ export function matmul2d(
 ): LoweredTensor {
   const [rows, inner] = a.shape as [Size, Size];
   const columns = b.shape[1]!;
-  const left = readyOperand(l, a);
   const right = readyOperand(l, b);
+  const factored = layout === null ? factoredProduct(l, a, right, dtype) : null;
+  if (factored !== null) return factored;
+  const left = readyOperand(l, a);
   return contract(l, {
     shape: { batch: [], m: [rows], n: [columns], k: [inner] },
     a: (_, [m], [k]) => left.load([m!, k!]),

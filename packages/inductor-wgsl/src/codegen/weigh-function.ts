@@ -1,0 +1,52 @@
+/**
+ * @file The function that makes four weights along the columns of an attention kernel from their scores.
+ */
+import { extent, isMultiple, type AttentionKernel } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
+import type { AttentionFrame } from './attention-frame.js';
+import { CodeBlock } from './code-block.js';
+import { ExprEmitter } from './expr-emitter.js';
+import { decompose } from './loop-vars.js';
+import { decomposeLanes, lanesAlong } from './matmul-operand.js';
+import { widen } from './value.js';
+import { typeName } from './wgsl-types.js';
+
+/**
+ * Adds `fn weigh<q>(batch, down, along, scores…)`. Weights outside of the columns are zero, or logits of it.
+ *
+ * @param bn columns that are visited together: with a multiple of them, none is outside
+ */
+export function addWeighFunction(
+  { builder, weighing, along, columnBatch, type }: AttentionFrame,
+  kernel: AttentionKernel<Size>,
+  q: number,
+  bn: number,
+): void {
+  const vector = typeName(type, 4);
+  const block = new CodeBlock();
+  const root = kernel.weights[q];
+  const emitter = new ExprEmitter(builder, weighing, [root]);
+  emitter.enter(
+    block,
+    new Map([
+      ...decompose(block, builder, columnBatch, 'batch'),
+      ...decompose(block, builder, kernel.m, 'down'),
+      ...decomposeLanes(block, builder, along, lanesAlong(along), 'along'),
+    ]),
+  );
+  for (const p of kernel.scores.keys())
+    emitter.setAcc(p, { text: `score${p}`, type, width: 4, atom: true });
+  const value = widen(emitter.value(root), 4);
+  const length = extent(along);
+  if (isMultiple(length, bn)) block.line(`return ${value};`);
+  else {
+    const outside = kernel.softmax ? `-${builder.helpers.use('inf', 4)}()` : `${vector}(0)`;
+    const inside = `(vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(${builder.size(length)})`;
+    block.line(`return select(${outside}, ${value}, ${inside});`);
+  }
+  const parameters = kernel.scores.map((_, p) => `score${p}: ${vector}`).join(', ');
+  builder.addFunction(
+    `weigh${q}(batch: u32, down: u32, along: u32, ${parameters}) -> ${vector}`,
+    block,
+  );
+}
