@@ -154,10 +154,17 @@ function structural(pool: Pool, name: string, t: Tensor): Call {
     );
     return fitting.length === 0 ? null : { t: dice.pick(fitting)[0] };
   };
+  /** Some tensor as long as this one along all dimensions but `dim`. */
+  const beside = (): Arg => {
+    const others = ({ shape }: { shape: readonly number[] }): string =>
+      `${shape.length};${shape.filter((_, d) => d !== dim).join()}`;
+    const fitting = tensors.filter(([, u]) => others(u) === others(t));
+    return { t: dice.pick(fitting)[0] };
+  };
   const self = { t: name };
   switch (dice.below(15)) {
     case 0:
-      return { name: 'cat', args: [[self, same()], dim], free: true };
+      return { name: 'cat', args: [[self, beside()], dim], free: true };
     case 1:
       return { name: 'stack', args: [[self, same()], dim], free: true };
     case 2:

@@ -167,6 +167,41 @@ describe('fusion', () => {
     expect(empty.launches.length).toBe(0);
   });
 
+  it('stores unequal parts of a join where kernels are cheap, each over its own extent', () => {
+    const p = plan((b) => [b.op('cat', [b.input([4, 5, 8]), b.op('neg', b.input([4, 1, 8]))], 1)], {
+      cheapKernels: true,
+    });
+    expect(text(p)).toMatchInlineSnapshot(`
+      "loop fused_cat_0(in0: f32, write out0: f32)
+        for [i0:4, i1:40]
+        outer:
+          t0: f32 = in0[40*i0 + i1]
+          out0[48*i0 + i1] = t0
+      loop fused_neg_1(in0: f32, write out0: f32)
+        for [i0:4, i1:8]
+        outer:
+          t0: f32 = in0[8*i0 + i1]
+          t1: f32 = neg(t0)
+          out0[48*i0 + i1 + 40] = t1"
+    `);
+  });
+
+  it('chooses by position among unequal parts where it is better: short ones, very many, dear kernels', () => {
+    const choices = (cheapKernels: boolean, dim: number, ...lengths: number[]): number => {
+      const join = (b: GraphBuilder): Node => {
+        const parts = lengths.map((n) => b.op('neg', b.input(dim === 1 ? [8, n] : [n, 8])));
+        return b.op('cat', parts, dim);
+      };
+      const { kernels } = plan((b) => [join(b)], { cheapKernels });
+      return kernels.filter((kernel) => printKernel(kernel).includes('where')).length;
+    };
+    expect(choices(true, 0, 3, 4)).toBe(0);
+    expect(choices(true, 1, 30, 1)).toBe(0);
+    expect(choices(false, 0, 3, 4)).toBe(1);
+    expect(choices(true, 1, 3, 4)).toBe(1);
+    expect(choices(true, 0, ...Array.from({ length: 9 }, (_, i) => i + 1))).toBeGreaterThan(0);
+  });
+
   it('does not read a join in a kernel that fills a part of it', () => {
     const p = plan((b) => {
       const x = b.input([4, 8]);

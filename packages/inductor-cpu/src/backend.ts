@@ -75,6 +75,7 @@ export const cpuBackend: KernelBackend = {
     scans: true,
     recurrences: 'memory',
     windows: true,
+    cheapKernels: true,
   },
   generate(kernel: FusedKernel): KernelSource {
     return kernelSource(kernel, kernel.kind === 'extern' ? null : generateKernel(kernel));

@@ -22,6 +22,7 @@ import { SIZED_PROGRAMS, type SizedProgram } from './sized-programs.js';
 /** Plans of templates are interpreted, with every access checked. */
 const interpreter: KernelBackend = hostBackend({
   name: 'interpreter',
+  capabilities: { cheapKernels: true },
 });
 
 function verified(plan: ExecutionPlan): Executable {

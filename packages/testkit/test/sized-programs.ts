@@ -67,6 +67,20 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
     inputs: (n) => [w(n, 3), w(2, 3), w(n, 3)],
     fn: (a, b, c) => [cat([a, b], 0).mul(2), cat([a.mul(2), c.add(1)], 1), stack([a, c], 0)],
   },
+  'joins of unequal parts': {
+    inputs: (n) => [w(2, n, 12), w(2, 1, 12), w(2, n + 2, 12), w(2, 12, n)],
+    fn: (a, b, c, d) => {
+      const whole = cat([a, b.mul(2), c], 1);
+      return [
+        whole,
+        whole.amax(1),
+        bmm(whole, d),
+        cat([d, c.transpose(1, 2)], 2),
+        cat([b, a, b.neg(), a.exp()], 1),
+        stack([a, a.add(1)], 1),
+      ];
+    },
+  },
   slices: {
     plans: 1,
     inputs: (n) => [w(n + 2, 4)],

@@ -48,6 +48,11 @@ export interface Capabilities {
    * made of (a norm), rather than read what another kernel made.
    */
   readonly repeatsRowSums?: boolean;
+  /**
+   * Whether a kernel more costs about as much as a call. Then parts of several lengths that are joined are written by
+   * a kernel for each length; where absent, one kernel chooses among them at every element.
+   */
+  readonly cheapKernels?: boolean;
   /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
   readonly itemSize?: (dtype: DType) => number;
 }

@@ -11,7 +11,7 @@ import { activationGateLowerings } from './ops/activation-gate.js';
 import { adaptiveMaxPoolLowerings } from './ops/adaptive-max-pool.js';
 import { attentionDecompositions } from './ops/attention.js';
 import { comparisonLowerings } from './ops/comparison.js';
-import { SIZED_SCATTERS, concatLowerings } from './ops/concat.js';
+import { concatLowerings } from './ops/concat.js';
 import { convLowerings } from './ops/conv.js';
 import { operandArg, operandExpr } from './ops/elementwise.js';
 import { elementaryLowerings } from './ops/elementary.js';
@@ -33,6 +33,7 @@ import { membershipLowerings } from './ops/membership.js';
 import { batchNormDecompositions } from './ops/batch-norm.js';
 import { groupNormDecompositions } from './ops/group-norm.js';
 import { SIZED_NORMS, layerNormDecompositions } from './ops/layer-norm.js';
+import { SIZED_SCATTERS, padAndScatterLowerings } from './ops/pad-and-scatter.js';
 import { padEdgeLowerings } from './ops/pad-edge.js';
 import { SIZED_ARITHMETIC, pointwiseLowerings } from './ops/pointwise.js';
 import { orderLowerings } from './ops/order.js';
@@ -72,6 +73,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...embeddingBagLowerings,
   ...viewLowerings,
   ...concatLowerings,
+  ...padAndScatterLowerings,
   ...recurrentLowerings,
   ...reductionLowerings,
   ...matmulLowerings,
