@@ -10,10 +10,19 @@ import {
   getOp,
   reserveOffsets,
 } from '@tessera/tensor/internal';
-import { type Steps, TesseraError, atOnce, log, profiling, stageOf } from '@tessera/shared';
+import {
+  type Size,
+  type Steps,
+  TesseraError,
+  atOnce,
+  log,
+  profiling,
+  stageOf,
+} from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
 import { loadingSteps } from './backend/tuned-executable.js';
 import { type CompiledPlan, planSteps } from './compile-graph.js';
+import type { IrOutput } from './lower/ir-node.js';
 import type { ExecutionPlan } from './plan/execution-plan.js';
 import { printPlan } from './plan/print-plan.js';
 
@@ -44,12 +53,13 @@ export interface ExecutableOptions {
 }
 
 /** Where the placeholders' values go. */
-interface InputRoute {
+export interface InputRoute {
   readonly tensors: readonly number[];
   readonly scalars: readonly number[];
 }
 
-function routeOf(module: GraphModule): InputRoute {
+/** See `InputRoute`. */
+export function routeOf(module: GraphModule): InputRoute {
   const tensors: number[] = [];
   const scalars: number[] = [];
   module.graph.placeholders.forEach((node, position) =>
@@ -103,7 +113,7 @@ export function* executableSteps(
   logPlan(plan);
   yield;
   const executable = yield* stageOf('generate and load code', loadingSteps(backend, plan));
-  return compiledGraph(module, backend, executable, {
+  return compiledGraph(routeOf(module), backend, executable, {
     ...compiled,
     outline: plan,
     isShared: false,
@@ -114,19 +124,19 @@ export function* executableSteps(
 export type PlanOutline = Pick<ExecutionPlan, 'name' | 'rng' | 'launches' | 'outputs'>;
 
 /** What a call must know of a plan, whatever its sizes. */
-export interface PlanCall extends Omit<CompiledPlan, 'plan'> {
+export interface PlanCall extends Omit<CompiledPlan, 'plan' | 'outputs'> {
   readonly outline: PlanOutline;
+  readonly outputs: readonly IrOutput<Size>[];
   readonly isShared: boolean;
 }
 
 /** The function of a loaded graph. */
 export function compiledGraph(
-  module: GraphModule,
+  route: InputRoute,
   backend: KernelBackend,
   executable: Executable,
   { outline, outputs, liftedConstants, launchNodes, isShared }: PlanCall,
 ): CompiledGraph {
-  const route = routeOf(module);
   const count = route.tensors.length + route.scalars.length;
   const { rng, name, launches } = outline;
   const metas = outline.outputs.map((output): TensorMeta => ({

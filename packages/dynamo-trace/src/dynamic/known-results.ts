@@ -89,7 +89,7 @@ class ResultFamily {
   }
 }
 
-/** Results whose numbers are functions of the symbols. */
+/** Results whose numbers are functions of the symbols. A loop over numbers: it seldom runs, so nothing inlines it. */
 class KnownShapes {
   constructor(
     private readonly example: Results,
@@ -98,29 +98,29 @@ class KnownShapes {
 
   /** The results of a call; null if a size that varies is below 2, which is another case. */
   at({ symbols }: Frame): Results | null {
-    let at = 0;
-    let isSmall = false;
-    const next = (): number => {
-      const number = this.numbers[at++]!;
-      return typeof number === 'number' ? number : number(symbols);
-    };
-    const size = (): number => {
-      const isFixed = typeof this.numbers[at] === 'number';
-      const value = next();
-      isSmall ||= !isFixed && value < 2;
-      return value;
-    };
-    const outs = this.example.map((spec) =>
-      spec === null
-        ? null
-        : {
-            ...spec,
-            sizes: spec.sizes.map(size),
-            strides: spec.strides.map(next),
-            offset: next(),
-          },
-    );
-    return isSmall ? null : outs;
+    const { example, numbers } = this;
+    const outs: (OutSpec | null)[] = [];
+    let next = 0;
+    for (const spec of example) {
+      if (spec === null) {
+        outs.push(null);
+        continue;
+      }
+      const rank = spec.sizes.length;
+      const found: number[] = [];
+      for (let i = 0; i < 2 * rank; i++) {
+        const number = numbers[next++]!;
+        const value = typeof number === 'number' ? number : number(symbols);
+        if (i < rank && value < 2 && typeof number !== 'number') return null;
+        found.push(value);
+      }
+      const last = numbers[next++]!;
+      const { slot, same, dtype, device, requiresGrad } = spec;
+      const offset = typeof last === 'number' ? last : last(symbols);
+      const strides = found.splice(rank);
+      outs.push({ slot, same, dtype, device, sizes: found, strides, offset, requiresGrad });
+    }
+    return outs;
   }
 }
 

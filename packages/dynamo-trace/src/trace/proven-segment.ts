@@ -19,7 +19,7 @@ export class ProvenSegment extends Segment {
   private recorded: Segment | null = null;
 
   private constructor(
-    like: Segment,
+    private readonly like: Segment,
     original: Segment,
     code: CompiledSegment,
     private readonly frame: Frame,
@@ -62,6 +62,11 @@ export class ProvenSegment extends Segment {
     if (code === null) return null;
     const proven = new ProvenSegment(like!, original, code, frame, recordLater());
     return proven.fits(frame) ? proven : null;
+  }
+
+  /** Those of the sizes that it is like. */
+  override get bases(): ReadonlyMap<number, number | null> {
+    return this.like.bases;
   }
 
   override own(): Segment {

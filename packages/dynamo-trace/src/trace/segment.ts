@@ -65,8 +65,8 @@ export class Segment {
   private module: GraphModule | null = null;
   /** Of the last run; see `CompiledSegment`. */
   protected isFresh: CompiledSegment['isFresh'];
-  /** Slots that values are views of (null: none), once known. */
-  private bases: Map<number, number | null> | null = null;
+  /** `bases`, once known. */
+  private known: ReadonlyMap<number, number | null> | null = null;
   private slots: Map<Node, number> | null = null;
   private mutatedAt: readonly number[] | null = null;
   /** `leavesOut`, once known. */
@@ -235,7 +235,7 @@ export class Segment {
 
   /** The tensor of a call that the value in `slot` is a view of: null for none, undefined if it is not there. */
   baseOf(slot: number, frame: Bindings): Tensor | null | undefined {
-    const base = this.baseSlot(slot);
+    const base = this.bases.get(slot);
     if (base === undefined || base === null) return base;
     const tensor = frame.slots[base];
     return tensor?.storageOrNull === null ? undefined : tensor;
@@ -243,12 +243,12 @@ export class Segment {
 
   /** Slots of what these are views of: a value whose gradient is watched has another history when a view is modified. */
   basesOf(slots: Iterable<number>): number[] {
-    return [...slots].flatMap((slot) => this.baseSlot(slot) ?? []);
+    return [...slots].flatMap((slot) => this.bases.get(slot) ?? []);
   }
 
-  private baseSlot(slot: number): number | null | undefined {
-    this.bases ??= basesOf(this);
-    return this.bases.get(slot);
+  /** By slot of a value, the slot of what it is a view of. */
+  get bases(): ReadonlyMap<number, number | null> {
+    return (this.known ??= basesOf(this));
   }
 
   /** Runs the segment and gives the lazy tensors of `frame` their values. */

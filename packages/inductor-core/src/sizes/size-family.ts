@@ -14,10 +14,11 @@ import { type CompiledTemplate, compileToTemplate } from '../compile-graph.js';
 import {
   type CompiledGraph,
   type ExecutableOptions,
+  type InputRoute,
   compiledGraph,
   executableSteps,
+  routeOf,
 } from '../compile-to-executable.js';
-import type { IrOutput } from '../lower/ir-node.js';
 import { TemplateSizes, outputsAt } from '../plan/plan-template.js';
 import { ProvenSizes } from './proven-sizes.js';
 
@@ -29,6 +30,7 @@ const MOST_FAMILIES = 16;
 /** A template with its code. */
 interface Loaded {
   readonly graph: GraphTemplate;
+  readonly route: InputRoute;
   readonly compiled: CompiledTemplate;
   readonly executable: TemplateExecutable;
   readonly sizes: TemplateSizes;
@@ -89,22 +91,14 @@ export class SizeFamily {
   /** The code of a template at values of its symbols. */
   private at(
     values: readonly number[],
-    { graph, proven, compiled, executable, sizes }: Loaded,
+    { route, proven, compiled, executable, sizes }: Loaded,
     backend: KernelBackend,
   ): CompiledGraph {
-    const valueOf = sizes.at(values);
-    const { template, outputs, ...rest } = compiled;
-    const layouts = outputsAt(template, valueOf);
-    let next = 0;
-    const made = outputs.map((output): IrOutput => {
-      if (output.kind === 'value') return output;
-      const { sizes: shape, strides } = layouts[next++]!;
-      return { ...output, sizes: shape, strides };
-    });
+    const { template, ...rest } = compiled;
     const { name, rng, launches } = template;
-    const code = compiledGraph(graph.example, backend, executable.at(values), {
+    const layouts = outputsAt(template, sizes.at(values));
+    const code = compiledGraph(route, backend, executable.at(values), {
       ...rest,
-      outputs: made,
       outline: { name, launches, outputs: layouts, ...(rng === undefined ? {} : { rng }) },
       isShared: true,
     });
@@ -186,6 +180,7 @@ function load(
     const proof = TemplateProof.of(graph);
     return {
       graph,
+      route: routeOf(graph.example),
       compiled,
       executable,
       sizes: new TemplateSizes(graph.symbols),

@@ -36,7 +36,8 @@ export interface CpuProgram {
   /** Kernels as their code was generated from, by whose checks reports are numbered. */
   readonly kernels: PlanOutline['kernels'];
   readonly launches: ExecutionPlan['launches'];
-  readonly buffers: readonly PlanBuffer[];
+  /** Buffers with their places, of which only calls of reference kernels ask. */
+  readonly buffers: () => readonly PlanBuffer[];
   /** The extern kernel of this number at the sizes of this executable. */
   readonly externAt: (kernel: number) => ExternKernel;
   readonly arenaBytes: number;
@@ -134,7 +135,7 @@ export class CpuExecutable implements Executable {
       runExtern(
         externAt(launch.kernel),
         launch,
-        buffers,
+        buffers(),
         (buffer) => this.#addressOf(buffer),
         scalars,
       );
@@ -157,7 +158,7 @@ export class CpuExecutable implements Executable {
 
   /** Address of element 0 of a buffer in the current run. */
   #addressOf(buffer: number): number {
-    const { source } = this.#program.buffers[buffer];
+    const { source } = this.#program.buffers()[buffer];
     const { layout } = this.#program.loaded;
     const { block, constants } = this.#program.memory;
     if (source.kind === 'constant') return constants[source.index];

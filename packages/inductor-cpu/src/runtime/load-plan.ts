@@ -164,7 +164,7 @@ export function* loadingSteps(
     plan: () => plan,
     kernels: plan.kernels,
     launches: plan.launches,
-    buffers: plan.buffers,
+    buffers: () => plan.buffers,
     externAt: (kernel) => plan.kernels[kernel] as ExternKernel,
     arenaBytes: plan.arenaBytes,
     inputSizes: argumentSizes(plan, 'input', plan.numInputs),

@@ -1,38 +1,34 @@
 /**
  * @file Loading a template: one module whose code reads sizes, and a plan block for each choice of them.
  *
- * Making a block is a few additions per buffer and launch: sizes are evaluated, the arena is packed, and what the code
- * wants to know is written down. A run names its block to the module and is otherwise that of a plan.
+ * A run names its block (template-block.ts) to the module and is otherwise that of a plan.
  */
 import {
   type Executable,
   type ExternKernel,
+  type PlanBuffer,
   type PlanTemplate,
+  type SizeValue,
   type TemplateExecutable,
   TemplateSizes,
   buffersAt,
   kernelAt,
   planAt,
 } from '@tessera/inductor-core';
-import { TesseraError } from '@tessera/shared';
 import { cpuHeap } from '@tessera/tensor';
 import { CpuExecutable, type PlanMemory, argumentSizes } from './cpu-executable.js';
 import {
   type KernelGenerator,
   type LoadedCode,
   loadCode,
-  planBlock,
   releaseWithExecutable,
 } from './load-plan.js';
 import { placeConstants } from './plan-constants.js';
-import { sizesOffset } from './plan-layout.js';
-import { fewestShared, isWorthSharing } from './plan-module.js';
+import { TemplateBlocks } from './template-block.js';
 import { threadPool } from './thread-pool.js';
 
 /** Choices of sizes whose executables are kept although nobody else holds them. */
 const KEPT = 64;
-/** Places and counts are computed in 32 bits. */
-const LARGEST = 2 ** 31 - 1;
 
 /** What all executables of a template share; freed with the last of them. */
 interface SharedMemory {
@@ -48,11 +44,17 @@ export function loadTemplate(
   const code = loadCode(template, generate, true);
   const shared = sharedMemory(template, code);
   const sizes = new TemplateSizes(template.symbols);
-  const fixed = fixedParts(template);
+  const blocks = new TemplateBlocks(template, code, shared.constants);
+  const bytes = {
+    inputs: argumentSizes(template, 'input', template.numInputs),
+    outputs: argumentSizes(template, 'output', template.outputs.length),
+  };
   const made = new Map<string, CpuExecutable>();
   const at = (values: readonly number[]): Executable => {
     const key = values.join();
-    const executable = made.get(key) ?? executableAt(template, code, shared, fixed, sizes, values);
+    const executable =
+      made.get(key) ??
+      executableAt(template, code, blocks, bytes, shared, sizes.at(values), values);
     made.delete(key);
     made.set(key, executable);
     if (made.size > KEPT) made.delete(made.keys().next().value!);
@@ -69,20 +71,10 @@ export function loadTemplate(
   };
 }
 
-/** What a block needs of a template whatever its sizes are. */
-interface FixedParts {
-  /** Where the sizes of a launch lie among its arguments. */
-  readonly sizesAt: readonly number[];
-  readonly inputSizes: readonly number[];
-  readonly outputSizes: readonly number[];
-}
-
-function fixedParts(template: PlanTemplate): FixedParts {
-  return {
-    sizesAt: template.launches.map((launch) => sizesOffset(template, launch)),
-    inputSizes: argumentSizes(template, 'input', template.numInputs),
-    outputSizes: argumentSizes(template, 'output', template.outputs.length),
-  };
+/** Element sizes of the arguments, which no size changes. */
+interface ArgumentBytes {
+  readonly inputs: readonly number[];
+  readonly outputs: readonly number[];
 }
 
 const abandoned = new FinalizationRegistry<SharedMemory>((memory) => memory.release());
@@ -109,62 +101,30 @@ function sharedMemory(template: PlanTemplate, code: LoadedCode): SharedMemory {
 function executableAt(
   template: PlanTemplate,
   code: LoadedCode,
+  blocks: TemplateBlocks,
+  bytes: ArgumentBytes,
   { constants }: SharedMemory,
-  { sizesAt, inputSizes, outputSizes }: FixedParts,
-  sizes: TemplateSizes,
+  valueOf: SizeValue,
   values: readonly number[],
 ): CpuExecutable {
-  const valueOf = sizes.at(values);
-  const { layout } = code.module;
-  const { buffers, arenaBytes } = buffersAt(template, valueOf);
-  const sized = template.launches.map((launch, i) => {
-    const kernel = code.codes[launch.kernel];
-    return {
-      offset: sizesAt[i],
-      sizes: (kernel?.sizes ?? []).map(valueOf),
-      items: valueOf(kernel?.workItems ?? 0),
-    };
-  });
-  const isLarge = (n: number): boolean => Math.abs(n) > LARGEST;
-  if (sized.some(({ items, sizes: list }) => isLarge(items) || list.some(isLarge)))
-    throw new TesseraError(
-      'plan-invalid',
-      `cpu: plan ${template.name} computes with sizes beyond 32 bits at ${values.join(', ')}.`,
-      { hints: ['Split the tensors.'] },
-    );
-  const block = planBlock(template, layout, constants);
-  const { i32 } = cpuHeap();
-  buffers.forEach(({ source }, i) => {
-    if (source.kind === 'arena') i32[(block + layout.places + 4 * i) >>> 2] = source.offset;
-  });
-  let parallelNs = 0;
-  let parallelLaunches = 0;
-  sized.forEach(({ offset, sizes: list, items }, i) => {
-    i32[(block + layout.items + 4 * i) >>> 2] = items;
-    const first = (block + layout.launches[i] + offset) >>> 2;
-    list.forEach((size, k) => (i32[first + k] = size));
-    const kernel = code.codes[template.launches[i].kernel];
-    if (!isWorthSharing(kernel)) return;
-    if (typeof kernel.workItems !== 'number' && items < fewestShared(kernel)) return;
-    parallelNs += items * kernel.costPerItem;
-    parallelLaunches++;
-  });
+  const { address, arenaBytes, parallelNs, parallelLaunches } = blocks.at(values);
   let released = false;
   const memory: PlanMemory = {
-    block,
+    block: address,
     constants,
     release() {
       if (released) return;
       released = true;
-      cpuHeap().free(block);
+      cpuHeap().free(address);
     },
   };
   const externs = new Map<number, ExternKernel>();
+  let buffers: readonly PlanBuffer[] | null = null;
   const executable = new CpuExecutable({
     plan: () => planAt(template, valueOf),
     kernels: template.kernels,
     launches: template.launches,
-    buffers,
+    buffers: () => (buffers ??= buffersAt(template, valueOf).buffers),
     externAt(index) {
       let kernel = externs.get(index);
       if (kernel === undefined)
@@ -172,14 +132,14 @@ function executableAt(
       return kernel;
     },
     arenaBytes,
-    inputSizes,
-    outputSizes,
+    inputSizes: bytes.inputs,
+    outputSizes: bytes.outputs,
     sources: code.sources,
     loaded: {
       ...code.module,
       parallelNs: code.module.parallelNs === 0 ? 0 : parallelNs,
       parallelLaunches,
-      enter: (address) => (code.planBase.value = address | 0),
+      enter: (block) => (code.planBase.value = block | 0),
     },
     memory,
   });

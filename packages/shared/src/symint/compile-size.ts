@@ -20,9 +20,13 @@ export function compileSize(size: Size, indexOf: (symbol: SymInt) => number): Si
   const [first, second] = args as [SizeFunction, SizeFunction];
   switch (size.kind) {
     case 'sum':
-      return (v) => args.reduce((total, arg, i) => total + coeffs[i]! * arg(v), constant);
+      return sumOf(args, coeffs, constant);
     case 'product':
-      return (v) => args.reduce((total, arg) => total * arg(v), 1);
+      return (v) => {
+        let total = 1;
+        for (const arg of args) total *= arg(v);
+        return total;
+      };
     case 'floordiv':
       return (v) => floorDivNumbers(first(v), second(v));
     case 'mod':
@@ -32,4 +36,19 @@ export function compileSize(size: Size, indexOf: (symbol: SymInt) => number): Si
     case 'max':
       return (v) => Math.max(...args.map((arg) => arg(v)));
   }
+}
+
+function sumOf(
+  args: readonly SizeFunction[],
+  coeffs: readonly number[],
+  constant: number,
+): SizeFunction {
+  const [arg] = args as [SizeFunction];
+  const [factor] = coeffs as [number];
+  if (args.length === 1) return (v) => constant + factor * arg(v);
+  return (v) => {
+    let total = constant;
+    for (let i = 0; i < args.length; i++) total += coeffs[i]! * args[i]!(v);
+    return total;
+  };
 }
