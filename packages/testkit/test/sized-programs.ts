@@ -99,6 +99,15 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
     inputs: (n) => [w(7, 3), randint(0, 7, [n])],
     fn: (table, at) => [table.indexSelect(0, at), table.gather(0, at.unsqueeze(1).expand([-1, 3]))],
   },
+  'sizes that no tensor has': {
+    inputs: () => [w(3), w(1)],
+    fn: (row, x, _, __, n) => [
+      zeros([n, 3]).add(row),
+      full([2, n], 0.5),
+      ones([n + 1]).mul(x),
+      arange(n).add(1),
+    ],
+  },
   'a place that moves': {
     inputs: () => [w(140, 3), w(1, 3), w(140)],
     fn: (x, row, y, _, n) => [

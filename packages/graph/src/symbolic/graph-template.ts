@@ -5,7 +5,8 @@
  * of it: a further graph belongs to the template if it is the same program and every one of its numbers is what the
  * expression gives for its sizes (`match`). Its own numbers came of the operators' shape rules.
  *
- * Places that slices and selections name (`INDEXED`) may be symbols too, read from the arguments that name them.
+ * Places that slices and selections name (`INDEXED`) may be symbols too, read from the arguments that name them, and so
+ * may sizes of values that are made of no tensor (`zeros`, `arange`).
  */
 import {
   type FitTerm,
@@ -51,10 +52,15 @@ interface SymbolSource {
   readonly min: number;
 }
 
+/** A number that may be a symbol of its own: how it is called, and the least value that it may have. */
+interface Free {
+  readonly source: string;
+  readonly min: number;
+}
+
 /** What is known of a number before it is fitted. */
 interface Hint {
-  /** What it is if it names a place, which may be a symbol. */
-  readonly place: string | null;
+  readonly free: Free | null;
   /** An expression that it is if that has its values. */
   readonly likely: Size | null;
 }
@@ -113,13 +119,13 @@ export class GraphTemplate {
       const symbols = [...columns.keys()].map((key) => key.split(',').map(Number));
       return values.every((value, k) => valueAt(symbols.map((column) => column[k]!)) === value);
     };
-    const fit = (at: number, { place, likely }: Hint): Size => {
+    const fit = (at: number, { free, likely }: Hint): Size => {
       const values = all.map((numbers) => numbers[at]!);
       if (values.every((value) => Object.is(value, values[0]))) return values[0]!;
       if (!values.every(Number.isSafeInteger)) throw new Unfit();
       let found = likely !== null && has(likely, values) ? likely : fitter.fit(values);
-      if (found === null && place !== null) {
-        found = add(at, values, place, 0);
+      if (found === null && free !== null) {
+        found = add(at, values, free.source, free.min);
         fitter = newFitter();
       }
       if (found === null || typeof found === 'number') throw new Unfit();
@@ -215,10 +221,14 @@ export class GraphTemplate {
   /** Visits the example's numbers in the order of `numbersOf`, and keeps what they are. */
   private read(fit: (at: number, hint: Hint) => Size): void {
     let at = 0;
-    let place: string | null = null;
-    const next = (likely: Size | null = null): Size => fit(at++, { place, likely });
-    const shape = (tensor: Tensor): SymbolicShape => {
-      const sizes = tensor.sizes.map(() => next());
+    let free: Free | null = null;
+    const next = (likely: Size | null = null): Size => fit(at++, { free, likely });
+    const shape = (tensor: Tensor, made: Node | null = null): SymbolicShape => {
+      const sizes = tensor.sizes.map((_, d) => {
+        free = made === null ? null : { source: `${made.name}.size()[${d}]`, min: SMALLEST };
+        return next();
+      });
+      free = null;
       const likely = denseStrides(tensor, sizes);
       return { sizes, strides: likely.map((stride) => next(stride)) };
     };
@@ -232,7 +242,7 @@ export class GraphTemplate {
     };
     for (const node of this.example.graph.nodes) {
       const { val } = node.meta;
-      if (isTensor(val)) this.shapes.set(node, shape(val));
+      if (isTensor(val)) this.shapes.set(node, shape(val, isOfNoTensor(node) ? node : null));
       else if (Array.isArray(val))
         this.shapes.set(
           node,
@@ -240,10 +250,10 @@ export class GraphTemplate {
         );
       const before = this.varying.length;
       const args = node.args.map((arg, i) => {
-        place = isPlace(node, i) ? `${node.name}.args[${i}]` : null;
+        free = isPlace(node, i) ? { source: `${node.name}.args[${i}]`, min: 0 } : null;
         return argument(arg);
       });
-      place = null;
+      free = null;
       if (this.varying.length > before) this.args.set(node, args);
     }
   }
@@ -264,6 +274,13 @@ function denseStrides({ strides }: Tensor, sizes: readonly Size[]): readonly Siz
 function isPlace({ target }: Node, position: number): boolean {
   return (
     target instanceof OpOverload && (INDEXED[target.qualifiedName]?.includes(position) ?? false)
+  );
+}
+
+/** Whether the sizes of a node's value can only come from numbers that the program has. */
+function isOfNoTensor(node: Node): boolean {
+  return (
+    node.op === 'call_function' && !node.allInputNodes().some(({ meta }) => isTensor(meta.val))
   );
 }
 

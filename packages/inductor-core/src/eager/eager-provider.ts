@@ -19,8 +19,10 @@ import { type ArgPath, singleOpGraph } from './single-op-graph.js';
 
 /** Sizes of an op that get code of their own. */
 const OWN_SIZES = 3;
-/** The sizes and strides in a key. */
+/** The sizes and strides of tensors in a key. */
 const SIZES = /\[[^\]]*\]/g;
+/** The same, and lists of numbers: of an operator that is given no tensor, they are sizes. */
+const SIZES_AND_LISTS = /\[[^\]]*\]|\([-\d;]*\)/g;
 
 /** A compiled op call; null marks one that cannot be compiled. */
 interface Entry {
@@ -126,7 +128,9 @@ export class EagerProvider implements KernelProvider {
   ): Entry | null {
     const { module, tensors, scalars } = singleOpGraph(op, args, outs, !this.constantOps.has(op));
     try {
-      const { executable, rng, outputs, isShared } = this.code(op, module, key);
+      const sizes = tensors.length === 0 ? SIZES_AND_LISTS : SIZES;
+      const bucket = key.replace(sizes, (list) => list.replace(/\d+/g, ''));
+      const { executable, rng, outputs, isShared } = this.code(op, module, bucket);
       return { executable, tensors, scalars, rng, isShared, inPlace: outputs.length === 0 };
     } catch (error) {
       // Not an error of the caller: the reference kernel takes over, or the dispatcher says that none exists.
@@ -147,12 +151,12 @@ export class EagerProvider implements KernelProvider {
   private code(
     op: OpOverload,
     module: GraphModule,
-    key: string,
+    bucket: string,
   ): Pick<Entry, 'executable' | 'rng' | 'isShared'> & Pick<ExecutionPlan, 'outputs'> {
     const { name } = op.schema;
-    const bucket = `${op.qualifiedName}:${key.replace(SIZES, (sizes) => sizes.replace(/\d+/g, ''))}`;
-    const family = this.families.get(bucket) ?? { sizes: 0, code: new SizeFamily() };
-    this.families.set(bucket, family);
+    const key = `${op.qualifiedName}:${bucket}`;
+    const family = this.families.get(key) ?? { sizes: 0, code: new SizeFamily() };
+    this.families.set(key, family);
     if (++family.sizes > OWN_SIZES && this.target.loadTemplate !== undefined) {
       const { executable, outline, isShared } = family.code.compile(module, this.target, { name });
       return { executable, rng: outline.rng, outputs: outline.outputs, isShared };

@@ -240,8 +240,8 @@ const clone: LoweringOf<'aten::clone' | 'aten::contiguous' | 'aten::lift_fresh_c
 ) => l.pointwise(self.shape, self.expr);
 
 const copy: LoweringOf<'aten::copy'> = (l, [self, src], call) => {
-  const { sizes } = tensorArg(self, call.op);
-  return l.pointwise(sizes, operandExpr(l, src, sizes, call.dtype));
+  const { shape } = tensorArg(self, call.op);
+  return l.pointwise(shape, operandExpr(l, src, shape, call.dtype));
 };
 
 /** The same lowering under several overload suffixes. */
