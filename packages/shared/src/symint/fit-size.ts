@@ -181,15 +181,36 @@ function productsOf(terms: readonly FitTerm[]): FitTerm[] {
   return [...pairs, ...triples];
 }
 
+/** A term of others, whose expression is made when it is the one that fits: one of a hundred does. */
+class Combined implements FitTerm {
+  constructor(
+    readonly at: readonly number[],
+    private readonly make: () => Size,
+  ) {}
+
+  get size(): Size {
+    return this.make();
+  }
+}
+
 function times(a: FitTerm, b: FitTerm): FitTerm {
-  return { size: sizeMul(a.size, b.size), at: a.at.map((value, i) => value * b.at[i]!) };
+  return new Combined(
+    a.at.map((value, i) => value * b.at[i]!),
+    () => sizeMul(a.size, b.size),
+  );
 }
 
 function sumsOf(terms: readonly FitTerm[]): FitTerm[] {
   return terms.flatMap((a, i) =>
     terms.slice(i + 1).flatMap((b) => [
-      { size: sizeAdd(a.size, b.size), at: a.at.map((value, n) => value + b.at[n]!) },
-      { size: sizeSub(a.size, b.size), at: a.at.map((value, n) => value - b.at[n]!) },
+      new Combined(
+        a.at.map((value, n) => value + b.at[n]!),
+        () => sizeAdd(a.size, b.size),
+      ),
+      new Combined(
+        a.at.map((value, n) => value - b.at[n]!),
+        () => sizeSub(a.size, b.size),
+      ),
     ]),
   );
 }
