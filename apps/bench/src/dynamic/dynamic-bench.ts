@@ -4,6 +4,9 @@
  * Every workload runs through its sizes. The first call at a size is the new one; then calls at that size, and the
  * program run eagerly, take turns. The first five sizes are what a program learns from: ratios are medians of
  * those of the later sizes. Costs are of calls that are waited for.
+ *
+ * A new call comes after a pause, in which its inputs are made and the program runs eagerly, so caches are cold. At every
+ * other size a call at the size before, which is known, comes in its place: it shows what the pause costs.
  */
 import { parseArgs } from 'node:util';
 import { counters, isTesseraError } from '@tessera/shared';
@@ -36,10 +39,13 @@ export interface DynamicRow {
   readonly compilations: number;
   readonly lateCompilations: number;
   readonly newMs: number;
+  /** A call at a known size after the pause that new ones come after. */
+  readonly pausedMs: number;
   readonly repeatedMs: number;
   readonly eagerMs: number;
-  /** A new size over a repeated one; a repeated one, and a new one, over eager. */
+  /** A new size over a repeated one, and over a known one after a pause; a repeated one, and a new one, over eager. */
   readonly newToRepeated: number;
+  readonly newToPaused: number;
   readonly repeatedToEager: number;
   readonly newToEager: number;
 }
@@ -97,14 +103,18 @@ async function measure(
   const graphsBefore = captured();
   let before = 0;
   let made = 0;
-  const late: { fresh: number; again: number; eager: number }[] = [];
+  const late: { fresh: number | null; paused: number | null; again: number; eager: number }[] = [];
   let lateMade = 0;
+  let known: { readonly size: number; readonly inputs: readonly Tensor[] } | null = null;
   for (const [i, size] of workload.sizes(small).entries()) {
     const inputs = program.inputs(size);
     // Eager operators have code of their own, which is not what is counted here.
     for (let k = 0; k < 2; k++) await timed(eager, size, inputs);
+    const paused =
+      i % 2 === 0 || known === null ? null : await timed(run, known.size, known.inputs);
     before = compilations();
-    const fresh = await timed(run, size, inputs);
+    const first = await timed(run, size, inputs);
+    const fresh = paused === null ? first : null;
     const now = compilations() - before;
     made += now;
     const again: number[] = [];
@@ -113,11 +123,16 @@ async function measure(
       again.push(await timed(run, size, inputs));
       eagerly.push(await timed(eager, size, inputs));
     }
-    for (const tensor of inputs) tensor.dispose();
+    for (const tensor of known?.inputs ?? []) tensor.dispose();
+    known = { size, inputs };
     if (i < LEARNING) continue;
     lateMade += now;
-    late.push({ fresh, again: median(again), eager: median(eagerly) });
+    late.push({ fresh, paused, again: median(again), eager: median(eagerly) });
   }
+  for (const tensor of known?.inputs ?? []) tensor.dispose();
+  const fresh = late.flatMap((row) => (row.fresh === null ? [] : [{ ...row, fresh: row.fresh }]));
+  const newMs = median(fresh.map((row) => row.fresh));
+  const pausedMs = median(late.flatMap(({ paused }) => paused ?? []));
   return {
     workload: workload.name,
     device,
@@ -125,12 +140,14 @@ async function measure(
     graphs: captured() - graphsBefore,
     compilations: made - lateMade,
     lateCompilations: lateMade,
-    newMs: median(late.map(({ fresh }) => fresh)),
+    newMs,
+    pausedMs,
     repeatedMs: median(late.map(({ again }) => again)),
     eagerMs: median(late.map(({ eager }) => eager)),
-    newToRepeated: median(late.map(({ fresh, again }) => fresh / again)),
+    newToRepeated: median(fresh.map((row) => row.fresh / row.again)),
+    newToPaused: newMs / pausedMs,
     repeatedToEager: median(late.map(({ again, eager }) => again / eager)),
-    newToEager: median(late.map(({ fresh, eager }) => fresh / eager)),
+    newToEager: median(fresh.map((row) => row.fresh / row.eager)),
   };
 }
 
