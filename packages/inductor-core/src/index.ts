@@ -9,13 +9,12 @@ export {
   type TemplateBuffer,
   type TemplateOutput,
   type TemplateSource,
-  SizeTable,
   TemplateSizes,
   buffersAt,
   outputsAt,
   planAt,
 } from './plan/plan-template.js';
-export { type Interval, packIntervals } from './memory/arena.js';
+export { packIntervals } from './memory/arena.js';
 export { SizeFamilies, SizeFamily } from './sizes/size-family.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {

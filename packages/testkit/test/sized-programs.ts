@@ -101,12 +101,15 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
   },
   'sizes that no tensor has': {
     inputs: () => [w(3), w(1)],
-    fn: (row, x, _, __, n) => [
-      zeros([n, 3]).add(row),
-      full([2, n], 0.5),
-      ones([n + 1]).mul(x),
-      arange(n).add(1),
-    ],
+    fn: (row, x, _, __, n) => {
+      const { device } = row;
+      return [
+        zeros([n, 3], { device }).add(row),
+        full([2, n], 0.5, { device }),
+        ones([n + 1], { device }).mul(x),
+        arange(n, { device }).add(1),
+      ];
+    },
   },
   'a place that moves': {
     inputs: () => [w(140, 3), w(1, 3), w(140)],

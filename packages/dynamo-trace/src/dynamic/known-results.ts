@@ -115,10 +115,8 @@ class KnownShapes {
         found.push(value);
       }
       const last = numbers[next++]!;
-      const { slot, same, dtype, device, requiresGrad } = spec;
       const offset = typeof last === 'number' ? last : last(symbols);
-      const strides = found.splice(rank);
-      outs.push({ slot, same, dtype, device, sizes: found, strides, offset, requiresGrad });
+      outs.push({ ...spec, strides: found.splice(rank), sizes: found, offset });
     }
     return outs;
   }

@@ -5,7 +5,7 @@
  * The memory that buffers share is decided with symbols (who may overwrite whom, and who is alive when); where in the
  * arena a buffer lies is decided for each choice of sizes, by the same packing as that of plans.
  */
-import { type Size, type SizeFunction, type SymInt, compileSize } from '@tessera/shared';
+import { type Size, type SymInt, compileSize } from '@tessera/shared';
 import { type DType, itemSize } from '@tessera/tensor';
 import type { FusedKernel } from '../ir/kernel.js';
 import { type SizeValue, kernelAt } from '../ir/kernel-at.js';
@@ -58,42 +58,14 @@ export class TemplateSizes {
     return (size) => (typeof size === 'number' ? size : this.functionOf(size)(values));
   }
 
-  private functionOf(size: SymInt): (values: readonly number[]) => number {
+  /** An expression as a function of the values. */
+  functionOf(size: SymInt): (values: readonly number[]) => number {
     let found = this.compiled.get(size);
     if (found === undefined) {
       found = compileSize(size, (symbol) => this.numbers.get(symbol)!);
       this.compiled.set(size, found);
     }
     return found;
-  }
-}
-
-/** Sizes that are evaluated together, each expression once; those that are numbers are there too. */
-export class SizeTable {
-  private readonly start: number[] = [];
-  private readonly varying: { readonly at: number; readonly of: SizeFunction }[] = [];
-  private readonly numbers = new Map<Size, number>();
-
-  constructor(private readonly symbols: readonly SymInt[]) {}
-
-  /** The number under which a size is found among those that `at` gives. */
-  numberOf(size: Size): number {
-    let number = this.numbers.get(size);
-    if (number !== undefined) return number;
-    number = this.start.push(typeof size === 'number' ? size : 0) - 1;
-    this.numbers.set(size, number);
-    if (typeof size !== 'number') {
-      const of = compileSize(size, (symbol) => this.symbols.indexOf(symbol));
-      this.varying.push({ at: number, of });
-    }
-    return number;
-  }
-
-  /** All sizes for values of the symbols. */
-  at(values: readonly number[]): number[] {
-    const sizes = this.start.slice();
-    for (const { at, of } of this.varying) sizes[at] = of(values);
-    return sizes;
   }
 }
 

@@ -44,7 +44,7 @@ export function loadTemplate(
   const code = loadCode(template, generate, true);
   const shared = sharedMemory(template, code);
   const sizes = new TemplateSizes(template.symbols);
-  const blocks = new TemplateBlocks(template, code, shared.constants);
+  const blocks = new TemplateBlocks(template, sizes, code, shared.constants);
   const bytes = {
     inputs: argumentSizes(template, 'input', template.numInputs),
     outputs: argumentSizes(template, 'output', template.outputs.length),
@@ -107,7 +107,7 @@ function executableAt(
   valueOf: SizeValue,
   values: readonly number[],
 ): CpuExecutable {
-  const { address, arenaBytes, parallelNs, parallelLaunches } = blocks.at(values);
+  const { address, arenaBytes, parallelNs, parallelLaunches } = blocks.at(values, valueOf);
   let released = false;
   const memory: PlanMemory = {
     block: address,

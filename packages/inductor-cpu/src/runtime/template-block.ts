@@ -1,11 +1,16 @@
 /**
  * @file `TemplateBlocks`: makes the plan blocks of a template, one for each choice of its sizes.
  *
- * A new choice must cost little, because it is made while a call waits and by code that seldom runs: all sizes are
- * evaluated once, an image of what no size changes is copied, and a list says which of its words are sizes.
+ * A new choice must cost little, because it is made while a call waits and by code that seldom runs: an image of what no
+ * size changes is copied, and each expression of sizes is evaluated once and written to all words that have its value.
  */
-import { type PlanTemplate, SizeTable, packIntervals } from '@tessera/inductor-core';
-import { type Size, TesseraError } from '@tessera/shared';
+import {
+  type PlanTemplate,
+  type SizeValue,
+  type TemplateSizes,
+  packIntervals,
+} from '@tessera/inductor-core';
+import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import { cpuHeap, itemSize } from '@tessera/tensor';
 import { type LoadedCode, planBlock } from './load-plan.js';
 import { sizesOffset } from './plan-layout.js';
@@ -23,108 +28,80 @@ export interface TemplateBlock {
   readonly parallelLaunches: number;
 }
 
-/** A launch that threads may share. */
-interface SharedLaunch {
-  /** Number of its count of items among the sizes. */
-  readonly items: number;
-  readonly fewest: number;
-  readonly costPerItem: number;
-}
-
-/** A buffer in the arena; `word` of the block says where. */
-interface Scratch {
-  readonly word: number;
-  readonly first: number;
-  readonly last: number;
-  /** Number of its count of elements among the sizes. */
-  readonly numel: number;
-  readonly itemSize: number;
-}
-
 /** See the file header. */
 export class TemplateBlocks {
-  private readonly table: SizeTable;
   private readonly image: Int32Array;
-  /** Words of the block that are sizes, and the numbers of those. */
-  private readonly words: number[] = [];
-  private readonly sizes: number[] = [];
-  private readonly scratch: readonly Scratch[];
-  private readonly shared: readonly SharedLaunch[];
+  /** The words of a block that have the value of an expression. */
+  private readonly words = new Map<SymInt, number[]>();
+  /** Buffers in the arena; `word` of a block says where. */
+  private readonly scratch;
+  /** Launches that threads may share. */
+  private readonly shared;
 
   constructor(
     private readonly template: PlanTemplate,
-    code: LoadedCode,
+    private readonly sizes: TemplateSizes,
+    { codes, module: { layout } }: LoadedCode,
     constants: readonly number[],
   ) {
-    const { layout } = code.module;
-    const table = new SizeTable(template.symbols);
-    this.table = table;
-    const { words, sizes } = this;
-    this.image = imageOf(template, code, constants);
-    const write = (offset: number, size: Size): void => {
-      words.push(offset >>> 2);
-      sizes.push(table.numberOf(size));
-    };
+    this.image = imageOf(planBlock(template, layout, constants), layout.bytes);
     template.launches.forEach((launch, i) => {
-      const kernel = code.codes[launch.kernel];
-      write(layout.items + 4 * i, kernel?.workItems ?? 0);
+      const kernel = codes[launch.kernel];
+      this.put(layout.items + 4 * i, kernel?.workItems ?? 0);
       const first = layout.launches[i] + sizesOffset(template, launch);
-      kernel?.sizes.forEach((size, k) => write(first + 4 * k, size));
+      kernel?.sizes.forEach((size, k) => this.put(first + 4 * k, size));
     });
     this.scratch = template.buffers.flatMap(({ dtype, numel, source }, i) =>
       source.kind === 'scratch'
-        ? [
-            {
-              word: (layout.places + 4 * i) >>> 2,
-              first: source.first,
-              last: source.last,
-              numel: table.numberOf(numel),
-              itemSize: itemSize(dtype),
-            },
-          ]
+        ? [{ ...source, numel, itemSize: itemSize(dtype), word: (layout.places + 4 * i) >>> 2 }]
         : [],
     );
     this.shared = template.launches.flatMap(({ kernel }) => {
-      const made = code.codes[kernel];
-      if (!isWorthSharing(made)) return [];
-      const { workItems, costPerItem } = made;
-      const fewest = typeof workItems === 'number' ? 0 : fewestShared(made);
-      return [{ items: table.numberOf(workItems), fewest, costPerItem }];
+      const code = codes[kernel];
+      return isWorthSharing(code) ? [code] : [];
     });
   }
 
+  /** Notes that a word of a block is a size. */
+  private put(offset: number, size: Size): void {
+    if (typeof size === 'number') this.image[offset >>> 2] = size;
+    else this.words.set(size, [...(this.words.get(size) ?? []), offset >>> 2]);
+  }
+
   /** The block for values of the template's symbols. @throws plan-invalid, out-of-memory */
-  at(values: readonly number[]): TemplateBlock {
-    const { image, words, scratch } = this;
-    const sizes = this.table.at(values);
-    for (const number of this.sizes)
-      if (Math.abs(sizes[number]) > LARGEST) throw this.tooLarge(values);
+  at(values: readonly number[], valueOf: SizeValue): TemplateBlock {
+    const { image, scratch } = this;
     const heap = cpuHeap();
     const address = heap.alloc(image.byteLength);
     const { i32 } = heap;
     const start = address >>> 2;
     i32.set(image, start);
-    for (let i = 0; i < words.length; i++) i32[start + words[i]] = sizes[this.sizes[i]];
-    let arenaBytes = 0;
-    if (scratch.length > 0) {
-      const places = packIntervals(
-        scratch.map(({ first, last, numel, itemSize: bytes }) => ({
-          first,
-          last,
-          bytes: sizes[numel] * bytes,
-        })),
-      );
-      for (let i = 0; i < scratch.length; i++) i32[start + scratch[i].word] = places.offsets[i];
-      arenaBytes = places.total;
+    for (const [size, words] of this.words) {
+      const value = this.sizes.functionOf(size)(values);
+      if (Math.abs(value) > LARGEST) {
+        heap.free(address);
+        throw this.tooLarge(values);
+      }
+      for (const word of words) i32[start + word] = value;
     }
+    const { offsets, total } = packIntervals(
+      scratch.map(({ first, last, numel, itemSize: bytes }) => ({
+        first,
+        last,
+        bytes: valueOf(numel) * bytes,
+      })),
+    );
+    for (let i = 0; i < scratch.length; i++) i32[start + scratch[i].word] = offsets[i];
     let parallelNs = 0;
     let parallelLaunches = 0;
-    for (const { items, fewest, costPerItem } of this.shared) {
-      if (sizes[items] < fewest) continue;
-      parallelNs += sizes[items] * costPerItem;
+    for (const code of this.shared) {
+      const { workItems, costPerItem } = code;
+      const items = valueOf(workItems);
+      if (typeof workItems !== 'number' && items < fewestShared(code)) continue;
+      parallelNs += items * costPerItem;
       parallelLaunches++;
     }
-    return { address, arenaBytes, parallelNs, parallelLaunches };
+    return { address, arenaBytes: total, parallelNs, parallelLaunches };
   }
 
   private tooLarge(values: readonly number[]): TesseraError {
@@ -136,15 +113,10 @@ export class TemplateBlocks {
   }
 }
 
-/** A block without sizes. */
-function imageOf(
-  template: PlanTemplate,
-  { module }: LoadedCode,
-  constants: readonly number[],
-): Int32Array {
-  const block = planBlock(template, module.layout, constants);
+/** The words of a block, which is freed. */
+function imageOf(block: number, bytes: number): Int32Array {
   const heap = cpuHeap();
-  const image = heap.i32.slice(block >>> 2, (block + module.layout.bytes) >>> 2);
+  const image = heap.i32.slice(block >>> 2, (block + bytes) >>> 2);
   heap.free(block);
   return image;
 }

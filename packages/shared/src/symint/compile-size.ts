@@ -20,7 +20,11 @@ export function compileSize(size: Size, indexOf: (symbol: SymInt) => number): Si
   const [first, second] = args as [SizeFunction, SizeFunction];
   switch (size.kind) {
     case 'sum':
-      return sumOf(args, coeffs, constant);
+      return (v) => {
+        let total = constant;
+        for (let i = 0; i < args.length; i++) total += coeffs[i]! * args[i]!(v);
+        return total;
+      };
     case 'product':
       return (v) => {
         let total = 1;
@@ -36,19 +40,4 @@ export function compileSize(size: Size, indexOf: (symbol: SymInt) => number): Si
     case 'max':
       return (v) => Math.max(...args.map((arg) => arg(v)));
   }
-}
-
-function sumOf(
-  args: readonly SizeFunction[],
-  coeffs: readonly number[],
-  constant: number,
-): SizeFunction {
-  const [arg] = args as [SizeFunction];
-  const [factor] = coeffs as [number];
-  if (args.length === 1) return (v) => constant + factor * arg(v);
-  return (v) => {
-    let total = constant;
-    for (let i = 0; i < args.length; i++) total += coeffs[i]! * args[i]!(v);
-    return total;
-  };
 }

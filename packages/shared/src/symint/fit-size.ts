@@ -182,35 +182,31 @@ function productsOf(terms: readonly FitTerm[]): FitTerm[] {
 }
 
 /** A term of others, whose expression is made when it is the one that fits: one of a hundred does. */
-class Combined implements FitTerm {
-  constructor(
-    readonly at: readonly number[],
-    private readonly make: () => Size,
-  ) {}
-
-  get size(): Size {
-    return this.make();
-  }
+function combined(
+  a: FitTerm,
+  b: FitTerm,
+  op: (x: number, y: number) => number,
+  make: (x: Size, y: Size) => Size,
+): FitTerm {
+  return {
+    at: a.at.map((value, i) => op(value, b.at[i]!)),
+    get size() {
+      return make(a.size, b.size);
+    },
+  };
 }
 
 function times(a: FitTerm, b: FitTerm): FitTerm {
-  return new Combined(
-    a.at.map((value, i) => value * b.at[i]!),
-    () => sizeMul(a.size, b.size),
-  );
+  return combined(a, b, (x, y) => x * y, sizeMul);
 }
 
 function sumsOf(terms: readonly FitTerm[]): FitTerm[] {
   return terms.flatMap((a, i) =>
-    terms.slice(i + 1).flatMap((b) => [
-      new Combined(
-        a.at.map((value, n) => value + b.at[n]!),
-        () => sizeAdd(a.size, b.size),
-      ),
-      new Combined(
-        a.at.map((value, n) => value - b.at[n]!),
-        () => sizeSub(a.size, b.size),
-      ),
-    ]),
+    terms
+      .slice(i + 1)
+      .flatMap((b) => [
+        combined(a, b, (x, y) => x + y, sizeAdd),
+        combined(a, b, (x, y) => x - y, sizeSub),
+      ]),
   );
 }
