@@ -12,6 +12,7 @@ describe('pnpm bench dynamic', () => {
     for (const row of rows) {
       expect(row.repeatedMs, row.workload).toBeGreaterThan(0);
       expect(row.newMs, row.workload).toBeGreaterThan(0);
+      expect(row.pausedMs, row.workload).toBeGreaterThan(0);
       expect(row.eagerMs, row.workload).toBeGreaterThan(0);
       // An LSTM is as many operators as it has steps: every length is a program of its own.
       if (row.workload === 'lstm_lengths') continue;

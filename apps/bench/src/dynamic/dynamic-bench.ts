@@ -101,7 +101,6 @@ async function measure(
     return time;
   };
   const graphsBefore = captured();
-  let before = 0;
   let made = 0;
   const late: { fresh: number | null; paused: number | null; again: number; eager: number }[] = [];
   let lateMade = 0;
@@ -110,9 +109,9 @@ async function measure(
     const inputs = program.inputs(size);
     // Eager operators have code of their own, which is not what is counted here.
     for (let k = 0; k < 2; k++) await timed(eager, size, inputs);
+    const before = compilations();
     const paused =
       i % 2 === 0 || known === null ? null : await timed(run, known.size, known.inputs);
-    before = compilations();
     const first = await timed(run, size, inputs);
     const fresh = paused === null ? first : null;
     const now = compilations() - before;

@@ -174,7 +174,7 @@ export const DYNAMIC_WORKLOADS: readonly DynamicWorkload[] = [
     about: 'ResNet-18 on images of 160 to 256 pixels',
     isInference: true,
     sizes: (small) =>
-      shuffled(0, 12, small ? 6 : 13).map((i) => (small ? 32 + 4 * i : 160 + 8 * i)),
+      shuffled(0, 12, small ? 7 : 13).map((i) => (small ? 32 + 4 * i : 160 + 8 * i)),
     make(device, small) {
       const model = new ResNet18(small ? 4 : 64).to(device) as ResNet18;
       model.eval();
@@ -188,7 +188,7 @@ export const DYNAMIC_WORKLOADS: readonly DynamicWorkload[] = [
     name: 'lstm_lengths',
     about: 'an LSTM over sequences of 1 to 120 steps',
     isInference: true,
-    sizes: (small) => shuffled(1, small ? 12 : 120, small ? 6 : 20),
+    sizes: (small) => shuffled(1, small ? 12 : 120, small ? 7 : 20),
     make(device, small) {
       const width = small ? 8 : 128;
       const model = new LSTM(width, width).to(device) as LSTM;
