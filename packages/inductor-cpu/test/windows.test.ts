@@ -229,6 +229,60 @@ describe('convolutions over packed images', () => {
   });
 });
 
+/** The gradient of a row's weights: columns are channels and taps, steps the pixels, whose index is `c·row + taps + pixel`. */
+function weightGradient(place: { readonly channel: number; readonly pixel: number }): {
+  readonly kernel: MatmulKernel;
+  readonly sizes: Readonly<Record<string, number>>;
+} {
+  const ir = new IrBuilder();
+  const [o, c, t, p] = [
+    { name: 'o', size: 3 },
+    { name: 'c', size: 4 },
+    { name: 't', size: 2 },
+    { name: 'p', size: 3 },
+  ] as const;
+  const at = (...parts: readonly (readonly [{ name: string; size: number }, number])[]) =>
+    ir.add(...parts.map(([loop, stride]) => ir.scale(ir.sym(loop.name, loop.size), stride)));
+  const kernel: MatmulKernel = {
+    kind: 'matmul',
+    name: 'conv',
+    params: ['X', 'G', 'W'].map((name) => ({
+      name,
+      dtype: 'float32',
+      access: name === 'W' ? 'write' : 'read',
+    })),
+    scalars: [],
+    batch: [],
+    m: [o],
+    n: [c, t],
+    k: [p],
+    a: ir.load('float32', 'G', at([o, p.size], [p, 1])),
+    b: ir.load('float32', 'X', at([c, place.channel], [t, place.pixel], [p, place.pixel])),
+    accDtype: 'float32',
+    epilogue: [
+      {
+        kind: 'store',
+        buf: 'W',
+        index: at([o, c.size * t.size], [c, t.size], [t, 1]),
+        value: ir.acc('float32', 0),
+      },
+    ],
+  };
+  return { kernel, sizes: { X: 16, G: 9, W: 24 } };
+}
+
+describe('steps that agree with both directions are taps of one', () => {
+  it.each([
+    ['rows of four pixels', { channel: 4, pixel: 1 }],
+    ['four channels last', { channel: 1, pixel: 4 }],
+  ])('%s', (_, place) => {
+    const { kernel, sizes } = weightGradient(place);
+    const { sizes: slots } = kernelOptions(kernel, { relaxedSimd: false });
+    expect(windowsOf(matmulProblem(kernel, slots))).toMatchObject({ taps: 3 });
+    expect(compareWithInterpreter(kernel, sizes)).toBeLessThan(TOLERANCE);
+  });
+});
+
 describe('what is no window', () => {
   it('a product', () => {
     const one: Axis = { size: 12, taps: 1 };

@@ -60,7 +60,13 @@ export function windowsOf(problem: MatmulProblem): Windows | null {
   if (x === undefined) return null;
   const forms = formsOf(b.expr, [...problem.batch, ...cols, ...depth]);
   if (forms === null) return null;
-  const [vertical, horizontal] = [y, x].map((pixel) => axisOf(pixel, steps, forms));
+  const horizontal = axisOf(x, steps, forms);
+  // A step is a tap of one direction: that of the other does not move with it.
+  const vertical = axisOf(
+    y,
+    steps.filter(({ name }) => name !== horizontal.tap),
+    forms,
+  );
   const taps = [vertical, horizontal].flatMap(({ tap }) => tap ?? []);
   const channels = steps.slice(0, steps.length - taps.length);
   const count = vertical.taps * horizontal.taps;
