@@ -1,6 +1,7 @@
 /**
  * @file Group normalisation and its gradient: the input seen as [N, group, C / group, HxW].
  */
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { castTensor, tensorArg } from './elementwise.js';
@@ -17,11 +18,11 @@ function grouped(l: Lowering, x: LoweredTensor, sizes: readonly number[]): Lower
   const [n, g, c, p] = l.vars(sizes) as [IndexExpr, IndexExpr, IndexExpr, IndexExpr];
   void group;
   const spatial = x.sizes.slice(2);
-  let below = spatial.reduce((a, b) => a * b, 1);
-  const rest = spatial.map((size) => {
-    below /= size;
-    return size === 1 ? l.ir.int(0) : l.ir.mod(l.ir.div(p, below), size);
-  });
+  const rest = spatial.map((size, d) =>
+    size <= 1
+      ? l.ir.int(0)
+      : l.ir.mod(l.ir.div(p, Math.max(1, numelOf(spatial.slice(d + 1)))), size),
+  );
   return x.view(sizes, [n, l.ir.add(l.ir.scale(g, perGroup), c), ...rest]);
 }
 

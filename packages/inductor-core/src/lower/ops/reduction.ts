@@ -195,7 +195,9 @@ function momentsTo(
     m2.shape,
     m.cast(results.startsWith('std') ? m.sqrt(variance) : variance, call.dtype),
   );
-  return results.endsWith('mean') ? [spread, castTensor(l, average, call.dtype)] : spread;
+  if (!results.endsWith('mean')) return spread;
+  // Of nothing both are 0 / 0.
+  return [spread, count === 0 ? spread : castTensor(l, average, call.dtype)];
 }
 
 /** The three forms of var and std. */
