@@ -74,6 +74,20 @@ describe('linear algebra', () => {
     expect(() => linalg.matrixExp(zeros([2, 3]))).toThrow('square');
   });
 
+  it('the exponential of an infinite matrix is NaN, beside that of a finite one', () => {
+    const pair = tensor([
+      [
+        [-Infinity, 0],
+        [0, 1],
+      ],
+      [
+        [0, 1],
+        [0, 0],
+      ],
+    ]);
+    expect(linalg.matrixExp(pair).flatten().toArray()).toEqual([NaN, NaN, NaN, NaN, 1, 1, 0, 1]);
+  });
+
   it('the pseudo-inverse fulfils the Moore–Penrose conditions; small singular values count as 0', () => {
     const x = waves(4, 3).add(eye(4, 3, double));
     const p = linalg.pinv(x);

@@ -31,6 +31,7 @@ function exponential(values: Float64Array, n: number): Float64Array {
     for (let j = 0; j < n; j++) row += Math.abs(values[i * n + j]!);
     norm = Math.max(norm, row);
   }
+  if (norm === Infinity) return values.map(() => NaN);
   const halvings = norm > 0.5 ? Math.ceil(Math.log2(norm)) + 1 : 0;
   const scaled = values.map((value) => value / 2 ** halvings);
   const product = (a: Float64Array, b: Float64Array): Float64Array => {
