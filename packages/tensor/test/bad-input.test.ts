@@ -29,7 +29,17 @@ import {
   tril,
   zeros,
 } from '../src/index.js';
-import { batchNorm, conv2d, crossEntropy, layerNorm, maxPool2d, nllLoss } from '../src/internal.js';
+import {
+  adaptiveAvgPool2d,
+  avgPool2d,
+  batchNorm,
+  conv2d,
+  convTranspose2d,
+  crossEntropy,
+  layerNorm,
+  maxPool2d,
+  nllLoss,
+} from '../src/internal.js';
 
 const long = (...data: number[]) => tensor(data, { dtype: 'int64' });
 
@@ -205,6 +215,50 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     () => conv2d(ones([1, 3, 4, 4]), ones([2, 4, 3, 3])),
     'shape-mismatch',
     /weight of size \[2, 4, 3, 3\] .*does not fit input of size \[1, 3, 4, 4\]/,
+  ],
+  ...(
+    [
+      ['kernel', [0, 0], {}],
+      ['stride', [2, 2], { stride: 0 }],
+      ['padding', [2, 2], { padding: -1 }],
+    ] as const
+  ).flatMap(([what, kernel, options]): (typeof cases)[number][] => [
+    [
+      `an impossible ${what} of a mean`,
+      () => avgPool2d(ones([1, 1, 4, 4]), kernel, options),
+      'invalid-argument',
+      /avg_pool2d: kernel size, dilation and stride should be greater than zero and padding not negative/,
+    ],
+    [
+      `an impossible ${what} of a maximum`,
+      () => maxPool2d(ones([1, 1, 4, 4]), kernel, options),
+      'invalid-argument',
+      /max_pool2d: kernel size, dilation and stride should be greater than zero and padding not negative/,
+    ],
+  ]),
+  [
+    'padding of a mean that holds whole windows',
+    () => avgPool2d(ones([1, 1, 4, 4]), 2, { padding: 2 }),
+    'invalid-argument',
+    /pad should be at most half of effective kernel size/,
+  ],
+  [
+    'parts of an image without pixels',
+    () => adaptiveAvgPool2d(ones([1, 2, 4, 0]), 2),
+    'shape-mismatch',
+    /Expected input to have non-zero size for non-batch dimensions/,
+  ],
+  [
+    'a convolution whose taps do not lie apart',
+    () => conv2d(ones([1, 1, 4, 4]), ones([1, 1, 2, 2]), { dilation: 0 }),
+    'invalid-argument',
+    /convolution: kernel size, dilation and stride should be greater than zero/,
+  ],
+  [
+    'output padding beyond the stride',
+    () => convTranspose2d(ones([1, 1, 4, 4]), ones([1, 1, 2, 2]), { outputPadding: 1 }),
+    'invalid-argument',
+    /output padding must be smaller than either stride or dilation/,
   ],
   [
     'a kernel larger than the image',

@@ -6,7 +6,7 @@ import { contiguousStrides, formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import type { ConvolutionShape } from './convolution-kernel.js';
 import { channelsLastStrides, isChannelsLast } from './pointwise-strides.js';
-import { windowCount } from './spatial.js';
+import { checkWindows, windowCount } from './spatial.js';
 
 /** Arguments of `aten::convolution` and its backward that say what it computes. */
 export interface ConvolutionArgs {
@@ -66,16 +66,20 @@ export function convolutionShape(
     );
   }
   const kernel = weight.slice(2);
+  checkWindows('convolution', { kernel, stride, padding, dilation });
+  if (transposed && extra.some((n, i) => n < 0 || n >= Math.max(stride[i]!, dilation[i]!)))
+    throw new TesseraError(
+      'invalid-argument',
+      `convolution: output padding must be smaller than either stride or dilation, but got output_padding ${formatSizes(extra)}`,
+      { hints: ['Use a smaller output padding.'] },
+    );
   const spatial = input.slice(2);
   const result = spatial.map((size, i) =>
     transposed
       ? (size - 1) * stride[i]! - 2 * padding[i]! + dilation[i]! * (kernel[i]! - 1) + extra[i]! + 1
       : windowCount(size, kernel[i]!, stride[i]!, padding[i]!, dilation[i]!),
   );
-  if (
-    result.some((size) => size < 0 || (size === 0 && !input.includes(0))) ||
-    stride.some((s) => s <= 0)
-  ) {
+  if (result.some((size) => size < 0 || (size === 0 && !input.includes(0)))) {
     throw new TesseraError(
       'shape-mismatch',
       `convolution: kernel of size ${formatSizes(kernel)} (dilation ${formatSizes(dilation)}, stride ${formatSizes(stride)}, padding ${formatSizes(padding)}) is larger than the input ${formatSizes(input)}`,

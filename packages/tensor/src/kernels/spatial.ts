@@ -36,6 +36,24 @@ export function perDimension(
   );
 }
 
+/** How windows lie, by dimension. */
+interface WindowLists {
+  readonly kernel: readonly number[];
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation: readonly number[];
+}
+
+/** Windows have elements and move, and padding adds. @throws invalid-argument */
+export function checkWindows(op: string, { kernel, stride, padding, dilation }: WindowLists): void {
+  if (![kernel, dilation, stride].flat().some((n) => n < 1) && !padding.some((n) => n < 0)) return;
+  throw new TesseraError(
+    'invalid-argument',
+    `${op}: kernel size, dilation and stride should be greater than zero and padding not negative, but got kernel_size ${formatSizes(kernel)}, dilation ${formatSizes(dilation)}, padding ${formatSizes(padding)}, stride ${formatSizes(stride)}`,
+    { hints: ['Give one number per spatial dimension, or one for all.'] },
+  );
+}
+
 /** Lists padded in front to three spatial dimensions. */
 export function toThree(values: readonly number[], fill: number): [number, number, number] {
   return [...Array<number>(3 - values.length).fill(fill), ...values] as [number, number, number];

@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { perDimension, windowCount } from '../../kernels/spatial.js';
+import { checkWindows, perDimension, windowCount } from '../../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
@@ -33,12 +33,7 @@ function patchesOf(op: string, image: readonly number[], args: WindowArgs): Patc
   const list = (name: keyof WindowArgs): readonly number[] => perDimension(op, name, args[name], 2);
   const [kernel, dilation] = [list('kernel_size'), list('dilation')];
   const [padding, stride] = [list('padding'), list('stride')];
-  if ([...kernel, ...dilation, ...stride].some((n) => n < 1) || padding.some((n) => n < 0))
-    throw new TesseraError(
-      'invalid-argument',
-      `${op}: kernel size, dilation and stride should be greater than zero and padding not negative, but got kernel_size ${formatSizes(kernel)}, dilation ${formatSizes(dilation)}, padding ${formatSizes(padding)}, stride ${formatSizes(stride)}`,
-      { hints: ['Give one number per spatial dimension, or one for both.'] },
-    );
+  checkWindows(op, { kernel, dilation, padding, stride });
   const windows = image.map((size, d) =>
     windowCount(size, kernel[d]!, stride[d]!, padding[d]!, dilation[d]!),
   );

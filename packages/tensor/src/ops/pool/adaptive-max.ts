@@ -1,7 +1,6 @@
 /**
  * @file Adaptive max pooling: the largest element of each of a given number of nearly equal parts.
  */
-import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { adaptiveSpans, forEachTap, forEachWindow } from '../../kernels/pooling-kernel.js';
@@ -9,9 +8,9 @@ import { perDimension } from '../../kernels/spatial.js';
 import { imageMeta } from '../../kernels/suggest-format.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { formatSizes, numelOf } from '../../shape.js';
+import { numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { checkPoolRank, planesOf, zerosOf } from './shape.js';
+import { checkPoolParts, planesOf, zerosOf } from './shape.js';
 import { gather } from '../indexing/scatter.js';
 import { reshape } from '../view/view.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
@@ -24,14 +23,7 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
       tags: ['reduction'],
       meta: ({ self: x, output_size }) => {
         checkFloating(op, x);
-        checkPoolRank(op, rank, x);
-        const inner = x.sizes.slice(x.ndim === rank + 2 ? 1 : 0);
-        if (inner.includes(0))
-          throw new TesseraError(
-            'shape-mismatch',
-            `${op}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ${formatSizes(x.sizes)}`,
-            { hints: ['There is no largest element among none.'] },
-          );
+        checkPoolParts(op, rank, x, 1);
         const meta = imageMeta(x, [...x.sizes.slice(0, -rank), ...output_size]);
         return [meta, { ...meta, dtype: 'int64' }];
       },

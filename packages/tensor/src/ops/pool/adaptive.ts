@@ -12,7 +12,7 @@ import {
 import { perDimension } from '../../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
-import { checkPoolRank, planesOf, poolMeta, zerosOf } from './shape.js';
+import { checkPoolParts, checkPoolRank, planesOf, poolMeta, zerosOf } from './shape.js';
 import { mean } from '../reduction/reduction.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
 
@@ -25,7 +25,7 @@ function defineAdaptive(rank: 2 | 3): OpOverload<Tensor> {
   const forward = defineOp(`aten::_${op}(Tensor self, SymInt[${rank}] output_size) -> Tensor`, {
     tags: ['reduction'],
     meta: ({ self, output_size }) => {
-      checkPoolRank(op, rank, self);
+      checkPoolParts(op, rank, self, -rank);
       return poolMeta(self, [...self.sizes.slice(0, -rank), ...output_size]);
     },
     kernel: ({ self, output_size }, [out]) => {

@@ -1,7 +1,7 @@
 /**
  * @file Average pooling over one to three spatial dimensions.
  */
-import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import {
@@ -9,46 +9,14 @@ import {
   type Span,
   forEachTap,
   forEachWindow,
-  pooledSizes,
   slidingSpans,
 } from '../../kernels/pooling-kernel.js';
 import { perDimension } from '../../kernels/spatial.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { checkPoolRank, planesOf, poolMeta, zerosOf } from './shape.js';
+import { planesOf, poolMeta, slidingShape, zerosOf } from './shape.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
-
-interface WindowArgs {
-  readonly self: Tensor;
-  readonly kernel_size: readonly number[];
-  readonly stride: readonly number[];
-  readonly padding: readonly number[];
-  readonly ceil_mode: boolean;
-}
-
-/** Geometry of a sliding call. @throws shape-mismatch, invalid-argument */
-function shapeOf(op: string, rank: number, args: WindowArgs): PoolShape {
-  const { self } = args;
-  checkPoolRank(op, rank, self);
-  const list = (name: 'kernel_size' | 'stride' | 'padding'): readonly number[] =>
-    perDimension(op, name, args[name], rank);
-  const kernel = list('kernel_size');
-  const stride = args.stride.length === 0 ? kernel : list('stride');
-  const padding = list('padding');
-  const dilation = Array<number>(rank).fill(1);
-  const input = self.sizes.slice(-rank);
-  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode);
-  if (output.some((size) => size < 1)) {
-    throw new TesseraError(
-      'shape-mismatch',
-      `${op}: Given input size: ${formatSizes(self.sizes)}. Calculated output size: ${formatSizes(output)}. Output size is too small`,
-      { hints: ['Use a smaller kernel or pad the input.'] },
-    );
-  }
-  return { input, output, kernel, stride, padding, dilation };
-}
 
 /** What a window is divided by. */
 function divisorOf(
@@ -78,10 +46,13 @@ function define(rank: 2 | 3): OpOverload<Tensor> {
       meta: (args) => {
         const self = args.self;
         if (self.dtype !== 'int64') checkFloating(op, self);
-        return poolMeta(self, [...self.sizes.slice(0, -rank), ...shapeOf(op, rank, args).output]);
+        return poolMeta(self, [
+          ...self.sizes.slice(0, -rank),
+          ...slidingShape(op, rank, args).output,
+        ]);
       },
       kernel: (args, [out]) => {
-        const shape = shapeOf(op, rank, args);
+        const shape = slidingShape(op, rank, args);
         const x = readNumbers(args.self);
         const result = new Float64Array(out!.numel);
         forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
@@ -115,7 +86,7 @@ function define(rank: 2 | 3): OpOverload<Tensor> {
     {
       meta: ({ self }) => poolMeta(self, self.sizes),
       kernel: (args, [out]) => {
-        const shape = shapeOf(op, rank, args);
+        const shape = slidingShape(op, rank, args);
         const grads = readNumbers(args.grad_output);
         const result = new Float64Array(out!.numel);
         forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {

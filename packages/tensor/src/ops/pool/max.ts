@@ -1,70 +1,22 @@
 /**
  * @file Max pooling over one to three spatial dimensions.
  */
-import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import {
-  type PoolShape,
-  forEachTap,
-  forEachWindow,
-  pooledSizes,
-  slidingSpans,
-} from '../../kernels/pooling-kernel.js';
+import { forEachTap, forEachWindow, slidingSpans } from '../../kernels/pooling-kernel.js';
 import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
 import { perDimension } from '../../kernels/spatial.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
+import { contiguousStrides, numelOf } from '../../shape.js';
+import { slidingShape } from './shape.js';
 import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
 import { gather } from '../indexing/scatter.js';
 import { reshape } from '../view/view.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
 import { zerosLike } from '../factory/like.js';
-
-interface WindowArgs {
-  readonly self: Tensor;
-  readonly kernel_size: readonly number[];
-  readonly stride: readonly number[];
-  readonly padding: readonly number[];
-  readonly dilation: readonly number[];
-  readonly ceil_mode: boolean;
-}
-
-/** Geometry of a call. @throws shape-mismatch, invalid-argument */
-function shapeOf(op: string, rank: number, args: WindowArgs): PoolShape {
-  const { self } = args;
-  if (self.ndim !== rank + 1 && self.ndim !== rank + 2) {
-    throw new TesseraError(
-      'shape-mismatch',
-      `${op}: Expected ${rank + 1}D or ${rank + 2}D input, but got input of size ${formatSizes(self.sizes)}`,
-      { hints: ['The input is [N, C, …] or [C, …].'] },
-    );
-  }
-  const list = (name: 'kernel_size' | 'stride' | 'padding' | 'dilation'): readonly number[] =>
-    perDimension(op, name, args[name], rank);
-  const kernel = list('kernel_size');
-  const stride = args.stride.length === 0 ? kernel : list('stride');
-  const [padding, dilation] = [list('padding'), list('dilation')];
-  const input = self.sizes.slice(-rank);
-  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode);
-  if (padding.some((pad, i) => pad > kernel[i]! / 2)) {
-    throw new TesseraError(
-      'invalid-argument',
-      `${op}: pad should be at most half of effective kernel size, but got pad=${formatSizes(padding)} and kernel_size=${formatSizes(kernel)}`,
-      { hints: ['Use a smaller padding.'] },
-    );
-  }
-  if (output.some((size) => size < 1)) {
-    throw new TesseraError(
-      'shape-mismatch',
-      `${op}: Given input size: ${formatSizes(self.sizes)}. Calculated output size: ${formatSizes(output)}. Output size is too small`,
-      { hints: ['Use a smaller kernel or pad the input.'] },
-    );
-  }
-  return { input, output, kernel, stride, padding, dilation };
-}
 
 interface MaxPool {
   readonly withIndices: OpOverload<[Tensor, Tensor]>;
@@ -81,7 +33,7 @@ function define(rank: 2 | 3): MaxPool {
       meta: (args) => {
         const self = args.self as Tensor;
         checkNumbers(op, self);
-        const sizes = [...self.sizes.slice(0, -rank), ...shapeOf(op, rank, args).output];
+        const sizes = [...self.sizes.slice(0, -rank), ...slidingShape(op, rank, args).output];
         const strides =
           isChannelsLast(self.sizes, self.strides) && !self.isContiguous()
             ? channelsLastStrides(sizes)
@@ -90,7 +42,7 @@ function define(rank: 2 | 3): MaxPool {
         return [meta, { ...meta, dtype: 'int64' }];
       },
       kernel: (args, [out, indices]) => {
-        const shape = shapeOf(op, rank, args);
+        const shape = slidingShape(op, rank, args);
         const x = readNumbers(args.self as Tensor);
         const values = new Float64Array(out!.numel);
         const positions = new Float64Array(out!.numel);

@@ -1,8 +1,10 @@
 /**
- * @file What the average poolings share.
+ * @file What the poolings share.
  */
 import { TesseraError } from '@tessera/shared';
+import { type PoolShape, pooledSizes } from '../../kernels/pooling-kernel.js';
 import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
+import { checkWindows, perDimension } from '../../kernels/spatial.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -26,6 +28,54 @@ export function checkPoolRank(op: string, rank: number, self: Tensor): void {
     'shape-mismatch',
     `${op}: Expected ${rank + 1}D or ${rank + 2}D input, but got input of size ${formatSizes(self.sizes)}`,
     { hints: ['The input is [N, C, …] or [C, …].'] },
+  );
+}
+
+/** Arguments of a pooling that slides. */
+interface WindowArgs {
+  readonly self: Tensor;
+  readonly kernel_size: readonly number[];
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation?: readonly number[];
+  readonly ceil_mode: boolean;
+}
+
+/** Geometry of a pooling that slides: each window has an element of the input. @throws shape-mismatch, invalid-argument */
+export function slidingShape(op: string, rank: number, args: WindowArgs): PoolShape {
+  const { self } = args;
+  checkPoolRank(op, rank, self);
+  const list = (name: 'kernel_size' | 'stride' | 'padding' | 'dilation'): readonly number[] =>
+    perDimension(op, name, args[name] ?? [1], rank);
+  const kernel = list('kernel_size');
+  const stride = args.stride.length === 0 ? kernel : list('stride');
+  const [padding, dilation] = [list('padding'), list('dilation')];
+  checkWindows(op, { kernel, stride, padding, dilation });
+  if (padding.some((pad, i) => pad > kernel[i]! / 2))
+    throw new TesseraError(
+      'invalid-argument',
+      `${op}: pad should be at most half of effective kernel size, but got pad=${formatSizes(padding)} and kernel_size=${formatSizes(kernel)}`,
+      { hints: ['Use a smaller padding.'] },
+    );
+  const input = self.sizes.slice(-rank);
+  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode);
+  if (output.some((size) => size < 1))
+    throw new TesseraError(
+      'shape-mismatch',
+      `${op}: Given input size: ${formatSizes(self.sizes)}. Calculated output size: ${formatSizes(output)}. Output size is too small`,
+      { hints: ['Use a smaller kernel or pad the input.'] },
+    );
+  return { input, output, kernel, stride, padding, dilation };
+}
+
+/** The parts of an adaptive pooling have elements along dimension `from` and those after it. @throws shape-mismatch */
+export function checkPoolParts(op: string, rank: number, self: Tensor, from: number): void {
+  checkPoolRank(op, rank, self);
+  if (!self.sizes.slice(from).includes(0)) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `${op}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ${formatSizes(self.sizes)}`,
+    { hints: ['There is no mean and no largest element of none.'] },
   );
 }
 
