@@ -49,6 +49,8 @@ const UNARY: readonly [name: string, low: number, high: number, fn?: Unary][] = 
   ['mantissa of frexp', -100, 100, (x) => x.frexp()[0]],
   ['exponent of frexp', -100, 100, (x) => x.frexp()[1]],
   ['decimals of round', -5, 5, (x) => x.round({ decimals: 2 })],
+  ['power of a half', -5, 5, (x) => x.pow(0.5)],
+  ['power of minus a half', -5, 5, (x) => x.pow(-0.5)],
 ];
 
 const BINARY: readonly [name: string, fn: (a: Tensor, b: Tensor) => Tensor][] = [
@@ -62,6 +64,11 @@ const BINARY: readonly [name: string, fn: (a: Tensor, b: Tensor) => Tensor][] = 
   ['logaddexp', (a, b) => a.logaddexp(b)],
   ['logaddexp2', (a, b) => a.logaddexp2(b)],
   ['xlogy', (a, b) => a.xlogy(b)],
+  ['quotient rounded down', (a, b) => a.div(b, { roundingMode: 'floor' })],
+  ['quotient cut', (a, b) => a.div(b, { roundingMode: 'trunc' })],
+  ['floorDivide', (a, b) => a.floorDivide(b)],
+  ['remainder', (a, b) => a.remainder(b)],
+  ['fmod', (a, b) => a.fmod(b)],
 ];
 
 /** Runs with eager operators computed by the reference kernels, which compiled code shares nothing with. */
@@ -127,6 +134,19 @@ describe.each([
     );
   });
 });
+
+it.each(['float32', 'float64'] as const)(
+  'rounded quotients of %s are those of PyTorch',
+  (dtype) => {
+    const a = tensor([1, 6, -1, -1, Infinity, -Infinity, 5, 0], { dtype });
+    const b = tensor([0.1, 0.1, 0.1, Infinity, 2, 0, 0, -3], { dtype });
+    const limits = [NaN, -Infinity, Infinity, -0];
+    const rounded = (roundingMode: 'floor' | 'trunc') =>
+      compile((x: Tensor, y: Tensor) => x.div(y, { roundingMode }))(a, b).toArray();
+    expect(rounded('floor')).toEqual([9, 59, -10, -1, ...limits]);
+    expect(rounded('trunc')).toEqual([10, 60, -10, -0, Infinity, ...limits.slice(1)]);
+  },
+);
 
 describe.each(['int64', 'int32', 'int16', 'int8', 'uint8'] as const)(
   'compiled functions of %s equal eager ones:',

@@ -50,7 +50,6 @@ const BINARY = [
   'fmod',
   'remainder',
   'floordiv',
-  'truncdiv',
   'copysign',
   'nextafter',
 ] as const satisfies readonly ScalarOp[];

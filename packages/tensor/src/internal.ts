@@ -36,6 +36,7 @@ export {
 } from './shape.js';
 export { readNumbers, writeNumbers } from './kernels/elements.js';
 export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.js';
+export { floorQuotient, floorRemainder } from './kernels/special-functions.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
 
 // Files

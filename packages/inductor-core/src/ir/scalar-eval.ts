@@ -10,6 +10,8 @@
 import { type DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
+  floorQuotient,
+  floorRemainder,
   halfToNumber,
   numberToBfloat,
   numberToHalf,
@@ -103,11 +105,6 @@ function intMul(a: number, b: number): number {
   return Number.isSafeInteger(product) ? product : Number(BigInt.asIntN(64, BigInt(a) * BigInt(b)));
 }
 
-function pythonRemainder(a: number, b: number): number {
-  const r = a % b;
-  return r !== 0 && r < 0 !== b < 0 ? r + b : r;
-}
-
 /** NaN-propagating extreme. */
 export function extreme(a: number, b: number, larger: boolean): number {
   if (Number.isNaN(a) || Number.isNaN(b)) return NaN;
@@ -183,11 +180,13 @@ export function evalScalar(
     case 'div':
       return toComputeType(a / b, dtype);
     case 'floordiv':
-      return float || b !== 0 ? toComputeType(Math.floor(a / b), dtype) : 0;
+      return float || b !== 0 ? toComputeType(floorQuotient(a, b), dtype) : 0;
     case 'truncdiv':
-      return float || b !== 0 ? toComputeType(Math.trunc(a / b), dtype) : 0;
+      // The quotient is rounded first.
+      if (float) return Math.trunc(toComputeType(a / b, dtype));
+      return b === 0 ? 0 : toComputeType(Math.trunc(a / b), dtype);
     case 'remainder':
-      return float || b !== 0 ? toComputeType(pythonRemainder(a, b), dtype) : 0;
+      return float || b !== 0 ? toComputeType(floorRemainder(a, b), dtype) : 0;
     case 'fmod':
       return float || b !== 0 ? toComputeType(a % b, dtype) : 0;
     case 'neg':

@@ -4,6 +4,7 @@
  * Sines, exponentials and so on are the host's own (JavaScript's `Math`): eager tensors use them too, so compiled
  * float64 programs give the same numbers, and polynomials good to 1e-16 would have no more to offer.
  */
+import { roundedDown } from './float-division.js';
 import { HOST_FUNCTIONS, type FunctionTable } from './program.js';
 
 const hostFunctions: FunctionTable = Object.fromEntries(
@@ -26,8 +27,6 @@ export const DOUBLE_FUNCTIONS: FunctionTable = {
   return select(pow(a, b), 1.0, (a == 1.0) | ((a == -1.0) & (abs(b) == @inf64())));
 }`,
   },
-  floordiv_f64: { text: 'fn floordiv_f64(a: f64, b: f64) -> f64 { return floor(a / b); }' },
-  truncdiv_f64: { text: 'fn truncdiv_f64(a: f64, b: f64) -> f64 { return trunc(a / b); }' },
   /** Subtracts b·2ᵏ for falling k: every step is exact, and the quotients of real programs are small. */
   fmod_f64: {
     text: `fn fmod_f64(a: f64, b: f64) -> f64 {
@@ -44,12 +43,7 @@ export const DOUBLE_FUNCTIONS: FunctionTable = {
   return @with_sign(x, a);
 }`,
   },
-  remainder_f64: {
-    text: `fn remainder_f64(a: f64, b: f64) -> f64 {
-  let m = @fmod_f64(a, b);
-  return select(m, m + b, (m != 0.0) & ((m < 0.0) != (b < 0.0)));
-}`,
-  },
+  ...roundedDown('f64', '_f64'),
   /** The rational approximations of fdlibm's `s_erf.c`. */
   erf_f64: {
     text: `fn erf_f64(x: f64) -> f64 {

@@ -6,6 +6,30 @@
  */
 import type { FunctionTable } from './program.js';
 
+/** What rounds quotients down, by `fmod` of the same type. */
+export function roundedDown(type: 'f32' | 'f64', suffix: '' | '_f64'): FunctionTable {
+  return {
+    [`remainder${suffix}`]: {
+      ulp: 0,
+      text: `fn remainder${suffix}(a: ${type}, b: ${type}) -> ${type} {
+  let m = @fmod${suffix}(a, b);
+  return select(m, m + b, (m != 0.0) & ((m < 0.0) != (b < 0.0)));
+}`,
+    },
+    [`floordiv${suffix}`]: {
+      ulp: 1,
+      text: `fn floordiv${suffix}(a: ${type}, b: ${type}) -> ${type} {
+  let m = @fmod${suffix}(a, b);
+  let whole = (a - m) / b;
+  let quotient = select(whole, whole - 1.0, (m != 0.0) & ((m < 0.0) != (b < 0.0)));
+  let below = floor(quotient);
+  let nearest = select(below, below + 1.0, quotient - below > 0.5);
+  return select(nearest, a / b, b == 0.0);
+}`,
+    },
+  };
+}
+
 /** See the file header. */
 export const FLOAT_DIVISION: FunctionTable = {
   fmod: {
@@ -34,22 +58,5 @@ export const FLOAT_DIVISION: FunctionTable = {
   return bitcast<f32>(x | sign);
 }`,
   },
-  remainder: {
-    ulp: 0,
-    text: `fn remainder(a: f32, b: f32) -> f32 {
-  let m = @fmod(a, b);
-  return select(m, m + b, (m != 0.0) & ((m < 0.0) != (b < 0.0)));
-}`,
-  },
-  floordiv: {
-    ulp: 0,
-    text: `fn floordiv(a: f32, b: f32) -> f32 {
-  let m = @fmod(a, b);
-  let wrong_side = (m != 0.0) & ((m < 0.0) != (b < 0.0));
-  let quotient = (a - m) / b - select(0.0, 1.0, wrong_side);
-  let below = floor(quotient);
-  let nearest = below + select(0.0, 1.0, quotient - below > 0.5);
-  return select(nearest, a / b, b == 0.0);
-}`,
-  },
+  ...roundedDown('f32', ''),
 };

@@ -164,17 +164,4 @@ export const WIDE_FUNCTIONS: FunctionTable = {
   return f32(select(select(signed, @nan64(), between | (a != a) | (b != b)), 1.0, one));
 }`,
   },
-  /** In f64 the quotient of f32 numbers never rounds across an integer. */
-  floordiv: {
-    ulp: 0,
-    text: `fn floordiv(a: f32, b: f32) -> f32 {
-  return f32(floor(f64(a) / f64(b)));
-}`,
-  },
-  truncdiv: {
-    ulp: 0,
-    text: `fn truncdiv(a: f32, b: f32) -> f32 {
-  return f32(trunc(f64(a) / f64(b)));
-}`,
-  },
 };

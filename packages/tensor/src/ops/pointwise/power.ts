@@ -36,6 +36,15 @@ function powerFunction(args: NamedArgs): (base: number, exponent: number) => num
   return DTYPES[dtype].category === 'floating' ? power : integerPower(dtype);
 }
 
+/** Powers by one exponent: of ±½ a square root, which unlike C's pow has the sign of -0, and none of -∞. */
+function fixedPowerFunction(args: NamedArgs): (base: number, exponent: number) => number {
+  const general = powerFunction(args);
+  return (base, exponent) => {
+    if (exponent === 0.5) return Math.sqrt(base);
+    return exponent === -0.5 ? 1 / Math.sqrt(base) : general(base, exponent);
+  };
+}
+
 /** A power of numbers; of whole numbers, the exponent is known and not negative. */
 function defined<Args extends { exponent: Power }>(
   record: OpRecord<Args, never>,
@@ -62,7 +71,7 @@ function defined<Args extends { exponent: Power }>(
 const powScalarOp = defineOp(
   'aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor',
   defined(
-    pointwiseWith(powerFunction, {
+    pointwiseWith(fixedPowerFunction, {
       ...OPERANDS,
       saved: ['self'],
       vjp: ({ self, exponent }, { grad }) => ({
