@@ -8,6 +8,7 @@ import {
   arange,
   download,
   full,
+  grad,
   manualSeed,
   multinomial,
   ones,
@@ -51,6 +52,19 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
       expect(await read(fn(x))).toEqual(expected);
       expect(await read(compile(fn)(x))).toEqual(expected);
     });
+  });
+
+  it('int64 elements take four bytes each: views by strides reach all of them, and no more', async () => {
+    const whole = gpu(arange(6, { dtype: 'int64' }));
+    expect(await read(whole.asStrided([3, 2], [1, 3]))).toEqual([
+      [0, 3],
+      [1, 4],
+      [2, 5],
+    ]);
+    expect(() => whole.asStrided([7], [1])).toThrow('out of bounds for storage');
+    const x = gpu(ones([4])).requiresGrad_();
+    const [gradient] = grad(x.asStrided([3, 2], [1, 1]).sum(), [x]);
+    expect(await read(gradient!)).toEqual([1, 2, 2, 1]);
   });
 
   it('eager indexing by an integer tensor', async () => {

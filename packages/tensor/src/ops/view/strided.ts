@@ -5,10 +5,10 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
-import { itemSize } from '../../dtype.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes, hasInternalOverlap, sameNumbers, storageExtent } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
+import { storageBytes } from '../../tensor-factory.js';
 import { arange } from '../factory/range.js';
 import { ones, zeros } from '../factory/factory.js';
 import { scatterAdd } from '../indexing/scatter.js';
@@ -33,12 +33,11 @@ export const asStridedOp: OpOverload<Tensor> = defineOp(
     view: ({ self, size, stride, storage_offset }) => {
       const offset = storage_offset ?? self.storageOffset;
       checkGeometry(size, stride, offset);
-      const itemBytes = self.storageOrNull === null ? 0 : itemSize(self.dtype);
       const needed = offset + storageExtent(size, stride);
       if (
-        itemBytes > 0 &&
+        self.storageOrNull !== null &&
         storageExtent(size, stride) > 0 &&
-        needed * itemBytes > self.storage.nbytes &&
+        storageBytes(self.device, self.dtype, needed) > self.storage.nbytes &&
         !self.isFake
       ) {
         throw new TesseraError(
