@@ -110,7 +110,7 @@ export class Tensor extends TensorBase {
   }
 
   /**
-   * The only element as a number. On `cpu` at once; on other devices `await` it (any other use of the
+   * The only element as a number, 1 or 0 of a bool tensor. On `cpu` at once; on other devices `await` it (any other use of the
    * result throws `data-async-only`). A graph break inside a compiled function.
    *
    * @throws invalid-argument if there is not exactly one element
