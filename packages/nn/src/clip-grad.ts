@@ -26,6 +26,12 @@ export interface ClipGradNormOptions {
 }
 
 function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
+  if (!isTensor(parameters) && typeof parameters[Symbol.iterator] !== 'function')
+    throw new TesseraError(
+      'invalid-argument',
+      `gradients are clipped of parameters, not of a ${(parameters as object).constructor.name}`,
+      { hints: ['Pass model.parameters().'] },
+    );
   const list = isTensor(parameters) ? [parameters] : [...parameters];
   return list.map(gradientOf).filter((grad): grad is Tensor => grad !== null);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mm, noGrad, tensor, tidy, zeros } from '../src/index.js';
+import { einsum, mm, noGrad, tensor, tidy, zeros } from '../src/index.js';
 
 describe('tensor basics', () => {
   it('computes, broadcasts and prints', () => {
@@ -75,5 +75,13 @@ describe('tensor basics', () => {
     });
     expect(kept.toArray()).toEqual([1, 1, 1]);
     expect(dropped.shape).toEqual([3]);
+  });
+});
+
+describe('einsum', () => {
+  it('takes its tensors one by one or in an array', () => {
+    const [a, b] = [tensor([[1, 2]]), tensor([[3], [4]])];
+    expect(einsum('ij,jk->ik', a, b).toArray()).toEqual([[11]]);
+    expect(einsum('ij,jk->ik', [a, b]).toArray()).toEqual([[11]]);
   });
 });

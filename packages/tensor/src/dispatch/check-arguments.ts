@@ -109,8 +109,11 @@ function describe(value: unknown): string {
   if (isTensor(value)) return `a ${value.dtype} tensor of shape [${value.sizes.join(', ')}]`;
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) {
+    // A tensor would print all that it holds.
+    if (value.flat(Infinity).some(isTensor))
+      return value.some(isTensor) ? 'an array' : 'an array of arrays';
     const quoted = value.map((item) => (typeof item === 'string' ? `'${item}'` : String(item)));
-    return value.some(isTensor) ? 'an array' : `[${quoted.join(', ')}]`;
+    return `[${quoted.join(', ')}]`;
   }
   if (isPlain(value)) return `an object {${Object.keys(value).join(', ')}}`;
   return `${typeof value} ${String(value as number)}`;

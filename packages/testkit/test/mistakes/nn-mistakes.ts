@@ -16,6 +16,7 @@ import {
   MultiheadAttention,
   Parameter,
   Sequential,
+  clipGradNorm_,
   functional as F,
   init,
   lrScheduler,
@@ -34,6 +35,13 @@ const labels = (...values: number[]) => tensor(values, { dtype: 'int64' });
 abstract class Idle extends Module {}
 
 export const NN_MISTAKES: readonly Mistake[] = [
+  [
+    'clipGradNorm_(model)',
+    () => clipGradNorm_(any(new Linear(2, 2)), 1),
+    'invalid-argument',
+    'Linear',
+    'model.parameters()',
+  ],
   [
     'an input of the wrong width',
     () => new Linear(3, 2).call(ones([4, 5])),

@@ -75,6 +75,13 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
     "Did you mean 'cpu'?",
   ],
   [
+    'tensors in an array of arrays',
+    () => cat(any([[ones([2]), ones([2])]])),
+    'schema-arguments',
+    'an array of arrays',
+    'Pass an array of tensors.',
+  ],
+  [
     'a ragged array',
     () => tensor([[1, 2], [3]]),
     'shape-mismatch',

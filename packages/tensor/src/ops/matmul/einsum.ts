@@ -153,8 +153,12 @@ const einsumOp = defineOp(
 
 /**
  * Sums of products of tensors, their dimensions named by letters: `einsum('bij,bjk->bik', a, b)`. Letters
- * that the result lacks are summed over; `...` stands for any dimensions. @throws invalid-argument
+ * that the result lacks are summed over; `...` stands for any dimensions. The tensors may be one array.
+ * @throws invalid-argument
  */
-export function einsum(equation: string, ...tensors: readonly Tensor[]): Tensor {
-  return callOp(einsumOp, [equation, tensors, null]);
+export function einsum(
+  equation: string,
+  ...tensors: readonly Tensor[] | readonly [readonly Tensor[]]
+): Tensor {
+  return callOp(einsumOp, [equation, tensors.flat(), null]);
 }
