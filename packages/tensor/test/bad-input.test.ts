@@ -36,6 +36,7 @@ import {
   conv2d,
   convTranspose2d,
   crossEntropy,
+  groupNorm,
   layerNorm,
   maxPool2d,
   nllLoss,
@@ -283,6 +284,12 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     () => layerNorm(ones([2, 3]), [4]),
     'shape-mismatch',
     /expected input with shape \[\*, 4\], but got input of size \[2, 3\]/,
+  ],
+  [
+    'weights of a group norm for other channels',
+    () => groupNorm(ones([2, 6, 3]), 2, { weight: ones([3]) }),
+    'shape-mismatch',
+    /group_norm: Expected weight and bias to be of shape \[6\], got \[3\]/,
   ],
   [
     'statistics of the wrong size',

@@ -48,8 +48,26 @@ const CTC_LOSS: OptionNames<CtcLossOptions> = { blank: true, zeroInfinity: true,
 /** Logarithm of an impossible event; finite, so that gradients stay numbers. */
 const NEVER = -1e30;
 
-function lengthsOf(lengths: Tensor | readonly number[], device: DeviceType): Tensor {
+/** Lengths of the samples of a batch, each at most `most` where that can be seen. @throws shape-mismatch, invalid-argument */
+function lengthsOf(
+  name: string,
+  lengths: Tensor | readonly number[],
+  { batch, most, device }: { batch: number; most: number; device: DeviceType },
+): Tensor {
   const given = isTensor(lengths) ? lengths : tensor([...lengths], { dtype: 'int64' });
+  if (given.numel !== batch)
+    throw new TesseraError(
+      'shape-mismatch',
+      `ctcLoss: ${name} must be of size batch_size: ${given.numel} for a batch of ${batch}`,
+      { hints: ['Give one length for each sample.'] },
+    );
+  const wrong = isTensor(lengths) ? undefined : lengths.find((n) => !(n >= 0 && n <= most));
+  if (wrong !== undefined)
+    throw new TesseraError(
+      'invalid-argument',
+      `ctcLoss: Expected ${name} to have value at most ${most}, but got value ${wrong}`,
+      { hints: ['Lengths count the steps and labels that a sample has of those that there are.'] },
+    );
   return toDtype(given, 'int64').to(device);
 }
 
@@ -78,7 +96,7 @@ function shifted(alpha: Tensor, by: number, never: Tensor): Tensor {
 /**
  * Log-probabilities [T, N, C] against labels [N, S], or one row of all labels; without a batch [T, C].
  *
- * @throws shape-mismatch
+ * @throws shape-mismatch, invalid-argument
  * @see torch.nn.functional.ctc_loss
  * @see Graves et al., Connectionist Temporal Classification, ICML 2006
  */
@@ -92,8 +110,8 @@ export function ctcLoss(
   checkOptionNames('ctcLoss', options, CTC_LOSS);
   const { blank = 0, zeroInfinity = false, reduction = 'mean' } = options;
   if (logProbs.ndim === 2) {
-    const one = (lengths: Tensor | readonly number[]): Tensor =>
-      reshape(lengthsOf(lengths, logProbs.device), [1]);
+    const one = (lengths: Tensor | readonly number[]): Tensor | readonly number[] =>
+      isTensor(lengths) ? reshape(lengths, [1]) : lengths;
     const losses = ctcLoss(
       unsqueeze(logProbs, 1),
       unsqueeze(targets, 0),
@@ -110,8 +128,13 @@ export function ctcLoss(
       { hints: ['They are [T, N, C] or [T, C].'] },
     );
   const [steps, n, classes] = logProbs.sizes as [number, number, number];
-  const inputs = lengthsOf(inputLengths, logProbs.device);
-  const lengths = lengthsOf(targetLengths, logProbs.device);
+  const { device } = logProbs;
+  const inputs = lengthsOf('inputLengths', inputLengths, { batch: n, most: steps, device });
+  const lengths = lengthsOf('targetLengths', targetLengths, {
+    batch: n,
+    most: targets.sizes.at(-1)!,
+    device,
+  });
   const rows = targets.ndim === 1 ? asRows(targets, lengths) : toDtype(targets, 'int64');
   // What lies behind a sample's labels may be anything; it is never reached.
   const labels = clamp(rows.to(logProbs.device), 0, classes - 1);

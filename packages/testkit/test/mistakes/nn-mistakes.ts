@@ -36,6 +36,20 @@ abstract class Idle extends Module {}
 
 export const NN_MISTAKES: readonly Mistake[] = [
   [
+    'more steps than there are',
+    () => F.ctcLoss(ones([4, 2, 3]), tensor([[1], [2]]), [4, 5], [1, 1]),
+    'invalid-argument',
+    'at most 4, but got value 5',
+    'Lengths count the steps',
+  ],
+  [
+    'one length for two samples',
+    () => F.ctcLoss(ones([4, 2, 3]), tensor([[1], [2]]), [4], [1, 1]),
+    'shape-mismatch',
+    'inputLengths',
+    'one length for each sample',
+  ],
+  [
     'clipGradNorm_(model)',
     () => clipGradNorm_(any(new Linear(2, 2)), 1),
     'invalid-argument',

@@ -9,7 +9,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
+import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { detach } from '../arrange/copy.js';
 import { rsqrt } from '../pointwise/exponential.js';
@@ -218,6 +218,13 @@ const groupNormCompositeOp = defineOp(
           { hints: ['The input is [N, C, …] with C a multiple of num_groups.'] },
         );
       }
+      for (const parameter of [weight, bias])
+        if (parameter && !sameNumbers(parameter.sizes, [c]))
+          throw new TesseraError(
+            'shape-mismatch',
+            `group_norm: Expected weight and bias to be of shape [${c}], got ${formatSizes(parameter.sizes)}`,
+            { hints: ['Weight and bias have an element for each channel.'] },
+          );
       const inner = numelOf(input.sizes.slice(2));
       const operands = [input.contiguous(), weight, bias, n, c, inner, num_groups, eps];
       return callOp(groupNormOp, operands)[0];
