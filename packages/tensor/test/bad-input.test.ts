@@ -23,10 +23,12 @@ import {
   oneHot,
   pow,
   scatter,
+  split,
   stack,
   tensor,
   topk,
   tril,
+  unbind,
   zeros,
 } from '../src/index.js';
 import {
@@ -291,6 +293,13 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     'shape-mismatch',
     /group_norm: Expected weight and bias to be of shape \[6\], got \[3\]/,
   ],
+  ...(['unbind', 'split', 'chunk'] as const).map((op): (typeof cases)[number] => [
+    `${op} of a tensor without dimensions`,
+    () =>
+      op === 'unbind' ? unbind(ones([])) : op === 'split' ? split(ones([]), 1) : chunk(ones([]), 1),
+    'invalid-dim',
+    /expects at least a 1-dimensional tensor/,
+  ]),
   [
     'statistics of the wrong size',
     () => batchNorm(ones([2, 3]), { runningMean: ones([2]), runningVar: ones([3]) }),

@@ -21,6 +21,14 @@ function partSizes(total: number, size: number): number[] {
   return Array.from({ length: count }, (_, i) => Math.max(0, Math.min(size, total - i * size)));
 }
 
+/** The dimension that is cut. @throws invalid-dim */
+function cutDim(self: Tensor, dim: number, op: string): number {
+  if (self.ndim > 0) return wrapDim(dim, self.ndim, op);
+  throw new TesseraError('invalid-dim', `${op} expects at least a 1-dimensional tensor`, {
+    hints: ['A number has no parts.'],
+  });
+}
+
 function splitViews(self: Tensor, sizes: readonly number[], dim: number): ViewMeta[] {
   let at = 0;
   return sizes.map((size) => sliceView(self, dim, at, (at += size), 1));
@@ -46,7 +54,7 @@ export const splitOp: OpOverload<Tensor[]> = defineOp(
   'aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]',
   {
     view: ({ self, split_size, dim }) => {
-      const at = wrapDim(dim, self.ndim, 'split');
+      const at = cutDim(self, dim, 'split');
       return splitViews(self, partSizes(self.sizes[at], split_size), at);
     },
     vjp: ({ self, split_size, dim }, { grads }) => ({
@@ -62,7 +70,7 @@ export const splitSizesOp: OpOverload<Tensor[]> = defineOp(
   'aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]',
   {
     view: ({ self, split_sizes, dim }) => {
-      const at = wrapDim(dim, self.ndim, 'split_with_sizes');
+      const at = cutDim(self, dim, 'split_with_sizes');
       const sum = split_sizes.reduce((a, b) => a + b, 0);
       if (sum !== self.sizes[at]) {
         throw new TesseraError(
@@ -87,7 +95,7 @@ const chunkOp = defineOp('aten::chunk(Tensor(a -> *) self, int chunks, int dim=0
         `chunk expects \`chunks\` to be greater than 0, got: ${chunks}`,
         { hints: ['Ask for at least one chunk.'] },
       );
-    const at = wrapDim(dim, self.ndim, 'chunk');
+    const at = cutDim(self, dim, 'chunk');
     const size = Math.ceil(self.sizes[at] / chunks);
     // An empty dimension still gives the number of chunks asked for.
     if (size === 0) return callOp(splitSizesOp, [self, Array<number>(chunks).fill(0), at]);
@@ -99,7 +107,7 @@ export const unbindOp: OpOverload<Tensor[]> = defineOp(
   'aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]',
   {
     view: ({ self, dim }) => {
-      const at = wrapDim(dim, self.ndim, 'unbind');
+      const at = cutDim(self, dim, 'unbind');
       return Array.from({ length: self.sizes[at] }, (_, i) => selectView(self, at, i));
     },
     vjp: ({ self, dim }, { grads }) => ({
