@@ -33,6 +33,7 @@ import { reductionOf } from '../reductions.js';
 import { inTwoPasses } from '../two-passes.js';
 import { ThreadCombiner } from './combine-threads.js';
 import { chooseReductionThreads, type ReductionThreads } from './reduction-threads.js';
+import { gatherPoints } from './shared-operands.js';
 import { type LoopHead, settledLoops, stepsOf } from './settled-loops.js';
 import { foldGrid, type ThreadTarget } from './thread-target.js';
 
@@ -43,8 +44,14 @@ const FIRST: Condition = { kind: 'first', index: variable('part') };
 export function scheduleReduction(
   kernel: LoopKernel<Size>,
   target: ThreadTarget,
-  threads: ReductionThreads = chooseReductionThreads(kernel, target),
+  threads?: ReductionThreads,
 ): ScheduledKernel {
+  if (threads === undefined) {
+    const gathered = gatherPoints(kernel, target);
+    const used = gathered?.kernel ?? kernel;
+    const chosen = chooseReductionThreads(used, target, gathered?.stepBytes);
+    return scheduleReduction(used, target, chosen);
+  }
   // Values in registers cost nothing to read again, and each exponential is computed once.
   const isUnrolled = threads.steps > 0;
   const prepared = isUnrolled ? inTwoPasses(kernel, ({ op }) => op === 'online_softmax') : kernel;
