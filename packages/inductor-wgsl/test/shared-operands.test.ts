@@ -16,7 +16,13 @@ import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
 import { openGpu } from './support/open-gpu.js';
 import { compareKernel } from './support/run-kernel.js';
-import { reduceMatrix, rowTimesMatrices, softmax, wave } from './support/sample-kernels.js';
+import {
+  reduceMatrix,
+  rowTimesMatrices,
+  rowTimesWords,
+  softmax,
+  wave,
+} from './support/sample-kernels.js';
 
 const gpu = await openGpu();
 
@@ -46,6 +52,21 @@ const dataOf = (columns: number, length: number): Record<string, number[]> => ({
   out: wave(columns, 3),
 });
 
+const WORDS = [
+  [64, 256, 32, 4],
+  [18, 96, 32, 2],
+  [8, 2048, 64, 4],
+  [15, 64, 8, 1],
+] as const;
+
+/** Words of all bits: those with the highest set are below zero. */
+const wordsOf = (columns: number, length: number, group: number): Record<string, number[]> => ({
+  x: wave(length),
+  words: Array.from({ length: (columns * length) / 8 }, (_, i) => Math.imul(i + 1, 0x9e3779b1)),
+  scales: wave((2 * columns * length) / group, 5),
+  out: wave(columns),
+});
+
 /** Points of the kernel for each of those that are scheduled. */
 function together(kernel: LoopKernel, scheduled: ScheduledKernel): number {
   const { kernel: used } = scheduled as { kernel: LoopKernel };
@@ -70,6 +91,24 @@ describe('points that share operands', () => {
     const { text } = generateKernel(rowTimesMatrices(64, 1024), CARD);
     const loads = (name: string): number => text.split(`= ${name}[`).length - 1;
     expect(loads('a')).toBe(4 * loads('x'));
+  });
+
+  it.each(WORDS)('take whole words: %i columns of %i', (columns, length, group, points) => {
+    const kernel = rowTimesWords(columns, length, group);
+    const scheduled = scheduleThreads(kernel, scheduleTarget(CARD));
+    expect(together(kernel, scheduled)).toBe(points);
+    expect((scheduled.kernel as LoopKernel).inner.at(-1)!.size).toBe(4);
+    verifyScheduled(scheduled);
+    const [wanted, got] = [0, 1].map(() => wordsOf(columns, length, group));
+    interpretKernel(kernel, wanted!);
+    interpretScheduled(scheduled, { buffers: got!, subgroupSize: 32 });
+    for (const [i, value] of wanted!['out']!.entries())
+      expect(Math.abs(got!['out']![i]! - value)).toBeLessThan(1e-4 * (1 + Math.abs(value)));
+  });
+
+  it('load a word once', () => {
+    const { text } = generateKernel(rowTimesWords(64, 512), CARD);
+    expect(text.split(' = words[').length).toBe(text.split(' = scales[').length / 2 + 0.5);
   });
 
   it('stay apart where the device has too few of them, on software, and in other kernels', () => {
@@ -98,4 +137,12 @@ describe.skipIf(gpu === null)('points that share operands on the device', () => 
             generateKernel(given, target, variant),
         });
       });
+  for (const [name, target] of targets)
+    it.each(WORDS)(`${name}, words: %i columns of %i`, async (columns, length, group) => {
+      const kernel = rowTimesWords(columns, length, group);
+      await compareKernel(gpu!, kernel, wordsOf(columns, length, group), [], 40, {
+        generate: (given, variant = directVariant(given.params.length)) =>
+          generateKernel(given, target, variant),
+      });
+    });
 });

@@ -10,6 +10,7 @@ import {
   type LoopVar,
   type ReduceOp,
   type Stage,
+  type Stmt,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
@@ -185,6 +186,54 @@ export function rowTimesMatrices(
             buf: 'out',
             index: n,
             value: b.op('add', [product, b.load('float32', 'out', n)]),
+          },
+        ],
+      },
+    ],
+  );
+}
+
+/** A row times a matrix of words of eight numbers of 4 bits, with a scale and a zero for each group of so many. */
+export function rowTimesWords(columns: number, length: number, group = 32): LoopKernel {
+  const b = new IrBuilder();
+  const n = b.sym('n0', columns);
+  const [g, w, r] = [b.sym('k0', length / group), b.sym('k1', group / 8), b.sym('k2', 8)];
+  const word = b.add(b.scale(g, group / 8), w);
+  const whole = (value: number): Expr => b.const('int32', value);
+  const shift = b.op('mul', [b.index('int32', r), whole(4)]);
+  const words = b.load('int32', 'words', b.add(b.scale(n, length / 8), word));
+  const part = b.op('and', [b.op('shr', [words, shift]), whole(15)]);
+  const centred = b.cast(b.op('sub', [part, whole(8)]), 'float32');
+  const at = b.add(b.scale(g, 2 * columns), b.scale(n, 2));
+  const [scale, zero] = [0, 1].map((i) => b.load('float32', 'scales', b.add(at, b.int(i))));
+  const weight = b.op('add', [b.op('mul', [centred, scale!]), zero!]);
+  const x = b.load('float32', 'x', b.add(b.scale(word, 8), r));
+  const sum = (id: number, value: Expr): Stmt => ({
+    kind: 'reduce',
+    op: 'sum',
+    ids: [id],
+    dtype: 'float32',
+    value,
+  });
+  return loop(
+    'row_times_words',
+    [read('x'), read('words', 'int32'), read('scales'), write('out')],
+    [{ name: 'n0', size: columns }],
+    [
+      { name: 'k0', size: length / group },
+      { name: 'k1', size: group / 8 },
+      { name: 'k2', size: 8 },
+    ],
+    [
+      { kind: 'inner', body: [sum(0, b.op('mul', [x, weight])), sum(1, b.op('mul', [x, x]))] },
+      {
+        kind: 'outer',
+        body: [
+          {
+            kind: 'store',
+            buf: 'out',
+            index: n,
+            value: b.op('mul', [b.acc('float32', 0), b.acc('float32', 1)]),
           },
         ],
       },

@@ -36,6 +36,7 @@ import { chooseReductionThreads, type ReductionThreads } from './reduction-threa
 import { gatherPoints } from './shared-operands.js';
 import { type LoopHead, settledLoops, stepsOf } from './settled-loops.js';
 import { foldGrid, type ThreadTarget } from './thread-target.js';
+import { wholeWords } from './whole-words.js';
 
 const INSIDE: Condition = { kind: 'test', name: 'inside' };
 const FIRST: Condition = { kind: 'first', index: variable('part') };
@@ -47,8 +48,9 @@ export function scheduleReduction(
   threads?: ReductionThreads,
 ): ScheduledKernel {
   if (threads === undefined) {
-    const gathered = gatherPoints(kernel, target);
-    const used = gathered?.kernel ?? kernel;
+    const whole = target.software ? kernel : wholeWords(kernel);
+    const gathered = gatherPoints(whole, target);
+    const used = gathered?.kernel ?? whole;
     const chosen = chooseReductionThreads(used, target, gathered?.stepBytes);
     return scheduleReduction(used, target, chosen);
   }

@@ -63,7 +63,7 @@ export function gatherPoints(kernel: LoopKernel<Size>, target: ThreadTarget): Ga
 }
 
 /** Expressions that differ from value to value of a variable. */
-function dependent(roots: readonly Expr[], name: string): ReadonlySet<Expr> {
+export function dependent(roots: readonly Expr[], name: string): ReadonlySet<Expr> {
   const names = new Set([name]);
   const found = new Set<Expr>();
   for (const expr of postorder(roots))
