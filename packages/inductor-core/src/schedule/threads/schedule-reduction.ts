@@ -33,10 +33,8 @@ import { reductionOf } from '../reductions.js';
 import { inTwoPasses } from '../two-passes.js';
 import { ThreadCombiner } from './combine-threads.js';
 import { chooseReductionThreads, type ReductionThreads } from './reduction-threads.js';
-import { gatherPoints } from './shared-operands.js';
 import { type LoopHead, settledLoops, stepsOf } from './settled-loops.js';
 import { foldGrid, type ThreadTarget } from './thread-target.js';
-import { wholeWords } from './whole-words.js';
 
 const INSIDE: Condition = { kind: 'test', name: 'inside' };
 const FIRST: Condition = { kind: 'first', index: variable('part') };
@@ -45,15 +43,8 @@ const FIRST: Condition = { kind: 'first', index: variable('part') };
 export function scheduleReduction(
   kernel: LoopKernel<Size>,
   target: ThreadTarget,
-  threads?: ReductionThreads,
+  threads: ReductionThreads = chooseReductionThreads(kernel, target),
 ): ScheduledKernel {
-  if (threads === undefined) {
-    const whole = target.software ? kernel : wholeWords(kernel);
-    const gathered = gatherPoints(whole, target);
-    const used = gathered?.kernel ?? whole;
-    const chosen = chooseReductionThreads(used, target, gathered?.stepBytes);
-    return scheduleReduction(used, target, chosen);
-  }
   // Values in registers cost nothing to read again, and each exponential is computed once.
   const isUnrolled = threads.steps > 0;
   const prepared = isUnrolled ? inTwoPasses(kernel, ({ op }) => op === 'online_softmax') : kernel;

@@ -4,12 +4,20 @@
 import type { Size } from '@tessera/shared';
 import type { LoopKernel } from '../../ir/kernel.js';
 import type { ScheduledKernel } from '../kernel/scheduled-kernel.js';
+import { chooseReductionThreads } from './reduction-threads.js';
 import { schedulePointwise } from './schedule-pointwise.js';
 import { scheduleReduction } from './schedule-reduction.js';
+import { gatherPoints } from './shared-operands.js';
 import type { ThreadTarget } from './thread-target.js';
+import { wholeWords } from './whole-words.js';
 
 /** See the file header. */
 export function scheduleThreads(kernel: LoopKernel<Size>, target: ThreadTarget): ScheduledKernel {
   const hasInner = kernel.stages.some((stage) => stage.kind === 'inner');
-  return hasInner ? scheduleReduction(kernel, target) : schedulePointwise(kernel, target);
+  if (!hasInner) return schedulePointwise(kernel, target);
+  const whole = target.software ? kernel : wholeWords(kernel);
+  const gathered = gatherPoints(whole, target);
+  const used = gathered?.kernel ?? whole;
+  const threads = chooseReductionThreads(used, target, gathered?.stepBytes);
+  return scheduleReduction(used, target, threads);
 }
