@@ -67,18 +67,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
-  sum0_0 = shared_0[first0];
-  sum1_0 = shared_1[first0];
-  sum2_0 = shared_2[first0];
-  sum3_0 = shared_3[first0];
-  for (var i0 = 1u; i0 < 256u / 32u; i0 += 1u) {
-    let o4 = shared_0[first0 + i0];
+  sum0_0 = shared_0[first0 + lane % (256u / 32u)];
+  sum1_0 = shared_1[first0 + lane % (256u / 32u)];
+  sum2_0 = shared_2[first0 + lane % (256u / 32u)];
+  sum3_0 = shared_3[first0 + lane % (256u / 32u)];
+  for (var mask1 = 1u; mask1 < 256u / 32u; mask1 = mask1 << 1u) {
+    let o4 = subgroupShuffleXor(sum0_0, mask1);
     sum0_0 = sum0_0 + o4;
-    let o5 = shared_1[first0 + i0];
+    let o5 = subgroupShuffleXor(sum1_0, mask1);
     sum1_0 = sum1_0 + o5;
-    let o6 = shared_2[first0 + i0];
+    let o6 = subgroupShuffleXor(sum2_0, mask1);
     sum2_0 = sum2_0 + o6;
-    let o7 = shared_3[first0 + i0];
+    let o7 = subgroupShuffleXor(sum3_0, mask1);
     sum3_0 = sum3_0 + o7;
   }
   let acc0 = sum0_0;
