@@ -1,4 +1,4 @@
-// workgroups: 256 × 1
+// workgroups: 512 × 1
 
 enable subgroups;
 
@@ -7,8 +7,6 @@ enable subgroups;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
 var<workgroup> shared_0: array<f32, 8>;
 var<workgroup> shared_1: array<f32, 8>;
-var<workgroup> shared_2: array<f32, 8>;
-var<workgroup> shared_3: array<f32, 8>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
@@ -18,21 +16,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let k0 = r0 * 4u;
   var sum0 = vec4f(0.0);
   var sum1 = vec4f(0.0);
-  var sum2 = vec4f(0.0);
-  var sum3 = vec4f(0.0);
-  let t0 = b[(4096u * point + k0) >> 2u];
+  let t0 = b[(2048u * point + k0) >> 2u];
   let t1 = a[k0 >> 2u];
   let t2 = (t1 * t0);
   sum0 = sum0 + t2;
-  let t3 = b[(4096u * point + k0 + 1024u) >> 2u];
+  let t3 = b[(2048u * point + k0 + 1024u) >> 2u];
   let t4 = (t1 * t3);
   sum1 = sum1 + t4;
-  let t5 = b[(4096u * point + k0 + 2048u) >> 2u];
-  let t6 = (t1 * t5);
-  sum2 = sum2 + t6;
-  let t7 = b[(4096u * point + k0 + 3072u) >> 2u];
-  let t8 = (t1 * t7);
-  sum3 = sum3 + t8;
   var sum0_0 = sum0.x;
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;
@@ -41,54 +31,30 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   sum1_0 = sum1_0 + sum1.y;
   sum1_0 = sum1_0 + sum1.z;
   sum1_0 = sum1_0 + sum1.w;
-  var sum2_0 = sum2.x;
-  sum2_0 = sum2_0 + sum2.y;
-  sum2_0 = sum2_0 + sum2.z;
-  sum2_0 = sum2_0 + sum2.w;
-  var sum3_0 = sum3.x;
-  sum3_0 = sum3_0 + sum3.y;
-  sum3_0 = sum3_0 + sum3.z;
-  sum3_0 = sum3_0 + sum3.w;
   for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
     let o0 = subgroupShuffleXor(sum0_0, mask0);
     sum0_0 = sum0_0 + o0;
     let o1 = subgroupShuffleXor(sum1_0, mask0);
     sum1_0 = sum1_0 + o1;
-    let o2 = subgroupShuffleXor(sum2_0, mask0);
-    sum2_0 = sum2_0 + o2;
-    let o3 = subgroupShuffleXor(sum3_0, mask0);
-    sum3_0 = sum3_0 + o3;
   }
   if (lane % 32u == 0u) {
     shared_0[lane / 32u] = sum0_0;
     shared_1[lane / 32u] = sum1_0;
-    shared_2[lane / 32u] = sum2_0;
-    shared_3[lane / 32u] = sum3_0;
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
   sum0_0 = shared_0[first0 + lane % (256u / 32u)];
   sum1_0 = shared_1[first0 + lane % (256u / 32u)];
-  sum2_0 = shared_2[first0 + lane % (256u / 32u)];
-  sum3_0 = shared_3[first0 + lane % (256u / 32u)];
   for (var mask1 = 1u; mask1 < 256u / 32u; mask1 = mask1 << 1u) {
-    let o4 = subgroupShuffleXor(sum0_0, mask1);
-    sum0_0 = sum0_0 + o4;
-    let o5 = subgroupShuffleXor(sum1_0, mask1);
-    sum1_0 = sum1_0 + o5;
-    let o6 = subgroupShuffleXor(sum2_0, mask1);
-    sum2_0 = sum2_0 + o6;
-    let o7 = subgroupShuffleXor(sum3_0, mask1);
-    sum3_0 = sum3_0 + o7;
+    let o2 = subgroupShuffleXor(sum0_0, mask1);
+    sum0_0 = sum0_0 + o2;
+    let o3 = subgroupShuffleXor(sum1_0, mask1);
+    sum1_0 = sum1_0 + o3;
   }
   let acc0 = sum0_0;
   let acc1 = sum1_0;
-  let acc2 = sum2_0;
-  let acc3 = sum3_0;
   if (part == 0u) {
-    out[4u * point] = acc0;
-    out[4u * point + 1u] = acc1;
-    out[4u * point + 2u] = acc2;
-    out[4u * point + 3u] = acc3;
+    out[2u * point] = acc0;
+    out[2u * point + 1u] = acc1;
   }
 }

@@ -39,14 +39,10 @@ export interface ReductionThreads {
 const THREADS = 256;
 /** Threads that fill one of the device's parallel units. */
 const THREADS_PER_UNIT = 1024;
-/** The same where each thread has several loads under way at once. */
-export const FEW_THREADS_PER_UNIT = 256;
 /** Most unrolled steps: of elements that are kept for later stages, where more would spill registers, and of others. */
 const MAX_STEPS = { kept: 8, once: 16 };
 /** Elements that a thread should take so that starting it pays. */
 const ELEMENTS_PER_THREAD = 16;
-/** Bytes that a thread has registers to wait for. */
-const BYTES_UNDER_WAY = 256;
 /** Steps of a column that a thread should take, each of four elements or of one. */
 const STEPS_PER_THREAD = 4;
 /** Threads of a workgroup on a software adapter. */
@@ -111,20 +107,15 @@ export function readsRows(kernel: LoopKernel<Size>): boolean {
   return outer <= inner;
 }
 
-/**
- * Chooses the schedule of a kernel with inner stages.
- *
- * @param stepBytes bytes that a step loads, of a kernel whose points share operands
- */
+/** Chooses the schedule of a kernel with inner stages. */
 export function chooseReductionThreads(
   kernel: LoopKernel<Size>,
   target: ThreadTarget,
-  stepBytes?: number,
 ): ReductionThreads {
   const traffic = measure(kernel);
   return traffic.outer > traffic.inner
     ? columns(kernel, traffic, target)
-    : rows(kernel, traffic, target, stepBytes);
+    : rows(kernel, traffic, target);
 }
 
 /** Threads for which the device has room, the state of all reductions in workgroup memory included. */
@@ -149,12 +140,7 @@ function largestWorkgroup(kernel: LoopKernel<Size>, width: number, target: Threa
   return floorPower(Math.min(target.maxWorkgroupThreads, THREADS_PER_UNIT, room));
 }
 
-function rows(
-  kernel: LoopKernel<Size>,
-  traffic: Traffic,
-  target: ThreadTarget,
-  stepBytes: number | undefined,
-): ReductionThreads {
+function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: ThreadTarget): ReductionThreads {
   const lanes = traffic.innerVectors ? 'inner' : 'none';
   const points = sizeHint(extent(kernel.outer));
   const length = extent(kernel.inner);
@@ -163,13 +149,10 @@ function rows(
   if (target.software) return softwareSchedule(lanes, 'inner', points);
   const rereads = kernel.stages.filter((stage) => stage.kind === 'inner').length > 1;
   const most = Math.min(largestWorkgroup(kernel, 1, target), floorPower(units));
-  const [wanted, perUnit] =
-    stepBytes === undefined
-      ? [floorPower(elements / ELEMENTS_PER_THREAD), THREADS_PER_UNIT]
-      : [ceilPower(units / Math.max(1, BYTES_UNDER_WAY / stepBytes)), FEW_THREADS_PER_UNIT];
+  const wanted = floorPower(elements / ELEMENTS_PER_THREAD);
   let innerThreads = Math.min(THREADS, wanted, most);
   // Few rows: more threads for each, until the device is full or a row has no more work to give.
-  while (innerThreads < most && points * innerThreads < target.parallelism * perUnit)
+  while (innerThreads < most && points * innerThreads < target.parallelism * THREADS_PER_UNIT)
     innerThreads *= 2;
   const mostSteps = rereads ? MAX_STEPS.kept : MAX_STEPS.once;
   // What is unrolled ends where it is known to end.

@@ -4,7 +4,6 @@
 import type { Size } from '@tessera/shared';
 import type { LoopKernel } from '../../ir/kernel.js';
 import type { ScheduledKernel } from '../kernel/scheduled-kernel.js';
-import { chooseReductionThreads } from './reduction-threads.js';
 import { schedulePointwise } from './schedule-pointwise.js';
 import { scheduleReduction } from './schedule-reduction.js';
 import { gatherPoints } from './shared-operands.js';
@@ -16,8 +15,6 @@ export function scheduleThreads(kernel: LoopKernel<Size>, target: ThreadTarget):
   const hasInner = kernel.stages.some((stage) => stage.kind === 'inner');
   if (!hasInner) return schedulePointwise(kernel, target);
   const whole = target.software ? kernel : wholeWords(kernel);
-  const gathered = gatherPoints(whole, target);
-  const used = gathered?.kernel ?? whole;
-  const threads = chooseReductionThreads(used, target, gathered?.stepBytes);
+  const { kernel: used, threads } = gatherPoints(whole, target);
   return scheduleReduction(used, target, threads);
 }
