@@ -44,6 +44,7 @@ export {
   stmtRoots,
   valuesBefore,
 } from './ir/walk.js';
+export { operandsOf, type WordPart, wordPart } from './ir/word-part.js';
 export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
 export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
 export { valueError } from '@tessera/tensor/internal';

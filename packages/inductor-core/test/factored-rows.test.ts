@@ -1,7 +1,7 @@
 import { makeFx } from '@tessera/graph';
 import { config } from '@tessera/shared';
-import { type DType, type Tensor, manualSeed, randn } from '@tessera/tensor';
-import { readNumbers } from '@tessera/tensor/internal';
+import { type DType, type Tensor, manualSeed, randn, tensor } from '@tessera/tensor';
+import { readNumbers, weightInt4packMm, weightInt8packMm } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   type Capabilities,
@@ -100,6 +100,39 @@ describe('products of a row with a factor that is made of a sum over it', () => 
       return [row.mm(gate!).sigmoid().mul(row.mm(up!))];
     };
     expect(launches(gated, given([64, 64]))).toBe(1);
+  });
+
+  it('are the same with weights of 8 and 4 bits', () => {
+    manualSeed(4);
+    const words = (perWord: number): Tensor =>
+      tensor(
+        Array.from({ length: 20 }, (_, n) =>
+          Array.from({ length: 64 / perWord }, (_, i) => Math.imul(64 * n + i + 1, 0x9e3779b1)),
+        ),
+        { dtype: 'int32' },
+      );
+    const inputs = [
+      randn([1, 64]),
+      randn([64]),
+      words(4),
+      randn([20]),
+      words(8),
+      randn([2, 20, 2]),
+    ];
+    const program = (x: Tensor, weight: Tensor, ...packed: Tensor[]): Tensor[] => {
+      const row = norm(x, weight);
+      const [bytes, scale, nibbles, scales] = packed as [Tensor, Tensor, Tensor, Tensor];
+      return [weightInt8packMm(row, bytes, scale), weightInt4packMm(row, nibbles, 32, scales)];
+    };
+    expect(launches(program, inputs)).toBe(1);
+    const graph = makeFx((...args: Tensor[]) => program(...(args as [Tensor, Tensor])))(...inputs);
+    const made = compileToExecutable(graph, interpreterBackend(REPEATS))(inputs) as Tensor[];
+    const eager = program(...(inputs as [Tensor, Tensor]));
+    for (const [i, result] of made.entries())
+      for (const [at, x] of [...readNumbers(result)].entries()) {
+        const wanted = Number(readNumbers(eager[i]!)[at]);
+        expect(Math.abs(Number(x) - wanted)).toBeLessThan(1e-4 * (1 + Math.abs(wanted)));
+      }
   });
 
   it('read a row that is a sum itself from memory', () => {

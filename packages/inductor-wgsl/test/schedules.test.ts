@@ -145,9 +145,9 @@ describe('schedules for threads', () => {
           share sum.0 shared_.0[lane div subgroup_size]
         barrier
         let first.0 = (lane + part*-1) div subgroup_size
-        fetch sum.0 shared_.0[first.0]
-        loop i.0 from 1 to 1024 div subgroup_size
-          merge sum.0 shared_.0[first.0 + i.0]
+        fetch sum.0 shared_.0[first.0 + lane mod (1024 div subgroup_size)]
+        loop mask.1 from 1 to 1024 div subgroup_size by doubling
+          exchange sum.0 by mask.1
         finish sum.0
         when part is 0
           out0[i0] = acc0"
@@ -212,9 +212,9 @@ describe('schedules for threads', () => {
           share peak.0 shared_.0[lane div subgroup_size]
         barrier
         let first.0 = (lane + part*-1) div subgroup_size
-        fetch peak.0 shared_.0[first.0]
-        loop i.0 from 1 to 256 div subgroup_size
-          merge peak.0 shared_.0[first.0 + i.0]
+        fetch peak.0 shared_.0[first.0 + lane mod (256 div subgroup_size)]
+        loop mask.1 from 1 to 256 div subgroup_size by doubling
+          exchange peak.0 by mask.1
         finish peak.0
         start sum.1
         point 0
@@ -226,16 +226,16 @@ describe('schedules for threads', () => {
             update sum.1 with t2 at r0
         part sum.1
         fold sum.1
-        loop mask.1 from 1 to subgroup_size by doubling
-          exchange sum.1 by mask.1
+        loop mask.2 from 1 to subgroup_size by doubling
+          exchange sum.1 by mask.2
         barrier
         when lane mod subgroup_size is 0
           share sum.1 shared_.0[lane div subgroup_size]
         barrier
         let first.1 = (lane + part*-1) div subgroup_size
-        fetch sum.1 shared_.0[first.1]
-        loop i.1 from 1 to 256 div subgroup_size
-          merge sum.1 shared_.0[first.1 + i.1]
+        fetch sum.1 shared_.0[first.1 + lane mod (256 div subgroup_size)]
+        loop mask.3 from 1 to 256 div subgroup_size by doubling
+          exchange sum.1 by mask.3
         finish sum.1
         point 0
           let r0 = r0@0
@@ -277,9 +277,9 @@ describe('schedules for threads', () => {
           share sum.0 shared_.0[lane div subgroup_size]
         barrier
         let first.1 = (lane + part*-1) div subgroup_size
-        fetch sum.0 shared_.0[first.1]
-        loop i.0 from 1 to 1024 div subgroup_size
-          merge sum.0 shared_.0[first.1 + i.0]
+        fetch sum.0 shared_.0[first.1 + lane mod (1024 div subgroup_size)]
+        loop mask.1 from 1 to 1024 div subgroup_size by doubling
+          exchange sum.0 by mask.1
         finish sum.0
         when part is 0
           out0[i0] = acc0"
@@ -316,9 +316,9 @@ describe('schedules for threads', () => {
           share peak.0 shared_.0[lane div subgroup_size]
         barrier
         let first.0 = (lane + part*-1) div subgroup_size
-        fetch peak.0 shared_.0[first.0]
-        loop i.0 from 1 to 512 div subgroup_size
-          merge peak.0 shared_.0[first.0 + i.0]
+        fetch peak.0 shared_.0[first.0 + lane mod (512 div subgroup_size)]
+        loop mask.1 from 1 to 512 div subgroup_size by doubling
+          exchange peak.0 by mask.1
         finish peak.0
         start sum.1
         point 0
@@ -330,16 +330,16 @@ describe('schedules for threads', () => {
             update sum.1 with t2 at r0
         part sum.1
         fold sum.1
-        loop mask.1 from 1 to subgroup_size by doubling
-          exchange sum.1 by mask.1
+        loop mask.2 from 1 to subgroup_size by doubling
+          exchange sum.1 by mask.2
         barrier
         when lane mod subgroup_size is 0
           share sum.1 shared_.0[lane div subgroup_size]
         barrier
         let first.1 = (lane + part*-1) div subgroup_size
-        fetch sum.1 shared_.0[first.1]
-        loop i.1 from 1 to 512 div subgroup_size
-          merge sum.1 shared_.0[first.1 + i.1]
+        fetch sum.1 shared_.0[first.1 + lane mod (512 div subgroup_size)]
+        loop mask.3 from 1 to 512 div subgroup_size by doubling
+          exchange sum.1 by mask.3
         finish sum.1
         point 0
           let r0 = r0@0

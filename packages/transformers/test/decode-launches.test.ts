@@ -4,7 +4,7 @@
 import { compile, initWebGpu, observeCompilations } from '@tessera/compile';
 import { noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { StaticCache } from '../src/index.js';
+import { quantize, type QuantizeFormat, StaticCache } from '../src/index.js';
 import { LLAMA, tinyModel } from './support/tiny-model.js';
 
 const wantsGpu =
@@ -14,8 +14,12 @@ const wantsGpu =
 const SHAPE = { ...LLAMA, hidden_size: 128, intermediate_size: 320 };
 
 /** Launches of the steps that a model of so many layers takes, and how far its logits are from those on the CPU. */
-async function stepOf(layers: number): Promise<{ launches: number; error: number }> {
+async function stepOf(
+  layers: number,
+  format?: QuantizeFormat,
+): Promise<{ launches: number; error: number }> {
   const model = tinyModel({ ...SHAPE, num_hidden_layers: layers });
+  if (format !== undefined) await quantize(model, format);
   const [eager, own] = (['cpu', 'wgpu'] as const).map(
     (device) => new StaticCache(model.config, 256, { batch: 1, device }),
   ) as [StaticCache, StaticCache];
@@ -52,4 +56,14 @@ describe.skipIf(!wantsGpu)('a step of one token on WebGPU', () => {
     expect((four.launches - two.launches) / 2).toBe(7);
     expect(Math.max(two.error, four.error)).toBeLessThan(1e-3);
   });
+
+  it.each([{ bits: 8 }, { bits: 4, group: 32 }] as const)(
+    'launches as few where weights are rounded: %j',
+    async (format) => {
+      await initWebGpu({ profile: 'gpu' });
+      const [two, four] = [await stepOf(2, format), await stepOf(4, format)];
+      expect((four.launches - two.launches) / 2).toBe(7);
+      expect(Math.max(two.error, four.error)).toBeLessThan(1e-3);
+    },
+  );
 });

@@ -5,7 +5,15 @@
  * without a scale for each group of k, or 4 bits with a scale and a zero for each group (`_weight_int8pack_mm` and
  * `_weight_int4pack_mm` as they are lowered).
  */
-import type { Affine, BufferParam, Expr, LoopSpace } from '@tessera/inductor-core';
+import {
+  type Affine,
+  type BufferParam,
+  type Expr,
+  type LoopSpace,
+  operandsOf,
+  type WordPart,
+  wordPart,
+} from '@tessera/inductor-core';
 import { bufferParam } from '../matmul/problem.js';
 
 /** A place in a buffer that moves with the column alone, in elements. */
@@ -54,15 +62,6 @@ export interface GemvLoops {
   readonly depth: number;
 }
 
-/** The operands of an operation by its name. */
-function operandsOf(expr: Expr | undefined, op: string): readonly Expr[] | null {
-  return expr?.kind === 'op' && expr.op === op ? expr.args : null;
-}
-
-function isConst(expr: Expr | undefined, value: number): boolean {
-  return expr?.kind === 'const' && expr.value === value;
-}
-
 function uncast(expr: Expr): Expr {
   return operandsOf(expr, 'cast')?.[0] ?? expr;
 }
@@ -90,18 +89,23 @@ function placeOf(
   return fits && isRow ? { buf: load.buf, constant: form.constant, step: columnStep } : null;
 }
 
-/** Whether an expression is `bits · (k mod parts)`, where the parts of a word are a digit. */
-function isShift(expr: Expr | undefined, bits: number, { space, digits }: GemvLoops): boolean {
-  const [place, factor] = operandsOf(expr, 'mul') ?? [];
+/** Whether a value is a part of a word, of so many bits, whose number is the last digit of k; its word. */
+function wordOf(
+  value: Expr | undefined,
+  bits: WordPart['bits'],
+  loops: GemvLoops,
+): ColumnPlace | null {
+  const found = wordPart(value);
+  const { space, digits } = loops;
   const part = digits.at(-1)!;
-  if (place?.kind !== 'index' || !isConst(factor, bits) || part.size !== 32 / bits) return false;
-  const form = space.affine(place.index);
-  return (
+  if (found?.bits !== bits || part.size !== 32 / bits) return null;
+  const form = space.affine(found.place.index);
+  const isPart =
     form.constant === 0 &&
     form.atoms.length === 0 &&
     form.terms.size === 1 &&
-    stepOf(form, part.name) === 1
-  );
+    stepOf(form, part.name) === 1;
+  return isPart ? placeOf(found.word, loops, 32 / bits, 1) : null;
 }
 
 /** Groups' sums are written out: longer ones are left to the general code. */
@@ -120,18 +124,9 @@ function groupScales(expr: Expr | undefined, loops: GemvLoops, step: number): Gr
   return { group, scale, groupStep };
 }
 
-/** The words of bytes that an expression takes apart. */
-function bytesRow(value: Expr, loops: GemvLoops): ColumnPlace | null {
-  const [up, down] = operandsOf(value, 'shr') ?? [];
-  const [word, by] = operandsOf(up, 'shl') ?? [];
-  const [top, shift] = operandsOf(by, 'sub') ?? [];
-  if (!isConst(down, 24) || !isConst(top, 24) || !isShift(shift, 8, loops)) return null;
-  return placeOf(word, loops, 4, 1);
-}
-
 function int8(expr: Expr, loops: GemvLoops): NarrowWeight | null {
   const [value, scale] = operandsOf(expr, 'mul') ?? [expr];
-  const row = bytesRow(uncast(value!), loops);
+  const row = wordOf(uncast(value!), 8, loops);
   if (row === null) return null;
   if (scale === undefined) return { format: 'int8', row, scales: null };
   const scales = groupScales(scale, loops, 8);
@@ -141,11 +136,7 @@ function int8(expr: Expr, loops: GemvLoops): NarrowWeight | null {
 function int4(expr: Expr, loops: GemvLoops): NarrowWeight | null {
   const [product, zeroCast] = operandsOf(expr, 'add') ?? [];
   const [centered, scaleCast] = operandsOf(product, 'mul') ?? [];
-  const [part, eight] = operandsOf(centered && uncast(centered), 'sub') ?? [];
-  const [shifted, mask] = operandsOf(part, 'and') ?? [];
-  const [word, by] = operandsOf(shifted, 'shr') ?? [];
-  if (!isConst(eight, 8) || !isConst(mask, 15) || !isShift(by, 4, loops)) return null;
-  const row = placeOf(word, loops, 8, 1);
+  const row = wordOf(centered && uncast(centered), 4, loops);
   const scales = groupScales(scaleCast, loops, 32);
   if (row === null || scales === null) return null;
   const { group, groupStep, scale } = scales;

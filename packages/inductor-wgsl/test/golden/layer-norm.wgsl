@@ -101,15 +101,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
-  count0_0 = shared_0[first0];
-  mean0_0 = shared_1[first0];
-  m2_0_0 = shared_2[first0];
-  sum0_0 = shared_3[first0];
-  for (var i0 = 1u; i0 < 128u / 32u; i0 += 1u) {
-    let o4 = shared_0[first0 + i0];
-    let o5 = shared_1[first0 + i0];
-    let o6 = shared_2[first0 + i0];
-    let o7 = shared_3[first0 + i0];
+  count0_0 = shared_0[first0 + lane % (128u / 32u)];
+  mean0_0 = shared_1[first0 + lane % (128u / 32u)];
+  m2_0_0 = shared_2[first0 + lane % (128u / 32u)];
+  sum0_0 = shared_3[first0 + lane % (128u / 32u)];
+  for (var mask1 = 1u; mask1 < 128u / 32u; mask1 = mask1 << 1u) {
+    let o4 = subgroupShuffleXor(count0_0, mask1);
+    let o5 = subgroupShuffleXor(mean0_0, mask1);
+    let o6 = subgroupShuffleXor(m2_0_0, mask1);
+    let o7 = subgroupShuffleXor(sum0_0, mask1);
     let u22 = count0_0 + o4;
     let u23 = o5 - mean0_0;
     let u24 = o4 / max_f32(u22, 1.0);

@@ -195,11 +195,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   workgroupBarrier();
   let first1 = (lane - part) / 32u;
-  max0_0 = shared_0[first1];
-  sum0_0 = shared_1[first1];
-  for (var i0 = 1u; i0 < 256u / 32u; i0 += 1u) {
-    let o2 = shared_0[first1 + i0];
-    let o3 = shared_1[first1 + i0];
+  max0_0 = shared_0[first1 + lane % (256u / 32u)];
+  sum0_0 = shared_1[first1 + lane % (256u / 32u)];
+  for (var mask1 = 1u; mask1 < 256u / 32u; mask1 = mask1 << 1u) {
+    let o2 = subgroupShuffleXor(max0_0, mask1);
+    let o3 = subgroupShuffleXor(sum0_0, mask1);
     let u15 = select(exp_f32((-abs((max0_0 - o2)))), 1.0, (max0_0 == o2));
     let u16 = select(((sum0_0 * u15) + o3), (sum0_0 + (o3 * u15)), (max0_0 > o2));
     max0_0 = max_f32(max0_0, o2);

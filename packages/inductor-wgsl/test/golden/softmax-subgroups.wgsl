@@ -95,9 +95,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
-  max0_0 = shared_0[first0];
-  for (var i0 = 1u; i0 < 256u / 32u; i0 += 1u) {
-    let o1 = shared_0[first0 + i0];
+  max0_0 = shared_0[first0 + lane % (256u / 32u)];
+  for (var mask1 = 1u; mask1 < 256u / 32u; mask1 = mask1 << 1u) {
+    let o1 = subgroupShuffleXor(max0_0, mask1);
     max0_0 = max_f32(max0_0, o1);
   }
   let acc0 = max0_0;
@@ -110,8 +110,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;
   sum0_0 = sum0_0 + sum0.w;
-  for (var mask1 = 1u; mask1 < 32u; mask1 = mask1 << 1u) {
-    let o2 = subgroupShuffleXor(sum0_0, mask1);
+  for (var mask2 = 1u; mask2 < 32u; mask2 = mask2 << 1u) {
+    let o2 = subgroupShuffleXor(sum0_0, mask2);
     sum0_0 = sum0_0 + o2;
   }
   workgroupBarrier();
@@ -120,9 +120,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   workgroupBarrier();
   let first1 = (lane - part) / 32u;
-  sum0_0 = shared_0[first1];
-  for (var i1 = 1u; i1 < 256u / 32u; i1 += 1u) {
-    let o3 = shared_0[first1 + i1];
+  sum0_0 = shared_0[first1 + lane % (256u / 32u)];
+  for (var mask3 = 1u; mask3 < 256u / 32u; mask3 = mask3 << 1u) {
+    let o3 = subgroupShuffleXor(sum0_0, mask3);
     sum0_0 = sum0_0 + o3;
   }
   let acc1 = sum0_0;

@@ -10,6 +10,7 @@ import {
   type LoopVar,
   type ReduceOp,
   type Stage,
+  type Stmt,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
@@ -136,6 +137,106 @@ export function layerNorm(rows: number, columns: number): LoopKernel {
         ],
       },
       { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: at, value }] },
+    ],
+  );
+}
+
+/**
+ * A normalised row times two matrices, whose rows are the columns of the results: `out = (x·a) / |x| · (x·b) + out`.
+ */
+export function rowTimesMatrices(
+  columns: number,
+  length: number,
+  dtype: 'float16' | 'float32' = 'float32',
+): LoopKernel {
+  const b = new IrBuilder();
+  const [n, k] = [b.sym('n0', columns), b.sym('k0', length)];
+  const x = b.cast(b.load(dtype, 'x', k), 'float32');
+  const at = b.add(b.scale(n, length), k);
+  const times = (name: string): Expr =>
+    b.op('mul', [x, b.cast(b.load(dtype, name, at), 'float32')]);
+  const norm = b.op('rsqrt', [b.op('add', [b.acc('float32', 1), b.const('float32', 1)])]);
+  const product = b.op('mul', [b.op('mul', [b.acc('float32', 0), norm]), b.acc('float32', 2)]);
+  return loop(
+    'row_times_matrices',
+    [
+      read('x', dtype),
+      read('a', dtype),
+      read('b', dtype),
+      { name: 'out', dtype: 'float32', access: 'readwrite' },
+    ],
+    [{ name: 'n0', size: columns }],
+    [{ name: 'k0', size: length }],
+    [
+      {
+        kind: 'inner',
+        body: [times('a'), b.op('mul', [x, x]), times('b')].map((value, id) => ({
+          kind: 'reduce',
+          op: 'sum',
+          ids: [id],
+          dtype: 'float32',
+          value,
+        })),
+      },
+      {
+        kind: 'outer',
+        body: [
+          {
+            kind: 'store',
+            buf: 'out',
+            index: n,
+            value: b.op('add', [product, b.load('float32', 'out', n)]),
+          },
+        ],
+      },
+    ],
+  );
+}
+
+/** A row times a matrix of words of eight numbers of 4 bits, with a scale and a zero for each group of so many. */
+export function rowTimesWords(columns: number, length: number, group = 32): LoopKernel {
+  const b = new IrBuilder();
+  const n = b.sym('n0', columns);
+  const [g, w, r] = [b.sym('k0', length / group), b.sym('k1', group / 8), b.sym('k2', 8)];
+  const word = b.add(b.scale(g, group / 8), w);
+  const whole = (value: number): Expr => b.const('int32', value);
+  const shift = b.op('mul', [b.index('int32', r), whole(4)]);
+  const words = b.load('int32', 'words', b.add(b.scale(n, length / 8), word));
+  const part = b.op('and', [b.op('shr', [words, shift]), whole(15)]);
+  const centred = b.cast(b.op('sub', [part, whole(8)]), 'float32');
+  const at = b.add(b.scale(g, 2 * columns), b.scale(n, 2));
+  const [scale, zero] = [0, 1].map((i) => b.load('float32', 'scales', b.add(at, b.int(i))));
+  const weight = b.op('add', [b.op('mul', [centred, scale!]), zero!]);
+  const x = b.load('float32', 'x', b.add(b.scale(word, 8), r));
+  const sum = (id: number, value: Expr): Stmt => ({
+    kind: 'reduce',
+    op: 'sum',
+    ids: [id],
+    dtype: 'float32',
+    value,
+  });
+  return loop(
+    'row_times_words',
+    [read('x'), read('words', 'int32'), read('scales'), write('out')],
+    [{ name: 'n0', size: columns }],
+    [
+      { name: 'k0', size: length / group },
+      { name: 'k1', size: group / 8 },
+      { name: 'k2', size: 8 },
+    ],
+    [
+      { kind: 'inner', body: [sum(0, b.op('mul', [x, weight])), sum(1, b.op('mul', [x, x]))] },
+      {
+        kind: 'outer',
+        body: [
+          {
+            kind: 'store',
+            buf: 'out',
+            index: n,
+            value: b.op('mul', [b.acc('float32', 0), b.acc('float32', 1)]),
+          },
+        ],
+      },
     ],
   );
 }

@@ -16,7 +16,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { operatorOf, usersOf } from '../node-uses.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
-import { isNumbers, isSame, numelOf } from '../shape-math.js';
+import { isSame, numelOf } from '../shape-math.js';
 import { splitPoint } from '../split-reduction.js';
 import { UNROLL_LIMIT, contract } from './contract.js';
 
@@ -32,6 +32,22 @@ interface FactoredRow {
 const MOST_ELEMENTS = 2 ** 25;
 /** Most loads of an element: each is repeated for every column. */
 const MOST_LOADS = 3;
+
+/** A matrix that a row is multiplied with. */
+export interface RowFactor {
+  readonly columns: number;
+  /** Elements in memory. */
+  readonly stored: Size;
+  at(k: IndexExpr, n: IndexExpr): Expr;
+}
+
+/** Where products take their row; the matrix follows it. */
+const ROW_OF: Readonly<Record<string, number>> = {
+  'aten::mm': 0,
+  'aten::addmm': 1,
+  'aten::_weight_int8pack_mm': 0,
+  'aten::_weight_int4pack_mm': 0,
+};
 
 /** Whether a value is a single row whose sums products may repeat. */
 export function isSingleRow({ capabilities }: Lowering, { shape }: LoweredTensor): boolean {
@@ -49,13 +65,10 @@ export function isSingleRow({ capabilities }: Lowering, { shape }: LoweredTensor
 export function staysFactored(l: Lowering, node: Node, row: LoweredTensor): boolean {
   if (!isSingleRow(l, row)) return false;
   const isProduct = ([user, value]: readonly [Node, Node]): boolean => {
-    const name = operatorOf(user)?.qualifiedName;
-    const at = name === 'aten::mm' ? 0 : name === 'aten::addmm' ? 1 : -1;
-    return (
-      at >= 0 &&
-      user.args.every((arg, i) => (arg === value) === (i === at)) &&
-      isSmall((user.args[at + 1] as Node).meta.val as { readonly sizes: readonly number[] })
-    );
+    const at = ROW_OF[operatorOf(user)?.qualifiedName ?? ''];
+    if (at === undefined) return false;
+    const { sizes } = (user.args[at + 1] as Node).meta.val as { readonly sizes: readonly Size[] };
+    return user.args.every((arg, i) => (arg === value) === (i === at)) && isSmall(numelOf(sizes));
   };
   return (
     usersOf(node).every(isProduct) &&
@@ -63,19 +76,19 @@ export function staysFactored(l: Lowering, node: Node, row: LoweredTensor): bool
   );
 }
 
-function isSmall({ sizes }: { readonly sizes: readonly Size[] }): boolean {
-  return isNumbers(sizes) && (numelOf(sizes) as number) <= MOST_ELEMENTS;
+function isSmall(stored: Size): boolean {
+  return typeof stored === 'number' && stored <= MOST_ELEMENTS;
 }
 
 /** [1, K] @ [K, N] → [1, N] with the row's factor outside of the sums; null where the row has none. */
 export function factoredProduct(
   l: Lowering,
   row: LoweredTensor,
-  matrix: LoweredTensor,
+  { columns, stored, at }: RowFactor,
   dtype: DType,
 ): LoweredTensor | null {
-  if (!isSingleRow(l, row) || !isSmall({ sizes: matrix.shape })) return null;
-  const [inner, columns] = matrix.shape as [number, number];
+  if (!isSingleRow(l, row) || !isSmall(stored)) return null;
+  const inner = row.shape.at(-1) as number;
   const k = l.freshVar('k0', inner);
   const found = factored(l, row, k.index);
   if (found === null || splitPoint(l.capabilities, columns, k.vars) !== null) return null;
@@ -88,7 +101,7 @@ export function factoredProduct(
   const products = contract(l, {
     shape: { batch: [], m: [1], n: [columns], k: [inner] },
     a: () => element,
-    b: (_, [along], [n]) => matrix.load([along!, n!]),
+    b: (_, [along], [n]) => at(along!, n!),
     sizes,
     dtype: acc,
     layout: null,

@@ -6,13 +6,14 @@ import { readyOperand } from '../ready-operand.js';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
 import { contract } from './contract.js';
 import { factoredProduct } from './factored-row.js';
 import { castTensor, operandArg, operandExpr } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, RuntimeScalar } from '../registry.js';
-import type { Shape } from '../shape-math.js';
+import { numelOf, type Shape } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** [M, K] @ [K, N] → [M, N]. */
@@ -26,7 +27,12 @@ export function matmul2d(
   const [rows, inner] = a.shape as [Size, Size];
   const columns = b.shape[1]!;
   const right = readyOperand(l, b);
-  const factored = layout === null ? factoredProduct(l, a, right, dtype) : null;
+  const matrix = {
+    columns: columns as number,
+    stored: numelOf(right.shape),
+    at: (k: IndexExpr, n: IndexExpr) => right.load([k, n]),
+  };
+  const factored = layout === null ? factoredProduct(l, a, matrix, dtype) : null;
   if (factored !== null) return factored;
   const left = readyOperand(l, a);
   return contract(l, {

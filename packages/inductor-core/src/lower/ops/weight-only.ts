@@ -4,7 +4,9 @@
  */
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
+import { numelOf } from '../shape-math.js';
 import { contract } from './contract.js';
+import { factoredProduct } from './factored-row.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
@@ -32,10 +34,18 @@ function part(
 function product(
   l: Lowering,
   x: LoweredTensor,
-  rows: number,
+  words: LoweredTensor,
   weight: (n: IndexExpr, k: IndexExpr) => Expr,
 ): LoweredTensor {
   const [m, inner] = x.shape as [number, number];
+  const rows = words.sizes[0]!;
+  const matrix = {
+    columns: rows,
+    stored: numelOf(words.shape),
+    at: (k: IndexExpr, n: IndexExpr) => weight(n, k),
+  };
+  const factored = factoredProduct(l, x, matrix, x.dtype);
+  if (factored !== null) return factored;
   const left = readyOperand(l, x);
   return contract(l, {
     shape: { batch: [], m: [m], n: [rows], k: [inner] },
@@ -57,11 +67,11 @@ const int8: LoweringOf<'aten::_weight_int8pack_mm'> = (l, [x, words, scale]) => 
   if (scale.shape.length === 2) {
     const steps = readyOperand(l, scale);
     const group = (x.shape as [number, number])[1] / (scale.shape[0] as number);
-    return product(l, x, words.sizes[0]!, (n, k) =>
+    return product(l, x, words, (n, k) =>
       l.ir.op('mul', [value(n, k), l.ir.cast(steps.load([l.ir.div(k, group), n]), dtype)]),
     );
   }
-  const sum = product(l, x, words.sizes[0]!, value);
+  const sum = product(l, x, words, value);
   const factor = l.ir.cast(scale.load([l.vars(sum.shape)[1]!]), sum.dtype);
   return l.pointwise(sum.shape, l.ir.op('mul', [sum.expr, factor]));
 };
@@ -69,7 +79,7 @@ const int8: LoweringOf<'aten::_weight_int8pack_mm'> = (l, [x, words, scale]) => 
 const int4: LoweringOf<'aten::_weight_int4pack_mm'> = (l, [x, words, group, scales]) => {
   const [ready, steps] = [readyOperand(l, words), readyOperand(l, scales)];
   const dtype = accumulateDtype(x.dtype);
-  return product(l, x, words.sizes[0]!, (n, k) => {
+  return product(l, x, words, (n, k) => {
     const value = part(l, ready, [n, k], { bits: 4, signed: false });
     const centered = l.ir.op('sub', [value, l.ir.const('int32', 8)]);
     const [scale, zero] = [0, 1].map((i) =>

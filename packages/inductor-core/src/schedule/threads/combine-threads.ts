@@ -125,26 +125,15 @@ export class ThreadCombiner {
   private exchange(accumulators: readonly Accumulator[]): ScheduledBody {
     const { innerThreads } = this.threads;
     const { min } = this.target.subgroups!;
-    const mask = this.fresh('mask');
     const isWithin = innerThreads <= min;
-    const exchanges: ScheduledStmt = {
-      kind: 'loop',
-      name: mask,
-      begin: whole(1),
-      ends: [isWithin ? whole(innerThreads) : SUBGROUP],
-      pace: 'double',
-      body: accumulators.map(({ name }) => ({
-        kind: 'exchange',
-        of: name,
-        mask: variable(mask),
-      })),
-    };
+    const exchanges = this.exchanges(accumulators, isWithin ? whole(innerThreads) : SUBGROUP);
     if (isWithin) return [exchanges];
     const { before, of } = this.arrays(accumulators, this.count / min);
-    const [first, i] = [this.fresh('first'), this.fresh('i')];
+    const first = this.fresh('first');
     const pass = (kind: Pass['kind'], at: IndexExpr): ScheduledStmt[] =>
       accumulators.map((each) => ({ kind, of: each.name, arrays: of.get(each)!, at }));
-    return [
+    const parts = over(whole(innerThreads), SUBGROUP);
+    const shared: ScheduledBody = [
       exchanges,
       ...before,
       {
@@ -154,15 +143,43 @@ export class ThreadCombiner {
       },
       BARRIER,
       { kind: 'let', name: first, index: over(minus(LANE, PART), SUBGROUP) },
+    ];
+    // A subgroup that has a thread for each part exchanges them again.
+    if (innerThreads <= min * min)
+      return [
+        ...shared,
+        ...pass('fetch', plus(variable(first), modulo(LANE, parts))),
+        this.exchanges(accumulators, parts),
+      ];
+    const i = this.fresh('i');
+    return [
+      ...shared,
       ...pass('fetch', variable(first)),
       {
         kind: 'loop',
         name: i,
         begin: whole(1),
-        ends: [over(whole(innerThreads), SUBGROUP)],
+        ends: [parts],
         pace: 1,
         body: pass('merge', plus(variable(first), variable(i))),
       },
     ];
+  }
+
+  /** Merges the parts of runs of so many threads of a subgroup. */
+  private exchanges(accumulators: readonly Accumulator[], end: IndexExpr): ScheduledStmt {
+    const mask = this.fresh('mask');
+    return {
+      kind: 'loop',
+      name: mask,
+      begin: whole(1),
+      ends: [end],
+      pace: 'double',
+      body: accumulators.map(({ name }) => ({
+        kind: 'exchange',
+        of: name,
+        mask: variable(mask),
+      })),
+    };
   }
 }

@@ -6,10 +6,15 @@ import type { LoopKernel } from '../../ir/kernel.js';
 import type { ScheduledKernel } from '../kernel/scheduled-kernel.js';
 import { schedulePointwise } from './schedule-pointwise.js';
 import { scheduleReduction } from './schedule-reduction.js';
+import { gatherPoints } from './shared-operands.js';
 import type { ThreadTarget } from './thread-target.js';
+import { wholeWords } from './whole-words.js';
 
 /** See the file header. */
 export function scheduleThreads(kernel: LoopKernel<Size>, target: ThreadTarget): ScheduledKernel {
   const hasInner = kernel.stages.some((stage) => stage.kind === 'inner');
-  return hasInner ? scheduleReduction(kernel, target) : schedulePointwise(kernel, target);
+  if (!hasInner) return schedulePointwise(kernel, target);
+  const whole = target.software ? kernel : wholeWords(kernel);
+  const { kernel: used, threads } = gatherPoints(whole, target);
+  return scheduleReduction(used, target, threads);
 }

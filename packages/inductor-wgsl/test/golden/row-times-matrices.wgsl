@@ -1,0 +1,166 @@
+// workgroups: 512 × 1
+
+enable subgroups;
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> a: array<vec4f>;
+@group(0) @binding(2) var<storage, read> b: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> out: array<f32>;
+var<workgroup> shared_0: array<f32, 8>;
+var<workgroup> shared_1: array<f32, 8>;
+var<workgroup> shared_2: array<f32, 8>;
+var<workgroup> shared_3: array<f32, 8>;
+var<workgroup> shared_4: array<f32, 8>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let point = group.x * 4u + lane / 64u;
+  let part = lane % 64u;
+  let r0 = part;
+  let k0 = r0 * 4u;
+  let r1 = part + 64u;
+  let k0_ = r1 * 4u;
+  let r2 = part + 128u;
+  let k0__ = r2 * 4u;
+  let r3 = part + 192u;
+  let k0___ = r3 * 4u;
+  var sum0 = vec4f(0.0);
+  var sum1 = vec4f(0.0);
+  var sum2 = vec4f(0.0);
+  var sum3 = vec4f(0.0);
+  var sum4 = vec4f(0.0);
+  let t0 = a[(2048u * point + k0) >> 2u];
+  let t1 = x[k0 >> 2u];
+  let t2 = t1;
+  let t3 = (t2 * t0);
+  sum0 = sum0 + t3;
+  let t4 = a[(2048u * point + k0 + 1024u) >> 2u];
+  let t5 = (t2 * t4);
+  sum1 = sum1 + t5;
+  let t6 = (t2 * t2);
+  sum2 = sum2 + t6;
+  let t7 = b[(2048u * point + k0) >> 2u];
+  let t8 = (t2 * t7);
+  sum3 = sum3 + t8;
+  let t9 = b[(2048u * point + k0 + 1024u) >> 2u];
+  let t10 = (t2 * t9);
+  sum4 = sum4 + t10;
+  let t11 = a[(2048u * point + k0_) >> 2u];
+  let t12 = x[k0_ >> 2u];
+  let t13 = t12;
+  let t14 = (t13 * t11);
+  sum0 = sum0 + t14;
+  let t15 = a[(2048u * point + k0_ + 1024u) >> 2u];
+  let t16 = (t13 * t15);
+  sum1 = sum1 + t16;
+  let t17 = (t13 * t13);
+  sum2 = sum2 + t17;
+  let t18 = b[(2048u * point + k0_) >> 2u];
+  let t19 = (t13 * t18);
+  sum3 = sum3 + t19;
+  let t20 = b[(2048u * point + k0_ + 1024u) >> 2u];
+  let t21 = (t13 * t20);
+  sum4 = sum4 + t21;
+  let t22 = a[(2048u * point + k0__) >> 2u];
+  let t23 = x[k0__ >> 2u];
+  let t24 = t23;
+  let t25 = (t24 * t22);
+  sum0 = sum0 + t25;
+  let t26 = a[(2048u * point + k0__ + 1024u) >> 2u];
+  let t27 = (t24 * t26);
+  sum1 = sum1 + t27;
+  let t28 = (t24 * t24);
+  sum2 = sum2 + t28;
+  let t29 = b[(2048u * point + k0__) >> 2u];
+  let t30 = (t24 * t29);
+  sum3 = sum3 + t30;
+  let t31 = b[(2048u * point + k0__ + 1024u) >> 2u];
+  let t32 = (t24 * t31);
+  sum4 = sum4 + t32;
+  let t33 = a[(2048u * point + k0___) >> 2u];
+  let t34 = x[k0___ >> 2u];
+  let t35 = t34;
+  let t36 = (t35 * t33);
+  sum0 = sum0 + t36;
+  let t37 = a[(2048u * point + k0___ + 1024u) >> 2u];
+  let t38 = (t35 * t37);
+  sum1 = sum1 + t38;
+  let t39 = (t35 * t35);
+  sum2 = sum2 + t39;
+  let t40 = b[(2048u * point + k0___) >> 2u];
+  let t41 = (t35 * t40);
+  sum3 = sum3 + t41;
+  let t42 = b[(2048u * point + k0___ + 1024u) >> 2u];
+  let t43 = (t35 * t42);
+  sum4 = sum4 + t43;
+  var sum0_0 = sum0.x;
+  sum0_0 = sum0_0 + sum0.y;
+  sum0_0 = sum0_0 + sum0.z;
+  sum0_0 = sum0_0 + sum0.w;
+  var sum1_0 = sum1.x;
+  sum1_0 = sum1_0 + sum1.y;
+  sum1_0 = sum1_0 + sum1.z;
+  sum1_0 = sum1_0 + sum1.w;
+  var sum2_0 = sum2.x;
+  sum2_0 = sum2_0 + sum2.y;
+  sum2_0 = sum2_0 + sum2.z;
+  sum2_0 = sum2_0 + sum2.w;
+  var sum3_0 = sum3.x;
+  sum3_0 = sum3_0 + sum3.y;
+  sum3_0 = sum3_0 + sum3.z;
+  sum3_0 = sum3_0 + sum3.w;
+  var sum4_0 = sum4.x;
+  sum4_0 = sum4_0 + sum4.y;
+  sum4_0 = sum4_0 + sum4.z;
+  sum4_0 = sum4_0 + sum4.w;
+  for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
+    let o0 = subgroupShuffleXor(sum0_0, mask0);
+    sum0_0 = sum0_0 + o0;
+    let o1 = subgroupShuffleXor(sum1_0, mask0);
+    sum1_0 = sum1_0 + o1;
+    let o2 = subgroupShuffleXor(sum2_0, mask0);
+    sum2_0 = sum2_0 + o2;
+    let o3 = subgroupShuffleXor(sum3_0, mask0);
+    sum3_0 = sum3_0 + o3;
+    let o4 = subgroupShuffleXor(sum4_0, mask0);
+    sum4_0 = sum4_0 + o4;
+  }
+  if (lane % 32u == 0u) {
+    shared_0[lane / 32u] = sum0_0;
+    shared_1[lane / 32u] = sum1_0;
+    shared_2[lane / 32u] = sum2_0;
+    shared_3[lane / 32u] = sum3_0;
+    shared_4[lane / 32u] = sum4_0;
+  }
+  workgroupBarrier();
+  let first0 = (lane - part) / 32u;
+  sum0_0 = shared_0[first0 + lane % (64u / 32u)];
+  sum1_0 = shared_1[first0 + lane % (64u / 32u)];
+  sum2_0 = shared_2[first0 + lane % (64u / 32u)];
+  sum3_0 = shared_3[first0 + lane % (64u / 32u)];
+  sum4_0 = shared_4[first0 + lane % (64u / 32u)];
+  for (var mask1 = 1u; mask1 < 64u / 32u; mask1 = mask1 << 1u) {
+    let o5 = subgroupShuffleXor(sum0_0, mask1);
+    sum0_0 = sum0_0 + o5;
+    let o6 = subgroupShuffleXor(sum1_0, mask1);
+    sum1_0 = sum1_0 + o6;
+    let o7 = subgroupShuffleXor(sum2_0, mask1);
+    sum2_0 = sum2_0 + o7;
+    let o8 = subgroupShuffleXor(sum3_0, mask1);
+    sum3_0 = sum3_0 + o8;
+    let o9 = subgroupShuffleXor(sum4_0, mask1);
+    sum4_0 = sum4_0 + o9;
+  }
+  let acc0 = sum0_0;
+  let acc3 = sum1_0;
+  let acc1 = sum2_0;
+  let acc2 = sum3_0;
+  let acc4 = sum4_0;
+  let t44 = out[2u * point];
+  let t45 = inverseSqrt((acc1 + 1.0));
+  let t46 = out[2u * point + 1u];
+  if (part == 0u) {
+    out[2u * point] = (((acc0 * t45) * acc2) + t44);
+    out[2u * point + 1u] = (((acc3 * t45) * acc4) + t46);
+  }
+}
