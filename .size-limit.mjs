@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '536.2 kB';
+const EVERYTHING = '543.2 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -20,16 +20,16 @@ const budgets = {
   nn: '54 kB',
   distributed: '26.7 kB',
   onnx: '59.5 kB',
-  graph: '29 kB',
+  graph: '29.2 kB',
   passes: '17.2 kB',
   'aot-autograd': '20 kB',
   'dynamo-trace': '44.2 kB',
-  'inductor-core': '148 kB',
+  'inductor-core': '151 kB',
   'inductor-cpu': '57.5 kB',
-  'inductor-wgsl': '47.2 kB',
+  'inductor-wgsl': '50.4 kB',
   compile: '5.4 kB',
   testkit: '26 kB',
-  transformers: '23 kB',
+  transformers: '24.4 kB',
   cli: '4 kB',
 };
 
