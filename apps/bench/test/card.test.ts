@@ -32,9 +32,10 @@ describe('pnpm bench card', () => {
     120_000,
   );
 
-  it('has a figure of PyTorch for every row', () => {
+  it('has a figure of PyTorch for every row, but for weights of 8 and 4 bits', () => {
     const recorded = Object.keys(torch.results);
-    for (const { name } of CARD_ROWS) expect(recorded).toContain(name);
+    const alone = CARD_ROWS.map(({ name }) => name).filter((name) => !recorded.includes(name));
+    expect(alone).toEqual(['llama1b_decode_int8', 'llama1b_decode_int4']);
   });
 
   it('prints a table, with what failed', () => {
