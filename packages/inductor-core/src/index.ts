@@ -44,6 +44,7 @@ export {
   stmtRoots,
   valuesBefore,
 } from './ir/walk.js';
+export { dependents } from './ir/dependents.js';
 export { operandsOf, type WordPart, wordPart } from './ir/word-part.js';
 export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
 export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
@@ -93,7 +94,7 @@ export { printReduction } from './schedule/print-reduction.js';
 export { isMultiple } from './ir/size-units.js';
 export { extent, fastest, fillsLanes, moves } from './ir/loop-vars.js';
 export { type LaneAccess, type LaneFacts, laneAccess } from './schedule/threads/lane-access.js';
-export { LaneContext, type LaneSpec, namesAny } from './schedule/threads/lane-context.js';
+export { LaneContext, type LaneSpec } from './schedule/threads/lane-context.js';
 export { type AccessGroup, chooseVectorBuffers } from './schedule/threads/vector-buffers.js';
 export {
   chooseReductionThreads,

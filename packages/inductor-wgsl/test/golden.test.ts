@@ -18,7 +18,6 @@ import {
   embedding,
   layerNorm,
   reduceMatrix,
-  rowTimesMatrices,
   rowTimesWords,
   sgdStep,
   siluAdd,
@@ -106,7 +105,6 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
     matmulKernel({ m: 1024, n: 1000, k: 1024, dtype: 'float16', transposeB: true, biasRelu: true }),
     MATRICES,
   ],
-  ['row-times-matrices', rowTimesMatrices(4096, 1024, 'float16'), SUBGROUPS],
   ['row-times-words', rowTimesWords(4096, 512), SUBGROUPS],
   ['matrix-vector', matmulKernel({ m: 1, n: 1024, k: 1024, transposeB: true }), SUBGROUPS],
   [

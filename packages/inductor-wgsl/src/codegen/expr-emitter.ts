@@ -7,11 +7,11 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
+  dependents,
   operands,
   postorder,
   type Expr,
   type IndexExpr,
-  namesAny,
   type LaneContext,
 } from '@tessera/inductor-core';
 import { elementText, fromStorage, laneOffset, rawElement, vectorIndex } from './buffer-access.js';
@@ -38,7 +38,7 @@ interface Scope {
 export class ExprEmitter {
   private readonly scopes: Scope[] = [];
   private readonly kept = new Map<object, Map<Expr, Value>>();
-  private readonly innerDependent = new Set<Expr>();
+  private readonly innerDependent: ReadonlySet<Expr>;
   private readonly useCounts = new Map<Expr, number>();
   private readonly accs = new Map<number, Value>();
   private readonly indexNames: IndexNames;
@@ -56,12 +56,9 @@ export class ExprEmitter {
     innerVariables: ReadonlySet<string> = new Set(),
   ) {
     for (const root of roots) this.countUse(root);
-    for (const expr of postorder(roots)) {
-      const inputs = operands(expr);
-      for (const input of inputs) this.countUse(input);
-      if (namesAny(expr, innerVariables) || inputs.some((input) => this.innerDependent.has(input)))
-        this.innerDependent.add(expr);
-    }
+    for (const expr of postorder(roots))
+      for (const input of operands(expr)) this.countUse(input);
+    this.innerDependent = dependents(roots, innerVariables);
     this.indexNames = {
       symbol: (name) => this.symbol(name),
       size: (size) => builder.size(size),

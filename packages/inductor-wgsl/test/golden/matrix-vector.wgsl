@@ -1,4 +1,4 @@
-// workgroups: 512 × 1
+// workgroups: 1024 × 1
 
 enable subgroups;
 
@@ -6,7 +6,6 @@ enable subgroups;
 @group(0) @binding(1) var<storage, read> b: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
 var<workgroup> shared_0: array<f32, 8>;
-var<workgroup> shared_1: array<f32, 8>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
@@ -15,46 +14,30 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let r0 = part;
   let k0 = r0 * 4u;
   var sum0 = vec4f(0.0);
-  var sum1 = vec4f(0.0);
-  let t0 = b[(2048u * point + k0) >> 2u];
+  let t0 = b[(1024u * point + k0) >> 2u];
   let t1 = a[k0 >> 2u];
   let t2 = (t1 * t0);
   sum0 = sum0 + t2;
-  let t3 = b[(2048u * point + k0 + 1024u) >> 2u];
-  let t4 = (t1 * t3);
-  sum1 = sum1 + t4;
   var sum0_0 = sum0.x;
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;
   sum0_0 = sum0_0 + sum0.w;
-  var sum1_0 = sum1.x;
-  sum1_0 = sum1_0 + sum1.y;
-  sum1_0 = sum1_0 + sum1.z;
-  sum1_0 = sum1_0 + sum1.w;
   for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
     let o0 = subgroupShuffleXor(sum0_0, mask0);
     sum0_0 = sum0_0 + o0;
-    let o1 = subgroupShuffleXor(sum1_0, mask0);
-    sum1_0 = sum1_0 + o1;
   }
   if (lane % 32u == 0u) {
     shared_0[lane / 32u] = sum0_0;
-    shared_1[lane / 32u] = sum1_0;
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
   sum0_0 = shared_0[first0 + lane % (256u / 32u)];
-  sum1_0 = shared_1[first0 + lane % (256u / 32u)];
   for (var mask1 = 1u; mask1 < 256u / 32u; mask1 = mask1 << 1u) {
-    let o2 = subgroupShuffleXor(sum0_0, mask1);
-    sum0_0 = sum0_0 + o2;
-    let o3 = subgroupShuffleXor(sum1_0, mask1);
-    sum1_0 = sum1_0 + o3;
+    let o1 = subgroupShuffleXor(sum0_0, mask1);
+    sum0_0 = sum0_0 + o1;
   }
   let acc0 = sum0_0;
-  let acc1 = sum1_0;
   if (part == 0u) {
-    out[2u * point] = acc0;
-    out[2u * point + 1u] = acc1;
+    out[point] = acc0;
   }
 }

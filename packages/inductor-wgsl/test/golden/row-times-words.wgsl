@@ -1,4 +1,4 @@
-// workgroups: 512 × 1
+// workgroups: 1024 × 1
 
 enable subgroups;
 
@@ -8,7 +8,6 @@ enable subgroups;
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
 var<workgroup> shared_0: array<f32, 8>;
 var<workgroup> shared_1: array<f32, 8>;
-var<workgroup> shared_2: array<f32, 8>;
 
 fn shl_int_vec4i(a: vec4i, b: vec4i) -> vec4i {
   return select(a << vec4u(b & vec4i(31)), vec4i(0), (b > vec4i(31)) | (b < vec4i(0)));
@@ -28,30 +27,20 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let k0 = r0 / 4u;
   var sum0 = vec4f(0.0);
   var sum1 = vec4f(0.0);
-  var sum2 = vec4f(0.0);
-  let t0 = scales[8192u * k0 + 4u * point];
-  let t1 = scales[8192u * k0 + 4u * point + 1u];
+  let t0 = scales[8192u * k0 + 2u * point];
+  let t1 = scales[8192u * k0 + 2u * point + 1u];
   let t2 = x[(32u * k0 + 8u * k1 + k2 + 4u) >> 2u];
   let t3 = x[(32u * k0 + 8u * k1 + k2) >> 2u];
-  let t4 = (t3 + t2);
-  let t5 = vec4i((k2 + vec4u(0u, 1u, 2u, 3u)));
-  let t6 = (t5 * vec4i(4));
-  let t7 = shl_int_vec4i(vec4i(15), t6);
-  let t8 = words[128u * point + 4u * k0 + k1];
-  let t9 = (vec4f(1.0) / vec4f(shl_int_vec4i(vec4i(1), t6)));
-  let t10 = (t2 * t9);
-  let t11 = (t3 * t9);
-  let t12 = ((t11 * vec4f((vec4i(t8) & t7))) + (t10 * vec4f((vec4i(shr_int_i32(t8, 16)) & t7))));
-  let t13 = ((t12 * vec4f(t0)) + (t4 * vec4f((t1 - (t0 * 8.0)))));
-  sum0 = sum0 + t13;
-  let t14 = scales[8192u * k0 + 4u * point + 2u];
-  let t15 = scales[8192u * k0 + 4u * point + 3u];
-  let t16 = words[128u * point + 4u * k0 + k1 + 64u];
-  let t17 = ((t11 * vec4f((vec4i(t16) & t7))) + (t10 * vec4f((vec4i(shr_int_i32(t16, 16)) & t7))));
-  let t18 = ((t17 * vec4f(t14)) + (t4 * vec4f((t15 - (t14 * 8.0)))));
-  sum1 = sum1 + t18;
-  let t19 = ((t3 * t3) + (t2 * t2));
-  sum2 = sum2 + t19;
+  let t4 = vec4i((k2 + vec4u(0u, 1u, 2u, 3u)));
+  let t5 = (t4 * vec4i(4));
+  let t6 = shl_int_vec4i(vec4i(15), t5);
+  let t7 = words[64u * point + 4u * k0 + k1];
+  let t8 = (vec4f(1.0) / vec4f(shl_int_vec4i(vec4i(1), t5)));
+  let t9 = (((t3 * t8) * vec4f((vec4i(t7) & t6))) + ((t2 * t8) * vec4f((vec4i(shr_int_i32(t7, 16)) & t6))));
+  let t10 = ((t9 * vec4f(t0)) + ((t3 + t2) * vec4f((t1 - (t0 * 8.0)))));
+  sum0 = sum0 + t10;
+  let t11 = ((t3 * t3) + (t2 * t2));
+  sum1 = sum1 + t11;
   var sum0_0 = sum0.x;
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;
@@ -60,41 +49,29 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   sum1_0 = sum1_0 + sum1.y;
   sum1_0 = sum1_0 + sum1.z;
   sum1_0 = sum1_0 + sum1.w;
-  var sum2_0 = sum2.x;
-  sum2_0 = sum2_0 + sum2.y;
-  sum2_0 = sum2_0 + sum2.z;
-  sum2_0 = sum2_0 + sum2.w;
   for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
     let o0 = subgroupShuffleXor(sum0_0, mask0);
     sum0_0 = sum0_0 + o0;
     let o1 = subgroupShuffleXor(sum1_0, mask0);
     sum1_0 = sum1_0 + o1;
-    let o2 = subgroupShuffleXor(sum2_0, mask0);
-    sum2_0 = sum2_0 + o2;
   }
   if (lane % 32u == 0u) {
     shared_0[lane / 32u] = sum0_0;
     shared_1[lane / 32u] = sum1_0;
-    shared_2[lane / 32u] = sum2_0;
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
   sum0_0 = shared_0[first0 + lane % (64u / 32u)];
   sum1_0 = shared_1[first0 + lane % (64u / 32u)];
-  sum2_0 = shared_2[first0 + lane % (64u / 32u)];
   for (var mask1 = 1u; mask1 < 64u / 32u; mask1 = mask1 << 1u) {
-    let o3 = subgroupShuffleXor(sum0_0, mask1);
-    sum0_0 = sum0_0 + o3;
-    let o4 = subgroupShuffleXor(sum1_0, mask1);
-    sum1_0 = sum1_0 + o4;
-    let o5 = subgroupShuffleXor(sum2_0, mask1);
-    sum2_0 = sum2_0 + o5;
+    let o2 = subgroupShuffleXor(sum0_0, mask1);
+    sum0_0 = sum0_0 + o2;
+    let o3 = subgroupShuffleXor(sum1_0, mask1);
+    sum1_0 = sum1_0 + o3;
   }
   let acc0 = sum0_0;
-  let acc2 = sum1_0;
-  let acc1 = sum2_0;
+  let acc1 = sum1_0;
   if (part == 0u) {
-    out[2u * point] = (acc0 * acc1);
-    out[2u * point + 1u] = (acc2 * acc1);
+    out[point] = (acc0 * acc1);
   }
 }

@@ -141,58 +141,6 @@ export function layerNorm(rows: number, columns: number): LoopKernel {
   );
 }
 
-/**
- * A normalised row times two matrices, whose rows are the columns of the results: `out = (x·a) / |x| · (x·b) + out`.
- */
-export function rowTimesMatrices(
-  columns: number,
-  length: number,
-  dtype: 'float16' | 'float32' = 'float32',
-): LoopKernel {
-  const b = new IrBuilder();
-  const [n, k] = [b.sym('n0', columns), b.sym('k0', length)];
-  const x = b.cast(b.load(dtype, 'x', k), 'float32');
-  const at = b.add(b.scale(n, length), k);
-  const times = (name: string): Expr =>
-    b.op('mul', [x, b.cast(b.load(dtype, name, at), 'float32')]);
-  const norm = b.op('rsqrt', [b.op('add', [b.acc('float32', 1), b.const('float32', 1)])]);
-  const product = b.op('mul', [b.op('mul', [b.acc('float32', 0), norm]), b.acc('float32', 2)]);
-  return loop(
-    'row_times_matrices',
-    [
-      read('x', dtype),
-      read('a', dtype),
-      read('b', dtype),
-      { name: 'out', dtype: 'float32', access: 'readwrite' },
-    ],
-    [{ name: 'n0', size: columns }],
-    [{ name: 'k0', size: length }],
-    [
-      {
-        kind: 'inner',
-        body: [times('a'), b.op('mul', [x, x]), times('b')].map((value, id) => ({
-          kind: 'reduce',
-          op: 'sum',
-          ids: [id],
-          dtype: 'float32',
-          value,
-        })),
-      },
-      {
-        kind: 'outer',
-        body: [
-          {
-            kind: 'store',
-            buf: 'out',
-            index: n,
-            value: b.op('add', [product, b.load('float32', 'out', n)]),
-          },
-        ],
-      },
-    ],
-  );
-}
-
 /** A row times a matrix of words of eight numbers of 4 bits, with a scale and a zero for each group of so many. */
 export function rowTimesWords(columns: number, length: number, group = 32): LoopKernel {
   const b = new IrBuilder();

@@ -10,7 +10,8 @@ import type { Size } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { indexOf, indexSymbols, operands, postorder } from '../../ir/walk.js';
+import { dependents } from '../../ir/dependents.js';
+import { indexSymbols, postorder } from '../../ir/walk.js';
 import type { ReductionNode } from '../ir-node.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
@@ -129,7 +130,7 @@ function factored(l: Lowering, row: LoweredTensor, k: IndexExpr): FactoredRow | 
   if (row.isRealized || l.emulatesPrecisionCasts) return null;
   const zeros = row.shape.slice(1).map(() => l.ir.int(0));
   const value = row.load([...zeros, k]);
-  const varying = dependent(value, indexSymbols(k));
+  const varying = dependents([value], indexSymbols(k));
   const elements: Expr[] = [];
   const factors: Expr[] = [];
   const stack = [value];
@@ -149,20 +150,6 @@ function factored(l: Lowering, row: LoweredTensor, k: IndexExpr): FactoredRow | 
   return [...l.buffersOf(sum.value)].every((name) => present.has(name))
     ? { elements, factors, sum }
     : null;
-}
-
-/** Expressions that depend on variables. */
-function dependent(root: Expr, variables: ReadonlySet<string>): Set<Expr> {
-  const found = new Set<Expr>();
-  for (const expr of postorder([root])) {
-    const index = indexOf(expr);
-    if (
-      operands(expr).some((operand) => found.has(operand)) ||
-      (index !== null && [...indexSymbols(index)].some((name) => variables.has(name)))
-    )
-      found.add(expr);
-  }
-  return found;
 }
 
 function isCheap(l: Lowering, value: Expr): boolean {

@@ -7,7 +7,7 @@
  */
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { indexOf, indexSymbols, postorder } from '../../ir/walk.js';
+import { indexOf, postorder } from '../../ir/walk.js';
 import { laneAccess, type LaneAccess } from './lane-access.js';
 
 /** What differs between lanes. */
@@ -76,11 +76,3 @@ export class LaneContext {
 }
 
 const NO_ALIGNMENTS: ReadonlyMap<string, number> = new Map();
-
-/** Whether an expression's own index names one of the variables; operands are not searched. */
-export function namesAny(expr: Expr, variables: ReadonlySet<string>): boolean {
-  const index = indexOf(expr);
-  if (index === null) return false;
-  for (const name of indexSymbols(index)) if (variables.has(name)) return true;
-  return false;
-}

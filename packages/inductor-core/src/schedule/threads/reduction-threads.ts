@@ -101,12 +101,6 @@ function measure(kernel: LoopKernel<Size>): Traffic {
   return traffic;
 }
 
-/** Whether a kernel reads along its inner loop rather than along its outer points. */
-export function readsRows(kernel: LoopKernel<Size>): boolean {
-  const { inner, outer } = measure(kernel);
-  return outer <= inner;
-}
-
 /** Chooses the schedule of a kernel with inner stages. */
 export function chooseReductionThreads(
   kernel: LoopKernel<Size>,

@@ -6,7 +6,6 @@ import type { LoopKernel } from '../../ir/kernel.js';
 import type { ScheduledKernel } from '../kernel/scheduled-kernel.js';
 import { schedulePointwise } from './schedule-pointwise.js';
 import { scheduleReduction } from './schedule-reduction.js';
-import { gatherPoints } from './shared-operands.js';
 import type { ThreadTarget } from './thread-target.js';
 import { wholeWords } from './whole-words.js';
 
@@ -14,7 +13,5 @@ import { wholeWords } from './whole-words.js';
 export function scheduleThreads(kernel: LoopKernel<Size>, target: ThreadTarget): ScheduledKernel {
   const hasInner = kernel.stages.some((stage) => stage.kind === 'inner');
   if (!hasInner) return schedulePointwise(kernel, target);
-  const whole = target.software ? kernel : wholeWords(kernel);
-  const { kernel: used, threads } = gatherPoints(whole, target);
-  return scheduleReduction(used, target, threads);
+  return scheduleReduction(target.software ? kernel : wholeWords(kernel), target);
 }

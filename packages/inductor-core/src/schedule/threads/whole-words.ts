@@ -8,11 +8,11 @@
  */
 import type { Size } from '@tessera/shared';
 import { IrBuilder } from '../../ir/build.js';
+import { dependents } from '../../ir/dependents.js';
 import type { Expr, Stmt } from '../../ir/expr.js';
 import type { LoopKernel } from '../../ir/kernel.js';
 import { fastest } from '../../ir/loop-vars.js';
 import { operandsOf, wordPart } from '../../ir/word-part.js';
-import { dependent } from './shared-operands.js';
 
 /** Parts of a word, and those of them in a vector. */
 const PARTS = 8;
@@ -34,7 +34,7 @@ export function wholeWords(kernel: LoopKernel<Size>): LoopKernel<Size> {
   const body = inner.flatMap((stage) => stage.body);
   if (part?.size !== PARTS || inner.length !== 1 || !body.every(isSum)) return kernel;
   const values = body.map(({ value }) => value);
-  const varying = dependent(values, part.name);
+  const varying = dependents(values, new Set([part.name]));
   const packed = values.map((value) => packedProduct(value, part.name, varying));
   if (packed.every((each) => each === null)) return kernel;
   const loops = kernel.inner.map((loop) => (loop === part ? { ...loop, size: LANES } : loop));
