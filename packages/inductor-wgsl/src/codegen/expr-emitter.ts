@@ -56,8 +56,7 @@ export class ExprEmitter {
     innerVariables: ReadonlySet<string> = new Set(),
   ) {
     for (const root of roots) this.countUse(root);
-    for (const expr of postorder(roots))
-      for (const input of operands(expr)) this.countUse(input);
+    for (const expr of postorder(roots)) for (const input of operands(expr)) this.countUse(input);
     this.innerDependent = dependents(roots, innerVariables);
     this.indexNames = {
       symbol: (name) => this.symbol(name),
