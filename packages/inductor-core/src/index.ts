@@ -95,6 +95,12 @@ export { isMultiple } from './ir/size-units.js';
 export { extent, fastest, fillsLanes, moves } from './ir/loop-vars.js';
 export { type LaneAccess, type LaneFacts, laneAccess } from './schedule/threads/lane-access.js';
 export { LaneContext, type LaneSpec } from './schedule/threads/lane-context.js';
+export {
+  choosePairedBuffers,
+  type PairedPlace,
+  pairedPlace,
+  type PairFacts,
+} from './schedule/threads/paired-elements.js';
 export { type AccessGroup, chooseVectorBuffers } from './schedule/threads/vector-buffers.js';
 export {
   chooseReductionThreads,

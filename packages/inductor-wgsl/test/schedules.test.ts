@@ -139,15 +139,13 @@ describe('schedules for threads', () => {
             update sum.0 with t0 at r0
         part sum.0
         fold sum.0
-        loop mask.0 from 1 to subgroup_size by doubling
-          exchange sum.0 by mask.0
-        when lane mod subgroup_size is 0
-          share sum.0 shared_.0[lane div subgroup_size]
+        exchange sum.0 among 32
+        when lane mod 32 is 0
+          share sum.0 shared_.0[lane div 32]
         barrier
-        let first.0 = (lane + part*-1) div subgroup_size
-        fetch sum.0 shared_.0[first.0 + lane mod (1024 div subgroup_size)]
-        loop mask.1 from 1 to 1024 div subgroup_size by doubling
-          exchange sum.0 by mask.1
+        let first.0 = (lane + part*-1) div 32
+        fetch sum.0 shared_.0[first.0 + lane mod 32]
+        exchange sum.0 among 32
         finish sum.0
         when part is 0
           out0[i0] = acc0"
@@ -206,15 +204,13 @@ describe('schedules for threads', () => {
             update peak.0 with t0 at r0
         part peak.0
         fold peak.0
-        loop mask.0 from 1 to subgroup_size by doubling
-          exchange peak.0 by mask.0
-        when lane mod subgroup_size is 0
-          share peak.0 shared_.0[lane div subgroup_size]
+        exchange peak.0 among 32
+        when lane mod 32 is 0
+          share peak.0 shared_.0[lane div 32]
         barrier
-        let first.0 = (lane + part*-1) div subgroup_size
-        fetch peak.0 shared_.0[first.0 + lane mod (256 div subgroup_size)]
-        loop mask.1 from 1 to 256 div subgroup_size by doubling
-          exchange peak.0 by mask.1
+        let first.0 = (lane + part*-1) div 32
+        fetch peak.0 shared_.0[first.0 + lane mod 8]
+        exchange peak.0 among 8
         finish peak.0
         start sum.1
         point 0
@@ -226,16 +222,14 @@ describe('schedules for threads', () => {
             update sum.1 with t2 at r0
         part sum.1
         fold sum.1
-        loop mask.2 from 1 to subgroup_size by doubling
-          exchange sum.1 by mask.2
+        exchange sum.1 among 32
         barrier
-        when lane mod subgroup_size is 0
-          share sum.1 shared_.0[lane div subgroup_size]
+        when lane mod 32 is 0
+          share sum.1 shared_.0[lane div 32]
         barrier
-        let first.1 = (lane + part*-1) div subgroup_size
-        fetch sum.1 shared_.0[first.1 + lane mod (256 div subgroup_size)]
-        loop mask.3 from 1 to 256 div subgroup_size by doubling
-          exchange sum.1 by mask.3
+        let first.1 = (lane + part*-1) div 32
+        fetch sum.1 shared_.0[first.1 + lane mod 8]
+        exchange sum.1 among 8
         finish sum.1
         point 0
           let r0 = r0@0
@@ -271,15 +265,13 @@ describe('schedules for threads', () => {
           update sum.0 with t0 at r0
         part sum.0
         fold sum.0
-        loop mask.0 from 1 to subgroup_size by doubling
-          exchange sum.0 by mask.0
-        when lane mod subgroup_size is 0
-          share sum.0 shared_.0[lane div subgroup_size]
+        exchange sum.0 among 32
+        when lane mod 32 is 0
+          share sum.0 shared_.0[lane div 32]
         barrier
-        let first.1 = (lane + part*-1) div subgroup_size
-        fetch sum.0 shared_.0[first.1 + lane mod (1024 div subgroup_size)]
-        loop mask.1 from 1 to 1024 div subgroup_size by doubling
-          exchange sum.0 by mask.1
+        let first.1 = (lane + part*-1) div 32
+        fetch sum.0 shared_.0[first.1 + lane mod 32]
+        exchange sum.0 among 32
         finish sum.0
         when part is 0
           out0[i0] = acc0"
@@ -310,15 +302,13 @@ describe('schedules for threads', () => {
             update peak.0 with t0 at r0
         part peak.0
         fold peak.0
-        loop mask.0 from 1 to subgroup_size by doubling
-          exchange peak.0 by mask.0
-        when lane mod subgroup_size is 0
-          share peak.0 shared_.0[lane div subgroup_size]
+        exchange peak.0 among 32
+        when lane mod 32 is 0
+          share peak.0 shared_.0[lane div 32]
         barrier
-        let first.0 = (lane + part*-1) div subgroup_size
-        fetch peak.0 shared_.0[first.0 + lane mod (512 div subgroup_size)]
-        loop mask.1 from 1 to 512 div subgroup_size by doubling
-          exchange peak.0 by mask.1
+        let first.0 = (lane + part*-1) div 32
+        fetch peak.0 shared_.0[first.0 + lane mod 16]
+        exchange peak.0 among 16
         finish peak.0
         start sum.1
         point 0
@@ -330,16 +320,14 @@ describe('schedules for threads', () => {
             update sum.1 with t2 at r0
         part sum.1
         fold sum.1
-        loop mask.2 from 1 to subgroup_size by doubling
-          exchange sum.1 by mask.2
+        exchange sum.1 among 32
         barrier
-        when lane mod subgroup_size is 0
-          share sum.1 shared_.0[lane div subgroup_size]
+        when lane mod 32 is 0
+          share sum.1 shared_.0[lane div 32]
         barrier
-        let first.1 = (lane + part*-1) div subgroup_size
-        fetch sum.1 shared_.0[first.1 + lane mod (512 div subgroup_size)]
-        loop mask.3 from 1 to 512 div subgroup_size by doubling
-          exchange sum.1 by mask.3
+        let first.1 = (lane + part*-1) div 32
+        fetch sum.1 shared_.0[first.1 + lane mod 16]
+        exchange sum.1 among 16
         finish sum.1
         point 0
           let r0 = r0@0

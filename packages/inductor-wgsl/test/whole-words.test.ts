@@ -63,11 +63,22 @@ describe('whole words', () => {
       expect(Math.abs(got!['out']![i]! - value)).toBeLessThan(1e-4 * (1 + Math.abs(value)));
   });
 
-  it('are loaded once, with one scale and one zero', () => {
+  it('are loaded once, two with one scale and one zero, which are one access', () => {
     const { text } = generateKernel(rowTimesWords(64, 512), CARD);
-    const loads = (name: string): number => text.split(`= ${name}[`).length - 1;
-    expect(loads('words')).toBeGreaterThan(0);
-    expect(loads('scales')).toBe(2 * loads('words'));
+    const loads = (name: string): string[] => text.match(new RegExp(`= ${name}\\[.*`, 'g')) ?? [];
+    for (const name of ['words', 'scales']) {
+      const places = loads(name).map((each) => each.replace(/\.[xy];$/, ''));
+      expect(places.length).toBeGreaterThan(0);
+      expect(text).toContain(`${name}: array<vec2<`);
+      expect(new Set(places).size).toBe(places.length / 2);
+    }
+    expect(loads('scales').length).toBe(loads('words').length);
+  });
+
+  it('are one to a scale where groups have a word each', () => {
+    const { text } = generateKernel(rowTimesWords(16, 64, 8), CARD);
+    const count = (name: string): number => text.split(`= ${name}[`).length - 1;
+    expect(count('scales')).toBe(2 * count('words'));
   });
 
   it('are left alone on software', () => {

@@ -1,7 +1,12 @@
 /**
  * @file The accumulators of a scheduled kernel in WGSL: variables of a thread, and their way through shared memory.
  */
-import type { Accumulator, ScheduledKernel } from '@tessera/inductor-core';
+import {
+  type Accumulator,
+  operandsOf,
+  type Reduction,
+  type ScheduledKernel,
+} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { CodeBlock } from './code-block.js';
@@ -107,6 +112,15 @@ export class AccumulatorEmitter {
     this.mergeFrom(name, block, (part) => `subgroupShuffleXor(${carried(part)}, ${mask})`);
   }
 
+  /** Adds the parts of a subgroup, by the machine's own operation, if parts are merged by adding; whether they are. */
+  addUp(name: string, block: CodeBlock): boolean {
+    const { accumulator, parts } = this.of(name);
+    if (!mergesByAdding(accumulator.reduction)) return false;
+    this.emitter.builder.requireSubgroups();
+    for (const { text } of parts) block.line(`${text} = subgroupAdd(${text});`);
+    return true;
+  }
+
   /** Makes results known, under names of their own. */
   finish(names: readonly string[]): void {
     const { emitter } = this;
@@ -169,6 +183,15 @@ export class AccumulatorEmitter {
     const text = `${typeName(type, 1)}(${this.emitter.builder.size(size)})`;
     return { text, type, width: 1, atom: true };
   }
+}
+
+/** Whether each register of two parts together is the sum of theirs. */
+function mergesByAdding({ part, merge }: Reduction): boolean {
+  return part.every(({ name, dtype }, i) => {
+    const terms = dtype === 'bool' ? null : operandsOf(merge[i], 'add');
+    const names = terms?.map((term) => (term.kind === 'scalar' ? term.name : null));
+    return names?.[0] === name && names[1] === `other.${name}`;
+  });
 }
 
 /** Type in which values go from thread to thread: neither workgroup memory nor subgroups carry bool. */

@@ -1,5 +1,5 @@
 /**
- * @file WGSL text of buffer elements: one at a time or in vectors of four, whatever the buffer is declared
+ * @file WGSL text of buffer elements: one at a time, of a pair, or in vectors of four, whatever the buffer is declared
  * as.
  */
 import type { BufferAccess } from './program.js';
@@ -14,6 +14,13 @@ export function elementText(buffer: BufferAccess, index: string): string {
 export function rawElement(buffer: BufferAccess, index: string): string {
   if (!buffer.vector) return `${buffer.variable}[${index}]`;
   return `${buffer.variable}[${vectorIndex(index)}][${grouped(index)} & 3u]`;
+}
+
+/** The first or the second part of the pair whose first element is at an index text. */
+export function pairedText(buffer: BufferAccess, first: string, part: 0 | 1): string {
+  const { variable, vector } = buffer;
+  if (!vector) return `${variable}[${grouped(first)} >> 1u].${['x', 'y'][part]}`;
+  return `bitcast<vec4h>(${variable}[${grouped(first)} >> 3u].${['xy', 'zw'][part]})`;
 }
 
 /** Index of the vector that begins at a multiple of four. */

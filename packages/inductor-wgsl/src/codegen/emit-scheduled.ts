@@ -3,8 +3,11 @@
  *
  * Values go where they are known first (`ExprEmitter`). Inside `when` and in vectors of which not all elements count,
  * values are computed beside the others and only their effects are conditional: a load beyond a buffer gives anything.
+ * What the first of several threads does it computes alone: the others would wait for the same.
  */
 import {
+  type BufferParam,
+  choosePairedBuffers,
   chooseVectorBuffers,
   type Condition,
   extent,
@@ -25,12 +28,12 @@ import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
 import { placeText, type PlaceNames } from './place-text.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
-import { findLanes, scheduledAccesses } from './scheduled-lanes.js';
+import { findLanes, scheduledAccesses, stillLane } from './scheduled-lanes.js';
 import { emitStore, type StoreSink } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import { widen } from './value.js';
 import type { KernelVariant } from './variant.js';
-import { typeName } from './wgsl-types.js';
+import { storageType, typeName } from './wgsl-types.js';
 
 /** Where effects go while they are conditional. */
 interface Effects {
@@ -85,9 +88,15 @@ class ScheduledEmitter {
     );
     const accesses = scheduledAccesses(scheduled.body, context, new LaneContext({}, []));
     const vectors = variant.offsets ? new Set<string>() : chooseVectorBuffers(accesses);
-    this.builder = new ProgramBuilder(kernel, target, variant, vectors);
+    const still = stillLane(kernelLoops(kernel), lanes);
+    const isHalf = ({ dtype }: BufferParam): boolean => storageType(dtype, target.f16) === 'f16';
+    const halves = new Set(kernel.params.filter(isHalf).map(({ name }) => name));
+    const pairs = variant.offsets
+      ? new Set<string>()
+      : choosePairedBuffers(accesses, { vectors, halves, still });
+    this.builder = new ProgramBuilder(kernel, target, variant, vectors, pairs);
     const inner = new Set(kernel.inner.map(({ name }) => name));
-    this.emitter = new ExprEmitter(this.builder, context, roots, inner);
+    this.emitter = new ExprEmitter(this.builder, context, roots, inner, still);
     this.accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(kernel.inner));
     this.kernelVariables = new Set(kernelLoops(kernel).map(({ name }) => name));
   }
@@ -229,7 +238,7 @@ class ScheduledEmitter {
       case 'merge':
         return accumulators[stmt.kind](stmt.of, effectBlock, stmt.arrays, this.place(stmt.at));
       case 'exchange':
-        return accumulators.exchange(stmt.of, block, this.place(stmt.mask));
+        return this.exchange(stmt);
       case 'barrier':
         return block.line('workgroupBarrier();');
       case 'keep':
@@ -268,10 +277,30 @@ class ScheduledEmitter {
       }),
     );
     const head =
-      pace === 'halve'
-        ? `${i} > 0u; ${i} = ${i} >> 1u`
-        : `${i} < ${limit}; ${pace === 'double' ? `${i} = ${i} << 1u` : `${i} += ${pace}u`}`;
+      pace === 'halve' ? `${i} > 0u; ${i} = ${i} >> 1u` : `${i} < ${limit}; ${i} += ${pace}u`;
     block.nest(`for (var ${i} = ${from}; ${head})`, content);
+  }
+
+  /** A loop only where the number of threads is not known: the driver would keep it. */
+  private exchange({ of, among }: Extract<ScheduledStmt, { kind: 'exchange' }>): void {
+    const { block, accumulators, target } = this;
+    const { min, max } = target.subgroups!;
+    const isSubgroup =
+      among.kind === 'int' ? among.value === min && min === max : among.kind === 'sym';
+    const rest = of.filter((name) => !isSubgroup || !accumulators.addUp(name, block));
+    const step = (to: CodeBlock, mask: string): void => {
+      for (const name of rest) accumulators.exchange(name, to, mask);
+    };
+    if (rest.length === 0) return;
+    if (among.kind === 'int') {
+      for (let mask = 1; mask < among.value; mask *= 2) step(block, `${mask}u`);
+      return;
+    }
+    const mask = this.builder.names.fresh('mask');
+    const content = new CodeBlock();
+    step(content, mask);
+    const head = `var ${mask} = 1u; ${mask} < ${this.place(among)}; ${mask} = ${mask} << 1u`;
+    block.nest(`for (${head})`, content);
   }
 
   private when({ all, body }: Extract<ScheduledStmt, { kind: 'when' }>): void {
@@ -279,9 +308,12 @@ class ScheduledEmitter {
     const condition = `if (${this.conditions(all)})`;
     const inner = new CodeBlock();
     this.where(all, () => {
-      if (body.every(({ kind }) => EFFECTS.has(kind)))
+      if (body.every(({ kind }) => EFFECTS.has(kind))) {
+        const isForFew = all.some(({ kind }) => kind === 'first');
+        if (isForFew) this.emitter.confine(inner);
         this.conditionally({ updates: inner, stores: { full: inner }, valid: null }, body);
-      else this.within(inner, () => this.body(body));
+        if (isForFew) this.emitter.leave();
+      } else this.within(inner, () => this.body(body));
     });
     block.nest(condition, inner);
   }

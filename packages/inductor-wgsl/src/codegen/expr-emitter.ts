@@ -2,19 +2,27 @@
  * @file `ExprEmitter`: turns expressions into WGSL statements.
  *
  * Each expression object is emitted once, into the outermost scope in which it is known: what does not
- * depend on the inner loop variables is hoisted out of the loop. Expressions used once and short are
+ * depend on the inner loop variables is hoisted out of the loop. What only few threads need is emitted where they are. Expressions used once and short are
  * written in place; all others become `let` variables. Iterative: expressions may be thousands deep.
  */
 import { TesseraError } from '@tessera/shared';
 import {
   dependents,
   operands,
+  pairedPlace,
   postorder,
   type Expr,
   type IndexExpr,
   type LaneContext,
 } from '@tessera/inductor-core';
-import { elementText, fromStorage, laneOffset, rawElement, vectorIndex } from './buffer-access.js';
+import {
+  elementText,
+  fromStorage,
+  laneOffset,
+  pairedText,
+  rawElement,
+  vectorIndex,
+} from './buffer-access.js';
 import { emitCheck } from './check-emitter.js';
 import type { CodeBlock } from './code-block.js';
 import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './index-emitter.js';
@@ -32,6 +40,8 @@ interface Scope {
   readonly block: CodeBlock;
   readonly values: Map<Expr, Value>;
   readonly symbols: ReadonlyMap<string, SymbolText>;
+  /** What is emitted here is for this scope alone, and stays in it. */
+  readonly isConfined: boolean;
 }
 
 /** See the file header. */
@@ -48,12 +58,14 @@ export class ExprEmitter {
   /**
    * @param roots every expression that will be emitted, to count uses and dependences
    * @param innerVariables variables of the inner loop: what depends on them is not hoisted
+   * @param still a variable that is always 0
    */
   constructor(
     readonly builder: ProgramBuilder,
     readonly context: LaneContext,
     roots: readonly Expr[],
     innerVariables: ReadonlySet<string> = new Set(),
+    private readonly still: string | null = null,
   ) {
     for (const root of roots) this.countUse(root);
     for (const expr of postorder(roots)) for (const input of operands(expr)) this.countUse(input);
@@ -73,12 +85,26 @@ export class ExprEmitter {
    * the same `key` share what they computed: the steps of an unrolled loop, from stage to stage.
    */
   enter(block: CodeBlock, symbols: ReadonlyMap<string, SymbolText>, key?: object): void {
+    this.open(block, symbols, false, key);
+  }
+
+  /** Opens a scope for what few threads do: they alone compute what they need for it. */
+  confine(block: CodeBlock): void {
+    this.open(block, new Map(), true);
+  }
+
+  private open(
+    block: CodeBlock,
+    symbols: ReadonlyMap<string, SymbolText>,
+    isConfined: boolean,
+    key?: object,
+  ): void {
     let values = key === undefined ? undefined : this.kept.get(key);
     if (values === undefined) {
       values = new Map();
       if (key !== undefined) this.kept.set(key, values);
     }
-    this.scopes.push({ block, symbols, values });
+    this.scopes.push({ block, symbols, values, isConfined });
   }
 
   leave(): void {
@@ -169,7 +195,8 @@ export class ExprEmitter {
   }
 
   private scopeOf(expr: Expr): Scope {
-    return this.scopes[this.innerDependent.has(expr) ? this.scopes.length - 1 : 0];
+    const innermost = this.scopes[this.scopes.length - 1];
+    return innermost.isConfined || this.innerDependent.has(expr) ? innermost : this.scopes[0];
   }
 
   private symbol(name: string): SymbolText {
@@ -301,6 +328,11 @@ export class ExprEmitter {
   element(expr: Extract<Expr, { kind: 'load' }>): { readonly text: string; readonly width: Width } {
     const buffer = this.builder.buffer(expr.buf);
     const { stride, alignment } = this.context.access(expr.index);
+    if (buffer.paired) {
+      const width = buffer.vector ? 4 : 1;
+      const { first, part } = pairedPlace(expr.index, width, this.still)!;
+      return { text: pairedText(buffer, this.indexBase(first), part), width };
+    }
     if (stride === 0) return { text: elementText(buffer, this.indexBase(expr.index)), width: 1 };
     if (stride === 1 && alignment === 4 && buffer.vector) {
       const index = vectorIndex(this.indexBase(expr.index));

@@ -70,6 +70,8 @@ export interface BufferAccess {
   readonly storage: StorageType;
   /** Declared as an array of vectors of four. */
   readonly vector: boolean;
+  /** Declared as an array of pairs: of elements, or of vectors of four halves. */
+  readonly paired: boolean;
   /** Text of the element offset, or null. */
   readonly offset: string | null;
 }
@@ -102,11 +104,12 @@ export class ProgramBuilder {
     readonly target: WgslTarget,
     variant: KernelVariant,
     vectorBuffers: ReadonlySet<string>,
+    pairedBuffers: ReadonlySet<string> = new Set(),
   ) {
     this.checks = checksOf(kernel);
     if (this.checks.list.length > 0) this.names.claim('first_check');
     this.declareScalars();
-    this.declareBuffers(variant, vectorBuffers);
+    this.declareBuffers(variant, vectorBuffers, pairedBuffers);
     if (this.checks.list.length > 0) this.declareChecks();
   }
 
@@ -249,7 +252,11 @@ export class ProgramBuilder {
     }
   }
 
-  private declareBuffers(variant: KernelVariant, vectorBuffers: ReadonlySet<string>): void {
+  private declareBuffers(
+    variant: KernelVariant,
+    vectorBuffers: ReadonlySet<string>,
+    pairedBuffers: ReadonlySet<string>,
+  ): void {
     const { kernel, target } = this;
     const groups: number[][] = [];
     for (const [index, slot] of variant.slots.entries()) (groups[slot] ??= []).push(index);
@@ -280,10 +287,16 @@ export class ProgramBuilder {
       if (storage === 'f16') this.usesF16 = true;
       const access = params.every((param) => param.access === 'read') ? 'read' : 'read_write';
       const vector = vectorBuffers.has(params[0].name);
+      const paired = params.every(({ name }) => pairedBuffers.has(name));
+      const element = paired
+        ? vector
+          ? 'vec4u'
+          : `vec2<${storage}>`
+        : typeName(storage, vector ? 4 : 1);
       const variable = this.names.claim(params[0].name);
       this.slots.push({ access, params: members });
       this.declarations.push(
-        `@group(0) @binding(${slot}) var<storage, ${access}> ${variable}: array<${typeName(storage, vector ? 4 : 1)}>;`,
+        `@group(0) @binding(${slot}) var<storage, ${access}> ${variable}: array<${element}>;`,
       );
       for (const [position, param] of params.entries()) {
         let offset: string | null = null;
@@ -293,7 +306,7 @@ export class ProgramBuilder {
           this.uniforms.push({ kind: 'offset', param: members[position] });
           offset = `uniforms.${field}`;
         }
-        this.buffers.set(param.name, { param, variable, storage, vector, offset });
+        this.buffers.set(param.name, { param, variable, storage, vector, paired, offset });
       }
     }
   }

@@ -1,7 +1,13 @@
 /**
  * @file The vectors of a scheduled kernel: along what they lie, and what is accessed in them.
  */
-import type { AccessGroup, LaneContext, Lanes, ScheduledBody } from '@tessera/inductor-core';
+import type {
+  AccessGroup,
+  LaneContext,
+  Lanes,
+  ScheduledBody,
+  SizedLoop,
+} from '@tessera/inductor-core';
 
 /** The lanes of a kernel, which has one kind of vectors. */
 export interface KernelLanes {
@@ -21,6 +27,13 @@ export function findLanes(body: ScheduledBody): KernelLanes {
     if (found.lanes !== null) return found;
   }
   return { lanes: null, holdsState: false };
+}
+
+/** The variable that lies across the lanes, if they are all of it: then it is 0 in every thread. */
+export function stillLane(loops: readonly SizedLoop[], lanes: Lanes | null): string | null {
+  if (lanes === null || lanes.step !== 1) return null;
+  const isWhole = loops.some(({ name, size }) => name === lanes.lane && size === lanes.width);
+  return isWhole ? lanes.lane : null;
 }
 
 /** Accesses by whether they are in vectors. */

@@ -35,15 +35,27 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     best0 = select(best0, t1, u1);
     place0 = select(place0, i32(r1), u1);
   }
-  for (var mask0 = 1u; mask0 < 8u; mask0 = mask0 << 1u) {
-    let o0 = subgroupShuffleXor(best0, mask0);
-    let o1 = subgroupShuffleXor(place0, mask0);
-    let u2 = is_nan_f32(o0);
-    let u3 = is_nan_f32(best0);
-    let u4 = (((o0 > best0) | u2) & (!u3)) | ((o1 < place0) & (!(((best0 > o0) | u3) & (!u2))));
-    best0 = select(best0, o0, u4);
-    place0 = select(place0, o1, u4);
-  }
+  let o0 = subgroupShuffleXor(best0, 1u);
+  let o1 = subgroupShuffleXor(place0, 1u);
+  let u2 = is_nan_f32(o0);
+  let u3 = is_nan_f32(best0);
+  let u4 = (((o0 > best0) | u2) & (!u3)) | ((o1 < place0) & (!(((best0 > o0) | u3) & (!u2))));
+  best0 = select(best0, o0, u4);
+  place0 = select(place0, o1, u4);
+  let o2 = subgroupShuffleXor(best0, 2u);
+  let o3 = subgroupShuffleXor(place0, 2u);
+  let u5 = is_nan_f32(o2);
+  let u6 = is_nan_f32(best0);
+  let u7 = (((o2 > best0) | u5) & (!u6)) | ((o3 < place0) & (!(((best0 > o2) | u6) & (!u5))));
+  best0 = select(best0, o2, u7);
+  place0 = select(place0, o3, u7);
+  let o4 = subgroupShuffleXor(best0, 4u);
+  let o5 = subgroupShuffleXor(place0, 4u);
+  let u8 = is_nan_f32(o4);
+  let u9 = is_nan_f32(best0);
+  let u10 = (((o4 > best0) | u8) & (!u9)) | ((o5 < place0) & (!(((best0 > o4) | u9) & (!u8))));
+  best0 = select(best0, o4, u10);
+  place0 = select(place0, o5, u10);
   let acc0 = place0;
   if (inside && part == 0u) {
     out0[nearest] = acc0;

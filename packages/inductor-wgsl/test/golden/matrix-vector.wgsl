@@ -22,20 +22,19 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;
   sum0_0 = sum0_0 + sum0.w;
-  for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
-    let o0 = subgroupShuffleXor(sum0_0, mask0);
-    sum0_0 = sum0_0 + o0;
-  }
+  sum0_0 = subgroupAdd(sum0_0);
   if (lane % 32u == 0u) {
     shared_0[lane / 32u] = sum0_0;
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
-  sum0_0 = shared_0[first0 + lane % (256u / 32u)];
-  for (var mask1 = 1u; mask1 < 256u / 32u; mask1 = mask1 << 1u) {
-    let o1 = subgroupShuffleXor(sum0_0, mask1);
-    sum0_0 = sum0_0 + o1;
-  }
+  sum0_0 = shared_0[first0 + lane % 8u];
+  let o0 = subgroupShuffleXor(sum0_0, 1u);
+  sum0_0 = sum0_0 + o0;
+  let o1 = subgroupShuffleXor(sum0_0, 2u);
+  sum0_0 = sum0_0 + o1;
+  let o2 = subgroupShuffleXor(sum0_0, 4u);
+  sum0_0 = sum0_0 + o2;
   let acc0 = sum0_0;
   if (part == 0u) {
     out[point] = acc0;

@@ -181,30 +181,62 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let u12 = select(((sum0_0 * u11) + sum0.w), (sum0_0 + (sum0.w * u11)), (max0_0 > max0.w));
   max0_0 = max_f32(max0_0, max0.w);
   sum0_0 = u12;
-  for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
-    let o0 = subgroupShuffleXor(max0_0, mask0);
-    let o1 = subgroupShuffleXor(sum0_0, mask0);
-    let u13 = select(exp_f32((-abs((max0_0 - o0)))), 1.0, (max0_0 == o0));
-    let u14 = select(((sum0_0 * u13) + o1), (sum0_0 + (o1 * u13)), (max0_0 > o0));
-    max0_0 = max_f32(max0_0, o0);
-    sum0_0 = u14;
-  }
+  let o0 = subgroupShuffleXor(max0_0, 1u);
+  let o1 = subgroupShuffleXor(sum0_0, 1u);
+  let u13 = select(exp_f32((-abs((max0_0 - o0)))), 1.0, (max0_0 == o0));
+  let u14 = select(((sum0_0 * u13) + o1), (sum0_0 + (o1 * u13)), (max0_0 > o0));
+  max0_0 = max_f32(max0_0, o0);
+  sum0_0 = u14;
+  let o2 = subgroupShuffleXor(max0_0, 2u);
+  let o3 = subgroupShuffleXor(sum0_0, 2u);
+  let u15 = select(exp_f32((-abs((max0_0 - o2)))), 1.0, (max0_0 == o2));
+  let u16 = select(((sum0_0 * u15) + o3), (sum0_0 + (o3 * u15)), (max0_0 > o2));
+  max0_0 = max_f32(max0_0, o2);
+  sum0_0 = u16;
+  let o4 = subgroupShuffleXor(max0_0, 4u);
+  let o5 = subgroupShuffleXor(sum0_0, 4u);
+  let u17 = select(exp_f32((-abs((max0_0 - o4)))), 1.0, (max0_0 == o4));
+  let u18 = select(((sum0_0 * u17) + o5), (sum0_0 + (o5 * u17)), (max0_0 > o4));
+  max0_0 = max_f32(max0_0, o4);
+  sum0_0 = u18;
+  let o6 = subgroupShuffleXor(max0_0, 8u);
+  let o7 = subgroupShuffleXor(sum0_0, 8u);
+  let u19 = select(exp_f32((-abs((max0_0 - o6)))), 1.0, (max0_0 == o6));
+  let u20 = select(((sum0_0 * u19) + o7), (sum0_0 + (o7 * u19)), (max0_0 > o6));
+  max0_0 = max_f32(max0_0, o6);
+  sum0_0 = u20;
+  let o8 = subgroupShuffleXor(max0_0, 16u);
+  let o9 = subgroupShuffleXor(sum0_0, 16u);
+  let u21 = select(exp_f32((-abs((max0_0 - o8)))), 1.0, (max0_0 == o8));
+  let u22 = select(((sum0_0 * u21) + o9), (sum0_0 + (o9 * u21)), (max0_0 > o8));
+  max0_0 = max_f32(max0_0, o8);
+  sum0_0 = u22;
   if (lane % 32u == 0u) {
     shared_0[lane / 32u] = max0_0;
     shared_1[lane / 32u] = sum0_0;
   }
   workgroupBarrier();
   let first1 = (lane - part) / 32u;
-  max0_0 = shared_0[first1 + lane % (256u / 32u)];
-  sum0_0 = shared_1[first1 + lane % (256u / 32u)];
-  for (var mask1 = 1u; mask1 < 256u / 32u; mask1 = mask1 << 1u) {
-    let o2 = subgroupShuffleXor(max0_0, mask1);
-    let o3 = subgroupShuffleXor(sum0_0, mask1);
-    let u15 = select(exp_f32((-abs((max0_0 - o2)))), 1.0, (max0_0 == o2));
-    let u16 = select(((sum0_0 * u15) + o3), (sum0_0 + (o3 * u15)), (max0_0 > o2));
-    max0_0 = max_f32(max0_0, o2);
-    sum0_0 = u16;
-  }
+  max0_0 = shared_0[first1 + lane % 8u];
+  sum0_0 = shared_1[first1 + lane % 8u];
+  let o10 = subgroupShuffleXor(max0_0, 1u);
+  let o11 = subgroupShuffleXor(sum0_0, 1u);
+  let u23 = select(exp_f32((-abs((max0_0 - o10)))), 1.0, (max0_0 == o10));
+  let u24 = select(((sum0_0 * u23) + o11), (sum0_0 + (o11 * u23)), (max0_0 > o10));
+  max0_0 = max_f32(max0_0, o10);
+  sum0_0 = u24;
+  let o12 = subgroupShuffleXor(max0_0, 2u);
+  let o13 = subgroupShuffleXor(sum0_0, 2u);
+  let u25 = select(exp_f32((-abs((max0_0 - o12)))), 1.0, (max0_0 == o12));
+  let u26 = select(((sum0_0 * u25) + o13), (sum0_0 + (o13 * u25)), (max0_0 > o12));
+  max0_0 = max_f32(max0_0, o12);
+  sum0_0 = u26;
+  let o14 = subgroupShuffleXor(max0_0, 4u);
+  let o15 = subgroupShuffleXor(sum0_0, 4u);
+  let u27 = select(exp_f32((-abs((max0_0 - o14)))), 1.0, (max0_0 == o14));
+  let u28 = select(((sum0_0 * u27) + o15), (sum0_0 + (o15 * u27)), (max0_0 > o14));
+  max0_0 = max_f32(max0_0, o14);
+  sum0_0 = u28;
   let acc0 = max0_0;
   let acc1 = select(sum0_0, nan_f32(), (is_inf_f32(max0_0) | is_nan_f32(max0_0)));
   for (var r2 = part; r2 < uniforms.size1; r2 += 1024u) {

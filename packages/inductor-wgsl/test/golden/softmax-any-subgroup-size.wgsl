@@ -110,10 +110,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;
   sum0_0 = sum0_0 + sum0.w;
-  for (var mask1 = 1u; mask1 < subgroup_size; mask1 = mask1 << 1u) {
-    let o2 = subgroupShuffleXor(sum0_0, mask1);
-    sum0_0 = sum0_0 + o2;
-  }
+  sum0_0 = subgroupAdd(sum0_0);
   workgroupBarrier();
   if (lane % subgroup_size == 0u) {
     shared_0[lane / subgroup_size] = sum0_0;
@@ -122,8 +119,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first1 = (lane - part) / subgroup_size;
   sum0_0 = shared_0[first1];
   for (var i1 = 1u; i1 < 256u / subgroup_size; i1 += 1u) {
-    let o3 = shared_0[first1 + i1];
-    sum0_0 = sum0_0 + o3;
+    let o2 = shared_0[first1 + i1];
+    sum0_0 = sum0_0 + o2;
   }
   let acc1 = sum0_0;
   out[(2048u * point + r0_) >> 2u] = (t2 / vec4f(acc1));

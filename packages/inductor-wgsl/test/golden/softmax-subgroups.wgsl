@@ -86,20 +86,28 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   max0_0 = max_f32(max0_0, max0.y);
   max0_0 = max_f32(max0_0, max0.z);
   max0_0 = max_f32(max0_0, max0.w);
-  for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
-    let o0 = subgroupShuffleXor(max0_0, mask0);
-    max0_0 = max_f32(max0_0, o0);
-  }
+  let o0 = subgroupShuffleXor(max0_0, 1u);
+  max0_0 = max_f32(max0_0, o0);
+  let o1 = subgroupShuffleXor(max0_0, 2u);
+  max0_0 = max_f32(max0_0, o1);
+  let o2 = subgroupShuffleXor(max0_0, 4u);
+  max0_0 = max_f32(max0_0, o2);
+  let o3 = subgroupShuffleXor(max0_0, 8u);
+  max0_0 = max_f32(max0_0, o3);
+  let o4 = subgroupShuffleXor(max0_0, 16u);
+  max0_0 = max_f32(max0_0, o4);
   if (lane % 32u == 0u) {
     shared_0[lane / 32u] = max0_0;
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
-  max0_0 = shared_0[first0 + lane % (256u / 32u)];
-  for (var mask1 = 1u; mask1 < 256u / 32u; mask1 = mask1 << 1u) {
-    let o1 = subgroupShuffleXor(max0_0, mask1);
-    max0_0 = max_f32(max0_0, o1);
-  }
+  max0_0 = shared_0[first0 + lane % 8u];
+  let o5 = subgroupShuffleXor(max0_0, 1u);
+  max0_0 = max_f32(max0_0, o5);
+  let o6 = subgroupShuffleXor(max0_0, 2u);
+  max0_0 = max_f32(max0_0, o6);
+  let o7 = subgroupShuffleXor(max0_0, 4u);
+  max0_0 = max_f32(max0_0, o7);
   let acc0 = max0_0;
   var sum0 = vec4f(0.0);
   let t2 = exp_vec4f((t0 - vec4f(acc0)));
@@ -110,21 +118,20 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;
   sum0_0 = sum0_0 + sum0.w;
-  for (var mask2 = 1u; mask2 < 32u; mask2 = mask2 << 1u) {
-    let o2 = subgroupShuffleXor(sum0_0, mask2);
-    sum0_0 = sum0_0 + o2;
-  }
+  sum0_0 = subgroupAdd(sum0_0);
   workgroupBarrier();
   if (lane % 32u == 0u) {
     shared_0[lane / 32u] = sum0_0;
   }
   workgroupBarrier();
   let first1 = (lane - part) / 32u;
-  sum0_0 = shared_0[first1 + lane % (256u / 32u)];
-  for (var mask3 = 1u; mask3 < 256u / 32u; mask3 = mask3 << 1u) {
-    let o3 = subgroupShuffleXor(sum0_0, mask3);
-    sum0_0 = sum0_0 + o3;
-  }
+  sum0_0 = shared_0[first1 + lane % 8u];
+  let o8 = subgroupShuffleXor(sum0_0, 1u);
+  sum0_0 = sum0_0 + o8;
+  let o9 = subgroupShuffleXor(sum0_0, 2u);
+  sum0_0 = sum0_0 + o9;
+  let o10 = subgroupShuffleXor(sum0_0, 4u);
+  sum0_0 = sum0_0 + o10;
   let acc1 = sum0_0;
   out[(2048u * point + r0_) >> 2u] = (t2 / vec4f(acc1));
   out[(2048u * point + r0__) >> 2u] = (t3 / vec4f(acc1));

@@ -203,12 +203,14 @@ class Interpreter {
         yield 'barrier';
         return true;
       case 'exchange': {
-        const parts = thread.parts(stmt.of);
-        const own = parts.map((run): Part => ({ values: run.current(), count: run.count }));
-        const all = yield { exchanged: own };
+        const parts = stmt.of.flatMap((name) => thread.parts(name));
         const number = thread.variables.get(this.scheduled.threads!.name)!;
-        const other = all[number ^ this.index(stmt.mask, thread)]!;
-        other.forEach(({ values, count }, i) => parts[i]!.merge(values, count));
+        const among = this.index(stmt.among, thread);
+        for (let mask = 1; mask < among; mask *= 2) {
+          const own = parts.map((run): Part => ({ values: run.current(), count: run.count }));
+          const other = (yield { exchanged: own })[number ^ mask]!;
+          other.forEach(({ values, count }, i) => parts[i]!.merge(values, count));
+        }
         return true;
       }
       case 'store':
@@ -251,8 +253,7 @@ class Interpreter {
     while (pace === 'halve' ? at > 0 : at < limit) {
       thread.variables.set(name, at);
       if (!(yield* this.body(thread, body, elements))) return false;
-      if (pace === 'double') at *= 2;
-      else at = pace === 'halve' ? at >> 1 : at + pace;
+      at = pace === 'halve' ? at >> 1 : at + pace;
     }
     return true;
   }

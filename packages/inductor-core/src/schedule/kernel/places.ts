@@ -71,8 +71,9 @@ export function placesOf(
     const isLane = name === lane;
     const count = isLane ? sizeFloorDiv(size, 4) : size;
     const digit = over(flat, divisor);
-    const index = i > 0 ? modulo(digit, count) : digit;
-    lets.push({ kind: 'let', name: rename(name), index: isLane ? times(index, 4) : index });
+    const place = i > 0 ? modulo(digit, count) : digit;
+    const index = isLane && size === 4 ? whole(0) : isLane ? times(place, 4) : place;
+    lets.push({ kind: 'let', name: rename(name), index });
     divisor = sizeMul(divisor, count);
   }
   return lets;

@@ -86,7 +86,7 @@ class BodyPrinter {
     const range =
       pace === 'halve'
         ? `from ${this.index(begin)} by halves`
-        : `from ${this.index(begin)} to ${to}${pace === 1 ? '' : pace === 'double' ? ' by doubling' : ` by ${pace}`}`;
+        : `from ${this.index(begin)} to ${to}${pace === 1 ? '' : ` by ${pace}`}`;
     this.inside(
       `loop ${name} ${range}${only === undefined ? '' : ` if ${this.condition(only)}`}`,
       body,
@@ -132,7 +132,7 @@ class BodyPrinter {
           `${stmt.kind} ${stmt.of} ${stmt.arrays.map((array) => `${array}[${this.index(stmt.at)}]`).join(', ')}`,
         );
       case 'exchange':
-        return this.line(`exchange ${stmt.of} by ${this.index(stmt.mask)}`);
+        return this.line(`exchange ${stmt.of.join(', ')} among ${this.index(stmt.among)}`);
       case 'barrier':
         return this.line('barrier');
       case 'keep': {

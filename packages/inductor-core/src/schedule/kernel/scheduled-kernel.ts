@@ -127,8 +127,8 @@ export interface Lanes {
   readonly valid: number | { readonly index: IndexExpr; readonly limit: Size };
 }
 
-/** How a serial loop goes on: by adding, or by doubling, or by halving, whatever its ends, as long as it is above 0. */
-export type Pace = number | 'halve' | 'double';
+/** How a serial loop goes on: by adding, or by halving, whatever its ends, as long as it is above 0. */
+export type Pace = number | 'halve';
 
 /** One statement; see the file header. */
 export type ScheduledStmt =
@@ -166,9 +166,10 @@ export type ScheduledStmt =
   | ShareStmt
   /** The same backwards. */
   | (Omit<ShareStmt, 'kind'> & { readonly kind: 'fetch' })
-  /** Brings in the parts that another thread shared, or those of the thread whose number in its subgroup differs by `mask`. */
+  /** Brings in the parts that another thread shared. */
   | (Omit<ShareStmt, 'kind'> & { readonly kind: 'merge' })
-  | { readonly kind: 'exchange'; readonly of: string; readonly mask: IndexExpr }
+  /** Brings together the parts of each run of `among` neighbouring threads of a subgroup; a power of two. */
+  | { readonly kind: 'exchange'; readonly of: readonly string[]; readonly among: IndexExpr }
   /** All threads of an instance get here before any goes on. */
   | { readonly kind: 'barrier' }
   | KeptStmt

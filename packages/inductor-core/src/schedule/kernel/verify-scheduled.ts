@@ -215,8 +215,8 @@ class Verifier {
         return;
       }
       case 'exchange':
-        this.advance(stmt.kind, stmt.of);
-        this.index(stmt.mask);
+        for (const name of stmt.of) this.advance(stmt.kind, name);
+        this.index(stmt.among);
         return this.meet('exchange');
       case 'barrier':
         return this.meet('barrier');

@@ -124,32 +124,37 @@ export class ThreadCombiner {
   /** Exchanges within each subgroup, then one part of each through shared memory. */
   private exchange(accumulators: readonly Accumulator[]): ScheduledBody {
     const { innerThreads } = this.threads;
-    const { min } = this.target.subgroups!;
-    const isWithin = innerThreads <= min;
-    const exchanges = this.exchanges(accumulators, isWithin ? whole(innerThreads) : SUBGROUP);
-    if (isWithin) return [exchanges];
+    const { min, max } = this.target.subgroups!;
+    const exchange = (among: IndexExpr): ScheduledStmt => ({
+      kind: 'exchange',
+      of: accumulators.map(({ name }) => name),
+      among,
+    });
+    if (innerThreads <= min) return [exchange(whole(innerThreads))];
+    const isKnown = min === max;
+    const size = isKnown ? whole(min) : SUBGROUP;
+    const parts = isKnown ? whole(innerThreads / min) : over(whole(innerThreads), size);
     const { before, of } = this.arrays(accumulators, this.count / min);
     const first = this.fresh('first');
     const pass = (kind: Pass['kind'], at: IndexExpr): ScheduledStmt[] =>
       accumulators.map((each) => ({ kind, of: each.name, arrays: of.get(each)!, at }));
-    const parts = over(whole(innerThreads), SUBGROUP);
     const shared: ScheduledBody = [
-      exchanges,
+      exchange(size),
       ...before,
       {
         kind: 'when',
-        all: [{ kind: 'first', index: modulo(LANE, SUBGROUP) }],
-        body: pass('share', over(LANE, SUBGROUP)),
+        all: [{ kind: 'first', index: modulo(LANE, size) }],
+        body: pass('share', over(LANE, size)),
       },
       BARRIER,
-      { kind: 'let', name: first, index: over(minus(LANE, PART), SUBGROUP) },
+      { kind: 'let', name: first, index: over(minus(LANE, PART), size) },
     ];
     // A subgroup that has a thread for each part exchanges them again.
     if (innerThreads <= min * min)
       return [
         ...shared,
         ...pass('fetch', plus(variable(first), modulo(LANE, parts))),
-        this.exchanges(accumulators, parts),
+        exchange(parts),
       ];
     const i = this.fresh('i');
     return [
@@ -164,22 +169,5 @@ export class ThreadCombiner {
         body: pass('merge', plus(variable(first), variable(i))),
       },
     ];
-  }
-
-  /** Merges the parts of runs of so many threads of a subgroup. */
-  private exchanges(accumulators: readonly Accumulator[], end: IndexExpr): ScheduledStmt {
-    const mask = this.fresh('mask');
-    return {
-      kind: 'loop',
-      name: mask,
-      begin: whole(1),
-      ends: [end],
-      pace: 'double',
-      body: accumulators.map(({ name }) => ({
-        kind: 'exchange',
-        of: name,
-        mask: variable(mask),
-      })),
-    };
   }
 }

@@ -4,12 +4,14 @@
  * The parts of a word are the last inner variable. Four of them lie side by side in a vector and the other four are added
  * to them at once, so that a word is loaded once and every part is at a known place. Of `x · ((part - 8) · scale + zero)`
  * the scale and the zero are taken out of the sum of a word's parts. A part is not moved to the lowest bits, it is cut out
- * where it lies, and `x` is divided by what that makes it larger: `x` is the same for all columns.
+ * where it lies, and `x` is divided by what that makes it larger: `x` is the same for all columns. Two neighbouring words
+ * with the same scale are one step: the scale is loaded once for both.
  */
 import type { Size } from '@tessera/shared';
 import { IrBuilder } from '../../ir/build.js';
 import { dependents } from '../../ir/dependents.js';
 import type { Expr, Stmt } from '../../ir/expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { LoopKernel } from '../../ir/kernel.js';
 import { fastest } from '../../ir/loop-vars.js';
 import { operandsOf, wordPart } from '../../ir/word-part.js';
@@ -18,6 +20,8 @@ import { operandsOf, wordPart } from '../../ir/word-part.js';
 const PARTS = 8;
 const LANES = 4;
 const BITS = 4;
+/** Words of a step where they have a scale in common. */
+const WORDS = 2;
 
 /** `x · ((part - 8) · scale + zero)`. */
 interface PackedProduct {
@@ -37,10 +41,14 @@ export function wholeWords(kernel: LoopKernel<Size>): LoopKernel<Size> {
   const varying = dependents(values, new Set([part.name]));
   const packed = values.map((value) => packedProduct(value, part.name, varying));
   if (packed.every((each) => each === null)) return kernel;
-  const loops = kernel.inner.map((loop) => (loop === part ? { ...loop, size: LANES } : loop));
+  const pairs = pairedWords(kernel.inner.at(-2), values, packed);
+  const loops = kernel.inner.map((loop) => {
+    if (loop === part) return { ...loop, size: LANES };
+    return loop === pairs ? { ...loop, size: (pairs.size as number) / WORDS } : loop;
+  });
   const ir = new IrBuilder();
   for (const { name, size } of [...kernel.outer, ...loops]) ir.sym(name, size);
-  const rewriter = new WordRewriter(ir, part.name);
+  const rewriter = new WordRewriter(ir, part.name, pairs?.name ?? null);
   const stages = kernel.stages.map((stage) =>
     stage !== inner[0]
       ? stage
@@ -48,8 +56,7 @@ export function wholeWords(kernel: LoopKernel<Size>): LoopKernel<Size> {
           ...stage,
           body: body.map((stmt, i): Stmt => {
             const product = packed[i]!;
-            const value =
-              product === null ? rewriter.halves(stmt.value) : rewriter.product(product);
+            const value = product === null ? rewriter.total(stmt.value) : rewriter.product(product);
             return { ...stmt, value };
           }),
         },
@@ -59,6 +66,20 @@ export function wholeWords(kernel: LoopKernel<Size>): LoopKernel<Size> {
 
 function isSum(stmt: Stmt): stmt is Extract<Stmt, { kind: 'reduce' }> {
   return stmt.kind === 'reduce' && stmt.op === 'sum' && stmt.value.dtype === 'float32';
+}
+
+/** The loop over words if neighbours always have a scale in common, or else null. */
+function pairedWords(
+  loop: SizedLoop | undefined,
+  values: readonly Expr[],
+  packed: readonly (PackedProduct | null)[],
+): SizedLoop | null {
+  if (typeof loop?.size !== 'number' || loop.size % WORDS !== 0) return null;
+  const varying = dependents(values, new Set([loop.name]));
+  const isCommon = packed.every(
+    (each) => each === null || (!varying.has(each.scale) && !varying.has(each.zero)),
+  );
+  return isCommon ? loop : null;
 }
 
 /** The operands of a product that is such a one. */
@@ -81,18 +102,31 @@ function packedProduct(
   return null;
 }
 
-/** Expressions of a step: one vector of parts stands for all of a word's. */
-class WordRewriter {
-  private readonly memos = [new Map<Expr, Expr>(), new Map<Expr, Expr>()] as const;
+/** Where a vector of parts is: low or high parts of one of the words of a step. */
+interface Quarter {
+  readonly word: number;
+  readonly half: 0 | 1;
+  readonly memo: Map<Expr, Expr>;
+}
 
+/** Expressions of a step: one vector of parts stands for all of its words'. */
+class WordRewriter {
+  private readonly quarters: readonly Quarter[];
+
+  /** `pairs` is the variable of the words, of which two are a step; null for steps of one word. */
   constructor(
     private readonly ir: IrBuilder,
     private readonly part: string,
-  ) {}
+    private readonly pairs: string | null,
+  ) {
+    this.quarters = Array.from({ length: pairs === null ? 1 : WORDS }, (_, word) =>
+      ([0, 1] as const).map((half): Quarter => ({ word, half, memo: new Map() })),
+    ).flat();
+  }
 
-  /** A value of the low parts plus that of the high ones. */
-  halves(value: Expr): Expr {
-    return this.ir.op('add', [this.at(value, 0), this.at(value, 1)]);
+  /** The sum of a value over all parts. */
+  total(value: Expr): Expr {
+    return this.sum(this.quarters.map((quarter) => this.at(value, quarter)));
   }
 
   product({ x, word, scale, zero }: PackedProduct): Expr {
@@ -102,24 +136,31 @@ class WordRewriter {
     const mask = ir.op('shl', [int(2 ** BITS - 1), place]);
     const larger = ir.cast(ir.op('shl', [int(1), place]), 'float32');
     const smaller = ir.op('div', [ir.const('float32', 1), larger]);
-    const [whole, by, from] = [word, scale, zero].map((each) => this.at(each, 0));
-    const high = ir.op('shr', [whole!, int(LANES * BITS)]);
-    const products = [whole!, high].map((half, h) => {
+    const products = this.quarters.map((quarter) => {
+      const whole = this.at(word, quarter);
+      const half = quarter.half === 0 ? whole : ir.op('shr', [whole, int(LANES * BITS)]);
       const parts = ir.cast(ir.op('and', [half, mask]), 'float32');
-      return ir.op('mul', [ir.op('mul', [this.at(x, h as 0 | 1), smaller]), parts]);
+      return ir.op('mul', [ir.op('mul', [this.at(x, quarter), smaller]), parts]);
     });
+    const [by, from] = [scale, zero].map((each) => this.at(each, this.quarters[0]!));
     const centre = ir.op('mul', [by!, ir.const('float32', 2 ** (BITS - 1))]);
     return ir.op('add', [
-      ir.op('mul', [ir.op('add', products), by!]),
-      ir.op('mul', [this.halves(x), ir.op('sub', [from!, centre])]),
+      ir.op('mul', [this.sum(products), by!]),
+      ir.op('mul', [this.total(x), ir.op('sub', [from!, centre])]),
     ]);
   }
 
-  /** An expression at the low or the high parts. */
-  private at(expr: Expr, half: 0 | 1): Expr {
-    const { ir, part, memos } = this;
-    const index = ir.add(ir.sym(part), ir.int(half * LANES));
-    const symbol = (name: string) => (name === part ? index : undefined);
-    return ir.rewrite([expr], { symbol }, memos[half])[0]!;
+  private sum(terms: readonly Expr[]): Expr {
+    return terms.reduce((total, term) => this.ir.op('add', [total, term]));
+  }
+
+  private at(expr: Expr, { word, half, memo }: Quarter): Expr {
+    const { ir, part, pairs } = this;
+    const place = ir.add(ir.sym(part), ir.int(half * LANES));
+    const symbol = (name: string): IndexExpr | undefined => {
+      if (name === part) return place;
+      return name === pairs ? ir.add(ir.mul(ir.sym(name), ir.int(WORDS)), ir.int(word)) : undefined;
+    };
+    return ir.rewrite([expr], { symbol }, memo)[0]!;
   }
 }
