@@ -12,8 +12,7 @@ import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
-import { le, lt } from '../pointwise/comparison.js';
-import { clampMin } from '../pointwise/extremum.js';
+import { clamp, clampMin } from '../pointwise/extremum.js';
 import { log, log1p } from '../pointwise/exponential.js';
 import { type Reduction, reductionNumber } from './nll.js';
 import { type LossOptions, LOSS, reduced, reductionOf } from './reduce.js';
@@ -22,7 +21,6 @@ import { add, mul, neg, rsub, sub } from '../pointwise/arithmetic.js';
 import { abs, sign } from '../pointwise/rounding.js';
 import { logSigmoid } from '../activation/log-sigmoid.js';
 import { sigmoid } from '../pointwise/trigonometric.js';
-import { where } from '../pointwise/where.js';
 
 /** Where a loss turns from a parabola to a line; each loss has one of them. */
 interface Bounds {
@@ -47,35 +45,34 @@ const mseOp = withOverloads(
   defineLossBackward('mse_loss', '', (difference) => mul(difference, 2)),
 );
 const l1Op = defineLoss('l1_loss', '', abs);
+/**
+ * A loss that is a parabola up to a bound and a line behind it: the slope there times what a difference is more
+ * than half of the bounded one. Squares of differences, whose derivative is not finite where they are not,
+ * are nowhere in it.
+ */
+function bent(difference: Tensor, bound: number, scale: number): Tensor {
+  const bounded = clamp(difference, -bound, bound);
+  const slope = scale === 1 ? bounded : div(bounded, scale);
+  return mul(slope, sub(difference, mul(bounded, 0.5)));
+}
+
 const smoothL1Op = withOverloads(
   defineLoss('smooth_l1_loss', ', float beta=1.0', (difference, { beta }) => {
     checkFloating('smooth_l1_loss', difference);
-    const size = abs(difference);
-    if (beta === 0) return size;
-    return where(
-      lt(size, beta),
-      div(mul(mul(difference, difference), 0.5), beta),
-      sub(size, beta * 0.5),
-    );
+    return beta === 0 ? abs(difference) : bent(difference, beta, beta);
   }),
   defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) =>
-    where(lt(abs(difference), beta), div(difference, beta), sign(difference)),
+    beta === 0 ? sign(difference) : div(clamp(difference, -beta, beta), beta),
   ),
 );
 const huberOp = withOverloads(
   defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
     checkFloating('huber_loss', difference);
-    const size = abs(difference);
     // As PyTorch's kernel, which holds the bound in the type of its elements.
-    const bound = roundTo(difference.dtype, delta);
-    return where(
-      le(size, bound),
-      mul(mul(difference, difference), 0.5),
-      mul(sub(size, roundTo(difference.dtype, bound * 0.5)), bound),
-    );
+    return bent(difference, roundTo(difference.dtype, delta), 1);
   }),
   defineLossBackward('huber_loss', ', float delta', (difference, { delta }) =>
-    where(le(abs(difference), delta), difference, mul(sign(difference), delta)),
+    clamp(difference, -delta, delta),
   ),
 );
 
