@@ -29,6 +29,7 @@ import {
   topk,
   tril,
   unbind,
+  where,
   zeros,
 } from '../src/index.js';
 import {
@@ -212,6 +213,18 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
   ],
   ['a triangle of a vector', () => tril(ones([2])), 'invalid-dim', /at least 2 dimensions/],
   ['one-hot of floats', () => oneHot(ones([2]), 3), 'dtype-mismatch', /LongTensor/],
+  [
+    'one-hot of nothing, of a number of classes nobody gave',
+    () => oneHot(zeros([0], { dtype: 'int64' })),
+    'invalid-argument',
+    /Can not infer total number of classes from empty tensor/,
+  ],
+  ...(['float32', 'int64', 'int8'] as const).map((dtype): (typeof cases)[number] => [
+    `a condition of ${dtype}`,
+    () => where(ones([2], { dtype }), 1, 2),
+    'dtype-mismatch',
+    new RegExp(`expected condition to be a boolean tensor, but got a tensor with dtype ${dtype}`),
+  ]),
   ['an endless range', () => arange(0, 5, -1), 'invalid-argument', /not reached with step -1/],
   [
     'channels that do not fit',

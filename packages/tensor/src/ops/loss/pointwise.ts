@@ -5,6 +5,7 @@ import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { metaOfOperands } from '../../kernels/pointwise-kernel.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { valueError } from '../../kernels/value-check.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
@@ -94,6 +95,15 @@ function defineLossBackward(
   );
 }
 
+/** The values of an argument. @throws invalid-argument if one is no probability */
+function readProbabilities(tensor: Tensor, argument: string): Float64Array {
+  const values = readNumbers(tensor);
+  const odd = values.find((value) => !(value >= 0 && value <= 1));
+  if (odd !== undefined)
+    throw valueError({ rule: 'probability', op: 'binary_cross_entropy', argument }, odd);
+  return values;
+}
+
 /** @throws shape-mismatch */
 function entropyMeta({
   self,
@@ -126,8 +136,8 @@ const binaryCrossEntropyOp: OpOverload<Tensor> = withOverloads(
       tags: ['reduction'],
       meta: entropyMeta,
       kernel: ({ self, target, weight, reduction }, [out]) => {
-        const x = readNumbers(self);
-        const y = readNumbers(target);
+        const x = readProbabilities(self, 'input');
+        const y = readProbabilities(target, 'target');
         const w = weight === null ? null : readNumbers(weight, self.sizes);
         // Logarithms are limited to -100, so that a wrong certainty costs much but not everything.
         const losses = x.map(
@@ -282,7 +292,7 @@ export interface BinaryLossOptions {
 }
 const BINARY_LOSS: OptionNames<BinaryLossOptions> = { weight: true, reduction: true };
 
-/** Cross entropy of probabilities in [0, 1] with targets of the same shape. @throws shape-mismatch */
+/** Cross entropy of probabilities in [0, 1] with targets of the same shape. @throws shape-mismatch, invalid-argument */
 export function binaryCrossEntropy(
   input: Tensor,
   target: Tensor,
