@@ -349,6 +349,30 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     'schema-arguments',
     /takes 2 arguments \(self, mat2\), got 1/,
   ],
+  ...(
+    [
+      ['the name of one', 'aten::mm'],
+      ['nothing', null],
+      ['an object', {}],
+    ] as const
+  ).map((entry): (typeof cases)[number] => [
+    `${entry[0]} for an operator`,
+    () => callOp(entry[1] as never, [ones([2, 2])]),
+    'schema-arguments',
+    /the operator must be what getOp returns, not /,
+  ]),
+  ...([ones([2, 2]), null, undefined, 3] as const).map((args): (typeof cases)[number] => [
+    `${String(args).slice(0, 9)} for a list of arguments`,
+    () => callOp(getOp('aten::relu'), args as never),
+    'schema-arguments',
+    /the arguments must be an array, not /,
+  ]),
+  [
+    'a number for the name of an operator',
+    () => getOp(3 as never),
+    'op-unknown',
+    /There is no operator 3/,
+  ],
   [
     'an argument of the wrong kind',
     () => callOp(getOp('aten::mm'), [ones([2, 2]), 3]),
