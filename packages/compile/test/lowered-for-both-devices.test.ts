@@ -129,7 +129,9 @@ function check(device: 'cpu' | 'wgpu'): void {
   });
 }
 
-describe('on CPU', () => check('cpu'));
+describe('on CPU', () => {
+  check('cpu');
+});
 
 describe.skipIf(!wantsGpu)('on WebGPU', () => {
   beforeAll(async () => {
