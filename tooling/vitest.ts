@@ -8,6 +8,7 @@
  * undoes what it sets for everyone; the few that need a process as it was when it started, or fill one by themselves,
  * are `alone`.
  */
+import { fileURLToPath } from 'node:url';
 import { defaultClientConditions, defaultServerConditions } from 'vite';
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 
@@ -41,6 +42,7 @@ export function packageTests({
       isolate: !together,
       reporters: ['default', 'json'],
       outputFile: { json: '.test-results/vitest.json' },
+      globalSetup: [fileURLToPath(new URL('./temporary-folders.ts', import.meta.url))],
       testTimeout: 60_000,
       hookTimeout: 120_000,
       ...(alone.length === 0 ? { include: FILES } : { projects: [sharing(alone), apart(alone)] }),

@@ -89,9 +89,8 @@ async function runCall(
   try {
     seen = await look(made);
   } catch (error) {
-    // What a kernel found comes with the next read, and comes once.
-    if (made.thrown !== null) throw error;
-    made = { ...made, thrown: nameOf(error) };
+    // What a kernel found comes with the next read, and comes once, also where the call threw something else.
+    made = { ...made, thrown: made.thrown ?? nameOf(error) };
     seen = await look(made);
   }
   if (before === null || made.thrown !== OUT_OF_RANGE) return seen;

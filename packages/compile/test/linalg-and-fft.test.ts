@@ -154,7 +154,6 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     ['linalg.inv', (x: Tensor) => linalg.inv(x)],
     ['fft.rfft', (x: Tensor) => fft.rfft(x)],
     ['fft.stft', (x: Tensor) => fft.stft(x, 2, { hopLength: 1 })],
-    ['logcumsumexp', (x: Tensor) => x.logcumsumexp(0)],
   ])('%s is error kernel-missing, eager and compiled', (_name, fn) => {
     const x = eye(2).mul(2).to('wgpu');
     expect(() => fn(x)).toThrow(expect.objectContaining({ code: 'kernel-missing' }));

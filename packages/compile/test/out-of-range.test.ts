@@ -181,6 +181,30 @@ describe('divisors of zero', () => {
   });
 });
 
+describe('probabilities outside of [0, 1]', () => {
+  const loss = (x: Tensor, y: Tensor): Tensor => F.binaryCrossEntropy(x, y);
+  const cases: [string, number[], number[]][] = [
+    ['input', [0.5, 1.5], [0, 1]],
+    ['input', [-0.25, 0.5], [0, 1]],
+    ['input', [0.5, NaN], [0, 1]],
+    ['target', [0.5, 0.5], [0, 1.0625]],
+    ['target', [0.5, 0.5], [-1, 0]],
+  ];
+  it.each(cases)('are refused as %s of binary_cross_entropy: %s, %s', (argument, x, y) => {
+    const words = `invalid-argument: binary_cross_entropy: all elements of ${argument} should be between 0 and 1`;
+    for (const kernels of ['reference', 'inductor'] as const)
+      config.patch({ 'eager.kernels': kernels }, () =>
+        expect(outcome(() => loss(tensor(x), tensor(y)))).toBe(words),
+      );
+    const compiled = compile(loss);
+    for (let again = 0; again < 2; again++)
+      expect(outcome(() => compiled(tensor(x), tensor(y)))).toBe(words);
+    const [certain, unsure] = [tensor([0, 1]), tensor([0.25, 0.5])];
+    for (const run of [loss, compiled])
+      expect(run(unsure, certain).item()).toBeCloseTo(-(Math.log(0.75) + Math.log(0.5)) / 2, 6);
+  });
+});
+
 describe('weights and counts', () => {
   it('multinomial and repeat_interleave refuse negative ones', () => {
     const draw = compile((x: Tensor) => x.neg().multinomial(1));

@@ -2,7 +2,18 @@
  * @file Numbers as operators take them: the sign of -0, and whole numbers too large to be integers.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, full, fullLike, maskedFill, tensor, where, zeros } from '@tessera/tensor';
+import {
+  type Tensor,
+  full,
+  fullLike,
+  grad,
+  maskedFill,
+  ones,
+  pow,
+  tensor,
+  where,
+  zeros,
+} from '@tessera/tensor';
 import { fill_ } from '@tessera/tensor/internal';
 import { compile, config } from '../src/index.js';
 
@@ -113,5 +124,34 @@ describe('whole numbers beyond the safe integers are floats', () => {
     }) as Error;
     expect(fn).toThrow(refusal);
     expect(() => compile(fn)()).toThrow(refusal);
+  });
+});
+
+describe('the value of a number does not decide the layout of gradients', () => {
+  const numbers = [3, 0, 1, 2, 0.5, -1];
+  const powers: [string, (x: Tensor, by: number) => Tensor][] = [
+    ['an exponent', (t, by) => t.pow(by)],
+    ['a base', (t, by) => pow(by, t)],
+  ];
+  const losses: [string, (out: Tensor) => Tensor][] = [
+    ['one number', (out) => out.sum()],
+    ['other strides', (out) => out.mul(ones([3, 2]).mul(2)).sum()],
+  ];
+  describe.each(powers)('%s', (_name, power) => {
+    it.each(losses)('behind a gradient of %s', (_strides, lossOf) => {
+      const slopesOf = (fn: typeof power): Tensor[] =>
+        numbers.map((by) => {
+          const leaf = ones([2, 3]).requiresGrad_();
+          return grad(lossOf(fn(leaf.t(), by)), leaf)[0]!;
+        });
+      const want = slopesOf(power);
+      for (const backend of [null, 'eager', 'aot_eager', 'inductor']) {
+        const got = slopesOf(backend === null ? power : compile(power, { backend }));
+        expect(got.map((slope) => slope.toArray())).toEqual(want.map((slope) => slope.toArray()));
+        const strides =
+          backend === null || backend === 'eager' ? want[0]!.strides : got[0]!.strides;
+        expect(got.map((slope) => slope.strides)).toEqual(numbers.map(() => strides));
+      }
+    });
   });
 });

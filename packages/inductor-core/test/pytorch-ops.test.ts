@@ -22,6 +22,9 @@ const NOT_RECORDED = [
   /^aten::(_cdist_forward|_euclidean_dist|_pdist_forward|_?embedding_bag|as_strided_scatter)/,
   /^aten::_embedding_bag/,
   /^aten::(grid_sampler|linspace|logspace|tril_indices|triu_indices)/,
+  // Compared with the reference kernels in packages/compile/test/lowered-for-both-devices.test.ts.
+  /^aten::(logcumsumexp|embedding_renorm|_upsample_bilinear2d_aa(_backward)?)$/,
+  /^tessera::logcumsumexp_weighted$/,
   // A kernel of its own; compared in packages/testkit/test/recurrent-layer.test.ts.
   /^tessera::recurrent_layer(_backward)?$/,
   // Made by passes; compared in packages/compile/test/freezing.test.ts.

@@ -24,6 +24,7 @@ interface Case {
   readonly grads: Saved[];
   readonly mean: Saved | null;
   readonly variance: Saved | null;
+  readonly mode: Saved | null;
   readonly entropy: Saved | null;
   readonly cdf: Saved | null;
   readonly level: Saved | null;
@@ -110,7 +111,7 @@ describe.each(modes)("%s formulas are PyTorch's", (_, compiled) => {
     expectSaved(logProb, entry.logProb, 'logProb');
     logProb.sum().backward();
     wanted.forEach((t, i) => expectSaved(t.grad!, entry.grads[i]!, `gradient ${i}`));
-    for (const name of ['mean', 'variance'] as const)
+    for (const name of ['mean', 'variance', 'mode'] as const)
       if (entry[name] !== null)
         expectSaved(
           call((p) => p[name], entry.value),
@@ -309,6 +310,9 @@ describe('distributions', () => {
   it('say what they do not have', () => {
     expect(() => new D.Poisson(1).rsample()).toThrow('Poisson has no rsample()');
     expect(() => new D.Gamma(1, 1).cdf(ones([1]))).toThrow('Gamma has no cdf()');
+    expect(() => new D.Multinomial({ probs: ones([2]) }).mode).toThrow('Multinomial has no mode.');
+    const trials = new D.Binomial({ totalCount: tensor([1, 2]), probs: 0.5 });
+    expect(() => trials.entropy()).toThrow('Inhomogeneous total count');
     expect(() => D.klDivergence(new D.Poisson(1), new D.Normal(0, 1))).toThrow('No KL(p || q)');
     expect(`${new D.Normal(zeros([2]), 1)}`).toBe('Normal(batchShape: [2], eventShape: [])');
   });

@@ -14,6 +14,7 @@ export {
   fakeFromMeta,
   isFakeMode,
   makeTensor,
+  storageBytes,
   withFakeTensors,
   withRealTensors,
 } from './tensor-factory.js';

@@ -29,6 +29,7 @@ import {
   topk,
   tril,
   unbind,
+  where,
   zeros,
 } from '../src/index.js';
 import {
@@ -212,6 +213,18 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
   ],
   ['a triangle of a vector', () => tril(ones([2])), 'invalid-dim', /at least 2 dimensions/],
   ['one-hot of floats', () => oneHot(ones([2]), 3), 'dtype-mismatch', /LongTensor/],
+  [
+    'one-hot of nothing, of a number of classes nobody gave',
+    () => oneHot(zeros([0], { dtype: 'int64' })),
+    'invalid-argument',
+    /Can not infer total number of classes from empty tensor/,
+  ],
+  ...(['float32', 'int64', 'int8'] as const).map((dtype): (typeof cases)[number] => [
+    `a condition of ${dtype}`,
+    () => where(ones([2], { dtype }), 1, 2),
+    'dtype-mismatch',
+    new RegExp(`expected condition to be a boolean tensor, but got a tensor with dtype ${dtype}`),
+  ]),
   ['an endless range', () => arange(0, 5, -1), 'invalid-argument', /not reached with step -1/],
   [
     'channels that do not fit',
@@ -335,6 +348,30 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     () => callOp(getOp('aten::mm'), [ones([2, 2])]),
     'schema-arguments',
     /takes 2 arguments \(self, mat2\), got 1/,
+  ],
+  ...(
+    [
+      ['the name of one', 'aten::mm'],
+      ['nothing', null],
+      ['an object', {}],
+    ] as const
+  ).map((entry): (typeof cases)[number] => [
+    `${entry[0]} for an operator`,
+    () => callOp(entry[1] as never, [ones([2, 2])]),
+    'schema-arguments',
+    /the operator must be what getOp returns, not /,
+  ]),
+  ...([ones([2, 2]), null, undefined, 3] as const).map((args): (typeof cases)[number] => [
+    `${String(args).slice(0, 9)} for a list of arguments`,
+    () => callOp(getOp('aten::relu'), args as never),
+    'schema-arguments',
+    /the arguments must be an array, not /,
+  ]),
+  [
+    'a number for the name of an operator',
+    () => getOp(3 as never),
+    'op-unknown',
+    /There is no operator 3/,
   ],
   [
     'an argument of the wrong kind',

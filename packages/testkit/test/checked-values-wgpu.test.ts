@@ -37,6 +37,26 @@ const CASES: readonly [
   ['cross_entropy', (x, i) => F.crossEntropy(x, i), () => ones([2, 3]), [[0, 5]], [2, -100]],
   ['floor_divide', (x, i) => x.to('int64').floorDivide(i), three, [[3, 0, 1]], [3, 2, 1]],
   ['remainder', (x, i) => x.to('int64').remainder(i), three, [[3, 0, 1]], [3, 2, 1]],
+  [
+    'binary_cross_entropy of input',
+    (x, i) => F.binaryCrossEntropy(i.mul(0.25), x.sub(10).mul(0.5)).gt(0),
+    three,
+    [
+      [0, 1, 5],
+      [-1, 0, 0],
+    ],
+    [0, 2, 3],
+  ],
+  [
+    'binary_cross_entropy of target',
+    (x, i) => F.binaryCrossEntropy(x.mul(0.0625), i.mul(0.25)).gt(0),
+    three,
+    [
+      [0, 1, 5],
+      [-1, 0, 0],
+    ],
+    [0, 2, 4],
+  ],
 ];
 
 /** The values, or the error's code and first line. */
@@ -104,6 +124,7 @@ describe.runIf(wanted)('values that kernels refuse on WebGPU', () => {
       [(x, i) => x.index(i).mul(2), 37],
       [(x, i) => x.index(i).sum(), 1037],
       [(x, i) => x.index(i).softmax(0), 301],
+      [(_, i) => F.binaryCrossEntropy(i.mul(0.125), i.mul(0.25)), 1037],
       [(x, i) => F.embedding(i, x.view([-1, 1]).mul(ones([1, 3], { device: x.device }))), 13],
     ];
     for (const [run, count] of cases) {

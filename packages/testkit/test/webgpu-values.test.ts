@@ -67,6 +67,16 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     expect(await read(gradient!)).toEqual([1, 2, 2, 1]);
   });
 
+  it('int64 elements that two arguments share, of which one is modified', async () => {
+    for (const backend of ['aot_eager', 'inductor']) {
+      const fn = compile((x: Tensor, y: Tensor) => void x.add_(x).add_(y), { backend });
+      const whole = gpu(arange(8, { dtype: 'int64' }));
+      const x = whole.view([4, 2]).slice(-1, 0, null, 2);
+      fn(x, x.detach());
+      expect(await read(whole)).toEqual([0, 1, 8, 3, 16, 5, 24, 7]);
+    }
+  });
+
   it('eager indexing by an integer tensor', async () => {
     const at = gpu(tensor([2, 0], { dtype: 'int64' }));
     expect(await read(gpu(tensor([10, 11, 12])).index(at))).toEqual([12, 10]);

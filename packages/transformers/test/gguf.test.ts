@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { gguf } from '@huggingface/gguf';
 import { Linear } from '@tessera/nn';
 import { cpuHeap, loadCheckpoint, noGrad, tensor } from '@tessera/tensor';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { GGUF_TYPES } from '../src/gguf/block-formats.js';
 import {
   type CausalLM,
@@ -92,6 +92,7 @@ describe('GGUF files', () => {
       change: (metadata: Record<string, Value>, i: number) => void = () => {},
     ): string {
       const folder = mkdtempSync(join(tmpdir(), 'tessera-gguf-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
       let all: Record<string, Written> = {};
       ggufOf(model, 'llama', {}, (tensors) => (all = { ...tensors }));
       const names = Object.keys(all);

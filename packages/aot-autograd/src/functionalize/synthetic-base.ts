@@ -8,8 +8,8 @@
 import { type Graph, type Node, tensorVal, tensorVals } from '@tessera/graph';
 import type { AliasSets } from '@tessera/passes';
 import { TesseraError } from '@tessera/shared';
-import { type DType, type DeviceType, type Storage, itemSize } from '@tessera/tensor';
-import { hasInternalOverlap, makeTensor } from '@tessera/tensor/internal';
+import type { DType, DeviceType, Storage } from '@tessera/tensor';
+import { hasInternalOverlap, makeTensor, storageBytes } from '@tessera/tensor/internal';
 import { isDense } from '../layout.js';
 import type { Emitter } from './emitter.js';
 import { Value } from './memory.js';
@@ -85,7 +85,7 @@ export function syntheticBases(
       );
     }
     const node = graph.placeholder(`base_${index}`);
-    const elements = storage.nbytes / itemSize(dtype);
+    const elements = storage.nbytes / storageBytes(device, dtype, 1);
     node.meta.val = makeTensor(storage, dtype, device, [elements], [1], 0);
     return {
       storage,

@@ -7,14 +7,7 @@
  * compiled graph itself.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type GeneratorState,
-  type Tensor,
-  enableGrad,
-  getRngState,
-  itemSize,
-  noGrad,
-} from '@tessera/tensor';
+import { type GeneratorState, type Tensor, enableGrad, getRngState, noGrad } from '@tessera/tensor';
 import {
   type GradMeta,
   asStrided_,
@@ -26,6 +19,7 @@ import {
   noteWrittenSince,
   setHistory,
   withoutModes,
+  storageBytes,
 } from '@tessera/tensor/internal';
 import type { CompiledGraph } from '../graph-compiler.js';
 import type { AliasPlan, OutputPlan } from '../joint/output-plan.js';
@@ -216,7 +210,8 @@ function inputGatherer(plan: RuntimePlan): (inputs: readonly unknown[]) => reado
 
 function flatBase(tensor: Tensor): Tensor {
   const { storage, dtype, device } = tensor;
-  return makeTensor(storage, dtype, device, [storage.nbytes / itemSize(dtype)], [1], 0);
+  const elements = storage.nbytes / storageBytes(device, dtype, 1);
+  return makeTensor(storage, dtype, device, [elements], [1], 0);
 }
 
 /** Gives the values that require grad their backward node. */

@@ -14,7 +14,6 @@ import {
   type Tensor,
   getRngState,
   isTensor,
-  itemSize,
   setRngState,
 } from '@tessera/tensor';
 import {
@@ -29,6 +28,7 @@ import {
   wasWrittenSince,
   withAutocastSettings,
   withPreDispatchMode,
+  storageBytes,
 } from '@tessera/tensor/internal';
 import { gradModeNode } from '../events/grad-mode.js';
 import { Lost } from '../trace/lost.js';
@@ -273,9 +273,13 @@ export class LeftOut {
 }
 
 /** Whether a storage has room for a tensor at an offset (elements). */
-function holds(storage: Storage, { sizes, strides, dtype }: Tensor, offset: number): boolean {
+function holds(
+  storage: Storage,
+  { sizes, strides, dtype, device }: Tensor,
+  offset: number,
+): boolean {
   const last = sizes.reduce((at, size, d) => at + (size - 1) * strides[d]!, offset);
-  return offset >= 0 && (last + 1) * itemSize(dtype) <= storage.nbytes;
+  return offset >= 0 && storageBytes(device, dtype, last + 1) <= storage.nbytes;
 }
 
 /** What a value is a view of, if it is one of what `real`, whose fake tensor is `other`, belongs to. */

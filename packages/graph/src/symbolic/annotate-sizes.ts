@@ -14,13 +14,14 @@ import {
   compileSize,
   freeSymbols,
 } from '@tessera/shared';
-import { Storage, type Tensor, callOp, isTensor, itemSize } from '@tessera/tensor';
+import { Storage, type Tensor, callOp, isTensor } from '@tessera/tensor';
 import {
   gradMode,
   makeTensor,
   storageExtent,
   withFakeTensors,
   withoutModes,
+  storageBytes,
 } from '@tessera/tensor/internal';
 import type { Graph } from '../graph.js';
 import { type Argument, Node } from '../node.js';
@@ -147,7 +148,8 @@ function fakeOf(
   const strides =
     shape?.strides.map((stride, i) => (stride === null ? val.strides[i] : evaluate(stride))) ??
     val.strides;
-  const bytes = (val.storageOffset + storageExtent(sizes, strides)) * itemSize(val.dtype);
+  const extent = val.storageOffset + storageExtent(sizes, strides);
+  const bytes = storageBytes(val.device, val.dtype, extent);
   let storage = storages.get(val.storage);
   if (storage === undefined || storage.nbytes < bytes)
     storages.set(val.storage, (storage = Storage.fake(val.device, bytes)));

@@ -1,8 +1,8 @@
 /**
  * @file FakeTensors that stand for given tensors at other sizes.
  */
-import { Storage, type Tensor, itemSize } from '@tessera/tensor';
-import { makeTensor, storageExtent } from '@tessera/tensor/internal';
+import { Storage, type Tensor } from '@tessera/tensor';
+import { makeTensor, storageBytes, storageExtent } from '@tessera/tensor/internal';
 import { symbolicStrides } from './symbolic-shape.js';
 
 /** A tensor some of whose sizes vary. */
@@ -23,7 +23,7 @@ export function fakesAt(inputs: readonly SizedInput[], sizes: readonly number[])
   inputs.forEach(({ tensor }, i) => {
     const extent = tensor.storageOffset + storageExtent(layouts[i].sizes, layouts[i].strides);
     const key = tensor.storageOrNull ?? tensor;
-    const needed = Math.max(extent * itemSize(tensor.dtype), bytes.get(key) ?? 0);
+    const needed = Math.max(storageBytes(tensor.device, tensor.dtype, extent), bytes.get(key) ?? 0);
     bytes.set(key, needed);
   });
   const storages = new Map<Storage | Tensor, Storage>();

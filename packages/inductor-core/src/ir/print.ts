@@ -107,7 +107,7 @@ export function printIndex(
   }
 }
 
-/** `gather index < 8`, `index -8 <= index < 8`, `nll_loss class < 10 or -100`, `remainder divisor`. */
+/** `gather index < 8`, `index -8 <= index < 8`, `nll_loss class < 10 or -100`, `remainder divisor`, `binary_cross_entropy input`. */
 function printCheck(check: ValueCheck): string {
   switch (check.rule) {
     case 'index':
@@ -116,6 +116,8 @@ function printCheck(check: ValueCheck): string {
       return `${check.op} class < ${check.classes} or ${check.ignored}:`;
     case 'divisor':
       return `${check.op} divisor`;
+    case 'probability':
+      return `${check.op} ${check.argument}`;
   }
 }
 

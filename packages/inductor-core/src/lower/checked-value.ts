@@ -1,5 +1,6 @@
 /**
- * @file Values that eager refuses at run time: indices, class labels and integer divisors, with their checks.
+ * @file Values that eager refuses at run time: indices, class labels, integer divisors and probabilities, with
+ * their checks.
  *
  * With `config.inductor.checkIndices` off nothing is refused: places are clamped, so that compiled code reads
  * and writes nowhere else.
@@ -130,4 +131,13 @@ export function checkedDivisor(l: Lowering, op: string, divisor: Expr): Expr {
   if (!l.checks || isFloatingPoint(divisor.dtype) || divisor.dtype === 'bool') return divisor;
   const m = new ExprMath(l.ir);
   return l.check({ rule: 'divisor', op }, divisor, m.ne(divisor, 0), divisor);
+}
+
+/** A value of an argument; others than probabilities are refused. */
+export function checkedProbability(l: Lowering, op: string, argument: string, value: Expr): Expr {
+  if (!l.checks) return value;
+  const m = new ExprMath(l.ir);
+  const ok = m.and(m.ge(value, 0), m.le(value, 1));
+  // The error names no value, and one that is between integers could not be noted.
+  return l.check({ rule: 'probability', op, argument }, l.ir.const('int32', 0), ok, value);
 }

@@ -17,6 +17,7 @@ import { operandArg, operandExpr } from './ops/elementwise.js';
 import { elementaryLowerings } from './ops/elementary.js';
 import { distanceLowerings } from './ops/distance.js';
 import { embeddingBagLowerings } from './ops/embedding-bag.js';
+import { embeddingRenormLowerings } from './ops/embedding-renorm.js';
 import { spaceLowerings } from './ops/factory-space.js';
 import { gridSampleLowerings } from './ops/grid-sample.js';
 import { stridedScatterLowerings } from './ops/strided-scatter.js';
@@ -26,6 +27,7 @@ import { floatPartLowerings } from './ops/float-parts.js';
 import { im2colLowerings } from './ops/im2col.js';
 import { indexingLowerings } from './ops/indexing.js';
 import { layoutLowerings } from './ops/force-stride-order.js';
+import { logScanLowerings } from './ops/log-scan.js';
 import { lossDecompositions } from './ops/loss.js';
 import { matmulLowerings } from './ops/matmul.js';
 import { weightOnlyLowerings } from './ops/weight-only.js';
@@ -52,6 +54,7 @@ import { searchLowerings } from './ops/search.js';
 import { softmaxDecompositions } from './ops/softmax.js';
 import { specialLowerings } from './ops/special.js';
 import { upsampleLowerings } from './ops/upsample.js';
+import { antialiasedLowerings } from './ops/upsample-antialiased.js';
 import { SIZED_VIEWS, viewLowerings } from './ops/view.js';
 
 /** Lowerings proper. */
@@ -87,6 +90,9 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...im2colLowerings,
   ...padEdgeLowerings,
   ...upsampleLowerings,
+  ...antialiasedLowerings,
+  ...embeddingRenormLowerings,
+  ...logScanLowerings,
   ...multinomialLowerings,
   ...randomLowerings,
   ...indexingLowerings,

@@ -32,7 +32,7 @@ export function readDtype(json: JsonField): DType {
 
 /** What a value must satisfy; it is the text of an error, so its numbers need no proof. */
 function readCheck(json: JsonField): ValueCheck {
-  const rule = json.field('rule').oneOf(['index', 'class', 'divisor']);
+  const rule = json.field('rule').oneOf(['index', 'class', 'divisor', 'probability']);
   const op = json.field('op').string(200);
   const [least, most] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
   switch (rule) {
@@ -46,6 +46,8 @@ function readCheck(json: JsonField): ValueCheck {
     }
     case 'divisor':
       return { rule, op };
+    case 'probability':
+      return { rule, op, argument: json.field('argument').string(200) };
   }
 }
 

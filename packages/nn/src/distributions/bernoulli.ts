@@ -1,12 +1,14 @@
 /**
  * @file `Bernoulli`, `Geometric` and `Binomial`: trials that succeed with one probability.
  */
+import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
-  abs,
+  arange,
   bernoulli,
   binomial,
   broadcastTensors,
+  clampMax,
   clampMin,
   exp,
   expand,
@@ -14,8 +16,11 @@ import {
   lgamma,
   log,
   log1p,
+  logSigmoid,
   noGrad,
   rand,
+  where,
+  zerosLike,
 } from '@tessera/tensor';
 import { binaryCrossEntropyWithLogits } from '@tessera/tensor/internal';
 import {
@@ -78,6 +83,11 @@ export class Bernoulli extends Trials {
   get variance(): Tensor {
     return this.probs.mul(this.probs.neg().add(1));
   }
+  /** NaN where both are as probable. */
+  override get mode(): Tensor {
+    const { probs } = this;
+    return where(probs.eq(0.5), Number.NaN, probs.ge(0.5).to(probs.dtype));
+  }
 
   override sample(sampleShape: readonly number[] = []): Tensor {
     return noGrad(() => bernoulli(expand(this.probs, this.extended(sampleShape))));
@@ -109,6 +119,9 @@ export class Geometric extends Trials {
   }
   get variance(): Tensor {
     return this.probs.reciprocal().sub(1).div(this.probs);
+  }
+  override get mode(): Tensor {
+    return zerosLike(this.probs);
   }
 
   override sample(sampleShape: readonly number[] = []): Tensor {
@@ -159,6 +172,9 @@ export class Binomial extends Trials {
   get variance(): Tensor {
     return this.mean.mul(this.probs.neg().add(1));
   }
+  override get mode(): Tensor {
+    return clampMax(floor(this.totalCount.add(1).mul(this.probs)), this.totalCount);
+  }
 
   override sample(sampleShape: readonly number[] = []): Tensor {
     const shape = this.extended(sampleShape);
@@ -171,14 +187,30 @@ export class Binomial extends Trials {
     this.checkValue(value);
     const { totalCount: n, logits } = this;
     const factorial = (count: Tensor): Tensor => lgamma(count.add(1));
-    const normalizer = n
-      .mul(clampMin(logits, 0))
-      .add(n.mul(log1p(exp(abs(logits).neg()))))
-      .sub(factorial(n));
+    const failure = logSigmoid(logits.neg());
     return value
       .mul(logits)
       .sub(factorial(value))
       .sub(factorial(n.sub(value)))
-      .sub(normalizer);
+      .add(n.mul(failure).add(factorial(n)));
   }
+
+  /** By all numbers of successes, so that of trials is read. @throws invalid-argument if it is not the same for all */
+  override entropy(): Tensor {
+    const [least, most] = [this.totalCount.min().item(), this.totalCount.max().item()] as number[];
+    if (least !== most)
+      throw new TesseraError(
+        'invalid-argument',
+        'Inhomogeneous total count not supported by `entropy`.',
+        { hints: ['Make a distribution for each number of trials.'] },
+      );
+    const logProbs = this.logProb(countsUpTo(most!, this.probs));
+    return exp(logProbs).mul(logProbs).sum(0).neg();
+  }
+}
+
+/** 0 to `most`, along a dimension before those of `like`. */
+export function countsUpTo(most: number, { dtype, device, ndim }: Tensor): Tensor {
+  const ones = Array.from({ length: ndim }, () => 1);
+  return arange(most + 1, { dtype, device }).view([-1, ...ones]);
 }

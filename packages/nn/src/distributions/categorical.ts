@@ -4,7 +4,9 @@
 import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
+  argmax,
   clampMin,
+  exp,
   expand,
   full,
   gather,
@@ -17,6 +19,8 @@ import {
   softmax,
   where,
 } from '@tessera/tensor';
+import { scalarTensor } from '@tessera/tensor/internal';
+import { Binomial, countsUpTo } from './bernoulli.js';
 import { type Constraint, integersUpTo, nonNegative, realVector } from './constraints.js';
 import { Distribution, broadcastAll } from './distribution.js';
 import { type ProbsOrLogits, clampProbs, probsOrLogits } from './probs-or-logits.js';
@@ -66,6 +70,9 @@ export class Categorical extends Distribution {
   /** Categories have none: NaN. */
   get variance(): Tensor {
     return this.mean;
+  }
+  override get mode(): Tensor {
+    return argmax(this.probs, -1);
   }
 
   override sample(sampleShape: readonly number[] = []): Tensor {
@@ -143,5 +150,20 @@ export class Multinomial extends Distribution {
     const powers = where(impossible, 0, logits).mul(value).sum(-1);
     const orders = lgamma(value.sum(-1).add(1)).sub(lgamma(value.add(1)).sum(-1));
     return orders.add(powers);
+  }
+
+  /** By all numbers of draws of each category. */
+  override entropy(): Tensor {
+    const { probs, totalCount } = this;
+    const { dtype, device } = probs;
+    const each = new Binomial({ totalCount, probs, validateArgs: false });
+    const counts = countsUpTo(totalCount, probs);
+    const weights = exp(each.logProb(counts)).mul(lgamma(counts.add(1)));
+    const orders = lgamma(scalarTensor(totalCount + 1, { dtype, device }));
+    return this.categorical
+      .entropy()
+      .mul(totalCount)
+      .sub(orders)
+      .add(weights.sum([0, -1]));
   }
 }

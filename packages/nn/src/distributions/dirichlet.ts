@@ -4,7 +4,18 @@
  * Samples are gamma numbers divided by their sum, and take their gradients from there.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, digamma, expand, lgamma, stack, standardGamma, xlogy } from '@tessera/tensor';
+import {
+  type Tensor,
+  arange,
+  clampMin,
+  digamma,
+  expand,
+  lgamma,
+  stack,
+  standardGamma,
+  where,
+  xlogy,
+} from '@tessera/tensor';
 import { type Constraint, positive, simplex, unitInterval } from './constraints.js';
 import {
   Distribution,
@@ -41,6 +52,14 @@ export class Dirichlet extends Distribution {
     const total = this.total.unsqueeze(-1);
     const { concentration: c } = this;
     return c.mul(total.sub(c)).div(total.square().mul(total.add(1)));
+  }
+  /** The first corner where all corners are infinitely probable. */
+  override get mode(): Tensor {
+    const { concentration: c } = this;
+    const above = clampMin(c.sub(1), 0);
+    const corner = arange(c.sizes.at(-1)!, { device: c.device }).eq(0).to(c.dtype);
+    const isCornered = c.lt(1).all(-1, { keepdim: true });
+    return where(isCornered, corner, above.div(above.sum(-1, { keepdim: true })));
   }
 
   private get total(): Tensor {
@@ -103,6 +122,9 @@ export class Beta extends Distribution {
     const { concentration1: a, concentration0: b } = this;
     const total = a.add(b);
     return a.mul(b).div(total.square().mul(total.add(1)));
+  }
+  override get mode(): Tensor {
+    return this.dirichlet.mode.select(-1, 0);
   }
 
   override rsample(sampleShape: readonly number[] = []): Tensor {

@@ -57,6 +57,10 @@ export abstract class Distribution {
   abstract get mean(): Tensor;
   /** [batch, event] */
   abstract get variance(): Tensor;
+  /** The most probable value, [batch, event]. @throws invalid-argument where there is no formula */
+  get mode(): Tensor {
+    throw this.missing('mode');
+  }
   /** Log probability (density) of values [sample, batch, event] → [sample, batch]. @throws invalid-argument */
   abstract logProb(value: Tensor): Tensor;
 
@@ -78,24 +82,24 @@ export abstract class Distribution {
   /** Samples that gradients flow through, into the parameters. @throws invalid-argument where there are none */
   rsample(_sampleShape: readonly number[] = []): Tensor {
     throw this.missing(
-      'rsample',
+      'rsample()',
       'Use sample(), and logProb() of it for a score-function gradient.',
     );
   }
 
   /** In nats, [batch]. @throws invalid-argument where there is no formula */
   entropy(): Tensor {
-    throw this.missing('entropy');
+    throw this.missing('entropy()');
   }
 
   /** Probability of at most `value`. @throws invalid-argument where there is no formula */
   cdf(_value: Tensor): Tensor {
-    throw this.missing('cdf');
+    throw this.missing('cdf()');
   }
 
   /** The value with this probability of at most it. @throws invalid-argument where there is no formula */
   icdf(_value: Tensor): Tensor {
-    throw this.missing('icdf');
+    throw this.missing('icdf()');
   }
 
   /** exp of the entropy, [batch]. */
@@ -107,7 +111,7 @@ export abstract class Distribution {
     name: string,
     hint = 'PyTorch has none either, or it needs a function that is missing here.',
   ): TesseraError {
-    return new TesseraError('invalid-argument', `${this.constructor.name} has no ${name}().`, {
+    return new TesseraError('invalid-argument', `${this.constructor.name} has no ${name}.`, {
       hints: [hint],
     });
   }

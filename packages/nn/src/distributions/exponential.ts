@@ -1,7 +1,7 @@
 /**
  * @file `Exponential`.
  */
-import { type Tensor, exp, log, log1p, rand, reciprocal } from '@tessera/tensor';
+import { type Tensor, exp, log, log1p, rand, reciprocal, zerosLike } from '@tessera/tensor';
 import { type Constraint, nonNegative, positive } from './constraints.js';
 import {
   Distribution,
@@ -30,6 +30,9 @@ export class Exponential extends Distribution {
   }
   get variance(): Tensor {
     return this.rate.pow(-2);
+  }
+  override get mode(): Tensor {
+    return zerosLike(this.rate);
   }
 
   override rsample(sampleShape: readonly number[] = []): Tensor {

@@ -1,7 +1,16 @@
 /**
  * @file `Gamma` and `Chi2`.
  */
-import { type Tensor, digamma, expand, lgamma, log, standardGamma, xlogy } from '@tessera/tensor';
+import {
+  type Tensor,
+  clampMin,
+  digamma,
+  expand,
+  lgamma,
+  log,
+  standardGamma,
+  xlogy,
+} from '@tessera/tensor';
 import { type Constraint, nonNegative, positive } from './constraints.js';
 import {
   Distribution,
@@ -37,6 +46,9 @@ export class Gamma extends Distribution {
   }
   get variance(): Tensor {
     return this.concentration.div(this.rate.square());
+  }
+  override get mode(): Tensor {
+    return clampMin(this.concentration.sub(1).div(this.rate), 0);
   }
 
   override rsample(sampleShape: readonly number[] = []): Tensor {

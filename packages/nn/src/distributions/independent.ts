@@ -40,6 +40,9 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
   get variance(): Tensor {
     return this.base.variance;
   }
+  override get mode(): Tensor {
+    return this.base.mode;
+  }
   override get hasRsample(): boolean {
     return this.base.hasRsample;
   }

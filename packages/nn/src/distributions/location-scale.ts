@@ -31,4 +31,7 @@ export abstract class LocationScale extends Distribution {
   get mean(): Tensor {
     return this.loc;
   }
+  override get mode(): Tensor {
+    return this.loc;
+  }
 }

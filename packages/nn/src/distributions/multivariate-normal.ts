@@ -110,6 +110,9 @@ export class MultivariateNormal extends Distribution {
   get variance(): Tensor {
     return this.scaleTril.square().sum(-1);
   }
+  override get mode(): Tensor {
+    return this.loc;
+  }
 
   override rsample(sampleShape: readonly number[] = []): Tensor {
     const { dtype, device } = this.loc;

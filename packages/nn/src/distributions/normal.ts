@@ -70,6 +70,9 @@ export class LogNormal extends Distribution {
     const { variance } = this.base;
     return expm1(variance).mul(exp(this.loc.mul(2).add(variance)));
   }
+  override get mode(): Tensor {
+    return exp(this.loc.sub(this.base.variance));
+  }
 
   override rsample(sampleShape: readonly number[] = []): Tensor {
     return exp(this.base.rsample(sampleShape));

@@ -1,7 +1,7 @@
 /**
  * @file `Poisson`.
  */
-import { type Tensor, expand, lgamma, noGrad, poisson, xlogy } from '@tessera/tensor';
+import { type Tensor, expand, floor, lgamma, noGrad, poisson, xlogy } from '@tessera/tensor';
 import { type Constraint, nonNegative, nonNegativeInteger } from './constraints.js';
 import {
   Distribution,
@@ -30,6 +30,9 @@ export class Poisson extends Distribution {
   }
   get variance(): Tensor {
     return this.rate;
+  }
+  override get mode(): Tensor {
+    return floor(this.rate);
   }
 
   override sample(sampleShape: readonly number[] = []): Tensor {

@@ -47,6 +47,9 @@ export class StudentT extends Distribution {
     const finite = scale.square().mul(df.div(where(df.gt(2), df.sub(2), 1)));
     return where(df.le(1), Number.NaN, where(df.le(2), Number.POSITIVE_INFINITY, finite));
   }
+  override get mode(): Tensor {
+    return this.loc;
+  }
 
   override rsample(sampleShape: readonly number[] = []): Tensor {
     const { dtype, device } = this.df;

@@ -39,6 +39,10 @@ export class Uniform extends Distribution {
   get variance(): Tensor {
     return this.width.square().div(12);
   }
+  /** All are as probable: NaN. */
+  override get mode(): Tensor {
+    return this.high.mul(Number.NaN);
+  }
 
   private get width(): Tensor {
     return this.high.sub(this.low);

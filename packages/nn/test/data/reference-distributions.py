@@ -86,7 +86,8 @@ def case(kind, parameters):
     out = {"kind": kind, "parameters": plain(parameters), "batchShape": list(p.batch_shape), "eventShape": list(p.event_shape), "value": data(value), "logProb": data(log_prob), "grads": [data(g) for g in grads]}
     out["mean"] = attempt(lambda: p.mean)
     out["variance"] = attempt(lambda: p.variance)
-    out["entropy"] = attempt(p.entropy) if kind not in ("Binomial", "Multinomial") else None
+    out["mode"] = attempt(lambda: p.mode)
+    out["entropy"] = attempt(p.entropy)
     continuous = kind in ("Normal", "LogNormal", "Uniform", "Exponential", "Laplace")
     out["cdf"] = attempt(lambda: p.cdf(value)) if continuous else None
     out["level"] = data(shares(*log_prob.shape)) if continuous else None
@@ -111,6 +112,18 @@ for a, b in pairs:
     divergences.append({"p": a, "q": b, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(a, one), make(b, two)))})
 wide = [[torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0])], [torch.tensor([-1.0, 1.5]), torch.tensor([3.0, 4.0])]]
 divergences.append({"p": "Uniform", "q": "Uniform", "first": plain(wide[0]), "second": plain(wide[1]), "kl": data(D.kl_divergence(D.Uniform(*wide[0]), D.Uniform(*wide[1])))})
+
+more = [
+    ("Binomial", {"total_count": torch.tensor(5.0), "probs": torch.tensor([0.0, 0.125, 0.5, 0.9, 1.0])}),
+    ("Binomial", {"total_count": torch.tensor(7.0), "probs": torch.tensor([[0.25], [0.5]])}),
+    ("Multinomial", {"total_count": 1, "probs": torch.tensor([0.2, 0.3, 0.5])}),
+    ("Bernoulli", {"probs": torch.tensor([0.5, 0.25, 0.75])}),
+    ("Dirichlet", [torch.tensor([[0.5, 0.25], [0.5, 2.0], [3.0, 2.0]])]),
+    ("Beta", [torch.tensor([0.5, 0.5, 3.0]), torch.tensor([0.25, 2.0, 2.0])]),
+    ("Gamma", [torch.tensor([0.5, 3.0]), torch.tensor([2.0, 2.0])]),
+    ("Poisson", [torch.tensor([0.5, 3.0, 4.25])]),
+]
+cases += [case(kind, parameters) for kind, parameters in more]
 
 path = pathlib.Path(__file__).with_name("reference-distributions.json.gz")
 with gzip.GzipFile(path, "wb", mtime=0) as file:

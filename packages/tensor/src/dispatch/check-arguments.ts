@@ -60,6 +60,18 @@ export function checkComposite(op: OpOverload, args: readonly unknown[]): void {
   }
 }
 
+/** Refuses what is no operator with a list of arguments. @throws schema-arguments */
+export function refuseCall(op: unknown, args: unknown): never {
+  const isOp = typeof op === 'object' && op !== null && 'schema' in op;
+  throw new TesseraError(
+    'schema-arguments',
+    isOp
+      ? `callOp: the arguments must be an array, not ${describe(args)}.`
+      : `callOp: the operator must be what getOp returns, not ${describe(op)}.`,
+    { hints: ["Write callOp(getOp('aten::mm'), [x, y])."] },
+  );
+}
+
 function isNumeric(arg: unknown): boolean {
   return typeof arg === 'number' || typeof arg === 'boolean' || isSymScalar(arg);
 }

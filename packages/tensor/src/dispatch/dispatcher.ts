@@ -22,7 +22,7 @@ import { transfers } from '../device.js';
 import type { OpOverload } from '../op/op-overload.js';
 import { libraryScopes, outsideScopes } from '../memory/library-scope.js';
 import { show } from '../memory/show.js';
-import { checkComposite } from './check-arguments.js';
+import { checkComposite, refuseCall } from './check-arguments.js';
 import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
 import { profileOp } from './profile-op.js';
@@ -36,9 +36,15 @@ export function bindAutograd(handler: Handler): void {
   autograd = handler;
 }
 
-/** Calls an operator: step 1 on. The result is what the schema of the operator says. */
+/**
+ * Calls an operator: step 1 on. The result is what the schema of the operator says.
+ *
+ * @throws schema-arguments
+ */
 export function callOp<Result>(op: OpOverload<Result>, args: readonly unknown[]): Result;
 export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
+  if (!Array.isArray(args) || (op as Partial<OpOverload> | null)?.schema === undefined)
+    refuseCall(op, args);
   const settings = autocastState.active;
   if (settings !== null) return settings.call(op, args);
   const { pre } = modes;

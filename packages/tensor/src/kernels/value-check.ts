@@ -1,5 +1,6 @@
 /**
- * @file Checks of values that are only known while a kernel runs: indices, class labels, integer divisors.
+ * @file Checks of values that are only known while a kernel runs: indices, class labels, integer divisors,
+ * probabilities.
  *
  * A check is data, so that compiled kernels carry it and report a failure in the words of the reference
  * kernels: both make their errors with `valueError`.
@@ -23,14 +24,16 @@ export type ValueCheck =
       readonly ignored: number;
     }
   /** A divisor of integers, which may not be zero. */
-  | { readonly rule: 'divisor'; readonly op: string };
+  | { readonly rule: 'divisor'; readonly op: string }
+  /** A probability of an argument, which lies in [0, 1]. */
+  | { readonly rule: 'probability'; readonly op: string; readonly argument: string };
 
 /** The check of an index of an operator. */
 export function indexCheck(op: string, size: number, wraps = false): ValueCheck {
   return { rule: 'index', op, size, wraps };
 }
 
-/** The error for a value that does not pass: index-out-of-range, or invalid-argument for a divisor. */
+/** The error for a value that does not pass: index-out-of-range, or invalid-argument where it is no place. */
 export function valueError(check: ValueCheck, value: number): TesseraError {
   switch (check.rule) {
     case 'index': {
@@ -66,6 +69,15 @@ export function valueError(check: ValueCheck, value: number): TesseraError {
         {
           context: { op: check.op },
           hints: ['Divide floats, or mask the zeros first.'],
+        },
+      );
+    case 'probability':
+      return new TesseraError(
+        'invalid-argument',
+        `${check.op}: all elements of ${check.argument} should be between 0 and 1`,
+        {
+          context: { op: check.op, argument: check.argument },
+          hints: ['Take the sigmoid of logits first, or use binaryCrossEntropyWithLogits.'],
         },
       );
   }

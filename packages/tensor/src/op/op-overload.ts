@@ -111,7 +111,7 @@ export function getOp(qualifiedName: string): OpOverload {
         near.length > 0
           ? `Nearest names: ${near.join(', ')}.`
           : "Register it with library('namespace').define(schema).",
-        ...(qualifiedName.startsWith('aten::') ? [ELSEWHERE] : []),
+        ...(String(qualifiedName).startsWith('aten::') ? [ELSEWHERE] : []),
       ],
     });
   }

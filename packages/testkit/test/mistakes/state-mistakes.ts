@@ -1,7 +1,7 @@
 /**
  * @file Mistakes with values, gradients, operators of one's own and files.
  */
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -15,12 +15,15 @@ import {
   randn,
   serializeSafetensors,
 } from '@tessera/tensor';
+import { onTestFinished } from 'vitest';
 import type { Mistake } from './mistake.js';
 
 const any = (value: unknown): never => value as never;
 const leaf = (): Tensor => ones([2, 3], { requiresGrad: true });
 const file = (name: string, bytes: Uint8Array | string): string => {
-  const path = join(mkdtempSync(join(tmpdir(), 'tessera-')), name);
+  const folder = mkdtempSync(join(tmpdir(), 'tessera-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, name);
   writeFileSync(path, bytes);
   return path;
 };

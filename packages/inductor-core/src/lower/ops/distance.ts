@@ -29,7 +29,28 @@ export function reduceOver(
     .expr;
 }
 
-/** p-norms of `width` differences, one for each element of `sizes`. */
+/** The p-norm of `width` terms, at each element of `sizes`. */
+export function normOver(
+  l: Lowering,
+  sizes: readonly number[],
+  width: number,
+  p: number,
+  term: (coordinate: IndexExpr) => Expr,
+): Expr {
+  const m = new ExprMath(l.ir);
+  const total = (op: ReduceOp, part: (value: Expr) => Expr): Expr =>
+    reduceOver(l, op, sizes, width, (k) => part(term(k)));
+  if (p === Infinity) return total('max', (d) => m.abs(d));
+  if (p === 0) return total('sum', (d) => m.cast(m.ne(d, 0), d.dtype));
+  if (p === 1) return total('sum', (d) => m.abs(d));
+  if (p === 2) return m.sqrt(total('sum', (d) => m.square(d)));
+  return m.pow(
+    total('sum', (d) => m.pow(m.abs(d), p)),
+    1 / p,
+  );
+}
+
+/** p-norms of `width` differences, one for each element of the result. */
 function norms(
   l: Lowering,
   call: LoweringCall,
@@ -37,22 +58,10 @@ function norms(
   p: number,
   difference: (coordinate: IndexExpr) => Expr,
 ): LoweredTensor {
-  const m = new ExprMath(l.ir);
   if (width === 0 || numelOf(call.sizes) === 0)
     return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
-  const total = (op: ReduceOp, term: (d: Expr) => Expr): Expr =>
-    reduceOver(l, op, call.sizes, width, (k) => term(difference(k)));
-  const size = (): Expr => {
-    if (p === Infinity) return total('max', (d) => m.abs(d));
-    if (p === 0) return total('sum', (d) => m.cast(m.ne(d, 0), d.dtype));
-    if (p === 1) return total('sum', (d) => m.abs(d));
-    if (p === 2) return m.sqrt(total('sum', (d) => m.square(d)));
-    return m.pow(
-      total('sum', (d) => m.pow(m.abs(d), p)),
-      1 / p,
-    );
-  };
-  return l.pointwise(call.sizes, m.cast(size(), call.dtype));
+  const size = normOver(l, call.sizes, width, p, difference);
+  return l.pointwise(call.sizes, l.ir.cast(size, call.dtype));
 }
 
 /** _cdist_forward: x1, x2, p; _euclidean_dist: x1, x2. */

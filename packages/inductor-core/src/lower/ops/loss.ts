@@ -4,7 +4,7 @@
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { checkedLabel, checkedRead } from '../checked-value.js';
+import { checkedLabel, checkedProbability, checkedRead } from '../checked-value.js';
 import { elementwise, operandArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
@@ -202,8 +202,10 @@ const binaryCrossEntropy: LoweringOf<'aten::binary_cross_entropy'> = (
     l,
     operands,
     call.dtype,
-    (x, y, w) => {
+    (input, labels, w) => {
       const m = new ExprMath(l.ir);
+      const x = checkedProbability(l, 'binary_cross_entropy', 'input', input);
+      const y = checkedProbability(l, 'binary_cross_entropy', 'target', labels);
       const value = m.sub(
         m.mul(m.sub(y, 1), m.max(m.log1p(m.neg(x)), -100)),
         m.mul(y, m.max(m.log(x), -100)),

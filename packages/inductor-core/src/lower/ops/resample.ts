@@ -60,15 +60,23 @@ export function resampled(
   return l.pointwise(call.sizes, l.ir.cast(read(0, vars.slice(0, lead)), call.dtype));
 }
 
-/** Outputs that may read input element `i` are `floor(i · out / in) - before` and `count - 1` more. */
-function reach({ input, output, table }: Axis): { before: number; count: number } {
+/**
+ * Where the elements are that element `t` has to do with: `floor(t · from / to) - before` and `count - 1` more. Of
+ * outputs these are the inputs that they read; backward, of inputs the outputs that may read them.
+ */
+export function reach(
+  { input, output, table }: Omit<Axis, 'taps'>,
+  backward: boolean,
+): { before: number; count: number } {
   let before = 0;
   let after = 0;
   table.forEach(({ at }, o) => {
     for (const i of at) {
-      const base = Math.floor((i * output) / input);
-      before = Math.max(before, base - o);
-      after = Math.max(after, o - base);
+      const offset = backward
+        ? o - Math.floor((i * output) / input)
+        : i - Math.floor((o * input) / output);
+      before = Math.max(before, -offset);
+      after = Math.max(after, offset);
     }
   });
   return { before, count: before + after + 1 };
@@ -86,7 +94,7 @@ export function resampledBackward(
   const vars = l.vars(call.sizes);
   const lead = vars.length - axes.length;
   const acc = accumulateDtype(g.dtype);
-  const reaches = axes.map(reach);
+  const reaches = axes.map((axis) => reach(axis, true));
   const counts = reaches.map(({ count }) => count);
   const total = sumOver(l, call.sizes, counts, (step) => {
     let exists: Expr = l.ir.const('bool', 1);

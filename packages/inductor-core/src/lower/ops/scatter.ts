@@ -82,15 +82,16 @@ const embeddingBackward: LoweringOf<'aten::embedding_dense_backward'> = (
 /** How often each row is named, as float32. */
 export function usesOfRows(l: Lowering, index: LoweredTensor, rows: number): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const each = l.freshVar('p', index.shape[0]!);
-  const value = index.load([each.index]);
+  const each = index.sizes.map((size, d) => l.freshVar(`p${d}`, size));
+  const inner = each.flatMap(({ vars }) => vars);
+  const value = index.load(each.map((place) => place.index));
   const own = l.ir.index(value.dtype, l.vars([rows])[0]!);
   return reducePlan(l, {
     op: 'sum',
     dtype: 'float32',
     sizes: [rows],
-    inner: each.vars,
-    order: [...l.loopVars([rows]), ...each.vars],
+    inner,
+    order: [...l.loopVars([rows]), ...inner],
     value: m.cast(m.eq(value, own), 'float32'),
   })[0]!;
 }

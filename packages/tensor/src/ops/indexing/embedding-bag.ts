@@ -203,7 +203,9 @@ const renormOp = defineOp(
         const norm =
           p === Infinity
             ? Math.max(...sizes)
-            : sizes.reduce((sum, size) => sum + size ** p, 0) ** (1 / p);
+            : p === 0
+              ? sizes.filter((size) => size !== 0).length
+              : sizes.reduce((sum, size) => sum + size ** p, 0) ** (1 / p);
         if (norm > max_norm) {
           const scale = max_norm / (norm + NORM_MARGIN);
           row.forEach((value, j) => (row[j] = value * scale));

@@ -65,9 +65,14 @@ const oneHotOp = defineOp('aten::one_hot(Tensor self, int num_classes=-1) -> Ten
         `one_hot is only applicable to index tensor of type LongTensor, not ${labels.dtype}`,
         { hints: ["Convert it: labels.to('int64')."] },
       );
+    if (labels.numel === 0 && num_classes <= 0)
+      throw new TesseraError(
+        'invalid-argument',
+        'one_hot: Can not infer total number of classes from empty tensor.',
+        { hints: ['Pass the number of classes: oneHot(labels, 10).'] },
+      );
     // Counting the classes reads the values: pass their number inside compiled functions.
-    const classes =
-      num_classes === -1 ? (labels.numel === 0 ? 0 : itemAtOnce(max(labels)) + 1) : num_classes;
+    const classes = num_classes === -1 ? itemAtOnce(max(labels)) + 1 : num_classes;
     const sizes = [...labels.sizes, classes];
     const rows = unsqueeze(labels, -1);
     return scatter(
@@ -99,7 +104,7 @@ export function triu_(self: Tensor, diagonal = 0): Tensor {
   return callOp(triuInplace, [self, diagonal]);
 }
 
-/** [..] of class indices → [.., C] of zeros and ones. @throws index-out-of-range, dtype-mismatch */
+/** [..] of class indices → [.., C] of zeros and ones. @throws index-out-of-range, dtype-mismatch, invalid-argument */
 export function oneHot(self: Tensor, numClasses = -1): Tensor {
   return callOp(oneHotOp, [self, numClasses]);
 }

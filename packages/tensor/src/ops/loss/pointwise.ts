@@ -5,6 +5,7 @@ import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { metaOfOperands } from '../../kernels/pointwise-kernel.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { valueError } from '../../kernels/value-check.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
@@ -12,8 +13,7 @@ import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
-import { le, lt } from '../pointwise/comparison.js';
-import { clampMin } from '../pointwise/extremum.js';
+import { clamp, clampMin } from '../pointwise/extremum.js';
 import { log, log1p } from '../pointwise/exponential.js';
 import { type Reduction, reductionNumber } from './nll.js';
 import { type LossOptions, LOSS, reduced, reductionOf } from './reduce.js';
@@ -22,7 +22,6 @@ import { add, mul, neg, rsub, sub } from '../pointwise/arithmetic.js';
 import { abs, sign } from '../pointwise/rounding.js';
 import { logSigmoid } from '../activation/log-sigmoid.js';
 import { sigmoid } from '../pointwise/trigonometric.js';
-import { where } from '../pointwise/where.js';
 
 /** Where a loss turns from a parabola to a line; each loss has one of them. */
 interface Bounds {
@@ -47,35 +46,34 @@ const mseOp = withOverloads(
   defineLossBackward('mse_loss', '', (difference) => mul(difference, 2)),
 );
 const l1Op = defineLoss('l1_loss', '', abs);
+/**
+ * A loss that is a parabola up to a bound and a line behind it: the slope there times what a difference is more
+ * than half of the bounded one. Squares of differences, whose derivative is not finite where they are not,
+ * are nowhere in it.
+ */
+function bent(difference: Tensor, bound: number, scale: number): Tensor {
+  const bounded = clamp(difference, -bound, bound);
+  const slope = scale === 1 ? bounded : div(bounded, scale);
+  return mul(slope, sub(difference, mul(bounded, 0.5)));
+}
+
 const smoothL1Op = withOverloads(
   defineLoss('smooth_l1_loss', ', float beta=1.0', (difference, { beta }) => {
     checkFloating('smooth_l1_loss', difference);
-    const size = abs(difference);
-    if (beta === 0) return size;
-    return where(
-      lt(size, beta),
-      div(mul(mul(difference, difference), 0.5), beta),
-      sub(size, beta * 0.5),
-    );
+    return beta === 0 ? abs(difference) : bent(difference, beta, beta);
   }),
   defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) =>
-    where(lt(abs(difference), beta), div(difference, beta), sign(difference)),
+    beta === 0 ? sign(difference) : div(clamp(difference, -beta, beta), beta),
   ),
 );
 const huberOp = withOverloads(
   defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
     checkFloating('huber_loss', difference);
-    const size = abs(difference);
     // As PyTorch's kernel, which holds the bound in the type of its elements.
-    const bound = roundTo(difference.dtype, delta);
-    return where(
-      le(size, bound),
-      mul(mul(difference, difference), 0.5),
-      mul(sub(size, roundTo(difference.dtype, bound * 0.5)), bound),
-    );
+    return bent(difference, roundTo(difference.dtype, delta), 1);
   }),
   defineLossBackward('huber_loss', ', float delta', (difference, { delta }) =>
-    where(le(abs(difference), delta), difference, mul(sign(difference), delta)),
+    clamp(difference, -delta, delta),
   ),
 );
 
@@ -95,6 +93,15 @@ function defineLossBackward(
       },
     },
   );
+}
+
+/** The values of an argument. @throws invalid-argument if one is no probability */
+function readProbabilities(tensor: Tensor, argument: string): Float64Array {
+  const values = readNumbers(tensor);
+  const odd = values.find((value) => !(value >= 0 && value <= 1));
+  if (odd !== undefined)
+    throw valueError({ rule: 'probability', op: 'binary_cross_entropy', argument }, odd);
+  return values;
 }
 
 /** @throws shape-mismatch */
@@ -129,8 +136,8 @@ const binaryCrossEntropyOp: OpOverload<Tensor> = withOverloads(
       tags: ['reduction'],
       meta: entropyMeta,
       kernel: ({ self, target, weight, reduction }, [out]) => {
-        const x = readNumbers(self);
-        const y = readNumbers(target);
+        const x = readProbabilities(self, 'input');
+        const y = readProbabilities(target, 'target');
         const w = weight === null ? null : readNumbers(weight, self.sizes);
         // Logarithms are limited to -100, so that a wrong certainty costs much but not everything.
         const losses = x.map(
@@ -285,7 +292,7 @@ export interface BinaryLossOptions {
 }
 const BINARY_LOSS: OptionNames<BinaryLossOptions> = { weight: true, reduction: true };
 
-/** Cross entropy of probabilities in [0, 1] with targets of the same shape. @throws shape-mismatch */
+/** Cross entropy of probabilities in [0, 1] with targets of the same shape. @throws shape-mismatch, invalid-argument */
 export function binaryCrossEntropy(
   input: Tensor,
   target: Tensor,

@@ -166,25 +166,30 @@ function runtimeNumber(value: SymScalar, { dtype, device }: Tensor): Tensor {
   return scalarTensor(value, { dtype: dtype === 'float64' ? dtype : 'float32', device });
 }
 
-/** The gradient of the exponent of a number to a power. */
+/**
+ * The gradient of the exponent of a number to a power.
+ *
+ * A number known only at run time and one known before give gradients of the same strides, as one graph runs
+ * for every value of the first.
+ */
 function baseGradient(grad: Tensor, base: ScalarLike, exponent: Tensor, out: Tensor): Tensor {
   if (isSymScalar(base)) {
     const value = runtimeNumber(base, out);
     const unreached = logicalAnd(eq(value, 0), ge(exponent, 0));
     return mul(grad, where(unreached, 0, mul(out, log(value))));
   }
-  const scaled = mul(grad, mul(out, Math.log(Number(base))));
-  return Number(base) === 0 ? where(ge(exponent, 0), 0, scaled) : scaled;
+  const slope = mul(out, Math.log(Number(base)));
+  return mul(grad, Number(base) === 0 ? where(ge(exponent, 0), 0, slope) : slope);
 }
 
+/** The gradient of the base of a power; its strides are the same for every exponent, as `baseGradient`'s. */
 function powerGradient(grad: Tensor, self: Tensor, exponent: ScalarLike): Tensor {
   if (isSymScalar(exponent)) {
     const value = runtimeNumber(exponent, self);
     return where(eq(value, 0), 0, mul(grad, mul(pow(self, sub(value, 1)), value)));
   }
   const e = Number(exponent);
-  if (e === 0) return zerosLike(grad);
-  if (e === 1) return grad;
+  if (e === 0) return zerosLike(mul(grad, self));
   return mul(grad, mul(e === 2 ? self : pow(self, e - 1), e));
 }
 

@@ -1,7 +1,7 @@
 /**
  * @file `where`: elements of one operand or another. Operands may be numbers, so it is a function only.
  */
-import type { ScalarLike } from '@tessera/shared';
+import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { metaOfOperands, pointwiseKernel } from '../../kernels/pointwise-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -12,8 +12,16 @@ const whereOp = defineOp(
   'aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor',
   {
     tags: ['pointwise'],
-    meta: ({ condition, self, other }) =>
-      metaOfOperands([condition, self, other], resultType([self, other]), 'where'),
+    meta: ({ condition, self, other }) => {
+      // As in PyTorch, bytes are the booleans of old.
+      if (condition.dtype !== 'bool' && condition.dtype !== 'uint8')
+        throw new TesseraError(
+          'dtype-mismatch',
+          `where expected condition to be a boolean tensor, but got a tensor with dtype ${condition.dtype}`,
+          { hints: ['Compare it: where(x.ne(0), …).'] },
+        );
+      return metaOfOperands([condition, self, other], resultType([self, other]), 'where');
+    },
     kernel: pointwiseKernel((condition, a, b) => (condition !== 0 ? a : b), {
       operands: ['condition', 'self', 'other'],
     }),
@@ -25,7 +33,7 @@ const whereOp = defineOp(
   },
 );
 
-/** `self` where the condition holds, else `other`; all broadcast. @throws shape-mismatch */
+/** `self` where the condition holds, else `other`; all broadcast. @throws shape-mismatch, dtype-mismatch */
 export function where(
   condition: Tensor,
   self: Tensor | ScalarLike,
