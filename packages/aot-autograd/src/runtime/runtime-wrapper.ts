@@ -7,14 +7,7 @@
  * compiled graph itself.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type GeneratorState,
-  type Tensor,
-  enableGrad,
-  getRngState,
-  itemSize,
-  noGrad,
-} from '@tessera/tensor';
+import { type GeneratorState, type Tensor, enableGrad, itemSize, noGrad } from '@tessera/tensor';
 import {
   type GradMeta,
   asStrided_,
@@ -24,6 +17,7 @@ import {
   makeTensor,
   modes,
   noteWrittenSince,
+  presentRngState,
   setHistory,
   withoutModes,
 } from '@tessera/tensor/internal';
@@ -86,7 +80,7 @@ export function wrapRuntime(
   const call: CompiledGraph = (inputs) => {
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);
-    const generator = getRngState();
+    const generator = presentRngState();
     for (const position of plan.mutatedPositions)
       (inputs[position] as Tensor).storage.keepContents();
     const values = runUnrecorded(forward, graphInputs);

@@ -75,8 +75,8 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0009: {
     title: 'Memory was changed outside the graph',
     explanation:
-      'Memory that recorded operators read was about to be written or released by something that is not recorded: `dispose()`, raw values, or code that runs while an async function waits.',
-    hint: 'Write with operators (`copy_`, `fill_`), and change the arguments of a pending async call only after it.',
+      'Memory that recorded operators read was about to be written or released by something that is not recorded: `dispose()`, raw values, or code that runs while an async function waits. The state of the random generator counts as memory that every draw uses: `manualSeed`, `setRngState` and `getRngState` come after the draws before them.',
+    hint: 'Write with operators (`copy_`, `fill_`), change the arguments of a pending async call only after it, and seed before the first draw.',
   },
   GB0010: {
     title: 'A hook sees a gradient',
@@ -110,6 +110,12 @@ export const VALUE_READ: BreakReason = breakReason('GB0001', 'the value of a ten
 export const MEMORY_CHANGED: BreakReason = breakReason(
   'GB0009',
   'memory that recorded operators read was about to be changed outside the graph',
+);
+
+/** The reason of a look at the random generator, or a change of it, that comes after recorded draws. */
+export const GENERATOR_ACCESSED: BreakReason = breakReason(
+  'GB0009',
+  'the random generator was read or set, or drawn from by other code, after recorded operators drew from it',
 );
 
 /** The reason of a `backward()` that the engine runs. */

@@ -19,6 +19,7 @@ import {
 } from '@tessera/tensor/internal';
 import {
   type BreakReason,
+  GENERATOR_ACCESSED,
   HOOK_SET,
   MEMORY_CHANGED,
   REQUIRES_GRAD_SET,
@@ -241,13 +242,13 @@ export class Cursor implements PreDispatchMode {
     if (this.passing) return null;
     if (this.recorder !== null) {
       const { builder } = this.recorder;
-      if (storage === GENERATOR_MEMORY) return builder.hasRandom ? MEMORY_CHANGED : null;
+      if (storage === GENERATOR_MEMORY) return builder.hasRandom ? GENERATOR_ACCESSED : null;
       if (builder.writesTo(storage)) return VALUE_READ;
       return writes && builder.uses(storage) ? MEMORY_CHANGED : null;
     }
     const isDue = (wanted: boolean): boolean =>
       this.matched.some((step) => isDueBefore(step, storage, wanted, this.frame.slots));
-    if (isDue(false)) return VALUE_READ;
+    if (isDue(false)) return storage === GENERATOR_MEMORY ? GENERATOR_ACCESSED : VALUE_READ;
     return writes && isDue(true) ? MEMORY_CHANGED : null;
   }
 

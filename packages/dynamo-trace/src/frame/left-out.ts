@@ -12,10 +12,8 @@ import {
   type GeneratorState,
   type Storage,
   type Tensor,
-  getRngState,
   isTensor,
   itemSize,
-  setRngState,
 } from '@tessera/tensor';
 import {
   type TensorBase,
@@ -23,7 +21,9 @@ import {
   gradMode,
   makeTensor,
   noteWrittenSince,
+  presentRngState,
   requiresGrad,
+  restoreRngState,
   sameNumbers,
   show,
   wasWrittenSince,
@@ -48,7 +48,7 @@ export class LeftOut {
     private readonly frame: Frame,
   ) {
     this.before = this.versions();
-    this.generator = segment.hasRandom ? getRngState() : null;
+    this.generator = segment.hasRandom ? presentRngState() : null;
   }
 
   private versions(): number[] {
@@ -260,14 +260,14 @@ export class LeftOut {
   /** In the grad mode and with the random numbers of the segment; no mode sees it. */
   private asThen<R>(fn: () => R): R {
     const enabled = gradMode.enabled;
-    const generator = getRngState();
-    if (this.generator !== null) setRngState(this.generator);
+    const generator = presentRngState();
+    if (this.generator !== null) restoreRngState(this.generator);
     gradMode.enabled = this.segment.startGradMode;
     try {
       return withAutocastSettings(null, () => withPreDispatchMode(null, fn));
     } finally {
       gradMode.enabled = enabled;
-      setRngState(generator);
+      restoreRngState(generator);
     }
   }
 }

@@ -14,7 +14,7 @@ import {
 } from '../autocast/autocast-state.js';
 import { activeMode } from '../dispatch/modes.js';
 import type { TensorMeta } from '../op/op-record.js';
-import { type GeneratorState, getRngState, setRngState } from '../rng/generator.js';
+import { type GeneratorState, presentRngState, restoreRngState } from '../rng/generator.js';
 import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { enableGrad, gradMode, noGrad } from './grad-mode.js';
@@ -39,7 +39,7 @@ class Region<R> {
     private readonly run: () => R,
     preserveRngState: boolean,
   ) {
-    this.rng = preserveRngState ? getRngState() : null;
+    this.rng = preserveRngState ? presentRngState() : null;
     // The casts of the first run are gone: the second makes its own.
     this.autocast = autocastState.active?.afresh() ?? null;
   }
@@ -62,7 +62,7 @@ class Region<R> {
   }
 
   private recompute(): void {
-    const current = getRngState();
+    const current = presentRngState();
     let count = 0;
     const pack = (tensor: Tensor): Tensor => {
       this.compare(count, tensor);
@@ -71,7 +71,7 @@ class Region<R> {
       if (count === this.metas.length) throw ENOUGH;
       return tensor;
     };
-    if (this.rng !== null) setRngState(this.rng);
+    if (this.rng !== null) restoreRngState(this.rng);
     try {
       enableGrad(() =>
         withAutocastSettings(this.autocast, () =>
@@ -81,7 +81,7 @@ class Region<R> {
     } catch (error) {
       if (error !== ENOUGH) throw error;
     } finally {
-      setRngState(current);
+      restoreRngState(current);
     }
     if (count < this.metas.length)
       mismatch(
