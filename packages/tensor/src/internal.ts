@@ -145,6 +145,7 @@ export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.j
 export { type Like, type TensorOrList } from './autograd/functional.js';
 export { type CheckpointStep, checkpointWith } from './autograd/activation-checkpoint.js';
 export { type HostCode, hostCall } from './autograd/host-call.js';
+export { anomaly } from './autograd/anomaly-state.js';
 export { FunctionNode } from './autograd/function-node.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
 

@@ -44,9 +44,9 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
     hint: 'Remove the call to get one graph.',
   },
   GB0004: {
-    title: 'A disabled function was called',
+    title: 'A function that is never traced was called',
     explanation:
-      'A function under `disable()` is never traced: what it is given must be computed before it runs.',
+      'A function under `disable()`, `withSavedTensorHooks()` or `detectAnomaly()` is never traced: what it is given must be computed before it runs.',
     hint: 'Remove `disable`, or call the function before or after the part that should be one graph.',
   },
   GB0005: {

@@ -24,6 +24,7 @@ import {
   MEMORY_CHANGED,
   REQUIRES_GRAD_SET,
   VALUE_READ,
+  breakReason,
 } from '../breaks/graph-breaks.js';
 import { reportBreak } from '../breaks/report-break.js';
 import { BACKWARD, isGradOp } from '../events/backward.js';
@@ -220,6 +221,10 @@ export class Cursor implements PreDispatchMode {
 
   givesGradients(tensor: TensorBase): boolean {
     return this.frame.givesGradients(tensor);
+  }
+
+  onUntraced(why: string): void {
+    this.breakGraph(breakReason('GB0004', why));
   }
 
   onWatch(tensors: readonly TensorBase[]): void {

@@ -18,7 +18,7 @@ import { type GeneratorState, presentRngState, restoreRngState } from '../rng/ge
 import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { enableGrad, gradMode, noGrad } from './grad-mode.js';
-import { withSavedTensorHooks } from './saved-tensor-hooks.js';
+import { withPackedSaves } from './saved-tensor-hooks.js';
 
 /** How a region is run again. */
 export interface CheckpointOptions {
@@ -46,7 +46,7 @@ class Region<R> {
 
   forward(): R {
     const pack = ({ sizes, dtype }: Tensor): number => this.metas.push({ sizes, dtype }) - 1;
-    return withSavedTensorHooks({ pack, unpack: (index: number) => this.take(index) }, this.run);
+    return withPackedSaves({ pack, unpack: (index: number) => this.take(index) }, this.run);
   }
 
   private take(index: number): Tensor {
@@ -75,7 +75,7 @@ class Region<R> {
     try {
       enableGrad(() =>
         withAutocastSettings(this.autocast, () =>
-          withSavedTensorHooks({ pack, unpack: (tensor: Tensor) => tensor }, this.run),
+          withPackedSaves({ pack, unpack: (tensor: Tensor) => tensor }, this.run),
         ),
       );
     } catch (error) {

@@ -2,6 +2,7 @@
  * @file Hooks on what the backward graph saves: pack it when the forward pass saves it, unpack it when backward
  * reads it.
  */
+import { untraced } from '../dispatch/untraced.js';
 import type { Tensor } from '../tensor.js';
 import { scoped } from './scope.js';
 
@@ -19,6 +20,9 @@ export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: n
 /**
  * Runs `fn`; operators recorded meanwhile save their tensors through `hooks`. The innermost scope counts.
  *
+ * Inside a compiled function that is a graph break, and `fn` runs eagerly. A compiled function called by `fn` gives
+ * the hooks what its backward keeps.
+ *
  * @see torch.autograd.graph.saved_tensors_hooks
  * @example
  * withSavedTensorHooks(
@@ -27,6 +31,26 @@ export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: n
  * );
  */
 export function withSavedTensorHooks<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
+  const own = hooks === null ? null : onRealTensors(hooks);
+  return untraced('hooks see saved tensors', () => withPackedSaves(own, fn));
+}
+
+/** Hooks of a program, which knows nothing of the tensors without values that its functions are traced with. */
+function onRealTensors<P>(hooks: SavedTensorHooks<P>): SavedTensorHooks<P | FakeSave> {
+  return {
+    pack: (tensor) =>
+      tensor.storageOrNull?.state === 'fake' ? new FakeSave(tensor) : hooks.pack(tensor),
+    unpack: (packed) => (packed instanceof FakeSave ? packed.tensor : hooks.unpack(packed)),
+  };
+}
+
+/** A tensor without values that was saved as it is. */
+class FakeSave {
+  constructor(readonly tensor: Tensor) {}
+}
+
+/** The same for hooks of the library, which graphs may hold. */
+export function withPackedSaves<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
   const saved = savedTensorHooks.active;
   savedTensorHooks.active = hooks as SavedTensorHooks | null;
   return scoped(fn, () => (savedTensorHooks.active = saved));
