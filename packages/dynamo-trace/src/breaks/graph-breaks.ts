@@ -81,7 +81,7 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0010: {
     title: 'A hook sees a gradient',
     explanation:
-      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then. Behind a value whose gradient is watched (by a hook, `retainGrad()`, `grad()` or `backward({ inputs })`) the graph ends, as gradients inside compiled code are out of sight.',
+      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then. Behind a value whose gradient is watched (by a hook, `retainGrad()`, `grad()` or `backward({ inputs })`) the graph ends, as gradients inside compiled code are out of sight. Backward hooks of modules are called by compiled code; a `backward()` inside the function that calls some ends the graph, so that they have run when it returns.',
     hint: 'Change gradients after `backward()` instead of in a hook.',
   },
 };
@@ -110,6 +110,12 @@ export const VALUE_READ: BreakReason = breakReason('GB0001', 'the value of a ten
 export const MEMORY_CHANGED: BreakReason = breakReason(
   'GB0009',
   'memory that recorded operators read was about to be changed outside the graph',
+);
+
+/** The reason of a graph that ends after a `backward()` inside it. */
+export const HOOK_CALLED: BreakReason = breakReason(
+  'GB0010',
+  'backward() calls a backward hook of a module, whose effects later code may see',
 );
 
 /** The reason of a look at the random generator, or a change of it, that comes after recorded draws. */

@@ -31,6 +31,7 @@ import { BACKWARD, isGradOp } from '../events/backward.js';
 import { BREAK } from '../events/break.js';
 import { type EventKind, MISS } from '../events/event.js';
 import { GRAD_MODE } from '../events/grad-mode.js';
+import { endAfterHooks } from '../events/hooked-backward.js';
 import {
   OPERATOR,
   acceptOperator,
@@ -168,7 +169,10 @@ export class Cursor implements PreDispatchMode {
     )
       return acceptOperator(this, first, args);
     const reason = this.passing ? null : breakBefore(this, op, args);
-    if (reason === null) return this.event(OPERATOR, { op, args });
+    if (reason === null) {
+      if (isGradOp(op)) return endAfterHooks(this, () => this.event(OPERATOR, { op, args }));
+      return this.event(OPERATOR, { op, args });
+    }
     this.frame.noteReads(args);
     if (isGradOp(op)) this.onWatch(args[2] as readonly Tensor[]);
     this.breakGraph(reason);
@@ -181,7 +185,7 @@ export class Cursor implements PreDispatchMode {
   }
 
   onBackward(call: BackwardCall): boolean {
-    return this.event(BACKWARD, call);
+    return endAfterHooks(this, () => this.event(BACKWARD, call));
   }
 
   onRegion<R>(
