@@ -75,13 +75,13 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0009: {
     title: 'Memory was changed outside the graph',
     explanation:
-      'Memory that recorded operators read was about to be written or released by something that is not recorded: `dispose()`, raw values, or code that runs while an async function waits. The state of the random generator counts as memory that every draw uses: `manualSeed`, `setRngState` and `getRngState` come after the draws before them.',
-    hint: 'Write with operators (`copy_`, `fill_`), change the arguments of a pending async call only after it, and seed before the first draw.',
+      'Memory that recorded operators read was about to be written or released by something that is not recorded: `dispose()`, raw values, or code that runs while an async function waits. So is the state of the random generator after draws (`manualSeed`, `getRngState`).',
+    hint: 'Write with operators (`copy_`, `fill_`), and change the arguments of a pending async call only after it.',
   },
   GB0010: {
     title: 'A hook sees a gradient',
     explanation:
-      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then. Behind a value whose gradient is watched (by a hook, `retainGrad()`, `grad()` or `backward({ inputs })`) the graph ends, as gradients inside compiled code are out of sight. Backward hooks of modules are called by compiled code; a `backward()` inside the function that calls some ends the graph, so that they have run when it returns.',
+      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then. Behind a value whose gradient is watched (by a hook, `retainGrad()`, `grad()` or `backward({ inputs })`) the graph ends, as gradients inside compiled code are out of sight. So it does behind a `backward()` that calls hooks of modules.',
     hint: 'Change gradients after `backward()` instead of in a hook.',
   },
 };
@@ -115,13 +115,13 @@ export const MEMORY_CHANGED: BreakReason = breakReason(
 /** The reason of a graph that ends after a `backward()` inside it. */
 export const HOOK_CALLED: BreakReason = breakReason(
   'GB0010',
-  'backward() calls a backward hook of a module, whose effects later code may see',
+  'backward() calls a hook of a module',
 );
 
 /** The reason of a look at the random generator, or a change of it, that comes after recorded draws. */
 export const GENERATOR_ACCESSED: BreakReason = breakReason(
   'GB0009',
-  'the random generator was read or set, or drawn from by other code, after recorded operators drew from it',
+  'the random generator was read or set after recorded draws',
 );
 
 /** The reason of a `backward()` that the engine runs. */

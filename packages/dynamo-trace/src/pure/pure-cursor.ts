@@ -83,8 +83,8 @@ export class PureCursor extends Cursor {
   override onAccess(storage: Storage, writes: boolean): void {
     if (storage === GENERATOR_MEMORY && !this.passing)
       throw this.sideEffect(
-        'reads or sets the random generator, which a skipped call would not do',
-        'Seed outside of the function, or compile it without pure.',
+        'reads or sets the random generator',
+        'Seed outside, or compile it without pure.',
       );
     super.onAccess(storage, writes);
     if (!writes && !this.passing)

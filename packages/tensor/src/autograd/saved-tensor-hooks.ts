@@ -31,22 +31,7 @@ export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: n
  * );
  */
 export function withSavedTensorHooks<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
-  const own = hooks === null ? null : onRealTensors(hooks);
-  return untraced('hooks see saved tensors', () => withPackedSaves(own, fn));
-}
-
-/** Hooks of a program, which knows nothing of the tensors without values that its functions are traced with. */
-function onRealTensors<P>(hooks: SavedTensorHooks<P>): SavedTensorHooks<P | FakeSave> {
-  return {
-    pack: (tensor) =>
-      tensor.storageOrNull?.state === 'fake' ? new FakeSave(tensor) : hooks.pack(tensor),
-    unpack: (packed) => (packed instanceof FakeSave ? packed.tensor : hooks.unpack(packed)),
-  };
-}
-
-/** A tensor without values that was saved as it is. */
-class FakeSave {
-  constructor(readonly tensor: Tensor) {}
+  return untraced('hooks see saved tensors', () => withPackedSaves(hooks, fn));
 }
 
 /** The same for hooks of the library, which graphs may hold. */

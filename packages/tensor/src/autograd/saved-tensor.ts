@@ -45,7 +45,8 @@ export class SavedTensor {
     this.version = tensor.storage.version;
     this.maker = owner ?? tensor.autograd?.gradFn ?? null;
     this.outputNr = owner === null ? (tensor.autograd?.outputNr ?? 0) : outputNr;
-    const hooks = savedTensorHooks.active;
+    // Hooks know nothing of the tensors without values that functions are traced with.
+    const hooks = tensor.storageOrNull?.state === 'fake' ? null : savedTensorHooks.active;
     this.tensor = hooks === null ? tensor : null;
     this.packed = hooks === null ? null : this.pack(tensor, hooks, owner);
   }
