@@ -150,12 +150,7 @@ export { FunctionNode } from './autograd/function-node.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
 
 // Random numbers
-export {
-  GENERATOR_MEMORY,
-  presentRngState,
-  reserveOffsets,
-  restoreRngState,
-} from './rng/generator.js';
+export { GENERATOR_MEMORY, rngState, reserveOffsets, restoreRng } from './rng/generator.js';
 export { philox, philoxNormal, philoxUniform } from './rng/philox.js';
 
 // Operator functions: arithmetic and functions of elements

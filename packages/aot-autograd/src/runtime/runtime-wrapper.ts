@@ -17,7 +17,7 @@ import {
   makeTensor,
   modes,
   noteWrittenSince,
-  presentRngState,
+  rngState,
   setHistory,
   withoutModes,
 } from '@tessera/tensor/internal';
@@ -80,7 +80,7 @@ export function wrapRuntime(
   const call: CompiledGraph = (inputs) => {
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);
-    const generator = presentRngState();
+    const generator = rngState();
     for (const position of plan.mutatedPositions)
       (inputs[position] as Tensor).storage.keepContents();
     const values = runUnrecorded(forward, graphInputs);

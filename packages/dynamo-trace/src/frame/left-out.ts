@@ -21,9 +21,9 @@ import {
   gradMode,
   makeTensor,
   noteWrittenSince,
-  presentRngState,
+  rngState,
   requiresGrad,
-  restoreRngState,
+  restoreRng,
   sameNumbers,
   show,
   wasWrittenSince,
@@ -48,7 +48,7 @@ export class LeftOut {
     private readonly frame: Frame,
   ) {
     this.before = this.versions();
-    this.generator = segment.hasRandom ? presentRngState() : null;
+    this.generator = segment.hasRandom ? rngState() : null;
   }
 
   private versions(): number[] {
@@ -260,14 +260,14 @@ export class LeftOut {
   /** In the grad mode and with the random numbers of the segment; no mode sees it. */
   private asThen<R>(fn: () => R): R {
     const enabled = gradMode.enabled;
-    const generator = presentRngState();
-    if (this.generator !== null) restoreRngState(this.generator);
+    const generator = rngState();
+    if (this.generator !== null) restoreRng(this.generator);
     gradMode.enabled = this.segment.startGradMode;
     try {
       return withAutocastSettings(null, () => withPreDispatchMode(null, fn));
     } finally {
       gradMode.enabled = enabled;
-      restoreRngState(generator);
+      restoreRng(generator);
     }
   }
 }

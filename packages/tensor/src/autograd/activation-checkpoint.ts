@@ -14,7 +14,7 @@ import {
 } from '../autocast/autocast-state.js';
 import { activeMode } from '../dispatch/modes.js';
 import type { TensorMeta } from '../op/op-record.js';
-import { type GeneratorState, presentRngState, restoreRngState } from '../rng/generator.js';
+import { type GeneratorState, rngState, restoreRng } from '../rng/generator.js';
 import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { enableGrad, gradMode, noGrad } from './grad-mode.js';
@@ -39,7 +39,7 @@ class Region<R> {
     private readonly run: () => R,
     preserveRngState: boolean,
   ) {
-    this.rng = preserveRngState ? presentRngState() : null;
+    this.rng = preserveRngState ? rngState() : null;
     // The casts of the first run are gone: the second makes its own.
     this.autocast = autocastState.active?.afresh() ?? null;
   }
@@ -62,7 +62,7 @@ class Region<R> {
   }
 
   private recompute(): void {
-    const current = presentRngState();
+    const current = rngState();
     let count = 0;
     const pack = (tensor: Tensor): Tensor => {
       this.compare(count, tensor);
@@ -71,7 +71,7 @@ class Region<R> {
       if (count === this.metas.length) throw ENOUGH;
       return tensor;
     };
-    if (this.rng !== null) restoreRngState(this.rng);
+    if (this.rng !== null) restoreRng(this.rng);
     try {
       enableGrad(() =>
         withAutocastSettings(this.autocast, () =>
@@ -81,7 +81,7 @@ class Region<R> {
     } catch (error) {
       if (error !== ENOUGH) throw error;
     } finally {
-      restoreRngState(current);
+      restoreRng(current);
     }
     if (count < this.metas.length)
       mismatch(

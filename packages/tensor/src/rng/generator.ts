@@ -46,22 +46,22 @@ export function manualSeed(value: number): void {
 /** Current state, for saving. */
 export function getRngState(): GeneratorState {
   announce(false);
-  return presentRngState();
+  return rngState();
 }
 
 /** Restores a saved state. */
 export function setRngState(state: GeneratorState): void {
   announce(true);
-  restoreRngState(state);
+  restoreRng(state);
 }
 
 /** `getRngState` for the library itself: tracers are not told. */
-export function presentRngState(): GeneratorState {
+export function rngState(): GeneratorState {
   return { seed, offset };
 }
 
 /** `setRngState` for the library itself: tracers are not told. */
-export function restoreRngState(state: GeneratorState): void {
+export function restoreRng(state: GeneratorState): void {
   seed = state.seed;
   offset = state.offset;
 }
