@@ -2,6 +2,7 @@
  * @file Hooks on gradients, and a second backward, inside compiled training steps: as in eager.
  */
 import { Function, type FunctionContext, type Tensor, grad, tensor } from '@tessera/tensor';
+import * as nn from '@tessera/nn';
 import { describe, expect, it } from 'vitest';
 import { compile, explain } from '../src/index.js';
 
@@ -116,5 +117,62 @@ describe('a hook on a leaf', () => {
     const step = (x: Tensor): void => w.mul(x).sum().backward();
     expect(explain(step)(tensor([1, 2])).breakReasons.map(({ code }) => code)).toEqual(['GB0010']);
     expect(() => compile(step, { fullgraph: true })(tensor([1, 2]))).toThrow('GB0010');
+  });
+});
+
+describe('backward hooks of modules', () => {
+  it('have run when a backward() inside a compiled function returns', () => {
+    const outcome = (compiled: boolean): unknown => {
+      const layer = new nn.Linear(2, 1, { bias: false });
+      layer.loadStateDict({ weight: tensor([[1, -2]]) });
+      let factor = 1;
+      const seen: number[] = [];
+      layer.registerFullBackwardHook((_, [gradInput], [gradOutput]) => {
+        seen.push(gradOutput!.sum().item() as number);
+        return [gradInput!.mul(factor)];
+      });
+      const fn = (x: Tensor): [Tensor, number] => {
+        factor = 2;
+        layer.call(x).pow(2).sum().backward();
+        factor = 100;
+        return [x.grad!.mul(seen.at(-1)!), seen.length];
+      };
+      const call = compiled ? compile(fn) : fn;
+      return [3, 4, 5, 6].map((value) => {
+        const [result, count] = call(tensor([[value, 1]], { requiresGrad: true }));
+        return [result.toArray(), count];
+      });
+    };
+    expect(outcome(true)).toEqual(outcome(false));
+  });
+
+  it('have run when grad() inside a compiled function returns', () => {
+    const layer = new nn.Linear(2, 1);
+    let count = 0;
+    layer.registerFullBackwardHook(() => void count++);
+    const call = compile((x: Tensor) => {
+      const [gradient] = grad(layer.call(x).sum(), [x]);
+      return [gradient!.mul(count), count];
+    });
+    for (const i of [1, 2, 3, 4]) {
+      const [gradient, seen] = call(tensor([[i, 1]], { requiresGrad: true })) as [Tensor, number];
+      expect(seen).toBe(i);
+      expect(gradient.toArray()).toEqual(layer.weight.mul(i).toArray());
+    }
+  });
+
+  it('end the graph there', () => {
+    const layer = new nn.Linear(2, 1);
+    layer.registerFullBackwardHook(() => undefined);
+    const step = (x: Tensor): Tensor => {
+      layer.zeroGrad();
+      const loss = layer.call(x).sum();
+      loss.backward();
+      return loss.mul(2);
+    };
+    expect(explain(step)(tensor([[1, 2]])).breakReasons.map(({ code }) => code)).toEqual([
+      'GB0010',
+    ]);
+    expect(() => compile(step, { fullgraph: true })(tensor([[1, 2]]))).toThrow('GB0010');
   });
 });

@@ -6,7 +6,7 @@
  */
 import { counters, log } from '@tessera/shared';
 import { type DType, defaultDType } from '@tessera/tensor';
-import { activeMode, gradMode } from '@tessera/tensor/internal';
+import { activeMode, anomaly, gradMode } from '@tessera/tensor/internal';
 import { refuseBreak } from './breaks/report-break.js';
 import { now } from './clock.js';
 import { traceConfig } from './config.js';
@@ -113,7 +113,7 @@ export class CompiledFunction {
    */
   call(self: unknown, args: readonly unknown[], slicing: Scope | null = null): unknown {
     const call = { self, args, slicing };
-    if (activeMode(args) !== null) return this.runEagerly(call);
+    if (activeMode(args) !== null || anomaly.active !== null) return this.runEagerly(call);
     if (this.options.pure === true && this.artifacts.length > 0) {
       const result = this.skip(call);
       if (result !== MISSED) return result;

@@ -145,12 +145,13 @@ export { attachNode } from './autograd/record.js';
 export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';
 export { type Like, type TensorOrList } from './autograd/functional.js';
 export { type CheckpointStep, checkpointWith } from './autograd/activation-checkpoint.js';
-export { type HostCode, hostCall } from './autograd/host-call.js';
+export { type HostCode, hostCall, tracedHostCalls } from './autograd/host-call.js';
+export { anomaly } from './autograd/anomaly-state.js';
 export { FunctionNode } from './autograd/function-node.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
 
 // Random numbers
-export { GENERATOR_MEMORY, reserveOffsets } from './rng/generator.js';
+export { GENERATOR_MEMORY, rngState, reserveOffsets, restoreRng } from './rng/generator.js';
 export { philox, philoxNormal, philoxUniform } from './rng/philox.js';
 
 // Operator functions: arithmetic and functions of elements

@@ -420,6 +420,24 @@ describe('derivatives inside and outside', () => {
     expect(inner.toArray()).toEqual([2, 2]);
   });
 
+  it('gives auxiliary results without the history of the derivative, unless something around differentiates them', () => {
+    const fn = (x: Tensor): [Tensor, { squares: Tensor; n: number }] => {
+      const squares = x.mul(x);
+      return [squares.sum(), { squares, n: 2 }];
+    };
+    const [, aux] = grad(fn, { hasAux: true })(tensor([1, 2])) as [
+      Tensor,
+      { squares: Tensor; n: number },
+    ];
+    expect(aux.squares.requiresGrad).toBe(false);
+    expect(aux.n).toBe(2);
+    const outer = grad((x: Tensor) => {
+      const [, inner] = grad(fn, { hasAux: true })(x) as [Tensor, { squares: Tensor }];
+      return inner.squares.sum();
+    });
+    expect(outer(tensor([1, 2])).toArray()).toEqual([2, 4]);
+  });
+
   it('a loss of an example is a single number', () => {
     expect(codeOf(() => grad((v: Tensor) => v)(x))).toBe('grad-non-scalar');
     expect(codeOf(() => vmap(grad((v: Tensor) => v))(x))).toBe('grad-non-scalar');

@@ -198,7 +198,7 @@ describe.each(['eager', 'aot_eager', 'inductor'])('backward hooks with %s', (bac
         loss.backward();
         return loss;
       },
-      { backend, fullgraph: true },
+      { backend },
     );
     for (let i = 1; i <= 3; i++) {
       step(fromTypedArray(Float32Array.of(i, 1, 1, 1), [2, 2]));

@@ -7,7 +7,7 @@
  * compiled graph itself.
  */
 import { TesseraError } from '@tessera/shared';
-import { type GeneratorState, type Tensor, enableGrad, getRngState, noGrad } from '@tessera/tensor';
+import { type GeneratorState, type Tensor, enableGrad, noGrad } from '@tessera/tensor';
 import {
   type GradMeta,
   asStrided_,
@@ -17,6 +17,7 @@ import {
   makeTensor,
   modes,
   noteWrittenSince,
+  rngState,
   setHistory,
   withoutModes,
   storageBytes,
@@ -80,7 +81,7 @@ export function wrapRuntime(
   const call: CompiledGraph = (inputs) => {
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);
-    const generator = getRngState();
+    const generator = rngState();
     for (const position of plan.mutatedPositions)
       (inputs[position] as Tensor).storage.keepContents();
     const values = runUnrecorded(forward, graphInputs);

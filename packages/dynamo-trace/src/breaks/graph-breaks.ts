@@ -44,9 +44,9 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
     hint: 'Remove the call to get one graph.',
   },
   GB0004: {
-    title: 'A disabled function was called',
+    title: 'A function that is never traced was called',
     explanation:
-      'A function under `disable()` is never traced: what it is given must be computed before it runs.',
+      'A function under `disable()`, `withSavedTensorHooks()` or `detectAnomaly()` is never traced: what it is given must be computed before it runs.',
     hint: 'Remove `disable`, or call the function before or after the part that should be one graph.',
   },
   GB0005: {
@@ -75,13 +75,13 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0009: {
     title: 'Memory was changed outside the graph',
     explanation:
-      'Memory that recorded operators read was about to be written or released by something that is not recorded: `dispose()`, raw values, or code that runs while an async function waits.',
+      'Memory that recorded operators read was about to be written or released by something that is not recorded: `dispose()`, raw values, or code that runs while an async function waits. So is the state of the random generator after draws (`manualSeed`, `getRngState`).',
     hint: 'Write with operators (`copy_`, `fill_`), and change the arguments of a pending async call only after it.',
   },
   GB0010: {
     title: 'A hook sees a gradient',
     explanation:
-      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then. Behind a value whose gradient is watched (by a hook, `retainGrad()`, `grad()` or `backward({ inputs })`) the graph ends, as gradients inside compiled code are out of sight.',
+      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then. Behind a value whose gradient is watched (by a hook, `retainGrad()`, `grad()` or `backward({ inputs })`) the graph ends, as gradients inside compiled code are out of sight. So it does behind a `backward()` that calls hooks of modules.',
     hint: 'Change gradients after `backward()` instead of in a hook.',
   },
 };
@@ -110,6 +110,18 @@ export const VALUE_READ: BreakReason = breakReason('GB0001', 'the value of a ten
 export const MEMORY_CHANGED: BreakReason = breakReason(
   'GB0009',
   'memory that recorded operators read was about to be changed outside the graph',
+);
+
+/** The reason of a graph that ends after a `backward()` inside it. */
+export const HOOK_CALLED: BreakReason = breakReason(
+  'GB0010',
+  'backward() calls a hook of a module',
+);
+
+/** The reason of a look at the random generator, or a change of it, that comes after recorded draws. */
+export const GENERATOR_ACCESSED: BreakReason = breakReason(
+  'GB0009',
+  'the random generator was read or set after recorded draws',
 );
 
 /** The reason of a `backward()` that the engine runs. */

@@ -19,16 +19,19 @@ import {
 } from '@tessera/tensor/internal';
 import {
   type BreakReason,
+  GENERATOR_ACCESSED,
   HOOK_SET,
   MEMORY_CHANGED,
   REQUIRES_GRAD_SET,
   VALUE_READ,
+  breakReason,
 } from '../breaks/graph-breaks.js';
 import { reportBreak } from '../breaks/report-break.js';
 import { BACKWARD, isGradOp } from '../events/backward.js';
 import { BREAK } from '../events/break.js';
 import { type EventKind, MISS } from '../events/event.js';
 import { GRAD_MODE } from '../events/grad-mode.js';
+import { endAfterHooks } from '../events/hooked-backward.js';
 import {
   OPERATOR,
   acceptOperator,
@@ -166,7 +169,10 @@ export class Cursor implements PreDispatchMode {
     )
       return acceptOperator(this, first, args);
     const reason = this.passing ? null : breakBefore(this, op, args);
-    if (reason === null) return this.event(OPERATOR, { op, args });
+    if (reason === null) {
+      if (isGradOp(op)) return endAfterHooks(this, () => this.event(OPERATOR, { op, args }));
+      return this.event(OPERATOR, { op, args });
+    }
     this.frame.noteReads(args);
     if (isGradOp(op)) this.onWatch(args[2] as readonly Tensor[]);
     this.breakGraph(reason);
@@ -179,7 +185,7 @@ export class Cursor implements PreDispatchMode {
   }
 
   onBackward(call: BackwardCall): boolean {
-    return this.event(BACKWARD, call);
+    return endAfterHooks(this, () => this.event(BACKWARD, call));
   }
 
   onRegion<R>(
@@ -221,6 +227,10 @@ export class Cursor implements PreDispatchMode {
     return this.frame.givesGradients(tensor);
   }
 
+  onUntraced(why: string): void {
+    this.breakGraph(breakReason('GB0004', why));
+  }
+
   onWatch(tensors: readonly TensorBase[]): void {
     this.frame.noteReads(tensors);
     if (!this.passing) watch(this, tensors);
@@ -241,13 +251,13 @@ export class Cursor implements PreDispatchMode {
     if (this.passing) return null;
     if (this.recorder !== null) {
       const { builder } = this.recorder;
-      if (storage === GENERATOR_MEMORY) return builder.hasRandom ? MEMORY_CHANGED : null;
+      if (storage === GENERATOR_MEMORY) return builder.hasRandom ? GENERATOR_ACCESSED : null;
       if (builder.writesTo(storage)) return VALUE_READ;
       return writes && builder.uses(storage) ? MEMORY_CHANGED : null;
     }
     const isDue = (wanted: boolean): boolean =>
       this.matched.some((step) => isDueBefore(step, storage, wanted, this.frame.slots));
-    if (isDue(false)) return VALUE_READ;
+    if (isDue(false)) return storage === GENERATOR_MEMORY ? GENERATOR_ACCESSED : VALUE_READ;
     return writes && isDue(true) ? MEMORY_CHANGED : null;
   }
 

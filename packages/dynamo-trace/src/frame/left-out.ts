@@ -8,21 +8,16 @@
  */
 import { Graph, GraphModule, type Node, getItem, tensorVals } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import {
-  type GeneratorState,
-  type Storage,
-  type Tensor,
-  getRngState,
-  isTensor,
-  setRngState,
-} from '@tessera/tensor';
+import { type GeneratorState, type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import {
   type TensorBase,
   beginWithoutHistory,
   gradMode,
   makeTensor,
   noteWrittenSince,
+  rngState,
   requiresGrad,
+  restoreRng,
   sameNumbers,
   show,
   wasWrittenSince,
@@ -48,7 +43,7 @@ export class LeftOut {
     private readonly frame: Frame,
   ) {
     this.before = this.versions();
-    this.generator = segment.hasRandom ? getRngState() : null;
+    this.generator = segment.hasRandom ? rngState() : null;
   }
 
   private versions(): number[] {
@@ -260,14 +255,14 @@ export class LeftOut {
   /** In the grad mode and with the random numbers of the segment; no mode sees it. */
   private asThen<R>(fn: () => R): R {
     const enabled = gradMode.enabled;
-    const generator = getRngState();
-    if (this.generator !== null) setRngState(this.generator);
+    const generator = rngState();
+    if (this.generator !== null) restoreRng(this.generator);
     gradMode.enabled = this.segment.startGradMode;
     try {
       return withAutocastSettings(null, () => withPreDispatchMode(null, fn));
     } finally {
       gradMode.enabled = enabled;
-      setRngState(generator);
+      restoreRng(generator);
     }
   }
 }

@@ -7,7 +7,7 @@
 import { userFrame } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
-import { type BackwardCall, type RegionInputs } from '@tessera/tensor/internal';
+import { type BackwardCall, GENERATOR_MEMORY, type RegionInputs } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import { Cursor } from '../cursor/cursor.js';
 import type { Sources } from '../guards/sources.js';
@@ -81,6 +81,11 @@ export class PureCursor extends Cursor {
 
   /** @throws pure-side-effect: no guard knows values, so a skipped call would go by those of this one */
   override onAccess(storage: Storage, writes: boolean): void {
+    if (storage === GENERATOR_MEMORY && !this.passing)
+      throw this.sideEffect(
+        'reads or sets the random generator',
+        'Seed outside, or compile it without pure.',
+      );
     super.onAccess(storage, writes);
     if (!writes && !this.passing)
       throw this.sideEffect(

@@ -125,6 +125,12 @@ export {
 } from './embedding.js';
 export { type FoldOptions, fold, unfold } from './fold.js';
 export {
+  type AffineGridOptions,
+  type GridSampleOptions,
+  affineGrid,
+  gridSample,
+} from './grid-sample.js';
+export {
   type FractionalMaxPoolOptions,
   fractionalMaxPool2d,
   fractionalMaxPool2dWithIndices,

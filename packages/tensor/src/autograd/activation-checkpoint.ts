@@ -14,11 +14,11 @@ import {
 } from '../autocast/autocast-state.js';
 import { activeMode } from '../dispatch/modes.js';
 import type { TensorMeta } from '../op/op-record.js';
-import { type GeneratorState, getRngState, setRngState } from '../rng/generator.js';
+import { type GeneratorState, rngState, restoreRng } from '../rng/generator.js';
 import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { enableGrad, gradMode, noGrad } from './grad-mode.js';
-import { withSavedTensorHooks } from './saved-tensor-hooks.js';
+import { withPackedSaves } from './saved-tensor-hooks.js';
 
 /** How a region is run again. */
 export interface CheckpointOptions {
@@ -39,14 +39,14 @@ class Region<R> {
     private readonly run: () => R,
     preserveRngState: boolean,
   ) {
-    this.rng = preserveRngState ? getRngState() : null;
+    this.rng = preserveRngState ? rngState() : null;
     // The casts of the first run are gone: the second makes its own.
     this.autocast = autocastState.active?.afresh() ?? null;
   }
 
   forward(): R {
     const pack = ({ sizes, dtype }: Tensor): number => this.metas.push({ sizes, dtype }) - 1;
-    return withSavedTensorHooks({ pack, unpack: (index: number) => this.take(index) }, this.run);
+    return withPackedSaves({ pack, unpack: (index: number) => this.take(index) }, this.run);
   }
 
   private take(index: number): Tensor {
@@ -62,7 +62,7 @@ class Region<R> {
   }
 
   private recompute(): void {
-    const current = getRngState();
+    const current = rngState();
     let count = 0;
     const pack = (tensor: Tensor): Tensor => {
       this.compare(count, tensor);
@@ -71,17 +71,17 @@ class Region<R> {
       if (count === this.metas.length) throw ENOUGH;
       return tensor;
     };
-    if (this.rng !== null) setRngState(this.rng);
+    if (this.rng !== null) restoreRng(this.rng);
     try {
       enableGrad(() =>
         withAutocastSettings(this.autocast, () =>
-          withSavedTensorHooks({ pack, unpack: (tensor: Tensor) => tensor }, this.run),
+          withPackedSaves({ pack, unpack: (tensor: Tensor) => tensor }, this.run),
         ),
       );
     } catch (error) {
       if (error !== ENOUGH) throw error;
     } finally {
-      setRngState(current);
+      restoreRng(current);
     }
     if (count < this.metas.length)
       mismatch(

@@ -3,6 +3,7 @@
  */
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
+import { untraced } from '../dispatch/untraced.js';
 import { type AnomalyMode, anomaly } from './anomaly-state.js';
 import { currentBackwardNode } from './current-backward-node.js';
 import type { GradNode } from './grad-node.js';
@@ -12,7 +13,10 @@ const FRAMES = 24;
 
 const CHECK_NA_N: OptionNames<{ readonly checkNaN?: boolean }> = { checkNaN: true };
 
-/** Turns anomaly mode on or off; `checkNaN` false keeps stacks but lets NaN pass. It slows every op. */
+/**
+ * Turns anomaly mode on or off; `checkNaN` false keeps stacks but lets NaN pass. It slows every op, and compiled
+ * functions run eagerly meanwhile.
+ */
 export function setDetectAnomaly(on: boolean, options?: { readonly checkNaN?: boolean }): void {
   checkOptionNames('setDetectAnomaly', options, CHECK_NA_N);
   anomaly.active = on ? mode(options?.checkNaN ?? true) : null;
@@ -34,7 +38,8 @@ export function detectAnomaly<R>(fn: () => R, options: { readonly checkNaN?: boo
   checkOptionNames('detectAnomaly', options, CHECK_NA_N);
   const saved = anomaly.active;
   setDetectAnomaly(true, options);
-  return scoped(fn, () => (anomaly.active = saved));
+  const run = (): R => untraced('anomaly mode watches the engine', fn);
+  return scoped(run, () => (anomaly.active = saved));
 }
 
 /** Whether anomaly mode is on. */

@@ -11,7 +11,7 @@ import { withAutocastSettings } from '../autocast/autocast-state.js';
 import type { FunctionContext } from './function-context.js';
 import { type FunctionClass, FunctionNode, metaOf } from './function-node.js';
 import { gradMode } from './grad-mode.js';
-import { withSavedTensorHooks } from './saved-tensor-hooks.js';
+import { withPackedSaves } from './saved-tensor-hooks.js';
 
 const identities = new WeakMap<object, number>();
 let identityCount = 0;
@@ -100,7 +100,7 @@ export function backwardFingerprint(
     };
     withPreDispatchMode(recorder, () =>
       withDispatchModes([], () =>
-        withAutocastSettings(null, () => withSavedTensorHooks(null, () => withFakeTensors(run))),
+        withAutocastSettings(null, () => withPackedSaves(null, () => withFakeTensors(run))),
       ),
     );
     return recorder.text.join('\n');

@@ -51,6 +51,13 @@ const op = defineOp('tessera::host_call(Tensor[] inputs, str handle) -> Tensor[]
 });
 for (const device of ['cpu', 'wgpu']) addKernel(op, device, runOnCopies);
 
+let tracedCalls = 0;
+
+/** How many calls of host code were recorded so far, which run when their graphs do. */
+export function tracedHostCalls(): number {
+  return tracedCalls;
+}
+
 /** Runs `code`; while tracing, records that it is to run. */
 export function hostCall(code: HostCode, tensors: readonly Tensor[]): readonly (Tensor | null)[] {
   if (!isTraced(tensors) || tensors.length === 0) return code(tensors);
@@ -61,5 +68,6 @@ export function hostCall(code: HostCode, tensors: readonly Tensor[]): readonly (
     codes.set(handle, new WeakRef(code));
     forgotten.register(code, handle);
   }
+  tracedCalls++;
   return callOp(op, [tensors, handle]);
 }

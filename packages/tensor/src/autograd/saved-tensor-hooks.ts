@@ -2,6 +2,7 @@
  * @file Hooks on what the backward graph saves: pack it when the forward pass saves it, unpack it when backward
  * reads it.
  */
+import { untraced } from '../dispatch/untraced.js';
 import type { Tensor } from '../tensor.js';
 import { scoped } from './scope.js';
 
@@ -19,6 +20,9 @@ export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: n
 /**
  * Runs `fn`; operators recorded meanwhile save their tensors through `hooks`. The innermost scope counts.
  *
+ * Inside a compiled function that is a graph break, and `fn` runs eagerly. A compiled function called by `fn` gives
+ * the hooks what its backward keeps.
+ *
  * @see torch.autograd.graph.saved_tensors_hooks
  * @example
  * withSavedTensorHooks(
@@ -27,6 +31,11 @@ export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: n
  * );
  */
 export function withSavedTensorHooks<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
+  return untraced('hooks see saved tensors', () => withPackedSaves(hooks, fn));
+}
+
+/** The same for hooks of the library, which graphs may hold. */
+export function withPackedSaves<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
   const saved = savedTensorHooks.active;
   savedTensorHooks.active = hooks as SavedTensorHooks | null;
   return scoped(fn, () => (savedTensorHooks.active = saved));

@@ -17,11 +17,7 @@ import { withGradMode } from './grad-mode.js';
 import type { Edge, GradNode } from './grad-node.js';
 import { gradEdge } from './history.js';
 import { isInferenceTensor, refuseInferenceTensor } from './inference-mode.js';
-import {
-  type SavedTensorHooks,
-  savedTensorHooks,
-  withSavedTensorHooks,
-} from './saved-tensor-hooks.js';
+import { type SavedTensorHooks, savedTensorHooks, withPackedSaves } from './saved-tensor-hooks.js';
 
 /** What a hook made of a tensor, and the tensor's place in the graph. */
 interface Packed {
@@ -49,14 +45,15 @@ export class SavedTensor {
     this.version = tensor.storage.version;
     this.maker = owner ?? tensor.autograd?.gradFn ?? null;
     this.outputNr = owner === null ? (tensor.autograd?.outputNr ?? 0) : outputNr;
-    const hooks = savedTensorHooks.active;
+    // Hooks know nothing of the tensors without values that functions are traced with.
+    const hooks = tensor.storageOrNull?.state === 'fake' ? null : savedTensorHooks.active;
     this.tensor = hooks === null ? tensor : null;
     this.packed = hooks === null ? null : this.pack(tensor, hooks, owner);
   }
 
   private pack(tensor: Tensor, hooks: SavedTensorHooks, owner: GradNode | null): Packed {
     const edge = owner === null ? gradEdge(tensor) : { node: owner, index: this.outputNr };
-    const value = withSavedTensorHooks(null, () => withGradMode(false, () => hooks.pack(tensor)));
+    const value = withPackedSaves(null, () => withGradMode(false, () => hooks.pack(tensor)));
     return { value, hooks, edge };
   }
 
@@ -90,7 +87,7 @@ export class SavedTensor {
 
 /** What a hook gives back, in the place in the graph that the saved tensor had. */
 function unpacked({ value, hooks, edge }: Packed): Tensor {
-  const tensor = outsideScopes(() => withSavedTensorHooks(null, () => hooks.unpack(value)));
+  const tensor = outsideScopes(() => withPackedSaves(null, () => hooks.unpack(value)));
   if (edge === null) return tensor;
   const out = callOp(getOp('aten::detach'), [tensor]) as Tensor;
   const meta = autogradMeta(out);

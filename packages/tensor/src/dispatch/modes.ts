@@ -52,6 +52,8 @@ export interface PreDispatchMode {
   onDrop?(gradient: TensorBase): void;
   /** `requiresGrad` of a tensor is about to change: what was computed before has the history it had. */
   onSetRequiresGrad?(tensor: TensorBase): void;
+  /** Code that no graph may hold is about to run, without the mode; `why` says in words what it is. */
+  onUntraced?(why: string): void;
   /** A hook, or `retainGrad()`, is about to be set on a tensor that exists: it belongs to the history by now. */
   onSetHook?(tensor: TensorBase): void;
   /** Whether a write that is recorded, and has not run yet, lets gradients flow into a tensor. */

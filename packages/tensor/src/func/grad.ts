@@ -9,6 +9,7 @@ import {
   type OptionNames,
   TesseraError,
   treeFlatten,
+  treeMap,
   treeUnflatten,
   checkOptionNames,
   checkFunction,
@@ -136,8 +137,8 @@ export function gradAndValue<A extends unknown[], R>(
       const release = (tensor: Tensor): Tensor =>
         createGraph ? tensor : noGrad(() => tensor.detach());
       const gradient = prepared.rebuild(gradients.map(release)) as A[0];
-      const released = release(value);
-      const out = hasAux ? [released, (result as unknown as unknown[])[1]] : released;
+      // What comes along is constant as well: the graph of the derivative is gone.
+      const out = treeMap((leaf) => (isTensor(leaf) ? release(leaf) : leaf), result);
       return [gradient, out as R];
     });
   };

@@ -6,6 +6,7 @@
  * stream as eager.
  */
 
+import { modes } from '../dispatch/modes.js';
 import { Storage } from '../memory/storage.js';
 
 /** Generator state: unsigned 32-bit seed, number of random ops drawn since seeding. */
@@ -29,19 +30,38 @@ function foldSeed(value: number): number {
   return ((value >>> 0) ^ Math.imul(high, 0x9e3779b1)) >>> 0;
 }
 
+/** Tells tracers that the program is about to read or set the state: what they recorded draws first. */
+function announce(writes: boolean): void {
+  modes.pre?.onAccess?.(GENERATOR_MEMORY, writes);
+  modes.suspended?.onAccess(GENERATOR_MEMORY, writes);
+}
+
 /** Seeds the generator; the same seed gives the same numbers on every device and in compiled code. */
 export function manualSeed(value: number): void {
+  announce(true);
   seed = foldSeed(value);
   offset = 0;
 }
 
 /** Current state, for saving. */
 export function getRngState(): GeneratorState {
-  return { seed, offset };
+  announce(false);
+  return rngState();
 }
 
 /** Restores a saved state. */
 export function setRngState(state: GeneratorState): void {
+  announce(true);
+  restoreRng(state);
+}
+
+/** `getRngState` for the library itself: tracers are not told. */
+export function rngState(): GeneratorState {
+  return { seed, offset };
+}
+
+/** `setRngState` for the library itself: tracers are not told. */
+export function restoreRng(state: GeneratorState): void {
   seed = state.seed;
   offset = state.offset;
 }
