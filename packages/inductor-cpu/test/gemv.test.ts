@@ -9,6 +9,7 @@ import {
 } from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
+import type { CodeOptions } from '../src/body/vector-builder.js';
 import { gemvProblem } from '../src/gemv/gemv-problem.js';
 import { useNarrowWeights } from '../src/gemv/use-narrow-weights.js';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
@@ -147,6 +148,14 @@ function bufferSizes({ format, columns, depth }: Case): Record<string, number> {
 
 useNarrowWeights();
 
+/** Products of floats, and of integers. */
+const machines: readonly CodeOptions[] = (hasRelaxedSimd() ? [false, true] : [false]).flatMap(
+  (relaxedSimd) => [
+    { relaxedSimd, pairProducts: false },
+    { relaxedSimd, pairProducts: true },
+  ],
+);
+
 /** Runs the code, split into parts, and gives what the interpreter gives. */
 function both(
   made: Case,
@@ -166,8 +175,8 @@ function both(
   adjust(values);
   const expected = structuredClone(values);
   interpretKernel(kernel, expected, {});
-  return (hasRelaxedSimd() ? [false, true] : [false]).map((relaxedSimd) => {
-    const code = generateLoopKernel(kernel, { relaxedSimd });
+  return machines.map((options) => {
+    const code = generateLoopKernel(kernel, options);
     const actual = Object.fromEntries(structuredClone(values));
     loadKernel(kernel, code).run(actual, {}, Math.min(parts, Number(code.workItems)));
     return { got: actual['out']!, wanted: expected.get('out')! };
