@@ -3,8 +3,9 @@
  *
  * A group of k shares a power of two that takes its largest value below 2^14. What is a whole number then is the first
  * digit; what is left, times 2^15, the second. Two digits have every bit of values from 1/64 of the largest on, and
- * 2^-29 of the largest of smaller ones; sums of products with whole numbers are exact. (Groups whose largest value is
- * below 2^-98 keep that power of two.) One digit rounds each value to 2^-15 of its group's largest or better.
+ * 2^-29 of the largest of smaller ones; sums of products with whole numbers are exact. (Where the largest is below
+ * 2^-98, values are rounded to multiples of 2^-126, the smallest normal number.) One digit rounds each value to 2^-15 of
+ * its group's largest, or better.
  *
  * A group's record has, besides digits, what all columns share: for each digit a vector that it is multiplied by, and for
  * 4 bits, which count from 8 on, where the sums of products begin and the sum of the values.
