@@ -31,7 +31,7 @@ export const cpuConfig: Readonly<CpuConfig> = defineConfig<CpuConfig>('cpu', {
   ),
   rowBits: option<16 | 32>(
     32,
-    'Bits of the values that one row has in products with weights of 8 or 4 bits: 32 keeps the precision of floats, 16 rounds each to 2^-15 of the largest of its group, which makes up to 1.7 times as many products in a time.',
+    'Bits of the values of one row times weights of 8 or 4 bits: 32 is as exact as floats, 16 rounds them and is faster.',
     oneOf([16, 32]),
   ),
   workerUrl: option<WorkerUrl | null>(
