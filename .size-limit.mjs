@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '542.3 kB';
+const EVERYTHING = '544.9 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -25,7 +25,7 @@ const budgets = {
   'aot-autograd': '20 kB',
   'dynamo-trace': '44.2 kB',
   'inductor-core': '150.2 kB',
-  'inductor-cpu': '57.5 kB',
+  'inductor-cpu': '60.3 kB',
   'inductor-wgsl': '50.4 kB',
   compile: '5.4 kB',
   testkit: '26 kB',

@@ -19,6 +19,7 @@ export const OPTION_SCOPES: Readonly<Record<string, Scope>> = {
   'aot.recomputeReductions': 'graph',
   'cpu.kernels': 'program',
   'cpu.relaxedSimd': 'graph',
+  'cpu.rowBits': 'graph',
   'cpu.threads': 'program',
   'cpu.workerUrl': 'program',
   debugDir: 'graph',

@@ -22,6 +22,7 @@ import { generateRecurrence } from './recurrence/recurrence.js';
 import { cpuConfig } from './runtime/cpu-config.js';
 import { kernelSource, loadingSteps } from './runtime/load-plan.js';
 import { loadTemplate } from './runtime/load-template.js';
+import { hasPairProducts } from './runtime/pair-products.js';
 import { hasRelaxedSimd } from './runtime/relaxed-simd.js';
 
 /** Pieces of a reduction with few results: enough for the threads of ordinary machines, the same on all. */
@@ -30,7 +31,11 @@ const PARALLELISM = 8;
 const SPLIT_REDUCTION_THRESHOLD = 1 << 15;
 
 function codeOptions(): CodeOptions {
-  return { relaxedSimd: cpuConfig.relaxedSimd && hasRelaxedSimd() };
+  return {
+    relaxedSimd: cpuConfig.relaxedSimd && hasRelaxedSimd(),
+    pairProducts: hasPairProducts(),
+    rowBits: cpuConfig.rowBits,
+  };
 }
 
 /** Code of a kernel, not yet linked. @throws kernel-missing when an operation has no form, plan-invalid */

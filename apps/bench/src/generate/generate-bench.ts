@@ -76,7 +76,7 @@ interface Effort {
   readonly rounds: number;
 }
 
-const FULL: Effort = { tokens: 32, prompt: 256, rounds: 5 };
+const FULL: Effort = { tokens: 16, prompt: 128, rounds: 3 };
 const QUICK: Effort = { tokens: 4, prompt: 16, rounds: 2 };
 
 /** What was measured of one engine, a sample for each round. */

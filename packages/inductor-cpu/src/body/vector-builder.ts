@@ -44,6 +44,10 @@ export type ShiftOp =
 export interface CodeOptions {
   /** Relaxed SIMD: fused multiply-add. Detected with `WebAssembly.validate`. */
   readonly relaxedSimd: boolean;
+  /** Whether the processor has an instruction for `i32x4.dot_i16x8_s`: see `hasPairProducts`. */
+  readonly pairProducts?: boolean;
+  /** Bits of a row's values in products with packed weights; 32 if left out. */
+  readonly rowBits?: 16 | 32;
 }
 
 /** See the file header. */

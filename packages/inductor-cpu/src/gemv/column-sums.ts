@@ -1,11 +1,13 @@
 /**
- * @file What the code of every format of weights shares: four columns at a time, whose sums go next to each other.
+ * @file What the code of every format of weights shares: four columns at a time.
  *
- * Four columns share each vector of x, and keep enough bytes on their way from memory.
+ * Four columns share each vector of x, and keep enough bytes on their way from memory. They are neighbours, or `APART`
+ * columns apart: calls for the columns after them then read on where these end. Processors prefetch four long runs, and
+ * lose the start of many short ones.
  */
 import type { BufferParam } from '@tessera/inductor-core';
 import { VectorBuilder, type CodeOptions } from '../body/vector-builder.js';
-import { f32x4, i32, memory } from '../emit/code.js';
+import { f32x4, i32, laneMemory, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { type ElementType, elementType, multiplyAdd } from '../matmul/element-type.js';
@@ -16,6 +18,18 @@ import type { ColumnPlace } from './narrow-weight.js';
 /** Columns of a call. */
 export const COLUMNS = 4;
 
+/** Columns from one of a call to the next, where they are not neighbours. */
+export const APART = 8;
+
+/** What makes the functions that sum. */
+export interface SumsTarget {
+  readonly name: string;
+  readonly params: readonly BufferParam[];
+  readonly options: CodeOptions;
+  /** Columns from one of a call to the next. */
+  readonly apart: number;
+}
+
 const FLOAT: ElementType = elementType('float32')!;
 
 /** See the file header: the function `(args, col, row, out)`; `row` is where the kept values of x lie. */
@@ -25,11 +39,8 @@ export class ColumnSums {
   /** Address of the kept values of the open step. */
   readonly x: Local<'i32'>;
 
-  constructor(
-    name: string,
-    private readonly params: readonly BufferParam[],
-    readonly options: CodeOptions,
-  ) {
+  constructor(private readonly target: SumsTarget) {
+    const { name, options } = target;
     this.f = new WasmFunction(name, { args: 'i32', col: 'i32', row: 'i32', out: 'i32' });
     this.vb = new VectorBuilder(this.f, this.f.section(), options);
     this.x = this.f.let('x', this.f.param('row'));
@@ -38,10 +49,15 @@ export class ColumnSums {
   /** The address of the first column's place in a buffer. */
   address({ buf, constant, step }: ColumnPlace, bytes: number): Local<'i32'> {
     const { f } = this;
-    const position = this.params.findIndex(({ name }) => name === buf);
+    const position = this.target.params.findIndex(({ name }) => name === buf);
     const start = memory('i32.load', 4 * position, f.param('args'));
     const column = scaled(f.param('col'), step * bytes);
     return f.let(buf, sum(sum(start, column), i32(constant * bytes)));
+  }
+
+  /** Elements from a call's first column to its column `c`, of a place. */
+  column(c: number, { step }: ColumnPlace): number {
+    return c * this.target.apart * step;
   }
 
   /** One register for each column. */
@@ -60,14 +76,18 @@ export class ColumnSums {
 
   /** `acc += a · b` */
   add(acc: Local<'v128'>, a: Code<'v128'>, b: Code<'v128'>): void {
-    this.f.set(acc, multiplyAdd(FLOAT, this.options.relaxedSimd, acc, a, b));
+    this.f.set(acc, multiplyAdd(FLOAT, this.target.options.relaxedSimd, acc, a, b));
   }
 
-  /** Adds up each column's lanes, times `factor`, and stores the sums. */
+  /** Adds up each column's lanes, times `factor`, and stores the sums, as far apart as the columns. */
   finish(totals: readonly Local<'v128'>[], factor = 1): void {
     const { f, vb } = this;
     const all = transpose(f, 4, totals).reduce((a, b) => FLOAT.add(a, b));
     const result = factor === 1 ? all : FLOAT.mul(all, vb.f32(factor)[0]!);
-    f.do(memory('v128.store', 0, f.param('out'), result));
+    const { apart } = this.target;
+    if (apart === 1) return f.do(memory('v128.store', 0, f.param('out'), result));
+    const sums = f.let('sums', result);
+    for (let c = 0; c < COLUMNS; c++)
+      f.do(laneMemory('v128.store32_lane', 4 * c * apart, c, f.param('out'), sums));
   }
 }

@@ -1,165 +1,147 @@
 /**
  * @file Code of products of one row with weights of fewer than 32 bits (`gemv-problem.ts`).
  *
- * A work item is four columns. Each call makes the values of x once and keeps them in scratch memory; then for each
- * block the sums are made by the code of the weights' format, and the stores are those of the kernel.
+ * Each call makes the values of x once and keeps them in scratch memory; then for each item of columns the sums are made
+ * by the code of the weights' format, and the stores are those of the kernel.
  */
-import type { BufferParam, Expr } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import { call, i32, memory, op, select } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { decodeIndex, scaled, sum } from '../matmul/index-code.js';
-import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
-import { COLUMNS } from './column-sums.js';
+import { decodeIndex, minimum, scaled, sum } from '../matmul/index-code.js';
+import type { WasmKernel } from '../wasm-kernel.js';
+import { APART, COLUMNS } from './column-sums.js';
 import { type GemvProblem, type GemvSum, gemvSpace } from './gemv-problem.js';
-import { HALF_FACTOR, bfloatSums, halfSums } from './half-sums.js';
-import { type KeptOrder, keptVector } from './kept-vector.js';
-import type { NarrowWeight } from './narrow-weight.js';
-import { PART_FACTORS, groupSumBytes, groupSums, int4Sums, int8Sums } from './word-sums.js';
+import { KeptRows, type RowPlaces, inScratch } from './kept-rows.js';
+import { sumMethod } from './sum-method.js';
 
 /** Time of one weight, in nanoseconds. */
-const WEIGHT_NS = 0.13;
+const WEIGHT_NS = 0.1;
 
-/** How a format takes the values of x. */
-function orderOf({ format }: NarrowWeight): KeptOrder {
-  if (format === 'int4') return { inParts: true, factors: PART_FACTORS };
-  const factor = format === 'float16' ? HALF_FACTOR : 1;
-  return { inParts: false, factors: Array<number>(8).fill(factor) };
-}
+/** Columns of a work item: calls for columns that are apart, until they meet. */
+const ITEM = COLUMNS * APART;
 
-function sumsFunction(
-  name: string,
-  weight: NarrowWeight,
-  params: readonly BufferParam[],
-  depth: number,
-  options: KernelOptions,
-): WasmFunction {
-  switch (weight.format) {
-    case 'float16':
-      return halfSums(name, params, weight.row, depth, options);
-    case 'bfloat16':
-      return bfloatSums(name, params, weight.row, depth, options);
-    case 'int8':
-      return int8Sums(name, params, weight, depth, options);
-    case 'int4':
-      return int4Sums(name, params, weight, depth, options);
-  }
-}
+/** Bytes before an item's sums, for columns before it: a last call ends with the columns. */
+const BEFORE = 4 * COLUMNS;
 
-/** Values of x in scratch memory that several sums may share. */
-interface KeptRow {
-  readonly x: Expr;
-  readonly key: string;
-  /** Bytes from the start of scratch memory. */
-  readonly at: number;
-}
-
-/** Functions that fill rows, and where the rows lie. */
-class KeptRows {
-  readonly fills: [WasmFunction, number][] = [];
-  bytes = 0;
-  private readonly rows: KeptRow[] = [];
+/** A sum of the problem, and the code that makes it. */
+class MadeSum {
+  readonly id: number;
+  /** Where the sums of an item go, in bytes from the start of scratch memory. */
+  readonly out: number;
+  private readonly row: RowPlaces;
+  private readonly apart: WasmFunction;
+  private readonly near: WasmFunction;
+  /** For rows with values that are not finite. */
+  private readonly exact: WasmFunction | null;
 
   constructor(
+    { id, x, weight }: GemvSum,
+    name: string,
     private readonly problem: GemvProblem,
-    private readonly options: KernelOptions,
-  ) {}
-
-  /** Bytes from the start of scratch memory to the row of a sum. */
-  of({ x, weight }: GemvSum): number {
-    const { kernel, loops } = this.problem;
-    const order = orderOf(weight);
-    const group = weight.format === 'int4' ? weight.scales.group : 0;
-    const key = `${weight.format} ${group}`;
-    const known = this.rows.find((row) => row.x === x && row.key === key);
-    if (known !== undefined) return known.at;
-    const at = this.take(4 * loops.depth);
-    this.rows.push({ x, key, at });
-    const name = `${kernel.name}_row${this.rows.length}`;
-    this.fills.push([keptVector(name, this.problem, x, order, this.options), at]);
-    if (weight.format === 'int4') {
-      this.take(groupSumBytes(weight, loops.depth));
-      this.fills.push([groupSums(`${name}_groups`, weight, loops.depth), at]);
-    }
-    return at;
+    rows: KeptRows,
+    options: KernelOptions,
+  ) {
+    const { kernel, loops } = problem;
+    const method = sumMethod(weight, loops.depth, options);
+    const target = { name, params: kernel.params, options, apart: 1 };
+    this.id = id;
+    this.row = rows.of(x, method);
+    this.out = rows.take(BEFORE + 4 * ITEM) + BEFORE;
+    this.near = method.sums(target);
+    this.apart = method.sums({ ...target, name: `${name}_apart`, apart: APART });
+    this.exact = method.notFinite?.({ ...target, name: `${name}_exact` }) ?? null;
   }
 
-  take(bytes: number): number {
-    const at = this.bytes;
-    this.bytes += bytes;
-    return at;
+  /** Makes the sums of the item of columns from `first` on. */
+  emit(f: WasmFunction, args: Code<'i32'>, first: Local<'i32'>): void {
+    const { columns } = this.problem.loops;
+    const { values, arranged, notFinite } = this.row;
+    const sums = (func: WasmFunction, row: number, col: Local<'i32'>): void => {
+      const place = scaled(op('i32.sub', col, first), 4);
+      f.do(call(func, args, col, inScratch(row), sum(inScratch(this.out), place)));
+    };
+    const near = (func: WasmFunction, row: number) => (): void => {
+      const end = minimum(f, 'stop', sum(first, i32(ITEM)), i32(columns));
+      const last = columns - COLUMNS;
+      f.for('near', first, end, COLUMNS, (col) => {
+        const start = select(i32(last), col, op('i32.gt_s', col, i32(last)));
+        sums(func, row, f.let('start', start));
+      });
+    };
+    const finite = (): void =>
+      f.if(
+        op('i32.le_s', first, i32(columns - ITEM)),
+        () =>
+          f.for('apart', first, f.let('stop', sum(first, i32(APART))), 1, (col) =>
+            sums(this.apart, arranged, col),
+          ),
+        near(this.near, arranged),
+      );
+    if (this.exact === null) return finite();
+    f.if(memory('i32.load', 0, inScratch(notFinite!)), near(this.exact, values), finite);
   }
 }
-
-const inScratch = (at: number): Code<'i32'> => sum(SCRATCH, i32(at));
 
 /** See the file header. */
 export function generateGemv(problem: GemvProblem, options: KernelOptions): WasmKernel {
   const { kernel, loops, stores } = problem;
   const { columns, depth } = loops;
   const rows = new KeptRows(problem, options);
-  const sums = problem.sums.map((each, i) => ({
-    id: each.id,
-    row: rows.of(each),
-    make: sumsFunction(`${kernel.name}_sums${i}`, each.weight, kernel.params, depth, options),
-    // A last block begins so that it ends with the columns: its sums stand further behind.
-    out: rows.take(32),
-  }));
+  const sums = problem.sums.map(
+    (each, i) => new MadeSum(each, `${kernel.name}_sums${i}`, problem, rows, options),
+  );
 
   const f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
   const body = new BodyEmitter(f, kernel, gemvSpace(kernel), options);
   const { scope } = body;
   const args = f.param('args');
-  for (const [fill, at] of rows.fills) f.do(call(fill, args, inScratch(at)));
-  const emit = (block: Local<'i32'>, active: number): void => {
-    const col = f.let('col', scaled(block, COLUMNS));
-    const last = columns - COLUMNS;
-    const start =
-      active === COLUMNS
-        ? col
-        : f.let('start', select(i32(last), col, op('i32.gt_s', col, i32(last))));
-    const behind = f.let('behind', scaled(op('i32.sub', col, start), 4));
-    for (const { make, row, out } of sums)
-      f.do(call(make, args, start, inScratch(row), inScratch(out)));
+  for (const fill of rows.make(args)) f.do(fill);
+  /** Stores columns from `col` on. */
+  const store = (first: Local<'i32'>, col: Local<'i32'>, active: number): void => {
     const known = (size: Size): Code<'i32'> => body.size(size);
     for (const [name, local] of decodeIndex(f, loops.column, col, known)) scope.bind(name, local);
     const { name: lane } = loops.column.at(-1)!;
-    const lanes = { lane, across: lane, groups: 1, active };
-    scope.vectorise(lanes, () => {
+    scope.vectorise({ lane, across: lane, groups: 1, active }, () => {
+      const place = f.let('place', scaled(op('i32.sub', col, first), 4));
       for (const { id, out } of sums) {
-        const product = memory('v128.load', 0, sum(inScratch(out), behind));
+        const product = memory('v128.load', 0, sum(inScratch(out), place));
         scope.bindAcc(id, { kind: 'f32', uniform: false, regs: [f.let('product', product)] });
       }
       for (const stmt of stores) if (stmt.kind === 'store') body.store(stmt);
     });
   };
+  scope.loop('item', f.param('begin'), f.param('end'), 1, () => {
+    const first = f.let('first', scaled(scope.variable('item'), ITEM));
+    for (const made of sums) made.emit(f, args, first);
+    const rest = columns % COLUMNS;
+    const stop = minimum(f, 'whole', sum(first, i32(ITEM)), i32(columns - rest));
+    scope.loop('block', first, stop, COLUMNS, () => store(first, scope.variable('block'), COLUMNS));
+    if (rest > 0)
+      f.if(op('i32.gt_s', first, i32(columns - ITEM)), () =>
+        store(first, f.let('block', i32(columns - rest)), rest),
+      );
+  });
   const scatters = stores.some(
     (stmt) =>
       stmt.kind === 'store' &&
       loops.space.affine(stmt.index).atoms.some(({ kind }) => kind === 'value'),
   );
-  const whole = Math.floor(columns / COLUMNS);
-  const [begin, end] = [f.param('begin'), f.param('end')];
-  const middle = f.let('middle', select(i32(whole), end, op('i32.gt_u', end, i32(whole))));
-  scope.loop('block', begin, middle, 1, () => emit(scope.variable('block'), COLUMNS));
-  if (columns % COLUMNS > 0)
-    scope.loop('block', middle, end, 1, () => emit(scope.variable('block'), columns % COLUMNS));
   return {
     name: kernel.name,
     func: f,
-    workItems: Math.ceil(columns / COLUMNS),
+    workItems: Math.ceil(columns / ITEM),
     sizes: [],
-    costPerItem: COLUMNS * depth * sums.length * WEIGHT_NS,
-    scratchBytesPerThread: rows.bytes + 16,
+    costPerItem: ITEM * depth * sums.length * WEIGHT_NS,
+    scratchBytesPerThread: rows.bytes,
     ...(scatters && { needsSerial: true }),
     schedule: () => ({
       kernel: kernel.name,
       facts: {
         'kept for all columns': `${depth} values of each row`,
-        'columns of a work item': COLUMNS,
+        'columns of a work item': ITEM,
         weights: problem.sums.map(({ weight }) => weight.format).join(', '),
       },
     }),

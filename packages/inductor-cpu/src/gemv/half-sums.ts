@@ -5,13 +5,12 @@
  * x, and in the sum. That is wrong for infinities and NaN alone, so their exponents are looked for on the way, and
  * columns that have one are summed again by the exact conversion.
  */
-import type { BufferParam } from '@tessera/inductor-core';
 import { halfToFloat } from '../body/half.js';
-import type { CodeOptions, Reg } from '../body/vector-builder.js';
+import type { Reg } from '../body/vector-builder.js';
 import { call, f32x4, i32, memory, op } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import { COLUMNS, ColumnSums } from './column-sums.js';
+import { COLUMNS, ColumnSums, type SumsTarget } from './column-sums.js';
 import type { ColumnPlace } from './narrow-weight.js';
 
 /** Half of the 2^112. */
@@ -37,21 +36,19 @@ function generate(sums: ColumnSums, row: ColumnPlace, depth: number, read: Read)
       const values = [0, 16].map((offset) => f.let('x', memory('v128.load', offset, x)));
       for (let c = 0; c < COLUMNS; c++)
         for (const half of [0, 1])
-          sums.add(accs[c]!, read(sums, weights, 2 * c * row.step + 8 * half), values[half]!);
+          sums.add(
+            accs[c]!,
+            read(sums, weights, 2 * sums.column(c, row) + 8 * half),
+            values[half]!,
+          );
     },
   );
   return accs;
 }
 
 /** `row` of bfloat16. */
-export function bfloatSums(
-  name: string,
-  params: readonly BufferParam[],
-  row: ColumnPlace,
-  depth: number,
-  options: CodeOptions,
-): WasmFunction {
-  const sums = new ColumnSums(name, params, options);
+export function bfloatSums(target: SumsTarget, row: ColumnPlace, depth: number): WasmFunction {
+  const sums = new ColumnSums(target);
   const totals = generate(sums, row, depth, ({ f }, address, offset) =>
     f.let('weight', op('i32x4.shl', memory('v128.load16x4_u', offset, address), i32(16))),
   );
@@ -60,14 +57,8 @@ export function bfloatSums(
 }
 
 /** `row` of float16, of x times `HALF_FACTOR`. */
-export function halfSums(
-  name: string,
-  params: readonly BufferParam[],
-  row: ColumnPlace,
-  depth: number,
-  options: CodeOptions,
-): WasmFunction {
-  const exact = new ColumnSums(`${name}_exact`, params, options);
+export function halfSums(target: SumsTarget, row: ColumnPlace, depth: number): WasmFunction {
+  const exact = new ColumnSums({ ...target, name: `${target.name}_exact` });
   const raw = ({ f }: ColumnSums, address: Local<'i32'>, offset: number): Reg =>
     f.let('raw', memory('v128.load16x4_s', offset, address));
   exact.finish(
@@ -75,7 +66,7 @@ export function halfSums(
     1 / HALF_FACTOR,
   );
 
-  const sums = new ColumnSums(name, params, options);
+  const sums = new ColumnSums(target);
   const { f, vb } = sums;
   const special = f.let('special', f32x4(0));
   const totals = generate(sums, row, depth, (own, ...at) => {

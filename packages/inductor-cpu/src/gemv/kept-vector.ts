@@ -1,33 +1,22 @@
 /**
  * @file The values of a row, made once for all columns of a call and kept in scratch memory as float32.
- *
- * They lie in the order in which the weights' code takes them: as they are, or for parts of words so that a vector has
- * the same part of four words.
  */
 import type { Expr } from '@tessera/inductor-core';
 import { convert } from '../body/convert.js';
 import { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
-import type { Reg } from '../body/vector-builder.js';
-import { f32x4, i32, laneMemory, memory, op } from '../emit/code.js';
-import type { Local } from '../emit/types.js';
+import { memory } from '../emit/code.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { scaled, sum } from '../matmul/index-code.js';
 import { type GemvProblem, gemvSpace } from './gemv-problem.js';
 import type { Digit } from './narrow-weight.js';
 
-/** How values lie, and what each is multiplied by: a power of two for each of eight neighbours. */
-export interface KeptOrder {
-  readonly inParts: boolean;
-  readonly factors: readonly number[];
-}
-
-/** The function `(args, row)` that writes the values of `x` from address `row` on. */
+/** The function `(args, row)` that writes the values of `x`, times a factor, from address `row` on. */
 export function keptVector(
   name: string,
   { kernel, loops }: GemvProblem,
   x: Expr,
-  { inParts, factors }: KeptOrder,
+  factor: number,
   options: KernelOptions,
 ): WasmFunction {
   const f = new WasmFunction(name, { args: 'i32', row: 'i32' });
@@ -42,13 +31,11 @@ export function keptVector(
     const lanes = { lane: last.name, across: last.name, groups: step / 4, active: step };
     scope.vectorise(lanes, () => {
       const value = convert(vb, body.value(x), 'f32');
-      const place = f.let('k', k);
-      const at = f.let('at', sum(f.param('row'), inParts ? partPlace(place) : scaled(place, 4)));
+      const at = f.let('at', sum(f.param('row'), scaled(f.let('k', k), 4)));
       for (let group = 0; group < step / 4; group++) {
-        const factor = vb.constant(f32x4(...factors.slice(4 * group, 4 * group + 4)));
-        const [reg] = vb.mul([value.regs[value.uniform ? 0 : group]!], factor);
-        if (inParts) storeParts(f, at, reg!, group);
-        else f.do(memory('v128.store', 16 * group, at, reg!));
+        const reg = value.regs[value.uniform ? 0 : group]!;
+        const [kept] = factor === 1 ? [reg] : vb.mul([reg], vb.f32(factor));
+        f.do(memory('v128.store', 16 * group, at, kept!));
       }
     });
   };
@@ -59,15 +46,4 @@ export function keptVector(
   };
   within(loops.digits);
   return f;
-}
-
-/** Bytes of the place of word k / 8 among vectors of four words with eight parts each. */
-function partPlace(k: Local<'i32'>): ReturnType<typeof sum> {
-  const vector = scaled(op('i32.shr_u', k, i32(5)), 128);
-  return sum(vector, op('i32.and', op('i32.shr_u', k, i32(1)), i32(12)));
-}
-
-function storeParts(f: WasmFunction, at: Local<'i32'>, reg: Reg, half: number): void {
-  for (let lane = 0; lane < 4; lane++)
-    f.do(laneMemory('v128.store32_lane', 16 * (4 * half + lane), lane, at, reg));
 }

@@ -33,9 +33,8 @@ export interface GroupScales {
   readonly groupStep: number;
 }
 
-/** See the file header; `row` is where a column's elements or words begin. */
-export type NarrowWeight =
-  | { readonly format: 'float16' | 'bfloat16'; readonly row: ColumnPlace }
+/** Parts of words; `row` is where a column's begin. */
+export type PackedWeight =
   | { readonly format: 'int8'; readonly row: ColumnPlace; readonly scales: GroupScales | null }
   | {
       readonly format: 'int4';
@@ -44,6 +43,12 @@ export type NarrowWeight =
       /** Elements from a scale to the zero that belongs to it. */
       readonly zeroStep: number;
     };
+
+/** See the file header; `row` is where a column's elements begin. */
+export type NarrowWeight =
+  | PackedWeight
+  | { readonly format: 'float16'; readonly row: ColumnPlace }
+  | { readonly format: 'bfloat16'; readonly row: ColumnPlace };
 
 /** A digit of k, or of the column; `unit` is how many one more of it is. */
 export interface Digit {

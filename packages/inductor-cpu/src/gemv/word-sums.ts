@@ -1,16 +1,16 @@
 /**
- * @file Sums over weights that are parts of 32-bit words: 8 bits with a sign, or 4 bits with scale and zero.
+ * @file Sums over weights that are parts of 32-bit words, 8 bits with a sign, or 4 bits with scale and zero, by products of
+ * floats.
  */
-import type { BufferParam } from '@tessera/inductor-core';
-import type { CodeOptions } from '../body/vector-builder.js';
 import { f32x4, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
-import { WasmFunction } from '../emit/wasm-function.js';
-import { COLUMNS, ColumnSums } from './column-sums.js';
-import type { ColumnPlace, NarrowWeight } from './narrow-weight.js';
+import type { WasmFunction } from '../emit/wasm-function.js';
+import { COLUMNS, ColumnSums, type SumsTarget } from './column-sums.js';
+import type { ColumnPlace, PackedWeight } from './narrow-weight.js';
+import { PARTS, STEP_BYTES } from './row-parts.js';
 
-type Int4 = Extract<NarrowWeight, { format: 'int4' }>;
-type Int8 = Extract<NarrowWeight, { format: 'int8' }>;
+type Int4 = Extract<PackedWeight, { format: 'int4' }>;
+type Int8 = Extract<PackedWeight, { format: 'int8' }>;
 
 /** Adds up `count` elements of each column from the open step on, in two registers for each. */
 function addBytes(
@@ -22,7 +22,7 @@ function addBytes(
   for (let k = 0; k < count; k += 8) {
     const values = [0, 16].map((offset) => f.let('x', memory('v128.load', 4 * k + offset, x)));
     for (let c = 0; c < COLUMNS; c++) {
-      const eight = f.let('eight', memory('v128.load8x8_s', k + 4 * c * row.step, words));
+      const eight = f.let('eight', memory('v128.load8x8_s', k + 4 * sums.column(c, row), words));
       const halves = [
         op('i32x4.extend_low_i16x8_s', eight),
         op('i32x4.extend_high_i16x8_s', eight),
@@ -35,14 +35,8 @@ function addBytes(
 }
 
 /** Bytes, four to a word: `Σ byte · x`, or of each group that times its scale. */
-export function int8Sums(
-  name: string,
-  params: readonly BufferParam[],
-  { row, scales }: Int8,
-  depth: number,
-  options: CodeOptions,
-): WasmFunction {
-  const sums = new ColumnSums(name, params, options);
+export function int8Sums(target: SumsTarget, { row, scales }: Int8, depth: number): WasmFunction {
+  const sums = new ColumnSums(target);
   const { f, x } = sums;
   const words = sums.address(row, 4);
   const both = (accs: readonly (readonly Local<'v128'>[])[], c: number): Code<'v128'> =>
@@ -69,68 +63,20 @@ export function int8Sums(
     for (const acc of accs.flat()) f.set(acc, f32x4(0));
     addBytes(sums, { row, words, count: group }, accs);
     totals.forEach((total, c) =>
-      sums.add(total, both(accs, c), memory('v128.load32_splat', 4 * c * scale.step, steps)),
+      sums.add(total, both(accs, c), memory('v128.load32_splat', 4 * sums.column(c, scale), steps)),
     );
   });
   sums.finish(totals);
   return f;
 }
 
-/** Parts of a word. */
-const PARTS = 8;
-
-/** Bytes of the kept values that belong to four words. */
-const STEP_BYTES = 16 * PARTS;
-
-/**
- * What each part's x is multiplied by: parts are masked where they stand in the word, but the highest, which would be
- * negative and is shifted down.
- */
-export const PART_FACTORS: readonly number[] = Array.from({ length: PARTS }, (_, part) =>
-  part === PARTS - 1 ? 1 : 16 ** -part,
-);
-
-/** Bytes behind the kept values for sums of each group. */
-export function groupSumBytes({ scales: { group } }: Int4, depth: number): number {
-  return (depth / group) * 16;
-}
-
-/**
- * The function `(args, row)` that adds up the kept values of each group, lane by lane, and writes the sums behind all of
- * them.
- */
-export function groupSums(name: string, { scales: { group } }: Int4, depth: number): WasmFunction {
-  const f = new WasmFunction(name, { args: 'i32', row: 'i32' });
-  const x = f.let('x', f.param('row'));
-  const out = f.let('out', op('i32.add', x, i32(4 * depth)));
-  const total = f.local('v128', 'sum');
-  f.for('group', i32(0), depth / group, 1, () => {
-    f.set(total, f32x4(0));
-    for (let step = 0; step < group / 32; step++)
-      for (const [part, factor] of PART_FACTORS.entries()) {
-        const value = memory('v128.load', step * STEP_BYTES + 16 * part, x);
-        f.set(total, op('f32x4.add', total, op('f32x4.mul', value, f32x4(1 / factor))));
-      }
-    f.do(memory('v128.store', 0, out, total));
-    f.set(x, op('i32.add', x, i32(4 * group)));
-    f.set(out, op('i32.add', out, i32(16)));
-  });
-  return f;
-}
-
 /**
  * Words of eight parts: for each group, `scale · Σ (part - 8) · x + zero · Σ x`, lane by lane.
  */
-export function int4Sums(
-  name: string,
-  params: readonly BufferParam[],
-  weight: Int4,
-  depth: number,
-  options: CodeOptions,
-): WasmFunction {
+export function int4Sums(target: SumsTarget, weight: Int4, depth: number): WasmFunction {
   const { row, scales: shared, zeroStep } = weight;
   const { group, scale, groupStep } = shared;
-  const sums = new ColumnSums(name, params, options);
+  const sums = new ColumnSums(target);
   const { f, vb, x } = sums;
   const words = sums.address(row, 4);
   const scales = sums.address(scale, 4);
@@ -148,7 +94,7 @@ export function int4Sums(
     const accs = totals.map(() => f.let('part_sum', minusEight));
     for (let step = 0; step < group / 32; step++) {
       const loaded = totals.map((_, c) =>
-        f.let('words', memory('v128.load', 16 * step + 4 * c * row.step, words)),
+        f.let('words', memory('v128.load', 16 * step + 4 * sums.column(c, row), words)),
       );
       for (let part = 0; part < PARTS; part++) {
         const value = f.let('x', memory('v128.load', step * STEP_BYTES + 16 * part, x));
@@ -162,7 +108,7 @@ export function int4Sums(
       }
     }
     totals.forEach((total, c) => {
-      const at = 4 * c * scale.step;
+      const at = 4 * sums.column(c, scale);
       sums.add(total, accs[c]!, memory('v128.load32_splat', at, scales));
       sums.add(total, sumX, memory('v128.load32_splat', at + 4 * zeroStep, scales));
     });

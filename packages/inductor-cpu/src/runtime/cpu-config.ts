@@ -9,6 +9,7 @@ export interface CpuConfig {
   readonly kernels: string;
   readonly threads: number;
   readonly relaxedSimd: boolean;
+  readonly rowBits: 16 | 32;
   readonly workerUrl: WorkerUrl | null;
 }
 
@@ -27,6 +28,11 @@ export const cpuConfig: Readonly<CpuConfig> = defineConfig<CpuConfig>('cpu', {
   relaxedSimd: option<boolean>(
     true,
     'Fused multiply-add where the engine has relaxed SIMD; results may then differ in the last bit from engines without it.',
+  ),
+  rowBits: option<16 | 32>(
+    32,
+    'Bits of the values of one row times weights of 8 or 4 bits: 32 is as exact as floats, 16 rounds them and is faster.',
+    oneOf([16, 32]),
   ),
   workerUrl: option<WorkerUrl | null>(
     null,

@@ -1,14 +1,22 @@
 /**
  * @file `FloatWeights`: random float32 weights of a decoder by name, outside of any engine's memory.
  */
-import { cpuHeap, fromTypedArray, manualSeed } from '@tessera/tensor';
+import { skipInit } from '@tessera/nn';
+import { type Tensor, fromTypedArray } from '@tessera/tensor';
 import { numberToHalf } from '@tessera/tensor/internal';
 import { CausalLM, type DecoderConfig } from '@tessera/transformers';
+import { uniforms } from '../../harness/seeded.js';
 
 interface Weight {
   readonly sizes: readonly number[];
   readonly values: Float32Array;
 }
+
+/** Of matrices: a deviation of 0.02. */
+const RANGE = 0.02 * Math.sqrt(12);
+
+/** A model whose weights are still to be set. */
+const emptyModel = (config: DecoderConfig): CausalLM => skipInit(() => new CausalLM(config));
 
 /** See the file header. */
 export class FloatWeights {
@@ -17,15 +25,16 @@ export class FloatWeights {
     private readonly weights: ReadonlyMap<string, Weight>,
   ) {}
 
-  /** The weights that a new model begins with. */
+  /** Random weights of the size that new models begin with. A model would draw them by operators, which takes a minute. */
   static random(config: DecoderConfig, seed: number): FloatWeights {
-    manualSeed(seed);
+    const next = uniforms(seed);
     const weights = new Map<string, Weight>();
-    for (const [name, tensor] of Object.entries(new CausalLM(config).stateDict())) {
-      const from = tensor.storage.ptr / 4;
-      const values = cpuHeap().f32.slice(from, from + tensor.numel);
-      weights.set(name, { sizes: tensor.sizes, values });
-      tensor.dispose();
+    for (const [name, tensor] of Object.entries(emptyModel(config).stateDict())) {
+      const { sizes, numel } = tensor;
+      const values = new Float32Array(numel);
+      if (sizes.length > 1) for (let i = 0; i < numel; i++) values[i] = (next() - 0.5) * RANGE;
+      else values.fill(name.endsWith('weight') ? 1 : 0);
+      weights.set(name, { sizes, values });
     }
     return new FloatWeights(config, weights);
   }
@@ -57,13 +66,12 @@ export class FloatWeights {
 
   /** A model with these weights. */
   toModel(): CausalLM {
-    const model = new CausalLM(this.config);
-    for (const [name, tensor] of Object.entries(model.stateDict())) {
-      const { sizes, values } = this.weights.get(name)!;
-      const copy = fromTypedArray(values, sizes);
-      tensor.detach().copy_(copy);
-      copy.dispose();
-    }
+    const model = emptyModel(this.config);
+    const tensors = [...this.weights].map(([name, { sizes, values }]): [string, Tensor] => [
+      name,
+      fromTypedArray(values, sizes),
+    ]);
+    model.loadStateDict(Object.fromEntries(tensors), { assign: true });
     return model.eval();
   }
 }

@@ -1,0 +1,162 @@
+/**
+ * @file Values of a row in fixed point, as vectors of 16-bit integers that `i32x4.dot_i16x8_s` multiplies with weights.
+ *
+ * A group of k shares a power of two that takes its largest value below 2^14. What is a whole number then is the first
+ * digit; what is left, times 2^15, the second. Two digits have every bit of values from 1/64 of the largest on, and
+ * 2^-29 of the largest of smaller ones; sums of products with whole numbers are exact. (Where the largest is below
+ * 2^-98, values are rounded to multiples of 2^-126, the smallest normal number.) One digit rounds each value to 2^-15 of
+ * its group's largest, or better.
+ *
+ * A group's record has, besides digits, what all columns share: for each digit a vector that it is multiplied by, and for
+ * 4 bits, which count from 8 on, where the sums of products begin and the sum of the values.
+ */
+import { f32x4, i32, i32x4, laneMemory, memory, op, shuffle } from '../emit/code.js';
+import type { Code, Local } from '../emit/types.js';
+import { WasmFunction } from '../emit/wasm-function.js';
+import { advance } from '../matmul/index-code.js';
+
+/** Digits of a value. */
+export type DigitCount = 1 | 2;
+
+/** See the file header. */
+export interface FixedPointRow {
+  readonly digits: DigitCount;
+  readonly depth: number;
+  /** k of a group. */
+  readonly group: number;
+  /** Weights of 4 bits: a vector of digits belongs to the same quarter of each half word. */
+  readonly inParts: boolean;
+}
+
+/** Bits of the second digit. */
+const LOW_BITS = 15;
+
+/** Where the parts of a record lie, in bytes; the digits of `k` to `k + 7`, or of a part, are next to each other. */
+export class FixedPointRecord {
+  readonly digits: number;
+  readonly inParts: boolean;
+  readonly values: number;
+  readonly bytes: number;
+
+  constructor({ digits, group, inParts }: FixedPointRow) {
+    this.digits = digits;
+    this.inParts = inParts;
+    this.values = 16 * (digits + (inParts ? digits + 1 : 0));
+    this.bytes = this.values + 2 * digits * group;
+  }
+
+  /** What sums of a digit's products are multiplied by. */
+  unit(digit: number): number {
+    return 16 * digit;
+  }
+
+  /** Where they begin. */
+  start(digit: number): number {
+    return 16 * (this.digits + digit);
+  }
+
+  /** The sum of the group's values, spread over lanes. */
+  get sum(): number {
+    return 32 * this.digits;
+  }
+}
+
+/** Bytes of a row's records. */
+export function fixedPointBytes(row: FixedPointRow): number {
+  return (row.depth / row.group) * new FixedPointRecord(row).bytes;
+}
+
+const bits = (exponent: number): number => exponent << 23;
+
+/** Biased exponents: of the smallest largest value, and what a first digit's unit is above the value's own. */
+const SMALLEST = 29;
+const BELOW = 13;
+
+/** The power of two, as bits of a float, above which a group's largest value lies; in all lanes. */
+function exponentOf(f: WasmFunction, x: Local<'i32'>, group: number): Local<'v128'> {
+  const most = f.let('most', i32x4(0));
+  const at = f.let('at', x);
+  f.for('k', i32(0), group, 4, () => {
+    const size = op('v128.and', memory('v128.load', 0, at), i32x4(0x7f800000));
+    f.set(most, op('i32x4.max_s', most, size));
+    advance(f, at, 16);
+  });
+  for (const turn of [8, 4]) {
+    const turned = Array.from({ length: 16 }, (_, i) => (i + turn) % 16);
+    f.set(most, op('i32x4.max_s', most, shuffle(turned, most, most)));
+  }
+  return f.let('exponent', op('i32x4.max_s', most, i32x4(bits(SMALLEST))));
+}
+
+const whole = (value: Code<'v128'>): Code<'v128'> =>
+  op('i32x4.trunc_sat_f32x4_s', op('f32x4.nearest', value));
+
+/** The digits of four values at an address, as int32 each. */
+function digitsOf(
+  f: WasmFunction,
+  digits: DigitCount,
+  value: Code<'v128'>,
+  scale: Local<'v128'>,
+): Local<'v128'>[] {
+  const scaled = f.let('scaled', op('f32x4.mul', value, scale));
+  const high = f.let('high', whole(scaled));
+  if (digits === 1) return [high];
+  const rest = op('f32x4.sub', scaled, op('f32x4.convert_i32x4_s', high));
+  return [high, f.let('low', whole(op('f32x4.mul', rest, f32x4(2 ** LOW_BITS))))];
+}
+
+/** The function `(row, out)` that writes the records of the float32 values at `row`. */
+export function fixedPointRow(name: string, row: FixedPointRow): WasmFunction {
+  const { digits, depth, group, inParts } = row;
+  const record = new FixedPointRecord(row);
+  const f = new WasmFunction(name, { row: 'i32', out: 'i32' });
+  const [x, out] = [f.let('x', f.param('row')), f.let('out', f.param('out'))];
+  const at = f.local('i32', 'place');
+  f.for('group', i32(0), depth / group, 1, () => {
+    const exponent = exponentOf(f, x, group);
+    const scale = f.let('scale', op('i32x4.sub', i32x4(bits(254 + BELOW)), exponent));
+    for (let digit = 0; digit < digits; digit++) {
+      const below = i32x4(bits(BELOW + digit * LOW_BITS));
+      f.do(memory('v128.store', record.unit(digit), out, op('i32x4.sub', exponent, below)));
+    }
+    const starts = Array.from({ length: inParts ? digits : 0 }, () => f.let('start', i32x4(0)));
+    f.set(at, out);
+    f.for('k', i32(0), group, inParts ? 32 : 8, () => {
+      for (let eight = 0; eight < (inParts ? 4 : 1); eight++) {
+        const halves = [0, 16].map((offset) =>
+          digitsOf(f, digits, memory('v128.load', 32 * eight + offset, x), scale),
+        );
+        for (let digit = 0; digit < digits; digit++) {
+          const [low, high] = [halves[0]![digit]!, halves[1]![digit]!];
+          const vector = f.let('digits', op('i16x8.narrow_i32x4_s', low, high));
+          if (!inParts) {
+            f.do(memory('v128.store', record.values + 16 * digit, at, vector));
+            continue;
+          }
+          f.set(
+            starts[digit]!,
+            op('i32x4.sub', starts[digit]!, op('i32x4.shl', op('i32x4.add', low, high), i32(3))),
+          );
+          for (let lane = 0; lane < 8; lane++) {
+            const [part, place] = [lane % 4, 2 * eight + Math.floor(lane / 4)];
+            const offset = record.values + 16 * (digits * part + digit) + 2 * place;
+            f.do(laneMemory('v128.store16_lane', offset, lane, at, vector));
+          }
+        }
+      }
+      advance(f, x, inParts ? 128 : 32);
+      advance(f, at, (inParts ? 64 : 16) * digits);
+    });
+    if (inParts) {
+      const parts = starts.map((start, digit) => {
+        f.do(memory('v128.store', record.start(digit), out, start));
+        const unit = memory('v128.load', record.unit(digit), out);
+        return op('f32x4.mul', op('f32x4.convert_i32x4_s', start), unit);
+      });
+      const total = parts.reduce((a, b) => op('f32x4.add', a, b));
+      f.do(memory('v128.store', record.sum, out, op('f32x4.mul', total, f32x4(-1 / 8))));
+    }
+    advance(f, out, record.bytes);
+  });
+  return f;
+}
