@@ -13,7 +13,7 @@ import { IndexBuilder } from './index-build.js';
 import type { IndexExpr } from './index-expr.js';
 import { type Comparison, decideComparison } from './decide-comparison.js';
 import { holds } from './exact-conversion.js';
-import { checkKey } from './kernel-checks.js';
+import { checkAt, checkKey } from './kernel-checks.js';
 import { NARROW_INTEGERS, OVERFLOWING_OPS, PREDICATES } from './scalar-ops.js';
 import { castScalar, evalScalar, isFloat, isHalf, toComputeType } from './scalar-eval.js';
 import { type Bounds, UNKNOWN, rangeOf } from './interval.js';
@@ -120,7 +120,7 @@ export class IrBuilder extends IndexBuilder {
   }
 
   /** `value` after a test of `subject`; just the value where `ok` is known to hold. */
-  check(check: ValueCheck, subject: Expr, ok: Expr, value: Expr): Expr {
+  check(check: ValueCheck<Size>, subject: Expr, ok: Expr, value: Expr): Expr {
     if (ok.kind === 'const' && ok.value !== 0) return value;
     return this.internExpr(
       `k${checkKey(check)}:${this.idOf(subject)},${this.idOf(ok)},${this.idOf(value)}`,
@@ -242,7 +242,8 @@ export class IrBuilder extends IndexBuilder {
         return this.masked(inner(expr.mask), inner(expr.body), expr.other);
       case 'check': {
         const [subject, ok] = [inner(expr.subject), inner(expr.ok)];
-        return this.check(expr.check, subject, rule.check?.(ok, expr) ?? ok, inner(expr.value));
+        const check = rule.size === undefined ? expr.check : checkAt(expr.check, rule.size);
+        return this.check(check, subject, rule.check?.(ok, expr) ?? ok, inner(expr.value));
       }
       case 'random':
         return this.random(

@@ -10,6 +10,7 @@
  * wraps it (the builder sees to it), so their values are always in range; `bool` is 0 or 1.
  * On devices without 64-bit integers (`Capabilities.int64 === 'i32'`) int64 is computed in i32.
  */
+import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { IndexExpr } from './index-expr.js';
@@ -135,7 +136,7 @@ export type Expr =
   | {
       readonly kind: 'check';
       readonly dtype: DType;
-      readonly check: ValueCheck;
+      readonly check: ValueCheck<Size>;
       readonly subject: Expr;
       readonly ok: Expr;
       readonly value: Expr;

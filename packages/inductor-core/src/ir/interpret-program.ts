@@ -10,6 +10,7 @@ import type { Expr } from './expr.js';
 import type { IndexExpr } from './index-expr.js';
 import type { ExternKernel, FusedKernel } from './kernel.js';
 import type { SizeValue } from './kernel-at.js';
+import { checkAt } from './kernel-checks.js';
 import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
 
 /** Memory of a buffer: plain numbers in storage order; BigInt64Array for int64 works too. */
@@ -183,7 +184,11 @@ export class Program {
           this.find(part)!,
         );
         return this.slot(() => {
-          if (ok!() === 0) throw valueError(expr.check, subject!());
+          if (ok!() === 0)
+            throw valueError(
+              checkAt(expr.check, (size) => this.frame.size(size)),
+              subject!(),
+            );
           return value!();
         });
       }

@@ -1,7 +1,7 @@
 /**
  * @file The checks of a kernel, numbered: how a kernel says which of them failed.
  */
-import type { Size } from '@tessera/shared';
+import type { Size, SymInt } from '@tessera/shared';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr } from './expr.js';
 import type { FusedKernel } from './kernel.js';
@@ -10,15 +10,31 @@ import { postorder } from './walk.js';
 
 /** Checks of a kernel in order, and the number of each `check` expression's. */
 export interface KernelChecks {
-  readonly list: readonly ValueCheck[];
+  readonly list: readonly ValueCheck<Size>[];
   numberOf(expr: Extract<Expr, { kind: 'check' }>): number;
 }
 
 const known = new WeakMap<FusedKernel<Size>, KernelChecks>();
 
 /** Equal keys are equal checks. */
-export function checkKey(check: ValueCheck): string {
+export function checkKey(check: ValueCheck<Size>): string {
   return JSON.stringify(check);
+}
+
+/** A check with the values of its sizes. */
+export function checkAt<Count extends Size>(
+  check: ValueCheck<Size>,
+  valueOf: (size: SymInt) => Count,
+): ValueCheck<Count | number> {
+  const at = (size: Size): Count | number => (typeof size === 'number' ? size : valueOf(size));
+  switch (check.rule) {
+    case 'index':
+      return { ...check, size: at(check.size) };
+    case 'class':
+      return { ...check, classes: at(check.classes) };
+    case 'divisor':
+      return check;
+  }
 }
 
 /** The checks of a kernel; equal ones have one number. */
@@ -26,7 +42,7 @@ export function checksOf(kernel: FusedKernel<Size>): KernelChecks {
   let found = known.get(kernel);
   if (found === undefined) {
     const numbers = new Map<string, number>();
-    const list: ValueCheck[] = [];
+    const list: ValueCheck<Size>[] = [];
     for (const expr of postorder(kernelRoots(kernel))) {
       if (expr.kind !== 'check' || numbers.has(checkKey(expr.check))) continue;
       numbers.set(checkKey(expr.check), list.length);

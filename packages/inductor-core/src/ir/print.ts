@@ -108,12 +108,12 @@ export function printIndex(
 }
 
 /** `gather index < 8`, `index -8 <= index < 8`, `nll_loss class < 10 or -100`, `remainder divisor`, `binary_cross_entropy input`. */
-function printCheck(check: ValueCheck): string {
+function printCheck(check: ValueCheck<Size>): string {
   switch (check.rule) {
     case 'index':
-      return `${check.op} ${check.wraps ? `${-check.size} <= ` : ''}index < ${check.size}:`;
+      return `${check.op} ${check.wraps ? `-${String(check.size)} <= ` : ''}index < ${String(check.size)}:`;
     case 'class':
-      return `${check.op} class < ${check.classes} or ${check.ignored}:`;
+      return `${check.op} class < ${String(check.classes)} or ${check.ignored}:`;
     case 'divisor':
       return `${check.op} divisor`;
     case 'probability':

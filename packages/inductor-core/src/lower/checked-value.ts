@@ -14,7 +14,7 @@ import { postorder } from '../ir/walk.js';
 import { ExprMath } from './expr-math.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
-import { fixed } from './shape-math.js';
+import { isSame } from './shape-math.js';
 
 /** A place in a dimension that cannot be outside, clamped where that is not evident. */
 export function position(l: Lowering, value: Expr, size: Size): IndexExpr {
@@ -51,7 +51,7 @@ export function checkedIndex(
   const counted = wraps ? wrapped(l, index, size) : index;
   if (!l.checks) return counted;
   const ok = isWithin(l, counted, size);
-  return l.check(indexCheck(op, fixed(size), wraps), index, ok, asPlace(l, counted, size));
+  return l.check(indexCheck<Size>(op, size, wraps), index, ok, asPlace(l, counted, size));
 }
 
 /**
@@ -110,13 +110,13 @@ export function checkedLabel(
   l: Lowering,
   op: string,
   label: Expr,
-  classes: number,
+  classes: Size,
   ignored: number,
 ): { readonly place: IndexExpr; readonly counts: Expr } {
   const m = new ExprMath(l.ir);
   const counts = m.ne(label, ignored);
   const chosen = m.where(counts, label, 0);
-  if (!l.checks || classes === 0) return { place: position(l, chosen, classes), counts };
+  if (!l.checks || isSame(classes, 0)) return { place: position(l, chosen, classes), counts };
   const check = { rule: 'class', op, classes, ignored } as const;
   return {
     place: l.ir.value(

@@ -160,7 +160,7 @@ export class Lowering {
   }
 
   /** A value that is refused where `ok` is false. */
-  check(check: ValueCheck, subject: Expr, ok: Expr, value: Expr): Expr {
+  check(check: ValueCheck<Size>, subject: Expr, ok: Expr, value: Expr): Expr {
     return this.programOrder.noteCheck(this.ir.check(check, subject, ok, value));
   }
 

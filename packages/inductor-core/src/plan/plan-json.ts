@@ -11,6 +11,7 @@ import type { DType } from '@tessera/tensor';
 import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import type { FusedKernel } from '../ir/kernel.js';
+import { checkAt } from '../ir/kernel-checks.js';
 import type { GeneratedKernel } from '../ir/kernel-parts.js';
 import { postorder, stmtRoots } from '../ir/walk.js';
 import { checkRuns } from './checked-executable.js';
@@ -81,6 +82,7 @@ class ExprWriter {
       case 'check':
         return {
           ...expr,
+          check: checkAt(expr.check, Number),
           subject: this.ref(expr.subject),
           ok: this.ref(expr.ok),
           value: this.ref(expr.value),

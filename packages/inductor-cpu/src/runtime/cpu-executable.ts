@@ -11,7 +11,9 @@ import {
   type ExternKernel,
   type KernelSource,
   type PlanBuffer,
+  type SizeValue,
   boundTo,
+  checkAt,
   checksOf,
 } from '@tessera/inductor-core';
 import { type CpuHeap, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
@@ -35,6 +37,8 @@ export interface CpuProgram {
   readonly plan: () => ExecutionPlan;
   /** Kernels as their code was generated from, by whose checks reports are numbered. */
   readonly kernels: PlanOutline['kernels'];
+  /** Values of the sizes in their checks. */
+  readonly sizeAt: SizeValue;
   readonly launches: ExecutionPlan['launches'];
   /** Buffers with their places, of which only calls of reference kernels ask. */
   readonly buffers: () => readonly PlanBuffer[];
@@ -145,7 +149,7 @@ export class CpuExecutable implements Executable {
 
   /** The error for the check that failed in a launch, whose report is taken back. */
   #refused(index: number): TesseraError {
-    const { launches, kernels, memory, loaded } = this.#program;
+    const { launches, kernels, sizeAt, memory, loaded } = this.#program;
     const launch = launches[index];
     const { i32 } = this.#heap;
     const offset = checksOffset(launch.buffers.length, launch.scalars.length);
@@ -153,7 +157,8 @@ export class CpuExecutable implements Executable {
     const number = i32[report];
     i32[report] = 0;
     const value = i32[report + 2 * number + 1] * 2 ** 32 + (i32[report + 2 * number] >>> 0);
-    return valueError(checksOf(kernels[launch.kernel]).list[number - 1], value);
+    const check = checksOf(kernels[launch.kernel]).list[number - 1];
+    return valueError(checkAt(check, sizeAt), value);
   }
 
   /** Address of element 0 of a buffer in the current run. */

@@ -163,6 +163,7 @@ export function* loadingSteps(
   const executable = new CpuExecutable({
     plan: () => plan,
     kernels: plan.kernels,
+    sizeAt: Number,
     launches: plan.launches,
     buffers: () => plan.buffers,
     externAt: (kernel) => plan.kernels[kernel] as ExternKernel,

@@ -123,6 +123,7 @@ function executableAt(
   const executable = new CpuExecutable({
     plan: () => planAt(template, valueOf),
     kernels: template.kernels,
+    sizeAt: valueOf,
     launches: template.launches,
     buffers: () => (buffers ??= buffersAt(template, valueOf).buffers),
     externAt(index) {

@@ -57,7 +57,7 @@ export interface WgslProgram {
   readonly slots: readonly BindingSlot[];
   readonly uniforms: readonly UniformField[];
   /** What the kernel checks; if anything, its last binding is where failures are noted. */
-  readonly checks: readonly ValueCheck[];
+  readonly checks: readonly ValueCheck<Size>[];
   /** What the text was made of; see `KernelSource`. */
   readonly schedule?: () => KernelSchedule;
 }

@@ -6,7 +6,7 @@
  * state is a few comparisons and two or three WebGPU calls.
  */
 import { counters, type Size } from '@tessera/shared';
-import type { FusedKernel, Launch } from '@tessera/inductor-core';
+import { type FusedKernel, type Launch, checkAt } from '@tessera/inductor-core';
 import { variantKey, type KernelVariant } from '../codegen/variant.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import type { WgslProgram } from '../codegen/program.js';
@@ -167,7 +167,9 @@ export class KernelLaunch {
       }),
     });
     const hasChecks = program.checks.length > 0;
-    const firstCheck = hasChecks ? this.report.firstNumber(program.checks) : 0;
+    const firstCheck = hasChecks
+      ? this.report.firstNumber(program.checks.map((check) => checkAt(check, this.blocks.valueOf)))
+      : 0;
     const bindingOf = (param: number): number =>
       program.slots.findIndex((slot) => slot.params[0] === param);
     const bound: Bound = {

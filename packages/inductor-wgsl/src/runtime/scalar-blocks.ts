@@ -37,7 +37,7 @@ export class ScalarBlocks {
     private readonly uniforms: UniformRing,
     private readonly stream: CommandStream,
     /** Values of the sizes that programs take. */
-    private readonly valueOf: SizeValue = Number,
+    readonly valueOf: SizeValue = Number,
   ) {}
 
   /**

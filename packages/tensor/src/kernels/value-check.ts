@@ -7,20 +7,20 @@
  */
 import { TesseraError } from '@tessera/shared';
 
-/** What a value must satisfy. */
-export type ValueCheck =
+/** What a value must satisfy, with sizes of type `Count`: a compiler's may be symbolic. */
+export type ValueCheck<Count = number> =
   /** An index into `size` elements; with `wraps`, negative ones count from the end. */
   | {
       readonly rule: 'index';
       readonly op: string;
-      readonly size: number;
+      readonly size: Count;
       readonly wraps: boolean;
     }
   /** A class label among `classes`, or the label that is ignored. */
   | {
       readonly rule: 'class';
       readonly op: string;
-      readonly classes: number;
+      readonly classes: Count;
       readonly ignored: number;
     }
   /** A divisor of integers, which may not be zero. */
@@ -29,7 +29,7 @@ export type ValueCheck =
   | { readonly rule: 'probability'; readonly op: string; readonly argument: string };
 
 /** The check of an index of an operator. */
-export function indexCheck(op: string, size: number, wraps = false): ValueCheck {
+export function indexCheck<Count>(op: string, size: Count, wraps = false): ValueCheck<Count> {
   return { rule: 'index', op, size, wraps };
 }
 

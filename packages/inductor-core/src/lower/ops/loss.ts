@@ -1,6 +1,7 @@
 /**
  * @file Losses and their gradients. `reduction` is 0 (none), 1 (mean) or 2 (sum), as in ATen.
  */
+import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -11,7 +12,7 @@ import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import type { LoweredArg, LoweringFn } from '../registry.js';
-import { fixed, numelOf } from '../shape-math.js';
+import { numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Where a target's class lives: dimension 1, or 0 for a single sample. */
@@ -34,7 +35,7 @@ function nllPoint(
   target: LoweredTensor,
   weight: LoweredArg,
   ignore: number,
-  classes: number,
+  classes: Size,
   coords: readonly IndexExpr[],
   dtype: DType,
 ): NllPoint {
@@ -65,7 +66,7 @@ const nllForward: LoweringOf<'aten::nll_loss_forward' | 'aten::nll_loss2d_forwar
   const m = new ExprMath(l.ir);
   const dim = classDim(x.shape.length);
   const coords = l.vars(labels.shape);
-  const point = nllPoint(l, labels, weight, Number(ignoreIndex), fixed(x.shape[dim]!), coords, acc);
+  const point = nllPoint(l, labels, weight, Number(ignoreIndex), x.shape[dim]!, coords, acc);
   const at = [...coords];
   at.splice(dim, 0, point.label);
   const logarithm = checkedRead(l, x.load(at), [point.label]);
@@ -105,7 +106,7 @@ const nllBackward: LoweringOf<'aten::nll_loss_backward' | 'aten::nll_loss2d_back
   const dim = classDim(x.shape.length);
   const vars = l.vars(x.shape);
   const coords = vars.filter((_, d) => d !== dim).slice(0, labels.shape.length);
-  const point = nllPoint(l, labels, weight, Number(ignoreIndex), fixed(x.shape[dim]!), coords, acc);
+  const point = nllPoint(l, labels, weight, Number(ignoreIndex), x.shape[dim]!, coords, acc);
   const perSample = reduction === 0 && x.shape.length > 1;
   let scale = l.ir.cast(g.load(perSample ? coords : []), acc);
   if (reduction === 1) scale = m.div(scale, l.ir.cast(totalWeight.load([]), acc));
