@@ -12,6 +12,7 @@ import { type KernelProvider, reserveOffsets } from '@tessera/tensor/internal';
 import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
 import { compileGraph } from '../compile-graph.js';
 import { inductorConfig } from '../config.js';
+import { takesSizes } from '../lower/find-lowering.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import { SizeFamily } from '../sizes/size-family.js';
 import { opKey } from './op-key.js';
@@ -21,8 +22,8 @@ import { type ArgPath, singleOpGraph } from './single-op-graph.js';
 const OWN_SIZES = 3;
 /** The sizes and strides of tensors in a key. */
 const SIZES = /\[[^\]]*\]/g;
-/** The same, and lists of numbers: of an operator that is given no tensor, they are sizes. */
-const SIZES_AND_LISTS = /\[[^\]]*\]|\([-\d;]*\)/g;
+/** Whole numbers but 0 and 1. Sizes of those say what a call is, a broadcast for one; others are only sizes. */
+const ORDINARY = /(?<![\w.])(?:\d{2,}|[2-9])(?![\w.])/g;
 
 /** A compiled op call; null marks one that cannot be compiled. */
 interface Entry {
@@ -128,8 +129,10 @@ export class EagerProvider implements KernelProvider {
   ): Entry | null {
     const { module, tensors, scalars } = singleOpGraph(op, args, outs, !this.constantOps.has(op));
     try {
-      const sizes = tensors.length === 0 ? SIZES_AND_LISTS : SIZES;
-      const bucket = key.replace(sizes, (list) => list.replace(/\d+/g, ''));
+      const areSizes = tensors.length === 0 || takesSizes(op.qualifiedName);
+      const bucket = areSizes
+        ? key.replace(ORDINARY, '')
+        : key.replace(SIZES, (list) => list.replace(ORDINARY, ''));
       const { executable, rng, outputs, isShared } = this.code(op, module, bucket);
       return { executable, tensors, scalars, rng, isShared, inPlace: outputs.length === 0 };
     } catch (error) {
