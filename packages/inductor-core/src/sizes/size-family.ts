@@ -3,7 +3,8 @@
  *
  * The first graph gets code of its own. With the second, both propose a template (`GraphTemplate`), which is lowered
  * once and loaded as code for all sizes. A later graph runs on that code if every number of it is what the template
- * says; one that is of the same program and differs is one more sample for a better template. Sizes of 0 and 1, and
+ * says; one that is of the same program and differs is one more sample for a better template. Sizes at which the
+ * template's conditions do not hold (rows that are too long for its way of sorting) are a family of their own. Sizes of 0 and 1, and
  * whatever fits no template, get code of their own, as do all sizes where a backend has no code for templates.
  * Sizes that enough graphs have shown the template to be right for (`ProvenSizes`) need no graph.
  */
@@ -24,6 +25,8 @@ import { ProvenSizes } from './proven-sizes.js';
 
 /** Templates after which a program is taken to have none. */
 const MOST_TEMPLATES = 3;
+/** Families for sizes at which the conditions of others do not hold. */
+const MOST_REGIONS = 3;
 /** Programs of one captured graph beyond which sizes change what is computed. */
 const MOST_FAMILIES = 16;
 
@@ -49,6 +52,10 @@ export class SizeFamily {
   private readonly samples: Sample[] = [];
   private loaded: Loaded | null = null;
   private templates = 0;
+  /** Of the sizes at which the template's conditions do not hold. */
+  private others: SizeFamily | null = null;
+
+  constructor(private readonly regions: number = MOST_REGIONS) {}
 
   /**
    * @param sizes what is known of sizes where the graph was captured; null if nothing is
@@ -71,21 +78,26 @@ export class SizeFamily {
     sizes: readonly number[] | null,
   ): Steps<CompiledGraph> {
     const sample = { module, sizes };
+    if (backend.loadTemplate === undefined) return yield* executableSteps(module, backend, options);
+    const values = this.loaded?.graph.match(module) ?? null;
+    if (values !== null && this.regions > 0 && !this.loaded!.graph.admits(values)) {
+      this.others ??= new SizeFamily(this.regions - 1);
+      return yield* this.others.steps(module, backend, options, sizes);
+    }
     const shared =
-      backend.loadTemplate === undefined
-        ? null
-        : (this.bound(sample, backend) ?? this.withTemplate(sample, backend, options));
+      this.bound(sample, values, backend) ?? this.withTemplate(sample, backend, options);
     return shared ?? (yield* executableSteps(module, backend, options));
   }
 
   /** The code of the template for a graph that it stands for. */
-  private bound({ module, sizes }: Sample, backend: KernelBackend): CompiledGraph | null {
-    if (this.loaded === null) return null;
-    const { graph, proven } = this.loaded;
-    const values = graph.match(module);
-    if (values === null || !graph.admits(values)) return null;
-    if (sizes !== null) proven?.add(sizes, values);
-    return this.at(values, this.loaded, backend);
+  private bound(
+    { sizes }: Sample,
+    values: readonly number[] | null,
+    backend: KernelBackend,
+  ): CompiledGraph | null {
+    if (values === null || !this.loaded!.graph.admits(values)) return null;
+    if (sizes !== null) this.loaded!.proven?.add(sizes, values);
+    return this.at(values, this.loaded!, backend);
   }
 
   /** The code of a template at values of its symbols. */
@@ -134,7 +146,7 @@ export class SizeFamily {
     this.loaded = loaded;
     for (const { module, sizes } of this.samples)
       if (sizes !== null) loaded.proven?.add(sizes, graph.match(module)!);
-    return this.bound(sample, backend);
+    return this.bound(sample, graph.match(sample.module), backend);
   }
 }
 
