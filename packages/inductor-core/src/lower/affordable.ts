@@ -1,9 +1,9 @@
 /**
  * @file Whether a scatter written as a search is worth its comparisons.
  */
-import type { Size } from '@tessera/shared';
+import { type Size, sizeAdd, sizeMul } from '@tessera/shared';
 import type { Lowering } from './lowering.js';
-import { exampleOf } from './shape-math.js';
+import { isLarger } from './shape-math.js';
 
 /** Comparisons that take as long as the reference kernel needs for an element (measured): of loops, of products. */
 const PER_ELEMENT = { loop: 64, product: 32 } as const;
@@ -21,7 +21,11 @@ export function affordable(
   sources: Size,
   form: keyof typeof PER_ELEMENT = 'loop',
 ): boolean {
-  const [all, tried, given] = [exampleOf(results), exampleOf(each), exampleOf(sources)];
-  const limit = Math.max(FEW_COMPARISONS, PER_ELEMENT[form] * (all + given));
-  return !l.hasFallback || (all > 0 && all * tried <= limit);
+  if (!l.hasFallback) return true;
+  const comparisons = sizeMul(results, each);
+  const worth = sizeMul(PER_ELEMENT[form], sizeAdd(results, sources));
+  return (
+    isLarger(results, 0) &&
+    !(isLarger(comparisons, FEW_COMPARISONS) && isLarger(comparisons, worth))
+  );
 }

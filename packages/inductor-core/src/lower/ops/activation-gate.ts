@@ -28,13 +28,13 @@ const glu: LoweringOf<'aten::glu'> = (l, [x, dim], call) => {
 /** The first half of the result is the gradient of the values, the second that of the gates. */
 const gluBackward: LoweringOf<'aten::glu_backward'> = (l, [grad, x, dim], call) => {
   const d = wrapDim(Number(dim), x.shape.length, call.op);
-  const half = x.sizes[d]! / 2;
+  const half = grad.shape[d]!;
   const coords = l.vars(x.shape);
   const m = new ExprMath(l.ir);
   const position = l.ir.mod(coords[d]!, half);
   const g = grad.load(at(coords, d, position));
   const value = x.load(at(coords, d, position));
-  const gate = m.sigmoid(x.load(at(coords, d, l.ir.add(position, l.ir.int(half)))));
+  const gate = m.sigmoid(x.load(at(coords, d, l.ir.add(position, l.ir.size(half)))));
   const isFirst = m.lt(l.ir.index('int32', coords[d]!), half);
   const forGate = m.mul(m.mul(value, gate), m.sub(1, gate));
   return l.pointwise(x.shape, m.mul(g, m.where(isFirst, gate, forGate)));

@@ -3,34 +3,44 @@
  */
 import { within } from '../within.js';
 import { isFloatingPoint } from '@tessera/tensor';
+import { sizeAdd, sizeCeilDiv } from '@tessera/shared';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { digits } from './contract.js';
 import { ExprMath } from '../expr-math.js';
 import { ready, sumOver } from './pool-backward.js';
-import { UNROLLED_WINDOW, adaptiveEnd, adaptiveStart, flatPosition, maxPool } from './pool.js';
+import {
+  UNROLLED_WINDOW,
+  adaptiveEnd,
+  adaptiveStart,
+  equalWindows,
+  flatPosition,
+  maxPool,
+  mostCovering,
+} from './pool.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
+import { isNumbers, numelOf as shapeNumel } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 function adaptiveMaxPool(
   spatial: number,
 ): LoweringOf<'aten::adaptive_max_pool2d' | 'aten::adaptive_max_pool3d'> {
   return (l, [x], call) => {
-    const lead = x.sizes.length - spatial;
-    const input = x.sizes.slice(lead);
-    const output = call.sizes.slice(lead);
-    if (input.every((size, s) => Number.isInteger(size / output[s]!))) {
-      const kernel = input.map((size, s) => size / output[s]!);
+    const lead = x.shape.length - spatial;
+    const input = x.shape.slice(lead);
+    const output = call.shape.slice(lead);
+    const kernel = equalWindows(input, output);
+    if (kernel !== null) {
       const zeros = kernel.map(() => 0);
       const ones = kernel.map(() => 1);
       return maxPool(spatial)(l, [x, kernel, kernel, zeros, ones, false], call);
     }
     const m = new ExprMath(l.ir);
-    const vars = l.vars(call.sizes);
+    const vars = l.vars(call.shape);
     ready(l, x);
     const lowest = isFloatingPoint(x.dtype) ? -Infinity : -(2 ** 31);
-    const largest = input.map((size, s) => Math.ceil(size / output[s]!) + 1);
+    const largest = input.map((size, s) => sizeAdd(sizeCeilDiv(size, output[s]!), 1));
     const tapAt = (tap: readonly IndexExpr[]): { value: Expr; place: IndexExpr; inside: Expr } => {
       let inside: Expr = l.ir.const('bool', 1);
       const coords = vars.map((v, d) => {
@@ -47,21 +57,19 @@ function adaptiveMaxPool(
         inside,
       };
     };
-    if (numelOf(largest) > UNROLLED_WINDOW) {
+    if (!isNumbers(largest) || numelOf(largest) > UNROLLED_WINDOW) {
       const taps = largest.map((size, s) => l.freshVar(`w${s}`, size));
       const inner = taps.flatMap((tap) => tap.vars);
-      const order = [...l.loopVars(call.sizes), ...inner];
+      const order = [...l.loopVars(call.shape), ...inner];
       const { value } = tapAt(taps.map((tap) => tap.index));
-      const plan = { dtype: x.dtype, sizes: call.sizes, inner, order, value };
+      const plan = { dtype: x.dtype, sizes: call.shape, inner, order, value };
       const [best] = reducePlan(l, { ...plan, op: 'max' });
       const [winner] = reducePlan(l, { ...plan, op: 'argmax' });
       const tap = l.ir.value(winner!.expr);
-      let below = numelOf(largest);
-      const chosen = largest.map((size) => {
-        below /= size;
-        return l.ir.mod(l.ir.div(tap, below), size);
-      });
-      return [best!, l.pointwise(call.sizes, l.ir.index('int64', tapAt(chosen).place))];
+      const chosen = largest.map((size, s) =>
+        l.ir.mod(l.ir.div(tap, shapeNumel(largest.slice(s + 1))), size),
+      );
+      return [best!, l.pointwise(call.shape, l.ir.index('int64', tapAt(chosen).place))];
     }
     let best: Expr | null = null;
     let place: Expr | null = null;
@@ -77,7 +85,7 @@ function adaptiveMaxPool(
       place = m.where(wins, index, place);
       best = m.max(best, tap.value);
     }
-    return [l.pointwise(call.sizes, best!), l.pointwise(call.sizes, place!)];
+    return [l.pointwise(call.shape, best!), l.pointwise(call.shape, place!)];
   };
 }
 
@@ -88,16 +96,15 @@ function adaptiveMaxPoolBackward(
   return (l, [grad, x, indices], call) => {
     const g = ready(l, grad);
     const places = ready(l, indices);
-    const lead = x.sizes.length - spatial;
-    const input = x.sizes.slice(lead);
-    const output = g.sizes.slice(lead);
-    const vars = l.vars(x.sizes);
+    const lead = x.shape.length - spatial;
+    const input = x.shape.slice(lead);
+    const output = g.shape.slice(lead);
+    const vars = l.vars(x.shape);
     const m = new ExprMath(l.ir);
     const acc = accumulateDtype(g.dtype);
     const own = l.ir.index('int64', flatPosition(l, vars.slice(lead), input));
-    // Element i is first covered by window floor(i · out / in); a window covers at least in/out elements.
-    const counts = input.map((size, s) => Math.ceil(output[s]! / size) + 1);
-    const total = sumOver(l, x.sizes, counts, (step) => {
+    const counts = input.map((size, s) => mostCovering(size, output[s]!));
+    const total = sumOver(l, x.shape, counts, (step) => {
       let exists: Expr = l.ir.const('bool', 1);
       const out = vars.map((v, d) => {
         if (d < lead) return v;
@@ -109,7 +116,7 @@ function adaptiveMaxPoolBackward(
       const value = m.where(m.eq(places.load(out), own), l.ir.cast(g.load(out), acc), 0);
       return l.ir.masked(exists, value, 0);
     });
-    return l.pointwise(x.sizes, l.ir.cast(total, call.dtype));
+    return l.pointwise(x.shape, l.ir.cast(total, call.dtype));
   };
 }
 

@@ -2,7 +2,7 @@
  * @file Distances between all rows of matrices: a norm of differences per pair, reduced over the coordinates.
  */
 import { readyOperand } from '../ready-operand.js';
-import { numelOf } from '@tessera/tensor/internal';
+import type { Size } from '@tessera/shared';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { broadcastCoords } from './elementwise.js';
@@ -11,6 +11,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import type { LoweringCall } from '../registry.js';
+import { type Shape, isEmpty, isSame } from '../shape-math.js';
 import { upperCell } from './triangle.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
@@ -18,8 +19,8 @@ import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowerin
 export function reduceOver(
   l: Lowering,
   op: ReduceOp,
-  sizes: readonly number[],
-  count: number,
+  sizes: Shape,
+  count: Size,
   value: (step: IndexExpr) => Expr,
 ): Expr {
   const step = l.freshVar('k', count);
@@ -32,8 +33,8 @@ export function reduceOver(
 /** The p-norm of `width` terms, at each element of `sizes`. */
 export function normOver(
   l: Lowering,
-  sizes: readonly number[],
-  width: number,
+  sizes: Shape,
+  width: Size,
   p: number,
   term: (coordinate: IndexExpr) => Expr,
 ): Expr {
@@ -54,14 +55,14 @@ export function normOver(
 function norms(
   l: Lowering,
   call: LoweringCall,
-  width: number,
+  width: Size,
   p: number,
   difference: (coordinate: IndexExpr) => Expr,
 ): LoweredTensor {
-  if (width === 0 || numelOf(call.sizes) === 0)
-    return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
-  const size = normOver(l, call.sizes, width, p, difference);
-  return l.pointwise(call.sizes, l.ir.cast(size, call.dtype));
+  if (isSame(width, 0) || isEmpty(call.shape))
+    return l.pointwise(call.shape, l.ir.const(call.dtype, 0));
+  const size = normOver(l, call.shape, width, p, difference);
+  return l.pointwise(call.shape, l.ir.cast(size, call.dtype));
 }
 
 /** _cdist_forward: x1, x2, p; _euclidean_dist: x1, x2. */
@@ -73,15 +74,15 @@ function pairwise(
 ): LoweredTensor {
   const m = new ExprMath(l.ir);
   const [left, right] = [readyOperand(l, x1), readyOperand(l, x2)];
-  const vars = l.vars(call.sizes);
-  const batch = call.sizes.slice(0, -2);
+  const vars = l.vars(call.shape);
+  const batch = call.shape.slice(0, -2);
   const acc = accumulateDtype(call.dtype);
   const read = (x: LoweredTensor, row: IndexExpr, k: IndexExpr): Expr =>
     m.cast(
-      x.load([...broadcastCoords(l, x.sizes.slice(0, -2), batch, vars.slice(0, -2)), row, k]),
+      x.load([...broadcastCoords(l, x.shape.slice(0, -2), batch, vars.slice(0, -2)), row, k]),
       acc,
     );
-  return norms(l, call, left.sizes.at(-1)!, p, (k) =>
+  return norms(l, call, left.shape.at(-1)!, p, (k) =>
     m.sub(read(left, vars.at(-2)!, k), read(right, vars.at(-1)!, k)),
   );
 }

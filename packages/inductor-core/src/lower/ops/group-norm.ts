@@ -1,7 +1,7 @@
 /**
  * @file Group normalisation and its gradient: the input seen as [N, group, C / group, HxW].
  */
-import { numelOf } from '@tessera/tensor/internal';
+import { type Size, sizeFloorDiv, sizeMul } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { castTensor, tensorArg } from './elementwise.js';
@@ -10,46 +10,47 @@ import type { Lowering } from '../lowering.js';
 import type { LoweredArg } from '../registry.js';
 import { type Project, normalize, normalizeBackward, optional } from './normalize.js';
 import { accumulateDtype } from '../reduce.js';
+import { type Shape, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
-/** input as [N, group, C / group, HxW]. */
-function grouped(l: Lowering, x: LoweredTensor, sizes: readonly number[]): LoweredTensor {
-  const [, group, perGroup] = sizes as [number, number, number, number];
+/** [N, group, C / group, HxW]. */
+function groupedShape(
+  [batch, channels, ...spatial]: Shape,
+  group: number,
+): [Size, Size, Size, Size] {
+  return [batch!, group, sizeFloorDiv(channels!, group), numelOf(spatial)];
+}
+
+/** input as `groupedShape`. */
+function grouped(l: Lowering, x: LoweredTensor, sizes: Shape): LoweredTensor {
+  const [, , perGroup] = sizes as [Size, Size, Size, Size];
   const [n, g, c, p] = l.vars(sizes) as [IndexExpr, IndexExpr, IndexExpr, IndexExpr];
-  void group;
-  const spatial = x.sizes.slice(2);
+  const spatial = x.shape.slice(2);
   const rest = spatial.map((size, d) =>
-    size <= 1
-      ? l.ir.int(0)
-      : l.ir.mod(l.ir.div(p, Math.max(1, numelOf(spatial.slice(d + 1)))), size),
+    size === 1 ? l.ir.int(0) : l.ir.mod(l.ir.div(p, numelOf(spatial.slice(d + 1))), size),
   );
   return x.view(sizes, [n, l.ir.add(l.ir.scale(g, perGroup), c), ...rest]);
 }
 
 /** The inverse of `grouped`. */
-function ungrouped(
-  l: Lowering,
-  x: LoweredTensor,
-  sizes: readonly number[],
-  perGroup: number,
-): LoweredTensor {
+function ungrouped(l: Lowering, x: LoweredTensor, sizes: Shape, perGroup: Size): LoweredTensor {
   const [n, c, ...spatial] = l.vars(sizes) as [IndexExpr, IndexExpr, ...IndexExpr[]];
-  let below = 1;
+  let below: Size = 1;
   let flat: IndexExpr = l.ir.int(0);
   for (let d = spatial.length - 1; d >= 0; d--) {
     flat = l.ir.add(flat, l.ir.scale(spatial[d]!, below));
-    below *= sizes[d + 2]!;
+    below = sizeMul(below, sizes[d + 2]!);
   }
   return x.view(sizes, [n, l.ir.div(c, perGroup), l.ir.mod(c, perGroup), flat]);
 }
 
 const groupNorm: LoweringOf<'aten::native_group_norm'> = (
   l,
-  [x, weight, bias, batch, channels, pixels, group, eps],
+  [x, weight, bias, , , , group, eps],
   call,
 ) => {
-  const perGroup = Number(channels) / Number(group);
-  const sizes = [Number(batch), Number(group), perGroup, Number(pixels)];
+  const sizes = groupedShape(x.shape, Number(group));
+  const [, , perGroup] = sizes;
   const channel: Project = ([, g, c]) => [l.ir.add(l.ir.scale(g!, perGroup), c!)];
   const { out, mean, rstd } = normalize(l, {
     input: grouped(l, x, sizes),
@@ -68,17 +69,17 @@ const groupNorm: LoweringOf<'aten::native_group_norm'> = (
       call.results[at]!.dtype,
     );
   };
-  return [ungrouped(l, out, x.sizes, perGroup), statistic(mean, 1), statistic(rstd, 2)];
+  return [ungrouped(l, out, x.shape, perGroup), statistic(mean, 1), statistic(rstd, 2)];
 };
 
 const groupNormBackward: LoweringOf<'aten::native_group_norm_backward'> = (
   l,
-  [grad, x, mean, rstd, weight, batch, channels, pixels, group, mask],
+  [grad, x, mean, rstd, weight, , , , group, mask],
   call,
 ) => {
   const acc = accumulateDtype(x.dtype);
-  const perGroup = Number(channels) / Number(group);
-  const sizes = [Number(batch), Number(group), perGroup, Number(pixels)];
+  const sizes = groupedShape(x.shape, Number(group));
+  const [, , perGroup] = sizes;
   const [n, g] = l.vars(sizes);
   const channel: Project = ([, gg, c]) => [l.ir.add(l.ir.scale(gg!, perGroup), c!)];
   const statistic = (arg: LoweredArg): Expr =>
@@ -98,11 +99,11 @@ const groupNormBackward: LoweringOf<'aten::native_group_norm_backward'> = (
   const [gradInput, gradWeight, gradBias] = normalizeBackward(l, { ...shared, mask });
   const flat = (t: LoweredTensor | null | undefined): LoweredTensor | null => {
     if (t == null) return null;
-    const [c] = l.vars([Number(channels)]);
-    return t.view([Number(channels)], [l.ir.div(c!, perGroup), l.ir.mod(c!, perGroup)]);
+    const [c] = l.vars([x.shape[1]!]);
+    return t.view([x.shape[1]!], [l.ir.div(c!, perGroup), l.ir.mod(c!, perGroup)]);
   };
   return [
-    gradInput == null ? null : ungrouped(l, gradInput, x.sizes, perGroup),
+    gradInput == null ? null : ungrouped(l, gradInput, x.shape, perGroup),
     flat(gradWeight),
     flat(gradBias),
   ];

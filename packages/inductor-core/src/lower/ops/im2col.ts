@@ -2,47 +2,46 @@
  * @file Patches of images as columns, and columns summed back: index arithmetic, both as gathers.
  */
 import { within } from '../within.js';
-import { numelOf } from '@tessera/tensor/internal';
+import { type Size, sizeAdd, sizeFloorDiv } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { intList } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { ready, sumOver } from './pool-backward.js';
 import { type Window, windowOf } from './pool.js';
 import { accumulateDtype } from '../reduce.js';
+import { type Shape, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Digits of a flat index, outermost first. */
-function split(l: Lowering, flat: IndexExpr, sizes: readonly number[]): IndexExpr[] {
-  let below = numelOf(sizes);
+function split(l: Lowering, flat: IndexExpr, sizes: Shape): IndexExpr[] {
   return sizes.map((size, d) => {
-    below /= size;
-    const digit = l.ir.div(flat, below);
+    const digit = l.ir.div(flat, numelOf(sizes.slice(d + 1)));
     return d === 0 ? digit : l.ir.mod(digit, size);
   });
 }
 
-function windowsOf(window: Window, image: readonly number[]): number[] {
+function windowsOf(window: Window, image: Shape): Size[] {
   return image.map((size, s) => {
     const span = window.dilation[s]! * (window.kernel[s]! - 1) + 1;
-    return Math.floor((size + 2 * window.padding[s]! - span) / window.stride[s]!) + 1;
+    const room = sizeAdd(size, 2 * window.padding[s]! - span);
+    return sizeAdd(sizeFloorDiv(room, window.stride[s]!), 1);
   });
 }
 
 function inImage(l: Lowering, x: LoweredTensor, coords: readonly IndexExpr[]): IndexExpr[] {
-  return coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord));
+  return coords.map((coord, d) => (x.shape[d] === 1 ? l.ir.int(0) : coord));
 }
 
 /** Arguments: self, kernel, dilation, padding, stride. */
 const im2col: LoweringOf<'aten::im2col'> = (l, [self, kernel, dilation, padding, stride], call) => {
   const x = ready(l, self);
   const window = windowOf(2, kernel, stride, padding, dilation);
-  const image = x.sizes.slice(-2);
+  const image = x.shape.slice(-2);
   const windows = windowsOf(window, image);
-  const vars = l.vars(call.sizes);
+  const vars = l.vars(call.shape);
   const [row, column] = vars.slice(-2) as [IndexExpr, IndexExpr];
-  const [channel, ...tap] = split(l, row, [x.sizes.at(-3)!, ...window.kernel]);
+  const [channel, ...tap] = split(l, row, [x.shape.at(-3)!, ...window.kernel]);
   const at = split(l, column, windows).map((o, s) =>
     l.ir.add(
       l.ir.scale(o, window.stride[s]!),
@@ -54,22 +53,22 @@ const im2col: LoweringOf<'aten::im2col'> = (l, [self, kernel, dilation, padding,
     .map((coord, s) => within(l, coord, 0, image[s]!))
     .reduce((a, b) => l.ir.op('and', [a, b]));
   const coords = inImage(l, x, [...vars.slice(0, -2), channel!, ...at]);
-  return l.pointwise(call.sizes, l.ir.masked(inside, x.load(coords), 0));
+  return l.pointwise(call.shape, l.ir.masked(inside, x.load(coords), 0));
 };
 
 /** Arguments: self, output_size, kernel, dilation, padding, stride. */
 const col2im: LoweringOf<'aten::col2im'> = (
   l,
-  [self, outputSize, kernel, dilation, padding, stride],
+  [self, , kernel, dilation, padding, stride],
   call,
 ) => {
   const x = ready(l, self);
   const window = windowOf(2, kernel, stride, padding, dilation);
-  const windows = windowsOf(window, intList(outputSize, 2));
-  const vars = l.vars(call.sizes);
+  const windows = windowsOf(window, call.shape.slice(-2));
+  const vars = l.vars(call.shape);
   const acc = accumulateDtype(call.dtype);
   const [channel, ...pixel] = vars.slice(-3) as [IndexExpr, IndexExpr, IndexExpr];
-  const total = sumOver(l, call.sizes, window.kernel, (tap) => {
+  const total = sumOver(l, call.shape, window.kernel, (tap) => {
     let exists: Expr = l.ir.const('bool', 1);
     const at = pixel.map((v, s) => {
       const from = l.ir.add(
@@ -93,7 +92,7 @@ const col2im: LoweringOf<'aten::col2im'> = (
     const coords = inImage(l, x, [...vars.slice(0, -3), row, column]);
     return l.ir.masked(exists, l.ir.cast(x.load(coords), acc), 0);
   });
-  return l.pointwise(call.sizes, l.ir.cast(total, call.dtype));
+  return l.pointwise(call.shape, l.ir.cast(total, call.dtype));
 };
 
 /** Lowerings by overload name. */

@@ -62,6 +62,8 @@ const layerNormBackward: SizedLoweringOf<'aten::native_layer_norm_backward'> = (
 export const SIZED_NORMS: readonly string[] = [
   'aten::native_layer_norm',
   'aten::native_layer_norm_backward',
+  'aten::native_group_norm',
+  'aten::native_group_norm_backward',
 ];
 
 /** Decompositions by overload name. */

@@ -14,8 +14,8 @@ const isin: LoweringOf<
 > = (l, [elements, tests, , invert]) => {
   const operands = [elements, tests] as const;
   const dtype = promoted(operands);
-  const own = elements instanceof LoweredTensor ? elements.sizes : [];
-  const wanted = tests instanceof LoweredTensor ? tests.sizes : [];
+  const own = elements instanceof LoweredTensor ? elements.shape : [];
+  const wanted = tests instanceof LoweredTensor ? tests.shape : [];
   const sizes = [...own, ...wanted];
   const coords = l.vars(sizes);
   const at = (operand: (typeof operands)[number], from: number, to: number): Expr =>

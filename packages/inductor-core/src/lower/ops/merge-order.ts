@@ -6,6 +6,7 @@
  * block finds by bisection how many of the elements before it come from the first half, so all places are
  * computed at once. @see Green, Odeh, Birk, "Merge Path", 2014
  */
+import { type Size, sizeKnown, sizeMod, sizeSub } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprMath } from '../expr-math.js';
@@ -13,13 +14,14 @@ import { position } from '../checked-value.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { reducePlan } from '../reduce.js';
+import { isLarger } from '../shape-math.js';
 
 /** A tensor whose rows along a dimension are put in order; what comes first of two elements is `before`. */
 export interface MergedRows {
   readonly l: Lowering;
   readonly x: LoweredTensor;
   readonly at: number;
-  readonly length: number;
+  readonly length: Size;
   readonly before: (first: Expr, second: Expr) => Expr;
 }
 
@@ -29,7 +31,7 @@ const BLOCK = 64;
 /** For each place in order, the position of the element that takes it, as int32; equal elements stay in order. */
 export function mergedOrder(rows: MergedRows): LoweredTensor {
   let order = blockOrder(rows);
-  for (let size = BLOCK; size < rows.length; size *= 2) {
+  for (let size = BLOCK; isLarger(rows.length, size); size *= 2) {
     order.realize();
     order = mergePairs(rows, order, size);
   }
@@ -38,24 +40,27 @@ export function mergedOrder(rows: MergedRows): LoweredTensor {
 
 /** `vars` with another position along the rows. */
 function along(rows: MergedRows, index: IndexExpr): IndexExpr[] {
-  return rows.l.vars(rows.x.sizes).map((v, d) => (d === rows.at ? index : v));
+  return rows.l.vars(rows.x.shape).map((v, d) => (d === rows.at ? index : v));
 }
 
 /** Sums over the positions of the block that a point lies in; past the end of the row there is nothing. */
 function overBlock(rows: MergedRows, value: (other: IndexExpr) => Expr): LoweredTensor {
   const { l, x, at, length } = rows;
   const within = l.freshVar('j', BLOCK);
-  const start = l.ir.scale(l.ir.div(l.vars(x.sizes)[at]!, BLOCK), BLOCK);
+  const start = l.ir.scale(l.ir.div(l.vars(x.shape)[at]!, BLOCK), BLOCK);
   const other = l.ir.add(start, within.index);
   const m = new ExprMath(l.ir);
   const inside = m.lt(l.ir.index('int32', other), length);
   return reducePlan(l, {
     op: 'sum',
     dtype: 'int32',
-    sizes: x.sizes,
+    sizes: x.shape,
     inner: within.vars,
-    order: [...l.loopVars(x.sizes), ...within.vars],
-    value: length % BLOCK === 0 ? value(other) : l.ir.masked(inside, value(other), 0),
+    order: [...l.loopVars(x.shape), ...within.vars],
+    value:
+      sizeKnown(sizeMod(length, BLOCK), '==', 0) === true
+        ? value(other)
+        : l.ir.masked(inside, value(other), 0),
     whole: true,
   })[0]!;
 }
@@ -64,7 +69,7 @@ function blockOrder(rows: MergedRows): LoweredTensor {
   const { l, x, at } = rows;
   const m = new ExprMath(l.ir);
   const index = (e: IndexExpr): Expr => l.ir.index('int32', e);
-  const here = l.vars(x.sizes)[at]!;
+  const here = l.vars(x.shape)[at]!;
   const start = l.ir.scale(l.ir.div(here, BLOCK), BLOCK);
   const ranks = overBlock(rows, (j) => {
     const [other, own] = [x.load(along(rows, j)), x.expr];
@@ -81,12 +86,12 @@ function mergePairs(rows: MergedRows, order: LoweredTensor, size: number): Lower
   const { l, x, at, length } = rows;
   const m = new ExprMath(l.ir);
   const int = (e: IndexExpr): Expr => l.ir.index('int32', e);
-  const here = l.vars(x.sizes)[at]!;
+  const here = l.vars(x.shape)[at]!;
   const start = l.ir.scale(l.ir.div(here, 2 * size), 2 * size);
   const base = int(start);
   const place = int(l.ir.sub(here, start));
   const firsts = m.min(m.sub(m.term(length, 'int32'), base), size);
-  const seconds = m.max(m.min(m.sub(m.term(length - size, 'int32'), base), size), 0);
+  const seconds = m.max(m.min(m.sub(m.term(sizeSub(length, size), 'int32'), base), size), 0);
   const element = (offset: Expr): { readonly at: Expr; readonly value: Expr } => {
     const from = order.load(along(rows, position(l, m.add(base, offset), length)));
     return { at: from, value: x.load(along(rows, position(l, from, length))) };
@@ -109,5 +114,5 @@ function mergePairs(rows: MergedRows, order: LoweredTensor, size: number): Lower
     m.lt(m.sub(place, low), seconds),
     l.ir.op('or', [m.ge(low, firsts), rows.before(b.value, a.value)]),
   );
-  return l.pointwise(x.sizes, m.where(takesSecond, b.at, a.at));
+  return l.pointwise(x.shape, m.where(takesSecond, b.at, a.at));
 }

@@ -5,6 +5,7 @@
  * Weights cannot be refused before they are known there. A row that eager would refuse gives -2³¹, which on
  * such a device is no int64 at all and cannot be read back.
  */
+import { sizeSub } from '@tessera/shared';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -85,7 +86,7 @@ function withReplacement(rows: Rows, sizes: readonly number[]): LoweredTensor {
   parts.realize();
   const passed = overRow(rows, sizes, 'sum', (j, vars) => {
     const lead = vars.slice(0, at);
-    const total = running.load([...lead, l.ir.int(length - 1)]);
+    const total = running.load([...lead, l.ir.size(sizeSub(length, 1))]);
     return m.cast(m.le(running.load([...lead, j]), m.mul(parts.load(vars), total)), 'int32');
   });
   const vars = l.vars(sizes);

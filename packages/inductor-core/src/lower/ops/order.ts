@@ -5,8 +5,9 @@
  * each other, and a second reduction finds who has each place. That is two comparisons of all pairs: fast
  * for short rows. Longer ones are left to the reference kernel, or merged where there is none (`merge-order.ts`).
  */
+import { type Size, sizeFloorDiv, sizeSub } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
-import { numelOf, wrapDim } from '@tessera/tensor/internal';
+import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { position } from '../checked-value.js';
@@ -16,6 +17,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { mergedOrder } from './merge-order.js';
 import { reducePlan } from '../reduce.js';
+import { type Shape, isEmpty, isLarger, numelOf } from '../shape-math.js';
 import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
 import { reshapeTensor } from './view-maps.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
@@ -27,12 +29,15 @@ const RANKED_ROW = 1024;
 /** Rows up to this long have all pairs compared where nothing else can be done. */
 const LONGEST_PAIRS = 8192;
 
+/** Positions have 32 bits. */
+const LONGEST_ROW = 2 ** 31 - 1;
+
 /** A tensor whose rows along a dimension are put in order. */
 export interface Rows {
   readonly l: Lowering;
   readonly x: LoweredTensor;
   readonly at: number;
-  readonly length: number;
+  readonly length: Size;
 }
 
 /** The rows of a call, or null where they are too long; at least one-dimensional and in memory. */
@@ -41,13 +46,13 @@ function rowsOf(
   self: LoweredTensor,
   dim: LoweredArg,
   op: string,
-  longest: number = Infinity,
+  longest: number = LONGEST_ROW,
 ): Rows | null {
-  const flat = self.sizes.length === 0 ? self.view([1], []) : self;
-  const at = wrapDim(Number(dim), flat.sizes.length, op);
-  const length = flat.sizes[at]!;
-  if (numelOf(flat.sizes) === 0) return null;
-  if (length > (l.hasFallback ? SHORT_ROW : longest)) return null;
+  const flat = self.shape.length === 0 ? self.view([1], []) : self;
+  const at = wrapDim(Number(dim), flat.shape.length, op);
+  const length = flat.shape[at]!;
+  if (isEmpty(flat.shape)) return null;
+  if (isLarger(length, l.hasFallback ? SHORT_ROW : longest)) return null;
   const x = castTensor(l, flat, flat.dtype === 'bool' ? 'int32' : flat.dtype);
   if (!x.isRealized && l.costOf(x.expr).loads > 0) x.realize();
   return { l, x, at, length };
@@ -61,7 +66,7 @@ function along(vars: readonly IndexExpr[], at: number, index: IndexExpr): IndexE
 /** Reduces over positions of the row that a point of `sizes` lies in. */
 export function overRow(
   rows: Rows,
-  sizes: readonly number[],
+  sizes: Shape,
   op: ReduceOp,
   value: (j: IndexExpr, vars: readonly IndexExpr[]) => Expr,
 ): LoweredTensor {
@@ -93,7 +98,7 @@ function less(l: Lowering, a: Expr, b: Expr): Expr {
 /** For each place in order, the position of the element that takes it, as int32. */
 export function orderOf(rows: Rows, descending: boolean): LoweredTensor {
   const { l, x, at } = rows;
-  if (rows.length > RANKED_ROW) {
+  if (isLarger(rows.length, RANKED_ROW)) {
     const before = (a: Expr, b: Expr): Expr => (descending ? less(l, b, a) : less(l, a, b));
     const order = mergedOrder({ ...rows, before });
     order.realize();
@@ -101,14 +106,14 @@ export function orderOf(rows: Rows, descending: boolean): LoweredTensor {
   }
   const m = new ExprMath(l.ir);
   const index = (e: IndexExpr): Expr => l.ir.index('int32', e);
-  const ranks = overRow(rows, x.sizes, 'sum', (j, vars) => {
+  const ranks = overRow(rows, x.shape, 'sum', (j, vars) => {
     const [other, own] = [x.load(along(vars, at, j)), x.load(vars)];
     const [first, second] = descending ? [own, other] : [other, own];
     const tied = m.and(l.ir.op('not', [less(l, second, first)]), m.lt(index(j), index(vars[at]!)));
     return l.ir.cast(l.ir.op('or', [less(l, first, second), tied]), 'int32');
   });
   ranks.realize();
-  return overRow(rows, x.sizes, 'sum', (j, vars) =>
+  return overRow(rows, x.shape, 'sum', (j, vars) =>
     m.where(m.eq(ranks.load(along(vars, at, j)), index(vars[at]!)), index(j), 0),
   );
 }
@@ -116,9 +121,9 @@ export function orderOf(rows: Rows, descending: boolean): LoweredTensor {
 /** Values and positions of chosen elements, one per point of `sizes`. */
 function chosen(
   rows: Rows,
-  sizes: readonly number[],
+  sizes: Shape,
   places: LoweredTensor,
-  result: readonly number[],
+  result: Shape,
   dtype: DType,
 ): LoweredTensor[] {
   const { l, x, at, length } = rows;
@@ -130,7 +135,7 @@ function chosen(
 }
 
 /** Values and positions of no elements. */
-function nothing(l: Lowering, sizes: readonly number[], dtype: DType): LoweredTensor[] {
+function nothing(l: Lowering, sizes: Shape, dtype: DType): LoweredTensor[] {
   return [l.pointwise(sizes, l.ir.const(dtype, 0)), l.pointwise(sizes, l.ir.const('int64', 0))];
 }
 
@@ -138,35 +143,34 @@ function nothing(l: Lowering, sizes: readonly number[], dtype: DType): LoweredTe
 function sort(first: number): LoweringFn {
   return (l, args, call) => {
     const self = tensorArg(args[0]!, call.op);
-    if (numelOf(self.sizes) === 0) return nothing(l, self.sizes, self.dtype);
+    if (isEmpty(self.shape)) return nothing(l, self.shape, self.dtype);
     const rows = rowsOf(l, self, args[first] ?? -1, call.op);
     if (rows === null) return null;
     const order = orderOf(rows, args[first + 1] === true);
-    return chosen(rows, rows.x.sizes, order, self.sizes, self.dtype);
+    return chosen(rows, rows.x.shape, order, self.shape, self.dtype);
   };
 }
 
 /** topk: self, k, dim, largest. */
 const topk: LoweringOf<'aten::topk'> = (l, [original, k, dim, largest], call) => {
-  if (numelOf(call.sizes) === 0) return nothing(l, call.sizes, original.dtype);
+  if (isEmpty(call.shape)) return nothing(l, call.shape, original.dtype);
   const rows = rowsOf(l, original, dim ?? -1, call.op);
   if (rows === null) return null;
   const order = orderOf(rows, largest !== false);
-  const sizes = rows.x.sizes.map((size, d) => (d === rows.at ? Number(k) : size));
-  return chosen(rows, sizes, order, original.sizes.length === 0 ? [] : sizes, original.dtype);
+  const sizes = rows.x.shape.map((size, d) => (d === rows.at ? Number(k) : size));
+  return chosen(rows, sizes, order, original.shape.length === 0 ? [] : sizes, original.dtype);
 };
 
+function isExpr(place: Expr | Size): place is Expr {
+  return typeof place === 'object' && 'kind' in place;
+}
+
 /** The element of each row at a place in ascending order. */
-function atPlace(
-  rows: Rows,
-  place: Expr | number,
-  result: readonly number[],
-  dtype: DType,
-): LoweredTensor[] {
+function atPlace(rows: Rows, place: Expr | Size, result: Shape, dtype: DType): LoweredTensor[] {
   const { l, x, at, length } = rows;
   const order = orderOf(rows, false);
-  const sizes = x.sizes.map((size, d) => (d === at ? 1 : size));
-  const index = typeof place === 'number' ? l.ir.int(place) : position(l, place, length);
+  const sizes = x.shape.map((size, d) => (d === at ? 1 : size));
+  const index = isExpr(place) ? position(l, place, length) : l.ir.size(place);
   const picked = l.pointwise(sizes, order.load(along(l.vars(sizes), at, index)));
   return chosen(rows, sizes, picked, result, dtype);
 }
@@ -175,14 +179,15 @@ function atPlace(
 const kthvalue: LoweringOf<'aten::kthvalue'> = (l, [original, k, dim], call) => {
   if (l.hasFallback) return null;
   const rows = rowsOf(l, original, dim ?? -1, call.op);
-  return rows === null ? null : atPlace(rows, Number(k) - 1, call.sizes, original.dtype);
+  return rows === null ? null : atPlace(rows, Number(k) - 1, call.shape, original.dtype);
 };
 
 /** Place of the lower median of each row. */
-function medianPlace(rows: Rows, skipNan: boolean): Expr | number {
+function medianPlace(rows: Rows, skipNan: boolean): Expr | Size {
   const { l, x, at, length } = rows;
-  if (!isFloatingPoint(x.dtype)) return Math.floor((length - 1) / 2);
-  const sizes = x.sizes.map((size, d) => (d === at ? 1 : size));
+  const middle = sizeFloorDiv(sizeSub(length, 1), 2);
+  if (!isFloatingPoint(x.dtype)) return middle;
+  const sizes = x.shape.map((size, d) => (d === at ? 1 : size));
   const nans = overRow(rows, sizes, 'sum', (j, vars) =>
     l.ir.cast(l.ir.op('isnan', [x.load(along(vars, at, j))]), 'int32'),
   ).expr;
@@ -190,17 +195,17 @@ function medianPlace(rows: Rows, skipNan: boolean): Expr | number {
   const known = m.sub(m.term(length, 'int32'), nans);
   if (skipNan) return m.max(l.ir.op('truncdiv', [m.sub(known, 1), m.term(2, 'int32')]), 0);
   // The first NaN comes right behind the numbers.
-  return m.where(m.gt(nans, 0), known, Math.floor((length - 1) / 2));
+  return m.where(m.gt(nans, 0), known, middle);
 }
 
 function median(skipNan: boolean): LoweringFn {
   return (l, [self, dim], call: LoweringCall) => {
     const original = tensorArg(self!, call.op);
     const all = dim === undefined;
-    const flat = all ? reshapeTensor(l, original, [numelOf(original.sizes)]) : original;
+    const flat = all ? reshapeTensor(l, original, [numelOf(original.shape)]) : original;
     const rows = rowsOf(l, flat, all ? 0 : dim, call.op);
     if (rows === null) return null;
-    const results = atPlace(rows, medianPlace(rows, skipNan), call.sizes, original.dtype);
+    const results = atPlace(rows, medianPlace(rows, skipNan), call.shape, original.dtype);
     return all ? results[0]! : results;
   };
 }
@@ -212,9 +217,9 @@ const mode: LoweringOf<'aten::mode'> = (l, [original, dim], call) => {
   const { x, at } = rows;
   const m = new ExprMath(l.ir);
   const index = (e: IndexExpr): Expr => l.ir.index('int32', e);
-  const sizes = x.sizes.map((size, d) => (d === at ? 1 : size));
+  const sizes = x.shape.map((size, d) => (d === at ? 1 : size));
   // A NaN equals nothing, itself included, but is there once.
-  const counts = overRow(rows, x.sizes, 'sum', (j, vars) =>
+  const counts = overRow(rows, x.shape, 'sum', (j, vars) =>
     m.where(
       m.eq(index(j), index(vars[at]!)),
       1,
@@ -242,7 +247,7 @@ const mode: LoweringOf<'aten::mode'> = (l, [original, dim], call) => {
     const value = x.load(along(vars, at, position(l, smallest.load(vars), rows.length)));
     return m.where(m.eq(x.load(along(vars, at, j)), value), index(j), smallest.load(vars));
   });
-  return chosen(rows, sizes, last, call.sizes, original.dtype);
+  return chosen(rows, sizes, last, call.shape, original.dtype);
 };
 
 /** Lowerings by overload name; null results go to the reference kernel. */

@@ -1,6 +1,7 @@
 /**
  * @file Padding by mirroring and by repeating the edge, and their gradients.
  */
+import { type Size, sizeAdd, sizeMul, sizeSub } from '@tessera/shared';
 import { within } from '../within.js';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -18,11 +19,11 @@ function before(padding: readonly number[]): number[] {
   return Array.from({ length: padding.length / 2 }, (_, s) => padding[padding.length - 2 - 2 * s]!);
 }
 
-function mirrored(l: Lowering, o: IndexExpr, pad: number, size: number): IndexExpr {
+function mirrored(l: Lowering, o: IndexExpr, pad: number, size: Size): IndexExpr {
   const m = new ExprMath(l.ir);
   const distance = m.abs(l.ir.index('int32', l.ir.add(o, l.ir.int(-pad))));
-  const back = m.sub(l.ir.const('int32', 2 * (size - 1)), distance);
-  return clampedIndex(l, m.where(m.lt(distance, size), distance, back), 0, size - 1);
+  const back = m.sub(m.term(sizeMul(2, sizeSub(size, 1)), 'int32'), distance);
+  return clampedIndex(l, m.where(m.lt(distance, size), distance, back), 0, sizeSub(size, 1));
 }
 
 /** Arguments: self, padding. */
@@ -31,16 +32,16 @@ const reflection: LoweringOf<
 > = (l, [self, padding], call) => {
   const x = ready(l, self);
   const pads = before(intList(padding));
-  const vars = l.vars(call.sizes);
+  const vars = l.vars(call.shape);
   const lead = vars.length - pads.length;
   const coords = vars.map((v, d) =>
-    d < lead || x.sizes[d] === 1
-      ? x.sizes[d] === 1
+    d < lead || x.shape[d] === 1
+      ? x.shape[d] === 1
         ? l.ir.int(0)
         : v
-      : mirrored(l, v, pads[d - lead]!, x.sizes[d]!),
+      : mirrored(l, v, pads[d - lead]!, x.shape[d]!),
   );
-  return l.pointwise(call.sizes, x.load(coords));
+  return l.pointwise(call.shape, x.load(coords));
 };
 
 /** Arguments: grad_output, self, padding. An element shows at its place and mirrored at either end. */
@@ -49,7 +50,7 @@ const reflectionBackward: LoweringOf<
   | 'aten::reflection_pad2d_backward'
   | 'aten::reflection_pad3d_backward'
 > = (l, [grad, self, padding], call) => {
-  const { sizes } = self;
+  const sizes = self.shape;
   const g = ready(l, grad);
   const m = new ExprMath(l.ir);
   const pads = before(intList(padding));
@@ -67,12 +68,12 @@ const reflectionBackward: LoweringOf<
       const at = l.ir.index('int32', v);
       // The ends are not repeated.
       if (kind.value === 1) exists = m.and(exists, m.gt(at, 0));
-      if (kind.value === 2) exists = m.and(exists, m.lt(at, size - 1));
+      if (kind.value === 2) exists = m.and(exists, m.lt(at, sizeSub(size, 1)));
       const sign = kind.value === 0 ? 1 : -1;
-      const end = kind.value === 2 ? 2 * (size - 1) : 0;
-      const o = l.ir.add(l.ir.scale(v, sign), l.ir.int(pad + end));
-      exists = m.and(exists, within(l, o, 0, g.sizes[d]!));
-      return g.sizes[d] === 1 ? l.ir.int(0) : o;
+      const end = kind.value === 2 ? sizeMul(2, sizeSub(size, 1)) : 0;
+      const o = l.ir.add(l.ir.scale(v, sign), l.ir.size(sizeAdd(end, pad)));
+      exists = m.and(exists, within(l, o, 0, g.shape[d]!));
+      return g.shape[d] === 1 ? l.ir.int(0) : o;
     });
     const term = l.ir.masked(exists, l.ir.cast(g.load(coords), acc), 0);
     total = total === null ? term : m.add(total, term);

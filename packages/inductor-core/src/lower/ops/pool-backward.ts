@@ -15,10 +15,12 @@ import {
   type Window,
   adaptiveEnd,
   adaptiveStart,
+  mostCovering,
   windowDivisor,
   windowOf,
 } from './pool.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
+import type { Shape } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** A window position that may cover an input element. */
@@ -31,7 +33,7 @@ interface Candidate {
 /** Σ over candidates of `term`, written out or as a reduction. */
 export function sumOver(
   l: Lowering,
-  sizes: readonly number[],
+  sizes: Shape,
   counts: readonly number[],
   term: (step: readonly IndexExpr[]) => Expr,
 ): Expr {
@@ -60,7 +62,7 @@ function candidate(
   vars: readonly IndexExpr[],
   lead: number,
   window: Window,
-  outSizes: readonly number[],
+  outSizes: Shape,
   step: readonly IndexExpr[],
 ): Candidate {
   let exists: Expr = l.ir.const('bool', 1);
@@ -90,19 +92,19 @@ function maxPoolBackward(
     const g = ready(l, grad);
     const places = ready(l, indices);
     const window = windowOf(spatial, kernel, stride, padding, dilation);
-    const lead = x.sizes.length - spatial;
-    const vars = l.vars(x.sizes);
+    const lead = x.shape.length - spatial;
+    const vars = l.vars(x.shape);
     const own = vars
       .slice(lead)
-      .reduce((flat, v, s) => l.ir.add(l.ir.scale(flat, x.sizes[lead + s]!), v), l.ir.int(0));
+      .reduce((flat, v, s) => l.ir.add(l.ir.scale(flat, x.shape[lead + s]!), v), l.ir.int(0));
     const acc = accumulateDtype(g.dtype);
-    const total = sumOver(l, x.sizes, covering(window), (step) => {
-      const { out, exists } = candidate(l, vars, lead, window, g.sizes, step);
+    const total = sumOver(l, x.shape, covering(window), (step) => {
+      const { out, exists } = candidate(l, vars, lead, window, g.shape, step);
       const chosen = l.ir.op('eq', [places.load(out), l.ir.index('int64', own)]);
       const value = l.ir.op('where', [chosen, l.ir.cast(g.load(out), acc), l.ir.const(acc, 0)]);
       return l.ir.masked(exists, value, 0);
     });
-    return l.pointwise(x.sizes, l.ir.cast(total, call.dtype));
+    return l.pointwise(x.shape, l.ir.cast(total, call.dtype));
   };
 }
 
@@ -119,28 +121,28 @@ function avgPoolBackward(
   return (l, [grad, x, kernel, stride, padding, , countPadding, override], call) => {
     const g = ready(l, grad);
     const window = windowOf(spatial, kernel, stride, padding);
-    const lead = x.sizes.length - spatial;
-    const vars = l.vars(x.sizes);
+    const lead = x.shape.length - spatial;
+    const vars = l.vars(x.shape);
     const acc = accumulateDtype(g.dtype);
     const m = new ExprMath(l.ir);
     const divisor = {
       countPadding: countPadding !== false,
       override: override == null ? null : Number(override),
     };
-    const total = sumOver(l, x.sizes, covering(window), (step) => {
-      const { out, exists } = candidate(l, vars, lead, window, g.sizes, step);
+    const total = sumOver(l, x.shape, covering(window), (step) => {
+      const { out, exists } = candidate(l, vars, lead, window, g.shape, step);
       let covers = exists;
       out.slice(lead).forEach((o, s) => {
         const start = l.ir.add(l.ir.scale(o, window.stride[s]!), l.ir.int(-window.padding[s]!));
         covers = m.and(covers, within(l, l.ir.sub(vars[lead + s]!, start), 0, window.kernel[s]!));
       });
       const count = l.ir.cast(
-        windowDivisor(l, window, x.sizes.slice(lead), out.slice(lead), divisor),
+        windowDivisor(l, window, x.shape.slice(lead), out.slice(lead), divisor),
         acc,
       );
       return l.ir.masked(covers, m.div(l.ir.cast(g.load(out), acc), count), 0);
     });
-    return l.pointwise(x.sizes, l.ir.cast(total, call.dtype));
+    return l.pointwise(x.shape, l.ir.cast(total, call.dtype));
   };
 }
 
@@ -150,15 +152,14 @@ function adaptiveBackward(
 ): LoweringOf<'aten::_adaptive_avg_pool2d_backward' | 'aten::_adaptive_avg_pool3d_backward'> {
   return (l, [grad, x], call) => {
     const g = ready(l, grad);
-    const lead = x.sizes.length - spatial;
-    const input = x.sizes.slice(lead);
-    const output = g.sizes.slice(lead);
-    const vars = l.vars(x.sizes);
+    const lead = x.shape.length - spatial;
+    const input = x.shape.slice(lead);
+    const output = g.shape.slice(lead);
+    const vars = l.vars(x.shape);
     const acc = accumulateDtype(g.dtype);
     const m = new ExprMath(l.ir);
-    // Element i is first covered by window floor(i · out / in); a window covers at least in/out elements.
-    const counts = input.map((size, s) => Math.ceil(output[s]! / size) + 1);
-    const total = sumOver(l, x.sizes, counts, (step) => {
+    const counts = input.map((size, s) => mostCovering(size, output[s]!));
+    const total = sumOver(l, x.shape, counts, (step) => {
       let covers: Expr = l.ir.const('bool', 1);
       let count: Expr = l.ir.const('int32', 1);
       const out = vars.map((v, d) => {
@@ -177,7 +178,7 @@ function adaptiveBackward(
       });
       return l.ir.masked(covers, m.div(l.ir.cast(g.load(out), acc), m.cast(count, acc)), 0);
     });
-    return l.pointwise(x.sizes, l.ir.cast(total, call.dtype));
+    return l.pointwise(x.shape, l.ir.cast(total, call.dtype));
   };
 }
 

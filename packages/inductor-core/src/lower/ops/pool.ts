@@ -3,7 +3,7 @@
  * and vectorises; large ones are reductions over masked loads.
  */
 import { within } from '../within.js';
-import { sizeAdd, sizeKnown } from '@tessera/shared';
+import { type Size, sizeAdd, sizeCeilDiv, sizeKnown, sizeSub } from '@tessera/shared';
 import { isFloatingPoint } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
@@ -15,7 +15,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { meanOf } from './reduction.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
-import { type Shape, fixedShape } from '../shape-math.js';
+import { type Shape, fixed, isLarger, isNumbers } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Largest window that is written out. */
@@ -253,18 +253,29 @@ function averaged(
 }
 
 /** Start of window `out` of an adaptive pool, as an index. */
-export function adaptiveStart(
-  l: Lowering,
-  out: IndexExpr,
-  input: number,
-  output: number,
-): IndexExpr {
+export function adaptiveStart(l: Lowering, out: IndexExpr, input: Size, output: Size): IndexExpr {
   return l.ir.div(l.ir.scale(out, input), output);
 }
 
 /** End (exclusive) of window `out` of an adaptive pool. */
-export function adaptiveEnd(l: Lowering, out: IndexExpr, input: number, output: number): IndexExpr {
-  return l.ir.div(l.ir.add(l.ir.scale(out, input), l.ir.int(input + output - 1)), output);
+export function adaptiveEnd(l: Lowering, out: IndexExpr, input: Size, output: Size): IndexExpr {
+  const more = l.ir.size(sizeSub(sizeAdd(input, output), 1));
+  return l.ir.div(l.ir.add(l.ir.scale(out, input), more), output);
+}
+
+/**
+ * Windows of an adaptive pool that may cover an element: element i is first covered by window floor(i · out / in),
+ * and a window covers at least in / out elements.
+ */
+export function mostCovering(input: Size, output: Size): number {
+  return isLarger(output, input) ? Math.ceil(fixed(output) / fixed(input)) + 1 : 2;
+}
+
+/** The windows of an adaptive pool where they are known to be equal and to lie side by side. */
+export function equalWindows(input: Shape, output: Shape): readonly number[] | null {
+  if (!isNumbers(input) || !isNumbers(output)) return null;
+  const kernel = input.map((size, s) => size / output[s]!);
+  return kernel.every(Number.isInteger) ? kernel : null;
 }
 
 function adaptiveAvgPool(
@@ -278,19 +289,17 @@ function adaptiveAvgPool(
       const dims = Array.from({ length: spatial }, (_, s) => lead + s);
       return meanOf(l, x, dims, true, call.dtype);
     }
-    const input = fixedShape(x.shape.slice(lead));
-    const output = fixedShape(call.shape.slice(lead));
-    if (input.every((size, s) => size % (output[s] ?? 1) === 0)) {
-      const kernel = input.map((size, s) => size / output[s]!);
-      const plain: Window = {
-        kernel,
-        stride: kernel,
-        padding: kernel.map(() => 0),
-        dilation: kernel.map(() => 1),
-      };
-      return averaged(l, x, plain, call.shape, { countPadding: true, override: null });
-    }
-    return adaptiveWindows(l, x, lead, input, output, call.shape);
+    const input = x.shape.slice(lead);
+    const output = call.shape.slice(lead);
+    const kernel = equalWindows(input, output);
+    if (kernel === null) return adaptiveWindows(l, x, lead, input, output, call.shape);
+    const plain: Window = {
+      kernel,
+      stride: kernel,
+      padding: kernel.map(() => 0),
+      dilation: kernel.map(() => 1),
+    };
+    return averaged(l, x, plain, call.shape, { countPadding: true, override: null });
   };
 }
 
@@ -299,15 +308,15 @@ function adaptiveWindows(
   l: Lowering,
   x: LoweredTensor,
   lead: number,
-  input: readonly number[],
-  output: readonly number[],
+  input: Shape,
+  output: Shape,
   sizes: Shape,
 ): LoweredTensor {
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
   const vars = l.vars(sizes);
   if (!x.isRealized) x.realize();
-  const largest = input.map((size, s) => Math.ceil(size / output[s]!) + 1);
+  const largest = input.map((size, s) => sizeAdd(sizeCeilDiv(size, output[s]!), 1));
   const taps = largest.map((size, s) => l.freshVar(`w${s}`, size));
   const inner = taps.flatMap((tap) => tap.vars);
   let inside: Expr = l.ir.const('bool', 1);

@@ -2,6 +2,7 @@
  * @file Padding from the inside and resizing: each output element is a few input elements with weights,
  * along each dimension alone. Gradients are gathers: every input element sums the outputs that read it.
  */
+import type { Size } from '@tessera/shared';
 import { within } from '../within.js';
 import type { DType } from '@tessera/tensor';
 import type { TapTable } from '@tessera/tensor/internal';
@@ -123,7 +124,7 @@ export function resampledBackward(
 }
 
 /** A whole number held in an integer expression, between two limits, as an index. */
-export function clampedIndex(l: Lowering, value: Expr, low: number, high: number): IndexExpr {
+export function clampedIndex(l: Lowering, value: Expr, low: Size, high: Size): IndexExpr {
   const m = new ExprMath(l.ir);
   return l.ir.value(m.min(m.max(l.ir.cast(value, 'int32'), low), high));
 }

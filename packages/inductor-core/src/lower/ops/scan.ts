@@ -10,8 +10,8 @@
  * is reductions over independent points, which threads, vectors and workgroups share. The cost is a few
  * launches: one more level per factor of `BLOCK`. @see Blelloch, "Prefix sums and their applications"
  */
+import { type Size, sizeCeilDiv, sizeKnown, sizeMul, sizeSub } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
-import { numelOf } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { castTensor } from './elementwise.js';
@@ -20,7 +20,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, neutral, reducePlan } from '../reduce.js';
 import { dimsOf } from './reduction.js';
-import type { Shape } from '../shape-math.js';
+import { type Shape, exampleOf, fixed, isEmpty, isLarger, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** How a running value takes in the next element. */
@@ -39,19 +39,26 @@ const BLOCK = 32;
 const BLOCKS: readonly number[] = [32, 40, 48, 24, 64, 20, 16];
 
 /** The blocks of a row. */
-function blockOf(length: number): number {
-  if (length <= 2 * BLOCK) return length;
-  return BLOCKS.find((size) => length % size === 0) ?? BLOCK;
+function blockOf(length: Size): Size {
+  if (!isLarger(length, 2 * BLOCK)) return length;
+  return BLOCKS.find((size) => isWhole(length, size)) ?? BLOCK;
+}
+
+/** Whether a row is known to be a whole number of blocks. */
+function isWhole(length: Size, size: Size): boolean {
+  return sizeKnown(sizeMul(sizeCeilDiv(length, size), size), '==', length) === true;
 }
 
 /** Fewest elements of a piece of a row for which another worker is worth two more passes. */
 const SHORTEST_PIECE = 4096;
 
 /** Length of the pieces that a row is cut into so that workers have something to do. */
-function pieceOf(l: Lowering, rows: number, length: number): number {
-  const wanted = Math.ceil(l.capabilities.parallelism / Math.max(rows, 1));
-  const count = Math.min(wanted, Math.floor(length / SHORTEST_PIECE));
-  return count < 2 ? length : Math.ceil(length / count);
+function pieceOf(l: Lowering, rows: Size, length: Size): Size {
+  const { parallelism } = l.capabilities;
+  if (isLarger(2 * SHORTEST_PIECE, length) || !isLarger(parallelism, rows)) return length;
+  const wanted = Math.ceil(parallelism / fixed(rows));
+  const example = exampleOf(length);
+  return Math.ceil(example / Math.min(wanted, Math.floor(example / SHORTEST_PIECE)));
 }
 
 /** Running values along dimension `at`, of the dtype of `x`. Blocks are read many times: `x` is given memory then. */
@@ -62,15 +69,16 @@ export function scanAlong(
   at: number,
   layout: Shape | null = null,
 ): LoweredTensor {
-  const length = x.sizes[at]!;
-  if (length <= 1 || numelOf(x.sizes) === 0) return x;
+  const length = x.shape[at]!;
+  if (!isLarger(length, 1) || isEmpty(x.shape)) return x;
   const isRunning = l.capabilities.scans === true;
-  const size = isRunning ? pieceOf(l, numelOf(x.sizes) / length, length) : blockOf(length);
-  if (isRunning && size === length) return l.addScan(op, x.sizes, at, x.expr, layout);
+  const rows = numelOf(x.shape.filter((_, d) => d !== at));
+  const size = isRunning ? pieceOf(l, rows, length) : blockOf(length);
+  if (isRunning && size === length) return l.addScan(op, x.shape, at, x.expr, layout);
   if (!isRunning && !x.isRealized && l.costOf(x.expr).loads > 0) x.realize();
-  const count = Math.ceil(length / size);
+  const count = size === length ? 1 : sizeCeilDiv(length, size);
   const within = scanBlocks(l, op, x, at, size, count);
-  const vars = l.vars(x.sizes);
+  const vars = l.vars(x.shape);
   const place = (block: IndexExpr, position: IndexExpr): IndexExpr[] => [
     ...vars.slice(0, at),
     block,
@@ -78,13 +86,13 @@ export function scanAlong(
     ...vars.slice(at + 1),
   ];
   const i = vars[at]!;
-  if (count === 1) return within.view(x.sizes, place(l.ir.int(0), i));
-  const totals = x.sizes.map((s, d) => (d === at ? count : s));
+  if (count === 1) return within.view(x.shape, place(l.ir.int(0), i));
+  const totals = x.shape.map((s, d) => (d === at ? count : s));
   const heads = l.vars(totals);
   const total = within.view(totals, [
     ...heads.slice(0, at),
     heads[at]!,
-    l.ir.int(size - 1),
+    l.ir.size(sizeSub(size, 1)),
     ...heads.slice(at + 1),
   ]);
   const before = scanAlong(l, op, total, at);
@@ -98,7 +106,7 @@ export function scanAlong(
     neutral(op, x.dtype),
   );
   const own = within.load(place(block, l.ir.mod(i, size)));
-  return l.pointwise(x.sizes, l.ir.op(JOIN[op], [earlier, own]));
+  return l.pointwise(x.shape, l.ir.op(JOIN[op], [earlier, own]));
 }
 
 /** Running values of each block: dimension `at` becomes (block, position). */
@@ -107,18 +115,19 @@ function scanBlocks(
   op: ScanOp,
   x: LoweredTensor,
   at: number,
-  size: number,
-  count: number,
+  size: Size,
+  count: Size,
 ): LoweredTensor {
-  const sizes = [...x.sizes.slice(0, at), count, size, ...x.sizes.slice(at + 1)];
+  const sizes = [...x.shape.slice(0, at), count, size, ...x.shape.slice(at + 1)];
   const vars = l.vars(sizes);
-  const length = x.sizes[at]!;
+  const length = x.shape[at]!;
+  const isFull = count === 1 || isWhole(length, size);
   const start = neutral(op, x.dtype);
   if (l.capabilities.scans === true) {
     const place = l.ir.add(l.ir.scale(vars[at]!, size), vars[at + 1]!);
     const own = x.load([...vars.slice(0, at), place, ...vars.slice(at + 2)]);
-    const inside = l.ir.op('lt', [l.ir.index('int32', place), l.ir.const('int32', length)]);
-    const element = count * size === length ? own : l.ir.masked(inside, own, start);
+    const inside = l.ir.op('lt', [l.ir.index('int32', place), l.ir.sizeValue('int32', length)]);
+    const element = isFull ? own : l.ir.masked(inside, own, start);
     return l.addScan(op, sizes, at + 1, element, null);
   }
   const earlier = l.freshVar('t', size);
@@ -127,10 +136,9 @@ function scanBlocks(
   const index = (e: IndexExpr): Expr => l.ir.index('int32', e);
   const reached = m.le(index(earlier.index), index(vars[at + 1]!));
   const element = x.load([...vars.slice(0, at), from, ...vars.slice(at + 2)]);
-  const value =
-    count * size === length
-      ? m.where(reached, element, start)
-      : l.ir.masked(m.and(reached, m.lt(index(from), length)), element, start);
+  const value = isFull
+    ? m.where(reached, element, start)
+    : l.ir.masked(m.and(reached, m.lt(index(from), length)), element, start);
   return reducePlan(l, {
     op,
     dtype: x.dtype,
@@ -145,8 +153,8 @@ function scanBlocks(
 /** cumsum and cumprod: self, dim, dtype. */
 function running(op: 'sum' | 'prod'): LoweringOf<'aten::cumsum' | 'aten::cumprod'> {
   return (l, [x, dim], call) => {
-    if (x.sizes.length === 0) return castTensor(l, x, call.dtype);
-    const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
+    if (x.shape.length === 0) return castTensor(l, x, call.dtype);
+    const [at] = dimsOf(dim, x.shape.length, call.op) as [number];
     // A sum in another type adds elements of that type.
     const entered = castTensor(l, castTensor(l, x, call.dtype), accumulateDtype(call.dtype));
     return castTensor(l, scanAlong(l, op, entered, at, call.results[0]?.layout), call.dtype);
@@ -156,20 +164,20 @@ function running(op: 'sum' | 'prod'): LoweringOf<'aten::cumsum' | 'aten::cumprod
 /** cummax and cummin: self, dim. The last of equal elements counts, and NaN stays once met. */
 function runningExtreme(op: 'max' | 'min'): LoweringOf<'aten::cummax' | 'aten::cummin'> {
   return (l, [x, dim], call) => {
-    if (x.sizes.length === 0) return [x, l.pointwise([], l.ir.const('int64', 0))];
-    const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
+    if (x.shape.length === 0) return [x, l.pointwise([], l.ir.const('int64', 0))];
+    const [at] = dimsOf(dim, x.shape.length, call.op) as [number];
     const compared: DType = x.dtype === 'bool' ? 'int32' : x.dtype;
     const elements = castTensor(l, x, compared);
     const best = scanAlong(l, op, elements, at, call.results[0]?.layout);
-    if (!best.isRealized && best.sizes[at]! > 1) best.realize();
+    if (!best.isRealized && isLarger(best.shape[at]!, 1)) best.realize();
     const m = new ExprMath(l.ir);
     const here = elements.expr;
     const same = m.eq(here, best.expr);
     const holds = isFloatingPoint(compared)
       ? l.ir.op('or', [same, l.ir.op('isnan', [here])])
       : same;
-    const position = l.ir.index('int32', l.vars(x.sizes)[at]!);
-    const places = l.pointwise(x.sizes, m.where(holds, position, -1));
+    const position = l.ir.index('int32', l.vars(x.shape)[at]!);
+    const places = l.pointwise(x.shape, m.where(holds, position, -1));
     return [castTensor(l, best, x.dtype), castTensor(l, scanAlong(l, 'max', places, at), 'int64')];
   };
 }

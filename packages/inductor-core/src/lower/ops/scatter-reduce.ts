@@ -4,7 +4,7 @@
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
-import { numelOf, wrapDim } from '@tessera/tensor/internal';
+import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import { castTensor, floating } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -12,6 +12,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, neutral } from '../reduce.js';
 import { alongDim, asBefore, atLeast1d, overSources, sourceOf, sourcePlaces } from './scatter.js';
+import { isEmpty, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 type Reduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
@@ -45,21 +46,21 @@ const scatterReduce: LoweringOf<'aten::scatter_reduce.two'> = (
   call,
 ) => {
   const indices = atLeast1d(readyOperand(l, index));
-  if (numelOf(indices.sizes) === 0) return original;
+  if (isEmpty(indices.shape)) return original;
   const own = atLeast1d(original);
-  const along = wrapDim(Number(dim), own.sizes.length, call.op);
-  if (!affordable(l, numelOf(own.sizes), indices.sizes[along]!, numelOf(indices.sizes)))
+  const along = wrapDim(Number(dim), own.shape.length, call.op);
+  if (!affordable(l, numelOf(own.shape), indices.shape[along]!, numelOf(indices.shape)))
     return null;
-  const at = sourcePlaces(l, 'scatter_reduce', indices, along, own.sizes[along]!);
+  const at = sourcePlaces(l, 'scatter_reduce', indices, along, own.shape[along]!);
   const reduce = String(name) as Reduction;
   // Logic is arithmetic on 0 and 1.
   const type = own.dtype === 'bool' ? 'int32' : accumulateDtype(own.dtype);
   const x = castTensor(l, own, type);
   const from = atLeast1d(readyOperand(l, src));
-  const sources = alongDim(l, 'scatter_reduce', x.sizes, along, at, sourceOf(l, from, from.dtype));
+  const sources = alongDim(l, 'scatter_reduce', x.shape, along, at, sourceOf(l, from, from.dtype));
   const m = new ExprMath(l.ir);
   const over = (op: ReduceOp, value: Expr): LoweredTensor =>
-    overSources(l, x.sizes, sources, op, value);
+    overSources(l, x.shape, sources, op, value);
   const op = COMBINE[reduce];
   const met = over(op, m.where(sources.hits, l.ir.cast(sources.value, type), neutral(op, type)));
   const counts = over('sum', l.ir.cast(sources.hits, 'int32'));
@@ -68,7 +69,7 @@ const scatterReduce: LoweringOf<'aten::scatter_reduce.two'> = (
   const combined = m.where(untouched, x.expr, together);
   const result =
     reduce === 'mean' ? average(l, combined, counts.expr, includeSelf !== false) : combined;
-  return asBefore(l, l.pointwise(x.sizes, l.ir.cast(result, own.dtype)), original);
+  return asBefore(l, l.pointwise(x.shape, l.ir.cast(result, own.dtype)), original);
 };
 
 /** A total over its number of parts; integers round down. */

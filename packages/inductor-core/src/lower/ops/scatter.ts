@@ -8,7 +8,7 @@
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
 import { type Size, sizeMul } from '@tessera/shared';
-import { numelOf, wrapDim } from '@tessera/tensor/internal';
+import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { checkedIndex, checkedIndices, position } from '../checked-value.js';
@@ -20,7 +20,7 @@ import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
-import { isSame, numelOf as shapeNumel } from '../shape-math.js';
+import { type Shape, isEmpty, isLarger, isSame, numelOf } from '../shape-math.js';
 import { delinearize, reshapeTensor } from './view-maps.js';
 import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
 
@@ -60,7 +60,7 @@ const embeddingBackward: LoweringOf<'aten::embedding_dense_backward'> = (
   call,
 ) => {
   const columns = g.shape[g.shape.length - 1]!;
-  const count = shapeNumel(index.shape);
+  const count = numelOf(index.shape);
   if (!affordable(l, sizeMul(Number(rows), columns), count, sizeMul(count, columns), 'product'))
     return null;
   const at = reshapeTensor(l, readyOperand(l, index), [count]);
@@ -115,23 +115,23 @@ export interface Sources {
 export function alongDim(
   l: Lowering,
   op: string,
-  sizes: readonly number[],
+  sizes: Shape,
   dim: number,
   index: LoweredTensor,
   src: (coords: readonly IndexExpr[]) => Expr,
 ): Sources {
   const vars = l.vars(sizes);
   const m = new ExprMath(l.ir);
-  const source = l.freshVar('s', index.sizes[dim]!);
+  const source = l.freshVar('s', index.shape[dim]!);
   const at = (p: IndexExpr): IndexExpr[] =>
-    vars.map((v, d) => (d === dim ? p : index.sizes[d] === 1 ? l.ir.int(0) : v));
+    vars.map((v, d) => (d === dim ? p : index.shape[d] === 1 ? l.ir.int(0) : v));
   let reachable: Expr = l.ir.const('bool', 1);
   vars.forEach((v, d) => {
-    if (d !== dim && index.sizes[d]! < sizes[d]!)
-      reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
+    if (d !== dim && isLarger(sizes[d]!, index.shape[d]!))
+      reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.shape[d]!));
   });
   const given = l.ir.masked(reachable, index.load(at(source.index)), 0);
-  const target = index.sizes[dim] === 1 ? checkedIndex(l, op, given, sizes[dim]!) : given;
+  const target = index.shape[dim] === 1 ? checkedIndex(l, op, given, sizes[dim]!) : given;
   return {
     inner: source.vars,
     hits: m.and(reachable, m.eq(target, l.ir.index(target.dtype, vars[dim]!))),
@@ -144,7 +144,7 @@ export function alongDim(
 /** Reduces hits over the sources. */
 export function overSources(
   l: Lowering,
-  sizes: readonly number[],
+  sizes: Shape,
   sources: Sources,
   op: ReduceOp,
   value: Expr,
@@ -165,14 +165,14 @@ function accumulated(
   const m = new ExprMath(l.ir);
   const sum = overSources(
     l,
-    self.sizes,
+    self.shape,
     sources,
     'sum',
     m.where(sources.hits, l.ir.cast(sources.value, acc), 0),
   );
   const factor = scale instanceof RuntimeScalar ? l.ir.cast(scale.expr, acc) : Number(scale ?? 1);
   const scaled = factor === 1 ? sum.expr : m.mul(sum.expr, factor);
-  return l.pointwise(self.sizes, l.ir.cast(m.add(l.ir.cast(self.expr, acc), scaled), self.dtype));
+  return l.pointwise(self.shape, l.ir.cast(m.add(l.ir.cast(self.expr, acc), scaled), self.dtype));
 }
 
 /** The last source that addresses each element, or self. */
@@ -180,16 +180,16 @@ export function replaced(l: Lowering, self: LoweredTensor, sources: Sources): Lo
   const m = new ExprMath(l.ir);
   const last = overSources(
     l,
-    self.sizes,
+    self.shape,
     sources,
     'max',
     m.where(sources.hits, l.ir.index('int32', sources.order), l.ir.const('int32', -1)),
   );
   const hit = m.ge(last.expr, 0);
   // Where the search is a kernel before, nothing else says that its result is a source.
-  const source = position(l, last.expr, shapeNumel(sources.inner.map(({ size }) => size)));
+  const source = position(l, last.expr, numelOf(sources.inner.map(({ size }) => size)));
   const value = l.ir.cast(sources.valueAt(source), self.dtype);
-  return l.pointwise(self.sizes, m.where(hit, value, self.expr));
+  return l.pointwise(self.shape, m.where(hit, value, self.expr));
 }
 
 /** src as a tensor or a number. */
@@ -206,12 +206,12 @@ export function sourceOf(
 
 /** A 0-d tensor as one of one element. */
 export function atLeast1d(x: LoweredTensor): LoweredTensor {
-  return x.sizes.length === 0 ? x.view([1], []) : x;
+  return x.shape.length === 0 ? x.view([1], []) : x;
 }
 
 /** The result in the shape of the original, which may be 0-d. */
 export function asBefore(l: Lowering, result: LoweredTensor, self: LoweredTensor): LoweredTensor {
-  return self.sizes.length === 0 ? result.view([], [l.ir.int(0)]) : result;
+  return self.shape.length === 0 ? result.view([], [l.ir.int(0)]) : result;
 }
 
 /** scatter.src, scatter.value, scatter_add: self, dim, index, src. */
@@ -221,14 +221,14 @@ function scatter(
   return (l, [original, dim, index, operand], call) => {
     const x = atLeast1d(original);
     const indices = atLeast1d(readyOperand(l, index));
-    if (numelOf(indices.sizes) === 0) return original;
-    const along = wrapDim(Number(dim), x.sizes.length, call.op);
-    if (!affordable(l, numelOf(x.sizes), indices.sizes[along]!, numelOf(indices.sizes)))
+    if (isEmpty(indices.shape)) return original;
+    const along = wrapDim(Number(dim), x.shape.length, call.op);
+    if (!affordable(l, numelOf(x.shape), indices.shape[along]!, numelOf(indices.shape)))
       return null;
     const name = add ? 'scatter_add' : 'scatter';
-    const at = sourcePlaces(l, name, indices, along, x.sizes[along]!);
+    const at = sourcePlaces(l, name, indices, along, x.shape[along]!);
     const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
-    const sources = alongDim(l, name, x.sizes, along, at, sourceOf(l, from, x.dtype));
+    const sources = alongDim(l, name, x.shape, along, at, sourceOf(l, from, x.dtype));
     return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
   };
 }
@@ -239,21 +239,16 @@ export function sourcePlaces(
   op: string,
   indices: LoweredTensor,
   dim: number,
-  size: number,
+  size: Size,
 ): LoweredTensor {
-  return indices.sizes[dim] === 1 ? indices : checkedIndices(l, op, indices, size);
+  return indices.shape[dim] === 1 ? indices : checkedIndices(l, op, indices, size);
 }
 
 /** A one-dimensional index as one that is the same at every other coordinate. */
-function indexAlong(
-  l: Lowering,
-  index: LoweredTensor,
-  sizes: readonly number[],
-  dim: number,
-): LoweredTensor {
-  const count = numelOf(index.sizes);
+function indexAlong(l: Lowering, index: LoweredTensor, sizes: Shape, dim: number): LoweredTensor {
+  const count = numelOf(index.shape);
   const wide = sizes.map((size, d) => (d === dim ? count : size));
-  return index.view(wide, index.sizes.length === 0 ? [] : [l.vars(wide)[dim]!]);
+  return index.view(wide, index.shape.length === 0 ? [] : [l.vars(wide)[dim]!]);
 }
 
 /** Index tensors by dimension; null where all places are meant. */
@@ -264,18 +259,18 @@ function indexInto(add: boolean): LoweringFn {
   return (l, [self, dim, index, source, alpha], call) => {
     const original = tensorArg(self!, call.op);
     const x = atLeast1d(original);
-    const along = wrapDim(Number(dim), x.sizes.length, call.op);
+    const along = wrapDim(Number(dim), x.shape.length, call.op);
     const indices = readyOperand(l, tensorArg(index!, call.op));
-    const count = numelOf(indices.sizes);
-    if (count === 0) return original;
-    const wide = (numelOf(x.sizes) / (x.sizes[along]! || 1)) * count;
-    if (!affordable(l, numelOf(x.sizes), count, wide)) return null;
+    const count = numelOf(indices.shape);
+    if (isSame(count, 0)) return original;
+    const wide = sizeMul(numelOf(x.shape.filter((_, d) => d !== along)), count);
+    if (!affordable(l, numelOf(x.shape), count, wide)) return null;
     const name = add ? 'index_add' : 'index_copy';
-    const places = count === 1 ? indices : checkedIndices(l, name, indices, x.sizes[along]!);
-    const at = indexAlong(l, places, x.sizes, along);
+    const places = count === 1 ? indices : checkedIndices(l, name, indices, x.shape[along]!);
+    const at = indexAlong(l, places, x.shape, along);
     const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
-    const sources = alongDim(l, name, x.sizes, along, at, (coords) =>
-      from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))),
+    const sources = alongDim(l, name, x.shape, along, at, (coords) =>
+      from.load(coords.map((coord, d) => (from.shape[d] === 1 ? l.ir.int(0) : coord))),
     );
     return asBefore(l, add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources), original);
   };
@@ -287,28 +282,28 @@ const indexPut: LoweringOf<'aten::index_put'> = (l, [x, indices, values, accumul
   if (masked !== null) return masked;
   if (indices.every((index) => index == null) || hasMask(indices)) return null;
   const source = readyOperand(l, values);
-  const shape = indexedSizes(x.sizes, indices);
+  const shape = indexedSizes(x.shape, indices);
   const count = numelOf(shape);
-  if (count === 0) return x;
-  if (!affordable(l, numelOf(x.sizes), count, count)) return null;
+  if (isSame(count, 0)) return x;
+  if (!affordable(l, numelOf(x.shape), count, count)) return null;
   const m = new ExprMath(l.ir);
-  const places = x.sizes.map((size, d) => {
+  const places = x.shape.map((size, d) => {
     const index = indices[d];
     return index == null ? null : checkedIndices(l, 'index', readyOperand(l, index), size, true);
   });
   const { coords } = advancedIndex(l, x, places, shape, (index) => l.ir.value(index));
   const fresh = l.freshVar('s', count);
-  const vars = l.vars(x.sizes);
+  const vars = l.vars(x.shape);
   const at = (order: IndexExpr): IndexExpr[] => delinearize(l, order, shape);
   const targets = l.indicesAt(coords, shape, at(fresh.index));
   const hits = targets
     .map((target, d) => m.eq(asValue(l, target), l.ir.index(asValue(l, target).dtype, vars[d]!)))
     .reduce((a, b) => m.and(a, b));
-  const lead = shape.length - source.sizes.length;
+  const lead = shape.length - source.shape.length;
   const valueAt = (order: IndexExpr): Expr => {
     const point = at(order);
     return source.load(
-      source.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)),
+      source.shape.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)),
     );
   };
   const sources: Sources = {
@@ -331,12 +326,12 @@ function maskedPut(
 ): LoweredTensor | null {
   const [mask, ...others] = indices;
   if (mask?.dtype !== 'bool' || others.some((index) => index != null)) return null;
-  if (numelOf(value.sizes) !== 1) return null;
+  if (numelOf(value.shape) !== 1) return null;
   const m = new ExprMath(l.ir);
-  const vars = l.vars(x.sizes);
-  const put = l.ir.cast(value.load(value.sizes.map(() => l.ir.int(0))), x.dtype);
+  const vars = l.vars(x.shape);
+  const put = l.ir.cast(value.load(value.shape.map(() => l.ir.int(0))), x.dtype);
   const result = accumulate ? m.add(x.expr, put) : put;
-  return l.pointwise(x.sizes, m.where(mask.load(vars.slice(0, mask.sizes.length)), result, x.expr));
+  return l.pointwise(x.shape, m.where(mask.load(vars.slice(0, mask.shape.length)), result, x.expr));
 }
 
 function asValue(l: Lowering, index: IndexExpr): Expr {
@@ -344,14 +339,14 @@ function asValue(l: Lowering, index: IndexExpr): Expr {
 }
 
 /** Shape of `x[indices]`. */
-export function indexedSizes(sizes: readonly number[], indices: IndexTensors): number[] {
+export function indexedSizes(sizes: Shape, indices: IndexTensors): Size[] {
   const given = sizes.map((_, d) => indices[d] ?? null);
   const used = given.flatMap((index, d) => (index === null ? [] : [d]));
   const adjacent = used.every((d, i) => d === used[0]! + i);
-  const rank = Math.max(...used.map((d) => given[d]!.sizes.length));
-  const shared = new Array<number>(rank).fill(1);
+  const rank = Math.max(...used.map((d) => given[d]!.shape.length));
+  const shared = new Array<Size>(rank).fill(1);
   for (const d of used) {
-    const own = given[d]!.sizes;
+    const own = given[d]!.shape;
     own.forEach((size, i) => {
       if (size !== 1) shared[i + rank - own.length] = size;
     });

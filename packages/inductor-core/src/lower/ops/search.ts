@@ -5,10 +5,11 @@
  * there is one, and else bisected, in steps that are written out.
  */
 import { readyOperand } from '../ready-operand.js';
+import { type Size, sizeMul } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { exampleOf, numelOf } from '../shape-math.js';
+import { isLarger, numelOf } from '../shape-math.js';
 import { position } from '../checked-value.js';
 import { operandArg, operandExpr } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -41,12 +42,13 @@ function search(
   sorter: LoweredArg,
   call: LoweringCall,
 ): LoweredTensor | null {
-  const length = sequence.sizes[sequence.sizes.length - 1]!;
-  if (l.hasFallback && exampleOf(numelOf(call.shape)) * length > MOST_COMPARISONS) return null;
+  const length = sequence.shape.at(-1)!;
+  if (l.hasFallback && isLarger(sizeMul(numelOf(call.shape), length), MOST_COMPARISONS))
+    return null;
   const sorted = readyOperand(l, sequence);
   const order = sorter instanceof LoweredTensor ? readyOperand(l, sorter) : null;
   const vars = l.vars(call.shape);
-  const row: IndexExpr[] = sequence.sizes.length === 1 ? [] : vars.slice(0, -1);
+  const row: IndexExpr[] = sequence.shape.length === 1 ? [] : vars.slice(0, -1);
   const operand = operandArg(values!, call.op);
   const type = comparedType(sequence.dtype, operand);
   const value = operandExpr(l, operand, call.shape, type);
@@ -58,7 +60,7 @@ function search(
     return isFloatingPoint(type) ? l.ir.op('or', [before, l.ir.op('isnan', [value])]) : before;
   };
   const count =
-    l.hasFallback || length <= LONGEST_COUNTED
+    l.hasFallback || !isLarger(length, LONGEST_COUNTED)
       ? counted(l, call, length, isBefore)
       : bisected(l, length, isBefore);
   return l.pointwise(call.shape, l.ir.cast(count, call.dtype));
@@ -68,7 +70,7 @@ function search(
 function counted(
   l: Lowering,
   call: LoweringCall,
-  length: number,
+  length: Size,
   isBefore: (at: IndexExpr) => Expr,
 ): Expr {
   const at = l.freshVar('e', length);
@@ -83,10 +85,12 @@ function counted(
 }
 
 /** The same where those before it come first. */
-function bisected(l: Lowering, length: number, isBefore: (at: IndexExpr) => Expr): Expr {
+function bisected(l: Lowering, length: Size, isBefore: (at: IndexExpr) => Expr): Expr {
   const m = new ExprMath(l.ir);
   let count: Expr = l.ir.const('int32', 0);
-  for (let step = 2 ** Math.floor(Math.log2(length)); step >= 1; step /= 2) {
+  let step = 1;
+  while (isLarger(length, 2 * step - 1)) step *= 2;
+  for (; step >= 1; step /= 2) {
     const more = m.add(count, step);
     const last = position(l, m.sub(more, 1), length);
     count = m.where(m.and(m.le(more, length), isBefore(last)), more, count);
