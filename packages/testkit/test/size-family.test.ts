@@ -13,7 +13,7 @@ import {
   verifyPlan,
 } from '@tessera/inductor-core';
 import { cpuBackend } from '@tessera/inductor-cpu';
-import { type Tensor, eye, manualSeed, randn } from '@tessera/tensor';
+import { type Tensor, eye, manualSeed, randn, tensor } from '@tessera/tensor';
 import { inv, pinv } from '@tessera/tensor/linalg';
 import { readNumbers, storageExtent } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
@@ -98,5 +98,46 @@ describe.each([
       });
     }
     expect(loaded).toEqual({ templates, plans });
+  });
+});
+
+describe('sizes at which the conditions of code do not hold', () => {
+  it('share code of their own', () => {
+    const loaded = { templates: 0, plans: 0 };
+    const backend: KernelBackend = {
+      ...cpuBackend,
+      load(plan) {
+        loaded.plans++;
+        return cpuBackend.load(plan);
+      },
+      loadTemplate(template) {
+        loaded.templates++;
+        return cpuBackend.loadTemplate!(template);
+      },
+    };
+    const family = new SizeFamily();
+    const sorted = (x: Tensor): Tensor[] => x.sort(1);
+    // Rows of up to 64 elements are ranked, longer ones left to the reference kernel.
+    for (const n of [5, 100, 8, 120, 13, 110, 64, 65]) {
+      const x = randn([3, n]);
+      const trace = makeFx(sorted, { tracingMode: 'fake' })(x);
+      const [values] = family.compile(trace, backend)([x]) as Tensor[];
+      expect(Array.from(readNumbers(values!))).toEqual(Array.from(readNumbers(sorted(x)[0]!)));
+    }
+    // One of either kind before its template is made, and the first of the long ones.
+    expect(loaded).toEqual({ plans: 3, templates: 2 });
+  });
+
+  it('refuse places by the size of the call', () => {
+    const family = new SizeFamily();
+    const looked = (x: Tensor, at: Tensor): Tensor => x.indexSelect(0, at);
+    const trace = makeFx(looked, { tracingMode: 'fake' });
+    for (const n of [5, 8, 13]) {
+      const x = randn([n, 2]);
+      const run = (at: Tensor): unknown => family.compile(trace(x, at), cpuBackend)([x, at]);
+      expect(() => run(tensor([0, n], { dtype: 'int64' }))).toThrow(
+        `index ${n} is out of bounds for dimension with size ${n}`,
+      );
+    }
   });
 });

@@ -99,6 +99,82 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
     inputs: (n) => [w(7, 3), randint(0, 7, [n])],
     fn: (table, at) => [table.indexSelect(0, at), table.gather(0, at.unsqueeze(1).expand([-1, 3]))],
   },
+  'lookups in tables that vary': {
+    inputs: (n) => [w(n + 1, 3), randint(0, n + 1, [4]), randint(0, n + 1, [n, 3])],
+    fn: (table, at, grid) => [
+      table.indexSelect(0, at),
+      table.gather(0, grid),
+      embedding(table, at),
+      table.index([at]),
+    ],
+    plans: 3,
+  },
+  'running values': {
+    inputs: (n) => [w(n, 3), w(3, 70, n)],
+    fn: (x, y) => [
+      x.cumsum(0),
+      y.cumsum(1),
+      x.cumprod(0),
+      ...x.cummax(0),
+      y.mul(2).cumsum(-1).add(1),
+    ],
+    plans: 3,
+  },
+  'rows in order': {
+    inputs: (n) => [w(n + 1, 9), w(70, n + 2)],
+    fn: (x, y) => [
+      ...x.sort(1),
+      ...y.sort(0, { descending: true }),
+      ...x.median(1),
+      ...y.topk(2, { dim: 0 }),
+    ],
+    plans: 2,
+  },
+  'scattered values': {
+    inputs: (n) => [
+      w(n + 1, 3),
+      randint(0, n + 1, [n + 1, 3]),
+      w(n + 1, 3),
+      randint(0, n + 1, [n + 1]),
+    ],
+    fn: (x, at, src, rows) => [
+      x.scatter(0, at, 2),
+      x.scatterAdd(0, at, src),
+      x.indexAdd(0, rows, src),
+      x.indexPut([rows], src, { accumulate: true }),
+    ],
+    plans: 2,
+  },
+  'edges that are mirrored': {
+    inputs: (n) => [w(2, n + 3), w(1, 2, n + 2, 4)],
+    fn: (x, y) => [
+      F.pad(x.unsqueeze(0), [1, 2], { mode: 'reflect' }),
+      F.pad(y, [1, 1, 0, 1], { mode: 'reflect' }),
+    ],
+    plans: 1,
+  },
+  'pools of windows that vary': {
+    inputs: (n) => [w(2, 3, 2 * n + 5, 7)],
+    fn: (x) => [F.adaptiveAvgPool2d(x, [3, 2]), F.adaptiveMaxPool2d(x, [2, 2])],
+    plans: 1,
+  },
+  'gradients of pools': {
+    inputs: (n) => [w(2, 3, n + 5, 6)],
+    fn: (x) => {
+      const a = x.detach().requiresGrad_();
+      return grad(F.avgPool2d(a, 3, { stride: 1, padding: 1 }).square().sum(), [a]) as Tensor[];
+    },
+    plans: 1,
+  },
+  'groups of channels': {
+    inputs: (n) => [w(n, 6, n + 2), w(6), w(6)],
+    fn: (x, weight, bias) => {
+      const a = x.detach().requiresGrad_();
+      const out = F.groupNorm(a, 3, { weight, bias });
+      return [out, ...(grad(out.square().sum(), [a]) as Tensor[])];
+    },
+    plans: 3,
+  },
   'sizes that no tensor has': {
     inputs: () => [w(3), w(1)],
     fn: (row, x, _, __, n) => {
