@@ -1,7 +1,7 @@
 /**
  * @file The checks of a kernel, numbered: how a kernel says which of them failed.
  */
-import type { Size, SymInt } from '@tessera/shared';
+import { type Size, SymInt } from '@tessera/shared';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr } from './expr.js';
 import type { FusedKernel } from './kernel.js';
@@ -26,15 +26,10 @@ export function checkAt<Count extends Size>(
   check: ValueCheck<Size>,
   valueOf: (size: SymInt) => Count,
 ): ValueCheck<Count | number> {
-  const at = (size: Size): Count | number => (typeof size === 'number' ? size : valueOf(size));
-  switch (check.rule) {
-    case 'index':
-      return { ...check, size: at(check.size) };
-    case 'class':
-      return { ...check, classes: at(check.classes) };
-    case 'divisor':
-      return check;
-  }
+  const at = (value: unknown): unknown => (value instanceof SymInt ? valueOf(value) : value);
+  return Object.fromEntries(
+    Object.entries(check).map(([name, value]) => [name, at(value)]),
+  ) as unknown as ValueCheck<Count | number>;
 }
 
 /** The checks of a kernel; equal ones have one number. */

@@ -20,8 +20,9 @@ import { isSame } from './shape-math.js';
 export function position(l: Lowering, value: Expr, size: Size): IndexExpr {
   const m = new ExprMath(l.ir);
   const { min, max } = l.ir.valueBounds(value);
-  if (typeof size !== 'number') return l.ir.value(m.min(m.max(value, 0), sizeSub(size, 1)));
-  return l.ir.value(min >= 0 && max < size ? value : m.min(m.max(value, 0), Math.max(size - 1, 0)));
+  const isNumber = typeof size === 'number';
+  if (isNumber && min >= 0 && max < size) return l.ir.value(value);
+  return l.ir.value(m.min(m.max(value, 0), isNumber ? Math.max(size - 1, 0) : sizeSub(size, 1)));
 }
 
 /** An index of which negative ones count from the end. */

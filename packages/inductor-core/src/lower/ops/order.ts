@@ -161,16 +161,12 @@ const topk: LoweringOf<'aten::topk'> = (l, [original, k, dim, largest], call) =>
   return chosen(rows, sizes, order, original.shape.length === 0 ? [] : sizes, original.dtype);
 };
 
-function isExpr(place: Expr | Size): place is Expr {
-  return typeof place === 'object' && 'kind' in place;
-}
-
 /** The element of each row at a place in ascending order. */
 function atPlace(rows: Rows, place: Expr | Size, result: Shape, dtype: DType): LoweredTensor[] {
   const { l, x, at, length } = rows;
   const order = orderOf(rows, false);
   const sizes = x.shape.map((size, d) => (d === at ? 1 : size));
-  const index = isExpr(place) ? position(l, place, length) : l.ir.size(place);
+  const index = position(l, new ExprMath(l.ir).term(place, 'int32'), length);
   const picked = l.pointwise(sizes, order.load(along(l.vars(sizes), at, index)));
   return chosen(rows, sizes, picked, result, dtype);
 }

@@ -10,10 +10,11 @@
  * is reductions over independent points, which threads, vectors and workgroups share. The cost is a few
  * launches: one more level per factor of `BLOCK`. @see Blelloch, "Prefix sums and their applications"
  */
-import { type Size, sizeCeilDiv, sizeKnown, sizeMul, sizeSub } from '@tessera/shared';
+import { type Size, sizeCeilDiv, sizeKnown, sizeMod, sizeSub } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
+import { within } from '../within.js';
 import { castTensor } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
@@ -46,7 +47,7 @@ function blockOf(length: Size): Size {
 
 /** Whether a row is known to be a whole number of blocks. */
 function isWhole(length: Size, size: Size): boolean {
-  return sizeKnown(sizeMul(sizeCeilDiv(length, size), size), '==', length) === true;
+  return sizeKnown(sizeMod(length, size), '==', 0) === true;
 }
 
 /** Fewest elements of a piece of a row for which another worker is worth two more passes. */
@@ -126,8 +127,7 @@ function scanBlocks(
   if (l.capabilities.scans === true) {
     const place = l.ir.add(l.ir.scale(vars[at]!, size), vars[at + 1]!);
     const own = x.load([...vars.slice(0, at), place, ...vars.slice(at + 2)]);
-    const inside = l.ir.op('lt', [l.ir.index('int32', place), l.ir.sizeValue('int32', length)]);
-    const element = isFull ? own : l.ir.masked(inside, own, start);
+    const element = isFull ? own : l.ir.masked(within(l, place, 0, length), own, start);
     return l.addScan(op, sizes, at + 1, element, null);
   }
   const earlier = l.freshVar('t', size);
