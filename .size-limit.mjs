@@ -11,22 +11,22 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '544.9 kB';
+const EVERYTHING = '548.7 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '21 kB',
-  tensor: '164.5 kB',
-  nn: '54 kB',
+  tensor: '165.1 kB',
+  nn: '54.3 kB',
   distributed: '26.7 kB',
   onnx: '59.5 kB',
   graph: '29.2 kB',
   passes: '17.2 kB',
   'aot-autograd': '20 kB',
   'dynamo-trace': '44.2 kB',
-  'inductor-core': '150.2 kB',
-  'inductor-cpu': '60.3 kB',
-  'inductor-wgsl': '50.4 kB',
+  'inductor-core': '152.4 kB',
+  'inductor-cpu': '60.4 kB',
+  'inductor-wgsl': '50.9 kB',
   compile: '5.4 kB',
   testkit: '26 kB',
   transformers: '24.4 kB',

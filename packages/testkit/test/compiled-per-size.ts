@@ -18,6 +18,7 @@ const EVERYWHERE: readonly string[] = [
   'aten::max_pool3d_with_indices',
   'aten::max_pool3d_with_indices_backward',
   // Positions are quotients of sizes.
+  'aten::_upsample_bilinear2d_aa_backward',
   'aten::_upsample_nearest_exact1d',
   'aten::_upsample_nearest_exact1d_backward',
   'aten::_upsample_nearest_exact2d',
