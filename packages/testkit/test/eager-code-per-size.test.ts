@@ -5,6 +5,8 @@
  * last three none may need any. On CPU results are those of the reference kernels. On WebGPU nothing is loaded or run, since
  * shaders take minutes: what is counted is how often the compiler is asked for a plan.
  */
+import { readFileSync } from 'node:fs';
+import { brotliDecompressSync } from 'node:zlib';
 import { config, initWebGpu } from '@tessera/compile';
 import {
   EagerProvider,
@@ -25,8 +27,7 @@ import {
   registerKernelProvider,
 } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
-import { RECORDED, readOracleFile } from '../../../apps/oracle/src/read-file.js';
-import { KNOWN_DEVIATIONS, type OracleCase, qualifiedName } from '../src/index.js';
+import { KNOWN_DEVIATIONS, type OracleCase, qualifiedName, unpackOracle } from '../src/index.js';
 import { type SizedCall, sizedCalls } from './sized-calls.js';
 import { COMPILED_PER_SIZE } from './compiled-per-size.js';
 
@@ -37,7 +38,10 @@ const LEARNING = 6;
 /** Calls that are tried of an operator, in ways to make them longer. */
 const WAYS = 2;
 
-const file = readOracleFile(RECORDED);
+/** The calls that the repository carries. */
+const RECORDED = new URL('../../../apps/oracle/data/ops.br', import.meta.url);
+
+const file = unpackOracle(brotliDecompressSync(readFileSync(RECORDED)));
 const lowered = new Set(loweredOps());
 
 /** Calls of each operator, those in float32 with the most dimensions first. */
