@@ -4,11 +4,12 @@
  * The `ts` blocks of a README are one program; what needs files or servers that are not there is marked `ts no-run`. Where the comment behind a `console.log` begins with a value
  * (`// [1, 2, 3]`, `// true, and recorded`), the output must be that value; other comments are prose.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { bare, blocksOf, promisesOf } from './readme-program.mjs';
 
 /** Blocks of a README in order, as one program; each statement that logs says from which line it is. */
@@ -27,6 +28,18 @@ interface ReadmeOptions {
   readonly from?: URL;
   /** Runs first; the reason that it gives, if any, is why the test is skipped. */
   readonly before?: () => Promise<string | null>;
+}
+
+/** Temporary files of the running test go to a folder that is gone after it: readers of a README need not tidy up. */
+function inFolderOfItsOwn(): void {
+  const outer = process.env['TMPDIR'];
+  const folder = mkdtempSync(join(tmpdir(), 'readme-'));
+  process.env['TMPDIR'] = folder;
+  onTestFinished(() => {
+    if (outer === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = outer;
+    rmSync(folder, { recursive: true });
+  });
 }
 
 /**
@@ -50,6 +63,7 @@ export function testReadme(
   it('runs the code of the README, which prints what it says', async ({ skip }) => {
     const reason = await before();
     if (reason !== null) skip(reason);
+    inFolderOfItsOwn();
     const printed = new Map<number, string>();
     globals.readmeLog = (line, ...values) => {
       const texts = values.map((value) => (typeof value === 'string' ? value : inspect(value)));
