@@ -15,6 +15,7 @@ import type {
 } from '@tessera/inductor-core';
 import { DTYPES, type DType } from '@tessera/tensor';
 import type { CodeOptions } from './body/vector-builder.js';
+import { hasLoopForms } from './loops/loop-forms.js';
 import type { WasmKernel } from './wasm-kernel.js';
 import { generateLoopKernel } from './loops/loop-kernel.js';
 import { generateMatmul } from './matmul/generate-matmul.js';
@@ -66,6 +67,12 @@ function* loading(plan: ExecutionPlan): Steps<Executable> {
   return checkedExecutable(yield* loadingSteps(plan, (kernel) => generateKernel(kernel)));
 }
 
+/**
+ * Rows for which taking weights apart once for each takes less time than a product of floats, whose code takes them apart
+ * for all in another way, and values of which they have a multiple (`gemv/gemv-problem.ts`).
+ */
+const PACKED_ROWS = { rows: 16, step: 32 };
+
 /** The CPU backend. */
 export const cpuBackend: KernelBackend = {
   name: 'cpu',
@@ -81,6 +88,9 @@ export const cpuBackend: KernelBackend = {
     recurrences: 'memory',
     windows: true,
     cheapKernels: true,
+    get packedRows() {
+      return hasLoopForms() ? PACKED_ROWS : undefined;
+    },
   },
   generate(kernel: FusedKernel): KernelSource {
     return kernelSource(kernel, kernel.kind === 'extern' ? null : generateKernel(kernel));

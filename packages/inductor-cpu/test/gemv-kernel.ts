@@ -28,6 +28,8 @@ export const GROUP = 32;
 
 export interface Case {
   readonly format: Format;
+  /** Rows of x; one if absent. */
+  readonly rows?: number;
   readonly columns: number;
   readonly depth: number;
   /** Products that the kernel sums, with weights of their own. */
@@ -77,7 +79,7 @@ function weightOf({ format, columns, depth, group = GROUP }: Case, i: number): E
 
 /** `out[n] += relu(Σ over sums of n's products)`, of x² + 1: an operand that is more than a load. */
 export function kernelOf(made: Case): LoopKernel {
-  const { format, columns, sums = 1, plain = false } = made;
+  const { format, rows = 1, columns, depth, sums = 1, plain = false } = made;
   const digits = digitsOf(made);
   const dtype: DType = format.startsWith('int')
     ? 'int32'
@@ -85,7 +87,9 @@ export function kernelOf(made: Case): LoopKernel {
       ? format
       : 'bfloat16';
   let unit = 1;
-  const place: Record<string, number> = {};
+  const isOne = rows === 1;
+  const place: Record<string, number> = isOne ? {} : { m: depth };
+  const output = at(isOne ? { n: 1 } : { m: columns, n: 1 });
   for (const [name, size] of Object.entries(digits).toReversed()) {
     place[name] = unit;
     unit *= size;
@@ -96,7 +100,7 @@ export function kernelOf(made: Case): LoopKernel {
   const total = numbers
     .map((i): Expr => ir.acc('float32', i))
     .reduce((a, b) => ir.op('add', [a, b]));
-  const before = ir.load('float32', 'out', at({ n: 1 }));
+  const before = ir.load('float32', 'out', output);
   const value = ir.op('add', [ir.op('maximum', [total, ir.const('float32', 0)]), before]);
   return {
     kind: 'loop',
@@ -112,7 +116,7 @@ export function kernelOf(made: Case): LoopKernel {
       { name: 'out', dtype: 'float32', access: 'readwrite' },
     ],
     scalars: [],
-    outer: [{ name: 'n', size: columns }],
+    outer: [...(isOne ? [] : [{ name: 'm', size: rows }]), { name: 'n', size: columns }],
     inner: Object.entries(digits).map(([name, size]) => ({ name, size })),
     stages: [
       {
@@ -125,7 +129,7 @@ export function kernelOf(made: Case): LoopKernel {
           value: ir.op('mul', [x, weightOf(made, i)]),
         })),
       },
-      { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: at({ n: 1 }), value }] },
+      { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: output, value }] },
     ],
   };
 }
@@ -140,13 +144,19 @@ export function numbers(count: number, dtype: DType, seed: number): number[] {
   });
 }
 
-function bufferSizes({ format, columns, depth, group = GROUP }: Case): Record<string, number> {
+function bufferSizes({
+  format,
+  rows = 1,
+  columns,
+  depth,
+  group = GROUP,
+}: Case): Record<string, number> {
   const perElement = format.startsWith('int8') ? 4 : format === 'int4' ? 8 : 1;
   return {
-    x: depth,
+    x: rows * depth,
     w: (columns * depth) / perElement,
     s: (depth / group) * columns * 2,
-    out: columns,
+    out: rows * columns,
   };
 }
 

@@ -1,4 +1,4 @@
-/** @file Products of one row with weights of fewer than 32 bits: compared with the interpreter, format by format. */
+/** @file Products of few rows with weights of fewer than 32 bits: compared with the interpreter, format by format. */
 import { interpretKernel, verifyKernel, type LoopKernel, type Stmt } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { gemvProblem } from '../src/gemv/gemv-problem.js';
@@ -7,7 +7,7 @@ import { both, type Case, expectClose, ir, kernelOf, numbers, weights } from './
 import { loadKernel } from './load-kernel.js';
 import { at } from './matmul-kernel.js';
 
-describe('products of one row with narrow weights', () => {
+describe('products of few rows with narrow weights', () => {
   for (const format of ['float16', 'bfloat16', 'int8', 'int8s', 'int4'] as const) {
     it.each([
       [8, 32],
@@ -19,6 +19,20 @@ describe('products of one row with narrow weights', () => {
         for (const { got, wanted } of both({ format, columns, depth }, parts))
           expectClose(got, wanted);
     });
+
+    it.each([
+      [2, 8, 32],
+      [3, 50, 96],
+      [5, 131, 64],
+      [8, 32, 128],
+    ])(
+      `sums ${format} of %i rows, over %i columns of depth %i, in any parts`,
+      (rows, columns, depth) => {
+        for (const parts of [1, 4, 7])
+          for (const { got, wanted } of both({ format, rows, columns, depth }, parts))
+            expectClose(got, wanted);
+      },
+    );
 
     it(`sums several products of ${format} that share their row`, () => {
       for (const { got, wanted } of both({ format, columns: 22, depth: 64, sums: 2 }, 2))
@@ -38,6 +52,19 @@ describe('products of one row with narrow weights', () => {
       // Each is alone in its column: nothing else rounds.
       expect(got.slice(0, special.length)).toEqual(wanted.slice(0, special.length));
       expectClose(got.slice(special.length), wanted.slice(special.length));
+    }
+  });
+
+  it('has infinities and NaN in the rows that have them', () => {
+    for (const format of ['int8', 'int4'] as const) {
+      const made: Case = { format, rows: 3, columns: 40, depth: 64, plain: true };
+      const put = (values: Map<string, number[]>): void => {
+        values.get('x')![made.depth + 5] = NaN;
+      };
+      for (const { got } of both(made, 4, put))
+        expect(
+          [0, 1, 2].map((m) => got.slice(40 * m, 40 * (m + 1)).every(Number.isFinite)),
+        ).toEqual([true, false, true]);
     }
   });
 

@@ -48,6 +48,8 @@ export interface Capabilities {
    * made of (a norm), rather than read what another kernel made.
    */
   readonly repeatsRowSums?: boolean;
+  /** Most rows, of a multiple of so many values, that products with packed weights sum like a single one; one where absent. */
+  readonly packedRows?: { readonly rows: number; readonly step: number };
   /**
    * Whether a kernel more costs about as much as a call. Then parts of several lengths that are joined are written by
    * a kernel for each length; where absent, one kernel chooses among them at every element.

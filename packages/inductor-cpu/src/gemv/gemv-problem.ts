@@ -1,8 +1,8 @@
 /**
- * @file A loop kernel as products of one row with weights of fewer than 32 bits: what a token of a language model costs.
+ * @file A loop kernel as products of few rows with weights of fewer than 32 bits: what a token of a language model costs.
  *
- * Such a kernel sums `x(k) · weight(column, k)` over k for each column, once or several times, and stores what is made of
- * the sums. Row x is the same for all columns, so its values are made once, and weights are taken apart by code of
+ * Such a kernel sums `x(row, k) · weight(column, k)` over k for each column, once or several times, and stores what is made
+ * of the sums. A row is the same for all columns, so its values are made once, and weights are taken apart by code of
  * their own.
  */
 import {
@@ -10,6 +10,7 @@ import {
   type Expr,
   type LoopKernel,
   type SizedLoop,
+  type Stage,
   type Stmt,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
@@ -46,7 +47,14 @@ const MAX_DEPTH = 1 << 15;
 export function gemvProblem(kernel: LoopKernel<Size>): GemvProblem | null {
   const [inner, outer, ...others] = kernel.stages;
   if (others.length > 0 || inner?.kind !== 'inner' || outer?.kind !== 'outer') return null;
-  const loops = loopsOf(kernel);
+  const first = kernel.outer.find(({ size }) => size !== 1) ?? null;
+  return problemOf(kernel, null) ?? (first === null ? null : problemOf(kernel, first));
+}
+
+/** The kernel in this form, with that variable for its rows. */
+function problemOf(kernel: LoopKernel<Size>, row: SizedLoop | null): GemvProblem | null {
+  const [inner, outer] = kernel.stages as [Stage, Stage];
+  const loops = loopsOf(kernel, row);
   if (loops === null) return null;
   const sums: GemvSum[] = [];
   for (const stmt of inner.body) {
@@ -69,14 +77,17 @@ function digitsOf(vars: readonly SizedLoop[]): { digits: Digit[]; count: number 
   return { digits, count };
 }
 
-function loopsOf(kernel: LoopKernel<Size>): GemvLoops | null {
-  const [column, k] = [digitsOf(kernel.outer), digitsOf(kernel.inner)];
+function loopsOf(kernel: LoopKernel<Size>, row: SizedLoop | null): GemvLoops | null {
+  if (row !== null && typeof row.size !== 'number') return null;
+  const along = kernel.outer.filter((each) => each !== row);
+  const [column, k] = [digitsOf(along), digitsOf(kernel.inner)];
   if (column === null || column.count < MIN_COLUMNS) return null;
   if (column.digits.length > 1 && column.digits.at(-1)!.size % 4 !== 0) return null;
   if (k === null || k.digits.length === 0 || k.digits.at(-1)!.size % 4 !== 0) return null;
   if (k.count % DEPTH_STEP !== 0 || k.count > MAX_DEPTH) return null;
   return {
     space: gemvSpace(kernel),
+    row: row as GemvLoops['row'],
     column: column.digits,
     columns: column.count,
     digits: k.digits,

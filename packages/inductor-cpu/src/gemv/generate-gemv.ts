@@ -1,8 +1,9 @@
 /**
- * @file Code of products of one row with weights of fewer than 32 bits (`gemv-problem.ts`).
+ * @file Code of products of few rows with weights of fewer than 32 bits (`gemv-problem.ts`).
  *
- * Each call makes the values of x once and keeps them in scratch memory; then for each item of columns the sums are made
- * by the code of the weights' format, and the stores are those of the kernel.
+ * Each call makes the values of a row once and keeps them in scratch memory; then for each item of columns the sums are made
+ * by the code of the weights' format, and the stores are those of the kernel. Rows follow each other: weights are
+ * taken apart for each again, which is still less than a product of floats takes.
  */
 import type { Size } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
@@ -88,7 +89,8 @@ class MadeSum {
 /** See the file header. */
 export function generateGemv(problem: GemvProblem, options: KernelOptions): WasmKernel {
   const { kernel, loops, stores } = problem;
-  const { columns, depth } = loops;
+  const { columns, depth, row } = loops;
+  const perRow = Math.ceil(columns / ITEM);
   const rows = new KeptRows(problem, options);
   const sums = problem.sums.map(
     (each, i) => new MadeSum(each, `${kernel.name}_sums${i}`, problem, rows, options),
@@ -98,7 +100,6 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
   const body = new BodyEmitter(f, kernel, gemvSpace(kernel), options);
   const { scope } = body;
   const args = f.param('args');
-  for (const fill of rows.make(args)) f.do(fill);
   /** Stores columns from `col` on. */
   const store = (first: Local<'i32'>, col: Local<'i32'>, active: number): void => {
     const known = (size: Size): Code<'i32'> => body.size(size);
@@ -113,7 +114,7 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
       for (const stmt of stores) if (stmt.kind === 'store') body.store(stmt);
     });
   };
-  scope.loop('item', f.param('begin'), f.param('end'), 1, () => {
+  const item = (): void => {
     const first = f.let('first', scaled(scope.variable('item'), ITEM));
     for (const made of sums) made.emit(f, args, first);
     const rest = columns % COLUMNS;
@@ -123,7 +124,25 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
       f.if(op('i32.gt_s', first, i32(columns - ITEM)), () =>
         store(first, f.let('block', i32(columns - rest)), rest),
       );
-  });
+  };
+  const [begin, end] = [f.param('begin'), f.param('end')];
+  const made = (number: Code<'i32'>): void => rows.make(args, number).forEach((fill) => f.do(fill));
+  if (row === null) {
+    made(i32(0));
+    scope.loop('item', begin, end, 1, item);
+  } else {
+    const firstRow = f.let('first_row', op('i32.div_u', begin, i32(perRow)));
+    const stopRow = f.let('stop_row', op('i32.div_u', sum(end, i32(perRow - 1)), i32(perRow)));
+    scope.loop(row.name, firstRow, stopRow, 1, () => {
+      const number = scope.variable(row.name);
+      made(number);
+      const before = f.let('before', scaled(number, perRow));
+      const from = f.let('from', op('i32.sub', begin, before));
+      const start = select(from, i32(0), op('i32.gt_s', from, i32(0)));
+      const stop = minimum(f, 'stop_item', op('i32.sub', end, before), i32(perRow));
+      scope.loop('item', f.let('start_item', start), stop, 1, item);
+    });
+  }
   const scatters = stores.some(
     (stmt) =>
       stmt.kind === 'store' &&
@@ -132,7 +151,7 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
   return {
     name: kernel.name,
     func: f,
-    workItems: Math.ceil(columns / ITEM),
+    workItems: (row?.size ?? 1) * perRow,
     sizes: [],
     costPerItem: ITEM * depth * sums.length * WEIGHT_NS,
     scratchBytesPerThread: rows.bytes,
@@ -140,6 +159,7 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
     schedule: () => ({
       kernel: kernel.name,
       facts: {
+        ...(row !== null && { rows: row.size }),
         'kept for all columns': `${depth} values of each row`,
         'columns of a work item': ITEM,
         weights: problem.sums.map(({ weight }) => weight.format).join(', '),

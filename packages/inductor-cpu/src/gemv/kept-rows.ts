@@ -38,8 +38,8 @@ export interface RowPlaces {
 export class KeptRows {
   /** Bytes of scratch memory so far. */
   bytes = 0;
-  /** Made in this order at the start of each call. */
-  private readonly fills: ((args: Code<'i32'>) => Code)[] = [];
+  /** Made in this order for each row. */
+  private readonly fills: ((args: Code<'i32'>, number: Code<'i32'>) => Code)[] = [];
   private readonly rows: KeptRow[] = [];
 
   constructor(
@@ -69,9 +69,9 @@ export class KeptRows {
     return { values: row.at, arranged, notFinite: row.notFinite };
   }
 
-  /** Code that makes all rows. */
-  make(args: Code<'i32'>): Code[] {
-    return this.fills.map((fill) => fill(args));
+  /** Code that makes what is kept of the row of that number. */
+  make(args: Code<'i32'>, number: Code<'i32'>): Code[] {
+    return this.fills.map((fill) => fill(args, number));
   }
 
   /** A place of so many bytes. */
@@ -88,7 +88,7 @@ export class KeptRows {
     const row: KeptRow = { x, factor, at, notFinite: null, arranged: new Map() };
     this.rows.push(row);
     const func = keptVector(this.name(row), this.problem, x, factor, this.options);
-    this.fills.push((args) => call(func, args, inScratch(at)));
+    this.fills.push((args, number) => call(func, args, inScratch(at), number));
     return row;
   }
 

@@ -11,7 +11,7 @@ import { scaled, sum } from '../matmul/index-code.js';
 import { type GemvProblem, gemvSpace } from './gemv-problem.js';
 import type { Digit } from './narrow-weight.js';
 
-/** The function `(args, row)` that writes the values of `x`, times a factor, from address `row` on. */
+/** The function `(args, row, number)` that writes the values of row `number` of `x`, times a factor, from address `row` on. */
 export function keptVector(
   name: string,
   { kernel, loops }: GemvProblem,
@@ -19,9 +19,10 @@ export function keptVector(
   factor: number,
   options: KernelOptions,
 ): WasmFunction {
-  const f = new WasmFunction(name, { args: 'i32', row: 'i32' });
+  const f = new WasmFunction(name, { args: 'i32', row: 'i32', number: 'i32' });
   const body = new BodyEmitter(f, kernel, gemvSpace(kernel), options);
   const { vb, scope } = body;
+  if (loops.row !== null) scope.bind(loops.row.name, f.param('number'));
   const last = loops.digits.at(-1)!;
   const step = last.size % 8 === 0 ? 8 : 4;
   const values = (): void => {

@@ -57,9 +57,11 @@ export interface Digit {
   readonly unit: number;
 }
 
-/** The variables of a product with one row. */
+/** The variables of a product with few rows. */
 export interface GemvLoops {
   readonly space: LoopSpace;
+  /** The variable of the rows; null where there is one. */
+  readonly row: { readonly name: string; readonly size: number } | null;
   /** Digits of the column and of k; the last one moves fastest. */
   readonly column: readonly Digit[];
   readonly columns: number;
@@ -79,7 +81,7 @@ function stepOf({ terms }: Affine, name: string): number {
 /** Where a load goes, if by one step for each `unit` of k, and none within it. */
 function placeOf(
   load: Expr | undefined,
-  { space, column, digits }: GemvLoops,
+  { space, row, column, digits }: GemvLoops,
   unit: number,
   step: number,
 ): ColumnPlace | null {
@@ -91,6 +93,7 @@ function placeOf(
   );
   const columnStep = stepOf(form, column.at(-1)!.name);
   const isRow = column.every((digit) => stepOf(form, digit.name) === digit.unit * columnStep);
+  if (row !== null && stepOf(form, row.name) !== 0) return null;
   return fits && isRow ? { buf: load.buf, constant: form.constant, step: columnStep } : null;
 }
 

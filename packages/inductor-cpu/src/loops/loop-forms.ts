@@ -18,6 +18,11 @@ export function registerLoopForm(form: LoopForm): void {
   forms.add(form);
 }
 
+/** Whether a program has registered any. */
+export function hasLoopForms(): boolean {
+  return forms.size > 0;
+}
+
 /** Code of the first form that a kernel has, or null. */
 export function codeOfForm(kernel: LoopKernel<Size>, options: KernelOptions): WasmKernel | null {
   for (const form of forms) {

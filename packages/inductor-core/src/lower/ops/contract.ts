@@ -2,7 +2,8 @@
  * @file `contract`: sums of products over lists of loop variables: matrix products and convolutions.
  *
  * Products with one row or one column are memory-bound and become reductions (or plain expressions
- * when few terms are summed), which fuse with their neighbours; the others become matmul kernels.
+ * when few terms are summed), which fuse with their neighbours; the others become matmul kernels. So do products of few
+ * rows where what the other operand is made of costs more than multiplying with it.
  */
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
@@ -46,6 +47,8 @@ export interface Contraction {
   readonly layout: Shape | null;
   /** Whether a product of one row is not bound by memory: each element of `b` is used for several k. */
   readonly windows?: boolean;
+  /** Most rows of a product that is a reduction; one if absent. */
+  readonly fewRows?: number;
   /** Where a point goes in the result. */
   readonly coords: (point: ContractPoint) => readonly IndexExpr[];
   /** The inverse of `coords`. */
@@ -61,7 +64,9 @@ export function contract(l: Lowering, spec: Contraction): LoweredTensor {
   if (isEmpty(spec.sizes) || isEmpty(shape.k))
     return l.pointwise(spec.sizes, l.ir.const(spec.dtype, 0));
   const isOne = (sizes: Shape): boolean => numelOf(sizes) === 1;
-  if ((isOne(shape.m) && spec.windows !== true) || isOne(shape.n) || isOne(shape.k))
+  const rows = numelOf(shape.m);
+  const isFew = typeof rows === 'number' && rows <= (spec.fewRows ?? 1);
+  if ((isFew && spec.windows !== true) || isOne(shape.n) || isOne(shape.k))
     return asReduction(l, spec);
   const declare = (
     role: string,

@@ -47,6 +47,7 @@ function product(
   const factored = factoredProduct(l, x, matrix, x.dtype);
   if (factored !== null) return factored;
   const left = readyOperand(l, x);
+  const few = l.capabilities.packedRows;
   return contract(l, {
     shape: { batch: [], m: [m], n: [rows], k: [inner] },
     a: (_, [i], [k]) => left.load([i!, k!]),
@@ -54,6 +55,7 @@ function product(
     sizes: [m, rows],
     dtype: x.dtype,
     layout: null,
+    fewRows: few !== undefined && inner % few.step === 0 ? few.rows : 1,
     coords: (p) => [p.m[0]!, p.n[0]!],
     decode: ([i, n]) => ({ batch: [], m: [i!], n: [n!] }),
   });
