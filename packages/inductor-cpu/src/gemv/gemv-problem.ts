@@ -48,21 +48,23 @@ export function gemvProblem(kernel: LoopKernel<Size>): GemvProblem | null {
   const [inner, outer, ...others] = kernel.stages;
   if (others.length > 0 || inner?.kind !== 'inner' || outer?.kind !== 'outer') return null;
   const first = kernel.outer.find(({ size }) => size !== 1) ?? null;
-  return problemOf(kernel, null) ?? (first === null ? null : problemOf(kernel, first));
+  for (const row of [null, first]) {
+    const loops = loopsOf(kernel, row);
+    const sums = loops === null ? null : sumsOf(kernel, inner, loops);
+    if (sums !== null) return { kernel, loops: loops!, sums, stores: outer.body };
+  }
+  return null;
 }
 
-/** The kernel in this form, with that variable for its rows. */
-function problemOf(kernel: LoopKernel<Size>, row: SizedLoop | null): GemvProblem | null {
-  const [inner, outer] = kernel.stages as [Stage, Stage];
-  const loops = loopsOf(kernel, row);
-  if (loops === null) return null;
+/** What the inner stage sums, if that is all it does. */
+function sumsOf(kernel: LoopKernel<Size>, { body }: Stage, loops: GemvLoops): GemvSum[] | null {
   const sums: GemvSum[] = [];
-  for (const stmt of inner.body) {
+  for (const stmt of body) {
     const sum = sumOf(stmt, kernel, loops);
     if (sum === null) return null;
     sums.push(sum);
   }
-  return { kernel, loops, sums, stores: outer.body };
+  return sums;
 }
 
 /** The variables of a list as digits of one number; those of one value do not count. Null for symbolic sizes. */

@@ -116,7 +116,7 @@ function wordOf(
   return isPart ? placeOf(found.word, loops, 32 / bits, 1) : null;
 }
 
-/** Groups' sums are written out: longer ones are left to the general code. */
+/** Longer groups are left to the general code. In fixed point the sums of a group, of 2^14 times 2^7, must fit 32 bits. */
 const MAX_GROUP = 256;
 
 /** Whether an expression loads a scale of each group, of `step` k or a multiple of it. */

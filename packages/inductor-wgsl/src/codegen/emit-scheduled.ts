@@ -281,7 +281,7 @@ class ScheduledEmitter {
     block.nest(`for (var ${i} = ${from}; ${head})`, content);
   }
 
-  /** A loop only where the number of threads is not known: the driver would keep it. */
+  /** Sums are one instruction of a whole subgroup; others are written out where the number of threads is known. */
   private exchange({ of, among }: Extract<ScheduledStmt, { kind: 'exchange' }>): void {
     const { block, accumulators, target } = this;
     const { min, max } = target.subgroups!;

@@ -2,8 +2,8 @@
  * @file `ExprEmitter`: turns expressions into WGSL statements.
  *
  * Each expression object is emitted once, into the outermost scope in which it is known: what does not
- * depend on the inner loop variables is hoisted out of the loop. What only few threads need is emitted where they are. Expressions used once and short are
- * written in place; all others become `let` variables. Iterative: expressions may be thousands deep.
+ * depend on the inner loop variables is hoisted out of the loop. What only few threads need is emitted where they are.
+ * Expressions used once and short are written in place; all others become `let` variables. Iterative: expressions may be thousands deep.
  */
 import { TesseraError } from '@tessera/shared';
 import {

@@ -25,7 +25,10 @@ export class FloatWeights {
     private readonly weights: ReadonlyMap<string, Weight>,
   ) {}
 
-  /** Random weights of the size that new models begin with. A model would draw them by operators, which takes a minute. */
+  /**
+   * Random matrices as GPT-2 began with, tables included, so that logits are close to each other. A model would draw its
+   * own by operators, which takes a minute.
+   */
   static random(config: DecoderConfig, seed: number): FloatWeights {
     const next = uniforms(seed);
     const weights = new Map<string, Weight>();
