@@ -16,6 +16,7 @@
 import {
   checksOf,
   indexValues,
+  operands,
   type Expr,
   type LoopKernel,
   type LoopSpace,
@@ -24,23 +25,24 @@ import {
   type ScalarOp,
   type Stmt,
 } from '@tessera/inductor-core';
-import { type Size, type SymInt, TesseraError } from '@tessera/shared';
+import type { Size, SymInt } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
-import { i32, memory, op } from '../emit/code.js';
+import { op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
-import type { Section, WasmFunction } from '../emit/wasm-function.js';
-import { checksOffset, scalarsOffset } from '../wasm-kernel.js';
+import type { WasmFunction } from '../emit/wasm-function.js';
+import { checksOffset } from '../wasm-kernel.js';
 import { AccessCode, type BufferRef } from './access-code.js';
-import { emitCheck, type CheckSite } from './check-code.js';
+import { conditionOf, emitCheck, type CheckSite } from './check-code.js';
 import { convert, wrapTo } from './convert.js';
 import { Dependencies, READS_MEMORY } from './dependencies.js';
 import { kindOf } from './element-kind.js';
 import { IndexCode } from './index-code.js';
-import { constantRegs, scalarValue } from './leaf-values.js';
+import { KernelArguments } from './kernel-arguments.js';
+import { constantRegs, constantValue } from './leaf-values.js';
 import { applyOperator } from './operators.js';
 import { emitRandom } from './random.js';
 import { Scope, type MaskContext } from './scope.js';
-import type { KernelOptions, SizeSlots } from './size-slots.js';
+import type { KernelOptions } from './size-slots.js';
 import { maskFor, type Value } from './value.js';
 import { VectorBuilder, type Regs } from './vector-builder.js';
 
@@ -63,10 +65,7 @@ export class BodyEmitter {
   /** Called after an expression was emitted. */
   onValue: (expr: Expr, value: Value) => void = () => {};
   readonly #access: AccessCode;
-  readonly #entry: Section;
-  readonly #buffers = new Map<string, BufferRef>();
-  readonly #sizes: SizeSlots;
-  readonly #sizeLocals = new Map<SymInt, Local<'i32'>>();
+  readonly #arguments: KernelArguments;
 
   /** `f` has the parameter `args`; buffers and scalars are found through it. Emission continues behind the entry code. */
   constructor(
@@ -75,11 +74,11 @@ export class BodyEmitter {
     readonly space: LoopSpace,
     options: KernelOptions,
   ) {
-    this.#entry = f.section();
+    const entry = f.section();
+    this.#arguments = new KernelArguments(f, entry, kernel, options.sizes);
     this.scope = new Scope(f);
-    this.vb = new VectorBuilder(f, this.#entry, options);
+    this.vb = new VectorBuilder(f, entry, options);
     this.deps = new Dependencies(space);
-    this.#sizes = options.sizes;
     this.index = new IndexCode(
       this.scope,
       this.vb,
@@ -92,38 +91,17 @@ export class BodyEmitter {
 
   /** A buffer parameter with its address in a local. */
   buffer(name: string): BufferRef {
-    let found = this.#buffers.get(name);
-    if (found === undefined) {
-      const position = this.kernel.params.findIndex((param) => param.name === name);
-      if (position < 0)
-        throw new TesseraError(
-          'plan-invalid',
-          `Kernel ${this.kernel.name} uses '${name}', which is no parameter of it.`,
-        );
-      const pointer = this.f.into(this.#entry, () =>
-        this.f.let(name, memory('i32.load', 4 * position, this.f.param('args'))),
-      );
-      found = { name, dtype: (this.kernel.params[position] as { dtype: DType }).dtype, pointer };
-      this.#buffers.set(name, found);
-    }
-    return found;
+    return this.#arguments.buffer(name);
   }
 
   /** A size: a constant, or a local that is set at entry. */
   size(size: Size): Code<'i32'> {
-    return typeof size === 'number' ? i32(size) : this.sizeLocal(size);
+    return this.#arguments.size(size);
   }
 
   /** A symbolic size in a local. */
   sizeLocal(size: SymInt): Local<'i32'> {
-    let local = this.#sizeLocals.get(size);
-    if (local === undefined) {
-      local = this.f.into(this.#entry, () =>
-        this.f.let('size', this.#sizes.read(size, this.f.param('args'))),
-      );
-      this.#sizeLocals.set(size, local);
-    }
-    return local;
+    return this.#arguments.sizeLocal(size);
   }
 
   /** A size as a value of a type in all lanes. */
@@ -188,30 +166,13 @@ export class BodyEmitter {
   #missing({ expr, mask }: Pending): Pending[] {
     if (this.override(expr) !== undefined) return [];
     const pending = (operand: Expr): Pending => ({ expr: operand, mask });
-    switch (expr.kind) {
-      case 'op':
-        return expr.args.map(pending).filter((each) => this.#find(each) === undefined);
-      case 'load':
-      case 'index':
-        return indexValues(expr.index)
-          .map(pending)
-          .filter((each) => this.#find(each) === undefined);
-      case 'random':
-        return [expr.seed, expr.offset, ...indexValues(expr.index)]
-          .map(pending)
-          .filter((each) => this.#find(each) === undefined);
-      case 'check':
-        return [expr.subject, expr.ok, expr.value]
-          .map(pending)
-          .filter((each) => this.#find(each) === undefined);
-      case 'masked': {
-        if (this.#find(pending(expr.mask)) === undefined) return [pending(expr.mask)];
-        const inside = { expr: expr.body, mask: this.#inside(expr.mask, mask) };
-        return this.#find(inside) === undefined ? [inside] : [];
-      }
-      default:
-        return [];
-    }
+    if (expr.kind !== 'masked')
+      return operands(expr)
+        .map(pending)
+        .filter((each) => this.#find(each) === undefined);
+    if (this.#find(pending(expr.mask)) === undefined) return [pending(expr.mask)];
+    const inside = { expr: expr.body, mask: this.#inside(expr.mask, mask) };
+    return this.#find(inside) === undefined ? [inside] : [];
   }
 
   /** The context inside a mask whose value is known. */
@@ -255,13 +216,9 @@ export class BodyEmitter {
     const operand = (each: Expr): Value => this.#find({ expr: each, mask: outer }) as Value;
     switch (expr.kind) {
       case 'const':
-        return {
-          kind: kindOf(expr.dtype),
-          uniform: true,
-          regs: constantRegs(vb, expr.dtype, expr.value),
-        };
+        return constantValue(vb, expr.dtype, expr.value);
       case 'scalar':
-        return scope.at(0, () => this.#scalar(expr));
+        return scope.at(0, () => this.#arguments.scalar(vb, expr));
       case 'acc':
         return scope.acc(expr.id);
       case 'load':
@@ -290,8 +247,8 @@ export class BodyEmitter {
       }
       case 'check': {
         const subject = operand(expr.subject);
-        const condition = singleRange(expr.ok, operand) ?? { ok: operand(expr.ok) };
-        scope.at(level, () => emitCheck(vb, this.#site(expr), scope.lanes, subject, condition));
+        const ok = conditionOf(expr.ok, operand);
+        scope.at(level, () => emitCheck(vb, this.#site(expr), scope.lanes, subject, ok));
         return operand(expr.value);
       }
       case 'random': {
@@ -323,29 +280,6 @@ export class BodyEmitter {
     const offset = checksOffset(kernel.params.length, kernel.scalars.length);
     return { f, offset, number: checksOf(kernel).numberOf(expr) };
   }
-
-  #scalar(expr: Extract<Expr, { kind: 'scalar' }>): Value {
-    const position = this.kernel.scalars.findIndex((scalar) => scalar.name === expr.name);
-    if (position < 0)
-      throw new TesseraError(
-        'plan-invalid',
-        `Kernel ${this.kernel.name} uses the scalar '${expr.name}', which is no parameter of it.`,
-      );
-    const offset = scalarsOffset(this.kernel.params.length) + 8 * position;
-    return scalarValue(this.vb, expr.dtype, () => memory('f64.load', offset, this.f.param('args')));
-  }
-}
-
-/** A condition that one value of all lanes lies below a constant; null for others. */
-function singleRange(
-  ok: Expr,
-  operand: (expr: Expr) => Value | undefined,
-): { readonly single: Value; readonly limit: number } | null {
-  if (ok.kind !== 'op' || ok.op !== 'within') return null;
-  const [value, limit] = ok.args as [Expr, Expr];
-  const single = operand(value);
-  if (limit.kind !== 'const' || single?.uniform !== true) return null;
-  return { single, limit: limit.value };
 }
 
 /** What a store converts: a cast to 16-bit floats would round what the store rounds again. */

@@ -3,6 +3,7 @@
  *
  * Only lanes that stand for points of the loops count: the others of a tail hold anything.
  */
+import type { Expr } from '@tessera/inductor-core';
 import { call, i32, i64, lane, memory, op } from '../emit/code.js';
 import type { Code, Local, ResultType } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
@@ -48,6 +49,16 @@ function reportFunction(): WasmFunction {
 
 /** The condition of a check: lanes in which it holds, or a value that is equal in all lanes and the limit it lies below. */
 export type Condition = { readonly ok: Value } | { readonly single: Value; readonly limit: number };
+
+/** The condition of a check from its expression and the values of that one's operands. */
+export function conditionOf(ok: Expr, valueOf: (expr: Expr) => Value | undefined): Condition {
+  if (ok.kind === 'op' && ok.op === 'within') {
+    const [value, limit] = ok.args as [Expr, Expr];
+    const single = valueOf(value);
+    if (limit.kind === 'const' && single?.uniform === true) return { single, limit: limit.value };
+  }
+  return { ok: valueOf(ok) as Value };
+}
 
 /** Leaves the kernel with a report where the condition fails; emitted here. */
 export function emitCheck(

@@ -44,3 +44,8 @@ export function scalarValue(vb: VectorBuilder, dtype: DType, number: () => Code<
       return convert(vb, { ...uniform(op('f64x2.splat', number())), kind: 'f64' }, 'bool');
   }
 }
+
+/** A constant as a value. */
+export function constantValue(vb: VectorBuilder, dtype: DType, value: number): Value {
+  return { kind: kindOf(dtype), uniform: true, regs: constantRegs(vb, dtype, value) };
+}

@@ -6,18 +6,17 @@
  * wraps, because a vector's unused lanes hold anything and kernels must not trap.
  */
 import {
-  HOST_FUNCTIONS,
   functionProgram,
   SCALAR_FUNCTIONS_64,
   type FunctionTarget,
-  type HostFunction,
   type ScalarExpr,
   type ScalarStatement,
   type ScalarType,
 } from '@tessera/inductor-core';
 import { call, f32, f64, i32, i64, op, select } from '../emit/code.js';
-import type { Code, DefinedFunction, ImportedFunction, Local, ValType } from '../emit/types.js';
+import type { Code, DefinedFunction, Local, ValType } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
+import { hostFunction, isHostFunction } from './host-functions.js';
 
 /** WebAssembly's arithmetic is as IEEE 754 has it, in 64 bits too. */
 export const WASM: FunctionTarget = { ieee: true, functions: SCALAR_FUNCTIONS_64 };
@@ -75,26 +74,7 @@ const CONVERSIONS: Readonly<Record<string, string>> = {
 /** An instruction whose name is put together. */
 const plain = op as unknown as (name: string, ...args: Code[]) => Code<ValType>;
 
-type HostImport = ImportedFunction & { readonly result: 'f64' };
 type ScalarFunction = DefinedFunction & { readonly result: ValType };
-
-const imports = new Map<string, HostImport>();
-
-/** Whether a builtin is one of JavaScript's `Math`, on f64. */
-export function isHostFunction(name: string): name is HostFunction {
-  return (HOST_FUNCTIONS as readonly string[]).includes(name);
-}
-
-/** JavaScript's `Math[name]`, imported under the module name `math`: engines call their own implementation. */
-export function hostFunction(name: HostFunction): HostImport {
-  let found = imports.get(name);
-  if (found === undefined) {
-    const params = Array.from({ length: Math[name].length }, () => 'f64' as const);
-    found = { kind: 'import', module: 'math', name, params, result: 'f64' };
-    imports.set(name, found);
-  }
-  return found;
-}
 
 class ScalarEmitter {
   readonly #names = new Map<string, Local>();

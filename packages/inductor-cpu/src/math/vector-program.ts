@@ -6,74 +6,37 @@
  * becomes a fused instruction where the engine has it for f32. Bits of a float are the register itself, bools are
  * masks as wide as what was compared.
  */
-import {
-  functionProgram,
-  type ScalarExpr,
-  type ScalarStatement,
-  type ScalarType,
-} from '@tessera/inductor-core';
+import { functionProgram, type ScalarExpr, type ScalarStatement } from '@tessera/inductor-core';
 import { convert } from '../body/convert.js';
 import { narrowRegs, wideMask } from '../body/value.js';
 import { VectorBuilder, type Regs } from '../body/vector-builder.js';
 import { call, op } from '../emit/code.js';
-import type { BinaryVectorOp, UnaryVectorOp } from '../emit/instructions.js';
+import type { BinaryVectorOp } from '../emit/instructions.js';
 import type { Code, DefinedFunction } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { eachElement } from './each-element.js';
 import { fitsVectors } from './fits-vectors.js';
+import { hostFunction, isHostFunction } from './host-functions.js';
+import { WASM, scalarFunction, type Typed } from './scalar-program.js';
 import {
-  WASM,
-  hostFunction,
-  isHostFunction,
-  scalarFunction,
-  type Typed,
-} from './scalar-program.js';
-
-const ARITHMETIC = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div' } as const;
-const LOGIC = { '&': 'and', '|': 'or', '^': 'xor' } as const;
-const COMPARISONS = {
-  '==': 'eq',
-  '!=': 'ne',
-  '<': 'lt',
-  '<=': 'le',
-  '>': 'gt',
-  '>=': 'ge',
-} as const;
-const UNARY = {
-  abs: 'abs',
-  ceil: 'ceil',
-  floor: 'floor',
-  round: 'nearest',
-  sqrt: 'sqrt',
-  trunc: 'trunc',
-} as const;
-
-const SHAPES = {
-  f32: 'f32x4',
-  f64: 'f64x2',
-  i32: 'i32x4',
-  u32: 'i32x4',
-  i64: 'i64x2',
-  bool: 'i32x4',
-} as const;
+  arithmeticOf,
+  comparisonOf,
+  extremeOf,
+  isLogic,
+  isShift,
+  isWide,
+  logicOf,
+  maskOf,
+  negationOf,
+  shiftOf,
+  toFloatFrom,
+  unaryOf,
+} from './vector-instructions.js';
 
 /** Registers of a value, and whether their lanes have 64 bits. */
 interface Lanes {
   readonly regs: Regs;
   readonly wide: boolean;
-}
-
-function has<T extends object>(table: T, key: PropertyKey): key is keyof T {
-  return key in table;
-}
-
-function shapeOf(type: ScalarType): 'f32x4' | 'f64x2' | 'i32x4' | 'i64x2' {
-  return SHAPES[type as keyof typeof SHAPES];
-}
-
-/** Whether lanes of a type have 64 bits. */
-function isWide(type: ScalarType): boolean {
-  return type === 'f64' || type === 'i64';
 }
 
 class ProgramEmitter {
@@ -157,7 +120,7 @@ class ProgramEmitter {
         return { regs: this.#call(expr), wide };
       case 'unary': {
         const value = this.#value(expr.arg);
-        const name = expr.op === '-' ? (`${shapeOf(expr.type)}.neg` as const) : 'v128.not';
+        const name = expr.op === '-' ? negationOf(expr.type) : 'v128.not';
         return { regs: vb.un(name, value.regs), wide: value.wide };
       }
       case 'binary':
@@ -206,27 +169,20 @@ class ProgramEmitter {
       const from = this.#regs(left);
       return { regs: vb.nmadd(this.#regs(right.left), this.#regs(right.right), from), wide };
     }
-    const shape = shapeOf(left.type);
-    if (name === '<<' || name === '>>') {
-      const direction = name === '<<' ? 'shl' : left.type === 'u32' ? 'shr_u' : 'shr_s';
-      const whole = shape as 'i32x4' | 'i64x2';
+    if (isShift(name)) {
       const count = (right as Typed<'number'>).value;
-      return { regs: vb.shift(`${whole}.${direction}`, this.#regs(left), count), wide };
+      return { regs: vb.shift(shiftOf(name, left.type), this.#regs(left), count), wide };
     }
-    if (has(LOGIC, name)) return this.#logic(expr);
+    if (isLogic(name)) return this.#logic(expr, logicOf(name));
     const [a, b] = [this.#value(left), this.#value(right)];
-    if (has(COMPARISONS, name)) {
-      const isFloat = shape === 'f32x4' || shape === 'f64x2';
-      const order = isFloat || name === '==' || name === '!=' ? '' : signOf(left);
-      const instruction = `${shape}.${COMPARISONS[name]}${order}` as BinaryVectorOp;
-      return { regs: vb.bin(instruction, a.regs, b.regs), wide: a.wide };
-    }
-    const instruction = `${shape}.${ARITHMETIC[name as keyof typeof ARITHMETIC]}` as BinaryVectorOp;
-    return { regs: vb.bin(instruction, a.regs, b.regs), wide };
+    const comparison = comparisonOf(name, left.type);
+    return comparison === undefined
+      ? { regs: vb.bin(arithmeticOf(name, left.type), a.regs, b.regs), wide }
+      : { regs: vb.bin(comparison, a.regs, b.regs), wide: a.wide };
   }
 
   /** `&`, `|` and `^`; complementary parts of two values are one selection. */
-  #logic({ op: name, left, right }: Typed<'binary'>): Lanes {
+  #logic({ op: name, left, right }: Typed<'binary'>, instruction: BinaryVectorOp): Lanes {
     const { vb } = this;
     const masks = [maskOf(left), maskOf(right)];
     if (name === '|' && masks[0] !== undefined && masks[0] === ~(masks[1] ?? masks[0])) {
@@ -240,7 +196,7 @@ class ProgramEmitter {
       return { regs: vb.bin('v128.andnot', a.regs, b), wide: a.wide };
     }
     const b = left.type === 'bool' ? this.#mask(right, a.wide) : this.#regs(right);
-    return { regs: vb.bin(`v128.${LOGIC[name as keyof typeof LOGIC]}`, a.regs, b), wide: a.wide };
+    return { regs: vb.bin(instruction, a.regs, b), wide: a.wide };
   }
 
   /** A bool in lanes of this width. */
@@ -259,8 +215,7 @@ class ProgramEmitter {
       const kind = arg.type as 'f32' | 'f64' | 'i32';
       return convert(this.vb, { kind, uniform, regs }, type as 'f32' | 'f64' | 'i32').regs;
     }
-    if (type === 'f32' && arg.type !== 'f32')
-      return this.vb.un(`f32x4.convert_i32x4${signOf(arg)}` as UnaryVectorOp, regs);
+    if (type === 'f32' && arg.type !== 'f32') return this.vb.un(toFloatFrom(arg.type), regs);
     return arg.type === 'f32' && type !== 'f32'
       ? this.vb.un('i32x4.trunc_sat_f32x4_s', regs)
       : regs;
@@ -274,21 +229,14 @@ class ProgramEmitter {
     const [a, b, c] = values as [Regs, Regs, Regs];
     if (isHostFunction(name))
       return { regs: eachElement(vb, hostFunction(name), args, 'f64', values, this.uniform), wide };
-    const shape = shapeOf(type);
-    if (has(UNARY, name))
-      return { regs: vb.un(`${shape}.${UNARY[name]}` as UnaryVectorOp, a), wide };
-    const extreme = (which: 'min' | 'max', x: Regs, y: Regs, number: boolean): Regs => {
-      // Of a value and a number, the pseudo-minimum keeps NaN, in one instruction instead of about six.
-      const kind = shape === 'i32x4' ? `${which}${type === 'u32' ? '_u' : '_s'}` : which;
-      return vb.bin(
-        `${shape}.${number && shape !== 'i32x4' ? 'p' : ''}${kind}` as BinaryVectorOp,
-        x,
-        y,
-      );
-    };
-    if (name === 'clamp')
-      return { regs: extreme('min', extreme('max', a, b, true), c, true), wide };
-    return { regs: extreme(name as 'min' | 'max', a, b, args[1]!.kind === 'number'), wide };
+    const unary = unaryOf(name, type);
+    if (unary !== undefined) return { regs: vb.un(unary, a), wide };
+    if (name === 'clamp') {
+      const above = vb.bin(extremeOf('max', type, true), a, b);
+      return { regs: vb.bin(extremeOf('min', type, true), above, c), wide };
+    }
+    const extreme = extremeOf(name as 'min' | 'max', type, args[1]!.kind === 'number');
+    return { regs: vb.bin(extreme, a, b), wide };
   }
 
   /** A choice; where the other is zero, the mask itself cuts the value out. */
@@ -303,17 +251,6 @@ class ProgramEmitter {
       otherwise!.type === 'bool' ? this.#mask(otherwise!, wide) : this.#regs(otherwise!);
     return { regs: vb.select(mask, first.regs, other), wide };
   }
-}
-
-/** The constant of `value & constant`. */
-function maskOf(expr: ScalarExpr): bigint | undefined {
-  if (expr.kind !== 'binary' || expr.op !== '&' || expr.right.kind !== 'number') return undefined;
-  const bits = BigInt(expr.right.text.replace(/u$/, ''));
-  return isWide(expr.type) ? BigInt.asIntN(64, bits) : BigInt.asIntN(32, bits);
-}
-
-function signOf(expr: ScalarExpr): '_s' | '_u' {
-  return expr.type === 'u32' ? '_u' : '_s';
 }
 
 type Vector = DefinedFunction & { readonly result: 'v128' };
