@@ -207,7 +207,20 @@ function rounded(model: CausalLM): { file: Uint8Array<ArrayBuffer>; rounded: Cau
 const WIDE = { ...LLAMA, hidden_size: 32 };
 
 describe('rounded matrices that stay packed', () => {
-  const types = { Q4_0: 2, Q8_0: 8, Q4_K: 12, Q6_K: 14 } as const;
+  /** Numbers of types in files, and where a block has scales: halves. */
+  const types = {
+    Q4_0: [2, [0]],
+    Q4_1: [3, [0, 2]],
+    Q5_0: [6, [0]],
+    Q8_0: [8, [0]],
+    Q2_K: [10, [80, 82]],
+    Q3_K: [11, [108]],
+    Q4_K: [12, [0, 2]],
+    Q5_K: [13, [0, 2]],
+    Q6_K: [14, [208]],
+    IQ4_NL: [20, [0]],
+    IQ4_XS: [23, [0]],
+  } as const;
 
   /** A file whose matrices are of a type, of random bits with scales that are fit for weights. */
   function written(
@@ -216,20 +229,20 @@ describe('rounded matrices that stay packed', () => {
     name: keyof typeof types,
   ) {
     const model = biased({ ...config, hidden_size: 256, intermediate_size: 512, n_embd: 256 });
-    const { format } = GGUF_TYPES.get(types[name])!;
+    const [code, scaleAt] = types[name];
+    const { format } = GGUF_TYPES.get(code)!;
     let state = 99;
     const random = (): number => (state = (state * 1103515245 + 12345) % 2 ** 31) >> 16;
-    // 2^-8 as a half; of K types that of the super-block.
-    const scaleAt = { Q4_0: [0], Q8_0: [0], Q4_K: [0, 2], Q6_K: [208] }[name];
+    // About 2^-8; of super-blocks, whose scales have factors, 2^-14.
+    const upper = format.elements === 256 ? 0x04 : 0x1c;
     return ggufOf(model, architecture, {}, (tensors) => {
       for (const [key, tensor] of Object.entries(tensors)) {
         if (tensor.sizes.length !== 2 || key === 'position_embd.weight') continue;
         const count = tensor.sizes[0]! * tensor.sizes[1]!;
         const bytes = Uint8Array.from({ length: (count / format.elements) * format.bytes }, random);
         for (let block = 0; block < bytes.length; block += format.bytes)
-          for (const at of scaleAt)
-            bytes.set([random() & 255, name.endsWith('K') ? 0x04 : 0x1c], block + at);
-        tensors[key] = { code: types[name], sizes: tensor.sizes, bytes };
+          for (const at of scaleAt) bytes.set([random() & 255, upper], block + at);
+        tensors[key] = { code, sizes: tensor.sizes, bytes };
       }
     });
   }
@@ -240,6 +253,11 @@ describe('rounded matrices that stay packed', () => {
     ['Q4_K', 'phi3', { ...LLAMA, model_type: 'phi3' }, 6],
     ['Q4_K', 'gpt2', GPT2, 6],
     ['Q6_K', 'llama', LLAMA, 10],
+    ['Q4_1', 'llama', LLAMA, 6],
+    ['Q5_0', 'llama', LLAMA, 9],
+    ['Q3_K', 'llama', LLAMA, 10],
+    ['IQ4_NL', 'llama', LLAMA, 9],
+    ['IQ4_XS', 'llama', LLAMA, 9],
   ] as const)(
     '%s (%s): logits are those of the weights as floats, %d bits a weight',
     async (name, architecture, config, bits) => {
@@ -274,6 +292,13 @@ describe('rounded matrices that stay packed', () => {
       );
     },
   );
+
+  it.each(['Q2_K', 'Q5_K'] as const)('of %s are floats: something is taken off', async (name) => {
+    const file = written(LLAMA, 'llama', name);
+    const packed = await loadCausalLM(file, { packed: true });
+    expect(packed.modules().some((module) => module instanceof QuantizedLinear)).toBe(false);
+    expect(difference(packed, await loadCausalLM(file))).toBe(0);
+  });
 
   it('give tokens and a cache of the asked type, and are saved as a quantized folder', async () => {
     const packed = await loadCausalLM(written(LLAMA, 'llama', 'Q4_0'), {
@@ -384,7 +409,7 @@ describe('loading a GGUF file', () => {
       writeGguf({ 'general.architecture': 'bert' }, one),
       "no architecture 'bert'",
     ],
-    ['a type of elements', writeGguf({}, { a: { ...one.token_embd, code: 10 } }), "ggml's type 10"],
+    ['a type of elements', writeGguf({}, { a: { ...one.token_embd, code: 16 } }), "ggml's type 16"],
   ])('says of %s that it is not known: model-unsupported', async (_what, bytes, message) => {
     await expect(loadCausalLM(bytes)).rejects.toThrow(
       expect.objectContaining({

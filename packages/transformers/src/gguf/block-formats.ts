@@ -2,7 +2,9 @@
  * @file The element types of GGUF files: how many numbers are stored together, and what they are.
  */
 import { type BlockFormat, bfloatToNumber } from '@tessera/tensor/internal';
-import { Q4_0, Q4_K, Q6_K, Q8_0, type RoundedFormat, f16, u16 } from './rounded-formats.js';
+import { IQ4_NL, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 } from './block-32-formats.js';
+import { type RoundedFormat, f16, u16 } from './rounded-formats.js';
+import { IQ4_XS, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K } from './super-block-formats.js';
 
 /** A format from what one block means. */
 function blocks(
@@ -38,9 +40,17 @@ export const GGUF_TYPES: ReadonlyMap<number, GgufType> = new Map([
   [0, { name: 'F32', format: F32 }],
   [1, { name: 'F16', format: blocks(2, 1, (b, at, out, to) => (out[to] = f16(b, at))) }],
   [2, { name: 'Q4_0', format: Q4_0 }],
+  [3, { name: 'Q4_1', format: Q4_1 }],
+  [6, { name: 'Q5_0', format: Q5_0 }],
+  [7, { name: 'Q5_1', format: Q5_1 }],
   [8, { name: 'Q8_0', format: Q8_0 }],
+  [10, { name: 'Q2_K', format: Q2_K }],
+  [11, { name: 'Q3_K', format: Q3_K }],
   [12, { name: 'Q4_K', format: Q4_K }],
+  [13, { name: 'Q5_K', format: Q5_K }],
   [14, { name: 'Q6_K', format: Q6_K }],
+  [20, { name: 'IQ4_NL', format: IQ4_NL }],
+  [23, { name: 'IQ4_XS', format: IQ4_XS }],
   [
     30,
     {

@@ -1,7 +1,8 @@
 /**
  * @file A rounded matrix of a GGUF file as words and scales: what products take, without floats in between.
  *
- * The whole numbers and scales are those of the file; of Q4_K, scale and offset of a group become a scale and a zero.
+ * The whole numbers and scales are those of the file; of 4 bits, what is taken off becomes the zero of a group. Numbers of
+ * more bits have no zero in products: the types that take something off them (Q2_K, Q5_1, Q5_K) are read as floats.
  */
 import type { BlockParts } from '@tessera/tensor/internal';
 import type { GgufTensor } from './gguf-header.js';
@@ -62,5 +63,7 @@ function partsOf(sizes: readonly [number, number], format: RoundedFormat): Block
 export function packedTensor(tensor: GgufTensor): GgufTensor {
   const { name, sizes, format } = tensor;
   if (!('read' in format) || !MATRIX.test(name) || sizes.length !== 2) return tensor;
-  return { ...tensor, parts: partsOf(sizes as [number, number], format as RoundedFormat) };
+  const rounded = format as RoundedFormat;
+  if (rounded.bits === 8 && rounded.hasOffsets) return tensor;
+  return { ...tensor, parts: partsOf(sizes as [number, number], rounded) };
 }

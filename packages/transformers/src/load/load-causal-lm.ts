@@ -25,8 +25,8 @@ export interface LoadCausalLMOptions extends FolderOptions {
   /** Where the model goes (default `cpu`). */
   readonly device?: DeviceType;
   /**
-   * Whether the rounded matrices of a GGUF file (Q4_0, Q4_K, Q6_K, Q8_0) stay whole numbers of 4 or 8 bits, as those of
-   * `quantize` are, instead of becoming floats (default false). Weights of experts become floats nevertheless.
+   * Whether the rounded matrices of a GGUF file (all types but Q2_K, Q5_1 and Q5_K) stay whole numbers of 4 or 8 bits, as
+   * those of `quantize` are, instead of becoming floats (default false). Weights of experts become floats nevertheless.
    */
   readonly packed?: boolean;
   readonly cache?: LoadCheckpointOptions['cache'];
