@@ -34,6 +34,26 @@ describe('readConfig', () => {
     expect(newer.positions).toMatchObject({ theta: 5e5, scaling: { kind: 'llama3', factor: 8 } });
   });
 
+  it('reads YaRN and LongRoPE with the amplitude that follows from the length', () => {
+    const rotary = (rope: object, more: object = {}) =>
+      readConfig({ ...LLAMA, rope_scaling: rope, ...more }).positions;
+    expect(rotary({ type: 'yarn', factor: 4, original_max_position_embeddings: 16 })).toMatchObject(
+      {
+        scaling: { kind: 'yarn', factor: 4, fast: 32, slow: 1, originalLength: 16, whole: true },
+        amplitude: 0.1 * Math.log(4) + 1,
+      },
+    );
+    // Files of Phi-3 have the length of training outside, and no factor.
+    const factors = { short_factor: [1, 1.5], long_factor: [2, 4] };
+    const long = { type: 'su', ...factors };
+    expect(rotary(long, { original_max_position_embeddings: 16 })).toMatchObject({
+      scaling: { kind: 'longrope', short: [1, 1.5], long: [2, 4], originalLength: 16 },
+      amplitude: Math.sqrt(1 + Math.log(4) / Math.log(16)),
+    });
+    expect(rotary({ ...long, attention_factor: 1.25 })).toMatchObject({ amplitude: 1.25 });
+    expect(() => rotary({ ...long, long_factor: [2] })).toThrow(/no factor for each pair/);
+  });
+
   it('gives each layer the window of its type', () => {
     const gemma = {
       ...LLAMA,
@@ -58,14 +78,17 @@ describe('readConfig', () => {
     expect(config.positions).toEqual({ kind: 'learned' });
     expect(config.feedForward).toMatchObject({ width: 64, activation: 'gelu_tanh', gated: false });
     expect(config.tied).toBe(true);
+    expect(config.attention.scaleByDepth).toBe(false);
+    const deep = readConfig({ ...GPT2, scale_attn_by_inverse_layer_idx: true });
+    expect(deep.attention).toMatchObject({ scale: 0.5, scaleByDepth: true });
   });
 
   it.each([
     [{ ...LLAMA, model_type: 'lama' }, "There is no model family 'lama' here."],
     [{ ...LLAMA, hidden_act: 'quick' }, "There is no activation 'quick' here."],
     [
-      { ...LLAMA, rope_scaling: { type: 'yarn', factor: 4 } },
-      "There is no rotary scaling 'yarn' here.",
+      { ...LLAMA, rope_scaling: { type: 'dynamic', factor: 4 } },
+      "There is no rotary scaling 'dynamic' here.",
     ],
   ])('refuses what it does not know: model-unsupported', (config, message) => {
     expect(() => readConfig(config)).toThrow(

@@ -166,6 +166,49 @@ describe('GGUF files', () => {
     await expect(others).rejects.toMatchObject({ code: 'model-unsupported' });
   });
 
+  it('reads YaRN from its values, and two lists of factors from tensors', async () => {
+    const yarn = tinyModel({
+      ...LLAMA,
+      rope_scaling: { type: 'yarn', factor: 4, original_max_position_embeddings: 16 },
+    });
+    const yarnFile = ggufOf(yarn, 'llama', {
+      'llama.rope.scaling.type': 'yarn',
+      'llama.rope.scaling.factor': 4,
+      'llama.rope.scaling.original_context_length': 16,
+    });
+    const loaded = await loadCausalLM(yarnFile);
+    expect(loaded.config.positions).toEqual(yarn.config.positions);
+    expect(difference(loaded, yarn)).toBeLessThan(1e-4);
+    const factors = { short_factor: [1, 1.5], long_factor: [2, 4] };
+    const phi = tinyModel({
+      ...LLAMA,
+      model_type: 'phi3',
+      original_max_position_embeddings: 16,
+      rope_scaling: { type: 'longrope', ...factors },
+    });
+    const amplitude = Math.sqrt(1 + Math.log(4) / Math.log(16));
+    const phiFile = (lists: Record<string, number[]>): Uint8Array =>
+      ggufOf(
+        phi,
+        'phi3',
+        {
+          'phi3.rope.scaling.attn_factor': { f32: amplitude },
+          'phi3.rope.scaling.original_context_length': 16,
+        },
+        (tensors) => {
+          for (const [name, values] of Object.entries(lists))
+            tensors[`rope_factors_${name}.weight`] = f32([values.length], values);
+        },
+      );
+    const both = { short: factors.short_factor, long: factors.long_factor };
+    const long = await loadCausalLM(phiFile(both));
+    expect(difference(long, phi)).toBeLessThan(1e-4);
+    expect(long.config.positions).toMatchObject({ scaling: { long: [2, 4] } });
+    await expect(loadCausalLM(phiFile({ short: [1, 1.5] }))).rejects.toMatchObject({
+      code: 'model-invalid',
+    });
+  });
+
   it.each(
     Object.entries(
       JSON.parse(

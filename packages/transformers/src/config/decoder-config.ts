@@ -20,6 +20,26 @@ export type RotaryScaling =
       readonly lowFrequencyFactor: number;
       readonly highFrequencyFactor: number;
       readonly originalLength: number;
+    }
+  /**
+   * Pairs that turn less than `slow` times within the length of training are divided by `factor`, those that turn more
+   * than `fast` times are kept, a ramp over the pairs between. @see https://arxiv.org/abs/2309.00071
+   */
+  | {
+      readonly kind: 'yarn';
+      readonly factor: number;
+      readonly fast: number;
+      readonly slow: number;
+      readonly originalLength: number;
+      /** Whether the ramp begins and ends at whole pairs. */
+      readonly whole: boolean;
+    }
+  /** Each pair divided by a factor of its own, other ones for texts beyond the length of training. @see https://arxiv.org/abs/2402.13753 */
+  | {
+      readonly kind: 'longrope';
+      readonly short: readonly number[];
+      readonly long: readonly number[];
+      readonly originalLength: number;
     };
 
 /** How tokens know where they stand. */
@@ -30,6 +50,8 @@ export type Positions =
       readonly dims: number;
       readonly theta: number;
       readonly scaling: RotaryScaling;
+      /** Factor of what is turned. */
+      readonly amplitude: number;
     }
   /** A learned vector for each position. */
   | { readonly kind: 'learned' };
@@ -46,6 +68,8 @@ export interface AttentionConfig {
   readonly qkNorm: 'none' | 'head' | 'all';
   /** Factor of the scores. */
   readonly scale: number;
+  /** Whether the scores of the second layer are halved, those of the third divided by three, and so on. */
+  readonly scaleByDepth: boolean;
   /** Scores are `cap · tanh(score / cap)`. */
   readonly softCap: number | null;
   /** For each layer: how many positions a token sees, itself included; null is all before it. */

@@ -6,9 +6,10 @@
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
 import { type WeightRule, joined, renamed, stacked, transposed } from '../weights/weight-rules.js';
-import { activationOf, llamaLike, rotaryOf, tokensOf, windowsOf } from './llama-like.js';
+import { activationOf, llamaLike, tokensOf, windowsOf } from './llama-like.js';
 import type { DecoderConfig } from './decoder-config.js';
 import { JsonConfig } from './json-config.js';
+import { rotaryOf } from './rotary-config.js';
 
 /** See the file header. */
 export interface Family {
@@ -105,6 +106,7 @@ function gpt2(json: JsonConfig): DecoderConfig {
       outputBias: true,
       qkNorm: 'none',
       scale: json.flag('scale_attn_weights', true) ? headDim ** -0.5 : 1,
+      scaleByDepth: json.flag('scale_attn_by_inverse_layer_idx', false),
       softCap: null,
       windows: windowsOf(json, layers, null),
     },

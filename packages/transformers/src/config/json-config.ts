@@ -89,6 +89,14 @@ export class JsonConfig {
     return list as number[];
   }
 
+  /** A list of finite numbers. @throws model-invalid */
+  numbers(name: string): readonly number[] {
+    const value = this.fields[name];
+    if (!Array.isArray(value) || value.some((item) => !Number.isFinite(item)))
+      throw this.invalid(name, 'a list of numbers');
+    return value as number[];
+  }
+
   /** An inner object; empty where there is none. @throws model-invalid */
   inner(name: string): JsonConfig {
     if (!this.has(name)) return new JsonConfig({});

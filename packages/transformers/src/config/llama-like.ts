@@ -1,15 +1,10 @@
 /**
  * @file What the `config.json` of several families say in the same words.
  */
-import { TesseraError } from '@tessera/shared';
-import type {
-  ActivationName,
-  AttentionConfig,
-  DecoderConfig,
-  Positions,
-  RotaryScaling,
-} from './decoder-config.js';
+import type { ActivationName, AttentionConfig, DecoderConfig } from './decoder-config.js';
 import type { JsonConfig } from './json-config.js';
+import { rotaryOf } from './rotary-config.js';
+import { unsupported } from './unsupported.js';
 
 const ACTIVATIONS: Readonly<Record<string, ActivationName>> = {
   silu: 'silu',
@@ -21,56 +16,11 @@ const ACTIVATIONS: Readonly<Record<string, ActivationName>> = {
   relu: 'relu',
 };
 
-/** What is asked of a model that it cannot do. */
-function unsupported(what: string, value: string, known: readonly string[]): TesseraError {
-  return new TesseraError('model-unsupported', `There is no ${what} '${value}' here.`, {
-    context: { [what]: value },
-    hints: [`Known are: ${known.join(', ')}.`],
-  });
-}
-
 /** @throws model-unsupported */
 export function activationOf(name: string): ActivationName {
   const found = ACTIVATIONS[name];
   if (found === undefined) throw unsupported('activation', name, Object.keys(ACTIVATIONS));
   return found;
-}
-
-function scalingOf(rope: JsonConfig): RotaryScaling {
-  const kind = rope.text('rope_type', rope.text('type', 'default'));
-  switch (kind) {
-    case 'default':
-      return { kind: 'none' };
-    case 'linear':
-      return { kind: 'linear', factor: rope.number('factor') };
-    case 'llama3':
-      return {
-        kind: 'llama3',
-        factor: rope.number('factor'),
-        lowFrequencyFactor: rope.number('low_freq_factor'),
-        highFrequencyFactor: rope.number('high_freq_factor'),
-        originalLength: rope.size('original_max_position_embeddings'),
-      };
-    default:
-      throw unsupported('rotary scaling', kind, ['default', 'linear', 'llama3']);
-  }
-}
-
-/**
- * Rotary positions. New files have all of them in `rope_parameters`; older ones have `rope_theta` beside
- * `rope_scaling`. @throws model-unsupported, model-invalid
- */
-export function rotaryOf(json: JsonConfig, headDim: number, share = 1): Positions {
-  const rope = json.inner('rope_parameters');
-  const older = json.inner('rope_scaling');
-  const scaling = scalingOf(rope);
-  const part = rope.number('partial_rotary_factor', json.number('partial_rotary_factor', share));
-  return {
-    kind: 'rotary',
-    dims: 2 * Math.floor((headDim * part) / 2),
-    theta: rope.number('rope_theta', json.number('rope_theta', 10_000)),
-    scaling: scaling.kind === 'none' ? scalingOf(older) : scaling,
-  };
 }
 
 /** How far each layer sees: as `layer_types` says, else `window` in all layers from `from` on. */
@@ -108,6 +58,7 @@ export function llamaLike(json: JsonConfig): DecoderConfig {
       outputBias: json.flag('attention_bias', false),
       qkNorm: 'none',
       scale: headDim ** -0.5,
+      scaleByDepth: false,
       softCap: null,
       windows: windowsOf(json, layers, null),
     },

@@ -107,37 +107,75 @@ function refuse(what: string, hint: string): never {
   throw new TesseraError('model-unsupported', what, { hints: [hint] });
 }
 
-/** Stretching of positions. Llama 3's is there only as the factors that it comes to: `frequencies`. */
-function scalingFields(values: Values, frequencies: readonly number[] | null): Fields {
+/** Tensors with what frequencies are divided by, which are no weights of ours. */
+export const FACTORS = {
+  /** Of Llama 3. */
+  all: 'rope_freqs.weight',
+  /** Of Phi-3, for texts up to the length of training and for longer ones. */
+  short: 'rope_factors_short.weight',
+  long: 'rope_factors_long.weight',
+} as const;
+
+/** What those hold that a file has. */
+export type RotaryFactors = { readonly [K in keyof typeof FACTORS]?: readonly number[] };
+
+/** Stretching of positions. Llama 3's is there only as the factors that it comes to. */
+function scalingOf(values: Values, { all, short, long }: RotaryFactors): Fields | null {
   const type = values.own('rope.scaling.type') ?? 'none';
-  if (frequencies !== null)
+  const amplitude = values.number('rope.scaling.attn_factor');
+  const factor = values.number('rope.scaling.factor');
+  const original_max_position_embeddings = values.number('rope.scaling.original_context_length');
+  if (all !== undefined)
     return {
-      rope_scaling: {
-        rope_type: 'llama3',
-        factor: Math.max(...frequencies),
-        low_freq_factor: 1,
-        high_freq_factor: 4,
-        original_max_position_embeddings: 8192,
-      },
+      rope_type: 'llama3',
+      factor: Math.max(...all),
+      low_freq_factor: 1,
+      high_freq_factor: 4,
+      original_max_position_embeddings: 8192,
     };
-  if (type === 'none') return {};
-  if (type === 'linear')
-    return { rope_scaling: { rope_type: 'linear', factor: values.number('rope.scaling.factor') } };
-  refuse(
-    `Positions are stretched by '${String(type as string)}'.`,
-    "Known are 'none', 'linear' and the one of Llama 3.",
-  );
+  if (short !== undefined || long !== undefined)
+    return {
+      rope_type: 'longrope',
+      short_factor: short,
+      long_factor: long,
+      attention_factor: amplitude,
+      original_max_position_embeddings,
+    };
+  switch (type) {
+    case 'none':
+    case 'longrope':
+      return null;
+    case 'linear':
+      return { rope_type: 'linear', factor };
+    case 'yarn':
+      return {
+        rope_type: 'yarn',
+        factor,
+        // ggml's is put on the one that follows from the factor.
+        attention_factor:
+          amplitude === undefined || factor === undefined
+            ? undefined
+            : amplitude * (1 + 0.1 * Math.log(factor)),
+        beta_fast: values.number('rope.scaling.yarn_beta_fast'),
+        beta_slow: values.number('rope.scaling.yarn_beta_slow'),
+        original_max_position_embeddings,
+      };
+    default:
+      refuse(
+        `Positions are stretched by '${String(type as string)}'.`,
+        "Known are 'none', 'linear', 'yarn', 'longrope' and the one of Llama 3.",
+      );
+  }
 }
 
 /**
  * The `config.json` of a file's family.
  *
- * @param frequencies what the tensor `rope_freqs.weight` holds
  * @throws model-unsupported, gguf-invalid
  */
 export function configOfGguf(
   { metadata, tensors }: GgufHeader,
-  frequencies: readonly number[] | null,
+  factors: RotaryFactors,
 ): Record<string, unknown> {
   const name = metadata.get('general.architecture');
   if (typeof name !== 'string') invalidGguf("it does not say its 'general.architecture'");
@@ -149,8 +187,6 @@ export function configOfGguf(
   const { family, fields } = ARCHITECTURES[name]!;
   const values = new Values(metadata, name);
   const named = new Map(tensors.map((tensor): [string, GgufTensor] => [tensor.name, tensor]));
-  if (named.has('rope_factors_long.weight'))
-    refuse('Positions are stretched by two lists of factors.', 'Take the file for short texts.');
   const found = fields(values);
   const ends = ['eos', 'eot', 'eom'].flatMap(
     (kind) => values.plain(`tokenizer.ggml.${kind}_token_id`) ?? [],
@@ -163,7 +199,7 @@ export function configOfGguf(
     tie_word_embeddings: !named.has('output.weight'),
     eos_token_id: [...new Set(ends)],
     pad_token_id: values.plain('tokenizer.ggml.padding_token_id'),
-    ...scalingFields(values, frequencies),
+    rope_scaling: scalingOf(values, factors) ?? undefined,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -11,15 +11,12 @@ import type { LoadCausalLMOptions } from '../load/load-causal-lm.js';
 import { modelOf } from '../load/model-of.js';
 import type { CausalLM } from '../model/causal-lm.js';
 import { toModelWeights } from '../weights/convert-weights.js';
-import { configOfGguf } from './gguf-config.js';
+import { FACTORS, type RotaryFactors, configOfGguf } from './gguf-config.js';
 import { type GgufHeader, type GgufTensor, readGgufHeader } from './gguf-header.js';
 import { invalidGguf } from './gguf-invalid.js';
 import { ggufRules } from './gguf-weights.js';
 import { SCALES, packedTensor } from './packed-tensor.js';
 import { checkSplit, otherFiles } from './split-files.js';
-
-/** Factors of rotary frequencies, which are no weight of ours. */
-const FREQUENCIES = 'rope_freqs.weight';
 
 function endsEarly(position: number, missing: number): never {
   invalidGguf(`it ends after ${position} bytes, ${missing} before what its header says`);
@@ -63,7 +60,7 @@ function checkFrequencies(expected: readonly number[], factors: readonly number[
     expected.length === factors.length &&
     expected.every((value, i) => Math.abs(value - factors[i]!) <= 1e-4 * value);
   if (good) return;
-  throw new TesseraError('model-unsupported', `'${FREQUENCIES}' holds factors of its own.`, {
+  throw new TesseraError('model-unsupported', `'${FACTORS.all}' holds factors of its own.`, {
     hints: ['Only those of Llama 3 (8,192 positions, wavelengths from 1 to 4) are known.'],
   });
 }
@@ -94,7 +91,7 @@ export async function loadGguf(
     const whole = { metadata, tensors: headers.flatMap((each) => each.tensors) };
     const dtype = options.dtype ?? storedDType(whole.tensors);
     // Before anything is read: a file of another architecture is refused at once.
-    configOfGguf(whole, null);
+    configOfGguf(whole, {});
     const read = (from: Cursor, { tensors }: GgufHeader): Promise<Record<string, Tensor>> =>
       loadBlocks(from, options.packed === true ? tensors.map(packedTensor) : tensors, {
         dtype,
@@ -110,19 +107,30 @@ export async function loadGguf(
       for (const tensor of Object.values(tensors)) tensor.dispose();
       throw error;
     }
-    const stretched = tensors[FREQUENCIES];
-    delete tensors[FREQUENCIES];
-    const factors = stretched === undefined ? null : ((await stretched.toArray()) as number[]);
-    stretched?.dispose();
+    const factors = await takeFactors(tensors);
     const config = readConfig(configOfGguf(whole, factors));
-    if (factors !== null && config.positions.kind === 'rotary')
+    const { all } = factors;
+    if (all !== undefined && config.positions.kind === 'rotary')
       checkFrequencies(
-        llama3Factors(config.positions.dims / 2, config.positions.theta, Math.max(...factors)),
-        factors,
+        llama3Factors(config.positions.dims / 2, config.positions.theta, Math.max(...all)),
+        all,
       );
     const architecture = metadata.get('general.architecture') as string;
     return modelOf(modelWeights(tensors, architecture, config), config, options.packed);
   });
+}
+
+/** What the tensors that are no weights hold; they are taken out of `tensors`. */
+async function takeFactors(tensors: Record<string, Tensor>): Promise<RotaryFactors> {
+  const found: Record<string, number[]> = {};
+  for (const [key, name] of Object.entries(FACTORS)) {
+    const tensor = tensors[name];
+    if (tensor === undefined) continue;
+    delete tensors[name];
+    found[key] = (await tensor.toArray()) as number[];
+    tensor.dispose();
+  }
+  return found;
 }
 
 /** Tensors under the decoder's names, packed weights as their layers take them. */

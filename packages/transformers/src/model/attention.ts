@@ -24,6 +24,7 @@ export class Attention extends Module {
   q_norm: Norm | null = null;
   k_norm: Norm | null = null;
   private readonly window: number | null;
+  private readonly scale: number;
 
   constructor(
     private readonly config: DecoderConfig,
@@ -40,6 +41,7 @@ export class Attention extends Module {
     this.v_proj = new Linear(width, shared, { bias });
     this.o_proj = new Linear(all, width, { bias: attention.outputBias });
     this.window = attention.windows[layer] ?? null;
+    this.scale = attention.scale / (attention.scaleByDepth ? layer + 1 : 1);
     if (attention.qkNorm !== 'none') {
       const perHead = attention.qkNorm === 'head';
       this.q_norm = makeNorm(config, perHead ? attention.headDim : all);
@@ -49,7 +51,8 @@ export class Attention extends Module {
 
   /** [B, T, width] → [B, T, width] */
   forward(x: Tensor, context: AttentionContext, cache: LayerCache | null): Tensor {
-    const { heads, kvHeads, scale, softCap } = this.config.attention;
+    const { heads, kvHeads, softCap } = this.config.attention;
+    const { scale } = this;
     let q = this.heads(this.q_proj.call(x), heads, this.q_norm);
     let k = this.heads(this.k_proj.call(x), kvHeads, this.k_norm);
     let v = this.heads(this.v_proj.call(x), kvHeads, null);

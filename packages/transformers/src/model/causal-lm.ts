@@ -84,6 +84,7 @@ export class CausalLM extends Module {
     const hidden = this.model.call(
       ids,
       positions ?? (real === null ? places.unsqueeze(0) : positionsOf(real, places)),
+      length,
       maskFor,
       cache?.layers(places) ?? null,
     );

@@ -78,10 +78,12 @@ export class Decoder extends Module {
    *
    * @param ids [B, T] token numbers
    * @param positions [B or 1, T] whole numbers
+   * @param length of all that attention may see
    */
   forward(
     ids: Tensor,
     positions: Tensor,
+    length: number,
     maskFor: AttentionContext['maskFor'],
     caches: readonly LayerCache[] | null,
   ): Tensor {
@@ -89,7 +91,7 @@ export class Decoder extends Module {
     let x = this.embed_tokens.call(ids);
     if (embeddingScale !== 1) x = x.mul(embeddingScale);
     if (this.embed_positions !== null) x = x.add(this.embed_positions.call(positions));
-    const context = { rotation: this.rotary?.rotation(positions) ?? null, maskFor };
+    const context = { rotation: this.rotary?.rotation(positions, length) ?? null, maskFor };
     let i = 0;
     for (const layer of this.layers) x = layer.call(x, context, caches?.[i++] ?? null);
     return this.norm.call(x);

@@ -9,20 +9,59 @@ import type { Positions, RotaryScaling } from '../config/decoder-config.js';
 type Rotary = Extract<Positions, { kind: 'rotary' }>;
 
 /** Angle per position for each pair: `theta ^ (-2i / dims)`, stretched. */
-function frequencies({ dims, theta, scaling }: Rotary): number[] {
-  return Array.from({ length: dims / 2 }, (_, i) => stretched(theta ** ((-2 * i) / dims), scaling));
+function frequencies({ dims, theta, scaling }: Rotary, isLong: boolean): number[] {
+  const ramp = scaling.kind === 'yarn' ? rampOf(scaling, dims, theta) : null;
+  return Array.from({ length: dims / 2 }, (_, i) => {
+    const frequency = theta ** ((-2 * i) / dims);
+    switch (scaling.kind) {
+      case 'none':
+        return frequency;
+      case 'linear':
+        return frequency / scaling.factor;
+      case 'llama3':
+        return byWavelength(frequency, scaling);
+      case 'yarn':
+        return mixed(frequency, scaling.factor, kept(i, ramp!));
+      case 'longrope':
+        return frequency / (isLong ? scaling.long : scaling.short)[i]!;
+    }
+  });
 }
 
-function stretched(frequency: number, scaling: RotaryScaling): number {
-  if (scaling.kind === 'none') return frequency;
-  const { factor } = scaling;
-  if (scaling.kind === 'linear') return frequency / factor;
-  const { lowFrequencyFactor: low, highFrequencyFactor: high, originalLength } = scaling;
+type Scaling<K extends RotaryScaling['kind']> = Extract<RotaryScaling, { kind: K }>;
+
+function byWavelength(frequency: number, scaling: Scaling<'llama3'>): number {
+  const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalLength } = scaling;
   const turns = (originalLength * frequency) / (2 * Math.PI);
   if (turns < low) return frequency / factor;
   if (turns > high) return frequency;
-  const share = (turns - low) / (high - low);
+  return mixed(frequency, factor, (turns - low) / (high - low));
+}
+
+/** A frequency of which `share` is kept and the rest divided. */
+function mixed(frequency: number, factor: number, share: number): number {
   return ((1 - share) * frequency) / factor + share * frequency;
+}
+
+/** The first pair that is not wholly kept, and the first that is wholly divided. */
+type Ramp = readonly [number, number];
+
+function rampOf(scaling: Scaling<'yarn'>, dims: number, theta: number): Ramp {
+  const { fast, slow, originalLength, whole } = scaling;
+  const pairOf = (turns: number): number =>
+    (dims * Math.log(originalLength / (turns * 2 * Math.PI))) / (2 * Math.log(theta));
+  const [first, last] = [pairOf(fast), pairOf(slow)];
+  return [
+    Math.max(whole ? Math.floor(first) : first, 0),
+    Math.min(whole ? Math.ceil(last) : last, dims - 1),
+  ];
+}
+
+/** Share of the frequency of pair `i` that is kept. */
+function kept(i: number, [first, last]: Ramp): number {
+  // A ramp of no length is a step.
+  const length = first === last ? 0.001 : last - first;
+  return 1 - Math.min(Math.max((i - first) / length, 0), 1);
 }
 
 /** Cosines and sines of all pairs, twice side by side: [B or 1, 1, T, dims]. */
@@ -35,20 +74,37 @@ export interface Rotation {
 export class RotaryTable {
   /** [dims / 2] */
   private readonly frequencies: Tensor;
+  /** Those for texts longer than `longFrom`. */
+  private readonly longFrequencies: Tensor | null;
+  private readonly longFrom: number;
+  private readonly amplitude: number;
 
   constructor(rotary: Rotary) {
-    // Not a weight: it is there also in a model whose weights are still to be loaded.
-    this.frequencies = withRealTensors(() => tensor(frequencies(rotary)));
+    const { scaling, amplitude } = rotary;
+    // No weights: they are there also in a model whose weights are still to be loaded.
+    const table = (isLong: boolean): Tensor =>
+      withRealTensors(() => tensor(frequencies(rotary, isLong)));
+    const hasLong = scaling.kind === 'longrope';
+    this.frequencies = table(false);
+    this.longFrequencies = hasLong ? table(true) : null;
+    this.longFrom = hasLong ? scaling.originalLength : Infinity;
+    this.amplitude = amplitude;
   }
 
-  /** `positions`: [B or 1, T], whole numbers. */
-  rotation(positions: Tensor): Rotation {
-    const { frequencies } = this;
-    const own =
-      frequencies.device === positions.device ? frequencies : frequencies.to(positions.device);
+  /**
+   * @param positions [B or 1, T], whole numbers
+   * @param length of all that attention may see: of a cache with a length of its own that length, so that its keys
+   *   are turned alike
+   */
+  rotation(positions: Tensor, length: number): Rotation {
+    const { amplitude, longFrequencies } = this;
+    const table =
+      longFrequencies !== null && length > this.longFrom ? longFrequencies : this.frequencies;
+    const own = table.device === positions.device ? table : table.to(positions.device);
     const angles = positions.to('float32').unsqueeze(-1).mul(own).unsqueeze(1);
     const both = cat([angles, angles], -1);
-    return { cos: both.cos(), sin: both.sin() };
+    const [cos, sin] = [both.cos(), both.sin()];
+    return amplitude === 1 ? { cos, sin } : { cos: cos.mul(amplitude), sin: sin.mul(amplitude) };
   }
 }
 
