@@ -31,7 +31,8 @@ export interface GradientCheck {
 }
 
 const SAMPLES = 32;
-const STEPS = [1e-4, 1e-3, 1e-5, 1e-6] as const;
+/** The smallest is for norms of what is all zeros, whose slope changes within the square root of their epsilon. */
+const STEPS = [1e-4, 1e-3, 1e-5, 1e-6, 1e-8] as const;
 const FLOAT32_STEPS = [1e-2, 3e-3, 3e-2] as const;
 /** Slopes before and behind that differ by more, of their mean, have a kink between them. */
 const BENDS = 1e-2;
@@ -135,7 +136,7 @@ function chosen(gradient: readonly number[]): number[] {
 }
 
 /** The slopes of the loss along a direction, smaller first. */
-interface Slopes {
+export interface Slopes {
   readonly low: number;
   readonly high: number;
 }
@@ -184,7 +185,7 @@ export async function checkGradients(
     const own = owns.reduce((sum, each) => sum + each, 0);
     return { name, parameter, at, along, owns, own };
   });
-  const floor = 1e-3 * Math.max(...samples.map(({ own }) => own));
+  const floor = 1e-3 * Math.max(...samples.map(({ own }) => own || 0));
   let worst = { error: 0, parameter: '' };
   for (const sample of samples) {
     const isUnused = gradients.get(sample.name) === null;
@@ -196,6 +197,16 @@ export async function checkGradients(
   return { ...worst, parameters: samples.length };
 }
 
+/**
+ * How far a gradient is from the slopes. What is no number is infinitely far, unless neither is one: an exponent of
+ * negative numbers has no slope.
+ */
+export function distanceTo({ low, high }: Slopes, gradient: number): number {
+  if (Number.isNaN(gradient) && Number.isNaN(low)) return 0;
+  const distance = Math.max(low - gradient, gradient - high, 0);
+  return Number.isNaN(distance) ? Infinity : distance;
+}
+
 /** The smallest error over the steps. What has no gradient may decide sizes: beside it is no loss of the same outputs. */
 function errorOf(loss: Loss, sample: Sample, floor: number, isUnused: boolean): number {
   const { parameter, own } = sample;
@@ -203,8 +214,7 @@ function errorOf(loss: Loss, sample: Sample, floor: number, isUnused: boolean): 
   for (const step of loss.steps) {
     const found = slopes(loss, parameter, sample, step);
     if (found === null) return isUnused ? 0 : error;
-    const distance = Math.max(found.low - own, own - found.high, 0);
-    error = Math.min(error, distance / Math.max(own, floor, Number.MIN_VALUE));
+    error = Math.min(error, distanceTo(found, own) / Math.max(own || 0, floor, Number.MIN_VALUE));
     if (error < AGREES) break;
   }
   return error;

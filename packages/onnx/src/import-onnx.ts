@@ -8,6 +8,7 @@ import type { ByteSource } from '@tessera/tensor';
 import { readWhole, sourceBelow } from '@tessera/tensor/internal';
 import { invalidOnnx } from './errors.js';
 import type { GraphProto, ModelProto, TensorProto } from './generated/onnx_pb.js';
+import { isLikelyParameter } from './initializers.js';
 import { parseModel, readModel } from './model/read-model.js';
 import { type ExternalBytes, externalReference } from './model/tensor-literal.js';
 import { OnnxModule } from './onnx-module.js';
@@ -25,6 +26,11 @@ export interface ImportOnnxOptions {
    */
   readonly externalData?:
     Readonly<Record<string, Uint8Array>> | ((location: string) => Promise<Uint8Array>);
+  /**
+   * Which float initialisers are parameters; the others are buffers. Default: all but numbers without dimensions whose
+   * name has no dot. Exporters name scales, exponents and epsilons so, which no optimizer should move.
+   */
+  readonly isParameter?: (name: string, sizes: readonly number[]) => boolean;
 }
 
 /** Every tensor of a graph and of the graphs in it. */
@@ -85,5 +91,5 @@ export async function importOnnx(
   const proto = parseModel(await readWhole(source, options));
   const model = readModel(proto, await readExternal(proto, source, options));
   checkSupported(model);
-  return new OnnxModule(model);
+  return new OnnxModule(model, options.isParameter ?? isLikelyParameter);
 }

@@ -1,7 +1,9 @@
 /**
  * @file Initialisers as parameters and buffers of a module, under their names.
  *
- * Floats are parameters, all else are buffers, and so are the running statistics of BatchNormalization, as in PyTorch.
+ * Floats are parameters, all else are buffers, and so are the running statistics of BatchNormalization, as in PyTorch,
+ * and numbers that an exporter wrote: scales, exponents, epsilons, the least float that masks with. An optimizer that moved
+ * those would ruin the model.
  * Dots in a name are levels of submodules, as in a state dict. A part of a name that cannot be a field gets a `$` in
  * front: an empty one, one that starts with `_` or `$`, one that `Module` uses itself, and one that is a tensor and a
  * folder of tensors at once.
@@ -85,8 +87,19 @@ export function tensorAt({ owner, field }: Place): unknown {
   return (owner as unknown as Record<string, unknown>)[field];
 }
 
+/** Which float initialisers are parameters, by name and sizes. */
+export type ParameterChoice = (name: string, sizes: readonly number[]) => boolean;
+
+/** All but single numbers under names that exporters make up: a module's own have a path with dots. */
+export const isLikelyParameter: ParameterChoice = (name, sizes) =>
+  sizes.length > 0 || name.includes('.');
+
 /** Makes the tensors of all initialisers, as fields of a module; returns where they are. */
-export function placeInitializers(root: Module, graph: OnnxGraph): Map<TensorLiteral, Place> {
+export function placeInitializers(
+  root: Module,
+  graph: OnnxGraph,
+  isParameter: ParameterChoice,
+): Map<TensorLiteral, Place> {
   const literals = [...allInitializers(graph)];
   const isStatistic = statistics(graph);
   // Branches of one If may use the same name.
@@ -104,7 +117,8 @@ export function placeInitializers(root: Module, graph: OnnxGraph): Map<TensorLit
     const at = place(root, names.get(unique[i]!)!);
     const { owner, field } = at;
     places.set(literal, at);
-    if (isFloatingPoint(type.dtype) && isStatistic.get(literal.name) !== true) {
+    const isStatic = isStatistic.get(literal.name) === true || !isParameter(literal.name, shape);
+    if (isFloatingPoint(type.dtype) && !isStatic) {
       (owner as unknown as Record<string, Parameter>)[field] = new Parameter(data);
     } else {
       owner.registerBuffer(field, data);

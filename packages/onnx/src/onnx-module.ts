@@ -18,7 +18,13 @@ import {
 import { activeMode, trustedRegion } from '@tessera/tensor/internal';
 import { TesseraError } from '@tessera/shared';
 import { Decisions } from './decisions.js';
-import { type Place, allLiterals, placeInitializers, tensorAt } from './initializers.js';
+import {
+  type ParameterChoice,
+  type Place,
+  allLiterals,
+  placeInitializers,
+  tensorAt,
+} from './initializers.js';
 import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './model/model.js';
 import { foldConstants } from './run/fold-constants.js';
 import { decidingInputs } from './model/deciding-inputs.js';
@@ -78,11 +84,11 @@ export class OnnxModule extends Module {
   /** Names of the inputs that have to be given. */
   private readonly _needed: readonly string[];
 
-  constructor(model: OnnxModel) {
+  constructor(model: OnnxModel, isParameter: ParameterChoice) {
     super();
     this._model = model;
     this._decisions = new Decisions(this._known, decidingInputs(model.graph));
-    this._places = placeInitializers(this, model.graph);
+    this._places = placeInitializers(this, model.graph, isParameter);
     this._made = new Set(this.initialTensors());
     // A traced call cannot read what it makes, so constants are made now.
     for (const literal of allLiterals(model)) this.constantOf(literal);
