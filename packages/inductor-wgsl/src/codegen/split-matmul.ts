@@ -25,6 +25,7 @@ import { isMatrixVector, matmulShape } from './matmul-shape.js';
 import { chooseMatmulTile, fastestTile, tileGroups } from './matmul-tiles.js';
 import { addTime } from './matmul-times.js';
 import { matrixTile } from './matrix-tiles.js';
+import { unusedName } from './names.js';
 import type { WgslTarget } from './target.js';
 
 /** Fewest steps of the sum that make a piece worth a workgroup, where times were measured and elsewhere. */
@@ -178,12 +179,6 @@ function linearIndex(e: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
   let index = e.int(0);
   for (const v of vars) index = e.add(e.scale(index, v.size), e.sym(v.name, v.size));
   return index;
-}
-
-function unusedName(taken: readonly { readonly name: string }[], wanted: string): string {
-  let name = wanted;
-  while (taken.some((other) => other.name === name)) name += '_';
-  return name;
 }
 
 /** The parameters that expressions (and the stores of `storing`) use, and one more. */
