@@ -31,7 +31,7 @@ import type { WgslTarget } from './target.js';
 /** Fewest steps of the sum that make a piece worth a workgroup, where times were measured and elsewhere. */
 const SMALLEST_PIECE = { timed: 128, other: 512 };
 /** Most bytes of partial sums. */
-const MOST_BYTES = 64 * 2 ** 20;
+const MOST_BYTES = 96 * 2 ** 20;
 
 /** Pieces into which a kernel's sum should be cut; 1 to leave it whole. */
 export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
