@@ -49,7 +49,7 @@ export { operandsOf, type WordPart, wordPart } from './ir/word-part.js';
 export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
 export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
 export { valueError } from '@tessera/tensor/internal';
-export { type KernelChecks, checkAt, checksOf } from './ir/kernel-checks.js';
+export { type KernelChecks, checkAt, checksOf, checksOfAll } from './ir/kernel-checks.js';
 export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 

@@ -35,16 +35,18 @@ export function checkAt<Count extends Size>(
 /** The checks of a kernel; equal ones have one number. */
 export function checksOf(kernel: FusedKernel<Size>): KernelChecks {
   let found = known.get(kernel);
-  if (found === undefined) {
-    const numbers = new Map<string, number>();
-    const list: ValueCheck<Size>[] = [];
-    for (const expr of postorder(kernelRoots(kernel))) {
-      if (expr.kind !== 'check' || numbers.has(checkKey(expr.check))) continue;
-      numbers.set(checkKey(expr.check), list.length);
-      list.push(expr.check);
-    }
-    found = { list, numberOf: (expr) => numbers.get(checkKey(expr.check))! };
-    known.set(kernel, found);
-  }
+  if (found === undefined) known.set(kernel, (found = checksOfAll([kernel])));
   return found;
+}
+
+/** The checks of kernels that are launched as one. */
+export function checksOfAll(kernels: readonly FusedKernel<Size>[]): KernelChecks {
+  const numbers = new Map<string, number>();
+  const list: ValueCheck<Size>[] = [];
+  for (const expr of postorder(kernels.flatMap(kernelRoots))) {
+    if (expr.kind !== 'check' || numbers.has(checkKey(expr.check))) continue;
+    numbers.set(checkKey(expr.check), list.length);
+    list.push(expr.check);
+  }
+  return { list, numberOf: (expr) => numbers.get(checkKey(expr.check))! };
 }

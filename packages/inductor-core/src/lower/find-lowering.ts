@@ -16,6 +16,7 @@ import { convLowerings } from './ops/conv.js';
 import { operandArg, operandExpr } from './ops/elementwise.js';
 import { elementaryLowerings } from './ops/elementary.js';
 import { distanceLowerings } from './ops/distance.js';
+import { embeddingBackwardLowerings } from './ops/embedding-backward.js';
 import { embeddingBagLowerings } from './ops/embedding-bag.js';
 import { embeddingRenormLowerings } from './ops/embedding-renorm.js';
 import { spaceLowerings } from './ops/factory-space.js';
@@ -73,6 +74,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...distanceLowerings,
   ...gridSampleLowerings,
   ...stridedScatterLowerings,
+  ...embeddingBackwardLowerings,
   ...embeddingBagLowerings,
   ...viewLowerings,
   ...concatLowerings,

@@ -10,11 +10,9 @@ import {
   kernelLoops,
   postorder,
   type Expr,
-  type GeneratedKernel,
   type SizedLoop,
   moves,
 } from '@tessera/inductor-core';
-import type { Size } from '@tessera/shared';
 import type { CodeBlock } from './code-block.js';
 import type { SymbolText } from './index-emitter.js';
 import type { ProgramBuilder } from './program.js';
@@ -77,11 +75,12 @@ function within(symbol: SymbolText, size: string): Value {
 }
 
 /** The loop variables that an expression depends on, if they move at all. */
-function limitsOf(expr: Expr, kernel: GeneratedKernel<Size>): SizedLoop[] {
+function limitsOf(expr: Expr, kernel: ProgramBuilder['kernel']): SizedLoop[] {
   const named = new Set<string>();
   for (const part of postorder([expr])) {
     const index = indexOf(part);
     if (index !== null) indexSymbols(index, named);
   }
-  return kernelLoops(kernel).filter((v) => moves(v) && named.has(v.name));
+  const loops = kernel.kind === 'joined' ? kernel.parts.flatMap(kernelLoops) : kernelLoops(kernel);
+  return loops.filter((v) => moves(v) && named.has(v.name));
 }

@@ -6,34 +6,29 @@
  * What the first of several threads does it computes alone: the others would wait for the same.
  */
 import {
-  type BufferParam,
-  choosePairedBuffers,
-  chooseVectorBuffers,
   type Condition,
   extent,
   type IndexExpr,
   kernelLoops,
-  LaneContext,
   type Lanes,
+  type LoopKernel,
   type LoopStmt,
   type ScheduledBody,
   type ScheduledKernel,
   type ScheduledStmt,
-  stmtRoots,
 } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import { AccumulatorEmitter } from './accumulators.js';
 import { CodeBlock } from './code-block.js';
-import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
 import { placeText, type PlaceNames } from './place-text.js';
-import { ProgramBuilder, type WgslProgram } from './program.js';
-import { findLanes, scheduledAccesses, stillLane } from './scheduled-lanes.js';
+import type { ProgramBuilder } from './program.js';
+import type { SeenKernel } from './scheduled-lanes.js';
 import { emitStore, type StoreSink } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import { widen } from './value.js';
-import type { KernelVariant } from './variant.js';
-import { storageType, typeName } from './wgsl-types.js';
+import { typeName } from './wgsl-types.js';
 
 /** Where effects go while they are conditional. */
 interface Effects {
@@ -53,8 +48,8 @@ const EFFECTS: ReadonlySet<string> = new Set<Effect>([
   'merge',
 ]);
 
-class ScheduledEmitter {
-  private readonly builder: ProgramBuilder;
+/** See the file header. */
+export class ScheduledEmitter {
   private readonly emitter: ExprEmitter;
   private readonly accumulators: AccumulatorEmitter;
   /** Loop variables of the fused kernel, which expressions name. */
@@ -64,7 +59,7 @@ class ScheduledEmitter {
   /** Texts of the kernel's variables, by scope. */
   private readonly symbols: Map<string, SymbolText>[] = [];
   private readonly points = new Map<number, object>();
-  private readonly builtins: string[] = [];
+  private readonly scheduled: ScheduledKernel;
   private readonly lanes: Lanes | null;
   private effects: Effects | null = null;
   private readonly names: PlaceNames = {
@@ -72,43 +67,27 @@ class ScheduledEmitter {
     size: (size) => this.builder.size(size),
   };
 
+  /** Emits a kernel of a program, whose buffers are declared as its accesses want them. */
   constructor(
-    private readonly scheduled: ScheduledKernel,
+    { scheduled, lanes, still, context, roots }: SeenKernel,
+    private readonly builder: ProgramBuilder,
     private readonly target: WgslTarget,
-    variant: KernelVariant,
   ) {
-    const { kernel } = scheduled;
-    if (kernel.kind !== 'loop') throw new TypeError(`${kernel.kind} kernels have no schedule yet`);
-    const roots = kernel.stages.flatMap(({ body }) => body).flatMap(stmtRoots);
-    const { lanes, holdsState } = findLanes(scheduled.body);
+    this.scheduled = scheduled;
     this.lanes = lanes;
-    const context = new LaneContext(
-      lanes === null ? {} : { lane: lanes.lane, step: lanes.step, vectorAccs: holdsState },
-      roots,
-    );
-    const accesses = scheduledAccesses(scheduled.body, context, new LaneContext({}, []));
-    const vectors = variant.offsets ? new Set<string>() : chooseVectorBuffers(accesses);
-    const still = stillLane(kernelLoops(kernel), lanes);
-    const isHalf = ({ dtype }: BufferParam): boolean => storageType(dtype, target.f16) === 'f16';
-    const halves = new Set(kernel.params.filter(isHalf).map(({ name }) => name));
-    const pairs = variant.offsets
-      ? new Set<string>()
-      : choosePairedBuffers(accesses, { vectors, halves, still });
-    this.builder = new ProgramBuilder(kernel, target, variant, vectors, pairs);
-    const inner = new Set(kernel.inner.map(({ name }) => name));
-    this.emitter = new ExprEmitter(this.builder, context, roots, inner, still);
-    this.accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(kernel.inner));
-    this.kernelVariables = new Set(kernelLoops(kernel).map(({ name }) => name));
+    const { inner } = scheduled.kernel as LoopKernel<Size>;
+    const reduced = new Set(inner.map(({ name }) => name));
+    this.emitter = new ExprEmitter(builder, context, roots, reduced, still);
+    this.accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(inner));
+    this.kernelVariables = new Set(kernelLoops(scheduled.kernel).map(({ name }) => name));
   }
 
-  emit(): WgslProgram {
-    const { grid, threads, body } = this.scheduled;
-    const { id, workgroups } = linearGrid(grid.extent, this.target);
-    this.texts.set(grid.name, id);
+  /** Emits the body for the instance whose number is `group`. */
+  emit(block: CodeBlock, group: string): void {
+    const { grid, body } = this.scheduled;
+    this.texts.set(grid.name, group);
     this.texts.set('lane', 'lane');
-    const block = new CodeBlock();
     this.within(block, () => this.body(body));
-    return this.builder.finish(threads?.extent ?? 1, block, workgroups, this.builtins);
   }
 
   /** The block that statements go to. */
@@ -136,10 +115,7 @@ class ScheduledEmitter {
 
   private subgroupSize(): string {
     const { min, max } = this.target.subgroups!;
-    if (min === max) return `${min}u`;
-    if (this.builtins.length === 0)
-      this.builtins.push('@builtin(subgroup_size) subgroup_size: u32');
-    return 'subgroup_size';
+    return min === max ? `${min}u` : this.builder.subgroupSize();
   }
 
   private place(index: IndexExpr): string {
@@ -382,13 +358,4 @@ class ScheduledEmitter {
       this.effects?.valid ?? null,
     );
   }
-}
-
-/** See the file header. */
-export function emitScheduled(
-  scheduled: ScheduledKernel,
-  target: WgslTarget,
-  variant: KernelVariant,
-): WgslProgram {
-  return new ScheduledEmitter(scheduled, target, variant).emit();
 }

@@ -1,10 +1,10 @@
 /**
  * @file `generateKernel`: WGSL for any kernel of the IR.
  */
-import { type Size, TesseraError } from '@tessera/shared';
-import type { FusedKernel } from '@tessera/inductor-core';
+import { TesseraError } from '@tessera/shared';
 import { generateAttention } from './attention.js';
-import { generateLoop } from './loop.js';
+import type { LaunchedKernel } from './joined-kernel.js';
+import { generateJoined, generateLoop } from './loop.js';
 import { generateMatmul } from './matmul.js';
 import type { TileMemory } from './matmul-tiles.js';
 import type { WgslProgram } from './program.js';
@@ -19,7 +19,7 @@ import { directVariant, type KernelVariant } from './variant.js';
  * @throws kernel-missing for an extern kernel, dtype-unsupported for float64
  */
 export function generateKernel(
-  kernel: FusedKernel<Size>,
+  kernel: LaunchedKernel,
   target: WgslTarget,
   variant: KernelVariant = directVariant(kernel.params.length),
   tiles?: TileMemory,
@@ -36,6 +36,7 @@ export function generateKernel(
       },
     );
   }
+  if (kernel.kind === 'joined') return generateJoined(kernel, target, variant);
   if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
   if (kernel.kind === 'recurrence') return generateRecurrence(kernel, target, variant);
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });

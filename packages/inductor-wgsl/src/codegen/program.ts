@@ -9,6 +9,7 @@
 import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import {
   checksOf,
+  checksOfAll,
   type BufferParam,
   type Expr,
   type GeneratedKernel,
@@ -20,6 +21,7 @@ import { CodeBlock } from './code-block.js';
 import type { Workgroups } from './dispatch.js';
 import { FunctionLibrary } from './functions/function-library.js';
 import { NameScope } from './names.js';
+import type { JoinedKernel } from './joined-kernel.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import {
@@ -98,15 +100,16 @@ export class ProgramBuilder {
   private usesF16 = false;
   private usesSubgroups = false;
   private usesMatrices = false;
+  private usesSubgroupSize = false;
 
   constructor(
-    readonly kernel: GeneratedKernel<Size>,
+    readonly kernel: GeneratedKernel<Size> | JoinedKernel,
     readonly target: WgslTarget,
     variant: KernelVariant,
     vectorBuffers: ReadonlySet<string>,
     pairedBuffers: ReadonlySet<string> = new Set(),
   ) {
-    this.checks = checksOf(kernel);
+    this.checks = kernel.kind === 'joined' ? checksOfAll(kernel.parts) : checksOf(kernel);
     if (this.checks.list.length > 0) this.names.claim('first_check');
     this.declareScalars();
     this.declareBuffers(variant, vectorBuffers, pairedBuffers);
@@ -189,6 +192,12 @@ export class ProgramBuilder {
     this.usesSubgroups = true;
   }
 
+  /** Text of the subgroup's size where it is not known. */
+  subgroupSize(): string {
+    this.usesSubgroupSize = true;
+    return 'subgroup_size';
+  }
+
   /** Allows subgroup matrices: every subgroup of a workgroup takes another part of a product. */
   requireMatrices(): void {
     this.usesF16 = true;
@@ -215,6 +224,7 @@ export class ProgramBuilder {
     const parameters = [
       '@builtin(workgroup_id) group: vec3u',
       '@builtin(local_invocation_index) lane: u32',
+      ...(this.usesSubgroupSize ? ['@builtin(subgroup_size) subgroup_size: u32'] : []),
       ...builtins,
     ].join(', ');
     const text =

@@ -25,12 +25,13 @@ import { isMatrixVector, matmulShape } from './matmul-shape.js';
 import { chooseMatmulTile, fastestTile, tileGroups } from './matmul-tiles.js';
 import { addTime } from './matmul-times.js';
 import { matrixTile } from './matrix-tiles.js';
+import { unusedName } from './names.js';
 import type { WgslTarget } from './target.js';
 
 /** Fewest steps of the sum that make a piece worth a workgroup, where times were measured and elsewhere. */
 const SMALLEST_PIECE = { timed: 128, other: 512 };
 /** Most bytes of partial sums. */
-const MOST_BYTES = 64 * 2 ** 20;
+const MOST_BYTES = 96 * 2 ** 20;
 
 /** Pieces into which a kernel's sum should be cut; 1 to leave it whole. */
 export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
@@ -178,12 +179,6 @@ function linearIndex(e: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
   let index = e.int(0);
   for (const v of vars) index = e.add(e.scale(index, v.size), e.sym(v.name, v.size));
   return index;
-}
-
-function unusedName(taken: readonly { readonly name: string }[], wanted: string): string {
-  let name = wanted;
-  while (taken.some((other) => other.name === name)) name += '_';
-  return name;
 }
 
 /** The parameters that expressions (and the stores of `storing`) use, and one more. */

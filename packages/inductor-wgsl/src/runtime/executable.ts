@@ -1,12 +1,11 @@
 /**
  * @file `WgslExecutable`: a plan loaded on a device.
  */
-import { type Size, TesseraError } from '@tessera/shared';
+import { TesseraError } from '@tessera/shared';
 import {
   type ArgumentCheck,
   type Executable,
   type ExecutionPlan,
-  type FusedKernel,
   type KernelSource,
   type SizeValue,
   boundTo,
@@ -14,6 +13,7 @@ import {
 import type { Tensor } from '@tessera/tensor';
 import { storageExtent } from '@tessera/tensor/internal';
 import { workgroupsAt } from '../codegen/dispatch.js';
+import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import { KernelLaunch, type Residence } from './launch.js';
 import type { OutputMemory } from './output-memory.js';
 import type { PlanCode } from './plan-code.js';
@@ -26,7 +26,7 @@ import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** A plan whose kernels may be for many sizes. */
 export interface SizedPlan extends Omit<ExecutionPlan, 'kernels'> {
-  readonly kernels: readonly FusedKernel<Size>[];
+  readonly kernels: readonly LaunchedKernel[];
   /** See `Executable`. */
   readonly launchOrigins?: readonly number[];
 }

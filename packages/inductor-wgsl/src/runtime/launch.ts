@@ -5,8 +5,9 @@
  * parameters lie in, so it is made once per combination and found again by comparing identities. Steady
  * state is a few comparisons and two or three WebGPU calls.
  */
-import { counters, type Size } from '@tessera/shared';
-import { type FusedKernel, type Launch, checkAt } from '@tessera/inductor-core';
+import { counters } from '@tessera/shared';
+import { type Launch, checkAt } from '@tessera/inductor-core';
+import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import { variantKey, type KernelVariant } from '../codegen/variant.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import type { WgslProgram } from '../codegen/program.js';
@@ -57,7 +58,7 @@ export class KernelLaunch {
 
   constructor(
     private readonly runtime: WgpuRuntime,
-    private readonly kernel: FusedKernel<Size>,
+    private readonly kernel: LaunchedKernel,
     private readonly launch: Launch,
     private readonly source: VariantSource,
     private readonly blocks: ScalarBlocks,

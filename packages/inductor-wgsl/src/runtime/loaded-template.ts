@@ -16,6 +16,7 @@ import {
 import type { SymInt } from '@tessera/shared';
 import { TesseraError } from '@tessera/shared';
 import { WgslExecutable } from './executable.js';
+import { joinLaunches, type JoinedLaunches } from './join-launches.js';
 import { LoadedPlan } from './loaded-plan.js';
 import type { PlanCode } from './plan-code.js';
 import { PlanMemory } from './plan-memory.js';
@@ -29,6 +30,7 @@ const LARGEST = 2 ** 32 - 1;
 /** What all sizes share on one device. */
 interface Home {
   readonly backend: WgslBackend;
+  readonly launches: JoinedLaunches;
   readonly code: PlanCode;
   readonly memory: PlanMemory;
   /** What the programs take of sizes. */
@@ -75,18 +77,20 @@ export class LoadedTemplate implements TemplateExecutable {
   }
 
   private move(backend: WgslBackend): Home {
-    const code = backend.code(this.template.kernels);
+    const launches = joinLaunches(this.template, backend.target);
+    const code = backend.code(launches.kernels);
     const sizes = code.programs.flatMap(({ uniforms }) =>
       uniforms.flatMap((field) => (field.kind === 'size' ? [field.size] : [])),
     );
     const memory = new PlanMemory(backend.runtime, this.template.constants);
-    return (this.home = { backend, code, memory, sizes });
+    return (this.home = { backend, launches, code, memory, sizes });
   }
 
   /** The plan for given sizes on a device. @throws plan-invalid beyond 32 bits, out-of-memory */
   private on(backend: WgslBackend, values: readonly number[]): WgslExecutable {
     const { template } = this;
-    const { code, memory, sizes } = this.home.backend === backend ? this.home : this.move(backend);
+    const { launches, code, memory, sizes } =
+      this.home.backend === backend ? this.home : this.move(backend);
     const valueOf = this.sizes.at(values);
     if (sizes.some((size) => Math.abs(valueOf(size)) > LARGEST)) throw tooLarge(template, values);
     const { symbols: _, ...rest } = template;
@@ -94,6 +98,7 @@ export class LoadedTemplate implements TemplateExecutable {
     return new WgslExecutable(backend.runtime, {
       layout: {
         ...rest,
+        ...launches,
         ...buffersAt(template, valueOf, bytesOf),
         outputs: outputsAt(template, valueOf),
       },

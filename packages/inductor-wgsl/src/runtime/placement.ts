@@ -5,8 +5,7 @@
  * that their bind group serves every slot. A buffer of which one parameter is written and another read has
  * one binding for both, with element offsets.
  */
-import type { FusedKernel } from '@tessera/inductor-core';
-import type { Size } from '@tessera/shared';
+import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import { directVariant, type KernelVariant } from '../codegen/variant.js';
 import { ALIGNMENT, type WgpuMemory } from './wgpu-memory.js';
 
@@ -35,7 +34,7 @@ export function boundPart(mode: BindingMode, address: number): number {
  * @param dynamicLimit bindings with dynamic offsets that a pipeline may have
  */
 export function placeParameters(
-  { params }: FusedKernel<Size>,
+  { params }: LaunchedKernel,
   memories: readonly WgpuMemory[],
   addresses: readonly number[],
   dynamicLimit: number,

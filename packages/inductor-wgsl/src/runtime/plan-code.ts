@@ -3,8 +3,8 @@
  *
  * The programs of a template serve its plans of all sizes.
  */
-import type { FusedKernel, KernelSource } from '@tessera/inductor-core';
-import type { Size } from '@tessera/shared';
+import type { KernelSource } from '@tessera/inductor-core';
+import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import type { WgslProgram } from '../codegen/program.js';
 import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
 import type { VariantSource } from './launch.js';
@@ -25,7 +25,7 @@ export class PlanCode {
   /** By kernel: its program in a variant. */
   readonly variants: readonly VariantSource[];
 
-  constructor(kernels: readonly FusedKernel<Size>[], generate: Generator) {
+  constructor(kernels: readonly LaunchedKernel[], generate: Generator) {
     this.programs = kernels.map((_, index) => generate(index));
     this.sources = kernels.map(({ name }, index) => wgslSource(name, this.programs[index]));
     this.variants = kernels.map(({ params }, index) => {

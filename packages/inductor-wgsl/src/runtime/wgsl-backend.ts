@@ -2,7 +2,7 @@
  * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
  */
 import { argumentCheck } from '@tessera/inductor-core';
-import { type Size, type Steps, atOnce } from '@tessera/shared';
+import { type Steps, atOnce } from '@tessera/shared';
 import type {
   Capabilities,
   ExecutionPlan,
@@ -14,13 +14,15 @@ import type {
 import { LONGEST_ROW, MOST_ROWS } from '../codegen/attention-row-shape.js';
 import { WIDEST_ATTENTION } from '../codegen/attention-tiles.js';
 import { generateKernel } from '../codegen/generate.js';
+import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
 import { type SplitPlan, splitDeepMatmuls } from '../codegen/split-matmul.js';
 import type { WgslTarget } from '../codegen/target.js';
 import type { WgslProgram } from '../codegen/program.js';
 import type { KernelVariant } from '../codegen/variant.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
-import { WgslExecutable, boundDirectly } from './executable.js';
+import { type SizedPlan, WgslExecutable, boundDirectly } from './executable.js';
+import { joinLaunches } from './join-launches.js';
 import { LoadedPlan } from './loaded-plan.js';
 import { LoadedTemplate } from './loaded-template.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
@@ -48,9 +50,10 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
   };
 }
 
-/** A plan as it is launched, and its code. */
+/** A plan with its products split, as it is launched, and its code. */
 interface MadeCode {
   readonly split: SplitPlan;
+  readonly layout: SizedPlan;
   readonly code: PlanCode;
 }
 
@@ -87,27 +90,35 @@ export class WgslBackend implements KernelBackend {
   /** Pauses after each kernel's text, and while pipelines are compiled side by side. */
   *loadingSteps(plan: ExecutionPlan): Steps<LoadedPlan> {
     const { name, kernels } = plan;
-    const split = splitDeepMatmuls(plan, this.target);
+    const { split, layout } = this.launchesOf(plan);
     const programs: WgslProgram[] = [];
-    for (const kernel of split.kernels) {
+    for (const kernel of layout.kernels) {
       programs.push(this.program(kernel));
       yield;
     }
-    const code = this.code(split.kernels, programs);
+    const code = this.code(layout.kernels, programs);
     yield () => {
-      const direct = [...boundDirectly(split, this.runtime)];
+      const direct = [...boundDirectly(layout, this.runtime)];
       return this.runtime.pipelines.prepare(
-        direct.map((kernel) => ({ program: programs[kernel], kernel: split.kernels[kernel].name })),
+        direct.map((kernel) => ({
+          program: programs[kernel],
+          kernel: layout.kernels[kernel].name,
+        })),
       );
     };
-    const here = { split, code };
+    const here = { split, layout, code };
     return new LoadedPlan(
       { name, kernels, on: (backend) => backend.executable(plan, backend === this ? here : null) },
       this,
     );
   }
 
-  private program(kernel: FusedKernel<Size>, variant?: KernelVariant): WgslProgram {
+  private launchesOf(plan: ExecutionPlan): Omit<MadeCode, 'code'> {
+    const split = splitDeepMatmuls(plan, this.target);
+    return { split, layout: { ...split, ...joinLaunches(split, this.target) } };
+  }
+
+  private program(kernel: LaunchedKernel, variant?: KernelVariant): WgslProgram {
     return generateKernel(kernel, this.target, variant, this.tiles);
   }
 
@@ -117,7 +128,7 @@ export class WgslBackend implements KernelBackend {
   }
 
   /** Code of kernels, of which those with symbolic sizes take them as uniforms. */
-  code(kernels: readonly FusedKernel<Size>[], made: readonly WgslProgram[] = []): PlanCode {
+  code(kernels: readonly LaunchedKernel[], made: readonly WgslProgram[] = []): PlanCode {
     return new PlanCode(kernels, (index, variant) =>
       variant === undefined && index < made.length
         ? made[index]
@@ -127,11 +138,11 @@ export class WgslBackend implements KernelBackend {
 
   /** Loads a plan on this device. */
   executable(plan: ExecutionPlan, made: MadeCode | null = null): WgslExecutable {
-    const split = made?.split ?? splitDeepMatmuls(plan, this.target);
+    const { split, layout } = made ?? this.launchesOf(plan);
     return new WgslExecutable(this.runtime, {
-      layout: split,
+      layout,
       plan: () => split,
-      code: made?.code ?? this.code(split.kernels),
+      code: made?.code ?? this.code(layout.kernels),
       memory: new PlanMemory(this.runtime, plan.constants),
       check: argumentCheck(plan),
       ownsMemory: true,

@@ -14,7 +14,7 @@ import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
 import type { LoweredArg } from '../registry.js';
-import { usesOfRows } from './scatter.js';
+import { usesOfRows } from './embedding-backward.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** ATen's numbers of the modes. */

@@ -9,7 +9,7 @@ import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import { normOver } from './distance.js';
-import { usesOfRows } from './scatter.js';
+import { usesOfRows } from './embedding-backward.js';
 
 /** How far beyond the norm a row is scaled back, as the reference kernel does. */
 const MARGIN = 1e-7;

@@ -1,9 +1,8 @@
 /**
  * @file Scatters as gathers: each element of the result looks for the sources that address it.
  *
- * That needs no atomics, gives the same sum every time, and costs (result × sources) comparisons: fine
- * for the gradients of small tables, where it runs as a matrix product with a one-hot operand, and for
- * small scatters. Beyond that the reference kernel, which walks the sources once, takes over where there is one.
+ * That needs no atomics, gives the same sum every time, and costs (result × sources) comparisons: fine for small
+ * scatters. Beyond that the reference kernel, which walks the sources once, takes over where there is one.
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
@@ -12,7 +11,6 @@ import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { checkedIndex, checkedIndices, position } from '../checked-value.js';
-import { contract } from './contract.js';
 import { tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { advancedIndex, hasMask } from './indexing.js';
@@ -21,80 +19,8 @@ import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
 import { type Shape, isEmpty, isLarger, isSame, numelOf } from '../shape-math.js';
-import { delinearize, reshapeTensor } from './view-maps.js';
+import { delinearize } from './view-maps.js';
 import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
-
-/** Σ over positions p with index[p] = row of source[p, column], as one-hot product. */
-function oneHotSum(
-  l: Lowering,
-  rows: number,
-  index: LoweredTensor,
-  source: LoweredTensor,
-  skip: number | null,
-): LoweredTensor {
-  const [count, columns] = source.shape as [Size, Size];
-  const from = readyOperand(l, source);
-  const at = readyOperand(l, index);
-  const m = new ExprMath(l.ir);
-  const acc = accumulateDtype(source.dtype);
-  return contract(l, {
-    shape: { batch: [], m: [rows], n: [columns], k: [count] },
-    a: (_, [row], [p]) => {
-      const value = at.load([p!]);
-      const own = m.eq(value, l.ir.index(value.dtype, row!));
-      return l.ir.cast(skip === null ? own : m.and(own, m.ne(value, skip)), acc);
-    },
-    b: (_, [p], [column]) => from.load([p!, column!]),
-    sizes: [rows, columns],
-    dtype: source.dtype,
-    layout: null,
-    coords: ({ m: row, n }) => [row[0]!, n[0]!],
-    decode: ([row, column]) => ({ batch: [], m: [row!], n: [column!] }),
-  });
-}
-
-/** embedding_dense_backward: grad_output, indices, num_weights, padding_idx, scale_grad_by_freq. */
-const embeddingBackward: LoweringOf<'aten::embedding_dense_backward'> = (
-  l,
-  [g, index, rows, padding, scale],
-  call,
-) => {
-  const columns = g.shape[g.shape.length - 1]!;
-  const count = numelOf(index.shape);
-  if (!affordable(l, sizeMul(Number(rows), columns), count, sizeMul(count, columns), 'product'))
-    return null;
-  const at = reshapeTensor(l, readyOperand(l, index), [count]);
-  const sum = oneHotSum(
-    l,
-    Number(rows),
-    at,
-    reshapeTensor(l, g, [count, columns]),
-    Number(padding) >= 0 ? Number(padding) : null,
-  );
-  if (scale !== true || isSame(count, 0)) return sum;
-  const m = new ExprMath(l.ir);
-  const acc = accumulateDtype(sum.dtype);
-  const uses = usesOfRows(l, at, Number(rows)).load([l.vars(call.shape)[0]!]);
-  const average = m.div(m.cast(sum.expr, acc), m.cast(m.max(uses, 1), acc));
-  return l.pointwise(call.shape, m.cast(average, sum.dtype));
-};
-
-/** How often each row is named, as float32. */
-export function usesOfRows(l: Lowering, index: LoweredTensor, rows: number): LoweredTensor {
-  const m = new ExprMath(l.ir);
-  const each = index.sizes.map((size, d) => l.freshVar(`p${d}`, size));
-  const inner = each.flatMap(({ vars }) => vars);
-  const value = index.load(each.map((place) => place.index));
-  const own = l.ir.index(value.dtype, l.vars([rows])[0]!);
-  return reducePlan(l, {
-    op: 'sum',
-    dtype: 'float32',
-    sizes: [rows],
-    inner,
-    order: [...l.loopVars([rows]), ...inner],
-    value: m.cast(m.eq(value, own), 'float32'),
-  })[0]!;
-}
 
 /** Sources that may address an element, and what they hold. */
 export interface Sources {
@@ -358,7 +284,6 @@ export function indexedSizes(sizes: Shape, indices: IndexTensors): Size[] {
 
 /** Lowerings by overload name; null results go to the reference kernel. */
 export const scatterLowerings: LoweringTable = lowerings({
-  'aten::embedding_dense_backward': embeddingBackward,
   'aten::scatter.src': scatter(false),
   'aten::scatter.value': scatter(false),
   'aten::scatter_add': scatter(true),

@@ -1,0 +1,85 @@
+/**
+ * @file Scheduled kernels as one module: one kernel, or several that divide the workgroups of a launch.
+ */
+import {
+  type BufferParam,
+  choosePairedBuffers,
+  chooseVectorBuffers,
+  type GeneratedKernel,
+  type ScheduledKernel,
+} from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
+import { CodeBlock } from './code-block.js';
+import { linearGrid } from './dispatch.js';
+import { ScheduledEmitter } from './emit-scheduled.js';
+import type { JoinedKernel } from './joined-kernel.js';
+import { ProgramBuilder, type WgslProgram } from './program.js';
+import { seeKernel, type SeenKernel } from './scheduled-lanes.js';
+import type { WgslTarget } from './target.js';
+import type { KernelVariant } from './variant.js';
+import { storageType } from './wgsl-types.js';
+
+/** A module whose buffers are declared as all kernels want them. */
+function builderOf(
+  kernel: GeneratedKernel<Size> | JoinedKernel,
+  parts: readonly SeenKernel[],
+  target: WgslTarget,
+  variant: KernelVariant,
+): ProgramBuilder {
+  if (variant.offsets) return new ProgramBuilder(kernel, target, variant, new Set());
+  const vectors = chooseVectorBuffers(parts.flatMap(({ accesses }) => accesses));
+  const isHalf = ({ dtype }: BufferParam): boolean => storageType(dtype, target.f16) === 'f16';
+  const halves = new Set(kernel.params.filter(isHalf).map(({ name }) => name));
+  const paired = parts.map(({ accesses, still }) =>
+    choosePairedBuffers(accesses, { vectors, halves, still }),
+  );
+  const isPaired = ({ name }: BufferParam): boolean =>
+    parts.every(
+      ({ scheduled: { kernel: part } }, i) =>
+        paired[i].has(name) || part.params.every((param) => param.name !== name),
+    );
+  const pairs = new Set(kernel.params.filter(isPaired).map(({ name }) => name));
+  return new ProgramBuilder(kernel, target, variant, vectors, pairs);
+}
+
+/** The program of a scheduled kernel. */
+export function emitScheduled(
+  scheduled: ScheduledKernel,
+  target: WgslTarget,
+  variant: KernelVariant,
+): WgslProgram {
+  const seen = seeKernel(scheduled);
+  const builder = builderOf(scheduled.kernel, [seen], target, variant);
+  const { id, workgroups } = linearGrid(scheduled.grid.extent, target);
+  const block = new CodeBlock();
+  new ScheduledEmitter(seen, builder, target).emit(block, id);
+  return builder.finish(scheduled.threads?.extent ?? 1, block, workgroups);
+}
+
+/** The program of kernels side by side, with as many threads each and grids of known extents. */
+export function emitJoined(
+  kernel: JoinedKernel,
+  parts: readonly ScheduledKernel[],
+  target: WgslTarget,
+  variant: KernelVariant,
+): WgslProgram {
+  const seen = parts.map(seeKernel);
+  const builder = builderOf(kernel, seen, target, variant);
+  const block = new CodeBlock();
+  let before = 0;
+  for (const [i, part] of seen.entries()) {
+    const inner = new CodeBlock();
+    const end = before + (part.scheduled.grid.extent as number);
+    let group = 'group.x';
+    if (before > 0) {
+      group = builder.names.fresh('group');
+      inner.line(`let ${group} = group.x - ${before}u;`);
+    }
+    new ScheduledEmitter(part, builder, target).emit(inner, group);
+    const condition = `if (group.x < ${end}u)`;
+    const isLast = i === seen.length - 1;
+    block.nest(i === 0 ? condition : isLast ? 'else' : `else ${condition}`, inner);
+    before = end;
+  }
+  return builder.finish(parts[0].threads!.extent, block, [before, 1]);
+}

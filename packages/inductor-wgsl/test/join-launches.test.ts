@@ -1,0 +1,154 @@
+/**
+ * Launches that do not wait for each other are joined, and give what they give one after the other.
+ */
+import { type ExecutionPlan, compileGraph, interpretPlan } from '@tessera/inductor-core';
+import { makeFx } from '@tessera/graph';
+import { type Tensor, manualSeed, randn, tensor, zeros } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
+import { describe, expect, it } from 'vitest';
+import { BASELINE_TARGET, type WgslTarget, wgslCapabilities } from '../src/index.js';
+import { joinLaunches } from '../src/runtime/join-launches.js';
+import { openGpu } from './support/open-gpu.js';
+import { deviceTensor, readTensor } from './support/plans.js';
+import { expectClose } from './support/run-kernel.js';
+
+const gpu = await openGpu();
+
+type Program = (...inputs: Tensor[]) => Tensor[];
+
+function planOf(
+  program: Program,
+  inputs: readonly Tensor[],
+  target: WgslTarget = BASELINE_TARGET,
+): ExecutionPlan {
+  return compileGraph(makeFx(program)(...inputs), {
+    backend: { device: 'wgpu', capabilities: wgslCapabilities(target) },
+    name: 'joined',
+  });
+}
+
+/** How many kernels of the plan each launch is of. */
+function joined(plan: ExecutionPlan, target: WgslTarget = BASELINE_TARGET): number[] {
+  const { kernels, launches } = joinLaunches(plan, target);
+  return launches.map(({ kernel }) => {
+    const made = kernels[kernel];
+    return made.kind === 'joined' ? made.parts.length : 1;
+  });
+}
+
+/** A row, and matrices of so many columns. */
+function rowAnd(...columns: number[]): Tensor[] {
+  manualSeed(3);
+  return [randn([1, 256]), ...columns.map((n) => randn([n, 256]))];
+}
+
+const products: Program = (x, ...matrices) => matrices.map((w) => x.mm(w.t()));
+
+/** A product of another width, and two of which one writes a row of a table whose number is an input. */
+const projections: Program = (x, query, key, value, table, place) => [
+  x.mm(query.t()),
+  x.mm(key.t()).sin(),
+  table.indexCopy(0, place, x.mm(value.t())),
+];
+
+async function runBoth(plan: ExecutionPlan, inputs: readonly Tensor[]): Promise<void> {
+  const values = inputs.map((input) => [...readNumbers(input.contiguous())]);
+  const wanted = interpretPlan(
+    plan,
+    values.map((each) => [...each]),
+  );
+  const executable = gpu!.backend.load(plan);
+  const tensors = inputs.map(({ dtype }, i) => deviceTensor(gpu!, dtype, values[i]));
+  const outputs = plan.outputs.map(({ dtype, sizes }) => {
+    const count = sizes.reduce((a, b) => a * b, 1);
+    return deviceTensor(gpu!, dtype, new Array<number>(count).fill(0));
+  });
+  executable.run(tensors, outputs, []);
+  for (const [i, { dtype }] of plan.outputs.entries()) {
+    const actual = await readTensor(gpu!, outputs[i]);
+    expectClose(
+      actual,
+      [...(wanted[i] as ArrayLike<number> & Iterable<number>)],
+      dtype,
+      `output ${i}`,
+      10,
+    );
+  }
+  executable.dispose();
+}
+
+describe('which launches are joined', () => {
+  it('joins products of a row of any widths', () => {
+    const plan = planOf(products, rowAnd(512, 128, 1000));
+    expect(plan.launches).toHaveLength(3);
+    expect(joined(plan)).toEqual([3]);
+  });
+
+  it('binds what several read once', () => {
+    const plan = planOf(products, rowAnd(512, 128));
+    const { kernels, launches } = joinLaunches(plan, BASELINE_TARGET);
+    expect(kernels).toHaveLength(1);
+    expect(kernels[0].params).toHaveLength(5);
+    expect(launches[0].buffers).toHaveLength(5);
+  });
+
+  it('joins none that waits for another', () => {
+    const plan = planOf(
+      (x, w, v) => {
+        const y = x.mm(w.t());
+        return [y, y.mm(v)];
+      },
+      [...rowAnd(512), randn([512, 96])],
+    );
+    expect(joined(plan)).toEqual([1, 1]);
+  });
+
+  it('joins no more than a launch can bind', () => {
+    const plan = planOf(products, rowAnd(512, 128, 1000, 300));
+    expect(joined(plan)).toEqual([3, 1]);
+    expect(joined(plan, { ...BASELINE_TARGET, maxStorageBuffers: 16 })).toEqual([4]);
+  });
+
+  it('leaves large kernels alone', () => {
+    const plan = planOf(products, [zeros([1, 256]), zeros([40_000, 256]), zeros([128, 256])]);
+    expect(joined(plan)).toEqual([1, 1]);
+  });
+
+  it('joins nothing on software adapters', () => {
+    const plan = planOf(products, rowAnd(512, 128));
+    expect(joined(plan, { ...BASELINE_TARGET, software: true })).toEqual([1, 1]);
+  });
+
+  it('shares a joined kernel between launches', () => {
+    const plan = planOf(
+      (x, a, b, c) => {
+        const y = x.mm(a.t());
+        return [x.mm(b.t()), y, y.mm(b.t()), y.mm(c.t())];
+      },
+      rowAnd(256, 128, 256),
+    );
+    const { kernels, launches } = joinLaunches(plan, BASELINE_TARGET);
+    expect(launches).toHaveLength(2);
+    expect(new Set(kernels).size).toBe(kernels.length);
+  });
+});
+
+describe.skipIf(gpu === null)('joined launches', () => {
+  it('compute what their kernels do one after the other', async () => {
+    const inputs = rowAnd(512, 128, 100);
+    await runBoth(planOf(products, inputs), inputs);
+  });
+
+  it('compute pointwise kernels of other lengths', async () => {
+    const inputs = [randn([700]), randn([3, 1000])];
+    const plan = planOf((x, y) => [x.sin(), y.exp()], inputs);
+    await runBoth(plan, inputs);
+  });
+
+  it('keep checks, each with its number', async () => {
+    const target: WgslTarget = { ...gpu!.backend.target, maxStorageBuffers: 16 };
+    const inputs = [...rowAnd(512, 128, 64), randn([9, 64]), tensor([4], { dtype: 'int64' })];
+    const plan = planOf(projections, inputs, target);
+    await runBoth(plan, inputs);
+  });
+});
