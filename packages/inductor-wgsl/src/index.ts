@@ -11,7 +11,7 @@ export type { TileTiming } from './runtime/matmul-tuner.js';
 export { WgpuRuntime } from './runtime/wgpu-runtime.js';
 
 export { generateKernel } from './codegen/generate.js';
-export type { BindingSlot, UniformField, WgslProgram } from './codegen/program.js';
+export type { BindingSlot, UniformField, WgslProgram } from './codegen/wgsl-program.js';
 export { BASELINE_TARGET, type WgslTarget } from './codegen/target.js';
 export { directVariant, type KernelVariant } from './codegen/variant.js';
 export { matmulClass } from './codegen/matmul-shape.js';

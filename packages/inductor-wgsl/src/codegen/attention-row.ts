@@ -12,7 +12,7 @@ import { attentionRow, type AttentionRow } from './attention-row-shape.js';
 import { CodeBlock } from './code-block.js';
 import { sumOverLanes } from './lane-sums.js';
 import { plus } from './offset-text.js';
-import type { WgslProgram } from './program.js';
+import type { WgslProgram } from './wgsl-program.js';
 import { shareTotal } from './share-total.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';

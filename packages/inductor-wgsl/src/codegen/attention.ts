@@ -27,7 +27,7 @@ import { isLarge } from './matmul-tiles.js';
 import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
 import { plus } from './offset-text.js';
-import type { WgslProgram } from './program.js';
+import type { WgslProgram } from './wgsl-program.js';
 import { RegisterBlock } from './register-block.js';
 import { RunningSoftmax } from './running-softmax.js';
 import { eachRow, walkSlabs } from './slab-walk.js';

@@ -2,7 +2,7 @@
  * @file WGSL text of buffer elements: one at a time, of a pair, or in vectors of four, whatever the buffer is declared
  * as.
  */
-import type { BufferAccess } from './program.js';
+import type { BufferAccess } from './wgsl-program.js';
 import { typeName, type Width } from './wgsl-types.js';
 
 /** Element of a buffer at an index text, the binding's offset included. */

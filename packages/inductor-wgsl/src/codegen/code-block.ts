@@ -18,6 +18,13 @@ export class CodeBlock {
     if (!body.isEmpty) this.items.push({ head, body });
   }
 
+  /** Appends a scope that `fill` fills, under a head if there is one. */
+  scope(fill: (body: CodeBlock) => void, head = ''): void {
+    const body = new CodeBlock();
+    fill(body);
+    this.nest(head, body);
+  }
+
   /** Appends the content of another block at this block's level. */
   append(other: CodeBlock): void {
     this.items.push(...other.items);

@@ -8,8 +8,6 @@
 import {
   type Condition,
   extent,
-  type IndexExpr,
-  kernelLoops,
   type Lanes,
   type LoopKernel,
   type LoopStmt,
@@ -21,9 +19,8 @@ import type { Size } from '@tessera/shared';
 import { AccumulatorEmitter } from './accumulators.js';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
-import type { SymbolText } from './index-emitter.js';
-import { placeText, type PlaceNames } from './place-text.js';
 import type { ProgramBuilder } from './program.js';
+import { ScheduleNames } from './schedule-names.js';
 import type { SeenKernel } from './scheduled-lanes.js';
 import { emitStore, type StoreSink } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
@@ -52,20 +49,10 @@ const EFFECTS: ReadonlySet<string> = new Set<Effect>([
 export class ScheduledEmitter {
   private readonly emitter: ExprEmitter;
   private readonly accumulators: AccumulatorEmitter;
-  /** Loop variables of the fused kernel, which expressions name. */
-  private readonly kernelVariables: ReadonlySet<string>;
-  /** Texts of the schedule's own variables. */
-  private readonly texts = new Map<string, string>();
-  /** Texts of the kernel's variables, by scope. */
-  private readonly symbols: Map<string, SymbolText>[] = [];
   private readonly points = new Map<number, object>();
   private readonly scheduled: ScheduledKernel;
-  private readonly lanes: Lanes | null;
+  private readonly names: ScheduleNames;
   private effects: Effects | null = null;
-  private readonly names: PlaceNames = {
-    variable: (name) => this.variable(name),
-    size: (size) => this.builder.size(size),
-  };
 
   /** Emits a kernel of a program, whose buffers are declared as its accesses want them. */
   constructor(
@@ -74,19 +61,18 @@ export class ScheduledEmitter {
     private readonly target: WgslTarget,
   ) {
     this.scheduled = scheduled;
-    this.lanes = lanes;
+    this.names = new ScheduleNames(scheduled, lanes, builder, target);
     const { inner } = scheduled.kernel as LoopKernel<Size>;
     const reduced = new Set(inner.map(({ name }) => name));
     this.emitter = new ExprEmitter(builder, context, roots, reduced, still);
     this.accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(inner));
-    this.kernelVariables = new Set(kernelLoops(scheduled.kernel).map(({ name }) => name));
   }
 
   /** Emits the body for the instance whose number is `group`. */
   emit(block: CodeBlock, group: string): void {
     const { grid, body } = this.scheduled;
-    this.texts.set(grid.name, group);
-    this.texts.set('lane', 'lane');
+    this.names.own(grid.name, group);
+    this.names.own('lane', 'lane');
     this.within(block, () => this.body(body));
   }
 
@@ -97,72 +83,10 @@ export class ScheduledEmitter {
 
   /** Opens a scope around what is emitted to a block. */
   private within(block: CodeBlock, emit: () => void, key?: object): void {
-    const symbols = new Map<string, SymbolText>();
-    this.symbols.push(symbols);
-    this.emitter.enter(block, symbols, key);
+    this.emitter.enter(block, this.names.open(), key);
     emit();
     this.emitter.leave();
-    this.symbols.pop();
-  }
-
-  private variable(name: string): string {
-    const own = this.texts.get(name);
-    if (own !== undefined) return own;
-    if (name === 'subgroup_size') return this.subgroupSize();
-    const symbols = this.symbols.findLast((scope) => scope.has(name));
-    return symbols!.get(name)!.text;
-  }
-
-  private subgroupSize(): string {
-    const { min, max } = this.target.subgroups!;
-    return min === max ? `${min}u` : this.builder.subgroupSize();
-  }
-
-  private place(index: IndexExpr): string {
-    return placeText(index, this.names);
-  }
-
-  /** A new identifier: schedules mark names to be numbered by a dot, and variables at a point by its number. */
-  private identifier(name: string): string {
-    const { names } = this.builder;
-    if (name.includes('.')) return names.fresh(name.slice(0, name.indexOf('.')));
-    const [base] = name.split('@') as [string];
-    return this.kernelVariables.has(base) ? names.claim(base) : name;
-  }
-
-  /** Makes a variable known under a text. */
-  private know(name: string, text: string): void {
-    if (!this.kernelVariables.has(name)) {
-      this.texts.set(name, text);
-      return;
-    }
-    const { lanes } = this;
-    const steps = (step: number): string => [0, 1, 2, 3].map((i) => `${i * step}u`).join(', ');
-    this.symbols.at(-1)!.set(name, {
-      text,
-      width: 1,
-      ...(lanes?.lane === name && { lanes: `(${text} + vec4u(${steps(lanes.step)}))` }),
-    });
-  }
-
-  private condition(condition: Condition): string {
-    if (condition.kind === 'test') return condition.name;
-    const index = this.place(condition.index);
-    return condition.kind === 'first'
-      ? `${index} == 0u`
-      : `${index} < ${this.place(condition.limit)}`;
-  }
-
-  private conditions(all: readonly Condition[]): string {
-    return all.map((each) => this.condition(each)).join(' && ');
-  }
-
-  private opposite(condition: Condition): string {
-    if (condition.kind === 'test') return `!${condition.name}`;
-    const index = this.place(condition.index);
-    return condition.kind === 'first'
-      ? `${index} != 0u`
-      : `${index} >= ${this.place(condition.limit)}`;
+    this.names.close();
   }
 
   private body(body: ScheduledBody): void {
@@ -176,10 +100,10 @@ export class ScheduledEmitter {
       case 'let':
         return this.let(stmt);
       case 'test':
-        return block.line(`let ${stmt.name} = ${this.conditions(stmt.all)};`);
+        return block.line(`let ${stmt.name} = ${this.names.conditions(stmt.all)};`);
       case 'exit':
         return block.line(
-          `if (${stmt.unless.map((each) => this.opposite(each)).join(' || ')}) { return; }`,
+          `if (${stmt.unless.map((each) => this.names.opposite(each)).join(' || ')}) { return; }`,
         );
       case 'loop':
         return this.loop(stmt);
@@ -212,7 +136,12 @@ export class ScheduledEmitter {
       case 'share':
       case 'fetch':
       case 'merge':
-        return accumulators[stmt.kind](stmt.of, effectBlock, stmt.arrays, this.place(stmt.at));
+        return accumulators[stmt.kind](
+          stmt.of,
+          effectBlock,
+          stmt.arrays,
+          this.names.place(stmt.at),
+        );
       case 'exchange':
         return this.exchange(stmt);
       case 'barrier':
@@ -227,28 +156,29 @@ export class ScheduledEmitter {
 
   /** A variable that is another one, or a number, goes by its text, unless it is one of the schedule's own. */
   private let({ name, index, atMost }: Extract<ScheduledStmt, { kind: 'let' }>): void {
-    const text = this.place(index);
+    const text = this.names.place(index);
     const isPlain = index.kind === 'sym' || index.kind === 'int';
-    const isOwn = !this.kernelVariables.has(name.split('@')[0]!);
-    if (isPlain && !isOwn && atMost === undefined) return this.know(name, text);
+    const isOwn = !this.names.isOfKernel(name.split('@')[0]!);
+    if (isPlain && !isOwn && atMost === undefined) return this.names.know(name, text);
     const { block } = this;
-    const identifier = this.identifier(name);
+    const identifier = this.names.identifier(name);
     const bounded = atMost === undefined ? text : `min(${text}, ${this.builder.size(atMost)})`;
     block.line(`let ${identifier} = ${bounded};`);
-    this.know(name, identifier);
+    this.names.know(name, identifier);
   }
 
   private loop({ name, begin, ends, pace, only, body }: LoopStmt): void {
     const { block } = this;
-    const from = this.place(begin);
-    const limits = ends.map((end) => this.place(end));
-    if (only !== undefined) limits.push(`select(0u, ${limits.pop()}, ${this.condition(only)})`);
+    const from = this.names.place(begin);
+    const limits = ends.map((end) => this.names.place(end));
+    if (only !== undefined)
+      limits.push(`select(0u, ${limits.pop()}, ${this.names.condition(only)})`);
     const limit = limits.length === 1 ? limits[0]! : `min(${limits.join(', ')})`;
-    const i = this.identifier(name);
+    const i = this.names.identifier(name);
     const content = new CodeBlock();
     this.where(only === undefined ? [] : [only], () =>
       this.within(content, () => {
-        this.know(name, i);
+        this.names.know(name, i);
         this.body(body);
       }),
     );
@@ -275,13 +205,13 @@ export class ScheduledEmitter {
     const mask = this.builder.names.fresh('mask');
     const content = new CodeBlock();
     step(content, mask);
-    const head = `var ${mask} = 1u; ${mask} < ${this.place(among)}; ${mask} = ${mask} << 1u`;
+    const head = `var ${mask} = 1u; ${mask} < ${this.names.place(among)}; ${mask} = ${mask} << 1u`;
     block.nest(`for (${head})`, content);
   }
 
   private when({ all, body }: Extract<ScheduledStmt, { kind: 'when' }>): void {
     const { block } = this;
-    const condition = `if (${this.conditions(all)})`;
+    const condition = `if (${this.names.conditions(all)})`;
     const inner = new CodeBlock();
     this.where(all, () => {
       if (body.every(({ kind }) => EFFECTS.has(kind))) {
@@ -310,7 +240,7 @@ export class ScheduledEmitter {
   private vector({ valid, step }: Lanes, body: ScheduledBody): void {
     if (typeof valid === 'number') return this.body(body);
     const { block, builder } = this;
-    const [index, limit] = [this.place(valid.index), builder.size(valid.limit)];
+    const [index, limit] = [this.names.place(valid.index), builder.size(valid.limit)];
     const [updates, full, partial] = [new CodeBlock(), new CodeBlock(), new CodeBlock()];
     const condition = (lane: number): string => `${index} + ${lane * step}u < ${limit}`;
     const hasUpdates = body.some(({ kind }) => kind === 'update');

@@ -9,45 +9,32 @@ import { TesseraError } from '@tessera/shared';
 import {
   dependents,
   operands,
-  pairedPlace,
   postorder,
   type Expr,
   type IndexExpr,
   type LaneContext,
 } from '@tessera/inductor-core';
-import {
-  elementText,
-  fromStorage,
-  laneOffset,
-  pairedText,
-  rawElement,
-  vectorIndex,
-} from './buffer-access.js';
+import { fromStorage, laneOffset } from './buffer-access.js';
 import { emitCheck } from './check-emitter.js';
 import type { CodeBlock } from './code-block.js';
 import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './index-emitter.js';
 import { literal } from './literals.js';
 import { farComparison } from './long-integers.js';
 import { emitOp, REPEATS_OPERANDS, type OpSite } from './op-table.js';
-import type { BufferAccess, ProgramBuilder } from './program.js';
+import type { ProgramBuilder } from './program.js';
+import type { BufferAccess } from './wgsl-program.js';
+import { loadedElement } from './loaded-element.js';
+import { randomValue } from './random-value.js';
+import { type Scope, ValueScopes } from './value-scopes.js';
 import { widen, type Value } from './value.js';
 import { computeType, typeName, type ScalarType, type Width } from './wgsl-types.js';
 
 /** Longest text that is written in place. */
 const INLINE_LIMIT = 56;
 
-interface Scope {
-  readonly block: CodeBlock;
-  readonly values: Map<Expr, Value>;
-  readonly symbols: ReadonlyMap<string, SymbolText>;
-  /** What is emitted here is for this scope alone, and stays in it. */
-  readonly isConfined: boolean;
-}
-
 /** See the file header. */
 export class ExprEmitter {
-  private readonly scopes: Scope[] = [];
-  private readonly kept = new Map<object, Map<Expr, Value>>();
+  private readonly scopes = new ValueScopes();
   private readonly innerDependent: ReadonlySet<Expr>;
   private readonly useCounts = new Map<Expr, number>();
   private readonly accs = new Map<number, Value>();
@@ -65,7 +52,7 @@ export class ExprEmitter {
     readonly context: LaneContext,
     roots: readonly Expr[],
     innerVariables: ReadonlySet<string> = new Set(),
-    private readonly still: string | null = null,
+    readonly still: string | null = null,
   ) {
     for (const root of roots) this.countUse(root);
     for (const expr of postorder(roots)) for (const input of operands(expr)) this.countUse(input);
@@ -85,30 +72,16 @@ export class ExprEmitter {
    * the same `key` share what they computed: the steps of an unrolled loop, from stage to stage.
    */
   enter(block: CodeBlock, symbols: ReadonlyMap<string, SymbolText>, key?: object): void {
-    this.open(block, symbols, false, key);
+    this.scopes.open(block, symbols, false, key);
   }
 
   /** Opens a scope for what few threads do: they alone compute what they need for it. */
   confine(block: CodeBlock): void {
-    this.open(block, new Map(), true);
-  }
-
-  private open(
-    block: CodeBlock,
-    symbols: ReadonlyMap<string, SymbolText>,
-    isConfined: boolean,
-    key?: object,
-  ): void {
-    let values = key === undefined ? undefined : this.kept.get(key);
-    if (values === undefined) {
-      values = new Map();
-      if (key !== undefined) this.kept.set(key, values);
-    }
-    this.scopes.push({ block, symbols, values, isConfined });
+    this.scopes.open(block, new Map(), true);
   }
 
   leave(): void {
-    this.scopes.pop();
+    this.scopes.close();
   }
 
   /** Runs `emit` for effects that only happen where tests hold. */
@@ -121,7 +94,7 @@ export class ExprEmitter {
 
   /** The block that statements go to. */
   get block(): CodeBlock {
-    return this.scopes[this.scopes.length - 1].block;
+    return this.scopes.innermost.block;
   }
 
   /** Makes the result of a reduction known. */
@@ -134,21 +107,22 @@ export class ExprEmitter {
     const stack: Expr[] = [root];
     while (stack.length > 0) {
       const expr = stack[stack.length - 1];
-      if (this.find(expr) !== undefined) {
+      if (this.scopes.find(expr) !== undefined) {
         stack.pop();
         continue;
       }
       const before = stack.length;
-      for (const input of operands(expr)) if (this.find(input) === undefined) stack.push(input);
+      for (const input of operands(expr))
+        if (this.scopes.find(input) === undefined) stack.push(input);
       if (stack.length > before) continue;
       stack.pop();
       this.define(expr, this.build(expr));
     }
-    return this.find(root) as Value;
+    return this.scopes.find(root) as Value;
   }
 
   /** Like `value`, as a name or literal. */
-  atom(value: Value, scope: Scope = this.scopes[this.scopes.length - 1]): Value {
+  atom(value: Value, scope: Scope = this.scopes.innermost): Value {
     if (value.atom) return value;
     const name = this.builder.names.fresh('t');
     scope.block.line(`let ${name} = ${value.text};`);
@@ -186,24 +160,14 @@ export class ExprEmitter {
     this.useCounts.set(expr, (this.useCounts.get(expr) ?? 0) + 1);
   }
 
-  private find(expr: Expr): Value | undefined {
-    for (let i = this.scopes.length - 1; i >= 0; i--) {
-      const value = this.scopes[i].values.get(expr);
-      if (value !== undefined) return value;
-    }
-    return undefined;
-  }
-
   private scopeOf(expr: Expr): Scope {
-    const innermost = this.scopes[this.scopes.length - 1];
-    return innermost.isConfined || this.innerDependent.has(expr) ? innermost : this.scopes[0];
+    const { innermost, outermost } = this.scopes;
+    return innermost.isConfined || this.innerDependent.has(expr) ? innermost : outermost;
   }
 
   private symbol(name: string): SymbolText {
-    for (let i = this.scopes.length - 1; i >= 0; i--) {
-      const symbol = this.scopes[i].symbols.get(name);
-      if (symbol !== undefined) return symbol;
-    }
+    const symbol = this.scopes.symbol(name);
+    if (symbol !== undefined) return symbol;
     throw new TesseraError(
       'plan-invalid',
       `Kernel '${this.builder.kernel.name}' uses loop variable '${name}' outside its loop.`,
@@ -238,7 +202,7 @@ export class ExprEmitter {
       case 'load':
         return this.load(expr);
       case 'random':
-        return this.random(expr);
+        return randomValue(this, expr);
       case 'check': {
         const [subject, ok, value] = [expr.subject, expr.ok, expr.value].map((part) =>
           this.value(part),
@@ -319,64 +283,14 @@ export class ExprEmitter {
 
   private load(expr: Extract<Expr, { kind: 'load' }>): Value {
     const buffer = this.builder.buffer(expr.buf);
-    const { text, width } = this.element(expr);
+    const { text, width } = loadedElement(this, expr);
     const type = computeType(buffer.param.dtype);
     return { text: fromStorage(text, buffer, width), type, width, atom: false };
   }
 
-  /** Text of what a load reads, in the type in which it is stored. */
-  element(expr: Extract<Expr, { kind: 'load' }>): { readonly text: string; readonly width: Width } {
-    const buffer = this.builder.buffer(expr.buf);
-    const { stride, alignment } = this.context.access(expr.index);
-    if (buffer.paired) {
-      const width = buffer.vector ? 4 : 1;
-      const { first, part } = pairedPlace(expr.index, width, this.still)!;
-      return { text: pairedText(buffer, this.indexBase(first), part), width };
-    }
-    if (stride === 0) return { text: elementText(buffer, this.indexBase(expr.index)), width: 1 };
-    if (stride === 1 && alignment === 4 && buffer.vector) {
-      const index = vectorIndex(this.indexBase(expr.index));
-      return { text: `${buffer.variable}[${index}]`, width: 4 };
-    }
-    const scope = this.scopeOf(expr);
-    const parts = this.inScope(scope, () => this.laneIndices(expr.index, buffer)).map((index) =>
-      rawElement(buffer, index),
-    );
-    return { text: `${typeName(buffer.storage, 4)}(${parts.join(', ')})`, width: 4 };
-  }
-
-  private random(expr: Extract<Expr, { kind: 'random' }>): Value {
-    const seed = this.value(expr.seed);
-    const offset = this.value(expr.offset);
-    const index =
-      this.context.access(expr.index).stride === 0
-        ? { text: this.indexBase(expr.index), width: 1 as Width }
-        : this.indexLanes(expr.index);
-    const width: Width = seed.width === 4 || offset.width === 4 || index.width === 4 ? 4 : 1;
-    const u32 = typeName('u32', width);
-    const args = [seed, offset].map((value) => ({
-      text: `${typeName('u32', value.width)}(${value.text})`,
-      width: value.width,
-    }));
-    const texts = [...args, index].map((arg) =>
-      arg.width === width ? arg.text : `${u32}(${arg.text})`,
-    );
-    return {
-      text: `${this.helper(expr.distribution, width)}(${texts.join(', ')})`,
-      type: 'f32',
-      width,
-      atom: false,
-    };
-  }
-
-  /** Runs `emit` with statements going to a scope's block. */
-  private inScope<T>(scope: Scope, emit: () => T): T {
-    const hidden = this.scopes.splice(this.scopes.indexOf(scope) + 1);
-    try {
-      return emit();
-    } finally {
-      this.scopes.push(...hidden);
-    }
+  /** Runs `emit` with statements going to where an expression is emitted. */
+  hoisted<T>(expr: Expr, emit: () => T): T {
+    return this.scopes.within(this.scopeOf(expr), emit);
   }
 }
 

@@ -7,7 +7,7 @@ import type { LaunchedKernel } from './joined-kernel.js';
 import { generateJoined, generateLoop } from './loop.js';
 import { generateMatmul } from './matmul.js';
 import type { TileMemory } from './matmul-tiles.js';
-import type { WgslProgram } from './program.js';
+import type { WgslProgram } from './wgsl-program.js';
 import { generateRecurrence } from './recurrence.js';
 import type { WgslTarget } from './target.js';
 import { directVariant, type KernelVariant } from './variant.js';

@@ -3,6 +3,7 @@
  */
 import type { Expr } from '@tessera/inductor-core';
 import type { ExprEmitter } from './expr-emitter.js';
+import { loadedElement } from './loaded-element.js';
 import { widen } from './value.js';
 import { typeName } from './wgsl-types.js';
 
@@ -22,7 +23,7 @@ export function halfVector(emitter: ExprEmitter, expr: Expr): string {
   }
   if (expr.kind === 'op' && expr.dtype === 'float32') return halfVector(emitter, expr.args[0]!);
   if (expr.kind === 'load' && emitter.builder.buffer(expr.buf).storage === 'f16') {
-    const { text, width } = emitter.element(expr);
+    const { text, width } = loadedElement(emitter, expr);
     return width === 4 ? text : `${HALVES}(${text})`;
   }
   return `${HALVES}(${widen(emitter.value(expr), 4)})`;

@@ -9,7 +9,7 @@ import {
 } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
 import type { JoinedKernel } from './joined-kernel.js';
-import type { WgslProgram } from './program.js';
+import type { WgslProgram } from './wgsl-program.js';
 import { emitJoined, emitScheduled } from './scheduled-program.js';
 import { scheduleTarget, type WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';

@@ -15,15 +15,17 @@ import {
   FACTOR_CHUNK,
   matrixAttentionThreads,
   matrixWidths,
-  scoreStride,
   sharedSlabValues,
   weightStride,
   type MatrixAttentionTile,
 } from './matrix-attention-tiles.js';
+import { MatrixPassage } from './matrix-passage.js';
 import { MatrixSlab } from './matrix-slab.js';
+import { type Grid, grid, multiplied, resultType } from './matrix-text.js';
 import { placeThread } from './matmul-threads.js';
 import { plus } from './offset-text.js';
-import type { ProgramBuilder, WgslProgram } from './program.js';
+import type { ProgramBuilder } from './program.js';
+import type { WgslProgram } from './wgsl-program.js';
 import { RegisterBlock } from './register-block.js';
 import { RunningSoftmax } from './running-softmax.js';
 import type { MatrixShape, WgslTarget } from './target.js';
@@ -53,15 +55,6 @@ export function generateMatrixAttention(
   };
 }
 
-/** Names of matrices: rows of them. */
-type Grid = readonly (readonly string[])[];
-
-function grid(prefix: string, rows: number, columns: number): Grid {
-  return Array.from({ length: rows }, (_, i) =>
-    Array.from({ length: columns }, (_, j) => `${prefix}${i}_${j}`),
-  );
-}
-
 class MatrixAttention {
   private readonly frame: AttentionFrame;
   private readonly builder: ProgramBuilder;
@@ -71,9 +64,7 @@ class MatrixAttention {
   /** Rows of a subgroup. */
   private readonly perSubgroup: number;
   private readonly slab: string;
-  /** Memory of scores, and of results on their way. */
-  private readonly passage: string;
-  private readonly stride: number;
+  private readonly passage: MatrixPassage;
   private readonly columns: readonly MatrixSlab[];
   private readonly values: readonly MatrixSlab[];
   private readonly depth: number;
@@ -83,8 +74,7 @@ class MatrixAttention {
   private readonly scores: readonly RegisterBlock[];
   private readonly weights: AttentionWeights;
   private readonly softmax: RunningSoftmax | null;
-  /** A number for each row: what results are scaled by. And the last visit in which some row's was not 1. */
-  private readonly scales: string;
+  /** The last visit in which what results are scaled by was not 1 in some row. */
   private readonly grown: string;
 
   constructor(
@@ -106,9 +96,7 @@ class MatrixAttention {
     this.builder = builder;
     builder.requireMatrices();
     this.slab = builder.workgroupArray('slab', 'f16', sharedSlabValues(tile, widths));
-    this.stride = scoreStride(tile);
-    this.passage = builder.workgroupArray('passage', 'f32', bm * this.stride);
-    this.scales = builder.workgroupArray('scales', 'f32', bm);
+    this.passage = new MatrixPassage(builder, tile, this.shape, this.lanes);
     this.columns = this.frame.factors.map(([, b]) => this.makeSlab(b, 'right', widths.k));
     this.values = this.frame.values.map((value) => this.makeSlab(value, 'right', bn));
     const { m, n, k } = this.shape;
@@ -134,7 +122,8 @@ class MatrixAttention {
     placeThread(body, tile, builder.target);
     body.line(`let part_m = (lane / ${this.lanes}u) * ${this.perSubgroup}u;`);
     this.loadFactors();
-    for (const name of this.results.flat(2)) body.line(`var ${name} = ${this.resultType()}();`);
+    for (const name of this.results.flat(2))
+      body.line(`var ${name} = ${resultType(this.shape)}();`);
     if (softmax !== null) {
       softmax.declare(body);
       body.line('var visit = 0u;');
@@ -147,7 +136,7 @@ class MatrixAttention {
     );
     if (softmax !== null) {
       softmax.finish(body);
-      this.publishScales((i) => softmax.divisor(i), body);
+      this.passage.publishScales((i) => softmax.divisor(i), body);
     }
     if (this.kernel.epilogue.length > 0) this.storeResults();
     if (this.kernel.rowStores.length > 0) softmax?.storeRows(body);
@@ -168,10 +157,6 @@ class MatrixAttention {
       threads,
       array: slab,
     });
-  }
-
-  private resultType(): string {
-    return `subgroup_matrix_result<f32, ${this.shape.n}, ${this.shape.m}>`;
   }
 
   /** Loads the first factors, which stay: a piece of k at a time. */
@@ -202,50 +187,38 @@ class MatrixAttention {
   private visitTile(loop: CodeBlock): void {
     const { tile, softmax, weights, columns, values } = this;
     for (const [p, slab] of columns.entries()) {
-      loop.nest(
-        '',
-        block((inner) => slab.publish(inner)),
-      );
+      loop.scope((inner) => slab.publish(inner));
       loop.line('workgroupBarrier();');
       const next = columns[p + 1] ?? values[0];
       next.fetch(loop, p + 1 < columns.length ? '0u' : 'first_j');
-      loop.nest(
-        '',
-        block((inner) => this.multiplyFactors(inner, p)),
-      );
+      loop.scope((inner) => this.multiplyFactors(inner, p));
       loop.line('workgroupBarrier();');
-      this.readScores(loop, p);
+      this.passage.readScores(loop, p, this.scores[p]);
     }
     weights.compute(loop);
     softmax?.advance(loop);
     for (const [q, slab] of values.entries()) {
       if (q > 0) loop.line('workgroupBarrier();');
       weights.publish(loop, q);
-      loop.nest(
-        '',
-        block((inner) => slab.publish(inner)),
-      );
+      loop.scope((inner) => slab.publish(inner));
       if (softmax !== null) {
         loop.line('visit++;');
         loop.line(`if (${softmax.grows()}) { atomicStore(&${this.grown}, visit); }`);
-        this.publishScales((i) => softmax.shrink(i), loop);
+        this.passage.publishScales((i) => softmax.shrink(i), loop);
         loop.line(`let last_grown = workgroupUniformLoad(&${this.grown});`);
       } else loop.line('workgroupBarrier();');
       if (q + 1 < values.length) values[q + 1].fetch(loop, 'first_j');
       else
-        loop.nest(
+        loop.scope(
+          (inner) => columns[0].fetch(inner, '0u', `(first_j + ${tile.bn}u)`),
           'if (block + 1u < end_block)',
-          block((inner) => columns[0].fetch(inner, '0u', `(first_j + ${tile.bn}u)`)),
         );
       if (softmax !== null)
-        loop.nest(
+        loop.scope(
+          (inner) => this.passage.scaleRows(inner, this.results[0]),
           'if (visit > 1u && last_grown == visit)',
-          block((inner) => this.scale(inner)),
         );
-      loop.nest(
-        '',
-        block((inner) => this.multiplyValues(inner, q)),
-      );
+      loop.scope((inner) => this.multiplyValues(inner, q));
     }
     loop.line('workgroupBarrier();');
   }
@@ -253,7 +226,7 @@ class MatrixAttention {
   /** Products of factors, into memory. */
   private multiplyFactors(loop: CodeBlock, p: number): void {
     const { shape, products, factors, columns, depth } = this;
-    for (const name of products.flat()) loop.line(`var ${name} = ${this.resultType()}();`);
+    for (const name of products.flat()) loop.line(`var ${name} = ${resultType(this.shape)}();`);
     for (let k = 0; k < depth; k += shape.k) {
       for (const j of products[0].keys()) {
         const step = new CodeBlock();
@@ -264,23 +237,7 @@ class MatrixAttention {
       }
     }
     for (const [i, names] of products.entries())
-      for (const [j, name] of names.entries()) loop.line(this.store(name, i, j));
-  }
-
-  /** Scores that this thread makes weights of. */
-  private readScores(loop: CodeBlock, p: number): void {
-    const { tile, passage, stride, scores } = this;
-    const [rows, columns] = [tile.bm / tile.tm, tile.bn / tile.tn];
-    for (const [i, names] of scores[p].names.entries()) {
-      const down = `(row * 4u${plus((i >> 2) * rows * 4 + (i & 3))})`;
-      loop.line(`let from_${p}_${i} = ${down} * ${stride}u + column * 4u;`);
-      for (const [g, name] of names.entries()) {
-        const lanes = [0, 1, 2, 3].map(
-          (c) => `${passage}[from_${p}_${i}${plus(g * columns * 4 + c)}]`,
-        );
-        loop.line(`var ${name} = vec4f(${lanes.join(', ')});`);
-      }
-    }
+      for (const [j, name] of names.entries()) loop.line(this.passage.store(name, i, j));
   }
 
   /** Adds the products of weights and values. */
@@ -308,58 +265,22 @@ class MatrixAttention {
     }
   }
 
-  /** Lays a number for each row in memory; `of` is the text of a thread's row. */
-  private publishScales(of: (i: number) => string, target: CodeBlock): void {
-    const { tile, scales } = this;
-    const rows = tile.bm / tile.tm;
-    const stores = new CodeBlock();
-    for (let i = 0; i < tile.tm; i++)
-      stores.line(`${scales}[row * 4u${plus((i >> 2) * rows * 4 + (i & 3))}] = ${of(i)};`);
-    target.nest('if (column == 0u)', stores);
-  }
-
-  /** Multiplies results by the scales of their rows, as many matrices at a time as there is memory for. */
-  private scale(block: CodeBlock): void {
-    const { shape, results, lanes, passage, scales, stride, tile } = this;
-    const atOnce = tile.bn / shape.n;
-    const [grid] = results;
-    for (const [i, names] of grid.entries()) {
-      for (let j = 0; j < names.length; j += atOnce) {
-        const some = names.slice(j, j + atOnce);
-        for (const [at, name] of some.entries()) block.line(this.store(name, i, at));
-        block.line('workgroupBarrier();');
-        const width = some.length * shape.n;
-        const each = new CodeBlock();
-        each.line(`let down = part_m${plus(i * shape.m)} + unit / ${width}u;`);
-        each.line(`${passage}[down * ${stride}u + unit % ${width}u] *= ${scales}[down];`);
-        const count = shape.m * width;
-        block.nest(`for (var unit = lane % ${lanes}u; unit < ${count}u; unit += ${lanes}u)`, each);
-        block.line('workgroupBarrier();');
-        for (const [at, name] of some.entries())
-          block.line(
-            `${name} = subgroupMatrixLoad<${this.resultType()}, row_major>(&${passage}, ${this.passageAt(i, at)}, ${stride}u);`,
-          );
-        block.line('workgroupBarrier();');
-      }
-    }
-  }
-
   /** Passes results to `store_c`, a matrix of each at a time. */
   private storeResults(): void {
-    const { shape, results, lanes, passage, scales, stride, frame, softmax } = this;
+    const { shape, results, lanes, passage, frame, softmax } = this;
     const { body } = frame;
     const { m, n } = shape;
     for (const [i, names] of results[0].entries()) {
       for (const j of names.keys()) {
-        for (const [q, grid] of results.entries()) body.line(this.store(grid[i][j], i, q));
+        for (const [q, grid] of results.entries()) body.line(passage.store(grid[i][j], i, q));
         body.line('workgroupBarrier();');
         const store = new CodeBlock();
         store.line(`let down = part_m${plus(i * m)} + unit / ${n / 4}u;`);
-        store.line(`let at = down * ${stride}u + (unit % ${n / 4}u) * 4u;`);
+        store.line(`let at = down * ${passage.stride}u + (unit % ${n / 4}u) * 4u;`);
         const products = results.map((_, q) => {
-          const lane = (c: number): string => `${passage}[at${plus(q * n + c)}]`;
+          const lane = (c: number): string => `${passage.array}[at${plus(q * n + c)}]`;
           const vector = `vec4f(${[0, 1, 2, 3].map(lane).join(', ')})`;
-          return softmax === null ? vector : `${vector} / ${scales}[down]`;
+          return softmax === null ? vector : `${vector} / ${passage.scales}[down]`;
         });
         const along = `(unit % ${n / 4}u) * 4u${plus(j * n)}`;
         store.line(`store_c(batch, first_m + down, ${along}, ${products.join(', ')});`);
@@ -371,24 +292,4 @@ class MatrixAttention {
       }
     }
   }
-
-  /** Text that lays a matrix in the passage: in the rows `i` of its subgroup, at column `j`. */
-  private store(name: string, i: number, j: number): string {
-    return `subgroupMatrixStore<row_major>(&${this.passage}, ${this.passageAt(i, j)}, ${name}, ${this.stride}u);`;
-  }
-
-  private passageAt(i: number, j: number): string {
-    const { m, n } = this.shape;
-    return `(part_m${plus(i * m)}) * ${this.stride}u${plus(j * n)}`;
-  }
-}
-
-function block(fill: (block: CodeBlock) => void): CodeBlock {
-  const made = new CodeBlock();
-  fill(made);
-  return made;
-}
-
-function multiplied(result: string, left: string, right: string): string {
-  return `${result} = subgroupMatrixMultiplyAccumulate(${left}, ${right}, ${result});`;
 }

@@ -12,7 +12,7 @@ import { MatrixSlab, slabValues } from './matrix-slab.js';
 import { matrixSubgroups, matrixThreads, type MatrixTile } from './matrix-tiles.js';
 import { plus } from './offset-text.js';
 import { ProductFrame } from './product-frame.js';
-import type { WgslProgram } from './program.js';
+import type { WgslProgram } from './wgsl-program.js';
 import { walkSlabs } from './slab-walk.js';
 import type { MatrixShape, WgslTarget } from './target.js';
 import { tileFacts } from './tile-facts.js';

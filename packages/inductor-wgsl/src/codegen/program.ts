@@ -1,5 +1,5 @@
 /**
- * @file `ProgramBuilder`: assembles one WGSL module, and `WgslProgram`, the result.
+ * @file `ProgramBuilder`: assembles one WGSL module.
  *
  * The builder owns module scope: buffer bindings (group 0), the uniform block of runtime scalars, element
  * offsets and symbolic sizes (group 1), workgroup arrays, library functions. Strategy files (`pointwise.ts`,
@@ -10,13 +10,10 @@ import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import {
   checksOf,
   checksOfAll,
-  type BufferParam,
   type Expr,
   type GeneratedKernel,
   type KernelChecks,
-  type KernelSchedule,
 } from '@tessera/inductor-core';
-import type { ValueCheck } from '@tessera/tensor/internal';
 import { CodeBlock } from './code-block.js';
 import type { Workgroups } from './dispatch.js';
 import { FunctionLibrary } from './functions/function-library.js';
@@ -24,59 +21,8 @@ import { NameScope } from './names.js';
 import type { JoinedKernel } from './joined-kernel.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import {
-  computeType,
-  storageType,
-  typeName,
-  type ScalarType,
-  type StorageType,
-  type Width,
-} from './wgsl-types.js';
-
-/** A storage binding of group 0 and the kernel parameters that it holds. */
-export interface BindingSlot {
-  readonly access: 'read' | 'read_write';
-  /** Indices into the kernel's `params`; none for the binding of failed checks. */
-  readonly params: readonly number[];
-}
-
-/** One 4-byte field of the uniform block, in order. */
-export type UniformField =
-  /** Element offset of parameter `param` within its binding. */
-  | { readonly kind: 'offset'; readonly param: number }
-  /** The device's number of the kernel's first check. */
-  | { readonly kind: 'checks' }
-  /** The value of a size. */
-  | { readonly kind: 'size'; readonly size: SymInt }
-  /** Runtime scalar number `index` of the kernel. */
-  | { readonly kind: 'scalar'; readonly index: number; readonly type: 'f32' | 'i32' | 'u32' };
-
-/** A generated module and what a launch of it needs. */
-export interface WgslProgram {
-  readonly text: string;
-  /** Workgroups in x and y; zero in x when the kernel has nothing to do. */
-  readonly workgroups: Workgroups;
-  readonly slots: readonly BindingSlot[];
-  readonly uniforms: readonly UniformField[];
-  /** What the kernel checks; if anything, its last binding is where failures are noted. */
-  readonly checks: readonly ValueCheck<Size>[];
-  /** What the text was made of; see `KernelSource`. */
-  readonly schedule?: () => KernelSchedule;
-}
-
-/** What generated code knows about a buffer parameter. */
-export interface BufferAccess {
-  readonly param: BufferParam;
-  /** Identifier of the binding's variable. */
-  readonly variable: string;
-  readonly storage: StorageType;
-  /** Declared as an array of vectors of four. */
-  readonly vector: boolean;
-  /** Declared as an array of pairs: of elements, or of vectors of four halves. */
-  readonly paired: boolean;
-  /** Text of the element offset, or null. */
-  readonly offset: string | null;
-}
+import { computeType, storageType, typeName, type ScalarType, type Width } from './wgsl-types.js';
+import type { BindingSlot, BufferAccess, UniformField, WgslProgram } from './wgsl-program.js';
 
 /** What is the same in a subgroup may differ between those of a workgroup, which is all that WGSL knows of. */
 const MATRIX_DIRECTIVES =

@@ -9,7 +9,7 @@ import { elementText, rawElement, vectorIndex } from './buffer-access.js';
 import type { CodeBlock } from './code-block.js';
 import type { ExprEmitter } from './expr-emitter.js';
 import { narrow } from './op-table.js';
-import type { BufferAccess } from './program.js';
+import type { BufferAccess } from './wgsl-program.js';
 import { laneText, widen, type Value } from './value.js';
 import { typeName, type Width } from './wgsl-types.js';
 

@@ -9,7 +9,7 @@ import type { CommandStream } from './command-stream.js';
 import type { UniformRing } from './uniform-ring.js';
 import type { WgpuMemory } from './wgpu-memory.js';
 import { linearGrid } from '../codegen/dispatch.js';
-import type { WgslProgram } from '../codegen/program.js';
+import type { WgslProgram } from '../codegen/wgsl-program.js';
 
 const THREADS = 64;
 

@@ -10,7 +10,7 @@ import { type Launch, checkAt } from '@tessera/inductor-core';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import { variantKey, type KernelVariant } from '../codegen/variant.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
-import type { WgslProgram } from '../codegen/program.js';
+import type { WgslProgram } from '../codegen/wgsl-program.js';
 import type { CheckReport } from './check-report.js';
 import type { Dispatch } from './command-stream.js';
 import { boundPart, placeParameters, type BindingMode } from './placement.js';

@@ -2,7 +2,7 @@
  * @file Compute pipelines by WGSL text and which bindings move, shared by all plans.
  */
 import { TesseraError } from '@tessera/shared';
-import type { WgslProgram } from '../codegen/program.js';
+import type { WgslProgram } from '../codegen/wgsl-program.js';
 import { describeError, type GpuContext } from './gpu-context.js';
 import { STAGE_COMPUTE } from './gpu-flags.js';
 

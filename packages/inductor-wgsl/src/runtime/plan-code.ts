@@ -5,7 +5,7 @@
  */
 import type { KernelSource } from '@tessera/inductor-core';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
-import type { WgslProgram } from '../codegen/program.js';
+import type { WgslProgram } from '../codegen/wgsl-program.js';
 import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
 import type { VariantSource } from './launch.js';
 

@@ -7,7 +7,7 @@
 import type { SizeValue } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
 import { LOST_INT64 } from '../codegen/long-integers.js';
-import type { UniformField } from '../codegen/program.js';
+import type { UniformField } from '../codegen/wgsl-program.js';
 import type { CommandStream } from './command-stream.js';
 import type { UniformRing } from './uniform-ring.js';
 

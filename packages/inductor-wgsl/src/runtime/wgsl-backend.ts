@@ -18,7 +18,7 @@ import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
 import { type SplitPlan, splitDeepMatmuls } from '../codegen/split-matmul.js';
 import type { WgslTarget } from '../codegen/target.js';
-import type { WgslProgram } from '../codegen/program.js';
+import type { WgslProgram } from '../codegen/wgsl-program.js';
 import type { KernelVariant } from '../codegen/variant.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
 import { type SizedPlan, WgslExecutable, boundDirectly } from './executable.js';
