@@ -1,7 +1,7 @@
 /**
- * @file Forms of operands that have a way of packing of their own, in place of evaluating them element by element.
+ * @file A form of operands that has a way of packing of its own, in place of evaluating them element by element.
  *
- * A program registers those that it wants: pages that never do leave out their code.
+ * A program registers it if it wants it: pages that never do leave out its code.
  */
 import type { KernelOptions } from '../body/size-slots.js';
 import type { Blocking } from './blocking.js';
@@ -15,18 +15,10 @@ export type OperandForm = (
   options: KernelOptions,
 ) => OperandAccess | null;
 
-const forms = new Set<OperandForm>();
+/** How the columns of a product are packed if they have the form, or null. */
+export let accessOfForm: OperandForm = () => null;
 
-/** Makes a form of columns known; those registered first come first. */
+/** Makes the form known. */
 export function registerOperandForm(form: OperandForm): void {
-  forms.add(form);
-}
-
-/** How the columns of a product are packed by the first form that they have, or null. */
-export function accessOfForm(...product: Parameters<OperandForm>): OperandAccess | null {
-  for (const form of forms) {
-    const access = form(...product);
-    if (access !== null) return access;
-  }
-  return null;
+  accessOfForm = form;
 }

@@ -19,11 +19,12 @@ import { convert } from '../body/convert.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import { call, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
-import { WasmFunction } from '../emit/wasm-function.js';
+import type { WasmFunction } from '../emit/wasm-function.js';
 import type { Blocking } from './blocking.js';
 import type { OperandAccess } from './gemm-operands.js';
 import { scaled, sum } from './index-code.js';
 import { bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
+import { packFunction } from './pack-expression.js';
 import type { MatmulProblem } from './problem.js';
 
 /** More parts would be more code than they are worth. */
@@ -78,15 +79,7 @@ function packParts(
   const [lines, digits] = lists as [LoopVar[], SizedLoop[]];
   if (lines.length > 1) return null;
   const [{ name: column }] = lines as [LoopVar];
-  const f = new WasmFunction(`${kernel.name}_pack_b`, {
-    args: 'i32',
-    batch: 'i32',
-    dst: 'i32',
-    line: 'i32',
-    lines: 'i32',
-    step: 'i32',
-    steps: 'i32',
-  });
+  const f = packFunction(problem, b);
   const body = new BodyEmitter(f, kernel, space, options);
   const { scope, vb } = body;
   bindBatch(body, batch, f.param('batch'));
