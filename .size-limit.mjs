@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '549.1 kB';
+const EVERYTHING = '550.2 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -25,7 +25,7 @@ const budgets = {
   'aot-autograd': '20 kB',
   'dynamo-trace': '44.2 kB',
   'inductor-core': '152.4 kB',
-  'inductor-cpu': '60.8 kB',
+  'inductor-cpu': '62 kB',
   'inductor-wgsl': '50.9 kB',
   compile: '5.4 kB',
   testkit: '26 kB',

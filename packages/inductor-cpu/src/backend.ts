@@ -68,10 +68,10 @@ function* loading(plan: ExecutionPlan): Steps<Executable> {
 }
 
 /**
- * Rows for which taking weights apart once for each takes less time than a product of floats, whose code takes them apart
- * for all in another way, and values of which they have a multiple (`gemv/gemv-problem.ts`).
+ * Rows for which taking weights apart once for each takes less time than a product of floats, which takes them apart once
+ * for all and writes them down, and values of which they have a multiple (`gemv/gemv-problem.ts`).
  */
-const PACKED_ROWS = { rows: 16, step: 32 };
+const PACKED_ROWS = { rows: 6, step: 32 };
 
 /** The CPU backend. */
 export const cpuBackend: KernelBackend = {

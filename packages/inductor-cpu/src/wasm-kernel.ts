@@ -61,6 +61,13 @@ export interface WasmKernel {
 /** Address of the calling thread's scratch memory; see the file header. */
 export const SCRATCH: Global<'i32'> = global('kernel.scratch', i32(0));
 
+/**
+ * What the calling thread's scratch memory holds that earlier calls of the same launch made: 0 if nothing is known of
+ * earlier calls, 1 if there were none, above that a number of the kernel's own. Threads that share a launch make several
+ * calls of it each.
+ */
+export const KEPT: Global<'i32'> = global('kernel.kept', i32(0));
+
 /** Byte offset of the scalars in the argument block of a kernel with this many buffers. */
 export function scalarsOffset(buffers: number): number {
   return (buffers * 4 + 7) & ~7;

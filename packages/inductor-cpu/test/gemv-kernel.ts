@@ -41,7 +41,7 @@ export interface Case {
 }
 
 /** Digits of k and their sizes. */
-function digitsOf({ format, depth, group = GROUP }: Case): Record<string, number> {
+export function digitsOf({ format, depth, group = GROUP }: Case): Record<string, number> {
   if (format === 'int8') return { k0: depth / 4, k1: 4 };
   if (format === 'int8s') return { k0: depth / group, k1: group / 4, k2: 4 };
   if (format === 'int4') return { k0: depth / group, k1: group / 8, k2: 8 };
@@ -49,7 +49,7 @@ function digitsOf({ format, depth, group = GROUP }: Case): Record<string, number
 }
 
 /** The weight at (n, k) of the sum number `i`. */
-function weightOf({ format, columns, depth, group = GROUP }: Case, i: number): Expr {
+export function weightOf({ format, columns, depth, group = GROUP }: Case, i: number): Expr {
   const word = (terms: Record<string, number>): Expr =>
     ir.load('int32', weights(format, i), at(terms));
   const whole = (value: number): Expr => ir.const('int32', value);
@@ -144,7 +144,7 @@ export function numbers(count: number, dtype: DType, seed: number): number[] {
   });
 }
 
-function bufferSizes({
+export function bufferSizes({
   format,
   rows = 1,
   columns,

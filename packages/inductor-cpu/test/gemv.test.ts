@@ -55,6 +55,25 @@ describe('products of few rows with narrow weights', () => {
     }
   });
 
+  it('makes a row once for all calls of a launch, and anew where nothing is known of earlier ones', () => {
+    const kernel = kernelOf({ format: 'int4', columns: 128, depth: 64 });
+    const code = generateLoopKernel(kernel, { relaxedSimd: false, pairProducts: true });
+    const loaded = loadKernel(kernel, code);
+    const buffers = () => ({
+      x: numbers(64, 'float32', 1),
+      [weights('int4', 0)]: numbers(1024, 'int32', 2),
+      s0: numbers(512, 'float32', 3),
+      out: numbers(128, 'float32', 4),
+    });
+    const results = [1, 4, 1].map((parts) => {
+      const values = buffers();
+      loaded.run(values, {}, parts);
+      return { out: values.out, kept: loaded.kept() };
+    });
+    expect(results.map(({ kept }) => kept)).toEqual([0, 2, 0]);
+    for (const { out } of results) expect(out).toEqual(results[0]!.out);
+  });
+
   it('has infinities and NaN in the rows that have them', () => {
     for (const format of ['int8', 'int4'] as const) {
       const made: Case = { format, rows: 3, columns: 40, depth: 64, plain: true };

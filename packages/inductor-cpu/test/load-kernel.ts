@@ -14,7 +14,13 @@ import {
   numberToHalf,
 } from '@tessera/tensor/internal';
 import { assembleModule } from '../src/emit/assemble-module.js';
-import { argumentBlockBytes, SCRATCH, scalarsOffset, type WasmKernel } from '../src/wasm-kernel.js';
+import {
+  argumentBlockBytes,
+  KEPT,
+  SCRATCH,
+  scalarsOffset,
+  type WasmKernel,
+} from '../src/wasm-kernel.js';
 
 /** Numbers of a buffer by parameter name. */
 export type Buffers = Record<string, number[]>;
@@ -70,8 +76,8 @@ function read(view: DataView, at: number, dtype: DType): number {
 export interface LoadedKernel {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /**
-   * Runs all items, in `parts` calls from the last to the first; buffers are replaced by what the memory holds
-   * afterwards. `valueOf` gives the values of symbolic sizes.
+   * Runs all items, in `parts` calls of one launch from the last to the first; buffers are replaced by what the memory
+   * holds afterwards. `valueOf` gives the values of symbolic sizes.
    */
   run(
     buffers: Buffers,
@@ -79,6 +85,8 @@ export interface LoadedKernel {
     parts?: number,
     valueOf?: SizeValue,
   ): void;
+  /** What the kernel keeps from call to call, as `KEPT` says. */
+  kept(): number;
 }
 
 /** Instantiates a kernel. */
@@ -87,15 +95,17 @@ export function loadKernel(kernel: FusedKernel<Size>, code: WasmKernel): LoadedK
   const bytes = assembleModule({
     memory: { minPages: 1, maxPages: 65536, shared: true },
     functions: [code.func],
-    globals: [SCRATCH],
+    globals: [SCRATCH, KEPT],
   });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
     env: { memory },
     math: Math as unknown as WebAssembly.ModuleImports,
   });
   const entry = exports[code.name] as (args: number, begin: number, end: number) => void;
+  const kept = exports[KEPT.name] as WebAssembly.Global;
   return {
     bytes,
+    kept: () => kept.value as number,
     run(buffers, scalars = {}, parts = 1, valueOf = Number) {
       const args = 64;
       const plain = argumentBlockBytes(
@@ -133,6 +143,7 @@ export function loadKernel(kernel: FusedKernel<Size>, code: WasmKernel): LoadedK
       );
       code.sizes.forEach((size, i) => view.setInt32(sizes + 4 * i, valueOf(size), true));
       (exports[SCRATCH.name] as WebAssembly.Global).value = scratch;
+      kept.value = parts > 1 ? 1 : 0;
       for (let part = parts - 1; part >= 0; part--) {
         entry(args, Math.floor((items * part) / parts), Math.floor((items * (part + 1)) / parts));
       }

@@ -229,14 +229,16 @@ async function carried(bits: number, isShared = false): Promise<OnnxModule> {
   return importOnnx(bytes);
 }
 
-it('weights of four bits that nothing else reads are words of 32 bits, of as many bytes', async () => {
+it('weights of four and eight bits that nothing else reads are words of 32 bits, of as many bytes', async () => {
   const kinds = async (bits: number, isShared: boolean): Promise<unknown> => {
     const { weight } = (await carried(bits, isShared)).stateDict();
     return [weight!.dtype, [...weight!.sizes]];
   };
   expect(await kinds(4, false)).toEqual(['int32', [6, 2, 4]]);
   expect(await kinds(4, true)).toEqual(['uint8', [6, 2, 16]]);
-  expect(await kinds(8, false)).toEqual(['uint8', [6, 2, 32]]);
+  expect(await kinds(8, false)).toEqual(['int32', [6, 2, 8]]);
+  expect(await kinds(8, true)).toEqual(['uint8', [6, 2, 32]]);
+  expect(await kinds(2, false)).toEqual(['uint8', [6, 2, 8]]);
 });
 
 it.each([4, 8])('%i bits: carried, shared and given weights are one and the same', async (bits) => {

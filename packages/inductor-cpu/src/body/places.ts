@@ -60,7 +60,7 @@ export function shuffleToFront(regs: Regs, dtype: DType, k: number): Code<'v128'
   return shuffle32([k, k, k, k], regs[0], regs[0]);
 }
 
-/** Four 4-byte lanes of four groups can be moved as vectors across the groups. */
+/** Four lanes of four groups, each a register, can be moved as vectors across the groups. */
 export function isTransposed(lanes: Lanes, steps: Steps, size: number): boolean {
   return (
     lanes.across !== lanes.lane &&
@@ -68,7 +68,7 @@ export function isTransposed(lanes: Lanes, steps: Steps, size: number): boolean 
     steps.group === 1 &&
     steps.lane !== 1 &&
     steps.lane !== 0 &&
-    size === 4
+    size <= 4
   );
 }
 

@@ -1,9 +1,9 @@
 /**
  * @file Code of products of few rows with weights of fewer than 32 bits (`gemv-problem.ts`).
  *
- * Each call makes the values of a row once and keeps them in scratch memory; then for each item of columns the sums are made
- * by the code of the weights' format, and the stores are those of the kernel. Rows follow each other: weights are
- * taken apart for each again, which is still less than a product of floats takes.
+ * A thread makes the values of a row once in a launch and keeps them in scratch memory; then for each item of columns the
+ * sums are made by the code of the weights' format, and the stores are those of the kernel. Rows follow each other:
+ * weights are taken apart for each again, which is still less than a product of floats takes.
  */
 import type { Size } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
@@ -11,8 +11,8 @@ import type { KernelOptions } from '../body/size-slots.js';
 import { call, i32, memory, op, select } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { decodeIndex, minimum, scaled, sum } from '../matmul/index-code.js';
-import type { WasmKernel } from '../wasm-kernel.js';
+import { decodeIndex, minimum, plus, scaled, sum } from '../matmul/index-code.js';
+import { KEPT, type WasmKernel } from '../wasm-kernel.js';
 import { APART, COLUMNS } from './column-sums.js';
 import { type GemvProblem, type GemvSum, gemvSpace } from './gemv-problem.js';
 import { KeptRows, type RowPlaces, inScratch } from './kept-rows.js';
@@ -126,9 +126,15 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
       );
   };
   const [begin, end] = [f.param('begin'), f.param('end')];
-  const made = (number: Code<'i32'>): void => rows.make(args, number).forEach((fill) => f.do(fill));
+  const made = (number: Local<'i32'>): void => {
+    const kept = f.let('kept', plus(number, 2));
+    f.if(op('i32.ne', KEPT, kept), () => {
+      rows.make(args, number).forEach((fill) => f.do(fill));
+      f.setGlobal(KEPT, select(kept, i32(0), KEPT));
+    });
+  };
   if (row === null) {
-    made(i32(0));
+    made(f.let('row', i32(0)));
     scope.loop('item', begin, end, 1, item);
   } else {
     const firstRow = f.let('first_row', op('i32.div_u', begin, i32(perRow)));

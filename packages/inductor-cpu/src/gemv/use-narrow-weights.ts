@@ -1,7 +1,9 @@
 /**
- * @file `useNarrowWeights`: code of its own for products of one row with weights of fewer than 32 bits.
+ * @file `useNarrowWeights`: code of their own for products with weights of fewer than 32 bits.
  */
 import { registerLoopForm, type LoopForm } from '../loops/loop-forms.js';
+import { registerOperandForm } from '../matmul/operand-forms.js';
+import { partsAccess } from '../matmul/pack-parts.js';
 import { gemvProblem } from './gemv-problem.js';
 import { generateGemv } from './generate-gemv.js';
 
@@ -11,10 +13,11 @@ const narrowGemv: LoopForm = (kernel, options) => {
 };
 
 /**
- * Gives products of one row with weights of 16, 8 or 4 bits code of their own on the CPU, which takes up to a half of the
- * time: what a token of a language model costs. Node does it from the start; in pages `@tessera/transformers` does,
- * and programs without it call this before they compile.
+ * Gives products with weights of 16, 8 or 4 bits code of their own on the CPU: of one row, which takes up to a half of the
+ * time (what a token of a language model costs), and of many with weights of 8 or 4 bits. Node does it from the start; in
+ * pages `@tessera/transformers` does, and programs without it call this before they compile.
  */
 export function useNarrowWeights(): void {
   registerLoopForm(narrowGemv);
+  registerOperandForm(partsAccess);
 }

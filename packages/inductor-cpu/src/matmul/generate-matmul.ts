@@ -17,6 +17,7 @@ import { gemmFunction, gemmScratchBytes, type GemmParts } from './gemm.js';
 import { expressionAccess, panelAccess, type OperandAccess } from './gemm-operands.js';
 import { directOutput, scratchOutput } from './gemm-output.js';
 import { microKernel } from './micro-kernel.js';
+import { accessOfForm } from './operand-forms.js';
 import { generateSkinny, MAX_SKINNY_ROWS } from './skinny.js';
 import { isKnown, matmulProblem, type MatmulProblem } from './problem.js';
 
@@ -96,6 +97,8 @@ function accessB(
   options: KernelOptions,
 ): OperandAccess {
   const { b } = problem;
+  const ofForm = accessOfForm(problem, blocking, options);
+  if (ofForm !== null) return ofForm;
   // Panels of a symbolic number of columns would need code for every remainder.
   return b.plain === null || typeof problem.colCount !== 'number'
     ? expressionAccess(problem, b, blocking, options)

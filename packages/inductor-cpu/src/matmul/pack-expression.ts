@@ -69,10 +69,9 @@ export function packMode(problem: MatmulProblem, operand: Operand): PackMode {
     : 'lines';
 }
 
-/** The function `(args, batch, dst, line, lines, step, steps)`. */
-export function packExpression(spec: ExpressionPackSpec): WasmFunction {
-  const { problem, operand, mode, rowBytes } = spec;
-  const f = new WasmFunction(`${problem.kernel.name}_pack_${operand.side}`, {
+/** An empty function `(args, batch, dst, line, lines, step, steps)`. */
+export function packFunction({ kernel }: MatmulProblem, { side }: Operand): WasmFunction {
+  return new WasmFunction(`${kernel.name}_pack_${side}`, {
     args: 'i32',
     batch: 'i32',
     dst: 'i32',
@@ -81,6 +80,12 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
     step: 'i32',
     steps: 'i32',
   });
+}
+
+/** The function `(args, batch, dst, line, lines, step, steps)`. */
+export function packExpression(spec: ExpressionPackSpec): WasmFunction {
+  const { problem, operand, mode, rowBytes } = spec;
+  const f = packFunction(problem, operand);
   const { space, lists } = mergedSpace(
     [operand.lines, problem.depth],
     problem.batch,

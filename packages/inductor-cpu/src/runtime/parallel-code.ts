@@ -10,6 +10,7 @@
 import { call, global, i32, i64, memory, op } from '../emit/code.js';
 import type { Code, Global, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
+import { KEPT } from '../wasm-kernel.js';
 import { CONTROL, THREAD_STRIDE } from './control-block.js';
 
 /** Address of the control block. */
@@ -48,6 +49,7 @@ export function workFunction(dispatch: WasmFunction): WasmFunction {
   const kernel = f.let('kernel', readWord(CONTROL.kernel));
   const args = f.let('args', readWord(CONTROL.args));
   f.if(op('i32.ge_u', THREAD, threads), () => f.return());
+  f.setGlobal(KEPT, i32(1));
   const share = f.let('share', shareOf(items, threads));
   const victim = f.let('victim', THREAD);
   const visits = f.let('visits', threads);

@@ -11,7 +11,7 @@ import { checksOf, type Launch } from '@tessera/inductor-core';
 import { call, global, i32, memory, op } from '../emit/code.js';
 import type { Code, DefinedFunction, Global } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { checksOffset, scalarsOffset, type WasmKernel } from '../wasm-kernel.js';
+import { KEPT, checksOffset, scalarsOffset, type WasmKernel } from '../wasm-kernel.js';
 import { helpFunction, parallelFunction, workFunction } from './parallel-code.js';
 import type { PlanLayout, PlanOutline } from './plan-layout.js';
 
@@ -132,7 +132,10 @@ function emitLaunch(
     typeof workItems === 'number'
       ? i32(workItems)
       : memory('i32.load', layout.items + 4 * index, PLAN_BASE);
-  const serial = (): void => f.do(call(code.func, args(), i32(0), items()));
+  const serial = (): void => {
+    f.setGlobal(KEPT, i32(0));
+    f.do(call(code.func, args(), i32(0), items()));
+  };
   if (parallel === null || !isWorthSharing(code)) {
     serial();
     return;

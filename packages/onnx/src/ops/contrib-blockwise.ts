@@ -5,11 +5,12 @@ import {
   type Tensor,
   bitwiseLeftShift,
   bitwiseRightShift,
+  bitwiseXor,
   matmul,
   pad,
   stack,
 } from '@tessera/tensor';
-import { weightInt4packMm } from '@tessera/tensor/internal';
+import { weightInt4packMm, weightInt8packMm } from '@tessera/tensor/internal';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
 import { range } from './like.js';
@@ -33,6 +34,9 @@ function wordsOf(packed: Tensor, rows: number): Tensor {
     .map((i) => bitwiseLeftShift(bytes.select(2, i), 8 * i))
     .reduce((a, b) => a.add(b));
 }
+
+/** The highest bit of each byte of a word. */
+const SIGNS = 0x80808080 | 0;
 
 /** Words as bytes, the lowest first: the last dimension grows. */
 function bytesOf(words: Tensor): Tensor {
@@ -70,19 +74,39 @@ function zeroPoints(call: NodeCall, { rows, bits, count }: Blocks): Tensor | num
     .to('float32');
 }
 
+/** Rows of x, with zeros where the last block has no columns. */
+function filledRows(x: Tensor, { columns, size, count }: Blocks): Tensor {
+  const missing = count * size - columns;
+  const flat = x.reshape([-1, columns]);
+  return missing === 0 ? flat : pad(flat, [0, missing]);
+}
+
 /** x Wᵀ with W of four bits, of which no float copy is made. */
-function wordProduct(call: NodeCall, x: Tensor, weight: Blocks): Tensor {
-  const { rows, columns, size, count } = weight;
+function fourBitProduct(call: NodeCall, x: Tensor, weight: Blocks): Tensor {
+  const { rows, size, count } = weight;
   const words = wordsOf(call.tensor(1), rows);
   const scales = call.tensor(2).reshape([rows, count]).to('float32');
   const zeros = zeroPoints(call, weight);
   // The product takes 8 of each number, and adds what is missing: (q - 8) · scale + (8 - zero) · scale.
   const added = typeof zeros === 'number' ? scales.mul(8 - zeros) : scales.mul(zeros.neg().add(8));
   const scaleAndZeros = stack([scales, added], 2).transpose(0, 1).contiguous();
-  const missing = count * size - columns;
-  const flat = x.reshape([-1, columns]);
-  const filled = missing === 0 ? flat : pad(flat, [0, missing]);
-  return weightInt4packMm(filled, words, size, scaleAndZeros);
+  return weightInt4packMm(filledRows(x, weight), words, size, scaleAndZeros);
+}
+
+/** x Wᵀ with W of eight bits, of which no float copy is made. */
+function byteProduct(call: NodeCall, x: Tensor, weight: Blocks): Tensor {
+  const { rows, size, count } = weight;
+  const given = call.tensor(1);
+  // Words of an imported weight have numbers with a sign already: those of the file less 128.
+  const words = given.dtype === 'int32' ? given : bitwiseXor(wordsOf(given, rows), SIGNS);
+  const scales = call.tensor(2).reshape([rows, count]).to('float32');
+  const zeros = zeroPoints(call, weight);
+  const filled = filledRows(x, weight);
+  const y = weightInt8packMm(filled, words.reshape([rows, -1]), scales.t());
+  if (typeof zeros === 'number') return y;
+  // What is missing, (128 - zero) · scale, is the same for all columns of a block.
+  const sums = filled.to('float32').reshape([-1, count, size]).sum(2);
+  return y.add(matmul(sums, zeros.neg().add(128).mul(scales).t()).to(x.dtype));
 }
 
 /** x Wᵀ with W unpacked: for weights that no product takes as they are. */
@@ -111,7 +135,8 @@ function matMulNBits(call: NodeCall): Tensor {
   const weight = blocksOf(call);
   if (x.shape.at(-1) !== weight.columns)
     call.fail(`rows of ${x.shape.at(-1)} elements, and the weight has K = ${weight.columns}`);
-  const product = weight.bits === 4 && !call.has(4) ? wordProduct : unpackedProduct;
+  const ofWords = weight.bits === 4 ? fourBitProduct : weight.bits === 8 ? byteProduct : null;
+  const product = call.has(4) ? unpackedProduct : (ofWords ?? unpackedProduct);
   const y = product(call, x, weight).reshape([...x.shape.slice(0, -1), weight.rows]);
   const bias = call.optional(5);
   return bias === null ? y : y.add(bias);
