@@ -69,6 +69,14 @@ const smoothL1Op = withOverloads(
 const huberOp = withOverloads(
   defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
     checkFloating('huber_loss', difference);
+    if (!(delta > 0))
+      throw new TesseraError(
+        'invalid-argument',
+        `huber_loss does not support non-positive values for delta, got ${delta}.`,
+        {
+          hints: ['A loss without the parabola is l1Loss().'],
+        },
+      );
     // As PyTorch's kernel, which holds the bound in the type of its elements.
     return bent(difference, roundTo(difference.dtype, delta), 1);
   }),
