@@ -1,13 +1,14 @@
 /**
  * @file Reference kernels and meta rule of scatters along a dimension.
  */
-import { type ScalarLike, TesseraError } from '@tessera/shared';
+import type { ScalarLike } from '@tessera/shared';
 import type { TensorMeta } from '../op/op-record.js';
 import { wrapDim, numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { checkIndexShape, checkIndexType, forEachIndexed } from './coordinates.js';
 import { readNumbers, writeNumbers } from './elements.js';
 import { scalarValue } from './pointwise-kernel.js';
+import { checkDtype } from './restrict-dtypes.js';
 import { denseMeta } from './suggest-format.js';
 
 /** Arguments of scatters: a source or one value. */
@@ -28,12 +29,7 @@ export function scatterMeta(op: string): (args: ScatterArgs) => TensorMeta {
       checkIndexShape(op, index.sizes, self.sizes, at, 'self');
       if (src !== undefined) checkIndexShape(op, index.sizes, src.sizes, null, 'src');
     }
-    if (src !== undefined && src.dtype !== self.dtype)
-      throw new TesseraError(
-        'dtype-mismatch',
-        `${op}(): Expected self.dtype to be equal to src.dtype, but got ${self.dtype} and ${src.dtype}`,
-        { hints: [`Convert it: src.to('${self.dtype}').`] },
-      );
+    if (src !== undefined) checkDtype(op, 'src', src, self.dtype);
     return denseMeta(self, self.sizes);
   };
 }

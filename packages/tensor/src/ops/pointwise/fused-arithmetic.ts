@@ -12,7 +12,7 @@ import {
   pointwiseWith,
   scalarValue,
 } from '../../kernels/pointwise-kernel.js';
-import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { NUMBERS, checkDtype, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { OpRecord } from '../../op/op-record.js';
@@ -35,13 +35,8 @@ function lerping<Args extends { self: Tensor; end: Tensor; weight: Tensor | Scal
     ...record,
     meta: (args) => {
       const { self, end, weight } = args;
-      for (const [name, { dtype }] of Object.entries(isTensor(weight) ? { end, weight } : { end }))
-        if (dtype !== self.dtype)
-          throw new TesseraError(
-            'dtype-mismatch',
-            `lerp: expected dtype ${self.dtype} for \`${name}\` but got dtype ${dtype}`,
-            { hints: [`Convert it: ${name}.to('${self.dtype}').`] },
-          );
+      checkDtype('lerp', 'end', end, self.dtype);
+      if (isTensor(weight)) checkDtype('lerp', 'weight', weight, self.dtype);
       return record.meta!(args);
     },
   });
