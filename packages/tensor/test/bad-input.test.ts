@@ -36,6 +36,7 @@ import {
   adaptiveAvgPool2d,
   avgPool2d,
   batchNorm,
+  binaryCrossEntropyWithLogits,
   conv2d,
   convTranspose2d,
   crossEntropy,
@@ -330,6 +331,18 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     () => crossEntropy(ones([2, 3]), long(0)),
     'shape-mismatch',
     /target of shape \[1\] does not fit input of shape \[2, 3\]/,
+  ],
+  [
+    'a weight for some classes beside probabilities',
+    () => crossEntropy(ones([2, 3]), ones([2, 3]), { weight: ones([1]) }),
+    'shape-mismatch',
+    /cross_entropy: weight tensor should be defined either for all 3 classes or no classes/,
+  ],
+  [
+    'a target of logits that would be broadcast',
+    () => binaryCrossEntropyWithLogits(ones([5, 1]), ones([5])),
+    'shape-mismatch',
+    /Target size \(\[5\]\) must be the same as input size \(\[5, 1\]\)/,
   ],
   [
     'a float target',

@@ -55,6 +55,14 @@ describe('conversions by name', () => {
   });
 });
 
+describe('histogram', () => {
+  it('of equal elements is one wide', () => {
+    const [counts, edges] = tensor([2, 2], { dtype: 'float64' }).histogram(4);
+    expect(counts.toArray()).toEqual([0, 0, 2, 0]);
+    expect(edges.toArray()).toEqual([1.5, 1.75, 2, 2.25, 2.5]);
+  });
+});
+
 describe('running log-sum-exp', () => {
   it('has first and second derivatives', () => {
     const x = arange(0, 6, 1, { dtype: 'float64' }).sin().view([2, 3]);

@@ -4,6 +4,7 @@
 import { isTesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { ones, polygamma, tensor, zeros } from '../src/index.js';
+import { huberLoss } from '../src/internal.js';
 
 const long = (...data: number[]) => tensor(data, { dtype: 'int64' });
 
@@ -14,6 +15,42 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     () => tensor([true]).bitwiseLeftShift(tensor([true])),
     'dtype-unsupported',
     /"bitwise_left_shift" not implemented for 'bool'/,
+  ],
+  [
+    'a fraction as alpha beside integers',
+    () => long(1).add(long(2), { alpha: 0.5 }),
+    'dtype-mismatch',
+    /For integral input tensors, argument alpha must not be a floating point number/,
+  ],
+  [
+    'a bool as alpha beside numbers',
+    () => ones([1]).sub_(ones([1]), { alpha: true }),
+    'dtype-mismatch',
+    /Boolean alpha only supported for Boolean results/,
+  ],
+  [
+    'lerp of two dtypes',
+    () => ones([1]).lerp(ones([1], { dtype: 'float64' }), 0.5),
+    'dtype-mismatch',
+    /expected dtype float32 for `end` but got dtype float64/,
+  ],
+  [
+    'lerp by a weight of another dtype',
+    () => ones([1]).lerp(ones([1]), ones([1], { dtype: 'float16' })),
+    'dtype-mismatch',
+    /expected dtype float32 for `weight` but got dtype float16/,
+  ],
+  [
+    'huber loss without a parabola',
+    () => huberLoss(ones([1]), ones([1]), { delta: 0 }),
+    'invalid-argument',
+    /does not support non-positive values for delta/,
+  ],
+  [
+    'a value per element for maskedFill',
+    () => ones([1]).maskedFill(tensor(true), ones([1])),
+    'shape-mismatch',
+    /only supports a 0-dimensional value tensor, but got tensor with 1 dimension/,
   ],
   ['frexp of integers', () => long(1).frexp(), 'dtype-unsupported', /"frexp"/],
   ['hypot of integers', () => long(1).hypot(long(2)), 'dtype-unsupported', /"hypot"/],

@@ -5,17 +5,20 @@ import { isTesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import {
   type Tensor,
+  baddbmm,
   bucketize,
   grad,
+  maskedSelect,
   noGrad,
   ones,
+  outer,
   searchsorted,
   tensor,
   trapezoid,
   unique,
   zeros,
 } from '../src/index.js';
-import { embeddingBag, fakeFromMeta } from '../src/internal.js';
+import { avgPool2d, embeddingBag, fakeFromMeta } from '../src/internal.js';
 
 const long = (...data: number[]): Tensor => tensor(data, { dtype: 'int64' });
 const arrays = (tensors: readonly Tensor[]): unknown[] => tensors.map((t) => t.toArray());
@@ -160,6 +163,35 @@ const refused: [what: string, call: () => unknown, code: string][] = [
     'too short a source',
     () => ones([3]).maskedScatter(ones([3]).gt(0), ones([2])),
     'index-out-of-range',
+  ],
+  [
+    'adding slices that would be broadcast',
+    () => ones([3, 2]).indexAdd(0, long(0, 2), ones([2])),
+    'shape-mismatch',
+  ],
+  [
+    'reducing slices of another shape',
+    () => tensor(1).indexReduce(0, long(0), ones([1]), 'prod'),
+    'shape-mismatch',
+  ],
+  ['scattering another dtype', () => ones([3]).scatter(0, long(1), long(2)), 'dtype-mismatch'],
+  ['adding another dtype', () => ones([3]).scatterAdd(0, long(1), long(2)), 'dtype-mismatch'],
+  ['selecting by numbers', () => maskedSelect(ones([3]), ones([3])), 'dtype-mismatch'],
+  ['an outer product of matrices', () => outer(ones([2]), ones([2, 2])), 'shape-mismatch'],
+  [
+    'a mean divided by 0',
+    () => avgPool2d(ones([1, 2, 2]), 2, { divisorOverride: 0 }),
+    'invalid-argument',
+  ],
+  [
+    'products added to another dtype',
+    () =>
+      baddbmm(
+        ones([1]),
+        ones([1, 1, 1], { dtype: 'float64' }),
+        ones([1, 1, 1], { dtype: 'float64' }),
+      ),
+    'dtype-mismatch',
   ],
   ['a mask of numbers', () => ones([3]).maskedScatter(ones([3]), ones([3])), 'dtype-mismatch'],
   [

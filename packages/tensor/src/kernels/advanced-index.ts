@@ -9,10 +9,12 @@ import { broadcastShapes, contiguousStrides, formatSizes, numelOf, sameNumbers }
 import type { Tensor } from '../tensor.js';
 import { wrapIndex } from './coordinates.js';
 import { readNumbers } from './elements.js';
+import { pointwiseStrides } from './pointwise-strides.js';
 
 /** Index of one dim. The shape of a result needs no values, which fakes and other devices do not show. */
 interface DimIndex {
   readonly shape: readonly number[];
+  readonly strides: readonly number[];
   readonly values: () => Float64Array;
 }
 
@@ -20,6 +22,8 @@ interface DimIndex {
 export interface IndexPlan {
   /** Shape of the result. */
   readonly sizes: readonly number[];
+  /** Strides of the result: dense, its dims in the order that the indexed tensor's and the indices' strides give. */
+  readonly strides: readonly number[];
   /** Row-major position in the indexed tensor of each element of the result. @throws index-out-of-range */
   positions(): Int32Array;
 }
@@ -49,6 +53,7 @@ function maskIndices(mask: Tensor): DimIndex[] {
   });
   return mask.sizes.map((size, d) => ({
     shape: [hits.length],
+    strides: [1],
     values: () => Float64Array.from(hits, (i) => Math.floor(i / strides[d]!) % size),
   }));
 }
@@ -64,7 +69,10 @@ function indexPerDim(
     else if (isMask(index)) {
       checkMask(sizes, perDim.length, index);
       perDim.push(...maskIndices(index));
-    } else perDim.push({ shape: index.sizes, values: () => readNumbers(index) });
+    } else {
+      const { sizes: shape, strides } = index;
+      perDim.push({ shape, strides, values: () => readNumbers(index) });
+    }
   }
   if (perDim.length > sizes.length) {
     throw new TesseraError(
@@ -78,10 +86,8 @@ function indexPerDim(
 }
 
 /** Plans `self[indices]`. */
-export function planIndex(
-  sizes: readonly number[],
-  indices: readonly (Tensor | null)[],
-): IndexPlan {
+export function planIndex(self: Tensor, indices: readonly (Tensor | null)[]): IndexPlan {
+  const { sizes } = self;
   const perDim = indexPerDim(sizes, indices);
   const indexed = perDim.flatMap((index, d) => (index === null ? [] : [d]));
   const shape = broadcastShapes(
@@ -94,6 +100,20 @@ export function planIndex(
   const lead = adjacent ? whole.filter((d) => d < before) : [];
   const tail = whole.filter((d) => !lead.includes(d));
   const result = [...lead.map((d) => sizes[d]!), ...shape, ...tail.map((d) => sizes[d]!)];
+  // As operands of the result: what is taken whole has its strides, what is indexed those of the indices.
+  const none = (dims: readonly unknown[]): number[] => dims.map(() => 0);
+  const columns = [
+    [...lead.map((d) => self.strides[d]!), ...none(shape), ...tail.map((d) => self.strides[d]!)],
+    ...indexed.map((d) => {
+      const { shape: own, strides } = perDim[d]!;
+      return [...none(lead), ...broadcastStrides(own, strides, shape), ...none(tail)];
+    }),
+  ];
+  const strides = pointwiseStrides(
+    result,
+    columns.map((column) => ({ sizes: result, strides: column })),
+    true,
+  );
   const positions = (): Int32Array => {
     const strides = contiguousStrides(sizes);
     const count = numelOf(shape);
@@ -120,7 +140,7 @@ export function planIndex(
     for (const o of outer) for (const b of base) for (const i of inner) out[at++] = o + b + i;
     return out;
   };
-  return { sizes: result, positions };
+  return { sizes: result, strides, positions };
 }
 
 function offsets(sizes: readonly number[], strides: readonly number[]): Int32Array {
@@ -135,10 +155,17 @@ function broadcastTo(
   shape: readonly number[],
   visit: (from: number, to: number) => void,
 ): void {
-  const strides = contiguousStrides(own);
+  offsets(shape, broadcastStrides(own, contiguousStrides(own), shape)).forEach((from, to) =>
+    visit(from, to),
+  );
+}
+
+/** Strides of a tensor broadcast to `shape`. */
+function broadcastStrides(
+  own: readonly number[],
+  strides: readonly number[],
+  shape: readonly number[],
+): number[] {
   const lead = shape.length - own.length;
-  offsets(
-    shape,
-    shape.map((_, d) => (d < lead || own[d - lead] === 1 ? 0 : strides[d - lead]!)),
-  ).forEach((from, to) => visit(from, to));
+  return shape.map((_, d) => (d < lead || own[d - lead] === 1 ? 0 : strides[d - lead]!));
 }

@@ -30,6 +30,16 @@ function check(name: string, dtype: DType, allowed: readonly DTypeCategory[]): v
   });
 }
 
+/** @throws dtype-mismatch for an argument of another dtype */
+export function checkDtype(op: string, name: string, tensor: Tensor, dtype: DType): void {
+  if (tensor.dtype === dtype) return;
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}(): expected dtype ${dtype} for \`${name}\` but got dtype ${tensor.dtype}`,
+    { hints: [`Convert it: ${name}.to('${dtype}').`] },
+  );
+}
+
 /** What most arithmetic is defined for. */
 export const NUMBERS: readonly DTypeCategory[] = ['floating', 'integral'];
 

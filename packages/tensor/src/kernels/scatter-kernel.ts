@@ -2,13 +2,14 @@
  * @file Reference kernels and meta rule of scatters along a dimension.
  */
 import type { ScalarLike } from '@tessera/shared';
-import { formatStrides } from '../memory-format.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { wrapDim, numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { checkIndexShape, checkIndexType, forEachIndexed } from './coordinates.js';
 import { readNumbers, writeNumbers } from './elements.js';
 import { scalarValue } from './pointwise-kernel.js';
+import { checkDtype } from './restrict-dtypes.js';
+import { denseMeta } from './suggest-format.js';
 
 /** Arguments of scatters: a source or one value. */
 export interface ScatterArgs {
@@ -28,12 +29,8 @@ export function scatterMeta(op: string): (args: ScatterArgs) => TensorMeta {
       checkIndexShape(op, index.sizes, self.sizes, at, 'self');
       if (src !== undefined) checkIndexShape(op, index.sizes, src.sizes, null, 'src');
     }
-    return {
-      sizes: self.sizes,
-      strides: formatStrides(self, null),
-      dtype: self.dtype,
-      device: self.device,
-    };
+    if (src !== undefined) checkDtype(op, 'src', src, self.dtype);
+    return denseMeta(self, self.sizes);
   };
 }
 

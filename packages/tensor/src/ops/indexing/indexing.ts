@@ -11,7 +11,7 @@ import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { broadcastShapes, contiguousStrides, expandStrides } from '../../shape.js';
+import { broadcastShapes, expandStrides } from '../../shape.js';
 import { emptyContiguous, isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
@@ -45,14 +45,14 @@ const indexOp: OpOverload<Tensor> = defineOp(
     meta: (args) => {
       const self = args.self;
       checkIndices('index', args.indices);
-      const { sizes } = planIndex(self.sizes, args.indices);
-      return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
+      const { sizes, strides } = planIndex(self, args.indices);
+      return { sizes, strides, dtype: self.dtype, device: self.device };
     },
     kernel: ({ self, indices }, [out]) => {
       const values = readNumbers(self);
       writeNumbers(
         out!,
-        Float64Array.from(planIndex(self.sizes, indices).positions(), (at) => values[at]!),
+        Float64Array.from(planIndex(self, indices).positions(), (at) => values[at]!),
       );
     },
     saved: ['indices'],
@@ -85,7 +85,7 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
       const self = args.self;
       checkIndices('index_put', args.indices);
       if (!anyFake(args)) {
-        const { sizes } = planIndex(self.sizes, args.indices);
+        const { sizes } = planIndex(self, args.indices);
         expandStrides(args.values.sizes, args.values.strides, sizes);
       }
       checkPutType(self, args.values);
@@ -98,7 +98,7 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
     },
     kernel: ({ self, indices, values, accumulate }, [out]) => {
       const result = readNumbers(self);
-      const plan = planIndex(self.sizes, indices);
+      const plan = planIndex(self, indices);
       const written = readNumbers(values, plan.sizes);
       plan.positions().forEach(
         // The running sum is an element of the result, rounded at each step.
@@ -125,12 +125,23 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
 );
 const indexPutInplace = defineInplace(indexPutOp);
 
+/** @throws dtype-mismatch for a mask of numbers */
+export function checkBoolMask(op: string, mask: Tensor): void {
+  if (mask.dtype === 'bool') return;
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}: expected BoolTensor for mask, but got ${mask.dtype}`,
+    { hints: ['Compare first, e.g. mask.ne(0).'] },
+  );
+}
+
 export const maskedSelectOp: OpOverload<Tensor> = defineOp(
   'aten::masked_select(Tensor self, Tensor mask) -> Tensor',
   {
     tags: ['data-dependent'],
     awaited: 'maskedSelectAsync(x, mask)',
     produce: ({ self, mask }) => {
+      checkBoolMask('masked_select', mask);
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_select');
       const values = readNumbers(self, sizes);
       const chosen = readNumbers(mask, sizes);

@@ -15,7 +15,7 @@ import { clamp, clampMin } from '../pointwise/extremum.js';
 import { zeros } from '../factory/factory.js';
 import { newFull } from '../factory/like.js';
 import { maskedFill } from '../pointwise/fill.js';
-import { type TensorIndices, indexWith, indexPutWith } from './indexing.js';
+import { type TensorIndices, checkBoolMask, indexWith, indexPutWith } from './indexing.js';
 import { logicalNot } from '../pointwise/logical.js';
 import { add, sub } from '../pointwise/arithmetic.js';
 import { sum } from '../reduction/reduction.js';
@@ -30,22 +30,12 @@ function rankUnder(mask: Tensor): Tensor {
   return sub(cumsum(mask, 0), 1);
 }
 
-/** @throws dtype-mismatch */
-function checkMask(op: string, mask: Tensor): void {
-  if (mask.dtype === 'bool') return;
-  throw new TesseraError(
-    'dtype-mismatch',
-    `${op}: expected BoolTensor for mask, but got ${mask.dtype}`,
-    { hints: ['Compare first, e.g. mask.ne(0).'] },
-  );
-}
-
 const maskedScatterOp = defineOp(
   'aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor',
   {
     decompose: (args) => {
       const { self, mask, source } = args;
-      checkMask('masked_scatter_', mask);
+      checkBoolMask('masked_scatter_', mask);
       if (self.dtype !== source.dtype)
         throw new TesseraError(
           'dtype-mismatch',

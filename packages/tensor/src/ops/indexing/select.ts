@@ -5,11 +5,11 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
 import { floatsInPlace, readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { scalarValue } from '../../kernels/pointwise-kernel.js';
-import { formatStrides } from '../../memory-format.js';
+import { factorFor } from '../../kernels/factor.js';
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, formatSizes, wrapDim, numelOf } from '../../shape.js';
+import { contiguousStrides, formatSizes, sameNumbers, wrapDim, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { zeros } from '../factory/factory.js';
@@ -69,6 +69,18 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
   }),
 });
 
+/** @throws shape-mismatch unless slices of `source` along a dim have the shape of those of `self` @see index_func_meta_impl */
+export function checkSourceShape(self: Tensor, source: Tensor, dim: number): void {
+  const others = (t: Tensor): readonly number[] =>
+    self.ndim === 0 || source.ndim === 0 ? t.sizes : t.sizes.toSpliced(dim, 1);
+  if (sameNumbers(others(self), others(source))) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${formatSizes(self.sizes)} source.shape = ${formatSizes(source.sizes)}`,
+    { hints: ['Slices are not broadcast: expand() the source first.'] },
+  );
+}
+
 const indexAddOp = defineOp(
   'aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor',
   {
@@ -82,12 +94,8 @@ const indexAddOp = defineOp(
           { hints: ['One index per slice of the source.'] },
         );
       }
-      return {
-        sizes: self.sizes,
-        strides: formatStrides(self, null),
-        dtype: self.dtype,
-        device: self.device,
-      };
+      checkSourceShape(self, source, at);
+      return denseMeta(self, self.sizes);
     },
     kernel: ({ self, dim, index, source, alpha }, [out]) => {
       const at = wrapDim(dim, self.ndim);
@@ -96,7 +104,7 @@ const indexAddOp = defineOp(
       const result = readNumbers(self);
       const added = readNumbers(source);
       const rows = readNumbers(index);
-      const factor = scalarValue(alpha);
+      const factor = factorFor(self.dtype, alpha);
       for (let o = 0; o < outer; o++) {
         rows.forEach((row, r) => {
           const to = (o * sizes[at]! + strictIndex(row, sizes[at]!, 'index_add')) * inner;

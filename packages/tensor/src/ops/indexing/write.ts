@@ -12,8 +12,9 @@ import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
 import { scalarTensor, zeros } from '../factory/factory.js';
-import { maskedFill } from '../pointwise/fill.js';
-import { indexSelect } from './select.js';
+import { fill } from '../pointwise/fill.js';
+import { where } from '../pointwise/where.js';
+import { checkSourceShape, indexSelect } from './select.js';
 import { indexPutWith } from './indexing.js';
 import { type ScatterReduction, scatterReduce } from './scatter-reduce.js';
 import { expand, reshape } from '../view/view.js';
@@ -119,7 +120,7 @@ function filled({ self: x, dim, index, value }: FillArgs): Tensor {
     rows,
     x.sizes.map((_, d) => (d === at ? size : 1)),
   );
-  return maskedFill(x, mask, isTensor(value) ? toDtype(value, x.dtype) : value);
+  return where(mask, fill(x, isTensor(value) ? toDtype(value, x.dtype) : value), x);
 }
 
 const indexFillOp = defineOp(
@@ -137,6 +138,7 @@ const indexReduceOp = defineOp(
     decompose: (args) => {
       const { self, index, source } = args;
       const at = checkSlices('index_reduce', args);
+      checkSourceShape(self, source, at);
       const reduce = args.reduce;
       if (!['prod', 'mean', 'amax', 'amin'].includes(reduce))
         throw new TesseraError(

@@ -11,7 +11,13 @@ import { eq } from '../pointwise/comparison.js';
 import { maskedFill } from '../pointwise/fill.js';
 import { gather } from '../indexing/scatter.js';
 import { logicalNot } from '../pointwise/logical.js';
-import { type NllLossOptions, type Reduction, nllLoss, reductionNumber } from './nll.js';
+import {
+  type NllLossOptions,
+  type Reduction,
+  checkClassWeight,
+  nllLoss,
+  reductionNumber,
+} from './nll.js';
 import { div } from '../pointwise/division.js';
 import { add, mul, neg } from '../pointwise/arithmetic.js';
 import { sum } from '../reduction/reduction.js';
@@ -37,6 +43,7 @@ function probabilityTarget(
   }: { target: Tensor; weight: Tensor | null; reduction: number; label_smoothing: number },
 ): Tensor {
   const classes = logs.sizes[dim]!;
+  checkClassWeight('cross_entropy', weight, classes);
   const smoothing = label_smoothing;
   const wanted = smoothing > 0 ? add(mul(target, 1 - smoothing), smoothing / classes) : target;
   const product = mul(logs, wanted);

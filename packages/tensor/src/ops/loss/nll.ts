@@ -66,14 +66,17 @@ function checkInputs({ self, target, weight }: Losses): void {
       { hints: ["Class indices are integers: target.to('int64')."] },
     );
   }
-  const classes = self.sizes[classDim(self)];
-  if (weight !== null && (weight.ndim !== 1 || weight.sizes[0] !== classes)) {
-    throw new TesseraError(
-      'shape-mismatch',
-      `nll_loss: weight tensor should be defined either for all ${classes} classes or no classes but got weight tensor of shape: ${formatSizes(weight.sizes)}`,
-      { hints: ['Give one weight per class.'] },
-    );
-  }
+  checkClassWeight('nll_loss', weight, self.sizes[classDim(self)]!);
+}
+
+/** @throws shape-mismatch unless there is a weight for each class, or none */
+export function checkClassWeight(op: string, weight: Tensor | null, classes: number): void {
+  if (weight === null || (weight.ndim === 1 && weight.sizes[0] === classes)) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `${op}: weight tensor should be defined either for all ${classes} classes or no classes but got weight tensor of shape: ${formatSizes(weight.sizes)}`,
+    { hints: ['Give one weight per class.'] },
+  );
 }
 
 /** Calls `visit(loss, position, weight)` for each loss whose target is not ignored. @throws index-out-of-range */

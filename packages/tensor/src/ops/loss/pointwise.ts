@@ -69,6 +69,14 @@ const smoothL1Op = withOverloads(
 const huberOp = withOverloads(
   defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
     checkFloating('huber_loss', difference);
+    if (!(delta > 0))
+      throw new TesseraError(
+        'invalid-argument',
+        `huber_loss does not support non-positive values for delta, got ${delta}.`,
+        {
+          hints: ['A loss without the parabola is l1Loss().'],
+        },
+      );
     // As PyTorch's kernel, which holds the bound in the type of its elements.
     return bent(difference, roundTo(difference.dtype, delta), 1);
   }),
@@ -104,6 +112,16 @@ function readProbabilities(tensor: Tensor, argument: string): Float64Array {
   return values;
 }
 
+/** @throws shape-mismatch for a target that would have to be broadcast */
+function checkTargetSize(input: Tensor, target: Tensor): void {
+  if (sameNumbers(input.sizes, target.sizes)) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `Target size (${formatSizes(target.sizes)}) must be the same as input size (${formatSizes(input.sizes)})`,
+    { hints: ['Input and target have the same shape: reshape or squeeze() one of them.'] },
+  );
+}
+
 /** @throws shape-mismatch */
 function entropyMeta({
   self,
@@ -117,13 +135,7 @@ function entropyMeta({
   reduction: number;
 }): TensorMeta {
   checkFloating('binary_cross_entropy', self);
-  if (!sameNumbers(self.sizes, target.sizes)) {
-    throw new TesseraError(
-      'shape-mismatch',
-      `binary_cross_entropy: Using a target size (${formatSizes(target.sizes)}) that is different to the input size (${formatSizes(self.sizes)}) is deprecated.`,
-      { hints: ['Input and target have the same shape.'] },
-    );
-  }
+  checkTargetSize(self, target);
   const operands = [self, target, ...(weight === null ? [] : [weight])];
   const whole = metaOfOperands(operands, resultType([self]), 'binary_cross_entropy');
   return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
@@ -318,6 +330,7 @@ export function binaryCrossEntropyWithLogits(
   options?: BinaryLossOptions & { posWeight?: Tensor | null },
 ): Tensor {
   checkOptionNames('binaryCrossEntropyWithLogits', options, BINARY_CROSS_ENTROPY_WITH_LOGITS);
+  checkTargetSize(input, target);
   return callOp(withLogitsOp, [
     input,
     target,

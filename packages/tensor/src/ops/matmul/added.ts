@@ -5,6 +5,7 @@ import { type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
+import { checkFactor } from '../../kernels/factor.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -82,18 +83,6 @@ const addmvOp = defineOp(
     },
   },
 );
-
-/** @throws dtype-mismatch for a factor that the result cannot hold */
-function checkFactor(name: string, factor: ScalarLike, dtype: DType): void {
-  const value = scalarValue(factor);
-  const category = DTYPES[dtype].category;
-  if (category === 'floating' || Number.isSafeInteger(value)) return;
-  throw new TesseraError(
-    'dtype-mismatch',
-    `For ${category} input tensors, argument ${name} must not be a floating point number.`,
-    { hints: ['Convert the tensors first, or pass a whole number.'] },
-  );
-}
 
 const addrOp = defineOp(
   'aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',

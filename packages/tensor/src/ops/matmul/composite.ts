@@ -112,7 +112,16 @@ const linearOp = defineOp(
 );
 
 const outerOp = defineOp('aten::outer(Tensor self, Tensor vec2) -> Tensor', {
-  decompose: ({ self, vec2 }) => mul(unsqueeze(self, 1), vec2),
+  decompose: ({ self, vec2 }) => {
+    for (const [name, { ndim }] of Object.entries({ self, vec2 }))
+      if (ndim !== 1)
+        throw new TesseraError(
+          'shape-mismatch',
+          `outer: Expected 1-D argument ${name}, but got ${ndim}-D`,
+          { hints: ['Flatten it: reshape([-1]).'] },
+        );
+    return mul(unsqueeze(self, 1), vec2);
+  },
 });
 
 /** Matrix product of any ranks: vectors, matrices, broadcast batches of matrices. @throws shape-mismatch, dtype-mismatch */

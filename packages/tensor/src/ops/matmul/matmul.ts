@@ -3,10 +3,9 @@
  */
 import { type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { factorFor } from '../../kernels/factor.js';
 import { multiplyAdd } from '../../kernels/matmul-kernel.js';
-import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -72,12 +71,6 @@ function productInto(
   writeNumbers(out, result);
 }
 
-/** A factor as the product's dtype holds it: whole for integers. */
-function factor(value: ScalarLike, out: Tensor): number {
-  const number = scalarValue(value);
-  return isFloatingPoint(out.dtype) ? number : Math.trunc(number);
-}
-
 function scaled(x: Tensor, by: ScalarLike): Tensor {
   return by === 1 ? x : mul(x, by);
 }
@@ -119,7 +112,14 @@ const addmmOp = defineOp(
       return meta;
     },
     kernel: ({ self, mat1, mat2, beta, alpha }, [out]) =>
-      productInto(out!, mat1, mat2, self, factor(beta, out!), factor(alpha, out!)),
+      productInto(
+        out!,
+        mat1,
+        mat2,
+        self,
+        factorFor(out!.dtype, beta),
+        factorFor(out!.dtype, alpha),
+      ),
     savedFor: { mat1: ['mat2'], mat2: ['mat1'] },
     vjp: ({ mat1, mat2, beta, alpha }, { grad }) => ({
       self: () => scaled(grad, beta),
@@ -148,10 +148,18 @@ const baddbmmOp = defineOp(
     meta: ({ self, batch1, batch2 }) => {
       const meta = productMeta('baddbmm', batch1, batch2, 3);
       expandStrides(self.sizes, self.strides, meta.sizes);
+      checkTypes('baddbmm', self, batch1);
       return meta;
     },
     kernel: ({ self, batch1, batch2, beta, alpha }, [out]) =>
-      productInto(out!, batch1, batch2, self, factor(beta, out!), factor(alpha, out!)),
+      productInto(
+        out!,
+        batch1,
+        batch2,
+        self,
+        factorFor(out!.dtype, beta),
+        factorFor(out!.dtype, alpha),
+      ),
     savedFor: { batch1: ['batch2'], batch2: ['batch1'] },
     vjp: ({ batch1, batch2, beta, alpha }, { grad }) => ({
       self: () => scaled(grad, beta),

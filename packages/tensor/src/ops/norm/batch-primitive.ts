@@ -14,7 +14,7 @@ import {
 } from '../../kernels/batch-norm-kernel.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
-import { formatStrides } from '../../memory-format.js';
+import { imageMeta } from '../../kernels/suggest-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta, Vjp } from '../../op/op-record.js';
 import { formatSizes } from '../../shape.js';
@@ -53,12 +53,7 @@ function outputMeta({ input, weight, bias, running_mean, running_var }: BatchArg
       { hints: [`The input ${formatSizes(input.sizes)} has ${channels} channels.`] },
     );
   }
-  return {
-    sizes: input.sizes,
-    strides: formatStrides(input, null),
-    dtype: input.dtype,
-    device: input.device,
-  };
+  return imageMeta(input, input.sizes);
 }
 
 function vector(input: Tensor, size: number, dtype = input.dtype): TensorMeta {

@@ -8,6 +8,7 @@
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
+import { checkFactor } from '../../kernels/factor.js';
 import { roundTo } from '../../kernels/elements.js';
 import { integerProduct } from '../../kernels/integer-arithmetic.js';
 import { operandsOf, pointwiseWith, scalarValue, unary } from '../../kernels/pointwise-kernel.js';
@@ -15,7 +16,7 @@ import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Binary, type Unary, binaryFunction, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { OpRecord } from '../../op/op-record.js';
+import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import { defineScalarOverload } from '../../op/scalar-overload.js';
 import { resultType } from '../../type-promotion.js';
 import { isTensor } from '../../tensor-factory.js';
@@ -33,20 +34,34 @@ function scaledOther(args: AlphaArgs): (b: number) => number {
   return (b) => roundTo(dtype, factor * b);
 }
 
+/** @throws dtype-mismatch for an alpha that the result cannot hold */
+function checkingAlpha(record: OpRecord<AlphaArgs, never>): OpRecord<AlphaArgs, never> {
+  return {
+    ...record,
+    meta: (args) => {
+      const meta = record.meta!(args) as TensorMeta;
+      checkFactor('alpha', args.alpha, meta.dtype);
+      return meta;
+    },
+  };
+}
+
 const addOp = defineOp(
   'aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
-  pointwiseWith(
-    (args) => {
-      const scale = scaledOther(args);
-      return (a, b) => a + scale(b);
-    },
-    {
-      name: 'add',
-      vjp: ({ alpha }, { grad }) => ({
-        self: grad,
-        other: () => scaled(grad, alpha),
-      }),
-    },
+  checkingAlpha(
+    pointwiseWith(
+      (args) => {
+        const scale = scaledOther(args);
+        return (a, b) => a + scale(b);
+      },
+      {
+        name: 'add',
+        vjp: ({ alpha }, { grad }) => ({
+          self: grad,
+          other: () => scaled(grad, alpha),
+        }),
+      },
+    ),
   ),
 );
 const addInplace = defineInplace(addOp);
@@ -66,18 +81,20 @@ function refuseBools(...operands: readonly unknown[]): void {
   );
 }
 
-const subRecord: OpRecord<AlphaArgs, never> = pointwiseWith(
-  (args) => {
-    const scale = scaledOther(args);
-    return (a, b) => a - scale(b);
-  },
-  {
-    name: 'sub',
-    vjp: ({ alpha }, { grad }) => ({
-      self: grad,
-      other: () => neg(scaled(grad, alpha)),
-    }),
-  },
+const subRecord = checkingAlpha(
+  pointwiseWith(
+    (args) => {
+      const scale = scaledOther(args);
+      return (a, b) => a - scale(b);
+    },
+    {
+      name: 'sub',
+      vjp: ({ alpha }, { grad }) => ({
+        self: grad,
+        other: () => neg(scaled(grad, alpha)),
+      }),
+    },
+  ),
 );
 const subOp = defineOp('aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor', {
   ...subRecord,

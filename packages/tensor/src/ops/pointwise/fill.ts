@@ -3,18 +3,15 @@
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import {
-  metaOfOperands,
-  pointwiseKernel,
-  pointwiseWith,
-  scalarValue,
-} from '../../kernels/pointwise-kernel.js';
+import { pointwiseKernel, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { checkingFill } from '../../kernels/fill-value.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
+import { broadcastShapes } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
@@ -62,7 +59,7 @@ function maskedMeta({ self, mask }: { self: Tensor; mask: Tensor }): TensorMeta 
       { hints: ['Compare first, e.g. mask.ne(0).'] },
     );
   }
-  return metaOfOperands([self, mask], self.dtype, 'masked_fill');
+  return denseMeta(self, broadcastShapes([self.sizes, mask.sizes], 'masked_fill'));
 }
 
 const maskedFillOp = defineOp(
@@ -82,7 +79,15 @@ const maskedFillTensorOp = defineOp(
   'aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor',
   {
     tags: ['pointwise'],
-    meta: maskedMeta,
+    meta: (args) => {
+      const { ndim } = args.value;
+      if (ndim === 0) return maskedMeta(args);
+      throw new TesseraError(
+        'shape-mismatch',
+        `masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ${ndim} dimension(s).`,
+        { hints: ['For a value per element use where().'] },
+      );
+    },
     kernel: pointwiseKernel((x, mask, value) => (mask !== 0 ? value : x), {
       operands: ['self', 'mask', 'value'],
     }),

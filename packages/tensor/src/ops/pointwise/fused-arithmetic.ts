@@ -4,13 +4,21 @@
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
-import { pointwise, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
-import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { factorFor } from '../../kernels/factor.js';
+import { integerProduct } from '../../kernels/integer-arithmetic.js';
+import {
+  operandsOf,
+  pointwise,
+  pointwiseWith,
+  scalarValue,
+} from '../../kernels/pointwise-kernel.js';
+import { NUMBERS, checkDtype, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { OpRecord } from '../../op/op-record.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
+import { resultType } from '../../type-promotion.js';
 import { div } from './division.js';
 import { mul, neg, sub } from './arithmetic.js';
 
@@ -19,11 +27,24 @@ function interpolate(a: number, b: number, weight: number): number {
   return weight < 0.5 ? a + weight * (b - a) : b - (b - a) * (1 - weight);
 }
 
+/** A record that interpolates between tensors of one dtype. */
+function lerping<Args extends { self: Tensor; end: Tensor; weight: Tensor | ScalarLike }>(
+  record: OpRecord<Args, never>,
+): OpRecord<Args, never> {
+  return restrictedTo('floating', 'lerp', {
+    ...record,
+    meta: (args) => {
+      const { self, end, weight } = args;
+      checkDtype('lerp', 'end', end, self.dtype);
+      if (isTensor(weight)) checkDtype('lerp', 'weight', weight, self.dtype);
+      return record.meta!(args);
+    },
+  });
+}
+
 const lerpScalarOp = defineOp(
   'aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor',
-  restrictedTo(
-    'floating',
-    'lerp',
+  lerping(
     pointwiseWith(
       ({ weight }) =>
         (
@@ -43,9 +64,7 @@ const lerpScalarOp = defineOp(
 );
 const lerpTensorOp = defineOp(
   'aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor',
-  restrictedTo(
-    'floating',
-    'lerp',
+  lerping(
     pointwise(interpolate, {
       name: 'lerp',
       operands: ['self', 'end', 'weight'],
@@ -59,20 +78,25 @@ const lerpTensorOp = defineOp(
   ),
 );
 
+const ADDCMUL = ['self', 'tensor1', 'tensor2'];
+
 const addcmulOp = defineOp(
   'aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor',
   restrictedTo(
     NUMBERS,
     'addcmul',
     pointwiseWith(
-      ({ value }) =>
-        (
-          (v) => (a, b, c) =>
-            a + v * b * c
-        )(scalarValue(value)),
+      (args) => {
+        const dtype = resultType(operandsOf(args, ADDCMUL));
+        const value = factorFor(dtype, args.value);
+        const times = isFloatingPoint(dtype)
+          ? (a: number, b: number) => a * b
+          : integerProduct(dtype);
+        return (a, b, c) => a + times(times(value, b), c);
+      },
       {
         name: 'addcmul',
-        operands: ['self', 'tensor1', 'tensor2'],
+        operands: ADDCMUL,
         savedFor: { tensor1: ['tensor2'], tensor2: ['tensor1'] },
         vjp: ({ tensor1, tensor2, value }, { grad }) => ({
           self: grad,

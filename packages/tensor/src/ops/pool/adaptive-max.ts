@@ -5,7 +5,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { adaptiveSpans, forEachTap, forEachWindow } from '../../kernels/pooling-kernel.js';
 import { perDimension } from '../../kernels/spatial.js';
-import { imageMeta } from '../../kernels/suggest-format.js';
+import { denseMeta, imageMeta } from '../../kernels/suggest-format.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { numelOf } from '../../shape.js';
@@ -24,7 +24,9 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
       meta: ({ self: x, output_size }) => {
         checkFloating(op, x);
         checkPoolParts(op, rank, x, 1);
-        const meta = imageMeta(x, [...x.sizes.slice(0, -rank), ...output_size]);
+        const sizes = [...x.sizes.slice(0, -rank), ...output_size];
+        // Of images, the layout is kept; volumes come out contiguous.
+        const meta = rank === 2 ? imageMeta(x, sizes) : denseMeta(x, sizes);
         return [meta, { ...meta, dtype: 'int64' }];
       },
       kernel: ({ self, output_size }, [out, indices]) => {

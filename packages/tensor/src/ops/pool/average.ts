@@ -1,7 +1,7 @@
 /**
  * @file Average pooling over one to three spatial dimensions.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import {
@@ -46,6 +46,10 @@ function define(rank: 2 | 3): OpOverload<Tensor> {
       meta: (args) => {
         const self = args.self;
         if (self.dtype !== 'int64') checkFloating(op, self);
+        if (args.divisor_override === 0)
+          throw new TesseraError('invalid-argument', `${op}: divisor must be not zero`, {
+            hints: ['Leave divisorOverride out to divide by the number of elements.'],
+          });
         return poolMeta(self, [
           ...self.sizes.slice(0, -rank),
           ...slidingShape(op, rank, args).output,

@@ -5,11 +5,11 @@ import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { forEachTap, forEachWindow, slidingSpans } from '../../kernels/pooling-kernel.js';
-import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
+import { imageMeta } from '../../kernels/suggest-format.js';
 import { perDimension } from '../../kernels/spatial.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, numelOf } from '../../shape.js';
+import { numelOf } from '../../shape.js';
 import { slidingShape } from './shape.js';
 import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
@@ -34,11 +34,7 @@ function define(rank: 2 | 3): MaxPool {
         const self = args.self as Tensor;
         checkNumbers(op, self);
         const sizes = [...self.sizes.slice(0, -rank), ...slidingShape(op, rank, args).output];
-        const strides =
-          isChannelsLast(self.sizes, self.strides) && !self.isContiguous()
-            ? channelsLastStrides(sizes)
-            : contiguousStrides(sizes);
-        const meta = { sizes, strides, dtype: self.dtype, device: self.device };
+        const meta = imageMeta(self, sizes);
         return [meta, { ...meta, dtype: 'int64' }];
       },
       kernel: (args, [out, indices]) => {
@@ -88,15 +84,7 @@ function define(rank: 2 | 3): MaxPool {
   const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_with_indices_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, int[${rank}] dilation, bool ceil_mode, Tensor indices) -> Tensor`,
     {
-      meta: ({ self }) => ({
-        sizes: self.sizes,
-        strides:
-          isChannelsLast(self.sizes, self.strides) && !self.isContiguous()
-            ? channelsLastStrides(self.sizes)
-            : contiguousStrides(self.sizes),
-        dtype: self.dtype,
-        device: self.device,
-      }),
+      meta: ({ self }) => imageMeta(self, self.sizes),
       kernel: ({ grad_output, self, indices }, [out]) => {
         const grads = readNumbers(grad_output);
         const at = readNumbers(indices);

@@ -50,7 +50,7 @@ function outerEdges(
     from = values.reduce((a, b) => (b < a || Number.isNaN(b) ? b : a), Infinity);
     to = values.reduce((a, b) => (b > a || Number.isNaN(b) ? b : a), -Infinity);
   }
-  if (from === to) [from, to] = [from - 1, to + 1];
+  if (from === to) [from, to] = [from - 0.5, to + 0.5];
   if (!Number.isFinite(from) || !Number.isFinite(to))
     refuse(`${name}: range of [${from}, ${to}] is not finite`, 'Give the range: min and max.');
   if (from > to) refuse(`${name}: max must be larger than min`, 'Swap the ends of the range.');
