@@ -1,8 +1,8 @@
 /**
  * @file `LoadedTemplate`: code for all sizes on the device.
  *
- * Programs are generated and compiled once; a choice of sizes costs the values of its uniforms, workgroup counts and
- * bind groups. Constants and scratch memory are shared.
+ * Programs are generated and compiled once; a choice of sizes costs the values of its uniforms and workgroup counts.
+ * Constants, scratch memory and bind groups are shared.
  */
 import {
   type Executable,

@@ -8,18 +8,19 @@
  * elsewhere.
  */
 import { TesseraError } from '@tessera/shared';
-import { bufferLifetimes } from '@tessera/inductor-core';
-import type { RoutedPlan } from './plan-routes.js';
+import { type ExecutionPlan, bufferLifetimes } from '@tessera/inductor-core';
+
+/** What is asked of a plan, or of a template of plans. */
+interface Placed extends Pick<ExecutionPlan, 'name' | 'launches'> {
+  readonly buffers: readonly { readonly source: { readonly kind: string } }[];
+}
 
 /**
  * The piece of each buffer of a plan; -1 for those that are arguments or constants.
  *
  * @param bytes size of each buffer, a size class
  */
-export function scratchPieces(
-  plan: Pick<RoutedPlan, 'name' | 'buffers' | 'launches'>,
-  bytes: readonly number[],
-): number[] {
+export function scratchPieces(plan: Placed, bytes: readonly number[]): number[] {
   const count = plan.buffers.length;
   for (const [position, launch] of plan.launches.entries()) {
     for (const buffer of launch.buffers)
@@ -56,11 +57,7 @@ export function pieceBytes(pieces: readonly number[], bytes: readonly number[]):
   return sizes;
 }
 
-function badBuffer(
-  plan: Pick<RoutedPlan, 'name' | 'buffers'>,
-  launch: number,
-  buffer: number,
-): TesseraError {
+function badBuffer(plan: Placed, launch: number, buffer: number): TesseraError {
   return new TesseraError(
     'plan-invalid',
     `Launch ${launch} of plan '${plan.name}' binds buffer ${buffer}; the plan has ${plan.buffers.length}.`,
