@@ -39,17 +39,10 @@ const EVERYWHERE: readonly string[] = [
   'aten::upsample_nearest3d_backward',
   'aten::upsample_trilinear3d',
   'aten::upsample_trilinear3d_backward',
-  // What an element of the input reaches is found from a table of all outputs.
-  'aten::grid_sampler_2d',
-  'aten::grid_sampler_2d_backward',
+  // Modes and padding are numbers, which vary here where sizes are like them.
   'aten::grid_sampler_3d',
-  'aten::grid_sampler_3d_backward',
-  'aten::replication_pad1d',
-  'aten::replication_pad1d_backward',
   'aten::replication_pad2d',
   'aten::replication_pad2d_backward',
-  'aten::replication_pad3d',
-  'aten::replication_pad3d_backward',
   // Channels, heads and bags are numbers where products and searches are laid out.
   'aten::_embedding_bag',
   'aten::_embedding_bag_backward',
@@ -57,10 +50,8 @@ const EVERYWHERE: readonly string[] = [
   'aten::_scaled_dot_product_flash_attention_for_cpu_backward',
   'aten::convolution',
   'aten::convolution_backward',
-  // Numbers of rows are computed from a count of pairs, or steps from a number.
+  // Numbers of rows are computed from a count of pairs.
   'aten::_pdist_forward',
-  'aten::linspace',
-  'aten::logspace',
   'aten::tril_indices',
 ];
 

@@ -6,6 +6,7 @@
 import { initWebGpu } from '@tessera/compile';
 import { makeFx } from '@tessera/graph';
 import { type KernelBackend, SizeFamily } from '@tessera/inductor-core';
+import { counters } from '@tessera/shared';
 import { type Tensor, manualSeed, matmul, randn } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SIZED_PROGRAMS, type SizedProgram } from './sized-programs.js';
@@ -113,6 +114,26 @@ describe.skipIf(!isThere).each(['gpu', 'software'] as const)(
       expect(runtime.pipelines.size).toBe(pipelines);
       // Memory of what earlier programs left may be collected meanwhile.
       expect(runtime.pool.inUse).toBeLessThanOrEqual(inUse);
+    });
+
+    it('makes no bind group for a new size whose inputs lie in memory that others had', async () => {
+      const family = new SizeFamily();
+      const fn = (x: Tensor, w: Tensor): Tensor =>
+        matmul(matmul(x, w).relu(), w.t()).softmax(1).mul(x.square().sum(0)).sum();
+      const trace = makeFx(fn, { tracingMode: 'fake' });
+      const here = [randn([600, 12]), randn([12, 10])] as const;
+      const [rows, w] = here.map((tensor) => tensor.to('wgpu')) as [Tensor, Tensor];
+      const run = async (n: number): Promise<void> => {
+        const x = rows.slice(0, 0, n);
+        const [got] = family.compile(trace(x, w), gpu.backend)([x, w]) as [Tensor];
+        const wanted = fn(here[0].slice(0, 0, n), here[1]).item() as number;
+        expect(((await got.item()) as number) / wanted).toBeCloseTo(1, 3);
+        got.dispose();
+      };
+      for (const n of [40, 600]) await run(n);
+      const { bind_groups_created: before } = counters.get('wgpu');
+      for (let n = 42; n < 600; n += 62) await run(n);
+      expect(counters.get('wgpu').bind_groups_created! - before!).toBe(0);
     });
   },
 );

@@ -13,7 +13,17 @@ import {
   verifyPlan,
 } from '@tessera/inductor-core';
 import { cpuBackend } from '@tessera/inductor-cpu';
-import { type Tensor, eye, manualSeed, randn, tensor } from '@tessera/tensor';
+import {
+  type Tensor,
+  arange,
+  embedding,
+  eye,
+  grad,
+  manualSeed,
+  randint,
+  randn,
+  tensor,
+} from '@tessera/tensor';
 import { inv, pinv } from '@tessera/tensor/linalg';
 import { readNumbers, storageExtent } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
@@ -46,6 +56,26 @@ const interpreted: KernelBackend = {
 const isNear = (a: number, b: number): boolean =>
   Object.is(a, b) || Math.abs(a - b) <= 1e-4 + 1e-4 * Math.abs(b);
 
+/** A backend that counts what it loads. */
+function counted(base: KernelBackend): {
+  readonly loaded: { templates: number; plans: number };
+  readonly backend: KernelBackend;
+} {
+  const loaded = { templates: 0, plans: 0 };
+  const backend: KernelBackend = {
+    ...base,
+    load(plan) {
+      loaded.plans++;
+      return base.load(plan);
+    },
+    loadTemplate(template) {
+      loaded.templates++;
+      return base.loadTemplate!(template);
+    },
+  };
+  return { loaded, backend };
+}
+
 /** No template is for 1 and 0; vectors of the CPU have four lanes, four of them to an iteration. */
 const SIZES: Readonly<Record<string, readonly number[]>> = {
   interpreter: [5, 8, 2, 3, 13, 4, 1, 0, 32, 8],
@@ -67,18 +97,7 @@ describe.each([
 ])('code for all sizes, %s', (target, base, programs) => {
   it.each(Object.entries(programs))('of %s', (name, program) => {
     const { inputs, fn, plans = 3, templates = 1 } = program;
-    const loaded = { templates: 0, plans: 0 };
-    const backend: KernelBackend = {
-      ...base,
-      load(plan) {
-        loaded.plans++;
-        return base.load(plan);
-      },
-      loadTemplate(template) {
-        loaded.templates++;
-        return base.loadTemplate!(template);
-      },
-    };
+    const { loaded, backend } = counted(base);
     const family = new SizeFamily();
     for (const n of SIZES[target]!) {
       manualSeed(n);
@@ -103,18 +122,7 @@ describe.each([
 
 describe('sizes at which the conditions of code do not hold', () => {
   it('share code of their own', () => {
-    const loaded = { templates: 0, plans: 0 };
-    const backend: KernelBackend = {
-      ...cpuBackend,
-      load(plan) {
-        loaded.plans++;
-        return cpuBackend.load(plan);
-      },
-      loadTemplate(template) {
-        loaded.templates++;
-        return cpuBackend.loadTemplate!(template);
-      },
-    };
+    const { loaded, backend } = counted(cpuBackend);
     const family = new SizeFamily();
     const sorted = (x: Tensor): Tensor[] => x.sort(1);
     // Rows of up to 64 elements are ranked, longer ones left to the reference kernel.
@@ -126,6 +134,32 @@ describe('sizes at which the conditions of code do not hold', () => {
     }
     // One of either kind before its template is made, and the first of the long ones.
     expect(loaded).toEqual({ plans: 3, templates: 2 });
+  });
+
+  it('are none for which another form is only faster', () => {
+    const { loaded, backend } = counted(cpuBackend);
+    const family = new SizeFamily();
+    // Two tables of a transformer: for short texts, searches for the rows that name an element are worth it.
+    const gradients = (words: Tensor, places: Tensor, at: Tensor, n: number): Tensor[] => {
+      const [a, b] = [words, places].map((table) => table.detach().requiresGrad_()) as [
+        Tensor,
+        Tensor,
+      ];
+      const used = embedding(a, at).add(embedding(b, arange(n)));
+      return grad(used.square().sum(), [a, b]) as Tensor[];
+    };
+    const [words, places] = [randn([256, 64]), randn([201, 64])];
+    for (const n of [134, 106, 43, 28, 130, 14, 34, 190, 4, 2]) {
+      const at = randint(0, 256, [n]);
+      const run = (...[a, b, c]: Tensor[]): Tensor[] => gradients(a!, b!, c!, n);
+      const trace = makeFx(run, { tracingMode: 'fake' })(words, places, at);
+      const results = family.compile(trace, backend)([words, places, at]) as Tensor[];
+      run(words, places, at).forEach((expected, i) => {
+        const [got, wanted] = [results[i]!, expected].map((t) => Array.from(readNumbers(t)));
+        expect(got!.findIndex((value, k) => !isNear(value, wanted![k]!))).toBe(-1);
+      });
+    }
+    expect(loaded).toEqual({ plans: 1, templates: 1 });
   });
 
   it('refuse places by the size of the call', () => {

@@ -10,6 +10,8 @@ import {
   embedding,
   full,
   grad,
+  linspace,
+  logspace,
   ones,
   randint,
   randn,
@@ -152,6 +154,47 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
       F.pad(y, [1, 1, 0, 1], { mode: 'reflect' }),
     ],
     plans: 1,
+  },
+  'edges that are repeated': {
+    inputs: (n) => [w(1, 2, n + 1), w(1, 2, n + 1, 4)],
+    fn: (x, y) => {
+      const [a, b] = [x, y].map((t) => t.detach().requiresGrad_()) as [Tensor, Tensor];
+      const out = [
+        F.pad(a, [3, 1], { mode: 'replicate' }),
+        F.pad(b, [1, 2, 2, 0], { mode: 'replicate' }),
+      ];
+      const loss = out.map((t) => t.square().sum()).reduce((sum, t) => sum.add(t));
+      return [...out.map((t) => t.detach()), ...(grad(loss, [a, b]) as Tensor[])];
+    },
+    plans: 2,
+  },
+  'batches of images that are resized': {
+    inputs: (n) => [w(n + 1, 2, 3, 4)],
+    fn: (x) => {
+      const a = x.detach().requiresGrad_();
+      const out = [
+        F.interpolate(a, { size: [5, 6], mode: 'nearest' }),
+        F.interpolate(a, { size: [7, 3], mode: 'bilinear' }),
+      ];
+      const loss = out.map((t) => t.square().sum()).reduce((sum, t) => sum.add(t));
+      return [...out.map((t) => t.detach()), ...(grad(loss, [a]) as Tensor[])];
+    },
+    plans: 2,
+  },
+  'images that are sampled': {
+    inputs: (n) => [w(1, 2, n + 1, 4), w(1, 3, n, 2)],
+    fn: (x, at) => [
+      F.gridSample(x, at),
+      F.gridSample(x, at, { mode: 'bicubic', paddingMode: 'border', alignCorners: true }),
+      F.gridSample(x, at, { mode: 'nearest', paddingMode: 'reflection' }),
+    ],
+  },
+  'numbers at equal distances': {
+    inputs: (n) => [w(n)],
+    fn: (x) => [
+      linspace(-1, 3, x.sizes[0]!, { device: x.device }).mul(x),
+      logspace(0, 1, x.sizes[0]!, { device: x.device }).add(x),
+    ],
   },
   'pools of windows that vary': {
     inputs: (n) => [w(2, 3, 2 * n + 5, 7)],

@@ -75,7 +75,7 @@ function training(
 }
 
 const batches = (small: boolean): number[] => shuffled(1, 64, small ? 12 : 40);
-const lengths = (small: boolean): number[] => shuffled(1, small ? 40 : 200, small ? 10 : 24);
+const lengths = (small: boolean): number[] => shuffled(1, small ? 100 : 200, small ? 12 : 24);
 
 function transformer(device: DynamicDevice, small: boolean): Gpt2 {
   const model = small ? new Gpt2(2, 32, 2, 64, 201) : new Gpt2(6, 256, 4, 1024, 201);

@@ -6,7 +6,7 @@
  * (the reference kernels on `cpu`).
  */
 import type { GraphModule } from '@tessera/graph';
-import { isTesseraError, reportTo } from '@tessera/shared';
+import { type TesseraError, isTesseraError, reportTo } from '@tessera/shared';
 import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { type KernelProvider, reserveOffsets } from '@tessera/tensor/internal';
 import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
@@ -38,6 +38,14 @@ interface Entry {
   readonly inPlace: boolean;
 }
 
+/** Calls of an operator that differ in sizes alone. */
+interface Family {
+  sizes: number;
+  readonly code: SizeFamily;
+  /** Why the next provider serves all sizes that have no code of their own. */
+  missing: TesseraError | null;
+}
+
 function at(args: readonly unknown[], path: ArgPath): unknown {
   let value: unknown = args;
   for (const index of path) value = (value as readonly unknown[])[index];
@@ -50,7 +58,7 @@ export class EagerProvider implements KernelProvider {
   private readonly constantOps = new Set<OpOverload>();
   private readonly cache = new Map<OpOverload, Map<string, Entry | null>>();
   /** Calls that differ in sizes alone, by their key without sizes. */
-  private readonly families = new Map<string, { sizes: number; readonly code: SizeFamily }>();
+  private readonly families = new Map<string, Family>();
   private readonly target: KernelBackend;
 
   constructor(
@@ -158,11 +166,18 @@ export class EagerProvider implements KernelProvider {
   ): Pick<Entry, 'executable' | 'rng' | 'isShared'> & Pick<ExecutionPlan, 'outputs'> {
     const { name } = op.schema;
     const key = `${op.qualifiedName}:${bucket}`;
-    const family = this.families.get(key) ?? { sizes: 0, code: new SizeFamily() };
+    const family = this.families.get(key) ?? { sizes: 0, code: new SizeFamily(), missing: null };
     this.families.set(key, family);
     if (++family.sizes > OWN_SIZES && this.target.loadTemplate !== undefined) {
-      const { executable, outline, isShared } = family.code.compile(module, this.target, { name });
-      return { executable, rng: outline.rng, outputs: outline.outputs, isShared };
+      if (family.missing !== null) throw family.missing;
+      try {
+        const code = family.code.compile(module, this.target, { name });
+        const { executable, outline, isShared } = code;
+        return { executable, rng: outline.rng, outputs: outline.outputs, isShared };
+      } catch (error) {
+        if (isTesseraError(error) && error.code === 'kernel-missing') family.missing = error;
+        throw error;
+      }
     }
     const plan = compileGraph(module, { backend: this.target, name });
     const { rng, outputs } = plan;

@@ -1,7 +1,7 @@
 /**
  * @file Whether a scatter written as a search is worth its comparisons.
  */
-import { type Size, sizeAdd, sizeMul } from '@tessera/shared';
+import { type Size, sizeAdd, sizeKnown, sizeMul } from '@tessera/shared';
 import type { Lowering } from './lowering.js';
 import { isLarger } from './shape-math.js';
 
@@ -12,7 +12,8 @@ const FEW_COMPARISONS = 2 ** 18;
 
 /**
  * Whether each of `results` elements looking at `each` of all `sources` is worth its comparisons. Where there is none to
- * look, the reference kernel does: it refuses indices that are out of range.
+ * look, the reference kernel does: it refuses indices that are out of range. A search that is only worth it at some of the
+ * sizes that code is for is not: the reference kernel's time grows as sizes do, and a threshold would part them.
  */
 export function affordable(
   l: Lowering,
@@ -24,8 +25,6 @@ export function affordable(
   if (!l.hasFallback) return true;
   const comparisons = sizeMul(results, each);
   const worth = sizeMul(PER_ELEMENT[form], sizeAdd(results, sources));
-  return (
-    isLarger(results, 0) &&
-    !(isLarger(comparisons, FEW_COMPARISONS) && isLarger(comparisons, worth))
-  );
+  const isAtMost = (limit: Size): boolean => sizeKnown(comparisons, '<=', limit) === true;
+  return isLarger(results, 0) && (isAtMost(FEW_COMPARISONS) || isAtMost(worth));
 }

@@ -19,7 +19,7 @@ import { distanceLowerings } from './ops/distance.js';
 import { embeddingBackwardLowerings } from './ops/embedding-backward.js';
 import { embeddingBagLowerings } from './ops/embedding-bag.js';
 import { embeddingRenormLowerings } from './ops/embedding-renorm.js';
-import { spaceLowerings } from './ops/factory-space.js';
+import { SIZED_SPACES, spaceLowerings } from './ops/factory-space.js';
 import { gridSampleLowerings } from './ops/grid-sample.js';
 import { stridedScatterLowerings } from './ops/strided-scatter.js';
 import { triangleLowerings } from './ops/triangle.js';
@@ -54,7 +54,7 @@ import { scatterLowerings } from './ops/scatter.js';
 import { searchLowerings } from './ops/search.js';
 import { softmaxDecompositions } from './ops/softmax.js';
 import { specialLowerings } from './ops/special.js';
-import { upsampleLowerings } from './ops/upsample.js';
+import { SIZED_RESIZING, upsampleLowerings } from './ops/upsample.js';
 import { antialiasedLowerings } from './ops/upsample-antialiased.js';
 import { SIZED_VIEWS, viewLowerings } from './ops/view.js';
 
@@ -122,6 +122,8 @@ const TAKE_SIZES: ReadonlySet<string> = new Set([
   ...SIZED_ARITHMETIC,
   ...SIZED_SCATTERS,
   ...SIZED_NORMS,
+  ...SIZED_SPACES,
+  ...SIZED_RESIZING,
 ]);
 
 /** Whether the built-in lowering of an operator takes symbolic sizes among its arguments. */

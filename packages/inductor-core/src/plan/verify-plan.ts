@@ -21,7 +21,7 @@ function fail(plan: ExecutionPlan, what: string): never {
 
 /** First and last launch that touches each buffer; null for unused ones. */
 export function bufferLifetimes(
-  plan: Pick<ExecutionPlan, 'buffers' | 'launches'>,
+  plan: Pick<ExecutionPlan, 'launches'> & { readonly buffers: readonly unknown[] },
 ): ({ readonly first: number; readonly last: number } | null)[] {
   const lives: ({ first: number; last: number } | null)[] = plan.buffers.map(() => null);
   plan.launches.forEach((launch, at) => {

@@ -176,7 +176,11 @@ export class SizeFamilies {
   }
 }
 
-/** Code for a template; null where everything had to be fixed, or something cannot be said with symbols. */
+/**
+ * Code for a template; null where everything had to be fixed, or something cannot be said with symbols.
+ *
+ * @throws kernel-missing where the graph, which is then left to the backend's fallback, is not worth code for all sizes
+ */
 function load(
   graph: GraphTemplate,
   backend: KernelBackend,
@@ -199,7 +203,9 @@ function load(
       proven: proof === null ? null : new ProvenSizes(graph, proof),
     };
   } catch (error) {
-    if (!isTesseraError(error)) throw error;
+    const { extern, fallback = extern } = backend.capabilities;
+    if (!isTesseraError(error) || (error.code === 'kernel-missing' && fallback && !extern))
+      throw error;
     log('dynamic', () => `${name} gets code for every size: ${error.message}`);
     return null;
   }

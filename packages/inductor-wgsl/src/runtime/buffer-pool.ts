@@ -65,9 +65,14 @@ export class BufferPool {
     return { inUse: this.inUse, pooled: this.pooled, peak: this.peak };
   }
 
+  /** Bytes of the memory that so many get. */
+  sizeOf(bytes: number): number {
+    return Math.min(sizeClass(bytes), Math.max(this.largest, bytes));
+  }
+
   /** @throws out-of-memory */
   allocate(bytes: number): WgpuMemory {
-    const size = Math.min(sizeClass(bytes), Math.max(this.largest, bytes));
+    const size = this.sizeOf(bytes);
     const reused = this.free.get(size)?.pop();
     if (reused !== undefined) {
       this.pooled -= size;

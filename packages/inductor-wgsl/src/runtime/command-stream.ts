@@ -17,7 +17,6 @@ const SUBMIT_AFTER = { idle: 16, busy: 128 };
 export interface Dispatch {
   readonly pipeline: GPUComputePipeline;
   readonly group: GPUBindGroup;
-  readonly workgroups: readonly [number, number];
 }
 
 /** See the file header. */
@@ -56,11 +55,13 @@ export class CommandStream {
   /**
    * Records a dispatch.
    *
+   * @param workgroups in x and y
    * @param offsets dynamic offsets of its bind group, or null if it has none
    * @param uniforms where its uniforms are: the group and the offset in it; offset -1 if it has none
    */
   dispatch(
-    { pipeline, group, workgroups }: Dispatch,
+    { pipeline, group }: Dispatch,
+    workgroups: readonly [number, number],
     offsets: number[] | null,
     uniforms: GPUBindGroup,
     uniformsAt: number,

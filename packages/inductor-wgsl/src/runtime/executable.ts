@@ -7,36 +7,32 @@ import {
   type Executable,
   type ExecutionPlan,
   type KernelSource,
+  type PlanOutput,
   type SizeValue,
   boundTo,
 } from '@tessera/inductor-core';
 import type { Tensor } from '@tessera/tensor';
 import { storageExtent } from '@tessera/tensor/internal';
 import { workgroupsAt } from '../codegen/dispatch.js';
-import type { LaunchedKernel } from '../codegen/joined-kernel.js';
-import { KernelLaunch, type Residence } from './launch.js';
+import type { Residence, SizedLaunch } from './launch.js';
 import type { OutputMemory } from './output-memory.js';
-import type { PlanCode } from './plan-code.js';
 import type { PlanMemory } from './plan-memory.js';
+import type { PlanRoutes, RoutedPlan } from './plan-routes.js';
 import { ScalarBlocks } from './scalar-blocks.js';
-import { planScratch } from './scratch-plan.js';
-import { SLOT_BYTES, type Slab } from './slab.js';
+import { pieceBytes } from './scratch-plan.js';
+import type { Slab } from './slab.js';
 import { WgpuMemory } from './wgpu-memory.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
-/** A plan whose kernels may be for many sizes. */
-export interface SizedPlan extends Omit<ExecutionPlan, 'kernels'> {
-  readonly kernels: readonly LaunchedKernel[];
-  /** See `Executable`. */
-  readonly launchOrigins?: readonly number[];
-}
-
 /** What an executable is made of. */
 export interface ExecutableParts {
-  readonly layout: SizedPlan;
+  readonly routes: PlanRoutes;
+  /** Elements of each buffer. */
+  readonly numels: readonly number[];
+  /** Layouts of the outputs. */
+  readonly outputs: readonly PlanOutput[];
   /** The plan with kernels of its sizes. */
   readonly plan: () => ExecutionPlan;
-  readonly code: PlanCode;
   readonly memory: PlanMemory;
   /** Values of sizes in the kernels. */
   readonly sizeAt?: SizeValue;
@@ -47,16 +43,12 @@ export interface ExecutableParts {
 
 /** See the file header. */
 export class WgslExecutable implements Executable {
-  private readonly launches: readonly KernelLaunch[];
+  private readonly launches: readonly SizedLaunch[];
   private readonly residence: Residence;
-  /** Scratch memory of the plan's buffers: [buffer, number of the piece, bytes]. */
-  private readonly scratch: readonly (readonly [number, number, number])[];
-  /** Plan buffers that lie in the caller's tensors: [buffer, index]. */
-  private readonly inputs: readonly (readonly [number, number])[];
-  private readonly outputs: readonly (readonly [number, number])[];
+  /** Bytes of each piece of scratch memory. */
+  private readonly scratch: readonly number[];
   private readonly outputMemory: readonly OutputMemory[];
   private readonly blocks: ScalarBlocks;
-  private readonly itemSizes: readonly number[];
   /** The version of the scratch memory that it has. */
   private version = -1;
   private disposed = false;
@@ -65,41 +57,24 @@ export class WgslExecutable implements Executable {
     private readonly runtime: WgpuRuntime,
     private readonly parts: ExecutableParts,
   ) {
-    const { layout, code, memory: home, sizeAt = Number } = parts;
-    this.itemSizes = layout.buffers.map((buffer) => runtime.itemSize(buffer.dtype));
-    const memory: WgpuMemory[] = [];
-    const inputs: [number, number][] = [];
-    const outputs: [number, number][] = [];
-    this.scratch = scratchOf(layout, runtime.context.target.f16);
-    for (const [index, { source }] of layout.buffers.entries()) {
-      if (source.kind === 'constant') memory[index] = home.constants[source.index];
-      else if (source.kind === 'input') inputs.push([index, source.index]);
-      else if (source.kind === 'output') outputs.push([index, source.index]);
-    }
-    this.inputs = inputs;
-    this.outputs = outputs;
-    this.outputMemory = layout.outputs.map(({ dtype, sizes, strides }, index) =>
+    const { routes, numels, outputs, memory: home, sizeAt = Number } = parts;
+    const { plan, code, itemSizes } = routes;
+    this.scratch = pieceBytes(routes.pieces, routes.bytesOf(numels));
+    this.outputMemory = outputs.map(({ dtype, sizes, strides }, index) =>
       home.output(index, storageExtent(sizes, strides) * runtime.itemSize(dtype)),
     );
     this.blocks = new ScalarBlocks(runtime.uniforms, runtime.stream, sizeAt);
-    this.residence = { memory, byte: layout.buffers.map(() => 0) };
+    const memory: WgpuMemory[] = [];
+    for (const [buffer, index] of routes.constants) memory[buffer] = home.constants[index];
+    this.residence = { memory, byte: itemSizes.map(() => 0) };
     this.placeScratch();
     const workgroups = code.programs.map((program) => workgroupsAt(program.workgroups, sizeAt));
-    this.launches = layout.launches.map(
-      (launch) =>
-        new KernelLaunch(
-          runtime,
-          layout.kernels[launch.kernel],
-          launch,
-          code.variants[launch.kernel],
-          this.blocks,
-          workgroups[launch.kernel],
-        ),
-    );
+    this.launches = plan.launches.map(({ kernel }) => ({
+      workgroups: workgroups[kernel],
+      blocks: this.blocks,
+    }));
     // Compiling here rather than in the first run keeps that run's time its own.
-    for (const kernel of boundDirectly(layout, runtime))
-      if (workgroups[kernel][0] > 0)
-        runtime.pipelines.get(code.programs[kernel], layout.kernels[kernel].name);
+    routes.compile((kernel) => workgroups[kernel][0] > 0);
   }
 
   get plan(): ExecutionPlan {
@@ -107,11 +82,11 @@ export class WgslExecutable implements Executable {
   }
 
   get sources(): readonly KernelSource[] {
-    return this.parts.code.sources;
+    return this.parts.routes.code.sources;
   }
 
   get launchOrigins(): readonly number[] | undefined {
-    return this.parts.layout.launchOrigins;
+    return this.parts.routes.plan.launchOrigins;
   }
 
   allocateOutputs(inputs: readonly Tensor[]): WgpuMemory[] {
@@ -129,18 +104,20 @@ export class WgslExecutable implements Executable {
   }
 
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
-    const { runtime, residence } = this;
-    if (this.disposed) throw disposedPlan(this.parts.layout);
+    const { runtime, residence, launches } = this;
+    const { routes } = this.parts;
+    if (this.disposed) throw disposedPlan(routes.plan);
     runtime.context.check();
     this.parts.check?.(inputs, outputs, scalars);
-    this.place('input', this.inputs, inputs);
-    this.place('output', this.outputs, outputs);
+    this.place('input', routes.inputs, inputs);
+    this.place('output', routes.outputs, outputs);
     if (runtime.pool.failures > 0 || this.version !== this.parts.memory.version)
       this.placeScratch();
     const alone = runtime.pool.unproven > 0 && residence.memory.some(isUnproven);
     if (alone) runtime.stream.flush();
     this.blocks.begin();
-    for (const launch of this.launches) launch.encode(residence, scalars);
+    for (let i = 0; i < launches.length; i++)
+      routes.launches[i].encode(residence, scalars, launches[i]);
     for (const memory of residence.memory) if (memory !== undefined) runtime.stream.touch(memory);
     if (alone) runtime.stream.flush();
   }
@@ -148,16 +125,15 @@ export class WgslExecutable implements Executable {
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
-    if (!this.parts.ownsMemory) return;
-    this.parts.memory.dispose();
-    for (const home of this.outputMemory) home.close();
+    if (this.parts.ownsMemory) this.parts.memory.dispose();
   }
 
   /** Takes scratch memory, also where it was moved or was not to be had before. @throws out-of-memory */
   private placeScratch(): void {
-    const { memory } = this.parts;
-    for (const [index, piece, bytes] of this.scratch)
-      this.residence.memory[index] = memory.scratchAt(piece, bytes);
+    const { memory, routes } = this.parts;
+    routes.pieces.forEach((piece, index) => {
+      if (piece >= 0) this.residence.memory[index] = memory.scratchAt(piece, this.scratch[piece]);
+    });
     this.version = memory.version;
   }
 
@@ -167,26 +143,14 @@ export class WgslExecutable implements Executable {
     tensors: readonly Tensor[],
   ): void {
     const { residence, runtime } = this;
+    const { plan, itemSizes } = this.parts.routes;
     for (const [buffer, index] of buffers) {
       const tensor = tensors[index];
-      const { memory } = boundTo(this.parts.layout, role, index, tensor);
+      const { memory } = boundTo(plan, role, index, tensor);
       residence.memory[buffer] = runtime.own(memory!);
-      residence.byte[buffer] = tensor.storageOffset * this.itemSizes[buffer];
+      residence.byte[buffer] = tensor.storageOffset * itemSizes[buffer];
     }
   }
-}
-
-/** Kernels of a plan that bind whole buffers. What those with small outputs bind is known when they run. */
-export function boundDirectly(
-  { buffers, launches }: Pick<SizedPlan, 'buffers' | 'launches'>,
-  runtime: Pick<WgpuRuntime, 'itemSize'>,
-): ReadonlySet<number> {
-  const isSmallOutput = (buffer: number): boolean => {
-    const { source, numel, dtype } = buffers[buffer];
-    return source.kind === 'output' && numel * runtime.itemSize(dtype) <= SLOT_BYTES;
-  };
-  const direct = launches.filter((launch) => !launch.buffers.some(isSmallOutput));
-  return new Set(direct.map(({ kernel }) => kernel));
 }
 
 function isUnproven(memory: WgpuMemory | undefined): boolean {
@@ -204,17 +168,7 @@ function slabsOf(tensors: readonly Tensor[]): ReadonlySet<Slab> | null {
   return slabs;
 }
 
-/** Scratch memory of a plan's buffers; those with lifetimes apart share one. */
-function scratchOf(layout: SizedPlan, f16: boolean): (readonly [number, number, number])[] {
-  const { sizes, slots } = planScratch(layout, f16);
-  const largestFirst = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a]);
-  const pieces = new Map(largestFirst.map((slot, piece) => [slot, piece]));
-  return slots.flatMap((slot, index) =>
-    slot < 0 ? [] : [[index, pieces.get(slot)!, sizes[slot]] as const],
-  );
-}
-
-function disposedPlan(plan: SizedPlan): TesseraError {
+function disposedPlan(plan: RoutedPlan): TesseraError {
   return new TesseraError(
     'use-after-dispose',
     `Plan '${plan.name}' was disposed of and cannot run.`,

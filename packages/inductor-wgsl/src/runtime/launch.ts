@@ -3,7 +3,8 @@
  *
  * What a launch needs (pipeline variant, bind group, element offsets) depends only on which memory its
  * parameters lie in, so it is made once per combination and found again by comparing identities. Steady
- * state is a few comparisons and two or three WebGPU calls.
+ * state is a few comparisons and two or three WebGPU calls. Plans of all sizes of a template share their launches: a
+ * `SizedLaunch` is what one has at some sizes.
  */
 import { counters } from '@tessera/shared';
 import { type Launch, checkAt } from '@tessera/inductor-core';
@@ -34,10 +35,8 @@ interface Bound {
   readonly places: readonly number[];
   readonly parts: readonly number[];
   readonly modes: readonly BindingMode[];
+  readonly program: WgslProgram;
   readonly dispatch: Dispatch;
-  readonly uniforms: UniformBlock | null;
-  /** Whether the program notes failed checks. */
-  readonly hasChecks: boolean;
   /** Element offset of each parameter within its binding; of `whole` ones as of the last run. */
   readonly offsets: number[];
   /** Parameters whose element offset may be another in every run. */
@@ -50,6 +49,16 @@ interface Bound {
 /** Generates a variant of a kernel; the direct one was generated when the plan was loaded. */
 export type VariantSource = (variant: KernelVariant, key: string) => WgslProgram;
 
+/** What a launch has of its own at the sizes of a plan. */
+export interface SizedLaunch {
+  /** Workgroups in x and y; none in x where there is nothing to do. */
+  readonly workgroups: readonly [number, number];
+  readonly blocks: ScalarBlocks;
+  /** The program that ran last, and its uniforms. */
+  program?: WgslProgram;
+  uniforms?: UniformBlock | null;
+}
+
 /** See the file header. */
 export class KernelLaunch {
   /** The last used one first. */
@@ -61,9 +70,6 @@ export class KernelLaunch {
     private readonly kernel: LaunchedKernel,
     private readonly launch: Launch,
     private readonly source: VariantSource,
-    private readonly blocks: ScalarBlocks,
-    /** Workgroups in x and y; none in x where there is nothing to do. */
-    private readonly workgroups: readonly [number, number],
     /** Where failed checks are noted. */
     private readonly report: CheckReport = runtime.report,
   ) {
@@ -72,18 +78,30 @@ export class KernelLaunch {
   }
 
   /** Records the launch. */
-  encode(residence: Residence, scalars: readonly number[]): void {
-    if (this.workgroups[0] === 0) return;
+  encode(residence: Residence, scalars: readonly number[], sized: SizedLaunch): void {
+    const { workgroups, blocks } = sized;
+    if (workgroups[0] === 0) return;
     const { stream, uniforms } = this.runtime;
     const bound = this.find(residence) ?? this.bind(residence);
-    if (bound.hasChecks) this.report.open();
+    const { program } = bound;
+    if (sized.program !== program) {
+      sized.program = program;
+      sized.uniforms = this.uniformsOf(program, blocks);
+    }
+    if (program.checks.length > 0) this.report.open();
     if (bound.whole.length > 0) this.setOffsets(bound, residence);
     const { dynamicOffsets } = bound;
     if (dynamicOffsets !== null) this.setDynamicOffsets(bound, dynamicOffsets, residence);
     stream.makeRoom();
-    const at =
-      bound.uniforms === null ? -1 : this.blocks.place(bound.uniforms, scalars, bound.offsets);
-    stream.dispatch(bound.dispatch, dynamicOffsets, uniforms.group, at);
+    const block = sized.uniforms!;
+    const at = block === null ? -1 : blocks.place(block, scalars, bound.offsets);
+    stream.dispatch(bound.dispatch, workgroups, dynamicOffsets, uniforms.group, at);
+  }
+
+  private uniformsOf(program: WgslProgram, blocks: ScalarBlocks): UniformBlock | null {
+    const checks = program.checks.map((check) => checkAt(check, blocks.valueOf));
+    const first = checks.length > 0 ? this.report.firstNumber(checks) : 0;
+    return blocks.block(program.uniforms, this.launch.scalars, first);
   }
 
   private find(residence: Residence): Bound | undefined {
@@ -167,19 +185,14 @@ export class KernelLaunch {
         return { binding, resource };
       }),
     });
-    const hasChecks = program.checks.length > 0;
-    const firstCheck = hasChecks
-      ? this.report.firstNumber(program.checks.map((check) => checkAt(check, this.blocks.valueOf)))
-      : 0;
     const bindingOf = (param: number): number =>
       program.slots.findIndex((slot) => slot.params[0] === param);
     const bound: Bound = {
       places: memories.map(({ place }) => place),
       parts: params.map((i) => boundPart(modes[i], addresses[i])),
       modes,
-      dispatch: { pipeline: compiled.pipeline, group, workgroups: this.workgroups },
-      uniforms: this.blocks.block(program.uniforms, launch.scalars, firstCheck),
-      hasChecks,
+      program,
+      dispatch: { pipeline: compiled.pipeline, group },
       offsets: params.map((i) => (addresses[i] % ALIGNMENT) / this.itemSizes[i]),
       whole: params.filter((i) => modes[i] === 'whole'),
       dynamic: dynamic.sort((a, b) => bindingOf(a) - bindingOf(b)),

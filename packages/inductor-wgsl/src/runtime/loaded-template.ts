@@ -1,15 +1,14 @@
 /**
  * @file `LoadedTemplate`: code for all sizes on the device.
  *
- * Programs are generated and compiled once; a choice of sizes costs the values of its uniforms, workgroup counts and
- * bind groups. Constants and scratch memory are shared.
+ * Programs are generated and compiled once; a choice of sizes costs the values of its uniforms and workgroup counts.
+ * Constants, scratch memory and bind groups are shared.
  */
 import {
   type Executable,
   type PlanTemplate,
   type TemplateExecutable,
   TemplateSizes,
-  buffersAt,
   outputsAt,
   planAt,
 } from '@tessera/inductor-core';
@@ -20,6 +19,7 @@ import { joinLaunches, type JoinedLaunches } from './join-launches.js';
 import { LoadedPlan } from './loaded-plan.js';
 import type { PlanCode } from './plan-code.js';
 import { PlanMemory } from './plan-memory.js';
+import { PlanRoutes } from './plan-routes.js';
 import type { WgslBackend } from './wgsl-backend.js';
 
 /** Choices of sizes whose executables are kept although nobody else holds them. */
@@ -33,6 +33,8 @@ interface Home {
   readonly launches: JoinedLaunches;
   readonly code: PlanCode;
   readonly memory: PlanMemory;
+  /** Of the first sizes that were asked for, and all others. */
+  routes: PlanRoutes | null;
   /** What the programs take of sizes. */
   readonly sizes: readonly SymInt[];
 }
@@ -83,27 +85,23 @@ export class LoadedTemplate implements TemplateExecutable {
       uniforms.flatMap((field) => (field.kind === 'size' ? [field.size] : [])),
     );
     const memory = new PlanMemory(backend.runtime, this.template.constants);
-    return (this.home = { backend, launches, code, memory, sizes });
+    return (this.home = { backend, launches, code, memory, routes: null, sizes });
   }
 
   /** The plan for given sizes on a device. @throws plan-invalid beyond 32 bits, out-of-memory */
   private on(backend: WgslBackend, values: readonly number[]): WgslExecutable {
     const { template } = this;
-    const { launches, code, memory, sizes } =
-      this.home.backend === backend ? this.home : this.move(backend);
+    const { runtime } = backend;
+    const home = this.home.backend === backend ? this.home : this.move(backend);
+    const { launches, code, memory, sizes } = home;
     const valueOf = this.sizes.at(values);
     if (sizes.some((size) => Math.abs(valueOf(size)) > LARGEST)) throw tooLarge(template, values);
-    const { symbols: _, ...rest } = template;
-    const bytesOf = backend.runtime.itemSize.bind(backend.runtime);
-    return new WgslExecutable(backend.runtime, {
-      layout: {
-        ...rest,
-        ...launches,
-        ...buffersAt(template, valueOf, bytesOf),
-        outputs: outputsAt(template, valueOf),
-      },
-      plan: () => planAt(template, valueOf, bytesOf),
-      code,
+    const numels = template.buffers.map(({ numel }) => valueOf(numel));
+    return new WgslExecutable(runtime, {
+      routes: (home.routes ??= new PlanRoutes(runtime, { ...template, ...launches }, code, numels)),
+      numels,
+      outputs: outputsAt(template, valueOf),
+      plan: () => planAt(template, valueOf, runtime.itemSize.bind(runtime)),
       memory,
       sizeAt: valueOf,
       ownsMemory: false,

@@ -140,14 +140,14 @@ async function timeTiles(
       kernel,
       { kernel: 0, buffers: memory.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) },
       generate,
-      blocks,
-      workgroupsAt(generate(directVariant(memory.length)).workgroups, Number),
       report,
     );
+    const { workgroups } = generate(directVariant(memory.length));
+    const sized = { workgroups: workgroupsAt(workgroups, Number), blocks };
     const run = async (count: number): Promise<number> => {
       const start = performance.now();
       blocks.begin();
-      for (let i = 0; i < count; i++) launch.encode(residence, zeros);
+      for (let i = 0; i < count; i++) launch.encode(residence, zeros, sized);
       await runtime.synchronize();
       return performance.now() - start;
     };

@@ -16,7 +16,7 @@ export class PlanMemory {
   readonly constants: readonly WgpuMemory[];
   private readonly scratch: WgpuMemory[] = [];
   private changes = 0;
-  private readonly small: OutputMemory[] = [];
+  private readonly outputs = new Map<string, OutputMemory>();
 
   /** @throws out-of-memory */
   constructor(
@@ -36,31 +36,32 @@ export class PlanMemory {
   }
 
   /**
-   * Piece number `rank` of the scratch memory, of at least so many bytes; another one where it was too small, or not to
-   * be had. Plans ask for their largest piece first, so that those of other sizes fit.
+   * A piece of the scratch memory, of at least so many bytes; another one where it was too small, or not to be had.
    *
    * @throws out-of-memory
    */
-  scratchAt(rank: number, bytes: number): WgpuMemory {
+  scratchAt(piece: number, bytes: number): WgpuMemory {
     const { scratch, runtime } = this;
-    const before = scratch[rank];
+    const before = scratch[piece];
     if (before !== undefined && before.failure === null && before.bytes >= bytes) return before;
-    const memory = (scratch[rank] = runtime.allocate(bytes));
+    const memory = (scratch[piece] = runtime.allocate(bytes));
     if (before !== undefined) runtime.free(before);
     this.changes++;
     return memory;
   }
 
-  /** Where output number `index` of a plan is put, of so many bytes. */
+  /** Where output number `index` of a plan is put, of so many bytes: for sizes that get equal memory, the same. */
   output(index: number, bytes: number): OutputMemory {
     const { pool } = this.runtime;
-    if (bytes > SLOT_BYTES) return new OutputMemory(pool, bytes);
-    return (this.small[index] ??= new OutputMemory(pool, bytes));
+    const key = `${index}:${bytes > SLOT_BYTES ? pool.sizeOf(bytes) : 0}`;
+    let home = this.outputs.get(key);
+    if (home === undefined) this.outputs.set(key, (home = new OutputMemory(pool, bytes)));
+    return home;
   }
 
   /** Frees everything. */
   dispose(): void {
     for (const memory of [...this.scratch, ...this.constants]) this.runtime.free(memory);
-    for (const home of this.small) home?.close();
+    for (const home of this.outputs.values()) home.close();
   }
 }

@@ -59,7 +59,9 @@ export class ScalarBlocks {
     });
     if (bound.some(({ kind }) => kind === 'offset')) return { fields: bound, shared: -1 };
     const key = bound
-      .map((field) => (field.kind === 'scalar' ? field.type + field.index : JSON.stringify(field)))
+      .map((field) =>
+        'type' in field ? field.type + field.index : 'value' in field && field.value,
+      )
       .join();
     let shared = this.numbers.get(key);
     if (shared === undefined) {

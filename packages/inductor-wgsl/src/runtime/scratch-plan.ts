@@ -1,68 +1,63 @@
 /**
- * @file Scratch memory of a plan: which arena buffers share a GPU buffer.
+ * @file Scratch memory of a plan: which buffers share a piece of it.
  *
  * WebGPU cannot bind two ranges of one buffer to a kernel when one of them is written as read-only and
- * the other not, so an arena in one buffer does not work. Instead each arena buffer gets a GPU buffer, and
- * buffers whose lifetimes do not meet share one.
+ * the other not, so an arena in one buffer does not work. Instead each piece is a GPU buffer, and
+ * buffers whose lifetimes do not meet share one. Plans of all sizes of a template share the same pieces, so that what
+ * launches have bound for one size fits others: those of a piece have one size where it is made, and the largest counts
+ * elsewhere.
  */
 import { TesseraError } from '@tessera/shared';
-import { bufferLifetimes, type ExecutionPlan } from '@tessera/inductor-core';
-import { deviceItemSize } from '../codegen/wgsl-types.js';
-import { sizeClass } from './buffer-pool.js';
+import { type ExecutionPlan, bufferLifetimes } from '@tessera/inductor-core';
 
-/** Assignment of arena buffers to GPU buffers. */
-export interface ScratchPlan {
-  /** Bytes of each GPU buffer. */
-  readonly sizes: readonly number[];
-  /** GPU buffer of each plan buffer; -1 for those that are not in the arena. */
-  readonly slots: readonly number[];
+/** What is asked of a plan, or of a template of plans. */
+interface Placed extends Pick<ExecutionPlan, 'name' | 'launches'> {
+  readonly buffers: readonly { readonly source: { readonly kind: string } }[];
 }
 
-/** Plans scratch memory. */
-export function planScratch(
-  plan: Pick<ExecutionPlan, 'name' | 'buffers' | 'launches'>,
-  f16: boolean,
-): ScratchPlan {
+/**
+ * The piece of each buffer of a plan; -1 for those that are arguments or constants.
+ *
+ * @param bytes size of each buffer, a size class
+ */
+export function scratchPieces(plan: Placed, bytes: readonly number[]): number[] {
   const count = plan.buffers.length;
   for (const [position, launch] of plan.launches.entries()) {
     for (const buffer of launch.buffers)
       if (buffer < 0 || buffer >= count) throw badBuffer(plan, position, buffer);
   }
   const lives = bufferLifetimes(plan);
-  const slots = new Array<number>(count).fill(-1);
-  const sizes: number[] = [];
+  const pieces = new Array<number>(count).fill(-1);
   const freeFrom: number[] = [];
   const order = [...plan.buffers.keys()]
     .flatMap((index) => {
       const life = lives[index];
-      return plan.buffers[index].source.kind === 'arena' && life !== null
-        ? [{ index, ...life }]
-        : [];
+      const { kind } = plan.buffers[index].source;
+      return (kind === 'arena' || kind === 'scratch') && life !== null ? [{ index, ...life }] : [];
     })
     .sort((a, b) => a.first - b.first || a.index - b.index);
   const bySize = new Map<number, number[]>();
   for (const { index, first, last } of order) {
-    const { numel, dtype } = plan.buffers[index];
-    const bytes = sizeClass(numel * deviceItemSize(dtype, f16));
-    const candidates = bySize.get(bytes) ?? [];
-    bySize.set(bytes, candidates);
-    let slot = candidates.find((candidate) => freeFrom[candidate] <= first);
-    if (slot === undefined) {
-      slot = sizes.length;
-      sizes.push(bytes);
-      candidates.push(slot);
-    }
-    freeFrom[slot] = last + 1;
-    slots[index] = slot;
+    const candidates = bySize.get(bytes[index]) ?? [];
+    bySize.set(bytes[index], candidates);
+    let piece = candidates.find((candidate) => freeFrom[candidate] <= first);
+    if (piece === undefined) candidates.push((piece = freeFrom.length));
+    freeFrom[piece] = last + 1;
+    pieces[index] = piece;
   }
-  return { sizes, slots };
+  return pieces;
 }
 
-function badBuffer(
-  plan: Pick<ExecutionPlan, 'name' | 'buffers'>,
-  launch: number,
-  buffer: number,
-): TesseraError {
+/** Bytes of each piece: those of the largest buffer in it. */
+export function pieceBytes(pieces: readonly number[], bytes: readonly number[]): number[] {
+  const sizes: number[] = [];
+  pieces.forEach((piece, index) => {
+    if (piece >= 0) sizes[piece] = Math.max(sizes[piece] ?? 0, bytes[index]);
+  });
+  return sizes;
+}
+
+function badBuffer(plan: Placed, launch: number, buffer: number): TesseraError {
   return new TesseraError(
     'plan-invalid',
     `Launch ${launch} of plan '${plan.name}' binds buffer ${buffer}; the plan has ${plan.buffers.length}.`,

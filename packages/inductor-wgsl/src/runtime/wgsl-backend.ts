@@ -21,13 +21,14 @@ import type { WgslTarget } from '../codegen/target.js';
 import type { WgslProgram } from '../codegen/wgsl-program.js';
 import type { KernelVariant } from '../codegen/variant.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
-import { type SizedPlan, WgslExecutable, boundDirectly } from './executable.js';
-import { joinLaunches } from './join-launches.js';
+import { WgslExecutable } from './executable.js';
+import { type JoinedLaunches, joinLaunches } from './join-launches.js';
 import { LoadedPlan } from './loaded-plan.js';
 import { LoadedTemplate } from './loaded-template.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
 import { PlanCode, wgslSource } from './plan-code.js';
 import { PlanMemory } from './plan-memory.js';
+import { PlanRoutes, boundDirectly } from './plan-routes.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** Outer points of a reduction that fill a device, and reduced elements from which splitting others pays. */
@@ -53,7 +54,7 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
 /** A plan with its products split, as it is launched, and its code. */
 interface MadeCode {
   readonly split: SplitPlan;
-  readonly layout: SizedPlan;
+  readonly layout: Omit<SplitPlan, 'kernels'> & JoinedLaunches;
   readonly code: PlanCode;
 }
 
@@ -98,7 +99,8 @@ export class WgslBackend implements KernelBackend {
     }
     const code = this.code(layout.kernels, programs);
     yield () => {
-      const direct = [...boundDirectly(layout, this.runtime)];
+      const bytes = layout.buffers.map(({ dtype, numel }) => numel * this.runtime.itemSize(dtype));
+      const direct = [...boundDirectly(layout, bytes)];
       return this.runtime.pipelines.prepare(
         direct.map((kernel) => ({
           program: programs[kernel],
@@ -139,10 +141,13 @@ export class WgslBackend implements KernelBackend {
   /** Loads a plan on this device. */
   executable(plan: ExecutionPlan, made: MadeCode | null = null): WgslExecutable {
     const { split, layout } = made ?? this.launchesOf(plan);
+    const code = made?.code ?? this.code(layout.kernels);
+    const numels = layout.buffers.map(({ numel }) => numel);
     return new WgslExecutable(this.runtime, {
-      layout,
+      routes: new PlanRoutes(this.runtime, layout, code, numels),
+      numels,
+      outputs: layout.outputs,
       plan: () => split,
-      code: made?.code ?? this.code(layout.kernels),
       memory: new PlanMemory(this.runtime, plan.constants),
       check: argumentCheck(plan),
       ownsMemory: true,

@@ -18,6 +18,7 @@ import {
   type WgslProgram,
 } from '../../src/index.js';
 import { PlanCode } from '../../src/runtime/plan-code.js';
+import { PlanRoutes } from '../../src/runtime/plan-routes.js';
 import { PlanMemory } from '../../src/runtime/plan-memory.js';
 import { deviceTensor, readTensor, singlePlan } from './plans.js';
 
@@ -76,9 +77,15 @@ export async function runOnDevice(
     generate === undefined
       ? gpu.backend.load(plan)
       : new WgslExecutable(gpu.runtime, {
-          layout: plan,
+          routes: new PlanRoutes(
+            gpu.runtime,
+            plan,
+            new PlanCode(plan.kernels, (_, variant) => generate(kernel, variant)),
+            plan.buffers.map(({ numel }) => numel),
+          ),
+          numels: plan.buffers.map(({ numel }) => numel),
+          outputs: plan.outputs,
           plan: () => plan,
-          code: new PlanCode(plan.kernels, (_, variant) => generate(kernel, variant)),
           memory: new PlanMemory(gpu.runtime, plan.constants),
           ownsMemory: true,
         });

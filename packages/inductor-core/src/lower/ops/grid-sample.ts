@@ -4,8 +4,8 @@
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
+import type { Size } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
-import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { contract } from './contract.js';
@@ -15,6 +15,7 @@ import { type GridTap, type Sampling, gridTaps, roundedTo } from './grid-taps.js
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
+import { type Shape, isEmpty, numelOf } from '../shape-math.js';
 import type { LoweredArg } from '../registry.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
@@ -23,7 +24,7 @@ function samplingOf(x: LoweredTensor, [mode, padding, corners]: readonly Lowered
     interpolation: Number(mode),
     padding: Number(padding),
     alignCorners: corners === true,
-    rank: x.sizes.length - 2,
+    rank: x.shape.length - 2,
     dtype: x.dtype,
   };
 }
@@ -32,7 +33,7 @@ function samplingOf(x: LoweredTensor, [mode, padding, corners]: readonly Lowered
 function tapsOf(
   l: Lowering,
   grid: LoweredTensor,
-  spatial: readonly number[],
+  spatial: Shape,
   call: Sampling,
   place: readonly IndexExpr[],
 ): GridTap[][] {
@@ -60,7 +61,7 @@ function sumOfTaps(
   return combinations
     .map((taps) => {
       const exists = taps.map((tap) => tap.exists).reduce((a, b) => m.and(a, b));
-      const places = taps.map(({ at }, d) => (x.sizes[d + 2] === 1 ? l.ir.int(0) : at));
+      const places = taps.map(({ at }, d) => (x.shape[d + 2] === 1 ? l.ir.int(0) : at));
       const value = l.ir.masked(exists, m.cast(x.load([...lead, ...places]), acc), 0);
       // Not a product outside the image: the weight there may be anything, the value is 0.
       return m.where(exists, m.mul(value, factor(taps)), 0);
@@ -78,13 +79,13 @@ const forward: LoweringOf<'aten::grid_sampler_2d' | 'aten::grid_sampler_3d'> = (
   [input, grid, ...options],
   call,
 ) => {
-  if (numelOf(call.sizes) === 0) return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
+  if (isEmpty(call.shape)) return l.pointwise(call.shape, l.ir.const(call.dtype, 0));
   const x = readyOperand(l, input);
   const g = readyOperand(l, grid);
   const sampling = samplingOf(x, options);
   const m = new ExprMath(l.ir);
-  const [n, c, ...points] = l.vars(call.sizes) as [IndexExpr, IndexExpr, ...IndexExpr[]];
-  const axes = tapsOf(l, g, x.sizes.slice(2), sampling, [n, ...points]);
+  const [n, c, ...points] = l.vars(call.shape) as [IndexExpr, IndexExpr, ...IndexExpr[]];
+  const axes = tapsOf(l, g, x.shape.slice(2), sampling, [n, ...points]);
   const value = sumOfTaps(l, x, [n, c], axes, (taps) =>
     product(
       m,
@@ -92,7 +93,7 @@ const forward: LoweringOf<'aten::grid_sampler_2d' | 'aten::grid_sampler_3d'> = (
       x.dtype,
     ),
   );
-  return l.pointwise(call.sizes, m.cast(value, call.dtype));
+  return l.pointwise(call.shape, m.cast(value, call.dtype));
 };
 
 /** Share of each point in each element of the image, times the gradients of the points. */
@@ -100,11 +101,11 @@ function imageGradient(
   l: Lowering,
   gradient: LoweredTensor,
   grid: LoweredTensor,
-  sizes: readonly number[],
+  sizes: Shape,
   sampling: Sampling,
 ): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const [batch, channels, ...spatial] = sizes as [number, number, ...number[]];
+  const [batch, channels, ...spatial] = sizes as [Size, Size, ...Size[]];
   const acc = accumulateDtype(sampling.dtype);
   const share = (place: readonly IndexExpr[], element: readonly IndexExpr[]): Expr =>
     tapsOf(l, grid, spatial, sampling, place)
@@ -118,7 +119,7 @@ function imageGradient(
       )
       .reduce((a, b) => m.mul(a, b));
   return contract(l, {
-    shape: { batch: [batch], m: [channels], n: spatial, k: grid.sizes.slice(1, -1) },
+    shape: { batch: [batch], m: [channels], n: spatial, k: grid.shape.slice(1, -1) },
     a: ([n], [c], points) => m.cast(gradient.load([n!, c!, ...points]), acc),
     b: ([n], points, element) => share([n!, ...points], element),
     sizes,
@@ -144,11 +145,11 @@ function gridGradient(
 ): LoweredTensor {
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(x.dtype);
-  const vars = l.vars(grid.sizes);
+  const vars = l.vars(grid.shape);
   const [n, ...points] = vars.slice(0, -1) as [IndexExpr, ...IndexExpr[]];
   const coordinate = l.ir.index('int32', vars.at(-1)!);
-  const axes = tapsOf(l, grid, x.sizes.slice(2), sampling, [n, ...points]);
-  const total = reduceOver(l, 'sum', grid.sizes, x.sizes[1]!, (c) => {
+  const axes = tapsOf(l, grid, x.shape.slice(2), sampling, [n, ...points]);
+  const total = reduceOver(l, 'sum', grid.shape, x.shape[1]!, (c) => {
     const slopes = axes.map((_, axis) =>
       sumOfTaps(l, x, [n, c], axes, (taps) =>
         taps.map((tap, d) => (d === axis ? tap.slope : tap.weight)).reduce((a, b) => m.mul(a, b)),
@@ -159,7 +160,7 @@ function gridGradient(
     );
     return m.mul(m.cast(gradient.load([n, c, ...points]), acc), own);
   });
-  return l.pointwise(grid.sizes, m.cast(total, grid.dtype));
+  return l.pointwise(grid.shape, m.cast(total, grid.dtype));
 }
 
 /** grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask. */
@@ -174,16 +175,16 @@ const backward: LoweringOf<'aten::grid_sampler_2d_backward' | 'aten::grid_sample
   if (!isFloatingPoint(x.dtype)) return null;
   const sampling = samplingOf(x, options);
   const [wantsImage, wantsGrid] = options[3];
-  const none = (dtype: DType, sizes: readonly number[]): LoweredTensor =>
+  const none = (dtype: DType, sizes: Shape): LoweredTensor =>
     l.pointwise(sizes, l.ir.const(dtype, 0));
-  const isEmpty = numelOf(dy.sizes) === 0;
-  const [dInput, dGrid] = call.results.map((result) => result!.sizes) as [number[], number[]];
-  const points = numelOf(dy.sizes.slice(2));
-  if (wantsImage && !affordable(l, numelOf(dInput), points, numelOf(dy.sizes), 'product'))
+  const isNothing = isEmpty(dy.shape);
+  const [dInput, dGrid] = call.results.map((result) => result!.shape) as [Shape, Shape];
+  const points = numelOf(dy.shape.slice(2));
+  if (wantsImage && !affordable(l, numelOf(dInput), points, numelOf(dy.shape), 'product'))
     return null;
   return [
-    wantsImage && !isEmpty ? imageGradient(l, dy, g, dInput, sampling) : none(x.dtype, dInput),
-    wantsGrid && !isEmpty ? gridGradient(l, dy, x, g, sampling) : none(g.dtype, dGrid),
+    wantsImage && !isNothing ? imageGradient(l, dy, g, dInput, sampling) : none(x.dtype, dInput),
+    wantsGrid && !isNothing ? gridGradient(l, dy, x, g, sampling) : none(g.dtype, dGrid),
   ];
 };
 

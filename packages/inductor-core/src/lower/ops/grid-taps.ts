@@ -2,10 +2,11 @@
  * @file What a coordinate of a sampling grid reads along one axis of the image: elements with weights and the
  * derivatives of those. Steps are PyTorch's; of 16-bit images each is rounded to their type.
  */
+import { type Size, sizeSub } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { ExprMath } from '../expr-math.js';
+import { ExprMath, type Term } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { clampedIndex } from './resample.js';
 
@@ -48,22 +49,26 @@ export function roundedTo(m: ExprMath, value: Expr, dtype: DType): Expr {
     : value;
 }
 
+function half(m: ExprMath, size: Size, dtype: DType): Term {
+  return typeof size === 'number' ? size / 2 : m.mul(m.term(size, dtype), 0.5);
+}
+
 /** Position of coordinate `c` (-1 to 1) among the elements. */
-function unnormalized(m: ExprMath, c: Expr, size: number, call: Sampling): Expr {
+function unnormalized(m: ExprMath, c: Expr, size: Size, call: Sampling): Expr {
   const round = (value: Expr): Expr => roundedTo(m, value, call.dtype);
   const shifted = round(m.add(c, 1));
   if (call.rank === 3)
     return call.alignCorners
-      ? round(m.mul(round(m.mul(shifted, 0.5)), size - 1))
+      ? round(m.mul(round(m.mul(shifted, 0.5)), sizeSub(size, 1)))
       : round(m.mul(round(m.sub(round(m.mul(shifted, size)), 1)), 0.5));
-  if (call.alignCorners) return round(m.mul(shifted, (size - 1) / 2));
-  return round(m.sub(round(m.mul(shifted, size / 2)), 0.5));
+  if (call.alignCorners) return round(m.mul(shifted, half(m, sizeSub(size, 1), c.dtype)));
+  return round(m.sub(round(m.mul(shifted, half(m, size, c.dtype))), 0.5));
 }
 
 /** Mirrors a position at the ends until it lies between them. */
-function reflected(m: ExprMath, { at, slope }: Position, size: number, corners: boolean): Position {
+function reflected(m: ExprMath, { at, slope }: Position, size: Size, corners: boolean): Position {
   const low = corners ? 0 : -0.5;
-  const span = corners ? size - 1 : size;
+  const span = corners ? sizeSub(size, 1) : size;
   const zero = m.term(0, at.dtype);
   if (span === 0) return { at: zero, slope: zero };
   const distance = m.abs(m.sub(at, low));
@@ -77,15 +82,16 @@ function reflected(m: ExprMath, { at, slope }: Position, size: number, corners: 
   };
 }
 
-function clipped(m: ExprMath, { at, slope }: Position, size: number): Position {
-  const isInside = m.and(m.gt(at, 0), m.lt(at, size - 1));
+function clipped(m: ExprMath, { at, slope }: Position, size: Size): Position {
+  const last = sizeSub(size, 1);
+  const isInside = m.and(m.gt(at, 0), m.lt(at, last));
   return {
-    at: m.where(m.gt(at, 0), m.min(at, size - 1), 0),
+    at: m.where(m.gt(at, 0), m.min(at, last), 0),
     slope: m.where(isInside, slope, 0),
   };
 }
 
-function padded(m: ExprMath, position: Position, size: number, call: Sampling): Position {
+function padded(m: ExprMath, position: Position, size: Size, call: Sampling): Position {
   if (call.padding === BORDER) return clipped(m, position, size);
   if (call.padding === REFLECTION)
     return clipped(m, reflected(m, position, size, call.alignCorners), size);
@@ -106,13 +112,18 @@ function cubic(m: ExprMath, x: Expr, isNear: boolean): [value: Expr, derivative:
 }
 
 /** What coordinate `c` (-1 to 1) reads along an axis of `size` elements. */
-export function gridTaps(l: Lowering, c: Expr, size: number, call: Sampling): GridTap[] {
+export function gridTaps(l: Lowering, c: Expr, size: Size, call: Sampling): GridTap[] {
   const m = new ExprMath(l.ir);
   const number = (value: number): Expr => m.term(value, c.dtype);
-  const factor = number(call.alignCorners ? (size - 1) / 2 : size / 2);
+  const factor = m.term(half(m, call.alignCorners ? sizeSub(size, 1) : size, c.dtype), c.dtype);
   const tap = (at: Expr, weight: Expr, slope: Expr): GridTap => {
     const exists = m.and(m.ge(at, 0), m.lt(at, size));
-    return { at: clampedIndex(l, m.where(exists, at, 0), 0, size - 1), exists, weight, slope };
+    return {
+      at: clampedIndex(l, m.where(exists, at, 0), 0, sizeSub(size, 1)),
+      exists,
+      weight,
+      slope,
+    };
   };
   const raw: Position = { at: unnormalized(m, c, size, call), slope: factor };
   if (call.interpolation === BICUBIC) {

@@ -11,6 +11,7 @@ import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { ready } from './pool-backward.js';
 import { accumulateDtype } from '../reduce.js';
+import type { Shape } from '../shape-math.js';
 import { type Axis, clampedIndex, resampled, resampledBackward } from './resample.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
@@ -83,25 +84,23 @@ const reflectionBackward: LoweringOf<
 
 function replicationAxes(
   l: Lowering,
-  input: readonly number[],
-  output: readonly number[],
+  input: Shape,
+  output: Shape,
   padding: readonly number[],
 ): Axis[] {
   return before(padding).map((pad, s) => {
-    const last = input[s]! - 1;
+    const [size, total] = [input[s]!, output[s]!];
+    const at = (o: IndexExpr): Expr => l.ir.index('int32', l.ir.add(o, l.ir.int(-pad)));
+    // An edge is read by the elements before or behind it too.
+    const [low, high] = [pad, padding[padding.length - 1 - 2 * s]!].map((n) => Math.max(n, 0));
     return {
-      input: input[s]!,
-      output: output[s]!,
-      table: Array.from({ length: output[s]! }, (_, o) => ({
-        at: [Math.min(Math.max(o - pad, 0), last)],
-        weights: [1],
-      })),
-      taps: (o) => [
-        {
-          at: clampedIndex(l, l.ir.index('int32', l.ir.add(o, l.ir.int(-pad))), 0, last),
-          weight: null,
-        },
-      ],
+      input: size,
+      output: total,
+      taps: (o) => [{ at: clampedIndex(l, at(o), 0, sizeSub(size, 1)), weight: null }],
+      readers: () => ({
+        first: (i) => l.ir.add(i, l.ir.int(pad - low!)),
+        count: low! + high! + 1,
+      }),
     };
   });
 }
@@ -111,8 +110,8 @@ const replication: LoweringOf<
   'aten::replication_pad1d' | 'aten::replication_pad2d' | 'aten::replication_pad3d'
 > = (l, [x, padding], call) => {
   const pads = intList(padding);
-  const lead = call.sizes.length - pads.length / 2;
-  const axes = replicationAxes(l, x.sizes.slice(lead), call.sizes.slice(lead), pads);
+  const lead = call.shape.length - pads.length / 2;
+  const axes = replicationAxes(l, x.shape.slice(lead), call.shape.slice(lead), pads);
   return resampled(l, x, axes, call);
 };
 
@@ -121,10 +120,10 @@ const replicationBackward: LoweringOf<
   | 'aten::replication_pad1d_backward'
   | 'aten::replication_pad2d_backward'
   | 'aten::replication_pad3d_backward'
-> = (l, [g, { sizes }, padding], call) => {
+> = (l, [g, { shape }, padding], call) => {
   const pads = intList(padding);
-  const lead = sizes.length - pads.length / 2;
-  const axes = replicationAxes(l, sizes.slice(lead), g.sizes.slice(lead), pads);
+  const lead = shape.length - pads.length / 2;
+  const axes = replicationAxes(l, shape.slice(lead), g.shape.slice(lead), pads);
   return resampledBackward(l, g, axes, call);
 };
 

@@ -23,15 +23,15 @@ export interface TapExpr {
 
 /** One dimension of a resampling. */
 export interface Axis {
-  readonly input: number;
-  readonly output: number;
+  readonly input: Size;
+  readonly output: Size;
   /** What output element `o` reads. */
   readonly taps: (o: IndexExpr) => TapExpr[];
-  /** The same as numbers, from which the reach of gradients is found. */
-  readonly table: TapTable;
+  /** Which outputs may read an input element: `count` of them, from `first` on. */
+  readonly readers: () => { readonly first: (i: IndexExpr) => IndexExpr; readonly count: number };
 }
 
-function coord(l: Lowering, size: number, at: IndexExpr): IndexExpr {
+function coord(l: Lowering, size: Size, at: IndexExpr): IndexExpr {
   return size === 1 ? l.ir.int(0) : at;
 }
 
@@ -44,7 +44,7 @@ export function resampled(
 ): LoweredTensor {
   const x = ready(l, self);
   const m = new ExprMath(l.ir);
-  const vars = l.vars(call.sizes);
+  const vars = l.vars(call.shape);
   const lead = vars.length - axes.length;
   const acc = accumulateDtype(call.dtype);
   const taps = axes.map((axis, s) => axis.taps(vars[lead + s]!));
@@ -58,7 +58,7 @@ export function resampled(
       return weight === null ? value : m.mul(value, weight);
     }).reduce((a, b) => m.add(a, b));
   };
-  return l.pointwise(call.sizes, l.ir.cast(read(0, vars.slice(0, lead)), call.dtype));
+  return l.pointwise(call.shape, l.ir.cast(read(0, vars.slice(0, lead)), call.dtype));
 }
 
 /**
@@ -66,7 +66,11 @@ export function resampled(
  * outputs these are the inputs that they read; backward, of inputs the outputs that may read them.
  */
 export function reach(
-  { input, output, table }: Omit<Axis, 'taps'>,
+  {
+    input,
+    output,
+    table,
+  }: { readonly input: number; readonly output: number; readonly table: TapTable },
   backward: boolean,
 ): { before: number; count: number } {
   let before = 0;
@@ -83,7 +87,7 @@ export function reach(
   return { before, count: before + after + 1 };
 }
 
-/** Σ over the outputs that read each input element; `call.sizes` are the input's. */
+/** Σ over the outputs that read each input element; `call.shape` is the input's. */
 export function resampledBackward(
   l: Lowering,
   gradient: LoweredTensor,
@@ -92,18 +96,17 @@ export function resampledBackward(
 ): LoweredTensor {
   const g = ready(l, gradient);
   const m = new ExprMath(l.ir);
-  const vars = l.vars(call.sizes);
+  const vars = l.vars(call.shape);
   const lead = vars.length - axes.length;
   const acc = accumulateDtype(g.dtype);
-  const reaches = axes.map((axis) => reach(axis, true));
-  const counts = reaches.map(({ count }) => count);
-  const total = sumOver(l, call.sizes, counts, (step) => {
+  const readers = axes.map((axis) => axis.readers());
+  const counts = readers.map(({ count }) => count);
+  const total = sumOver(l, call.shape, counts, (step) => {
     let exists: Expr = l.ir.const('bool', 1);
     let weight: Expr = l.ir.const(acc, 1);
     const coords = axes.map((axis, s) => {
       const v = vars[lead + s]!;
-      const base = l.ir.div(l.ir.scale(v, axis.output), axis.input);
-      const o = l.ir.add(base, l.ir.int(-reaches[s]!.before), step[s]!);
+      const o = l.ir.add(readers[s]!.first(v), step[s]!);
       exists = m.and(exists, within(l, o, 0, axis.output));
       const own = l.ir.index('int32', v);
       const share = axis
@@ -120,7 +123,7 @@ export function resampledBackward(
     // Not a product where the weight is 0: an infinite gradient elsewhere must not become NaN here.
     return l.ir.masked(exists, m.where(m.eq(weight, 0), 0, m.mul(value, weight)), 0);
   });
-  return l.pointwise(call.sizes, l.ir.cast(total, call.dtype));
+  return l.pointwise(call.shape, l.ir.cast(total, call.dtype));
 }
 
 /** A whole number held in an integer expression, between two limits, as an index. */

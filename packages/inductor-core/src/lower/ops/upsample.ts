@@ -15,12 +15,14 @@ import { intList } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
+import { fixedShape } from '../shape-math.js';
 import type { LoweredArg } from '../registry.js';
 import {
   type Axis,
   type TapExpr,
   clampedIndex,
   positionDtype,
+  reach,
   resampled,
   resampledBackward,
 } from './resample.js';
@@ -111,7 +113,13 @@ function axesOf(
     return {
       input: input[s]!,
       output: size,
-      table: upsampleTaps(kind, resize, dtype),
+      readers: () => {
+        const table = upsampleTaps(kind, resize, dtype);
+        const { before, count } = reach({ input: resize.input, output: size, table }, true);
+        const first = (i: IndexExpr): IndexExpr =>
+          l.ir.add(l.ir.div(l.ir.scale(i, size), resize.input), l.ir.int(-before));
+        return { first, count };
+      },
       taps: (o) =>
         kind === 'linear'
           ? weighted(linearTaps(l, resize, o, positions))
@@ -140,16 +148,16 @@ function forward(kind: Kind): LoweringOf<`aten::${Resizing}`> {
   return (l, [x, outputSize, ...rest], call) => {
     // Bytes are resized in fixed point, which the reference kernel does.
     if (x.dtype === 'uint8' && !kind.startsWith('nearest')) return null;
-    const axes = axesOf(l, kind, x.sizes.slice(2), intList(outputSize), rest, x.dtype);
+    const axes = axesOf(l, kind, fixedShape(x.shape.slice(2)), intList(outputSize), rest, x.dtype);
     return resampled(l, x, axes, call);
   };
 }
 
 /** Arguments: grad_output, output_size, input_size, (align_corners,) scales. */
 function backward(kind: Kind): LoweringOf<`aten::${Resizing}_backward`> {
-  return (l, [g, outputSize, inputSize, ...rest], call) => {
-    const input = intList(inputSize).slice(2);
-    const axes = axesOf(l, kind, input, intList(outputSize), rest, g.dtype);
+  return (l, [g, , , ...rest], call) => {
+    const [input, output] = [call, g].map(({ shape }) => fixedShape(shape.slice(2)));
+    const axes = axesOf(l, kind, input!, output!, rest, g.dtype);
     return resampledBackward(l, g, axes, call);
   };
 }
@@ -175,3 +183,8 @@ export const upsampleLowerings: LoweringTable = {
   ...resizing('upsample_trilinear3d', 'linear'),
   ...resizing('upsample_bicubic2d', 'cubic'),
 };
+
+/** See `takesSizes`: batches and channels. */
+export const SIZED_RESIZING: readonly string[] = Object.keys(upsampleLowerings).filter((name) =>
+  name.endsWith('_backward'),
+);
