@@ -1,7 +1,8 @@
 /**
  * @file The one test configuration for every package.
  * Tests run on sources: the `@tessera/source` export condition resolves `@tessera/*` imports to
- * `src/index.ts` of the package next door, so no build is needed and stack traces show real lines.
+ * `src/index.ts` of the package next door (as one bundle: `bundled-sources.ts`), so no build is needed and
+ * reports of failures show real lines.
  *
  * A file has a process of its own. Where the files of a package are `together` they share one: to load the sources and
  * have V8 compile them costs more than most files' tests. Such a file gives what it registers a name of its own, and
@@ -11,6 +12,7 @@
 import { fileURLToPath } from 'node:url';
 import { defaultClientConditions, defaultServerConditions } from 'vite';
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
+import { bundledSources } from './bundled-sources.js';
 
 const SOURCE = '@tessera/source';
 const FILES = ['test/**/*.test.ts'];
@@ -32,6 +34,7 @@ export function packageTests({
   ...test
 }: PackageTests = {}): ViteUserConfig {
   return defineConfig({
+    plugins: [bundledSources([SOURCE])],
     resolve: { conditions: [SOURCE, ...defaultClientConditions] },
     ssr: { resolve: { conditions: [SOURCE, ...defaultServerConditions] } },
     test: {
