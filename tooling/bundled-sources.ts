@@ -7,7 +7,15 @@
  * `exports`) stay as they are: they find files next to them. The bundle has source maps, by which Vitest shows where a
  * test failed.
  */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import type { Plugin } from 'vite';
@@ -22,10 +30,33 @@ interface Manifest {
   readonly exports?: Readonly<Record<string, string | object>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 const manifestIn = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+
+/** Folders of the packages of the workspace that the one in a folder names. */
+function dependenciesOf(folder: string): string[] {
+  const { dependencies, devDependencies } = manifestIn(folder);
+  return Object.keys({ ...dependencies, ...devDependencies })
+    .filter((name) => name.startsWith(SCOPE))
+    .map((name) => realpathSync(join(folder, 'node_modules', name)));
+}
+
+/** Has the bundle find what is installed for the packages in it: `webgpu`, `koffi`. */
+function linkPeers(root: string): void {
+  const folders = new Set([root]);
+  // A Set gives what is added meanwhile too.
+  for (const folder of folders) for (const other of dependenciesOf(folder)) folders.add(other);
+  for (const folder of folders)
+    for (const peer of Object.keys(manifestIn(folder).peerDependencies ?? {})) {
+      const link = join(root, FOLDER, 'node_modules', peer);
+      mkdirSync(dirname(link), { recursive: true });
+      rmSync(link, { force: true });
+      symlinkSync(join(folder, 'node_modules', peer), link);
+    }
+}
 
 /** What can be imported of a library: `@tessera/tensor`, `@tessera/tensor/linalg`. */
 function entriesOf({ name, exports = {} }: Manifest): string[] {
@@ -50,11 +81,8 @@ function sourcesInTests(folder: string): string[] {
 /** What tests of the package in a folder are given from the bundle: names, and paths in the folder. */
 function entriesFor(folder: string): string[] {
   const own = manifestIn(folder);
-  const libraries = Object.keys({ ...own.dependencies, ...own.devDependencies })
-    .filter((name) => name.startsWith(SCOPE))
-    .map((name) => manifestIn(join(folder, 'node_modules', name)));
   return [
-    ...[own, ...libraries].flatMap(entriesOf),
+    ...[own, ...dependenciesOf(folder).map(manifestIn)].flatMap(entriesOf),
     ...(own.exports === undefined ? [] : sourcesInTests(folder)),
   ];
 }
@@ -74,6 +102,7 @@ export function bundledSources(conditions: readonly string[]): Plugin {
       }));
       for (const entry of entryPoints)
         bundled.set(entry.in, join(root, FOLDER, `${entry.out}.mjs`));
+      linkPeers(root);
       await build({
         absWorkingDir: root,
         entryPoints,
