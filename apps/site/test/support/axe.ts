@@ -7,15 +7,19 @@ import type { Page } from 'playwright-core';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong, in a line each. */
-export async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
+/** Rules that look at colors: all that another theme can break. */
+export const COLOR_RULES: readonly string[] = ['color-contrast', 'link-in-text-block'];
+
+/** What axe finds wrong, in a line each; by all rules unless some are named. */
+export async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
+  return page.evaluate(async (runOnly) => {
     type Found = { violations: { id: string; nodes: { target: unknown[]; html: string }[] }[] };
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<Found> } };
-    const found = await axe.run();
+    type Axe = { run(options: { runOnly?: readonly string[] }): Promise<Found> };
+    const { axe } = globalThis as unknown as { axe: Axe };
+    const found = await axe.run(runOnly === undefined ? {} : { runOnly });
     return found.violations.flatMap(({ id, nodes }) =>
       nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html.slice(0, 120)}`),
     );
-  });
+  }, rules);
 }
