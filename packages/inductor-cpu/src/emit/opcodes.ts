@@ -1,5 +1,6 @@
 /**
- * @file The instruction table of the emitter: WebAssembly names, their type signatures and opcodes.
+ * @file The instruction table of the emitter: WebAssembly names, their type signatures and opcodes. It has what generated
+ * code uses, as every page downloads it.
  *
  * Instructions are grouped by signature (`'vv>v'` takes two v128 and gives one), so that the one
  * constructor `op(name, ...args)` in `code.ts` is checked by the type checker from the name alone.
@@ -14,22 +15,20 @@
 // prettier-ignore
 export const OPCODES = {
   'i>i': {
-    'i32.eqz': 0x45, 'i32.clz': 0x67, 'i32.ctz': 0x68, 'i32.popcnt': 0x69,
-    'i32.extend8_s': 0xc0, 'i32.extend16_s': 0xc1,
+    'i32.eqz': 0x45, 'i32.clz': 0x67,
   },
   'ii>i': {
     'i32.eq': 0x46, 'i32.ne': 0x47, 'i32.lt_s': 0x48, 'i32.lt_u': 0x49, 'i32.gt_s': 0x4a, 'i32.gt_u': 0x4b,
     'i32.le_s': 0x4c, 'i32.le_u': 0x4d, 'i32.ge_s': 0x4e, 'i32.ge_u': 0x4f,
     'i32.add': 0x6a, 'i32.sub': 0x6b, 'i32.mul': 0x6c, 'i32.div_s': 0x6d, 'i32.div_u': 0x6e,
     'i32.rem_s': 0x6f, 'i32.rem_u': 0x70, 'i32.and': 0x71, 'i32.or': 0x72, 'i32.xor': 0x73,
-    'i32.shl': 0x74, 'i32.shr_s': 0x75, 'i32.shr_u': 0x76, 'i32.rotl': 0x77, 'i32.rotr': 0x78,
+    'i32.shl': 0x74, 'i32.shr_s': 0x75, 'i32.shr_u': 0x76,
   },
   'l>i': { 'i64.eqz': 0x50, 'i32.wrap_i64': 0xa7 },
   'll>i': {
     'i64.eq': 0x51, 'i64.ne': 0x52, 'i64.lt_s': 0x53, 'i64.lt_u': 0x54, 'i64.gt_s': 0x55, 'i64.gt_u': 0x56,
     'i64.le_s': 0x57, 'i64.le_u': 0x58, 'i64.ge_s': 0x59, 'i64.ge_u': 0x5a,
   },
-  'l>l': { 'i64.clz': 0x79, 'i64.ctz': 0x7a },
   'll>l': {
     'i64.add': 0x7c, 'i64.sub': 0x7d, 'i64.mul': 0x7e, 'i64.div_s': 0x7f, 'i64.div_u': 0x80,
     'i64.rem_s': 0x81, 'i64.rem_u': 0x82, 'i64.and': 0x83, 'i64.or': 0x84, 'i64.xor': 0x85,
@@ -67,23 +66,18 @@ export const OPCODES = {
   'iii>': { 'memory.copy': 0xfc000a, 'memory.fill': 0xfc000b },
   '>i': { 'memory.size': 0x3f },
   '>': { unreachable: 0x00, nop: 0x01, 'atomic.fence': 0xfe0003 },
-  'i>v': { 'i8x16.splat': 0xfd000f, 'i16x8.splat': 0xfd0010, 'i32x4.splat': 0xfd0011 },
+  'i>v': { 'i32x4.splat': 0xfd0011 },
   'l>v': { 'i64x2.splat': 0xfd0012 },
   'f>v': { 'f32x4.splat': 0xfd0013 },
   'd>v': { 'f64x2.splat': 0xfd0014 },
   'v>i': {
-    'v128.any_true': 0xfd0053, 'i8x16.all_true': 0xfd0063, 'i8x16.bitmask': 0xfd0064,
-    'i16x8.all_true': 0xfd0083, 'i16x8.bitmask': 0xfd0084, 'i32x4.all_true': 0xfd00a3,
-    'i32x4.bitmask': 0xfd00a4, 'i64x2.all_true': 0xfd00c3, 'i64x2.bitmask': 0xfd00c4,
+    'v128.any_true': 0xfd0053, 'i32x4.all_true': 0xfd00a3, 'i64x2.all_true': 0xfd00c3,
   },
   'v>v': {
     'v128.not': 0xfd004d, 'f32x4.demote_f64x2_zero': 0xfd005e, 'f64x2.promote_low_f32x4': 0xfd005f,
-    'i8x16.abs': 0xfd0060, 'i8x16.neg': 0xfd0061, 'i8x16.popcnt': 0xfd0062,
     'f32x4.ceil': 0xfd0067, 'f32x4.floor': 0xfd0068, 'f32x4.trunc': 0xfd0069, 'f32x4.nearest': 0xfd006a,
     'f64x2.ceil': 0xfd0074, 'f64x2.floor': 0xfd0075, 'f64x2.trunc': 0xfd007a, 'f64x2.nearest': 0xfd0094,
-    'i16x8.abs': 0xfd0080, 'i16x8.neg': 0xfd0081,
-    'i16x8.extend_low_i8x16_s': 0xfd0087, 'i16x8.extend_high_i8x16_s': 0xfd0088,
-    'i16x8.extend_low_i8x16_u': 0xfd0089, 'i16x8.extend_high_i8x16_u': 0xfd008a,
+    'i16x8.extend_low_i8x16_s': 0xfd0087, 'i16x8.extend_low_i8x16_u': 0xfd0089,
     'i32x4.abs': 0xfd00a0, 'i32x4.neg': 0xfd00a1,
     'i32x4.extend_low_i16x8_s': 0xfd00a7, 'i32x4.extend_high_i16x8_s': 0xfd00a8,
     'i32x4.extend_low_i16x8_u': 0xfd00a9, 'i32x4.extend_high_i16x8_u': 0xfd00aa,
@@ -96,19 +90,13 @@ export const OPCODES = {
     'f32x4.convert_i32x4_s': 0xfd00fa, 'f32x4.convert_i32x4_u': 0xfd00fb,
     'i32x4.trunc_sat_f64x2_s_zero': 0xfd00fc, 'i32x4.trunc_sat_f64x2_u_zero': 0xfd00fd,
     'f64x2.convert_low_i32x4_s': 0xfd00fe, 'f64x2.convert_low_i32x4_u': 0xfd00ff,
-    'i32x4.relaxed_trunc_f32x4_s': 0xfd0101,
   },
   'vi>v': {
-    'i8x16.shl': 0xfd006b, 'i8x16.shr_s': 0xfd006c, 'i8x16.shr_u': 0xfd006d,
-    'i16x8.shl': 0xfd008b, 'i16x8.shr_s': 0xfd008c, 'i16x8.shr_u': 0xfd008d,
+    'i16x8.shr_u': 0xfd008d,
     'i32x4.shl': 0xfd00ab, 'i32x4.shr_s': 0xfd00ac, 'i32x4.shr_u': 0xfd00ad,
     'i64x2.shl': 0xfd00cb, 'i64x2.shr_s': 0xfd00cc, 'i64x2.shr_u': 0xfd00cd,
   },
   'vv>v': {
-    'i8x16.swizzle': 0xfd000e,
-    'i8x16.eq': 0xfd0023, 'i8x16.ne': 0xfd0024, 'i8x16.lt_s': 0xfd0025, 'i8x16.lt_u': 0xfd0026,
-    'i8x16.gt_s': 0xfd0027, 'i8x16.gt_u': 0xfd0028,
-    'i16x8.eq': 0xfd002d, 'i16x8.ne': 0xfd002e, 'i16x8.lt_s': 0xfd002f, 'i16x8.gt_s': 0xfd0031,
     'i32x4.eq': 0xfd0037, 'i32x4.ne': 0xfd0038, 'i32x4.lt_s': 0xfd0039, 'i32x4.lt_u': 0xfd003a,
     'i32x4.gt_s': 0xfd003b, 'i32x4.gt_u': 0xfd003c, 'i32x4.le_s': 0xfd003d, 'i32x4.le_u': 0xfd003e,
     'i32x4.ge_s': 0xfd003f, 'i32x4.ge_u': 0xfd0040,
@@ -117,10 +105,7 @@ export const OPCODES = {
     'f64x2.eq': 0xfd0047, 'f64x2.ne': 0xfd0048, 'f64x2.lt': 0xfd0049, 'f64x2.gt': 0xfd004a,
     'f64x2.le': 0xfd004b, 'f64x2.ge': 0xfd004c,
     'v128.and': 0xfd004e, 'v128.andnot': 0xfd004f, 'v128.or': 0xfd0050, 'v128.xor': 0xfd0051,
-    'i8x16.narrow_i16x8_s': 0xfd0065, 'i8x16.narrow_i16x8_u': 0xfd0066,
-    'i8x16.add': 0xfd006e, 'i8x16.sub': 0xfd0071, 'i8x16.min_u': 0xfd0077, 'i8x16.max_u': 0xfd0079,
-    'i16x8.narrow_i32x4_s': 0xfd0085, 'i16x8.narrow_i32x4_u': 0xfd0086,
-    'i16x8.add': 0xfd008e, 'i16x8.sub': 0xfd0091, 'i16x8.mul': 0xfd0095,
+    'i16x8.narrow_i32x4_s': 0xfd0085,
     'i32x4.add': 0xfd00ae, 'i32x4.sub': 0xfd00b1, 'i32x4.mul': 0xfd00b5,
     'i32x4.min_s': 0xfd00b6, 'i32x4.min_u': 0xfd00b7, 'i32x4.max_s': 0xfd00b8, 'i32x4.max_u': 0xfd00b9,
     'i32x4.dot_i16x8_s': 0xfd00ba,
@@ -133,15 +118,12 @@ export const OPCODES = {
     'f32x4.min': 0xfd00e8, 'f32x4.max': 0xfd00e9, 'f32x4.pmin': 0xfd00ea, 'f32x4.pmax': 0xfd00eb,
     'f64x2.add': 0xfd00f0, 'f64x2.sub': 0xfd00f1, 'f64x2.mul': 0xfd00f2, 'f64x2.div': 0xfd00f3,
     'f64x2.min': 0xfd00f4, 'f64x2.max': 0xfd00f5, 'f64x2.pmin': 0xfd00f6, 'f64x2.pmax': 0xfd00f7,
-    'f32x4.relaxed_min': 0xfd010d, 'f32x4.relaxed_max': 0xfd010e,
-    'f64x2.relaxed_min': 0xfd010f, 'f64x2.relaxed_max': 0xfd0110,
   },
   /** bitselect(a, b, mask) takes a's bits where mask is 1; relaxed_madd(a, b, c) = a * b + c, nmadd = c - a * b. */
   'vvv>v': {
     'v128.bitselect': 0xfd0052,
     'f32x4.relaxed_madd': 0xfd0105, 'f32x4.relaxed_nmadd': 0xfd0106,
     'f64x2.relaxed_madd': 0xfd0107, 'f64x2.relaxed_nmadd': 0xfd0108,
-    'i32x4.relaxed_laneselect': 0xfd010b,
   },
 } as const;
 
@@ -157,10 +139,8 @@ export const MEMORY_OPCODES = {
   'i>d': { 'f64.load': [0x2b, 8] },
   'i>v': {
     'v128.load': [0xfd0000, 16],
-    'v128.load8x8_s': [0xfd0001, 8], 'v128.load8x8_u': [0xfd0002, 8],
+    'v128.load8x8_s': [0xfd0001, 8],
     'v128.load16x4_s': [0xfd0003, 8], 'v128.load16x4_u': [0xfd0004, 8],
-    'v128.load32x2_s': [0xfd0005, 8], 'v128.load32x2_u': [0xfd0006, 8],
-    'v128.load8_splat': [0xfd0007, 1], 'v128.load16_splat': [0xfd0008, 2],
     'v128.load32_splat': [0xfd0009, 4], 'v128.load64_splat': [0xfd000a, 8],
     'v128.load32_zero': [0xfd005c, 4], 'v128.load64_zero': [0xfd005d, 8],
   },
@@ -173,11 +153,8 @@ export const MEMORY_OPCODES = {
   'iv>': { 'v128.store': [0xfd000b, 16] },
   'ii>i': {
     'memory.atomic.notify': [0xfe0000, 4],
-    'i32.atomic.rmw.add': [0xfe001e, 4], 'i32.atomic.rmw.sub': [0xfe0025, 4], 'i32.atomic.rmw.and': [0xfe002c, 4],
-    'i32.atomic.rmw.or': [0xfe0033, 4], 'i32.atomic.rmw.xchg': [0xfe0041, 4],
+    'i32.atomic.rmw.add': [0xfe001e, 4],
   },
-  'iii>i': { 'i32.atomic.rmw.cmpxchg': [0xfe0048, 4] },
-  'iil>i': { 'memory.atomic.wait32': [0xfe0001, 4] },
   'ill>l': { 'i64.atomic.rmw.cmpxchg': [0xfe0049, 8] },
 } as const;
 
@@ -185,11 +162,10 @@ export const MEMORY_OPCODES = {
 // prettier-ignore
 export const LANE_MEMORY_OPCODES = {
   'iv>v': {
-    'v128.load8_lane': [0xfd0054, 1], 'v128.load16_lane': [0xfd0055, 2],
     'v128.load32_lane': [0xfd0056, 4], 'v128.load64_lane': [0xfd0057, 8],
   },
   'iv>': {
-    'v128.store8_lane': [0xfd0058, 1], 'v128.store16_lane': [0xfd0059, 2],
+    'v128.store16_lane': [0xfd0059, 2],
     'v128.store32_lane': [0xfd005a, 4], 'v128.store64_lane': [0xfd005b, 8],
   },
 } as const;
@@ -198,13 +174,12 @@ export const LANE_MEMORY_OPCODES = {
 // prettier-ignore
 export const LANE_OPCODES = {
   'v>i': {
-    'i8x16.extract_lane_s': 0xfd0015, 'i8x16.extract_lane_u': 0xfd0016,
-    'i16x8.extract_lane_s': 0xfd0018, 'i16x8.extract_lane_u': 0xfd0019, 'i32x4.extract_lane': 0xfd001b,
+    'i32x4.extract_lane': 0xfd001b,
   },
   'v>l': { 'i64x2.extract_lane': 0xfd001d },
   'v>f': { 'f32x4.extract_lane': 0xfd001f },
   'v>d': { 'f64x2.extract_lane': 0xfd0021 },
-  'vi>v': { 'i8x16.replace_lane': 0xfd0017, 'i16x8.replace_lane': 0xfd001a, 'i32x4.replace_lane': 0xfd001c },
+  'vi>v': { 'i32x4.replace_lane': 0xfd001c },
   'vl>v': { 'i64x2.replace_lane': 0xfd001e },
   'vf>v': { 'f32x4.replace_lane': 0xfd0020 },
   'vd>v': { 'f64x2.replace_lane': 0xfd0022 },
