@@ -6,8 +6,7 @@
  *
  * A file has a process of its own. Where the files of a package are `together` they share one: to load the sources and
  * have V8 compile them costs more than most files' tests. Such a file gives what it registers a name of its own, and
- * undoes what it sets for everyone; the few that need a process as it was when it started, or fill one by themselves,
- * are `alone`.
+ * undoes what it sets for everyone.
  */
 import { fileURLToPath } from 'node:url';
 import { defaultClientConditions, defaultServerConditions } from 'vite';
@@ -23,18 +22,19 @@ type TestOptions = NonNullable<ViteUserConfig['test']>;
 export interface PackageTests extends TestOptions {
   /** Whether files share a process; they pass in any order then (`vitest run --sequence.shuffle.files`). */
   readonly together?: boolean;
-  /** Test files that get a process each nevertheless. */
-  readonly alone?: readonly string[];
+  /** Test files that go by the order in which modules are loaded, or by where they are: they load no bundle. */
+  readonly unbundled?: readonly string[];
 }
 
 /** Configures `vitest run` for one package; the options override or add to the shared test options. */
 export function packageTests({
   together = false,
-  alone = [],
+  unbundled = [],
   ...test
 }: PackageTests = {}): ViteUserConfig {
+  const isOne = unbundled.length === 0;
   return defineConfig({
-    plugins: [bundledSources([SOURCE])],
+    plugins: isOne ? [bundledSources([SOURCE])] : [],
     resolve: { conditions: [SOURCE, ...defaultClientConditions] },
     ssr: { resolve: { conditions: [SOURCE, ...defaultServerConditions] } },
     test: {
@@ -48,7 +48,9 @@ export function packageTests({
       globalSetup: [fileURLToPath(new URL('./temporary-folders.ts', import.meta.url))],
       testTimeout: 60_000,
       hookTimeout: 120_000,
-      ...(alone.length === 0 ? { include: FILES } : { projects: [sharing(alone), apart(alone)] }),
+      ...(isOne
+        ? { include: FILES }
+        : { projects: [bundledFiles(unbundled), unbundledFiles(unbundled)] }),
       ...test,
     },
   });
@@ -56,12 +58,13 @@ export function packageTests({
 
 type Project = NonNullable<TestOptions['projects']>[number];
 
-const sharing = (alone: readonly string[]): Project => ({
+const bundledFiles = (unbundled: readonly string[]): Project => ({
   extends: true,
-  test: { name: 'together', include: FILES, exclude: [...configDefaults.exclude, ...alone] },
+  plugins: [bundledSources([SOURCE])],
+  test: { name: 'bundled', include: FILES, exclude: [...configDefaults.exclude, ...unbundled] },
 });
 
-const apart = (alone: readonly string[]): Project => ({
+const unbundledFiles = (files: readonly string[]): Project => ({
   extends: true,
-  test: { name: 'alone', include: [...alone], isolate: true },
+  test: { name: 'unbundled', include: [...files] },
 });

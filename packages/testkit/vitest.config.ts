@@ -1,3 +1,10 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests();
+export default packageTests({
+  unbundled: [
+    // Which file registers which operator.
+    'test/features.test.ts',
+    // Messages list options in the order of their registration.
+    'test/user-mistakes.test.ts',
+  ],
+});
