@@ -24,15 +24,15 @@ export function prototypesOf(object: object): object[] {
 
 const native = new WeakMap<object, boolean>();
 
-function isNative(prototype: object): boolean {
+/** Whether a prototype is that of a class of the host. */
+export function isNative(prototype: object): boolean {
   let known = native.get(prototype);
   if (known !== undefined) return known;
   const made: unknown = Object.hasOwn(prototype, 'constructor') ? prototype.constructor : null;
   known =
-    prototype === Object.prototype ||
-    (made !== null &&
-      (typeof made !== 'function' ||
-        Function.prototype.toString.call(made).includes('[native code]')));
+    made !== null &&
+    (typeof made !== 'function' ||
+      Function.prototype.toString.call(made).includes('[native code]'));
   native.set(prototype, known);
   return known;
 }

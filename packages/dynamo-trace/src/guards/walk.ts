@@ -20,8 +20,7 @@ import {
   isPublic,
   ownKeys,
 } from './followed-keys.js';
-
-import { prototypesOf } from './prototypes.js';
+import { isNative, prototypesOf } from './prototypes.js';
 
 /** Protocol of objects that say themselves what a tracer guards. */
 export const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState') as never;
@@ -90,21 +89,15 @@ export function doNotFollow(type: { readonly prototype: object }): void {
   notFollowed.add(type.prototype);
 }
 
-const ofProgram = new WeakMap<object, boolean>();
-
-/** Whether what an object inherits from is written in JavaScript: classes, and objects without a constructor. */
-function isOfProgram(proto: object): boolean {
-  let known = ofProgram.get(proto);
-  if (known !== undefined) return known;
-  const made: unknown = Object.hasOwn(proto, 'constructor') ? proto.constructor : null;
-  const above = Object.getPrototypeOf(proto) as object | null;
-  known =
-    (made === null ||
-      (typeof made === 'function' &&
-        !Function.prototype.toString.call(made).includes('[native code]'))) &&
-    (above === null || above === Object.prototype || isOfProgram(above));
-  ofProgram.set(proto, known);
-  return known;
+/** Whether all that an object inherits from is written in JavaScript: classes, and objects without a constructor. */
+function isOfProgram(prototype: object): boolean {
+  for (
+    let at: object | null = prototype;
+    at !== null && at !== Object.prototype;
+    at = Object.getPrototypeOf(at) as object | null
+  )
+    if (isNative(at)) return false;
+  return true;
 }
 
 /** Whether names with underscores are left out at `source`: of what a tracked object holds. */

@@ -15,43 +15,23 @@ import {
   suspendCall,
 } from './suspended-calls.js';
 
-const GENERATOR: object = Object.getPrototypeOf(
-  (function* () {
-    // Only its prototype matters.
-  })(),
-) as object;
-const ASYNC_GENERATOR: object = Object.getPrototypeOf(
-  (async function* () {
-    // Only its prototype matters.
-  })(),
-) as object;
+/** What all generators inherit from. */
+const GENERATOR: object = parentOf(function* () {});
+const ASYNC_GENERATOR: object = parentOf(async function* () {});
 
-/** Whether `value` was made by a function of the kind that made the sample. */
-function isMadeLike(value: unknown, sample: object): value is object {
-  const all: unknown = Object.getPrototypeOf(Object.getPrototypeOf(sample));
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.prototype.isPrototypeOf.call(all as object, value)
-  );
+/** What all objects inherit from that functions of a kind make. */
+function parentOf(example: object): object {
+  return (Object.getPrototypeOf(example) as { readonly prototype: object }).prototype;
 }
 
 /** Whether a function returned a generator. */
 export function isGenerator(value: unknown): value is Generator {
-  return (
-    isMadeLike(value, GENERATOR) &&
-    typeof (value as Generator).next === 'function' &&
-    Symbol.iterator in value
-  );
+  return Object.prototype.isPrototypeOf.call(GENERATOR, value as object);
 }
 
 /** Whether a function returned an async generator. */
 export function isAsyncGenerator(value: unknown): value is AsyncGenerator {
-  return (
-    isMadeLike(value, ASYNC_GENERATOR) &&
-    typeof (value as AsyncGenerator).next === 'function' &&
-    Symbol.asyncIterator in value
-  );
+  return Object.prototype.isPrototypeOf.call(ASYNC_GENERATOR, value as object);
 }
 
 /** An object of the same class with methods of its own. */
