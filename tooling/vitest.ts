@@ -22,7 +22,7 @@ type TestOptions = NonNullable<ViteUserConfig['test']>;
 export interface PackageTests extends TestOptions {
   /** Whether files share a process; they pass in any order then (`vitest run --sequence.shuffle.files`). */
   readonly together?: boolean;
-  /** Test files that go by the order in which modules are loaded, or by where they are: they load no bundle. */
+  /** Test files that load no bundle: modules again (`vi.resetModules`), in the order in which they are imported, or by file. */
   readonly unbundled?: readonly string[];
 }
 
