@@ -43,12 +43,7 @@ export class SyncBatchNorm extends Module {
 
   /** Replaces every batch norm of a model, however deep; returns the model. */
   static convert<M extends Module>(module: M, processGroup: ProcessGroup = groupNamed()): M {
-    if (isBatchNorm(module)) return new SyncBatchNorm(module, processGroup) as unknown as M;
-    for (const [name, child] of module.namedChildren()) {
-      const converted = SyncBatchNorm.convert(child, processGroup);
-      if (converted !== child) replaceChild(module, name, child, converted);
-    }
-    return module;
+    return converted(module, processGroup);
   }
 
   /** [N, C, …] → [N, C, …] @throws shape-mismatch */
@@ -103,6 +98,16 @@ function isBatchNorm(module: Module): module is BatchNormLayer {
   return (
     module instanceof BatchNorm1d || module instanceof BatchNorm2d || module instanceof BatchNorm3d
   );
+}
+
+// Outside of the class: bundlers rename one that names itself, and modules print their names.
+function converted<M extends Module>(module: M, processGroup: ProcessGroup): M {
+  if (isBatchNorm(module)) return new SyncBatchNorm(module, processGroup) as unknown as M;
+  for (const [name, child] of module.namedChildren()) {
+    const other = converted(child, processGroup);
+    if (other !== child) replaceChild(module, name, child, other);
+  }
+  return module;
 }
 
 /** Children are fields, entries of lists, or entries of records. @throws invalid-argument */

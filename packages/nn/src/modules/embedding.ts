@@ -88,11 +88,7 @@ export class Embedding extends Module {
     table: Tensor,
     options: Omit<EmbeddingOptions, 'device' | 'dtype'> & { readonly freeze?: boolean } = {},
   ): Embedding {
-    const { freeze = true, ...rest } = options;
-    const [rows, width] = table.sizes as [number, number];
-    const module = new Embedding(rows, width, { ...rest, dtype: table.dtype });
-    module.weight = new Parameter(table, !freeze);
-    return module;
+    return overTable(table, options);
   }
 
   /** Draws new values: standard normal; the padding row zero. */
@@ -120,6 +116,17 @@ export class Embedding extends Module {
     if (this.scaleGradByFreq) parts.push('scale_grad_by_freq=True');
     return parts.join(', ');
   }
+}
+
+// Outside of the class: bundlers rename one that names itself, and modules print their names.
+function overTable(
+  table: Tensor,
+  { freeze = true, ...rest }: NonNullable<Parameters<typeof Embedding.fromPretrained>[1]>,
+): Embedding {
+  const [rows, width] = table.sizes as [number, number];
+  const module = new Embedding(rows, width, { ...rest, dtype: table.dtype });
+  module.weight = new Parameter(table, !freeze);
+  return module;
 }
 
 trustForward([Embedding]);

@@ -68,7 +68,6 @@ export class Adafactor extends Optimizer<AdafactorOptions, AdafactorScalars> {
   constructor(params: OptimizerParams<AdafactorOptions>, options: Partial<AdafactorOptions> = {}) {
     const defaults = { lr: 1e-2, beta2Decay: -0.8, eps: [null, 1e-3] as const, d: 1 };
     super(params, { ...defaults, weightDecay: 0, maximize: false }, options);
-    trustUpdate(Adafactor);
   }
 
   protected override checkOptions(group: AdafactorOptions): void {
@@ -136,3 +135,5 @@ export class Adafactor extends Optimizer<AdafactorOptions, AdafactorScalars> {
     });
   }
 }
+
+trustUpdate(Adafactor);

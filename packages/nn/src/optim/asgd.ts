@@ -54,7 +54,6 @@ export class ASGD extends Optimizer<ASGDOptions, ASGDScalars> {
   constructor(params: OptimizerParams<ASGDOptions>, options: Partial<ASGDOptions> = {}) {
     const defaults = { lr: 1e-2, lambd: 1e-4, alpha: 0.75, t0: 1e6 };
     super(params, { ...defaults, weightDecay: 0, maximize: false }, options);
-    trustUpdate(ASGD);
   }
 
   protected override checkOptions(group: ASGDOptions): void {
@@ -101,3 +100,5 @@ export class ASGD extends Optimizer<ASGDOptions, ASGDScalars> {
     });
   }
 }
+
+trustUpdate(ASGD);

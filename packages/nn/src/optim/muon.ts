@@ -85,7 +85,6 @@ export class Muon extends Optimizer<MuonOptions, MuonScalars> {
       },
       options,
     );
-    trustUpdate(Muon);
   }
 
   /** @throws invalid-argument for a parameter that is no matrix */
@@ -142,3 +141,5 @@ export class Muon extends Optimizer<MuonOptions, MuonScalars> {
     });
   }
 }
+
+trustUpdate(Muon);

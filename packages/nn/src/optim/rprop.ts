@@ -45,7 +45,6 @@ export class Rprop extends Optimizer<RpropOptions, RpropScalars> {
   constructor(params: OptimizerParams<RpropOptions>, options: Partial<RpropOptions> = {}) {
     const defaults = { lr: 1e-2, maximize: false } as const;
     super(params, { ...defaults, etas: [0.5, 1.2], stepSizes: [1e-6, 50] }, options);
-    trustUpdate(Rprop);
   }
 
   protected override checkOptions(group: RpropOptions): void {
@@ -85,3 +84,5 @@ export class Rprop extends Optimizer<RpropOptions, RpropScalars> {
     });
   }
 }
+
+trustUpdate(Rprop);
