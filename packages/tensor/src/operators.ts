@@ -25,6 +25,7 @@ import * as lossMargin from './ops/loss/margin.js';
 import * as lossMultiMargin from './ops/loss/multi-margin.js';
 import * as lossNll from './ops/loss/nll.js';
 import * as lossPointwise from './ops/loss/pointwise.js';
+import * as matmulBilinear from './ops/matmul/bilinear.js';
 import * as matmulCrossOp from './ops/matmul/cross-op.js';
 import * as matmulDistance from './ops/matmul/distance.js';
 import * as matmulEinsum from './ops/matmul/einsum.js';
@@ -77,6 +78,7 @@ const operatorModules = (): readonly object[] => [
   lossMultiMargin,
   lossNll,
   lossPointwise,
+  matmulBilinear,
   matmulCrossOp,
   matmulDistance,
   matmulEinsum,

@@ -4,7 +4,7 @@
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
-import { sumProductPair } from './contraction.js';
+import { sumProductPair } from './sum-product.js';
 import { ELLIPSIS, type EinsumEquation, parseEinsum, refuseEquation } from './einsum-equation.js';
 import { sum } from '../reduction/reduction.js';
 import { movedim, unsqueeze } from '../view/dims.js';
