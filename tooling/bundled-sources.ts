@@ -5,7 +5,7 @@
  * Each process of test files loads it. Through Vitest that would be a request and a script for each of some 1,500
  * modules, more than a second of CPU; a bundle that Node loads takes a fifth. The sources of a program (a package without
  * `exports`) stay as they are: they find files next to them. The bundle has source maps, by which Vitest shows where a
- * test failed.
+ * test failed. A Vitest that watches (`vitest` without `run`) loads modules, because they may change meanwhile.
  */
 import {
   existsSync,
@@ -95,6 +95,7 @@ export function bundledSources(conditions: readonly string[]): Plugin {
     name: 'bundled-sources',
     enforce: 'pre',
     async configResolved(config) {
+      if (!process.argv.includes('run')) return;
       root = config.root;
       const entryPoints = entriesFor(root).map((entry) => ({
         in: entry,
