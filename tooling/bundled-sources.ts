@@ -5,7 +5,8 @@
  * Each process of test files loads it. Through Vitest that would be a request and a script for each of some 1,500
  * modules, more than a second of CPU; a bundle that Node loads takes a fifth. The sources of a program (a package without
  * `exports`) stay as they are: they find files next to them. The bundle has source maps, by which Vitest shows where a
- * test failed. A Vitest that watches (`vitest` without `run`) loads modules, because they may change meanwhile.
+ * test failed. Only `vitest run` has it: one that watches loads modules, which may change meanwhile, and so
+ * does whoever drives Vitest to load other sources (`conformance --mutate`).
  */
 import {
   existsSync,
