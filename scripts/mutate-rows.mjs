@@ -2,9 +2,9 @@
  * @file `pnpm conformance --mutate [name…]`: breaks one mechanism at a time and says which rows fall.
  *
  * The faults are inserted while the sources are loaded, all of them, each behind a condition that holds in the
- * run of that fault alone: so sources are read and translated once (as modules: tooling/bundled-sources.ts). A row of the table that survives its fault,
- * text of a source that a fault no longer finds, and a row that falls to nothing but a fault that breaks everything
- * are an exit status of 1.
+ * run of that fault alone: so sources are read and translated once (as modules, see tooling/bundled-sources.ts). A
+ * row of the table that survives its fault, text of a source that a fault no longer finds, and a row that falls to
+ * nothing but a fault that breaks everything are an exit status of 1.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';

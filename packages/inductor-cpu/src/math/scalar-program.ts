@@ -33,7 +33,8 @@ const VALUE_TYPES: Readonly<Record<ScalarType, ValType>> = {
   f32: 'f32',
   f64: 'f64',
 };
-const OPERATORS = {
+/** Words of instructions for operators. */
+export const OPERATORS = {
   '+': 'add',
   '-': 'sub',
   '*': 'mul',
@@ -51,6 +52,10 @@ const OPERATORS = {
   '>': 'gt',
   '>=': 'ge',
 } as const;
+
+/** An operator of two operands. */
+export type Operator = keyof typeof OPERATORS;
+
 /** Integer instructions that come for signed and unsigned numbers. */
 const SIGNED = new Set(['div', 'rem', 'shr', 'lt', 'le', 'gt', 'ge']);
 /** From one type to another; a pair that is missing needs no instruction. */

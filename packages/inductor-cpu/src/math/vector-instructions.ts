@@ -2,17 +2,10 @@
 import type { ScalarExpr, ScalarType } from '@tessera/inductor-core';
 import type { ShiftOp } from '../body/vector-builder.js';
 import type { BinaryVectorOp, UnaryVectorOp } from '../emit/instructions.js';
+import { type Operator, OPERATORS } from './scalar-program.js';
 
-const ARITHMETIC = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div' } as const;
-const LOGIC = { '&': 'and', '|': 'or', '^': 'xor' } as const;
-const COMPARISONS = {
-  '==': 'eq',
-  '!=': 'ne',
-  '<': 'lt',
-  '<=': 'le',
-  '>': 'gt',
-  '>=': 'ge',
-} as const;
+const LOGIC: ReadonlySet<string> = new Set<Operator>(['&', '|', '^']);
+const COMPARISONS: ReadonlySet<string> = new Set<Operator>(['==', '!=', '<', '<=', '>', '>=']);
 const UNARY = {
   abs: 'abs',
   ceil: 'ceil',
@@ -39,7 +32,7 @@ export function isWide(type: ScalarType): boolean {
 }
 
 /** Whether an operator moves bits; its count is a constant. */
-export function isShift(name: string): name is '<<' | '>>' {
+export function isShift(name: Operator): name is '<<' | '>>' {
   return name === '<<' || name === '>>';
 }
 
@@ -49,28 +42,30 @@ export function shiftOf(name: '<<' | '>>', type: ScalarType): ShiftOp {
 }
 
 /** Whether an operator combines bits. */
-export function isLogic(name: string): name is keyof typeof LOGIC {
-  return has(LOGIC, name);
+export function isLogic(name: Operator): name is '&' | '|' | '^' {
+  return LOGIC.has(name);
 }
 
-export function logicOf(name: keyof typeof LOGIC): BinaryVectorOp {
-  return `v128.${LOGIC[name]}`;
+export function logicOf(name: '&' | '|' | '^'): BinaryVectorOp {
+  return `v128.${OPERATORS[name]}`;
 }
 
 /** Undefined: `name` does not compare. */
-export function comparisonOf(name: string, type: ScalarType): BinaryVectorOp | undefined {
-  if (!has(COMPARISONS, name)) return undefined;
+export function comparisonOf(name: Operator, type: ScalarType): BinaryVectorOp | undefined {
+  if (!COMPARISONS.has(name)) return undefined;
   const order = isInteger(type) && name !== '==' && name !== '!=' ? signOf(type) : '';
-  return `${shapeOf(type)}.${COMPARISONS[name]}${order}` as BinaryVectorOp;
+  return `${shapeOf(type)}.${OPERATORS[name]}${order}` as BinaryVectorOp;
 }
 
-export function arithmeticOf(name: string, type: ScalarType): BinaryVectorOp {
-  return `${shapeOf(type)}.${ARITHMETIC[name as keyof typeof ARITHMETIC]}` as BinaryVectorOp;
+export function arithmeticOf(name: Operator, type: ScalarType): BinaryVectorOp {
+  return `${shapeOf(type)}.${OPERATORS[name]}` as BinaryVectorOp;
 }
 
 /** Undefined: the builtin `name` is not one instruction of one operand. */
 export function unaryOf(name: string, type: ScalarType): UnaryVectorOp | undefined {
-  return has(UNARY, name) ? (`${shapeOf(type)}.${UNARY[name]}` as UnaryVectorOp) : undefined;
+  return Object.hasOwn(UNARY, name)
+    ? (`${shapeOf(type)}.${UNARY[name as keyof typeof UNARY]}` as UnaryVectorOp)
+    : undefined;
 }
 
 export function negationOf(type: ScalarType): UnaryVectorOp {
@@ -108,8 +103,4 @@ function isInteger(type: ScalarType): boolean {
 
 function signOf(type: ScalarType): '_s' | '_u' {
   return type === 'u32' ? '_u' : '_s';
-}
-
-function has<T extends object>(table: T, key: PropertyKey): key is keyof T {
-  return key in table;
 }

@@ -21,13 +21,10 @@ export const UNEVEN = [
 ] as const;
 
 /** A scale, 32 halves of bytes: the lower ones come first. */
-export const Q4_0: RoundedFormat = rounded({
+export const Q4_0: RoundedFormat = rounded(32, {
   bytes: 18,
-  elements: 32,
   bits: 4,
-  group: 32,
   center: 8,
-  hasOffsets: false,
   read(from, at, { wholes, scales }) {
     scales[0] = f16(from, at);
     for (let i = 0; i < 32; i++) wholes[i] = half(from, at + 2, i);
@@ -35,13 +32,9 @@ export const Q4_0: RoundedFormat = rounded({
 });
 
 /** A scale, 32 bytes with sign. */
-export const Q8_0: RoundedFormat = rounded({
+export const Q8_0: RoundedFormat = rounded(32, {
   bytes: 34,
-  elements: 32,
   bits: 8,
-  group: 32,
-  center: 0,
-  hasOffsets: false,
   read(from, at, { wholes, scales }) {
     scales[0] = f16(from, at);
     for (let i = 0; i < 32; i++) wholes[i] = signed(from[at + 2 + i]!);
@@ -49,12 +42,9 @@ export const Q8_0: RoundedFormat = rounded({
 });
 
 /** A scale, what is added, 32 halves of bytes. */
-export const Q4_1: RoundedFormat = rounded({
+export const Q4_1: RoundedFormat = rounded(32, {
   bytes: 20,
-  elements: 32,
   bits: 4,
-  group: 32,
-  center: 0,
   hasOffsets: true,
   read(from, at, { wholes, scales, offsets }) {
     scales[0] = f16(from, at);
@@ -64,13 +54,9 @@ export const Q4_1: RoundedFormat = rounded({
 });
 
 /** A scale, fifth bits, 32 halves of bytes. */
-export const Q5_0: RoundedFormat = rounded({
+export const Q5_0: RoundedFormat = rounded(32, {
   bytes: 22,
-  elements: 32,
   bits: 8,
-  group: 32,
-  center: 0,
-  hasOffsets: false,
   read(from, at, { wholes, scales }) {
     scales[0] = f16(from, at);
     for (let i = 0; i < 32; i++) wholes[i] = fiveBits(from, at + 2, at + 6, i) - 16;
@@ -78,12 +64,9 @@ export const Q5_0: RoundedFormat = rounded({
 });
 
 /** A scale, what is added, fifth bits, 32 halves of bytes. */
-export const Q5_1: RoundedFormat = rounded({
+export const Q5_1: RoundedFormat = rounded(32, {
   bytes: 24,
-  elements: 32,
   bits: 8,
-  group: 32,
-  center: 0,
   hasOffsets: true,
   read(from, at, { wholes, scales, offsets }) {
     scales[0] = f16(from, at);
@@ -93,13 +76,9 @@ export const Q5_1: RoundedFormat = rounded({
 });
 
 /** A scale, 32 halves of bytes that choose an uneven number. */
-export const IQ4_NL: RoundedFormat = rounded({
+export const IQ4_NL: RoundedFormat = rounded(32, {
   bytes: 18,
-  elements: 32,
   bits: 8,
-  group: 32,
-  center: 0,
-  hasOffsets: false,
   read(from, at, { wholes, scales }) {
     scales[0] = f16(from, at);
     for (let i = 0; i < 32; i++) wholes[i] = UNEVEN[half(from, at + 2, i)]!;

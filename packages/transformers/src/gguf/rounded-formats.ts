@@ -29,7 +29,10 @@ export interface RoundedFormat extends BlockFormat {
 }
 
 /** Memory for what a block says. */
-export function blockOf({ elements, group }: RoundedFormat): RoundedBlock {
+export function blockOf({
+  elements,
+  group,
+}: Pick<RoundedFormat, 'elements' | 'group'>): RoundedBlock {
   const groups = elements / group;
   return {
     wholes: new Int8Array(elements),
@@ -38,13 +41,18 @@ export function blockOf({ elements, group }: RoundedFormat): RoundedBlock {
   };
 }
 
-/** The format with its reader as floats. */
-export function rounded(format: Omit<RoundedFormat, 'decode'>): RoundedFormat {
-  const { bytes, elements, group, center, read } = format;
-  const whole: RoundedFormat = {
+/** What differs from format to format; most have nothing to take off. */
+export type RoundedBytes = Pick<RoundedFormat, 'bytes' | 'bits' | 'read'> &
+  Partial<Pick<RoundedFormat, 'group' | 'center' | 'hasOffsets'>>;
+
+/** A format of so many numbers in a block, with its reader as floats. Groups are of 32 unless it says otherwise. */
+export function rounded(elements: number, own: RoundedBytes): RoundedFormat {
+  const format = { group: 32, center: 0, hasOffsets: false, ...own, elements };
+  const { bytes, group, center, read } = format;
+  return {
     ...format,
     decode(from, out) {
-      const block = blockOf(whole);
+      const block = blockOf(format);
       const { wholes, scales, offsets } = block;
       const count = from.byteLength / bytes;
       for (let b = 0; b < count; b++) {
@@ -56,5 +64,4 @@ export function rounded(format: Omit<RoundedFormat, 'decode'>): RoundedFormat {
       }
     },
   };
-  return whole;
 }

@@ -30,12 +30,10 @@ function halfOf256(from: Uint8Array, at: number, i: number): number {
 }
 
 /** 16 bytes of scale and offset, 256 quarters of bytes, scale, offset. */
-export const Q2_K: RoundedFormat = rounded({
+export const Q2_K: RoundedFormat = rounded(256, {
   bytes: 84,
-  elements: 256,
   bits: 8,
   group: 16,
-  center: 0,
   hasOffsets: true,
   read(from, at, { wholes, scales, offsets }) {
     const [scale, offset] = [f16(from, at + 80), f16(from, at + 82)];
@@ -55,13 +53,10 @@ function signedSixBits(from: Uint8Array, at: number, part: number): number {
 }
 
 /** Third bits, 256 quarters of bytes, 12 bytes of scales, a scale. */
-export const Q3_K: RoundedFormat = rounded({
+export const Q3_K: RoundedFormat = rounded(256, {
   bytes: 110,
-  elements: 256,
   bits: 8,
   group: 16,
-  center: 0,
-  hasOffsets: false,
   read(from, at, { wholes, scales }) {
     const scale = f16(from, at + 108);
     for (let part = 0; part < 16; part++) scales[part] = scale * signedSixBits(from, at + 96, part);
@@ -91,12 +86,9 @@ function readGroups(from: Uint8Array, at: number, { scales, offsets }: RoundedBl
 }
 
 /** Scale, offset, 12 bytes of parts, 256 halves of bytes: of each 32 bytes the lower ones are a part, the upper ones the next. */
-export const Q4_K: RoundedFormat = rounded({
+export const Q4_K: RoundedFormat = rounded(256, {
   bytes: 144,
-  elements: 256,
   bits: 4,
-  group: 32,
-  center: 0,
   hasOffsets: true,
   read(from, at, block) {
     readGroups(from, at, block);
@@ -105,12 +97,9 @@ export const Q4_K: RoundedFormat = rounded({
 });
 
 /** As Q4_K, with 32 bytes of fifth bits before the halves. */
-export const Q5_K: RoundedFormat = rounded({
+export const Q5_K: RoundedFormat = rounded(256, {
   bytes: 176,
-  elements: 256,
   bits: 8,
-  group: 32,
-  center: 0,
   hasOffsets: true,
   read(from, at, block) {
     readGroups(from, at, block);
@@ -120,13 +109,10 @@ export const Q5_K: RoundedFormat = rounded({
 });
 
 /** 256 numbers of 6 bits, lower halves and upper quarters apart; 16 scales of bytes, a scale. */
-export const Q6_K: RoundedFormat = rounded({
+export const Q6_K: RoundedFormat = rounded(256, {
   bytes: 210,
-  elements: 256,
   bits: 8,
   group: 16,
-  center: 0,
-  hasOffsets: false,
   read(from, at, { wholes, scales }) {
     const scale = f16(from, at + 208);
     for (let i = 0; i < 16; i++) scales[i] = scale * signed(from[at + 192 + i]!);
@@ -140,13 +126,9 @@ export const Q6_K: RoundedFormat = rounded({
 });
 
 /** A scale, upper quarters and lower halves of the scales of eight parts, 256 halves of bytes that choose an uneven number. */
-export const IQ4_XS: RoundedFormat = rounded({
+export const IQ4_XS: RoundedFormat = rounded(256, {
   bytes: 136,
-  elements: 256,
   bits: 8,
-  group: 32,
-  center: 0,
-  hasOffsets: false,
   read(from, at, { wholes, scales }) {
     const [scale, high] = [f16(from, at), u16(from, at + 2)];
     for (let part = 0; part < 8; part++) {

@@ -54,20 +54,21 @@ function productInto(
   a: Tensor,
   b: Tensor,
   start: Tensor | null,
-  beta = 1,
-  alpha = 1,
+  beta: ScalarLike = 1,
+  alpha: ScalarLike = 1,
 ): void {
+  const [keep, factor] = [factorFor(out.dtype, beta), factorFor(out.dtype, alpha)];
   const [m, k] = a.sizes.slice(-2) as [number, number];
   const n = b.sizes.at(-1)!;
   const left = readNumbers(a);
   const right = readNumbers(b);
   const result =
-    start === null || beta === 0
+    start === null || keep === 0
       ? new Float64Array(out.numel)
-      : readNumbers(start, out.sizes).map((value) => value * beta);
+      : readNumbers(start, out.sizes).map((value) => value * keep);
   const batches = a.ndim === 3 ? a.sizes[0]! : 1;
   for (let i = 0; i < batches; i++)
-    multiplyAdd(left, right, result, m, k, n, alpha, { a: i * m * k, b: i * k * n, c: i * m * n });
+    multiplyAdd(left, right, result, m, k, n, factor, { a: i * m * k, b: i * k * n, c: i * m * n });
   writeNumbers(out, result);
 }
 
@@ -112,14 +113,7 @@ const addmmOp = defineOp(
       return meta;
     },
     kernel: ({ self, mat1, mat2, beta, alpha }, [out]) =>
-      productInto(
-        out!,
-        mat1,
-        mat2,
-        self,
-        factorFor(out!.dtype, beta),
-        factorFor(out!.dtype, alpha),
-      ),
+      productInto(out!, mat1, mat2, self, beta, alpha),
     savedFor: { mat1: ['mat2'], mat2: ['mat1'] },
     vjp: ({ mat1, mat2, beta, alpha }, { grad }) => ({
       self: () => scaled(grad, beta),
@@ -152,14 +146,7 @@ const baddbmmOp = defineOp(
       return meta;
     },
     kernel: ({ self, batch1, batch2, beta, alpha }, [out]) =>
-      productInto(
-        out!,
-        batch1,
-        batch2,
-        self,
-        factorFor(out!.dtype, beta),
-        factorFor(out!.dtype, alpha),
-      ),
+      productInto(out!, batch1, batch2, self, beta, alpha),
     savedFor: { batch1: ['batch2'], batch2: ['batch1'] },
     vjp: ({ batch1, batch2, beta, alpha }, { grad }) => ({
       self: () => scaled(grad, beta),
