@@ -61,7 +61,7 @@ export {
   withoutForcedCollection,
 } from './memory/reclaim.js';
 export { describeHolders, formatBytes, memoryHints } from './heap/out-of-memory.js';
-export { isUnobserved, inLibraryScope, outsideScopes } from './memory/library-scope.js';
+export { inLibraryScope, outsideScopes } from './memory/library-scope.js';
 export { show } from './memory/show.js';
 
 // Operators

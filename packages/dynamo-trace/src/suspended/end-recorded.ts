@@ -1,9 +1,8 @@
 /**
  * @file The end of a recorded call: what it needs is compiled, at once or so that it blocks no page.
  */
-import { atOnce, inScope, inSlices } from '@tessera/shared';
+import { inScope, inSlices } from '@tessera/shared';
 import type { Cursor } from '../cursor/cursor.js';
-import { warmUp } from '../cursor/warm-up.js';
 import { preparing } from '../events/return.js';
 import { endCall, holdCall } from './suspended-calls.js';
 
@@ -11,7 +10,7 @@ import { endCall, holdCall } from './suspended-calls.js';
 export type Scope = <R>(fn: () => R) => R;
 
 /**
- * Ends a recorded call, and has later calls find warm code.
+ * Ends a recorded call.
  *
  * @param slicing see `endInSlices`; null to compile at once
  */
@@ -22,12 +21,10 @@ export function endRecorded(
   end: () => unknown,
 ): unknown {
   if (slicing !== null) return endInSlices(cursor, result, slicing, end);
-  // First: while the call is compiled, the engine optimises what has become hot.
-  atOnce(warmUp(cursor.path.length));
   return end();
 }
 
-/** Compiles in slices what the end of a recorded call needs, each in a scope, then ends it and warms up. */
+/** Compiles in slices what the end of a recorded call needs, each in a scope, then ends it. */
 async function endInSlices(
   cursor: Cursor,
   result: unknown,
@@ -44,7 +41,5 @@ async function endInSlices(
   } finally {
     endCall(call);
   }
-  const ended = scope(end);
-  await inSlices(warmUp(cursor.path.length));
-  return ended;
+  return scope(end);
 }
