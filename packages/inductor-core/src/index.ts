@@ -141,6 +141,7 @@ export type {
 export { scheduleVectors } from './schedule/vectors/schedule-vectors.js';
 export type { VectorTarget } from './schedule/vectors/vector-target.js';
 export { LoopSpace } from './schedule/vectors/loop-space.js';
+export { formsOf, mergeVariables } from './schedule/vectors/merge-variables.js';
 export {
   type Affine,
   type AffineAtom,

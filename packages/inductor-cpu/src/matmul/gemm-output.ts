@@ -5,10 +5,10 @@ import { type Size, sizeMul } from '@tessera/shared';
 import { call, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import { affineIndex, flatStride } from './affine.js';
 import { roundUp, type Blocking } from './blocking.js';
 import type { ColumnBlock } from './column-blocks.js';
 import { decodeIndex, plusSize, scaled, scaledBy, sum } from './index-code.js';
+import { flatStride, stridesOf } from './flat-stride.js';
 import { bufferParam, type MatmulProblem } from './problem.js';
 
 /** A region of the result, in locals of the driver. */
@@ -45,7 +45,7 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
   )
     return null;
   const parameter = kernel.params.indexOf(bufferParam(kernel.params, stmt.buf));
-  const index = affineIndex(stmt.index);
+  const index = stridesOf(problem.space, stmt.index);
   if (index === null || kernel.params[parameter].dtype !== type.dtype) return null;
   const rowStride = flatStride(index, problem.rows);
   const colStride = flatStride(index, problem.cols);
@@ -65,7 +65,7 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
         read,
       );
       for (const [name, local] of decodeIndex(f, problem.batch, batch, read)) {
-        const stride = sizeMul(index.strides.get(name) ?? 0, bytes);
+        const stride = sizeMul(index.terms.get(name) ?? 0, bytes);
         address = sum(address, scaledBy(local, stride, read));
       }
       return f.let(

@@ -173,7 +173,7 @@ function operandBases(
       read,
     );
     for (const [name, local] of vars) {
-      const stride = index.strides.get(name) ?? 0;
+      const stride = index.terms.get(name) ?? 0;
       if (stride !== 0) address = sum(address, scaledBy(local, sizeMul(stride, bytes), read));
     }
     return f.let(`${operand.side}_base`, address);

@@ -9,6 +9,7 @@
 import {
   LoopSpace,
   indexOf,
+  mergeVariables,
   postorder,
   stmtRoots,
   type Expr,
@@ -16,9 +17,8 @@ import {
   type SizedLoop,
   type Stmt,
 } from '@tessera/inductor-core';
-import { type Size, sizeMul } from '@tessera/shared';
+import type { Size } from '@tessera/shared';
 import type { BodyEmitter } from '../body/body-emitter.js';
-import { Dependencies } from '../body/dependencies.js';
 import { i32, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
@@ -43,7 +43,15 @@ export function mergedSpace(
   );
   const space = new LoopSpace([...filled.flat(), ...batch]);
   const indices = indicesOf(roots, stores);
-  return { space, lists: filled.map((list) => mergeList(space, list, indices)) };
+  const merged = filled.map((list) => {
+    // One variable stays, to run along.
+    const long = list.filter(({ size }) => size !== 1);
+    const kept = long.length === 0 ? list.slice(-1) : long;
+    for (const each of list) if (!kept.includes(each)) space.fix(each.name);
+    const names = kept.map(({ name }) => name);
+    return mergeVariables(space, names, indices).map((name) => ({ name, size: space.size(name) }));
+  });
+  return { space, lists: merged };
 }
 
 function indicesOf(roots: readonly Expr[], stores: readonly Stmt[]): IndexExpr[] {
@@ -53,50 +61,6 @@ function indicesOf(roots: readonly Expr[], stores: readonly Stmt[]): IndexExpr[]
     if (index !== null) found.push(index);
   }
   return found;
-}
-
-function mergeList(
-  space: LoopSpace,
-  list: readonly SizedLoop[],
-  indices: readonly IndexExpr[],
-): SizedLoop[] {
-  const [last, ...outer] = list.toReversed();
-  const kept: SizedLoop[] = [];
-  let inner = last;
-  for (const each of outer) {
-    if (each.size === 1) {
-      space.fix(each.name);
-    } else if (inner.size === 1 || canMerge(space, each, inner, indices)) {
-      if (inner.size === 1) {
-        space.fix(inner.name);
-        inner = each;
-      } else {
-        space.merge(each.name, inner.name);
-        inner = { name: inner.name, size: sizeMul(each.size, inner.size) };
-      }
-    } else {
-      kept.unshift(inner);
-      inner = each;
-    }
-  }
-  return [inner, ...kept];
-}
-
-function canMerge(
-  space: LoopSpace,
-  outer: SizedLoop,
-  inner: SizedLoop,
-  indices: readonly IndexExpr[],
-): boolean {
-  const deps = new Dependencies(space);
-  return indices.every((index) => {
-    const form = space.affine(index);
-    const inAtoms = deps.ofAffine({ constant: 0, terms: new Map(), atoms: form.atoms });
-    if (inAtoms.has(outer.name) || inAtoms.has(inner.name)) return false;
-    return (
-      (form.terms.get(outer.name) ?? 0) === sizeMul(form.terms.get(inner.name) ?? 0, inner.size)
-    );
-  });
 }
 
 /** Loads that advance by one element along a variable, less those that jump. */

@@ -7,23 +7,24 @@
  * memory (a convolution's images: output channels become rows), and the long one of a skinny product.
  */
 import { type Size, TesseraError, sizeHint } from '@tessera/shared';
-import type {
-  BufferParam,
-  Expr,
-  LoopVar,
-  SizedLoop,
-  MatmulKernel,
-  Stmt,
+import {
+  type Affine,
+  type BufferParam,
+  type Expr,
+  LoopSpace,
+  type LoopVar,
+  type SizedLoop,
+  type MatmulKernel,
 } from '@tessera/inductor-core';
 import type { SizeSlots } from '../body/size-slots.js';
-import { affineIndex, extent, flatStride, type AffineIndex } from './affine.js';
+import { extent, flatStride, stridesOf } from './flat-stride.js';
 import { adjacency, mergedSpace } from './matmul-space.js';
 import { elementType, type ElementType } from './element-type.js';
 
 /** An operand that is one load at an affine index whose lines and steps each act as one variable. */
 export interface PlainOperand {
   readonly buf: string;
-  readonly index: AffineIndex;
+  readonly index: Affine;
   /** Elements from one row (of A) or column (of B) to the next. */
   readonly lineStride: number;
   /** Elements from one k to the next. */
@@ -43,6 +44,8 @@ export interface Operand {
 export interface MatmulProblem {
   readonly kernel: MatmulKernel<Size>;
   readonly type: ElementType;
+  /** In which indices are read. */
+  readonly space: LoopSpace;
   readonly batch: readonly SizedLoop[];
   readonly rows: readonly SizedLoop[];
   readonly cols: readonly SizedLoop[];
@@ -89,12 +92,14 @@ export function matmulProblem(kernel: MatmulKernel<Size>, sizes: SizeSlots): Mat
       },
     );
   }
-  const transposed = shouldTranspose(kernel);
+  const space = new LoopSpace([...kernel.batch, ...kernel.m, ...kernel.n, ...kernel.k]);
+  const transposed = shouldTranspose(kernel, space);
   const rows = transposed ? kernel.n : kernel.m;
   const cols = transposed ? kernel.m : kernel.n;
   return {
     kernel,
     type,
+    space,
     batch: kernel.batch,
     rows,
     cols,
@@ -104,12 +109,12 @@ export function matmulProblem(kernel: MatmulKernel<Size>, sizes: SizeSlots): Mat
     depthCount: extent(kernel.k),
     batchCount: extent(kernel.batch),
     sizes,
-    a: operand('a', transposed ? kernel.b : kernel.a, rows, kernel, type),
-    b: operand('b', transposed ? kernel.a : kernel.b, cols, kernel, type),
+    a: operand('a', transposed ? kernel.b : kernel.a, rows, kernel, space, type),
+    b: operand('b', transposed ? kernel.a : kernel.b, cols, kernel, space, type),
   };
 }
 
-function shouldTranspose(kernel: MatmulKernel<Size>): boolean {
+function shouldTranspose(kernel: MatmulKernel<Size>, space: LoopSpace): boolean {
   const [m, n] = [sizeHint(extent(kernel.m)), sizeHint(extent(kernel.n))];
   const isSized = (vars: readonly SizedLoop[]): boolean => typeof extent(vars) !== 'number';
   // Columns whose number is known need no packing by expression.
@@ -125,7 +130,7 @@ function shouldTranspose(kernel: MatmulKernel<Size>): boolean {
     ];
     if (aFits !== bFits) return aFits;
   }
-  return adjacentStores(kernel.epilogue, kernel.m) > adjacentStores(kernel.epilogue, kernel.n);
+  return adjacentStores(kernel, space, kernel.m) > adjacentStores(kernel, space, kernel.n);
 }
 
 /** From this many k on, reading operands in long vectors outweighs scattered stores. */
@@ -144,12 +149,16 @@ function fitsColumns(kernel: MatmulKernel<Size>, expr: Expr, lines: readonly Siz
 }
 
 /** How many stores run over adjacent elements when the last of `vars` advances. */
-function adjacentStores(epilogue: readonly Stmt[], vars: readonly SizedLoop[]): number {
+function adjacentStores(
+  { epilogue }: MatmulKernel<Size>,
+  space: LoopSpace,
+  vars: readonly SizedLoop[],
+): number {
   const last = vars.findLast((each) => each.size !== 1);
   if (last === undefined) return 0;
   let count = 0;
   for (const stmt of epilogue) {
-    if (stmt.kind === 'store' && affineIndex(stmt.index)?.strides.get(last.name) === 1) count++;
+    if (stmt.kind === 'store' && stridesOf(space, stmt.index)?.terms.get(last.name) === 1) count++;
   }
   return count;
 }
@@ -159,20 +168,22 @@ function operand(
   expr: Expr,
   lines: readonly SizedLoop[],
   kernel: MatmulKernel<Size>,
+  space: LoopSpace,
   type: ElementType,
 ): Operand {
-  return { side, expr, lines, plain: plainOperand(expr, lines, kernel, type) };
+  return { side, expr, lines, plain: plainOperand(expr, lines, kernel, space, type) };
 }
 
 function plainOperand(
   expr: Expr,
   lines: readonly SizedLoop[],
   kernel: MatmulKernel<Size>,
+  space: LoopSpace,
   type: ElementType,
 ): PlainOperand | null {
   if (expr.kind !== 'load' || bufferParam(kernel.params, expr.buf).dtype !== type.dtype)
     return null;
-  const index = affineIndex(expr.index);
+  const index = stridesOf(space, expr.index);
   if (index === null) return null;
   const lineStride = flatStride(index, lines);
   const stepStride = flatStride(index, kernel.k);

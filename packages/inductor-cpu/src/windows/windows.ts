@@ -8,13 +8,13 @@
 import {
   type Affine,
   type Expr,
-  LoopSpace,
+  type LoopSpace,
   type SizedLoop,
   indexOf,
   postorder,
 } from '@tessera/inductor-core';
 import { type Size, sizeKnown, sizeMul } from '@tessera/shared';
-import { extent } from '../matmul/affine.js';
+import { extent } from '../matmul/flat-stride.js';
 import type { MatmulProblem } from '../matmul/problem.js';
 
 /** A direction of the image: places are `stride · pixel + dilation · tap`, from `dilation · (taps - 1)` up if that is negative. */
@@ -58,7 +58,7 @@ export function windowsOf(problem: MatmulProblem): Windows | null {
   const steps = depth.filter(({ size }) => size !== 1);
   const [x, y] = pixels.toReversed();
   if (x === undefined) return null;
-  const forms = formsOf(b.expr, [...problem.batch, ...cols, ...depth]);
+  const forms = formsOf(b.expr, problem.space);
   if (forms === null) return null;
   const horizontal = axisOf(x, steps, forms);
   // A step is a tap of one direction: that of the other does not move with it.
@@ -88,8 +88,7 @@ export function windowsOf(problem: MatmulProblem): Windows | null {
 }
 
 /** All indices of an expression, and what they divide, in terms of loop variables; null where some value has none. */
-function formsOf(root: Expr, vars: readonly SizedLoop[]): Affine[] | null {
-  const space = new LoopSpace(vars);
+function formsOf(root: Expr, space: LoopSpace): Affine[] | null {
   const forms: Affine[] = [];
   for (const expr of postorder([root])) {
     if (expr.kind === 'random' || expr.kind === 'check') return null;

@@ -10,6 +10,7 @@ import type { LoopKernel } from '../../ir/kernel.js';
 import { indexOf, postorder, stmtRoots } from '../../ir/walk.js';
 import type { Affine } from './affine.js';
 import { LoopSpace } from './loop-space.js';
+import { formsOf, mergeVariables } from './merge-variables.js';
 
 /** A loop space with the names of the variables that remain, outermost first. */
 export interface PreparedSpace {
@@ -48,46 +49,11 @@ export function prepareSpace(kernel: LoopKernel<Size>): PreparedSpace {
       const units = digitUnits(space, name, indices);
       return units === undefined ? [name] : space.split(name, units);
     });
-    return mergeNeighbours(space, split, indices);
+    return mergeVariables(space, split, indices);
   }) as [string[], string[]];
   if (outer.length + inner.length > 0) return { space, outer, inner };
   space.addUnit(UNIT);
   return { space, outer: [UNIT], inner };
-}
-
-/** Every affine form that occurs in the indices, inside divisions too. */
-function formsOf(space: LoopSpace, indices: readonly IndexExpr[]): Affine[] {
-  const found: Affine[] = [];
-  const visit = (form: Affine): void => {
-    found.push(form);
-    for (const atom of form.atoms) {
-      if (atom.kind === 'product') atom.factors.forEach(visit);
-      else if (atom.kind !== 'value') visit(atom.num);
-    }
-  };
-  for (const index of indices) visit(space.affine(index));
-  return found;
-}
-
-function mergeNeighbours(
-  space: LoopSpace,
-  names: readonly string[],
-  indices: readonly IndexExpr[],
-): string[] {
-  const left = [...names];
-  for (let i = left.length - 2; i >= 0; i--) {
-    const [outer, inner] = [left[i], left[i + 1]];
-    const size = space.size(inner);
-    const fits = formsOf(space, indices).every(
-      (form) => (form.terms.get(outer) ?? 0) === sizeMul(size, form.terms.get(inner) ?? 0),
-    );
-    // Addresses and trip counts are unsigned 32-bit numbers.
-    const points = sizeMul(space.size(outer), size);
-    if (!fits || (typeof points === 'number' && points > 2 ** 31)) continue;
-    space.merge(outer, inner);
-    left.splice(i, 1);
-  }
-  return left;
 }
 
 /** Units of the digits by which indices divide a variable, highest first; undefined if it is better left whole. */
