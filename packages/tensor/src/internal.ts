@@ -398,3 +398,4 @@ export { dropout_, nativeDropout } from './ops/random/dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';
 export type { SchemaArgument } from './op/schema.js';
 export { itemAtOnce } from './read-values.js';
+export { checkPromise, functionalForm } from './op/functional-form.js';

@@ -8,6 +8,7 @@
 import { TesseraError } from '@tessera/shared';
 import { addKernel } from './dispatch/custom-kernel.js';
 import { callOp } from './dispatch/dispatcher.js';
+import { functionalForm } from './op/functional-form.js';
 import { type OpOverload, defineOp, getOp } from './op/op-overload.js';
 import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, SavedName } from './op/op-record.js';
 import type {
@@ -112,7 +113,10 @@ export function library(namespace: string): Library {
       const text = qualified(namespace, schema);
       // The author of the schema hears of a mistake here, not when the operator is first called.
       parseSchema(text);
-      defineOp(text, record).isCustom = true;
+      const op = defineOp(text, record);
+      op.isCustom = true;
+      // Plans name it: a process that loads one has the operator and may never compile it.
+      if (op.isMutable && record.inplaceOf === undefined) functionalForm(op);
       return self;
     },
     impl(name: string, device: string, kernel: KernelFunction): unknown {

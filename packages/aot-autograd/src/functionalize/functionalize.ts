@@ -3,15 +3,14 @@
  *
  * In: primitive ops with `meta.val`, whose storages say what aliases what. Out: the same placeholders
  * (and `bases`, see `FunctionalGraph`), pure ops, each returned value with memory of its own, and at
- * the end one `aten::copy_(input, value)` per input that the program modified. Nothing else writes,
- * except ops without a functional form, which write to fresh copies. Modelled on PyTorch's
- * functionalization; here a pass from graph to graph.
+ * the end one `aten::copy_(input, value)` per input that the program modified. Nothing else writes. Modelled on
+ * PyTorch's functionalization; here a pass from graph to graph.
  */
 import {
   type Argument,
   Graph,
   GraphModule,
-  type Node,
+  Node,
   eliminateDeadCode,
   getItem,
   tensorVal,
@@ -19,7 +18,7 @@ import {
 import { AliasSets } from '@tessera/passes';
 import { type Steps, TesseraError, atOnce } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
-import { getOp, hasInternalOverlap } from '@tessera/tensor/internal';
+import { functionalForm, getOp, hasInternalOverlap } from '@tessera/tensor/internal';
 import { Emitter } from './emitter.js';
 import { writeBack, ownOutputs } from './epilogue.js';
 import { functionalUpdate } from './in-place.js';
@@ -173,9 +172,8 @@ class Functionalizer {
       );
     } else if (target.isView) this.addView(node, target);
     else if (target.isMutable) this.addUpdate(node, target);
-    else {
-      this.setFresh(node, this.emitter.emit(target, this.arguments(node)));
-    }
+    else if (target.isCustom && target.schema.isView) this.addCustomView(node, target);
+    else this.setFresh(node, this.emitter.emit(target, this.arguments(node)));
   }
 
   private addView(node: Node, op: OpOverload): void {
@@ -194,6 +192,19 @@ class Functionalizer {
     }
   }
 
+  /** A view by an operator of the program's: a place in memory, whatever else it means. */
+  private addCustomView(node: Node, op: OpOverload): void {
+    const val = tensorVal(node);
+    const set = op.schema.returns[0]!.alias?.set;
+    const of = node.args[op.schema.args.findIndex(({ alias }) => alias?.set === set)];
+    if (val === null || !(of instanceof Node))
+      throw unsupported(
+        `${op.qualifiedName} returns several views.`,
+        'Return one view, or copies.',
+      );
+    this.setValue(node, this.inputValue(val, node, this.valueOf(of).memory.root));
+  }
+
   private addUpdate(node: Node, op: OpOverload): void {
     if (op.record.inplaceOf !== undefined) {
       const self = this.valueOf(node.args[0]);
@@ -204,27 +215,31 @@ class Functionalizer {
     this.addOpaqueUpdate(node, op);
   }
 
-  /** An op without a functional form: it runs on copies of what it writes, which then are the new contents. */
+  /** What an operator writes to its arguments are results of its functional form, behind those that are new. */
   private addOpaqueUpdate(node: Node, op: OpOverload): void {
     const { schema } = op;
-    const args = this.arguments(node);
-    const targets = new Map<string, { value: Value; copy: Node }>();
-    schema.args.forEach((formal, i) => {
-      if (formal.alias?.isWrite !== true || node.args[i] === null) return;
-      const value = this.valueOf(node.args[i]);
-      const copy = this.emitter.restride(this.emitter.clone(args[i] as Node), value.val);
-      args[i] = copy;
-      targets.set(formal.alias.set, { value, copy });
+    const call = this.emitter.emit(functionalForm(op), this.arguments(node));
+    let next = 0;
+    const take = (): Node => this.emitter.getItem(call, next++);
+    const fresh = schema.returns.map(({ alias }) => (alias === null ? take() : null));
+    const targets = new Map<string, Value>();
+    schema.args.forEach(({ alias }, i) => {
+      if (alias?.isWrite !== true) return;
+      for (const arg of [node.args[i]].flat()) {
+        if (!(arg instanceof Node)) continue;
+        const value = this.valueOf(arg);
+        write(value, this.emitter.restride(take(), value.val), this.emitter);
+        targets.set(alias.set, value);
+      }
     });
-    const call = this.emitter.emit(op, args);
-    for (const { value, copy } of targets.values()) write(value, copy, this.emitter);
-    const results = schema.returns.map((ret) =>
-      ret.alias === null ? null : (targets.get(ret.alias.set)?.value ?? null),
+    const results = schema.returns.map(({ alias }, i) =>
+      alias === null
+        ? Value.owner(this.emitter.val(fresh[i]!), fresh[i]!)
+        : (targets.get(alias.set) ?? null),
     );
-    if (schema.returns.length !== 1)
-      this.mapped.set(node, { kind: 'list', node: call, view: null, results });
-    else if (results[0] !== null) this.setValue(node, results[0]);
-    else this.setFresh(node, call);
+    const [only] = results;
+    if (schema.returns.length === 1 && only != null) this.setValue(node, only);
+    else this.mapped.set(node, { kind: 'list', node: call, view: null, results });
   }
 
   private addGetItem(node: Node): void {

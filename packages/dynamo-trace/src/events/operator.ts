@@ -251,8 +251,9 @@ function addOperator(
   const written = new Set(
     writtenArguments.flatMap((slot) => [slot, ...builder.inputsSharing(slot)]),
   );
-  const isList = Array.isArray(result);
-  const fakes = (isList ? result : [result]) as (Tensor | null)[];
+  // An operator that returns nothing has a list of no results.
+  const isList = Array.isArray(result) || result === undefined;
+  const fakes = (isList ? (result ?? []) : [result]) as (Tensor | null)[];
   const meta = {
     stackTrace:
       known !== null ? (known.location ?? undefined) : region === null ? userFrame() : region.frame,

@@ -18,6 +18,7 @@ import {
   type Tensor,
 } from '@tessera/tensor';
 import {
+  checkPromise,
   getOp,
   makeTensor,
   readNumbers,
@@ -78,7 +79,11 @@ export function runExtern(
       },
     );
   }
-  kernel.outputs.forEach((output, i) => copyResult(results[i], tensorOver(output, buffers)));
+  kernel.outputs.forEach((output, i) => {
+    const out = tensorOver(output, buffers);
+    if (op.isCustom) checkPromise(op, results[i], out);
+    copyResult(results[i], out);
+  });
   for (const { storage } of results) storage.release();
 }
 

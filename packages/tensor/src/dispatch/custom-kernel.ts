@@ -5,7 +5,6 @@ import { gradMode } from '../autograd/grad-mode.js';
 import type { OpOverload } from '../op/op-overload.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { fakeFromMeta, isTensor, withFakeTensors } from '../tensor-factory.js';
-import type { Tensor } from '../tensor.js';
 import { writtenBy } from './kernels.js';
 
 type Kernel = (...args: readonly unknown[]) => unknown;
@@ -55,7 +54,8 @@ function metasOf(kernel: Kernel, args: readonly unknown[]): readonly TensorMeta[
         ? arg.map(fake)
         : arg;
   const result = withFakeTensors(() => kernel(...args.map(fake)));
-  return (isTensor(result) ? [result] : (result as readonly Tensor[])).map(
-    ({ sizes, strides, dtype, device }) => ({ sizes, strides, dtype, device }),
-  );
+  return [result ?? []]
+    .flat()
+    .filter(isTensor)
+    .map(({ sizes, strides, dtype, device }) => ({ sizes, strides, dtype, device }));
 }

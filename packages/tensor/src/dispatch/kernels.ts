@@ -93,8 +93,8 @@ const NONE: readonly Tensor[] = [];
 
 /** The arguments that an op modifies. */
 export function writtenBy(op: OpOverload, args: readonly unknown[]): Tensor[] {
-  return args.filter(
-    (arg, i): arg is Tensor => op.schema.args[i]?.alias?.isWrite === true && isTensor(arg),
+  return args.flatMap((arg, i) =>
+    op.schema.args[i]?.alias?.isWrite === true ? [arg].flat().filter(isTensor) : [],
   );
 }
 
