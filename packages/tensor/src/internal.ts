@@ -398,4 +398,5 @@ export { dropout_, nativeDropout } from './ops/random/dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';
 export type { SchemaArgument } from './op/schema.js';
 export { itemAtOnce } from './read-values.js';
-export { checkPromise, functionalForm } from './op/functional-form.js';
+export { checkPromise } from './op/check-promise.js';
+export { functionalForm } from './op/functional-form.js';

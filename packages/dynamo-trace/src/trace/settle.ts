@@ -1,9 +1,8 @@
 /**
  * @file Giving a lazy tensor what was computed for it.
  */
-import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
-import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
+import { checkPromise } from '@tessera/tensor/internal';
 
 /**
  * Gives a lazy tensor the value computed for it; `base`: what it is a view of, undefined if only the value knows.
@@ -11,8 +10,7 @@ import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
  * @throws shape-mismatch, dtype-mismatch where that is not what capture found
  */
 export function settle(lazy: Tensor, value: Tensor, base: Tensor | null | undefined): void {
-  if (!sameNumbers(lazy.sizes, value.sizes) || lazy.dtype !== value.dtype)
-    throw unexpected(lazy, value);
+  checkPromise('A compiled graph', value, lazy);
   lazy.setStorage(value.storage, value.storageOffset);
   lazy.strides = value.strides;
   const isBase = base === null || base?.storageOrNull === value.storage;
@@ -28,18 +26,4 @@ export function settle(lazy: Tensor, value: Tensor, base: Tensor | null | undefi
       lazy.autograd.versionAtGradFn = history.versionAtGradFn;
     }
   }
-}
-
-function unexpected(lazy: Tensor, value: Tensor): TesseraError {
-  const print = ({ dtype, sizes }: Tensor): string => `${dtype} ${formatSizes(sizes)}`;
-  return new TesseraError(
-    lazy.dtype === value.dtype ? 'shape-mismatch' : 'dtype-mismatch',
-    `A compiled graph returned ${print(value)} where ${print(lazy)} was captured.`,
-    {
-      hints: [
-        'The kernel of an operator must return what its meta rule says: library(…).impl(name, "meta", fn).',
-        'A backend must return what the graph does.',
-      ],
-    },
-  );
 }

@@ -81,7 +81,7 @@ export function runExtern(
   }
   kernel.outputs.forEach((output, i) => {
     const out = tensorOver(output, buffers);
-    if (op.isCustom) checkPromise(op, results[i], out);
+    if (op.isCustom) checkPromise(`The kernel of ${kernel.op}`, results[i], out);
     copyResult(results[i], out);
   });
   for (const { storage } of results) storage.release();

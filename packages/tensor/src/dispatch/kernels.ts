@@ -93,9 +93,10 @@ const NONE: readonly Tensor[] = [];
 
 /** The arguments that an op modifies. */
 export function writtenBy(op: OpOverload, args: readonly unknown[]): Tensor[] {
-  return args.flatMap((arg, i) =>
-    op.schema.args[i]?.alias?.isWrite === true ? [arg].flat().filter(isTensor) : [],
-  );
+  return args
+    .filter((_, i) => op.schema.args[i]?.alias?.isWrite === true)
+    .flat()
+    .filter(isTensor);
 }
 
 /** Whether the op must only compute metadata. */

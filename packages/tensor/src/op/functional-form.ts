@@ -5,13 +5,12 @@
  * those of the operator that are new, then what its arguments would hold, in the order of the schema. It runs the
  * operator on copies. In-place forms of functional operators have no need of it.
  */
-import { TesseraError } from '@tessera/shared';
 import { noGrad } from '../autograd/grad-mode.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import { outputMetas, writtenBy } from '../dispatch/kernels.js';
 import { isTensor } from '../tensor-factory.js';
-import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import { checkPromise } from './check-promise.js';
 import { type OpOverload, defineOp, findOp, getOp } from './op-overload.js';
 
 /** The functional form of an operator that writes. @throws schema-parse for results that are no tensors */
@@ -38,7 +37,7 @@ export function functionalForm(op: OpOverload): OpOverload {
       const values = noGrad(() => runOnCopies(op, positional(named)));
       outs.forEach((out, i) => {
         const value = values[i]!;
-        checkPromise(op, value, out);
+        checkPromise(`The kernel of ${op.qualifiedName}`, value, out);
         callOp(getOp('aten::copy_'), [out, value, false]);
       });
     },
@@ -65,23 +64,3 @@ function runOnCopies(op: OpOverload, args: readonly unknown[]): Tensor[] {
 }
 
 const isNew = (result: { readonly alias: unknown } | undefined): boolean => result?.alias === null;
-
-/**
- * A kernel must give what the operator's meta rule said.
- *
- * @throws shape-mismatch, dtype-mismatch
- */
-export function checkPromise(op: OpOverload, value: Tensor, promised: Tensor): void {
-  const isShape = sameNumbers(value.sizes, promised.sizes);
-  if (isShape && value.dtype === promised.dtype) return;
-  throw new TesseraError(
-    isShape ? 'dtype-mismatch' : 'shape-mismatch',
-    `The kernel of ${op.qualifiedName} returned ${value.dtype} ${formatSizes(value.sizes)}, and its meta rule had said ${promised.dtype} ${formatSizes(promised.sizes)}.`,
-    {
-      context: { op: op.qualifiedName },
-      hints: [
-        `Make both agree: library('${op.schema.namespace}').impl('${op.schema.name}', 'meta', fn).`,
-      ],
-    },
-  );
-}
