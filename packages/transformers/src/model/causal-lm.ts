@@ -55,7 +55,8 @@ export class CausalLM extends Module {
   forward(ids: Tensor, options: ForwardOptions = {}): Tensor {
     const { cache = null } = options;
     const count = ids.size(1);
-    const places = cache?.places(count) ?? arange(count, { device: ids.device });
+    const { device } = ids;
+    const places = cache?.places(count, device) ?? arange(count, { device });
     const logits = this.at(ids, places, options);
     cache?.advance(count);
     return logits;
