@@ -21,6 +21,7 @@ export {
 } from './backend-registry.js';
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
+export { useBoundedKeys } from '@tessera/inductor-core';
 export { useNarrowWeights } from '@tessera/inductor-cpu';
 export { type CompileFxOptions, type InnerCompile, compileFx, compileFxInner } from './inductor.js';
 export { type CompilationObserver, observeCompilations } from './observe-compilations.js';

@@ -2,10 +2,12 @@
  * @file `@tessera/compile` in Node: the same names, and what writes compilations down. Pages have no files to write, so
  * bundles for browsers have none of it. Code that pages ask for is here from the start.
  */
+import { useBoundedKeys } from '@tessera/inductor-core';
 import { useNarrowWeights } from '@tessera/inductor-cpu';
 import './debug/debug-folder.js';
 import './schedule-log.js';
 
+useBoundedKeys();
 useNarrowWeights();
 
 export * from './index.js';

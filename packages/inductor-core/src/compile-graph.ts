@@ -251,9 +251,18 @@ export function compileToTemplate(
   options: CompileOptions,
   sizes: GraphSizes,
 ): CompiledTemplate {
+  return atOnce(templateSteps(module, options, sizes));
+}
+
+/** `compileToTemplate` with pauses. @throws kernel-missing, dtype-unsupported, plan-invalid */
+export function* templateSteps(
+  module: GraphModule,
+  options: CompileOptions,
+  sizes: GraphSizes,
+): Steps<CompiledTemplate> {
   for (;;) {
     try {
-      return atOnce(compile(module, options, sizes));
+      return yield* compile(module, options, sizes);
     } catch (error) {
       if (!(error instanceof SizesNeeded)) throw error;
       log(

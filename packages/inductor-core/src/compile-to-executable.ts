@@ -102,12 +102,30 @@ export function compileToExecutable(
   return atOnce(executableSteps(module, backend, options));
 }
 
+/** Compiles graphs of a form in another way, with pauses; gives null for others. */
+export type GraphForm = (
+  module: GraphModule,
+  backend: KernelBackend,
+  options: ExecutableOptions,
+) => Steps<CompiledGraph | null>;
+
+const forms = new Set<GraphForm>();
+
+/** Makes a form known: pages that never do leave out its code. */
+export function registerGraphForm(form: GraphForm): void {
+  forms.add(form);
+}
+
 /** `compileToExecutable` with pauses. @throws kernel-missing, plan-invalid, dtype-unsupported */
 export function* executableSteps(
   module: GraphModule,
   backend: KernelBackend,
   options: ExecutableOptions,
 ): Steps<CompiledGraph> {
+  for (const form of forms) {
+    const made = yield* form(module, backend, options);
+    if (made !== null) return made;
+  }
   const compiled = yield* planSteps(module, { backend, name: options.name ?? 'graph' });
   const { plan } = compiled;
   logPlan(plan);

@@ -62,6 +62,23 @@ describe('TextGenerator', () => {
     expect(more).toEqual(greedily(model, longer, 3));
   });
 
+  it('takes in short prompts by quarters of a chunk, and goes on at any of them', async () => {
+    const long = new TextGenerator(model, { maxLength: 64, compile: false });
+    const calls: number[] = [];
+    const at = model.at.bind(model);
+    model.at = (ids, ...rest) => {
+      calls.push(ids.size(1));
+      return at(ids, ...rest);
+    };
+    const prompt = Array.from({ length: 20 }, (_, i) => (i * 5) % 37);
+    const [answer] = await long.generate(prompt, { maxNewTokens: 3, ...none });
+    const longer = [...prompt, ...answer!.slice(0, 2), 4];
+    const [more] = await long.generate(longer, { maxNewTokens: 2, ...none });
+    model.at = at;
+    expect(calls).toEqual([16, 16, 1, 1, 16, 1]);
+    expect([answer, more]).toEqual([greedily(model, prompt, 3), greedily(model, longer, 2)]);
+  });
+
   it('computes a prompt anew when weights have changed, and when taking it in failed', async () => {
     const own = tinyModel();
     const eager = new TextGenerator(own, { maxLength: 48, chunk: 8, compile: false });

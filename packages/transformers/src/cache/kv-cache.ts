@@ -20,8 +20,8 @@ export interface KeyValueCache {
   layers(places: Tensor): readonly LayerCache[];
   /** How many places queries see in a call of `count` tokens. */
   lengthWith(count: number): number;
-  /** Places of a call of `count` tokens, [T]. */
-  places(count: number): Tensor;
+  /** Places of a call of `count` tokens, [T], on the device of the tokens (default `cpu`, or where the cache is). */
+  places(count: number, device?: Tensor['device']): Tensor;
   /** Counts `count` more tokens as seen. */
   advance(count: number): void;
   /** Tokens seen. */
@@ -116,8 +116,8 @@ export class GrowingCache implements KeyValueCache {
     return this.seen + count;
   }
 
-  places(count: number): Tensor {
-    return arange(this.seen, this.seen + count);
+  places(count: number, device: Tensor['device'] = 'cpu'): Tensor {
+    return arange(this.seen, this.seen + count, { device });
   }
 
   advance(count: number): void {

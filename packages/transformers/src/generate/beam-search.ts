@@ -18,7 +18,7 @@ export interface BeamSearchOptions {
   readonly numBeams?: number;
   /** Tokens of prompt and answer together; default: as many as the model has positions, at most 2,048. */
   readonly maxLength?: number;
-  /** Tokens of a prompt that are taken in at once (default 64). */
+  /** Most tokens of a prompt that are taken in at once (default 64). */
   readonly chunk?: number;
   /** Whether the two functions are compiled (default true). */
   readonly compile?: boolean;

@@ -1,13 +1,14 @@
 /**
  * @file `CachedModel`: a model with a static cache that takes in prompts.
  *
- * Prompts come in chunks of a fixed length, the last one filled up: what the filling leaves in the cache lies behind
- * the prompt, where no token looks before it is overwritten. So prompts of all lengths are one computation.
+ * Prompts come in chunks (prompt-chunks.ts), the last one filled up: what the filling leaves in the cache lies behind the
+ * prompt, where no token looks before it is overwritten. So prompts of all lengths are few computations.
  */
 import { compile } from '@tessera/compile';
 import { type DeviceType, type Tensor, arange, tensor, zeros } from '@tessera/tensor';
 import { StaticCache } from '../cache/kv-cache.js';
 import type { CausalLM } from '../model/causal-lm.js';
+import { PromptChunks, filledUp } from './prompt-chunks.js';
 
 /** Sizes of a model with a cache. */
 export interface CachedModelOptions {
@@ -15,7 +16,7 @@ export interface CachedModelOptions {
   readonly batch: number;
   /** Places of the cache that are used. */
   readonly places: number;
-  /** Tokens of a prompt that are taken in at once. */
+  /** Most tokens of a prompt that are taken in at once. */
   readonly chunk: number;
   /** Whether functions are compiled. */
   readonly compiles: boolean;
@@ -35,7 +36,7 @@ export class CachedModel {
   /** Place of the next token in the cache, [1]. */
   readonly place: Tensor;
   readonly device: DeviceType;
-  private readonly takeIn: (ids: Tensor, last: Tensor) => Tensor;
+  private readonly chunks: PromptChunks<(ids: Tensor, last: Tensor) => Tensor>;
 
   constructor(
     readonly model: CausalLM,
@@ -50,24 +51,25 @@ export class CachedModel {
     this.cache = cache;
     this.place = place;
     this.device = device;
-    this.takeIn = oneGraph((ids: Tensor, last: Tensor) => {
-      const logits = model.at(ids, place.add(arange(chunk, { device })), { cache, only: last });
-      place.add_(chunk);
-      return logits.squeeze(1);
-    }, compiles);
+    this.chunks = new PromptChunks(chunk, room, (size) =>
+      oneGraph((ids: Tensor, last: Tensor) => {
+        const logits = model.at(ids, place.add(arange(size, { device })), { cache, only: last });
+        place.add_(size);
+        return logits.squeeze(1);
+      }, compiles),
+    );
   }
 
   /** Takes in a prompt in place of what was there, in each row; the logits of its next token, [B, vocabSize]. */
   prefill(prompt: readonly number[]): Tensor {
-    const { batch, chunk } = this.options;
+    const { batch } = this.options;
     const whole = { dtype: 'int64', device: this.device } as const;
     this.place.fill_(0);
     let logits: Tensor | null = null;
-    for (let from = 0; from < prompt.length; from += chunk) {
-      const part = prompt.slice(from, from + chunk);
-      const filled = [...part, ...Array<number>(chunk - part.length).fill(0)];
-      const rows = Array.from({ length: batch }, () => filled);
-      logits = this.takeIn(tensor(rows, whole), tensor([part.length - 1], whole));
+    for (const { takeIn, ...call } of this.chunks.calls(0, prompt.length)) {
+      const rows = Array.from({ length: batch }, () => filledUp(prompt, call, 0));
+      const last = Math.min(prompt.length - call.from, call.size) - 1;
+      logits = takeIn(tensor(rows, whole), tensor([last], whole));
     }
     this.place.fill_(prompt.length);
     return logits!;

@@ -21,7 +21,7 @@ export interface SpeculativeGeneratorOptions {
   readonly lookahead?: number;
   /** Tokens of prompt and answer together; default: what both models have positions for, at most 2,048. */
   readonly maxLength?: number;
-  /** Tokens of a prompt that are taken in at once (default 64). */
+  /** Most tokens of a prompt that are taken in at once (default 64). */
   readonly chunk?: number;
   /** Whether the functions are compiled (default true). */
   readonly compile?: boolean;

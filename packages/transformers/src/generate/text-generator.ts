@@ -1,10 +1,10 @@
 /**
- * @file `TextGenerator`: a model with a static cache and two compiled functions, one that takes in a chunk of a prompt
- * and one that makes a token.
+ * @file `TextGenerator`: a model with a static cache and compiled functions that take in a chunk of a prompt and that make
+ * a token.
  *
- * Prompts come in chunks of a fixed length, the last one filled up: what the filling leaves in the cache lies behind
- * the prompt, where no token looks before it is overwritten. So prompts of all lengths are one computation, and so
- * are all tokens. Tokens that a prompt shares with what is in the cache are not computed again.
+ * Prompts come in chunks (prompt-chunks.ts), the last one filled up: what the filling leaves in the cache lies behind the
+ * prompt, where no token looks before it is overwritten. So prompts of all lengths are few computations, and all tokens
+ * are one. Tokens that a prompt shares with what is in the cache are not computed again.
  */
 import { compile } from '@tessera/compile';
 import { TesseraError } from '@tessera/shared';
@@ -13,6 +13,7 @@ import { StaticCache } from '../cache/kv-cache.js';
 import type { CausalLM } from '../model/causal-lm.js';
 import { type GenerateOptions, type SamplingOptions, checkGenerateOptions } from './options.js';
 import { pickToken } from './pick-token.js';
+import { PromptChunks, filledUp } from './prompt-chunks.js';
 import { type Prompts, padLeft, promptsOf } from './prompts.js';
 import { Texts } from './texts.js';
 import { type WeightMark, sameWeights, weightMarks } from './weight-marks.js';
@@ -23,9 +24,9 @@ export interface TextGeneratorOptions {
   readonly batch?: number;
   /** Tokens of prompt and answer together; default: as many as the model has positions, at most 2,048. */
   readonly maxLength?: number;
-  /** Tokens of a prompt that are taken in at once (default 64). */
+  /** Most tokens of a prompt that are taken in at once (default 64); of short prompts and rests it is a quarter. */
   readonly chunk?: number;
-  /** Whether the two functions are compiled (default true). */
+  /** Whether functions are compiled (default true). */
   readonly compile?: boolean;
 }
 
@@ -46,10 +47,9 @@ type Step = (ids: Tensor) => Tensor;
 export class TextGenerator {
   readonly batch: number;
   readonly maxLength: number;
-  private readonly chunk: number;
   private readonly cache: StaticCache;
   private readonly state: State;
-  private readonly takeIn: Chunk;
+  private readonly chunks: PromptChunks<Chunk>;
   /** Functions by what they pick with. */
   private readonly pickers = new Map<string, { first: Step; next: Step }>();
   private readonly compiles: boolean;
@@ -66,7 +66,6 @@ export class TextGenerator {
   ) {
     const { config } = model;
     this.batch = batch;
-    this.chunk = chunk;
     this.compiles = compiles;
     const wanted = maxLength ?? Math.min(config.maxPositions, 2048);
     if (wanted > config.maxPositions)
@@ -84,13 +83,16 @@ export class TextGenerator {
       real: zeros([batch, room], { dtype: 'bool', device }),
       seen: zeros([batch, config.vocabSize], { dtype: 'bool', device }),
     };
-    this.takeIn = this.made((ids: Tensor, last: Tensor) => {
-      const { place, real } = this.state;
-      const places = place.add(arange(chunk, { device }));
-      const logits = model.at(ids, places, { attentionMask: real, cache: this.cache, only: last });
-      place.add_(chunk);
-      return logits.squeeze(1);
-    });
+    const { cache } = this;
+    const { place, real } = this.state;
+    this.chunks = new PromptChunks(chunk, room, (size) =>
+      this.made((ids: Tensor, last: Tensor) => {
+        const places = place.add(arange(size, { device }));
+        const logits = model.at(ids, places, { attentionMask: real, cache, only: last });
+        place.add_(size);
+        return logits.squeeze(1);
+      }),
+    );
   }
 
   private made<F extends (...args: Tensor[]) => Tensor>(fn: F): F {
@@ -170,7 +172,7 @@ export class TextGenerator {
 
   /** Takes in the prompts; the logits of their next tokens, [B, vocabSize]. */
   private prefill(rows: readonly (readonly number[])[]): Tensor {
-    const { chunk, state } = this;
+    const { state } = this;
     const { device } = state.place;
     const { config } = this.model;
     const filler = config.tokens.pad ?? 0;
@@ -189,13 +191,10 @@ export class TextGenerator {
       for (const [i, row] of rows.entries())
         state.seen.select(0, i).indexFill_(0, tensor([...row], { dtype: 'int64', device }), true);
       let logits: Tensor | null = null;
-      for (let from = known; from < length; from += chunk) {
-        const filled = padded.map((row) => {
-          const part = row.slice(from, from + chunk);
-          return [...part, ...Array<number>(chunk - part.length).fill(filler)];
-        });
-        const last = Math.min(length - from, chunk) - 1;
-        logits = this.takeIn(
+      for (const { takeIn, ...call } of this.chunks.calls(known, length)) {
+        const filled = padded.map((row) => filledUp(row, call, filler));
+        const last = Math.min(length - call.from, call.size) - 1;
+        logits = takeIn(
           tensor(filled, { dtype: 'int64', device }),
           tensor([last], { dtype: 'int64', device }),
         );
@@ -206,7 +205,7 @@ export class TextGenerator {
     });
   }
 
-  /** How many tokens of the prompt are in the cache already, in whole chunks; one at least is computed, for its logits. */
+  /** How many tokens of the prompt are in the cache already, where a call may begin; one at least is computed, for its logits. */
   private shared(rows: readonly (readonly number[])[]): number {
     if (this.batch > 1) return 0;
     const [row] = rows as [readonly number[]];
@@ -220,7 +219,7 @@ export class TextGenerator {
       this.inCache[count] === row[count]
     )
       count++;
-    return count - (count % this.chunk);
+    return count - (count % this.chunks.step);
   }
 
   /** The functions that pick tokens in one way: from logits, and by the model from a token, both as [B, 1]. */

@@ -2,7 +2,7 @@
  * @file Causal attention with shared heads of key and value, over what a cache holds.
  */
 import { Linear, Module, functional as F } from '@tessera/nn';
-import type { Tensor } from '@tessera/tensor';
+import { type Tensor, where } from '@tessera/tensor';
 import type { LayerCache } from '../cache/kv-cache.js';
 import type { DecoderConfig } from '../config/decoder-config.js';
 import { type Norm, makeNorm } from './norm.js';
@@ -11,7 +11,7 @@ import { type Rotation, rotate } from './rotary.js';
 /** What all layers of one call share. */
 export interface AttentionContext {
   readonly rotation: Rotation | null;
-  /** For each window that a layer has: where queries may look, added to the scores, [B or 1, 1, T, S]. */
+  /** For each window that a layer has: where queries may look, [B or 1, 1, T, S] of bool. */
   readonly maskFor: (window: number | null) => Tensor;
 }
 
@@ -65,7 +65,7 @@ export class Attention extends Module {
     const y =
       softCap === null
         ? F.scaledDotProductAttention(q, k, v, {
-            attnMask: mask.to(q.dtype),
+            attnMask: mask,
             scale,
             enableGqa: kvHeads !== heads,
           })
@@ -85,6 +85,9 @@ export class Attention extends Module {
   }
 }
 
+/** Score of a key that does not count: finite, so that a row of only these has a softmax. */
+const FAR = -1e38;
+
 /** Attention whose scores are `cap · tanh(score / cap)`. */
 function capped(
   q: Tensor,
@@ -96,7 +99,7 @@ function capped(
   const kvHeads = k.size(1);
   const grouped = q.reshape([B, kvHeads, heads / kvHeads, T, headDim]);
   const scores = grouped.matmul(k.unsqueeze(2).transpose(-2, -1)).mul(scale);
-  const limited = scores.div(softCap).tanh().mul(softCap).add(mask.unsqueeze(1));
+  const limited = where(mask.unsqueeze(1), scores.div(softCap).tanh().mul(softCap), FAR);
   const weights = F.softmax(limited, -1, { dtype: 'float32' }).to(q.dtype);
   return weights.matmul(v.unsqueeze(2)).reshape([B, heads, T, headDim]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file `CausalLM`: a decoder that says which token comes next.
  */
-import { useNarrowWeights } from '@tessera/compile';
+import { useBoundedKeys, useNarrowWeights } from '@tessera/compile';
 import { Linear, Module } from '@tessera/nn';
 import { type DType, type DeviceType, type Tensor, arange } from '@tessera/tensor';
 import type { KeyValueCache } from '../cache/kv-cache.js';
@@ -30,6 +30,7 @@ export class CausalLM extends Module {
   constructor(readonly config: DecoderConfig) {
     super();
     useNarrowWeights();
+    useBoundedKeys();
     this.model = new Decoder(config);
     this.lm_head = config.tied ? null : new Linear(config.width, config.vocabSize, { bias: false });
   }
@@ -54,7 +55,8 @@ export class CausalLM extends Module {
   forward(ids: Tensor, options: ForwardOptions = {}): Tensor {
     const { cache = null } = options;
     const count = ids.size(1);
-    const places = cache?.places(count) ?? arange(count, { device: ids.device });
+    const { device } = ids;
+    const places = cache?.places(count, device) ?? arange(count, { device });
     const logits = this.at(ids, places, options);
     cache?.advance(count);
     return logits;

@@ -1,10 +1,7 @@
 /**
  * @file Where queries may look: at nothing behind them, nothing outside of their window, and no padding.
  */
-import { type Tensor, where, zeros } from '@tessera/tensor';
-
-/** Added to scores that do not count: finite, so that a row of only these has a softmax. */
-const FAR = -1e38;
+import type { Tensor } from '@tessera/tensor';
 
 /** What a mask is made from. */
 export interface MaskParts {
@@ -16,12 +13,11 @@ export interface MaskParts {
   readonly real: Tensor | null;
 }
 
-/** [B or 1, 1, T, S] of float32: 0 where a query sees a key. */
+/** [B or 1, 1, T, S] of bool: whether a query sees a key. */
 export function attentionMask({ queries, keys, real }: MaskParts, window: number | null): Tensor {
   const distance = queries.unsqueeze(-1).sub(keys);
   let seen = distance.ge(0);
   if (window !== null) seen = seen.logicalAnd(distance.lt(window));
-  let mask = seen.unsqueeze(0).unsqueeze(0);
-  if (real !== null) mask = mask.logicalAnd(real.unsqueeze(1).unsqueeze(1));
-  return where(mask, zeros([], { device: mask.device }), FAR);
+  const mask = seen.unsqueeze(0).unsqueeze(0);
+  return real === null ? mask : mask.logicalAnd(real.unsqueeze(1).unsqueeze(1));
 }

@@ -1,0 +1,35 @@
+/**
+ * @file Caches of models on WebGPU: what they hold, and places of tokens, is there too.
+ */
+import { initWebGpu } from '@tessera/compile';
+import { type Tensor, noGrad, tensor } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { GrowingCache, StaticCache } from '../src/index.js';
+import { tinyModel } from './support/tiny-model.js';
+
+const wantsGpu =
+  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+
+describe.skipIf(!wantsGpu)('a model on WebGPU', () => {
+  it.each([
+    [
+      'a static cache',
+      (model: ReturnType<typeof tinyModel>, device: 'cpu' | 'wgpu') =>
+        new StaticCache(model.config, 16, { batch: 1, device }),
+    ],
+    ['a growing cache', (model: ReturnType<typeof tinyModel>) => new GrowingCache(model.config)],
+  ])('gives the logits of the CPU with %s', async (_, make) => {
+    await initWebGpu();
+    const model = tinyModel();
+    const run = async (device: 'cpu' | 'wgpu'): Promise<number[]> => {
+      model.to(device);
+      const cache = make(model, device);
+      const call = (ids: number[]): Tensor =>
+        noGrad(() => model.call(tensor([ids], { dtype: 'int64', device }), { cache }));
+      call([3, 17, 5]);
+      return ((await call([29]).toArray()) as number[][][]).flat(2);
+    };
+    const [wanted, actual] = [await run('cpu'), await run('wgpu')];
+    for (const [i, value] of actual.entries()) expect(value).toBeCloseTo(wanted[i]!, 3);
+  });
+});
