@@ -97,6 +97,11 @@ function weightSum(weight: Tensor, labels: Tensor, ignored: Tensor): Tensor {
   return sum(maskedFill(gather(weight, 0, indices), reshape(ignored, [-1]), 0));
 }
 
+/** @throws invalid-argument always */
+function refuse(message: string, hint: string): never {
+  throw new TesseraError('invalid-argument', `cross_entropy: ${message}`, { hints: [hint] });
+}
+
 const crossEntropyOp = defineOp(
   'aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor',
   {
@@ -104,6 +109,12 @@ const crossEntropyOp = defineOp(
       const self = args.self;
       const target = args.target;
       const dim = self.ndim === 1 ? 0 : 1;
+      const smoothing = args.label_smoothing;
+      if (!(smoothing >= 0 && smoothing <= 1))
+        refuse(
+          `label_smoothing must be between 0.0 and 1.0. Got: ${smoothing}`,
+          'It is the share of every target that is spread over all classes.',
+        );
       const logs = logSoftmax(self, dim);
       if (sameNumbers(self.sizes, target.sizes)) {
         if (!isFloatingPoint(target.dtype)) {
@@ -117,9 +128,14 @@ const crossEntropyOp = defineOp(
             },
           );
         }
+        if (args.ignore_index >= 0)
+          refuse(
+            'ignore_index is not supported for floating point target',
+            'It names a class index; a target of probabilities has none.',
+          );
         return probabilityTarget(logs, dim, args);
       }
-      if (args.label_smoothing > 0) return smoothed(logs, dim, args);
+      if (smoothing > 0) return smoothed(logs, dim, args);
       return nllLoss(logs, target, {
         weight: args.weight,
         reduction: REDUCTIONS[args.reduction],
