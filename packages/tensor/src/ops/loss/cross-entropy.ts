@@ -98,8 +98,10 @@ function weightSum(weight: Tensor, labels: Tensor, ignored: Tensor): Tensor {
 }
 
 /** @throws invalid-argument always */
-function refuse(message: string, hint: string): never {
-  throw new TesseraError('invalid-argument', `cross_entropy: ${message}`, { hints: [hint] });
+function refuse(message: string): never {
+  throw new TesseraError('invalid-argument', `cross_entropy: ${message}`, {
+    hints: ['Leave it out for the default.'],
+  });
 }
 
 const crossEntropyOp = defineOp(
@@ -111,10 +113,7 @@ const crossEntropyOp = defineOp(
       const dim = self.ndim === 1 ? 0 : 1;
       const smoothing = args.label_smoothing;
       if (!(smoothing >= 0 && smoothing <= 1))
-        refuse(
-          `label_smoothing must be between 0.0 and 1.0. Got: ${smoothing}`,
-          'It is the share of every target that is spread over all classes.',
-        );
+        refuse(`label_smoothing must be between 0.0 and 1.0. Got: ${smoothing}`);
       const logs = logSoftmax(self, dim);
       if (sameNumbers(self.sizes, target.sizes)) {
         if (!isFloatingPoint(target.dtype)) {
@@ -129,10 +128,7 @@ const crossEntropyOp = defineOp(
           );
         }
         if (args.ignore_index >= 0)
-          refuse(
-            'ignore_index is not supported for floating point target',
-            'It names a class index; a target of probabilities has none.',
-          );
+          refuse('ignore_index is not supported for floating point target');
         return probabilityTarget(logs, dim, args);
       }
       if (smoothing > 0) return smoothed(logs, dim, args);
