@@ -193,7 +193,7 @@ describe('layers', () => {
       'MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)',
       'AvgPool2d(kernel_size=(2, 3), stride=(2, 3), padding=0)',
       'AdaptiveAvgPool2d(output_size=(2, None))',
-      'GroupNorm(2, 4, eps=1e-05, affine=True)',
+      'GroupNorm(2, 4, eps=1e-05, affine=True, bias=True)',
       'LeakyReLU(negative_slope=0.01)',
     ]);
   });

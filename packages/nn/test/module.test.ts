@@ -400,12 +400,12 @@ describe('printing', () => {
           (0-1): 2 x Linear(in_features=1, out_features=1, bias=True)
           (2): ReLU(inplace=True)
         )
-        (norm): LayerNorm((2, 3), eps=1e-05, elementwise_affine=True)
+        (norm): LayerNorm((2, 3), eps=1e-05, elementwise_affine=True, bias=True)
         (empty): Sequential()
       )"
     `);
     expect(String(new BatchNorm2d(4, { momentum: null, eps: 1e-3 }))).toBe(
-      'BatchNorm2d(4, eps=0.001, momentum=None, affine=True, track_running_stats=True)',
+      'BatchNorm2d(4, eps=0.001, momentum=None, affine=True, bias=True, track_running_stats=True)',
     );
   });
 });

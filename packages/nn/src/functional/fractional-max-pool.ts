@@ -25,21 +25,30 @@ function invalid(name: string, message: string): TesseraError {
   });
 }
 
+/** @throws invalid-argument unless either a size or ratios between 0 and 1 are given */
+export function checkOutputSize(
+  name: string,
+  { outputSize, outputRatio }: FractionalMaxPoolOptions,
+): void {
+  if ((outputSize === undefined) === (outputRatio === undefined))
+    throw invalid(name, 'exactly one of outputSize and outputRatio is to be given.');
+  const ratios = typeof outputRatio === 'number' ? [outputRatio] : (outputRatio ?? []);
+  if (ratios.some((ratio) => !(ratio > 0 && ratio < 1)))
+    throw invalid(name, `outputRatio must be between 0 and 1, not ${ratios.join(', ')}.`);
+}
+
 function outputSizes(
   name: string,
   input: readonly number[],
-  { outputSize, outputRatio }: FractionalMaxPoolOptions,
+  options: FractionalMaxPoolOptions,
 ): number[] {
-  if ((outputSize === undefined) === (outputRatio === undefined))
-    throw invalid(name, 'exactly one of outputSize and outputRatio is to be given.');
-  return input.map((size, d) => {
-    if (outputSize !== undefined)
-      return typeof outputSize === 'number' ? outputSize : outputSize[d]!;
-    const ratio = typeof outputRatio === 'number' ? outputRatio : outputRatio![d]!;
-    if (!(ratio > 0 && ratio < 1))
-      throw invalid(name, `outputRatio must be between 0 and 1, not ${ratio}.`);
-    return Math.floor(size * ratio);
-  });
+  checkOutputSize(name, options);
+  const { outputSize, outputRatio } = options;
+  const at = (given: number | readonly number[], d: number): number =>
+    typeof given === 'number' ? given : given[d]!;
+  return input.map((size, d) =>
+    outputSize === undefined ? Math.floor(size * at(outputRatio!, d)) : at(outputSize, d),
+  );
 }
 
 /** First elements of the windows along one dimension, [N, C, out], from a number each, [N, C]. */

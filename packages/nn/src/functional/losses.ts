@@ -59,7 +59,7 @@ const GAUSSIAN_NLL_LOSS: OptionNames<GaussianNllLossOptions> = {
 };
 
 /**
- * Negative log-likelihood of targets under normal distributions; one variance may stand for the last dimension.
+ * Negative log-likelihood of targets under normal distributions; one variance may stand for a dimension.
  *
  * @throws shape-mismatch
  * @see torch.nn.functional.gaussian_nll_loss
@@ -73,20 +73,23 @@ export function gaussianNllLoss(
   checkOptionNames('gaussianNllLoss', options, GAUSSIAN_NLL_LOSS);
   const { full = false, eps = 1e-6, reduction = 'mean' } = options;
   const { sizes } = input;
+  const given = variance.sizes;
+  const lacksLast = sameNumbers(given, sizes.slice(0, -1));
+  const others = sizes.flatMap((size, i) => (size === given[i] ? [] : [given[i]]));
   const fits =
-    sameNumbers(variance.sizes, sizes) ||
-    sameNumbers(variance.sizes, sizes.slice(0, -1)) ||
-    sameNumbers(variance.sizes, [...sizes.slice(0, -1), 1]);
+    lacksLast ||
+    (given.length === sizes.length && (others.length === 0 || sameNumbers(others, [1])));
   if (!fits)
     throw new TesseraError(
       'shape-mismatch',
-      `gaussianNllLoss: var is of incorrect size: ${formatSizes(variance.sizes)} for an input of ${formatSizes(sizes)}`,
-      { hints: ['It has the sizes of the input, or those with 1 or nothing in the last place.'] },
+      `gaussianNllLoss: var is of incorrect size: ${formatSizes(given)} for an input of ${formatSizes(sizes)}`,
+      {
+        hints: [
+          'It has the sizes of the input, or those with 1 in one place or nothing in the last.',
+        ],
+      },
     );
-  const matched =
-    variance.ndim === input.ndim - 1 && !sameNumbers(variance.sizes, sizes)
-      ? variance.unsqueeze(-1)
-      : variance;
+  const matched = lacksLast ? variance.unsqueeze(-1) : variance;
   // The variance's own gradient ignores that it is limited.
   const limited = matched.add(noGrad(() => clampMin(matched, eps).sub(matched)));
   const losses = log(limited).add(input.sub(target).square().div(limited)).mul(0.5);

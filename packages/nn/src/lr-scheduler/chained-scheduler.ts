@@ -17,11 +17,17 @@ export interface ChainedSchedulerState extends LRSchedulerState {
 
 /** @see torch.optim.lr_scheduler.ChainedScheduler */
 export class ChainedScheduler extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof ChainedSchedulerOptions, true>> = {
+    schedulers: true,
+  };
+
   private readonly _schedulers: readonly LRScheduler[];
 
   /** @throws invalid-argument unless all belong to the optimizer */
-  constructor(optimizer: ScheduledOptimizer, { schedulers }: ChainedSchedulerOptions) {
-    super(optimizer);
+  constructor(optimizer: ScheduledOptimizer, options: ChainedSchedulerOptions) {
+    super(optimizer, options);
+    const { schedulers } = options;
     if (schedulers.length === 0 || schedulers.some((s) => s.optimizer !== optimizer))
       throw new TesseraError(
         'invalid-argument',

@@ -1,6 +1,7 @@
 /**
  * @file `ConstantLR`: a smaller rate for the first epochs.
  */
+import { TesseraError } from '@tessera/shared';
 import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
 
 /** Options of `ConstantLR`. */
@@ -13,13 +14,26 @@ export interface ConstantLROptions {
 
 /** @see torch.optim.lr_scheduler.ConstantLR */
 export class ConstantLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof ConstantLROptions, true>> = {
+    factor: true,
+    totalIters: true,
+  };
+
   readonly factor: number;
   readonly totalIters: number;
 
+  /** @throws invalid-argument unless the factor is in [0, 1] */
   constructor(optimizer: ScheduledOptimizer, options: ConstantLROptions = {}) {
-    super(optimizer);
+    super(optimizer, options);
     this.factor = options.factor ?? 1 / 3;
     this.totalIters = options.totalIters ?? 5;
+    if (!(this.factor >= 0 && this.factor <= 1))
+      throw new TesseraError(
+        'invalid-argument',
+        `ConstantLR: factor must be between 0 and 1, not ${this.factor}`,
+        { hints: ['Set the highest rate on the optimizer and scale down from it.'] },
+      );
     this.step();
   }
 

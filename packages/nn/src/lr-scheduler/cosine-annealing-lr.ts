@@ -13,11 +13,17 @@ export interface CosineAnnealingLROptions {
 
 /** @see torch.optim.lr_scheduler.CosineAnnealingLR @see Loshchilov and Hutter, https://arxiv.org/abs/1608.03983 */
 export class CosineAnnealingLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof CosineAnnealingLROptions, true>> = {
+    tMax: true,
+    etaMin: true,
+  };
+
   readonly tMax: number;
   readonly etaMin: number;
 
   constructor(optimizer: ScheduledOptimizer, options: CosineAnnealingLROptions) {
-    super(optimizer);
+    super(optimizer, options);
     this.tMax = options.tMax;
     this.etaMin = options.etaMin ?? 0;
     this.step();

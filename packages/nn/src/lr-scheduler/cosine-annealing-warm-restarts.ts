@@ -16,13 +16,22 @@ export interface CosineAnnealingWarmRestartsOptions {
 
 /** @see torch.optim.lr_scheduler.CosineAnnealingWarmRestarts @see Loshchilov and Hutter, https://arxiv.org/abs/1608.03983 */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<
+    Record<keyof CosineAnnealingWarmRestartsOptions, true>
+  > = {
+    t0: true,
+    tMult: true,
+    etaMin: true,
+  };
+
   readonly t0: number;
   readonly tMult: number;
   readonly etaMin: number;
 
   /** @throws invalid-argument */
   constructor(optimizer: ScheduledOptimizer, options: CosineAnnealingWarmRestartsOptions) {
-    super(optimizer);
+    super(optimizer, options);
     this.t0 = options.t0;
     this.tMult = options.tMult ?? 1;
     this.etaMin = options.etaMin ?? 0;

@@ -46,6 +46,21 @@ function refuse(what: string, hint: string): never {
 
 /** Call `step()` after every batch. @see torch.optim.lr_scheduler.CyclicLR @see Smith, https://arxiv.org/abs/1506.01186 */
 export class CyclicLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof CyclicLROptions, true>> = {
+    baseLr: true,
+    maxLr: true,
+    stepSizeUp: true,
+    stepSizeDown: true,
+    mode: true,
+    gamma: true,
+    scaleFn: true,
+    scaleMode: true,
+    cycleMomentum: true,
+    baseMomentum: true,
+    maxMomentum: true,
+  };
+
   private readonly _maxLrs: readonly number[];
   private readonly _period: number;
   private readonly _up: number;
@@ -54,7 +69,7 @@ export class CyclicLR extends LRScheduler {
 
   /** @throws invalid-argument */
   constructor(optimizer: ScheduledOptimizer, options: CyclicLROptions) {
-    super(optimizer);
+    super(optimizer, options);
     const { stepSizeUp = 2000, mode = 'triangular', gamma = 1, scaleFn } = options;
     const { baseMomentum = 0.8, maxMomentum = 0.9, cycleMomentum = true } = options;
     this.baseLrs = this.perGroup(options.baseLr, 'baseLr');

@@ -11,10 +11,15 @@ export interface ExponentialLROptions {
 
 /** @see torch.optim.lr_scheduler.ExponentialLR */
 export class ExponentialLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof ExponentialLROptions, true>> = {
+    gamma: true,
+  };
+
   readonly gamma: number;
 
   constructor(optimizer: ScheduledOptimizer, options: ExponentialLROptions) {
-    super(optimizer);
+    super(optimizer, options);
     this.gamma = options.gamma;
     this.step();
   }

@@ -16,13 +16,20 @@ export interface LinearLROptions {
 
 /** @see torch.optim.lr_scheduler.LinearLR */
 export class LinearLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof LinearLROptions, true>> = {
+    startFactor: true,
+    endFactor: true,
+    totalIters: true,
+  };
+
   readonly startFactor: number;
   readonly endFactor: number;
   readonly totalIters: number;
 
   /** @throws invalid-argument if a factor is out of range */
   constructor(optimizer: ScheduledOptimizer, options: LinearLROptions = {}) {
-    super(optimizer);
+    super(optimizer, options);
     this.startFactor = options.startFactor ?? 1 / 3;
     this.endFactor = options.endFactor ?? 1;
     this.totalIters = options.totalIters ?? 5;

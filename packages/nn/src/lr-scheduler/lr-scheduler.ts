@@ -7,6 +7,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { trackClass } from '@tessera/tensor/internal';
+import { checkOptions } from '../module/check-options.js';
 import type { CommonOptions, ParamGroup } from '../optim/param-group.js';
 
 /** What a scheduler needs of an optimizer. */
@@ -23,6 +24,9 @@ export interface LRSchedulerState {
 
 /** See the file header. */
 export abstract class LRScheduler {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<string, true>> = {};
+
   /** Number of `step()` calls so far. */
   lastEpoch = -1;
   /** Learning rates of the groups before any schedule. */
@@ -30,7 +34,10 @@ export abstract class LRScheduler {
   private _lastLr: number[] = [];
 
   /** @throws invalid-argument */
-  constructor(readonly optimizer: ScheduledOptimizer) {
+  constructor(
+    readonly optimizer: ScheduledOptimizer,
+    options: object = {},
+  ) {
     if (!Array.isArray(optimizer?.paramGroups)) {
       throw new TesseraError(
         'invalid-argument',
@@ -38,6 +45,7 @@ export abstract class LRScheduler {
         { hints: ['Pass the optimizer first, the options second.'] },
       );
     }
+    checkOptions(new.target, options);
     for (const group of optimizer.paramGroups) group.initialLr ??= group.lr;
     this.baseLrs = optimizer.paramGroups.map((group) => group.initialLr!);
   }
@@ -45,10 +53,17 @@ export abstract class LRScheduler {
   /** Learning rates of the groups at `lastEpoch`. */
   protected abstract rates(): number[];
 
-  /** Moves to the next epoch and sets the learning rates. */
+  /** Moves to the next epoch and sets the learning rates. @throws invalid-argument if one is no number */
   step(): void {
     this.lastEpoch++;
-    this._lastLr = this.rates();
+    const rates = this.rates();
+    if (rates.some(Number.isNaN))
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name}: the learning rate of epoch ${this.lastEpoch} is 0 / 0.`,
+        { hints: ['A number of epochs or a factor among the options may not be 0.'] },
+      );
+    this._lastLr = rates;
     this.optimizer.paramGroups.forEach((group, i) => (group.lr = this._lastLr[i]!));
   }
 

@@ -13,11 +13,17 @@ export interface MultiStepLROptions {
 
 /** @see torch.optim.lr_scheduler.MultiStepLR */
 export class MultiStepLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof MultiStepLROptions, true>> = {
+    milestones: true,
+    gamma: true,
+  };
+
   readonly milestones: readonly number[];
   readonly gamma: number;
 
   constructor(optimizer: ScheduledOptimizer, options: MultiStepLROptions) {
-    super(optimizer);
+    super(optimizer, options);
     this.milestones = [...options.milestones];
     this.gamma = options.gamma ?? 0.1;
     this.step();

@@ -42,6 +42,22 @@ type Rates = readonly [first: number, highest: number, last: number];
 
 /** Call `step()` after every batch. @see torch.optim.lr_scheduler.OneCycleLR @see Smith and Topin, https://arxiv.org/abs/1708.07120 */
 export class OneCycleLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof OneCycleLROptions, true>> = {
+    maxLr: true,
+    totalSteps: true,
+    epochs: true,
+    stepsPerEpoch: true,
+    pctStart: true,
+    annealStrategy: true,
+    cycleMomentum: true,
+    baseMomentum: true,
+    maxMomentum: true,
+    divFactor: true,
+    finalDivFactor: true,
+    threePhase: true,
+  };
+
   readonly totalSteps: number;
   private readonly _ends: readonly number[];
   private readonly _bounds: readonly Rates[];
@@ -50,7 +66,7 @@ export class OneCycleLR extends LRScheduler {
 
   /** @throws invalid-argument */
   constructor(optimizer: ScheduledOptimizer, options: OneCycleLROptions) {
-    super(optimizer);
+    super(optimizer, options);
     const { pctStart = 0.3, threePhase = false, divFactor = 25, finalDivFactor = 1e4 } = options;
     this.totalSteps = options.totalSteps ?? (options.epochs ?? 0) * (options.stepsPerEpoch ?? 0);
     if (!Number.isInteger(this.totalSteps) || this.totalSteps <= 0)
@@ -77,8 +93,11 @@ export class OneCycleLR extends LRScheduler {
         ? [options.baseMomentum ?? 0.85, options.maxMomentum ?? 0.95]
         : null;
     if (this._momentum !== null) this.checkMomentum();
+    const { annealStrategy = 'cos' } = options;
+    if (annealStrategy !== 'cos' && annealStrategy !== 'linear')
+      refuse(`annealStrategy must be one of 'cos' or 'linear', not ${String(annealStrategy)}`);
     this._anneal =
-      options.annealStrategy === 'linear'
+      annealStrategy === 'linear'
         ? (from, to, share) => (to - from) * share + from
         : (from, to, share) => to + ((from - to) / 2) * (1 + Math.cos(Math.PI * share));
     this.step();

@@ -13,11 +13,17 @@ export interface PolynomialLROptions {
 
 /** @see torch.optim.lr_scheduler.PolynomialLR */
 export class PolynomialLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof PolynomialLROptions, true>> = {
+    totalIters: true,
+    power: true,
+  };
+
   readonly totalIters: number;
   readonly power: number;
 
   constructor(optimizer: ScheduledOptimizer, options: PolynomialLROptions = {}) {
-    super(optimizer);
+    super(optimizer, options);
     this.totalIters = options.totalIters ?? 5;
     this.power = options.power ?? 1;
     this.step();

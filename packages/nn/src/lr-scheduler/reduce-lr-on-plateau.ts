@@ -1,7 +1,7 @@
 /**
  * @file `ReduceLROnPlateau`: the rate falls when a metric stops improving.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { trackClass } from '@tessera/tensor/internal';
 import type { ScheduledOptimizer } from './lr-scheduler.js';
 
@@ -19,8 +19,8 @@ export interface ReduceLROnPlateauOptions {
   readonly thresholdMode?: 'rel' | 'abs';
   /** Epochs after a reduction before counting again (default 0). */
   readonly cooldown?: number;
-  /** Lowest rate (default 0). */
-  readonly minLr?: number;
+  /** Lowest rate, of all groups or of each (default 0). */
+  readonly minLr?: number | readonly number[];
   /** A reduction smaller than this is left out (default 1e-8). */
   readonly eps?: number;
 }
@@ -33,6 +33,21 @@ export interface ReduceLROnPlateauState {
   readonly lastEpoch: number;
 }
 
+const OPTIONS: OptionNames<ReduceLROnPlateauOptions> = {
+  mode: true,
+  factor: true,
+  patience: true,
+  threshold: true,
+  thresholdMode: true,
+  cooldown: true,
+  minLr: true,
+  eps: true,
+};
+
+function refuse(message: string, hint: string): never {
+  throw new TesseraError('invalid-argument', `ReduceLROnPlateau: ${message}`, { hints: [hint] });
+}
+
 /** Call `step(metric)` after every epoch. @see torch.optim.lr_scheduler.ReduceLROnPlateau */
 export class ReduceLROnPlateau {
   private readonly options: Required<ReduceLROnPlateauOptions>;
@@ -43,11 +58,12 @@ export class ReduceLROnPlateau {
   cooldownCounter = 0;
   lastEpoch = 0;
 
-  /** @throws invalid-argument for a factor that does not reduce */
+  /** @throws invalid-argument */
   constructor(
     readonly optimizer: ScheduledOptimizer,
     options: ReduceLROnPlateauOptions = {},
   ) {
+    checkOptionNames('ReduceLROnPlateau', options, OPTIONS);
     this.options = {
       mode: 'min',
       factor: 0.1,
@@ -59,12 +75,16 @@ export class ReduceLROnPlateau {
       eps: 1e-8,
       ...options,
     };
-    if (!(this.options.factor < 1)) {
-      throw new TesseraError('invalid-argument', 'Factor should be < 1.0.', {
-        hints: ['The rate is multiplied by it.'],
-      });
-    }
-    this.best = this.options.mode === 'min' ? Infinity : -Infinity;
+    const { factor, mode, thresholdMode, minLr } = this.options;
+    if (!(factor < 1)) refuse('Factor should be < 1.0.', 'The rate is multiplied by it.');
+    if (mode !== 'min' && mode !== 'max')
+      refuse(`mode ${String(mode)} is unknown!`, "It is 'min' or 'max'.");
+    if (thresholdMode !== 'rel' && thresholdMode !== 'abs')
+      refuse(`threshold mode ${String(thresholdMode)} is unknown!`, "It is 'rel' or 'abs'.");
+    const groups = optimizer.paramGroups.length;
+    if (typeof minLr !== 'number' && minLr.length !== groups)
+      refuse(`expected ${groups} rates in minLr, got ${minLr.length}`, 'Give one for each group.');
+    this.best = mode === 'min' ? Infinity : -Infinity;
   }
 
   private isBetter(metric: number): boolean {
@@ -95,10 +115,11 @@ export class ReduceLROnPlateau {
 
   private reduce(): void {
     const { factor, minLr, eps } = this.options;
-    for (const group of this.optimizer.paramGroups) {
-      const rate = Math.max(group.lr * factor, minLr);
+    this.optimizer.paramGroups.forEach((group, i) => {
+      const least = typeof minLr === 'number' ? minLr : minLr[i]!;
+      const rate = Math.max(group.lr * factor, least);
       if (group.lr - rate > eps) group.lr = rate;
-    }
+    });
   }
 
   /** Learning rates of the groups. */

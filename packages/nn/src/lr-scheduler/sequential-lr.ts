@@ -19,12 +19,19 @@ export interface SequentialLRState extends LRSchedulerState {
 
 /** @see torch.optim.lr_scheduler.SequentialLR */
 export class SequentialLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof SequentialLROptions, true>> = {
+    schedulers: true,
+    milestones: true,
+  };
+
   private readonly _schedulers: readonly LRScheduler[];
   private readonly _milestones: readonly number[];
 
   /** @throws invalid-argument unless there is one milestone between any two schedulers */
-  constructor(optimizer: ScheduledOptimizer, { schedulers, milestones }: SequentialLROptions) {
-    super(optimizer);
+  constructor(optimizer: ScheduledOptimizer, options: SequentialLROptions) {
+    super(optimizer, options);
+    const { schedulers, milestones } = options;
     if (schedulers.length === 0 || milestones.length !== schedulers.length - 1) {
       throw new TesseraError(
         'invalid-argument',
@@ -39,6 +46,13 @@ export class SequentialLR extends LRScheduler {
         { hints: ['Make them with the optimizer that SequentialLR is given.'] },
       );
     }
+    const odd = schedulers.find((scheduler) => !(scheduler instanceof LRScheduler));
+    if (odd !== undefined)
+      throw new TesseraError(
+        'invalid-argument',
+        `SequentialLR does not support ${(odd as object).constructor.name}, whose step takes a metric.`,
+        { hints: ['Call its step(metric) apart from the sequence.'] },
+      );
     this._schedulers = schedulers;
     this._milestones = milestones;
     // Each of them has set the rates by being made: the first begins again from the initial ones.

@@ -14,12 +14,18 @@ export interface StepLROptions {
 
 /** @see torch.optim.lr_scheduler.StepLR */
 export class StepLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof StepLROptions, true>> = {
+    stepSize: true,
+    gamma: true,
+  };
+
   readonly stepSize: number;
   readonly gamma: number;
 
   /** @throws invalid-argument */
   constructor(optimizer: ScheduledOptimizer, options: StepLROptions) {
-    super(optimizer);
+    super(optimizer, options);
     this.stepSize = options.stepSize;
     if (!Number.isInteger(this.stepSize) || this.stepSize < 1) {
       throw new TesseraError(

@@ -32,8 +32,10 @@ export interface BatchNormModuleOptions extends FactoryOptions {
    * Share of a batch in the new running statistics (default 0.1). Null averages all batches.
    */
   readonly momentum?: number | null;
-  /** Whether there is a weight and a bias (default true). */
+  /** Whether there is a weight (default true). */
   readonly affine?: boolean;
+  /** Whether there is a bias beside the weight (default true). */
+  readonly bias?: boolean;
   /** Whether running statistics are kept (default true); without, every batch is normalised by its own. */
   readonly trackRunningStats?: boolean;
 }
@@ -45,6 +47,7 @@ export abstract class BatchNorm extends Module {
     eps: true,
     momentum: true,
     affine: true,
+    bias: true,
     trackRunningStats: true,
     device: true,
     dtype: true,
@@ -72,6 +75,7 @@ export abstract class BatchNorm extends Module {
       eps = 1e-5,
       momentum = 0.1,
       affine = true,
+      bias = true,
       trackRunningStats = true,
       ...factory
     } = options;
@@ -80,7 +84,7 @@ export abstract class BatchNorm extends Module {
     this.affine = affine;
     this.trackRunningStats = trackRunningStats;
     this.weight = affine ? new Parameter(empty([numFeatures], factory)) : null;
-    this.bias = affine ? new Parameter(empty([numFeatures], factory)) : null;
+    this.bias = affine && bias ? new Parameter(empty([numFeatures], factory)) : null;
     this.registerBuffer('running_mean', trackRunningStats ? zeros([numFeatures], factory) : null);
     this.registerBuffer('running_var', trackRunningStats ? ones([numFeatures], factory) : null);
     this.registerBuffer(
@@ -149,7 +153,7 @@ export abstract class BatchNorm extends Module {
   }
 
   override extraRepr(): string {
-    return `${this.numFeatures}, eps=${pythonLiteral(this.eps)}, momentum=${pythonLiteral(this.momentum)}, affine=${pythonLiteral(this.affine)}, track_running_stats=${pythonLiteral(this.trackRunningStats)}`;
+    return `${this.numFeatures}, eps=${pythonLiteral(this.eps)}, momentum=${pythonLiteral(this.momentum)}, affine=${pythonLiteral(this.affine)}, bias=${pythonLiteral(this.bias !== null)}, track_running_stats=${pythonLiteral(this.trackRunningStats)}`;
   }
 }
 

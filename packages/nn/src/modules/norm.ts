@@ -73,7 +73,7 @@ export class LayerNorm extends Module {
   }
 
   override extraRepr(): string {
-    return `${pythonLiteral(this.normalizedShape)}, eps=${pythonLiteral(this.eps)}, elementwise_affine=${pythonLiteral(this.elementwiseAffine)}`;
+    return `${pythonLiteral(this.normalizedShape)}, eps=${pythonLiteral(this.eps)}, elementwise_affine=${pythonLiteral(this.elementwiseAffine)}, bias=${pythonLiteral(this.bias !== null)}`;
   }
 }
 
@@ -131,8 +131,10 @@ export class RMSNorm extends Module {
 export interface GroupNormOptions extends FactoryOptions {
   /** Added to the variance (default 1e-5). */
   readonly eps?: number;
-  /** Whether there is a weight and a bias (default true). */
+  /** Whether there is a weight (default true). */
   readonly affine?: boolean;
+  /** Whether there is a bias beside the weight (default true). */
+  readonly bias?: boolean;
 }
 
 /** Mean 0 and variance 1 over groups of channels of [N, C, …]. @see torch.nn.GroupNorm @see https://arxiv.org/abs/1803.08494 */
@@ -141,6 +143,7 @@ export class GroupNorm extends Module {
   static readonly optionNames: Readonly<Record<keyof GroupNormOptions, true>> = {
     eps: true,
     affine: true,
+    bias: true,
     device: true,
     dtype: true,
   };
@@ -165,11 +168,11 @@ export class GroupNorm extends Module {
         { hints: ['Choose a number of groups that divides the channels.'] },
       );
     }
-    const { eps = 1e-5, affine = true, ...factory } = options;
+    const { eps = 1e-5, affine = true, bias = true, ...factory } = options;
     this.eps = eps;
     this.affine = affine;
     this.weight = affine ? new Parameter(empty([numChannels], factory)) : null;
-    this.bias = affine ? new Parameter(empty([numChannels], factory)) : null;
+    this.bias = affine && bias ? new Parameter(empty([numChannels], factory)) : null;
     this.resetParameters();
   }
 
@@ -189,7 +192,7 @@ export class GroupNorm extends Module {
   }
 
   override extraRepr(): string {
-    return `${this.numGroups}, ${this.numChannels}, eps=${pythonLiteral(this.eps)}, affine=${pythonLiteral(this.affine)}`;
+    return `${this.numGroups}, ${this.numChannels}, eps=${pythonLiteral(this.eps)}, affine=${pythonLiteral(this.affine)}, bias=${pythonLiteral(this.bias !== null)}`;
   }
 }
 

@@ -4,10 +4,10 @@
 import type { Tensor } from '@tessera/tensor';
 import {
   type FractionalMaxPoolOptions,
+  checkOutputSize,
   fractionalMaxPool2dWithIndices,
   fractionalMaxPool3dWithIndices,
 } from '../functional/fractional-max-pool.js';
-import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import type { Pooled } from './pooling.js';
@@ -30,26 +30,33 @@ abstract class FractionalMaxPool<R extends boolean> extends Module {
     returnIndices: true,
   };
 
-  protected readonly _options: FractionalMaxPoolOptions;
+  readonly outputSize: number | readonly number[] | undefined;
+  readonly outputRatio: number | readonly number[] | undefined;
   readonly returnIndices: boolean;
+  declare _random_samples: Tensor | null;
 
+  /** @throws invalid-argument unless either a size or ratios between 0 and 1 are given */
   constructor(
     readonly kernelSize: number | readonly number[],
     options: FractionalMaxPoolModuleOptions<R>,
   ) {
     super();
     checkOptions(new.target, options);
-    const { returnIndices = false, ...rest } = options;
-    this._options = rest;
-    this.returnIndices = returnIndices;
+    checkOutputSize(new.target.name, options);
+    this.outputSize = options.outputSize;
+    this.outputRatio = options.outputRatio;
+    this.returnIndices = options.returnIndices ?? false;
+    this.registerBuffer('_random_samples', options.randomSamples ?? null);
+  }
+
+  /** Options of the function. */
+  protected get options(): FractionalMaxPoolOptions {
+    const { outputSize, outputRatio, _random_samples: randomSamples } = this;
+    return { outputSize, outputRatio, randomSamples };
   }
 
   protected pooled([output, indices]: [Tensor, Tensor]): Pooled<R> {
     return (this.returnIndices ? [output, indices] : output) as Pooled<R>;
-  }
-
-  override extraRepr(): string {
-    return `kernel_size=${pythonLiteral(this.kernelSize)}`;
   }
 }
 
@@ -57,7 +64,7 @@ abstract class FractionalMaxPool<R extends boolean> extends Module {
 export class FractionalMaxPool2d<R extends boolean = false> extends FractionalMaxPool<R> {
   /** @throws shape-mismatch, invalid-argument */
   override forward(input: Tensor): Pooled<R> {
-    return this.pooled(fractionalMaxPool2dWithIndices(input, this.kernelSize, this._options));
+    return this.pooled(fractionalMaxPool2dWithIndices(input, this.kernelSize, this.options));
   }
 }
 
@@ -65,6 +72,6 @@ export class FractionalMaxPool2d<R extends boolean = false> extends FractionalMa
 export class FractionalMaxPool3d<R extends boolean = false> extends FractionalMaxPool<R> {
   /** @throws shape-mismatch, invalid-argument */
   override forward(input: Tensor): Pooled<R> {
-    return this.pooled(fractionalMaxPool3dWithIndices(input, this.kernelSize, this._options));
+    return this.pooled(fractionalMaxPool3dWithIndices(input, this.kernelSize, this.options));
   }
 }

@@ -111,6 +111,8 @@ export abstract class RNNBase extends Module {
         'dropout should be a number in range [0, 1] representing the probability of an element being zeroed',
         'dropout is a share of elements.',
       );
+    if (!(this.inputSize > 0))
+      refuse('inputSize must be greater than zero', 'Give a number of features.');
     if (!(this.hiddenSize > 0))
       refuse('hiddenSize must be greater than zero', 'Give a number of hidden units.');
     if (!(this.numLayers > 0))

@@ -21,6 +21,8 @@ export interface AdamOptions extends CommonOptions {
   weightDecay: number;
   /** Divides by the maximum of the second moments so far (default false). */
   amsgrad: boolean;
+  /** Whether weight decay shrinks the parameters instead of entering the gradient: false for Adam, true for AdamW. */
+  decoupledWeightDecay: boolean;
   /** Ascends instead of descending (default false). */
   maximize: boolean;
 }
@@ -53,6 +55,7 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
         betas: [0.9, 0.999],
         eps: 1e-8,
         weightDecay: 0,
+        decoupledWeightDecay: false,
         amsgrad: false,
         maximize: false,
       },
@@ -64,15 +67,10 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
     checkAdaptive(group);
   }
 
-  /** Whether weight decay shrinks the parameters instead of entering the gradient. */
-  protected get decoupled(): boolean {
-    return false;
-  }
-
   protected override structure(group: AdamOptions): Structure {
     return {
       weightDecay: group.weightDecay !== 0,
-      decoupled: this.decoupled,
+      decoupled: group.decoupledWeightDecay,
       amsgrad: group.amsgrad,
       maximize: group.maximize,
     };
@@ -117,11 +115,7 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
 export class AdamW extends Adam {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<AdamOptions>, options: Partial<AdamOptions> = {}) {
-    super(params, { weightDecay: 1e-2, ...options });
-  }
-
-  protected override get decoupled(): boolean {
-    return true;
+    super(params, { weightDecay: 1e-2, ...options, decoupledWeightDecay: true });
   }
 }
 

@@ -2,8 +2,8 @@
  * @file Buckets: the parameters of one step that share all its numbers.
  *
  * The numbers of an update (step size, bias corrections) follow from a group's options and from how
- * often a parameter was updated. Parameters of one group with equal step counts form a bucket, which
- * needs one set of numbers. Buckets are also what a tracer guards on an optimizer: the tensors that an
+ * often a parameter was updated. Parameters of one group with equal step counts and the same kinds of
+ * state form a bucket, which needs one set of numbers. Buckets are also what a tracer guards on an optimizer: the tensors that an
  * update reads and the choices that select its ops, and none of the numbers.
  */
 import type { Tensor } from '@tessera/tensor';
@@ -42,25 +42,23 @@ export function sameStructure(a: Structure, b: Structure): boolean {
   return true;
 }
 
-/** Groups parameters by step count, in order of first appearance. */
+/** Groups parameters by step count and names of state tensors, in order of first appearance. */
 export function makeBuckets<O extends CommonOptions>(
   group: ParamGroup<O>,
   structure: Structure,
   params: readonly Tensor[],
   states: readonly ParamState[],
 ): Bucket<O>[] {
-  const byStep = new Map<number, number[]>();
-  states.forEach(({ step }, i) => {
-    const list = byStep.get(step);
-    if (list === undefined) byStep.set(step, [i]);
+  const alike = new Map<string, number[]>();
+  states.forEach(({ step, tensors }, i) => {
+    const key = [step, ...Object.keys(tensors).sort()].join();
+    const list = alike.get(key);
+    if (list === undefined) alike.set(key, [i]);
     else list.push(i);
   });
-  return [...byStep.values()].map((indices) => {
+  return [...alike.values()].map((indices) => {
     const records = indices.map((i) => states[i]!);
-    // State of choices that are off now may linger on some.
-    const names = Object.keys(records[0]!.tensors).filter((name) =>
-      records.every((record) => name in record.tensors),
-    );
+    const names = Object.keys(records[0]!.tensors);
     return {
       params: indices.map((i) => params[i]!),
       state: Object.fromEntries(

@@ -5,12 +5,18 @@
  * compiled function around it has a graph break there, and on a device that cannot be read at once its step is
  * `stepAsync`. Modelled on `torch.optim.LBFGS`.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, cat, enableGrad, keep, zeros } from '@tessera/tensor';
 import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
 import { type Reading, largest, read, runAtOnce, runAwaiting } from './awaited-reads.js';
 import { checkOption } from './option-checks.js';
-import { type CommonOptions, type ParamGroup, checkedParams } from './param-group.js';
+import {
+  type CommonOptions,
+  type OptimizerParams,
+  type ParamGroup,
+  checkedParams,
+  toGroups,
+} from './param-group.js';
 import { type Evaluation, strongWolfe } from './strong-wolfe.js';
 
 /** Options of `LBFGS`. */
@@ -53,9 +59,14 @@ export class LBFGS {
   private _memory: Memory | null = null;
 
   /** @throws invalid-argument */
-  constructor(params: Iterable<Tensor>, options: Partial<LBFGSOptions> = {}) {
-    const maxIter = options.maxIter ?? 20;
-    const group: ParamGroup<LBFGSOptions> = {
+  constructor(params: OptimizerParams<LBFGSOptions>, options: Partial<LBFGSOptions> = {}) {
+    const [input, ...others] = toGroups(params);
+    if (others.length > 0)
+      throw new TesseraError('invalid-argument', "LBFGS doesn't support several parameter groups", {
+        hints: ['Pass all parameters in one group.'],
+      });
+    const maxIter = input!.maxIter ?? options.maxIter ?? 20;
+    const defaults: LBFGSOptions = {
       lr: 1,
       maxIter,
       maxEval: Math.floor((maxIter * 5) / 4),
@@ -63,8 +74,13 @@ export class LBFGS {
       toleranceChange: 1e-9,
       historySize: 100,
       lineSearchFn: null,
+    };
+    checkOptionNames('LBFGS', options, defaults as unknown as Readonly<Record<string, unknown>>);
+    const group: ParamGroup<LBFGSOptions> = {
+      ...defaults,
       ...options,
-      params: checkedParams(params, new Set()),
+      ...input!,
+      params: checkedParams(input!.params, new Set()),
     };
     checkOption(group.lr >= 0, 'lr', group.lr);
     this.paramGroups = [group];

@@ -27,9 +27,10 @@ export interface MuonOptions extends CommonOptions {
   nsSteps: number;
   /**
    * How the rate depends on the shape: `original` multiplies it by √max(1, rows / columns), `matchRmsAdamw` by
-   * 0.2 · √max(rows, columns), so that rates tuned for AdamW fit (default `original`).
+   * 0.2 · √max(rows, columns), so that rates tuned for AdamW fit (default `original`, as
+   * null).
    */
-  adjustLrFn: 'original' | 'matchRmsAdamw';
+  adjustLrFn: 'original' | 'matchRmsAdamw' | null;
 }
 
 /** Numbers of one step. */
@@ -104,7 +105,7 @@ export class Muon extends Optimizer<MuonOptions, MuonScalars> {
   protected override checkOptions(group: MuonOptions): void {
     checkNonNegative(group, 'lr', 'momentum', 'weightDecay');
     checkOption(
-      ['original', 'matchRmsAdamw'].includes(group.adjustLrFn),
+      [null, 'original', 'matchRmsAdamw'].includes(group.adjustLrFn),
       'adjustLrFn',
       group.adjustLrFn,
     );

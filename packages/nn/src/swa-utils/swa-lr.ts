@@ -16,13 +16,20 @@ export interface SWALROptions {
 
 /** @see torch.optim.swa_utils.SWALR */
 export class SWALR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof SWALROptions, true>> = {
+    swaLr: true,
+    annealEpochs: true,
+    annealStrategy: true,
+  };
+
   private readonly _targets: readonly number[];
   private readonly _epochs: number;
   private readonly _shape: (share: number) => number;
 
   /** @throws invalid-argument */
   constructor(optimizer: ScheduledOptimizer, options: SWALROptions) {
-    super(optimizer);
+    super(optimizer, options);
     const { swaLr, annealEpochs = 10, annealStrategy = 'cos' } = options;
     this._targets = optimizer.paramGroups.map((_, i) =>
       typeof swaLr === 'number' ? swaLr : (swaLr[i] ?? Number.NaN),

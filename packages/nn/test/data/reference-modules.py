@@ -2,7 +2,7 @@
 
     pip install torch && python reference-modules.py [output folder]
 
-Writes reference-modules.json.gz (made with PyTorch 1.13, CPU; the modules that are newer are written out with
+Writes reference-modules.json.gz (made with PyTorch 2.13, CPU; the modules that are newer are written out with
 its functions). A case holds what the TypeScript
 constructor and `call` take; a tensor is {shape, dtype, values}.
 """

@@ -269,7 +269,11 @@ export function checkInPlace(
       },
     );
   }
-  if (!isContiguous(self.sizes, self.strides) && hasInternalOverlap(self.sizes, self.strides)) {
+  if (
+    !op.hasTag('uniform') &&
+    !isContiguous(self.sizes, self.strides) &&
+    hasInternalOverlap(self.sizes, self.strides)
+  ) {
     throw new TesseraError(
       'inplace-overlap',
       `${name}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.`,

@@ -82,6 +82,8 @@ rule(alongDims, 'sort', 'sort.stable', 'topk', 'slice_scatter', 'select_scatter'
 rule(alongDims, 'diagonal_scatter');
 rule(position, 'argmax', 'argmin');
 rule(prodAll, 'prod');
+rule(overAll('aten::max.dim'), 'max');
+rule(overAll('aten::min.dim'), 'min');
 rule(overAll('aten::any.dim'), 'any');
 rule(overAll('aten::all.dim'), 'all');
 rule(overAll('aten::median.dim'), 'median');

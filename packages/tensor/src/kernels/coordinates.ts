@@ -86,12 +86,12 @@ export function checkIndexShape(
   );
 }
 
-/** @throws dtype-mismatch unless the index holds integers */
-export function checkIndexType(op: string, dtype: string): void {
-  if (dtype === 'int64' || dtype === 'int32') return;
+/** @throws dtype-mismatch unless the index holds integers of one of the types */
+export function checkIndexType(op: string, dtype: string, types = 'int32/int64'): void {
+  if (types.split('/').includes(dtype)) return;
   throw new TesseraError(
     'dtype-mismatch',
-    `${op}(): Expected dtype int32/int64 for index, got ${dtype}`,
+    `${op}(): Expected dtype ${types} for index, got ${dtype}`,
     { hints: ["Convert it: index.to('int64')."] },
   );
 }

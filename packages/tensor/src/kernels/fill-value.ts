@@ -1,9 +1,10 @@
 /**
- * @file The number that a tensor is filled with: integers refuse what they have no bits for.
+ * @file The number that a tensor is filled with: dtypes refuse what they cannot hold.
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { DTYPES, type DType } from '../dtype.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
+import { roundTo } from './elements.js';
 import { scalarValue } from './pointwise-kernel.js';
 
 /** A meta rule that checks argument `name` against the dtype of the result. @throws invalid-argument */
@@ -19,9 +20,16 @@ export function checkingFill<Name extends string, Args extends NamedArgs>(
 }
 
 function checkFillValue(value: ScalarLike, dtype: DType): void {
-  if (DTYPES[dtype].category !== 'integral') return;
   const number = scalarValue(value);
-  if (number >= -(2 ** 63) && number < 2 ** 63) return;
+  const held = roundTo(dtype, number);
+  const fits =
+    DTYPES[dtype].category === 'integral'
+      ? number >= -(2 ** 63) &&
+        number < 2 ** 63 &&
+        // A negative number is wrapped once by unsigned integers.
+        (held === Math.trunc(number) || (dtype === 'uint8' && number < 0 && number > -256))
+      : Number.isFinite(held) || !Number.isFinite(number);
+  if (fits) return;
   throw new TesseraError(
     'invalid-argument',
     `value cannot be converted to type ${dtype} without overflow: ${number}`,

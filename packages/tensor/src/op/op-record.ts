@@ -87,6 +87,8 @@ export type OpTag =
   | 'data-dependent'
   /** Makes a tensor from no tensor. */
   | 'factory'
+  /** All output elements are one number: in place it may be written over itself, as to expanded tensors. */
+  | 'uniform'
   /** Output values are unspecified. */
   | 'uninitialized'
   /** Expensive library-like op (matmul, conv): never recomputed. */

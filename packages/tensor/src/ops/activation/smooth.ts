@@ -221,16 +221,27 @@ const ELU: OptionNames<EluOptions> = { alpha: true, scale: true, inputScale: tru
 
 const APPROXIMATE: OptionNames<{ approximate?: GeluApproximation }> = { approximate: true };
 
+function approximation({ approximate = 'none' }: { approximate?: GeluApproximation } = {}): string {
+  if (approximate === 'none' || approximate === 'tanh') return approximate;
+  throw new TesseraError(
+    'invalid-argument',
+    `gelu has no approximation '${String(approximate)}'.`,
+    {
+      hints: ["It is 'none' or 'tanh'."],
+    },
+  );
+}
+
 /** Gaussian error linear unit: x · Φ(x). @see https://arxiv.org/abs/1606.08415 */
 export function gelu(self: Tensor, options?: { approximate?: GeluApproximation }): Tensor {
   checkOptionNames('gelu', options, APPROXIMATE);
-  return callOp(geluOp, [self, options?.approximate ?? 'none']);
+  return callOp(geluOp, [self, approximation(options)]);
 }
 
 /** self = gelu(self) */
 export function gelu_(self: Tensor, options?: { approximate?: GeluApproximation }): Tensor {
   checkOptionNames('gelu_', options, APPROXIMATE);
-  return callOp(geluInplace, [self, options?.approximate ?? 'none']);
+  return callOp(geluInplace, [self, approximation(options)]);
 }
 
 /** x · sigmoid(x), also called swish. */

@@ -13,19 +13,9 @@ import { type AccumulateOptions, ACCUMULATE, indexPutWith, indexWith } from './i
 import { gather } from './scatter.js';
 import { expand, reshape } from '../view/view.js';
 
-/** @throws dtype-mismatch */
-function checkLong(op: string, index: Tensor): void {
-  if (index.dtype === 'int64') return;
-  throw new TesseraError(
-    'dtype-mismatch',
-    `${op}(): Expected a long tensor for index, but got ${index.dtype}`,
-    { hints: ["Convert it: index.to('int64')."] },
-  );
-}
-
 const takeOp = defineOp('aten::take(Tensor self, Tensor index) -> Tensor', {
   decompose: ({ self, index }) => {
-    checkLong('take', index);
+    checkIndexType('take', index.dtype, 'int64');
     if (self.numel === 0 && index.numel > 0)
       throw new TesseraError('index-out-of-range', 'take(): tried to take from an empty tensor', {
         hints: ['An empty tensor has no elements to name.'],
@@ -38,7 +28,7 @@ const putOp = defineOp(
   'aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor',
   {
     decompose: ({ self: x, index, source, accumulate }) => {
-      checkLong('put_', index);
+      checkIndexType('put_', index.dtype, 'int64');
       if (index.numel !== source.numel)
         throw new TesseraError(
           'shape-mismatch',

@@ -29,7 +29,7 @@ interface SliceArgs {
 /** @throws dtype-mismatch, shape-mismatch unless there is one slice of `source` per index */
 function checkSlices(op: string, { self, dim, index, source }: SliceArgs): number {
   const at = wrapDim(dim, self.ndim, op);
-  checkIndexType(op, index.dtype);
+  checkIndexType(op, index.dtype, op === 'index_copy' ? 'int64' : undefined);
   if (source.dtype !== self.dtype)
     throw new TesseraError(
       'dtype-mismatch',
@@ -97,7 +97,7 @@ interface FillArgs {
 
 /** @throws dtype-mismatch, shape-mismatch */
 function filled({ self: x, dim, index, value }: FillArgs): Tensor {
-  checkIndexType('index_fill', index.dtype);
+  checkIndexType('index_fill', index.dtype, 'int64');
   const at = wrapDim(dim, x.ndim, 'index_fill');
   if (index.ndim > 1)
     throw new TesseraError(

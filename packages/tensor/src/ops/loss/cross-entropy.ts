@@ -97,6 +97,13 @@ function weightSum(weight: Tensor, labels: Tensor, ignored: Tensor): Tensor {
   return sum(maskedFill(gather(weight, 0, indices), reshape(ignored, [-1]), 0));
 }
 
+/** @throws invalid-argument always */
+function refuse(message: string): never {
+  throw new TesseraError('invalid-argument', `cross_entropy: ${message}`, {
+    hints: ['Leave it out for the default.'],
+  });
+}
+
 const crossEntropyOp = defineOp(
   'aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor',
   {
@@ -104,6 +111,9 @@ const crossEntropyOp = defineOp(
       const self = args.self;
       const target = args.target;
       const dim = self.ndim === 1 ? 0 : 1;
+      const smoothing = args.label_smoothing;
+      if (!(smoothing >= 0 && smoothing <= 1))
+        refuse(`label_smoothing must be between 0.0 and 1.0. Got: ${smoothing}`);
       const logs = logSoftmax(self, dim);
       if (sameNumbers(self.sizes, target.sizes)) {
         if (!isFloatingPoint(target.dtype)) {
@@ -117,9 +127,11 @@ const crossEntropyOp = defineOp(
             },
           );
         }
+        if (args.ignore_index >= 0)
+          refuse('ignore_index is not supported for floating point target');
         return probabilityTarget(logs, dim, args);
       }
-      if (args.label_smoothing > 0) return smoothed(logs, dim, args);
+      if (smoothing > 0) return smoothed(logs, dim, args);
       return nllLoss(logs, target, {
         weight: args.weight,
         reduction: REDUCTIONS[args.reduction],

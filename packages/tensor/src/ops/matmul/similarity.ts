@@ -11,7 +11,7 @@ import { broadcastShapes, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
 import { gt } from '../pointwise/comparison.js';
-import { detach, toDtype } from '../arrange/copy.js';
+import { contiguous, detach, toDtype } from '../arrange/copy.js';
 import { div } from '../pointwise/division.js';
 import { reciprocal } from '../pointwise/exponential.js';
 import { clampMin } from '../pointwise/extremum.js';
@@ -93,7 +93,7 @@ const renormOp = defineOp(
       // Slightly below the limit, so that rounding does not exceed it.
       const shrink = mul(reciprocal(add(length, 1e-7)), limit);
       const factor = where(gt(length, limit), shrink, 1);
-      return toDtype(mul(x, factor), x.dtype);
+      return toDtype(mul(contiguous(x), factor), x.dtype);
     },
   },
 );

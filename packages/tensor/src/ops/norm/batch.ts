@@ -4,7 +4,7 @@
  * The primitive is functional: it returns the updated running statistics, and `batch_norm` copies them
  * in. So graphs and functionalization see an ordinary in-place copy instead of a hidden write.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { noGrad } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -81,7 +81,8 @@ function normalize({
 
 // The last output is what a GPU library wants back; here it is empty.
 
-const batchNormOp: OpOverload<Tensor> = withOverloads(
+/** The operator of `batchNorm`, which checks less. */
+export const batchNormOp: OpOverload<Tensor> = withOverloads(
   defineOp(
     'aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor',
     {
@@ -130,7 +131,7 @@ const BATCH_NORM: OptionNames<BatchNormOptions> = {
   eps: true,
 };
 
-/** Normalises each channel of [N, C, …]. @throws shape-mismatch @see https://arxiv.org/abs/1502.03167 */
+/** Normalises each channel of [N, C, …]. @throws shape-mismatch, invalid-argument @see https://arxiv.org/abs/1502.03167 */
 export function batchNorm(input: Tensor, options: BatchNormOptions = {}): Tensor {
   checkOptionNames('batchNorm', options, BATCH_NORM);
   const {
@@ -142,6 +143,12 @@ export function batchNorm(input: Tensor, options: BatchNormOptions = {}): Tensor
     momentum = 0.1,
     eps = 1e-5,
   } = options;
+  if (training ? eps <= 0 : eps < 0)
+    throw new TesseraError(
+      'invalid-argument',
+      `batch_norm eps must be ${training ? 'positive during training' : 'non-negative'}, but got ${eps}`,
+      { hints: ['eps is added to the variance.'] },
+    );
   return callOp(batchNormOp, [
     input,
     weight,

@@ -8,7 +8,7 @@ import { defineOp } from '../../op/op-overload.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { contiguous, copy_ } from '../arrange/copy.js';
-import { type BatchNormOptions, batchNorm } from './batch.js';
+import { type BatchNormOptions, batchNormOp } from './batch.js';
 import { mean } from '../reduction/reduction.js';
 import { expand, reshape, view } from '../view/view.js';
 
@@ -36,23 +36,23 @@ const instanceNormOp = defineOp(
       const repeated = (x: Maybe): Maybe =>
         x === null ? null : reshape(expand(x, [batch, x.numel]), [batch * x.numel]);
       const [means, variances] = [repeated(runningMean), repeated(runningVar)];
-      const out = batchNorm(
+      const out = callOp(batchNormOp, [
         view(contiguous(input), [1, batch * channels, ...input.sizes.slice(2)]),
-        {
-          weight: repeated(args.weight),
-          bias: repeated(args.bias),
-          runningMean: means,
-          runningVar: variances,
-          training: args.use_input_stats,
-          momentum: args.momentum,
-          eps: args.eps,
-        },
-      );
-      noGrad(() => {
-        const averaged = (x: Tensor): Tensor => mean(view(x, [batch, channels]), 0);
-        if (runningMean !== null) copy_(runningMean, averaged(means!));
-        if (runningVar !== null) copy_(runningVar, averaged(variances!));
-      });
+        repeated(args.weight),
+        repeated(args.bias),
+        means,
+        variances,
+        args.use_input_stats,
+        args.momentum,
+        args.eps,
+        true,
+      ]);
+      if (args.use_input_stats)
+        noGrad(() => {
+          const averaged = (x: Tensor): Tensor => mean(view(x, [batch, channels]), 0);
+          if (runningMean !== null) copy_(runningMean, averaged(means!));
+          if (runningVar !== null) copy_(runningVar, averaged(variances!));
+        });
       return view(out, input.sizes);
     },
   },

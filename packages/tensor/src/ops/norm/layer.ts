@@ -12,7 +12,7 @@ import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { detach, toDtype } from '../arrange/copy.js';
+import { contiguous, detach, toDtype } from '../arrange/copy.js';
 import { rsqrt } from '../pointwise/exponential.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
 import { pow } from '../pointwise/power.js';
@@ -220,7 +220,8 @@ const EPSILON: Partial<Record<DType, number>> = {
 const rmsNormOp = defineOp(
   'aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor',
   {
-    decompose: ({ input: x, normalized_shape: shape, weight, eps }) => {
+    decompose: ({ input, normalized_shape: shape, weight, eps }) => {
+      const x = contiguous(input);
       const axis = axisOf('rms_norm', x, shape, weight, null);
       const wide = x.dtype === 'float16' || x.dtype === 'bfloat16' ? toDtype(x, 'float32') : x;
       const inner = x.sizes.map((_, i) => i).slice(axis);

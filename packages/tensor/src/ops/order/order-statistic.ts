@@ -5,75 +5,16 @@ import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { medianPosition, modePosition, selectPosition } from '../../kernels/order-kernel.js';
-import { reduceRows, reducedMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { OpRecord } from '../../op/op-record.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { eq, isnan } from '../pointwise/comparison.js';
-import { div } from '../pointwise/division.js';
-import { zeros } from '../factory/factory.js';
-import { logicalAnd, logicalOr } from '../pointwise/logical.js';
-import { mul } from '../pointwise/arithmetic.js';
-import { sum } from '../reduction/reduction.js';
+import { choosing, shareGradient } from '../reduction/choosing.js';
 import type { ValuesAndIndices } from '../reduction/extremum.js';
-import { scatter } from '../indexing/scatter.js';
-import { keepDims } from '../reduction/spread.js';
 import { KEEPDIM, type KeepdimOptions } from '../reduction/reduce-options.js';
 
-/** @throws shape-mismatch where there is nothing to choose from */
-function checkNotEmpty(name: string, self: Tensor, dim: number): void {
-  if (self.ndim === 0 || self.sizes[dim] !== 0) return;
-  throw new TesseraError(
-    'shape-mismatch',
-    `${name}(): Expected reduction dim ${dim} to have non-zero size.`,
-    { hints: ['An empty dimension has no element to choose.'] },
-  );
-}
-
-/** Values and positions of the element of each row that `choose` names; the gradient goes back to it. */
-function choosing<Args extends { self: Tensor; dim: number; keepdim: boolean }>(
-  name: string,
-  choose: (row: Float64Array, args: NoInfer<Args>) => number,
-  check: (args: NoInfer<Args>, at: number) => void = () => undefined,
-): OpRecord<Args, never> {
-  return {
-    tags: ['reduction'],
-    meta: (args) => {
-      const self = args.self;
-      const at = wrapDim(args.dim, self.ndim, name);
-      check(args, at);
-      checkNotEmpty(name, self, at);
-      const dims = self.ndim === 0 ? [] : [at];
-      const values = reducedMeta(self, dims, args.keepdim === true, self.dtype);
-      return [values, { ...values, dtype: 'int64' }];
-    },
-    kernel: (args, [values, indices]) => {
-      const self = args.self;
-      const chosen = new Float64Array(values!.numel);
-      const at = new Float64Array(values!.numel);
-      const dims = self.ndim === 0 ? [] : [wrapDim(args.dim, self.ndim)];
-      reduceRows(self, dims, (row, i) => {
-        at[i] = choose(row, args);
-        chosen[i] = row[at[i]!]!;
-      });
-      writeNumbers(values!, chosen);
-      writeNumbers(indices!, at);
-    },
-    saved: ['out.1'],
-    vjp: ({ self, dim }, { grad, outs }) => ({
-      self: () => {
-        const sizes = self.sizes;
-        const blank = zeros(sizes, { dtype: grad.dtype, device: grad.device });
-        const at = dim;
-        return scatter(blank, at, keepDims(outs[1]!, sizes, at), keepDims(grad, sizes, at));
-      },
-    }),
-  };
-}
-
 /** @throws invalid-argument, dtype-unsupported */
-function checkRank({ self, k }: { self: Tensor; k: number }, at: number): void {
+function checkRank({ self, k, dim }: { self: Tensor; k: number; dim: number }): void {
+  const at = wrapDim(dim, self.ndim, 'kthvalue');
   const size = self.ndim === 0 ? 1 : self.sizes[at];
   if (!(k >= 1 && k <= size))
     throw new TesseraError(
@@ -107,12 +48,6 @@ const modeOp = defineOp(
 interface Median {
   readonly all: OpOverload<Tensor>;
   readonly along: OpOverload<[Tensor, Tensor]>;
-}
-
-/** The gradient goes to all elements that equal the median, in equal parts. */
-function shareGradient(grad: Tensor, self: Tensor, out: Tensor): Tensor {
-  const mask = logicalOr(eq(self, out), logicalAnd(isnan(self), isnan(out)));
-  return mul(div(grad, sum(mask)), mask);
 }
 
 function defineMedian(name: 'median' | 'nanmedian', skipNan: boolean): Median {

@@ -11,6 +11,8 @@ import { isFloatingPoint } from '../../dtype.js';
 import { contiguousStrides, formatSizes, sameNumbers } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
+import { resultType } from '../../type-promotion.js';
+import { toDtype } from '../arrange/copy.js';
 
 /**
  * Position in `sequence[from, to)` before the first element that is at least `value` (or, on the right,
@@ -184,6 +186,13 @@ const SEARCH: OptionNames<SearchOptions> = {
   right: true,
 };
 
+/** Both as their common dtype holds them, in which they are compared. */
+function comparable<V extends Tensor | ScalarLike>(sequence: Tensor, values: V): [Tensor, V] {
+  if (!isTensor(values) || values.dtype === sequence.dtype) return [sequence, values];
+  const dtype = resultType([sequence, values]);
+  return [toDtype(sequence, dtype), toDtype(values, dtype) as V];
+}
+
 /** Where values would be inserted to keep each last dimension sorted. @throws shape-mismatch, dtype-mismatch, invalid-argument */
 export function searchsorted(
   sortedSequence: Tensor,
@@ -192,8 +201,7 @@ export function searchsorted(
 ): Tensor {
   checkOptionNames('searchsorted', options, SEARCH);
   return callOp(isTensor(values) ? searchTensorOp : searchScalarOp, [
-    sortedSequence,
-    values,
+    ...comparable(sortedSequence, values),
     options?.outInt32 ?? false,
     options?.right ?? false,
     options?.side ?? null,
@@ -208,9 +216,10 @@ export function bucketize(
   options?: BucketOptions,
 ): Tensor {
   checkOptionNames('bucketize', options, BUCKET);
+  const [sorted, values] = comparable(boundaries, self);
   return callOp(isTensor(self) ? bucketizeOp : bucketizeScalarOp, [
-    self,
-    boundaries,
+    values,
+    sorted,
     options?.outInt32 ?? false,
     options?.right ?? false,
   ]);

@@ -27,7 +27,7 @@ function metaOfSelf({ self }: { self: Tensor }): TensorMeta {
 }
 
 const fillOp = defineOp('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', {
-  tags: ['pointwise'],
+  tags: ['pointwise', 'uniform'],
   meta: checkingFill('value', metaOfSelf),
   kernel: ({ value }, [out]) =>
     writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(value))),
@@ -41,7 +41,7 @@ const fillTensorOp = defineOp('aten::fill.Tensor(Tensor self, Tensor value) -> T
   vjp: (_args, { grad }) => ({ self: () => zerosLike(grad), value: grad }),
 });
 const zeroOp = defineOp('aten::zero(Tensor self) -> Tensor', {
-  tags: ['pointwise'],
+  tags: ['pointwise', 'uniform'],
   meta: metaOfSelf,
   kernel: (_args, [out]) => writeNumbers(out!, new Float64Array(out!.numel)),
   vjp: (_args, { grad }) => ({ self: () => zerosLike(grad) }),

@@ -29,7 +29,7 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
-import { eq, isfinite } from './comparison.js';
+import { eq, isfinite, ne } from './comparison.js';
 import { div } from './division.js';
 import { exp2 } from './exponential.js';
 import { zerosLike } from '../factory/like.js';
@@ -74,6 +74,11 @@ const nextafterOp = defineOp(
     'nextafter',
     pointwiseWith((args) => nextAfterIn(resultType(operandsOf(args, ['self', 'other']))), {
       name: 'nextafter',
+      saved: ['self', 'other'],
+      vjp: ({ self, other }, { grad }) => ({
+        self: () => mul(grad, ne(self, other)),
+        other: () => zerosLike(grad),
+      }),
     }),
   ),
 );

@@ -14,7 +14,8 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from './comparison.js';
 import { div } from './division.js';
-import { rsqrt } from './exponential.js';
+import { reciprocal, rsqrt } from './exponential.js';
+import { maskedFill } from './fill.js';
 import { zerosLike } from '../factory/like.js';
 import { add, mul, neg, rsub, sub } from './arithmetic.js';
 import { cos, sin } from './trigonometric.js';
@@ -79,7 +80,11 @@ const atan2Op = defineOp(
     result: 'float',
     saved: ['self', 'other'],
     vjp: ({ self, other }, { grad }) => {
-      const scaled = (): Tensor => div(grad, add(square(self), square(other)));
+      // At the origin, and where squares underflow, there is no direction to turn.
+      const scaled = (): Tensor => {
+        const length = add(square(self), square(other));
+        return mul(grad, maskedFill(reciprocal(length), eq(length, 0), 0));
+      };
       return {
         self: () => mul(scaled(), other),
         other: () => neg(mul(scaled(), self)),

@@ -1,28 +1,20 @@
 /**
  * @file Largest and smallest elements: amax, amin, max, min, argmax, argmin.
  */
-import { checkOptionNames, TesseraError } from '@tessera/shared';
+import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { writeNumbers } from '../../kernels/elements.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
-import {
-  type ReduceArgs,
-  reduceDims,
-  reduceKernel,
-  reduceMeta,
-  reduceRows,
-} from '../../kernels/reduce-kernel.js';
+import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { maximum, minimum } from '../pointwise/extremum.js';
-import { zeros } from '../factory/factory.js';
 import { div } from '../pointwise/division.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { sum } from './reduction.js';
-import { scatter } from '../indexing/scatter.js';
+import { checkNotEmpty, choosing, shareGradient } from './choosing.js';
 import { type Dims, keepDims, spread } from './spread.js';
 import { KEEPDIM, type KeepdimOptions } from './reduce-options.js';
 
@@ -39,19 +31,6 @@ function winner(values: Float64Array, better: (a: number, b: number) => boolean)
 const larger = (a: number, b: number): boolean => a > b;
 const smaller = (a: number, b: number): boolean => a < b;
 
-/** @throws shape-mismatch where a reduced dim is empty */
-function checkNotEmpty(name: string, args: ReduceArgs): void {
-  const { self } = args;
-  const empty = reduceDims(args, name).find((d) => self.sizes[d] === 0);
-  if (empty !== undefined) {
-    throw new TesseraError(
-      'shape-mismatch',
-      `${name}(): Expected reduction dim ${empty} to have non-zero size.`,
-      { hints: ['An empty dimension has no largest or smallest element.'] },
-    );
-  }
-}
-
 function checkedMeta(
   name: string,
   dtypeOf: (self: Tensor) => Tensor['dtype'],
@@ -64,7 +43,7 @@ function checkedMeta(
 }
 
 /** The gradient goes to all winners in equal parts. */
-function shareGradient(grad: Tensor, self: Tensor, out: Tensor, dim: Dims): Tensor {
+function shareAlong(grad: Tensor, self: Tensor, out: Tensor, dim: Dims): Tensor {
   const mask = eq(self, keepDims(out, self.sizes, dim));
   const count = keepDims(sum(mask, dim), self.sizes, dim);
   return div(mul(spread(grad, self.sizes, dim), mask), count);
@@ -87,36 +66,20 @@ function define(name: 'max' | 'min', better: (a: number, b: number) => boolean):
       kernel: reduceKernel(`a${name}`, pick),
       saved: ['self', 'out'],
       vjp: ({ self, dim }, { grad, out }) => ({
-        self: () => shareGradient(grad, self, out, dim),
+        self: () => shareAlong(grad, self, out, dim),
       }),
     },
   );
   const all = defineOp(`aten::${name}(Tensor self) -> Tensor`, {
-    decompose: ({ self }) => callOp(over, [self, [], false]),
+    tags: ['reduction'],
+    meta: checkedMeta(name, (self) => self.dtype),
+    kernel: reduceKernel(name, pick),
+    saved: ['self', 'out'],
+    vjp: ({ self }, { grad, out }) => ({ self: () => shareGradient(grad, self, out) }),
   });
   const along = defineOp(
     `aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`,
-    {
-      tags: ['reduction'],
-      meta: (args) => {
-        const values = checkedMeta(name, (self) => self.dtype)(args);
-        return [values, { ...values, dtype: 'int64' }];
-      },
-      kernel: (args, [values, indices]) => {
-        const best = new Float64Array(values!.numel);
-        const at = new Float64Array(values!.numel);
-        reduceRows(args.self, reduceDims(args, name), (row, i) => {
-          at[i] = winner(row, better);
-          best[i] = row[at[i]!]!;
-        });
-        writeNumbers(values!, best);
-        writeNumbers(indices!, at);
-      },
-      saved: ['out.1'],
-      vjp: ({ self, dim }, { grad, outs }) => ({
-        self: () => scatterBack(grad, self, outs[1]!, dim),
-      }),
-    },
+    choosing(name, (row) => winner(row, better)),
   );
   const position = defineOp(
     `aten::arg${name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`,
@@ -130,12 +93,6 @@ function define(name: 'max' | 'min', better: (a: number, b: number) => boolean):
     },
   );
   return { all, along, over, position };
-}
-
-/** Zeros with the gradient at the selected indices. */
-function scatterBack(grad: Tensor, self: Tensor, indices: Tensor, dim: number): Tensor {
-  const blank = zeros(self.sizes, { dtype: grad.dtype, device: grad.device });
-  return scatter(blank, dim, keepDims(indices, self.sizes, dim), keepDims(grad, self.sizes, dim));
 }
 
 const maxima = define('max', larger);

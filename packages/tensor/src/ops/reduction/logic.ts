@@ -8,6 +8,8 @@ import { reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
+import { toDtype } from '../arrange/copy.js';
+import { ne } from '../pointwise/comparison.js';
 import { KEEPDIM, type KeepdimOptions } from './reduce-options.js';
 
 interface Quantifier {
@@ -47,11 +49,13 @@ function call(
   options: KeepdimOptions | undefined,
 ): Tensor {
   const keepdim = options?.keepdim ?? false;
+  // No dimensions are none of them, not all as for other reductions.
+  if (Array.isArray(dim) && dim.length === 0) return toDtype(ne(self, 0), truthType(self));
   if (dim === null && !keepdim) return callOp(ops.all, [self]);
   return callOp(typeof dim === 'number' ? ops.dim : ops.dims, [self, dim, keepdim]);
 }
 
-/** Whether any element is non-zero, over dims (all by default). @throws invalid-dim */
+/** Whether any element is non-zero, over dims (all by default; of `[]` each by itself). @throws invalid-dim */
 export function any(
   self: Tensor,
   dim: number | readonly number[] | null = null,
@@ -61,7 +65,7 @@ export function any(
   return call(anyOps, self, dim, options);
 }
 
-/** Whether all elements are non-zero, over dims (all by default). @throws invalid-dim */
+/** Whether all elements are non-zero, over dims (all by default; of `[]` each by itself). @throws invalid-dim */
 export function all(
   self: Tensor,
   dim: number | readonly number[] | null = null,

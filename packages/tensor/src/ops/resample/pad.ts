@@ -117,8 +117,6 @@ function wrapped(self: Tensor, dim: number, before: number, after: number): Tens
 }
 
 function circular(self: Tensor, pads: readonly number[]): Tensor {
-  if (pads.length + 4 !== 2 * self.ndim)
-    refuse(`Invalid padding size, expected ${2 * (self.ndim - 2)} but got ${pads.length}`);
   let result = self;
   for (let i = 0; i < pads.length / 2; i++)
     result = wrapped(result, self.ndim - 1 - i, pads[2 * i]!, pads[2 * i + 1]!);
