@@ -183,8 +183,8 @@ describe('times of products', () => {
     expect(time(132 * 128, 1024)).toBe(large.times[0]);
     expect(time(1, 1024)).toBe(large.times[0]);
     expect(time(132 * 128 + 1, 1024)).toBe(large.times[1]);
-    expect(time(132 * 128 * 5, 1024)).toBeCloseTo((large.times[3] + large.times[4]) / 2);
-    expect(time(132 * 128 * 16, 1024)).toBe(2 * large.times[5]);
+    expect(time(132 * 128 * 9, 1024)).toBeCloseTo((large.times[7] + large.times[8]) / 2);
+    expect(time(132 * 128 * 20, 1024)).toBe(2 * large.times[8]);
     expect(time(132 * 128, 2048)).toBe(2 * large.times[0]);
     expect(time(132 * 128, 1024, false)).toBeCloseTo(large.looped * large.times[0]);
   });

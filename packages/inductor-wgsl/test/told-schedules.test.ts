@@ -72,10 +72,10 @@ describe('what programs tell of their schedules', () => {
     const shape = { batch: 2, m: 64, j: 64, width: 64 };
     expect(told(forwardAttention(shape))).toMatchInlineSnapshot(`
       "scheduled attention
-        tile of a workgroup: 16 × 32
+        tile of a workgroup: 16 × 64
         part of a thread: 4 × 4
-        k at a time: 8
-        threads of a workgroup: 32"
+        k at a time: 16
+        threads of a workgroup: 64"
     `);
     const half = forwardAttention({ ...shape, half: true });
     expect(told(half, MATRICES)).toMatchInlineSnapshot(`

@@ -3,6 +3,7 @@
  */
 import { extent, type AttentionKernel } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
+import type { TileChoice } from './matmul-tiles.js';
 import type { WgslTarget } from './target.js';
 
 /**
@@ -17,6 +18,8 @@ export interface AttentionTile {
   readonly tn: 4 | 8;
   readonly slices: 1;
 }
+
+type AttentionChoice = TileChoice<AttentionTile>;
 
 /** What a kernel needs of a tile. */
 export interface AttentionNeeds {
@@ -49,37 +52,57 @@ export function attentionNeeds({
   };
 }
 
-function tile(bm: number, bn: number, bk: number, tm: 4 | 8, tn: 4 | 8): AttentionTile {
-  return { bm, bn, bk, tm, tn, slices: 1 };
+function choice(
+  enough: number,
+  bm: number,
+  bn: number,
+  bk: number,
+  part: readonly [4 | 8, 4 | 8] = [4, 4],
+): AttentionChoice {
+  const [tm, tn] = part;
+  return { tile: { bm, bn, bk, tm, tn, slices: 1 }, enough };
 }
 
 /**
- * In the order of measured speed where there is enough to do (NVIDIA H200). Larger blocks read less of workgroup
- * memory for a result but leave fewer threads on a processor, which costs more: 64 × 64 with 4 × 8 takes 1.1 times
- * as long, slabs of 32 take 1.3 times.
+ * The first of which there are enough is the fastest (NVIDIA H100). Where many workgroups share a processor, what
+ * counts is how seldom workgroup memory is read for a result, and how many threads have room; where few do, how many
+ * threads a workgroup has and how seldom these wait for each other: for a head of 512 rows, 16 × 32 in slabs of 8 takes
+ * 2.2 times as long as 32 × 64 in slabs of 32. Those behind need less memory.
  */
-const GPU_TILES: readonly AttentionTile[] = [
-  tile(64, 32, 16, 4, 4),
-  tile(32, 32, 16, 4, 4),
-  tile(32, 32, 8, 4, 4),
-  tile(16, 32, 8, 4, 4),
+const GPU_TILES: readonly AttentionChoice[] = [
+  choice(2, 64, 32, 16),
+  choice(1, 32, 64, 16),
+  choice(0.15, 32, 64, 32),
+  choice(1, 32, 32, 16),
+  choice(1, 32, 32, 8),
+  choice(0, 16, 64, 16),
+  choice(0, 16, 32, 8),
 ];
 
-/** Beyond this many values a row, results take the registers that larger tiles need. */
+/** Beyond this many values a row, results take the registers and the memory that other tiles need. */
 const NARROW = 64;
 
-/** For wider rows, likewise: 64 × 32 takes 1.1 times as long, slabs of 16 take 1.3 times. */
-const WIDE_TILES: readonly AttentionTile[] = [tile(32, 32, 8, 4, 4), tile(16, 32, 8, 4, 4)];
+/** For wider rows, likewise: 32 × 32 in slabs of 8 takes 1.2 times as long as the first two. */
+const WIDE_TILES: readonly AttentionChoice[] = [
+  choice(1.5, 64, 64, 16),
+  choice(0.15, 32, 64, 16),
+  choice(1, 32, 32, 8),
+  choice(0, 16, 32, 8),
+];
 
 /** For software adapters: much work for each of few threads. */
-const SOFTWARE_TILES: readonly AttentionTile[] = [
-  tile(32, 32, 16, 8, 8),
-  tile(32, 32, 8, 8, 8),
-  tile(16, 16, 8, 4, 4),
+const SOFTWARE_TILES: readonly AttentionChoice[] = [
+  choice(1, 32, 32, 16, [8, 8]),
+  choice(1, 32, 32, 8, [8, 8]),
+  choice(0, 16, 16, 8),
 ];
 
 /** Every tile shape. */
-export const ATTENTION_TILES: readonly AttentionTile[] = [...GPU_TILES, ...SOFTWARE_TILES];
+export const ATTENTION_TILES: readonly AttentionTile[] = [
+  ...GPU_TILES,
+  ...WIDE_TILES,
+  ...SOFTWARE_TILES,
+].map(({ tile }) => tile);
 
 /** Threads along a row. */
 export function tileColumns({ bn, tn }: AttentionTile): number {
@@ -130,17 +153,14 @@ export function attentionFits(
 /** The widest results for which some tile fits any device. */
 export const WIDEST_ATTENTION = 128;
 
-function tilesFor({ width }: AttentionNeeds, { software }: WgslTarget): readonly AttentionTile[] {
+function tilesFor({ width }: AttentionNeeds, { software }: WgslTarget): readonly AttentionChoice[] {
   if (software) return SOFTWARE_TILES;
   return width > NARROW ? WIDE_TILES : GPU_TILES;
 }
 
-/** The first tile that gives a device enough workgroups, or else the most of them. */
+/** The first tile that gives a device as many workgroups as it wants of it. */
 export function chooseAttentionTile(needs: AttentionNeeds, target: WgslTarget): AttentionTile {
-  const usable = tilesFor(needs, target).filter((tile) => attentionFits(tile, needs, target));
+  const usable = tilesFor(needs, target).filter(({ tile }) => attentionFits(tile, needs, target));
   const groups = ({ bm }: AttentionTile): number => Math.ceil(needs.rows / bm) * needs.batch;
-  return (
-    usable.find((tile) => groups(tile) >= target.parallelism) ??
-    usable.reduce((best, tile) => (groups(tile) > groups(best) ? tile : best))
-  );
+  return usable.find(({ tile, enough }) => groups(tile) >= enough * target.parallelism)!.tile;
 }

@@ -7,6 +7,9 @@ import type { WgslTarget } from './target.js';
 
 /**
  * Threads that run together on most GPUs. In a patch they read fewer rows and columns of the slabs than in a line.
+ *
+ * Memory serves a vector of four in turns of eight threads, and two turns at once where neighbours, or every other thread,
+ * want the same vector. So neighbours share a column, and the two rows that they are of alternate along the line.
  */
 const PATCH = { columns: 8, rows: 4, threads: 32 };
 
@@ -25,7 +28,9 @@ export function placeThread(body: CodeBlock, tile: MatmulTile, target: WgslTarge
   }
   const across = columns / PATCH.columns;
   body.line(`let cluster = ${within} / ${PATCH.threads}u;`);
-  body.line(`let column = (cluster % ${across}u) * ${PATCH.columns}u + lane % ${PATCH.columns}u;`);
-  const down = `(lane % ${PATCH.threads}u) / ${PATCH.columns}u`;
+  const half = PATCH.threads / 2;
+  const along = `lane % ${half}u / 2u`;
+  body.line(`let column = (cluster % ${across}u) * ${PATCH.columns}u + ${along};`);
+  const down = `lane % ${PATCH.threads}u / ${half}u * 2u + lane % 2u`;
   body.line(`let row = (cluster / ${across}u) * ${PATCH.rows}u + ${down};`);
 }

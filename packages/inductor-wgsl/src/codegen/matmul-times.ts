@@ -1,9 +1,9 @@
 /**
  * @file How long products take by each tile: a table of measured times, and what follows from it for any shape.
  *
- * Measured on an NVIDIA H200 for float32 operands that lie along k: 1024 steps of k, with as many
- * workgroups as cores, two for each, three, four, six and eight. Threads hold their results in registers, so a core runs
- * two to six workgroups at a time: times go up in steps, and a few long workgroups cost as much as many.
+ * Measured on an NVIDIA H100 for float32 operands that lie along k: 1024 steps of k, with as many workgroups as cores,
+ * twice as many, and so on. Threads hold their results in registers, so a core runs two to six workgroups at a time: times
+ * go up in steps, and a few long workgroups cost as much as many.
  */
 import type { MatmulShape, MatmulTile } from './matmul-tiles.js';
 
@@ -20,24 +20,24 @@ export interface TimedTile {
 const CORES = 132;
 
 /** Workgroups for each core. */
-const LOADS = [1, 2, 3, 4, 6, 8];
+const LOADS = [1, 2, 3, 4, 5, 6, 7, 8, 10];
 
 type Row = readonly [bm: number, bn: number, bk: number, tm: 4 | 8, tn: 4 | 8, slices: number];
 
 const ROWS: readonly (readonly [Row, looped: number, times: readonly number[]])[] = [
-  [[128, 128, 16, 8, 8, 1], 1.18, [114, 217, 322, 424, 629, 834]],
-  [[128, 64, 16, 8, 8, 1], 1.2, [68, 115, 168, 275, 328, 432]],
-  [[64, 128, 16, 8, 8, 1], 1.2, [68, 116, 169, 274, 327, 433]],
-  [[64, 64, 16, 8, 8, 1], 1.35, [60, 66, 109, 115, 173, 226]],
-  [[64, 64, 16, 4, 8, 1], 1.07, [44, 73, 102, 133, 226, 256]],
-  [[64, 64, 16, 4, 4, 1], 1.15, [45, 77, 113, 148, 222, 295]],
-  [[64, 32, 16, 8, 4, 2], 1.4, [28, 44, 60, 100, 115, 170]],
-  [[64, 64, 16, 8, 8, 4], 1.4, [41, 76, 111, 147, 254, 348]],
-  [[32, 64, 32, 4, 4, 1], 1.06, [30, 50, 72, 94, 136, 179]],
-  [[64, 32, 32, 4, 4, 1], 1.06, [29, 50, 71, 94, 136, 179]],
-  [[32, 32, 32, 4, 4, 1], 1.1, [24, 32, 46, 55, 81, 104]],
-  [[16, 16, 64, 4, 4, 16], 1.09, [15, 22, 31, 38, 54, 70]],
-  [[16, 16, 32, 4, 4, 16], 1.15, [17, 21, 25, 43, 44, 64]],
+  [[128, 128, 16, 8, 8, 1], 1.15, [109, 209, 312, 413, 515, 616, 718, 820, 1024]],
+  [[128, 64, 16, 8, 8, 1], 1.25, [63, 108, 160, 230, 263, 315, 366, 416, 519]],
+  [[64, 128, 16, 8, 8, 1], 1.35, [62, 109, 160, 220, 262, 313, 367, 414, 518]],
+  [[64, 64, 16, 8, 8, 1], 1.26, [58, 61, 105, 108, 156, 165, 215, 216, 268]],
+  [[64, 64, 16, 4, 8, 1], 1.05, [37, 63, 90, 116, 142, 196, 196, 222, 276]],
+  [[64, 32, 16, 8, 4, 2], 1.45, [23, 38, 53, 88, 88, 105, 138, 142, 190]],
+  [[32, 64, 16, 4, 8, 1], 1.11, [34, 38, 61, 66, 91, 98, 123, 138, 164]],
+  [[32, 64, 16, 4, 4, 1], 1.05, [25, 39, 56, 73, 90, 107, 124, 146, 174]],
+  [[64, 32, 16, 4, 4, 1], 1.05, [25, 39, 56, 73, 90, 107, 124, 146, 174]],
+  [[32, 32, 32, 4, 4, 1], 1.07, [20, 26, 40, 47, 62, 81, 89, 89, 112]],
+  [[32, 32, 32, 4, 4, 2], 1.87, [15, 25, 36, 48, 58, 70, 82, 93, 116]],
+  [[16, 16, 64, 4, 4, 16], 1.08, [12, 18, 27, 35, 43, 51, 59, 67, 83]],
+  [[16, 16, 32, 4, 4, 16], 1.17, [14, 18, 21, 39, 40, 41, 59, 59, 78]],
 ];
 
 /** Every tile shape for GPUs. */
@@ -72,7 +72,7 @@ function timeOf(times: readonly number[], load: number): number {
 }
 
 /** Of a second kernel, which adds partial sums, in microseconds: its launch, and bytes per microsecond. */
-const SECOND_KERNEL = { launch: 8, bytes: 2.5e6 };
+const SECOND_KERNEL = { launch: 5, bytes: 4e6 };
 
 /** Microseconds to add so many partial sums for each result. */
 export function addTime(results: number, pieces: number): number {

@@ -6,11 +6,11 @@
 @group(0) @binding(3) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec4f>;
 @group(0) @binding(5) var<storage, read_write> sums: array<f32>;
-var<workgroup> slab_a0: array<array<f32, 20>, 8>;
-var<workgroup> slab_b0: array<array<f32, 36>, 8>;
-var<workgroup> slab_v0: array<array<vec4f, 17>, 8>;
-var<workgroup> weights0: array<array<vec4f, 5>, 32>;
-var<workgroup> rows0: array<array<vec4f, 4>, 8>;
+var<workgroup> slab_a0: array<array<f32, 20>, 16>;
+var<workgroup> slab_b0: array<array<f32, 68>, 16>;
+var<workgroup> slab_v0: array<array<vec4f, 17>, 16>;
+var<workgroup> weights0: array<array<vec4f, 5>, 64>;
+var<workgroup> rows0: array<array<vec4f, 4>, 16>;
 
 var<private> inf_bits: u32 = 0x7f800000u;
 
@@ -97,27 +97,23 @@ fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {
   return t6;
 }
 
-@compute @workgroup_size(32)
+@compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = group.x;
   let batch = tile % 2u;
   let first_m = (64u - 1u - tile / 2u) * 16u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 8u;
-  let row = (cluster / 1u) * 4u + (lane % 32u) / 8u;
+  let column = (cluster % 2u) * 8u + lane % 16u / 2u;
+  let row = (cluster / 2u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
   var r0_0_0 = vec4f(0);
-  var r0_0_1 = vec4f(0);
   var r0_1_0 = vec4f(0);
-  var r0_1_1 = vec4f(0);
   var r0_2_0 = vec4f(0);
-  var r0_2_1 = vec4f(0);
   var r0_3_0 = vec4f(0);
-  var r0_3_1 = vec4f(0);
   var peak0 = vec4f(-3.4028234e38);
   var total0 = vec4f(0);
-  let end_block = min(32u, (first_m + 47u) / 32u);
+  let end_block = min(16u, (first_m + 79u) / 64u);
   for (var block = 0u; block < end_block; block++) {
-    let first_j = block * 32u;
+    let first_j = block * 64u;
     var s0_0_0 = vec4f(0);
     var s0_1_0 = vec4f(0);
     var s0_2_0 = vec4f(0);
@@ -126,27 +122,41 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       var next_a00 = vec4f(0);
       var next_b00 = vec4f(0);
       var next_b01 = vec4f(0);
-      next_a00 = load_a0(batch, first_m + lane / 2u, 0u + (lane % 2u) * 4u);
-      next_b00 = load_b0(batch, first_j + lane / 2u, 0u + (lane % 2u) * 4u);
-      next_b01 = load_b0(batch, first_j + (lane + 32u) / 2u, 0u + ((lane + 32u) % 2u) * 4u);
-      for (var step = 0u; step < 8u; step++) {
-        slab_a0[(lane % 2u) * 4u][lane / 2u] = next_a00.x;
-        slab_a0[(lane % 2u) * 4u + 1u][lane / 2u] = next_a00.y;
-        slab_a0[(lane % 2u) * 4u + 2u][lane / 2u] = next_a00.z;
-        slab_a0[(lane % 2u) * 4u + 3u][lane / 2u] = next_a00.w;
-        slab_b0[(lane % 2u) * 4u][lane / 2u] = next_b00.x;
-        slab_b0[(lane % 2u) * 4u + 1u][lane / 2u] = next_b00.y;
-        slab_b0[(lane % 2u) * 4u + 2u][lane / 2u] = next_b00.z;
-        slab_b0[(lane % 2u) * 4u + 3u][lane / 2u] = next_b00.w;
-        slab_b0[((lane + 32u) % 2u) * 4u][(lane + 32u) / 2u] = next_b01.x;
-        slab_b0[((lane + 32u) % 2u) * 4u + 1u][(lane + 32u) / 2u] = next_b01.y;
-        slab_b0[((lane + 32u) % 2u) * 4u + 2u][(lane + 32u) / 2u] = next_b01.z;
-        slab_b0[((lane + 32u) % 2u) * 4u + 3u][(lane + 32u) / 2u] = next_b01.w;
+      var next_b02 = vec4f(0);
+      var next_b03 = vec4f(0);
+      next_a00 = load_a0(batch, first_m + lane / 4u, 0u + (lane % 4u) * 4u);
+      next_b00 = load_b0(batch, first_j + lane / 4u, 0u + (lane % 4u) * 4u);
+      next_b01 = load_b0(batch, first_j + (lane + 64u) / 4u, 0u + ((lane + 64u) % 4u) * 4u);
+      next_b02 = load_b0(batch, first_j + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 4u);
+      next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, 0u + ((lane + 192u) % 4u) * 4u);
+      for (var step = 0u; step < 4u; step++) {
+        slab_a0[(lane % 4u) * 4u][lane / 4u] = next_a00.x;
+        slab_a0[(lane % 4u) * 4u + 1u][lane / 4u] = next_a00.y;
+        slab_a0[(lane % 4u) * 4u + 2u][lane / 4u] = next_a00.z;
+        slab_a0[(lane % 4u) * 4u + 3u][lane / 4u] = next_a00.w;
+        slab_b0[(lane % 4u) * 4u][lane / 4u] = next_b00.x;
+        slab_b0[(lane % 4u) * 4u + 1u][lane / 4u] = next_b00.y;
+        slab_b0[(lane % 4u) * 4u + 2u][lane / 4u] = next_b00.z;
+        slab_b0[(lane % 4u) * 4u + 3u][lane / 4u] = next_b00.w;
+        slab_b0[((lane + 64u) % 4u) * 4u][(lane + 64u) / 4u] = next_b01.x;
+        slab_b0[((lane + 64u) % 4u) * 4u + 1u][(lane + 64u) / 4u] = next_b01.y;
+        slab_b0[((lane + 64u) % 4u) * 4u + 2u][(lane + 64u) / 4u] = next_b01.z;
+        slab_b0[((lane + 64u) % 4u) * 4u + 3u][(lane + 64u) / 4u] = next_b01.w;
+        slab_b0[((lane + 128u) % 4u) * 4u][(lane + 128u) / 4u] = next_b02.x;
+        slab_b0[((lane + 128u) % 4u) * 4u + 1u][(lane + 128u) / 4u] = next_b02.y;
+        slab_b0[((lane + 128u) % 4u) * 4u + 2u][(lane + 128u) / 4u] = next_b02.z;
+        slab_b0[((lane + 128u) % 4u) * 4u + 3u][(lane + 128u) / 4u] = next_b02.w;
+        slab_b0[((lane + 192u) % 4u) * 4u][(lane + 192u) / 4u] = next_b03.x;
+        slab_b0[((lane + 192u) % 4u) * 4u + 1u][(lane + 192u) / 4u] = next_b03.y;
+        slab_b0[((lane + 192u) % 4u) * 4u + 2u][(lane + 192u) / 4u] = next_b03.z;
+        slab_b0[((lane + 192u) % 4u) * 4u + 3u][(lane + 192u) / 4u] = next_b03.w;
         workgroupBarrier();
-        if (step + 1u < 8u) {
-          next_a00 = load_a0(batch, first_m + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
-          next_b00 = load_b0(batch, first_j + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
-          next_b01 = load_b0(batch, first_j + (lane + 32u) / 2u, (step + 1u) * 8u + ((lane + 32u) % 2u) * 4u);
+        if (step + 1u < 4u) {
+          next_a00 = load_a0(batch, first_m + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+          next_b00 = load_b0(batch, first_j + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+          next_b01 = load_b0(batch, first_j + (lane + 64u) / 4u, (step + 1u) * 16u + ((lane + 64u) % 4u) * 4u);
+          next_b02 = load_b0(batch, first_j + (lane + 128u) / 4u, (step + 1u) * 16u + ((lane + 128u) % 4u) * 4u);
+          next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, (step + 1u) * 16u + ((lane + 192u) % 4u) * 4u);
         }
         {
           let a0 = vec4f(slab_a0[0u][(row) * 4u], slab_a0[0u][(row) * 4u + 1u], slab_a0[0u][(row) * 4u + 2u], slab_a0[0u][(row) * 4u + 3u]);
@@ -212,6 +222,70 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
+        {
+          let a0 = vec4f(slab_a0[8u][(row) * 4u], slab_a0[8u][(row) * 4u + 1u], slab_a0[8u][(row) * 4u + 2u], slab_a0[8u][(row) * 4u + 3u]);
+          let b0 = vec4f(slab_b0[8u][(column) * 4u], slab_b0[8u][(column) * 4u + 1u], slab_b0[8u][(column) * 4u + 2u], slab_b0[8u][(column) * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = vec4f(slab_a0[9u][(row) * 4u], slab_a0[9u][(row) * 4u + 1u], slab_a0[9u][(row) * 4u + 2u], slab_a0[9u][(row) * 4u + 3u]);
+          let b0 = vec4f(slab_b0[9u][(column) * 4u], slab_b0[9u][(column) * 4u + 1u], slab_b0[9u][(column) * 4u + 2u], slab_b0[9u][(column) * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = vec4f(slab_a0[10u][(row) * 4u], slab_a0[10u][(row) * 4u + 1u], slab_a0[10u][(row) * 4u + 2u], slab_a0[10u][(row) * 4u + 3u]);
+          let b0 = vec4f(slab_b0[10u][(column) * 4u], slab_b0[10u][(column) * 4u + 1u], slab_b0[10u][(column) * 4u + 2u], slab_b0[10u][(column) * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = vec4f(slab_a0[11u][(row) * 4u], slab_a0[11u][(row) * 4u + 1u], slab_a0[11u][(row) * 4u + 2u], slab_a0[11u][(row) * 4u + 3u]);
+          let b0 = vec4f(slab_b0[11u][(column) * 4u], slab_b0[11u][(column) * 4u + 1u], slab_b0[11u][(column) * 4u + 2u], slab_b0[11u][(column) * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = vec4f(slab_a0[12u][(row) * 4u], slab_a0[12u][(row) * 4u + 1u], slab_a0[12u][(row) * 4u + 2u], slab_a0[12u][(row) * 4u + 3u]);
+          let b0 = vec4f(slab_b0[12u][(column) * 4u], slab_b0[12u][(column) * 4u + 1u], slab_b0[12u][(column) * 4u + 2u], slab_b0[12u][(column) * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = vec4f(slab_a0[13u][(row) * 4u], slab_a0[13u][(row) * 4u + 1u], slab_a0[13u][(row) * 4u + 2u], slab_a0[13u][(row) * 4u + 3u]);
+          let b0 = vec4f(slab_b0[13u][(column) * 4u], slab_b0[13u][(column) * 4u + 1u], slab_b0[13u][(column) * 4u + 2u], slab_b0[13u][(column) * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = vec4f(slab_a0[14u][(row) * 4u], slab_a0[14u][(row) * 4u + 1u], slab_a0[14u][(row) * 4u + 2u], slab_a0[14u][(row) * 4u + 3u]);
+          let b0 = vec4f(slab_b0[14u][(column) * 4u], slab_b0[14u][(column) * 4u + 1u], slab_b0[14u][(column) * 4u + 2u], slab_b0[14u][(column) * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = vec4f(slab_a0[15u][(row) * 4u], slab_a0[15u][(row) * 4u + 1u], slab_a0[15u][(row) * 4u + 2u], slab_a0[15u][(row) * 4u + 3u]);
+          let b0 = vec4f(slab_b0[15u][(column) * 4u], slab_b0[15u][(column) * 4u + 1u], slab_b0[15u][(column) * 4u + 2u], slab_b0[15u][(column) * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
         workgroupBarrier();
       }
     }
@@ -235,7 +309,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     rows0[column][row] = next0;
     workgroupBarrier();
     next0 = rows0[0][row];
-    for (var other = 1u; other < 8u; other++) {
+    for (var other = 1u; other < 16u; other++) {
       next0 = max(next0, rows0[other][row]);
     }
     next0 = max(next0, peak0);
@@ -247,13 +321,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     s0_3_0 = exp(s0_3_0 - peak0.w);
     total0 = total0 * shrink0 + vec4f(dot(s0_0_0, vec4f(1)), dot(s0_1_0, vec4f(1)), dot(s0_2_0, vec4f(1)), dot(s0_3_0, vec4f(1)));
     r0_0_0 *= shrink0.x;
-    r0_0_1 *= shrink0.x;
     r0_1_0 *= shrink0.y;
-    r0_1_1 *= shrink0.y;
     r0_2_0 *= shrink0.z;
-    r0_2_1 *= shrink0.z;
     r0_3_0 *= shrink0.w;
-    r0_3_1 *= shrink0.w;
     weights0[column * 4u][row] = vec4f(s0_0_0.x, s0_1_0.x, s0_2_0.x, s0_3_0.x);
     weights0[column * 4u + 1u][row] = vec4f(s0_0_0.y, s0_1_0.y, s0_2_0.y, s0_3_0.y);
     weights0[column * 4u + 2u][row] = vec4f(s0_0_0.z, s0_1_0.z, s0_2_0.z, s0_3_0.z);
@@ -264,125 +334,149 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       var next_v02 = vec4f(0);
       var next_v03 = vec4f(0);
       next_v00 = load_v0(batch, 0u + (lane % 16u) * 4u, first_j + 0u + lane / 16u);
-      next_v01 = load_v0(batch, 0u + ((lane + 32u) % 16u) * 4u, first_j + 0u + (lane + 32u) / 16u);
-      next_v02 = load_v0(batch, 0u + ((lane + 64u) % 16u) * 4u, first_j + 0u + (lane + 64u) / 16u);
-      next_v03 = load_v0(batch, 0u + ((lane + 96u) % 16u) * 4u, first_j + 0u + (lane + 96u) / 16u);
+      next_v01 = load_v0(batch, 0u + ((lane + 64u) % 16u) * 4u, first_j + 0u + (lane + 64u) / 16u);
+      next_v02 = load_v0(batch, 0u + ((lane + 128u) % 16u) * 4u, first_j + 0u + (lane + 128u) / 16u);
+      next_v03 = load_v0(batch, 0u + ((lane + 192u) % 16u) * 4u, first_j + 0u + (lane + 192u) / 16u);
       for (var step = 0u; step < 4u; step++) {
         slab_v0[lane / 16u][lane % 16u] = next_v00;
-        slab_v0[(lane + 32u) / 16u][(lane + 32u) % 16u] = next_v01;
-        slab_v0[(lane + 64u) / 16u][(lane + 64u) % 16u] = next_v02;
-        slab_v0[(lane + 96u) / 16u][(lane + 96u) % 16u] = next_v03;
+        slab_v0[(lane + 64u) / 16u][(lane + 64u) % 16u] = next_v01;
+        slab_v0[(lane + 128u) / 16u][(lane + 128u) % 16u] = next_v02;
+        slab_v0[(lane + 192u) / 16u][(lane + 192u) % 16u] = next_v03;
         workgroupBarrier();
         if (step + 1u < 4u) {
-          next_v00 = load_v0(batch, 0u + (lane % 16u) * 4u, first_j + (step + 1u) * 8u + lane / 16u);
-          next_v01 = load_v0(batch, 0u + ((lane + 32u) % 16u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 16u);
-          next_v02 = load_v0(batch, 0u + ((lane + 64u) % 16u) * 4u, first_j + (step + 1u) * 8u + (lane + 64u) / 16u);
-          next_v03 = load_v0(batch, 0u + ((lane + 96u) % 16u) * 4u, first_j + (step + 1u) * 8u + (lane + 96u) / 16u);
+          next_v00 = load_v0(batch, 0u + (lane % 16u) * 4u, first_j + (step + 1u) * 16u + lane / 16u);
+          next_v01 = load_v0(batch, 0u + ((lane + 64u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 64u) / 16u);
+          next_v02 = load_v0(batch, 0u + ((lane + 128u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 128u) / 16u);
+          next_v03 = load_v0(batch, 0u + ((lane + 192u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 192u) / 16u);
         }
-        let first_k = step * 8u;
+        let first_k = step * 16u;
         {
           let a0 = weights0[first_k + 0u][row];
           let b0 = slab_v0[0u][column];
-          let b1 = slab_v0[0u][column + 8u];
           r0_0_0 += a0.x * b0;
-          r0_0_1 += a0.x * b1;
           r0_1_0 += a0.y * b0;
-          r0_1_1 += a0.y * b1;
           r0_2_0 += a0.z * b0;
-          r0_2_1 += a0.z * b1;
           r0_3_0 += a0.w * b0;
-          r0_3_1 += a0.w * b1;
         }
         {
           let a0 = weights0[first_k + 1u][row];
           let b0 = slab_v0[1u][column];
-          let b1 = slab_v0[1u][column + 8u];
           r0_0_0 += a0.x * b0;
-          r0_0_1 += a0.x * b1;
           r0_1_0 += a0.y * b0;
-          r0_1_1 += a0.y * b1;
           r0_2_0 += a0.z * b0;
-          r0_2_1 += a0.z * b1;
           r0_3_0 += a0.w * b0;
-          r0_3_1 += a0.w * b1;
         }
         {
           let a0 = weights0[first_k + 2u][row];
           let b0 = slab_v0[2u][column];
-          let b1 = slab_v0[2u][column + 8u];
           r0_0_0 += a0.x * b0;
-          r0_0_1 += a0.x * b1;
           r0_1_0 += a0.y * b0;
-          r0_1_1 += a0.y * b1;
           r0_2_0 += a0.z * b0;
-          r0_2_1 += a0.z * b1;
           r0_3_0 += a0.w * b0;
-          r0_3_1 += a0.w * b1;
         }
         {
           let a0 = weights0[first_k + 3u][row];
           let b0 = slab_v0[3u][column];
-          let b1 = slab_v0[3u][column + 8u];
           r0_0_0 += a0.x * b0;
-          r0_0_1 += a0.x * b1;
           r0_1_0 += a0.y * b0;
-          r0_1_1 += a0.y * b1;
           r0_2_0 += a0.z * b0;
-          r0_2_1 += a0.z * b1;
           r0_3_0 += a0.w * b0;
-          r0_3_1 += a0.w * b1;
         }
         {
           let a0 = weights0[first_k + 4u][row];
           let b0 = slab_v0[4u][column];
-          let b1 = slab_v0[4u][column + 8u];
           r0_0_0 += a0.x * b0;
-          r0_0_1 += a0.x * b1;
           r0_1_0 += a0.y * b0;
-          r0_1_1 += a0.y * b1;
           r0_2_0 += a0.z * b0;
-          r0_2_1 += a0.z * b1;
           r0_3_0 += a0.w * b0;
-          r0_3_1 += a0.w * b1;
         }
         {
           let a0 = weights0[first_k + 5u][row];
           let b0 = slab_v0[5u][column];
-          let b1 = slab_v0[5u][column + 8u];
           r0_0_0 += a0.x * b0;
-          r0_0_1 += a0.x * b1;
           r0_1_0 += a0.y * b0;
-          r0_1_1 += a0.y * b1;
           r0_2_0 += a0.z * b0;
-          r0_2_1 += a0.z * b1;
           r0_3_0 += a0.w * b0;
-          r0_3_1 += a0.w * b1;
         }
         {
           let a0 = weights0[first_k + 6u][row];
           let b0 = slab_v0[6u][column];
-          let b1 = slab_v0[6u][column + 8u];
           r0_0_0 += a0.x * b0;
-          r0_0_1 += a0.x * b1;
           r0_1_0 += a0.y * b0;
-          r0_1_1 += a0.y * b1;
           r0_2_0 += a0.z * b0;
-          r0_2_1 += a0.z * b1;
           r0_3_0 += a0.w * b0;
-          r0_3_1 += a0.w * b1;
         }
         {
           let a0 = weights0[first_k + 7u][row];
           let b0 = slab_v0[7u][column];
-          let b1 = slab_v0[7u][column + 8u];
           r0_0_0 += a0.x * b0;
-          r0_0_1 += a0.x * b1;
           r0_1_0 += a0.y * b0;
-          r0_1_1 += a0.y * b1;
           r0_2_0 += a0.z * b0;
-          r0_2_1 += a0.z * b1;
           r0_3_0 += a0.w * b0;
-          r0_3_1 += a0.w * b1;
+        }
+        {
+          let a0 = weights0[first_k + 8u][row];
+          let b0 = slab_v0[8u][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = weights0[first_k + 9u][row];
+          let b0 = slab_v0[9u][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = weights0[first_k + 10u][row];
+          let b0 = slab_v0[10u][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = weights0[first_k + 11u][row];
+          let b0 = slab_v0[11u][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = weights0[first_k + 12u][row];
+          let b0 = slab_v0[12u][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = weights0[first_k + 13u][row];
+          let b0 = slab_v0[13u][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = weights0[first_k + 14u][row];
+          let b0 = slab_v0[14u][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
+        }
+        {
+          let a0 = weights0[first_k + 15u][row];
+          let b0 = slab_v0[15u][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
         }
         workgroupBarrier();
       }
@@ -391,26 +485,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   rows0[column][row] = total0;
   workgroupBarrier();
   total0 = rows0[0][row];
-  for (var other = 1u; other < 8u; other++) {
+  for (var other = 1u; other < 16u; other++) {
     total0 = total0 + rows0[other][row];
   }
   let divisor0 = select(total0, vec4f(1), total0 == vec4f(0));
   r0_0_0 /= divisor0.x;
-  r0_0_1 /= divisor0.x;
   r0_1_0 /= divisor0.y;
-  r0_1_1 /= divisor0.y;
   r0_2_0 /= divisor0.z;
-  r0_2_1 /= divisor0.z;
   r0_3_0 /= divisor0.w;
-  r0_3_1 /= divisor0.w;
   store_c(batch, first_m + row * 4u, column * 4u, r0_0_0);
-  store_c(batch, first_m + row * 4u, column * 4u + 32u, r0_0_1);
   store_c(batch, first_m + row * 4u + 1u, column * 4u, r0_1_0);
-  store_c(batch, first_m + row * 4u + 1u, column * 4u + 32u, r0_1_1);
   store_c(batch, first_m + row * 4u + 2u, column * 4u, r0_2_0);
-  store_c(batch, first_m + row * 4u + 2u, column * 4u + 32u, r0_2_1);
   store_c(batch, first_m + row * 4u + 3u, column * 4u, r0_3_0);
-  store_c(batch, first_m + row * 4u + 3u, column * 4u + 32u, r0_3_1);
   if (column == 0u) {
     store_row(batch, first_m + row * 4u, select(peak0.x + log_f32(divisor0.x), -inf_f32(), total0.x == 0));
     store_row(batch, first_m + row * 4u + 1u, select(peak0.y + log_f32(divisor0.y), -inf_f32(), total0.y == 0));

@@ -126,8 +126,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let batch = tile % 2u;
   let first_m = (tile / 2u) * 16u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 8u;
-  let row = (cluster / 1u) * 4u + (lane % 32u) / 8u;
+  let column = (cluster % 1u) * 8u + lane % 16u / 2u;
+  let row = (cluster / 1u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
   var r0_0_0 = vec4f(0);
   var r0_1_0 = vec4f(0);
   var r0_2_0 = vec4f(0);

@@ -3,8 +3,8 @@
 @group(0) @binding(0) var<storage, read> image: array<f32>;
 @group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
-var<workgroup> slab_a0: array<array<vec4f, 17>, 32>;
-var<workgroup> slab_b0: array<array<vec4f, 9>, 32>;
+var<workgroup> slab_a0: array<array<vec4f, 17>, 16>;
+var<workgroup> slab_b0: array<array<vec4f, 9>, 16>;
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
   let quad0 = along / 4u;
@@ -52,41 +52,29 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first_m = ((tile / 1u) % 128u) * 64u;
   let first_n = (tile % 1u) * 32u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 8u;
-  let row = (cluster / 1u) * 4u + (lane % 32u) / 8u;
+  let column = (cluster % 1u) * 8u + lane % 16u / 2u;
+  let row = (cluster / 1u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
   var c0_0 = vec4f(0);
   var c1_0 = vec4f(0);
   var c2_0 = vec4f(0);
   var c3_0 = vec4f(0);
   var next_a0 = vec4f(0);
   var next_a1 = vec4f(0);
-  var next_a2 = vec4f(0);
-  var next_a3 = vec4f(0);
   var next_b0 = vec4f(0);
-  var next_b1 = vec4f(0);
   next_a0 = load_a(batch, first_m + (lane % 16u) * 4u, 0u + lane / 16u);
   next_a1 = load_a(batch, first_m + ((lane + 128u) % 16u) * 4u, 0u + (lane + 128u) / 16u);
-  next_a2 = load_a(batch, first_m + ((lane + 256u) % 16u) * 4u, 0u + (lane + 256u) / 16u);
-  next_a3 = load_a(batch, first_m + ((lane + 384u) % 16u) * 4u, 0u + (lane + 384u) / 16u);
-  next_b0 = load_b(batch, first_n + (lane / 32u) * 4u, 0u + lane % 32u);
-  next_b1 = load_b(batch, first_n + ((lane + 128u) / 32u) * 4u, 0u + (lane + 128u) % 32u);
-  for (var step = 0u; step < 3u; step++) {
+  next_b0 = load_b(batch, first_n + (lane / 16u) * 4u, 0u + lane % 16u);
+  for (var step = 0u; step < 5u; step++) {
     slab_a0[lane / 16u][lane % 16u] = next_a0;
     slab_a0[(lane + 128u) / 16u][(lane + 128u) % 16u] = next_a1;
-    slab_a0[(lane + 256u) / 16u][(lane + 256u) % 16u] = next_a2;
-    slab_a0[(lane + 384u) / 16u][(lane + 384u) % 16u] = next_a3;
-    slab_b0[lane % 32u][lane / 32u] = next_b0;
-    slab_b0[(lane + 128u) % 32u][(lane + 128u) / 32u] = next_b1;
+    slab_b0[lane % 16u][lane / 16u] = next_b0;
     workgroupBarrier();
-    if (step + 1u < 3u) {
-      next_a0 = load_a(batch, first_m + (lane % 16u) * 4u, (step + 1u) * 32u + lane / 16u);
-      next_a1 = load_a(batch, first_m + ((lane + 128u) % 16u) * 4u, (step + 1u) * 32u + (lane + 128u) / 16u);
-      next_a2 = load_a(batch, first_m + ((lane + 256u) % 16u) * 4u, (step + 1u) * 32u + (lane + 256u) / 16u);
-      next_a3 = load_a(batch, first_m + ((lane + 384u) % 16u) * 4u, (step + 1u) * 32u + (lane + 384u) / 16u);
-      next_b0 = load_b(batch, first_n + (lane / 32u) * 4u, (step + 1u) * 32u + lane % 32u);
-      next_b1 = load_b(batch, first_n + ((lane + 128u) / 32u) * 4u, (step + 1u) * 32u + (lane + 128u) % 32u);
+    if (step + 1u < 5u) {
+      next_a0 = load_a(batch, first_m + (lane % 16u) * 4u, (step + 1u) * 16u + lane / 16u);
+      next_a1 = load_a(batch, first_m + ((lane + 128u) % 16u) * 4u, (step + 1u) * 16u + (lane + 128u) / 16u);
+      next_b0 = load_b(batch, first_n + (lane / 16u) * 4u, (step + 1u) * 16u + lane % 16u);
     }
-    for (var kk = 0u; kk < 32u; kk++) {
+    for (var kk = 0u; kk < 16u; kk++) {
       let a0 = slab_a0[kk][row];
       let b0 = slab_b0[kk][column];
       c0_0 += a0.x * b0;

@@ -1,16 +1,15 @@
-// workgroups: -2 * Math.floor((-s0) / 64)
+// workgroups: -Math.floor((-s0) / 32)
 
 struct Uniforms {
   size0: u32,
   size1: u32,
-  size2: u32,
 }
 @group(1) @binding(0) var<uniform> uniforms: Uniforms;
 @group(0) @binding(0) var<storage, read> a: array<vec4f>;
 @group(0) @binding(1) var<storage, read> b: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> out: array<vec4f>;
-var<workgroup> slab_a0: array<array<f32, 68>, 32>;
-var<workgroup> slab_b0: array<array<vec4f, 9>, 32>;
+var<workgroup> slab_a0: array<array<f32, 36>, 16>;
+var<workgroup> slab_b0: array<array<vec4f, 17>, 16>;
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
   let t0 = a[(128u * along + depth) >> 2u];
@@ -32,56 +31,35 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   if ((group.y * 65535u + group.x) >= uniforms.size1) { return; }
   let tile = (group.y * 65535u + group.x);
   let batch = tile / uniforms.size1;
-  let first_m = ((tile / 2u) % uniforms.size2) * 64u;
-  let first_n = (tile % 2u) * 32u;
+  let first_m = ((tile / 1u) % uniforms.size1) * 32u;
+  let first_n = (tile % 1u) * 64u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 8u;
-  let row = (cluster / 1u) * 4u + (lane % 32u) / 8u;
+  let column = (cluster % 2u) * 8u + lane % 16u / 2u;
+  let row = (cluster / 2u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
   var c0_0 = vec4f(0);
   var c1_0 = vec4f(0);
   var c2_0 = vec4f(0);
   var c3_0 = vec4f(0);
   var next_a0 = vec4f(0);
-  var next_a1 = vec4f(0);
-  var next_a2 = vec4f(0);
-  var next_a3 = vec4f(0);
   var next_b0 = vec4f(0);
   var next_b1 = vec4f(0);
-  next_a0 = load_a(batch, first_m + lane / 8u, 0u + (lane % 8u) * 4u);
-  next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, 0u + ((lane + 128u) % 8u) * 4u);
-  next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, 0u + ((lane + 256u) % 8u) * 4u);
-  next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, 0u + ((lane + 384u) % 8u) * 4u);
-  next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, 0u + lane / 8u);
-  next_b1 = load_b(batch, first_n + ((lane + 128u) % 8u) * 4u, 0u + (lane + 128u) / 8u);
-  for (var step = 0u; step < 4u; step++) {
-    slab_a0[(lane % 8u) * 4u][lane / 8u] = next_a0.x;
-    slab_a0[(lane % 8u) * 4u + 1u][lane / 8u] = next_a0.y;
-    slab_a0[(lane % 8u) * 4u + 2u][lane / 8u] = next_a0.z;
-    slab_a0[(lane % 8u) * 4u + 3u][lane / 8u] = next_a0.w;
-    slab_a0[((lane + 128u) % 8u) * 4u][(lane + 128u) / 8u] = next_a1.x;
-    slab_a0[((lane + 128u) % 8u) * 4u + 1u][(lane + 128u) / 8u] = next_a1.y;
-    slab_a0[((lane + 128u) % 8u) * 4u + 2u][(lane + 128u) / 8u] = next_a1.z;
-    slab_a0[((lane + 128u) % 8u) * 4u + 3u][(lane + 128u) / 8u] = next_a1.w;
-    slab_a0[((lane + 256u) % 8u) * 4u][(lane + 256u) / 8u] = next_a2.x;
-    slab_a0[((lane + 256u) % 8u) * 4u + 1u][(lane + 256u) / 8u] = next_a2.y;
-    slab_a0[((lane + 256u) % 8u) * 4u + 2u][(lane + 256u) / 8u] = next_a2.z;
-    slab_a0[((lane + 256u) % 8u) * 4u + 3u][(lane + 256u) / 8u] = next_a2.w;
-    slab_a0[((lane + 384u) % 8u) * 4u][(lane + 384u) / 8u] = next_a3.x;
-    slab_a0[((lane + 384u) % 8u) * 4u + 1u][(lane + 384u) / 8u] = next_a3.y;
-    slab_a0[((lane + 384u) % 8u) * 4u + 2u][(lane + 384u) / 8u] = next_a3.z;
-    slab_a0[((lane + 384u) % 8u) * 4u + 3u][(lane + 384u) / 8u] = next_a3.w;
-    slab_b0[lane / 8u][lane % 8u] = next_b0;
-    slab_b0[(lane + 128u) / 8u][(lane + 128u) % 8u] = next_b1;
+  next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 4u);
+  next_b0 = load_b(batch, first_n + (lane % 16u) * 4u, 0u + lane / 16u);
+  next_b1 = load_b(batch, first_n + ((lane + 128u) % 16u) * 4u, 0u + (lane + 128u) / 16u);
+  for (var step = 0u; step < 8u; step++) {
+    slab_a0[(lane % 4u) * 4u][lane / 4u] = next_a0.x;
+    slab_a0[(lane % 4u) * 4u + 1u][lane / 4u] = next_a0.y;
+    slab_a0[(lane % 4u) * 4u + 2u][lane / 4u] = next_a0.z;
+    slab_a0[(lane % 4u) * 4u + 3u][lane / 4u] = next_a0.w;
+    slab_b0[lane / 16u][lane % 16u] = next_b0;
+    slab_b0[(lane + 128u) / 16u][(lane + 128u) % 16u] = next_b1;
     workgroupBarrier();
-    if (step + 1u < 4u) {
-      next_a0 = load_a(batch, first_m + lane / 8u, (step + 1u) * 32u + (lane % 8u) * 4u);
-      next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, (step + 1u) * 32u + ((lane + 128u) % 8u) * 4u);
-      next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, (step + 1u) * 32u + ((lane + 256u) % 8u) * 4u);
-      next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, (step + 1u) * 32u + ((lane + 384u) % 8u) * 4u);
-      next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, (step + 1u) * 32u + lane / 8u);
-      next_b1 = load_b(batch, first_n + ((lane + 128u) % 8u) * 4u, (step + 1u) * 32u + (lane + 128u) / 8u);
+    if (step + 1u < 8u) {
+      next_a0 = load_a(batch, first_m + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b0 = load_b(batch, first_n + (lane % 16u) * 4u, (step + 1u) * 16u + lane / 16u);
+      next_b1 = load_b(batch, first_n + ((lane + 128u) % 16u) * 4u, (step + 1u) * 16u + (lane + 128u) / 16u);
     }
-    for (var kk = 0u; kk < 32u; kk++) {
+    for (var kk = 0u; kk < 16u; kk++) {
       let a0 = vec4f(slab_a0[kk][(row) * 4u], slab_a0[kk][(row) * 4u + 1u], slab_a0[kk][(row) * 4u + 2u], slab_a0[kk][(row) * 4u + 3u]);
       let b0 = slab_b0[kk][column];
       c0_0 += a0.x * b0;

@@ -37,8 +37,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first_m = ((tile / 16u) % 16u) * 64u;
   let first_n = (tile % 16u) * 64u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 8u;
-  let row = (cluster / 1u) * 4u + (lane % 32u) / 8u;
+  let column = (cluster % 1u) * 8u + lane % 16u / 2u;
+  let row = (cluster / 1u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
   var c0_0 = vec4f(0);
   var c0_1 = vec4f(0);
   var c1_0 = vec4f(0);
