@@ -13,7 +13,6 @@ const EVERYWHERE: readonly string[] = [
   'aten::avg_pool2d_backward',
   'aten::avg_pool3d',
   'aten::avg_pool3d_backward',
-  'aten::im2col',
   'aten::max_pool2d_with_indices_backward',
   'aten::max_pool3d_with_indices',
   'aten::max_pool3d_with_indices_backward',

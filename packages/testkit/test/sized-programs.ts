@@ -26,8 +26,6 @@ export interface SizedProgram {
   readonly fn: (a: Tensor, b: Tensor, c: Tensor, d: Tensor, n: number) => Tensor | Tensor[];
   /** Plans for one size: for the first, 1 and 0. */
   readonly plans?: number;
-  /** Templates until one is right: sizes that are rounded down may need a third sample. */
-  readonly templates?: number;
 }
 
 const w = (...sizes: number[]): Tensor => randn(sizes);
@@ -266,7 +264,29 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
       F.adaptiveAvgPool2d(x, 1),
     ],
     plans: 1,
-    templates: 2,
+  },
+  'windows over windows': {
+    inputs: (n) => [
+      w(1, 3, n + 30, 2 * n + 41),
+      w(4, 3, 7, 7).mul(0.1),
+      w(4, 4, 3, 3).mul(0.2),
+      w(4, 4, 1, 1),
+    ],
+    fn: (image, stem, kernel, narrow) => {
+      const x = F.maxPool2d(F.conv2d(image, stem, { stride: 2, padding: 3 }).relu(), 3, {
+        stride: 2,
+        padding: 1,
+      });
+      const y = F.conv2d(x, kernel, { stride: 2, padding: 1 }).relu();
+      const z = F.conv2d(y, kernel, { padding: 1 }).add(F.conv2d(x, narrow, { stride: 2 }));
+      return [
+        F.adaptiveAvgPool2d(z.relu(), 1).flatten(1),
+        F.avgPool2d(z, 2, { ceilMode: true }),
+        F.maxPool2d(z, 3, { stride: 2, ceilMode: true, padding: 1 }),
+        F.unfold(z, [2, 3], { stride: 2 }),
+      ];
+    },
+    plans: 1,
   },
   'a batch norm': {
     inputs: (n) => [w(n + 1, 3, n + 2), w(3), w(3).abs()],

@@ -59,10 +59,10 @@ export interface DynamicReport {
 
 type Gpu = Awaited<ReturnType<typeof initWebGpu>>;
 
-/** Code that backends made so far. */
+/** Code that backends made so far, for one size or for all. */
 function compilations(): number {
-  const { graphs = 0, shared = 0 } = counters.get('inductor');
-  return graphs - shared;
+  const { graphs = 0, shared = 0, templates = 0 } = counters.get('inductor');
+  return graphs - shared + templates;
 }
 
 function captured(): number {

@@ -9,15 +9,11 @@
  * may sizes of values that are made of no tensor (`zeros`, `arange`).
  */
 import {
-  type FitTerm,
   ShapeEnv,
   type Size,
-  type SizeFunction,
-  SizeFitter,
   type SymInt,
   compareNumbers,
   compileSize,
-  isDetermined,
   sizeMul,
 } from '@tessera/shared';
 import { OpOverload, type Tensor, isTensor } from '@tessera/tensor';
@@ -26,11 +22,17 @@ import { type Argument, Node } from '../node.js';
 import { programDifference } from './same-program.js';
 import { mapSymbols } from './symbolic-argument.js';
 import type { SymbolicShape, SymbolicVal } from './symbolic-shape.js';
-
-/** Sizes beyond which places are no 32-bit numbers. */
-const LARGEST = 2 ** 31 - 1;
-/** 0 and 1 mean something else to many operators: nothing to do, and broadcasting. */
-const SMALLEST = 2;
+import {
+  type Free,
+  type Hint,
+  LARGEST,
+  SMALLEST,
+  type SymbolSource,
+  TemplateNumbers,
+  Unfit,
+  type Varying,
+} from './template-numbers.js';
+import { windowSizes } from './window-sizes.js';
 
 /** Operators with arguments, by position, that are places in a dimension: any place is as good as another. */
 const INDEXED: Readonly<Record<string, readonly number[]>> = {
@@ -46,32 +48,6 @@ const INDEXED: Readonly<Record<string, readonly number[]>> = {
   'aten::narrow_copy': [2],
 };
 
-/** Where a symbol is read from: the number of a number of the graph, and the least value that it may have. */
-interface SymbolSource {
-  readonly at: number;
-  readonly min: number;
-}
-
-/** A number that may be a symbol of its own: how it is called, and the least value that it may have. */
-interface Free {
-  readonly source: string;
-  readonly min: number;
-}
-
-/** What is known of a number before it is fitted. */
-interface Hint {
-  readonly free: Free | null;
-  /** An expression that it is if that has its values. */
-  readonly likely: Size | null;
-}
-
-/** A number of a graph that is an expression. */
-interface Varying {
-  /** Which of the numbers of a graph, in the order in which they are visited. */
-  readonly at: number;
-  readonly expected: SizeFunction;
-}
-
 /** See the file header. */
 export class GraphTemplate {
   readonly env: ShapeEnv = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
@@ -79,9 +55,9 @@ export class GraphTemplate {
   private readonly sources: readonly SymbolSource[];
   private readonly shapes = new Map<Node, SymbolicVal>();
   private readonly args = new Map<Node, readonly Argument[]>();
-  private readonly varying: Varying[] = [];
+  private readonly varying: readonly Varying[];
   /** Whether every number that varies is determined by enough samples (`SizeSamples`). */
-  isDetermined = true;
+  readonly isDetermined: boolean;
   private readonly numbers: readonly number[];
 
   /** @param graphs of one program, in sizes that differ; the first is the example */
@@ -89,53 +65,19 @@ export class GraphTemplate {
     readonly example: GraphModule,
     graphs: readonly GraphModule[],
   ) {
-    const [first, ...others] = graphs.map(numbersOf) as [GraphNumbers, ...GraphNumbers[]];
-    const all = [first, ...others].map(({ list }) => list);
-    this.numbers = first.list;
-    const columns = new Map<string, SymInt>();
-    const sources: SymbolSource[] = [];
-    const add = (at: number, values: readonly number[], source: string, min: number): SymInt => {
-      if (values.some((value) => value < min || value > LARGEST)) throw new Unfit();
-      const range = { min, max: LARGEST };
-      const symbol = this.env.createSymbol(values[0]!, { source, ...range }) as SymInt;
-      columns.set(values.join(), symbol);
-      sources.push({ at, min });
-      return symbol;
-    };
-    for (const { at, source } of first.inputs) {
-      const values = all.map((numbers) => numbers[at]!);
-      if (values.every((value) => value === values[0]) || columns.has(values.join())) continue;
-      add(at, values, source, SMALLEST);
-    }
-    const newFitter = (): SizeFitter =>
-      new SizeFitter(
-        [...columns].map(([key, size]): FitTerm => ({ size, at: key.split(',').map(Number) })),
-      );
-    let fitter = newFitter();
-    const indexOf = (symbol: SymInt): number => [...columns.values()].indexOf(symbol);
-    /** Whether an expression has these values for the graphs. */
-    const has = (size: Size, values: readonly number[]): boolean => {
-      const valueAt = compileSize(size, indexOf);
-      const symbols = [...columns.keys()].map((key) => key.split(',').map(Number));
-      return values.every((value, k) => valueAt(symbols.map((column) => column[k]!)) === value);
-    };
-    const fit = (at: number, { free, likely }: Hint): Size => {
-      const values = all.map((numbers) => numbers[at]!);
-      if (values.every((value) => Object.is(value, values[0]))) return values[0]!;
-      if (!values.every(Number.isSafeInteger)) throw new Unfit();
-      let found = likely !== null && has(likely, values) ? likely : fitter.fit(values);
-      if (found === null && free !== null) {
-        found = add(at, values, free.source, free.min);
-        fitter = newFitter();
-      }
-      if (found === null || typeof found === 'number') throw new Unfit();
-      if (!isDetermined(found)) this.isDetermined = false;
-      this.varying.push({ at, expected: compileSize(found, indexOf) });
-      return found;
-    };
-    this.read(fit);
-    this.symbols = [...columns.values()];
-    this.sources = sources;
+    const all = graphs.map(numbersOf);
+    const [{ list, inputs }] = all as [GraphNumbers];
+    this.numbers = list;
+    const numbers = new TemplateNumbers(
+      this.env,
+      all.map((graph) => graph.list),
+      inputs,
+    );
+    this.read(numbers);
+    this.symbols = numbers.symbols;
+    this.sources = numbers.sources;
+    this.varying = numbers.varying;
+    this.isDetermined = numbers.isDetermined;
   }
 
   /**
@@ -218,19 +160,33 @@ export class GraphTemplate {
     return args.map((arg) => mapSymbols(arg, (size) => this.env.simplify(size) as Argument));
   }
 
+  /** Sizes of the tensors that a node's value is, which was visited before or has numbers alone. */
+  private sizesIn(node: Node): readonly (readonly Size[])[] {
+    const found = [this.shapes.get(node) ?? node.meta.val].flat() as readonly unknown[];
+    return found.flatMap((shape) => (hasSizes(shape) ? [shape.sizes] : []));
+  }
+
   /** Visits the example's numbers in the order of `numbersOf`, and keeps what they are. */
-  private read(fit: (at: number, hint: Hint) => Size): void {
+  private read(numbers: TemplateNumbers): void {
     let at = 0;
     let free: Free | null = null;
-    const next = (likely: Size | null = null): Size => fit(at++, { free, likely });
-    const shape = (tensor: Tensor, made: Node | null = null): SymbolicShape => {
+    const next = (likely: Hint['likely'] = []): Size => numbers.fit(at++, { free, likely });
+    const shape = (tensor: Tensor, node: Node): SymbolicShape => {
+      const isMade = isTensor(node.meta.val) && isOfNoTensor(node);
+      const rank = tensor.sizes.length;
+      const windows = windowSizes(node, (input) => this.sizesIn(input)[0] ?? null);
+      const read = node
+        .allInputNodes()
+        .flatMap((input) => this.sizesIn(input))
+        .filter((sizes) => sizes.length === rank);
       const sizes = tensor.sizes.map((_, d) => {
-        free = made === null ? null : { source: `${made.name}.size()[${d}]`, min: SMALLEST };
-        return next();
+        free = isMade ? { source: `${node.name}.size()[${d}]`, min: SMALLEST } : null;
+        const count = windows.at(d - rank);
+        return next(count === undefined ? read.map((sizes) => sizes[d]!) : [count]);
       });
       free = null;
       const likely = denseStrides(tensor, sizes);
-      return { sizes, strides: likely.map((stride) => next(stride)) };
+      return { sizes, strides: likely.map((stride) => next([stride])) };
     };
     const argument = (arg: Argument): Argument => {
       if (typeof arg === 'number') return next();
@@ -242,19 +198,19 @@ export class GraphTemplate {
     };
     for (const node of this.example.graph.nodes) {
       const { val } = node.meta;
-      if (isTensor(val)) this.shapes.set(node, shape(val, isOfNoTensor(node) ? node : null));
+      if (isTensor(val)) this.shapes.set(node, shape(val, node));
       else if (Array.isArray(val))
         this.shapes.set(
           node,
-          (val as readonly unknown[]).map((item) => (isTensor(item) ? shape(item) : null)),
+          (val as readonly unknown[]).map((item) => (isTensor(item) ? shape(item, node) : null)),
         );
-      const before = this.varying.length;
+      const before = numbers.varying.length;
       const args = node.args.map((arg, i) => {
         free = isPlace(node, i) ? { source: `${node.name}.args[${i}]`, min: 0 } : null;
         return argument(arg);
       });
       free = null;
-      if (this.varying.length > before) this.args.set(node, args);
+      if (numbers.varying.length > before) this.args.set(node, args);
     }
   }
 }
@@ -271,6 +227,10 @@ function denseStrides({ strides }: Tensor, sizes: readonly Size[]): readonly Siz
   return dense;
 }
 
+function hasSizes(value: unknown): value is { readonly sizes: readonly Size[] } {
+  return typeof value === 'object' && value !== null && 'sizes' in value;
+}
+
 function isPlace({ target }: Node, position: number): boolean {
   return (
     target instanceof OpOverload && (INDEXED[target.qualifiedName]?.includes(position) ?? false)
@@ -282,11 +242,6 @@ function isOfNoTensor(node: Node): boolean {
   return (
     node.op === 'call_function' && !node.allInputNodes().some(({ meta }) => isTensor(meta.val))
   );
-}
-
-/** A number that follows no expression; caught by `GraphTemplate.of` alone. */
-class Unfit extends Error {
-  override readonly name = 'Unfit';
 }
 
 function isSameProgram(a: GraphModule, b: GraphModule): boolean {

@@ -9,7 +9,7 @@
  * Sizes that enough graphs have shown the template to be right for (`ProvenSizes`) need no graph.
  */
 import { type GraphModule, GraphTemplate, TemplateProof } from '@tessera/graph';
-import { type Steps, atOnce, isTesseraError, log, stage } from '@tessera/shared';
+import { type Steps, atOnce, counters, isTesseraError, log, stage } from '@tessera/shared';
 import type { KernelBackend, TemplateExecutable } from '../backend/kernel-backend.js';
 import { type CompiledTemplate, compileToTemplate } from '../compile-graph.js';
 import {
@@ -55,7 +55,11 @@ export class SizeFamily {
   /** Of the sizes at which the template's conditions do not hold. */
   private others: SizeFamily | null = null;
 
-  constructor(private readonly regions: number = MOST_REGIONS) {}
+  /** @param onTemplate called when code for all sizes was made */
+  constructor(
+    private readonly onTemplate: () => void = () => undefined,
+    private readonly regions: number = MOST_REGIONS,
+  ) {}
 
   /**
    * @param sizes what is known of sizes where the graph was captured; null if nothing is
@@ -81,7 +85,7 @@ export class SizeFamily {
     if (backend.loadTemplate === undefined) return yield* executableSteps(module, backend, options);
     const values = this.loaded?.graph.match(module) ?? null;
     if (values !== null && this.regions > 0 && !this.loaded!.graph.admits(values)) {
-      this.others ??= new SizeFamily(this.regions - 1);
+      this.others ??= new SizeFamily(this.onTemplate, this.regions - 1);
       return yield* this.others.steps(module, backend, options, sizes);
     }
     const shared =
@@ -143,6 +147,7 @@ export class SizeFamily {
     this.templates++;
     const loaded = load(graph, backend, options);
     if (loaded === null) return null;
+    this.onTemplate();
     this.loaded = loaded;
     for (const { module, sizes } of this.samples)
       if (sizes !== null) loaded.proven?.add(sizes, graph.match(module)!);
@@ -170,7 +175,8 @@ export class SizeFamilies {
     if (family === undefined) {
       if (this.families.size === MOST_FAMILIES)
         return yield* executableSteps(module, backend, options);
-      this.families.set(key, (family = new SizeFamily()));
+      family = new SizeFamily(() => counters.inc('inductor', 'templates'));
+      this.families.set(key, family);
     }
     return yield* family.steps(module, backend, options, sizes);
   }

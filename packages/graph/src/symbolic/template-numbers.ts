@@ -1,0 +1,143 @@
+/**
+ * @file `TemplateNumbers`: what the numbers of several graphs of one program are, as expressions of the sizes of their
+ * inputs.
+ *
+ * Numbers are visited in one order. One that differs between the graphs is an expression that its node proposes, what
+ * numbers with the same values were, or what fits (`SizeFitter`), in this order. It remains a proposal.
+ */
+import {
+  type FitTerm,
+  type ShapeEnv,
+  type Size,
+  type SizeFunction,
+  SizeFitter,
+  type SymInt,
+  compileSize,
+  isDetermined,
+} from '@tessera/shared';
+
+/** Sizes beyond which places are no 32-bit numbers. */
+export const LARGEST: number = 2 ** 31 - 1;
+/** 0 and 1 mean something else to many operators: nothing to do, and broadcasting. */
+export const SMALLEST = 2;
+
+/** Where a symbol is read from: the number of a number of the graph, and the least value that it may have. */
+export interface SymbolSource {
+  readonly at: number;
+  readonly min: number;
+}
+
+/** A number that may be a symbol of its own: how it is called, and the least value that it may have. */
+export interface Free {
+  readonly source: string;
+  readonly min: number;
+}
+
+/** What is known of a number before it is fitted. */
+export interface Hint {
+  readonly free: Free | null;
+  /** Expressions, of which it is the first that has its values; a number that does not vary may be one too. */
+  readonly likely: readonly Size[];
+}
+
+/** A number of a graph that is an expression. */
+export interface Varying {
+  /** Which of the numbers of a graph, in the order in which they are visited. */
+  readonly at: number;
+  readonly expected: SizeFunction;
+}
+
+/** A number that follows no expression; caught by `GraphTemplate.of` alone. */
+export class Unfit extends Error {
+  override readonly name = 'Unfit';
+}
+
+/** See the file header. */
+export class TemplateNumbers {
+  readonly sources: SymbolSource[] = [];
+  readonly varying: Varying[] = [];
+  /** Whether every number that varies is determined by enough samples (`SizeSamples`). */
+  isDetermined = true;
+  /** Symbols by their values in the graphs, joined. */
+  private readonly columns = new Map<string, SymInt>();
+  /** What numbers with the same values were last found to be. */
+  private readonly seen = new Map<string, Size>();
+  private readonly values = new Map<SymInt, string>();
+  private fitter: SizeFitter | null = null;
+
+  /**
+   * @param graphs the numbers of each
+   * @param inputs which of them are sizes of inputs
+   */
+  constructor(
+    private readonly env: ShapeEnv,
+    private readonly graphs: readonly (readonly number[])[],
+    inputs: readonly { readonly at: number; readonly source: string }[],
+  ) {
+    for (const { at, source } of inputs) {
+      const values = this.valuesAt(at);
+      if (values.every((value) => value === values[0]) || this.columns.has(values.join())) continue;
+      this.add(at, values, { source, min: SMALLEST });
+    }
+  }
+
+  get symbols(): readonly SymInt[] {
+    return [...this.columns.values()];
+  }
+
+  /** What a number is; they are asked for in their order. @throws Unfit */
+  fit(at: number, { free, likely }: Hint): Size {
+    const values = this.valuesAt(at);
+    const isConstant = values.every((value) => Object.is(value, values[0]));
+    const key = values.join();
+    const isIt = (size: Size): boolean => typeof size !== 'number' && this.valuesOf(size) === key;
+    const proposed = !isConstant || values[0]! >= SMALLEST ? likely.find(isIt) : undefined;
+    if (isConstant && proposed === undefined) return values[0]!;
+    if (!values.every(Number.isSafeInteger)) throw new Unfit();
+    let found = proposed ?? this.seen.get(key) ?? this.explain(values);
+    if (found === null && free !== null) found = this.add(at, values, free);
+    if (found === null || typeof found === 'number') throw new Unfit();
+    if (!isConstant) this.seen.set(key, found);
+    if (!isDetermined(found)) this.isDetermined = false;
+    this.varying.push({ at, expected: this.compiled(found) });
+    return found;
+  }
+
+  private valuesAt(at: number): readonly number[] {
+    return this.graphs.map((numbers) => numbers[at]!);
+  }
+
+  private compiled(size: Size): SizeFunction {
+    return compileSize(size, (symbol) => this.symbols.indexOf(symbol));
+  }
+
+  /** The values of an expression in the graphs, joined. */
+  private valuesOf(size: SymInt): string {
+    let values = this.values.get(size);
+    if (values === undefined) {
+      const valueAt = this.compiled(size);
+      const columns = this.terms().map(({ at }) => at);
+      values = this.graphs.map((_, k) => valueAt(columns.map((column) => column[k]!))).join();
+      this.values.set(size, values);
+    }
+    return values;
+  }
+
+  private terms(): readonly FitTerm[] {
+    return [...this.columns].map(([key, size]) => ({ size, at: key.split(',').map(Number) }));
+  }
+
+  private explain(values: readonly number[]): Size | null {
+    this.fitter ??= new SizeFitter(this.terms());
+    return this.fitter.fit(values);
+  }
+
+  private add(at: number, values: readonly number[], { source, min }: Free): SymInt {
+    if (values.some((value) => value < min || value > LARGEST)) throw new Unfit();
+    const symbol = this.env.createSymbol(values[0]!, { source, min, max: LARGEST }) as SymInt;
+    this.columns.set(values.join(), symbol);
+    this.sources.push({ at, min });
+    this.fitter = null;
+    return symbol;
+  }
+}
