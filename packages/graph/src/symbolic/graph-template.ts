@@ -174,15 +174,14 @@ export class GraphTemplate {
     const shape = (tensor: Tensor, node: Node): SymbolicShape => {
       const isMade = isTensor(node.meta.val) && isOfNoTensor(node);
       const rank = tensor.sizes.length;
-      const windows = windowSizes(node, (input) => this.sizesIn(input)[0] ?? null);
+      const windows = windowSizes(node, (input) => this.sizesIn(input)[0]);
       const read = node
         .allInputNodes()
         .flatMap((input) => this.sizesIn(input))
         .filter((sizes) => sizes.length === rank);
       const sizes = tensor.sizes.map((_, d) => {
         free = isMade ? { source: `${node.name}.size()[${d}]`, min: SMALLEST } : null;
-        const count = windows.at(d - rank);
-        return next(count === undefined ? read.map((sizes) => sizes[d]!) : [count]);
+        return next([windows.at(d - rank) ?? 0, ...read.map((sizes) => sizes[d]!)]);
       });
       free = null;
       const likely = denseStrides(tensor, sizes);
