@@ -14,7 +14,6 @@ const EVERYWHERE: readonly string[] = [
   'aten::avg_pool3d',
   'aten::avg_pool3d_backward',
   'aten::max_pool2d_with_indices_backward',
-  'aten::max_pool3d_with_indices',
   'aten::max_pool3d_with_indices_backward',
   // Positions are quotients of sizes.
   'aten::_upsample_bilinear2d_aa_backward',
