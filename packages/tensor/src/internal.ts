@@ -106,7 +106,7 @@ export { moduleScope, runningModules } from './protocols/module-scope.js';
 export { type RegionInputs, type RegionNumber, trustedRegion } from './protocols/trusted-region.js';
 
 // Autograd
-export { autogradGrad, autogradGradTwice } from './autograd/autograd-grad-op.js';
+export { autogradGrad, autogradGradOuter, autogradGradTwice } from './autograd/autograd-grad-op.js';
 export { gradMode } from './autograd/grad-mode.js';
 export { runBackward } from './autograd/engine.js';
 export { type Edge, type GradMeta, peekSequenceNr } from './autograd/grad-node.js';

@@ -10,6 +10,7 @@ import type { Tensor } from '@tessera/tensor';
 import {
   announceCaptured,
   autogradGrad,
+  autogradGradOuter,
   autogradGradTwice,
   type BackwardCall,
   backwardOutsideGraph,
@@ -43,7 +44,7 @@ import { ownLeaves } from './own-leaves.js';
 
 /** Whether an op is `grad()` inside a compiled function. */
 export function isGradOp(op: unknown): boolean {
-  return op === autogradGrad || op === autogradGradTwice;
+  return op === autogradGrad || op === autogradGradTwice || op === autogradGradOuter;
 }
 
 /**

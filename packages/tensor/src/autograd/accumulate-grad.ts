@@ -14,7 +14,11 @@ import { setOwnGradient } from './own-gradient.js';
 
 /** See the file header. Holds its leaf strongly; the leaf holds it. */
 export class AccumulateGrad extends GradNode {
-  constructor(readonly leaf: Tensor) {
+  constructor(
+    readonly leaf: Tensor,
+    /** When the leaf of a derivative of a function was made, as a sequence number; null for any other leaf. */
+    readonly madeAt: number | null = null,
+  ) {
     super(
       'AccumulateGrad',
       [],

@@ -3,11 +3,13 @@
  *
  * Capture records `backward()`, `grad()` and what is made of them as this op; running the graph (eagerly, or
  * re-traced by AOT autograd on FakeTensors) runs the real engine over the history that the ops before it
- * recorded. With `.create_graph` the engine's own operators have a history too, and so does what follows.
+ * recorded. With `.create_graph` the engine's own operators have a history too, and so does what follows; with
+ * `.outer` they have one if the outputs depend on more than the inputs.
  */
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { runBackward } from './engine.js';
+import { hasOuterHistory } from './outer-history.js';
 
 /** Gradients wanted as values. */
 export interface GradientRequest {
@@ -17,12 +19,28 @@ export interface GradientRequest {
   readonly inputs: readonly Tensor[];
   readonly retainGraph: boolean;
   /** Whether the gradients can be differentiated again. */
+  readonly createGraph: CreateGraph;
+}
+
+/** `'outer'`: if the outputs depend on anything that takes gradients besides the inputs; the graph is retained then. */
+export type CreateGraph = boolean | 'outer';
+
+/** A request of which the histories have told whether the gradients can be differentiated again. */
+export interface DecidedRequest extends GradientRequest {
   readonly createGraph: boolean;
+}
+
+/** Decides a request by the histories that the outputs have. */
+export function decided(request: GradientRequest): DecidedRequest {
+  const { outputs, inputs, retainGraph } = request;
+  if (request.createGraph !== 'outer') return request as DecidedRequest;
+  const createGraph = hasOuterHistory(outputs, inputs);
+  return { ...request, createGraph, retainGraph: retainGraph || createGraph };
 }
 
 /** What the engine computes for a request; null where an input was not used. */
 export function engineGradients(request: GradientRequest): (Tensor | null)[] {
-  const { outputs, gradOutputs, inputs, retainGraph, createGraph } = request;
+  const { outputs, gradOutputs, inputs, retainGraph, createGraph } = decided(request);
   const options = { retainGraph, createGraph, inputs, accumulate: false, allowUnused: true };
   return runBackward(outputs, gradOutputs, options);
 }
@@ -30,7 +48,7 @@ export function engineGradients(request: GradientRequest): (Tensor | null)[] {
 /** The request of an operator with these arguments. */
 export function requestOf(
   bound: Readonly<Record<string, unknown>>,
-  createGraph: boolean,
+  createGraph: CreateGraph,
 ): GradientRequest {
   return {
     outputs: bound.outputs as Tensor[],
@@ -41,7 +59,7 @@ export function requestOf(
   };
 }
 
-function define(overload: string, createGraph: boolean): OpOverload {
+function define(overload: string, createGraph: CreateGraph): OpOverload {
   return defineOp(
     `tessera::autograd_grad${overload}(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]`,
     { decompose: (bound) => engineGradients(requestOf(bound, createGraph)) },
@@ -52,3 +70,5 @@ function define(overload: string, createGraph: boolean): OpOverload {
 export const autogradGrad: OpOverload = define('', false);
 /** The same, to be differentiated again. */
 export const autogradGradTwice: OpOverload = define('.create_graph', true);
+/** The same, to be differentiated again by whatever the outputs depend on besides the inputs. */
+export const autogradGradOuter: OpOverload = define('.outer', 'outer');

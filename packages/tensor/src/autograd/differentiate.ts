@@ -7,11 +7,15 @@
  */
 import { callOp } from '../dispatch/dispatcher.js';
 import { activeMode } from '../dispatch/modes.js';
+import type { OpOverload } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import {
+  type CreateGraph,
   type GradientRequest,
   autogradGrad,
+  autogradGradOuter,
   autogradGradTwice,
+  decided,
   engineGradients,
 } from './autograd-grad-op.js';
 import { gradFnOf, hasGradientHooks } from './history.js';
@@ -23,16 +27,22 @@ export function differentiate(request: GradientRequest): (Tensor | null)[] {
   const mode = activeMode(outputs);
   if (mode === null) return engineGradients(request);
   if (outputs.every(isRecorded) && !inputs.some(hasGradientHooks)) {
-    const op = createGraph ? autogradGradTwice : autogradGrad;
+    const op = operatorFor(createGraph);
     return callOp(op, [outputs, gradOutputs, inputs, retainGraph]) as (Tensor | null)[];
   }
   // What the capture has recorded so far is part of the histories that the engine reads.
   for (const tensor of [...outputs, ...inputs]) void tensor.gradFn;
   mode.onWatch?.([...inputs, ...outputs]);
-  return createGraph ? gradOutsideGraph(request) : engineGradients(request);
+  const settled = decided(request);
+  return settled.createGraph ? gradOutsideGraph(settled) : engineGradients(settled);
+}
+
+function operatorFor(createGraph: CreateGraph): OpOverload {
+  if (createGraph === 'outer') return autogradGradOuter;
+  return createGraph ? autogradGradTwice : autogradGrad;
 }
 
 /** Whether a capture knows how a tensor was computed; the history of any other lies outside of it. */
-function isRecorded(output: Tensor): boolean {
+export function isRecorded(output: Tensor): boolean {
   return output.isLazy || gradFnOf(output) === null;
 }

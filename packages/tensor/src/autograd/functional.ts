@@ -9,6 +9,7 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { getOp } from '../op/op-overload.js';
 import { formatSizes, numelOf, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import type { CreateGraph } from './autograd-grad-op.js';
 import { differentiate } from './differentiate.js';
 import { enableGrad, noGrad } from './grad-mode.js';
 import { onesLike, zerosOf } from './gradient-ops.js';
@@ -83,7 +84,7 @@ function gradients(
   outs: readonly Tensor[],
   seeds: readonly Tensor[],
   leaves: readonly Tensor[],
-  createGraph: boolean,
+  createGraph: CreateGraph,
   strict: boolean,
 ): Tensor[] {
   const pairs = outs.flatMap((out, i) => (out.requiresGrad ? [[out, seeds[i]!] as const] : []));
@@ -178,11 +179,11 @@ export function jvp<I extends TensorOrList, O extends TensorOrList>(
 }
 
 /** Jacobians of one output, `[...output, ...input]` for each input, row by row. */
-function rows(
+export function jacobianRows(
   name: string,
   out: Tensor,
   leaves: readonly Tensor[],
-  options: Required<FunctionalOptions>,
+  options: { readonly createGraph: CreateGraph; readonly strict: boolean },
 ): Tensor[] {
   const { createGraph, strict } = options;
   const flat = out.numel === 1 && out.ndim === 0 ? [out] : out.reshape([-1]).unbind(0);
@@ -215,7 +216,7 @@ export function jacobian<I extends TensorOrList, O extends TensorOrList>(
     const leaves = leavesOf(listOf(inputs), all.createGraph);
     const result = (fn as (...at: Tensor[]) => O)(...leaves);
     const perOutput = listOf(result).map((out) =>
-      asGiven(released(rows('jacobian', out, leaves, all), all.createGraph), inputs),
+      asGiven(released(jacobianRows('jacobian', out, leaves, all), all.createGraph), inputs),
     );
     return asGiven(perOutput, result) as Like<O, Like<I>>;
   });
@@ -257,7 +258,7 @@ export function hessian<I extends TensorOrList>(
     const leaves = leavesOf(listOf(inputs), all.createGraph);
     const { grads } = firstGradients('hessian', fn as (...at: Tensor[]) => Tensor, leaves);
     const perInput = grads.map((grad) =>
-      asGiven(released(rows('hessian', grad, leaves, all), all.createGraph), inputs),
+      asGiven(released(jacobianRows('hessian', grad, leaves, all), all.createGraph), inputs),
     );
     return asGiven(perInput, inputs) as Like<I, Like<I>>;
   });

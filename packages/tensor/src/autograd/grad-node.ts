@@ -45,6 +45,11 @@ export function peekSequenceNr(): number {
   return nextSequenceNr;
 }
 
+/** A sequence number for something that is made between nodes. */
+export function takeSequenceNr(): number {
+  return nextSequenceNr++;
+}
+
 /** See the file header. Subclasses say how gradients of outputs become gradients of inputs. */
 export abstract class GradNode {
   /** Order of creation in the forward pass; higher runs first. Leaves (`AccumulateGrad`) run as soon as ready. */

@@ -13,8 +13,11 @@ import type { Tensor } from '../tensor.js';
 import { AccumulateGrad } from './accumulate-grad.js';
 import { autogradMeta } from './autograd-meta.js';
 import {
+  type CreateGraph,
   type GradientRequest,
+  autogradGradOuter,
   autogradGradTwice,
+  decided,
   engineGradients,
   requestOf,
 } from './autograd-grad-op.js';
@@ -43,11 +46,13 @@ class CompiledGradient extends GradNode {
   }
 }
 
-/** Runs the engine for gradients that look differentiable. */
+/** Runs the engine for gradients that look differentiable, if they are to be. */
 function withoutGraph(request: GradientRequest): (Tensor | null)[] {
-  const { outputs, gradOutputs, inputs } = request;
+  const settled = decided(request);
+  if (!settled.createGraph) return engineGradients(settled);
+  const { outputs, gradOutputs, inputs } = settled;
   // Fresh tensors: what comes back may be somebody's own.
-  const grads = engineGradients({ ...request, createGraph: false }).map(
+  const grads = engineGradients({ ...settled, createGraph: false }).map(
     (grad) => grad?.detach() ?? null,
   );
   const known = grads.filter((grad) => grad !== null);
@@ -65,23 +70,29 @@ function metaOf({ sizes, dtype, device }: Tensor): GradMeta {
   return { sizes, dtype, device };
 }
 
+function define(overload: string, createGraph: CreateGraph): OpOverload {
+  return defineOp(
+    `tessera::grad_outside_graph${overload}(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]`,
+    {
+      tags: ['data-dependent'],
+      decompose: (bound) => withoutGraph(requestOf(bound, createGraph)),
+    },
+  );
+}
+
 /** A capture ends its graph at this operator. */
-const outsideGraph = defineOp(
-  'tessera::grad_outside_graph(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]',
-  {
-    tags: ['data-dependent'],
-    decompose: (bound) => withoutGraph(requestOf(bound, true)),
-  },
-);
+const outsideGraph = define('', true);
+const outsideGraphOuter = define('.outer', 'outer');
 
 /** The operator that ends the graph and asks the engine for differentiable gradients. */
 export function gradOutsideGraph(request: GradientRequest): (Tensor | null)[] {
   const { outputs, gradOutputs, inputs, retainGraph } = request;
-  return callOp(outsideGraph, [outputs, gradOutputs, inputs, retainGraph]);
+  return callOp(outsideGraph, [outputs, gradOutputs, inputs, retainGraph]) as (Tensor | null)[];
 }
 
 /** What runs instead of a recorded `grad()` where its graph has to end before it. */
 export function outsideGraphOp(op: OpOverload): OpOverload {
+  if (op === autogradGradOuter) return outsideGraphOuter;
   return op === autogradGradTwice ? outsideGraph : op;
 }
 

@@ -15,7 +15,7 @@ import {
   unsqueezeView,
   viewAlongDims,
 } from './rules/dims.js';
-import { gradients, leaf } from './rules/gradient.js';
+import { gradients, leaf, outer } from './rules/gradient.js';
 import {
   embedding,
   gathered,
@@ -127,6 +127,8 @@ const COMPOSITE = new Map<string, BatchRule>([
   ['tessera::leaf', leaf],
   ['tessera::autograd_grad', gradients],
   ['tessera::autograd_grad.create_graph', gradients],
+  ['tessera::autograd_grad.outer', gradients],
+  ['tessera::outer_history', outer],
 ]);
 
 const FORMULAS = new Map<string, BatchRule>([

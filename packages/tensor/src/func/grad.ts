@@ -1,9 +1,10 @@
 /**
  * @file `grad`, `gradAndValue` and `jacrev`: derivatives of functions as functions, which compose with `vmap`.
  *
- * Modelled on `torch.func`. A gradient is taken with respect to arguments: what the function reads besides them
- * counts as constant unless it takes part in an enclosing derivative. Inside `vmap` every example gets
- * arguments of its own, so shared parameters have one gradient per example.
+ * Modelled on `torch.func`. A gradient is taken with respect to arguments only. What the function reads besides
+ * them, and arguments that take gradients outside, can be differentiated by the code around it: by an enclosing
+ * derivative, or by `backward()`. Inside `vmap` every example gets arguments of its own, so shared parameters have
+ * one gradient per example.
  */
 import {
   type OptionNames,
@@ -14,15 +15,18 @@ import {
   checkOptionNames,
   checkFunction,
 } from '@tessera/shared';
-import { jacobian } from '../autograd/functional.js';
-import { enableGrad, noGrad } from '../autograd/grad-mode.js';
-import { grad as gradientsOf } from '../autograd/grad.js';
+import type { CreateGraph } from '../autograd/autograd-grad-op.js';
+import { differentiate } from '../autograd/differentiate.js';
+import { jacobianRows } from '../autograd/functional.js';
+import { enableGrad, isGradEnabled, noGrad } from '../autograd/grad-mode.js';
+import { zerosOf } from '../autograd/gradient-ops.js';
 import { leafOf } from '../autograd/leaf-op.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import { modes } from '../dispatch/modes.js';
 import { getOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
+import { outerHistoryOf } from './outer-history-op.js';
 import { VmapMode } from './vmap-mode.js';
 
 /** Options of the functions below. */
@@ -38,17 +42,15 @@ export interface GradFunctionOptions extends DerivativeOptions {
 }
 const GRAD_FUNCTION: OptionNames<GradFunctionOptions> = { hasAux: true, argnums: true };
 
-/** Derivatives that are being taken around the running code. */
-let depth = 0;
-
 /** `fn` with the arguments to differentiate as leaves of their own. */
 interface Prepared {
   readonly args: unknown[];
   readonly leaves: Tensor[];
   /** The gradients in the structure of the arguments. */
   rebuild(gradients: readonly Tensor[]): unknown;
-  /** Whether an enclosing derivative, or the caller, may differentiate the result. */
-  readonly createGraph: boolean;
+  readonly createGraph: CreateGraph;
+  /** Results, or what holds them, for the code around: with the history that they have there. */
+  release<T>(results: T): T;
 }
 
 function invalid(name: string, message: string, hint: string): TesseraError {
@@ -81,7 +83,9 @@ function prepare(
       'Name tensor arguments in argnums.',
     );
   const mode = modes.pre;
-  const followed = given.map((tensor) => tensor.requiresGrad);
+  // Under noGrad() nobody outside differentiates the results.
+  const isFollowed = isGradEnabled();
+  const followed = given.map((tensor) => isFollowed && tensor.requiresGrad);
   const leaves = given.map((tensor, i) => {
     const spread = mode instanceof VmapMode ? mode.spread(tensor) : tensor;
     return followed[i]! ? (callOp(getOp('aten::alias'), [spread]) as Tensor) : leafOf(spread);
@@ -93,22 +97,18 @@ function prepare(
   return {
     args: own,
     leaves,
-    createGraph: depth > 0 || followed.includes(true),
+    createGraph: isFollowed && 'outer',
+    release: <T>(results: T) =>
+      treeMap((leaf) => {
+        if (!isTensor(leaf)) return leaf;
+        return isFollowed ? outerHistoryOf(leaf, leaves) : noGrad(() => leaf.detach());
+      }, results) as T,
     rebuild: (gradients) => {
       next = 0;
       const parts = chosen.map((part) => take(gradients, part));
       return typeof argnums === 'number' ? parts[0] : parts;
     },
   };
-}
-
-function nested<R>(fn: () => R): R {
-  depth++;
-  try {
-    return enableGrad(fn);
-  } finally {
-    depth--;
-  }
 }
 
 /**
@@ -126,20 +126,23 @@ export function gradAndValue<A extends unknown[], R>(
   return (...args) => {
     const { argnums = 0, hasAux = false } = options;
     const prepared = prepare('grad', args, argnums);
-    const { leaves, createGraph } = prepared;
-    return nested(() => {
+    const { leaves, createGraph, release } = prepared;
+    return enableGrad(() => {
       const result = fn(...(prepared.args as A));
       const value: unknown = hasAux ? (result as unknown as unknown[])[0] : result;
       checkScalar(value);
-      const gradients = value.requiresGrad
-        ? gradientsOf(value, leaves, { createGraph, materializeGrads: true })
-        : leaves.map((leaf) => noGrad(() => leaf.mul(0)));
-      const release = (tensor: Tensor): Tensor =>
-        createGraph ? tensor : noGrad(() => tensor.detach());
-      const gradient = prepared.rebuild(gradients.map(release)) as A[0];
-      // What comes along is constant as well: the graph of the derivative is gone.
-      const out = treeMap((leaf) => (isTensor(leaf) ? release(leaf) : leaf), result);
-      return [gradient, out as R];
+      const found = value.requiresGrad
+        ? differentiate({
+            outputs: [value],
+            gradOutputs: [null],
+            inputs: leaves,
+            // What comes along shares the graph of the value.
+            retainGraph: hasAux,
+            createGraph,
+          })
+        : [];
+      const gradients = leaves.map((leaf, i) => found[i] ?? noGrad(() => zerosOf(leaf)));
+      return release([prepared.rebuild(gradients) as A[0], result]);
     });
   };
 }
@@ -204,16 +207,18 @@ export function jacrev<A extends unknown[]>(
   checkOptionNames('jacrev', options, ARGNUMS);
   return (...args) => {
     const { argnums = 0 } = options;
-    const at = argnums < 0 ? argnums + args.length : argnums;
-    const input = args[at];
-    if (!isTensor(input))
+    if (!isTensor(args.at(argnums)))
       throw invalid(
         'jacrev',
         'the argument to differentiate is no tensor.',
         'Name a tensor in argnums.',
       );
-    const createGraph = depth > 0 || input.requiresGrad;
-    const call = (x: Tensor): Tensor => fn(...(args.map((arg, i) => (i === at ? x : arg)) as A));
-    return nested(() => jacobian(call, input, { createGraph }));
+    const { args: own, leaves, createGraph, release } = prepare('jacrev', args, argnums);
+    return enableGrad(() => {
+      const out = fn(...(own as A));
+      const rowsOf = (value: unknown): Tensor =>
+        jacobianRows('jacrev', value as Tensor, leaves, { createGraph, strict: false })[0]!;
+      return release(treeMap(rowsOf, out)) as Tensor;
+    });
   };
 }

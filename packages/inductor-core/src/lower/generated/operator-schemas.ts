@@ -738,6 +738,7 @@ export interface OperatorSchemas {
   'tessera::attach_function': "tessera::attach_function(Tensor[] tensors, Tensor(a!)[] outs, Handle handle) -> Tensor(a!)[]";
   'tessera::autograd_grad': "tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
   'tessera::autograd_grad.create_graph': "tessera::autograd_grad.create_graph(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
+  'tessera::autograd_grad.outer': "tessera::autograd_grad.outer(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
   'tessera::combination_positions': "tessera::combination_positions(int n, int r, bool with_replacement, Device device) -> Tensor";
   'tessera::convolution_pointwise': "tessera::convolution_pointwise(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups, str attr) -> Tensor";
   'tessera::custom_function': "tessera::custom_function() -> Tensor[]";
@@ -760,6 +761,7 @@ export interface OperatorSchemas {
   'tessera::fft_rfft2': "tessera::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor";
   'tessera::fft_rfftn': "tessera::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor";
   'tessera::grad_outside_graph': "tessera::grad_outside_graph(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
+  'tessera::grad_outside_graph.outer': "tessera::grad_outside_graph.outer(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
   'tessera::host_call': "tessera::host_call(Tensor[] inputs, str handle) -> Tensor[]";
   'tessera::istft': "tessera::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool pairs=False) -> Tensor";
   'tessera::leaf': "tessera::leaf(Tensor(a) self) -> Tensor(a)";

@@ -15,6 +15,12 @@ import type { BatchCall, BatchRule } from '../batch-call.js';
 /** `tessera::leaf(self)`: every example gets a leaf of its own. */
 export const leaf: BatchRule = (call) => call.run([call.spread(call.tensors()[0]!)]);
 
+/** `tessera::outer_history(self, leaves)`: the histories are those of the values. */
+export const outer: BatchRule = (call) => {
+  const [self, ...leaves] = call.tensors() as [Tensor, ...Tensor[]];
+  return call.run([call.spread(self), leaves.map((own) => call.batch(own)!.value)]);
+};
+
 interface Request {
   readonly outputs: readonly Tensor[];
   readonly grad_outputs: readonly (Tensor | null)[];
