@@ -6,6 +6,7 @@ export { autocastKey, withAutocastSettings } from './autocast/autocast-state.js'
 export { deviceRuntime } from './device.js';
 
 // Tensors
+export { checkPromise } from './op/check-promise.js';
 export { TensorBase, type PendingValue } from './tensor-base.js';
 export {
   emptyContiguous,
@@ -67,6 +68,7 @@ export { show } from './memory/show.js';
 // Operators
 export { allOps, defineOp, findOp, getOp } from './op/op-overload.js';
 export { findAnyOp } from './operators.js';
+export { functionalForm } from './op/functional-form.js';
 export { type InplaceOf, defineInplace } from './op/inplace.js';
 export type {
   GradResult,
@@ -386,17 +388,13 @@ export {
   multilabelMarginLoss,
 } from './ops/loss/multi-margin.js';
 
-// Factories
+// Factories and random tensors
 export { fullOp, scalarTensor } from './ops/factory/factory.js';
 export { newEmpty, newFull, newOnes, newZeros } from './ops/factory/like.js';
 export { type Bound } from './ops/factory/space.js';
-
-// Random tensors
 export { cauchy_, exponential_, geometric_, logNormal_ } from './ops/random/distribution-fill.js';
 export { bernoulli_, normal_, uniform_ } from './ops/random/fill.js';
 export { dropout_, nativeDropout } from './ops/random/dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';
 export type { SchemaArgument } from './op/schema.js';
 export { itemAtOnce } from './read-values.js';
-export { checkPromise } from './op/check-promise.js';
-export { functionalForm } from './op/functional-form.js';
