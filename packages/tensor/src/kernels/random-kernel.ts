@@ -31,10 +31,9 @@ export function drawNormal(): Draw {
 
 /** Writes a number per element. */
 export function fillWith(out: Tensor, draw: Draw): void {
-  writeNumbers(
-    out,
-    Float64Array.from({ length: out.numel }, (_, i) => draw(i)),
-  );
+  const numbers = new Float64Array(out.numel);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = draw(i);
+  writeNumbers(out, numbers);
 }
 
 /** Kernel of uniform numbers in [0, 1). */

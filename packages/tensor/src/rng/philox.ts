@@ -17,15 +17,15 @@ const M1 = 0xcd9e8d57;
 const W0 = 0x9e3779b9;
 const W1 = 0xbb67ae85;
 
-/** High 32 bits of the unsigned product. */
+/** High 32 bits of the unsigned product, from products of halves; 32-bit integers of either sign. */
 function mulHigh(a: number, b: number): number {
   const al = a & 0xffff;
   const ah = a >>> 16;
   const bl = b & 0xffff;
   const bh = b >>> 16;
-  const mid = ah * bl + ((al * bl) >>> 16);
-  const mid2 = al * bh + (mid & 0xffff);
-  return (ah * bh + Math.floor(mid / 0x10000) + (mid2 - (mid2 % 0x10000)) / 0x10000) >>> 0;
+  const mid = (Math.imul(ah, bl) + (Math.imul(al, bl) >>> 16)) | 0;
+  const mid2 = (Math.imul(al, bh) + (mid & 0xffff)) | 0;
+  return (Math.imul(ah, bh) + (mid >>> 16) + (mid2 >>> 16)) | 0;
 }
 
 /** The four output words; `out` receives them as unsigned 32-bit integers. */
@@ -37,21 +37,18 @@ export function philox(
   seed: number,
   out: Uint32Array,
 ): void {
-  let k0 = seed >>> 0;
+  let k0 = seed | 0;
   let k1 = 0;
   for (let round = 0; round < 10; round++) {
-    const hi0 = mulHigh(M0, c0);
-    const lo0 = Math.imul(M0, c0) >>> 0;
-    const hi1 = mulHigh(M1, c2);
-    const lo1 = Math.imul(M1, c2) >>> 0;
-    const n0 = (hi1 ^ c1 ^ k0) >>> 0;
-    const n2 = (hi0 ^ c3 ^ k1) >>> 0;
-    c0 = n0;
-    c1 = lo1;
-    c2 = n2;
-    c3 = lo0;
-    k0 = (k0 + W0) >>> 0;
-    k1 = (k1 + W1) >>> 0;
+    const low0 = Math.imul(M0, c0);
+    const low1 = Math.imul(M1, c2);
+    const high0 = mulHigh(M0, c0);
+    c0 = mulHigh(M1, c2) ^ c1 ^ k0;
+    c1 = low1;
+    c2 = high0 ^ c3 ^ k1;
+    c3 = low0;
+    k0 = (k0 + W0) | 0;
+    k1 = (k1 + W1) | 0;
   }
   out[0] = c0;
   out[1] = c1;
