@@ -13,6 +13,7 @@ import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
 import { compileGraph } from '../compile-graph.js';
 import { inductorConfig } from '../config.js';
 import { takesSizes } from '../lower/find-lowering.js';
+import { isExactRandom } from '../lower/ops/random.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import { SizeFamily } from '../sizes/size-family.js';
 import { opKey } from './op-key.js';
@@ -76,12 +77,14 @@ export class EagerProvider implements KernelProvider {
     // Other devices' tensors are copied by the runtime.
     if (outs.some((out) => out.device !== this.backend.device)) return false;
     const random = op.hasTag('random');
-    // The reference kernels of random ops define the numbers to the last bit: where they run, they are used.
-    if (random && this.backend.capabilities.extern) return false;
+    const { extern } = this.backend.capabilities;
+    // The reference kernels of random ops define the numbers to the last bit: where they run, code must repeat them.
+    if (random && extern && !isExactRandom(op)) return false;
     if (outs.every((out) => out.numel === 0)) {
-      if (random) reserveOffsets(1);
       // Nothing to compute, but perhaps something to refuse: indices into a tensor without elements.
-      return !this.backend.capabilities.extern;
+      if (extern) return false;
+      if (random) reserveOffsets(1);
+      return true;
     }
     const entry = this.lookup(op, args, outs);
     if (entry === null) return false;

@@ -34,7 +34,9 @@ export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): ar
   // An integer parameter has no sign to give its zero.
   if (Object.is(arg, -0)) return false;
   const { base, list } = op.schema.args[index]!.type;
-  return !list && (base === 'Scalar' || base === 'Tensor');
+  // Parameters of distributions are `float`s; elsewhere those are constants of the code, an epsilon for one.
+  const isParameter = base === 'float' && op.hasTag('random');
+  return !list && (base === 'Scalar' || base === 'Tensor' || isParameter);
 }
 
 /**

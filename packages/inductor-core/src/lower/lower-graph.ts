@@ -8,7 +8,7 @@
 import { type Steps, SymInt, TesseraError, atOnce } from '@tessera/shared';
 import { type Argument, type GraphModule, Node, type SymbolicShape, getItem } from '@tessera/graph';
 import { type LoweringHandler, loweringOf } from '@tessera/passes';
-import { type DeviceType, type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import { type DeviceType, OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import { getOp } from '@tessera/tensor/internal';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { checkOperands } from './check-operands.js';
@@ -71,7 +71,14 @@ class GraphLowering {
 
   *run(): Steps<LoweredGraph> {
     const nodes = this.module.graph.nodes;
-    const wide = nodes.some((node) => isTensor(node.meta.val) && node.meta.val.dtype === 'float64');
+    // Bounds of random numbers are not rounded before the numbers are made.
+    const wide =
+      this.lowering.capabilities.dtypes.has('float64') &&
+      nodes.some(
+        ({ meta: { val }, target }) =>
+          (isTensor(val) && val.dtype === 'float64') ||
+          (target instanceof OpOverload && target.hasTag('random')),
+      );
     for (const node of nodes) if (node.op === 'placeholder') this.placeholder(node, wide);
     for (const node of nodes) if (node.op === 'get_attr') this.constant(node);
     yield;

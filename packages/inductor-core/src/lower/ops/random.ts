@@ -6,7 +6,7 @@
  * order, uses offset + n.
  */
 import { type Node, getItem } from '@tessera/graph';
-import type { DeviceType, DType } from '@tessera/tensor';
+import type { DeviceType, DType, OpOverload } from '@tessera/tensor';
 import { getOp, replayOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import { operandArg, operandExpr, tensorArg } from './elementwise.js';
@@ -63,17 +63,20 @@ function scaled(
 ): LoweringOf<'aten::uniform' | 'aten::normal_functional'> {
   return (l, [, a, b], call) => {
     const m = new ExprMath(l.ir);
-    const number =
+    // Rounded once, as the reference kernel does: the numbers are the same to the last bit.
+    const dtype =
+      distribution === 'uniform' && l.capabilities.dtypes.has('float64') ? 'float64' : call.dtype;
+    const number = l.ir.cast(
       distribution === 'uniform'
         ? uniform(l, call.shape, call.dtype)
-        : l.ir.cast(draw(l, 'normal', call.shape), call.dtype);
-    const [from, to] = [a, b].map((arg) =>
-      operandExpr(l, operandArg(arg!, call.op), call.shape, call.dtype),
-    ) as [Expr, Expr];
-    return l.pointwise(
-      call.shape,
-      m.add(from, m.mul(number, distribution === 'uniform' ? m.sub(to, from) : to)),
+        : draw(l, 'normal', call.shape),
+      dtype,
     );
+    const [from, to] = [a, b].map((arg) =>
+      operandExpr(l, operandArg(arg!, call.op), call.shape, dtype),
+    ) as [Expr, Expr];
+    const scaled = m.add(from, m.mul(number, distribution === 'uniform' ? m.sub(to, from) : to));
+    return l.pointwise(call.shape, m.cast(scaled, call.dtype));
   };
 }
 
@@ -165,6 +168,17 @@ export function lowerRandomExtern(
   ) as [RuntimeScalar, RuntimeScalar];
   const all = [seed, offset, l.randomCount++, ...args];
   return lowerExtern(l, all, { ...call, op: replay.qualifiedName }, device);
+}
+
+/**
+ * Random operators made of uniform numbers and exact arithmetic: no logarithm, no cosine. Probabilities in a tensor are
+ * checked by the reference kernel alone.
+ */
+const EXACT = /^aten::(rand|rand_like|randint|randint\.low|uniform|bernoulli\.p|native_dropout)$/;
+
+/** Whether code for a random operator repeats its reference kernel to the last bit, where there are float64. */
+export function isExactRandom(op: OpOverload): boolean {
+  return EXACT.test(op.qualifiedName);
 }
 
 /** Lowerings by overload name. */

@@ -48,10 +48,12 @@ const nativeDropoutOp = defineOp(
       if (train !== false) {
         const { seed, offset } = reserveOffsets(1);
         const limit = Math.fround(1 - p);
-        const scale = scaleOf(p);
+        // As in a product with a number: that of 16-bit floats is one of float32.
+        const round = input.dtype === 'float64' ? Number : Math.fround;
+        const scale = round(scaleOf(p));
         for (let i = 0; i < values.length; i++) {
           kept[i] = philoxUniform(seed, offset, i) < limit ? 1 : 0;
-          values[i] = kept[i] === 1 ? values[i]! * scale : 0;
+          values[i] = kept[i] === 1 ? round(values[i]! * scale) : 0;
         }
       }
       writeNumbers(out!, values);

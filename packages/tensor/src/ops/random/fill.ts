@@ -63,9 +63,12 @@ const bernoulliPOp = defineOp(
   'aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor',
   {
     tags: ['random'],
-    meta: selfMeta,
+    meta: (args) => {
+      checkProbability(scalarValue(args.p));
+      return selfMeta(args);
+    },
     kernel: ({ p }, [out]) => {
-      const limit = checkProbability(scalarValue(p));
+      const limit = Math.fround(scalarValue(p));
       const draw = drawUniform('float32');
       fillWith(out!, (i) => (draw(i) < limit ? 1 : 0));
     },
@@ -84,14 +87,17 @@ const uniformOp = defineOp(
   'aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor',
   {
     tags: ['random'],
-    meta: floatingMeta('uniform_'),
-    kernel: ({ from: low, to: high }, [out]) => {
+    meta: (args) => {
+      const [low, high] = [scalarValue(args.from), scalarValue(args.to)];
       if (!(high >= low))
         throw new TesseraError(
           'invalid-argument',
           `uniform_ expects to return a [from, to) range, but found from=${low} > to=${high}`,
           { hints: ['Swap the bounds.'] },
         );
+      return floatingMeta('uniform_')(args);
+    },
+    kernel: ({ from: low, to: high }, [out]) => {
       const draw = drawUniform(out!.dtype);
       fillWith(out!, (i) => low + draw(i) * (high - low));
     },

@@ -39,16 +39,25 @@ const randnOp = defineOp(`aten::randn(SymInt[] size, *, ${OPTIONS}) -> Tensor`, 
   ...FACTORY,
   kernel: normalKernel,
 });
-/** @throws invalid-argument */
 function integerDraw(low: number, high: number): Draw {
-  if (!(high > low))
-    throw new TesseraError(
-      'invalid-argument',
-      `randint: from(${low}) must be less than to(${high})`,
-      { hints: ['The upper bound is exclusive.'] },
-    );
   const { seed, offset } = reserveOffsets(1);
   return (index) => low + ((philoxUniform(seed, offset, index) * 2 ** 24) % (high - low));
+}
+
+const randintFactory = factoryMeta(() => 'int64');
+
+/** A tensor of integers from `low` to `high`. @throws invalid-argument */
+function randintMeta(
+  low: number,
+  high: number,
+  args: Parameters<typeof randintFactory>[0],
+): TensorMeta {
+  if (high > low) return randintFactory(args);
+  throw new TesseraError(
+    'invalid-argument',
+    `randint: from(${low}) must be less than to(${high})`,
+    { hints: ['The upper bound is exclusive.'] },
+  );
 }
 
 /** PyTorch's default is written `dtype=long`. */
@@ -66,13 +75,13 @@ const randintOp: OpOverload<Tensor> = withOverloads(
     `aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`,
     {
       tags: ['factory', 'random'],
-      meta: integerMeta(factoryMeta(() => 'int64')),
+      meta: integerMeta((args) => randintMeta(args.low, args.high, args)),
       kernel: ({ low, high }, [out]) => fillWith(out!, integerDraw(low as number, high as number)),
     },
   ),
   defineOp(`aten::randint(SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`, {
     tags: ['factory', 'random'],
-    meta: integerMeta(factoryMeta(() => 'int64')),
+    meta: integerMeta((args) => randintMeta(0, args.high, args)),
     kernel: ({ high }, [out]) => fillWith(out!, integerDraw(0, high as number)),
   }),
 );
