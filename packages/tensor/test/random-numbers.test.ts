@@ -60,7 +60,12 @@ describe('the numbers of a seed', () => {
     ['rand', FLOATS, (sizes, dtype) => rand(sizes, { dtype }), '5428bc2a'],
     ['randint', ALL, (sizes, dtype) => randint(-3, 100, sizes, { dtype }), 'c7a38afe'],
     ['randn', ROUNDED, (sizes, dtype) => randn(sizes, { dtype }), 'faf997bd'],
-    ['uniform_', FLOATS, (sizes, dtype) => uniform_(zeros(sizes, { dtype }), -0.1, 0.3), '2436b9cb'],
+    [
+      'uniform_',
+      FLOATS,
+      (sizes, dtype) => uniform_(zeros(sizes, { dtype }), -0.1, 0.3),
+      '2436b9cb',
+    ],
     [
       'uniform_ of a transposed view',
       FLOATS,
@@ -71,7 +76,12 @@ describe('the numbers of a seed', () => {
     ['normal_', ROUNDED, (sizes, dtype) => normal_(zeros(sizes, { dtype }), 1.1, 0.7), '24f992f0'],
     ['bernoulli', FLOATS, (sizes, dtype) => bernoulli(full(sizes, 0.3, { dtype })), 'acc6e9d5'],
     ['bernoulli_', ALL, (sizes, dtype) => bernoulli_(zeros(sizes, { dtype }), 0.3), '39cbb193'],
-    ['exponential_', ROUNDED, (sizes, dtype) => exponential_(zeros(sizes, { dtype }), 1.7), 'f7a7188d'],
+    [
+      'exponential_',
+      ROUNDED,
+      (sizes, dtype) => exponential_(zeros(sizes, { dtype }), 1.7),
+      'f7a7188d',
+    ],
     ['cauchy_', ROUNDED, (sizes, dtype) => cauchy_(zeros(sizes, { dtype })), '6ef4658f'],
     ['logNormal_', ROUNDED, (sizes, dtype) => logNormal_(zeros(sizes, { dtype })), 'de2a7869'],
     ['geometric_', ROUNDED, (sizes, dtype) => geometric_(zeros(sizes, { dtype }), 0.2), 'ebe455ed'],
