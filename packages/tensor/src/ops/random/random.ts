@@ -44,22 +44,6 @@ function integerDraw(low: number, high: number): Draw {
   return (index) => low + ((philoxUniform(seed, offset, index) * 2 ** 24) % (high - low));
 }
 
-const randintFactory = factoryMeta(() => 'int64');
-
-/** A tensor of integers from `low` to `high`. @throws invalid-argument */
-function randintMeta(
-  low: number,
-  high: number,
-  args: Parameters<typeof randintFactory>[0],
-): TensorMeta {
-  if (high > low) return randintFactory(args);
-  throw new TesseraError(
-    'invalid-argument',
-    `randint: from(${low}) must be less than to(${high})`,
-    { hints: ['The upper bound is exclusive.'] },
-  );
-}
-
 /** PyTorch's default is written `dtype=long`. */
 function integerMeta<Args extends NamedArgs>(
   rule: (args: Args) => TensorMeta,
@@ -70,20 +54,29 @@ function integerMeta<Args extends NamedArgs>(
 
 const LONG_OPTIONS = OPTIONS.replace('dtype=None', 'dtype=long');
 
+const wholes = factoryMeta(() => 'int64');
+
+const RANDINT = {
+  tags: ['factory', 'random'] as const,
+  meta: integerMeta((args: Parameters<typeof wholes>[0]) => {
+    const { low = 0, high } = args as NamedArgs;
+    if (high > low) return wholes(args);
+    throw new TesseraError(
+      'invalid-argument',
+      `randint: from(${low}) must be less than to(${high})`,
+      { hints: ['The upper bound is exclusive.'] },
+    );
+  }),
+  kernel: ({ low = 0, high }: NamedArgs, [out]: readonly Tensor[]) =>
+    fillWith(out!, integerDraw(low as number, high as number)),
+};
+
 const randintOp: OpOverload<Tensor> = withOverloads(
   defineOp(
     `aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`,
-    {
-      tags: ['factory', 'random'],
-      meta: integerMeta((args) => randintMeta(args.low, args.high, args)),
-      kernel: ({ low, high }, [out]) => fillWith(out!, integerDraw(low as number, high as number)),
-    },
+    RANDINT,
   ),
-  defineOp(`aten::randint(SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`, {
-    tags: ['factory', 'random'],
-    meta: integerMeta((args) => randintMeta(0, args.high, args)),
-    kernel: ({ high }, [out]) => fillWith(out!, integerDraw(0, high as number)),
-  }),
+  defineOp(`aten::randint(SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`, RANDINT),
 );
 
 const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Tensor`, {
