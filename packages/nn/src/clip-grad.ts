@@ -4,7 +4,7 @@
  * Nothing is read back: the factor stays a tensor, so clipping inside a compiled training step is part
  * of its graph. Modelled on `torch.nn.utils.clip_grad_norm_`.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import {
   type Tensor,
   clamp,
@@ -25,6 +25,11 @@ export interface ClipGradNormOptions {
   readonly errorIfNonfinite?: boolean;
 }
 
+const CLIP_GRAD_NORM: OptionNames<ClipGradNormOptions> = {
+  normType: true,
+  errorIfNonfinite: true,
+};
+
 function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
   if (!isTensor(parameters) && typeof parameters[Symbol.iterator] !== 'function')
     throw new TesseraError(
@@ -40,13 +45,14 @@ function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
  * Scales all gradients so that their norm, taken over all together, is at most `maxNorm`. Returns the
  * norm before that.
  *
- * @throws nan-gradient if the norm is not finite and `errorIfNonfinite` is set
+ * @throws invalid-argument, nan-gradient if the norm is not finite and `errorIfNonfinite` is set
  */
 export function clipGradNorm_(
   parameters: Iterable<Tensor> | Tensor,
   maxNorm: number,
   options: ClipGradNormOptions = {},
 ): Tensor {
+  checkOptionNames('clipGradNorm_', options, CLIP_GRAD_NORM);
   const { normType = 2, errorIfNonfinite = false } = options;
   const grads = gradientsOf(parameters);
   if (grads.length === 0) return zeros([]);

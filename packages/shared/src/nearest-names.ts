@@ -16,11 +16,10 @@ export function nearestNames(name: string, candidates: Iterable<string>, limit =
   const cutoff = Math.max(1, Math.floor(wanted.length / 3));
   for (const candidate of candidates) {
     const folded = fold(candidate);
-    let score = editDistance(wanted, folded);
+    const score = editDistance(wanted, folded);
     if (score > cutoff) {
       const contains = wanted.length >= 3 && (folded.includes(wanted) || wanted.includes(folded));
       if (!contains || folded.length === 0) continue;
-      score = cutoff + 1;
     }
     scored.push({ candidate, score });
   }

@@ -10,6 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { COMPILE_MISTAKES } from './mistakes/compile-mistakes.js';
 import { HABIT_MISTAKES } from './mistakes/habit-mistakes.js';
 import { NN_MISTAKES } from './mistakes/nn-mistakes.js';
+import { OPTION_MISTAKES } from './mistakes/option-mistakes.js';
 import { STATE_MISTAKES } from './mistakes/state-mistakes.js';
 import { TENSOR_MISTAKES } from './mistakes/tensor-mistakes.js';
 
@@ -17,6 +18,7 @@ const ALL = [
   ...TENSOR_MISTAKES,
   ...STATE_MISTAKES,
   ...NN_MISTAKES,
+  ...OPTION_MISTAKES,
   ...COMPILE_MISTAKES,
   ...HABIT_MISTAKES,
 ];

@@ -5,7 +5,7 @@
  * optimizer's step; a step whose gradients overflowed is left out and the scale made smaller. Whether to
  * step is decided on the host, from one value read back per step. Modelled on `torch.amp.GradScaler`.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, any, isfinite, logicalNot, logicalOr, mul, noGrad } from '@tessera/tensor';
 import { gradientOf, mul_ } from '@tessera/tensor/internal';
 import type { Optimizer } from '../optim/optimizer.js';
@@ -23,6 +23,14 @@ export interface GradScalerOptions {
   /** False makes every method do nothing but call the optimizer. Default true. */
   readonly enabled?: boolean;
 }
+
+const GRAD_SCALER: OptionNames<GradScalerOptions> = {
+  initScale: true,
+  growthFactor: true,
+  backoffFactor: true,
+  growthInterval: true,
+  enabled: true,
+};
 
 /** What `stateDict()` returns, in PyTorch's names. */
 export interface GradScalerStateDict {
@@ -48,6 +56,7 @@ export class GradScaler {
 
   /** @throws invalid-argument */
   constructor(options: GradScalerOptions = {}) {
+    checkOptionNames('GradScaler', options, GRAD_SCALER);
     this.enabled = options.enabled ?? true;
     this.scaleValue = options.initScale ?? 65536;
     this.growthFactor = options.growthFactor ?? 2;

@@ -1,7 +1,7 @@
 /**
  * @file `DataLoader`: batches of a dataset, in order or shuffled, decoded ahead of time.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Collated, defaultCollate } from './collate.js';
 import type { Dataset, IterableDataset } from './dataset.js';
 import { type Sampler, randomSampler, sequentialSampler } from './sampler.js';
@@ -26,6 +26,17 @@ export interface DataLoaderOptions<T, B> {
   /** Batches made ahead of the one in use when iterating asynchronously (default 2). */
   readonly prefetch?: number;
 }
+
+const DATA_LOADER: OptionNames<DataLoaderOptions<unknown, unknown>> = {
+  batchSize: true,
+  shuffle: true,
+  seed: true,
+  sampler: true,
+  dropLast: true,
+  collate: true,
+  workers: true,
+  prefetch: true,
+};
 
 function refuse(message: string, hint: string): never {
   throw new TesseraError('invalid-argument', `DataLoader: ${message}.`, { hints: [hint] });
@@ -54,6 +65,7 @@ export class DataLoader<T, B = Collated<T>> {
     readonly dataset: Dataset<T> | IterableDataset<T>,
     private readonly options: DataLoaderOptions<T, B> = {},
   ) {
+    checkOptionNames('DataLoader', options, DATA_LOADER);
     if (typeof dataset !== 'object' || dataset === null)
       refuse(
         `a dataset is an object, not ${String(dataset)}`,

@@ -1,7 +1,7 @@
 /**
  * @file `MultiheadAttention`.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, empty, transpose } from '@tessera/tensor';
 import { multiHeadAttention } from '../functional/multi-head-attention.js';
 import { zeros_ } from '../init/fill.js';
@@ -44,6 +44,14 @@ export interface AttentionCallOptions {
   /** Hint that `attnMask` is causal (default false). */
   readonly isCausal?: boolean;
 }
+
+const CALL_OPTIONS: OptionNames<AttentionCallOptions> = {
+  keyPaddingMask: true,
+  needWeights: true,
+  attnMask: true,
+  averageAttnWeights: true,
+  isCausal: true,
+};
 
 /** Attention with several heads over learned projections. @see torch.nn.MultiheadAttention @see https://arxiv.org/abs/1706.03762 */
 export class MultiheadAttention extends Module {
@@ -145,6 +153,7 @@ export class MultiheadAttention extends Module {
     value: Tensor,
     options: AttentionCallOptions = {},
   ): [output: Tensor, weights: Tensor | null] {
+    checkOptionNames('MultiheadAttention.call', options, CALL_OPTIONS);
     const swap = this.batchFirst && query.ndim === 3;
     const turn = (x: Tensor): Tensor => (swap ? transpose(x, 0, 1) : x);
     const q = turn(query);

@@ -2,7 +2,7 @@
  * @file `TransformerEncoderLayer` and `TransformerDecoderLayer`: attention and a feed-forward network,
  * each added to what it read and normalised before or after.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, gelu, relu } from '@tessera/tensor';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
@@ -41,6 +41,13 @@ export interface EncoderMasks {
   readonly isCausal?: boolean;
 }
 
+/** Names of an encoder's masks. */
+export const ENCODER_MASKS: OptionNames<EncoderMasks> = {
+  srcMask: true,
+  srcKeyPaddingMask: true,
+  isCausal: true,
+};
+
 /** Masks of a call of a decoder layer or a decoder. */
 export interface DecoderMasks {
   /** [T, T] or [N · heads, T, T] */
@@ -56,6 +63,16 @@ export interface DecoderMasks {
   /** Hint that `memoryMask` is causal (default false). */
   readonly memoryIsCausal?: boolean;
 }
+
+/** Names of a decoder's masks. */
+export const DECODER_MASKS: OptionNames<DecoderMasks> = {
+  tgtMask: true,
+  memoryMask: true,
+  tgtKeyPaddingMask: true,
+  memoryKeyPaddingMask: true,
+  tgtIsCausal: true,
+  memoryIsCausal: true,
+};
 
 const ACTIVATIONS = { relu, gelu: (input: Tensor): Tensor => gelu(input) };
 
@@ -133,8 +150,9 @@ export class TransformerEncoderLayer extends Module {
     this.activation = activationOf(activation);
   }
 
-  /** [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch */
+  /** [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
   override forward(src: Tensor, masks: EncoderMasks = {}): Tensor {
+    checkOptionNames('TransformerEncoderLayer.call', masks, ENCODER_MASKS);
     if (this.normFirst) {
       const x = src.add(this.attend(this.norm1.call(src), masks));
       return x.add(this.feedForward(this.norm2.call(x)));
@@ -222,8 +240,9 @@ export class TransformerDecoderLayer extends Module {
     this.activation = activationOf(activation);
   }
 
-  /** [T, N, E], the encoder's [S, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch */
+  /** [T, N, E], the encoder's [S, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
   override forward(tgt: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
+    checkOptionNames('TransformerDecoderLayer.call', masks, DECODER_MASKS);
     if (this.normFirst) {
       let x = tgt.add(this.attend(this.norm1.call(tgt), masks));
       x = x.add(this.attendMemory(this.norm2.call(x), memory, masks));

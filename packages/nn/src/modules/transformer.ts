@@ -1,7 +1,7 @@
 /**
  * @file `TransformerEncoder`, `TransformerDecoder` and the whole `Transformer`.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type DeviceType, type DType, type Tensor, full, triu } from '@tessera/tensor';
 import { xavierUniform_ } from '../init/kaiming.js';
 import { cloneModule } from '../module/clone-module.js';
@@ -11,7 +11,9 @@ import { trustChildren, trustForward } from '../module/trust.js';
 import { ModuleList } from './module-list.js';
 import { LayerNorm } from './norm.js';
 import {
+  DECODER_MASKS,
   type DecoderMasks,
+  ENCODER_MASKS,
   type EncoderMasks,
   TransformerDecoderLayer,
   TransformerEncoderLayer,
@@ -38,8 +40,9 @@ export class TransformerEncoder extends Module {
     this.norm = norm;
   }
 
-  /** [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch */
+  /** [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
   override forward(src: Tensor, masks: EncoderMasks = {}): Tensor {
+    checkOptionNames('TransformerEncoder.call', masks, ENCODER_MASKS);
     let output = src;
     for (const layer of this.layers) output = layer.call(output, masks);
     return this.norm === null ? output : this.norm.call(output);
@@ -61,8 +64,9 @@ export class TransformerDecoder extends Module {
     this.norm = norm;
   }
 
-  /** [T, N, E], the encoder's [S, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch */
+  /** [T, N, E], the encoder's [S, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
   override forward(tgt: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
+    checkOptionNames('TransformerDecoder.call', masks, DECODER_MASKS);
     let output = tgt;
     for (const layer of this.layers) output = layer.call(output, memory, masks);
     return this.norm === null ? output : this.norm.call(output);
@@ -90,6 +94,13 @@ export interface TransformerMasks extends DecoderMasks {
   /** Hint that `srcMask` is causal (default false). */
   readonly srcIsCausal?: boolean;
 }
+
+const TRANSFORMER_MASKS: OptionNames<TransformerMasks> = {
+  srcMask: true,
+  ...DECODER_MASKS,
+  srcKeyPaddingMask: true,
+  srcIsCausal: true,
+};
 
 /** An encoder and a decoder that reads its result. @see torch.nn.Transformer @see https://arxiv.org/abs/1706.03762 */
 export class Transformer extends Module {
@@ -155,8 +166,9 @@ export class Transformer extends Module {
     for (const parameter of this.parameters()) if (parameter.ndim > 1) xavierUniform_(parameter);
   }
 
-  /** [S, N, E], [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch */
+  /** [S, N, E], [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
   override forward(src: Tensor, tgt: Tensor, masks: TransformerMasks = {}): Tensor {
+    checkOptionNames('Transformer.call', masks, TRANSFORMER_MASKS);
     const batchDim = this.batchFirst ? 0 : 1;
     if (src.ndim === 3 && src.sizes[batchDim] !== tgt.sizes[batchDim])
       throw new TesseraError('shape-mismatch', 'the batch number of src and tgt must be equal', {
@@ -168,12 +180,9 @@ export class Transformer extends Module {
         'the feature number of src and tgt must be equal to dModel',
         { hints: [`Their last dimension must be ${this.dModel}.`] },
       );
-    const memory = this.encoder.call(src, {
-      srcMask: masks.srcMask ?? null,
-      srcKeyPaddingMask: masks.srcKeyPaddingMask ?? null,
-      isCausal: masks.srcIsCausal ?? false,
-    });
-    return this.decoder.call(tgt, memory, masks);
+    const { srcMask, srcKeyPaddingMask, srcIsCausal: isCausal, ...others } = masks;
+    const memory = this.encoder.call(src, { srcMask, srcKeyPaddingMask, isCausal });
+    return this.decoder.call(tgt, memory, others);
   }
 
   /** [T, T] with -Infinity where a position would see a later one. */

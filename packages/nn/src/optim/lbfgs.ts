@@ -76,6 +76,11 @@ export class LBFGS {
       lineSearchFn: null,
     };
     checkOptionNames('LBFGS', options, defaults as unknown as Readonly<Record<string, unknown>>);
+    checkOptionNames('A parameter group of LBFGS', input, {
+      params: true,
+      ...defaults,
+      initialLr: true,
+    });
     const group: ParamGroup<LBFGSOptions> = {
       ...defaults,
       ...options,

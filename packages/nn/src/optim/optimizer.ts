@@ -81,6 +81,11 @@ export abstract class Optimizer<
 
   /** Adds a group; options left out are the defaults. @throws invalid-argument */
   addParamGroup(input: ParamGroupInput<O>): void {
+    checkOptionNames(`A parameter group of ${this.constructor.name}`, input, {
+      params: true,
+      ...(this.defaults as object),
+      initialLr: true,
+    });
     const taken = new Set(this.paramGroups.flatMap((group) => group.params));
     const group = {
       ...this.defaults,

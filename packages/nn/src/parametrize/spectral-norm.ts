@@ -1,7 +1,7 @@
 /**
  * @file `spectralNorm`: a weight divided by its largest singular value.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, dot, movedim, mv, noGrad, randn } from '@tessera/tensor';
 import { normalize } from '../functional/normalize.js';
 import { Module } from '../module/module.js';
@@ -20,9 +20,16 @@ export interface SpectralNormOptions {
   readonly dim?: number | null;
 }
 
+const SPECTRAL_NORM: OptionNames<SpectralNormOptions> = {
+  name: true,
+  nPowerIterations: true,
+  eps: true,
+  dim: true,
+};
+
 class SpectralNorm extends Module {
-  declare u: Tensor;
-  declare v: Tensor;
+  declare _u: Tensor;
+  declare _v: Tensor;
 
   constructor(
     weight: Tensor,
@@ -35,12 +42,9 @@ class SpectralNorm extends Module {
     const matrix = noGrad(() => this.matrixOf(weight.detach()));
     const draw = (size: number): Tensor =>
       this.unit(randn([size], { dtype: weight.dtype, device: weight.device }));
-    this.registerBuffer('u', draw(matrix.size(0)));
-    this.registerBuffer('v', draw(matrix.size(1)));
+    this.registerBuffer('_u', draw(matrix.size(0)));
+    this.registerBuffer('_v', draw(matrix.size(1)));
     this.iterate(matrix, 15);
-    // State dicts have PyTorch's names.
-    this.registerStateDictPostHook((_module, state, prefix) => rename(state, prefix, '', '_'));
-    this.registerLoadStateDictPreHook((_module, state, prefix) => rename(state, prefix, '_', ''));
   }
 
   private unit(vector: Tensor): Tensor {
@@ -55,8 +59,8 @@ class SpectralNorm extends Module {
   private iterate(matrix: Tensor, count: number): void {
     noGrad(() => {
       for (let i = 0; i < count; i++) {
-        this.u.copy_(this.unit(mv(matrix, this.v)));
-        this.v.copy_(this.unit(mv(matrix.t(), this.u)));
+        this._u.copy_(this.unit(mv(matrix, this._v)));
+        this._v.copy_(this.unit(mv(matrix.t(), this._u)));
       }
     });
   }
@@ -66,7 +70,7 @@ class SpectralNorm extends Module {
     const matrix = this.matrixOf(weight);
     if (this.training) this.iterate(matrix.detach(), this.nPowerIterations);
     // Later iterations write into the buffers.
-    const sigma = dot(this.u.clone(), mv(matrix, this.v.clone()));
+    const sigma = dot(this._u.clone(), mv(matrix, this._v.clone()));
     return weight.div(sigma);
   }
 
@@ -75,17 +79,9 @@ class SpectralNorm extends Module {
   }
 }
 
-function rename(state: Record<string, Tensor>, prefix: string, from: string, to: string): void {
-  for (const name of ['u', 'v']) {
-    const tensor = state[`${prefix}${from}${name}`];
-    if (tensor === undefined) continue;
-    delete state[`${prefix}${from}${name}`];
-    state[`${prefix}${to}${name}`] = tensor;
-  }
-}
-
 /** Divides a weight by its largest singular value, found by power iteration. @throws invalid-argument @see torch.nn.utils.parametrizations.spectral_norm @see https://arxiv.org/abs/1802.05957 */
 export function spectralNorm<M extends Module>(module: M, options: SpectralNormOptions = {}): M {
+  checkOptionNames('spectralNorm', options, SPECTRAL_NORM);
   const { name = 'weight', nPowerIterations = 1, eps = 1e-12 } = options;
   if (!(nPowerIterations > 0))
     throw new TesseraError(

@@ -4,6 +4,7 @@
  * Modelled on `torch.optim.swa_utils`. The number of averaged models is counted on the host, so that an update
  * inside a compiled step reads nothing back, and kept as the buffer `n_averaged` for state dicts.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { itemAtOnce } from '@tessera/tensor/internal';
 import { type DeviceType, type Tensor, lerp, noGrad, tensor } from '@tessera/tensor';
 import { cloneModule } from '../module/clone-module.js';
@@ -32,6 +33,12 @@ export interface AveragedModelOptions {
   readonly device?: DeviceType;
 }
 
+const AVERAGED_MODEL: OptionNames<AveragedModelOptions> = {
+  device: true,
+  avgFn: true,
+  useBuffers: true,
+};
+
 /**
  * Holds averages of a module's parameters, and computes with them.
  *
@@ -49,8 +56,10 @@ export class AveragedModel<M extends Module = Module> extends Module {
   /** What `n_averaged` holds; null after a state dict was loaded. */
   private _count: number | null = 0;
 
+  /** @throws invalid-argument */
   constructor(model: M, options: AveragedModelOptions = {}) {
     super();
+    checkOptionNames('AveragedModel', options, AVERAGED_MODEL);
     this.module = cloneModule(model);
     if (options.device !== undefined) this.module.to(options.device);
     this._avgFn = options.avgFn ?? getSwaAvgFn();

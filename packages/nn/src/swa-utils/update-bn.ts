@@ -1,6 +1,7 @@
 /**
  * @file `updateBn`: running statistics of batch norms, for parameters that were never trained on.
  */
+import { checkOptionNames } from '@tessera/shared';
 import { type DeviceType, type Tensor, isTensor, noGrad } from '@tessera/tensor';
 import type { Module, TensorModule } from '../module/module.js';
 import { BatchNorm1d, BatchNorm2d, BatchNorm3d } from '../modules/batch-norm.js';
@@ -37,6 +38,7 @@ export async function updateBn(
   model: Module,
   options: UpdateBnOptions = {},
 ): Promise<void> {
+  checkOptionNames('updateBn', options, { device: true });
   const layers = model.modules().filter(isBatchNorm);
   if (layers.length === 0) return;
   const momenta = layers.map((layer) => layer.momentum);

@@ -1,7 +1,7 @@
 /**
  * @file `autocast`: mixed precision for a stretch of code.
  */
-import { TesseraError, checkFunction } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkFunction, checkOptionNames } from '@tessera/shared';
 import type { DeviceType } from '../device.js';
 import { AutocastScope } from './apply-autocast.js';
 import { type AutocastDType, autocastState, withAutocastSettings } from './autocast-state.js';
@@ -18,6 +18,13 @@ export interface AutocastOptions {
   readonly cacheEnabled?: boolean;
 }
 
+const AUTOCAST: OptionNames<AutocastOptions> = {
+  device: true,
+  dtype: true,
+  enabled: true,
+  cacheEnabled: true,
+};
+
 function defaultType(device: DeviceType): AutocastDType {
   return device === 'cpu' ? 'bfloat16' : 'float16';
 }
@@ -27,11 +34,12 @@ function defaultType(device: DeviceType): AutocastDType {
  * range or the precision in float32, others in the types of their inputs. Call `backward()` outside: its
  * ops run in the types of their forward ops.
  *
- * @throws dtype-unsupported for a dtype that is not a 16-bit float
+ * @throws invalid-argument, dtype-unsupported for a dtype that is not a 16-bit float
  * @example const loss = autocast({ device: 'wgpu' }, () => F.crossEntropy(model.call(x), y));
  * @see torch.autocast
  */
 export function autocast<R>(options: AutocastOptions, fn: () => R): R {
+  checkOptionNames('autocast()', options, AUTOCAST);
   checkFunction('autocast', fn);
   const { device = 'cpu', enabled = true, cacheEnabled = true } = options;
   const dtype = options.dtype ?? defaultType(device);

@@ -1,0 +1,152 @@
+/**
+ * @file Options that nobody has, and values by position where options are: none may be ignored.
+ */
+import {
+  DataLoader,
+  GradScaler,
+  Linear,
+  MultiheadAttention,
+  Transformer,
+  TransformerDecoder,
+  TransformerDecoderLayer,
+  TransformerEncoder,
+  TransformerEncoderLayer,
+  clipGradNorm_,
+  optim,
+  parametrize,
+} from '@tessera/nn';
+import { autocast, ones, zeros } from '@tessera/tensor';
+import type { Mistake } from './mistake.js';
+
+const any = (value: unknown): never => value as never;
+const x = ones([3, 1, 4]);
+const mask = zeros([3, 3]);
+const encoderLayer = new TransformerEncoderLayer(4, 2);
+const encoder = new TransformerEncoder(encoderLayer, 1);
+const decoderLayer = new TransformerDecoderLayer(4, 2);
+const decoder = new TransformerDecoder(decoderLayer, 1);
+const sizes = { dModel: 4, nhead: 2, numEncoderLayers: 1, numDecoderLayers: 1 };
+const transformer = new Transformer(sizes);
+const layer = new Linear(2, 2);
+
+export const OPTION_MISTAKES: readonly Mistake[] = [
+  [
+    "an encoder's mask by PyTorch's name",
+    () => encoder.call(x, any({ mask })),
+    'invalid-argument',
+    "'mask'",
+    "Did you mean 'srcMask'?",
+  ],
+  [
+    "an encoder's mask by position",
+    () => encoder.call(x, any(mask)),
+    'invalid-argument',
+    'not a Tensor',
+    'Name them: { srcMask: … }.',
+  ],
+  [
+    "an encoder layer's mask by position",
+    () => encoderLayer.call(x, any(mask)),
+    'invalid-argument',
+    'not a Tensor',
+    'Name them: { srcMask: … }.',
+  ],
+  [
+    "a decoder layer's mask by PyTorch's name",
+    () => decoderLayer.call(x, x, any({ tgt_mask: mask })),
+    'invalid-argument',
+    "'tgt_mask'",
+    "Did you mean 'tgtMask'?",
+  ],
+  [
+    "a decoder's mask by position",
+    () => decoder.call(x, x, any(mask)),
+    'invalid-argument',
+    'not a Tensor',
+    'Name them: { tgtMask: … }.',
+  ],
+  [
+    "a transformer's mask in lower case",
+    () => transformer.call(x, x, any({ tgtmask: mask })),
+    'invalid-argument',
+    "'tgtmask'",
+    "Did you mean 'tgtMask'?",
+  ],
+  [
+    'a mask of attention by position',
+    () => new MultiheadAttention(4, 2).call(x, x, x, any(mask)),
+    'invalid-argument',
+    'not a Tensor',
+    'Its options are: keyPaddingMask, needWeights, attnMask, averageAttnWeights, isCausal.',
+  ],
+  [
+    'batch_size',
+    () => new DataLoader([1], any({ batch_size: 4 })),
+    'invalid-argument',
+    "'batch_size'",
+    "Did you mean 'batchSize'?",
+  ],
+  [
+    'numWorkers',
+    () => new DataLoader([1], any({ numWorkers: 2 })),
+    'invalid-argument',
+    "'numWorkers'",
+    "Did you mean 'workers'?",
+  ],
+  [
+    'weight_decay of a group',
+    () => new optim.AdamW([any({ params: layer.parameters(), weight_decay: 0.5 })]),
+    'invalid-argument',
+    "A parameter group of AdamW has no option 'weight_decay'",
+    "Did you mean 'weightDecay'?",
+  ],
+  [
+    'init_scale',
+    () => new GradScaler(any({ init_scale: 4 })),
+    'invalid-argument',
+    "'init_scale'",
+    "Did you mean 'initScale'?",
+  ],
+  [
+    'norm_type',
+    () => clipGradNorm_(layer.parameters(), 1, any({ norm_type: 1 })),
+    'invalid-argument',
+    "'norm_type'",
+    "Did you mean 'normType'?",
+  ],
+  [
+    'the order of a norm by position',
+    () => clipGradNorm_(layer.parameters(), 1, any(1)),
+    'invalid-argument',
+    'not 1',
+    'normType: 1',
+  ],
+  [
+    'dtyp of autocast',
+    () => autocast(any({ dtyp: 'float16' }), () => ones([1])),
+    'invalid-argument',
+    "'dtyp'",
+    "Did you mean 'dtype'?",
+  ],
+  [
+    'the device of autocast by position',
+    () => autocast(any('cpu'), () => ones([1])),
+    'invalid-argument',
+    "not 'cpu'",
+    "Name them: { device: 'cpu' }.",
+  ],
+  [
+    'avg_fn',
+    () => new optim.swaUtils.AveragedModel(layer, any({ avg_fn: () => 0 })),
+    'invalid-argument',
+    "'avg_fn'",
+    "Did you mean 'avgFn'?",
+  ],
+  [
+    'n_power_iterations',
+    () => parametrize.spectralNorm(layer, any({ n_power_iterations: 2 })),
+    'invalid-argument',
+    "'n_power_iterations'",
+    "Did you mean 'nPowerIterations'?",
+  ],
+];
