@@ -20,12 +20,12 @@ export interface ConvTransposeModuleOptions extends ConvBaseOptions {
 abstract class ConvTranspose extends ConvBase<readonly number[]> {
   /** Names of the constructor's options. */
   static readonly optionNames: Readonly<Record<keyof ConvTransposeModuleOptions, true>> = {
+    stride: true,
     padding: true,
     outputPadding: true,
-    stride: true,
-    dilation: true,
     groups: true,
     bias: true,
+    dilation: true,
     device: true,
     dtype: true,
   };

@@ -25,12 +25,12 @@ const PADDING_MODES: readonly string[] = ['zeros', 'reflect', 'replicate', 'circ
 abstract class Conv extends ConvBase<readonly number[] | 'same' | 'valid'> {
   /** Names of the constructor's options. */
   static readonly optionNames: Readonly<Record<keyof ConvModuleOptions, true>> = {
-    padding: true,
-    paddingMode: true,
     stride: true,
+    padding: true,
     dilation: true,
     groups: true,
     bias: true,
+    paddingMode: true,
     device: true,
     dtype: true,
   };

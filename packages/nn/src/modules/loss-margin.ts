@@ -157,10 +157,10 @@ export class MultiLabelSoftMarginLoss extends WeightedLoss {
 export class TripletMarginLoss extends Loss {
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<Record<keyof TripletMarginLossOptions, true>> = {
+    margin: true,
     p: true,
     eps: true,
     swap: true,
-    margin: true,
     reduction: true,
   };
 

@@ -70,10 +70,10 @@ export interface CrossEntropyLossOptions extends NLLLossModuleOptions {
 export class CrossEntropyLoss extends WeightedLoss {
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<Record<keyof CrossEntropyLossOptions, true>> = {
-    labelSmoothing: true,
     weight: true,
     ignoreIndex: true,
     reduction: true,
+    labelSmoothing: true,
   };
 
   readonly ignoreIndex: number;

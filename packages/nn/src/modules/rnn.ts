@@ -20,8 +20,8 @@ export interface RNNOptions extends RecurrentOptions {
 export class RNN extends RNNBase {
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<Record<keyof RNNOptions, true>> = {
-    nonlinearity: true,
     numLayers: true,
+    nonlinearity: true,
     bias: true,
     batchFirst: true,
     dropout: true,
@@ -103,12 +103,12 @@ export interface LSTMOptions extends RecurrentOptions {
 export class LSTM extends RNNBase {
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<Record<keyof LSTMOptions, true>> = {
-    projSize: true,
     numLayers: true,
     bias: true,
     batchFirst: true,
     dropout: true,
     bidirectional: true,
+    projSize: true,
     device: true,
     dtype: true,
   };

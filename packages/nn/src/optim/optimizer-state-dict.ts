@@ -1,12 +1,13 @@
 /**
  * @file State dicts of optimizers, in PyTorch's form: state by parameter number, and groups that list
- * parameter numbers.
+ * parameter numbers. State has PyTorch's names (`exp_avg`), options have ours (`weightDecay`).
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, nearestNames } from '@tessera/shared';
 import { type Tensor, isTensor, keep, noGrad } from '@tessera/tensor';
 import { formatSizes, itemAtOnce, sameNumbers } from '@tessera/tensor/internal';
 import type { ParamState } from './bucket.js';
 import type { CommonOptions, ParamGroup } from './param-group.js';
+import { readStateDict } from './read-state-dict.js';
 
 /** See the file header. */
 export interface OptimizerStateDict {
@@ -41,26 +42,47 @@ export function exportState<O extends CommonOptions>(
   return { state, paramGroups };
 }
 
-function mismatch(message: string): never {
-  throw new TesseraError('state-dict-mismatch', message, {
-    hints: ['Make the optimizer with the same groups of parameters as the one that was saved.'],
-  });
+function mismatch(
+  message: string,
+  hint = 'Make the optimizer with the same groups of parameters as the one that was saved.',
+): never {
+  throw new TesseraError('state-dict-mismatch', message, { hints: [hint] });
+}
+
+/** @throws state-dict-mismatch for an option that a group has not */
+function checkGroup(saved: object, group: object, i: number): void {
+  const names = Object.keys(group);
+  for (const name in saved) {
+    if (names.includes(name) || name === 'initialLr') continue;
+    const [near] = nearestNames(name, names);
+    mismatch(
+      `parameter group ${i} of the loaded state dict has an option '${name}', which this optimizer has not`,
+      near === undefined
+        ? `Its options are: ${names.filter((option) => option !== 'params').join(', ')}.`
+        : `Did you mean '${near}'?`,
+    );
+  }
 }
 
 /** Replaces options and state. @throws state-dict-mismatch, before anything is changed */
 export function importState<O extends CommonOptions>(
-  dict: OptimizerStateDict,
+  given: unknown,
   groups: ParamGroup<O>[],
   states: Map<Tensor, ParamState>,
   fresh: (param: Tensor, group: O) => Readonly<Record<string, Tensor>>,
 ): void {
+  const dict = readStateDict(
+    given,
+    groups.map(({ params }) => params.length),
+  );
   if (dict.paramGroups.length !== groups.length)
     mismatch(
       `loaded state dict has a different number of parameter groups: ${dict.paramGroups.length}, this optimizer has ${groups.length}`,
     );
   const loaded = new Map<Tensor, ParamState>();
   groups.forEach((group, i) => {
-    const numbers = dict.paramGroups[i]!.params;
+    const { params: numbers = [] } = dict.paramGroups[i]!;
+    checkGroup(dict.paramGroups[i]!, group, i);
     if (numbers.length !== group.params.length) {
       mismatch(
         `loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${numbers.length} parameters in it, ${group.params.length} here`,

@@ -185,15 +185,24 @@ export abstract class Optimizer<
 
   // ---- state
 
-  /** Options and state by parameter number, in PyTorch's form; shares memory with the optimizer. */
+  /** State by parameter number, by PyTorch's names, and groups with our names of options; shares memory with the optimizer. */
   stateDict(): OptimizerStateDict {
     return exportState(this.paramGroups, this._states, (group, step) =>
       this.hostState(group, step),
     );
   }
 
-  /** Takes over options and copies state. @throws state-dict-mismatch, before anything is changed */
-  loadStateDict(dict: OptimizerStateDict): void {
+  /**
+   * Takes over options and copies state: of a `stateDict()`, of PyTorch's with `param_groups`, or of what
+   * `loadTorchCheckpoint` gives of one, which is tensors alone; options come with its `onValues`.
+   *
+   * @throws state-dict-mismatch, before anything is changed
+   * @example
+   * let options = {};
+   * const state = await loadTorchCheckpoint(path, { prefix: 'optimizer', onValues: (values) => (options = values) });
+   * optimizer.loadStateDict({ ...state, ...options });
+   */
+  loadStateDict(dict: OptimizerStateDict | Readonly<Record<string, unknown>>): void {
     importState(dict, this.paramGroups, this._states, (param, group) =>
       withoutModes(() => noGrad(() => this.stateTensors(param, group))),
     );

@@ -6,6 +6,7 @@ import { download } from '../device-copy.js';
 import { itemSize } from '../dtype.js';
 import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import { isTensor } from '../tensor-factory.js';
 import { nodeFs } from './node-fs.js';
 import { serializeSafetensors } from './safetensors.js';
 
@@ -20,7 +21,7 @@ export interface SaveCheckpointOptions {
  * Writes tensors (on any device) to a `.safetensors` file, in Node. The file appears complete or not at
  * all. Returns the paths written: one, or the index and its shards.
  *
- * @throws device-unavailable where there is no file system; serializeSafetensors gives the bytes there
+ * @throws invalid-argument for anything but tensors; device-unavailable where there is no file system; serializeSafetensors gives the bytes there
  */
 export async function saveCheckpoint(
   path: string,
@@ -33,6 +34,7 @@ export async function saveCheckpoint(
       hints: ['Use serializeSafetensors() for the bytes and offer them as a download.'],
     });
   }
+  for (const [name, value] of Object.entries(tensors)) if (!isTensor(value)) refuse(name, value);
   const shards = splitShards(tensors, options.maxShardBytes ?? Infinity);
   const write = async (to: string, data: Uint8Array | string): Promise<void> => {
     const partial = `${to}.partial`;
@@ -65,6 +67,22 @@ export async function saveCheckpoint(
   const indexPath = `${stem}.safetensors.index.json`;
   await write(indexPath, JSON.stringify(index, null, 2));
   return [indexPath, ...written];
+}
+
+function refuse(name: string, value: unknown): never {
+  const nested = typeof value === 'object' && value !== null;
+  throw new TesseraError(
+    'invalid-argument',
+    `saveCheckpoint() writes tensors by name, and '${name}' is ${nested ? 'an object' : String(value)}.`,
+    {
+      hints: [
+        nested
+          ? `Give each tensor in it a name of its own: '${name}.${Object.keys(value)[0] ?? '0'}'.`
+          : 'Leave it out.',
+        'Numbers and other values fit into metadata: { metadata: { training: JSON.stringify(…) } }.',
+      ],
+    },
+  );
 }
 
 function byteLength(tensor: Tensor): number {

@@ -4,6 +4,7 @@
 import {
   DataLoader,
   GradScaler,
+  LSTM,
   Linear,
   MultiheadAttention,
   Transformer,
@@ -15,7 +16,7 @@ import {
   optim,
   parametrize,
 } from '@tessera/nn';
-import { autocast, ones, zeros } from '@tessera/tensor';
+import { autocast, ones, saveCheckpoint, zeros } from '@tessera/tensor';
 import type { Mistake } from './mistake.js';
 
 const any = (value: unknown): never => value as never;
@@ -134,6 +135,20 @@ export const OPTION_MISTAKES: readonly Mistake[] = [
     'invalid-argument',
     "not 'cpu'",
     "Name them: { device: 'cpu' }.",
+  ],
+  [
+    'an optimizer as a checkpoint of tensors',
+    () => saveCheckpoint('never.safetensors', any(new optim.SGD([layer.weight]).stateDict())),
+    'invalid-argument',
+    "'state' is an object",
+    'metadata',
+  ],
+  [
+    'a layer of layers by position',
+    () => new LSTM(3, 4, any(2)),
+    'invalid-argument',
+    'not 2',
+    'numLayers: 2',
   ],
   [
     'avg_fn',

@@ -1,0 +1,79 @@
+/**
+ * @file State dicts as an optimizer is given them: its own, PyTorch's `{ state, param_groups }`, and the flat names
+ * that `loadTorchCheckpoint` makes of that (`state.0.exp_avg`, and `param_groups.0.lr` among the values).
+ */
+import { TesseraError } from '@tessera/shared';
+import { isTensor } from '@tessera/tensor';
+import type { OptimizerStateDict } from './optimizer-state-dict.js';
+
+/** What PyTorch's groups have besides options: how it computes, names, and where its schedulers keep theirs. */
+const IGNORED = new Set(
+  'foreach fused capturable differentiable param_names swa_lr max_lr min_lr max_momentum base_momentum'.split(
+    ' ',
+  ),
+);
+
+type Tree = { [name: string]: unknown };
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !isTensor(value);
+}
+
+/** A tree from names with dots. */
+function nested(flat: Tree): Tree {
+  const root: Tree = {};
+  for (const [name, value] of Object.entries(flat)) {
+    const path = name.split('.');
+    const last = path.pop()!;
+    let at = root;
+    for (const part of path) at = (at[part] ??= {}) as Tree;
+    at[last] = value;
+  }
+  return root;
+}
+
+/** `weight_decay` → `weightDecay`; of PyTorch's names. */
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The options of a group that are set, by our names; a list of names with numbers is an array. */
+function optionsOf(group: Tree): Tree {
+  const options: Tree = {};
+  for (const [name, value] of Object.entries(group)) {
+    // What PyTorch leaves open, each optimizer here has a default for.
+    if (IGNORED.has(name) || value === null) continue;
+    const list = isTree(value) && '0' in value ? Object.values(value) : value;
+    options[camelCase(name)] = typeof list === 'string' ? camelCase(list) : list;
+  }
+  return options;
+}
+
+/**
+ * Any of those forms as our own. Without groups, the parameters are numbered in order and keep their options.
+ *
+ * @param sizes numbers of parameters of the optimizer's groups
+ * @throws state-dict-mismatch
+ */
+export function readStateDict(dict: unknown, sizes: readonly number[]): OptimizerStateDict {
+  const flat = isTree(dict) ? dict : {};
+  const given = Object.keys(flat).some((name) => /^(state|param_groups)\./.test(name))
+    ? nested(flat)
+    : flat;
+  const groups = given['paramGroups'] ?? given['param_groups'];
+  if (!isTree(groups ?? given['state']))
+    throw new TesseraError('state-dict-mismatch', 'This is no state dict of an optimizer.', {
+      context: { keys: Object.keys(flat) },
+      hints: [
+        "It has 'state' and 'paramGroups', or PyTorch's 'param_groups'. Of a file that torch.save wrote, loadTorchCheckpoint(path, { prefix }) gives it, with the prefix that the optimizer has there.",
+      ],
+    });
+  let next = 0;
+  const numbered = sizes.map((size) => ({ params: Array.from({ length: size }, () => next++) }));
+  return {
+    state: given['state'] ?? {},
+    paramGroups: isTree(groups)
+      ? Object.values(groups).map((group) => optionsOf(group as Tree))
+      : numbered,
+  } as unknown as OptimizerStateDict;
+}
