@@ -73,10 +73,10 @@ const dropped = new FinalizationRegistry<WeakRef<CompiledFunction>>((ref) => liv
  * @example const f = compile((x: Tensor) => x.mul(2).add(1));
  * @see torch.compile
  */
-export function compile<A extends readonly Tensor[], R>(
-  fn: (...args: A) => R,
+export function compile<F extends (...args: Tensor[]) => unknown>(
+  fn: F,
   options?: CompileOptions,
-): (...args: A) => R;
+): F;
 export function compile<F extends (...args: never[]) => unknown>(
   fn: F,
   options?: CompileOptions,

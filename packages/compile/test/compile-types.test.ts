@@ -22,6 +22,15 @@ describe('compile infers', () => {
     expect(scale({ x: ones([1]) }, 3).item()).toBe(3);
   });
 
+  it('the type of a function of any type', () => {
+    function timed<F extends (...args: never[]) => unknown>(fn: F): F {
+      return compile(fn);
+    }
+    const scale = timed((x: Tensor, by: number) => x.mul(by));
+    expectTypeOf(scale).toEqualTypeOf<(x: Tensor, by: number) => Tensor>();
+    expect(scale(ones([1]), 3).item()).toBe(3);
+  });
+
   it('optional parameters, promises and several results', () => {
     const both = compile((a: Tensor, b?: Tensor): [Tensor, Tensor] => [a, b ?? a.add(1)]);
     expectTypeOf(both(ones([1]))).toEqualTypeOf<[Tensor, Tensor]>();

@@ -164,7 +164,8 @@ export {
   InstanceNorm3d,
   type InstanceNormModuleOptions,
 } from './modules/instance-norm.js';
-export { LocalResponseNorm, type LocalResponseNormOptions } from './modules/local-response-norm.js';
+export { LocalResponseNorm } from './modules/local-response-norm.js';
+export type { LocalResponseNormOptions } from './functional/local-response-norm.js';
 export {
   GroupNorm,
   type GroupNormOptions,

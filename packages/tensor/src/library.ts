@@ -10,7 +10,7 @@ import { addKernel } from './dispatch/custom-kernel.js';
 import { callOp } from './dispatch/dispatcher.js';
 import { functionalForm } from './op/functional-form.js';
 import { type OpOverload, defineOp, getOp } from './op/op-overload.js';
-import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, SavedName } from './op/op-record.js';
+import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, SavedName, Vjp } from './op/op-record.js';
 import type {
   SchemaArgs,
   SchemaFunction,
@@ -125,7 +125,7 @@ export function library(namespace: string): Library {
     },
     autograd(name: string, { vjp, saved }: AutogradFormula): unknown {
       const op = find(name);
-      op.record = { ...op.record, vjp, saved };
+      op.record = { ...op.record, vjp: namesChecked(op, vjp), saved };
       op.isCustom = true;
       return self;
     },
@@ -143,6 +143,23 @@ export function library(namespace: string): Library {
     },
   };
   return self as unknown as Library;
+}
+
+/** A formula whose gradients are those of arguments. */
+function namesChecked(op: OpOverload, vjp: Vjp): Vjp {
+  return (args, context) => {
+    const grads = vjp(args, context);
+    for (const name in grads) {
+      const names = op.schema.args.map((formal) => formal.name);
+      if (names.includes(name)) continue;
+      throw new TesseraError(
+        'schema-arguments',
+        `The formula of ${op.qualifiedName} gives a gradient for '${name}', which is no argument of it.`,
+        { hints: [`Its arguments are: ${names.join(', ')}.`] },
+      );
+    }
+    return grads;
+  };
 }
 
 function defaultOf(op: OpOverload, index: number): unknown {

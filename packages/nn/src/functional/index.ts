@@ -154,3 +154,6 @@ export { type LpPoolOptions, lpPool1d, lpPool2d, lpPool3d } from './lp-pool.js';
 export { type MaxUnpoolOptions, maxUnpool1d, maxUnpool2d, maxUnpool3d } from './max-unpool.js';
 export { type NormalizeOptions, normalize } from './normalize.js';
 export { type MultiHeadAttentionOptions, multiHeadAttention } from './multi-head-attention.js';
+export { type LocalResponseNormOptions, localResponseNorm } from './local-response-norm.js';
+export { type RReLUOptions, rrelu } from './rrelu.js';
+export { softmin } from './softmin.js';

@@ -2,7 +2,8 @@
  * @file Activations along a dimension, as modules.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, glu, neg, softmax } from '@tessera/tensor';
+import { type Tensor, glu, softmax } from '@tessera/tensor';
+import { softmin } from '../functional/softmin.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -14,7 +15,7 @@ export class Softmin extends Module {
 
   /** @throws invalid-dim */
   override forward(input: Tensor): Tensor {
-    return softmax(neg(input), this.dim);
+    return softmin(input, this.dim);
   }
 
   override extraRepr(): string {

@@ -3,24 +3,14 @@
  */
 import {
   type Tensor,
-  emptyLike,
-  gt,
   hardshrink,
   hardsigmoid,
   hardtanh,
-  leakyRelu,
-  noGrad,
   softshrink,
   threshold,
-  where,
 } from '@tessera/tensor';
-import {
-  hardsigmoid_,
-  hardtanh_,
-  leakyRelu_,
-  threshold_,
-  uniform_,
-} from '@tessera/tensor/internal';
+import { hardsigmoid_, hardtanh_, threshold_ } from '@tessera/tensor/internal';
+import { rrelu } from '../functional/rrelu.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
@@ -132,15 +122,8 @@ export class RReLU extends InplaceActivation {
   }
 
   override forward(input: Tensor): Tensor {
-    if (!this.training) {
-      const slope = (this.lower + this.upper) / 2;
-      return this.inplace
-        ? leakyRelu_(input, { negativeSlope: slope })
-        : leakyRelu(input, { negativeSlope: slope });
-    }
-    const slopes = noGrad(() => uniform_(emptyLike(input), this.lower, this.upper));
-    const result = where(gt(input, 0), input, input.mul(slopes));
-    return this.inplace ? input.copy_(result) : result;
+    const { lower, upper, training, inplace } = this;
+    return rrelu(input, { lower, upper, training, inplace });
   }
 
   override extraRepr(): string {

@@ -1,31 +1,22 @@
 /**
  * @file `LocalResponseNorm`: channels divided by what their neighbours are.
  */
-import { type Tensor, reshape } from '@tessera/tensor';
-import { avgPool3d, constantPad } from '@tessera/tensor/internal';
+import type { Tensor } from '@tessera/tensor';
+import {
+  LOCAL_RESPONSE_NORM,
+  type LocalResponseNormOptions,
+  localResponseNorm,
+} from '../functional/local-response-norm.js';
 import { pythonLiteral, floatLiteral } from '../module/module-repr.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
-/** Options of `LocalResponseNorm`. */
-export interface LocalResponseNormOptions {
-  /** Default 1e-4. */
-  readonly alpha?: number;
-  /** Default 0.75. */
-  readonly beta?: number;
-  /** Default 1. */
-  readonly k?: number;
-}
-
 /** input / (k + α · mean of squares of `size` neighbouring channels)^β, [N, C, …]. @see torch.nn.LocalResponseNorm */
 export class LocalResponseNorm extends Module {
   /** Names of the constructor's options. */
-  static readonly optionNames: Readonly<Record<keyof LocalResponseNormOptions, true>> = {
-    alpha: true,
-    beta: true,
-    k: true,
-  };
+  static readonly optionNames: Readonly<Record<keyof LocalResponseNormOptions, true>> =
+    LOCAL_RESPONSE_NORM;
 
   readonly alpha: number;
   readonly beta: number;
@@ -44,20 +35,8 @@ export class LocalResponseNorm extends Module {
 
   /** @throws shape-mismatch */
   override forward(input: Tensor): Tensor {
-    const { size } = this;
-    const [n, channels] = input.sizes as [number, number];
-    // Channels are the depth of a volume of one channel.
-    const squares = reshape(input.mul(input), [n, 1, channels, -1, 1]);
-    const padded = constantPad(squares, [
-      0,
-      0,
-      0,
-      0,
-      Math.floor(size / 2),
-      Math.floor((size - 1) / 2),
-    ]);
-    const means = reshape(avgPool3d(padded, [size, 1, 1], { stride: 1 }), input.sizes);
-    return input.div(means.mul(this.alpha).add(this.k).pow(this.beta));
+    const { size, alpha, beta, k } = this;
+    return localResponseNorm(input, size, { alpha, beta, k });
   }
 
   override extraRepr(): string {

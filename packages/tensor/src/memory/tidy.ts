@@ -6,7 +6,7 @@
  * by those who hold them (`keep`). A tensor with history that is not kept may be part of a graph that the
  * scope does not see: it is released once a backward pass has used its history up, else left to the collector.
  */
-import { treeLeaves, checkFunction } from '@tessera/shared';
+import { TesseraError, treeLeaves, checkFunction } from '@tessera/shared';
 import type { GradNode } from '../autograd/grad-node.js';
 import type { TensorBase } from '../tensor-base.js';
 import { TensorBase as Base } from '../tensor-base.js';
@@ -34,10 +34,16 @@ export function noteAlive(tensor: TensorBase): void {
  * Runs `fn` and releases every tensor made inside, except those it returns (in any nesting) and
  * those that share memory with them. Nests: what an inner scope returns belongs to the outer one.
  *
- * @throws invalid-argument unless `fn` is a function
+ * @throws invalid-argument unless `fn` is a function, and no asynchronous one
  */
 export function tidy<R>(fn: () => R): R {
   checkFunction('tidy', fn);
+  if (Object.prototype.toString.call(fn) === '[object AsyncFunction]')
+    throw new TesseraError(
+      'invalid-argument',
+      'tidy: the function is asynchronous, and what it makes after its first await would be outside the scope, what it made before released.',
+      { hints: ['Give tidy the synchronous part, and await what it returns.'] },
+    );
   const inner: Scope = { start: allocationCount(), made: [], kept: new Set(), outer: scope };
   scope = inner;
   let result: R;

@@ -14,6 +14,7 @@ import {
   parseSafetensors,
   randn,
   serializeSafetensors,
+  tidy,
 } from '@tessera/tensor';
 import { onTestFinished } from 'vitest';
 import type { Mistake } from './mistake.js';
@@ -199,5 +200,30 @@ export const STATE_MISTAKES: readonly Mistake[] = [
     'invalid-argument',
     '-1',
     'A standard deviation is not',
+  ],
+  [
+    'an asynchronous scope',
+    () => tidy(async () => ones([1])),
+    'invalid-argument',
+    'asynchronous',
+    'the synchronous part',
+  ],
+  [
+    'a gradient for no argument',
+    () => {
+      const twice = library('mistaken')
+        .define('twice(Tensor x) -> Tensor')
+        .impl('twice', 'cpu', (x: Tensor) => x.mul(2))
+        .autograd('twice', {
+          vjp: (_: unknown, { grad }: { grad: Tensor }) => ({ y: grad }),
+        } as never)
+        .fn('twice');
+      twice(ones([2], { requiresGrad: true }))
+        .sum()
+        .backward();
+    },
+    'schema-arguments',
+    "a gradient for 'y'",
+    'Its arguments are: x.',
   ],
 ];
