@@ -23,7 +23,7 @@ import {
   printSource,
   traceSizes,
 } from '@tessera/graph';
-import { treeFlatten, treeUnflatten } from '@tessera/shared';
+import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
 import { CompiledFunction } from '../compiled-function.js';
@@ -198,7 +198,8 @@ function build(
   const placeholders = module.graph.nodes.filter((node) => node.op === 'placeholder');
   const lifted: [Node, Tensor][] = [];
   placeholders.forEach((node, i) => {
-    const { slot } = slots[i]!;
+    const { slot, scalar } = slots[i]!;
+    if (scalar >= 0) refuseUpdate();
     const tensor = frame.slots[slot]!;
     const at = sources.isArgument(tensor) ? sources.locate(tensor) : null;
     if (at === null) {
@@ -242,6 +243,20 @@ function build(
     ),
     tensors,
   };
+}
+
+/** A number of a trusted region, which it computes on the host each time: a graph has none. */
+function refuseUpdate(): never {
+  throw new TesseraError(
+    'pure-side-effect',
+    'exportGraph: the function updates an object by numbers that change with every call, as step() of an optimizer does.',
+    {
+      hints: [
+        'Export what computes the loss or the gradients; an optimizer steps outside.',
+        'compile() keeps whole training steps.',
+      ],
+    },
+  );
 }
 
 function leafOf(

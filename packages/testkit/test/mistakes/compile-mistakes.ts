@@ -18,6 +18,7 @@ import {
 import { aotFunction } from '@tessera/aot-autograd';
 import { Graph, Interpreter, lintGraph, makeFx, symbolicTrace } from '@tessera/graph';
 import { planFromJson } from '@tessera/inductor-core';
+import { Linear, optim } from '@tessera/nn';
 import { type Tensor, getOp, ones } from '@tessera/tensor';
 import type { Mistake } from './mistake.js';
 
@@ -281,5 +282,24 @@ export const COMPILE_MISTAKES: readonly Mistake[] = [
     'op-unknown',
     'aten::add',
     'Nearest names: aten::addr,',
+  ],
+  [
+    'an export of a training step',
+    () => {
+      const model = new Linear(2, 1);
+      const optimizer = new optim.SGD(model.parameters());
+      return exportGraph(
+        (x: Tensor) => {
+          const loss = model.call(x).sum();
+          loss.backward();
+          optimizer.step();
+          return loss;
+        },
+        [ones([1, 2])],
+      );
+    },
+    'pure-side-effect',
+    'step() of an optimizer',
+    'Export what computes the loss',
   ],
 ];
