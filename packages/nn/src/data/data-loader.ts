@@ -5,7 +5,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { type Collated, defaultCollate } from './collate.js';
 import type { Dataset, IterableDataset } from './dataset.js';
 import { type Sampler, randomSampler, sequentialSampler } from './sampler.js';
-import { WorkerPool, type WorkerOptions } from './worker-pool.js';
+import { WorkerPool, type WorkerOptions, checkWorkers } from './worker-pool.js';
 
 /** Options of `DataLoader`. */
 export interface DataLoaderOptions<T, B> {
@@ -66,6 +66,7 @@ export class DataLoader<T, B = Collated<T>> {
     private readonly options: DataLoaderOptions<T, B> = {},
   ) {
     checkOptionNames('DataLoader', options, DATA_LOADER);
+    if (options.workers !== undefined) checkWorkers(options.workers);
     if (typeof dataset !== 'object' || dataset === null)
       refuse(
         `a dataset is an object, not ${String(dataset)}`,

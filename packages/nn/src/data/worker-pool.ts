@@ -4,7 +4,14 @@
  * Samples and results cross threads as structured clones; buffers of typed arrays in a result are handed
  * over without a copy.
  */
-import { TesseraError, type WorkerHandle, type WorkerUrl, startWorker } from '@tessera/shared';
+import {
+  type OptionNames,
+  TesseraError,
+  type WorkerHandle,
+  type WorkerUrl,
+  checkOptionNames,
+  startWorker,
+} from '@tessera/shared';
 import { DECODER_PROGRAM } from './decoder-program.js';
 
 /** What a pool is made from. */
@@ -18,6 +25,27 @@ export interface WorkerOptions {
    * (`worker-src 'self'`, Trusted Types).
    */
   readonly script?: WorkerUrl | null;
+}
+
+const WORKERS: OptionNames<WorkerOptions> = { count: true, module: true, script: true };
+
+/** @throws invalid-argument unless a pool can be made of the options */
+export function checkWorkers(options: WorkerOptions): void {
+  checkOptionNames('workers of a DataLoader', options, WORKERS);
+  const { module, count = 2 } = options;
+  const named = typeof module === 'string' || module instanceof URL;
+  if (named && Number.isInteger(count) && count > 0) return;
+  throw new TesseraError(
+    'invalid-argument',
+    named
+      ? `DataLoader: workers are a positive whole number of threads, not ${String(count)}.`
+      : `DataLoader: workers run a module, not ${String(module)}.`,
+    {
+      hints: [
+        "Pass { module: new URL('./decode.js', import.meta.url), count: 2 }; its default export decodes a sample.",
+      ],
+    },
+  );
 }
 
 interface Reply {

@@ -95,6 +95,27 @@ export const OPTION_MISTAKES: readonly Mistake[] = [
     "Did you mean 'workers'?",
   ],
   [
+    'a number of workers',
+    () => new DataLoader([1], { workers: any(2) }),
+    'invalid-argument',
+    'not 2',
+    'Name them: { count: 2 }.',
+  ],
+  [
+    'workers without a module',
+    () => new DataLoader([1], { workers: any({ count: 1 }) }),
+    'invalid-argument',
+    'workers run a module, not undefined',
+    'its default export decodes a sample',
+  ],
+  [
+    'no workers',
+    () => new DataLoader([1], { workers: { module: 'decode.js', count: 0 } }),
+    'invalid-argument',
+    'not 0',
+    'count: 2',
+  ],
+  [
     'weight_decay of a group',
     () => new optim.AdamW([any({ params: layer.parameters(), weight_decay: 0.5 })]),
     'invalid-argument',
