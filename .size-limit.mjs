@@ -11,25 +11,25 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '553.1 kB';
+const EVERYTHING = '557.3 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '21 kB',
-  tensor: '166 kB',
-  nn: '54.3 kB',
+  tensor: '167.4 kB',
+  nn: '56.5 kB',
   distributed: '26.7 kB',
   onnx: '59.8 kB',
-  graph: '29.2 kB',
+  graph: '29.7 kB',
   passes: '17.2 kB',
-  'aot-autograd': '20 kB',
+  'aot-autograd': '20.1 kB',
   'dynamo-trace': '44.2 kB',
-  'inductor-core': '153.1 kB',
+  'inductor-core': '155.6 kB',
   'inductor-cpu': '61.6 kB',
-  'inductor-wgsl': '52.9 kB',
+  'inductor-wgsl': '53.1 kB',
   compile: '5.4 kB',
   testkit: '26 kB',
-  transformers: '25.8 kB',
+  transformers: '26 kB',
   cli: '4 kB',
 };
 
