@@ -58,6 +58,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   'aten::special_i1e': [[values(5)]],
   'aten::clamp': [[values(7), -0.5, 0.6]],
   'aten::clamp_max': [[values(7), 0.4]],
+  'aten::nextafter': [[values(4), values(4).add(2)]],
   'aten::copy': [[values(3, 2), values(2), false]],
   'aten::fill.Tensor': [[values(4), values()]],
   'aten::zero': [[values(4)]],
