@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '557.3 kB';
+const EVERYTHING = '557.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -22,7 +22,7 @@ const budgets = {
   onnx: '59.8 kB',
   graph: '29.7 kB',
   passes: '17.2 kB',
-  'aot-autograd': '20.1 kB',
+  'aot-autograd': '20.2 kB',
   'dynamo-trace': '44.2 kB',
   'inductor-core': '155.6 kB',
   'inductor-cpu': '61.6 kB',

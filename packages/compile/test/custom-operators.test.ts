@@ -3,6 +3,7 @@
  */
 import { type Tensor, arange, library, ones, zeros } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
+import { aotFunction } from '@tessera/aot-autograd';
 import { compile } from '../src/index.js';
 
 const lib = library('customOperators')
@@ -27,12 +28,23 @@ const lib = library('customOperators')
   .impl('all_', 'meta', () => {})
   .define('turned(Tensor(a) x) -> Tensor(a)')
   .impl('turned', 'cpu', (x) => x.t())
-  .impl('turned', 'meta', (x) => x.t());
+  .impl('turned', 'meta', (x) => x.t())
+  .define('both_(Tensor(a!) x, Tensor(b!) y) -> ()')
+  .impl('both_', 'cpu', (x, y) => {
+    x.add_(1);
+    y.mul_(2);
+  })
+  .impl('both_', 'meta', () => {})
+  .define('copied(Tensor(a) x) -> Tensor(a)')
+  .impl('copied', 'cpu', (x) => x.t())
+  .impl('copied', 'meta', (x) => x.emptyLike().t());
 const inc = lib.fn('inc_');
 const acc = lib.fn('acc');
 const nothing = lib.fn('nothing_');
 const all = lib.fn('all_');
 const turned = lib.fn('turned');
+const both = lib.fn('both_');
+const copied = lib.fn('copied');
 
 type Make = () => { readonly fn: (x: Tensor) => unknown; readonly also?: Tensor };
 
@@ -137,6 +149,34 @@ describe('operators of users, compiled', () => {
         expect(numbers(y)).toEqual(numbers(x));
       }
     }
+  });
+
+  it.each<[string, (x: Tensor) => unknown]>([
+    [
+      'one tensor twice',
+      (x) => {
+        const z = x.clone();
+        both(z, z);
+        return z;
+      },
+    ],
+    [
+      'a view of what it writes to',
+      (x) => {
+        acc(x.select(0, 0), x.select(0, 0));
+        return x;
+      },
+    ],
+    ['a view whose meta rule makes memory', (x) => copied(x.clone()).add_(1)],
+  ])('what no graph can say runs by itself: %s', (_, fn) => {
+    const compiled = compile(fn);
+    for (let call = 0; call < 2; call++)
+      expect(numbers(compiled(ones([2, 3])))).toEqual(numbers(fn(ones([2, 3]))));
+    expect(() =>
+      aotFunction(fn, {
+        fwCompiler: (module) => (inputs) => module.forward(...inputs) as unknown[],
+      })(ones([2, 3])),
+    ).toThrow(expect.objectContaining({ code: 'aot-unsupported' }) as Error);
   });
 
   const sums = library('customPromise')

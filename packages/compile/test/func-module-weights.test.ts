@@ -3,19 +3,11 @@
  * derivative of a module's result trains the module. Numbers are those of PyTorch 2.13.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, isclose, noGrad, tensor } from '@tessera/tensor';
+import { type Tensor, noGrad, tensor } from '@tessera/tensor';
 import { grad, vmap } from '@tessera/tensor/func';
 import { Linear, functionalCall } from '@tessera/nn';
 import { compile } from '../src/index.js';
-
-function close(actual: Tensor, expected: unknown): void {
-  const other = tensor(expected as number[], { dtype: 'float32' });
-  expect(actual.sizes).toEqual(other.sizes);
-  expect(
-    isclose(actual.detach(), other, { rtol: 1e-4, atol: 1e-5 }).all().item(),
-    `${actual}\n${other}`,
-  ).toBe(1);
-}
+import { close } from './close.js';
 
 type Fn = (x: Tensor) => Tensor;
 

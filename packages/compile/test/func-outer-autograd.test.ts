@@ -4,23 +4,15 @@
  * and compiled.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, isclose, noGrad, stack, tensor } from '@tessera/tensor';
+import { type Tensor, noGrad, stack, tensor } from '@tessera/tensor';
 import * as t from '@tessera/tensor';
 import { grad, gradAndValue, jacrev, vmap } from '@tessera/tensor/func';
 import { compile } from '../src/index.js';
+import { close } from './close.js';
 
 const x0 = tensor([1, 5], { dtype: 'float32' });
 const w0 = tensor([2, 3], { dtype: 'float32' });
 const rows = stack([x0, w0], 0);
-
-function close(actual: Tensor, expected: unknown): void {
-  const other = tensor(expected as number[], { dtype: 'float32' });
-  expect(actual.sizes).toEqual(other.sizes);
-  expect(
-    isclose(actual.detach(), other, { rtol: 1e-4, atol: 1e-5 }).all().item(),
-    `${actual}\n${other}`,
-  ).toBe(1);
-}
 
 type Fn = (w: Tensor) => Tensor;
 

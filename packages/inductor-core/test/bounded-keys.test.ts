@@ -12,10 +12,10 @@ const KEYS = 192;
 type Mask = (place: Tensor, keys: Tensor) => Tensor;
 
 /** What bounds the keys of attention with a mask that is made of the place of its query. */
-function boundsOf(mask: Mask, { keys = KEYS, rows = 1 } = {}) {
+function boundsOf(mask: Mask, { keys = KEYS, rows = 1, dropoutP = 0 } = {}) {
   const module = makeFx(
     (place: Tensor, q: Tensor, k: Tensor, v: Tensor) =>
-      scaledDotProductAttention(q, k, v, { attnMask: mask(place, arange(keys)) }),
+      scaledDotProductAttention(q, k, v, { attnMask: mask(place, arange(keys)), dropoutP }),
     { tracingMode: 'fake' },
   )(
     tensor([5], { dtype: 'int64' }),
@@ -83,9 +83,18 @@ describe('boundKeys', () => {
     ['a finite score', (place, keys) => where(keys.le(place), zeros([]), -1e38)],
     ['other numbers', (place, keys) => keys.le(place.mul(3))],
     ['all keys alike', (place) => place.ge(3)],
+    ['one of them counted', (place) => place.expand([KEYS]).ge(arange(1))],
+    ['rows of one key', (place, keys) => place.ge(arange(1)).logicalAnd(keys.remainder(2).eq(0))],
+    ['what is added being 1 and 0', (place, keys) => keys.le(place).to('float32')],
+    ['-∞ as a truth', (place, keys) => where(keys.le(place), zeros([]), -Infinity).to('bool')],
+    ['numbers of keys that are rounded', (place, keys) => keys.to('bfloat16').le(place)],
   ])('none: %s', (_, mask) => {
     expect(boundsOf((place, keys) => lift(mask(place, keys)))).toBeNull();
   });
+});
+
+it('does not move the numbers that dropout draws for each key', () => {
+  expect(boundsOf((place, keys) => lift(keys.le(place)), { dropoutP: 0.5 })).toBeNull();
 });
 
 /** A mask of keys for attention. */

@@ -34,6 +34,18 @@ const expected = {
 };
 
 describe('loadStateDict', () => {
+  it('takes names of a file as names', () => {
+    const optimizer = new optim.AdamW([parameter()]);
+    const hostile = {
+      'state.__proto__.polluted': 1,
+      'state.0': 2,
+      'state.0.exp_avg': tensor([1, 2]),
+    };
+    thrownBy(() => optimizer.loadStateDict({ ...hostile, 'param_groups.0.constructor.x': 1 }));
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+    expect(Object.hasOwn(Object, 'x')).toBe(false);
+  });
+
   it("takes PyTorch's form", () => {
     const param = parameter();
     const optimizer = new optim.AdamW([param]);

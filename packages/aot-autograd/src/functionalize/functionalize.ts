@@ -197,10 +197,10 @@ class Functionalizer {
     const val = tensorVal(node);
     const set = op.schema.returns[0]!.alias?.set;
     const of = node.args[op.schema.args.findIndex(({ alias }) => alias?.set === set)];
-    if (val === null || !(of instanceof Node))
+    if (val === null || !(of instanceof Node) || val.storage !== tensorVal(of)?.storage)
       throw unsupported(
-        `${op.qualifiedName} returns several views.`,
-        'Return one view, or copies.',
+        `${op.qualifiedName} does not return one view, by its meta rule.`,
+        'Return one view, from the rule too, or copies.',
       );
     this.setValue(node, this.inputValue(val, node, this.valueOf(of).memory.root));
   }
@@ -218,24 +218,32 @@ class Functionalizer {
   /** What an operator writes to its arguments are results of its functional form, behind those that are new. */
   private addOpaqueUpdate(node: Node, op: OpOverload): void {
     const { schema } = op;
+    const tensors = node.args.flatMap((arg, i) =>
+      [arg]
+        .flat()
+        .filter((each): each is Node => each instanceof Node && tensorVal(each) !== null)
+        .map((each) => ({ value: this.valueOf(each), alias: schema.args[i]!.alias })),
+    );
+    const written = tensors.filter(({ alias }) => alias?.isWrite === true);
+    // Copies of one memory would be told apart.
+    if (written.some((a) => tensors.some((b) => a !== b && a.value.memory === b.value.memory)))
+      throw unsupported(
+        `${op.qualifiedName} writes to memory of two arguments.`,
+        'Pass a copy: x.clone().',
+      );
     const call = this.emitter.emit(functionalForm(op), this.arguments(node));
     let next = 0;
     const take = (): Node => this.emitter.getItem(call, next++);
-    const fresh = schema.returns.map(({ alias }) => (alias === null ? take() : null));
-    const targets = new Map<string, Value>();
-    schema.args.forEach(({ alias }, i) => {
-      if (alias?.isWrite !== true) return;
-      for (const arg of [node.args[i]].flat()) {
-        if (!(arg instanceof Node)) continue;
-        const value = this.valueOf(arg);
-        write(value, this.emitter.restride(take(), value.val), this.emitter);
-        targets.set(alias.set, value);
-      }
+    const fresh = schema.returns.map(({ alias }) => {
+      if (alias !== null) return null;
+      const item = take();
+      return Value.owner(this.emitter.val(item), item);
     });
-    const results = schema.returns.map(({ alias }, i) =>
-      alias === null
-        ? Value.owner(this.emitter.val(fresh[i]!), fresh[i]!)
-        : (targets.get(alias.set) ?? null),
+    for (const { value } of written)
+      write(value, this.emitter.restride(take(), value.val), this.emitter);
+    const results = schema.returns.map(
+      ({ alias }, i) =>
+        fresh[i] ?? written.findLast((each) => each.alias?.set === alias?.set)?.value ?? null,
     );
     const [only] = results;
     if (schema.returns.length === 1 && only != null) this.setValue(node, only);

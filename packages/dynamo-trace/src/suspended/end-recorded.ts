@@ -20,8 +20,7 @@ export function endRecorded(
   slicing: Scope | null,
   end: () => unknown,
 ): unknown {
-  if (slicing !== null) return endInSlices(cursor, result, slicing, end);
-  return end();
+  return slicing === null ? end() : endInSlices(cursor, result, slicing, end);
 }
 
 /** Compiles in slices what the end of a recorded call needs, each in a scope, then ends it. */

@@ -5,7 +5,7 @@
  * last place are memory that was not written yet. What is found is an upper bound, for all rows of the mask together.
  */
 import { type Argument, Node } from '@tessera/graph';
-import { isTensor } from '@tessera/tensor';
+import { type DType, isTensor } from '@tessera/tensor';
 
 /** No key behind number `max(input) + plus` is seen. */
 export interface KeyBound {
@@ -18,22 +18,32 @@ type Bound = KeyBound | null;
 
 /** Where a mask hides keys: false of a bool mask, -∞ of one that is added. */
 export function keyBound(mask: Argument | undefined): Bound {
-  const call = callOf(mask);
-  if (call === null) return null;
-  const [first, ...rest] = call.args;
-  if (SAME_KEYS.has(call.name)) return keepsKeys(call.node, first) ? keyBound(first) : null;
-  switch (call.name) {
-    case 'aten::logical_and':
-    case 'aten::bitwise_and.Tensor':
-      return keyBound(first) ?? keyBound(rest[0]);
-    case 'aten::where.self': {
-      const [whereTrue, whereFalse] = rest.map(constantOf);
-      if (whereFalse === -Infinity) return keyBound(first);
-      return whereTrue === -Infinity ? keyBound(negated(first)) : null;
-    }
-    default:
-      return comparison(call);
-  }
+  return dtypeOf(mask) === 'bool' ? falseBehind(mask) : infiniteBehind(mask);
+}
+
+/** Behind which key all elements of a tensor of bool are false. */
+function falseBehind(arg: Argument | undefined): Bound {
+  const call = callOf(arg);
+  if (call === null || dtypeOf(arg) !== 'bool') return null;
+  const [a, b] = call.args;
+  const part = (of: Argument | undefined): Bound => (keepsKeys(arg, of) ? falseBehind(of) : null);
+  if (SAME_KEYS.has(call.name)) return part(a);
+  if (call.name === 'aten::logical_and' || call.name === 'aten::bitwise_and.Tensor')
+    return part(a) ?? part(b);
+  return comparison(call);
+}
+
+/** Behind which key all elements of a tensor of floats are -∞. */
+function infiniteBehind(arg: Argument | undefined): Bound {
+  const call = callOf(arg);
+  if (call === null || dtypeOf(arg) === 'bool') return null;
+  const [a, ...values] = call.args;
+  if (!keepsKeys(arg, a)) return null;
+  if (SAME_KEYS.has(call.name)) return infiniteBehind(a);
+  if (call.name !== 'aten::where.self') return null;
+  const [whereTrue, whereFalse] = values.map(constantOf);
+  if (whereFalse === -Infinity) return falseBehind(a);
+  return whereTrue === -Infinity ? falseBehind(negated(a)) : null;
 }
 
 /** Views and casts whose elements are of the same key as those of what they are made of. */
@@ -64,12 +74,16 @@ function callOf(arg: Argument | undefined): Call | null {
   return { node: arg, name: arg.target.qualifiedName, args: arg.args };
 }
 
+function dtypeOf(arg: Argument | undefined): DType | null {
+  return arg instanceof Node && isTensor(arg.meta.val) ? arg.meta.val.dtype : null;
+}
+
 const sizesOf = (arg: Argument | undefined): readonly number[] =>
   arg instanceof Node && isTensor(arg.meta.val) ? arg.meta.val.sizes : [];
 
-/** Whether both have as many keys: then a view does not move any to another place of the last dimension. */
-function keepsKeys(view: Node, of: Argument | undefined): boolean {
-  const [keys] = sizesOf(view).slice(-1);
+/** Whether both have as many keys: then what is made of a value element by element, or a view, moves none of them. */
+function keepsKeys(made: Argument | undefined, of: Argument | undefined): boolean {
+  const keys = sizesOf(made).at(-1);
   return keys !== undefined && sizesOf(of).at(-1) === keys;
 }
 
@@ -88,31 +102,35 @@ function constantOf(arg: Argument | undefined): number | null {
 }
 
 /** `query ≥ key`, in one of the ways to write it. */
-function comparison({ name, args: [a, b] }: Call): Bound {
+function comparison({ node, name, args: [a, b] }: Call): Bound {
+  const counts = (keys: Argument | undefined): boolean => keepsKeys(node, keys) && isKeys(keys);
   switch (name) {
     case 'aten::ge.Tensor':
-      return isKeys(b) ? largest(a) : null;
+      return counts(b) ? largest(a) : null;
     case 'aten::le.Tensor':
-      return isKeys(a) ? largest(b) : null;
+      return counts(a) ? largest(b) : null;
     case 'aten::gt.Tensor':
-      return isKeys(b) ? moved(largest(a), -1) : null;
+      return counts(b) ? moved(largest(a), -1) : null;
     case 'aten::lt.Tensor':
-      return isKeys(a) ? moved(largest(b), -1) : null;
+      return counts(a) ? moved(largest(b), -1) : null;
     case 'aten::ge.Scalar': {
       const distance = callOf(a);
       if (distance?.name !== 'aten::sub.Tensor' || typeof b !== 'number') return null;
       const [query, keys, factor = 1] = distance.args;
-      return factor === 1 && isKeys(keys) ? moved(largest(query), -b) : null;
+      return factor === 1 && counts(keys) ? moved(largest(query), -b) : null;
     }
     default:
       return null;
   }
 }
 
+/** Types that hold the number of any key. */
+const HOLDS_KEYS: ReadonlySet<DType | null> = new Set(['int64', 'int32', 'float64', 'float32']);
+
 /** Whether the last dimension counts the keys from 0. */
 function isKeys(arg: Argument | undefined): boolean {
   const call = callOf(arg);
-  if (call === null) return false;
+  if (call === null || !HOLDS_KEYS.has(dtypeOf(arg))) return false;
   if (call.name === 'aten::arange.start_step') return call.args[0] === 0 && call.args[2] === 1;
   return SAME_KEYS.has(call.name) && keepsKeys(call.node, call.args[0]) && isKeys(call.args[0]);
 }

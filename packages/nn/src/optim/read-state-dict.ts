@@ -19,14 +19,18 @@ function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !isTensor(value);
 }
 
-/** A tree from names with dots. */
+/** A tree from names with dots, which may be those of a stranger's file: no name is one of `Object.prototype`. */
 function nested(flat: Tree): Tree {
-  const root: Tree = {};
+  const empty = (): Tree => Object.create(null) as Tree;
+  const root = empty();
   for (const [name, value] of Object.entries(flat)) {
     const path = name.split('.');
     const last = path.pop()!;
     let at = root;
-    for (const part of path) at = (at[part] ??= {}) as Tree;
+    for (const part of path) {
+      const inner = at[part];
+      at = isTree(inner) ? inner : (at[part] = empty());
+    }
     at[last] = value;
   }
   return root;

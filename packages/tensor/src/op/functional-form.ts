@@ -24,7 +24,7 @@ export function functionalForm(op: OpOverload): OpOverload {
   const args = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')', text.lastIndexOf('->')));
   const positional = (named: Readonly<Record<string, unknown>>): unknown[] =>
     schema.args.map((arg) => named[arg.name]);
-  const form = defineOp(`${name}(${args.replace(/\b[Tt]ensor\(\w!?\)/g, 'Tensor')}) -> Tensor[]`, {
+  const form = defineOp(`${name}(${args.replace(/\bTensor\(\w!?\)/g, 'Tensor')}) -> Tensor[]`, {
     tags: ['non-differentiable', ...(op.hasTag('random') ? (['random'] as const) : [])],
     meta: (named) => {
       const given = positional(named);
