@@ -12,7 +12,7 @@ export default defineConfig({
   resolve: { conditions: ['@tessera/source', ...defaultClientConditions] },
   worker: {
     format: 'es',
-    rollupOptions: { output: { entryFileNames: WORKER, chunkFileNames: WORKER } },
+    rolldownOptions: { output: { entryFileNames: WORKER, chunkFileNames: WORKER } },
   },
   build: {
     outDir: 'dist-page',

@@ -1,7 +1,7 @@
 /**
  * @file The plugin that writes every page once the names of the scripts are known, and the files that are not scripts.
  */
-import type { Plugin, Rollup } from 'vite';
+import type { Plugin, Rolldown } from 'vite';
 import { errorPages } from './error-pages.js';
 import { explorerPage } from './explorer-page.js';
 import { folderPage } from './folder-page.js';
@@ -16,7 +16,7 @@ import { startPage } from './start-page.js';
 import { typeFiles } from './type-files.js';
 
 /** File name of an entry's script, by the name of the entry. */
-function scriptNames(bundle: Rollup.OutputBundle): Map<string, string> {
+function scriptNames(bundle: Rolldown.OutputBundle): Map<string, string> {
   const names = new Map<string, string>();
   for (const chunk of Object.values(bundle))
     if (chunk.type === 'chunk' && chunk.isEntry) names.set(chunk.name, chunk.fileName);

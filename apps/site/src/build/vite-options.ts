@@ -54,10 +54,11 @@ function build(outDir: string, entries: readonly string[], pages: Plugin): Inlin
     resolve: { conditions: ['@tessera/source', ...defaultClientConditions] },
     worker: {
       format: 'es',
-      rollupOptions: { output: { entryFileNames: WORKER, chunkFileNames: WORKER } },
+      rolldownOptions: {
+        // Printed graphs name host functions as their sources do.
+        output: { entryFileNames: WORKER, chunkFileNames: WORKER, keepNames: true },
+      },
     },
-    // Printed graphs name host functions as their sources do.
-    esbuild: { keepNames: true },
     plugins: [pages],
     build: {
       outDir,
@@ -66,9 +67,9 @@ function build(outDir: string, entries: readonly string[], pages: Plugin): Inlin
       modulePreload: false,
       // The compiler is one large file that only the demo and the explorer ask for.
       chunkSizeWarningLimit: 4096,
-      rollupOptions: {
+      rolldownOptions: {
         input: Object.fromEntries(entries.map((name) => [name, at(`src/pages/${name}.ts`)])),
-        output: { entryFileNames: 'assets/[name]-[hash].js' },
+        output: { entryFileNames: 'assets/[name]-[hash].js', keepNames: true },
       },
     },
   };
