@@ -4,6 +4,7 @@
  */
 import { initWebGpu } from '@tessera/compile';
 import { expect, it, vi } from 'vitest';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { testBackendConformance } from '../src/index.js';
 
 const wanted =
@@ -21,7 +22,11 @@ async function deviceWithDefaults(): Promise<GPUDevice> {
 }
 
 vi.setConfig({ testTimeout: 60_000 });
-if (gpu !== null) testBackendConformance(it, gpu.backend);
+if (gpu !== null) {
+  const cases: [name: string, run: () => Promise<void>][] = [];
+  testBackendConformance((...entry) => cases.push(entry), gpu.backend);
+  it.each(sampled(cases, 3))(`%s (${sampleName})`, (_, run) => run());
+}
 
 it.skipIf(gpu === null)('the device offers no more than every WebGPU does', () => {
   const { target } = gpu!.backend;

@@ -9,6 +9,7 @@ import { type KernelBackend, SizeFamily } from '@tessera/inductor-core';
 import { counters } from '@tessera/shared';
 import { type Tensor, manualSeed, matmul, randn } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { SIZED_PROGRAMS, type SizedProgram } from './sized-programs.js';
 
 type WebGpu = Awaited<ReturnType<typeof initWebGpu>>;
@@ -45,6 +46,8 @@ const LARGE: Readonly<Record<string, SizedProgram>> = {
   },
 };
 
+const tried = sampled(Object.entries({ ...SIZED_PROGRAMS, ...LARGE }), 2);
+
 const isThere = (await open('gpu')) !== null;
 
 describe.skipIf(!isThere).each(['gpu', 'software'] as const)(
@@ -55,7 +58,7 @@ describe.skipIf(!isThere).each(['gpu', 'software'] as const)(
       gpu = (await open(profile))!;
     });
 
-    it.each(Object.entries({ ...SIZED_PROGRAMS, ...LARGE }))('of %s', async (name, program) => {
+    it.each(tried)(`of %s (${sampleName})`, async (name, program) => {
       const { inputs, fn, plans = 3 } = program;
       const { backend: base } = gpu;
       const loaded = { templates: 0, plans: 0 };
