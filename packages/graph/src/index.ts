@@ -42,6 +42,7 @@ export { annotateSizes } from './symbolic/annotate-sizes.js';
 export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
 export { numbersIn } from './symbolic/explore-sizes.js';
 export { GraphTemplate } from './symbolic/graph-template.js';
+export { fractionOf } from './symbolic/scaled-sizes.js';
 export { TemplateProof, isUniformNode } from './symbolic/template-proof.js';
 export {
   type Shaped,

@@ -179,6 +179,55 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
     },
     plans: 2,
   },
+  'images that are enlarged by a factor': {
+    inputs: (n) => [w(1, 2, n + 3, n + 5)],
+    fn: (x) => [
+      F.interpolate(x, { scaleFactor: 2, mode: 'nearest' }).mul(2),
+      F.interpolate(x, { scaleFactor: 3, mode: 'nearest-exact' }),
+      F.interpolate(x, { scaleFactor: 2, mode: 'bilinear' }),
+      F.interpolate(x, { scaleFactor: [2, 4], mode: 'bicubic' }),
+      F.interpolate(x.select(0, 0), { scaleFactor: 2, mode: 'linear' }),
+    ],
+    plans: 1,
+  },
+  'images that are resized by a fraction': {
+    inputs: (n) => [w(1, 2, n + 9, 3 * n + 7)],
+    fn: (x) => [
+      F.interpolate(x, { scaleFactor: 0.5, mode: 'nearest' }).mul(2),
+      F.interpolate(x, { scaleFactor: [0.3, 0.75], mode: 'bilinear' }),
+      F.interpolate(x, { scaleFactor: [1.5, 2.5], mode: 'bicubic' }),
+    ],
+    plans: 1,
+  },
+  'images that are resized to a size': {
+    inputs: (n) => [w(1, 2, n + 3, 2 * n + 1), w(1, 2, 3 * n + 20, n + 40)],
+    fn: (x, y) => [
+      F.interpolate(x, { size: [7, 5], mode: 'nearest' }),
+      F.interpolate(x, { size: y.sizes.slice(2), mode: 'nearest-exact' }),
+      F.interpolate(x, { size: y.sizes.slice(2), mode: 'bilinear' }),
+      F.interpolate(x, { size: [x.sizes[2]! * 2, 40], mode: 'bilinear', alignCorners: true }),
+      F.interpolate(x, { size: [2, 9], mode: 'bicubic' }),
+    ],
+    plans: 2,
+  },
+  'gradients of images that are resized': {
+    inputs: (n) => [w(1, 2, n + 3, 2 * n + 1), w(1, 2, 3 * n + 20, n + 40)],
+    fn: (x, y) => {
+      const a = x.detach().requiresGrad_();
+      const out = [
+        F.interpolate(a, { scaleFactor: 2, mode: 'nearest' }),
+        F.interpolate(a, { scaleFactor: [3, 1.5], mode: 'bilinear' }),
+        F.interpolate(a, { size: [7, 5], mode: 'nearest' }),
+        F.interpolate(a, { size: y.sizes.slice(2), mode: 'nearest-exact' }),
+        F.interpolate(a, { size: y.sizes.slice(2), mode: 'bilinear', alignCorners: true }),
+        F.interpolate(a, { size: [9, 2 * a.sizes[3]!], mode: 'bicubic' }),
+        F.interpolate(a, { size: [4, 30], mode: 'bilinear', antialias: true }),
+        F.interpolate(a, { size: y.sizes.slice(2), mode: 'bilinear', antialias: true }),
+      ];
+      return out.flatMap((t) => [t.detach(), ...(grad(t.square().sum(), [a]) as Tensor[])]);
+    },
+    plans: 2,
+  },
   'images that are sampled': {
     inputs: (n) => [w(1, 2, n + 1, 4), w(1, 3, n, 2)],
     fn: (x, at) => [
@@ -318,6 +367,33 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
       const t = table.detach().requiresGrad_();
       const loss = embedding(t, at).square().sum().add(embedding(t, grid).sum());
       return grad(loss, [t]) as Tensor[];
+    },
+    plans: 2,
+  },
+  'bags of rows of a table': {
+    inputs: (n) => [w(n + 3, 3), randint(0, n + 3, [2 * n + 2]), randint(0, n + 2, [n + 1, 4])],
+    fn: (table, at, grid) => {
+      const t = table.detach().requiresGrad_();
+      const offsets = arange(at.sizes[0]!, { device: at.device }).slice(0, 0, null, 2);
+      const out = [
+        F.embeddingBag(at, t, { offsets, mode: 'sum' }),
+        F.embeddingBag(grid, t, { mode: 'mean' }),
+        F.embeddingBag(at, t, { offsets, mode: 'max' }),
+      ];
+      const loss = out.map((x) => x.square().sum()).reduce((sum, x) => sum.add(x));
+      return [...out.map((x) => x.detach()), ...(grad(loss, [t]) as Tensor[])];
+    },
+    plans: 2,
+  },
+  'adaptive pools that are as large as others': {
+    inputs: (n) => [w(1, 2, 2 * n + 5, n + 4), w(2, 3, n + 1, n + 2)],
+    fn: (x, y) => {
+      const a = x.detach().requiresGrad_();
+      const size = [y.sizes[2]!, y.sizes[3]!] as [number, number];
+      const out = [F.adaptiveAvgPool2d(a, size), F.adaptiveMaxPool2d(a, size)];
+      const wide = F.adaptiveAvgPool2d(a, [2, 9 * x.sizes[3]!]);
+      const loss = [...out, wide].map((t) => t.square().sum()).reduce((sum, t) => sum.add(t));
+      return [...out.map((t) => t.detach()), ...(grad(loss, [a]) as Tensor[])];
     },
     plans: 2,
   },

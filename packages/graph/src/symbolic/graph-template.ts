@@ -32,6 +32,7 @@ import {
   Unfit,
   type Varying,
 } from './template-numbers.js';
+import { scaledSizes } from './scaled-sizes.js';
 import { windowSizes } from './window-sizes.js';
 
 /** Operators with arguments, by position, that are places in a dimension: any place is as good as another. */
@@ -174,14 +175,16 @@ export class GraphTemplate {
     const shape = (tensor: Tensor, node: Node): SymbolicShape => {
       const isMade = isTensor(node.meta.val) && isOfNoTensor(node);
       const rank = tensor.sizes.length;
-      const windows = windowSizes(node, (input) => this.sizesIn(input)[0]);
+      const sizesOf = (input: Node): readonly Size[] | undefined => this.sizesIn(input)[0];
+      const [windows, scaled] = [windowSizes(node, sizesOf), scaledSizes(node, sizesOf)];
       const read = node
         .allInputNodes()
         .flatMap((input) => this.sizesIn(input))
         .filter((sizes) => sizes.length === rank);
       const sizes = tensor.sizes.map((_, d) => {
         free = isMade ? { source: `${node.name}.size()[${d}]`, min: SMALLEST } : null;
-        return next([windows.at(d - rank) ?? 0, ...read.map((sizes) => sizes[d]!)]);
+        const made = [windows, scaled].map((proposed) => proposed.at(d - rank) ?? 0);
+        return next([...made, ...read.map((sizes) => sizes[d]!)]);
       });
       free = null;
       const likely = denseStrides(tensor, sizes);

@@ -17,7 +17,7 @@ import { operandArg, operandExpr } from './ops/elementwise.js';
 import { elementaryLowerings } from './ops/elementary.js';
 import { distanceLowerings } from './ops/distance.js';
 import { embeddingBackwardLowerings } from './ops/embedding-backward.js';
-import { embeddingBagLowerings } from './ops/embedding-bag.js';
+import { SIZED_BAGS, embeddingBagLowerings } from './ops/embedding-bag.js';
 import { embeddingRenormLowerings } from './ops/embedding-renorm.js';
 import { SIZED_SPACES, spaceLowerings } from './ops/factory-space.js';
 import { gridSampleLowerings } from './ops/grid-sample.js';
@@ -42,6 +42,7 @@ import { SIZED_ARITHMETIC, pointwiseLowerings } from './ops/pointwise.js';
 import { orderLowerings } from './ops/order.js';
 import { packedConvLowerings } from './ops/packed-conv.js';
 import { poolBackwardLowerings } from './ops/pool-backward.js';
+import { SIZED_POOLS, adaptiveAvgPoolLowerings } from './ops/adaptive-avg-pool.js';
 import { poolLowerings } from './ops/pool.js';
 import { multinomialLowerings } from './ops/multinomial.js';
 import { randomLowerings } from './ops/random.js';
@@ -55,7 +56,7 @@ import { searchLowerings } from './ops/search.js';
 import { softmaxDecompositions } from './ops/softmax.js';
 import { specialLowerings } from './ops/special.js';
 import { SIZED_RESIZING, upsampleLowerings } from './ops/upsample.js';
-import { antialiasedLowerings } from './ops/upsample-antialiased.js';
+import { SIZED_AVERAGES, antialiasedLowerings } from './ops/upsample-antialiased.js';
 import { SIZED_VIEWS, viewLowerings } from './ops/view.js';
 
 /** Lowerings proper. */
@@ -87,6 +88,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...packedConvLowerings,
   ...layoutLowerings,
   ...poolLowerings,
+  ...adaptiveAvgPoolLowerings,
   ...poolBackwardLowerings,
   ...adaptiveMaxPoolLowerings,
   ...im2colLowerings,
@@ -124,6 +126,9 @@ const TAKE_SIZES: ReadonlySet<string> = new Set([
   ...SIZED_NORMS,
   ...SIZED_SPACES,
   ...SIZED_RESIZING,
+  ...SIZED_AVERAGES,
+  ...SIZED_BAGS,
+  ...SIZED_POOLS,
 ]);
 
 /** Whether the built-in lowering of an operator takes symbolic sizes among its arguments. */

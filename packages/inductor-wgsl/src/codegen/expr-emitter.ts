@@ -25,8 +25,9 @@ import type { ProgramBuilder } from './program.js';
 import type { BufferAccess } from './wgsl-program.js';
 import { loadedElement } from './loaded-element.js';
 import { randomValue } from './random-value.js';
+import { sizeQuotient } from './size-quotient.js';
 import { type Scope, ValueScopes } from './value-scopes.js';
-import { widen, type Value } from './value.js';
+import { convertIndex, widen, type Value } from './value.js';
 import { computeType, typeName, type ScalarType, type Width } from './wgsl-types.js';
 
 /** Longest text that is written in place. */
@@ -250,6 +251,9 @@ export class ExprEmitter {
   private operation(expr: Extract<Expr, { kind: 'op' }>): Value {
     const known = farComparison(expr);
     if (known !== null) return { text: `${known}`, type: 'bool', width: 1, atom: true };
+    const quotient = sizeQuotient(expr);
+    if (quotient !== null)
+      return { text: this.builder.quotient(...quotient), type: 'f32', width: 1, atom: true };
     let args = expr.args.map((arg) => this.value(arg));
     if (REPEATS_OPERANDS.has(expr.op)) args = args.map((arg) => this.atom(arg, this.scopeOf(expr)));
     const width: Width = args.some((arg) => arg.width === 4) ? 4 : 1;
@@ -292,9 +296,4 @@ export class ExprEmitter {
   hoisted<T>(expr: Expr, emit: () => T): T {
     return this.scopes.within(this.scopeOf(expr), emit);
   }
-}
-
-function convertIndex(text: string, width: Width, type: ScalarType): string {
-  const signed = `${typeName('i32', width)}(${text})`;
-  return type === 'i32' ? signed : `${typeName(type, width)}(${signed})`;
 }

@@ -35,6 +35,7 @@ export class ProgramBuilder {
   private readonly buffers = new Map<string, BufferAccess>();
   private readonly scalars = new Map<string, { text: string; type: ScalarType }>();
   private readonly sizes = new Map<SymInt, string>();
+  private readonly quotients = new Map<string, string>();
   private readonly declarations: string[] = [];
   private readonly functions: string[] = [];
   private readonly slots: BindingSlot[] = [];
@@ -111,6 +112,19 @@ export class ProgramBuilder {
       this.uniformLines.push(`  ${field}: u32,\n`);
       this.uniforms.push({ kind: 'size', size });
       this.sizes.set(size, (text = `uniforms.${field}`));
+    }
+    return text;
+  }
+
+  /** Text of the quotient of two sizes, f32. */
+  quotient(a: Size, b: Size): string {
+    const key = `${String(a)}; ${String(b)}`;
+    let text = this.quotients.get(key);
+    if (text === undefined) {
+      const field = this.names.fresh('quotient');
+      this.uniformLines.push(`  ${field}: f32,\n`);
+      this.uniforms.push({ kind: 'quotient', of: [a, b] });
+      this.quotients.set(key, (text = `uniforms.${field}`));
     }
     return text;
   }

@@ -21,3 +21,9 @@ export function widen(value: Value, width: Width): string {
 export function laneText(value: Value, lane: number): string {
   return value.width === 1 ? value.text : `${value.text}.${'xyzw'[lane]}`;
 }
+
+/** Text of an unsigned index as a value. */
+export function convertIndex(text: string, width: Width, type: ScalarType): string {
+  const signed = `${typeName('i32', width)}(${text})`;
+  return type === 'i32' ? signed : `${typeName(type, width)}(${signed})`;
+}

@@ -20,6 +20,8 @@ export type UniformField =
   | { readonly kind: 'checks' }
   /** The value of a size. */
   | { readonly kind: 'size'; readonly size: SymInt }
+  /** The quotient of two sizes as a float, rounded as WebGPU's own division need not be. */
+  | { readonly kind: 'quotient'; readonly of: readonly [Size, Size] }
   /** Runtime scalar number `index` of the kernel. */
   | { readonly kind: 'scalar'; readonly index: number; readonly type: 'f32' | 'i32' | 'u32' };
 

@@ -55,6 +55,11 @@ export class ScalarBlocks {
       if (field.kind === 'offset') return field;
       if (field.kind === 'checks') return { kind: 'constant', value: firstCheck };
       if (field.kind === 'size') return { kind: 'constant', value: this.valueOf(field.size) };
+      if (field.kind === 'quotient')
+        return {
+          kind: 'constant',
+          value: bitsOf(this.valueOf(field.of[0]) / this.valueOf(field.of[1])),
+        };
       return { ...field, index: scalars[field.index] };
     });
     if (bound.some(({ kind }) => kind === 'offset')) return { fields: bound, shared: -1 };
@@ -123,6 +128,11 @@ export class ScalarBlocks {
       else integers[word++] = field.type === 'u32' ? Number(value !== 0) : value;
     }
   }
+}
+
+/** A float's bits, as an integer. */
+function bitsOf(value: number): number {
+  return new Int32Array(Float32Array.of(value).buffer)[0];
 }
 
 function refuse(value: number): never {

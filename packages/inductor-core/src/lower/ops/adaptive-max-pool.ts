@@ -7,18 +7,11 @@ import { sizeAdd, sizeCeilDiv } from '@tessera/shared';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
+import { adaptiveEnd, adaptiveStart, equalWindows, mostCovering } from './adaptive-avg-pool.js';
 import { digits } from './contract.js';
 import { ExprMath } from '../expr-math.js';
 import { ready, sumOver } from './pool-backward.js';
-import {
-  UNROLLED_WINDOW,
-  adaptiveEnd,
-  adaptiveStart,
-  equalWindows,
-  flatPosition,
-  maxPool,
-  mostCovering,
-} from './pool.js';
+import { UNROLLED_WINDOW, flatPosition, maxPool } from './pool.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import { isNumbers, numelOf as shapeNumel } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';

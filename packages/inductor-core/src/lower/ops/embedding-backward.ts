@@ -120,9 +120,9 @@ const embeddingBackward: LoweringOf<'aten::embedding_dense_backward'> = (
 };
 
 /** How often each row is named, as float32. */
-export function usesOfRows(l: Lowering, index: LoweredTensor, rows: number): LoweredTensor {
+export function usesOfRows(l: Lowering, index: LoweredTensor, rows: Size): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const each = index.sizes.map((size, d) => l.freshVar(`p${d}`, size));
+  const each = index.shape.map((size, d) => l.freshVar(`p${d}`, size));
   const inner = each.flatMap(({ vars }) => vars);
   const value = index.load(each.map((place) => place.index));
   const own = l.ir.index(value.dtype, l.vars([rows])[0]!);

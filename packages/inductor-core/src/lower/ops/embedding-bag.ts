@@ -3,7 +3,7 @@
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
-import { numelOf } from '@tessera/tensor/internal';
+import { type Size, SymInt, sizeMin, sizeMul } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { checkedIndices, position } from '../checked-value.js';
@@ -13,9 +13,15 @@ import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
-import type { LoweredArg } from '../registry.js';
+import type { LoweredArg, RuntimeScalar } from '../registry.js';
+import { fixed, isEmpty, isSame } from '../shape-math.js';
 import { usesOfRows } from './embedding-backward.js';
-import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
+import {
+  type LoweringOf,
+  type LoweringTable,
+  type SizedLoweringOf,
+  lowerings,
+} from '../typed-lowering.js';
 
 /** ATen's numbers of the modes. */
 const SUM = 0;
@@ -23,14 +29,9 @@ const MEAN = 1;
 const MAX = 2;
 
 /** The bag of each index: how many bags begin at or before it, less one. */
-function bagOfEach(
-  l: Lowering,
-  offsets: LoweredTensor,
-  bags: number,
-  count: number,
-): LoweredTensor {
+function bagOfEach(l: Lowering, offsets: LoweredTensor, bags: Size, count: Size): LoweredTensor {
   const m = new ExprMath(l.ir);
-  if (bags === 0) return l.pointwise([count], l.ir.const('int32', 0));
+  if (isSame(bags, 0)) return l.pointwise([count], l.ir.const('int32', 0));
   const at = l.ir.index('int32', l.vars([count])[0]!);
   const begun = reduceOver(l, 'sum', [count], bags, (bag) =>
     m.cast(m.le(m.cast(offsets.load([bag]), 'int32'), at), 'int32'),
@@ -51,13 +52,13 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
   const mode = Number(args[4] ?? SUM);
   const scales = optional(l, args[6]);
   const padding = Number(args[8] ?? -1);
-  const [rows, width] = weight.sizes as [number, number];
-  const count = given.sizes[0]!;
-  const bags = call.sizes[0]!;
+  const [rows, width] = weight.shape as [Size, Size];
+  const count = given.shape[0]!;
+  const bags = call.shape[0]!;
   const zeros = (i: number): LoweredTensor =>
-    l.pointwise(call.results[i]!.sizes, l.ir.const(call.results[i]!.dtype, 0));
-  if (count === 0 || bags === 0 || width === 0) return [0, 1, 2, 3].map(zeros);
-  if (!affordable(l, bags * width, count, count * width, 'product')) return null;
+    l.pointwise(call.results[i]!.shape, l.ir.const(call.results[i]!.dtype, 0));
+  if (isEmpty([count, bags, width])) return [0, 1, 2, 3].map(zeros);
+  if (!affordable(l, sizeMul(bags, width), count, sizeMul(count, width), 'product')) return null;
   const indices = checkedIndices(l, 'embedding_bag', given, rows);
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(weight.dtype);
@@ -75,10 +76,9 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
   );
   const long = call.results[2]!.dtype;
   const sizes = l.pointwise([bags], m.cast(counts.expr, long));
-  const bagList =
-    numelOf(call.results[1]!.sizes) === 0
-      ? zeros(1)
-      : l.pointwise([count], m.cast(bagOf.expr, call.results[1]!.dtype));
+  const bagList = isEmpty(call.results[1]!.shape)
+    ? zeros(1)
+    : l.pointwise([count], m.cast(bagOf.expr, call.results[1]!.dtype));
   if (mode === MAX) {
     const [b, d] = l.vars([bags, width]) as [IndexExpr, IndexExpr];
     const own = l.ir.index('int32', b);
@@ -122,43 +122,48 @@ function bagsOf(
   l: Lowering,
   named: LoweredTensor,
   offsets: LoweredTensor,
-  bags: number,
-  count: number,
+  bags: Size,
+  count: Size,
 ): LoweredTensor {
   const m = new ExprMath(l.ir);
-  if (named.sizes[0] === count) return l.pointwise([count], m.cast(named.expr, 'int32'));
-  const found = bagOfEach(l, offsets, Math.min(bags, offsets.sizes[0]!), count);
+  if (isSame(named.shape[0]!, count)) return l.pointwise([count], m.cast(named.expr, 'int32'));
+  const found = bagOfEach(l, offsets, sizeMin(bags, offsets.shape[0]!), count);
   found.realize();
   return found;
 }
 
+/** An argument that is no size. */
+function numberOf(arg: number | SymInt | RuntimeScalar): number {
+  return Number(arg instanceof SymInt ? fixed(arg) : arg);
+}
+
 /** grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx. */
-const backward: LoweringOf<'aten::_embedding_bag_backward'> = (l, args, call) => {
+const backward: SizedLoweringOf<'aten::_embedding_bag_backward'> = (l, args, call) => {
   const grad = readyOperand(l, args[0]);
   const indices = readyOperand(l, args[1]);
   const offsets = readyOperand(l, args[2]);
   const named = readyOperand(l, args[3]);
   const sizes = readyOperand(l, args[4]);
   const winners = readyOperand(l, args[5]);
-  const [rows, width] = call.sizes as [number, number];
-  const mode = Number(args[8]);
+  const [rows, width] = call.shape as [Size, Size];
+  const mode = numberOf(args[8]);
   const scales = optional(l, args[10]);
-  const padding = Number(args[11] ?? -1);
-  const bags = grad.sizes[0]!;
-  const count = indices.sizes[0]!;
-  if (numelOf(call.sizes) === 0 || bags === 0 || count === 0)
-    return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
-  if (!affordable(l, rows * width, count, count * width, 'product')) return null;
+  const padding = numberOf(args[11] ?? -1);
+  const bags = grad.shape[0]!;
+  const count = indices.shape[0]!;
+  if (isEmpty([...call.shape, bags, count]))
+    return l.pointwise(call.shape, l.ir.const(call.dtype, 0));
+  if (!affordable(l, sizeMul(rows, width), count, sizeMul(count, width), 'product')) return null;
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(grad.dtype);
   if (mode === MAX) {
-    const [v, d] = l.vars(call.sizes);
-    const total = reduceOver(l, 'sum', call.sizes, bags, (b) => {
+    const [v, d] = l.vars(call.shape);
+    const total = reduceOver(l, 'sum', call.shape, bags, (b) => {
       const won = winners.load([b, d!]);
       const isOwn = m.and(m.eq(won, l.ir.index(won.dtype, v!)), m.gt(sizes.load([b]), 0));
       return m.where(isOwn, m.cast(grad.load([b, d!]), acc), 0);
     });
-    return l.pointwise(call.sizes, m.cast(total, call.dtype));
+    return l.pointwise(call.shape, m.cast(total, call.dtype));
   }
   const bagOf = bagsOf(l, named, offsets, bags, count);
   const uses = args[7] === true ? usesOfRows(l, indices, rows) : null;
@@ -177,7 +182,7 @@ const backward: LoweringOf<'aten::_embedding_bag_backward'> = (l, args, call) =>
       return m.where(counted, share, 0);
     },
     b: (_, [i], [d]) => m.cast(grad.load([position(l, bagOf.load([i!]), bags), d!]), acc),
-    sizes: call.sizes,
+    sizes: call.shape,
     dtype: call.dtype,
     layout: null,
     coords: ({ m: [v], n: [d] }) => [v!, d!],
@@ -197,23 +202,22 @@ const sampleWeightsBackward: LoweringOf<'aten::_embedding_bag_per_sample_weights
   const offsets = readyOperand(l, args[3]);
   const named = readyOperand(l, args[4]);
   const padding = Number(args[6] ?? -1);
-  const [bags, width] = grad.sizes as [number, number];
-  const count = call.sizes[0]!;
-  if (count === 0 || bags === 0 || width === 0)
-    return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
+  const [bags, width] = grad.shape as [Size, Size];
+  const count = call.shape[0]!;
+  if (isEmpty([count, bags, width])) return l.pointwise(call.shape, l.ir.const(call.dtype, 0));
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(grad.dtype);
   const bagOf = bagsOf(l, named, offsets, bags, count);
-  const [i] = l.vars(call.sizes);
+  const [i] = l.vars(call.shape);
   const index = indices.load([i!]);
-  const total = reduceOver(l, 'sum', call.sizes, width, (d) =>
+  const total = reduceOver(l, 'sum', call.shape, width, (d) =>
     m.mul(
       m.cast(grad.load([position(l, bagOf.load([i!]), bags), d]), acc),
-      m.cast(weight.load([position(l, index, weight.sizes[0]!), d]), acc),
+      m.cast(weight.load([position(l, index, weight.shape[0]!), d]), acc),
     ),
   );
   const kept = padding < 0 ? total : m.where(m.eq(index, padding), 0, total);
-  return l.pointwise(call.sizes, m.cast(kept, call.dtype));
+  return l.pointwise(call.shape, m.cast(kept, call.dtype));
 };
 
 /** Lowerings by overload name. */
@@ -222,3 +226,6 @@ export const embeddingBagLowerings: LoweringTable = lowerings({
   'aten::_embedding_bag_backward': backward,
   'aten::_embedding_bag_per_sample_weights_backward': sampleWeightsBackward,
 });
+
+/** See `takesSizes`: the number of rows of the table. */
+export const SIZED_BAGS: readonly string[] = ['aten::_embedding_bag_backward'];

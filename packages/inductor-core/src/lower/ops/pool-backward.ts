@@ -6,21 +6,14 @@ import { within } from '../within.js';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
+import { adaptiveEnd, adaptiveStart, mostCovering } from './adaptive-avg-pool.js';
 import { digits } from './contract.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import {
-  UNROLLED_WINDOW,
-  type Window,
-  adaptiveEnd,
-  adaptiveStart,
-  mostCovering,
-  windowDivisor,
-  windowOf,
-} from './pool.js';
+import { UNROLLED_WINDOW, type Window, windowDivisor, windowOf } from './pool.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
-import type { Shape } from '../shape-math.js';
+import { type Shape, isNumbers } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** A window position that may cover an input element. */
@@ -34,14 +27,13 @@ interface Candidate {
 export function sumOver(
   l: Lowering,
   sizes: Shape,
-  counts: readonly number[],
+  counts: Shape,
   term: (step: readonly IndexExpr[]) => Expr,
 ): Expr {
   const m = new ExprMath(l.ir);
-  const total = numelOf(counts);
-  if (total <= UNROLLED_WINDOW)
-    return Array.from({ length: total }, (_, i) => term(digits(l, i, counts))).reduce((a, b) =>
-      m.add(a, b),
+  if (isNumbers(counts) && numelOf(counts) <= UNROLLED_WINDOW)
+    return Array.from({ length: numelOf(counts) }, (_, i) => term(digits(l, i, counts))).reduce(
+      (a, b) => m.add(a, b),
     );
   const steps = counts.map((size, s) => l.freshVar(`w${s}`, size));
   const inner = steps.flatMap((step) => step.vars);

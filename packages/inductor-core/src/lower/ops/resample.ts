@@ -28,7 +28,7 @@ export interface Axis {
   /** What output element `o` reads. */
   readonly taps: (o: IndexExpr) => TapExpr[];
   /** Which outputs may read an input element: `count` of them, from `first` on. */
-  readonly readers: () => { readonly first: (i: IndexExpr) => IndexExpr; readonly count: number };
+  readonly readers: () => { readonly first: (i: IndexExpr) => IndexExpr; readonly count: Size };
 }
 
 function coord(l: Lowering, size: Size, at: IndexExpr): IndexExpr {

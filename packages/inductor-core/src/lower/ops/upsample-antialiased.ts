@@ -2,7 +2,8 @@
  * @file Resizing with a triangle as wide as an output element: along one dimension after the other, each element of the
  * result sums what lies under its triangle, and in gradients the triangles that it lies under.
  */
-import { type Resize, resizeRatio, upsampleTaps } from '@tessera/tensor/internal';
+import { SymInt } from '@tessera/shared';
+import { upsampleTaps } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprMath } from '../expr-math.js';
@@ -11,24 +12,44 @@ import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
 import type { LoweredArg } from '../registry.js';
+import { type Shape, fixed, isNumbers } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import { within } from '../within.js';
 import { reduceOver } from './distance.js';
-import { castTensor, intList } from './elementwise.js';
+import { castTensor } from './elementwise.js';
 import { positionDtype, reach } from './resample.js';
+import { type SizedResize, ratioOf } from './resize-ratio.js';
+import { type Readers, boundedBy, outputsPerInput, readers } from './resize-readers.js';
 
 /** What input element `i` weighs in output element `o`, before weights are made to add up to 1. */
 type Triangle = (o: IndexExpr, i: IndexExpr) => Expr;
 
-function triangleOf(l: Lowering, resize: Resize, x: LoweredTensor): Triangle {
+function triangleOf(l: Lowering, resize: SizedResize, x: LoweredTensor): Triangle {
   const m = new ExprMath(l.ir);
   const dtype = positionDtype(x.dtype);
-  const ratio = resizeRatio(resize, dtype === 'float64' ? (value) => value : Math.fround);
+  const ratio = ratioOf(l, resize, dtype);
+  const support = typeof ratio === 'number' ? Math.max(ratio, 1) : m.max(ratio as Expr, 1);
   return (o, i) => {
     const centre = m.mul(m.add(l.ir.index(dtype, o), 0.5), ratio);
     const distance = m.add(m.sub(l.ir.index(dtype, i), centre), 0.5);
-    return m.max(m.sub(1, m.div(m.abs(distance), Math.max(ratio, 1))), 0);
+    return m.max(m.sub(1, m.div(m.abs(distance), support)), 0);
   };
+}
+
+/** The elements that element `t` has to do with: those under its triangle, or backward those whose triangles it is under. */
+function reachOf(l: Lowering, resize: SizedResize, x: LoweredTensor, backward: boolean): Readers {
+  const sizes = [resize.input, resize.output];
+  const [from, to] = backward ? [resize.output, resize.input] : [resize.input, resize.output];
+  if (isNumbers(sizes)) {
+    const [input, output] = sizes as [number, number];
+    const table = upsampleTaps('linear-antialiased', { ...resize, input, output }, x.dtype);
+    const { before, count } = reach({ input, output, table }, backward);
+    return readers(l, [from, to], before, count);
+  }
+  const [outputs, inputs] = outputsPerInput(resize);
+  const quotient = backward ? ([outputs, inputs] as const) : ([inputs, outputs] as const);
+  // `|t · S + S / 2 - 1 / 2 - f|` is less than S, or than 1 where S is less.
+  return boundedBy(l, quotient, from, [2, 1], [3, -1]);
 }
 
 /** Resizes dimension `at`; backward, `x` is the gradient of the result. */
@@ -36,7 +57,7 @@ function resized(
   l: Lowering,
   given: LoweredTensor,
   at: number,
-  resize: Resize,
+  resize: SizedResize,
   backward: boolean,
 ): LoweredTensor {
   const x = readyOperand(l, given);
@@ -44,19 +65,18 @@ function resized(
   const { input, output } = resize;
   const [from, to] = backward ? [output, input] : [input, output];
   const triangle = triangleOf(l, resize, x);
-  const table = upsampleTaps('linear-antialiased', resize, x.dtype);
-  const { before, count } = reach({ input, output, table }, backward);
+  const { first, count } = reachOf(l, resize, x, backward);
   const [each] = l.vars([output]);
   const totals = l.pointwise(
     [output],
     reduceOver(l, 'sum', [output], input, (i) => triangle(each!, i)),
   );
   totals.realize();
-  const sizes = x.sizes.map((size, d) => (d === at ? to : size));
+  const sizes = x.shape.map((size, d) => (d === at ? to : size));
   const vars = l.vars(sizes);
   const t = vars[at]!;
   const sum = reduceOver(l, 'sum', sizes, count, (step) => {
-    const f = l.ir.add(l.ir.div(l.ir.scale(t, from), to), l.ir.int(-before), step);
+    const f = l.ir.add(first(t), step);
     const [o, i] = backward ? [f, t] : [t, f];
     const share = triangle(o, i);
     const weight = m.cast(m.div(share, totals.load([o])), x.dtype);
@@ -71,7 +91,7 @@ function resized(
 function resizedImage(
   l: Lowering,
   x: LoweredTensor,
-  [input, output]: readonly (readonly number[])[],
+  [input, output]: readonly Shape[],
   [corners, ...scales]: readonly LoweredArg[],
   backward: boolean,
 ): LoweredTensor {
@@ -86,7 +106,7 @@ function resizedImage(
         input: input![at - 2]!,
         output: output![at - 2]!,
         alignCorners: corners === true,
-        scale: typeof scale === 'number' ? scale : null,
+        scale: typeof scale === 'number' || scale instanceof SymInt ? fixed(scale) : null,
       },
       backward,
     );
@@ -95,18 +115,24 @@ function resizedImage(
 }
 
 /** self, output_size, align_corners, scales. */
-const forward: LoweringOf<'aten::_upsample_bilinear2d_aa'> = (l, [x, output, ...rest]) =>
+const forward: LoweringOf<'aten::_upsample_bilinear2d_aa'> = (l, [x, , ...rest], call) =>
   // Bytes are resized in fixed point, which the reference kernel does.
-  x.dtype === 'uint8' ? null : resizedImage(l, x, [x.sizes.slice(2), intList(output)], rest, false);
+  x.dtype === 'uint8'
+    ? null
+    : resizedImage(l, x, [x.shape.slice(2), call.shape.slice(2)], rest, false);
 
 /** grad_output, output_size, input_size, align_corners, scales. */
 const backward: LoweringOf<'aten::_upsample_bilinear2d_aa_backward'> = (
   l,
-  [g, output, input, ...rest],
-) => resizedImage(l, g, [intList(input).slice(2), intList(output)], rest, true);
+  [g, , , ...rest],
+  call,
+) => resizedImage(l, g, [call.shape.slice(2), g.shape.slice(2)], rest, true);
 
 /** Lowerings by overload name. */
 export const antialiasedLowerings: LoweringTable = lowerings({
   'aten::_upsample_bilinear2d_aa': forward,
   'aten::_upsample_bilinear2d_aa_backward': backward,
 });
+
+/** See `takesSizes`. */
+export const SIZED_AVERAGES: readonly string[] = Object.keys(antialiasedLowerings);

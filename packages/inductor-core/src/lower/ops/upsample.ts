@@ -1,77 +1,84 @@
 /**
  * @file Resizing: nearest, linear and cubic interpolation.
  */
+import { SymInt, sizeAdd, sizeMul } from '@tessera/shared';
 import { overloads } from './pointwise.js';
 import type { DType } from '@tessera/tensor';
-import {
-  type Resize,
-  type ResizeInterpolation,
-  resizeRatio,
-  upsampleTaps,
-} from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { intList } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
-import { fixedShape } from '../shape-math.js';
+import { type Shape, fixed, isLarger, isSame } from '../shape-math.js';
 import type { LoweredArg } from '../registry.js';
 import {
   type Axis,
   type TapExpr,
   clampedIndex,
   positionDtype,
-  reach,
   resampled,
   resampledBackward,
 } from './resample.js';
+import { type SizedResize, ratioOf } from './resize-ratio.js';
+import { type Kind, readersOf } from './resize-readers.js';
 import type { LoweringOf, LoweringTable } from '../typed-lowering.js';
 
 /** Position of an output element among the input elements. */
-function source(l: Lowering, resize: Resize, o: IndexExpr, cubic: boolean, dtype: DType): Expr {
+function source(
+  l: Lowering,
+  resize: SizedResize,
+  o: IndexExpr,
+  cubic: boolean,
+  dtype: DType,
+): Expr {
   const m = new ExprMath(l.ir);
-  const ratio = resizeRatio(resize, dtype === 'float64' ? (value) => value : Math.fround);
+  const ratio = ratioOf(l, resize, dtype);
   const at = l.ir.index(dtype, o);
   if (resize.alignCorners) return m.mul(at, ratio);
   const position = m.sub(m.mul(m.add(at, 0.5), ratio), 0.5);
   return cubic ? position : m.max(position, 0);
 }
 
-function nearestTaps(l: Lowering, resize: Resize, exact: boolean, o: IndexExpr): TapExpr[] {
+function nearestTaps(l: Lowering, resize: SizedResize, exact: boolean, o: IndexExpr): TapExpr[] {
   const m = new ExprMath(l.ir);
-  const ratio = resizeRatio({ ...resize, alignCorners: false });
-  if (!exact && Number.isInteger(1 / ratio) && resize.output <= resize.input / ratio)
-    return [{ at: l.ir.div(o, 1 / ratio), weight: null }];
+  const ratio = ratioOf(l, resize, 'float32');
+  const times = typeof ratio === 'number' ? 1 / ratio : 0;
+  if (
+    !exact &&
+    Number.isInteger(times) &&
+    times > 0 &&
+    !isLarger(resize.output, sizeMul(resize.input, times))
+  )
+    return [{ at: l.ir.div(o, times), weight: null }];
   const at = l.ir.index('float32', o);
   const position = m.mul(exact ? m.add(at, 0.5) : at, ratio);
   const index = l.ir.op('floor', [position]);
-  return [{ at: clampedIndex(l, index, 0, resize.input - 1), weight: null }];
+  return [{ at: clampedIndex(l, index, 0, sizeAdd(resize.input, -1)), weight: null }];
 }
 
 /** First element and the share of the way to the next one. */
 function between(
   l: Lowering,
-  resize: Resize,
+  resize: SizedResize,
   position: Expr,
 ): { readonly first: Expr; readonly share: Expr } {
   const m = new ExprMath(l.ir);
-  const first = m.min(l.ir.op('floor', [position]), resize.input - 1);
+  const first = m.min(l.ir.op('floor', [position]), sizeAdd(resize.input, -1));
   return { first, share: m.min(m.max(m.sub(position, first), 0), 1) };
 }
 
-function linearTaps(l: Lowering, resize: Resize, o: IndexExpr, dtype: DType): TapExpr[] {
-  if (resize.input === resize.output) return [{ at: o, weight: null }];
+function linearTaps(l: Lowering, resize: SizedResize, o: IndexExpr, dtype: DType): TapExpr[] {
+  if (isSame(resize.input, resize.output)) return [{ at: o, weight: null }];
   const m = new ExprMath(l.ir);
   const { first, share } = between(l, resize, source(l, resize, o, false, dtype));
-  const last = resize.input - 1;
+  const last = sizeAdd(resize.input, -1);
   return [
     { at: clampedIndex(l, first, 0, last), weight: m.sub(l.ir.const(dtype, 1), share) },
     { at: clampedIndex(l, m.add(first, 1), 0, last), weight: share },
   ];
 }
 
-function cubicTaps(l: Lowering, resize: Resize, o: IndexExpr, dtype: DType): TapExpr[] {
+function cubicTaps(l: Lowering, resize: SizedResize, o: IndexExpr, dtype: DType): TapExpr[] {
   const m = new ExprMath(l.ir);
   const { first, share } = between(l, resize, source(l, resize, o, true, dtype));
   const a = -0.75;
@@ -81,18 +88,16 @@ function cubicTaps(l: Lowering, resize: Resize, o: IndexExpr, dtype: DType): Tap
   const rest = m.sub(l.ir.const(dtype, 1), share);
   const weights = [far(m.add(share, 1)), near(share), near(rest), far(m.add(rest, 1))];
   return weights.map((weight, i) => ({
-    at: clampedIndex(l, m.add(first, i - 1), 0, resize.input - 1),
+    at: clampedIndex(l, m.add(first, i - 1), 0, sizeAdd(resize.input, -1)),
     weight,
   }));
 }
 
-type Kind = Exclude<ResizeInterpolation, 'linear-antialiased'>;
-
 function axesOf(
   l: Lowering,
   kind: Kind,
-  input: readonly number[],
-  output: readonly number[],
+  input: Shape,
+  output: Shape,
   rest: readonly LoweredArg[],
   dtype: DType,
 ): Axis[] {
@@ -101,11 +106,11 @@ function axesOf(
   const acc = accumulateDtype(dtype);
   return output.map((size, s) => {
     const scale = scales[s];
-    const resize: Resize = {
+    const resize: SizedResize = {
       input: input[s]!,
       output: size,
       alignCorners: corners && rest[0] === true,
-      scale: typeof scale === 'number' ? scale : null,
+      scale: typeof scale === 'number' || scale instanceof SymInt ? fixed(scale) : null,
     };
     const weighted = (taps: TapExpr[]): TapExpr[] =>
       taps.map(({ at, weight }) => ({ at, weight: weight && l.ir.cast(weight, acc) }));
@@ -113,13 +118,7 @@ function axesOf(
     return {
       input: input[s]!,
       output: size,
-      readers: () => {
-        const table = upsampleTaps(kind, resize, dtype);
-        const { before, count } = reach({ input: resize.input, output: size, table }, true);
-        const first = (i: IndexExpr): IndexExpr =>
-          l.ir.add(l.ir.div(l.ir.scale(i, size), resize.input), l.ir.int(-before));
-        return { first, count };
-      },
+      readers: () => readersOf(l, kind, resize, dtype),
       taps: (o) =>
         kind === 'linear'
           ? weighted(linearTaps(l, resize, o, positions))
@@ -145,10 +144,10 @@ type Resizing =
 
 /** Arguments: self, output_size, (align_corners,) scales. */
 function forward(kind: Kind): LoweringOf<`aten::${Resizing}`> {
-  return (l, [x, outputSize, ...rest], call) => {
+  return (l, [x, , ...rest], call) => {
     // Bytes are resized in fixed point, which the reference kernel does.
     if (x.dtype === 'uint8' && !kind.startsWith('nearest')) return null;
-    const axes = axesOf(l, kind, fixedShape(x.shape.slice(2)), intList(outputSize), rest, x.dtype);
+    const axes = axesOf(l, kind, x.shape.slice(2), call.shape.slice(2), rest, x.dtype);
     return resampled(l, x, axes, call);
   };
 }
@@ -156,7 +155,7 @@ function forward(kind: Kind): LoweringOf<`aten::${Resizing}`> {
 /** Arguments: grad_output, output_size, input_size, (align_corners,) scales. */
 function backward(kind: Kind): LoweringOf<`aten::${Resizing}_backward`> {
   return (l, [g, , , ...rest], call) => {
-    const [input, output] = [call, g].map(({ shape }) => fixedShape(shape.slice(2)));
+    const [input, output] = [call, g].map(({ shape }) => shape.slice(2));
     const axes = axesOf(l, kind, input!, output!, rest, g.dtype);
     return resampledBackward(l, g, axes, call);
   };
@@ -184,7 +183,5 @@ export const upsampleLowerings: LoweringTable = {
   ...resizing('upsample_bicubic2d', 'cubic'),
 };
 
-/** See `takesSizes`: batches and channels. */
-export const SIZED_RESIZING: readonly string[] = Object.keys(upsampleLowerings).filter((name) =>
-  name.endsWith('_backward'),
-);
+/** See `takesSizes`: batches, channels, and sizes that are a given number of times others. */
+export const SIZED_RESIZING: readonly string[] = Object.keys(upsampleLowerings);
