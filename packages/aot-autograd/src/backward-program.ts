@@ -35,7 +35,7 @@ export function backwardProgram(request: BackwardRequest): BackwardProgram {
   const variants = new Map<string, BackwardVariant>();
   let reads: readonly ReadonlySet<number>[] | null = null;
   const report = currentReport();
-  return {
+  const program: BackwardProgram = {
     variant: (arrived) => {
       const key = arrived.map(Number).join('');
       let variant = variants.get(key);
@@ -51,6 +51,33 @@ export function backwardProgram(request: BackwardRequest): BackwardProgram {
     tangentsOf: request.tangentsOf,
     reaches: partition.gradients.map((gradient) => gradient !== null),
     readsOf: () => (reads ??= readsOfTangents(partition.backward, tangentInputs(partition))),
+    forSizes: (sizes) => forOtherSizes(program, variants.get(ONLY) ?? null, sizes),
+  };
+  return program;
+}
+
+/** The variant for the gradient of the only result that has one. */
+const ONLY = '1';
+
+/**
+ * A program for other sizes. Of several results, gradients may arrive for other ones than before, which takes a graph that
+ * nothing is known of.
+ */
+function forOtherSizes(
+  program: BackwardProgram,
+  variant: BackwardVariant | null,
+  sizes: readonly number[],
+): BackwardProgram | null {
+  const compiled = variant?.compiled.forSizes?.(sizes, null) ?? null;
+  if (variant === null || compiled?.layoutOf === undefined) return null;
+  const { dtype, device } = program.tangents[0]!;
+  const { sizes: shape, strides } = compiled.layoutOf(variant.inputs.length - 1);
+  return {
+    ...program,
+    variant: (arrived) =>
+      arrived[0] === true ? { ...variant, compiled } : program.variant(arrived),
+    tangents: [{ sizes: shape, strides, dtype, device }],
+    forSizes: (others) => program.forSizes(others),
   };
 }
 

@@ -3,6 +3,7 @@
  */
 import type { GraphModule } from '@tessera/graph';
 import type { Steps } from '@tessera/shared';
+import type { TensorMeta } from '@tessera/tensor';
 
 /**
  * A compiled graph: values of the placeholders in, values of the output list out. Tensors are real, run-
@@ -17,10 +18,14 @@ export interface CompiledGraph {
   readonly isFresh?: (position: number) => boolean;
   /**
    * The same program for inputs of other sizes, if it is known to be the same code: `sizes` is what the caller knows of
-   * the sizes, as it told the compiler; null if nothing is known.
+   * the sizes, as it told the compiler; null if nothing is known. No inputs where another graph of the same program,
+   * which is known, makes them.
    */
   readonly forSizes?:
-    ((sizes: readonly number[], inputs: readonly unknown[]) => CompiledGraph | null) | undefined;
+    | ((sizes: readonly number[], inputs: readonly unknown[] | null) => CompiledGraph | null)
+    | undefined;
+  /** Sizes and strides of a tensor that code for many sizes takes. */
+  readonly layoutOf?: (position: number) => Pick<TensorMeta, 'sizes' | 'strides'>;
 }
 
 /** Compiles a functional graph; `exampleInputs` are the placeholders' FakeTensors and scalars. */

@@ -39,11 +39,23 @@ export interface CompiledGraph {
   readonly isShared: boolean;
   /** Names of the graph's nodes that each launch of the plan computes, for tools; views are in none. */
   readonly launchNodes: readonly (readonly string[])[];
-  /** Code for inputs of other sizes, where nothing but sizes differs: see `CompiledSegment.forSizes`. */
+  /**
+   * Code for inputs of other sizes, where nothing but sizes differs: see `CompiledSegment.forSizes`. No inputs where
+   * another graph of the program, which is known, makes them.
+   */
   readonly forSizes?:
-    ((sizes: readonly number[], inputs: readonly unknown[]) => CompiledGraph | null) | undefined;
+    | ((sizes: readonly number[], inputs: readonly unknown[] | null) => CompiledGraph | null)
+    | undefined;
+  /** Sizes and strides of a tensor that it takes, of code for many sizes. */
+  readonly layoutOf?: (position: number) => InputLayout;
   /** Frees compiled code and memory. */
   dispose(): void;
+}
+
+/** What a graph expects of an input. */
+export interface InputLayout {
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
 }
 
 /** Options of `compileToExecutable`. */

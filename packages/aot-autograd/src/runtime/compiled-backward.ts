@@ -66,6 +66,8 @@ export interface BackwardProgram {
   readonly tangentsOf: readonly (readonly number[] | null)[];
   /** Per tangent: the saved values that its gradients are computed from. */
   readonly readsOf: () => readonly ReadonlySet<number>[];
+  /** The same for other sizes, where the forward is known to be the same; null if it is not known of the backward. */
+  readonly forSizes: (sizes: readonly number[]) => BackwardProgram | null;
 }
 
 /** See the file header. Output `i` of the node is the value of tangent `i`. */

@@ -65,12 +65,12 @@ export function wrapRuntime(
       if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
       return runUnrecorded(forward, inputs);
     };
-    const forSizes = forOtherSizes(plan, forward, (inputs) => inputs);
+    const forSizes = forOtherSizes(plan, forward, null, (inputs) => inputs);
     return Object.assign(plain, { isFresh: forward.isFresh, forSizes });
   }
   const own = ownSaved(plan, forward);
   const gather = inputGatherer(plan);
-  const forSizes = backward === null ? forOtherSizes(plan, forward, gather) : undefined;
+  const forSizes = forOtherSizes(plan, forward, backward, gather);
   const consumed = [
     ...plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : [])),
     ...plan.updates.flatMap(({ tangent }, i) =>
@@ -112,6 +112,7 @@ export function wrapRuntime(
 function forOtherSizes(
   plan: RuntimePlan,
   { forSizes }: CompiledGraph,
+  backward: BackwardProgram | null,
   gather: (inputs: readonly unknown[]) => readonly unknown[],
 ): CompiledGraph['forSizes'] {
   const { basePositions, layouts, outputs } = plan;
@@ -121,8 +122,12 @@ function forOtherSizes(
     outputs.every(({ kind }) => kind === 'value' || kind === 'input');
   if (forSizes === undefined || !isFree) return undefined;
   return (sizes, inputs) => {
+    if (inputs === null) return null;
     const forward = forSizes(sizes, gather(inputs));
-    return forward === null ? null : wrapRuntime(plan, forward, null);
+    const behind = forward === null ? null : (backward?.forSizes(sizes) ?? null);
+    return forward === null || (behind === null) !== (backward === null)
+      ? null
+      : wrapRuntime(plan, forward, behind);
   };
 }
 

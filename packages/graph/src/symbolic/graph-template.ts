@@ -146,6 +146,16 @@ export class GraphTemplate {
     return this.simplified(val as SymbolicShape);
   }
 
+  /** Sizes and strides of a tensor that is an input, at sizes of which `valueOf` gives the values. */
+  inputAt(
+    position: number,
+    valueOf: (size: Size) => number,
+  ): { readonly sizes: readonly number[]; readonly strides: readonly number[] } {
+    const node = this.example.graph.placeholders[position]!;
+    const { sizes, strides } = (this.shapes.get(node) ?? node.meta.val) as SymbolicShape;
+    return { sizes: sizes.map(valueOf), strides: strides.map((stride) => valueOf(stride ?? 0)) };
+  }
+
   private simplified({ sizes, strides }: SymbolicShape): SymbolicShape {
     const simplify = (size: Size): Size => this.env.simplify(size);
     return {

@@ -54,11 +54,11 @@ export class TemplateProof {
     return new TemplateProof(reader.sizes, conditions, reader.inputs);
   }
 
-  /** Whether inputs are those of the template, and operators in its cases, at these values of the symbols. */
-  holds(values: readonly number[], inputs: readonly unknown[]): boolean {
+  /** Whether inputs, if given, are those of the template, and operators in its cases, at these values of the symbols. */
+  holds(values: readonly number[], inputs: readonly unknown[] | null): boolean {
     return (
       this.sizes.every((size) => size(values) >= 2) &&
-      this.inputs.every((input) => isInput(input, values, inputs)) &&
+      (inputs === null || this.inputs.every((input) => isInput(input, values, inputs))) &&
       this.conditions.every(({ caseAt, wanted }) => caseAt(values) === wanted)
     );
   }

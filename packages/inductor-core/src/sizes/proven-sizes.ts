@@ -27,8 +27,12 @@ export class ProvenSizes {
     this.places = this.samples.suffice ? this.findPlaces() : null;
   }
 
-  /** The values of the symbols for sizes of the program and the inputs of the graph; null if nothing proves any. */
-  valuesAt(sizes: readonly number[], inputs: readonly unknown[]): readonly number[] | null {
+  /**
+   * The values of the symbols for sizes of the program and the inputs of the graph; null if nothing proves any.
+   *
+   * @param inputs null where another graph of the program, which is proven, makes them
+   */
+  valuesAt(sizes: readonly number[], inputs: readonly unknown[] | null): readonly number[] | null {
     if (this.places === null || !this.samples.determine(sizes)) return null;
     const values = this.places.map((at) => sizes[at]!);
     const { template, proof } = this;

@@ -15,6 +15,7 @@ import { type CompiledTemplate, compileToTemplate } from '../compile-graph.js';
 import {
   type CompiledGraph,
   type ExecutableOptions,
+  type InputLayout,
   type InputRoute,
   compiledGraph,
   executableSteps,
@@ -107,7 +108,7 @@ export class SizeFamily {
   /** The code of a template at values of its symbols. */
   private at(
     values: readonly number[],
-    { route, proven, compiled, executable, sizes }: Loaded,
+    { graph, route, proven, compiled, executable, sizes }: Loaded,
     backend: KernelBackend,
   ): CompiledGraph {
     const { template, ...rest } = compiled;
@@ -123,7 +124,8 @@ export class SizeFamily {
       const others = proven?.valuesAt(wanted, inputs) ?? null;
       return others === null ? null : this.at(others, this.loaded!, backend);
     };
-    return Object.assign(code, { forSizes });
+    const layoutOf = (position: number): InputLayout => graph.inputAt(position, sizes.at(values));
+    return Object.assign(code, { forSizes, layoutOf });
   }
 
   /** A graph that no template stands for yet: one that stands for it too, if there is one. */
