@@ -15,6 +15,7 @@ import { tangentsOfGradients } from './joint/tangent-use.js';
 import { defaultPartition } from './partition/default-partition.js';
 import type { JointGraph, Partition, Partitioner } from './partition/partition.js';
 import { type RuntimePlan, wrapRuntime } from './runtime/runtime-wrapper.js';
+import type { ViewSamples } from './runtime/view-samples.js';
 
 /** How a program is compiled. */
 export interface AotOptions {
@@ -31,6 +32,8 @@ export interface AotOptions {
   readonly postGradPasses?: readonly Pass[];
   /** Replacements of primitive ops while tracing. */
   readonly decompositions?: DecompositionTable;
+  /** Sizes of the program, where the same was or will be compiled at others; see `ViewSamples`. */
+  readonly sample?: { readonly sizes: readonly number[]; readonly views: ViewSamples } | null;
 }
 
 /** A compiled program. */
@@ -92,13 +95,19 @@ export function* programSteps(
     passes: afterwards,
   });
   return {
-    call: wrapRuntime(plan, forward, program),
+    call: wrapRuntime(plan, forward, program, viewsOf(plan, options)),
     plan,
     forward: partition.forward,
     backward: partition.backward,
     duplicates: trace.primals.duplicates,
     gradEnabledAfter: trace.gradEnabledAfter,
   };
+}
+
+/** The samples of views, of which this program is one. */
+function viewsOf({ outputs }: RuntimePlan, { sample }: AotOptions): ViewSamples | undefined {
+  sample?.views.add(sample.sizes, outputs);
+  return sample?.views;
 }
 
 function functionalizeJoint(trace: JointTrace): Steps<FunctionalGraph> {
@@ -123,7 +132,7 @@ function* compileInference(
   const compiled = yield* compileSteps(compiler, module);
   const plan = runtimePlan(trace, functional, null, gradEnabled);
   return {
-    call: wrapRuntime(plan, compiled, null),
+    call: wrapRuntime(plan, compiled, null, viewsOf(plan, options)),
     plan,
     forward: module,
     backward: null,

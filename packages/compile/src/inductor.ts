@@ -4,7 +4,9 @@
  * record no gradient first take the parameters of modules as constants.
  */
 import {
+  type AotOptions,
   type GraphCompiler,
+  ViewSamples,
   aotCapturedSteps,
   compileSteps,
   minCutRematerializationPartition,
@@ -79,7 +81,7 @@ const partSteps: CompilePart<Steps<CompiledGraph>> = function* (module, device, 
   const compiled =
     request === null
       ? yield* executableSteps(module, backend, { name })
-      : yield* familiesOf(request.family).steps(module, backend, { name }, knownSizes(request));
+      : yield* knownOf(request.family).code.steps(module, backend, { name }, knownSizes(request));
   if (compiled.isShared) {
     request?.onShared();
     counters.inc('inductor', 'shared');
@@ -121,13 +123,25 @@ function during<R>(of: CompileRequest | null, fn: () => R): R {
   }
 }
 
-const families = new WeakMap<object, SizeFamilies>();
+/** What is known of a captured graph at all its sizes: the code of its parts, and results that are views. */
+interface Known {
+  readonly code: SizeFamilies;
+  readonly views: ViewSamples;
+}
 
-/** The code of a captured graph's parts at all its sizes. */
-function familiesOf(graph: object): SizeFamilies {
+const families = new WeakMap<object, Known>();
+
+function knownOf(graph: object): Known {
   let found = families.get(graph);
-  if (found === undefined) families.set(graph, (found = new SizeFamilies()));
+  if (found === undefined)
+    families.set(graph, (found = { code: new SizeFamilies(), views: new ViewSamples() }));
   return found;
+}
+
+/** The sample that a request is of its graph; null where it is none. */
+function sampleOf(of: CompileRequest | undefined): AotOptions['sample'] {
+  const sizes = of === undefined ? null : knownSizes(of);
+  return sizes === null ? null : { sizes, views: knownOf(of!.family).views };
 }
 
 /** Takes parameters as constants first. */
@@ -221,6 +235,7 @@ function fxSteps(
       },
       jointPasses: jointPipeline({ freezes }),
       postGradPasses: [],
+      sample: sampleOf(options.request),
     });
     return call as CompiledSegment;
   }

@@ -29,6 +29,7 @@ import { replayView } from '../joint/view-steps.js';
 import type { SavedSource } from '../partition/partition.js';
 import { type BackwardProgram, CompiledFunctionBackward } from './compiled-backward.js';
 import { ConsumedBackward, UnseenLeaves } from './double-backward.js';
+import { ViewSamples, isForAllSizes } from './view-samples.js';
 
 /** What the wrapper must know besides the compiled graph; plain data. */
 export interface RuntimePlan {
@@ -59,18 +60,19 @@ export function wrapRuntime(
   plan: RuntimePlan,
   forward: CompiledGraph,
   backward: BackwardProgram | null,
+  views: ViewSamples = new ViewSamples(),
 ): CompiledGraph {
   if (isPlain(plan)) {
     const plain: CompiledGraph = (inputs) => {
       if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
       return runUnrecorded(forward, inputs);
     };
-    const forSizes = forOtherSizes(plan, forward, null, (inputs) => inputs);
+    const forSizes = forOtherSizes(plan, forward, null, views, (inputs) => inputs);
     return Object.assign(plain, { isFresh: forward.isFresh, forSizes });
   }
   const own = ownSaved(plan, forward);
   const gather = inputGatherer(plan);
-  const forSizes = forOtherSizes(plan, forward, backward, gather);
+  const forSizes = forOtherSizes(plan, forward, backward, views, gather);
   const consumed = [
     ...plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : [])),
     ...plan.updates.flatMap(({ tangent }, i) =>
@@ -108,26 +110,24 @@ export function wrapRuntime(
   return Object.assign(wrapped, { isFresh: freshOutputs(plan, forward), forSizes });
 }
 
-/** The program at other sizes, where nothing that the wrapper does depends on them. */
+/** The program at other sizes, where it is known what the wrapper does there. */
 function forOtherSizes(
   plan: RuntimePlan,
   { forSizes }: CompiledGraph,
   backward: BackwardProgram | null,
+  views: ViewSamples,
   gather: (inputs: readonly unknown[]) => readonly unknown[],
 ): CompiledGraph['forSizes'] {
   const { basePositions, layouts, outputs } = plan;
-  const isFree =
-    basePositions.length === 0 &&
-    layouts.length === 0 &&
-    outputs.every(({ kind }) => kind === 'value' || kind === 'input');
+  const isFree = basePositions.length === 0 && layouts.length === 0 && outputs.every(isForAllSizes);
   if (forSizes === undefined || !isFree) return undefined;
   return (sizes, inputs) => {
-    if (inputs === null) return null;
-    const forward = forSizes(sizes, gather(inputs));
-    const behind = forward === null ? null : (backward?.forSizes(sizes) ?? null);
-    return forward === null || (behind === null) !== (backward === null)
-      ? null
-      : wrapRuntime(plan, forward, behind);
+    const forward = inputs === null ? null : forSizes(sizes, gather(inputs));
+    const made = forward === null ? null : views.at(sizes, outputs);
+    if (forward === null || made === null) return null;
+    const behind = backward?.forSizes(sizes) ?? null;
+    if (behind === null && backward !== null) return null;
+    return wrapRuntime({ ...plan, outputs: made }, forward, behind, views);
   };
 }
 
