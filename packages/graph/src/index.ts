@@ -43,7 +43,6 @@ export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
 export { numbersIn } from './symbolic/explore-sizes.js';
 export { GraphTemplate } from './symbolic/graph-template.js';
 export { fractionOf } from './symbolic/scaled-sizes.js';
-export { TemplateNumbers } from './symbolic/template-numbers.js';
 export { TemplateProof, isUniformNode } from './symbolic/template-proof.js';
 export {
   type Shaped,

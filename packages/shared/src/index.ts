@@ -81,6 +81,7 @@ export type { SizeFunction } from './symint/compile-size.js';
 export { decodeSize, encodeSize } from './symint/size-json.js';
 export type { JsonSize } from './symint/size-json.js';
 export { SizeFitter } from './symint/fit-size.js';
+export { SampledNumbers } from './symint/sampled-numbers.js';
 export { SizeSamples, isDetermined } from './symint/size-samples.js';
 export type { FitTerm } from './symint/fit-size.js';
 export { checkShapeGuards, emitShapeGuards } from './symint/guard-code.js';

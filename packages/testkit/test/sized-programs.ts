@@ -211,7 +211,7 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
     plans: 2,
   },
   'gradients of images that are resized': {
-    inputs: (n) => [w(1, 2, n + 3, 2 * n + 1), w(1, 2, 3 * n + 20, n + 40)],
+    inputs: (n) => [w(1, 1, n + 3, 2 * n + 1), w(1, 1, n + 20, n + 40)],
     fn: (x, y) => {
       const a = x.detach().requiresGrad_();
       const out = [

@@ -5,19 +5,16 @@
  * it computes from sizes (`SizeSamples`), its results are what the samples say, for calls in the same case.
  */
 import { caseOfCall, hasCases, isUniform, layoutClass } from '@tessera/graph';
-import { type SizeFunction, SizeFitter, SizeSamples, isDetermined } from '@tessera/shared';
+import { SampledNumbers } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
 import { instantiate } from '../trace/pattern.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
-import type { SymbolTable } from './symbol-table.js';
 
 type Results = readonly (OutSpec | null)[];
 
 /** See the file header. */
 export class KnownResults {
   private readonly families = new Map<MakingStep, Map<string, ResultFamily>>();
-
-  constructor(private readonly table: Pick<SymbolTable, 'entries' | 'evaluator'>) {}
 
   /** Notes what a step made. */
   note(step: MakingStep, outs: Results, frame: Frame): void {
@@ -27,7 +24,7 @@ export class KnownResults {
     if (families === undefined) this.families.set(step, (families = new Map()));
     const key = `${found}|${structureOf(outs)}`;
     let family = families.get(key);
-    if (family === undefined) families.set(key, (family = new ResultFamily(found, this.table)));
+    if (family === undefined) families.set(key, (family = new ResultFamily(found, outs)));
     family.add(frame.symbolValues(), outs);
   }
 
@@ -37,7 +34,7 @@ export class KnownResults {
     if (families === undefined) return null;
     const symbols = frame.symbolValues();
     for (const family of families.values()) {
-      const outs = family.at(symbols, frame);
+      const outs = family.at(symbols);
       if (outs !== null && caseOf(step, outs, frame) === family.of) return outs;
     }
     return null;
@@ -46,62 +43,27 @@ export class KnownResults {
 
 /** What a step made in calls of one case. */
 class ResultFamily {
-  private readonly samples = new SizeSamples();
-  private readonly results: Results[] = [];
-  /** What the results are; undefined until it is asked for, null if it is not known. */
-  private known: KnownShapes | null | undefined = null;
+  private readonly numbers = new SampledNumbers();
 
   constructor(
     readonly of: string,
-    private readonly table: Pick<SymbolTable, 'entries' | 'evaluator'>,
+    private readonly example: Results,
   ) {}
 
   add(symbols: readonly number[], outs: Results): void {
-    // What is known already needs no more samples.
-    if (this.samples.determine(symbols) || !this.samples.add(symbols)) return;
-    this.results.push(outs);
-    this.known = undefined;
+    this.numbers.add(symbols, numbersOf(outs));
   }
 
-  at(symbols: readonly number[], frame: Frame): Results | null {
-    if (!this.samples.determine(symbols)) return null;
-    if (this.known === undefined) this.known = this.fit();
-    return this.known?.at(frame) ?? null;
-  }
-
-  private fit(): KnownShapes | null {
-    const { samples, results, table } = this;
-    // Numbers and values of symbols take turns.
-    const terms = samples.list[0]!.flatMap((symbol, i) =>
-      i % 2 > 0
-        ? []
-        : [{ size: table.entries[symbol]!.symbol, at: samples.list.map((list) => list[i + 1]!) }],
-    );
-    const fitter = new SizeFitter(terms);
-    let isKnown = true;
-    const columns = results.map(numbersOf);
-    const functions = columns[0]!.map((_, at): number | SizeFunction => {
-      const size = fitter.fit(columns.map((numbers) => numbers[at]!));
-      if (size === null || !isDetermined(size)) isKnown = false;
-      return typeof size === 'number' ? size : table.evaluator(size ?? 0);
-    });
-    return isKnown ? new KnownShapes(results[0]!, functions) : null;
-  }
-}
-
-/** Results whose numbers are functions of the symbols. A loop over numbers: it seldom runs, so nothing inlines it. */
-class KnownShapes {
-  constructor(
-    private readonly example: Results,
-    private readonly numbers: readonly (number | SizeFunction)[],
-  ) {}
-
-  /** The results of a call; null if a size that varies is below 2, which is another case. */
-  at({ symbols }: Frame): Results | null {
-    const { example, numbers } = this;
+  /**
+   * The results of a call; null if they are not known, or a size that varies is below 2, which is another case. A loop over
+   * numbers: it seldom runs, so nothing inlines it.
+   */
+  at(symbols: readonly number[]): Results | null {
+    const numbers = this.numbers.at(symbols);
+    if (numbers === null) return null;
     const outs: (OutSpec | null)[] = [];
     let next = 0;
-    for (const spec of example) {
+    for (const spec of this.example) {
       if (spec === null) {
         outs.push(null);
         continue;

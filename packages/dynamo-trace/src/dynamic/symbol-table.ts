@@ -35,7 +35,7 @@ export const ANY_RANGE: SymbolRange = { min: -Infinity, max: Infinity };
 export class SymbolTable {
   readonly bindings: ShapeBindings = new ShapeBindings();
   readonly entries: SymbolEntry[] = [];
-  readonly results: KnownResults = new KnownResults(this);
+  readonly results: KnownResults = new KnownResults();
   /** Sizes of arguments in captured calls, by printed source: a dim that changed once is dynamic. */
   readonly sizesSeen: Map<string, Map<number, number>> = new Map();
   private readonly env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });

@@ -81,22 +81,6 @@ export class TemplateNumbers {
     }
   }
 
-  /** All numbers fitted, none of which may be a symbol of its own; null if one follows no expression of the inputs. */
-  static of(
-    env: ShapeEnv,
-    graphs: readonly (readonly number[])[],
-    inputs: readonly { readonly at: number; readonly source: string }[],
-  ): TemplateNumbers | null {
-    try {
-      const numbers = new TemplateNumbers(env, graphs, inputs);
-      graphs[0]!.forEach((_, at) => numbers.fit(at, { free: null, likely: [] }));
-      return numbers;
-    } catch (error) {
-      if (error instanceof Unfit) return null;
-      throw error;
-    }
-  }
-
   get symbols(): readonly SymInt[] {
     return [...this.columns.values()];
   }
