@@ -11,22 +11,22 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '557.5 kB';
+const EVERYTHING = '559.2 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '21 kB',
+  shared: '21.1 kB',
   tensor: '167.4 kB',
   nn: '56.5 kB',
   distributed: '26.7 kB',
   onnx: '59.8 kB',
-  graph: '29.7 kB',
+  graph: '30 kB',
   passes: '17.2 kB',
-  'aot-autograd': '20.2 kB',
-  'dynamo-trace': '44.2 kB',
-  'inductor-core': '155.6 kB',
+  'aot-autograd': '20.8 kB',
+  'dynamo-trace': '43.5 kB',
+  'inductor-core': '156.4 kB',
   'inductor-cpu': '61.6 kB',
-  'inductor-wgsl': '53.1 kB',
+  'inductor-wgsl': '53.3 kB',
   compile: '5.4 kB',
   testkit: '26 kB',
   transformers: '26 kB',
