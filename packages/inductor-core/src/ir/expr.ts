@@ -158,7 +158,8 @@ export type Expr =
  * How a reduction combines values. One result unless said otherwise.
  * - `argmax`/`argmin`: the first index (over the flattened inner loop) of the extreme; NaN wins. dtype int64.
  * - `welford`: two results, mean and M2 (sum of squared deviations).
- * - `online_softmax`: two results, the maximum m and Σ exp(x - m); a row of only -inf gives m = -inf and NaN.
+ * - `online_softmax`: two results, the maximum m and Σ exp(x - m); a row of only -inf gives m = -inf and NaN. NaN among
+ *   the values makes the sum NaN, and m may miss it.
  * - `mean` and `peak` are made by `inTwoPasses` alone: the average, and a maximum that may skip NaN because a sum of
  *   exponentials follows which does not. No plan has them.
  *

@@ -20,10 +20,13 @@ import {
 } from './group-body.js';
 import { orderStores } from './store-order.js';
 import { onlineSoftmax } from './online-softmax.js';
+import { showsMaximum } from './shown-maximum.js';
 
 interface Flat {
   readonly reduces: BodyReduce[];
   readonly stores: BodyStore[];
+  /** Buffers that each result of a reduction is in. */
+  readonly named: Map<number, string[]>;
 }
 
 /** All members as reductions and stores over the group's variables. */
@@ -32,7 +35,7 @@ function flatten(context: FusionContext, group: LoopGroup): Flat {
   const nodes = new Set(group.nodes);
   const values = new Map<string, Expr>();
   const made = new Map<string, readonly number[]>();
-  const flat: Flat = { reduces: [], stores: [] };
+  const flat: Flat = { reduces: [], stores: [], named: new Map() };
   let nextId = 0;
   const interned = new Map<Expr, number>();
   const numberOf = (expr: Expr): number => {
@@ -65,11 +68,13 @@ function flatten(context: FusionContext, group: LoopGroup): Flat {
     if (ids === undefined) {
       ids = node.outs.map(() => nextId++);
       made.set(key, ids);
+      for (const id of ids) flat.named.set(id, []);
       flat.reduces.push({ op: node.op, ids, dtype: node.dtype, value, running: node.running });
     }
     node.outs.forEach((out, i) => {
       const result = ir.acc(node.dtype, ids[i]!);
       values.set(out.name, result);
+      flat.named.get(ids[i]!)!.push(out.name);
       store(i, result, node.running);
     });
   }
@@ -127,7 +132,11 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
     };
   }
   const running = flat.reduces.filter((reduce) => reduce.running);
-  const reduces = onlineSoftmax(flat.reduces.filter((reduce) => !reduce.running));
+  const { named } = flat;
+  const reduces = onlineSoftmax(
+    flat.reduces.filter((reduce) => !reduce.running),
+    (maximum, sum) => showsMaximum(context, named.get(maximum)!, named.get(sum)!),
+  );
   const depths = new Depths();
   const stages: { reduces: BodyReduce[]; stores: BodyStore[] }[] = [];
   const stage = (depth: number): { reduces: BodyReduce[]; stores: BodyStore[] } => {

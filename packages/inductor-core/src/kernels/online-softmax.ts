@@ -14,8 +14,11 @@ function shiftedExponential(value: Expr): { readonly x: Expr; readonly id: numbe
   return peak.kind === 'acc' ? { x, id: peak.id } : null;
 }
 
-/** Joins matching pairs; the order of the others stays. */
-export function onlineSoftmax(reduces: readonly BodyReduce[]): BodyReduce[] {
+/** Joins matching pairs unless the maximum is shown to anybody else; the order of the others stays. */
+export function onlineSoftmax(
+  reduces: readonly BodyReduce[],
+  isShown: (maximum: number, sum: number) => boolean,
+): BodyReduce[] {
   const peaks = new Map<number, BodyReduce>();
   for (const reduce of reduces)
     if (reduce.op === 'max' && isFloat(reduce.dtype)) peaks.set(reduce.ids[0]!, reduce);
@@ -27,6 +30,7 @@ export function onlineSoftmax(reduces: readonly BodyReduce[]): BodyReduce[] {
     const peak = shifted === null ? undefined : peaks.get(shifted.id);
     if (shifted === null || peak === undefined || peak.value !== shifted.x || joined.has(peak))
       continue;
+    if (isShown(peak.ids[0]!, reduce.ids[0]!)) continue;
     joined.set(peak, {
       op: 'online_softmax',
       ids: [peak.ids[0]!, reduce.ids[0]!],
