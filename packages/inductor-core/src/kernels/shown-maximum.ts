@@ -21,19 +21,19 @@ const SPREADS_NAN: ReadonlySet<string> = new Set<ScalarOp>([
   'log',
 ]);
 
-/** What a value is where a row has NaN: NaN by the sum, wrong by the maximum, or the same as ever. */
-type Effect = 'lost' | 'shown' | 'none';
-
-function effectOn(value: Expr, buffers: ReadonlyMap<string, Effect>): Effect {
-  const effects = new Map<Expr, Effect>();
+/** Whether a value reads a shown buffer and is not NaN by a lost one. */
+function shows(value: Expr, lost: readonly string[], shown: readonly string[]): boolean {
+  const nan = new Set<Expr>();
+  const wrong = new Set<Expr>();
   for (const expr of postorder([value])) {
-    const from = operands(expr).map((operand) => effects.get(operand)!);
+    const from = operands(expr);
+    const reads = (names: readonly string[]): boolean =>
+      expr.kind === 'load' && names.includes(expr.buf);
     const spreads = expr.kind === 'op' && SPREADS_NAN.has(expr.op);
-    const own = expr.kind === 'load' ? (buffers.get(expr.buf) ?? 'none') : 'none';
-    if (own === 'lost' || (spreads && from.includes('lost'))) effects.set(expr, 'lost');
-    else effects.set(expr, own === 'shown' || from.includes('shown') ? 'shown' : 'none');
+    if (reads(lost) || (spreads && from.some((operand) => nan.has(operand)))) nan.add(expr);
+    else if (reads(shown) || from.some((operand) => wrong.has(operand))) wrong.add(expr);
   }
-  return effects.get(value)!;
+  return wrong.has(value);
 }
 
 /** Whether a result would be wrong if the buffers of the maximum missed NaN and those of the sum did not. */
@@ -42,17 +42,15 @@ export function showsMaximum(
   maximum: readonly string[],
   sum: readonly string[],
 ): boolean {
-  const buffers = new Map<string, Effect>(sum.map((name) => [name, 'lost']));
   const shown = [...maximum];
   for (const name of shown) {
-    buffers.set(name, 'shown');
     const { kind, output } = context.buffers.get(name)!;
     if (kind === 'input' || output >= 0) return true;
     for (const reader of context.readers.get(name) ?? []) {
       if (reader.kind !== 'pointwise' && reader.kind !== 'reduction') return true;
       const outs = nodeOutputs(reader).map((out) => out.name);
-      if (outs.every((out) => buffers.has(out))) continue;
-      if (effectOn(reader.value, buffers) === 'shown') shown.push(...outs);
+      if (outs.every((out) => sum.includes(out) || shown.includes(out))) continue;
+      if (shows(reader.value, sum, shown)) shown.push(...outs);
     }
   }
   return false;

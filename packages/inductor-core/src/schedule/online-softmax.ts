@@ -4,7 +4,7 @@
  * Both forms keep a maximum and a sum relative to it. With lanes that skip what none of them needs, the sum is
  * rescaled where some lane meets a greater value, which soon is nearly never: one exponential for each value. There
  * the maximum starts at the lowest finite number, so that values of -∞ add exp(-∞) = 0, and a row of nothing else is
- * known by its sum of 0. Threads that cannot skip take one exponential of the distance between value and maximum, with
+ * known by its sum of 0. NaN is in the sum alone. Threads that cannot skip take one exponential of the distance between value and maximum, with
  * which either is scaled.
  *
  * @see Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018
@@ -57,10 +57,6 @@ function rescaled(ir: IrBuilder, x: Expr, settles: boolean): Reduction {
     return [both, ir.op('add', [scaled(s, decay(m, both)), scaled(otherS, decay(otherM, both))])];
   };
   const isEmpty = ir.op('eq', [sum, ir.const(dtype, 0)]);
-  // NaN among the values makes the maximum NaN; a sum that is NaN because of +∞ does not.
-  const infinite = ir.op('eq', [max, ir.const(dtype, Infinity)]);
-  const isNan = ir.op('and', [ir.op('isnan', [sum]), ir.op('not', [infinite])]);
-  const marked = ir.op('where', [isNan, ir.const(dtype, NaN), max]);
   return {
     op: 'online_softmax',
     dtype,
@@ -91,7 +87,7 @@ function rescaled(ir: IrBuilder, x: Expr, settles: boolean): Reduction {
     merge: merge([max, sum], readAll(ir, part, 'other.') as [Expr, Expr]),
     commutes: true,
     finish: [
-      ir.op('where', [isEmpty, ir.const(dtype, -Infinity), marked]),
+      ir.op('where', [isEmpty, ir.const(dtype, -Infinity), max]),
       ir.op('where', [isEmpty, ir.const(dtype, NaN), sum]),
     ],
     decays: true,
