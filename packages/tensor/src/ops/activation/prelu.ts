@@ -100,7 +100,7 @@ function channelSlopes(self: Tensor, weight: Tensor): Tensor {
     if (channels !== weight.numel) {
       throw new TesseraError(
         'invalid-argument',
-        `Mismatch of parameter numbers and input channel size. Found parameter numbers = ${weight.numel}, and channel size = ${channels}.`,
+        `prelu: ${weight.numel} parameters for ${channels} channels.`,
         { hints: ['Channels are dim 1.'] },
       );
     }

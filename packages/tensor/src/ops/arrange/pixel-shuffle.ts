@@ -59,9 +59,7 @@ const pixelUnshuffleOp = defineOp(
       const [lead, c, h, w] = image(self, 'pixel_unshuffle');
       if (!(r > 0)) refuse(`pixel_unshuffle expects a positive downscale_factor, but got ${r}`);
       if (h % r !== 0 || w % r !== 0)
-        refuse(
-          `pixel_unshuffle expects height and width to be divisible by downscale_factor, but input.size(-2)=${h} and input.size(-1)=${w} are not both divisible by ${r}`,
-        );
+        refuse(`pixel_unshuffle: height ${h} and width ${w} are not both divisible by ${r}`);
       const n = lead.length;
       const split = reshape(self, [...lead, c, h / r, r, w / r, r]);
       const order = [...leading(lead), n, n + 2, n + 4, n + 1, n + 3];

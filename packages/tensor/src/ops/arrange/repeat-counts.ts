@@ -37,9 +37,7 @@ export function checkedRepeats(
   const length = input.ndim === 0 ? 1 : input.sizes[at]!;
   if (repeats.ndim > 1) refuseRepeats('repeats must be 0-dim or 1-dim tensor');
   if (repeats.ndim === 1 && repeats.numel !== 1 && repeats.numel !== length)
-    refuseRepeats(
-      `repeats must have the same size as input along dim, but got repeats.size(0) = ${repeats.numel} and input.size(${at}) = ${length}`,
-    );
+    refuseRepeats(`${repeats.numel} repeats for dimension ${at} of size ${length}`);
   const counts = repeats.numel === 1 ? expand(reshape(repeats, [1]), [length]) : repeats;
   return { input, at, counts };
 }

@@ -34,7 +34,7 @@ const positionsOp = defineOp(
       });
       if (output_size !== null && output_size !== positions.length)
         refuseRepeats(
-          `repeat_interleave: allocated size does not match required size: ${output_size} and ${positions.length}`,
+          `repeat_interleave: output size ${output_size}, but ${positions.length} elements`,
         );
       const out = emptyContiguous([positions.length], counts.dtype, counts.device);
       writeNumbers(out, positions);

@@ -90,7 +90,7 @@ const indexAddOp = defineOp(
       if (index.ndim > 1 || (source.ndim === 0 ? 1 : source.sizes[at]) !== index.numel) {
         throw new TesseraError(
           'shape-mismatch',
-          `index_add(): Number of indices (${index.numel}) should be equal to source.size(dim) (${formatSizes(source.sizes)}, dim ${at})`,
+          `index_add(): ${index.numel} indices for a source of shape ${formatSizes(source.sizes)}, dim ${at}`,
           { hints: ['One index per slice of the source.'] },
         );
       }

@@ -32,7 +32,7 @@ const putOp = defineOp(
       if (index.numel !== source.numel)
         throw new TesseraError(
           'shape-mismatch',
-          `put_(): Expected source and index to have the same number of elements, but got source.numel() = ${source.numel}, index.numel() = ${index.numel}`,
+          `put_(): source has ${source.numel} elements, index ${index.numel}`,
           { hints: ['One element per index.'] },
         );
       const values = reshape(source, [-1]);
@@ -52,7 +52,7 @@ const takeAlongOp = defineOp(
       if (x.ndim !== index.ndim)
         throw new TesseraError(
           'shape-mismatch',
-          `torch.take_along_dim(): input and indices should have the same number of dimensions, but got ${x.ndim} dimensions for input, and ${index.ndim} dimensions for indices`,
+          `take_along_dim(): the input has ${x.ndim} dimensions, indices have ${index.ndim}`,
           { hints: [`Sizes are ${formatSizes(x.sizes)} and ${formatSizes(index.sizes)}.`] },
         );
       const at = wrapDim(dim, x.ndim, 'take_along_dim');

@@ -108,7 +108,7 @@ function filled({ self: x, dim, index, value }: FillArgs): Tensor {
   if (isTensor(value) && value.ndim > 0)
     throw new TesseraError(
       'shape-mismatch',
-      `index_fill_ only supports a 0-dimensional value tensor, but got tensor with ${value.ndim} dimension(s).`,
+      `index_fill_: the value has ${value.ndim} dimensions, not none.`,
       { hints: ['To write a slice per index use indexCopy().'] },
     );
   const size = x.ndim === 0 ? 1 : x.sizes[at]!;

@@ -59,7 +59,7 @@ const covOp = defineOp(
         throw new TesseraError(
           'invalid-argument',
           self.ndim > 2
-            ? `cov(): expected input to have two or fewer dimensions but got an input with ${self.ndim} dimensions`
+            ? `cov(): the input has ${self.ndim} dimensions, not at most two`
             : 'cov(): bool dtype is not supported for input',
           { hints: ['Variables are rows, observations are columns.'] },
         );
@@ -93,7 +93,7 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
     if (self.ndim > 2)
       throw new TesseraError(
         'invalid-argument',
-        `corrcoef(): expected input to have two or fewer dimensions but got an input with ${self.ndim} dimensions`,
+        `corrcoef(): the input has ${self.ndim} dimensions, not at most two`,
         { hints: ['Variables are rows, observations are columns.'] },
       );
     const covariance = cov(self);

@@ -140,20 +140,16 @@ function gradients(
   };
   if (edgeOrder !== 1 && edgeOrder !== 2) fail('only supports edge_order=1 and edge_order=2.');
   if (spacing.length !== dims.length)
-    fail(
-      `expected spacing to be unspecified, a scalar, or a list of length ${dims.length}, but got a list of length ${spacing.length}`,
-    );
+    fail(`spacing is a number or ${dims.length} of them, not ${spacing.length}`);
   for (const dim of dims)
     if ((self.sizes[dim] ?? 1) < edgeOrder + 1)
-      fail(
-        `expected each dimension size to be at least edge_order+1, got ${formatSizes(self.sizes)}`,
-      );
+      fail(`dimensions of ${formatSizes(self.sizes)} are smaller than edge_order+1`);
   return dims.map((dim, i) => {
     const by = spacing[i]!;
     if (!isTensor(by)) return evenGradient(self, scalarValue(by), dim, edgeOrder);
     if (by.ndim !== 1 || by.numel !== self.sizes[dim])
       fail(
-        `expected each element of spacing to be a vector as long as its dimension (${self.sizes[dim]}), got ${formatSizes(by.sizes)}`,
+        `a spacing is as long as its dimension (${self.sizes[dim]}), not ${formatSizes(by.sizes)}`,
       );
     return unevenGradient(self, by, dim, edgeOrder);
   });

@@ -148,7 +148,7 @@ const movedimOp = defineOp(
       if (from.length !== to.length) {
         throw new TesseraError(
           'invalid-argument',
-          `movedim: Invalid source or destination dims: source (${from.length} dims) should contain the same number of dims as destination (${to.length} dims)`,
+          `movedim: source has ${from.length} dims, destination ${to.length}`,
           { hints: ['Give a destination for each source.'] },
         );
       }

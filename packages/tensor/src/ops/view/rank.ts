@@ -17,11 +17,9 @@ const ravelOp = defineOp('aten::ravel(Tensor(a) self) -> Tensor(a)', {
 /** @throws invalid-dim */
 function needsMatrix(self: Tensor, name: string, fits: boolean): void {
   if (fits || self.ndim === 0) return;
-  throw new TesseraError(
-    'invalid-dim',
-    `tensor.${name} is only supported on matrices${name === 'mH' ? ' or batches of matrices' : ' (2-D tensors)'}. Got ${self.ndim}-D tensor.`,
-    { hints: ['Use permute() or transpose() for other ranks.'] },
-  );
+  throw new TesseraError('invalid-dim', `${name} is for matrices, not a ${self.ndim}-D tensor.`, {
+    hints: ['Use permute() or transpose() for other ranks.'],
+  });
 }
 
 // Real tensors only: the conjugate transpose is the transpose.

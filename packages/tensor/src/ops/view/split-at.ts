@@ -65,7 +65,7 @@ const tensorIndicesOp = defineOp(
       if (where.dtype !== 'int64' || where.ndim > 1)
         throw new TesseraError(
           'dtype-mismatch',
-          `tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional int64 tensor, but got ${where.ndim} dimensions of ${where.dtype}`,
+          `tensor_split: places are an int64 tensor of at most one dimension, not ${where.ndim} dimensions of ${where.dtype}`,
           { hints: ["Give a vector of positions: indices.to('int64')."] },
         );
       const positions = [...readNumbers(where)];
@@ -84,7 +84,7 @@ function defineAxisSplit(
     if (self.ndim < least)
       throw new TesseraError(
         'invalid-dim',
-        `torch.${name} requires a tensor with at least ${least} dimension, but got a tensor with ${self.ndim} dimensions!`,
+        `${name}: the tensor has ${self.ndim} dimensions, not at least ${least}`,
         { hints: [`Use unsqueeze() to add dimensions, or tensorSplit() for another one.`] },
       );
     return dimOf(self.ndim);
@@ -96,7 +96,7 @@ function defineAxisSplit(
       if (!(sections > 0) || size % sections !== 0)
         throw new TesseraError(
           'invalid-argument',
-          `torch.${name} attempted to split along dimension ${dim}, but the size of the dimension ${size} is not divisible by the split_size ${sections}!`,
+          `${name}: dimension ${dim} of size ${size} is not divisible by ${sections}`,
           { hints: ['Use tensorSplit(), which allows parts of different sizes.'] },
         );
       return cutInto(self, sections, dim);

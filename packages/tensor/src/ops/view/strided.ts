@@ -42,7 +42,7 @@ export const asStridedOp: OpOverload<Tensor> = defineOp(
       ) {
         throw new TesseraError(
           'shape-mismatch',
-          `setStorage: sizes ${formatSizes(size)}, strides ${formatSizes(stride)}, storage offset ${offset} require ${needed} elements and are out of bounds for storage of ${self.storage.nbytes} bytes`,
+          `setStorage: sizes ${formatSizes(size)}, strides ${formatSizes(stride)}, storage offset ${offset} are out of bounds for storage of ${self.storage.nbytes} bytes`,
           { hints: ['Keep the last element inside the memory of the tensor.'] },
         );
       }
@@ -115,7 +115,7 @@ const asStridedScatterOp = defineOp(
       if (!sameNumbers(src.sizes, size)) {
         throw new TesseraError(
           'shape-mismatch',
-          `as_strided_scatter: expected src to have a size equal to the slice of self. src size = ${formatSizes(src.sizes)}, slice size = ${formatSizes(size)}`,
+          `as_strided_scatter: src has size ${formatSizes(src.sizes)}, the slice of self ${formatSizes(size)}`,
           { hints: ['Reshape or expand src first.'] },
         );
       }
