@@ -99,7 +99,8 @@ const DTYPE_NAMES: Readonly<Record<string, DType>> = {
 function hintFor(type: string, known: readonly string[]): string {
   const start = `await initWebGpu() of '@tessera/compile' before using device 'wgpu'.`;
   if (type === 'wgpu') return `First ${start}`;
-  const [plain] = String(type).split(':');
+  if (typeof type !== 'string') return "Pass the name of a dtype or a device: x.to('float16').";
+  const [plain] = type.split(':');
   if (GPU_NAMES.has(plain!)) return `The GPU is device 'wgpu' here: ${start}`;
   const dtype = DTYPE_NAMES[plain!];
   if (dtype !== undefined) return `If you meant a dtype, it is '${dtype}'.`;

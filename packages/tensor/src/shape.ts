@@ -169,10 +169,6 @@ export function expandStrides(
 
 /** Replaces one -1 in a shape by what is left of `numel`. @throws shape-mismatch */
 export function inferShape(shape: readonly number[], numel: number): number[] {
-  if (!Array.isArray(shape))
-    throw new TesseraError('invalid-argument', `a shape is a list of sizes, not ${String(shape)}`, {
-      hints: [`Put it in brackets: [${String(shape)}].`],
-    });
   let known = 1;
   let unknown = -1;
   shape.forEach((size, i) => {

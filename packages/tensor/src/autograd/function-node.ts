@@ -57,16 +57,19 @@ export class FunctionNode extends GradNode {
     const given = this.inputMetas.map(
       (meta, i) => grads[i] ?? (this.context.materialize ? zerosOf(meta) : null),
     );
+    if (typeof this.owner.backward !== 'function')
+      throw new TesseraError('invalid-argument', `${this.owner.name} has no backward.`, {
+        hints: ['Write static backward(ctx, …grads).'],
+      });
     const result = (
       this.owner.backward as (
         ctx: FunctionContext,
         ...grads: (Tensor | null)[]
       ) => FunctionGradients
     )(this.context, ...given);
-    const list =
-      isTensor(result) || result === null || result === undefined
-        ? [result ?? null]
-        : [...(result as readonly (Tensor | null)[])];
+    const list = Array.isArray(result)
+      ? (result as readonly (Tensor | null)[])
+      : [(result ?? null) as Tensor | null];
     const surplus = list.slice(this.args.length).some((grad) => grad != null);
     if (list.length < this.args.length || surplus) {
       throw new TesseraError(
@@ -86,12 +89,13 @@ export class FunctionNode extends GradNode {
   private fit(grad: Tensor | null, meta: GradMeta, index: number): Tensor | null {
     if (grad === null) return null;
     const lead = grad.ndim - meta.sizes.length;
+    // What is no tensor has no dimensions.
     const fits =
       lead >= 0 && meta.sizes.every((size, i) => size === grad.sizes[lead + i] || size === 1);
     if (!fits) {
       throw new TesseraError(
         'shape-mismatch',
-        `Function ${this.name} returned an invalid gradient at index ${index} - got ${formatSizes(grad.sizes)} but expected shape compatible with ${formatSizes(meta.sizes)}`,
+        `Function ${this.name} returned an invalid gradient at index ${index} - got ${isTensor(grad) ? formatSizes(grad.sizes) : String(grad)} but expected shape compatible with ${formatSizes(meta.sizes)}`,
         {
           hints: ['A gradient has the shape of its input.'],
         },

@@ -42,7 +42,7 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
 
 /**
  * Checks the arguments of a composite op, which may be left out where there is a default, before its
- * decomposition reads them. A number may stand for a tensor or a list: what it decomposes into decides.
+ * decomposition reads them. A number may stand for a tensor or a list of fixed length: what it decomposes into decides.
  *
  * @throws schema-arguments
  */
@@ -51,10 +51,10 @@ export function checkComposite(op: OpOverload, args: readonly unknown[]): void {
   for (let i = 0; i < formals.length; i++) {
     const arg = args[i];
     const formal = formals[i]!;
-    const { base, list, optional } = formal.type;
+    const { base, list, length, optional } = formal.type;
     if (arg === null || arg === undefined) {
       if (!optional && !formal.hasDefault) mismatch(op, formal, arg);
-    } else if (isNumeric(arg) && (base === 'Tensor' ? !list : list)) {
+    } else if (isNumeric(arg) && (base === 'Tensor' ? !list : length !== null)) {
       if (base === 'int' && !isWhole(arg)) mismatch(op, formal, arg);
     } else if (!kindMatches(formal, arg) || (list && isTensor(arg))) mismatch(op, formal, arg);
   }
@@ -148,8 +148,13 @@ function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
 
 /** What to pass. */
 function advice({ name, type: { base, list } }: SchemaArgument, given: unknown): string {
-  // PyTorch's dim=1, taken for an option.
-  if (isPlain(given) && Object.hasOwn(given, name)) return `'${name}' is given by position.`;
+  if (isPlain(given)) {
+    const called = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+    // PyTorch's dim=1, taken for an option.
+    if (Object.hasOwn(given, called)) return `'${called}' is given by position.`;
+    return `Options come behind '${called}'.`;
+  }
+  if (list && isNumeric(given)) return `Put it in brackets: [${String(given)}].`;
   if (base === 'ScalarType') return `A dtype is one of ${Object.keys(DTYPES).join(', ')}.`;
   const wanted = WANTED[base];
   if (wanted === undefined) return `The schema says what '${name}' may be.`;

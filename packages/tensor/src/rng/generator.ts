@@ -6,6 +6,7 @@
  * stream as eager.
  */
 
+import { TesseraError } from '@tessera/shared';
 import { modes } from '../dispatch/modes.js';
 import { Storage } from '../memory/storage.js';
 
@@ -36,8 +37,12 @@ function announce(writes: boolean): void {
   modes.suspended?.onAccess(GENERATOR_MEMORY, writes);
 }
 
-/** Seeds the generator; the same seed gives the same numbers on every device and in compiled code. */
+/** Seeds the generator; the same seed gives the same numbers on every device and in compiled code. @throws invalid-argument */
 export function manualSeed(value: number): void {
+  if (!Number.isFinite(value))
+    throw new TesseraError('invalid-argument', `manualSeed: ${value} is no seed.`, {
+      hints: ['A seed is a whole number.'],
+    });
   announce(true);
   seed = foldSeed(value);
   offset = 0;

@@ -142,12 +142,18 @@ function isScalar(value: unknown): value is ScalarLike {
   return typeof value === 'number' || typeof value === 'boolean' || isSymScalar(value);
 }
 
+/** Ones on the diagonal of an [n, n] matrix. */
+export function eye(n: number, options?: TensorOptions): Tensor;
 /** Ones on the diagonal of an [n, m] matrix (m defaults to n). */
+export function eye(n: number, m?: number | null, options?: TensorOptions): Tensor;
 export function eye(
   n: number,
-  m: number | null = null,
-  options: TensorOptions = NO_OPTIONS,
+  columns: number | TensorOptions | null = null,
+  given: TensorOptions = NO_OPTIONS,
 ): Tensor {
+  const isSquare = typeof columns === 'object' && !isSymScalar(columns);
+  const m = isSquare ? null : columns;
+  const options = isSquare ? (columns ?? given) : given;
   return finish(
     m === null
       ? callOp(eyeOp, [n, checkedDtype(options), null, options.device ?? null, null])

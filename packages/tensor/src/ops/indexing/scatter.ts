@@ -1,7 +1,7 @@
 /**
  * @file gather and scatter: reading and writing at an index per element.
  */
-import type { ScalarLike } from '@tessera/shared';
+import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexShape, checkIndexType, forEachIndexed } from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -97,13 +97,23 @@ export function gather(self: Tensor, dim: number, index: Tensor): Tensor {
   return callOp(gatherOp, [self, dim, index, false]);
 }
 
+/** PyTorch's `reduce` has a function of its own. @throws invalid-argument */
+function refuseOptions([first]: readonly unknown[]): void {
+  if (first !== undefined)
+    throw new TesseraError('invalid-argument', 'scatter has no options.', {
+      hints: ["Write scatterReduce(…, 'sum')."],
+    });
+}
+
 /** A copy of self with `src` (or a number) written at the indices along a dimension. @throws index-out-of-range, shape-mismatch */
 export function scatter(
   self: Tensor,
   dim: number,
   index: Tensor,
   src: Tensor | ScalarLike,
+  ...options: []
 ): Tensor {
+  refuseOptions(options);
   return callOp(isTensor(src) ? scatterSrcOp : scatterValueOp, [self, dim, index, src]);
 }
 
@@ -113,7 +123,9 @@ export function scatter_(
   dim: number,
   index: Tensor,
   src: Tensor | ScalarLike,
+  ...options: []
 ): Tensor {
+  refuseOptions(options);
   return callOp(isTensor(src) ? scatterSrcInplace : scatterValueInplace, [self, dim, index, src]);
 }
 

@@ -2,7 +2,7 @@
  * @file Division, true and rounded, and remainders.
  */
 import { roundTo } from '../../kernels/elements.js';
-import { type ScalarLike, type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
 import { floorQuotient, floorRemainder } from '../../kernels/special-functions.js';
@@ -74,7 +74,12 @@ const roundedDivOp = defineOp(
       },
     ),
     meta: (args) => {
-      const rule = args.rounding_mode === null ? 'float' : 'promote';
+      const { rounding_mode: mode } = args;
+      if (mode !== null && mode !== 'floor' && mode !== 'trunc')
+        throw new TesseraError('invalid-argument', `div: no rounding is called '${mode}'.`, {
+          hints: ["It is 'floor', 'trunc' or null."],
+        });
+      const rule = mode === null ? 'float' : 'promote';
       return pointwiseWith(() => () => 0, { name: 'div', result: rule }).meta!(args);
     },
   },

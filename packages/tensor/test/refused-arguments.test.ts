@@ -1,0 +1,80 @@
+/** @file Arguments that programs ported from PyTorch pass by mistake: errors that say what to write, never a result. */
+import { describe, expect, it } from 'vitest';
+import { TesseraError } from '@tessera/shared';
+import {
+  Function as Custom,
+  type FunctionContext,
+  type Tensor,
+  eye,
+  manualSeed,
+  oneHot,
+  ones,
+  tensor,
+} from '../src/index.js';
+
+/** The error of a call, with its hints. */
+function refusal(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    expect(error).toBeInstanceOf(TesseraError);
+    return (error as TesseraError).message;
+  }
+  throw new Error('nothing was thrown');
+}
+
+/** Types forbid these calls. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+const x = ones([2, 3]) as any;
+const index = tensor([[0, 1]], { dtype: 'int64' });
+
+describe('what no operator knows', () => {
+  it.each<[string, () => unknown, RegExp]>([
+    ['a rounding', () => x.div(2, { roundingMode: 'up' }), /'floor', 'trunc'/],
+    ['a rounding in place', () => x.clone().div_(2, { roundingMode: 'up' }), /'floor', 'trunc'/],
+    ['a reduction of scatter', () => x.scatter(0, index, x, { reduce: 'add' }), /scatterReduce/],
+    ['one in place', () => x.clone().scatter_(0, index, 1, { reduce: 'add' }), /scatterReduce/],
+    ['counts that are no list', () => x.repeat(3, 5), /must be int\[\]/],
+    ['places that are no list', () => x.tile(3), /must be int\[\]/],
+    ['a dtype in an object', () => x.to({ dtype: 'float16' }), /dtype or a device.*'float16'/s],
+    ['a seed', () => manualSeed('a' as never), /whole number/],
+    ['a seed that is no number', () => manualSeed(Number.NaN), /whole number/],
+    ['an option for a position', () => oneHot(index, { numClasses: 3 } as never), /by position/],
+  ])('%s is an error that says what to write', (_name, call, expected) => {
+    expect(refusal(call)).toMatch(expected);
+  });
+});
+
+describe('a Function', () => {
+  class WithoutBackward extends Custom {
+    static forward(_ctx: FunctionContext, x: Tensor): Tensor {
+      return x.mul(2);
+    }
+  }
+  class OfANumber extends Custom {
+    static forward(_ctx: FunctionContext, x: Tensor): Tensor {
+      return x.mul(2);
+    }
+    static backward(): Tensor {
+      return 3 as unknown as Tensor;
+    }
+  }
+
+  it('without a backward says so when gradients are asked for', () => {
+    const leaf = ones([2], { requiresGrad: true });
+    const y = (WithoutBackward as unknown as typeof OfANumber).apply(leaf);
+    expect(refusal(() => y.sum().backward())).toMatch(/WithoutBackward.*backward/s);
+  });
+
+  it('whose backward returns no tensor says so', () => {
+    const leaf = ones([2], { requiresGrad: true });
+    expect(refusal(() => OfANumber.apply(leaf).sum().backward())).toMatch(/gradient.*3/s);
+  });
+});
+
+it('eye takes options in the place of the columns', () => {
+  expect(eye(2, { dtype: 'bool' }).toArray()).toEqual([
+    [true, false],
+    [false, true],
+  ]);
+});
