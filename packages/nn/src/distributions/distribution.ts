@@ -116,8 +116,12 @@ export abstract class Distribution {
     });
   }
 
-  /** Shape of samples. */
+  /** Shape of samples. @throws invalid-argument for what is no list */
   protected extended(sampleShape: readonly number[]): number[] {
+    if (!Array.isArray(sampleShape))
+      throw new TesseraError('invalid-argument', 'The shape of samples is a list of sizes.', {
+        hints: [`Put it in brackets: [${String(sampleShape)}].`],
+      });
     return [...sampleShape, ...this.batchShape, ...this.eventShape];
   }
 
@@ -136,6 +140,10 @@ export abstract class Distribution {
 
   /** @throws invalid-argument */
   protected checkValue(value: Tensor): void {
+    if (!isTensor(value))
+      throw new TesseraError('invalid-argument', `${this.constructor.name}: values are tensors.`, {
+        hints: [`Write tensor(${String(value)}).`],
+      });
     const { support } = this;
     if (!this.validateArgs || !canRead(value) || holds(value, support)) return;
     throw new TesseraError(

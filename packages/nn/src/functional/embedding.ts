@@ -2,7 +2,15 @@
  * @file Embedding lookups, one by one and in bags.
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
-import { type Tensor, arange, embedding as lookUp, noGrad, reshape } from '@tessera/tensor';
+import {
+  type Tensor,
+  arange,
+  embedding as lookUp,
+  isTensor,
+  noGrad,
+  reshape,
+} from '@tessera/tensor';
+import { checkChoice } from '../module/check-options.js';
 import { embeddingRenorm_, embeddingBag as lookUpBags } from '@tessera/tensor/internal';
 
 /** Options that both have. */
@@ -87,9 +95,12 @@ export function embeddingBag(
 ): Tensor {
   checkOptionNames('embeddingBag', options, EMBEDDING_BAG_LOOKUP);
   const { perSampleWeights = null, mode = 'mean' } = options;
+  checkChoice('embeddingBag', 'mode', mode, ['sum', 'mean', 'max']);
   const refuse = (message: string, hint: string): never => {
     throw new TesseraError('invalid-argument', message, { hints: [hint] });
   };
+  if (perSampleWeights !== null && !isTensor(perSampleWeights))
+    refuse('embeddingBag: perSampleWeights is no tensor', 'Pass one weight per index.');
   if (perSampleWeights !== null && mode !== 'sum')
     refuse(
       `embeddingBag: perSampleWeights was not null, but it is only supported for mode 'sum' (got mode='${mode}')`,

@@ -4,6 +4,7 @@
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
 import { upsample } from '@tessera/tensor/internal';
+import { checkChoice } from '../module/check-options.js';
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './adaptive-pool.js';
 
 /** How elements between elements are found; `area` takes means. */
@@ -34,6 +35,15 @@ const INTERPOLATE: OptionNames<InterpolateOptions> = {
   antialias: true,
 };
 
+const MODES: readonly InterpolationMode[] = [
+  'nearest',
+  'nearest-exact',
+  'linear',
+  'bilinear',
+  'bicubic',
+  'trilinear',
+  'area',
+];
 const RANK_OF: Partial<Record<InterpolationMode, number>> = {
   linear: 3,
   bilinear: 4,
@@ -55,6 +65,7 @@ function refuse(message: string, hint: string): never {
 export function interpolate(input: Tensor, options: InterpolateOptions = {}): Tensor {
   checkOptionNames('interpolate', options, INTERPOLATE);
   const { mode = 'nearest', alignCorners = null, antialias = false } = options;
+  checkChoice('interpolate', 'mode', mode, MODES);
   const rank = input.ndim - 2;
   const perDimension = (value: number | readonly number[], name: string): readonly number[] => {
     const list = typeof value === 'number' ? Array<number>(rank).fill(value) : value;

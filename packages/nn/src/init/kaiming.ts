@@ -3,6 +3,7 @@
  */
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
+import { checkChoice } from '../module/check-options.js';
 import { type Nonlinearity, calculateFanInAndFanOut, calculateGain } from './fan.js';
 import { normal_, uniform_ } from './fill.js';
 import { GAIN, type GainOptions } from './gain.js';
@@ -21,6 +22,7 @@ function kaimingStd(
   tensor: Tensor,
   { a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu' }: KaimingOptions,
 ): number {
+  checkChoice('kaiming', 'mode', mode, ['fan_in', 'fan_out']);
   const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
   return calculateGain(nonlinearity, a) / Math.sqrt(mode === 'fan_in' ? fanIn : fanOut);
 }

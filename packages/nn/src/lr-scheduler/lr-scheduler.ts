@@ -36,7 +36,7 @@ export abstract class LRScheduler {
   /** @throws invalid-argument */
   constructor(
     readonly optimizer: ScheduledOptimizer,
-    options: object = {},
+    options?: object,
   ) {
     if (!Array.isArray(optimizer?.paramGroups)) {
       throw new TesseraError(
@@ -45,6 +45,11 @@ export abstract class LRScheduler {
         { hints: ['Pass the optimizer first, the options second.'] },
       );
     }
+    const names = Object.keys(new.target.optionNames);
+    if (options === undefined && names.length > 0)
+      throw new TesseraError('invalid-argument', `${this.constructor.name} needs options.`, {
+        hints: [`Its options are: ${names.join(', ')}.`],
+      });
     checkOptions(new.target, options);
     for (const group of optimizer.paramGroups) group.initialLr ??= group.lr;
     this.baseLrs = optimizer.paramGroups.map((group) => group.initialLr!);

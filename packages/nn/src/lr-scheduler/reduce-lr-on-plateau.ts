@@ -95,8 +95,10 @@ export class ReduceLROnPlateau {
     return mode === 'min' ? metric < bar : metric > bar;
   }
 
-  /** Takes the metric of an epoch. */
+  /** Takes the metric of an epoch. @throws invalid-argument for what is no number */
   step(metric: number): void {
+    if (typeof metric !== 'number')
+      refuse('step() takes the metric of an epoch, a number', 'Write step(loss.item()).');
     this.lastEpoch++;
     if (this.isBetter(metric)) {
       this.best = metric;

@@ -1,6 +1,7 @@
 /**
  * @file Hooks of a module: around its forward, in its backward, and around its state dict.
  */
+import { checkFunction } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { runWithBackwardHooks } from './backward-hooks.js';
 import type { Module } from './module.js';
@@ -94,6 +95,7 @@ export class ModuleHooks {
     hook: HookKinds[K],
     options: HookOptions = {},
   ): HookHandle {
+    checkFunction('register…Hook', hook);
     const list = this.lists[kind];
     const entry = { hook };
     if (options.prepend === true) list.unshift(entry);

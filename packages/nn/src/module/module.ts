@@ -164,9 +164,13 @@ export abstract class Module {
     tensor: Tensor | null,
     options: { readonly persistent?: boolean } = {},
   ): void {
-    if (name === '' || name.includes('.') || OWN_FIELDS.has(name)) {
+    const taken = (this as unknown as Record<string, unknown>)[name];
+    const isOthers = taken instanceof Parameter || isModule(taken);
+    if (name === '' || name.includes('.') || OWN_FIELDS.has(name) || isOthers) {
       throw new TesseraError('invalid-argument', `A buffer cannot be called '${name}'.`, {
-        hints: ['Buffer names are field names without dots that are no fields of every module.'],
+        hints: [
+          'Take a name without dots that is no parameter, submodule or field of every module.',
+        ],
       });
     }
     this._buffers ??= new Map();

@@ -4,6 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, glu, softmax } from '@tessera/tensor';
 import { softmin } from '../functional/softmin.js';
+import { checkNumbers } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -11,6 +12,7 @@ import { trustForward } from '../module/trust.js';
 export class Softmin extends Module {
   constructor(readonly dim: number) {
     super();
+    checkNumbers(new.target, { dim });
   }
 
   /** @throws invalid-dim */
@@ -41,6 +43,7 @@ export class Softmax2d extends Module {
 export class GLU extends Module {
   constructor(readonly dim = -1) {
     super();
+    checkNumbers(new.target, { dim });
   }
 
   /** @throws shape-mismatch, invalid-dim */

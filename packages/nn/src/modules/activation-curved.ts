@@ -4,7 +4,7 @@
 import { type Tensor, celu, div, full, logSigmoid, prelu, selu, sub, tanh } from '@tessera/tensor';
 import { celu_, selu_ } from '@tessera/tensor/internal';
 import { floatLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -18,6 +18,7 @@ export class CELU extends InplaceActivation {
     options: InplaceOptions = {},
   ) {
     super(options);
+    checkNumbers(new.target, { alpha });
   }
 
   override forward(input: Tensor): Tensor {

@@ -12,6 +12,7 @@ import {
 import { hardsigmoid_, hardtanh_, threshold_ } from '@tessera/tensor/internal';
 import { rrelu } from '../functional/rrelu.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
+import { checkNumbers } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { InplaceActivation, type InplaceOptions } from './activation.js';
@@ -24,6 +25,7 @@ export class Hardtanh extends InplaceActivation {
     options: InplaceOptions = {},
   ) {
     super(options);
+    checkNumbers(new.target, { minVal, maxVal });
   }
 
   override forward(input: Tensor): Tensor {
@@ -63,6 +65,7 @@ export class Hardsigmoid extends InplaceActivation {
 export class Hardshrink extends Module {
   constructor(readonly lambd = 0.5) {
     super();
+    checkNumbers(new.target, { lambd });
   }
 
   override forward(input: Tensor): Tensor {
@@ -78,6 +81,7 @@ export class Hardshrink extends Module {
 export class Softshrink extends Module {
   constructor(readonly lambd = 0.5) {
     super();
+    checkNumbers(new.target, { lambd });
   }
 
   /** @throws invalid-argument for negative lambd */
@@ -98,6 +102,7 @@ export class Threshold extends InplaceActivation {
     options: InplaceOptions = {},
   ) {
     super(options);
+    checkNumbers(new.target, { threshold, value });
   }
 
   override forward(input: Tensor): Tensor {
@@ -119,6 +124,7 @@ export class RReLU extends InplaceActivation {
     options: InplaceOptions = {},
   ) {
     super(options);
+    checkNumbers(new.target, { lower, upper });
   }
 
   override forward(input: Tensor): Tensor {

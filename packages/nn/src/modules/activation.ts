@@ -19,7 +19,7 @@ import {
 } from '@tessera/tensor';
 import { elu_, hardswish_, leakyRelu_, mish_, relu_, silu_ } from '@tessera/tensor/internal';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -81,6 +81,7 @@ export class LeakyReLU extends InplaceActivation {
     options: InplaceOptions = {},
   ) {
     super(options);
+    checkNumbers(new.target, { negativeSlope });
   }
 
   override forward(input: Tensor): Tensor {
@@ -101,6 +102,7 @@ export class ELU extends InplaceActivation {
     options: InplaceOptions = {},
   ) {
     super(options);
+    checkNumbers(new.target, { alpha });
   }
 
   override forward(input: Tensor): Tensor {
@@ -119,6 +121,7 @@ export class Softplus extends Module {
     readonly threshold = 20,
   ) {
     super();
+    checkNumbers(new.target, { beta, threshold });
   }
 
   override forward(input: Tensor): Tensor {
@@ -172,6 +175,7 @@ export class Sigmoid extends Module {
 export class Softmax extends Module {
   constructor(readonly dim: number) {
     super();
+    checkNumbers(new.target, { dim });
   }
 
   /** @throws invalid-dim */
@@ -188,6 +192,7 @@ export class Softmax extends Module {
 export class LogSoftmax extends Module {
   constructor(readonly dim: number) {
     super();
+    checkNumbers(new.target, { dim });
   }
 
   /** @throws invalid-dim */

@@ -3,6 +3,7 @@
  */
 import { type Tensor, flatten, unflatten } from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkNumbers } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -13,6 +14,7 @@ export class Flatten extends Module {
     readonly endDim = -1,
   ) {
     super();
+    checkNumbers(new.target, { startDim, endDim });
   }
 
   /** @throws invalid-dim */

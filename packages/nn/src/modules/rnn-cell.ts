@@ -6,10 +6,11 @@ import { type Tensor, empty, squeeze, unsqueeze, zeros } from '@tessera/tensor';
 import { type CellKind, type CellState, GATES } from '@tessera/tensor/internal';
 import { type CellWeights, recurrentCell } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkChoice, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
+import { hiddenOf, statesOf } from './recurrent-states.js';
 import type { FactoryOptions } from './factory-options.js';
 
 /** Options of recurrent cells. */
@@ -62,7 +63,7 @@ abstract class RNNCellBase extends Module {
   }
 
   /** The next state; without a given one it starts at zero. @throws shape-mismatch */
-  protected next(input: Tensor, hidden: Tensor | null, cell: Tensor | null): CellState {
+  protected next(input: Tensor, given: CellState | null): CellState {
     if (input.ndim !== 1 && input.ndim !== 2)
       throw new TesseraError(
         'shape-mismatch',
@@ -92,7 +93,10 @@ abstract class RNNCellBase extends Module {
       biasHh: this.bias_hh,
       weightHr: null,
     };
-    const state = { hidden: start(hidden), cell: this.kind === 'lstm' ? start(cell) : null };
+    const state = {
+      hidden: start(given?.hidden ?? null),
+      cell: this.kind === 'lstm' ? start(given?.cell ?? null) : null,
+    };
     const result = recurrentCell(this.kind, rows, state, weights);
     if (batched) return result;
     return {
@@ -127,13 +131,14 @@ export class RNNCell extends RNNCellBase {
   constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
     const { nonlinearity = 'tanh', ...shared } = options;
     checkOptions(new.target, options);
+    checkChoice(new.target.name, 'nonlinearity', nonlinearity, ['tanh', 'relu']);
     super(nonlinearity, inputSize, hiddenSize, shared);
     this.nonlinearity = nonlinearity;
   }
 
   /** @throws shape-mismatch */
   override forward(input: Tensor, hx: Tensor | null = null): Tensor {
-    return this.next(input, hx, null).hidden;
+    return this.next(input, hiddenOf('RNNCell', hx)).hidden;
   }
 
   override extraRepr(): string {
@@ -149,7 +154,7 @@ export class GRUCell extends RNNCellBase {
 
   /** @throws shape-mismatch */
   override forward(input: Tensor, hx: Tensor | null = null): Tensor {
-    return this.next(input, hx, null).hidden;
+    return this.next(input, hiddenOf('GRUCell', hx)).hidden;
   }
 }
 
@@ -164,7 +169,7 @@ export class LSTMCell extends RNNCellBase {
     input: Tensor,
     hx: readonly [hidden: Tensor, cell: Tensor] | null = null,
   ): [hidden: Tensor, cell: Tensor] {
-    const { hidden, cell } = this.next(input, hx?.[0] ?? null, hx?.[1] ?? null);
+    const { hidden, cell } = this.next(input, statesOf('LSTMCell', hx));
     return [hidden, cell!];
   }
 }

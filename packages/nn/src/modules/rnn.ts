@@ -4,10 +4,11 @@
  * Sequences are [T, N, input], or [N, T, input] with `batchFirst`, or [T, input] without a batch; states
  * are [layers · directions, N, size]. Packed sequences (packed-sequence.ts) give packed outputs.
  */
-import { checkOptions } from '../module/check-options.js';
+import { checkChoice, checkOptions } from '../module/check-options.js';
 import type { Tensor } from '@tessera/tensor';
 import { trustForward } from '../module/trust.js';
 import type { PackedSequence } from './packed-sequence.js';
+import { hiddenOf, statesOf } from './recurrent-states.js';
 import { RNNBase, type RecurrentOptions } from './rnn-base.js';
 
 /** Options of `RNN`. */
@@ -36,6 +37,7 @@ export class RNN extends RNNBase {
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
     const { nonlinearity = 'tanh', ...shared } = options;
     checkOptions(new.target, options);
+    checkChoice(new.target.name, 'nonlinearity', nonlinearity, ['tanh', 'relu']);
     super(nonlinearity, inputSize, hiddenSize, shared);
     this.nonlinearity = nonlinearity;
   }
@@ -50,8 +52,7 @@ export class RNN extends RNNBase {
     input: Tensor | PackedSequence,
     hx: Tensor | null = null,
   ): [output: Tensor | PackedSequence, hidden: Tensor] {
-    const given = hx === null ? null : { hidden: hx, cell: null };
-    const { output, last } = this.runAny(input, given);
+    const { output, last } = this.runAny(input, hiddenOf('RNN', hx));
     return [output, last.hidden];
   }
 
@@ -80,8 +81,7 @@ export class GRU extends RNNBase {
     input: Tensor | PackedSequence,
     hx: Tensor | null = null,
   ): [output: Tensor | PackedSequence, hidden: Tensor] {
-    const given = hx === null ? null : { hidden: hx, cell: null };
-    const { output, last } = this.runAny(input, given);
+    const { output, last } = this.runAny(input, hiddenOf('GRU', hx));
     return [output, last.hidden];
   }
 
@@ -133,8 +133,7 @@ export class LSTM extends RNNBase {
     input: Tensor | PackedSequence,
     hx: readonly [hidden: Tensor, cell: Tensor] | null = null,
   ): [output: Tensor | PackedSequence, state: [hidden: Tensor, cell: Tensor]] {
-    const given = hx === null ? null : { hidden: hx[0], cell: hx[1] };
-    const { output, last } = this.runAny(input, given);
+    const { output, last } = this.runAny(input, statesOf('LSTM', hx));
     return [output, [last.hidden, last.cell!]];
   }
 
