@@ -85,7 +85,7 @@ export function importState<O extends CommonOptions>(
     checkGroup(dict.paramGroups[i]!, group, i);
     if (numbers.length !== group.params.length) {
       mismatch(
-        `loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${numbers.length} parameters in it, ${group.params.length} here`,
+        `loaded state dict has ${numbers.length} parameters in group ${i}, this optimizer ${group.params.length}`,
       );
     }
     group.params.forEach((param, at) => {

@@ -334,9 +334,7 @@ function fitted({ node, index }: Edge, grad: Tensor, from: GradNode | null, at: 
     'shape-mismatch',
     `${from === null ? '' : `Function ${from.name} returned an `}invalid gradient at index ${at} - got ${formatSizes(grad.sizes)} but expected shape compatible with ${formatSizes(sizes)}`,
     {
-      hints: [
-        'A tensor with history whose shape is changed in place under noGrad() has no gradient: use the form that returns a view.',
-      ],
+      hints: ['Use the form that returns a view.'],
     },
   );
 }

@@ -148,13 +148,13 @@ function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
 
 /** What to pass. */
 function advice({ name, type: { base, list } }: SchemaArgument, given: unknown): string {
-  if (isPlain(given)) {
+  if (isPlain(given) && base !== 'Tensor') {
     const called = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
     // PyTorch's dim=1, taken for an option.
     if (Object.hasOwn(given, called)) return `'${called}' is given by position.`;
     return `Options come behind '${called}'.`;
   }
-  if (list && isNumeric(given)) return `Put it in brackets: [${String(given)}].`;
+  if (list && isNumeric(given)) return `Put it in brackets, with what follows: [${String(given)}].`;
   if (base === 'ScalarType') return `A dtype is one of ${Object.keys(DTYPES).join(', ')}.`;
   const wanted = WANTED[base];
   if (wanted === undefined) return `The schema says what '${name}' may be.`;

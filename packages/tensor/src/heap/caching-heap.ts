@@ -107,9 +107,7 @@ export class CachingHeap implements CpuHeap {
         'invalid-argument',
         `CPU heap: free(${ptr}) does not name a live block.`,
         {
-          hints: [
-            'A block was freed twice, or an address inside a block was freed. Free exactly what alloc returned, once.',
-          ],
+          hints: ['Free what alloc returned, once.'],
         },
       );
     }

@@ -38,14 +38,14 @@ export const HABIT_MISTAKES: readonly Mistake[] = [
   ["x.to('cuda:0')", () => ones([2]).to(any('cuda:0')), 'device-unavailable', 'cuda:0', "'wgpu'"],
   ["x.to('float')", () => ones([2]).to(any('float')), 'device-unavailable', 'float', "'float32'"],
   ["x.to('long')", () => ones([2]).to(any('long')), 'device-unavailable', 'long', "'int64'"],
-  ['x.reshape(-1)', () => anyCall(ones([2, 2]), 'reshape', -1), 'invalid-argument', '-1', '[-1]'],
-  ['x.view(2, 1)', () => anyCall(ones([2]), 'view', 2, 1), 'schema-arguments', 'size', 'array'],
+  ['x.reshape(-1)', () => anyCall(ones([2, 2]), 'reshape', -1), 'schema-arguments', '-1', '[-1]'],
+  ['x.view(2, 1)', () => anyCall(ones([2]), 'view', 2, 1), 'schema-arguments', 'size', '[2]'],
   [
     'x.permute(1, 0)',
     () => anyCall(ones([2, 2]), 'permute', 1, 0),
     'schema-arguments',
     'dims',
-    'array',
+    '[1]',
   ],
   [
     'x.add([1, 2])',

@@ -360,7 +360,7 @@ export const NN_MISTAKES: readonly Mistake[] = [
     () => new Linear(1, 1).registerBuffer('_hooks', null),
     'invalid-argument',
     '_hooks',
-    'no fields of every module',
+    'field of every module',
   ],
   [
     'a function in a Sequential',

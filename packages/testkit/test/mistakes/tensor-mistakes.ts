@@ -46,13 +46,7 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
     'two',
     'Pass an array of whole numbers.',
   ],
-  [
-    'a number for a list of sizes',
-    () => zeros(any(3)),
-    'schema-arguments',
-    '3',
-    'Pass an array of whole numbers.',
-  ],
+  ['a number for a list of sizes', () => zeros(any(3)), 'schema-arguments', '3', '[3]'],
   [
     'no sizes',
     () => zeros(any(null)),

@@ -41,10 +41,7 @@ const pixelShuffleOp = defineOp('aten::pixel_shuffle(Tensor self, int upscale_fa
   decompose: ({ self, upscale_factor: r }) => {
     const [lead, c, h, w] = image(self, 'pixel_shuffle');
     if (!(r > 0)) refuse(`pixel_shuffle expects a positive upscale_factor, but got ${r}`);
-    if (c % (r * r) !== 0)
-      refuse(
-        `pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=${c} is not divisible by ${r * r}`,
-      );
+    if (c % (r * r) !== 0) refuse(`pixel_shuffle: ${c} channels are not divisible by ${r * r}`);
     const n = lead.length;
     const split = reshape(self, [...lead, c / (r * r), r, r, h, w]);
     const order = [...leading(lead), n, n + 3, n + 1, n + 4, n + 2];

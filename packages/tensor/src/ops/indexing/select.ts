@@ -76,7 +76,7 @@ export function checkSourceShape(self: Tensor, source: Tensor, dim: number): voi
   if (sameNumbers(others(self), others(source))) return;
   throw new TesseraError(
     'shape-mismatch',
-    `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${formatSizes(self.sizes)} source.shape = ${formatSizes(source.sizes)}`,
+    `source ${formatSizes(source.sizes)} and self ${formatSizes(self.sizes)} differ beside the dimension`,
     { hints: ['Slices are not broadcast: expand() the source first.'] },
   );
 }

@@ -22,13 +22,11 @@ export const linalgCrossOp: OpOverload<Tensor> = defineOp(
   {
     decompose: ({ self, other, dim }) => {
       if (self.ndim !== other.ndim)
-        refuseVectors(
-          `linalg.cross: inputs must have the same number of dimensions, got ${self.ndim} and ${other.ndim}`,
-        );
+        refuseVectors(`linalg.cross: inputs have ${self.ndim} and ${other.ndim} dimensions`);
       const at = wrapDim(dim, self.ndim, 'linalg_cross');
       if (self.sizes[at] !== 3 || other.sizes[at] !== 3)
         refuseVectors(
-          `linalg.cross: inputs dimension ${dim} must have length 3. Got ${self.sizes[at]} and ${other.sizes[at]}`,
+          `linalg.cross: dimension ${dim} has length ${self.sizes[at]} and ${other.sizes[at]}, not 3`,
         );
       const [a, b] = broadcastTensors([self, other]) as [Tensor, Tensor];
       const forth = mul(roll(a, -1, at), roll(b, -2, at));
