@@ -31,6 +31,7 @@ import * as randomFill from './ops/random/fill.js';
 import * as distributionFill from './ops/random/distribution-fill.js';
 import * as copy from './ops/arrange/copy.js';
 import * as dtypeMethods from './ops/arrange/dtype-methods.js';
+import * as otherNames from './ops/arrange/other-names.js';
 import * as division from './ops/pointwise/division.js';
 import * as exponential from './ops/pointwise/exponential.js';
 import * as extremum from './ops/pointwise/extremum.js';
@@ -125,6 +126,7 @@ export interface TensorMethods
     MethodsOf<typeof distributionFill>,
     MethodsOf<typeof copy>,
     MethodsOf<typeof dtypeMethods>,
+    MethodsOf<typeof otherNames>,
     MethodsOf<typeof division>,
     MethodsOf<typeof exponential>,
     MethodsOf<typeof extremum>,
@@ -210,6 +212,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   distributionFill,
   copy,
   dtypeMethods,
+  otherNames,
   division,
   exponential,
   extremum,

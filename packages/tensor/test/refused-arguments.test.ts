@@ -10,6 +10,7 @@ import {
   oneHot,
   ones,
   tensor,
+  where,
 } from '../src/index.js';
 
 /** The error of a call, with its hints. */
@@ -37,6 +38,7 @@ describe('what no operator knows', () => {
     ['counts that are no list', () => x.repeat(3, 5), /must be int\[\]/],
     ['places that are no list', () => x.tile(3), /must be int\[\]/],
     ['a dtype in an object', () => x.to({ dtype: 'float16' }), /dtype or a device.*'float16'/s],
+    ['a choice', () => where(index.gt(0), index.to('int8'), 300), /int8.*overflow/],
     ['a seed', () => manualSeed('a' as never), /whole number/],
     ['a seed that is no number', () => manualSeed(Number.NaN), /whole number/],
     ['an option for a position', () => oneHot(index, { numClasses: 3 } as never), /by position/],
@@ -77,4 +79,20 @@ it('eye takes options in the place of the columns', () => {
     [true, false],
     [false, true],
   ]);
+});
+
+describe('other names of the same methods', () => {
+  const y = tensor([
+    [1, -2, 3],
+    [-4, 5, -6],
+  ]);
+
+  it('are methods', () => {
+    expect(y.negative().toArray()).toEqual(y.neg().toArray());
+    expect(y.swapaxes(0, 1).toArray()).toEqual(y.t().toArray());
+    expect(y.swapdims(0, 1).toArray()).toEqual(y.t().toArray());
+    expect(y.moveaxis(0, 1).toArray()).toEqual(y.t().toArray());
+    expect(y.typeAs(index).dtype).toBe('int64');
+    expect(y.where(y.gt(0), 0).toArray()).toEqual(y.clampMin(0).toArray());
+  });
 });

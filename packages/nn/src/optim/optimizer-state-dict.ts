@@ -77,7 +77,7 @@ export function importState<O extends CommonOptions>(
   );
   if (dict.paramGroups.length !== groups.length)
     mismatch(
-      `loaded state dict has a different number of parameter groups: ${dict.paramGroups.length}, this optimizer has ${groups.length}`,
+      `loaded state dict has ${dict.paramGroups.length} parameter groups, this optimizer ${groups.length}`,
     );
   const loaded = new Map<Tensor, ParamState>();
   groups.forEach((group, i) => {

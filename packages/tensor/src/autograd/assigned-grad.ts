@@ -17,7 +17,7 @@ export function checkAssignedGrad(tensor: Tensor, grad: Tensor): void {
   if (grad.dtype !== tensor.dtype)
     refuse(
       'dtype-mismatch',
-      `attempting to assign a gradient with dtype '${grad.dtype}' to a tensor with dtype '${tensor.dtype}'`,
+      `a gradient of dtype '${grad.dtype}' for a tensor of dtype '${tensor.dtype}'`,
     );
   if (grad.device !== tensor.device)
     refuse('device-mismatch', `assigned grad is on ${grad.device}, the tensor on ${tensor.device}`);

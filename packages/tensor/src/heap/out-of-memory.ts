@@ -26,7 +26,7 @@ export function memoryHints({ waiting }: MemoryReport): string[] {
       : [
           'Yield to the collector (await a timer between steps), or release what a step makes with tidy().',
         ]),
-    'Free tensors you no longer need with dispose(), `using` or tidy(), or work on smaller batches.',
+    'Free tensors with dispose(), `using` or tidy(), or work on smaller batches.',
   ];
 }
 

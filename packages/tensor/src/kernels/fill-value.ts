@@ -19,7 +19,8 @@ export function checkingFill<Name extends string, Args extends NamedArgs>(
   };
 }
 
-function checkFillValue(value: ScalarLike, dtype: DType): void {
+/** @throws invalid-argument unless the dtype holds the number */
+export function checkFillValue(value: ScalarLike, dtype: DType): void {
   const number = scalarValue(value);
   const held = roundTo(dtype, number);
   const fits =

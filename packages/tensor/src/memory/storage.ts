@@ -239,9 +239,7 @@ export class Storage {
       'fake-data-access',
       `Cannot access data pointer of Tensor (e.g. FakeTensor): ${what}.`,
       {
-        hints: [
-          'A FakeTensor has shape, stride and dtype but no values; register a meta rule for an op that reads raw data.',
-        ],
+        hints: ['A FakeTensor has no values; register a meta rule for an op that reads raw data.'],
       },
     );
   }

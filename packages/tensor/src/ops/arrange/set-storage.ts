@@ -32,7 +32,7 @@ function checkSource(self: Tensor, source: Tensor): void {
   if (self.dtype !== source.dtype || self.device !== source.device) {
     throw new TesseraError(
       self.dtype === source.dtype ? 'device-mismatch' : 'dtype-mismatch',
-      `Could not set tensor of type ${source.dtype} on ${source.device} to a tensor of type ${self.dtype} on ${self.device}.`,
+      `set_: ${source.dtype} on ${source.device} for ${self.dtype} on ${self.device}.`,
       { hints: ['Convert the source with to() first.'] },
     );
   }

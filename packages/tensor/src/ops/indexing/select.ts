@@ -32,7 +32,7 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
     if (index.ndim > 1)
       throw new TesseraError(
         'shape-mismatch',
-        `index_select(): Index is supposed to be a vector, but it has shape ${formatSizes(index.sizes)}`,
+        `index_select(): the index has shape ${formatSizes(index.sizes)}`,
         { hints: ['Flatten it, or use gather() or index().'] },
       );
     if (self.ndim === 0 && index.numel !== 1)

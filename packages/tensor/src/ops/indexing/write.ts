@@ -102,7 +102,7 @@ function filled({ self: x, dim, index, value }: FillArgs): Tensor {
   if (index.ndim > 1)
     throw new TesseraError(
       'shape-mismatch',
-      `index_fill_(): Index is supposed to be a vector, but it has shape ${formatSizes(index.sizes)}`,
+      `index_fill_(): the index has shape ${formatSizes(index.sizes)}`,
       { hints: ['Flatten it.'] },
     );
   if (isTensor(value) && value.ndim > 0)
@@ -143,7 +143,7 @@ const indexReduceOp = defineOp(
       if (!['prod', 'mean', 'amax', 'amin'].includes(reduce))
         throw new TesseraError(
           'invalid-argument',
-          `index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ${reduce}.`,
+          `index_reduce() knows prod, mean, amax and amin, not ${reduce}.`,
           { hints: ['For sums use indexAdd().'] },
         );
       const flat = self.ndim === 0;

@@ -3,8 +3,11 @@
  */
 import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { checkFillValue } from '../../kernels/fill-value.js';
 import { metaOfOperands, pointwiseKernel } from '../../kernels/pointwise-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
+import { isTensor } from '../../tensor-factory.js';
 import { resultType } from '../../type-promotion.js';
 import type { Tensor } from '../../tensor.js';
 
@@ -20,7 +23,10 @@ const whereOp = defineOp(
           `where expected condition to be a boolean tensor, but got a tensor with dtype ${condition.dtype}`,
           { hints: ['Compare it: where(x.ne(0), …).'] },
         );
-      return metaOfOperands([condition, self, other], resultType([self, other]), 'where');
+      const dtype = resultType([self, other]);
+      for (const value of [self, other])
+        if (!isTensor(value) && !isFloatingPoint(dtype)) checkFillValue(value, dtype);
+      return metaOfOperands([condition, self, other], dtype, 'where');
     },
     kernel: pointwiseKernel((condition, a, b) => (condition !== 0 ? a : b), {
       operands: ['condition', 'self', 'other'],

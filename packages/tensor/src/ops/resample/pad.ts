@@ -25,7 +25,7 @@ function padsByDim({ self, pad }: { self: Tensor; pad: readonly number[] }): {
   if (list.length % 2 !== 0 || list.length > 2 * ndim) {
     throw new TesseraError(
       'invalid-argument',
-      `constant_pad_nd: pad ${formatSizes(list)} does not fit a ${ndim}-d tensor`,
+      `pad: ${formatSizes(list)} does not fit a ${ndim}-d tensor`,
       { hints: ['Give two numbers per padded dimension, the last dimension first.'] },
     );
   }
