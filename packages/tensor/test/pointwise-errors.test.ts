@@ -69,12 +69,7 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     'invalid-argument',
     /rtol must be greater than or equal to zero, but got -1/,
   ],
-  [
-    'float_power_ of float32',
-    () => ones([1]).floatPower_(2),
-    'dtype-mismatch',
-    /gives float64/,
-  ],
+  ['float_power_ of float32', () => ones([1]).floatPower_(2), 'dtype-mismatch', /gives float64/],
   ['+ of bools', () => tensor([true]).positive(), 'dtype-unsupported', /`\+` operator/],
   [
     'celu with alpha 0',

@@ -106,6 +106,7 @@ function refuseOptions([first]: readonly unknown[]): void {
 }
 
 /** A copy of self with `src` (or a number) written at the indices along a dimension. @throws index-out-of-range, shape-mismatch */
+export function scatter(self: Tensor, dim: number, index: Tensor, src: Tensor | ScalarLike): Tensor;
 export function scatter(
   self: Tensor,
   dim: number,
@@ -118,6 +119,12 @@ export function scatter(
 }
 
 /** Writes `src` (or a number) at the indices along a dimension. */
+export function scatter_(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  src: Tensor | ScalarLike,
+): Tensor;
 export function scatter_(
   self: Tensor,
   dim: number,
