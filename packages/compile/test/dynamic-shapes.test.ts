@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { Linear, ReLU, Sequential, optim } from '@tessera/nn';
-import { type Tensor, manualSeed, ones, randn, softmax } from '@tessera/tensor';
+import { type Tensor, linear, manualSeed, ones, randn, softmax } from '@tessera/tensor';
 import { type Backend, compile, compiledFunctionOf, explain } from '../src/index.js';
 
 describe.each(['eager', 'aot_eager', 'inductor'])('dynamic shapes with backend %s', (backend) => {
@@ -73,6 +73,23 @@ describe.each(['eager', 'aot_eager', 'inductor'])('dynamic shapes with backend %
     expect(String(explanation)).toMatch(/also compiled for s\d+ = /);
   });
 });
+
+it.each(['float32', 'float16'] as const)(
+  'the last step of sequences of many lengths, times weights of %s',
+  (dtype) => {
+    manualSeed(4);
+    const weight = randn([24, 64]).to(dtype);
+    for (const images of [1, 2, 5, 12]) {
+      const fn = (x: Tensor): Tensor => linear(x.tanh().select(1, -1), weight.to('float32')).tanh();
+      const call = compile(fn);
+      for (const steps of [6, 9, 6, 3, 11]) {
+        const x = randn([images, steps, 64]);
+        const [got, want] = [call(x), fn(x)];
+        expect(got.sub(want).abs().max().item(), `${images}, ${steps}`).toBeLessThan(1e-4);
+      }
+    }
+  },
+);
 
 it('a backend under options is told for which sizes a graph comes again', () => {
   const asked: (readonly string[] | null | undefined)[] = [];

@@ -26,14 +26,23 @@ interface Options {
   /** Operands that are expressions of what is loaded. */
   readonly wrapped?: boolean;
   readonly epilogue?: boolean;
+  /** Operands are the last of so many matrices whose rows alternate, as the last step of a sequence of each image. */
+  readonly steps?: Size;
 }
 
 function product({ batch, m, n, k }: Product, options: Options) {
-  const { dtype = 'float32', form = 'NN', wrapped = false, epilogue = false } = options;
+  const { dtype = 'float32', form = 'NN', wrapped = false, epilogue = false, steps = 1 } = options;
   const ir = new IrBuilder();
   const [b, i, j, r] = [ir.sym('b', batch), ir.sym('m', m), ir.sym('n', n), ir.sym('k', k)];
   const matrix = (row: IndexExpr, rows: Size, col: IndexExpr, cols: Size): IndexExpr =>
     ir.add(ir.scale(b, sizeMul(rows, cols)), ir.scale(row, cols), col);
+  const last = (row: IndexExpr, rows: Size, col: IndexExpr, cols: Size): IndexExpr =>
+    ir.add(
+      ir.scale(b, sizeProduct([rows, steps, cols])),
+      ir.scale(row, sizeMul(steps, cols)),
+      ir.size(sizeMul(sizeAdd(steps, -1), cols)),
+      col,
+    );
   const load = (name: string, index: IndexExpr): Expr => {
     const x = ir.load(dtype, name, index);
     return wrapped ? ir.op('add', [ir.op('mul', [x, x]), ir.const(dtype, 1)]) : x;
@@ -58,13 +67,16 @@ function product({ batch, m, n, k }: Product, options: Options) {
     m: [loop('m', m)],
     n: [loop('n', n)],
     k: [loop('k', k)],
-    a: load('A', form[0] === 'N' ? matrix(i, m, r, k) : matrix(r, k, i, m)),
-    b: load('B', form[1] === 'N' ? matrix(r, k, j, n) : matrix(j, n, r, k)),
+    a: load('A', form[0] === 'N' ? last(i, m, r, k) : last(r, k, i, m)),
+    b: load('B', form[1] === 'N' ? last(r, k, j, n) : last(j, n, r, k)),
     accDtype: dtype,
     epilogue: [{ kind: 'store', buf: 'C', index: stored, value: epilogue ? biased : acc }],
   };
   const count = (...sizes: readonly Size[]): Size => sizeProduct([batch, ...sizes]);
-  return { kernel, counts: { A: count(m, k), B: count(k, n), bias: n, C: count(m, n) } };
+  return {
+    kernel,
+    counts: { A: count(m, k, steps), B: count(k, n, steps), bias: n, C: count(m, n) },
+  };
 }
 
 type Names = readonly SymInt[];
@@ -117,6 +129,23 @@ describe('products for all sizes', () => {
           values.push([2, 129, 3, 5], [2, 3, 129, 5], [2, 5, 3, 800], [2, 66, 300, 9]);
           expectSameAtAllSizes(kernel, { symbols: sizes, counts, values });
         }
+    });
+
+  for (const form of ['NN', 'NT', 'TN', 'TT'])
+    it(`multiplies matrices of known sizes whose strides vary, ${form}`, () => {
+      for (const [m, n, k] of [
+        [4, 2, 5],
+        [2, 40, 17],
+        [1, 9, 33],
+        [13, 24, 17],
+      ])
+        for (const wrapped of [false, true])
+          for (const epilogue of [false, true]) {
+            const sizes = symbols(1);
+            const options = { form, wrapped, epilogue, steps: sizes[0]! };
+            const { kernel, counts } = product({ batch: 2, m: m!, n: n!, k: k! }, options);
+            expectSameAtAllSizes(kernel, { symbols: sizes, counts, values: [[2], [3], [7], [16]] });
+          }
     });
 
   for (const dtype of ['float64', 'int32', 'int64'] as const)

@@ -158,7 +158,7 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
     name: kernel.name,
     func: f,
     workItems: (row?.size ?? 1) * perRow,
-    sizes: [],
+    sizes: options.sizes.list,
     costPerItem: ITEM * depth * sums.length * WEIGHT_NS,
     scratchBytesPerThread: rows.bytes,
     ...(scatters && { needsSerial: true }),

@@ -73,7 +73,7 @@ export function generateSkinny(problem: KnownProblem, options: KernelOptions): W
     name: kernel.name,
     func: f,
     workItems: batchCount * colItems,
-    sizes: [],
+    sizes: options.sizes.list,
     costPerItem: Math.min(colBlock, colCount) * depthCount * ELEMENT_NS * (type.bytes / 4),
     scratchBytesPerThread: rowCount * (rowBytes + (keepsRows ? keptRowBytes(problem) : 0)) + 64,
     schedule: () => ({
