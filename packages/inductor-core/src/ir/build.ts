@@ -15,7 +15,7 @@ import { type Comparison, decideComparison } from './decide-comparison.js';
 import { holds } from './exact-conversion.js';
 import { checkAt, checkKey } from './kernel-checks.js';
 import { NARROW_INTEGERS, OVERFLOWING_OPS, PREDICATES } from './scalar-ops.js';
-import { castScalar, evalScalar, isFloat, isHalf, toComputeType } from './scalar-eval.js';
+import { castScalar, constantOf, evalScalar, isFloat, isHalf } from './scalar-eval.js';
 import { type Bounds, UNKNOWN, rangeOf } from './interval.js';
 import { type ValueFacts, valueInterval } from './value-interval.js';
 import { operands, postorder } from './walk.js';
@@ -76,9 +76,7 @@ export class IrBuilder extends IndexBuilder {
 
   /** A constant, brought into the range of its dtype. */
   const(dtype: DType, value: number): Expr {
-    const fitted = isFloat(dtype)
-      ? toComputeType(value, dtype)
-      : castScalar(value, 'float64', dtype);
+    const fitted = constantOf(dtype, value);
     return this.internExpr(`c${dtype}:${Object.is(fitted, -0) ? '-0' : fitted}`, () => ({
       kind: 'const',
       dtype,
@@ -154,7 +152,7 @@ export class IrBuilder extends IndexBuilder {
   }
 
   private maskedNode(mask: Expr, body: Expr, other: number): Expr {
-    if (body.kind === 'const' && Object.is(body.value, this.constantValue(body.dtype, other)))
+    if (body.kind === 'const' && Object.is(body.value, constantOf(body.dtype, other)))
       return body;
     if (body.kind === 'masked' && Object.is(body.other, other))
       return this.masked(this.op('and', [mask, body.mask]), body.body, other);
@@ -256,10 +254,6 @@ export class IrBuilder extends IndexBuilder {
       case 'op':
         return this.op(expr.op, operands(expr).map(inner), expr.dtype);
     }
-  }
-
-  private constantValue(dtype: DType, value: number): number {
-    return isFloat(dtype) ? toComputeType(value, dtype) : castScalar(value, 'float64', dtype);
   }
 
   private simplify(op: ScalarOp, args: readonly Expr[], dtype: DType): Expr | null {

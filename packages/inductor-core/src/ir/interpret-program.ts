@@ -11,7 +11,7 @@ import type { IndexExpr } from './index-expr.js';
 import type { ExternKernel, FusedKernel } from './kernel.js';
 import type { SizeValue } from './kernel-at.js';
 import { checkAt } from './kernel-checks.js';
-import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
+import { constantOf, evalScalar, toComputeType } from './scalar-eval.js';
 
 /** Memory of a buffer: plain numbers in storage order; BigInt64Array for int64 works too. */
 export type BufferData =
@@ -170,9 +170,7 @@ export class Program {
         const mask = this.find(expr.mask)!;
         const inside = new Program(frame, this);
         const body = inside.compile(expr.body);
-        const other = isFloat(expr.dtype)
-          ? toComputeType(expr.other, expr.dtype)
-          : castScalar(expr.other, 'float64', expr.dtype);
+        const other = constantOf(expr.dtype, expr.other);
         return this.slot(() => {
           if (mask() === 0) return other;
           inside.run();

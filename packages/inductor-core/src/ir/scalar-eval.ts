@@ -17,6 +17,7 @@ import {
   numberToHalf,
 } from '@tessera/tensor/internal';
 import type { ScalarOp } from './expr.js';
+import { highest } from './integer-limits.js';
 
 /** Whether values of a dtype are floats. */
 export function isFloat(dtype: DType): boolean {
@@ -57,6 +58,12 @@ export function toComputeType(value: number, dtype: DType): number {
 export function roundToHalf(value: number, dtype: DType): number {
   if (dtype === 'float16') return halfToNumber(numberToHalf(value));
   return dtype === 'bfloat16' ? bfloatToNumber(numberToBfloat(value)) : value;
+}
+
+/** The constant of a type that a number stands for; 2⁶³ stands for the largest int64 (`integer-limits.ts`). */
+export function constantOf(dtype: DType, value: number): number {
+  if (isFloat(dtype)) return toComputeType(value, dtype);
+  return dtype === 'int64' && value === highest(dtype) ? value : castScalar(value, 'float64', dtype);
 }
 
 /** Conversion of `value` (of type `from`) to `to`, rounding to 16-bit floats and wrapping narrow integers. */

@@ -5,8 +5,9 @@
  * The results are realized buffers; everything that follows a reduction (dividing by a count, a square
  * root) is a lazy expression on them. Low-precision floats accumulate in float32.
  */
-import { type DType } from '@tessera/tensor';
+import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
+import { highest, lowest } from '../ir/integer-limits.js';
 import { NARROW_INTEGERS } from '../ir/scalar-ops.js';
 import { REDUCE_RESULTS } from '../ir/verify.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
@@ -166,10 +167,8 @@ function partials(
 /** The neutral element of `op` in a type, which may have no infinities. */
 export function neutral(op: ReduceOp, dtype: DType): number {
   const value = identityOf(op);
-  if (Number.isFinite(value) || dtype.startsWith('float') || dtype === 'bfloat16') return value;
-  if (dtype === 'bool' || dtype === 'uint8') return value < 0 ? 0 : dtype === 'bool' ? 1 : 255;
-  const bits = dtype === 'int64' ? 53 : Number(dtype.slice(3)) - 1;
-  return value < 0 ? -(2 ** bits) : 2 ** bits - 1;
+  if (Number.isFinite(value) || isFloatingPoint(dtype)) return value;
+  return value < 0 ? lowest(dtype) : highest(dtype);
 }
 
 function splitSimple(l: Lowering, plan: ReducePlan, chunks: number): LoweredTensor {

@@ -41,6 +41,16 @@ const library =
     `${site.helper(name)}(${args.join(', ')})`;
 const same: Emit = ([a]) => a;
 
+/** A literal zero, for one lane or four. */
+const ZERO = /^(?:vec4f\()?\(?(-?)0\.0\)*$/;
+
+/** A product of floats; NaN and infinity times a literal zero are no zero, whatever compilers take them for. */
+const product: Emit = ([a, b], site) => {
+  const [zero, other] = ZERO.test(a) ? [a, b] : [b, a];
+  const sign = ZERO.exec(zero)?.[1];
+  return sign === undefined ? `(${a} * ${b})` : `(${sign}${site.helper('times_zero')}(${other}))`;
+};
+
 /** Forms by operand type. */
 type Forms = { readonly f32?: Emit; readonly i32?: Emit; readonly bool?: Emit };
 
@@ -57,7 +67,7 @@ const one = (site: OpSite): string => `${typeName('f32', site.width)}(1.0)`;
 const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   add: { f32: infix('+'), i32: infix('+'), bool: infix('|') },
   sub: { f32: infix('-'), i32: infix('-'), bool: infix('!=') },
-  mul: { f32: infix('*'), i32: infix('*'), bool: infix('&') },
+  mul: { f32: product, i32: infix('*'), bool: infix('&') },
   div: floating(infix('/')),
   floordiv: { f32: library('floordiv'), i32: library('floordiv_int') },
   truncdiv: { f32: ([a, b]) => `trunc(${a} / ${b})`, i32: library('truncdiv_int') },
@@ -71,7 +81,8 @@ const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   maximum: { f32: library('max'), i32: builtin('max'), bool: infix('|') },
   minimum: { f32: library('min'), i32: builtin('min'), bool: infix('&') },
   fma: {
-    f32: builtin('fma'),
+    f32: ([a, b, c], site) =>
+      ZERO.test(a) || ZERO.test(b) ? `(${product([a, b], site)} + ${c})` : `fma(${a}, ${b}, ${c})`,
     i32: ([a, b, c]) => `(${a} * ${b} + ${c})`,
     bool: ([a, b, c]) => `((${a} & ${b}) | ${c})`,
   },

@@ -15,6 +15,14 @@ import { spellLanes, wgslDialect } from './wgsl-dialect.js';
 /** Functions on bits that compilers may not fold away: WGSL has no NaN and no infinity. */
 const CONSTANTS: Readonly<Record<string, string>> = { nan: '0x7fc00000u', inf: '0x7f800000u' };
 
+/** Functions of floats that WGSL compilers may take for simpler ones: to them anything times zero is zero. */
+const FLOATS: Readonly<Record<string, string>> = {
+  times_zero: `fn @times_zero(x: F) -> F {
+  let bits = bitcast<U>(x);
+  return select(bitcast<F>(bits & U(0x80000000u)), @nan(), (bits & U(0x7f800000u)) == U(0x7f800000u));
+}`,
+};
+
 /** WGSL compilers may assume that there is no NaN, and may rearrange sums. */
 const WGSL: FunctionTarget = { ieee: false, functions: SCALAR_FUNCTIONS };
 
@@ -23,6 +31,7 @@ const GENERICS: Readonly<Record<string, ScalarType>> = { F: 'f32', I: 'i32', U: 
 /** The name says what a function is for: `exp_f32` and `exp_vec4f`, `is_nan_f32`, `pow_int_i32`. */
 function wgslName(name: string, width: Width): string {
   if (name in LONG_INTEGERS) return `${name}_${typeName('i32', width)}`;
+  if (name in FLOATS) return `${name}_${typeName('f32', width)}`;
   const { params, result } = functionProgram(name, WGSL);
   const type = result === 'f32' ? result : (params[0]?.type ?? result);
   return `${name}_${typeName(type as ScalarType, width)}`;
@@ -50,9 +59,9 @@ export class FunctionLibrary {
       const type = typeName('f32', width);
       return `fn ${result}() -> ${type} {\n  return ${type}(bitcast<f32>(${name}_bits));\n}`;
     }
-    const long = LONG_INTEGERS[name];
-    if (long !== undefined)
-      return long
+    const own = LONG_INTEGERS[name] ?? FLOATS[name];
+    if (own !== undefined)
+      return own
         .replace(/@(\w+)/g, (_, callee: string) =>
           callee === name ? result : this.use(callee, width),
         )
