@@ -2,7 +2,7 @@
  * @file Corners of WebGPU: results that compilers of shaders like to fold, integers at their limits, and nothing at all.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Tensor, tensor, xlogy } from '@tessera/tensor';
+import { type Tensor, manualSeed, randint, tensor, xlogy } from '@tessera/tensor';
 import { compile, config, initWebGpu } from '../src/index.js';
 
 const wantsGpu =
@@ -52,4 +52,42 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
       ),
     ),
   );
+
+  const few = [0, 1, -1, 2, -3, 7, 40, -128];
+  const integers = (values: number[]): Tensor => tensor(values, { dtype: 'int64' });
+  it.each<[string, Fn]>([
+    ['powers', (x) => x.clamp(-3, 4).unsqueeze(1).pow(x.clamp(0, 7).to(x.device))],
+    ['squares', (x) => x.pow(2)],
+    ['shifts', (x) => x.unsqueeze(1).bitwiseLeftShift(x.clamp(0, 20))],
+    ['products of matrices', (x) => x.view([2, 4]).mm(x.view([4, 2]))],
+    ['products of stacks', (x) => x.view([2, 1, 4]).bmm(x.view([2, 4, 1]))],
+    [
+      'sums that leave 32 bits on the way',
+      (x) =>
+        x
+          .view([2, 4])
+          .clamp(1, 1)
+          .mul(2e9)
+          .mm(x.view([4, 2]).clamp(0, 0)),
+    ],
+  ])('%s of int64 that fit', (_name, fn) => expectReference(fn, integers(few)));
+
+  it('random integers of large ranges are those of the CPU', () =>
+    expectReference((x) => {
+      manualSeed(3);
+      return randint(-5, 2 ** 40, [7], { device: x.device });
+    }, tensor(0)));
+
+  it.each<[string, number[], Fn]>([
+    ['squares', [100_000], (x) => x.pow(2)],
+    ['powers', [10, 3], (x) => x.pow(x.mul(0).add(20))],
+    ['powers of what is lost', [2e9, 1], (x) => x.add(x).pow(1)],
+    ['shifts', [1, 5], (x) => x.bitwiseLeftShift(31)],
+    ['shifts beyond the word', [1, 5], (x) => x.bitwiseLeftShift(x.mul(0).add(40))],
+    ['products of matrices', [70_000, 70_000, 1, 1], (x) => x.view([2, 2]).mm(x.view([2, 2]))],
+  ])('%s of int64 that do not fit are errors', async (_name, values, fn) => {
+    const x = integers(values).to('wgpu');
+    for (const run of [fn, compile(fn)])
+      await expect(valuesOf(run(x))).rejects.toThrow(/has no value/);
+  });
 });

@@ -16,6 +16,8 @@ export const LONG_OPS: Partial<Readonly<Record<ScalarOp, string>>> = {
   mul: 'mul_long',
   fma: 'fma_long',
   square: 'square_long',
+  pow: 'pow_long',
+  shl: 'shl_long',
 };
 
 /**
@@ -47,6 +49,20 @@ export const LONG_INTEGERS: Readonly<Record<string, string>> = {
 }`,
   square_long: `fn @square_long(a: I) -> I {
   return @mul_long(a, a);
+}`,
+  pow_long: `fn @pow_long(a: I, b: I) -> I {
+  var r = @pow_int(a, select(b, b & I(1), b > I(0)));
+  var square = a;
+  var e = b;
+  for (; any(e > I(1)); e >>= U(1)) {
+    square = select(square, @square_long(square), e > I(1));
+    r = select(r, @mul_long(r, square), (e > I(1)) & ((e & I(2)) == I(2)));
+  }
+  return r;
+}`,
+  shl_long: `fn @shl_long(a: I, b: I) -> I {
+  let r = @shl_int(a, b);
+  return @kept_long(r, @lost_long(a) | ((a != I(0)) & (b >= I(0)) & (b < I(64)) & (@shr_int(r, b) != a)));
 }`,
   long_to_float: `fn @long_to_float(x: I) -> F {
   return select(F(x), @nan(), @lost_long(x));

@@ -26,9 +26,16 @@ export function matmulClass(kernel: MatmulKernel<Size>): string {
   return `${matmulShapeClass(matmulShape(kernel))}:${orders}:${accDtype}`;
 }
 
-/** Products with a vector are reductions: nothing is used twice, so tiles would not help. */
-export function isMatrixVector({ m, n }: Pick<MatmulKernel<Size>, 'm' | 'n'>): boolean {
-  return extent(m) === 1 || extent(n) === 1;
+/**
+ * Whether a product is made as a reduction: with a vector, as nothing is used twice, so tiles would not help; of int64, as
+ * only reductions notice what does not fit (`long-integers.ts`).
+ */
+export function isReduction({
+  m,
+  n,
+  accDtype,
+}: Pick<MatmulKernel<Size>, 'm' | 'n' | 'accDtype'>): boolean {
+  return extent(m) === 1 || extent(n) === 1 || accDtype === 'int64';
 }
 
 /** The same product as a loop kernel that sums over k. */

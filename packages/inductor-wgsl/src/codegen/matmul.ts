@@ -10,7 +10,7 @@ import { extent, type MatmulKernel, type ScheduleFacts } from '@tessera/inductor
 import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { generateLoop } from './loop.js';
-import { isMatrixVector, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
+import { isReduction, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
 import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
 import {
@@ -51,7 +51,7 @@ export function generateMatmul(
   { tile, memory, unrolled }: MatmulChoices = {},
 ): WgslProgram {
   const shape = matmulShape(kernel);
-  if (tile === undefined && (isMatrixVector(kernel) || extent(kernel.k) === 0))
+  if (tile === undefined && (isReduction(kernel) || extent(kernel.k) === 0))
     return generateLoop(matmulAsReduction(kernel), target, variant);
   const matrices = tile === undefined ? matrixTile(kernel, target) : null;
   if (matrices !== null) return generateMatrixMatmul(kernel, target, variant, matrices);

@@ -6,7 +6,7 @@
 import type { MatmulKernel } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { isHalf } from './half-values.js';
-import { isMatrixVector, matmulShape } from './matmul-shape.js';
+import { isReduction, matmulShape } from './matmul-shape.js';
 import { chooseTile, type TileChoice } from './matmul-tiles.js';
 import type { MatrixShape, WgslTarget } from './target.js';
 import { computeType } from './wgsl-types.js';
@@ -81,7 +81,7 @@ export function matrixTile(kernel: MatmulKernel<Size>, target: WgslTarget): Matr
   const choices = choicesFor(target);
   const suits =
     choices.length > 0 &&
-    !isMatrixVector(kernel) &&
+    !isReduction(kernel) &&
     computeType(kernel.accDtype) === 'f32' &&
     isHalf(kernel.a) &&
     isHalf(kernel.b);

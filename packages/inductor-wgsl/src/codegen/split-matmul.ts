@@ -21,7 +21,7 @@ import {
   type PlanBuffer,
   type ScalarParam,
 } from '@tessera/inductor-core';
-import { isMatrixVector, matmulShape } from './matmul-shape.js';
+import { isReduction, matmulShape } from './matmul-shape.js';
 import { chooseMatmulTile, fastestTile, tileGroups } from './matmul-tiles.js';
 import { addTime } from './matmul-times.js';
 import { matrixTile } from './matrix-tiles.js';
@@ -37,7 +37,7 @@ const MOST_BYTES = 96 * 2 ** 20;
 export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   const shape = matmulShape(kernel);
   const results = shape.batch * shape.m * shape.n;
-  if (isMatrixVector(kernel) || results === 0 || kernel.k.length === 0) return 1;
+  if (isReduction(kernel) || results === 0 || kernel.k.length === 0) return 1;
   const [{ size }] = kernel.k;
   const matrices = matrixTile(kernel, target);
   const timed = matrices === null && !target.software;

@@ -8,7 +8,7 @@
 import type { ExecutionPlan, Launch, MatmulKernel } from '@tessera/inductor-core';
 import { workgroupsAt } from '../codegen/dispatch.js';
 import { generateMatmul } from '../codegen/matmul.js';
-import { isMatrixVector, matmulClass, matmulShape } from '../codegen/matmul-shape.js';
+import { isReduction, matmulClass, matmulShape } from '../codegen/matmul-shape.js';
 import {
   chooseMatmulTile,
   tilesFor,
@@ -110,7 +110,7 @@ function tunableProducts(
   const products = new Map<string, { launch: Launch; kernel: MatmulKernel }>();
   for (const launch of plan.launches) {
     const kernel = plan.kernels[launch.kernel];
-    if (kernel.kind !== 'matmul' || isMatrixVector(kernel)) continue;
+    if (kernel.kind !== 'matmul' || isReduction(kernel)) continue;
     if (matrixTile(kernel, target) !== null) continue;
     const shapeClass = matmulClass(kernel);
     if (!products.has(shapeClass)) products.set(shapeClass, { launch, kernel });

@@ -84,10 +84,10 @@ function scaled(
 function integers(l: Lowering, low: number, high: number, call: LoweringCall): LoweredTensor {
   const m = new ExprMath(l.ir);
   const bits = m.cast(m.mul(draw(l, 'uniform', call.shape), 2 ** 24), 'int64');
-  return l.pointwise(
-    call.shape,
-    m.cast(m.add(l.ir.op('remainder', [bits, l.ir.const('int64', high - low)]), low), call.dtype),
-  );
+  // More numbers than there are bits for may be more than a device stores.
+  const range = Math.min(high - low, 2 ** 24);
+  const below = l.ir.op('remainder', [bits, l.ir.const('int64', range)]);
+  return l.pointwise(call.shape, m.cast(m.add(below, low), call.dtype));
 }
 
 /** native_dropout: input, p, train → output, mask. Training always takes one offset, as eager does. */
