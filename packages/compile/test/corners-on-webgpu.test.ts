@@ -2,7 +2,7 @@
  * @file Corners of WebGPU: results that compilers of shaders like to fold, integers at their limits, and nothing at all.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Tensor, manualSeed, randint, tensor, xlogy } from '@tessera/tensor';
+import { type Tensor, manualSeed, randint, tensor, xlogy, zeros } from '@tessera/tensor';
 import { compile, config, initWebGpu } from '../src/index.js';
 
 const wantsGpu =
@@ -52,6 +52,20 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
       ),
     ),
   );
+
+  it.each<[string, Fn]>([
+    ['medians', (x) => x.median()],
+    ['medians that skip NaN', (x) => x.nanmedian()],
+    ['medians of rows', (x) => x.median(1)],
+    ['medians of columns that skip NaN', (x) => x.t().nanmedian(0)],
+    ['modes', (x) => x.mode(1)],
+    ['values by rank', (x) => x.kthvalue(2, { dim: 1 })],
+    ['sums', (x) => [x.sum(), x.prod(), x.sum(0)]],
+  ])('%s of nothing', async (_name, fn) => {
+    await expectReference(fn, zeros([0, 4]));
+    for (const dtype of ['int32', 'int16', 'uint8'] as const)
+      await expectReference(fn, zeros([0, 4], { dtype }));
+  });
 
   const few = [0, 1, -1, 2, -3, 7, 40, -128];
   const integers = (values: number[]): Tensor => tensor(values, { dtype: 'int64' });

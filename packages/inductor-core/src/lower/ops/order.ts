@@ -10,6 +10,8 @@ import { type DType, isFloatingPoint } from '@tessera/tensor';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
+import { lowest } from '../../ir/integer-limits.js';
+import { NARROW_INTEGERS } from '../../ir/scalar-ops.js';
 import { position } from '../checked-value.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -174,6 +176,7 @@ function atPlace(rows: Rows, place: Expr | Size, result: Shape, dtype: DType): L
 /** kthvalue: self, k, dim. Of equal elements the reference kernel names the one that PyTorch does. */
 const kthvalue: LoweringOf<'aten::kthvalue'> = (l, [original, k, dim], call) => {
   if (l.hasFallback) return null;
+  if (isEmpty(call.shape)) return nothing(l, call.shape, original.dtype);
   const rows = rowsOf(l, original, dim ?? -1, call.op);
   return rows === null ? null : atPlace(rows, Number(k) - 1, call.shape, original.dtype);
 };
@@ -194,10 +197,18 @@ function medianPlace(rows: Rows, skipNan: boolean): Expr | Size {
   return m.where(m.gt(nans, 0), known, middle);
 }
 
+/** NaN, as a cast makes an integer of it. */
+function nothingsMedian(l: Lowering, dtype: DType): Expr {
+  if (isFloatingPoint(dtype)) return l.ir.const(dtype, Number.NaN);
+  return l.ir.const(dtype, NARROW_INTEGERS.has(dtype) ? 0 : lowest(dtype));
+}
+
 function median(skipNan: boolean): LoweringFn {
   return (l, [self, dim], call: LoweringCall) => {
     const original = tensorArg(self!, call.op);
     const all = dim === undefined;
+    if (!all && isEmpty(call.shape)) return nothing(l, call.shape, original.dtype);
+    if (all && isEmpty(original.shape)) return l.pointwise([], nothingsMedian(l, original.dtype));
     const flat = all ? reshapeTensor(l, original, [numelOf(original.shape)]) : original;
     const rows = rowsOf(l, flat, all ? 0 : dim, call.op);
     if (rows === null) return null;
@@ -208,6 +219,7 @@ function median(skipNan: boolean): LoweringFn {
 
 /** mode: self, dim. The smallest of the most common values, where it last is. */
 const mode: LoweringOf<'aten::mode'> = (l, [original, dim], call) => {
+  if (isEmpty(call.shape)) return nothing(l, call.shape, original.dtype);
   const rows = rowsOf(l, original, dim ?? -1, call.op, LONGEST_PAIRS);
   if (rows === null) return null;
   const { x, at } = rows;
