@@ -28,7 +28,6 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
 
   it.each<[string, Fn]>([
     ['times zero', (x) => x.mul(0)],
-    ['times negative zero', (x) => x.mul(-0)],
     ['times zero, plus', (x) => x.mul(0).add(x)],
     ['times the logarithm of one', (x) => xlogy(x, 1)],
     ['times a half float of zero', (x) => x.to('float16').mul(0)],
@@ -62,8 +61,7 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     ['values by rank', (x) => x.kthvalue(2, { dim: 1 })],
     ['sums', (x) => [x.sum(), x.prod(), x.sum(0)]],
   ])('%s of nothing', async (_name, fn) => {
-    await expectReference(fn, zeros([0, 4]));
-    for (const dtype of ['int32', 'int16', 'uint8'] as const)
+    for (const dtype of ['float32', 'float16'] as const)
       await expectReference(fn, zeros([0, 4], { dtype }));
   });
 

@@ -52,17 +52,16 @@ export const LONG_INTEGERS: Readonly<Record<string, string>> = {
 }`,
   pow_long: `fn @pow_long(a: I, b: I) -> I {
   var r = @pow_int(a, select(b, b & I(1), b > I(0)));
-  var square = a;
-  var e = b;
-  for (; any(e > I(1)); e >>= U(1)) {
-    square = select(square, @square_long(square), e > I(1));
-    r = select(r, @mul_long(r, square), (e > I(1)) & ((e & I(2)) == I(2)));
+  var x = a;
+  for (var e = max(b, I(0)); any(e > I(1)); e >>= U(1)) {
+    x = @mul_long(x, x);
+    r = select(r, @mul_long(r, x), (e & I(2)) > I(0));
   }
   return r;
 }`,
   shl_long: `fn @shl_long(a: I, b: I) -> I {
   let r = @shl_int(a, b);
-  return @kept_long(r, @lost_long(a) | ((a != I(0)) & (b >= I(0)) & (b < I(64)) & (@shr_int(r, b) != a)));
+  return @kept_long(r, @lost_long(a) | ((@shr_int(r, b) != a) & (U(b) < U(64))));
 }`,
   long_to_float: `fn @long_to_float(x: I) -> F {
   return select(F(x), @nan(), @lost_long(x));

@@ -41,14 +41,12 @@ const library =
     `${site.helper(name)}(${args.join(', ')})`;
 const same: Emit = ([a]) => a;
 
-/** A literal zero, for one lane or four. */
-const ZERO = /^(?:vec4f\()?\(?(-?)0\.0\)*$/;
+const ZERO = /^(vec4f\()?0\.0\)?$/;
 
-/** A product of floats; NaN and infinity times a literal zero are no zero, whatever compilers take them for. */
+/** A product of floats. NaN and infinity times a literal zero are NaN, whatever compilers take them for. */
 const product: Emit = ([a, b], site) => {
-  const [zero, other] = ZERO.test(a) ? [a, b] : [b, a];
-  const sign = ZERO.exec(zero)?.[1];
-  return sign === undefined ? `(${a} * ${b})` : `(${sign}${site.helper('times_zero')}(${other}))`;
+  if (ZERO.test(a) || ZERO.test(b)) return library('times_zero')([ZERO.test(a) ? b : a], site);
+  return `(${a} * ${b})`;
 };
 
 /** Forms by operand type. */
@@ -81,8 +79,7 @@ const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   maximum: { f32: library('max'), i32: builtin('max'), bool: infix('|') },
   minimum: { f32: library('min'), i32: builtin('min'), bool: infix('&') },
   fma: {
-    f32: ([a, b, c], site) =>
-      ZERO.test(a) || ZERO.test(b) ? `(${product([a, b], site)} + ${c})` : `fma(${a}, ${b}, ${c})`,
+    f32: builtin('fma'),
     i32: ([a, b, c]) => `(${a} * ${b} + ${c})`,
     bool: ([a, b, c]) => `((${a} & ${b}) | ${c})`,
   },

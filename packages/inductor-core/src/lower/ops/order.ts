@@ -10,8 +10,6 @@ import { type DType, isFloatingPoint } from '@tessera/tensor';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
-import { lowest } from '../../ir/integer-limits.js';
-import { NARROW_INTEGERS } from '../../ir/scalar-ops.js';
 import { position } from '../checked-value.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -197,18 +195,13 @@ function medianPlace(rows: Rows, skipNan: boolean): Expr | Size {
   return m.where(m.gt(nans, 0), known, middle);
 }
 
-/** NaN, as a cast makes an integer of it. */
-function nothingsMedian(l: Lowering, dtype: DType): Expr {
-  if (isFloatingPoint(dtype)) return l.ir.const(dtype, Number.NaN);
-  return l.ir.const(dtype, NARROW_INTEGERS.has(dtype) ? 0 : lowest(dtype));
-}
-
 function median(skipNan: boolean): LoweringFn {
   return (l, [self, dim], call: LoweringCall) => {
     const original = tensorArg(self!, call.op);
     const all = dim === undefined;
     if (!all && isEmpty(call.shape)) return nothing(l, call.shape, original.dtype);
-    if (all && isEmpty(original.shape)) return l.pointwise([], nothingsMedian(l, original.dtype));
+    if (all && isEmpty(original.shape) && isFloatingPoint(original.dtype))
+      return l.pointwise([], l.ir.const(original.dtype, Number.NaN));
     const flat = all ? reshapeTensor(l, original, [numelOf(original.shape)]) : original;
     const rows = rowsOf(l, flat, all ? 0 : dim, call.op);
     if (rows === null) return null;

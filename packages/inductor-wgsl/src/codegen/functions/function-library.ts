@@ -15,11 +15,11 @@ import { spellLanes, wgslDialect } from './wgsl-dialect.js';
 /** Functions on bits that compilers may not fold away: WGSL has no NaN and no infinity. */
 const CONSTANTS: Readonly<Record<string, string>> = { nan: '0x7fc00000u', inf: '0x7f800000u' };
 
-/** Functions of floats that WGSL compilers may take for simpler ones: to them anything times zero is zero. */
+/** Functions of floats that WGSL compilers may take for simpler ones. */
 const FLOATS: Readonly<Record<string, string>> = {
   times_zero: `fn @times_zero(x: F) -> F {
   let bits = bitcast<U>(x);
-  return select(bitcast<F>(bits & U(0x80000000u)), @nan(), (bits & U(0x7f800000u)) == U(0x7f800000u));
+  return bitcast<F>(select(bits & U(0x80000000u), U(0x7fc00000u), bits << U(1) >= U(0xff000000u)));
 }`,
 };
 

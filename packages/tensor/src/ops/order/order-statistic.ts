@@ -60,8 +60,8 @@ function defineMedian(name: 'median' | 'nanmedian', skipNan: boolean): Median {
     kernel: ({ self }, [out]) => {
       const values = readNumbers(self);
       // Nothing has no median: NaN, which integers hold as their conversion of it.
-      const none = self.dtype === 'int32' ? -(2 ** 31) : Number.NaN;
-      writeNumbers(out!, [values.length === 0 ? none : values[medianPosition(values, skipNan)]!]);
+      const value = values.length === 0 ? Number.NaN : values[medianPosition(values, skipNan)]!;
+      writeNumbers(out!, [value]);
     },
     saved: ['self', 'out'],
     vjp: ({ self }, { grad, out }) => ({ self: () => shareGradient(grad, self, out) }),
