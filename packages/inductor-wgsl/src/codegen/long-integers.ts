@@ -14,14 +14,13 @@ export const LONG_OPS: Partial<Readonly<Record<ScalarOp, string>>> = {
   add: 'add_long',
   sub: 'sub_long',
   mul: 'mul_long',
-  fma: 'fma_long',
-  square: 'square_long',
   pow: 'pow_long',
   shl: 'shl_long',
 };
 
 /**
- * Library functions; `neg` and `abs` of -2³¹ are that number again. `F`, `I`, `U` and `B` stand for f32, i32, u32 and bool
+ * Library functions; `neg` and `abs` of -2³¹ are that number again. Powers beyond 2³¹ are beyond 2147485000, rounded or not,
+ * and 2³¹ wraps to what is lost. `F`, `I`, `U` and `B` stand for f32, i32, u32 and bool
  * or their vectors of four, `@name` for a library function of the same width.
  */
 export const LONG_INTEGERS: Readonly<Record<string, string>> = {
@@ -44,24 +43,12 @@ export const LONG_INTEGERS: Readonly<Record<string, string>> = {
   let d = select(a, I(1), a == I(0));
   return @kept_long(r, @lost_long(a) | @lost_long(b) | ((a != I(0)) & (r / d != b)));
 }`,
-  fma_long: `fn @fma_long(a: I, b: I, c: I) -> I {
-  return @add_long(@mul_long(a, b), c);
-}`,
-  square_long: `fn @square_long(a: I) -> I {
-  return @mul_long(a, a);
-}`,
   pow_long: `fn @pow_long(a: I, b: I) -> I {
-  var r = @pow_int(a, select(b, b & I(1), b > I(0)));
-  var x = a;
-  for (var e = max(b, I(0)); any(e > I(1)); e >>= U(1)) {
-    x = @mul_long(x, x);
-    r = select(r, @mul_long(r, x), (e & I(2)) > I(0));
-  }
-  return r;
+  return @kept_long(@pow_int(a, b), @pow(abs(F(a)), F(max(b, I(0)))) > F(2147485e3));
 }`,
   shl_long: `fn @shl_long(a: I, b: I) -> I {
   let r = @shl_int(a, b);
-  return @kept_long(r, @lost_long(a) | ((@shr_int(r, b) != a) & (U(b) < U(64))));
+  return @kept_long(r, (@shr_int(r, b) != a) & (U(b) < U(64)));
 }`,
   long_to_float: `fn @long_to_float(x: I) -> F {
   return select(F(x), @nan(), @lost_long(x));

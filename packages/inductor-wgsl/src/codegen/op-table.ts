@@ -44,10 +44,15 @@ const same: Emit = ([a]) => a;
 const ZERO = /^(vec4f\()?0\.0\)?$/;
 
 /** A product of floats. NaN and infinity times a literal zero are NaN, whatever compilers take them for. */
-const product: Emit = ([a, b], site) => {
-  if (ZERO.test(a) || ZERO.test(b)) return library('times_zero')([ZERO.test(a) ? b : a], site);
-  return `(${a} * ${b})`;
-};
+const product: Emit = ([a, b], site) =>
+  ZERO.test(b)
+    ? `${site.helper('times_zero')}(${a})`
+    : ZERO.test(a)
+      ? product([b, a], site)
+      : `(${a} * ${b})`;
+
+const times = (a: string, b: string, site: OpSite): string =>
+  emitOp({ ...site, op: 'mul' }, [a, b]);
 
 /** Forms by operand type. */
 type Forms = { readonly f32?: Emit; readonly i32?: Emit; readonly bool?: Emit };
@@ -75,12 +80,12 @@ const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   abs: { f32: builtin('abs'), i32: builtin('abs'), bool: same },
   sign: { f32: library('sign'), i32: builtin('sign'), bool: same },
   reciprocal: floating(([a], site) => `(${one(site)} / ${a})`),
-  square: { f32: ([a]) => `(${a} * ${a})`, i32: ([a]) => `(${a} * ${a})`, bool: same },
+  square: { f32: ([a]) => `(${a} * ${a})`, i32: ([a], site) => times(a, a, site), bool: same },
   maximum: { f32: library('max'), i32: builtin('max'), bool: infix('|') },
   minimum: { f32: library('min'), i32: builtin('min'), bool: infix('&') },
   fma: {
     f32: builtin('fma'),
-    i32: ([a, b, c]) => `(${a} * ${b} + ${c})`,
+    i32: ([a, b, c], site) => emitOp({ ...site, op: 'add' }, [times(a, b, site), c]),
     bool: ([a, b, c]) => `((${a} & ${b}) | ${c})`,
   },
   gcd: { i32: library('gcd_int') },
