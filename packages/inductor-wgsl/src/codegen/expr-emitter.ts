@@ -5,7 +5,6 @@
  * depend on the inner loop variables is hoisted out of the loop. What only few threads need is emitted where they are.
  * Expressions used once and short are written in place; all others become `let` variables. Iterative: expressions may be thousands deep.
  */
-import { TesseraError } from '@tessera/shared';
 import {
   dependents,
   operands,
@@ -21,7 +20,7 @@ import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './i
 import { literal } from './literals.js';
 import { farComparison } from './long-integers.js';
 import { emitOp, REPEATS_OPERANDS, type OpSite } from './op-table.js';
-import type { ProgramBuilder } from './program.js';
+import { type ProgramBuilder, unknownName } from './program.js';
 import type { BufferAccess } from './wgsl-program.js';
 import { loadedElement } from './loaded-element.js';
 import { randomValue } from './random-value.js';
@@ -169,14 +168,7 @@ export class ExprEmitter {
   private symbol(name: string): SymbolText {
     const symbol = this.scopes.symbol(name);
     if (symbol !== undefined) return symbol;
-    throw new TesseraError(
-      'plan-invalid',
-      `Kernel '${this.builder.kernel.name}' uses loop variable '${name}' outside its loop.`,
-      {
-        context: { kernel: this.builder.kernel.name, name },
-        hints: ['Run verifyKernel from @tessera/inductor-core on the kernel.'],
-      },
-    );
+    throw unknownName(this.builder.kernel.name, 'loop variable', name);
   }
 
   private define(expr: Expr, value: Value): void {
@@ -235,16 +227,7 @@ export class ExprEmitter {
 
   private acc(id: number): Value {
     const value = this.accs.get(id);
-    if (value === undefined) {
-      throw new TesseraError(
-        'plan-invalid',
-        `Kernel '${this.builder.kernel.name}' reads result ${id} before it is reduced.`,
-        {
-          context: { kernel: this.builder.kernel.name, acc: id },
-          hints: ['Run verifyKernel from @tessera/inductor-core on the kernel.'],
-        },
-      );
-    }
+    if (value === undefined) throw unknownName(this.builder.kernel.name, 'result', id);
     return value;
   }
 

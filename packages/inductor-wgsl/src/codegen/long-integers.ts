@@ -35,8 +35,7 @@ export const LONG_INTEGERS: Readonly<Record<string, string>> = {
   return @kept_long(r, @lost_long(a) | @lost_long(b) | (((a ^ r) & (b ^ r)) < I(0)));
 }`,
   sub_long: `fn @sub_long(a: I, b: I) -> I {
-  let r = a - b;
-  return @kept_long(r, @lost_long(a) | @lost_long(b) | (((a ^ b) & (a ^ r)) < I(0)));
+  return @add_long(a, -b);
 }`,
   mul_long: `fn @mul_long(a: I, b: I) -> I {
   let r = a * b;
@@ -63,18 +62,13 @@ export function farComparison({ op, args }: Extract<Expr, { kind: 'op' }>): bool
   if (side < 0 || args.length !== 2) return null;
   const isAbove = (args[side] as Extract<Expr, { kind: 'const' }>).value > 0;
   const isFirstLess = (side === 1) === isAbove;
-  switch (op) {
-    case 'eq':
-      return false;
-    case 'ne':
-      return true;
-    case 'lt':
-    case 'le':
-      return isFirstLess;
-    case 'gt':
-    case 'ge':
-      return !isFirstLess;
-    default:
-      return null;
-  }
+  const known: Partial<Record<ScalarOp, boolean>> = {
+    eq: false,
+    ne: true,
+    lt: isFirstLess,
+    le: isFirstLess,
+    gt: !isFirstLess,
+    ge: !isFirstLess,
+  };
+  return known[op] ?? null;
 }

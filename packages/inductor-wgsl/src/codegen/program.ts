@@ -282,10 +282,11 @@ export class ProgramBuilder {
   }
 }
 
-function unknownName(kernel: string, what: string, name: string): TesseraError {
+/** A kernel uses a name that means nothing where it stands. */
+export function unknownName(kernel: string, what: string, name: string | number): TesseraError {
   return new TesseraError(
     'plan-invalid',
-    `Kernel '${kernel}' uses ${what} '${name}', which is not among its parameters.`,
+    `Kernel '${kernel}' uses ${what} '${name}', which is not known there.`,
     {
       context: { kernel, name },
       hints: [
