@@ -137,3 +137,19 @@ it('damaged bytes give an error of ours or a model, nothing else', async () => {
     }
   }
 });
+
+it.each([
+  ['DepthToSpace', { blocksize: 0 }],
+  ['DepthToSpace', { blocksize: 3 }],
+  ['SpaceToDepth', { blocksize: -1 }],
+])('%s says that blocks do not fit', async (op, attributes) => {
+  const bytes = model({
+    inputs: [value('x', [1, 4, 2, 2])],
+    outputs: [value('y', [])],
+    nodes: [{ op, in: ['x'], out: ['y'], attributes }],
+  });
+  const imported = await importOnnx(bytes);
+  expect(() =>
+    imported.call(tensor([1, 2, 3, 4]).expand([1, 2, 2, 4]).permute(0, 3, 1, 2)),
+  ).toThrow(/blocks of .* do not fit a value of shape \[1, 4, 2, 2\]/);
+});

@@ -5,6 +5,7 @@
  */
 import { type Tensor, cpuHeap, fromBytes, isFloatingPoint, itemSize } from '@tessera/tensor';
 import { type ElementType, elementType, elementTypeName } from '../model/element-types.js';
+import { wrapped } from '../run/kept-types.js';
 import { noteType, typeOf } from '../run/narrow-types.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
@@ -17,25 +18,12 @@ export function castTarget(call: NodeCall): ElementType {
   return elementType(code) ?? call.fail(`elements of ${elementTypeName(code)} are not supported`);
 }
 
-/** Keeps the lowest bits, as an integer of that many has them. */
-function wrap(x: Tensor, bits: number, signed: boolean): Tensor {
-  const size = 2 ** bits;
-  const low = x.remainder(size);
-  return signed
-    ? low.sub(
-        low
-          .ge(size / 2)
-          .to(low.dtype)
-          .mul(size),
-      )
-    : low;
-}
-
 /** A tensor as another element type. */
-export function castTo(x: Tensor, { dtype, bits, signed, name }: ElementType): Tensor {
+export function castTo(x: Tensor, type: ElementType): Tensor {
+  const { dtype, bits, name } = type;
   const isNarrow = dtype !== 'bool' && !isFloatingPoint(dtype) && (bits < 8 || name === 'uint16');
-  if (isNarrow) return wrap(x.to('int32'), bits, signed).to(dtype);
-  if (name === 'uint32') return wrap(x.to('int64'), 32, false);
+  if (isNarrow) return wrapped(x.to('int32'), type).to(dtype);
+  if (name === 'uint32') return wrapped(x.to('int64'), type);
   // Through int32, since a float below zero has no uint8.
   if (dtype === 'uint8' && isFloatingPoint(x.dtype)) return x.to('int32').to('uint8');
   return x.dtype === dtype ? x : x.to(dtype);

@@ -40,7 +40,7 @@ function eyeLike(call: NodeCall): Tensor {
   // Ones of a larger identity matrix, from the k-th diagonal on.
   const size = Math.max(rows, columns) + Math.abs(k);
   const whole = eye(size, size, { dtype, device: call.device });
-  return whole.narrow(0, Math.max(0, -k), rows).narrow(1, Math.max(0, k), columns);
+  return whole.narrow(0, Math.max(0, k), rows).narrow(1, Math.max(0, -k), columns);
 }
 
 /** Operators of the standard domain. */

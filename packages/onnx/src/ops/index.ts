@@ -39,7 +39,7 @@ import { reductions } from './reduce.js';
 import { resizing } from './resize.js';
 import { rotary } from './rotary.js';
 import { sampling } from './sampling.js';
-import { sequences } from './sequence.js';
+import { sequenceLists, sequences } from './sequence.js';
 import { shapeLists, shapes } from './shape.js';
 import { signals } from './signal.js';
 import { sortingLists } from './sorting.js';
@@ -81,6 +81,7 @@ for (const table of [
   linearAttention,
   quantizationLists,
   lossLists,
+  sequenceLists,
   controlLists,
 ])
   addListOperators('', table);

@@ -35,7 +35,7 @@ function position(call: NodeCall, { from, to, scale, roi }: Axis, y: number): nu
       return own + start * (from - 1);
     }
     case 'pytorch_half_pixel':
-      return length === 1 ? -0.5 : (y + 0.5) / scale - 0.5;
+      return length === 1 ? 0 : (y + 0.5) / scale - 0.5;
     case 'half_pixel_symmetric':
       return (from / 2) * (1 - to / length) + (y + 0.5) / scale - 0.5;
     case 'half_pixel':

@@ -5,7 +5,7 @@ import { type Tensor, cat, stack } from '@tessera/tensor';
 import { HostArray } from '../run/host-array.js';
 import type { NodeCall } from '../run/node-call.js';
 import { type Value, isArray, isSequence } from '../run/value.js';
-import type { OperatorTable } from '../registry.js';
+import type { ListOperatorTable, OperatorTable } from '../registry.js';
 import { splitSizes } from './shape.js';
 
 /** A place in a sequence, counted from the end if it is negative. */
@@ -38,14 +38,15 @@ function tensorsOf(call: NodeCall): Tensor[] {
     .map((value) => (isArray(value) ? call.asTensor(value) : call.fail('an element is no tensor')));
 }
 
-/** Runs a graph on each element; with one output. */
-function map(call: NodeCall): Value {
+/** Runs a graph on each element: a sequence for each of its outputs. */
+function map(call: NodeCall): Value[] {
   const body = call.graph('body');
   const rest = call.inputs.slice(1);
-  return call.sequence(0).map((value, i) => {
+  const results = call.sequence(0).map((value, i) => {
     const others = rest.map((other) => (isSequence(other) ? (other[i] ?? null) : other));
-    return call.runGraph(body, [value, ...others])[0] ?? null;
+    return call.runGraph(body, [value, ...others]);
   });
+  return body.outputs.map((_, output) => results.map((values) => values[output] ?? null));
 }
 
 /** Operators of the standard domain. */
@@ -67,7 +68,6 @@ export const sequences: OperatorTable = {
     list.splice(call.has(1) ? place(call, 1, list.length) : list.length - 1, 1);
     return list;
   },
-  SequenceMap: map,
   SplitToSequence: split,
   ConcatFromSequence: (call) =>
     call.flag('new_axis')
@@ -77,3 +77,6 @@ export const sequences: OperatorTable = {
   OptionalGetElement: (call) => call.inputs[0] ?? call.fail('its value is left out'),
   OptionalHasElement: (call) => new HostArray('bool', [], [call.has(0) ? 1 : 0]),
 };
+
+/** Operators of the standard domain with several outputs. */
+export const sequenceLists: ListOperatorTable = { SequenceMap: map };

@@ -164,11 +164,19 @@ export function paddedBy(call: NodeCall, pads: readonly number[], value: number)
   return result;
 }
 
+/** The size of a block, by which sizes can be divided. */
+function blockSize(call: NodeCall, sizesBy: (block: number) => readonly number[]): number {
+  const block = call.int('blocksize');
+  if (block < 1 || sizesBy(block).some((size) => !Number.isInteger(size)))
+    call.fail(`blocks of ${block} do not fit a value of shape [${call.shape(0).join(', ')}]`);
+  return block;
+}
+
 /** [N, C, H, W] → [N, C / b², H b, W b]; in mode DCR the block is the outer part of the channels. */
 function depthToSpace(call: NodeCall): Tensor {
   const x = call.tensor(0);
-  const b = call.int('blocksize');
   const [n, c, h, w] = x.shape as [number, number, number, number];
+  const b = blockSize(call, (block) => [c / block ** 2]);
   const left = c / (b * b);
   const apart =
     call.choice('mode', ['DCR', 'CRD'], 'DCR') === 'DCR'
@@ -179,8 +187,8 @@ function depthToSpace(call: NodeCall): Tensor {
 
 function spaceToDepth(call: NodeCall): Tensor {
   const x = call.tensor(0);
-  const b = call.int('blocksize');
   const [n, c, h, w] = x.shape as [number, number, number, number];
+  const b = blockSize(call, (block) => [h / block, w / block]);
   const isDcr = call.choice('mode', ['DCR', 'CRD'], 'DCR') === 'DCR';
   const apart = x
     .reshape([n, c, h / b, b, w / b, b])

@@ -20,7 +20,14 @@ const BITS: Partial<Record<DType, number>> = {
 /** Notes the type of a value, where its dtype does not tell it. */
 export function noteType<T extends { readonly dtype: DType }>(value: T, type: ElementType): T {
   if (type.name === 'uint16' || type.name === 'uint32' || type.bits < 8) noted.set(value, type);
+  // The same tensor may be an input of a model that calls it something else.
+  else noted.delete(value);
   return value;
+}
+
+/** The type that was noted for a value. */
+export function notedType(value: object): ElementType | undefined {
+  return noted.get(value);
 }
 
 /** The element type of a value. */

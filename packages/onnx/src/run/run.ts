@@ -20,6 +20,7 @@ import {
 } from '../model/model.js';
 import { findOperator, findShapeOperator, usesForeignOperators } from '../registry.js';
 import type { FoldedNodes } from './fold-constants.js';
+import { keepTypes } from './kept-types.js';
 import { HostArray, ValueWanted, hostCopy } from './host-array.js';
 import { lastUsesOf } from './last-uses.js';
 import { NodeCall } from './node-call.js';
@@ -212,7 +213,7 @@ export class Run {
     } catch (error) {
       throw atNode(error, node);
     }
-    const list = many ? (results as readonly Value[]) : [results as Value];
+    const list = keepTypes(node, inputs, many ? (results as readonly Value[]) : [results as Value]);
     for (let i = 0; i < node.outputs.length; i++)
       if (node.outputs[i] !== '') scope.set(node.outputs[i]!, list[i] ?? null);
   }
