@@ -2,7 +2,13 @@
  * @file What a `config.json` means, and what is said of one that means nothing.
  */
 import { describe, expect, it } from 'vitest';
-import { JsonConfig, llamaLike, readConfig, registerFamily } from '../src/index.js';
+import {
+  type DecoderConfig,
+  JsonConfig,
+  llamaLike,
+  readConfig,
+  registerFamily,
+} from '../src/index.js';
 import { GPT2, LLAMA } from './support/tiny-model.js';
 
 describe('readConfig', () => {
@@ -123,4 +129,83 @@ describe('readConfig', () => {
     expect(readConfig(config)).toMatchObject({ family: 'my_llama', logitSoftCap: 3, layers: 2 });
     expect(new JsonConfig(config).size('vocab_size')).toBe(37);
   });
+});
+
+describe('fields that are left out', () => {
+  const sizes = {
+    vocab_size: 37,
+    hidden_size: 64,
+    intermediate_size: 24,
+    num_hidden_layers: 2,
+    num_attention_heads: 32,
+  };
+  const read = (model_type: string, more = {}): DecoderConfig =>
+    readConfig({ model_type, ...sizes, ...more });
+
+  it('mean what they mean in transformers', () => {
+    const told = (name: string): unknown[] => {
+      const { attention, norm, maxPositions, positions, logitSoftCap, tied } = read(name);
+      const { kvHeads, headDim, windows, softCap } = attention;
+      const theta = positions.kind === 'rotary' ? positions.theta : null;
+      return [
+        kvHeads,
+        headDim,
+        windows[0],
+        softCap,
+        logitSoftCap,
+        norm.eps,
+        maxPositions,
+        theta,
+        tied,
+      ];
+    };
+    expect(told('llama')).toEqual([32, 2, null, null, null, 1e-6, 2048, 1e4, false]);
+    expect(told('mistral')).toEqual([8, 2, 4096, null, null, 1e-6, 131_072, 1e4, false]);
+    expect(told('mixtral')).toEqual([8, 2, null, null, null, 1e-5, 131_072, 1e6, false]);
+    expect(told('qwen2')).toEqual([32, 2, null, null, null, 1e-6, 32_768, 1e4, false]);
+    expect(told('qwen3')).toEqual([32, 128, null, null, null, 1e-6, 32_768, 1e4, false]);
+    expect(told('gemma2')).toEqual([4, 256, 4096, 50, 30, 1e-6, 8192, 1e4, true]);
+    expect(told('phi3')).toEqual([32, 2, null, null, null, 1e-5, 4096, 1e4, false]);
+    expect(told('olmo2')).toEqual([32, 2, null, null, null, 1e-5, 2048, 1e4, false]);
+    expect(read('mixtral').feedForward.experts).toEqual({ count: 8, perToken: 2 });
+    expect(readConfig({ model_type: 'gpt2', vocab_size: 37 })).toMatchObject({
+      width: 768,
+      layers: 12,
+      maxPositions: 1024,
+      attention: { heads: 12 },
+    });
+  });
+
+  it('null is no window and no cap, and heads of keys as many as of queries', () => {
+    expect(read('mistral', { sliding_window: null }).attention.windows).toEqual([null, null]);
+    expect(read('gemma2', { attn_logit_softcapping: null }).attention.softCap).toBeNull();
+    expect(read('mistral', { num_key_value_heads: null }).attention.kvHeads).toBe(32);
+  });
+});
+
+describe('shares of a head that are turned', () => {
+  const dims = (model_type: string, fields: object): unknown => {
+    const { positions } = readConfig({ ...LLAMA, model_type, hidden_size: 64, ...fields });
+    return positions.kind === 'rotary' && positions.dims;
+  };
+  const half = { partial_rotary_factor: 0.5 };
+
+  it('are those of the families that have one, as in transformers', () => {
+    expect(dims('phi3', half)).toBe(8);
+    expect(dims('gpt_neox', { rope_parameters: half })).toBe(8);
+    expect(dims('gpt_neox', half)).toBe(4);
+    expect(dims('gpt_neox', { rotary_pct: 0.5 })).toBe(8);
+    expect(dims('gpt_neox', {})).toBe(4);
+    for (const family of ['llama', 'mistral', 'olmo2']) expect(dims(family, half)).toBe(16);
+  });
+});
+
+it.each([
+  { num_hidden_layers: 1e9 },
+  { model_type: 'mixtral', num_local_experts: 1e9 },
+  { rms_norm_eps: -1 },
+  { rope_theta: 0 },
+  { rope_scaling: { type: 'linear', factor: 0 } },
+])('numbers that cannot be are refused before memory is taken: %o', (fields) => {
+  expect(() => readConfig({ ...LLAMA, ...fields })).toThrow(/config\.json: '.*' is .*, not/);
 });

@@ -150,8 +150,10 @@ describe('files', () => {
     await saveLora(adapted(), folder);
     const wide = tinyModel({ ...LLAMA, hidden_size: 32 });
     await expect(loadLora(wide, folder)).rejects.toThrow('do not fit the model');
-    writeFileSync(join(folder, 'adapter_config.json'), '{"r": 4, "target_modules": "all"}');
-    await expect(loadLora(tinyModel(), folder)).rejects.toThrow('a list of texts');
+    writeFileSync(join(folder, 'adapter_config.json'), '{"lora_alpha": "all"}');
+    await expect(loadLora(tinyModel(), folder)).rejects.toThrow(
+      "adapter_config.json: 'lora_alpha' is",
+    );
   });
 });
 

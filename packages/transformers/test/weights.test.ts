@@ -4,7 +4,7 @@
 import { type Tensor, equal, randn } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { familyOf } from '../src/config/families.js';
-import { CausalLM, JsonConfig, makeCausalLM, readConfig } from '../src/index.js';
+import { CausalLM, JsonConfig, makeCausalLM, readConfig, saveCausalLM } from '../src/index.js';
 import { toCheckpointWeights, toModelWeights } from '../src/weights/convert-weights.js';
 import { GPT2, LLAMA } from './support/tiny-model.js';
 
@@ -67,5 +67,45 @@ describe('checkpoints', () => {
         message: expect.stringContaining('model.norm.weight'),
       }),
     );
+  });
+});
+
+describe('a head beside the table of tied weights', () => {
+  const tied = { ...LLAMA, tie_word_embeddings: true };
+  const table = 'model.embed_tokens.weight';
+  const saved = (): Record<string, Tensor> =>
+    Object.fromEntries(
+      Object.entries(new CausalLM(readConfig(tied)).stateDict()).map(([name, value]) => [
+        name,
+        value.detach().clone(),
+      ]),
+    );
+
+  it('is left out where it is the table again', () => {
+    const weights = saved();
+    const model = makeCausalLM({ ...weights, 'lm_head.weight': weights[table]!.clone() }, tied);
+    expect(model.lm_head).toBeNull();
+    expect(model.config.tied).toBe(true);
+  });
+
+  it('counts where it is another, also after saving', async () => {
+    const head = randn([37, 16]);
+    const model = makeCausalLM({ ...saved(), 'lm_head.weight': head.clone() }, tied);
+    expect(model.config.tied).toBe(false);
+    expect(equal(model.lm_head!.weight, head)).toBe(true);
+    let config = '';
+    await saveCausalLM(
+      model,
+      (name, content) => void (name === 'config.json' && (config = content as string)),
+      tied,
+    );
+    expect(JSON.parse(config)).toMatchObject({ tie_word_embeddings: false });
+  });
+
+  it('is the table where that is missing', () => {
+    const { [table]: only, ...rest } = saved();
+    const model = makeCausalLM({ ...rest, 'lm_head.weight': only!.clone() }, tied);
+    expect(equal(model.model.embed_tokens.weight, only!)).toBe(true);
+    expect(model.lm_head).toBeNull();
   });
 });

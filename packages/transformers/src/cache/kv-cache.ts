@@ -5,7 +5,8 @@
  * same computation with another position: it compiles once. A *growing* one takes the memory that it needs.
  */
 import { type Tensor, arange, cat, noGrad, zeros } from '@tessera/tensor';
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { checkSizes } from '../check-sizes.js';
 import type { DecoderConfig } from '../config/decoder-config.js';
 
 /** The cache of one layer during one call. */
@@ -35,6 +36,8 @@ export interface CacheOptions {
   readonly device?: Tensor['device'];
 }
 
+const OPTIONS: OptionNames<CacheOptions> = { batch: true, dtype: true, device: true };
+
 /** See the file header. @throws invalid-argument when more tokens come than there is room for */
 export class StaticCache implements KeyValueCache {
   /** [B, kvHeads, maxLength, headDim] for each layer. */
@@ -45,8 +48,11 @@ export class StaticCache implements KeyValueCache {
   constructor(
     { layers, attention }: DecoderConfig,
     readonly maxLength: number,
-    { batch, ...place }: CacheOptions,
+    options: CacheOptions,
   ) {
+    checkOptionNames('StaticCache', options, OPTIONS);
+    const { batch, ...place } = options;
+    checkSizes('StaticCache', { maxLength, batch });
     const sizes = [batch, attention.kvHeads, maxLength, attention.headDim];
     const make = (): Tensor[] => Array.from({ length: layers }, () => zeros(sizes, place));
     [this.keys, this.values] = [make(), make()];
@@ -78,6 +84,7 @@ export class StaticCache implements KeyValueCache {
   layers(places: Tensor): readonly LayerCache[] {
     return this.keys.map((keys, i) => ({
       update: (k, v) => {
+        if (i === 0) this.checkShape(k);
         noGrad(() => {
           keys.indexCopy_(2, places, k);
           this.values[i]!.indexCopy_(2, places, v);
@@ -85,6 +92,18 @@ export class StaticCache implements KeyValueCache {
         return { k: keys, v: this.values[i]! };
       },
     }));
+  }
+
+  private checkShape({ sizes }: Tensor): void {
+    const [batch, heads, , headDim] = this.keys[0]!.sizes;
+    if (sizes[0] === batch && sizes[1] === heads && sizes[3] === headDim) return;
+    const what =
+      sizes[0] === batch
+        ? `${heads} heads of ${headDim}; the model has ${sizes[1]} of ${sizes[3]}`
+        : `${batch} texts at once; the call has ${sizes[0]}`;
+    throw new TesseraError('invalid-argument', `The cache is for ${what}.`, {
+      hints: [`Make one for it: new StaticCache(model.config, length, { batch: ${sizes[0]} }).`],
+    });
   }
 
   private check(count: number): void {

@@ -2,14 +2,13 @@
  * @file The families: what each one's `config.json` means, and how its weights are named.
  *
  * A family is a reader of its configuration and, where its weights are not named and shaped as the decoder's, a
- * list of rules (`weights/`). Sources: the model files of `transformers` 5.17, by name.
+ * list of rules (`weights/`). Sources: the model files of `transformers` 5.18, by name.
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
 import { type WeightRule, joined, renamed, stacked, transposed } from '../weights/weight-rules.js';
-import { activationOf, llamaLike, tokensOf, windowsOf } from './llama-like.js';
+import { type Defaults, activationOf, llamaLike, tokensOf, windowsOf } from './llama-like.js';
 import type { DecoderConfig } from './decoder-config.js';
 import { JsonConfig } from './json-config.js';
-import { rotaryOf } from './rotary-config.js';
 
 /** See the file header. */
 export interface Family {
@@ -23,21 +22,36 @@ export interface Family {
 const LAYER = 'model.layers.{i}';
 const ATTENTION = `${LAYER}.self_attn`;
 
-function mistral(json: JsonConfig): DecoderConfig {
-  const base = llamaLike(json);
-  const windows = windowsOf(json, base.layers, json.sizeOrNull('sliding_window'));
+/** As Llama, with a window that all layers have. */
+function windowed(json: JsonConfig, absent: Defaults, window: number | null): DecoderConfig {
+  const base = llamaLike(json, absent);
+  const windows = windowsOf(json, base.layers, json.sizeOrNull('sliding_window', window));
   return { ...base, attention: { ...base.attention, windows } };
 }
 
-function qwen2(json: JsonConfig): DecoderConfig {
-  const base = llamaLike(json);
-  const window = json.flag('use_sliding_window', false) ? json.sizeOrNull('sliding_window') : null;
+const MISTRAL: Defaults = { num_key_value_heads: 8, max_position_embeddings: 131_072 };
+
+const mistral = (json: JsonConfig): DecoderConfig => windowed(json, MISTRAL, 4096);
+
+function phi3(json: JsonConfig): DecoderConfig {
+  const absent = { max_position_embeddings: 4096, rms_norm_eps: 1e-5, partial_rotary_factor: 1 };
+  return windowed(json, absent, null);
+}
+
+function qwen2(json: JsonConfig, head_dim?: number): DecoderConfig {
+  const base = llamaLike(json, {
+    num_key_value_heads: 32,
+    max_position_embeddings: 32_768,
+    ...(head_dim && { head_dim }),
+  });
+  const uses = json.flag('use_sliding_window', false);
+  const window = uses ? json.sizeOrNull('sliding_window', 4096) : null;
   const windows = windowsOf(json, base.layers, window, json.number('max_window_layers', 28));
   return { ...base, attention: { ...base.attention, qkvBias: true, outputBias: false, windows } };
 }
 
 function qwen3(json: JsonConfig): DecoderConfig {
-  const base = qwen2(json);
+  const base = qwen2(json, 128);
   const bias = json.flag('attention_bias', false);
   return {
     ...base,
@@ -46,8 +60,13 @@ function qwen3(json: JsonConfig): DecoderConfig {
 }
 
 function gemma2(json: JsonConfig): DecoderConfig {
-  const base = llamaLike(json);
-  const window = json.sizeOrNull('sliding_window');
+  const base = llamaLike(json, {
+    num_key_value_heads: 4,
+    head_dim: 256,
+    max_position_embeddings: 8192,
+    tie_word_embeddings: true,
+  });
+  const window = json.sizeOrNull('sliding_window', 4096);
   const byTurns = Array.from({ length: base.layers }, (_, i) => (i % 2 === 0 ? window : null));
   const hasTypes = json.textsOrNull('layer_types') !== null;
   return {
@@ -55,7 +74,7 @@ function gemma2(json: JsonConfig): DecoderConfig {
     attention: {
       ...base.attention,
       scale: json.number('query_pre_attn_scalar', 256) ** -0.5,
-      softCap: json.numberOrNull('attn_logit_softcapping'),
+      softCap: json.numberOrNull('attn_logit_softcapping', 50),
       windows: hasTypes ? windowsOf(json, base.layers, window) : byTurns,
     },
     feedForward: {
@@ -64,39 +83,38 @@ function gemma2(json: JsonConfig): DecoderConfig {
     },
     norm: { ...base.norm, kind: 'rms1p', place: 'both' },
     embeddingScale: Math.sqrt(base.width),
-    logitSoftCap: json.numberOrNull('final_logit_softcapping'),
-    tied: json.flag('tie_word_embeddings', true),
+    logitSoftCap: json.numberOrNull('final_logit_softcapping', 30),
   };
 }
 
 function olmo2(json: JsonConfig): DecoderConfig {
-  const base = llamaLike(json);
+  const base = llamaLike(json, { rms_norm_eps: 1e-5 });
   return {
     ...base,
     attention: { ...base.attention, qkNorm: 'all' },
-    norm: { ...base.norm, eps: json.number('rms_norm_eps', 1e-5), place: 'after' },
+    norm: { ...base.norm, place: 'after' },
   };
 }
 
 function mixtral(json: JsonConfig): DecoderConfig {
-  const base = mistral(json);
+  const base = windowed(json, { ...MISTRAL, rms_norm_eps: 1e-5, rope_theta: 1e6 }, null);
   const experts = {
-    count: json.size('num_local_experts'),
-    perToken: json.size('num_experts_per_tok'),
+    count: json.count('num_local_experts', 8),
+    perToken: json.count('num_experts_per_tok', 2),
   };
   return { ...base, feedForward: { ...base.feedForward, experts } };
 }
 
 function gpt2(json: JsonConfig): DecoderConfig {
-  const [width, heads] = [json.size('n_embd'), json.size('n_head')];
-  const layers = json.size('n_layer');
+  const [width, heads] = [json.size('n_embd', 768), json.size('n_head', 12)];
+  const layers = json.count('n_layer', 12);
   const headDim = Math.floor(width / heads);
   return {
     family: 'gpt2',
     vocabSize: json.size('vocab_size'),
     width,
     layers,
-    maxPositions: json.size('n_positions'),
+    maxPositions: json.size('n_positions', 1024),
     positions: { kind: 'learned' },
     attention: {
       heads,
@@ -127,11 +145,14 @@ function gpt2(json: JsonConfig): DecoderConfig {
 }
 
 function gptNeoX(json: JsonConfig): DecoderConfig {
-  const base = llamaLike(json);
+  // It has names of its own for these, and the others' mean nothing outside of `rope_parameters`.
+  const base = llamaLike(json.without('rope_theta', 'partial_rotary_factor'), {
+    partial_rotary_factor: json.positive('rotary_pct', 0.25),
+    rope_theta: json.positive('rotary_emb_base', 10_000),
+  });
   const bias = json.flag('attention_bias', true);
   return {
     ...base,
-    positions: rotaryOf(json, base.attention.headDim, json.number('rotary_pct', 0.25)),
     attention: { ...base.attention, qkvBias: bias, outputBias: bias },
     feedForward: {
       ...base.feedForward,
@@ -206,12 +227,12 @@ const MIXTRAL_WEIGHTS: readonly WeightRule[] = [
 ];
 
 const FAMILIES = new Map<string, Family>([
-  ['llama', { config: llamaLike }],
-  ['qwen2', { config: qwen2 }],
+  ['llama', { config: (json) => llamaLike(json) }],
+  ['qwen2', { config: (json) => qwen2(json) }],
   ['qwen3', { config: qwen3 }],
   ['mistral', { config: mistral }],
   ['gemma2', { config: gemma2 }],
-  ['phi3', { config: mistral, weights: PHI3_WEIGHTS }],
+  ['phi3', { config: phi3, weights: PHI3_WEIGHTS }],
   ['gpt2', { config: gpt2, weights: GPT2_WEIGHTS, prefix: 'transformer.' }],
   ['gpt_neox', { config: gptNeoX, weights: GPT_NEOX_WEIGHTS }],
   ['olmo2', { config: olmo2 }],
@@ -239,7 +260,7 @@ export function familyOf(json: JsonConfig): Family {
   });
 }
 
-/** What a `config.json` says. @throws model-unsupported, model-invalid */
+/** What a `config.json` says; fields that are left out mean what they mean in `transformers`. @throws model-unsupported, model-invalid */
 export function readConfig(config: unknown): DecoderConfig {
   const json = JsonConfig.of(config);
   return familyOf(json).config(json);

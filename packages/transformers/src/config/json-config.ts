@@ -3,24 +3,33 @@
  */
 import { TesseraError } from '@tessera/shared';
 
+/** Most layers, and most experts of one, that are believed. */
+const MOST = 4096;
+
 /** Reads fields of a `config.json`. */
 export class JsonConfig {
-  constructor(private readonly fields: Readonly<Record<string, unknown>>) {}
+  constructor(
+    private readonly fields: Readonly<Record<string, unknown>>,
+    private readonly file = 'config.json',
+  ) {}
 
   /** @throws model-invalid when `json` is no object */
-  static of(json: unknown): JsonConfig {
+  static of(json: unknown, file = 'config.json'): JsonConfig {
     if (typeof json !== 'object' || json === null || Array.isArray(json))
-      throw new TesseraError('model-invalid', 'config.json is no object.', {
-        hints: ['Give the folder of a model, or the text of its config.json.'],
+      throw new TesseraError('model-invalid', `${file} is no object.`, {
+        hints: [`Give the folder of a model, or what JSON.parse makes of its ${file}.`],
       });
-    return new JsonConfig(json as Record<string, unknown>);
+    return new JsonConfig(json as Record<string, unknown>, file);
   }
 
   private invalid(name: string, wanted: string): TesseraError {
     return new TesseraError(
       'model-invalid',
-      `config.json: '${name}' is ${JSON.stringify(this.fields[name])}, not ${wanted}.`,
-      { context: { field: name }, hints: ['Take config.json from the folder of the weights.'] },
+      `${this.file}: '${name}' is ${JSON.stringify(this.fields[name])}, not ${wanted}.`,
+      {
+        context: { field: name },
+        hints: [`Take ${this.file} from the folder of the weights.`],
+      },
     );
   }
 
@@ -37,8 +46,16 @@ export class JsonConfig {
     return value as number;
   }
 
-  /** A whole number, at least 1, or null. @throws model-invalid */
-  sizeOrNull(name: string): number | null {
+  /** How many there are of something that takes memory by itself, such as layers. @throws model-invalid */
+  count(name: string, otherwise?: number): number {
+    const value = this.size(name, otherwise);
+    if (value > MOST) throw this.invalid(name, `a whole number from 1 to ${MOST}`);
+    return value;
+  }
+
+  /** A whole number, at least 1, or null; `absent` where the field is left out. @throws model-invalid */
+  sizeOrNull(name: string, absent: number | null = null): number | null {
+    if (this.fields[name] === undefined) return absent;
     return this.has(name) ? this.size(name) : null;
   }
 
@@ -50,9 +67,28 @@ export class JsonConfig {
     return value;
   }
 
-  /** A finite number, or null. @throws model-invalid */
-  numberOrNull(name: string): number | null {
+  /** A finite number, or null; `absent` where the field is left out. @throws model-invalid */
+  numberOrNull(name: string, absent: number | null = null): number | null {
+    if (this.fields[name] === undefined) return absent;
     return this.has(name) ? this.number(name) : null;
+  }
+
+  /** The same without some fields. */
+  without(...names: readonly string[]): JsonConfig {
+    const kept = Object.entries(this.fields).filter(([name]) => !names.includes(name));
+    return new JsonConfig(Object.fromEntries(kept), this.file);
+  }
+
+  /** Names of the fields. */
+  names(): string[] {
+    return Object.keys(this.fields);
+  }
+
+  /** A finite number above 0. @throws model-invalid */
+  positive(name: string, otherwise?: number): number {
+    const value = this.number(name, otherwise);
+    if (value <= 0) throw this.invalid(name, 'a number above 0');
+    return value;
   }
 
   /** @throws model-invalid */
@@ -99,9 +135,9 @@ export class JsonConfig {
 
   /** An inner object; empty where there is none. @throws model-invalid */
   inner(name: string): JsonConfig {
-    if (!this.has(name)) return new JsonConfig({});
+    if (!this.has(name)) return new JsonConfig({}, this.file);
     const value = this.fields[name];
     if (typeof value !== 'object' || Array.isArray(value)) throw this.invalid(name, 'an object');
-    return new JsonConfig(value as Record<string, unknown>);
+    return new JsonConfig(value as Record<string, unknown>, this.file);
   }
 }

@@ -37,22 +37,34 @@ export function windowsOf(
   });
 }
 
+/** What fields mean that a family's file leaves out; where this says nothing, what they mean for Llama. */
+export interface Defaults {
+  readonly num_key_value_heads?: number;
+  readonly head_dim?: number;
+  readonly max_position_embeddings?: number;
+  readonly rms_norm_eps?: number;
+  readonly rope_theta?: number;
+  readonly tie_word_embeddings?: boolean;
+  /** Share of each head that is turned; other families than those that name one turn all of it. */
+  readonly partial_rotary_factor?: number;
+}
+
 /** A decoder as Llama is: what other families change, they change in the result. @throws model-invalid, model-unsupported */
-export function llamaLike(json: JsonConfig): DecoderConfig {
+export function llamaLike(json: JsonConfig, absent: Defaults = {}): DecoderConfig {
   const width = json.size('hidden_size');
   const heads = json.size('num_attention_heads');
-  const headDim = json.size('head_dim', Math.floor(width / heads));
-  const layers = json.size('num_hidden_layers');
+  const headDim = json.sizeOrNull('head_dim', absent.head_dim) ?? Math.floor(width / heads);
+  const layers = json.count('num_hidden_layers');
   return {
     family: json.text('model_type'),
     vocabSize: json.size('vocab_size'),
     width,
     layers,
-    maxPositions: json.size('max_position_embeddings', 2048),
-    positions: rotaryOf(json, headDim),
+    maxPositions: json.size('max_position_embeddings', absent.max_position_embeddings ?? 2048),
+    positions: rotaryOf(json, headDim, absent),
     attention: {
       heads,
-      kvHeads: json.size('num_key_value_heads', heads),
+      kvHeads: json.sizeOrNull('num_key_value_heads', absent.num_key_value_heads) ?? heads,
       headDim,
       qkvBias: json.flag('attention_bias', false),
       outputBias: json.flag('attention_bias', false),
@@ -69,11 +81,15 @@ export function llamaLike(json: JsonConfig): DecoderConfig {
       bias: json.flag('mlp_bias', false),
       experts: null,
     },
-    norm: { kind: 'rms', eps: json.number('rms_norm_eps', 1e-6), place: 'before' },
+    norm: {
+      kind: 'rms',
+      eps: json.positive('rms_norm_eps', absent.rms_norm_eps ?? 1e-6),
+      place: 'before',
+    },
     parallel: false,
     embeddingScale: 1,
     logitSoftCap: null,
-    tied: json.flag('tie_word_embeddings', false),
+    tied: json.flag('tie_word_embeddings', absent.tie_word_embeddings ?? false),
     tokens: tokensOf(json),
   };
 }

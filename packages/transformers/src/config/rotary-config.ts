@@ -5,9 +5,11 @@
 import { TesseraError } from '@tessera/shared';
 import type { Positions, RotaryScaling } from './decoder-config.js';
 import type { JsonConfig } from './json-config.js';
+import type { Defaults } from './llama-like.js';
 import { unsupported } from './unsupported.js';
 
 type Rotary = Extract<Positions, { kind: 'rotary' }>;
+type RotaryDefaults = Pick<Defaults, 'partial_rotary_factor' | 'rope_theta'>;
 type Stretching = Pick<Rotary, 'scaling' | 'amplitude'>;
 
 /** Fields of the stretching, and of the whole file. */
@@ -79,11 +81,11 @@ function longrope(fields: Fields): Stretching {
 
 const KINDS: Readonly<Record<string, (fields: Fields) => Stretching>> = {
   default: () => plain({ kind: 'none' }),
-  linear: ({ rope }) => plain({ kind: 'linear', factor: rope.number('factor') }),
+  linear: ({ rope }) => plain({ kind: 'linear', factor: rope.positive('factor') }),
   llama3: ({ rope }) =>
     plain({
       kind: 'llama3',
-      factor: rope.number('factor'),
+      factor: rope.positive('factor'),
       lowFrequencyFactor: rope.number('low_freq_factor'),
       highFrequencyFactor: rope.number('high_freq_factor'),
       originalLength: rope.size('original_max_position_embeddings'),
@@ -102,16 +104,22 @@ function stretchingOf(fields: Fields): Stretching {
   return KINDS[kind]!(fields);
 }
 
-/** See the file header. @throws model-unsupported, model-invalid */
-export function rotaryOf(json: JsonConfig, headDim: number, share = 1): Rotary {
+/** See the file header; `absent` says what the family takes for fields that are left out. @throws model-unsupported, model-invalid */
+export function rotaryOf(
+  json: JsonConfig,
+  headDim: number,
+  { partial_rotary_factor: share, rope_theta: theta = 10_000 }: RotaryDefaults,
+): Rotary {
   const rope = json.inner('rope_parameters');
-  const part = rope.number('partial_rotary_factor', json.number('partial_rotary_factor', share));
+  const name = 'partial_rotary_factor';
+  // Families that do not name a share turn all of a head, whatever the file says.
+  const part = share === undefined ? 1 : rope.positive(name, json.positive(name, share));
   const pairs = Math.floor((headDim * part) / 2);
   const own = stretchingOf({ rope, json, pairs });
   return {
     kind: 'rotary',
     dims: 2 * pairs,
-    theta: rope.number('rope_theta', json.number('rope_theta', 10_000)),
+    theta: rope.positive('rope_theta', json.positive('rope_theta', theta)),
     ...(own.scaling.kind === 'none'
       ? stretchingOf({ rope: json.inner('rope_scaling'), json, pairs })
       : own),

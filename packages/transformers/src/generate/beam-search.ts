@@ -10,7 +10,9 @@ import { type Tensor, cat, noGrad, tensor } from '@tessera/tensor';
 import type { CausalLM } from '../model/causal-lm.js';
 import { BeamHypotheses, type EarlyStopping } from './beam-hypotheses.js';
 import { CachedModel, oneGraph } from './cached-model.js';
-import { promptsOf } from './prompts.js';
+import { checkSizes } from '../check-sizes.js';
+import { checkEndTokens } from './options.js';
+import { promptOf } from './prompts.js';
 
 /** Sizes of a search. */
 export interface BeamSearchOptions {
@@ -40,6 +42,13 @@ export interface BeamGenerateOptions {
   /** Ends the search: it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
+
+const SIZES: OptionNames<BeamSearchOptions> = {
+  numBeams: true,
+  maxLength: true,
+  chunk: true,
+  compile: true,
+};
 
 const NAMES: OptionNames<BeamGenerateOptions> = {
   maxNewTokens: true,
@@ -77,13 +86,14 @@ export class BeamSearch {
   /** @throws invalid-argument */
   constructor(
     readonly model: CausalLM,
-    { numBeams = 4, maxLength, chunk = 64, compile: compiles = true }: BeamSearchOptions = {},
+    options: BeamSearchOptions = {},
   ) {
+    checkOptionNames('BeamSearch', options, SIZES);
+    const { numBeams = 4, maxLength, chunk = 64, compile: compiles = true } = options;
     const { config } = model;
     this.numBeams = numBeams;
     this.maxLength = maxLength ?? Math.min(config.maxPositions, 2048);
-    if (!Number.isInteger(numBeams) || numBeams < 1)
-      refuse(`numBeams is ${numBeams}, not a whole number from 1`);
+    checkSizes('beam search', { numBeams, maxLength: this.maxLength, chunk });
     if (this.maxLength > config.maxPositions)
       refuse(`the model has ${config.maxPositions} positions; maxLength is ${this.maxLength}`);
     this.cached = new CachedModel(model, {
@@ -108,8 +118,12 @@ export class BeamSearch {
    */
   async generate(prompt: readonly number[], options: BeamGenerateOptions = {}): Promise<number[]> {
     checkOptionNames('generate', options, NAMES);
-    const [row] = promptsOf(prompt, this.model.config.vocabSize) as [readonly number[]];
+    const row = promptOf(prompt, this.model.config.vocabSize);
     const { lengthPenalty = 1, earlyStopping = false, signal } = options;
+    if (!Number.isFinite(lengthPenalty)) refuse(`lengthPenalty is ${lengthPenalty}, not a number`);
+    if (typeof earlyStopping !== 'boolean' && earlyStopping !== 'never')
+      refuse(`earlyStopping is '${String(earlyStopping)}', not true, false or 'never'`);
+    checkEndTokens(options.endTokens);
     const room = this.maxLength - row.length;
     const { maxNewTokens = Math.max(1, Math.min(128, room)) } = options;
     if (!(Number.isInteger(maxNewTokens) && maxNewTokens >= 1 && maxNewTokens <= room))

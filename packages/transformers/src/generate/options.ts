@@ -54,6 +54,17 @@ function outOfRange(name: string, value: number, wanted: string): TesseraError {
 }
 
 /** @throws invalid-argument */
+export function checkEndTokens(tokens: unknown): void {
+  if (tokens === undefined) return;
+  if (Array.isArray(tokens) && tokens.every((token) => Number.isSafeInteger(token))) return;
+  throw new TesseraError(
+    'invalid-argument',
+    `generate: endTokens are ${Array.isArray(tokens) ? 'a list of something else' : String(tokens)}, not token numbers.`,
+    { hints: ['Give a list: { endTokens: [2] }; an empty one has no text end early.'] },
+  );
+}
+
+/** @throws invalid-argument */
 export function checkGenerateOptions(options: GenerateOptions): void {
   checkOptionNames('generate', options, NAMES);
   const { temperature = 0, topK, topP, minP, repetitionPenalty, maxNewTokens = 1 } = options;
@@ -67,7 +78,18 @@ export function checkGenerateOptions(options: GenerateOptions): void {
     throw outOfRange('repetitionPenalty', repetitionPenalty, 'above 0');
   if (!(Number.isInteger(maxNewTokens) && maxNewTokens >= 1))
     throw outOfRange('maxNewTokens', maxNewTokens, 'a whole number from 1');
-  if ((options.stopStrings?.length ?? 0) > 0 && options.decode === undefined)
+  checkEndTokens(options.endTokens);
+  const { stopStrings } = options;
+  if (
+    stopStrings !== undefined &&
+    !(Array.isArray(stopStrings) && stopStrings.every((text) => typeof text === 'string' && text))
+  )
+    throw new TesseraError(
+      'invalid-argument',
+      `generate: stopStrings are ${JSON.stringify(stopStrings)}, not texts.`,
+      { hints: ["Give a list: { stopStrings: ['User:'] }; an empty text ends nothing."] },
+    );
+  if ((stopStrings?.length ?? 0) > 0 && options.decode === undefined)
     throw new TesseraError('invalid-argument', 'generate: stopStrings need decode.', {
       hints: ['Give the tokenizer: { decode: (tokens) => tokenizer.decode(tokens) }.'],
     });

@@ -5,14 +5,15 @@
  * one. What is gained is time, where the model takes little longer for a few tokens than for one (most of it is reading
  * weights) and the draft is often right.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, arange, cat, manualSeed, noGrad, rand, tensor } from '@tessera/tensor';
 import type { CausalLM } from '../model/causal-lm.js';
+import { checkSizes } from '../check-sizes.js';
 import { acceptProposals } from './accept-proposals.js';
 import { CachedModel, oneGraph } from './cached-model.js';
 import { type GenerateOptions, type SamplingOptions, checkGenerateOptions } from './options.js';
 import { tokenProbabilities } from './pick-token.js';
-import { promptsOf } from './prompts.js';
+import { promptOf } from './prompts.js';
 import { Texts } from './texts.js';
 
 /** Sizes of a generator. */
@@ -37,6 +38,13 @@ interface Drawing {
   readonly review: (tokens: Tensor, drawn: Tensor) => Tensor;
 }
 
+const NAMES: OptionNames<SpeculativeGeneratorOptions> = {
+  lookahead: true,
+  maxLength: true,
+  chunk: true,
+  compile: true,
+};
+
 function refuse(what: string): never {
   throw new TesseraError('invalid-argument', `speculative generation: ${what}.`);
 }
@@ -60,15 +68,11 @@ export class SpeculativeGenerator {
   constructor(
     readonly model: CausalLM,
     readonly draft: CausalLM,
-    {
-      lookahead = 4,
-      maxLength,
-      chunk = 64,
-      compile: compiles = true,
-    }: SpeculativeGeneratorOptions = {},
+    options: SpeculativeGeneratorOptions = {},
   ) {
-    if (!Number.isInteger(lookahead) || lookahead < 1)
-      refuse(`lookahead is ${lookahead}, not a whole number from 1`);
+    checkOptionNames('SpeculativeGenerator', options, NAMES);
+    const { lookahead = 4, maxLength, chunk = 64, compile: compiles = true } = options;
+    checkSizes('speculative generation', { lookahead, chunk });
     const [words, others] = [model.config.vocabSize, draft.config.vocabSize];
     if (words !== others)
       refuse(`the models have ${words} and ${others} tokens, which cannot be the same`);
@@ -76,6 +80,7 @@ export class SpeculativeGenerator {
     const most = Math.min(model.config.maxPositions, draft.config.maxPositions) - lookahead;
     this.lookahead = lookahead;
     this.maxLength = maxLength ?? Math.min(most, 2048);
+    checkSizes('speculative generation', { maxLength: this.maxLength });
     if (this.maxLength > most)
       refuse(
         `there are positions for ${most} tokens and ${lookahead} proposals; maxLength is ${this.maxLength}`,
@@ -111,7 +116,7 @@ export class SpeculativeGenerator {
     checkGenerateOptions(options);
     if ((options.repetitionPenalty ?? 1) !== 1)
       refuse('repetitionPenalty depends on tokens that are only proposed; use a TextGenerator');
-    const [row] = promptsOf(prompt, this.model.config.vocabSize) as [readonly number[]];
+    const row = promptOf(prompt, this.model.config.vocabSize);
     const room = this.maxLength - row.length;
     const wanted = options.maxNewTokens ?? Math.max(1, Math.min(128, room));
     if (wanted > room) refuse(`maxNewTokens is ${wanted}; there is room for ${room} tokens`);

@@ -7,9 +7,10 @@
  * are one. Tokens that a prompt shares with what is in the cache are not computed again.
  */
 import { compile } from '@tessera/compile';
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, arange, manualSeed, noGrad, tensor, zeros } from '@tessera/tensor';
 import { StaticCache } from '../cache/kv-cache.js';
+import { checkSizes } from '../check-sizes.js';
 import type { CausalLM } from '../model/causal-lm.js';
 import { type GenerateOptions, type SamplingOptions, checkGenerateOptions } from './options.js';
 import { pickToken } from './pick-token.js';
@@ -43,6 +44,13 @@ interface State {
 type Chunk = (ids: Tensor, last: Tensor) => Tensor;
 type Step = (ids: Tensor) => Tensor;
 
+const NAMES: OptionNames<TextGeneratorOptions> = {
+  batch: true,
+  maxLength: true,
+  chunk: true,
+  compile: true,
+};
+
 /** See the file header. */
 export class TextGenerator {
   readonly batch: number;
@@ -62,12 +70,15 @@ export class TextGenerator {
   /** @throws invalid-argument */
   constructor(
     readonly model: CausalLM,
-    { batch = 1, maxLength, chunk = 64, compile: compiles = true }: TextGeneratorOptions = {},
+    options: TextGeneratorOptions = {},
   ) {
+    checkOptionNames('TextGenerator', options, NAMES);
+    const { batch = 1, maxLength, chunk = 64, compile: compiles = true } = options;
     const { config } = model;
     this.batch = batch;
     this.compiles = compiles;
     const wanted = maxLength ?? Math.min(config.maxPositions, 2048);
+    checkSizes('TextGenerator', { batch, maxLength: wanted, chunk });
     if (wanted > config.maxPositions)
       throw new TesseraError(
         'invalid-argument',

@@ -37,19 +37,25 @@ class Values {
   }
 }
 
+/** What a file means that does not say it. */
+function headDimOf(width = 0, heads = 0): number | undefined {
+  return Number.isInteger(width / heads) ? width / heads : undefined;
+}
+
 /** What Llama and its kin say. Fields that are not in the file are left out: the family knows what they are. */
 function llamaFields(values: Values): Fields {
+  const [width, heads] = [values.number('embedding_length'), values.number('attention.head_count')];
   return {
-    hidden_size: values.number('embedding_length'),
+    hidden_size: width,
     intermediate_size: values.number('feed_forward_length'),
     num_hidden_layers: values.number('block_count'),
-    num_attention_heads: values.number('attention.head_count'),
-    num_key_value_heads: values.number('attention.head_count_kv'),
-    head_dim: values.number('attention.key_length'),
+    num_attention_heads: heads,
+    num_key_value_heads: values.number('attention.head_count_kv') ?? heads,
+    head_dim: values.number('attention.key_length') ?? headDimOf(width, heads),
     max_position_embeddings: values.number('context_length'),
     rms_norm_eps: values.number('attention.layer_norm_rms_epsilon'),
     layer_norm_eps: values.number('attention.layer_norm_epsilon'),
-    rope_theta: values.number('rope.freq_base'),
+    rope_theta: values.number('rope.freq_base') ?? 10_000,
     sliding_window: values.number('attention.sliding_window'),
     num_local_experts: values.number('expert_count') || undefined,
     num_experts_per_tok: values.number('expert_used_count') || undefined,
@@ -62,6 +68,7 @@ function gptNeoXFields(values: Values): Fields {
   const headDim = (base['hidden_size'] as number) / (base['num_attention_heads'] as number);
   return {
     ...base,
+    rotary_emb_base: base['rope_theta'],
     rotary_pct: dims === undefined ? undefined : dims / headDim,
     use_parallel_residual: values.own('use_parallel_residual') ?? true,
   };

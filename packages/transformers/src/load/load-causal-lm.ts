@@ -1,7 +1,7 @@
 /**
  * @file `loadCausalLM`: a Hugging Face folder, or a GGUF file, as a model.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import {
   type ByteSource,
   type DType,
@@ -32,6 +32,16 @@ export interface LoadCausalLMOptions extends FolderOptions {
   readonly cache?: LoadCheckpointOptions['cache'];
   readonly onProgress?: LoadCheckpointOptions['onProgress'];
 }
+
+const NAMES: OptionNames<LoadCausalLMOptions> = {
+  dtype: true,
+  device: true,
+  packed: true,
+  cache: true,
+  onProgress: true,
+  signal: true,
+  requestInit: true,
+};
 
 /** A GGUF file. */
 export type GgufSource = Extract<ByteSource, string | URL | Blob | ArrayBuffer | ArrayBufferView>;
@@ -65,6 +75,7 @@ export async function loadCausalLM(
   source: string | URL | GgufSource,
   options: LoadCausalLMOptions = {},
 ): Promise<CausalLM> {
+  checkOptionNames('loadCausalLM', options, NAMES);
   if (isFile(source)) {
     // Pages that load folders do not carry it.
     const { loadGguf } = await import('../gguf/load-gguf.js');
@@ -110,9 +121,14 @@ export function makeCausalLM(
   const json = JsonConfig.of(config);
   const family = familyOf(json);
   const read = family.config(json);
-  const more = generation === null ? [] : JsonConfig.of(generation).tokens('eos_token_id');
+  const more =
+    generation === null
+      ? []
+      : JsonConfig.of(generation, 'generation_config.json').tokens('eos_token_id');
   const end = [...new Set([...read.tokens.end, ...more])];
   const quantized = isQuantized(json);
   const weights = quantized ? checkpoint : toModelWeights(checkpoint, family, read);
-  return modelOf(weights, { ...read, tokens: { ...read.tokens, end } }, quantized);
+  // A head of its own beside the table counts, whatever the configuration says.
+  const tied = read.tied && !('lm_head.weight' in weights);
+  return modelOf(weights, { ...read, tied, tokens: { ...read.tokens, end } }, quantized);
 }

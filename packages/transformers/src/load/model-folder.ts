@@ -48,7 +48,8 @@ export class ModelFolder {
     const text = await this.text(name);
     if (text === null) return null;
     try {
-      return JSON.parse(text);
+      // Some editors put a mark of the byte order in front.
+      return JSON.parse(text.replace(/^\uFEFF/, ''));
     } catch (error) {
       throw new TesseraError('model-invalid', `${name} is no JSON: ${(error as Error).message}.`, {
         context: { file: String(this.at(name)) },

@@ -1,7 +1,7 @@
 /**
  * @file `saveCausalLM`: a model as a Hugging Face folder.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { familyOf } from '../config/families.js';
 import { JsonConfig } from '../config/json-config.js';
 import type { CausalLM } from '../model/causal-lm.js';
@@ -34,6 +34,7 @@ export async function saveCausalLM(
 ): Promise<void> {
   const json = JsonConfig.of(config);
   const family = familyOf(json);
+  const read = family.config(json);
   if (model.modules().some((module) => module instanceof LoraLinear))
     throw new TesseraError(
       'invalid-argument',
@@ -44,16 +45,17 @@ export async function saveCausalLM(
         ],
       },
     );
+  checkOptionNames('saveCausalLM', options, { maxShardBytes: true });
   const quantization = quantizationOf(model);
   const state = model.stateDict();
-  const weights =
-    quantization === null ? toCheckpointWeights(state, family, family.config(json)) : state;
+  const weights = quantization === null ? toCheckpointWeights(state, family, read) : state;
   const { quantization_config: _before, ...plain } = config;
   const sink = await ModelSink.open(target);
   await sink.tensors('model.safetensors', weights, options);
   // Last: a folder without it is no model.
   await sink.json('config.json', {
     ...plain,
+    ...(read.tied !== model.config.tied && { tie_word_embeddings: model.config.tied }),
     ...(quantization && { quantization_config: quantization }),
   });
 }

@@ -7,11 +7,13 @@ import { type Tensor, loadCheckpoint, noGrad } from '@tessera/tensor';
 import { JsonConfig } from '../config/json-config.js';
 import { type FolderOptions, ModelFolder } from '../load/model-folder.js';
 import { type FileSink, ModelSink } from '../load/model-sink.js';
-import { addLora, adaptersOf, removeLora } from './lora.js';
+import { adaptersOf, addAdapters, refuseAdapters, removeLora } from './lora.js';
 
 const PREFIX = 'base_model.model.';
 const WEIGHTS = 'adapter_model.safetensors';
 const CONFIG = 'adapter_config.json';
+/** A layer's name, and which of its two matrices it is. */
+const NAME = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/;
 
 /** Weights of a model's adapters under PEFT's names, detached; they share memory with the model. */
 export function loraState(model: Module): Record<string, Tensor> {
@@ -37,11 +39,19 @@ export async function saveLora(model: Module, target: string | FileSink): Promis
       hints: ['Add them with addLora() first.'],
     });
   const targets = [...new Set(adapters.map(([name]) => name.split('.').at(-1)!))];
+  const unlike = (field: 'rank' | 'alpha'): Record<string, number> =>
+    Object.fromEntries(
+      adapters
+        .filter(([, adapter]) => adapter[field] !== first[1][field])
+        .map(([name, adapter]) => [name, adapter[field]]),
+    );
   const config = {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
     r: first[1].rank,
     lora_alpha: first[1].alpha,
+    rank_pattern: unlike('rank'),
+    alpha_pattern: unlike('alpha'),
     target_modules: targets,
     lora_dropout: 0,
     bias: 'none',
@@ -54,30 +64,28 @@ export async function saveLora(model: Module, target: string | FileSink): Promis
 }
 
 /**
- * Adds the adapters of a folder, or an address, to a model that has none. Returns the names of their layers.
+ * Adds the adapters of a folder, or an address, to a model that has none. Returns the names of their layers. Which layers
+ * those are, and their ranks, the weights say; `use_rslora` and `alpha_pattern` of the configuration are heeded.
  *
- * @throws model-invalid when they do not fit the model; source-unreadable, safetensors-invalid, invalid-argument
+ * @throws model-invalid when they do not fit the model; model-unsupported for adapters of other kinds;
+ * source-unreadable, safetensors-invalid, invalid-argument
  */
 export async function loadLora(
   model: Module,
   folder: string | URL,
   options: FolderOptions = {},
 ): Promise<string[]> {
+  refuseAdapters('loadLora', model);
   const files = new ModelFolder(folder, options);
   const json = await files.json(CONFIG);
   if (json === null)
-    throw new TesseraError('model-invalid', `There is no ${CONFIG} in ${String(folder)}.`);
-  const config = JsonConfig.of(json);
-  const rank = config.size('r');
-  const names = config.textsOrNull('target_modules');
-  if (names === null)
-    throw new TesseraError('model-invalid', `${CONFIG}: target_modules is no list of names.`);
+    throw new TesseraError('model-invalid', `There is no ${CONFIG} in ${String(folder)}.`, {
+      hints: ['Give the folder that saveLora() or PEFT wrote.'],
+    });
+  const config = JsonConfig.of(json, CONFIG);
+  checkKind(config);
   const weights = await loadCheckpoint(files.at(WEIGHTS), options);
-  const layers = addLora(model, {
-    rank,
-    alpha: config.number('lora_alpha', rank),
-    targets: names,
-  });
+  const layers = addAdapters(model, shapesOf(weights, config));
   const own = loraState(model);
   const strange = [
     ...Object.keys(own).filter((name) => own[name]!.sizes.join() !== weights[name]?.sizes.join()),
@@ -87,10 +95,56 @@ export async function loadLora(
     removeLora(model);
     throw new TesseraError('model-invalid', `The adapters do not fit the model: ${strange[0]}.`, {
       context: { names: strange },
+      hints: ['Load the model that they were trained beside.'],
     });
   }
   noGrad(() => {
     for (const [name, tensor] of Object.entries(own)) tensor.copy_(weights[name]!);
   });
   return layers;
+}
+
+function unsupportedAdapter(what: string): never {
+  throw new TesseraError('model-unsupported', `${CONFIG}: ${what} is not supported.`, {
+    hints: ["In PEFT, merge_and_unload() puts such adapters into the model's weights."],
+  });
+}
+
+/** @throws model-unsupported for what is no plain LoRA */
+function checkKind(config: JsonConfig): void {
+  const kind = config.text('peft_type', 'LORA');
+  if (kind !== 'LORA') unsupportedAdapter(`the type '${kind}'`);
+  if (config.flag('use_dora', false)) unsupportedAdapter("'use_dora'");
+}
+
+/** Rank and alpha of each layer that has an adapter. @throws model-unsupported, model-invalid */
+function shapesOf(
+  weights: Readonly<Record<string, Tensor>>,
+  config: JsonConfig,
+): Map<string, { rank: number; alpha: number }> {
+  const alphas = config.inner('alpha_pattern');
+  const patterns = alphas.names().map((name) => {
+    // PEFT takes names for expressions; those of a stranger's file are none here.
+    if (!/^\^?[\w.]+\$?$/.test(name)) unsupportedAdapter(`the pattern '${name}'`);
+    const plain = name.replace(/^\^|\$$/g, '');
+    const isWhole = name.startsWith('^');
+    return {
+      matches: (layer: string) => layer === plain || (!isWhole && layer.endsWith(`.${plain}`)),
+      alpha: alphas.number(name),
+    };
+  });
+  const shapes = new Map<string, { rank: number; alpha: number }>();
+  for (const [name, { ndim, sizes }] of Object.entries(weights)) {
+    const found = NAME.exec(name);
+    if (found === null || ndim !== 2) unsupportedAdapter(`the weight '${name}'`);
+    if (found[2] === 'B') continue;
+    const [layer, rank] = [found[1]!, sizes[0]!];
+    const alpha =
+      patterns.find(({ matches }) => matches(layer))?.alpha ?? config.number('lora_alpha', 8);
+    shapes.set(layer, {
+      rank,
+      alpha: config.flag('use_rslora', false) ? alpha * Math.sqrt(rank) : alpha,
+    });
+  }
+  return shapes;
 }

@@ -2,7 +2,8 @@
  * @file `addLora` and what goes with it: adapters of low rank for the linear maps of a model.
  */
 import { Linear, type Module } from '@tessera/nn';
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { checkSizes } from '../check-sizes.js';
 import { replaceLayer } from '../model/replace-layer.js';
 import { QuantizedLinear } from '../quantize/quantized-linear.js';
 import { LoraLinear } from './lora-linear.js';
@@ -16,6 +17,8 @@ export interface LoraOptions {
   /** The change counts alpha / rank (default 2 · rank). */
   readonly alpha?: number;
 }
+
+const NAMES: OptionNames<LoraOptions> = { rank: true, targets: true, alpha: true };
 
 /** Whether a dotted name is a target or ends with one. */
 const isNamed = (name: string, targets: readonly string[]): boolean =>
@@ -37,25 +40,18 @@ export function adaptersOf(model: Module): [string, LoraLinear][] {
  * addLora(model, { rank: 8, targets: ['q_proj', 'v_proj'] });
  * const optimizer = new AdamW(model.parameters().filter((p) => p.requiresGrad), { lr: 1e-3 });
  */
-export function addLora(
-  model: Module,
-  { rank = 8, targets = ['q_proj', 'v_proj'], alpha = 2 * rank }: LoraOptions = {},
-): string[] {
-  if (!(Number.isInteger(rank) && rank >= 1))
-    throw new TesseraError(
-      'invalid-argument',
-      `addLora: rank is ${rank}, not a whole number from 1.`,
-    );
-  if (adaptersOf(model).length > 0)
-    throw new TesseraError('invalid-argument', 'addLora: the model has adapters already.', {
-      hints: ['Train or load those, or take them out: removeLora(model).'],
+export function addLora(model: Module, options: LoraOptions = {}): string[] {
+  checkOptionNames('addLora', options, NAMES);
+  const { rank = 8, targets = ['q_proj', 'v_proj'], alpha = 2 * rank } = options;
+  checkSizes('addLora', { rank });
+  if (!Number.isFinite(alpha))
+    throw new TesseraError('invalid-argument', `addLora: alpha is ${alpha}, not a number.`);
+  if (!Array.isArray(targets))
+    throw new TesseraError('invalid-argument', 'addLora: targets are no list of names.', {
+      hints: ["Give ends of the names of layers: { targets: ['q_proj', 'v_proj'] }."],
     });
-  const layers = model
-    .namedModules()
-    .filter(
-      (entry): entry is [string, Linear | QuantizedLinear] =>
-        entry[1] instanceof Linear || entry[1] instanceof QuantizedLinear,
-    );
+  refuseAdapters('addLora', model);
+  const layers = linearLayers(model);
   const chosen = layers.filter(([name]) => name !== '' && isNamed(name, targets));
   if (chosen.length === 0)
     throw new TesseraError(
@@ -67,10 +63,38 @@ export function addLora(
         ],
       },
     );
+  return addAdapters(model, new Map(chosen.map(([name]) => [name, { rank, alpha }])));
+}
+
+/** Freezes a model and gives layers adapters of a rank and an alpha each. Returns the names of the layers. */
+export function addAdapters(
+  model: Module,
+  shapes: ReadonlyMap<string, { readonly rank: number; readonly alpha: number }>,
+): string[] {
+  const chosen = linearLayers(model).filter(([name]) => shapes.has(name));
   model.requiresGrad_(false);
-  for (const [name, layer] of chosen)
+  for (const [name, layer] of chosen) {
+    const { rank, alpha } = shapes.get(name)!;
     replaceLayer(model, name, new LoraLinear(layer, rank, alpha).train(layer.training));
+  }
   return chosen.map(([name]) => name);
+}
+
+function linearLayers(model: Module): [string, Linear | QuantizedLinear][] {
+  return model
+    .namedModules()
+    .filter(
+      (entry): entry is [string, Linear | QuantizedLinear] =>
+        entry[1] instanceof Linear || entry[1] instanceof QuantizedLinear,
+    );
+}
+
+/** @throws invalid-argument */
+export function refuseAdapters(owner: string, model: Module): void {
+  if (adaptersOf(model).length === 0) return;
+  throw new TesseraError('invalid-argument', `${owner}: the model has adapters already.`, {
+    hints: ['Train or load those, or take them out: removeLora(model).'],
+  });
 }
 
 /** Adds the adapters' changes to the weights: calls cost what they did before. @throws invalid-argument */

@@ -8,11 +8,15 @@ import type { KeyValueCache } from '../cache/kv-cache.js';
 import type { DecoderConfig } from '../config/decoder-config.js';
 import { QuantizedEmbedding } from '../quantize/quantized-embedding.js';
 import { Decoder } from './decoder.js';
+import { checkCall, realKeys } from './check-call.js';
 import { attentionMask } from './mask.js';
 
 /** What a call may know beside the tokens. */
 export interface ForwardOptions {
-  /** 1 or true for tokens and 0 for padding, [B, S], over what the cache holds and the call; default: no padding. */
+  /**
+   * 1 or true for tokens and 0 for padding, [B, S], over what the cache holds and the call, or all places of a static
+   * cache; default: no padding.
+   */
   readonly attentionMask?: Tensor | null;
   /** Positions of the tokens, [B or 1, T]; default: counted from the first token that is no padding. */
   readonly positions?: Tensor | null;
@@ -50,19 +54,32 @@ export class CausalLM extends Module {
    * Logits of the next token after each, [B, T, vocabSize].
    *
    * @param ids [B, T] token numbers
-   * @throws invalid-argument when the cache has no room
+   * @throws invalid-argument for shapes that do not fit each other, unknown options, or a cache that has no room
    */
   forward(ids: Tensor, options: ForwardOptions = {}): Tensor {
-    const { cache = null } = options;
-    const count = ids.size(1);
+    checkCall(ids, options);
+    const { cache = null, attentionMask = null } = options;
+    const [batch, count] = ids.sizes as readonly [number, number];
     const { device } = ids;
+    const real =
+      attentionMask === null
+        ? null
+        : realKeys(
+            attentionMask,
+            batch,
+            (cache?.length ?? 0) + count,
+            cache?.lengthWith(count) ?? count,
+          );
     const places = cache?.places(count, device) ?? arange(count, { device });
-    const logits = this.at(ids, places, options);
+    const logits = this.at(ids, places, { ...options, attentionMask: real });
     cache?.advance(count);
     return logits;
   }
 
-  /** The same for tokens at given places of the cache, [T]; does not count them as seen. */
+  /**
+   * The same for tokens at given places of the cache, [T]; does not count them as seen. The mask is over all places of the
+   * cache.
+   */
   at(
     ids: Tensor,
     places: Tensor,

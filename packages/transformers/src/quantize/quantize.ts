@@ -2,7 +2,7 @@
  * @file `quantize`: the linear maps and tables of a model, with weights of 8 or 4 bits.
  */
 import { Embedding, Linear, type Module } from '@tessera/nn';
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { replaceLayer } from '../model/replace-layer.js';
 import { type QuantizeFormat, isFormat } from './pack-weight.js';
@@ -36,10 +36,19 @@ export interface QuantizeReport {
   readonly skipped: readonly string[];
 }
 
+const NAMES: OptionNames<Extract<QuantizeOptions, { bits: 4 }>> = {
+  bits: true,
+  group: true,
+  filter: true,
+  embeddings: true,
+};
+
 /** @throws invalid-argument */
-function checkFormats({ embeddings, ...format }: QuantizeOptions): void {
+function checkFormats(options: QuantizeOptions): void {
+  checkOptionNames('quantize', options ?? {}, NAMES);
+  const { embeddings, filter: _, ...format } = options ?? {};
   for (const each of [format, embeddings ?? format])
-    if (!isFormat(each)) {
+    if (!isFormat(each as QuantizeFormat)) {
       throw new TesseraError(
         'invalid-argument',
         `quantize: ${JSON.stringify(each)} is no format.`,

@@ -1,7 +1,7 @@
 /**
  * @file Applies a family's weight rules to the tensors of a checkpoint, in either direction.
  */
-import type { Tensor } from '@tessera/tensor';
+import { type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
 import type { DecoderConfig } from '../config/decoder-config.js';
 import type { Family } from '../config/families.js';
 import type { WeightRule } from './weight-rules.js';
@@ -9,6 +9,8 @@ import type { WeightRule } from './weight-rules.js';
 /** What older files hold beside weights: masks and tables that the model computes by itself. */
 const COMPUTED =
   /(?:\.attn\.(?:bias|masked_bias)|\.attention\.(?:bias|masked_bias)|rotary_emb\.inv_freq)$/;
+
+const [HEAD, TABLE] = ['lm_head.weight', 'model.embed_tokens.weight'];
 
 const PLACE = /\{[ie]\}/g;
 
@@ -86,12 +88,38 @@ export function toModelWeights(
     tensors.set(isBare ? `${prefix}${name}` : name, tensor);
   }
   for (const rule of weights) apply(tensors, rule, config, 'toModel');
-  const head = tensors.get('lm_head.weight');
-  if (config.tied && head !== undefined) {
-    tensors.delete('lm_head.weight');
-    releaseAll([head], [...tensors.values()]);
-  }
+  if (config.tied) tieHead(tensors);
   return Object.fromEntries(tensors);
+}
+
+/**
+ * Of models whose table is the weight of the logits: leaves a head out that is the table again, and takes one for the
+ * table that is missing. A head that is another stays, as in `transformers`; so does one that cannot be compared at once,
+ * on a device that is read asynchronously.
+ */
+function tieHead(tensors: Map<string, Tensor>): void {
+  const [head, table] = [tensors.get(HEAD), tensors.get(TABLE)];
+  if (head === undefined || (table !== undefined && !isSame(head, table))) return;
+  tensors.delete(HEAD);
+  if (table === undefined) tensors.set(TABLE, head);
+  else releaseAll([head], [...tensors.values()]);
+}
+
+function isSame(a: Tensor, b: Tensor): boolean {
+  if (a.dtype !== b.dtype || a.sizes.join() !== b.sizes.join()) return false;
+  if (a.storage === b.storage && a.storageOffset === b.storageOffset) return true;
+  if (a.device !== 'cpu' || b.device !== 'cpu') return false;
+  const [left, right] = [bytesOf(a), bytesOf(b)];
+  for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false;
+  return true;
+}
+
+function bytesOf(tensor: Tensor): Uint8Array {
+  const whole = tensor.contiguous();
+  return cpuHeap().u8.subarray(
+    whole.dataPtr(),
+    whole.dataPtr() + whole.numel * itemSize(whole.dtype),
+  );
 }
 
 /** The decoder's tensors under the names, and in the shapes, of the family's checkpoints. */
