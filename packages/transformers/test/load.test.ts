@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { equal, noGrad, saveCheckpoint, tensor } from '@tessera/tensor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadCausalLM, saveCausalLM } from '../src/index.js';
+import { loadCausalLM, makeCausalLM, saveCausalLM } from '../src/index.js';
 import { GPT2, LLAMA, tinyModel } from './support/tiny-model.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tessera-model-'));
@@ -89,8 +89,38 @@ describe('loadCausalLM', () => {
     writeFileSync(join(empty, 'config.json'), '{');
     await expect(loadCausalLM(empty)).rejects.toMatchObject({ code: 'model-invalid' });
     writeFileSync(join(empty, 'config.json'), JSON.stringify(LLAMA));
-    await expect(loadCausalLM(empty)).rejects.toMatchObject({ code: 'source-unreadable' });
+    await expect(loadCausalLM(empty)).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringMatching(/model\.safetensors.*pytorch_model\.bin/s),
+    });
     rmSync(empty, { recursive: true });
+  });
+
+  it('speaks of the folder where weights and configuration do not fit, and refuses options that nobody has', async () => {
+    const weights = model.stateDict();
+    const wide = { ...LLAMA, vocab_size: 38 };
+    const error: unknown = await Promise.resolve()
+      .then(() => makeCausalLM(weights, wide))
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'model-invalid',
+      message: expect.stringMatching(
+        /size mismatch.*\n→ Take weights and config\.json from one folder\./s,
+      ),
+    });
+    expect((error as Error).message).not.toContain('strict');
+    expect(() => makeCausalLM({ x: null as never }, LLAMA)).toThrow("'x' is no tensor");
+    await expect(loadCausalLM(folder, { torch_dtype: 'float16' } as object)).rejects.toThrow(
+      "loadCausalLM has no option 'torch_dtype'",
+    );
+  });
+
+  it('reads a config.json that begins with a mark of the byte order', async () => {
+    const marked = mkdtempSync(join(tmpdir(), 'tessera-marked-'));
+    await saveCheckpoint(join(marked, 'model.safetensors'), model.stateDict());
+    writeFileSync(join(marked, 'config.json'), `\uFEFF${JSON.stringify(LLAMA)}`);
+    expect(gives(await loadCausalLM(marked))).toBe(true);
+    rmSync(marked, { recursive: true });
   });
 
   it('ends when the signal is aborted', async () => {

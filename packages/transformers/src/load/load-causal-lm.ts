@@ -1,13 +1,14 @@
 /**
  * @file `loadCausalLM`: a Hugging Face folder, or a GGUF file, as a model.
  */
-import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames, isTesseraError } from '@tessera/shared';
 import {
   type ByteSource,
   type DType,
   type DeviceType,
   type LoadCheckpointOptions,
   type Tensor,
+  isTensor,
   loadCheckpoint,
 } from '@tessera/tensor';
 import { familyOf } from '../config/families.js';
@@ -102,6 +103,17 @@ export async function loadCausalLM(
     dtype: isQuantized(JsonConfig.of(config)) ? undefined : dtype,
     cache,
     onProgress,
+  }).catch((error: unknown) => {
+    if (index !== null || !isTesseraError(error, 'source-unreadable')) throw error;
+    const [what] = error.message.split('\n→');
+    throw new TesseraError('source-unreadable', what!, {
+      context: error.context,
+      cause: error,
+      hints: [
+        `Weights are read from ${SINGLE}, or the shards of ${INDEX}.`,
+        'A folder with pytorch_model.bin: in Python, model.save_pretrained(folder) writes it anew.',
+      ],
+    });
   });
   return makeCausalLM(checkpoint, config, generation);
 }
@@ -111,13 +123,18 @@ export async function loadCausalLM(
  * `generation_config.json`. It takes the tensors over: they become the weights, and those that are converted are
  * released.
  *
- * @throws model-unsupported, model-invalid
+ * @throws model-unsupported, model-invalid, invalid-argument for what is no tensor
  */
 export function makeCausalLM(
   checkpoint: Readonly<Record<string, Tensor>>,
   config: unknown,
   generation: unknown = null,
 ): CausalLM {
+  for (const [name, value] of Object.entries(checkpoint))
+    if (!isTensor(value))
+      throw new TesseraError('invalid-argument', `makeCausalLM: '${name}' is no tensor.`, {
+        hints: ['Give what loadCheckpoint() gives.'],
+      });
   const json = JsonConfig.of(config);
   const family = familyOf(json);
   const read = family.config(json);

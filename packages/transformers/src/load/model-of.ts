@@ -19,11 +19,13 @@ export function modelOf(
   try {
     model.loadStateDict(quantized ? weights : inOneType(weights), { assign: true });
   } catch (error) {
-    throw new TesseraError(
-      'model-invalid',
-      `The weights do not fit the configuration: ${(error as Error).message}`,
-      { context: { family: config.family }, cause: error },
-    );
+    // What to do about a state dict is not what to do about a folder.
+    const [what] = (error as Error).message.split('\n→');
+    throw new TesseraError('model-invalid', `The weights do not fit the configuration: ${what}`, {
+      context: { family: config.family },
+      cause: error,
+      hints: ['Take weights and config.json from one folder.'],
+    });
   }
   return model.eval();
 }
