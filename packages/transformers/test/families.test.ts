@@ -93,8 +93,8 @@ describe('readConfig', () => {
     [{ ...LLAMA, model_type: 'lama' }, "There is no model family 'lama' here."],
     [{ ...LLAMA, hidden_act: 'quick' }, "There is no activation 'quick' here."],
     [
-      { ...LLAMA, rope_scaling: { type: 'dynamic', factor: 4 } },
-      "There is no rotary scaling 'dynamic' here.",
+      { ...LLAMA, rope_scaling: { type: 'ntk', factor: 4 } },
+      "There is no rotary scaling 'ntk' here.",
     ],
   ])('refuses what it does not know: model-unsupported', (config, message) => {
     expect(() => readConfig(config)).toThrow(

@@ -1,10 +1,11 @@
 /**
  * @file Angles of stretched positions beside those of `transformers` 5.18, and where attention uses them.
  */
-import { arange, noGrad, tensor } from '@tessera/tensor';
+import { compile } from '@tessera/compile';
+import { type Tensor, arange, noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import type { Positions } from '../src/config/decoder-config.js';
-import { StaticCache, readConfig } from '../src/index.js';
+import { SpeculativeGenerator, StaticCache, TextGenerator, readConfig } from '../src/index.js';
 import { RotaryTable } from '../src/model/rotary.js';
 import { GPT2, LLAMA, tinyModel } from './support/tiny-model.js';
 
@@ -55,6 +56,20 @@ describe('angles of stretched positions', () => {
       1.094179988,
     ],
     [
+      'dynamic within the length of training',
+      { rope_type: 'dynamic', factor: 4, rope_theta: 10000 },
+      128,
+      [1, 0.316227764, 0.1, 0.0316227786, 0.01, 0.00316227786, 0.001, 0.000316227786],
+      1,
+    ],
+    [
+      'dynamic beyond it',
+      { rope_type: 'dynamic', factor: 4, rope_theta: 10000 },
+      200,
+      [1, 0.267223001, 0.0714081228, 0.0190818924, 0.00509912, 0.001362602, 0.000364119, 9.7301e-5],
+      1,
+    ],
+    [
       'longrope within the length of training',
       LONG,
       32,
@@ -93,6 +108,53 @@ describe('angles of stretched positions', () => {
     expect(apart(40)).toBeGreaterThan(1e-3);
     const positions = arange(5).unsqueeze(0);
     expect(noGrad(() => model.call(ids, { positions })).equal(plain)).toBe(true);
+  });
+});
+
+describe.each([
+  ['dynamic', { rope_type: 'dynamic', factor: 4 }],
+  ['longrope', { ...LONG, short_factor: [1, 1.3], long_factor: [4, 7] }],
+])('a generator of a model with %s positions', (_kind, rope) => {
+  const config = {
+    ...LLAMA,
+    max_position_embeddings: rope.rope_type === 'dynamic' ? 20 : 64,
+    rope_parameters: { ...rope, original_max_position_embeddings: 20 },
+  };
+  const model = tinyModel(config);
+  const prompt = [5, 6, 7, 8, 9];
+
+  it('stretches them for its texts, not for the places that fill up its chunks', async () => {
+    const text = [...prompt];
+    while (text.length < 20)
+      noGrad(() => {
+        const logits = model.call(tensor([text], { dtype: 'int64' })).select(1, -1);
+        text.push(logits.argmax(-1).item() as number);
+      });
+    const options = { maxNewTokens: 15, endTokens: [] };
+    const sizes = { maxLength: 20, chunk: 16, compile: false };
+    const [answer] = await new TextGenerator(model, sizes).generate(prompt, options);
+    expect(answer).toEqual(text.slice(5));
+    const short = { maxLength: 16, chunk: 16, compile: false, lookahead: 4 };
+    const speculative = new SpeculativeGenerator(model, model, short);
+    expect(await speculative.generate(prompt, { ...options, maxNewTokens: 11 })).toEqual(
+      text.slice(5, 16),
+    );
+  });
+});
+
+it('compiled calls stretch dynamic positions by the length of each text', () => {
+  const model = tinyModel({
+    ...LLAMA,
+    max_position_embeddings: 8,
+    rope_parameters: { rope_type: 'dynamic', factor: 2 },
+  });
+  const run = compile((ids: Tensor) => model.call(ids), { dynamic: true });
+  noGrad(() => {
+    for (const length of [6, 9, 12, 15]) {
+      const ids = arange(length).unsqueeze(0);
+      const far = run(ids).sub(model.call(ids)).abs().max().item() as number;
+      expect(far).toBeLessThan(1e-4);
+    }
   });
 });
 

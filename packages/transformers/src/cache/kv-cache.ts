@@ -21,6 +21,8 @@ export interface KeyValueCache {
   layers(places: Tensor): readonly LayerCache[];
   /** How many places queries see in a call of `count` tokens. */
   lengthWith(count: number): number;
+  /** How long the text is, or may become where keys are not turned again: what positions are stretched for. */
+  textWith(count: number): number;
   /** Places of a call of `count` tokens, [T], on the device of the tokens (default `cpu`, or where the cache is). */
   places(count: number, device?: Tensor['device']): Tensor;
   /** Counts `count` more tokens as seen. */
@@ -32,15 +34,22 @@ export interface KeyValueCache {
 /** Sizes and types of a cache. */
 export interface CacheOptions {
   readonly batch: number;
+  /** Places behind the longest text, for what fills up the last chunk of a prompt (default none). */
+  readonly filling?: number;
   readonly dtype?: Tensor['dtype'];
   readonly device?: Tensor['device'];
 }
 
-const OPTIONS: OptionNames<CacheOptions> = { batch: true, dtype: true, device: true };
+const OPTIONS: OptionNames<CacheOptions> = {
+  batch: true,
+  filling: true,
+  dtype: true,
+  device: true,
+};
 
 /** See the file header. @throws invalid-argument when more tokens come than there is room for */
 export class StaticCache implements KeyValueCache {
-  /** [B, kvHeads, maxLength, headDim] for each layer. */
+  /** [B, kvHeads, maxLength + filling, headDim] for each layer. */
   readonly keys: readonly Tensor[];
   readonly values: readonly Tensor[];
   private seen = 0;
@@ -51,9 +60,9 @@ export class StaticCache implements KeyValueCache {
     options: CacheOptions,
   ) {
     checkOptionNames('StaticCache', options, OPTIONS);
-    const { batch, ...place } = options;
+    const { batch, filling = 0, ...place } = options;
     checkSizes('StaticCache', { maxLength, batch });
-    const sizes = [batch, attention.kvHeads, maxLength, attention.headDim];
+    const sizes = [batch, attention.kvHeads, maxLength + filling, attention.headDim];
     const make = (): Tensor[] => Array.from({ length: layers }, () => zeros(sizes, place));
     [this.keys, this.values] = [make(), make()];
   }
@@ -68,6 +77,10 @@ export class StaticCache implements KeyValueCache {
   }
 
   lengthWith(): number {
+    return this.keys[0]!.size(2);
+  }
+
+  textWith(): number {
     return this.maxLength;
   }
 
@@ -132,6 +145,10 @@ export class GrowingCache implements KeyValueCache {
   }
 
   lengthWith(count: number): number {
+    return this.seen + count;
+  }
+
+  textWith(count: number): number {
     return this.seen + count;
   }
 

@@ -34,6 +34,11 @@ export type RotaryScaling =
       /** Whether the ramp begins and ends at whole pairs. */
       readonly whole: boolean;
     }
+  /**
+   * A greater `theta` for texts beyond the length of training: the longer the text, the greater. @see
+   * `_compute_dynamic_ntk_parameters` of `transformers`
+   */
+  | { readonly kind: 'dynamic'; readonly factor: number; readonly originalLength: number }
   /** Each pair divided by a factor of its own, other ones for texts beyond the length of training. @see https://arxiv.org/abs/2402.13753 */
   | {
       readonly kind: 'longrope';

@@ -82,6 +82,12 @@ function longrope(fields: Fields): Stretching {
 const KINDS: Readonly<Record<string, (fields: Fields) => Stretching>> = {
   default: () => plain({ kind: 'none' }),
   linear: ({ rope }) => plain({ kind: 'linear', factor: rope.positive('factor') }),
+  dynamic: ({ rope, json }) =>
+    plain({
+      kind: 'dynamic',
+      factor: rope.positive('factor'),
+      originalLength: json.size('max_position_embeddings', 2048),
+    }),
   llama3: ({ rope }) =>
     plain({
       kind: 'llama3',

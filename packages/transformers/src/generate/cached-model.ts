@@ -16,6 +16,8 @@ export interface CachedModelOptions {
   readonly batch: number;
   /** Places of the cache that are used. */
   readonly places: number;
+  /** Tokens of the longest text, where behind it are places for what is only proposed (default: all places). */
+  readonly text?: number;
   /** Most tokens of a prompt that are taken in at once. */
   readonly chunk: number;
   /** Whether functions are compiled. */
@@ -42,11 +44,12 @@ export class CachedModel {
     readonly model: CausalLM,
     private readonly options: CachedModelOptions,
   ) {
-    const { batch, places, chunk, compiles } = options;
+    const { batch, places, text = places, chunk, compiles } = options;
     const { dtype, device } = model;
     // Room for the filling of the last chunk.
     const room = Math.ceil(places / chunk) * chunk;
-    const cache = new StaticCache(model.config, room, { batch, dtype, device });
+    const filling = room - text;
+    const cache = new StaticCache(model.config, text, { batch, filling, dtype, device });
     const place = zeros([1], { dtype: 'int64', device });
     this.cache = cache;
     this.place = place;

@@ -86,7 +86,8 @@ export class SpeculativeGenerator {
         `there are positions for ${most} tokens and ${lookahead} proposals; maxLength is ${this.maxLength}`,
       );
     this.compiles = compiles;
-    const sizes = { batch: 1, places: this.maxLength + lookahead, chunk, compiles };
+    const text = this.maxLength;
+    const sizes = { batch: 1, places: text + lookahead, text, chunk, compiles };
     this.target = new CachedModel(model, sizes);
     this.helper = new CachedModel(draft, sizes);
     if (this.target.device !== this.helper.device)

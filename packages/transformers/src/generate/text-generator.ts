@@ -88,7 +88,7 @@ export class TextGenerator {
     const { dtype, device } = model;
     // Room for the filling of the last chunk.
     const room = Math.ceil(wanted / chunk) * chunk;
-    this.cache = new StaticCache(config, room, { batch, dtype, device });
+    this.cache = new StaticCache(config, wanted, { batch, filling: room - wanted, dtype, device });
     this.state = {
       place: zeros([1], { dtype: 'int64', device }),
       real: zeros([batch, room], { dtype: 'bool', device }),

@@ -103,7 +103,7 @@ export class CausalLM extends Module {
     const hidden = this.model.call(
       ids,
       positions ?? (real === null ? places.unsqueeze(0) : positionsOf(real, places)),
-      length,
+      cache?.textWith(ids.size(1)) ?? length,
       maskFor,
       cache?.layers(places) ?? null,
     );

@@ -15,6 +15,7 @@ function frequencies({ dims, theta, scaling }: Rotary, isLong: boolean): number[
     const frequency = theta ** ((-2 * i) / dims);
     switch (scaling.kind) {
       case 'none':
+      case 'dynamic':
         return frequency;
       case 'linear':
         return frequency / scaling.factor;
@@ -74,21 +75,41 @@ export interface Rotation {
 export class RotaryTable {
   /** [dims / 2] */
   private readonly frequencies: Tensor;
-  /** Those for texts longer than `longFrom`. */
-  private readonly longFrequencies: Tensor | null;
-  private readonly longFrom: number;
-  private readonly amplitude: number;
+  /**
+   * For texts longer than that of training: the frequencies (`longrope`), or the powers of the growth of `theta` that they
+   * are multiplied by (`dynamic`).
+   */
+  private readonly long: Tensor | null;
 
-  constructor(rotary: Rotary) {
-    const { scaling, amplitude } = rotary;
+  constructor(private readonly rotary: Rotary) {
+    const { scaling, dims } = rotary;
     // No weights: they are there also in a model whose weights are still to be loaded.
-    const table = (isLong: boolean): Tensor =>
-      withRealTensors(() => tensor(frequencies(rotary, isLong)));
-    const hasLong = scaling.kind === 'longrope';
-    this.frequencies = table(false);
-    this.longFrequencies = hasLong ? table(true) : null;
-    this.longFrom = hasLong ? scaling.originalLength : Infinity;
-    this.amplitude = amplitude;
+    const table = (values: readonly number[]): Tensor => withRealTensors(() => tensor([...values]));
+    this.frequencies = table(frequencies(rotary, false));
+    this.long = null;
+    if (scaling.kind === 'longrope') this.long = table(frequencies(rotary, true));
+    if (scaling.kind === 'dynamic')
+      this.long = table(
+        Array.from({ length: dims / 2 }, (_, i) => (i === 0 ? 0 : (-2 * i) / (dims - 2))),
+      );
+  }
+
+  /** Frequencies of a text of a length. */
+  private tableFor(length: number): Tensor {
+    const { scaling } = this.rotary;
+    const { frequencies: plain, long } = this;
+    switch (scaling.kind) {
+      case 'longrope':
+        return length > scaling.originalLength ? long! : plain;
+      case 'dynamic': {
+        const { factor, originalLength } = scaling;
+        if (length <= originalLength) return plain;
+        const growth = (factor * length) / originalLength - (factor - 1);
+        return plain.mul(long!.mul(Math.log(growth)).exp());
+      }
+      default:
+        return plain;
+    }
   }
 
   /**
@@ -97,9 +118,8 @@ export class RotaryTable {
    *   are turned alike
    */
   rotation(positions: Tensor, length: number): Rotation {
-    const { amplitude, longFrequencies } = this;
-    const table =
-      longFrequencies !== null && length > this.longFrom ? longFrequencies : this.frequencies;
+    const { amplitude } = this.rotary;
+    const table = this.tableFor(length);
     const own = table.device === positions.device ? table : table.to(positions.device);
     const angles = positions.to('float32').unsqueeze(-1).mul(own).unsqueeze(1);
     const both = cat([angles, angles], -1);
