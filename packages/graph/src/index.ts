@@ -76,6 +76,7 @@ export { splitModule } from './split-module.js';
 export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
 export {
   type ExportedConstant,
+  type ExportedDuplicate,
   ExportedGraph,
   type ExportedInput,
   type ExportedLeaf,

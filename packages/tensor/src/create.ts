@@ -10,7 +10,7 @@ import { type TensorOptions, checkTensorOptions } from './ops/factory/factory.js
 import { formatSizes, numelOf } from './shape.js';
 import { emptyContiguous, isFakeMode, withRealTensors } from './tensor-factory.js';
 import { clone, toDevice } from './ops/arrange/copy.js';
-import { withoutModes } from './dispatch/modes.js';
+import { activeMode, withoutModes } from './dispatch/modes.js';
 import type { Tensor } from './tensor.js';
 import { withGradMode } from './autograd/grad-mode.js';
 
@@ -73,10 +73,14 @@ function inferDType(values: readonly (number | boolean | bigint)[]): DType {
     : defaultDType();
 }
 
-/** What is written down holds data also in a trace of FakeTensors, which works on a copy that it may modify. */
+/**
+ * What is written down holds data also in a trace of FakeTensors. A trace that runs without the program works on a
+ * copy, which it may modify.
+ */
 function literal(make: () => Tensor): Tensor {
   const made = withRealTensors(() => withoutModes(make));
-  return isFakeMode() ? clone(made) : made;
+  const isCopied = isFakeMode() || (activeMode()?.copiesLiterals === true && !made.requiresGrad);
+  return isCopied ? clone(made) : made;
 }
 
 function finish(cpu: Tensor, options: TensorOptions): Tensor {

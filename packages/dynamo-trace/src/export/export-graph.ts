@@ -11,8 +11,8 @@ import {
   type Argument,
   ExportedGraph,
   type ExportedInput,
-  type ExportedLeaf,
   ExportedTensor,
+  FakeConverter,
   Graph,
   GraphModule,
   type Node,
@@ -30,10 +30,10 @@ import { CompiledFunction } from '../compiled-function.js';
 import type { AnyFunction } from '../trace-options.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
-import type { Frame } from '../frame/frame.js';
 import { identifierOf } from '../guards/sources.js';
 import { walk } from '../guards/walk.js';
 import { PureCursor } from '../pure/pure-cursor.js';
+import { refuseObjects } from '../pure/result-parts.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
 import { sameExport } from './same-export.js';
 
@@ -161,7 +161,7 @@ function numbersOf({ options, owners }: Recorder): number[] {
 
 /** The exported graph with the guards of its symbolic inputs. */
 function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
-  const { graphModule, inputs, constants, result, readsSizes } = exported;
+  const { graphModule, inputs, constants, result, readsSizes, duplicates } = exported;
   const guarded = graphModule.graph.placeholders.map((node, i): ExportedInput => {
     const input = inputs[i]!;
     const shape = node.meta.symbolicVal;
@@ -170,7 +170,7 @@ function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
     return { ...input, guard: new ExportedTensor(dtype, device, shape, requiresGrad) };
   });
   graphModule.lint();
-  return new ExportedGraph(graphModule, guarded, constants, result, readsSizes);
+  return new ExportedGraph(graphModule, guarded, constants, result, readsSizes, duplicates);
 }
 
 function build(
@@ -211,25 +211,47 @@ function build(
     tensors.push(tensor);
     copy(node);
   });
-  // Sizes are read from inputs, so their tensors are inputs even where no operator uses them.
-  for (const tensor of kept ?? []) {
+  const fakes = new FakeConverter();
+  const { leaves, spec } = treeFlatten(result);
+  refuseObjects(leaves);
+  const unread = leaves.filter(
+    (leaf): leaf is Tensor =>
+      isTensor(leaf) && !outputs.includes(frame.slotOf(leaf)) && !inputOf.has(frame.slotOf(leaf)),
+  );
+  // Sizes are read from inputs, so their tensors are inputs even where no operator uses them; results are those of the call.
+  for (const tensor of [...(kept ?? []), ...unread.filter((leaf) => sources.isArgument(leaf))]) {
     if (tensors.includes(tensor)) continue;
     const at = sources.locate(tensor);
     if (at === null) continue;
     const { root, source } = at;
     const node = graph.placeholder(identifierOf(printSource(source)));
-    node.meta = { val: tensor, source: printSource(source) };
+    node.meta = { val: fakes.convert(tensor), source: printSource(source) };
     inputs.push({ root, source, guard: ExportedTensor.of(tensor) });
     tensors.push(tensor);
   }
-  for (const [node, tensor] of lifted) {
-    const attribute = graph.getAttr(copied.addAttribute('lifted', tensor));
-    attribute.meta = { ...node.meta };
-    nodes.set(node, attribute);
-  }
+  const attributes = new Map<Tensor, Node>();
+  const lift = (tensor: Tensor, meta: Node['meta']): Node => {
+    const node = graph.getAttr(copied.addAttribute('lifted', tensor));
+    node.meta = { ...meta };
+    attributes.set(tensor, node);
+    return node;
+  };
+  for (const [node, tensor] of lifted) nodes.set(node, lift(tensor, node.meta));
+  for (const tensor of unread)
+    if (!tensors.includes(tensor) && !attributes.has(tensor))
+      lift(tensor, { val: fakes.convert(tensor) });
   for (const node of module.graph.nodes) if (node.op !== 'placeholder') copy(node);
-  const { leaves, spec } = treeFlatten(result);
-  const template = leaves.map((leaf) => new ResultLeaf(leafOf(leaf, frame, outputs, inputOf)));
+  const returned = [...(graph.outputNode!.args[0] as readonly Argument[])];
+  const template = leaves.map((leaf) => {
+    if (!isTensor(leaf)) return new ResultLeaf({ value: leaf });
+    const output = outputs.indexOf(frame.slotOf(leaf));
+    if (output >= 0) return new ResultLeaf({ output });
+    const input = tensors.indexOf(leaf);
+    if (input >= 0) return new ResultLeaf({ input });
+    returned.push(attributes.get(leaf)!);
+    return new ResultLeaf({ output: returned.length - 1 });
+  });
+  graph.outputNode!.args = [returned];
   if (kept !== null) returnIntegers(graph, template);
   copied.lint();
   const constants = sources.constants();
@@ -240,6 +262,10 @@ function build(
       constants,
       treeUnflatten(template, spec),
       cursor instanceof PureCursor && cursor.readsSizes,
+      sources.duplicates().flatMap(({ tensor, root, source }) => {
+        const input = tensors.indexOf(tensor);
+        return input < 0 ? [] : [{ root, source, input }];
+      }),
     ),
     tensors,
   };
@@ -257,20 +283,6 @@ function refuseUpdate(): never {
       ],
     },
   );
-}
-
-function leafOf(
-  leaf: unknown,
-  frame: Frame,
-  outputs: readonly number[],
-  inputOf: ReadonlyMap<number, number>,
-): ExportedLeaf {
-  const slot = isTensor(leaf) ? frame.slotOf(leaf) : -1;
-  if (slot < 0) return { value: leaf };
-  const output = outputs.indexOf(slot);
-  if (output >= 0) return { output };
-  const input = inputOf.get(slot);
-  return input === undefined ? { value: leaf } : { input };
 }
 
 /** Integers of the result may be sizes: the graph returns them, so they are found like its arguments. */

@@ -7,6 +7,7 @@
  * are another artifact: making it costs one replay of the trace that they share.
  */
 import { TesseraError, type TreeSpec, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { follow } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { type Resume, autogradMeta, modes } from '@tessera/tensor/internal';
 import type { SegmentInput } from '../backend.js';
@@ -16,6 +17,7 @@ import type { Sources } from '../guards/sources.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
 import type { PureCursor } from './pure-cursor.js';
+import { type ResultPart, resultParts } from './result-parts.js';
 
 /** No artifact is for these arguments. */
 export const MISSED: unique symbol = Symbol('missed');
@@ -25,9 +27,6 @@ export const UNCHECKED: unique symbol = Symbol('unchecked');
 
 /** Where an input comes from on a skipped call: its number among what the guards find, or what it always is. */
 type InputReader = { readonly at: number } | { readonly held: SegmentInput };
-
-/** A part of the result: a value of the trace, an argument or capture that no operator reads, or anything else. */
-type Leaf = { readonly slot: number } | { readonly root: number } | { readonly value: unknown };
 
 /** What is known of a call when it is over. */
 export interface FinishedCall {
@@ -51,10 +50,12 @@ export class PureArtifact {
     /** Where the steps of its trace begin. */
     readonly start: TrieNode,
     private readonly readers: readonly InputReader[],
-    readonly leaves: readonly Leaf[],
+    readonly leaves: readonly ResultPart[],
     private readonly rebuild: (leaves: unknown[]) => unknown,
     /** Gradients that inputs are given: number of the input, slot of the gradient. */
     private readonly grads: readonly { readonly input: number; readonly slot: number }[],
+    /** Whether its code assumes where in shared memory inputs begin. */
+    private readonly knowsOffsets: boolean,
   ) {}
 
   /** Remembers a finished call. @throws pure-side-effect */
@@ -85,14 +86,16 @@ export class PureArtifact {
       segment,
       start,
       segment.inputs.map((input) => readerOf(cursor, call, input)),
-      leaves.map((leaf): Leaf => {
-        const slot = isTensor(leaf) ? frame.slotOf(leaf) : -1;
-        if (known.has(slot) && slot >= 0) return { slot };
-        const root = isTensor(leaf) ? call.roots.findIndex(({ value }) => value === leaf) : -1;
-        return root >= 0 ? { root } : { value: leaf };
+      resultParts(leaves, {
+        ...call,
+        slotOf(tensor) {
+          const slot = frame.slotOf(tensor);
+          return known.has(slot) ? slot : -1;
+        },
       }),
       rebuilder(spec),
       grads,
+      segment !== template || frame.shapes.parent === null,
     );
   }
 
@@ -106,15 +109,17 @@ export class PureArtifact {
   tryRun(roots: readonly unknown[]): unknown {
     const found = this.guards.check(roots);
     if (found === null) return MISSED;
-    if (traceConfig.verify > 0 && ++this.skipped >= traceConfig.verify) {
-      this.skipped = 0;
-      return UNCHECKED;
-    }
     const { readers, leaves, segment } = this;
     const inputs = new Array<SegmentInput>(readers.length);
     for (let i = 0; i < readers.length; i++) {
       const reader = readers[i]!;
       inputs[i] = 'held' in reader ? reader.held : found[reader.at]!;
+    }
+    if (segment.sharing !== null && !segment.shares(inputs.map(tensorOf), this.knowsOffsets))
+      return MISSED;
+    if (traceConfig.verify > 0 && ++this.skipped >= traceConfig.verify) {
+      this.skipped = 0;
+      return UNCHECKED;
     }
     if (modes.suspended !== null) announceInputs(segment, inputs, modes.suspended);
     const outs = segment.call(inputs);
@@ -128,7 +133,7 @@ export class PureArtifact {
     return this.rebuild(
       leaves.map((leaf) => {
         if ('value' in leaf) return leaf.value;
-        if ('root' in leaf) return roots[leaf.root];
+        if ('place' in leaf) return follow(roots[leaf.place.root], leaf.place.source.steps);
         const at = positions.get(leaf.slot);
         return at === undefined ? inputs[this.inputOf(leaf.slot)] : outs[at];
       }),
@@ -145,6 +150,10 @@ export class PureArtifact {
   private inputOf(slot: number): number {
     return this.segment.inputs.findIndex((input) => input.slot === slot);
   }
+}
+
+function tensorOf(input: SegmentInput): Tensor | null {
+  return isTensor(input) ? input : null;
 }
 
 /** Apart from what made it, so that it holds nothing of the call. */

@@ -131,8 +131,12 @@ export class Segment {
     if (this.sharing === null) return true;
     const inputs = this.inputs.map(({ slot }) => (slot < 0 ? null : frame.slots[slot]!));
     // With symbolic sizes, offsets are the business of the specialised segments.
-    const offsets = this.template !== null || frame.shapes.parent === null;
-    return sameSharing(this.sharing, inputs, offsets);
+    return this.shares(inputs, this.template !== null || frame.shapes.parent === null);
+  }
+
+  /** Whether inputs share memory as the code assumes; without `offsets`, wherever in it they begin. */
+  shares(inputs: readonly (Tensor | null)[], offsets: boolean): boolean {
+    return this.sharing === null || sameSharing(this.sharing, inputs, offsets);
   }
 
   /** Slots that it returns. */

@@ -49,6 +49,12 @@ export interface JsonExport {
   >;
   readonly result: unknown;
   readonly readsSizes?: boolean;
+  /** Arguments that must be the tensor of an input. */
+  readonly duplicates?: readonly {
+    readonly root: number;
+    readonly source: Source;
+    readonly input: number;
+  }[];
 }
 
 /** See `ExportedGraph.toJSON`. */
@@ -83,6 +89,7 @@ export function exportToJson(exported: ExportedGraph): JsonExport {
     attributes,
     result: templateToJson(exported.result),
     readsSizes: exported.readsSizes,
+    ...(exported.duplicates.length === 0 ? {} : { duplicates: exported.duplicates }),
   };
 }
 

@@ -17,6 +17,14 @@ export interface ExportedInput {
   readonly guard: ExportedTensor;
 }
 
+/** An argument that is the tensor of an input: the function was given one tensor at both places. */
+export interface ExportedDuplicate {
+  readonly root: number;
+  readonly source: Source;
+  /** Number of the input. */
+  readonly input: number;
+}
+
 /** A leaf of the result: output number, input number, or a constant. */
 export type ExportedLeaf =
   { readonly output: number } | { readonly input: number } | { readonly value: unknown };
@@ -43,6 +51,7 @@ export class ExportedGraph {
      * guards allow; if so, a branch at a size that was not tried is not seen.
      */
     readonly readsSizes: boolean = false,
+    readonly duplicates: readonly ExportedDuplicate[] = [],
   ) {
     noteExported(this);
   }
@@ -52,8 +61,13 @@ export class ExportedGraph {
     return [
       ...this.constants.map(({ source, value }) => `${printSource(source)} == ${String(value)}`),
       ...this.inputs.map(({ source, guard }) => `${printSource(source)}: ${guard.toString()}`),
+      ...this.duplicates.map((duplicate) => this.sameness(duplicate)),
       ...(this.symbols?.guards(this.placeholders) ?? []),
     ];
+  }
+
+  private sameness({ source, input }: ExportedDuplicate): string {
+    return `${printSource(this.inputs[input]!.source)} is ${printSource(source)}`;
   }
 
   /** The sizes that vary; null if none does. */
@@ -110,6 +124,11 @@ export class ExportedGraph {
       const other = seen.get(tensor);
       if (other !== undefined) return `${other} is ${name}`;
       seen.set(tensor, name);
+    }
+    for (const duplicate of this.duplicates) {
+      const { root, source } = this.inputs[duplicate.input]!;
+      if (follow(args[duplicate.root], duplicate.source.steps) !== follow(args[root], source.steps))
+        return this.sameness(duplicate);
     }
     return this.failedSize(args);
   }

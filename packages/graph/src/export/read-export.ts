@@ -86,7 +86,12 @@ function readExport(json: JsonField): ExportedGraph {
     .map(([path, attribute]) => [path, readAttribute(attribute)] as const);
   const module = new GraphModule(attributes, graph);
   module.lint();
-  return new ExportedGraph(module, inputs, constants, result, readsSizes);
+  const duplicates = (json.optional('duplicates')?.items() ?? []).map((duplicate) => ({
+    root: duplicate.field('root').integer(0, MOST_ROOTS),
+    source: readSource(duplicate.field('source')),
+    input: duplicate.field('input').integer(0, inputs.length - 1),
+  }));
+  return new ExportedGraph(module, inputs, constants, result, readsSizes, duplicates);
 }
 
 function readInput(json: JsonField, symbols: Symbols): ExportedInput {

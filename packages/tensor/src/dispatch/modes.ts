@@ -31,6 +31,8 @@ export interface BackwardCall {
 /** A mode above everything: captures or replays a program. */
 export interface PreDispatchMode {
   readonly name: string;
+  /** What is recorded runs again without the program: tensors made of numbers are copied before it uses them. */
+  readonly copiesLiterals?: boolean;
   handle(op: OpOverload, args: readonly unknown[]): unknown;
   /** `backward()` was called; returns false to let the engine run it. */
   onBackward(call: BackwardCall): boolean;
