@@ -2,13 +2,14 @@
  * @file `splitModule`: cuts a GraphModule into submodules by a partition of its nodes.
  *
  * Every computing node goes to the partition that `partitionOf` names for it. The result calls the
- * submodules `submod_<partition>` in an order in which each comes after those it reads. Modelled on
- * torch.fx.passes.split_module.
+ * submodules `submod_<partition>` in an order in which each comes after those it reads; writes to memory, random
+ * draws and effects keep their order. Modelled on torch.fx.passes.split_module.
  */
 import { getItem } from './get-item.js';
 import { graphError } from './graph-error.js';
 import { GraphModule } from './graph-module.js';
 import { Graph } from './graph.js';
+import { memoryOrder } from './memory-order.js';
 import { type Argument, type Node, mapArgument } from './node.js';
 
 type PartitionName = number | string;
@@ -20,8 +21,8 @@ interface Partition {
   readonly inputs: Set<Node>;
   /** Values used outside, in order of definition. */
   readonly outputs: Set<Node>;
-  /** Partitions whose values it reads. */
-  readonly reads: Set<Partition>;
+  /** Partitions that come before it: it reads their values, or memory is used by both. */
+  readonly after: Set<Partition>;
 }
 
 /** Splits a module. @throws graph-lint when the partitions depend on each other in a circle */
@@ -54,7 +55,7 @@ function assign(
     const name = partitionOf(node);
     let partition = byName.get(name);
     if (partition === undefined) {
-      partition = { name, nodes: [], inputs: new Set(), outputs: new Set(), reads: new Set() };
+      partition = { name, nodes: [], inputs: new Set(), outputs: new Set(), after: new Set() };
       byName.set(name, partition);
     }
     partition.nodes.push(node);
@@ -64,13 +65,18 @@ function assign(
 }
 
 function connect(graph: Graph, owner: ReadonlyMap<Node, Partition>): void {
+  const order = memoryOrder(graph);
   for (const node of graph.nodes) {
     const mine = owner.get(node);
+    for (const before of order.get(node)!) {
+      const theirs = owner.get(before);
+      if (theirs !== undefined && theirs !== mine) mine?.after.add(theirs);
+    }
     for (const input of node.allInputNodes()) {
       const theirs = owner.get(input);
       if (theirs !== undefined && theirs !== mine) {
         theirs.outputs.add(input);
-        mine?.reads.add(theirs);
+        mine?.after.add(theirs);
       }
       // Attributes are copied into each partition; other values from outside become inputs.
       if (mine !== undefined && theirs !== mine && input.op !== 'get_attr') mine.inputs.add(input);
@@ -78,23 +84,23 @@ function connect(graph: Graph, owner: ReadonlyMap<Node, Partition>): void {
   }
 }
 
-/** Partitions after those they read. */
+/** Partitions after those that come before them. */
 function inOrder(partitions: readonly Partition[]): Partition[] {
-  const waiting = new Map(partitions.map((partition) => [partition, partition.reads.size]));
-  const readers = new Map<Partition, Partition[]>();
+  const waiting = new Map(partitions.map((partition) => [partition, partition.after.size]));
+  const followers = new Map<Partition, Partition[]>();
   for (const partition of partitions) {
-    for (const read of partition.reads)
-      readers.set(read, [...(readers.get(read) ?? []), partition]);
+    for (const before of partition.after)
+      followers.set(before, [...(followers.get(before) ?? []), partition]);
   }
-  const ready = partitions.filter((partition) => partition.reads.size === 0);
+  const ready = partitions.filter((partition) => partition.after.size === 0);
   const order: Partition[] = [];
   while (ready.length > 0) {
     const partition = ready.shift()!;
     order.push(partition);
-    for (const reader of readers.get(partition) ?? []) {
-      const left = waiting.get(reader)! - 1;
-      waiting.set(reader, left);
-      if (left === 0) ready.push(reader);
+    for (const follower of followers.get(partition) ?? []) {
+      const left = waiting.get(follower)! - 1;
+      waiting.set(follower, left);
+      if (left === 0) ready.push(follower);
     }
   }
   if (order.length < partitions.length) {

@@ -1,4 +1,4 @@
-import { type Tensor, getOp, ones, tensor } from '@tessera/tensor';
+import { type Tensor, getOp, manualSeed, ones, rand, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import {
   Graph,
@@ -78,6 +78,57 @@ describe('splitModule', () => {
     const x = tensor([3, 4]);
     const values = (m: GraphModule): unknown => (m.forward(x) as Tensor[]).map((t) => t.toArray());
     expect(values(split)).toEqual(values(module));
+  });
+
+  it.each<[string, (x: Tensor) => unknown]>([
+    [
+      'a read behind a write',
+      (x) => {
+        const y = x.mul(2);
+        const before = y.exp();
+        y.add_(1);
+        return [before, y.neg()];
+      },
+    ],
+    [
+      'a write through a view',
+      (x) => {
+        const y = x.mul(2);
+        const sum = y.sum();
+        y.view([2]).slice(0, 0, 1).mul_(5);
+        return [sum.add(1), y.sum()];
+      },
+    ],
+    [
+      'writes to an input',
+      (x) => {
+        const before = x.mul(1);
+        x.mul_(3);
+        const between = x.mul(1);
+        x.add_(1);
+        return [before, between, x.mul(1)];
+      },
+    ],
+    [
+      'random draws',
+      (x) => {
+        const a = rand([2]);
+        const b = rand([2]);
+        return [b.sub(x), a.sub(b)];
+      },
+    ],
+  ])('keeps the order of %s', (_, program) => {
+    const results = (module: GraphModule): unknown => {
+      manualSeed(5);
+      const x = tensor([1, 2]);
+      return [...(module.forward(x) as Tensor[]), x].map((t) => t.toArray());
+    };
+    const module = makeFx(program)(tensor([1, 2]));
+    for (const size of [1, 2, 3]) {
+      let count = 0;
+      const split = splitModule(module, () => Math.floor(count++ / size));
+      expect(results(split)).toEqual(results(module));
+    }
   });
 
   it('reports partitions that depend on each other', () => {

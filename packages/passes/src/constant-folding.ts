@@ -12,10 +12,10 @@ import {
   getItem,
   holdsSymbol,
   isImpure,
+  AliasSets,
 } from '@tessera/graph';
 import { type Tensor, callOp, isTensor, noGrad } from '@tessera/tensor';
 import { numelOf, withoutModes } from '@tessera/tensor/internal';
-import { AliasSets } from './alias-sets.js';
 import type { Pass } from './pass.js';
 
 /** Limits of constant folding. */

@@ -5,11 +5,17 @@
  * to one of their inputs in between, or two results that both leave the graph (the caller could tell
  * that they became one tensor). Modelled on functorch's fx_graph_cse.
  */
-import { type GraphModule, type Node, isImpure, tensorVals } from '@tessera/graph';
+import {
+  type GraphModule,
+  type Node,
+  isImpure,
+  tensorVals,
+  AliasSets,
+  writtenInputs,
+} from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
 import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { makeTensor } from '@tessera/tensor/internal';
-import { AliasSets, writtenInputs } from './alias-sets.js';
 import { type Pass, passOf } from './pass.js';
 import { hashCall, sameCall } from './structural-key.js';
 

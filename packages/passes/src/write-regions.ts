@@ -2,8 +2,7 @@
  * @file Regions between writes of a graph that is not functionalised: a value may be read later than it was
  * only within its region.
  */
-import type { GraphModule, Node } from '@tessera/graph';
-import { writtenInputs } from './alias-sets.js';
+import { type GraphModule, type Node, writtenInputs } from '@tessera/graph';
 
 /** Number of writes before each node. */
 export function writeRegions(module: GraphModule): ReadonlyMap<Node, number> {

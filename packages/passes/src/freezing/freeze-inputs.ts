@@ -1,10 +1,9 @@
 /**
  * @file Inputs become constants: the first step of freezing.
  */
-import { type GraphModule, type Node, copyModule } from '@tessera/graph';
+import { type GraphModule, type Node, copyModule, AliasSets } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { makeTensor } from '@tessera/tensor/internal';
-import { AliasSets } from '../alias-sets.js';
 
 /** Positions of inputs that may become constants: used, not written, and wanted by `isConstant`. */
 export function freezableInputs(

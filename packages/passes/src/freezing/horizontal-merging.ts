@@ -11,10 +11,10 @@ import {
   emitGetItem,
   emitOp,
   tensorVal,
+  AliasSets,
 } from '@tessera/graph';
 import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import { isAddressed } from '../addressed.js';
-import { AliasSets } from '../alias-sets.js';
 import { reinferVals } from '../infer-vals.js';
 import type { Pass } from '../pass.js';
 import { hoistConstants, isConstantNode } from './constant-nodes.js';

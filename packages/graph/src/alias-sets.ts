@@ -4,8 +4,10 @@
  * Derived from schemas (views, in-place ops, may-alias composites), so it also holds for graphs without
  * metadata. Conservative: a call of unknown code may alias and write everything it is given.
  */
-import { type Graph, type Node, isPureHostFunction } from '@tessera/graph';
 import type { OpOverload } from '@tessera/tensor';
+import type { Graph } from './graph.js';
+import { isPureHostFunction } from './host-functions.js';
+import type { Node } from './node.js';
 
 /** See the file header. A snapshot of the graph, kept up to date by `merge`. */
 export class AliasSets {

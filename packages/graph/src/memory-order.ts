@@ -1,0 +1,53 @@
+/**
+ * @file What must stay before a node besides the values that it uses: earlier reads and writes of memory that it
+ * writes, the last write of memory that it reads, and the last draw from the random generator.
+ */
+import { AliasSets, writtenInputs } from './alias-sets.js';
+import { isImpure } from './dead-code.js';
+import type { Graph } from './graph.js';
+import type { Node } from './node.js';
+
+/** Last uses of some memory. */
+interface Uses {
+  writer: Node | null;
+  /** Since the last write. */
+  readers: Node[];
+}
+
+/** Stands for what is no memory of a value: the random generator, and the effects of unknown code. */
+const OUTSIDE = Symbol('outside');
+
+/** Per node, the nodes before it that it must not overtake. */
+export function memoryOrder(graph: Graph): Map<Node, readonly Node[]> {
+  const aliases = new AliasSets(graph);
+  const uses = new Map<unknown, Uses>();
+  const order = new Map<Node, readonly Node[]>();
+  for (const node of graph.nodes) {
+    const before: Node[] = [];
+    const usesOf = (memory: unknown): Uses => {
+      let found = uses.get(memory);
+      if (found === undefined) uses.set(memory, (found = { writer: null, readers: [] }));
+      if (found.writer !== null) before.push(found.writer);
+      return found;
+    };
+    const written = new Set<unknown>(writtenInputs(node).map((input) => aliases.root(input)));
+    if (reachesOutside(node)) written.add(OUTSIDE);
+    for (const input of node.allInputNodes()) {
+      const memory = aliases.root(input);
+      if (!written.has(memory)) usesOf(memory).readers.push(node);
+    }
+    for (const memory of written) {
+      before.push(...usesOf(memory).readers);
+      uses.set(memory, { writer: node, readers: [] });
+    }
+    order.set(node, before);
+  }
+  return order;
+}
+
+function reachesOutside(node: Node): boolean {
+  if (node.op !== 'call_function' && node.op !== 'call_module') return false;
+  const { target } = node;
+  if (typeof target !== 'object') return isImpure(node);
+  return target.hasTag('random') || target.hasTag('effect');
+}
