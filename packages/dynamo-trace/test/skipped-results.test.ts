@@ -3,7 +3,7 @@
  * one that was captured.
  */
 import { exportFromJson, exportToJson } from '@tessera/graph';
-import { type Tensor, fromTypedArray, tensor } from '@tessera/tensor';
+import { type Tensor, fromTypedArray, ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { type AnyFunction, exportGraph } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';
@@ -132,6 +132,52 @@ describe('objects that arguments hold', () => {
 });
 
 describe('exported graphs', () => {
+  it.each<[string, () => (x: Tensor) => Tensor]>([
+    [
+      'write through a view',
+      () => {
+        const all = tensor([0, 0, 0]);
+        const part = all.slice(0, 1, 3);
+        return (x) => {
+          part.add_(1);
+          return x.add(all);
+        };
+      },
+    ],
+    [
+      'have strides of their own',
+      () => {
+        const table = tensor([
+          [1, 2, 3],
+          [4, 5, 6],
+          [7, 8, 9],
+        ]).t();
+        return (x) => x.add(table);
+      },
+    ],
+    [
+      'repeat one element',
+      () => {
+        const one = tensor([2], { dtype: 'int64' }).expand([3]);
+        return (x) => x.mul(one);
+      },
+    ],
+  ])('keep tensors of the closure that %s, as JSON too', (_, make) => {
+    const program = make();
+    const exported = exportGraph(program, [ones([3])]);
+    const read = exportFromJson(JSON.parse(JSON.stringify(exportToJson(exported))) as never);
+    const direct = make();
+    for (let i = 0; i < 3; i++) {
+      const x = tensor([i, 1, 2]);
+      const expected = direct(x);
+      for (const graph of [exported, read]) {
+        const result = graph.call(x) as Tensor;
+        expect(result.toArray()).toEqual(expected.toArray());
+        expect(result.strides).toEqual(expected.strides);
+      }
+    }
+  });
+
   it('take one tensor for two arguments only where they did at export', () => {
     const both = vector();
     const exported = exportGraph((x: Tensor, y: Tensor) => x.add(y), [both, both]);

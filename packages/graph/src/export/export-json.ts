@@ -1,16 +1,16 @@
 /**
  * @file Exported graphs as plain data; read-export.ts reads it back.
  *
- * Attributes are written with their values, as lists of numbers: what is exported to be kept as text is
- * small. Results may be arrays and records of tensors and primitives.
+ * Attributes are written with their values, as lists of numbers (attributes-json.ts): what is exported to be kept
+ * as text is small. Results may be arrays and records of tensors and primitives.
  */
 import { type JsonSize, encodeSize } from '@tessera/shared';
 import { type DType, type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
 import { type JsonArgument, encodeArgument } from '../argument-json.js';
 import { type JsonGraph, graphToJson } from '../graph-json.js';
-import { encodeNumber } from '../json-field.js';
 import type { Argument } from '../node.js';
 import type { Source } from '../source.js';
+import { type JsonTensors, tensorsToJson } from './attributes-json.js';
 import { type ExportedGraph, ResultLeaf } from './exported-graph.js';
 
 /** Metadata that an input must have. */
@@ -26,7 +26,7 @@ export interface JsonInput {
 }
 
 /** An exported graph as plain data. */
-export interface JsonExport {
+export interface JsonExport extends JsonTensors {
   readonly version: 1;
   readonly graph: JsonGraph;
   readonly inputs: readonly JsonInput[];
@@ -35,18 +35,6 @@ export interface JsonExport {
     readonly source: Source;
     readonly value: JsonArgument;
   }[];
-  readonly attributes: Readonly<
-    Record<
-      string,
-      {
-        readonly dtype: DType;
-        readonly requiresGrad: boolean;
-        readonly sizes: readonly number[];
-        /** In row-major order; special numbers by name, 64-bit integers in digits. */
-        readonly values: readonly (number | string)[];
-      }
-    >
-  >;
   readonly result: unknown;
   readonly readsSizes?: boolean;
   /** Arguments that must be the tensor of an input. */
@@ -59,16 +47,9 @@ export interface JsonExport {
 
 /** See `ExportedGraph.toJSON`. */
 export function exportToJson(exported: ExportedGraph): JsonExport {
-  const attributes: Record<string, JsonExport['attributes'][string]> = {};
-  for (const [path, value] of exported.graphModule.attributes) {
-    if (!isTensor(value)) continue;
-    attributes[path] = {
-      dtype: value.dtype,
-      requiresGrad: value.requiresGrad,
-      sizes: [...value.sizes],
-      values: valuesToJson(value),
-    };
-  }
+  const tensors = [...exported.graphModule.attributes].filter((entry): entry is [string, Tensor] =>
+    isTensor(entry[1]),
+  );
   return {
     version: 1,
     graph: graphToJson(exported.graphModule.graph),
@@ -86,19 +67,11 @@ export function exportToJson(exported: ExportedGraph): JsonExport {
       source,
       value: encodeArgument(value as Argument),
     })),
-    attributes,
+    ...tensorsToJson(new Map(tensors)),
     result: templateToJson(exported.result),
     readsSizes: exported.readsSizes,
     ...(exported.duplicates.length === 0 ? {} : { duplicates: exported.duplicates }),
   };
-}
-
-function valuesToJson(tensor: Tensor): (number | string)[] {
-  const values = tensor.toTypedArray();
-  // As doubles, 64-bit integers may be other numbers.
-  return values instanceof BigInt64Array
-    ? Array.from(values, String)
-    : Array.from(values, encodeNumber);
 }
 
 function templateToJson(value: unknown): unknown {

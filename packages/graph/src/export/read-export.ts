@@ -5,21 +5,14 @@
  * find there what it names.
  */
 import { type SymInt, TesseraError } from '@tessera/shared';
-import {
-  type DeviceType,
-  type Tensor,
-  DTYPES,
-  fromTypedArray,
-  isTensor,
-  tensor as makeFromValues,
-} from '@tessera/tensor';
-import { numelOf } from '@tessera/tensor/internal';
+import { type DeviceType, DTYPES, isTensor } from '@tessera/tensor';
 import { readArgument, readSize } from '../argument-json.js';
 import { type JsonGraph, graphFromJson } from '../graph-json.js';
 import { GraphModule } from '../graph-module.js';
 import type { Graph } from '../graph.js';
 import { JsonField } from '../json-field.js';
 import type { Source, SourceStep } from '../source.js';
+import { readTensors } from './attributes-json.js';
 import type { JsonExport } from './export-json.js';
 import { type ExportedInput, ExportedGraph, ResultLeaf } from './exported-graph.js';
 import { ExportedTensor } from './exported-tensor.js';
@@ -27,11 +20,8 @@ import { ExportedTensor } from './exported-tensor.js';
 const MAX = Number.MAX_SAFE_INTEGER;
 /** Most arguments of a function. */
 const MOST_ROOTS = 2 ** 16;
-/** Most elements of an attribute: more do not belong in a text. */
-const MOST_ELEMENTS = 2 ** 28;
 const ONE_LINE = /^[^\p{Cc}\u2028\u2029]*$/u;
 const DEVICE = /^[A-Za-z][\w-]*$/;
-const WHOLE = /^-?\d{1,19}$/;
 const INHERITED = ['__proto__', 'constructor', 'prototype'];
 
 type Symbols = ReadonlyMap<string, SymInt>;
@@ -80,11 +70,7 @@ function readExport(json: JsonField): ExportedGraph {
     }));
   const result = readTemplate(json.field('result'), graph, inputs.length);
   const readsSizes = json.optional('readsSizes')?.boolean() === true;
-  const attributes = json
-    .field('attributes')
-    .entries()
-    .map(([path, attribute]) => [path, readAttribute(attribute)] as const);
-  const module = new GraphModule(attributes, graph);
+  const module = new GraphModule(readTensors(json), graph);
   module.lint();
   const duplicates = (json.optional('duplicates')?.items() ?? []).map((duplicate) => ({
     root: duplicate.field('root').integer(0, MOST_ROOTS),
@@ -171,31 +157,6 @@ function readStep(json: JsonField): SourceStep {
     case 'grad':
       return { kind };
   }
-}
-
-function readAttribute(json: JsonField): Tensor {
-  const dtype = json.field('dtype').keyOf(DTYPES);
-  const requires = json.field('requiresGrad').boolean();
-  const sizes = json
-    .field('sizes')
-    .items(64)
-    .map((size) => size.integer(0, MAX));
-  const values = json.field('values').items(MOST_ELEMENTS);
-  if (numelOf(sizes) !== values.length) json.refuse('has another number of values than its sizes');
-  if (requires && !dtype.includes('float')) json.refuse(`is ${dtype}, which has no gradients`);
-  if (dtype === 'int64') {
-    const words = values.map((value) => {
-      const whole = BigInt(value.name(WHOLE));
-      if (BigInt.asIntN(64, whole) !== whole) value.refuse('is no int64');
-      return whole;
-    });
-    return fromTypedArray(BigInt64Array.from(words), sizes);
-  }
-  const numbers = values.map((value) => value.number());
-  return makeFromValues(numbers, { dtype, requiresGrad: false })
-    .view(sizes)
-    .detach()
-    .requiresGrad_(requires);
 }
 
 function readTemplate(json: JsonField, graph: Graph, inputs: number): unknown {
