@@ -239,6 +239,21 @@ describe('exportGraph with symbolic sizes', () => {
       expect([blind, reader].map((graph) => form(graph).readsSizes)).toEqual([false, true]);
   });
 
+  it.each<[string, unknown[], unknown, RegExp]>([
+    ['a misspelt option', [numbers(4)], { dynamicShape: [[true]] }, /Did you mean 'dynamicShapes'/],
+    ['options by position', [numbers(4)], true, /options are an object/],
+    ['a misspelt range', [numbers(4)], { dynamicShapes: [[{ mni: 3 }]] }, /no option 'mni'/],
+    ['a parameter that is not there', [numbers(4)], { dynamicShapes: { y: [true] } }, /'y'.*x/],
+    ['one argument too many', [numbers(4)], { dynamicShapes: [[true], [true]] }, /argument 1/],
+    ['a number', [numbers(4)], { dynamicShapes: 5 }, /neither a list nor a record/],
+    ['arguments that are no list', numbers(4) as never, {}, /exportGraph\(fn, \[x, y\]\)/],
+  ])('refuses %s', (_, args, options, told) => {
+    const refused = (): unknown =>
+      exportGraph((x: Tensor) => x.mul(2), args as [Tensor], options as never);
+    expect(refused).toThrow(expect.objectContaining({ code: 'invalid-argument' }));
+    expect(refused).toThrow(told);
+  });
+
   it('bad declarations are named', () => {
     const fn = (x: Tensor, cfg: { y: Tensor }): Tensor => add(x, cfg.y.sum());
     const args: Parameters<typeof fn> = [numbers(1, 3), { y: numbers(2) }];

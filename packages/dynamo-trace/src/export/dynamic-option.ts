@@ -2,7 +2,7 @@
  * @file Which sizes of an exported function's arguments vary: `dynamic`, `dynamicShapes` and marks.
  */
 import { type DeclaredSize, type SizedInput, parameterNames } from '@tessera/graph';
-import { TesseraError, treeFlatten, treePaths } from '@tessera/shared';
+import { TesseraError, checkOptionNames, treeFlatten, treePaths } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { argumentNames } from '../guards/argument-names.js';
 import { dimMark } from '../dynamic/dynamic-marks.js';
@@ -33,6 +33,8 @@ export interface ExportOptions {
   readonly dynamicShapes?: readonly ShapeSpec[] | { readonly [parameter: string]: ShapeSpec };
 }
 
+const DIM_OPTIONS: Readonly<Record<string, true>> = { name: true, min: true, max: true };
+
 interface MutableSize {
   hint: number;
   min: number;
@@ -48,17 +50,18 @@ export function dynamicInputs(
   args: readonly unknown[],
   options: ExportOptions,
 ): { readonly inputs: SizedInput[]; readonly sizes: DeclaredSize[] } {
+  checkOptionNames('exportGraph', options, { dynamic: true, dynamicShapes: true });
+  if (!Array.isArray(args))
+    throw new TesseraError('invalid-argument', 'exportGraph takes a list of arguments.', {
+      hints: ['Write exportGraph(fn, [x, y]).'],
+    });
   const { leaves, spec } = treeFlatten(args);
   const paths = treePaths(spec);
-  const names = parameterNames(fn);
   const declared = new Map<Tensor, Map<number, DimSpec>>();
-  const shapes = options.dynamicShapes ?? [];
-  args.forEach((arg, i) => {
-    const own = Array.isArray(shapes)
-      ? (shapes as readonly ShapeSpec[])[i]
-      : (shapes as Readonly<Record<string, ShapeSpec>>)[names[i] ?? `arg${i}`];
-    collect(arg, own, `argument ${i}`, declared);
-  });
+  const names = parameterNames(fn);
+  const keys = args.map((_, i) => names[i] ?? `arg${i}`);
+  for (const [at, own] of declaredArguments(options.dynamicShapes, keys))
+    collect(args[at], own, `argument ${at}`, declared);
   const sizes = new Map<string, MutableSize>();
   const seen = new Set<Tensor>();
   const inputs: SizedInput[] = [];
@@ -79,6 +82,26 @@ export function dynamicInputs(
     inputs.push({ tensor, dims });
   });
   return { inputs, sizes: [...sizes.values()] };
+}
+
+/** What `dynamicShapes` says of arguments, by number. @throws invalid-argument */
+function declaredArguments(
+  shapes: ExportOptions['dynamicShapes'],
+  keys: readonly string[],
+): [number, ShapeSpec][] {
+  if (shapes === undefined || shapes === null) return [];
+  if (typeof shapes !== 'object') throw misfit(`${String(shapes)} is neither a list nor a record`);
+  const isList = Array.isArray(shapes);
+  return Object.entries(shapes).map(([key, own]: [string, ShapeSpec]) => {
+    const at = isList ? Number(key) : keys.indexOf(key);
+    if (at < 0 || at >= keys.length)
+      throw misfit(
+        isList
+          ? `there is no argument ${at}, there are ${keys.length}`
+          : `there is no argument '${key}', there are ${keys.join(', ')}`,
+      );
+    return [at, own];
+  });
 }
 
 type Wanted = Pick<MutableSize, 'min' | 'max' | 'declared' | 'bounded'> & { key: string };
@@ -141,6 +164,8 @@ function collect(
       const at = Number(key) < 0 ? Number(key) + value.ndim : Number(key);
       if (!Number.isInteger(at) || at < 0 || at >= value.ndim || !isDimSpec(dim))
         throw misfit(`${where} has no dim '${key}' to declare`);
+      if (typeof dim === 'object')
+        checkOptionNames(`exportGraph: dim ${at} of ${where}`, dim, DIM_OPTIONS);
       dims.set(at, dim);
     }
     found.set(value, dims);
