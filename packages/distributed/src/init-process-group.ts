@@ -1,7 +1,7 @@
 /**
  * @file Making and ending process groups.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import type { Communicator } from './communicator.js';
 import { distributedConfig } from './distributed-config.js';
 import { hostProcess, koffiPath } from './mpi/host.js';
@@ -43,6 +43,7 @@ function rankList(count: number): number[] {
 export async function initProcessGroup(
   options: InitProcessGroupOptions = {},
 ): Promise<ProcessGroup> {
+  checkOptionNames('initProcessGroup', options, { backend: true, timeout: true });
   const { backend = 'mpi', timeout = distributedConfig.timeout } = options;
   if (isInitialized())
     throw new TesseraError(

@@ -58,6 +58,21 @@ describe.skipIf(!hasMpi)(`faults under mpirun${NOT_RUN}`, () => {
     expect(flight.stdout).toContain('Rank 1 has ended');
   });
 
+  it(
+    'a message that is shorter or longer than expected is an error, and the next one arrives',
+    LIMIT,
+    async () => {
+      const result = await fault('messages of other lengths', 2);
+      expect(lines(result)).toEqual([
+        'rank 0 has 1,1,1',
+        `rank 0: ${MISMATCH}: recv(float32[3], from 1, tag 0): rank 1 sent 2 elements.`,
+        `rank 0: ${MISMATCH}: recv(float32[3], from 1, tag 0): rank 1 sent more elements.`,
+        'rank 1 has 1,1,1',
+      ]);
+      expect(result.status).toBe(0);
+    },
+  );
+
   it('a rank may end before the others, and without destroyProcessGroup()', LIMIT, async () => {
     const result = await fault('ends before the others', 3);
     expect(result.stderr).toBe('');

@@ -46,6 +46,62 @@ function codeOf(run: () => unknown): string {
 
 const solo = (): Promise<unknown> => initProcessGroup({ backend: 'solo' });
 
+describe('options and values', () => {
+  type Start = (options: never) => unknown;
+  const value = (): Tensor => tensor([1, 2]);
+  const collectives: Record<string, Start> = {
+    allReduce: (options) => allReduce(value(), options),
+    reduceScatterTensor: (options) => reduceScatterTensor(value(), value(), options),
+    broadcast: (options) => broadcast(value(), 0, options),
+    barrier: (options) => barrier(options),
+    allGather: (options) => allGather([value()], value(), options),
+    allToAllSingle: (options) => allToAllSingle(value(), value(), options),
+    gather: (options) => gather(value(), [value()], 0, options),
+  };
+  it.each(Object.entries(collectives))(
+    '%s refuses options that it has not',
+    async (name, start) => {
+      await solo();
+      for (const options of ['max', { operation: 'max' }, { asyncOp: true }])
+        expect(
+          codeOf(() => start(options as never)),
+          name,
+        ).toBe('invalid-argument');
+    },
+  );
+
+  it('initProcessGroup refuses options that it has not', async () => {
+    await expect(initProcessGroup({ backend: 'solo', waldTimeout: 5 } as never)).rejects.toThrow(
+      "no option 'waldTimeout'",
+    );
+  });
+
+  it.each<[string, unknown]>([
+    ['a function', [(): number => 1]],
+    ['a Map', { metrics: new Map([['loss', 1]]) }],
+    ['a tensor', value()],
+    ['a date', new Date(0)],
+    ['a bigint', [1n]],
+    ['a number that JSON has not', { loss: NaN }],
+    ['an element that is missing', [undefined]],
+  ])('objects refuse %s, which JSON would change', async (_, object) => {
+    await solo();
+    await expect(allGatherObject([null], object)).rejects.toThrow(/is no JSON value/);
+    await expect(broadcastObjectList([object], 0)).rejects.toThrow(/is no JSON value/);
+  });
+
+  it('objects refuse a value that contains itself', async () => {
+    await solo();
+    const value: Record<string, unknown> = {};
+    value.value = value;
+    await expect(allGatherObject([null], value)).rejects.toThrow(/contains itself/);
+    const twice = { a: 1 };
+    const list: unknown[] = [null];
+    await allGatherObject(list, { one: twice, two: twice, left: undefined });
+    expect(list).toEqual([{ one: { a: 1 }, two: { a: 1 } }]);
+  });
+});
+
 describe('a group of one', () => {
   it('has every collective', async () => {
     await solo();

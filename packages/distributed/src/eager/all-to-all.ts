@@ -1,10 +1,18 @@
 /**
  * @file `allToAll`, `allToAllSingle`: every rank sends something else to every other.
  */
+import type { OptionNames } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { splitRows } from '../split-rows.js';
 import { checkDType, checkList } from './check-tensors.js';
-import { type CollectiveOptions, type Started, groupOf, launch, started } from './launch.js';
+import {
+  COLLECTIVE,
+  type CollectiveOptions,
+  type Started,
+  groupOf,
+  launch,
+  started,
+} from './launch.js';
 import { checkTensor, stage, stageList } from './staged-tensor.js';
 
 /**
@@ -19,7 +27,7 @@ export function allToAll<const O extends CollectiveOptions>(
   inputs: readonly Tensor[],
   options: O = {} as O,
 ): Started<O> {
-  const group = groupOf('allToAll', options);
+  const group = groupOf<CollectiveOptions>('allToAll', options, COLLECTIVE);
   checkTensor('allToAll', inputs[0]);
   const { dtype } = inputs[0];
   checkList('allToAll', 'inputs', inputs, group, dtype);
@@ -38,6 +46,12 @@ export interface AllToAllSingleOptions extends CollectiveOptions {
   readonly outputSplitSizes?: readonly number[] | undefined;
   readonly inputSplitSizes?: readonly number[] | undefined;
 }
+
+const SPLITS: OptionNames<AllToAllSingleOptions> = {
+  outputSplitSizes: true,
+  inputSplitSizes: true,
+  ...COLLECTIVE,
+};
 
 /** Elements for each rank. */
 function countsOf(
@@ -65,7 +79,7 @@ export function allToAllSingle<const O extends AllToAllSingleOptions>(
   options: O = {} as O,
 ): Started<O> {
   const name = 'allToAllSingle';
-  const group = groupOf(name, options);
+  const group = groupOf<AllToAllSingleOptions>(name, options, SPLITS);
   checkTensor(name, output);
   checkTensor(name, input);
   checkDType(name, output, input.dtype);

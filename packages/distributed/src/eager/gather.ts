@@ -5,6 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { checkDType, checkList, checkNumel } from './check-tensors.js';
 import {
+  COLLECTIVE,
   type CollectiveOptions,
   type Started,
   groupOf,
@@ -26,7 +27,7 @@ export function allGather<const O extends CollectiveOptions>(
   input: Tensor,
   options: O = {} as O,
 ): Started<O> {
-  const group = groupOf('allGather', options);
+  const group = groupOf<CollectiveOptions>('allGather', options, COLLECTIVE);
   checkTensor('allGather', input);
   checkList('allGather', 'outputs', outputs, group, input.dtype);
   for (const output of outputs) checkNumel('allGather', 'each output', output, input.numel);
@@ -48,7 +49,7 @@ export function allGatherIntoTensor<const O extends CollectiveOptions>(
   options: O = {} as O,
 ): Started<O> {
   const name = 'allGatherIntoTensor';
-  const group = groupOf(name, options);
+  const group = groupOf<CollectiveOptions>(name, options, COLLECTIVE);
   checkTensor(name, input);
   checkTensor(name, output);
   checkDType(name, output, input.dtype);
@@ -90,7 +91,7 @@ export function gather<const O extends CollectiveOptions>(
   dst: number,
   options: O = {} as O,
 ): Started<O> {
-  const group = groupOf('gather', options);
+  const group = groupOf<CollectiveOptions>('gather', options, COLLECTIVE);
   const root = rankIn('gather', group, dst, 'dst');
   checkTensor('gather', input);
   checkOneList('gather', 'outputs', outputs, root === group.rank);
@@ -120,7 +121,7 @@ export function scatter<const O extends CollectiveOptions>(
   src: number,
   options: O = {} as O,
 ): Started<O> {
-  const group = groupOf('scatter', options);
+  const group = groupOf<CollectiveOptions>('scatter', options, COLLECTIVE);
   const root = rankIn('scatter', group, src, 'src');
   checkTensor('scatter', output);
   checkOneList('scatter', 'inputs', inputs, root === group.rank);

@@ -1,7 +1,7 @@
 /**
  * @file Starting a collective on tensors, in the order of the calls.
  */
-import { TesseraError, isTesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames, isTesseraError } from '@tessera/shared';
 import type { Pending } from '../communicator.js';
 import type { HostBuffer } from '../host-buffer.js';
 import { type ProcessGroup, groupNamed } from '../process-group.js';
@@ -16,6 +16,9 @@ export interface CollectiveOptions {
   readonly async?: boolean | undefined;
 }
 
+/** The names of those options. */
+export const COLLECTIVE: OptionNames<CollectiveOptions> = { group: true, async: true };
+
 /** What an eager collective returns. */
 export type Started<O extends CollectiveOptions> = O extends { readonly async: true }
   ? Work
@@ -24,8 +27,17 @@ export type Started<O extends CollectiveOptions> = O extends { readonly async: t
 /** The last operation of a group that still waits for tensors of another device. */
 const tails = new WeakMap<ProcessGroup, Promise<unknown>>();
 
-/** The group that options name. @throws distributed-unavailable, invalid-argument for `null`, which newGroup() returns to outsiders */
-export function groupOf(name: string, options: CollectiveOptions): ProcessGroup {
+/**
+ * The group that options name; `known` are the options that there are.
+ *
+ * @throws distributed-unavailable; invalid-argument for other options, and for `null`, which newGroup() returns to outsiders
+ */
+export function groupOf<O extends { readonly group?: ProcessGroup | undefined }>(
+  name: string,
+  options: O,
+  known: OptionNames<O>,
+): ProcessGroup {
+  checkOptionNames(name, options, known);
   const { group } = options;
   if (group === null)
     throw new TesseraError('invalid-argument', `${name}: this process is not in the group.`, {

@@ -13,14 +13,41 @@ export interface ObjectOptions {
 }
 
 function encode(name: string, value: unknown): Uint8Array {
-  const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined)
-    throw new TesseraError('invalid-argument', `${name}: ${typeof value} is no JSON value.`, {
+  refuseOther(name, value, []);
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+/** What JSON would leave out, or write as something else. @throws invalid-argument */
+function refuseOther(name: string, value: unknown, holders: readonly unknown[]): void {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
+  if (typeof value === 'number' && Number.isFinite(value)) return;
+  const inside = [...holders, value];
+  if (Array.isArray(value) && !holders.includes(value)) {
+    for (const item of value as unknown[]) refuseOther(name, item, inside);
+  } else if (isRecord(value) && !holders.includes(value)) {
+    // A key without a value is as good as none.
+    for (const item of Object.values(value))
+      if (item !== undefined) refuseOther(name, item, inside);
+  } else {
+    throw new TesseraError('invalid-argument', `${name}: ${wordsFor(value)} is no JSON value.`, {
       hints: [
         'Send numbers, strings, booleans, null, arrays and plain objects; use tensors for tensors.',
       ],
     });
-  return new TextEncoder().encode(text);
+  }
+}
+
+function isRecord(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function wordsFor(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  const isPlain = Array.isArray(value) || isRecord(value);
+  return isPlain ? 'a value that contains itself' : `a ${(value as object).constructor.name}`;
 }
 
 function decode(bytes: Uint8Array): unknown {
@@ -47,7 +74,7 @@ export async function broadcastObjectList(
   options: ObjectOptions = {},
 ): Promise<void> {
   const name = 'broadcastObjectList';
-  const group = groupOf(name, options);
+  const group = groupOf<ObjectOptions>(name, options, { group: true });
   const root = rankIn(name, group, src, 'src');
   const own = root === group.rank ? encode(name, list) : new Uint8Array();
   const bytes = new Uint8Array(await largest(group, own.length));
@@ -75,7 +102,7 @@ export async function allGatherObject(
   options: ObjectOptions = {},
 ): Promise<void> {
   const name = 'allGatherObject';
-  const group = groupOf(name, options);
+  const group = groupOf<ObjectOptions>(name, options, { group: true });
   if (list.length !== group.size)
     throw new TesseraError(
       'invalid-argument',

@@ -27,7 +27,7 @@ function messageOf(
   options: MessageOptions,
 ): { readonly group: ProcessGroup; readonly place: number; readonly tag: number } {
   const { tag = 0 } = options;
-  const group = groupOf(name, options);
+  const group = groupOf<MessageOptions>(name, options, { tag: true, group: true });
   const place = rankIn(name, group, peer, what);
   checkTensor(name, tensor);
   if (place === group.rank)
@@ -47,8 +47,12 @@ function messageOf(
  * @see torch.distributed.isend
  */
 export function isend(tensor: Tensor, dst: number, options: MessageOptions = {}): Work {
-  const { group, place, tag } = messageOf('isend', tensor, dst, 'dst', options);
-  return launch(group, [stage('isend', tensor, 'read')], ([buffer]) =>
+  return sending('isend', tensor, dst, options);
+}
+
+function sending(name: string, tensor: Tensor, dst: number, options: MessageOptions): Work {
+  const { group, place, tag } = messageOf(name, tensor, dst, 'dst', options);
+  return launch(group, [stage(name, tensor, 'read')], ([buffer]) =>
     group.communicator.send(buffer!, place, tag),
   );
 }
@@ -60,8 +64,12 @@ export function isend(tensor: Tensor, dst: number, options: MessageOptions = {})
  * @see torch.distributed.irecv
  */
 export function irecv(tensor: Tensor, src: number, options: MessageOptions = {}): Work {
-  const { group, place, tag } = messageOf('irecv', tensor, src, 'src', options);
-  return launch(group, [stage('irecv', tensor, 'write')], ([buffer]) =>
+  return receiving('irecv', tensor, src, options);
+}
+
+function receiving(name: string, tensor: Tensor, src: number, options: MessageOptions): Work {
+  const { group, place, tag } = messageOf(name, tensor, src, 'src', options);
+  return launch(group, [stage(name, tensor, 'write')], ([buffer]) =>
     group.communicator.receive(buffer!, place, tag),
   );
 }
@@ -77,7 +85,7 @@ export async function send(
   dst: number,
   options: MessageOptions = {},
 ): Promise<void> {
-  await isend(tensor, dst, options).wait();
+  await sending('send', tensor, dst, options).wait();
 }
 
 /**
@@ -91,5 +99,5 @@ export async function recv(
   src: number,
   options: MessageOptions = {},
 ): Promise<void> {
-  await irecv(tensor, src, options).wait();
+  await receiving('recv', tensor, src, options).wait();
 }

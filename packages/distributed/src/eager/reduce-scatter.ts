@@ -5,7 +5,7 @@ import type { Tensor } from '@tessera/tensor';
 import { checkReduction } from './check-reduction.js';
 import { checkDType, checkList, checkNumel } from './check-tensors.js';
 import { type Started, groupOf, launch, started } from './launch.js';
-import type { ReduceOptions } from './reduce.js';
+import { REDUCE, type ReduceOptions } from './reduce.js';
 import { checkTensor, stage, stageList } from './staged-tensor.js';
 
 /**
@@ -22,7 +22,7 @@ export function reduceScatter<const O extends ReduceOptions>(
 ): Started<O> {
   const name = 'reduceScatter';
   const { op = 'sum' } = options;
-  const group = groupOf(name, options);
+  const group = groupOf<ReduceOptions>(name, options, REDUCE);
   checkTensor(name, output);
   checkReduction(name, op, output.dtype);
   checkList(name, 'inputs', inputs, group, output.dtype);
@@ -48,7 +48,7 @@ export function reduceScatterTensor<const O extends ReduceOptions>(
 ): Started<O> {
   const name = 'reduceScatterTensor';
   const { op = 'sum' } = options;
-  const group = groupOf(name, options);
+  const group = groupOf<ReduceOptions>(name, options, REDUCE);
   checkTensor(name, output);
   checkTensor(name, input);
   checkReduction(name, op, output.dtype);

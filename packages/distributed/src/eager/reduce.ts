@@ -1,10 +1,12 @@
 /**
  * @file `allReduce`, `reduce`, `broadcast`, `barrier`.
  */
+import type { OptionNames } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import type { ReduceOp } from '../communicator.js';
 import { checkReduction } from './check-reduction.js';
 import {
+  COLLECTIVE,
   type CollectiveOptions,
   type Started,
   groupOf,
@@ -20,6 +22,9 @@ export interface ReduceOptions extends CollectiveOptions {
   readonly op?: ReduceOp | undefined;
 }
 
+/** Options by name; the operation first, as in PyTorch's order. */
+export const REDUCE: OptionNames<ReduceOptions> = { op: true, ...COLLECTIVE };
+
 /**
  * Reduces a tensor over all ranks, in place: afterwards every rank has the result.
  *
@@ -32,7 +37,7 @@ export function allReduce<const O extends ReduceOptions>(
   options: O = {} as O,
 ): Started<O> {
   const { op = 'sum' } = options;
-  const group = groupOf('allReduce', options);
+  const group = groupOf<ReduceOptions>('allReduce', options, REDUCE);
   checkTensor('allReduce', tensor);
   checkReduction('allReduce', op, tensor.dtype);
   const work = launch(group, [stage('allReduce', tensor, 'update')], ([buffer]) =>
@@ -53,7 +58,7 @@ export function reduce<const O extends ReduceOptions>(
   options: O = {} as O,
 ): Started<O> {
   const { op = 'sum' } = options;
-  const group = groupOf('reduce', options);
+  const group = groupOf<ReduceOptions>('reduce', options, REDUCE);
   const root = rankIn('reduce', group, dst, 'dst');
   checkTensor('reduce', tensor);
   checkReduction('reduce', op, tensor.dtype);
@@ -75,7 +80,7 @@ export function broadcast<const O extends CollectiveOptions>(
   src: number,
   options: O = {} as O,
 ): Started<O> {
-  const group = groupOf('broadcast', options);
+  const group = groupOf<CollectiveOptions>('broadcast', options, COLLECTIVE);
   const root = rankIn('broadcast', group, src, 'src');
   const access = root === group.rank ? 'read' : 'write';
   const work = launch(group, [stage('broadcast', tensor, access)], ([buffer]) =>
@@ -91,7 +96,7 @@ export function broadcast<const O extends CollectiveOptions>(
  * @see torch.distributed.barrier
  */
 export function barrier<const O extends CollectiveOptions>(options: O = {} as O): Started<O> {
-  const group = groupOf('barrier', options);
+  const group = groupOf<CollectiveOptions>('barrier', options, COLLECTIVE);
   return started(
     launch(group, [], () => group.communicator.barrier()),
     options,

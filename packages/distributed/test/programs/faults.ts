@@ -15,6 +15,7 @@ import {
   initProcessGroup,
   newGroup,
   recv,
+  send,
   reduce,
 } from '../../src/index.js';
 
@@ -73,6 +74,15 @@ const faults: Record<string, () => Promise<void>> = {
   async 'leaves early from a message'() {
     if (one) return;
     await failing('distributed-mismatch', async () => recv(zeros([4]), 1));
+  },
+  async 'messages of other lengths'() {
+    for (const count of [2, 5]) {
+      if (one) await send(ones([count]), 0);
+      else await failing('distributed-mismatch', async () => recv(zeros([3]), 1));
+    }
+    const value = one ? ones([3]) : zeros([3]);
+    await (one ? send(value, 0) : recv(value, 1));
+    console.log(`rank ${rank} has ${String(value.toArray())}`);
   },
   async 'ends before the others'() {
     if (one) return;

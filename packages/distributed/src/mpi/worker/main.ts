@@ -43,6 +43,9 @@ function start(threads: WorkerThreads): void {
     const mpi = MpiLibrary.load(koffi, workerData.libraries, memory);
     const number = memory.cell(8);
     mpi.call('Init_thread', 0, 0, FUNNELED, number.address);
+    // Errors of a request are those of one of these, as the library has it: they end the job otherwise.
+    for (const comm of [mpi.abi.self, mpi.abi.world])
+      mpi.call('Comm_set_errhandler', comm, mpi.abi.errorsReturn);
     checkLibrary(mpi, memory);
     const control = controlGroup(mpi, memory);
     const { rank, size } = control;

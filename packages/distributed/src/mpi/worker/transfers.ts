@@ -36,7 +36,11 @@ export class Transfers {
     try {
       yield* completion(mpi, request, 'waiting', check);
     } catch (error) {
-      if (!(error instanceof WorkerFailure)) throw mismatch(`${what}: ${(error as Error).message}`);
+      if (!(error instanceof WorkerFailure)) {
+        const { message } = error as Error;
+        const words = /truncated/i.test(message) ? `rank ${peer} sent more elements.` : message;
+        throw mismatch(`${what}: ${words}`);
+      }
       // Nothing may arrive in memory that the program uses for something else by then.
       mpi.call('Cancel', request.address);
       mpi.call('Request_free', request.address);
