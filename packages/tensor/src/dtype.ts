@@ -63,5 +63,5 @@ export function isIntegral(dtype: DType): boolean {
 
 /** Whether a string names a dtype. */
 export function isDType(value: unknown): value is DType {
-  return typeof value === 'string' && value in DTYPES;
+  return typeof value === 'string' && Object.hasOwn(DTYPES, value);
 }

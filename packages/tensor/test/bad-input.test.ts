@@ -392,6 +392,26 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     'schema-arguments',
     /argument 'mat2' must be Tensor, not number 3/,
   ],
+  ...(['neg', 'relu', 'add.Tensor'] as const).flatMap((name) =>
+    [5, true].map((value): (typeof cases)[number] => [
+      `${name} of ${value} without a tensor`,
+      () => callOp(getOp(`aten::${name}`), name === 'add.Tensor' ? [value, 2, 1] : [value]),
+      'schema-arguments',
+      /must be Tensor, not (number 5|boolean true)/,
+    ]),
+  ),
+  [
+    'a tensor in the place of a list of tensors',
+    () => cat(ones([2]) as never),
+    'schema-arguments',
+    /argument 'tensors' must be Tensor\[\], not a float32 tensor of shape \[2\]/,
+  ],
+  [
+    'a dtype by a name that objects inherit',
+    () => ones([2], { dtype: 'constructor' as never }),
+    'schema-arguments',
+    /argument 'dtype' must be/,
+  ],
   [
     'an operator that does not exist',
     () => getOp('aten::ad.Tensor'),

@@ -21,12 +21,15 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
   }
   const wrapsNumbers = op.hasTag('pointwise') || op.record.inplaceOf !== undefined;
   let device: string | null = null;
+  let wrapped: number | null = null;
   for (let i = 0; i < formals.length; i++) {
     const arg = args[i];
     const formal = formals[i]!;
     const isOne = formal.type.base === 'Tensor' && !formal.type.list;
-    if (!kindMatches(formal, arg) && !(wrapsNumbers && isOne && isNumeric(arg)))
-      mismatch(op, formal, arg);
+    if (!kindMatches(formal, arg)) {
+      if (!wrapsNumbers || !isOne || !isNumeric(arg)) mismatch(op, formal, arg);
+      wrapped ??= i;
+    }
     if (isTensor(arg)) {
       if (device === null) device = arg.device;
       else if (arg.device !== device) deviceMismatch(op, device, arg.device);
@@ -38,6 +41,8 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
       }
     }
   }
+  // A number is one beside a tensor.
+  if (device === null && wrapped !== null) mismatch(op, formals[wrapped]!, args[wrapped]);
 }
 
 /**
@@ -56,7 +61,7 @@ export function checkComposite(op: OpOverload, args: readonly unknown[]): void {
       if (!optional && !formal.hasDefault) mismatch(op, formal, arg);
     } else if (isNumeric(arg) && (base === 'Tensor' ? !list : length !== null)) {
       if (base === 'int' && !isWhole(arg)) mismatch(op, formal, arg);
-    } else if (!kindMatches(formal, arg) || (list && isTensor(arg))) mismatch(op, formal, arg);
+    } else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
   }
 }
 
@@ -83,7 +88,7 @@ function isWhole(arg: unknown): boolean {
 
 function kindMatches(formal: SchemaArgument, arg: unknown): boolean {
   const { base, list, optional, elementOptional } = formal.type;
-  if (isTensor(arg)) return base === 'Tensor' || base === 'Scalar';
+  if (isTensor(arg)) return !list && (base === 'Tensor' || base === 'Scalar');
   if (base === 'Tensor' && !list) return arg === null && optional;
   if (arg === null || arg === undefined) return optional;
   if (list) {
