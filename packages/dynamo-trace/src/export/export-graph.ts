@@ -35,6 +35,7 @@ import { walk } from '../guards/walk.js';
 import { PureCursor } from '../pure/pure-cursor.js';
 import { refuseObjects } from '../pure/result-parts.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
+import { duplicatesOf } from './duplicates.js';
 import { sameExport } from './same-export.js';
 
 /** A module, as far as exporting goes. */
@@ -262,10 +263,7 @@ function build(
       constants,
       treeUnflatten(template, spec),
       cursor instanceof PureCursor && cursor.readsSizes,
-      sources.duplicates().flatMap(({ tensor, root, source }) => {
-        const input = tensors.indexOf(tensor);
-        return input < 0 ? [] : [{ root, source, input }];
-      }),
+      duplicatesOf(sources, tensors),
     ),
     tensors,
   };

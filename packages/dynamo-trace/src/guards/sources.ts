@@ -13,25 +13,12 @@ export interface ConstantSource {
   readonly value: unknown;
 }
 
-/** A place of a tensor besides the first. */
-export interface RepeatedTensor {
-  readonly tensor: Tensor;
-  readonly root: number;
-  readonly source: Source;
-}
-
-/** Whether no step is to an attribute of a tracked object. */
-function isUntracked({ steps }: Source): boolean {
-  return steps.every((step) => step.kind !== 'property' || step.tracked !== true);
-}
-
 /** See the file header. Built lazily: only capture and reports need names. */
 export class Sources {
   private readonly byTensor = new Map<Tensor, Source>();
   private readonly rootOf = new Map<Tensor, number>();
   private readonly numbers = new Map<number, string>();
   private readonly primitives: ConstantSource[] = [];
-  private readonly again: RepeatedTensor[] = [];
 
   /** @param getters as for `walk` */
   constructor(
@@ -44,10 +31,7 @@ export class Sources {
         { root: root.name, steps: [] },
         {
           tensor: (tensor, source) => {
-            if (this.byTensor.has(tensor)) {
-              this.again.push({ tensor, root: index, source });
-              return;
-            }
+            if (this.byTensor.has(tensor)) return;
             this.byTensor.set(tensor, source);
             this.rootOf.set(tensor, index);
           },
@@ -84,17 +68,17 @@ export class Sources {
   /** Whether an argument holds the tensor other than as an attribute of a tracked object (a parameter). */
   isArgument(tensor: Tensor): boolean {
     const root = this.rootOf.get(tensor);
-    return root !== undefined && isUntracked(this.byTensor.get(tensor)!);
+    return (
+      root !== undefined &&
+      this.byTensor.get(tensor)!.steps.every((step) => step.kind !== 'property' || !step.tracked)
+    );
   }
 
   /** Primitives that arguments hold, other than attributes of tracked objects. */
   constants(): readonly ConstantSource[] {
-    return this.primitives.filter(({ source }) => isUntracked(source));
-  }
-
-  /** Where arguments hold a tensor again. */
-  duplicates(): readonly RepeatedTensor[] {
-    return this.again.filter(({ source }) => isUntracked(source));
+    return this.primitives.filter(({ source }) =>
+      source.steps.every((step) => step.kind !== 'property' || step.tracked !== true),
+    );
   }
 
   /** Printed source; captured tensors are `G['tensor']`. */

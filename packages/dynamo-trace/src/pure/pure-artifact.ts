@@ -17,7 +17,7 @@ import type { Sources } from '../guards/sources.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
 import type { PureCursor } from './pure-cursor.js';
-import { type ResultPart, resultParts } from './result-parts.js';
+import { type ResultPart, refuseObjects, resultPart } from './result-parts.js';
 
 /** No artifact is for these arguments. */
 export const MISSED: unique symbol = Symbol('missed');
@@ -75,6 +75,7 @@ export class PureArtifact {
       );
     call.guards.seal([]);
     const { leaves, spec } = treeFlatten(call.result);
+    refuseObjects(leaves);
     const known = new Set([...segment.outputs, ...segment.inputs.map(({ slot }) => slot)]);
     const grads = segment.inputs.flatMap(({ slot }, input) => {
       const grad = slot < 0 ? null : frame.slots[slot]!.autograd?.grad;
@@ -86,13 +87,12 @@ export class PureArtifact {
       segment,
       start,
       segment.inputs.map((input) => readerOf(cursor, call, input)),
-      resultParts(leaves, {
-        ...call,
-        slotOf(tensor) {
+      leaves.map((leaf) =>
+        resultPart(leaf, call.sources, (tensor) => {
           const slot = frame.slotOf(tensor);
           return known.has(slot) ? slot : -1;
-        },
-      }),
+        }),
+      ),
       rebuilder(spec),
       grads,
       segment !== template || frame.shapes.parent === null,

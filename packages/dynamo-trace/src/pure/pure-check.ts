@@ -56,7 +56,7 @@ export class PureCheck {
   private isSame(expected: PureArtifact['leaves'][number], leaf: unknown, frame: Frame): boolean {
     if ('value' in expected) return Object.is(leaf, expected.value);
     // An argument that no op reads is guarded where it is found.
-    return 'place' in expected || (isTensor(leaf) && frame.slotOf(leaf) === expected.slot);
+    return isTensor(leaf) && ('place' in expected || frame.slotOf(leaf) === expected.slot);
   }
 
   private stale(difference: string, location?: string): never {

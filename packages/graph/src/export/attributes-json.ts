@@ -11,7 +11,6 @@ import {
   DTYPES,
   asStrided,
   fromTypedArray,
-  noGrad,
   tensor as makeFromValues,
 } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
@@ -51,44 +50,39 @@ interface Range {
 
 /** Writes tensors. */
 export function tensorsToJson(tensors: ReadonlyMap<string, Tensor>): JsonTensors {
-  const users = new Map<Storage, Tensor[]>();
-  for (const tensor of new Set(tensors.values()))
-    users.set(tensor.storage, [...(users.get(tensor.storage) ?? []), tensor]);
+  const all = [...new Set(tensors.values())];
   const ranges = new Map<Storage, Range>();
-  const attributes: Record<string, JsonTensor> = {};
-  for (const [path, tensor] of tensors) {
-    const { storage, dtype, requiresGrad, sizes, strides, storageOffset: offset } = tensor;
-    const about = { dtype, requiresGrad, sizes: [...sizes] };
-    if (users.get(storage)!.length === 1 && tensor.isContiguous()) {
-      attributes[path] = { ...about, values: valuesToJson(tensor) };
+  for (const like of all) {
+    const { storage, sizes, strides, storageOffset: from } = like;
+    if (like.isContiguous() && all.every((one) => one === like || one.storage !== storage))
       continue;
-    }
-    let range = ranges.get(storage);
-    if (range === undefined)
-      ranges.set(
-        storage,
-        (range = { number: ranges.size, like: tensor, from: offset, to: offset }),
-      );
-    const last = sizes.reduce((sum, size, d) => sum + (size - 1) * strides[d]!, offset);
-    range.from = Math.min(range.from, offset);
-    if (!sizes.includes(0)) range.to = Math.max(range.to, last + 1);
-    attributes[path] = { ...about, memory: range.number, strides: [...strides], offset };
+    const range = ranges.get(storage) ?? { number: ranges.size, like, from, to: from };
+    ranges.set(storage, range);
+    range.from = Math.min(range.from, from);
+    range.to = Math.max(range.to, endOf(sizes, strides, from));
   }
+  const attributes = [...tensors].map(([path, tensor]): [string, JsonTensor] => {
+    const { storage, dtype, requiresGrad, sizes, strides, storageOffset } = tensor;
+    const about = { dtype, requiresGrad, sizes: [...sizes] };
+    const range = ranges.get(storage);
+    if (range === undefined) return [path, { ...about, values: valuesToJson(tensor) }];
+    const offset = storageOffset - range.from;
+    return [path, { ...about, memory: range.number, strides: [...strides], offset }];
+  });
   const memories = [...ranges.values()].map(({ like, from, to }) => ({
     dtype: like.dtype,
-    values: valuesToJson(noGrad(() => asStrided(like.detach(), [to - from], [1], from))),
+    values: valuesToJson(asStrided(like.detach(), [to - from], [1], from)),
   }));
-  if (memories.length === 0) return { attributes };
-  const starts = [...ranges.values()].map(({ from }) => from);
   return {
-    attributes: Object.fromEntries(
-      Object.entries(attributes).map(([path, json]) => [
-        path,
-        'memory' in json ? { ...json, offset: json.offset - starts[json.memory]! } : json,
-      ]),
-    ),
-    memories,
+    attributes: Object.fromEntries(attributes),
+    ...(memories.length === 0 ? {} : { memories }),
   };
+}
+
+/** Behind the last element of a place. */
+function endOf(sizes: readonly number[], strides: readonly number[], offset: number): number {
+  if (sizes.includes(0)) return offset;
+  return sizes.reduce((sum, size, d) => sum + (size - 1) * strides[d]!, offset) + 1;
 }
 
 function valuesToJson(tensor: Tensor): JsonValues {
@@ -133,8 +127,7 @@ function readPlace(json: JsonField, sizes: readonly number[], memories: readonly
   const strides = integers(json.field('strides'));
   const offset = json.field('offset').integer(0, MAX);
   if (strides.length !== sizes.length) json.refuse('has another number of sizes than of strides');
-  const last = sizes.reduce((sum, size, d) => sum + (size - 1) * strides[d]!, offset);
-  if (!sizes.includes(0) && last >= memory.numel) json.refuse('ends behind its memory');
+  if (endOf(sizes, strides, offset) > memory.numel) json.refuse('ends behind its memory');
   if (numelOf(sizes) > MOST_ELEMENTS) json.refuse('has too many elements');
   return asStrided(memory, sizes, strides, offset);
 }
