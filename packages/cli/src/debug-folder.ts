@@ -80,6 +80,8 @@ export function openDebugFolder(path: string): DebugFolder {
   if (statSync(root).isFile()) {
     const name = basename(root);
     const read = (): ExplorationFile => readTrace(readInside(dirname(root), root), name);
+    // Refused here, and not in the page.
+    read();
     return { name, compilations: [{ name, read }] };
   }
   const compilation = (name: string, folder: string): Compilation => ({

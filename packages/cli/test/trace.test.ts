@@ -22,6 +22,14 @@ const event = (name: string, ts: number, dur: number): object => ({
 });
 
 describe('traces', () => {
+  it('are read when they are opened: another file is refused at once', () => {
+    const path = join(scratch, 'notes.txt');
+    writeFileSync(path, 'no trace');
+    expect(() => openDebugFolder(path)).toThrow(
+      expect.objectContaining({ code: 'debug-folder-invalid' }),
+    );
+  });
+
   it('of profile() are opened as files', () => {
     const { toChromeTrace } = profile(() => ones([3]).mul(2).add(1));
     const path = join(scratch, 'trace.json');

@@ -1,6 +1,7 @@
 /**
  * @file `assertClose`: PyTorch's comparison of tensors.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { type DType, type Tensor, isFloatingPoint, isTensor } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
 
@@ -28,6 +29,15 @@ export interface CloseOptions extends Partial<Tolerance> {
   /** Prefix of the error message. */
   readonly message?: string;
 }
+
+const CLOSE_OPTIONS: OptionNames<CloseOptions> = {
+  rtol: true,
+  atol: true,
+  checkDType: true,
+  checkStride: true,
+  checkDevice: true,
+  message: true,
+};
 
 function fail(options: CloseOptions, text: string): never {
   throw new Error(`${options.message === undefined ? '' : `${options.message}: `}${text}`);
@@ -154,6 +164,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
  * @see torch.testing.assert_close
  */
 export function assertClose(actual: unknown, expected: unknown, options: CloseOptions = {}): void {
+  checkOptionNames('assertClose', options, CLOSE_OPTIONS);
   compareTrees(actual, expected, options, (a, e, at) =>
     compareValues(readNumbers(a), readNumbers(e), toleranceOf(a, e, at), at),
   );
@@ -165,6 +176,7 @@ export async function assertCloseAsync(
   expected: unknown,
   options: CloseOptions = {},
 ): Promise<void> {
+  checkOptionNames('assertCloseAsync', options, CLOSE_OPTIONS);
   const pairs: [Tensor, Tensor, CloseOptions][] = [];
   compareTrees(actual, expected, options, (...pair) => void pairs.push(pair));
   for (const [a, e, at] of pairs)

@@ -1,6 +1,7 @@
 /**
  * @file `gradcheck`: analytic gradients against central differences, in float64.
  */
+import { checkOptionNames } from '@tessera/shared';
 import { type Tensor, isFloatingPoint, noGrad, tensor } from '@tessera/tensor';
 import { readNumbers, runBackward, writeNumbers } from '@tessera/tensor/internal';
 
@@ -51,10 +52,14 @@ export function gradcheck(
   inputs: readonly Tensor[],
   options: GradcheckOptions = {},
 ): void {
+  checkOptionNames('gradcheck', options, { eps: true, atol: true, rtol: true });
+  if (!Array.isArray(inputs))
+    throw new Error('gradcheck: inputs must be a list: gradcheck(fn, [x])');
   const eps = options.eps ?? 1e-6;
   const atol = options.atol ?? 1e-5;
   const rtol = options.rtol ?? 1e-3;
   const wanted = inputs.filter((input) => input.requiresGrad);
+  if (wanted.length === 0) throw new Error('gradcheck: no input requires grad');
   if (wanted.some((input) => input.dtype !== 'float64'))
     throw new Error('gradcheck: inputs that require grad must be float64');
   const outputs = listOf(fn(...inputs)).filter((out) => isFloatingPoint(out.dtype));

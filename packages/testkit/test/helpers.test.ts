@@ -9,6 +9,7 @@ import {
   CompileCounterWithBackend,
   assertClose,
   assertCloseAsync,
+  gradcheck,
   compareEqualOutsAndGrads,
   randStrided,
   runAndGetCode,
@@ -39,6 +40,13 @@ describe('same', () => {
 });
 
 describe('assertClose', () => {
+  it('refuses options that it has not', async () => {
+    const value = tensor([1]);
+    const options = { rtoll: 1 } as never;
+    expect(() => assertClose(value, value, options)).toThrow(/no option 'rtoll'/);
+    await expect(assertCloseAsync(value, value, options)).rejects.toThrow(/no option 'rtoll'/);
+  });
+
   it('looks into arrays and records', async () => {
     const value = { loss: 1, grads: [tensor([1, 2])] };
     assertClose(value, { loss: 1, grads: [tensor([1, 2])] });
@@ -111,5 +119,18 @@ describe('helpers of tests', () => {
     );
     expect(result.sizes).toEqual([2]);
     expect(compiled).toHaveLength(1);
+  });
+});
+
+describe('gradcheck', () => {
+  it('refuses what it would not check', () => {
+    const x = tensor([1, 2], { dtype: 'float64' });
+    expect(() => gradcheck((a) => a.tanh(), [x])).toThrow(/no input requires grad/);
+    expect(() => gradcheck((a) => a.tanh(), x as never)).toThrow(/must be a list/);
+    const leaf = x.clone().requiresGrad_();
+    expect(() => gradcheck((a) => a.tanh(), [leaf], { tol: 1 } as never)).toThrow(
+      /no option 'tol'/,
+    );
+    gradcheck((a) => a.tanh(), [leaf], { eps: 1e-6 });
   });
 });
