@@ -1,6 +1,7 @@
 import { type JsonExport, exportFromJson, exportToJson } from '@tessera/graph';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, cpuHeap, fromTypedArray, ones, tensor } from '@tessera/tensor';
+import { type Tensor, cat, cpuHeap, fromTypedArray, ones, tensor, where } from '@tessera/tensor';
+import { layerNorm } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { exportGraph } from '../src/index.js';
 
@@ -118,7 +119,7 @@ describe('an exported graph from a file', () => {
     expect(refusal((j) => set(j.inputs[0], 'sizes', [size, 2]))).toMatch(/nested more than/);
   });
 
-  it('is read or refused with the code, whatever is changed in it (seeded)', () => {
+  it('is read, and called, or refused with the code, whatever is changed in it (seeded)', () => {
     let state = 20261122;
     const roll = (n: number): number => {
       state ^= state << 13;
@@ -127,9 +128,32 @@ describe('an exported graph from a file', () => {
       return (state >>> 0) % n;
     };
     const odd = [null, true, -1, 0.5, 2 ** 53, '', 'NaN', '__proto__', [], {}, [1], { node: 'x' }];
+    const memory = ones([2, 4]);
+    const weights = [memory.slice(1, 0, 2), memory.slice(1, 2, 4).t()] as [Tensor, Tensor];
+    const fn = (x: Tensor, o: { k: number }): unknown => {
+      const h = layerNorm(x.mm(weights[0]).add(weights[1]), [2]).relu();
+      const [v, at] = h.topk(1) as [Tensor, Tensor];
+      return {
+        a: cat([h, v], 1).mul(o.k),
+        at,
+        b: [where(h.gt(0), h, 1.5).sum(), 7],
+        s: h.shape[0],
+      };
+    };
+    const options = { dynamicShapes: [[true]] } as const;
+    const call = [ones([2, 2]), { k: 3 }] as const;
+    const texts = [
+      text,
+      JSON.stringify(exportToJson(exportGraph(fn, [ones([2, 2]), { k: 3 }]))),
+      JSON.stringify(
+        exportToJson(
+          exportGraph((x: Tensor) => x.reshape([-1]).mul(x.shape[0]!), [ones([3, 2])], options),
+        ),
+      ),
+    ];
     let accepted = 0;
-    for (let i = 0; i < 1500; i++) {
-      const json = JSON.parse(text) as JsonExport;
+    for (let i = 0; i < 3000; i++) {
+      const json = JSON.parse(texts[i % texts.length]!) as JsonExport;
       const places: [object, string][] = [];
       const stack: unknown[] = [json];
       while (stack.length > 0) {
@@ -147,17 +171,25 @@ describe('an exported graph from a file', () => {
       else if (kind === 1) set(at, key, odd[roll(odd.length)]);
       else if (kind === 2) set(at, key, structuredClone((from as Loose)[other]));
       else set(at, key, { [['record', '__proto__', 'size'][roll(3)]!]: (at as Loose)[key] });
+      let read: ReturnType<typeof exportFromJson>;
       try {
-        exportFromJson(JSON.parse(JSON.stringify(json)) as JsonExport);
+        read = exportFromJson(JSON.parse(JSON.stringify(json)) as JsonExport);
         accepted++;
       } catch (error) {
         if (!isTesseraError(error, 'export-invalid')) throw error;
         // The last resort would hide errors of the readers themselves.
         if (error.cause !== undefined && !isTesseraError(error.cause))
           throw new Error(`mutant ${i}: ${JSON.stringify(json)}`, { cause: error });
+        continue;
+      }
+      try {
+        read.call(...call);
+      } catch (error) {
+        if (!isTesseraError(error))
+          throw new Error(`mutant ${i}: ${JSON.stringify(json)}`, { cause: error });
       }
     }
-    expect(accepted).toBeGreaterThan(10);
-    expect(accepted).toBeLessThan(1000);
+    expect(accepted).toBeGreaterThan(20);
+    expect(accepted).toBeLessThan(2000);
   });
 });

@@ -151,7 +151,7 @@ export function graphFromJson(json: JsonGraph): Graph {
     const meta = item.field('meta');
     node.meta = readMeta(meta, storages);
     const shape = meta.optional('shape');
-    if (shape !== null) node.meta.symbolicVal = readShape(shape, symbols);
+    if (shape !== null) node.meta.symbolicVal = readShape(shape, symbols, node.meta.val);
     nodes.set(name, node);
   }
   graph.lint();
@@ -229,19 +229,27 @@ function readTensor(json: JsonField, storages: readonly Storage[]): Tensor {
   return tensor;
 }
 
-function readShape(json: JsonField, symbols: ReadonlyMap<string, SymInt>): SymbolicVal {
-  const one = (shape: JsonField): SymbolicShape => ({
-    sizes: shape
-      .field('sizes')
-      .items(64)
-      .map((size) => readSize(size, symbols)),
-    strides: shape
-      .field('strides')
-      .items(64)
-      .map((stride) => (stride.value === null ? null : readSize(stride, symbols))),
-  });
-  if (!json.isList) return one(json);
-  return json.items().map((shape) => (shape.value === null ? null : one(shape)));
+/** The sizes and strides of `val` as expressions. */
+function readShape(
+  json: JsonField,
+  symbols: ReadonlyMap<string, SymInt>,
+  val: NodeMeta['val'],
+): SymbolicVal {
+  const one = (shape: JsonField, of: unknown): SymbolicShape => {
+    const [sizes, strides] = (['sizes', 'strides'] as const).map((key) =>
+      shape.field(key).items(64),
+    );
+    if (!isTensor(of) || sizes!.length !== of.ndim || strides!.length !== of.ndim)
+      shape.refuse('is not that of the value');
+    return {
+      sizes: sizes!.map((size) => readSize(size, symbols)),
+      strides: strides!.map((stride) => (stride.value === null ? null : readSize(stride, symbols))),
+    };
+  };
+  if (!json.isList) return one(json, val);
+  if (!Array.isArray(val)) json.refuse('is not that of the value');
+  const of = val as readonly unknown[];
+  return json.items().map((shape, i) => (shape.value === null ? null : one(shape, of[i])));
 }
 
 function targetToJson(node: Node): JsonTarget {

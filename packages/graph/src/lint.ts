@@ -141,7 +141,7 @@ function checkSchema(node: Node, op: OpOverload): void {
     );
   }
   formals.forEach((formal, i) => {
-    if (kindMatches(formal, node.args[i])) return;
+    if (kindMatches(formal, node.args[i], op)) return;
     fail(
       node,
       `passes ${describe(node.args[i])} as '${formal.name}' of ${op.qualifiedName}`,
@@ -158,15 +158,25 @@ function describe(arg: Argument): string {
     : `the ${typeof arg} ${typeof arg === 'object' ? 'given' : String(arg)}`;
 }
 
-function kindMatches(formal: SchemaArgument, arg: Argument): boolean {
+function kindMatches(formal: SchemaArgument, arg: Argument, op: OpOverload): boolean {
   const { type } = formal;
   if (arg === null || arg === undefined) return type.optional || type.base === 'Generator';
   // A node may stand for a list too: an operator that returns a list feeds one that takes it.
   if (arg instanceof Node || arg instanceof SymInt) return scalarMatches(type.base, arg);
-  if (!type.list) return scalarMatches(type.base, arg);
+  if (!type.list)
+    return scalarMatches(type.base, arg) || (type.base === 'Tensor' && isWrapped(arg, op));
   if (!Array.isArray(arg)) return type.length !== null && scalarMatches(type.base, arg);
   return (arg as readonly Argument[]).every((item) =>
     item === null || item === undefined ? type.elementOptional : scalarMatches(type.base, item),
+  );
+}
+
+/** Numbers stand for tensors of no dimension, as in mul.Tensor(x, 2). */
+function isWrapped(arg: Argument, op: OpOverload): boolean {
+  const { decompose, inplaceOf } = op.record;
+  return (
+    (typeof arg === 'number' || typeof arg === 'boolean') &&
+    (op.hasTag('pointwise') || decompose !== undefined || inplaceOf !== undefined)
   );
 }
 
@@ -174,8 +184,7 @@ function scalarMatches(base: SchemaArgument['type']['base'], arg: Argument): boo
   const isNode = arg instanceof Node || arg instanceof SymInt;
   switch (base) {
     case 'Tensor':
-      // Numbers stand for wrapped numbers, as in mul.Tensor(x, 2).
-      return isNode || typeof arg === 'number' || typeof arg === 'boolean';
+      return isNode;
     case 'Scalar':
     case 'int':
     case 'float':

@@ -5,7 +5,7 @@
  * with a `meta` kernel can be traced; one with a `vjp` can be differentiated. Modelled on
  * `torch.library`.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkFunction } from '@tessera/shared';
 import { addKernel } from './dispatch/custom-kernel.js';
 import { callOp } from './dispatch/dispatcher.js';
 import { functionalForm } from './op/functional-form.js';
@@ -64,14 +64,14 @@ export interface Library<Ops extends Schemas = Record<never, never>> {
    * must not read values.
    *
    * @param name operator name, with `.overload` unless it is the default one
-   * @throws op-unknown
+   * @throws op-unknown, invalid-argument
    */
   impl<Name extends string>(
     name: Name,
     device: 'cpu' | 'meta' | (string & {}),
     kernel: KernelOf<SchemaOf<Ops, Name>>,
   ): Library<Ops>;
-  /** Registers the gradient formula of an operator. @throws op-unknown */
+  /** Registers the gradient formula of an operator. @throws op-unknown, invalid-argument */
   autograd<Name extends string, Grads extends GradsOf<SchemaArgs<SchemaOf<Ops, Name>>>>(
     name: Name,
     formula: AutogradFormula<SchemaArgs<SchemaOf<Ops, Name>>, Grads> &
@@ -120,10 +120,12 @@ export function library(namespace: string): Library {
       return self;
     },
     impl(name: string, device: string, kernel: KernelFunction): unknown {
+      checkFunction('impl', kernel);
       addKernel(find(name), device, kernel);
       return self;
     },
     autograd(name: string, { vjp, saved }: AutogradFormula): unknown {
+      checkFunction('vjp', vjp);
       const op = find(name);
       op.record = { ...op.record, vjp: namesChecked(op, vjp), saved };
       op.isCustom = true;

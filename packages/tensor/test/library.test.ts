@@ -110,6 +110,10 @@ describe('library', () => {
     expect(() => library('libtest4').define('nothing(Tensor self) -> Tensor')).toThrow(
       /already registered/,
     );
+    const later = (): unknown => library('libtest4').impl('nothing', 'cpu', undefined as never);
+    expect(later).toThrow(/impl\(\) takes a function, not undefined/);
+    const formula = (): unknown => library('libtest4').autograd('nothing', (() => ({})) as never);
+    expect(formula).toThrow(/vjp\(\) takes a function, not undefined/);
     expect(() => library('no good')).toThrow(/invalid-argument/);
     expect(() => library('libtest4').define('bad(Tensr x) -> Tensor')).toThrow(/schema-parse/);
   });
