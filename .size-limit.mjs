@@ -11,24 +11,24 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '559.2 kB';
+const EVERYTHING = '560.9 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '21.1 kB',
   tensor: '167.4 kB',
   nn: '56.9 kB',
-  distributed: '26.7 kB',
+  distributed: '27.1 kB',
   onnx: '59.8 kB',
-  graph: '30 kB',
+  graph: '31.6 kB',
   passes: '17.2 kB',
-  'aot-autograd': '20.8 kB',
-  'dynamo-trace': '43.5 kB',
+  'aot-autograd': '21.0 kB',
+  'dynamo-trace': '43.8 kB',
   'inductor-core': '156.8 kB',
   'inductor-cpu': '61.6 kB',
   'inductor-wgsl': '53.3 kB',
   compile: '5.4 kB',
-  testkit: '26 kB',
+  testkit: '26.2 kB',
   transformers: '26 kB',
   cli: '4 kB',
 };

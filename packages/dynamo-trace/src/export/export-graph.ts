@@ -23,7 +23,7 @@ import {
   printSource,
   traceSizes,
 } from '@tessera/graph';
-import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
 import { CompiledFunction } from '../compiled-function.js';
@@ -34,6 +34,7 @@ import { identifierOf } from '../guards/sources.js';
 import { walk } from '../guards/walk.js';
 import { PureCursor } from '../pure/pure-cursor.js';
 import { refuseObjects } from '../pure/result-parts.js';
+import { sideEffect } from '../pure/side-effect.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
 import { duplicatesOf } from './duplicates.js';
 import { sameExport } from './same-export.js';
@@ -271,15 +272,12 @@ function build(
 
 /** A number of a trusted region, which it computes on the host each time: a graph has none. */
 function refuseUpdate(): never {
-  throw new TesseraError(
-    'pure-side-effect',
+  throw sideEffect(
     'exportGraph: the function updates an object by numbers that change with every call, as step() of an optimizer does.',
-    {
-      hints: [
-        'Export what computes the loss or the gradients; an optimizer steps outside.',
-        'compile() keeps whole training steps.',
-      ],
-    },
+    [
+      'Export what computes the loss or the gradients; an optimizer steps outside.',
+      'compile() keeps whole training steps.',
+    ],
   );
 }
 

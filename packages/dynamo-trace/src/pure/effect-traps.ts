@@ -4,7 +4,8 @@
  * A skipped call does not run its JavaScript, so a clock, a random number or console output in it
  * would silently stop happening. During capture these are replaced by errors.
  */
-import { TesseraError } from '@tessera/shared';
+import type { TesseraError } from '@tessera/shared';
+import { sideEffect } from './side-effect.js';
 import { type Trap, withTraps } from './traps.js';
 
 /** Functions with effects, by the object that has them. */
@@ -35,13 +36,8 @@ export function withEffectTraps<R>(
 }
 
 function effect(name: string, what: string): TesseraError {
-  return new TesseraError(
-    'pure-side-effect',
+  return sideEffect(
     `${name} is compiled with pure: true but calls ${what}, which a skipped call would not do.`,
-    {
-      hints: [
-        'Pass the value as an argument, or compile without pure: replay runs it on every call.',
-      ],
-    },
+    ['Pass the value as an argument, or compile without pure: replay runs it on every call.'],
   );
 }

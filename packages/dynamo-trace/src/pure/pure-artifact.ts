@@ -6,7 +6,7 @@
  * compiled segment runs, and the result is rebuilt; the function's JavaScript does not run. Other sizes or constants
  * are another artifact: making it costs one replay of the trace that they share.
  */
-import { TesseraError, type TreeSpec, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { type TreeSpec, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { follow } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { type Resume, autogradMeta, modes } from '@tessera/tensor/internal';
@@ -17,7 +17,8 @@ import type { Sources } from '../guards/sources.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
 import type { PureCursor } from './pure-cursor.js';
-import { type ResultPart, refuseObjects, resultPart } from './result-parts.js';
+import { type ResultPart, refuseObjects } from './result-parts.js';
+import { sideEffect } from './side-effect.js';
 
 /** No artifact is for these arguments. */
 export const MISSED: unique symbol = Symbol('missed');
@@ -55,7 +56,7 @@ export class PureArtifact {
     /** Gradients that inputs are given: number of the input, slot of the gradient. */
     private readonly grads: readonly { readonly input: number; readonly slot: number }[],
     /** Whether its code assumes where in shared memory inputs begin. */
-    private readonly knowsOffsets: boolean,
+    private readonly offsets: boolean,
   ) {}
 
   /** Remembers a finished call. @throws pure-side-effect */
@@ -64,15 +65,14 @@ export class PureArtifact {
     const template = frame.finished[0]!;
     const segment = frame.shapes.segments.get(template) ?? template;
     if (givesNumbers(cursor))
-      throw refused(
+      throw sideEffect(
         'A pure function may not run an optimizer step: its numbers change on every call.',
-        'Compile the training step without pure.',
+        ['Compile the training step without pure.'],
       );
     if (segment.produced.size === 0 && call.roots.length === 0)
-      throw refused(
-        'A pure function without arguments and tensor ops has nothing to compile.',
+      throw sideEffect('A pure function without arguments and tensor ops has nothing to compile.', [
         'Compile it without pure.',
-      );
+      ]);
     call.guards.seal([]);
     const { leaves, spec } = treeFlatten(call.result);
     refuseObjects(leaves);
@@ -87,12 +87,13 @@ export class PureArtifact {
       segment,
       start,
       segment.inputs.map((input) => readerOf(cursor, call, input)),
-      leaves.map((leaf) =>
-        resultPart(leaf, call.sources, (tensor) => {
-          const slot = frame.slotOf(tensor);
-          return known.has(slot) ? slot : -1;
-        }),
-      ),
+      leaves.map((value): ResultPart => {
+        if (!isTensor(value)) return { value };
+        const slot = frame.slotOf(value);
+        if (slot >= 0 && known.has(slot)) return { slot };
+        const place = call.sources.locate(value);
+        return place === null ? { value } : { place };
+      }),
       rebuilder(spec),
       grads,
       segment !== template || frame.shapes.parent === null,
@@ -115,7 +116,7 @@ export class PureArtifact {
       const reader = readers[i]!;
       inputs[i] = 'held' in reader ? reader.held : found[reader.at]!;
     }
-    if (segment.sharing !== null && !segment.shares(inputs.map(tensorOf), this.knowsOffsets))
+    if (segment.sharing !== null && !segment.shares(inputs.map(tensorOf), this.offsets))
       return MISSED;
     if (traceConfig.verify > 0 && ++this.skipped >= traceConfig.verify) {
       this.skipped = 0;
@@ -159,10 +160,6 @@ function tensorOf(input: SegmentInput): Tensor | null {
 /** Apart from what made it, so that it holds nothing of the call. */
 function rebuilder(spec: TreeSpec): (leaves: unknown[]) => unknown {
   return (leaves) => treeUnflatten(leaves, spec);
-}
-
-function refused(message: string, hint: string): TesseraError {
-  return new TesseraError('pure-side-effect', message, { hints: [hint] });
 }
 
 /** How a skipped call finds an input. */

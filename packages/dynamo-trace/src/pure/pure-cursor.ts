@@ -5,7 +5,7 @@
  * sees. It also finds out whether the function looks at sizes, which exported graphs say.
  */
 import { userFrame } from '@tessera/graph';
-import { TesseraError } from '@tessera/shared';
+import type { TesseraError } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { type BackwardCall, GENERATOR_MEMORY, type RegionInputs } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
@@ -15,6 +15,7 @@ import { walk } from '../guards/walk.js';
 import type { TrieNode } from '../trace/step.js';
 import { withEffectTraps } from './effect-traps.js';
 import { withHiddenStateTraps } from './hidden-state.js';
+import { sideEffect } from './side-effect.js';
 import { SizeWatch } from './size-watch.js';
 
 /** The function whose call is remembered, and where the tensors of the call are. */
@@ -104,10 +105,10 @@ export class PureCursor extends Cursor {
   }
 
   private sideEffect(what: string, hint: string): TesseraError {
-    return new TesseraError(
-      'pure-side-effect',
+    return sideEffect(
       `${this.call.name} is compiled with pure: true but ${what}.`,
-      { location: userFrame(), hints: [hint] },
+      [hint],
+      userFrame(),
     );
   }
 
