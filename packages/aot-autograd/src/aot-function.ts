@@ -8,9 +8,11 @@
  */
 import { parameterNames } from '@tessera/graph';
 import {
+  type OptionNames,
   SymScalar,
   type TreeSpec,
   checkFunction,
+  checkOptionNames,
   treeFlatten,
   treePaths,
   treeSpecEqual,
@@ -56,6 +58,19 @@ interface TensorKey {
   readonly place: readonly number[];
 }
 
+/** Options that are functions. */
+const FUNCTIONS = ['fwCompiler', 'bwCompiler', 'inferenceCompiler', 'partitionFn'] as const;
+
+const OPTIONS: OptionNames<AotOptions> = {
+  fwCompiler: true,
+  bwCompiler: true,
+  inferenceCompiler: true,
+  partitionFn: true,
+  jointPasses: true,
+  postGradPasses: true,
+  decompositions: true,
+};
+
 /**
  * A compiled form of `fn`: forward and backward are graphs that the given compilers compiled.
  *
@@ -68,6 +83,10 @@ export function aotFunction<A extends readonly unknown[], R>(
   options: AotOptions,
 ): (...args: A) => R {
   checkFunction('aotFunction', fn);
+  checkOptionNames('aotFunction', options, OPTIONS);
+  for (const name of FUNCTIONS)
+    if (name === 'fwCompiler' || options?.[name] !== undefined)
+      checkFunction(name, options?.[name]);
   const entries: Entry[] = [];
   return (...args) => {
     const { leaves, spec } = treeFlatten(args);

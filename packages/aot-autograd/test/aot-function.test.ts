@@ -16,6 +16,16 @@ function recording(): { compiler: GraphCompiler; graphs: string[] } {
 }
 
 describe('aotFunction', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['no options', undefined, /fwCompiler\(\) takes a function, not undefined/],
+    ['no compiler', {}, /fwCompiler\(\) takes a function, not undefined/],
+    ['a misspelt compiler', { fwcompiler: runEagerly }, /Did you mean 'fwCompiler'/],
+    ['a compiler in the place of options', runEagerly, /options are an object/],
+    ['no partitioner', { fwCompiler: runEagerly, partitionFn: 5 }, /partitionFn\(\) takes/],
+  ])('refuses %s', (_, options, told) => {
+    expect(() => aotFunction((x: Tensor) => x.mul(2), options as never)).toThrow(told);
+  });
+
   it('compiles a forward and, when needed, a backward graph', () => {
     const { compiler, graphs } = recording();
     const f = aotFunction((x: Tensor, w: Tensor) => x.mm(w).tanh().mul(2), {
