@@ -340,8 +340,14 @@ describe('the choice of schedules', () => {
 
   it('gives few columns many threads, as far as workgroup memory goes', () => {
     expect(choose(reduceMatrix('sum', 'columns', 16384, 1024))).toMatchObject({
-      innerThreads: 128,
-      outerThreads: 8,
+      innerThreads: 256,
+      outerThreads: 4,
+    });
+    // All loads of a thread are under way at once.
+    expect(choose(reduceMatrix('sum', 'columns', 1024, 768))).toMatchObject({
+      innerThreads: 64,
+      outerThreads: 4,
+      steps: 16,
     });
     expect(choose(reduceMatrix('sum', 'columns', 16, 1 << 23))).toMatchObject({
       innerThreads: 1,

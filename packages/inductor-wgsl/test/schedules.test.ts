@@ -155,28 +155,120 @@ describe('schedules for threads', () => {
   it('of columns: each lane has results of its own', () => {
     expect(print(reduceMatrix('max', 'columns', 4096, 64))).toMatchInlineSnapshot(`
       "scheduled max_columns
-        grid group: 2
+        grid group: 4
         threads lane: 1024
         shared shared_.0: f32[1024]
         accumulator max.0: max of f32 gives acc0: f32
-        let point = group*8 + lane mod 8
-        let part = lane div 8
+        let point = group*4 + lane mod 4
+        let part = lane div 4
         let i0 = point*4
         vector i0 + 0..3
+          let r.0 = part
+          let r0@0 = r.0
+          let r.1 = part + 256
+          let r0@1 = r.1
+          let r.2 = part + 512
+          let r0@2 = r.2
+          let r.3 = part + 768
+          let r0@3 = r.3
+          let r.4 = part + 1024
+          let r0@4 = r.4
+          let r.5 = part + 1280
+          let r0@5 = r.5
+          let r.6 = part + 1536
+          let r0@6 = r.6
+          let r.7 = part + 1792
+          let r0@7 = r.7
+          let r.8 = part + 2048
+          let r0@8 = r.8
+          let r.9 = part + 2304
+          let r0@9 = r.9
+          let r.10 = part + 2560
+          let r0@10 = r.10
+          let r.11 = part + 2816
+          let r0@11 = r.11
+          let r.12 = part + 3072
+          let r0@12 = r.12
+          let r.13 = part + 3328
+          let r0@13 = r.13
+          let r.14 = part + 3584
+          let r0@14 = r.14
+          let r.15 = part + 3840
+          let r0@15 = r.15
           start max.0
-          loop r.0 from part to 4096 by 128
-            let r0 = r.0
+          point 0
+            let r0 = r0@0
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 1
+            let r0 = r0@1
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 2
+            let r0 = r0@2
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 3
+            let r0 = r0@3
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 4
+            let r0 = r0@4
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 5
+            let r0 = r0@5
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 6
+            let r0 = r0@6
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 7
+            let r0 = r0@7
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 8
+            let r0 = r0@8
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 9
+            let r0 = r0@9
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 10
+            let r0 = r0@10
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 11
+            let r0 = r0@11
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 12
+            let r0 = r0@12
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 13
+            let r0 = r0@13
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 14
+            let r0 = r0@14
+            t1: f32 = x[64*r0 + i0]
+            update max.0 with t1 at r0
+          point 15
+            let r0 = r0@15
             t1: f32 = x[64*r0 + i0]
             update max.0 with t1 at r0
           part max.0
           share max.0 shared_.0[lane]
           barrier
-          loop half.0 from 64 by halves
+          loop half.0 from 128 by halves
             when part < half.0
-              merge max.0 shared_.0[lane + half.0*8]
+              merge max.0 shared_.0[lane + half.0*4]
               share max.0 shared_.0[lane]
             barrier
-          fetch max.0 shared_.0[lane + part*-8]
+          fetch max.0 shared_.0[lane + part*-4]
           finish max.0
           when part is 0
             out0[i0] = acc0"

@@ -43,8 +43,11 @@ const THREADS_PER_UNIT = 1024;
 const MAX_STEPS = { kept: 8, once: 16 };
 /** Elements that a thread should take so that starting it pays. */
 const ELEMENTS_PER_THREAD = 16;
-/** Steps of a column that a thread should take, each of four elements or of one. */
-const STEPS_PER_THREAD = 4;
+/**
+ * Steps of a column that a thread should take, each of four elements or of one: many where all of their loads can be under
+ * way at once, which those behind a store cannot.
+ */
+const STEPS_PER_THREAD = { few: 4, many: 16 };
 /** Threads of a workgroup on a software adapter. */
 const SOFTWARE_THREADS = 16;
 /** Elements per thread from which strided lanes pay. */
@@ -134,28 +137,44 @@ function largestWorkgroup(kernel: LoopKernel<Size>, width: number, target: Threa
   return floorPower(Math.min(target.maxWorkgroupThreads, THREADS_PER_UNIT, room));
 }
 
+/** Whether later stages go through the inner loop again. */
+function isReread({ stages }: LoopKernel<Size>): boolean {
+  return stages.filter(({ kind }) => kind === 'inner').length > 1;
+}
+
+/** Whether a kernel stores something at each step of its inner loop. */
+function storesInside({ stages }: LoopKernel<Size>): boolean {
+  return stages.some(
+    ({ kind, body }) => kind === 'inner' && body.some((stmt) => stmt.kind === 'store'),
+  );
+}
+
+/**
+ * Steps of an inner loop of so many units, if they are few and known, else 0. Loads of unrolled steps are under way at
+ * once, and what is read again is still there.
+ */
+function unrolledSteps(kernel: LoopKernel<Size>, units: number, threads: number): number {
+  const most = isReread(kernel) ? MAX_STEPS.kept : MAX_STEPS.once;
+  const isKnown = typeof extent(kernel.inner) === 'number';
+  return isKnown && units <= threads * most ? Math.ceil(units / threads) : 0;
+}
+
 function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: ThreadTarget): ReductionThreads {
   const lanes = traffic.innerVectors ? 'inner' : 'none';
   const points = sizeHint(extent(kernel.outer));
-  const length = extent(kernel.inner);
-  const elements = sizeHint(length);
+  const elements = sizeHint(extent(kernel.inner));
   const units = elements / (lanes === 'inner' ? 4 : 1);
   if (target.software) return softwareSchedule(lanes, 'inner', points);
-  const rereads = kernel.stages.filter((stage) => stage.kind === 'inner').length > 1;
   const most = Math.min(largestWorkgroup(kernel, 1, target), floorPower(units));
   const wanted = floorPower(elements / ELEMENTS_PER_THREAD);
   let innerThreads = Math.min(THREADS, wanted, most);
   // Few rows: more threads for each, until the device is full or a row has no more work to give.
   while (innerThreads < most && points * innerThreads < target.parallelism * THREADS_PER_UNIT)
     innerThreads *= 2;
-  const mostSteps = rereads ? MAX_STEPS.kept : MAX_STEPS.once;
-  // What is unrolled ends where it is known to end.
-  const unrollable = (threads: number): boolean =>
-    typeof length === 'number' && units <= threads * mostSteps;
-  if (rereads && unrollable(most)) while (!unrollable(innerThreads)) innerThreads *= 2;
+  const stepsOf = (threads: number): number => unrolledSteps(kernel, units, threads);
+  if (isReread(kernel) && stepsOf(most) > 0) while (stepsOf(innerThreads) === 0) innerThreads *= 2;
   const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
-  // Loads of unrolled steps are under way at once, and what is read again is still there.
-  const steps = unrollable(innerThreads) ? Math.ceil(units / innerThreads) : 0;
+  const steps = stepsOf(innerThreads);
   const alone = kernel.inner.filter(moves).length === 1;
   const strided = lanes === 'none' && alone && steps === 0 && units >= STRIDED_FROM * innerThreads;
   return { lanes: strided ? 'strided' : lanes, fast: 'inner', outerThreads, innerThreads, steps };
@@ -170,16 +189,20 @@ function columns(
   const vectors = traffic.outerVectors;
   const units = vectors ? points / 4 : points;
   if (target.software) return softwareSchedule(vectors ? 'outer' : 'none', 'outer', units);
-  const access = Math.min(vectors ? FULL_ACCESS.vectors : FULL_ACCESS.scalars, ceilPower(units));
+  const full = vectors ? FULL_ACCESS.vectors : FULL_ACCESS.scalars;
+  const isPure = !storesInside(kernel);
+  // Few columns: half an access, for twice as many workgroups.
+  const isNarrow = isPure && units < target.parallelism * full;
+  const access = Math.min(isNarrow ? full / 2 : full, ceilPower(units));
   const wanted = ceilPower((target.parallelism * THREADS_PER_UNIT) / units);
   const most = Math.max(1, largestWorkgroup(kernel, vectors ? 4 : 1, target) / access);
-  const innerThreads = Math.min(
-    most,
-    wanted,
-    floorPower(sizeHint(extent(kernel.inner)) / STEPS_PER_THREAD),
-  );
+  const elements = sizeHint(extent(kernel.inner));
+  const few = elements / STEPS_PER_THREAD.few;
+  const many = Math.max(elements / STEPS_PER_THREAD.many, Math.min(few, THREADS / access));
+  const innerThreads = Math.min(most, wanted, floorPower(isPure ? many : few));
   const outerThreads = Math.max(access, Math.min(THREADS / innerThreads, ceilPower(units)));
-  return { lanes: vectors ? 'outer' : 'none', fast: 'outer', outerThreads, innerThreads, steps: 0 };
+  const steps = unrolledSteps(kernel, elements, innerThreads);
+  return { lanes: vectors ? 'outer' : 'none', fast: 'outer', outerThreads, innerThreads, steps };
 }
 
 /** One thread walks a whole inner loop: no barriers. */
