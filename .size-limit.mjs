@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '560.9 kB';
+const EVERYTHING = '561.7 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -26,7 +26,7 @@ const budgets = {
   'dynamo-trace': '43.8 kB',
   'inductor-core': '156.8 kB',
   'inductor-cpu': '61.6 kB',
-  'inductor-wgsl': '53.3 kB',
+  'inductor-wgsl': '53.9 kB',
   compile: '5.4 kB',
   testkit: '26.2 kB',
   transformers: '26 kB',

@@ -147,6 +147,29 @@ describe('the choice of tiles', () => {
     expect(choose(64, 10, 784)).toMatchObject({ bm: 16, bn: 16, slices: 16 });
   });
 
+  it('keeps threads apart that write to workgroup memory together', () => {
+    for (const { tile } of TIMED_TILES.filter(({ tile: { bk } }) => bk <= 32)) {
+      const kernel = matmulKernel({ m: 256, n: 256, k: 64, transposeB: true });
+      const { text } = generateMatmul(kernel, roomy, directVariant(3), { tile, unrolled: true });
+      for (const name of ['slab_a0', 'slab_b0']) {
+        const [, type, row] = new RegExp(`${name}: array<array<(\\w+), (\\d+)>`).exec(text)!;
+        const [, k, at] = new RegExp(`${name}\\[([^\\]]+)\\]\\[([^\\]]+)\\] = `).exec(text)!;
+        const place = new Function(
+          'lane',
+          `return Number((${k}) * ${row}n + ${at})`.replace(/(\d)u/g, '$1n'),
+        );
+        // Vectors are written in turns of eight threads, values by 32 at once.
+        const together = type === 'f32' ? 32 : 8;
+        const first = name === 'slab_b0' && text.includes('else {') ? tileThreads(tile) / 2 : 0;
+        const banks = Array.from(
+          { length: together },
+          (_, i) => (place(BigInt(first + i)) as number) % together,
+        );
+        expect(new Set(banks).size, `${name} of ${JSON.stringify(tile)}`).toBe(together);
+      }
+    }
+  });
+
   it('stays within the limits of every device', () => {
     for (const m of [2, 30, 100, 512, 4096]) {
       const tile = chooseMatmulTile({ batch: 1, m, n: m, k: 64 }, BASELINE_TARGET);

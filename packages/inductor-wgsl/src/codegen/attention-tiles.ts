@@ -4,6 +4,7 @@
 import { extent, type AttentionKernel } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
 import type { TileChoice } from './matmul-tiles.js';
+import { slabPadding } from './slab-units.js';
 import type { WgslTarget } from './target.js';
 
 /**
@@ -114,27 +115,32 @@ export function resultVectors(shape: AttentionTile, width: number): number {
   return Math.ceil(width / (4 * tileColumns(shape)));
 }
 
-/** Vectors of padding after each row in workgroup memory: spreads rows over memory banks where there is room. */
+/**
+ * Vectors of padding after each row of a slab: none for shifts in short slabs, of which many workgroups share a processor
+ * and its memory.
+ */
 export function attentionPadding(
   shape: AttentionTile,
   needs: AttentionNeeds,
   target: WgslTarget,
-): 0 | 1 {
-  return workgroupBytes(shape, needs, 1) <= target.maxWorkgroupBytes ? 1 : 0;
+): number {
+  const { bk } = shape;
+  const bytes = (padding: number): number => workgroupBytes(shape, needs, padding);
+  return slabPadding(bk > 16 ? bk : 0, bytes, target);
 }
 
 /** Factors, and values, that lie in memory in another order have slabs of their own. */
 function workgroupBytes(
   { bm, bn, bk, tn }: AttentionTile,
   { width, scores, results }: AttentionNeeds,
-  padding: 0 | 1,
+  padding: number,
 ): number {
   const columns = bn / tn;
   const along = Math.ceil(width / (4 * columns)) * columns;
   const orders = (count: number): number => Math.min(count, 2);
   const slabs =
     bk * (orders(scores) * (bm / 4 + bn / 4 + 2 * padding) + orders(results) * (along + padding));
-  const weights = bn * (bm / 4 + padding);
+  const weights = bn * (bm / 4 + Math.min(padding, 1));
   return 16 * (slabs + weights + columns * (bm / 4));
 }
 

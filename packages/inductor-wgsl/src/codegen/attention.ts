@@ -97,14 +97,14 @@ class AttentionGenerator {
     this.results = values.map((_, q) => new RegisterBlock(`r${q}_`, tile.tm, groups));
     this.weights = new AttentionWeights(kernel, this.frame, tile, this.scores, {
       kind: 'by column',
-      padding,
+      padding: padding > 0 ? 1 : 0,
     });
     this.softmax = kernel.softmax ? new RunningSoftmax(builder, tile, this.scores[0]) : null;
   }
 
   /** Slabs whose memory is shared by those of a role: they are never needed at once. */
-  private slabMaker(padding: 0 | 1): (role: string, loaded: AttentionOperand) => MatmulSlab {
-    const { frame, threads, tile } = this;
+  private slabMaker(padding: number): (role: string, loaded: AttentionOperand) => MatmulSlab {
+    const { frame, threads, tile, unrolled } = this;
     const { builder, type } = frame;
     const arrays = new Map<string, string>();
     return (role, { operand, order, ...place }) => {
@@ -113,6 +113,7 @@ class AttentionGenerator {
         threads,
         type,
         padding,
+        numbered: unrolled,
         array: (_, row, rows) => {
           const key = `${role} ${row}`;
           let name = arrays.get(key);
@@ -185,10 +186,10 @@ class AttentionGenerator {
         origin: 'first_j',
         multiply: (inner) => {
           inner.line(`let first_k = step * ${bk}u;`);
-          eachRow(inner, { bk, unrolled }, (k) =>
+          eachRow(inner, { bk, unrolled }, (row) =>
             this.results[q].addStep(
-              (g) => weights.vectorAt(`first_k + ${k}`, `row${plus(g * rows)}`),
-              (g) => slab.vectorAt(k, `column${plus(g * columns)}`),
+              (g) => weights.vectorAt(`first_k + ${row.k}`, `row${plus(g * rows)}`),
+              (g) => slab.vectorAt(row, `column${plus(g * columns)}`),
             ),
           );
         },

@@ -5,6 +5,7 @@
  * winners in a `TileMemory`, which is asked first.
  */
 import { productTime, TIMED_TILES } from './matmul-times.js';
+import { slabPadding } from './slab-units.js';
 import type { WgslTarget } from './target.js';
 
 /**
@@ -73,13 +74,13 @@ export function tileThreads(tile: MatmulTile): number {
   return (tile.bm / tile.tm) * (tile.bn / tile.tn) * tile.slices;
 }
 
-/** Vectors of padding after each row of a slab: spreads rows over memory banks where there is room. */
-export function tilePadding(tile: MatmulTile, target: WgslTarget): 0 | 1 {
-  return tileBytes(tile, 1) <= target.maxWorkgroupBytes ? 1 : 0;
+/** Vectors of padding after each row of a slab. */
+export function tilePadding(tile: MatmulTile, target: WgslTarget): number {
+  return slabPadding(tile.bk, (padding) => tileBytes(tile, padding), target);
 }
 
 /** Bytes of workgroup memory. */
-export function tileBytes(tile: MatmulTile, padding: 0 | 1): number {
+export function tileBytes(tile: MatmulTile, padding: number): number {
   const slabs = tile.bk * (tile.bm / 4 + tile.bn / 4 + 2 * padding) * 16;
   const partials = (tile.slices >> 1) * tile.bm * tile.bn * 4;
   return slabs + partials;
@@ -105,6 +106,14 @@ export type TileMemory = Map<string, MatmulTile>;
 /** Multiplications for which a shader may take three times as long to compile. */
 const LARGE = 2 ** 27;
 
+/** Steps of a slab that are always written out. */
+const FEW_STEPS = 4;
+
+/** Whether the steps of a slab are written out. */
+export function isWrittenOut({ bk, slices }: MatmulTile, shape: MatmulShape): boolean {
+  return isLarge(shape) || bk / slices <= FEW_STEPS;
+}
+
 /** Whether a product is worth that its steps are written out, which makes it a fifth faster. */
 export function isLarge({ batch, m, n, k }: MatmulShape): boolean {
   return batch * m * n * k >= LARGE;
@@ -115,9 +124,11 @@ export function fastestTile(
   shape: MatmulShape,
   target: WgslTarget,
 ): { readonly tile: MatmulTile; readonly time: number } {
-  const unrolled = isLarge(shape);
   return fitting(TIMED_TILES, target)
-    .map((timed) => ({ tile: timed.tile, time: productTime(timed, shape, unrolled) }))
+    .map((timed) => {
+      const { tile } = timed;
+      return { tile, time: productTime(timed, shape, isWrittenOut(tile, shape)) };
+    })
     .reduce((best, other) => (other.time < best.time ? other : best));
 }
 

@@ -15,7 +15,7 @@ import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
 import {
   chooseMatmulTile,
-  isLarge,
+  isWrittenOut,
   tilePadding,
   tileThreads,
   type MatmulTile,
@@ -28,6 +28,7 @@ import { ProductFrame } from './product-frame.js';
 import type { ProgramBuilder } from './program.js';
 import type { WgslProgram } from './wgsl-program.js';
 import { RegisterBlock } from './register-block.js';
+import { blockLoaders } from './slab-units.js';
 import { eachRow, walkSlabs } from './slab-walk.js';
 import type { WgslTarget } from './target.js';
 import { tileFacts } from './tile-facts.js';
@@ -56,7 +57,7 @@ export function generateMatmul(
   const matrices = tile === undefined ? matrixTile(kernel, target) : null;
   if (matrices !== null) return generateMatrixMatmul(kernel, target, variant, matrices);
   const chosen = tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel)));
-  const isUnrolled = unrolled ?? (!target.software && isLarge(shape));
+  const isUnrolled = unrolled ?? (!target.software && isWrittenOut(chosen, shape));
   return {
     ...new MatmulGenerator(kernel, target, variant, chosen, isUnrolled).generate(),
     schedule: () => matmulFacts(kernel.name, chosen, isUnrolled),
@@ -105,12 +106,17 @@ class MatmulGenerator {
       threads,
       type,
       padding: tilePadding(tile, target),
+      numbered: unrolled,
       array: ({ name }, row, rows) => builder.workgroupArray(`slab_${name}`, row, rows),
     };
-    this.slabs = operands.map(
-      ({ operand, order, extent, origin }) =>
-        new MatmulSlab(operand, order, { extent, bk: tile.bk, batch: 'batch', origin }, workgroup),
-    );
+    const { bk } = tile;
+    // Threads with fewer results have no registers to spare, or wait longer than they save.
+    const inBlocks = unrolled && tile.tm * tile.tn === 64;
+    const loaders = inBlocks ? blockLoaders(operands, bk, threads) : [];
+    this.slabs = operands.map(({ operand, order, extent, origin }, i) => {
+      const place = { extent, bk, batch: 'batch', origin, loaders: loaders[i] };
+      return new MatmulSlab(operand, order, place, workgroup);
+    });
   }
 
   generate(): WgslProgram {

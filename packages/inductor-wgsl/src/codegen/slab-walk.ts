@@ -57,18 +57,31 @@ export interface SlabRows {
   readonly slices?: number;
 }
 
-/** Appends `step` for each row `k` of a slab: written out, or as a loop. */
+/** A row of a slab: text of its number, and how many eights of rows are before it, in all slices and by slice. */
+export interface SlabRow {
+  readonly k: string;
+  readonly eights: number;
+  readonly eightsOfSlice: string;
+}
+
+/** Appends `step` for each row of a slab: written out, or as a loop, whose rows have no number. */
 export function eachRow(
   loop: CodeBlock,
   { bk, unrolled, slices = 1 }: SlabRows,
-  step: (k: string) => CodeBlock,
+  step: (row: SlabRow) => CodeBlock,
 ): void {
   const first = slices > 1 ? 'slice' : '';
   if (unrolled) {
-    for (let k = 0; k < bk; k += slices)
-      loop.nest('', step(first === '' ? `${k}u` : `${first}${plus(k)}`));
+    const eightsOfSlice = slices > 8 ? 'slice / 8u' : '';
+    for (let k = 0; k < bk; k += slices) {
+      const text = first === '' ? `${k}u` : `${first}${plus(k)}`;
+      loop.nest('', step({ k: text, eights: k >> 3, eightsOfSlice }));
+    }
     return;
   }
   const stride = slices > 1 ? `kk += ${slices}u` : 'kk++';
-  loop.nest(`for (var kk = ${first || '0u'}; kk < ${bk}u; ${stride})`, step('kk'));
+  loop.nest(
+    `for (var kk = ${first || '0u'}; kk < ${bk}u; ${stride})`,
+    step({ k: 'kk', eights: 0, eightsOfSlice: '' }),
+  );
 }

@@ -4,8 +4,8 @@
 @group(0) @binding(1) var<storage, read> b: array<vec4f>;
 @group(0) @binding(2) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> out: array<vec4f>;
-var<workgroup> slab_a0: array<array<f32, 68>, 16>;
-var<workgroup> slab_b0: array<array<f32, 68>, 16>;
+var<workgroup> slab_a0: array<array<vec4f, 19>, 16>;
+var<workgroup> slab_b0: array<array<vec4f, 19>, 16>;
 
 fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
   return (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u);
@@ -63,63 +63,39 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var next_b1 = vec4f(0);
   var next_b2 = vec4f(0);
   var next_b3 = vec4f(0);
-  next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 4u);
-  next_a1 = load_a(batch, first_m + (lane + 64u) / 4u, 0u + ((lane + 64u) % 4u) * 4u);
-  next_a2 = load_a(batch, first_m + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 4u);
-  next_a3 = load_a(batch, first_m + (lane + 192u) / 4u, 0u + ((lane + 192u) % 4u) * 4u);
-  next_b0 = load_b(batch, first_n + lane / 4u, 0u + (lane % 4u) * 4u);
-  next_b1 = load_b(batch, first_n + (lane + 64u) / 4u, 0u + ((lane + 64u) % 4u) * 4u);
-  next_b2 = load_b(batch, first_n + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 4u);
-  next_b3 = load_b(batch, first_n + (lane + 192u) / 4u, 0u + ((lane + 192u) % 4u) * 4u);
+  next_a0 = load_a(batch, first_m + lane / 4u * 4u, 0u + (lane % 4u) * 4u);
+  next_a1 = load_a(batch, first_m + lane / 4u * 4u + 1u, 0u + (lane % 4u) * 4u);
+  next_a2 = load_a(batch, first_m + lane / 4u * 4u + 2u, 0u + (lane % 4u) * 4u);
+  next_a3 = load_a(batch, first_m + lane / 4u * 4u + 3u, 0u + (lane % 4u) * 4u);
+  next_b0 = load_b(batch, first_n + lane / 4u * 4u, 0u + (lane % 4u) * 4u);
+  next_b1 = load_b(batch, first_n + lane / 4u * 4u + 1u, 0u + (lane % 4u) * 4u);
+  next_b2 = load_b(batch, first_n + lane / 4u * 4u + 2u, 0u + (lane % 4u) * 4u);
+  next_b3 = load_b(batch, first_n + lane / 4u * 4u + 3u, 0u + (lane % 4u) * 4u);
   for (var step = 0u; step < 64u; step++) {
-    slab_a0[(lane % 4u) * 4u][lane / 4u] = next_a0.x;
-    slab_a0[(lane % 4u) * 4u + 1u][lane / 4u] = next_a0.y;
-    slab_a0[(lane % 4u) * 4u + 2u][lane / 4u] = next_a0.z;
-    slab_a0[(lane % 4u) * 4u + 3u][lane / 4u] = next_a0.w;
-    slab_a0[((lane + 64u) % 4u) * 4u][(lane + 64u) / 4u] = next_a1.x;
-    slab_a0[((lane + 64u) % 4u) * 4u + 1u][(lane + 64u) / 4u] = next_a1.y;
-    slab_a0[((lane + 64u) % 4u) * 4u + 2u][(lane + 64u) / 4u] = next_a1.z;
-    slab_a0[((lane + 64u) % 4u) * 4u + 3u][(lane + 64u) / 4u] = next_a1.w;
-    slab_a0[((lane + 128u) % 4u) * 4u][(lane + 128u) / 4u] = next_a2.x;
-    slab_a0[((lane + 128u) % 4u) * 4u + 1u][(lane + 128u) / 4u] = next_a2.y;
-    slab_a0[((lane + 128u) % 4u) * 4u + 2u][(lane + 128u) / 4u] = next_a2.z;
-    slab_a0[((lane + 128u) % 4u) * 4u + 3u][(lane + 128u) / 4u] = next_a2.w;
-    slab_a0[((lane + 192u) % 4u) * 4u][(lane + 192u) / 4u] = next_a3.x;
-    slab_a0[((lane + 192u) % 4u) * 4u + 1u][(lane + 192u) / 4u] = next_a3.y;
-    slab_a0[((lane + 192u) % 4u) * 4u + 2u][(lane + 192u) / 4u] = next_a3.z;
-    slab_a0[((lane + 192u) % 4u) * 4u + 3u][(lane + 192u) / 4u] = next_a3.w;
-    slab_b0[(lane % 4u) * 4u][lane / 4u] = next_b0.x;
-    slab_b0[(lane % 4u) * 4u + 1u][lane / 4u] = next_b0.y;
-    slab_b0[(lane % 4u) * 4u + 2u][lane / 4u] = next_b0.z;
-    slab_b0[(lane % 4u) * 4u + 3u][lane / 4u] = next_b0.w;
-    slab_b0[((lane + 64u) % 4u) * 4u][(lane + 64u) / 4u] = next_b1.x;
-    slab_b0[((lane + 64u) % 4u) * 4u + 1u][(lane + 64u) / 4u] = next_b1.y;
-    slab_b0[((lane + 64u) % 4u) * 4u + 2u][(lane + 64u) / 4u] = next_b1.z;
-    slab_b0[((lane + 64u) % 4u) * 4u + 3u][(lane + 64u) / 4u] = next_b1.w;
-    slab_b0[((lane + 128u) % 4u) * 4u][(lane + 128u) / 4u] = next_b2.x;
-    slab_b0[((lane + 128u) % 4u) * 4u + 1u][(lane + 128u) / 4u] = next_b2.y;
-    slab_b0[((lane + 128u) % 4u) * 4u + 2u][(lane + 128u) / 4u] = next_b2.z;
-    slab_b0[((lane + 128u) % 4u) * 4u + 3u][(lane + 128u) / 4u] = next_b2.w;
-    slab_b0[((lane + 192u) % 4u) * 4u][(lane + 192u) / 4u] = next_b3.x;
-    slab_b0[((lane + 192u) % 4u) * 4u + 1u][(lane + 192u) / 4u] = next_b3.y;
-    slab_b0[((lane + 192u) % 4u) * 4u + 2u][(lane + 192u) / 4u] = next_b3.z;
-    slab_b0[((lane + 192u) % 4u) * 4u + 3u][(lane + 192u) / 4u] = next_b3.w;
+    slab_a0[(lane % 4u) * 4u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
+    slab_a0[(lane % 4u) * 4u + 1u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
+    slab_a0[(lane % 4u) * 4u + 2u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
+    slab_a0[(lane % 4u) * 4u + 3u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
+    slab_b0[(lane % 4u) * 4u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
+    slab_b0[(lane % 4u) * 4u + 1u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
+    slab_b0[(lane % 4u) * 4u + 2u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
+    slab_b0[(lane % 4u) * 4u + 3u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
     workgroupBarrier();
     if (step + 1u < 64u) {
-      next_a0 = load_a(batch, first_m + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_a1 = load_a(batch, first_m + (lane + 64u) / 4u, (step + 1u) * 16u + ((lane + 64u) % 4u) * 4u);
-      next_a2 = load_a(batch, first_m + (lane + 128u) / 4u, (step + 1u) * 16u + ((lane + 128u) % 4u) * 4u);
-      next_a3 = load_a(batch, first_m + (lane + 192u) / 4u, (step + 1u) * 16u + ((lane + 192u) % 4u) * 4u);
-      next_b0 = load_b(batch, first_n + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_b1 = load_b(batch, first_n + (lane + 64u) / 4u, (step + 1u) * 16u + ((lane + 64u) % 4u) * 4u);
-      next_b2 = load_b(batch, first_n + (lane + 128u) / 4u, (step + 1u) * 16u + ((lane + 128u) % 4u) * 4u);
-      next_b3 = load_b(batch, first_n + (lane + 192u) / 4u, (step + 1u) * 16u + ((lane + 192u) % 4u) * 4u);
+      next_a0 = load_a(batch, first_m + lane / 4u * 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_a1 = load_a(batch, first_m + lane / 4u * 4u + 1u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_a2 = load_a(batch, first_m + lane / 4u * 4u + 2u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_a3 = load_a(batch, first_m + lane / 4u * 4u + 3u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b0 = load_b(batch, first_n + lane / 4u * 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b1 = load_b(batch, first_n + lane / 4u * 4u + 1u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b2 = load_b(batch, first_n + lane / 4u * 4u + 2u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b3 = load_b(batch, first_n + lane / 4u * 4u + 3u, (step + 1u) * 16u + (lane % 4u) * 4u);
     }
     {
-      let a0 = vec4f(slab_a0[0u][(row) * 4u], slab_a0[0u][(row) * 4u + 1u], slab_a0[0u][(row) * 4u + 2u], slab_a0[0u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[0u][(row + 8u) * 4u], slab_a0[0u][(row + 8u) * 4u + 1u], slab_a0[0u][(row + 8u) * 4u + 2u], slab_a0[0u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[0u][(column) * 4u], slab_b0[0u][(column) * 4u + 1u], slab_b0[0u][(column) * 4u + 2u], slab_b0[0u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[0u][(column + 8u) * 4u], slab_b0[0u][(column + 8u) * 4u + 1u], slab_b0[0u][(column + 8u) * 4u + 2u], slab_b0[0u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[0u][row];
+      let a1 = slab_a0[0u][row + 8u];
+      let b0 = slab_b0[0u][column];
+      let b1 = slab_b0[0u][column + 8u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -138,10 +114,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[1u][(row) * 4u], slab_a0[1u][(row) * 4u + 1u], slab_a0[1u][(row) * 4u + 2u], slab_a0[1u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[1u][(row + 8u) * 4u], slab_a0[1u][(row + 8u) * 4u + 1u], slab_a0[1u][(row + 8u) * 4u + 2u], slab_a0[1u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[1u][(column) * 4u], slab_b0[1u][(column) * 4u + 1u], slab_b0[1u][(column) * 4u + 2u], slab_b0[1u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[1u][(column + 8u) * 4u], slab_b0[1u][(column + 8u) * 4u + 1u], slab_b0[1u][(column + 8u) * 4u + 2u], slab_b0[1u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[1u][row];
+      let a1 = slab_a0[1u][row + 8u];
+      let b0 = slab_b0[1u][column];
+      let b1 = slab_b0[1u][column + 8u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -160,10 +136,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[2u][(row) * 4u], slab_a0[2u][(row) * 4u + 1u], slab_a0[2u][(row) * 4u + 2u], slab_a0[2u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[2u][(row + 8u) * 4u], slab_a0[2u][(row + 8u) * 4u + 1u], slab_a0[2u][(row + 8u) * 4u + 2u], slab_a0[2u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[2u][(column) * 4u], slab_b0[2u][(column) * 4u + 1u], slab_b0[2u][(column) * 4u + 2u], slab_b0[2u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[2u][(column + 8u) * 4u], slab_b0[2u][(column + 8u) * 4u + 1u], slab_b0[2u][(column + 8u) * 4u + 2u], slab_b0[2u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[2u][row];
+      let a1 = slab_a0[2u][row + 8u];
+      let b0 = slab_b0[2u][column];
+      let b1 = slab_b0[2u][column + 8u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -182,10 +158,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[3u][(row) * 4u], slab_a0[3u][(row) * 4u + 1u], slab_a0[3u][(row) * 4u + 2u], slab_a0[3u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[3u][(row + 8u) * 4u], slab_a0[3u][(row + 8u) * 4u + 1u], slab_a0[3u][(row + 8u) * 4u + 2u], slab_a0[3u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[3u][(column) * 4u], slab_b0[3u][(column) * 4u + 1u], slab_b0[3u][(column) * 4u + 2u], slab_b0[3u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[3u][(column + 8u) * 4u], slab_b0[3u][(column + 8u) * 4u + 1u], slab_b0[3u][(column + 8u) * 4u + 2u], slab_b0[3u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[3u][row];
+      let a1 = slab_a0[3u][row + 8u];
+      let b0 = slab_b0[3u][column];
+      let b1 = slab_b0[3u][column + 8u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -204,10 +180,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[4u][(row) * 4u], slab_a0[4u][(row) * 4u + 1u], slab_a0[4u][(row) * 4u + 2u], slab_a0[4u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[4u][(row + 8u) * 4u], slab_a0[4u][(row + 8u) * 4u + 1u], slab_a0[4u][(row + 8u) * 4u + 2u], slab_a0[4u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[4u][(column) * 4u], slab_b0[4u][(column) * 4u + 1u], slab_b0[4u][(column) * 4u + 2u], slab_b0[4u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[4u][(column + 8u) * 4u], slab_b0[4u][(column + 8u) * 4u + 1u], slab_b0[4u][(column + 8u) * 4u + 2u], slab_b0[4u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[4u][row];
+      let a1 = slab_a0[4u][row + 8u];
+      let b0 = slab_b0[4u][column];
+      let b1 = slab_b0[4u][column + 8u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -226,10 +202,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[5u][(row) * 4u], slab_a0[5u][(row) * 4u + 1u], slab_a0[5u][(row) * 4u + 2u], slab_a0[5u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[5u][(row + 8u) * 4u], slab_a0[5u][(row + 8u) * 4u + 1u], slab_a0[5u][(row + 8u) * 4u + 2u], slab_a0[5u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[5u][(column) * 4u], slab_b0[5u][(column) * 4u + 1u], slab_b0[5u][(column) * 4u + 2u], slab_b0[5u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[5u][(column + 8u) * 4u], slab_b0[5u][(column + 8u) * 4u + 1u], slab_b0[5u][(column + 8u) * 4u + 2u], slab_b0[5u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[5u][row];
+      let a1 = slab_a0[5u][row + 8u];
+      let b0 = slab_b0[5u][column];
+      let b1 = slab_b0[5u][column + 8u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -248,10 +224,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[6u][(row) * 4u], slab_a0[6u][(row) * 4u + 1u], slab_a0[6u][(row) * 4u + 2u], slab_a0[6u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[6u][(row + 8u) * 4u], slab_a0[6u][(row + 8u) * 4u + 1u], slab_a0[6u][(row + 8u) * 4u + 2u], slab_a0[6u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[6u][(column) * 4u], slab_b0[6u][(column) * 4u + 1u], slab_b0[6u][(column) * 4u + 2u], slab_b0[6u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[6u][(column + 8u) * 4u], slab_b0[6u][(column + 8u) * 4u + 1u], slab_b0[6u][(column + 8u) * 4u + 2u], slab_b0[6u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[6u][row];
+      let a1 = slab_a0[6u][row + 8u];
+      let b0 = slab_b0[6u][column];
+      let b1 = slab_b0[6u][column + 8u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -270,10 +246,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[7u][(row) * 4u], slab_a0[7u][(row) * 4u + 1u], slab_a0[7u][(row) * 4u + 2u], slab_a0[7u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[7u][(row + 8u) * 4u], slab_a0[7u][(row + 8u) * 4u + 1u], slab_a0[7u][(row + 8u) * 4u + 2u], slab_a0[7u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[7u][(column) * 4u], slab_b0[7u][(column) * 4u + 1u], slab_b0[7u][(column) * 4u + 2u], slab_b0[7u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[7u][(column + 8u) * 4u], slab_b0[7u][(column + 8u) * 4u + 1u], slab_b0[7u][(column + 8u) * 4u + 2u], slab_b0[7u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[7u][row];
+      let a1 = slab_a0[7u][row + 8u];
+      let b0 = slab_b0[7u][column];
+      let b1 = slab_b0[7u][column + 8u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -292,10 +268,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[8u][(row) * 4u], slab_a0[8u][(row) * 4u + 1u], slab_a0[8u][(row) * 4u + 2u], slab_a0[8u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[8u][(row + 8u) * 4u], slab_a0[8u][(row + 8u) * 4u + 1u], slab_a0[8u][(row + 8u) * 4u + 2u], slab_a0[8u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[8u][(column) * 4u], slab_b0[8u][(column) * 4u + 1u], slab_b0[8u][(column) * 4u + 2u], slab_b0[8u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[8u][(column + 8u) * 4u], slab_b0[8u][(column + 8u) * 4u + 1u], slab_b0[8u][(column + 8u) * 4u + 2u], slab_b0[8u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[8u][row + 2u];
+      let a1 = slab_a0[8u][row + 8u + 2u];
+      let b0 = slab_b0[8u][column + 2u];
+      let b1 = slab_b0[8u][column + 8u + 2u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -314,10 +290,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[9u][(row) * 4u], slab_a0[9u][(row) * 4u + 1u], slab_a0[9u][(row) * 4u + 2u], slab_a0[9u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[9u][(row + 8u) * 4u], slab_a0[9u][(row + 8u) * 4u + 1u], slab_a0[9u][(row + 8u) * 4u + 2u], slab_a0[9u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[9u][(column) * 4u], slab_b0[9u][(column) * 4u + 1u], slab_b0[9u][(column) * 4u + 2u], slab_b0[9u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[9u][(column + 8u) * 4u], slab_b0[9u][(column + 8u) * 4u + 1u], slab_b0[9u][(column + 8u) * 4u + 2u], slab_b0[9u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[9u][row + 2u];
+      let a1 = slab_a0[9u][row + 8u + 2u];
+      let b0 = slab_b0[9u][column + 2u];
+      let b1 = slab_b0[9u][column + 8u + 2u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -336,10 +312,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[10u][(row) * 4u], slab_a0[10u][(row) * 4u + 1u], slab_a0[10u][(row) * 4u + 2u], slab_a0[10u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[10u][(row + 8u) * 4u], slab_a0[10u][(row + 8u) * 4u + 1u], slab_a0[10u][(row + 8u) * 4u + 2u], slab_a0[10u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[10u][(column) * 4u], slab_b0[10u][(column) * 4u + 1u], slab_b0[10u][(column) * 4u + 2u], slab_b0[10u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[10u][(column + 8u) * 4u], slab_b0[10u][(column + 8u) * 4u + 1u], slab_b0[10u][(column + 8u) * 4u + 2u], slab_b0[10u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[10u][row + 2u];
+      let a1 = slab_a0[10u][row + 8u + 2u];
+      let b0 = slab_b0[10u][column + 2u];
+      let b1 = slab_b0[10u][column + 8u + 2u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -358,10 +334,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[11u][(row) * 4u], slab_a0[11u][(row) * 4u + 1u], slab_a0[11u][(row) * 4u + 2u], slab_a0[11u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[11u][(row + 8u) * 4u], slab_a0[11u][(row + 8u) * 4u + 1u], slab_a0[11u][(row + 8u) * 4u + 2u], slab_a0[11u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[11u][(column) * 4u], slab_b0[11u][(column) * 4u + 1u], slab_b0[11u][(column) * 4u + 2u], slab_b0[11u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[11u][(column + 8u) * 4u], slab_b0[11u][(column + 8u) * 4u + 1u], slab_b0[11u][(column + 8u) * 4u + 2u], slab_b0[11u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[11u][row + 2u];
+      let a1 = slab_a0[11u][row + 8u + 2u];
+      let b0 = slab_b0[11u][column + 2u];
+      let b1 = slab_b0[11u][column + 8u + 2u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -380,10 +356,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[12u][(row) * 4u], slab_a0[12u][(row) * 4u + 1u], slab_a0[12u][(row) * 4u + 2u], slab_a0[12u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[12u][(row + 8u) * 4u], slab_a0[12u][(row + 8u) * 4u + 1u], slab_a0[12u][(row + 8u) * 4u + 2u], slab_a0[12u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[12u][(column) * 4u], slab_b0[12u][(column) * 4u + 1u], slab_b0[12u][(column) * 4u + 2u], slab_b0[12u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[12u][(column + 8u) * 4u], slab_b0[12u][(column + 8u) * 4u + 1u], slab_b0[12u][(column + 8u) * 4u + 2u], slab_b0[12u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[12u][row + 2u];
+      let a1 = slab_a0[12u][row + 8u + 2u];
+      let b0 = slab_b0[12u][column + 2u];
+      let b1 = slab_b0[12u][column + 8u + 2u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -402,10 +378,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[13u][(row) * 4u], slab_a0[13u][(row) * 4u + 1u], slab_a0[13u][(row) * 4u + 2u], slab_a0[13u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[13u][(row + 8u) * 4u], slab_a0[13u][(row + 8u) * 4u + 1u], slab_a0[13u][(row + 8u) * 4u + 2u], slab_a0[13u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[13u][(column) * 4u], slab_b0[13u][(column) * 4u + 1u], slab_b0[13u][(column) * 4u + 2u], slab_b0[13u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[13u][(column + 8u) * 4u], slab_b0[13u][(column + 8u) * 4u + 1u], slab_b0[13u][(column + 8u) * 4u + 2u], slab_b0[13u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[13u][row + 2u];
+      let a1 = slab_a0[13u][row + 8u + 2u];
+      let b0 = slab_b0[13u][column + 2u];
+      let b1 = slab_b0[13u][column + 8u + 2u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -424,10 +400,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[14u][(row) * 4u], slab_a0[14u][(row) * 4u + 1u], slab_a0[14u][(row) * 4u + 2u], slab_a0[14u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[14u][(row + 8u) * 4u], slab_a0[14u][(row + 8u) * 4u + 1u], slab_a0[14u][(row + 8u) * 4u + 2u], slab_a0[14u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[14u][(column) * 4u], slab_b0[14u][(column) * 4u + 1u], slab_b0[14u][(column) * 4u + 2u], slab_b0[14u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[14u][(column + 8u) * 4u], slab_b0[14u][(column + 8u) * 4u + 1u], slab_b0[14u][(column + 8u) * 4u + 2u], slab_b0[14u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[14u][row + 2u];
+      let a1 = slab_a0[14u][row + 8u + 2u];
+      let b0 = slab_b0[14u][column + 2u];
+      let b1 = slab_b0[14u][column + 8u + 2u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;
@@ -446,10 +422,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_1 += a1.w * b1;
     }
     {
-      let a0 = vec4f(slab_a0[15u][(row) * 4u], slab_a0[15u][(row) * 4u + 1u], slab_a0[15u][(row) * 4u + 2u], slab_a0[15u][(row) * 4u + 3u]);
-      let a1 = vec4f(slab_a0[15u][(row + 8u) * 4u], slab_a0[15u][(row + 8u) * 4u + 1u], slab_a0[15u][(row + 8u) * 4u + 2u], slab_a0[15u][(row + 8u) * 4u + 3u]);
-      let b0 = vec4f(slab_b0[15u][(column) * 4u], slab_b0[15u][(column) * 4u + 1u], slab_b0[15u][(column) * 4u + 2u], slab_b0[15u][(column) * 4u + 3u]);
-      let b1 = vec4f(slab_b0[15u][(column + 8u) * 4u], slab_b0[15u][(column + 8u) * 4u + 1u], slab_b0[15u][(column + 8u) * 4u + 2u], slab_b0[15u][(column + 8u) * 4u + 3u]);
+      let a0 = slab_a0[15u][row + 2u];
+      let a1 = slab_a0[15u][row + 8u + 2u];
+      let b0 = slab_b0[15u][column + 2u];
+      let b1 = slab_b0[15u][column + 8u + 2u];
       c0_0 += a0.x * b0;
       c0_1 += a0.x * b1;
       c1_0 += a0.y * b0;

@@ -74,9 +74,33 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       next_a0 = load_a(batch, first_m + lane / 16u, (step + 1u) * 64u + (lane % 16u) * 4u);
       next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, (step + 1u) * 64u + lane / 4u);
     }
-    for (var kk = slice; kk < 64u; kk += 16u) {
-      let a0 = vec4f(slab_a0[kk][(row) * 4u], slab_a0[kk][(row) * 4u + 1u], slab_a0[kk][(row) * 4u + 2u], slab_a0[kk][(row) * 4u + 3u]);
-      let b0 = slab_b0[kk][column];
+    {
+      let a0 = vec4f(slab_a0[slice][(row) * 4u], slab_a0[slice][(row) * 4u + 1u], slab_a0[slice][(row) * 4u + 2u], slab_a0[slice][(row) * 4u + 3u]);
+      let b0 = slab_b0[slice][column];
+      c0_0 += a0.x * b0;
+      c1_0 += a0.y * b0;
+      c2_0 += a0.z * b0;
+      c3_0 += a0.w * b0;
+    }
+    {
+      let a0 = vec4f(slab_a0[slice + 16u][(row) * 4u], slab_a0[slice + 16u][(row) * 4u + 1u], slab_a0[slice + 16u][(row) * 4u + 2u], slab_a0[slice + 16u][(row) * 4u + 3u]);
+      let b0 = slab_b0[slice + 16u][column];
+      c0_0 += a0.x * b0;
+      c1_0 += a0.y * b0;
+      c2_0 += a0.z * b0;
+      c3_0 += a0.w * b0;
+    }
+    {
+      let a0 = vec4f(slab_a0[slice + 32u][(row) * 4u], slab_a0[slice + 32u][(row) * 4u + 1u], slab_a0[slice + 32u][(row) * 4u + 2u], slab_a0[slice + 32u][(row) * 4u + 3u]);
+      let b0 = slab_b0[slice + 32u][column];
+      c0_0 += a0.x * b0;
+      c1_0 += a0.y * b0;
+      c2_0 += a0.z * b0;
+      c3_0 += a0.w * b0;
+    }
+    {
+      let a0 = vec4f(slab_a0[slice + 48u][(row) * 4u], slab_a0[slice + 48u][(row) * 4u + 1u], slab_a0[slice + 48u][(row) * 4u + 2u], slab_a0[slice + 48u][(row) * 4u + 3u]);
+      let b0 = slab_b0[slice + 48u][column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;
       c2_0 += a0.z * b0;
