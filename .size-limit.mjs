@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '561.7 kB';
+const EVERYTHING = '561.9 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -19,17 +19,17 @@ const budgets = {
   tensor: '167.4 kB',
   nn: '56.9 kB',
   distributed: '27.1 kB',
-  onnx: '59.8 kB',
+  onnx: '60.3 kB',
   graph: '31.6 kB',
-  passes: '17.2 kB',
+  passes: '16.6 kB',
   'aot-autograd': '21.0 kB',
-  'dynamo-trace': '43.8 kB',
+  'dynamo-trace': '44.2 kB',
   'inductor-core': '156.8 kB',
   'inductor-cpu': '61.6 kB',
-  'inductor-wgsl': '53.9 kB',
-  compile: '5.4 kB',
+  'inductor-wgsl': '54.2 kB',
+  compile: '5.5 kB',
   testkit: '26.2 kB',
-  transformers: '26 kB',
+  transformers: '29.2 kB',
   cli: '4 kB',
 };
 

@@ -11,11 +11,11 @@ import {
   treeUnflatten,
 } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
-import { type AotCompiled, type AotOptions, programSteps } from './aot-compile.js';
+import { type AotCompiled, type ProgramOptions, programSteps } from './aot-compile.js';
 import type { ExampleInput, InputInfo } from './joint/primals.js';
 
 /** Options for a captured graph. */
-export interface AotCapturedOptions extends AotOptions {
+export interface AotCapturedOptions extends ProgramOptions {
   /** Grad mode at the start of the graph; default the current one. */
   readonly gradEnabled?: boolean;
 }

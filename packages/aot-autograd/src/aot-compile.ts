@@ -32,6 +32,10 @@ export interface AotOptions {
   readonly postGradPasses?: readonly Pass[];
   /** Replacements of primitive ops while tracing. */
   readonly decompositions?: DecompositionTable;
+}
+
+/** How a program that the tracer recorded is compiled. */
+export interface ProgramOptions extends AotOptions {
   /** Sizes of the program, where the same was or will be compiled at others; see `ViewSamples`. */
   readonly sample?: { readonly sizes: readonly number[]; readonly views: ViewSamples } | null;
 }
@@ -53,7 +57,7 @@ export interface AotCompiled {
 /** Compiles a program. @throws aot-unsupported, graph-lint, and what its ops throw */
 export function compileProgram(
   request: Omit<JointRequest, 'decompositions'>,
-  options: AotOptions,
+  options: ProgramOptions,
 ): AotCompiled {
   return atOnce(programSteps(request, options));
 }
@@ -61,7 +65,7 @@ export function compileProgram(
 /** `compileProgram` with pauses. @throws aot-unsupported, graph-lint, and what its ops throw */
 export function* programSteps(
   request: Omit<JointRequest, 'decompositions'>,
-  options: AotOptions,
+  options: ProgramOptions,
 ): Steps<AotCompiled> {
   const { postGradPasses: afterwards = postGradPasses } = options;
   const { decompositions } = options;
@@ -105,7 +109,7 @@ export function* programSteps(
 }
 
 /** The samples of views, of which this program is one. */
-function viewsOf({ outputs }: RuntimePlan, { sample }: AotOptions): ViewSamples | undefined {
+function viewsOf({ outputs }: RuntimePlan, { sample }: ProgramOptions): ViewSamples | undefined {
   sample?.views.add(sample.sizes, outputs);
   return sample?.views;
 }
@@ -123,7 +127,7 @@ function* compileInference(
   trace: JointTrace,
   functional: FunctionalGraph,
   gradEnabled: boolean,
-  options: AotOptions,
+  options: ProgramOptions,
 ): Steps<AotCompiled> {
   const { module } = functional;
   markReturned(trace, functional);

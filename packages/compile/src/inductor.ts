@@ -4,7 +4,7 @@
  * record no gradient first take the parameters of modules as constants.
  */
 import {
-  type AotOptions,
+  type AotCapturedOptions,
   type GraphCompiler,
   ViewSamples,
   aotCapturedSteps,
@@ -139,7 +139,7 @@ function knownOf(graph: object): Known {
 }
 
 /** The sample that a request is of its graph; null where it is none. */
-function sampleOf(of: CompileRequest | undefined): AotOptions['sample'] {
+function sampleOf(of: CompileRequest | undefined): AotCapturedOptions['sample'] {
   const sizes = of === undefined ? null : knownSizes(of);
   return sizes === null ? null : { sizes, views: knownOf(of!.family).views };
 }
