@@ -152,8 +152,7 @@ export class IrBuilder extends IndexBuilder {
   }
 
   private maskedNode(mask: Expr, body: Expr, other: number): Expr {
-    if (body.kind === 'const' && Object.is(body.value, constantOf(body.dtype, other)))
-      return body;
+    if (body.kind === 'const' && Object.is(body.value, constantOf(body.dtype, other))) return body;
     if (body.kind === 'masked' && Object.is(body.other, other))
       return this.masked(this.op('and', [mask, body.mask]), body.body, other);
     return this.internExpr(

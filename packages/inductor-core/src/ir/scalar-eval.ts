@@ -63,7 +63,9 @@ export function roundToHalf(value: number, dtype: DType): number {
 /** The constant of a type that a number stands for; 2⁶³ stands for the largest int64 (`integer-limits.ts`). */
 export function constantOf(dtype: DType, value: number): number {
   if (isFloat(dtype)) return toComputeType(value, dtype);
-  return dtype === 'int64' && value === highest(dtype) ? value : castScalar(value, 'float64', dtype);
+  return dtype === 'int64' && value === highest(dtype)
+    ? value
+    : castScalar(value, 'float64', dtype);
 }
 
 /** Conversion of `value` (of type `from`) to `to`, rounding to 16-bit floats and wrapping narrow integers. */
