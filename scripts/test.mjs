@@ -20,8 +20,8 @@ const status = turbo([
   'run',
   'test',
   '--continue',
-  // A package runs one file after another; browsers and ranks of MPI wait for each other, so three fill two processors.
-  '--concurrency=3',
+  // Test files use threads of their own; two packages at a time fill a small machine.
+  '--concurrency=2',
   '--log-order=grouped',
   '--output-logs=new-only',
   // What became of each package, written to `.turbo/runs`.
