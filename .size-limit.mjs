@@ -11,13 +11,13 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '561.9 kB';
+const EVERYTHING = '562.2 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '21.1 kB',
-  tensor: '167.4 kB',
-  nn: '56.9 kB',
+  tensor: '167.5 kB',
+  nn: '57.1 kB',
   distributed: '27.1 kB',
   onnx: '60.3 kB',
   graph: '31.6 kB',

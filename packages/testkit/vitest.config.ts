@@ -1,7 +1,7 @@
 import { packageTests } from '../../tooling/vitest.js';
 
 export default packageTests({
-  // Its tests take longest, and end when those of other packages have.
+  // The longest tests of all packages: nothing else runs by their end.
   maxWorkers: 2,
   unbundled: [
     // Which file registers which operator.

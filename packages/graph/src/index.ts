@@ -73,6 +73,7 @@ export { FakeConverter } from './fake-inputs.js';
 export { currentNode, withCurrentNode } from './current-node.js';
 export { symbolicTrace } from './symbolic-trace.js';
 export { AliasSets, aliasedInputs, writtenInputs } from './alias-sets.js';
+export { memoryOrder } from './memory-order.js';
 export { splitModule } from './split-module.js';
 export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
 export {

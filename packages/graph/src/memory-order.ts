@@ -17,17 +17,25 @@ interface Uses {
 /** Stands for what is no memory of a value: the random generator, and the effects of unknown code. */
 const OUTSIDE = Symbol('outside');
 
-/** Per node, the nodes before it that it must not overtake. */
-export function memoryOrder(graph: Graph): Map<Node, readonly Node[]> {
+/**
+ * Per node, the nodes before it that it must not overtake.
+ *
+ * @param takesPart which nodes are ordered (default all); others are neither uses of memory nor in the result
+ */
+export function memoryOrder(
+  graph: Graph,
+  takesPart: (node: Node) => boolean = () => true,
+): Map<Node, ReadonlySet<Node>> {
   const aliases = new AliasSets(graph);
   const uses = new Map<unknown, Uses>();
-  const order = new Map<Node, readonly Node[]>();
+  const order = new Map<Node, ReadonlySet<Node>>();
   for (const node of graph.nodes) {
-    const before: Node[] = [];
+    if (!takesPart(node)) continue;
+    const before = new Set<Node>();
     const usesOf = (memory: unknown): Uses => {
       let found = uses.get(memory);
       if (found === undefined) uses.set(memory, (found = { writer: null, readers: [] }));
-      if (found.writer !== null) before.push(found.writer);
+      if (found.writer !== null) before.add(found.writer);
       return found;
     };
     const written = new Set<unknown>(writtenInputs(node).map((input) => aliases.root(input)));
@@ -37,7 +45,7 @@ export function memoryOrder(graph: Graph): Map<Node, readonly Node[]> {
       if (!written.has(memory)) usesOf(memory).readers.push(node);
     }
     for (const memory of written) {
-      before.push(...usesOf(memory).readers);
+      for (const reader of usesOf(memory).readers) before.add(reader);
       uses.set(memory, { writer: node, readers: [] });
     }
     order.set(node, before);
@@ -49,5 +57,5 @@ function reachesOutside(node: Node): boolean {
   if (node.op !== 'call_function' && node.op !== 'call_module') return false;
   const { target } = node;
   if (typeof target !== 'object') return isImpure(node);
-  return target.hasTag('random') || target.hasTag('effect');
+  return target.hasTag('random') || (target.hasTag('effect') && !target.hasTag('waits'));
 }

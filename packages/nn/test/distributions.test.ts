@@ -281,7 +281,7 @@ describe('Independent', () => {
     expect(joint.entropy().toArray()).toEqual(base.entropy().sum(-1).toArray());
     const other = new D.Independent(new D.Normal(ones([4, 3]), ones([3])), 1);
     expect(D.klDivergence(joint, other).toArray()).toEqual([1.5, 1.5, 1.5, 1.5]);
-    expect(() => new D.Independent(base, 3)).toThrow('dimensions of a batch');
+    expect(() => new D.Independent(base, 3)).toThrow('reinterpreted_batch_ndims');
     expect(() => D.klDivergence(joint, new D.Independent(base, 2))).toThrow('No KL');
   });
 });

@@ -4,7 +4,7 @@
  * Results that become an earlier value share its memory, so they are replaced only where nobody can tell
  * (`AliasSets.mayShare`).
  */
-import { type GraphModule, Node, getItem, tensorVal, AliasSets } from '@tessera/graph';
+import { AliasSets, type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
 import { isTensor } from '@tessera/tensor';
 import { contiguousStrides, getOp, sameNumbers } from '@tessera/tensor/internal';
 import { isAddressed } from './addressed.js';

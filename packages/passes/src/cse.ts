@@ -6,11 +6,11 @@
  * that they became one tensor). Modelled on functorch's fx_graph_cse.
  */
 import {
+  AliasSets,
   type GraphModule,
   type Node,
   isImpure,
   tensorVals,
-  AliasSets,
   writtenInputs,
 } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';

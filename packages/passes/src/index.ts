@@ -52,7 +52,6 @@ export { dce } from './dce.js';
 export { type ConstantFoldingOptions, constantFolding, foldConstants } from './constant-folding.js';
 export { noopRemoval, removeNoops } from './noop-removal.js';
 export { foldViews, viewFolding } from './view-folding.js';
-export { AliasSets, aliasedInputs, writtenInputs } from '@tessera/graph';
 export { hashCall, sameArgument, sameCall, sameLayout } from './structural-key.js';
 export { addmmFusion } from './addmm-fusion.js';
 export { attentionFusion } from './attention.js';

@@ -6,7 +6,7 @@
  * nobody can tell that the result now shares memory with its input (`AliasSets.mayShare`) and dtype,
  * shape and strides stay. Signs of zeros stay: x + 0 of floats is no no-op (-0 + 0 is 0), x + -0 and x - 0 are.
  */
-import { type GraphModule, Node, tensorVal, AliasSets } from '@tessera/graph';
+import { AliasSets, type GraphModule, Node, tensorVal } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
 import { isFloatingPoint } from '@tessera/tensor';
 import { isAddressed } from './addressed.js';

@@ -107,19 +107,19 @@ const mistakes: readonly Mistake[] = [
     'edges in two dimensions',
     () => ones([3]).histogram(ones([2, 2])),
     'invalid-argument',
-    'bins are one dimension',
+    'bins tensor should have one dimension',
   ],
   [
     'edges of another dtype',
     () => ones([3]).histogram(arange(3)),
     'dtype-mismatch',
-    'bins have dtype int64',
+    'should have the same dtype',
   ],
   [
     'weights of another shape',
     () => ones([3]).histogram(4, { weight: ones([2]) }),
     'shape-mismatch',
-    'the weight has shape',
+    'should have the same shape',
   ],
   ['floats counted', () => ones([3]).bincount(), 'dtype-unsupported', 'bincount_cpu'],
   [

@@ -73,7 +73,7 @@ describe('views', () => {
       [1, 4],
       [2, 5],
     ]);
-    expect(() => x.split([2, 4])).toThrow(/do not add up to 7/);
+    expect(() => x.split([2, 4])).toThrow(/sum exactly to 7/);
   });
 
   it('reorder and insert dimensions', () => {

@@ -7,6 +7,7 @@
  * PyTorch's functionalization; here a pass from graph to graph.
  */
 import {
+  AliasSets,
   type Argument,
   Graph,
   GraphModule,
@@ -15,7 +16,6 @@ import {
   getItem,
   tensorVal,
 } from '@tessera/graph';
-import { AliasSets } from '@tessera/passes';
 import { type Steps, TesseraError, atOnce } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { functionalForm, getOp, hasInternalOverlap } from '@tessera/tensor/internal';

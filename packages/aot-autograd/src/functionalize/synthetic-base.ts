@@ -5,8 +5,7 @@
  * the inputs become views of it, and the update goes to the base. Modelled on PyTorch's
  * `merge_view_inputs`.
  */
-import { type Graph, type Node, tensorVal, tensorVals } from '@tessera/graph';
-import type { AliasSets } from '@tessera/passes';
+import { type AliasSets, type Graph, type Node, tensorVal, tensorVals } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import type { DType, DeviceType, Storage } from '@tessera/tensor';
 import { hasInternalOverlap, makeTensor, storageBytes } from '@tessera/tensor/internal';

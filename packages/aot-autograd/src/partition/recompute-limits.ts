@@ -5,10 +5,9 @@
  * saves the least memory and takes the most time. Modelled on `MinCutOptions` of functorch's
  * partitioners.
  */
-import { type Node, getItem } from '@tessera/graph';
+import { type Node, getItem, writtenInputs } from '@tessera/graph';
 import { type OpOverload } from '@tessera/tensor';
 import { replayOf } from '@tessera/tensor/internal';
-import { writtenInputs } from '@tessera/passes';
 import type { NodeRoles } from './node-roles.js';
 import { bytesOf, isViewNode, viewedNode } from './partition.js';
 import { fusesWith, recomputeKind } from './recompute-kind.js';

@@ -247,7 +247,7 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
       if (copy === undefined || this.arrived.some((has, t) => has && keptFor!.has(t)))
         throw new TesseraError(
           'inplace-version',
-          `one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of shape [${value.sizes.join(', ')}] that a compiled function saved for backward.`,
+          `one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of shape [${value.sizes.join(', ')}] that a compiled function saved for backward is at version ${value.storage.version}; expected version ${this.versions[i]} instead.`,
           { hints: ['Use the out-of-place op, or clone() the tensor before modifying it.'] },
         );
       saved[i] = copy;

@@ -13,9 +13,9 @@ import {
   type Node,
   copyModule,
   tensorVal,
+  writtenInputs,
 } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import { writtenInputs } from '@tessera/passes';
 import { isDense } from '../lower/shape-math.js';
 import { isFree } from './free-node.js';
 import { isUpdate, ownResults } from './own-results.js';

@@ -185,7 +185,9 @@ export class CpuExecutable implements Executable {
       'kernel-trap',
       `cpu: a kernel of ${this.plan.name} was stopped by the WebAssembly engine: ${detail}.`,
       {
-        hints: ['A plan or lowering computes a place outside its buffers: interpretPlan names it.'],
+        hints: [
+          'Indices are checked, so this is a plan or lowering that computes a place outside its buffers: run it with interpretPlan, which names it.',
+        ],
         cause,
       },
     );

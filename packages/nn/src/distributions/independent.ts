@@ -24,7 +24,7 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
     if (reinterpretedBatchNdims > batchShape.length)
       throw new TesseraError(
         'invalid-argument',
-        `Independent: ${reinterpretedBatchNdims} dimensions of a batch that has ${batchShape.length}`,
+        `Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual ${reinterpretedBatchNdims} vs ${batchShape.length}`,
         { hints: ['Give the number of batch dimensions that belong to one event.'] },
       );
     const kept = batchShape.length - reinterpretedBatchNdims;

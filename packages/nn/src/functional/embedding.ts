@@ -102,12 +102,15 @@ export function embeddingBag(
   if (perSampleWeights !== null && !isTensor(perSampleWeights))
     refuse('embeddingBag: perSampleWeights is no tensor', 'Pass one weight per index.');
   if (perSampleWeights !== null && mode !== 'sum')
-    refuse(`embeddingBag: perSampleWeights go with mode 'sum', not '${mode}'`, "Use mode 'sum'.");
+    refuse(
+      `embeddingBag: perSampleWeights was not null, but it is only supported for mode 'sum' (got mode='${mode}')`,
+      "Use mode 'sum'.",
+    );
   let [indices, weights, offsets] = [input, perSampleWeights, options.offsets ?? null];
   if (input.ndim === 2) {
     if (offsets !== null)
       refuse(
-        'embeddingBag: an input of two dimensions has no offsets',
+        'if input is 2D, then offsets has to be null, as input is treated as a mini-batch of fixed length sequences',
         'Give one row of indices with offsets, or rows without.',
       );
     const [bags, length] = input.sizes as [number, number];

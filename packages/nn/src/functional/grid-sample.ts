@@ -53,7 +53,7 @@ export function affineGrid(
   if ((rank !== 2 && rank !== 3) || String(theta.shape) !== String(expected)) {
     throw new TesseraError(
       'shape-mismatch',
-      `affineGrid: theta ${formatSizes(theta.shape)} and size ${formatSizes(size)} are not [N, 2, 3] and [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W]`,
+      `affineGrid: expected theta [N, 2, 3] with size [N, C, H, W], or [N, 3, 4] with [N, C, D, H, W], but got ${formatSizes(theta.shape)} and ${formatSizes(size)}`,
       { hints: ['size is that of the image to be made, with its batch and channels.'] },
     );
   }

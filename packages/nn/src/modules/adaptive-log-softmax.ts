@@ -70,7 +70,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     if (cutoffs.length === 0 || !rising)
       throw new TesseraError(
         'invalid-argument',
-        `AdaptiveLogSoftmaxWithLoss: cutoffs rise from at least 1 to at most nClasses - 1, not [${cutoffs.join(', ')}]`,
+        `AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1, not [${cutoffs.join(', ')}]`,
         { hints: ['Order classes by frequency, the most frequent first.'] },
       );
     this.cutoffs = [...cutoffs, nClasses];

@@ -74,7 +74,7 @@ abstract class ConvTranspose extends ConvBase<readonly number[]> {
       return extra;
     throw new TesseraError(
       'shape-mismatch',
-      `an output size of [${outputSize.join(', ')}] is not between [${smallest.join(', ')}] and [${smallest.map((size, i) => size + this.stride[i]! - 1).join(', ')}]`,
+      `requested an output size of [${outputSize.join(', ')}], but valid sizes range from [${smallest.join(', ')}] to [${smallest.map((size, i) => size + this.stride[i]! - 1).join(', ')}]`,
       { hints: ['Leave outputSize out, or choose one within this range.'] },
     );
   }

@@ -276,7 +276,7 @@ export abstract class RNNBase extends Module {
       if (state.ndim !== (batched ? 3 : 2))
         throw new TesseraError(
           'shape-mismatch',
-          `states are ${batched ? 3 : 2}-D as the input is, not ${state.ndim}-D`,
+          `For ${batched ? 'batched 3-D' : 'unbatched 2-D'} input, hx should also be ${batched ? 3 : 2}-D but got ${state.ndim}-D tensor`,
           { hints: ['Give states with a batch dimension exactly when the input has one.'] },
         );
       const full = batched ? state : unsqueeze(state, 1);

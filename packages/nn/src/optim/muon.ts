@@ -97,7 +97,7 @@ export class Muon extends Optimizer<MuonOptions, MuonScalars> {
     this.paramGroups.pop();
     throw new TesseraError(
       'invalid-argument',
-      `Muon takes matrices, not a parameter of size ${formatSizes(odd.sizes)}`,
+      `Muon only supports 2D parameters whereas we found a parameter with size: ${formatSizes(odd.sizes)}`,
       { hints: ['Give biases, embeddings and convolution weights to another optimizer.'] },
     );
   }

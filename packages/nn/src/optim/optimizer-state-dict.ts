@@ -77,7 +77,7 @@ export function importState<O extends CommonOptions>(
   );
   if (dict.paramGroups.length !== groups.length)
     mismatch(
-      `loaded state dict has ${dict.paramGroups.length} parameter groups, this optimizer ${groups.length}`,
+      `loaded state dict has a different number of parameter groups: ${dict.paramGroups.length}, this optimizer has ${groups.length}`,
     );
   const loaded = new Map<Tensor, ParamState>();
   groups.forEach((group, i) => {
@@ -85,7 +85,7 @@ export function importState<O extends CommonOptions>(
     checkGroup(dict.paramGroups[i]!, group, i);
     if (numbers.length !== group.params.length) {
       mismatch(
-        `loaded state dict has ${numbers.length} parameters in group ${i}, this optimizer ${group.params.length}`,
+        `loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${numbers.length} parameters in it, ${group.params.length} here`,
       );
     }
     group.params.forEach((param, at) => {

@@ -186,7 +186,9 @@ export function orthogonal<M extends Module>(module: M, options: OrthogonalOptio
     );
   if (weight.dtype !== 'float32' && weight.dtype !== 'float64')
     throw new TesseraError('dtype-unsupported', `orthogonal: Unsupported dtype ${weight.dtype}`, {
-      hints: ['Decompositions are of float32 and float64.'],
+      hints: [
+        'Decompositions are of float32 and float64; there are no complex tensors, so no unitary weights either.',
+      ],
     });
   const isSquare = weight.sizes.at(-1) === weight.sizes.at(-2);
   const map = options.orthogonalMap ?? (isSquare ? 'matrix_exp' : 'householder');

@@ -123,7 +123,7 @@ export interface RegisterParametrizationOptions {
 function checkResult(value: Tensor, before: Tensor, name: string): void {
   if (value.dtype === before.dtype && sameNumbers(value.sizes, before.sizes)) return;
   throw invalid(
-    `A parametrization may not make ${name} ${value.dtype} ${formatSizes(value.sizes)} of ${before.dtype} ${formatSizes(before.sizes)}.`,
+    `Registering a parametrization may not change the shape or dtype of ${name}: from ${before.dtype} ${formatSizes(before.sizes)} to ${value.dtype} ${formatSizes(value.sizes)}.`,
     'Pass unsafe: true if this is wanted.',
   );
 }

@@ -1,7 +1,7 @@
 /**
  * @file Inputs become constants: the first step of freezing.
  */
-import { type GraphModule, type Node, copyModule, AliasSets } from '@tessera/graph';
+import { AliasSets, type GraphModule, type Node, copyModule } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { makeTensor } from '@tessera/tensor/internal';
 

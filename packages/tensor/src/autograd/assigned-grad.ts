@@ -17,10 +17,13 @@ export function checkAssignedGrad(tensor: Tensor, grad: Tensor): void {
   if (grad.dtype !== tensor.dtype)
     refuse(
       'dtype-mismatch',
-      `a gradient of dtype '${grad.dtype}' for a tensor of dtype '${tensor.dtype}'`,
+      `attempting to assign a gradient with dtype '${grad.dtype}' to a tensor with dtype '${tensor.dtype}'`,
     );
   if (grad.device !== tensor.device)
-    refuse('device-mismatch', `assigned grad is on ${grad.device}, the tensor on ${tensor.device}`);
+    refuse(
+      'device-mismatch',
+      `assigned grad has data located on a different device: ${grad.device}, the tensor is on ${tensor.device}`,
+    );
   if (!sameNumbers(grad.sizes, tensor.sizes))
     refuse(
       'shape-mismatch',

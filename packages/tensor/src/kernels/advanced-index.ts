@@ -38,7 +38,7 @@ export function checkMask(sizes: readonly number[], dim: number, mask: Tensor): 
   if (sameNumbers(sizes.slice(dim, dim + mask.ndim), mask.sizes)) return;
   throw new TesseraError(
     'shape-mismatch',
-    `index: the mask ${formatSizes(mask.sizes)} at index ${dim} does not fit the tensor ${formatSizes(sizes)}`,
+    `index: The shape of the mask ${formatSizes(mask.sizes)} at index ${dim} does not match the shape of the indexed tensor ${formatSizes(sizes)} at index ${dim}`,
     { hints: ['A mask has the sizes of the dimensions it selects from.'] },
   );
 }

@@ -1,11 +1,12 @@
 /**
  * @file How many input elements of a resizing there are to an output element, of sizes that may be symbolic.
  */
-import { type Size, sizeAdd, sizeMul } from '@tessera/shared';
+import { type Size, SymInt, sizeAdd, sizeMul } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { ExprMath, type Term } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
-import { exampleOf, isLarger } from '../shape-math.js';
+import type { LoweredArg } from '../registry.js';
+import { exampleOf, fixed, isLarger } from '../shape-math.js';
 
 /** Resizing along one dimension; see `Resize` of `@tessera/tensor`. */
 export interface SizedResize {
@@ -13,6 +14,11 @@ export interface SizedResize {
   readonly output: Size;
   readonly alignCorners: boolean;
   readonly scale: number | null;
+}
+
+/** The factor that an argument gives, if it does. */
+export function factorOf(arg: LoweredArg | undefined): number | null {
+  return typeof arg === 'number' || arg instanceof SymInt ? fixed(arg) : null;
 }
 
 /** Input elements per output element: a number, or a quotient of sizes. */

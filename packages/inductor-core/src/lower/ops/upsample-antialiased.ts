@@ -2,7 +2,6 @@
  * @file Resizing with a triangle as wide as an output element: along one dimension after the other, each element of the
  * result sums what lies under its triangle, and in gradients the triangles that it lies under.
  */
-import { SymInt } from '@tessera/shared';
 import { upsampleTaps } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -12,13 +11,13 @@ import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
 import type { LoweredArg } from '../registry.js';
-import { type Shape, fixed, isNumbers } from '../shape-math.js';
+import { type Shape, isNumbers } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import { within } from '../within.js';
 import { reduceOver } from './distance.js';
 import { castTensor } from './elementwise.js';
 import { positionDtype, reach } from './resample.js';
-import { type SizedResize, ratioOf } from './resize-ratio.js';
+import { type SizedResize, factorOf, ratioOf } from './resize-ratio.js';
 import { type Readers, boundedBy, outputsPerInput, readers } from './resize-readers.js';
 
 /** What input element `i` weighs in output element `o`, before weights are made to add up to 1. */
@@ -97,7 +96,6 @@ function resizedImage(
 ): LoweredTensor {
   const whole = castTensor(l, x, accumulateDtype(x.dtype));
   const done = [3, 2].reduce((image, at) => {
-    const scale = scales[at - 2];
     return resized(
       l,
       image,
@@ -106,7 +104,7 @@ function resizedImage(
         input: input![at - 2]!,
         output: output![at - 2]!,
         alignCorners: corners === true,
-        scale: typeof scale === 'number' || scale instanceof SymInt ? fixed(scale) : null,
+        scale: factorOf(scales[at - 2]),
       },
       backward,
     );

@@ -1,7 +1,7 @@
 /**
  * @file Resizing: nearest, linear and cubic interpolation.
  */
-import { SymInt, sizeAdd, sizeMul } from '@tessera/shared';
+import { sizeAdd, sizeMul } from '@tessera/shared';
 import { overloads } from './pointwise.js';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
@@ -9,7 +9,7 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
-import { type Shape, fixed, isLarger, isSame } from '../shape-math.js';
+import { type Shape, isLarger, isSame } from '../shape-math.js';
 import type { LoweredArg } from '../registry.js';
 import {
   type Axis,
@@ -19,7 +19,7 @@ import {
   resampled,
   resampledBackward,
 } from './resample.js';
-import { type SizedResize, ratioOf } from './resize-ratio.js';
+import { type SizedResize, factorOf, ratioOf } from './resize-ratio.js';
 import { type Kind, readersOf } from './resize-readers.js';
 import type { LoweringOf, LoweringTable } from '../typed-lowering.js';
 
@@ -105,12 +105,11 @@ function axesOf(
   const scales = corners ? rest.slice(1) : rest;
   const acc = accumulateDtype(dtype);
   return output.map((size, s) => {
-    const scale = scales[s];
     const resize: SizedResize = {
       input: input[s]!,
       output: size,
       alignCorners: corners && rest[0] === true,
-      scale: typeof scale === 'number' || scale instanceof SymInt ? fixed(scale) : null,
+      scale: factorOf(scales[s]),
     };
     const weighted = (taps: TapExpr[]): TapExpr[] =>
       taps.map(({ at, weight }) => ({ at, weight: weight && l.ir.cast(weight, acc) }));

@@ -73,7 +73,7 @@ const leakyReluOp = definePiecewise(
     if (self_is_result === true && slope < 0) {
       throw new TesseraError(
         'invalid-argument',
-        'In-place leakyRelu with a negative slope has no gradient.',
+        'In-place leakyReLu backward calculation is triggered with a negative slope which is not supported.',
         { hints: ['Call the functional form, which keeps its input.'] },
       );
     }

@@ -100,7 +100,7 @@ function channelSlopes(self: Tensor, weight: Tensor): Tensor {
     if (channels !== weight.numel) {
       throw new TesseraError(
         'invalid-argument',
-        `prelu: ${weight.numel} parameters for ${channels} channels.`,
+        `Mismatch of parameter numbers and input channel size. Found parameter numbers = ${weight.numel}, and channel size = ${channels}.`,
         { hints: ['Channels are dim 1.'] },
       );
     }

@@ -135,7 +135,7 @@ const eluOp: OpOverload<Tensor> = defineOp(
       if (scalarValue(args.alpha) < 0) {
         throw new TesseraError(
           'invalid-argument',
-          'In-place elu with a negative slope has no gradient.',
+          'In-place elu backward calculation is triggered with a negative slope which is not supported.',
           { hints: ['Call the functional form, which keeps its input.'] },
         );
       }

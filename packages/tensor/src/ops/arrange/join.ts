@@ -105,7 +105,7 @@ const stackOp = defineOp('aten::stack(Tensor[] tensors, int dim=0) -> Tensor', {
     if (odd !== undefined) {
       throw new TesseraError(
         'shape-mismatch',
-        `stack: sizes ${formatSizes(first.sizes)} at entry 0 and ${formatSizes(odd.sizes)} at entry ${list.indexOf(odd)} differ`,
+        `stack expects each tensor to be equal size, but got ${formatSizes(first.sizes)} at entry 0 and ${formatSizes(odd.sizes)} at entry ${list.indexOf(odd)}`,
         { hints: ['Use cat() to join along an existing dimension.'] },
       );
     }

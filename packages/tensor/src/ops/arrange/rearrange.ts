@@ -20,7 +20,7 @@ const repeatOp = defineOp('aten::repeat(Tensor self, SymInt[] repeats) -> Tensor
       throw new TesseraError(
         'invalid-argument',
         lead < 0
-          ? `repeat: fewer counts than dimensions: ${formatSizes(times)} for ${formatSizes(self.sizes)}`
+          ? `Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: ${formatSizes(times)} for ${formatSizes(self.sizes)}`
           : `Trying to create tensor with negative dimension: repeats ${formatSizes(times)}`,
         { hints: ['Give one count per dimension; more add dimensions in front.'] },
       );
@@ -74,8 +74,8 @@ const rot90Op = defineOp('aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -
       throw new TesseraError(
         'invalid-dim',
         list.length === 2 && self.ndim >= 2
-          ? `rot90: dims ${list[0]} and ${list[1]} are the same`
-          : `rot90: ${list.length} dims for a ${self.ndim}-D tensor, not 2`,
+          ? `expected rotation dims to be different, but got dim0 = ${list[0]} and dim1 = ${list[1]}`
+          : `expected total rotation dims == 2 and total dims >= 2, but got dims = ${list.length} and total dims = ${self.ndim}`,
         { hints: ['Name the two dimensions of the plane of rotation.'] },
       );
     const turns = ((k % 4) + 4) % 4;

@@ -73,7 +73,7 @@ export function checkPutType(self: Tensor, values: Tensor): void {
   if (self.dtype === values.dtype) return;
   throw new TesseraError(
     'dtype-mismatch',
-    `index_put: the destination has dtype ${self.dtype}, the source ${values.dtype}.`,
+    `Index put requires the source and destination dtypes match, got ${self.dtype} for the destination and ${values.dtype} for the source.`,
     { hints: [`Convert the values: values.to('${self.dtype}').`] },
   );
 }

@@ -39,7 +39,7 @@ const maskedScatterOp = defineOp(
       if (self.dtype !== source.dtype)
         throw new TesseraError(
           'dtype-mismatch',
-          `masked_scatter: self has dtype ${self.dtype}, source ${source.dtype}`,
+          `masked_scatter: expected self and source to have same dtypes but got ${self.dtype} and ${source.dtype}`,
           { hints: [`Convert it: source.to('${self.dtype}').`] },
         );
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_scatter');

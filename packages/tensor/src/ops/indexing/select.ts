@@ -32,7 +32,7 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
     if (index.ndim > 1)
       throw new TesseraError(
         'shape-mismatch',
-        `index_select(): the index has shape ${formatSizes(index.sizes)}`,
+        `index_select(): Index is supposed to be a vector, but it has shape ${formatSizes(index.sizes)}`,
         { hints: ['Flatten it, or use gather() or index().'] },
       );
     if (self.ndim === 0 && index.numel !== 1)
@@ -76,7 +76,7 @@ export function checkSourceShape(self: Tensor, source: Tensor, dim: number): voi
   if (sameNumbers(others(self), others(source))) return;
   throw new TesseraError(
     'shape-mismatch',
-    `source ${formatSizes(source.sizes)} and self ${formatSizes(self.sizes)} differ beside the dimension`,
+    `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${formatSizes(self.sizes)} source.shape = ${formatSizes(source.sizes)}`,
     { hints: ['Slices are not broadcast: expand() the source first.'] },
   );
 }
@@ -90,7 +90,7 @@ const indexAddOp = defineOp(
       if (index.ndim > 1 || (source.ndim === 0 ? 1 : source.sizes[at]) !== index.numel) {
         throw new TesseraError(
           'shape-mismatch',
-          `index_add(): ${index.numel} indices for a source of shape ${formatSizes(source.sizes)}, dim ${at}`,
+          `index_add(): Number of indices (${index.numel}) should be equal to source.size(dim) (${formatSizes(source.sizes)}, dim ${at})`,
           { hints: ['One index per slice of the source.'] },
         );
       }

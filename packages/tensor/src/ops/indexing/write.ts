@@ -102,13 +102,13 @@ function filled({ self: x, dim, index, value }: FillArgs): Tensor {
   if (index.ndim > 1)
     throw new TesseraError(
       'shape-mismatch',
-      `index_fill_(): the index has shape ${formatSizes(index.sizes)}`,
+      `index_fill_(): Index is supposed to be a vector, but it has shape ${formatSizes(index.sizes)}`,
       { hints: ['Flatten it.'] },
     );
   if (isTensor(value) && value.ndim > 0)
     throw new TesseraError(
       'shape-mismatch',
-      `index_fill_: the value has ${value.ndim} dimensions, not none.`,
+      `index_fill_ only supports a 0-dimensional value tensor, but got tensor with ${value.ndim} dimension(s).`,
       { hints: ['To write a slice per index use indexCopy().'] },
     );
   const size = x.ndim === 0 ? 1 : x.sizes[at]!;
@@ -143,7 +143,7 @@ const indexReduceOp = defineOp(
       if (!['prod', 'mean', 'amax', 'amin'].includes(reduce))
         throw new TesseraError(
           'invalid-argument',
-          `index_reduce() knows prod, mean, amax and amin, not ${reduce}.`,
+          `index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ${reduce}.`,
           { hints: ['For sums use indexAdd().'] },
         );
       const flat = self.ndim === 0;

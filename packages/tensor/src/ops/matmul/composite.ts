@@ -72,7 +72,7 @@ const matmulOp = defineOp('aten::matmul(Tensor self, Tensor other) -> Tensor', {
     if (a.ndim === 0 || b.ndim === 0) {
       throw new TesseraError(
         'shape-mismatch',
-        `matmul: ${a.ndim}D and ${b.ndim}D are not both at least 1D`,
+        `both arguments to matmul need to be at least 1D, but they are ${a.ndim}D and ${b.ndim}D`,
         { hints: ['Use mul() to scale by a 0-d tensor.'] },
       );
     }

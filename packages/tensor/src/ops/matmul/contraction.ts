@@ -26,7 +26,7 @@ function contracted(
   if (left.length !== right.length)
     throw new TesseraError(
       'invalid-argument',
-      `dimension lists differ in length: ${formatSizes(dimsA)} and ${formatSizes(dimsB)}`,
+      `both dimension lists should have same length, got ${formatSizes(dimsA)} and ${formatSizes(dimsB)}`,
       { hints: ['Name as many dimensions of one tensor as of the other.'] },
     );
   let a = self;
@@ -38,7 +38,7 @@ function contracted(
     else if (m !== n)
       throw new TesseraError(
         'shape-mismatch',
-        `contracted dimensions differ: size ${m} in dim ${d} and ${n} in dim ${right[i]}`,
+        `contracted dimensions need to match, but first has size ${m} in dim ${d} and second has size ${n} in dim ${right[i]}`,
         { hints: ['Contracted dimensions have equal sizes or size 1.'] },
       );
   });
@@ -69,7 +69,7 @@ const innerOp = defineOp('aten::inner(Tensor self, Tensor other) -> Tensor', {
     if (a.sizes.at(-1) !== b.sizes.at(-1))
       throw new TesseraError(
         'shape-mismatch',
-        `inner: last dimensions of ${formatSizes(a.sizes)} and ${formatSizes(b.sizes)} differ`,
+        `inner() the last dimension must match on both input tensors but got shapes ${formatSizes(a.sizes)} and ${formatSizes(b.sizes)}`,
         { hints: ['Use tensordot() to contract other dimensions.'] },
       );
     return contracted(a, b, [-1], [-1]);

@@ -84,7 +84,7 @@ const maskedFillTensorOp = defineOp(
       if (ndim === 0) return maskedMeta(args);
       throw new TesseraError(
         'shape-mismatch',
-        `masked_fill_: the value has ${ndim} dimensions, not none.`,
+        `masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ${ndim} dimension(s).`,
         { hints: ['For a value per element use where().'] },
       );
     },

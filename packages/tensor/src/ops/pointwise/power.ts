@@ -145,7 +145,7 @@ function defineFloatPowerInplace(overload: string, type: string): OpOverload<Ten
         if ((self as Tensor).dtype !== 'float64') {
           throw new TesseraError(
             'dtype-mismatch',
-            `float_power_ gives float64, which self of ${(self as Tensor).dtype} cannot hold`,
+            `the base given to float_power_ has dtype ${(self as Tensor).dtype} but the operation's result requires dtype float64`,
             { hints: ["Use floatPower, or convert the base: x.to('float64')."] },
           );
         }

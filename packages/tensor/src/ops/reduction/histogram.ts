@@ -108,7 +108,7 @@ function histogramRecord(
       if (weight !== null && !sameNumbers(weight.sizes, self.sizes))
         throw new TesseraError(
           'shape-mismatch',
-          `histogram: the weight has shape ${formatSizes(weight.sizes)}, the input ${formatSizes(self.sizes)}`,
+          `torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor, but got input ${formatSizes(self.sizes)} and weight ${formatSizes(weight.sizes)}`,
           { hints: ['One weight for each element.'] },
         );
       const count = countOf(args);
@@ -176,13 +176,13 @@ const histogramEdgesOp: OpOverload = defineOp(
       const edges = bins as Tensor;
       if (edges.ndim !== 1 || edges.numel < 2)
         refuse(
-          `histogram: bins are one dimension of at least 2 edges, not ${formatSizes(edges.sizes)}`,
+          `torch.histogramdd: bins tensor should have one dimension of at least 2 edges, but got ${formatSizes(edges.sizes)}`,
           'n + 1 edges make n bins.',
         );
       if (edges.dtype !== (self as Tensor).dtype)
         throw new TesseraError(
           'dtype-mismatch',
-          `histogram: bins have dtype ${edges.dtype}, the input ${(self as Tensor).dtype}`,
+          `torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype ${(self as Tensor).dtype} and bins for dimension 0 with dtype ${edges.dtype}`,
           { hints: ['Convert one of them: bins.to(x.dtype).'] },
         );
       return edges.numel - 1;

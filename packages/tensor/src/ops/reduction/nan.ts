@@ -33,7 +33,7 @@ const nanmeanOp = defineOp(
       if (!isFloatingPoint(self.dtype))
         throw new TesseraError(
           'dtype-unsupported',
-          `nanmean(): the input has dtype ${self.dtype}, not a floating point one`,
+          `nanmean(): expected input to have floating point or complex dtype but got ${self.dtype}`,
           { hints: ["Convert first: x.to('float32').nanmean()."] },
         );
       const known = sum(logicalNot(isnan(self)), dim, {

@@ -51,7 +51,7 @@ function normType(self: Tensor, args: ReduceArgs): DType {
   if (DTYPES[dtype].category !== 'floating' || DTYPES[self.dtype].category !== 'floating') {
     throw new TesseraError(
       'dtype-unsupported',
-      `vector_norm: the input has dtype ${self.dtype}, not a floating point one`,
+      `linalg.vector_norm: Expected a floating point or complex tensor as input. Got ${self.dtype}`,
       { hints: ["Convert first: x.to('float32')."] },
     );
   }

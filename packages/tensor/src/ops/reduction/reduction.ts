@@ -29,7 +29,7 @@ function meanType(self: Tensor, args: ReduceArgs): DType {
   if (DTYPES[dtype].category !== 'floating') {
     throw new TesseraError(
       'dtype-unsupported',
-      `mean(): the input has dtype ${dtype}, not a floating point one`,
+      `mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ${dtype}`,
       { hints: ["Convert first: x.to('float32').mean()."] },
     );
   }

@@ -46,7 +46,7 @@ function check(
 ): void {
   if (input.ndim !== rank + 2 || grid.ndim !== rank + 2)
     refuse(
-      `expected ${rank + 2}D input and grid, not ${formatSizes(input.sizes)} and ${formatSizes(grid.sizes)}`,
+      `expected ${rank + 2}D input and grid, but got input with sizes ${formatSizes(input.sizes)} and grid with sizes ${formatSizes(grid.sizes)}`,
     );
   if (input.sizes[0] !== grid.sizes[0])
     refuse(

@@ -25,7 +25,7 @@ function padsByDim({ self, pad }: { self: Tensor; pad: readonly number[] }): {
   if (list.length % 2 !== 0 || list.length > 2 * ndim) {
     throw new TesseraError(
       'invalid-argument',
-      `pad: ${formatSizes(list)} does not fit a ${ndim}-d tensor`,
+      `constant_pad_nd: pad ${formatSizes(list)} does not fit a ${ndim}-d tensor`,
       { hints: ['Give two numbers per padded dimension, the last dimension first.'] },
     );
   }
@@ -48,7 +48,7 @@ const padOp = defineOp(
       if (sizes.some((size) => size < 0)) {
         throw new TesseraError(
           'shape-mismatch',
-          `pad: ${formatSizes(self.sizes)} plus negative padding ${formatSizes(args.pad)} is a negative size`,
+          `constant_pad_nd: The input size ${formatSizes(self.sizes)}, plus negative padding ${formatSizes(args.pad)} resulted in a negative output size`,
           { hints: ['Remove no more elements than there are.'] },
         );
       }
@@ -133,7 +133,10 @@ const padAnyOp = defineOp(
         refuse(`Padding mode "${mode}" doesn't take in value argument`);
       const dims = pads.length / 2;
       const images = [1, 2, 3].includes(dims) && (x.ndim === dims + 1 || x.ndim === dims + 2);
-      if (!images) refuse(`pad: ${pads.length} counts for a ${x.ndim}-d tensor are not supported`);
+      if (!images)
+        refuse(
+          `Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: ${pads.length} counts for a ${x.ndim}-d tensor`,
+        );
       if (mode === 'circular') return circular(x, pads);
       if (mode === 'reflect') return reflectionPad(x, pads);
       if (mode === 'replicate') return replicationPad(x, pads);

@@ -134,7 +134,7 @@ const narrowTensorOp = defineOp(
       if (start.ndim !== 0 || !isIntegral(start.dtype))
         throw new TesseraError(
           'invalid-argument',
-          `start has ${start.ndim} dimensions of ${start.dtype}.`,
+          `start must be an 0-dim integral Tensor, got ${start.ndim} dimensions of ${start.dtype}.`,
           { hints: ['Pass a number, or a 0-d integer tensor.'] },
         );
       const from = readNumbers(start)[0]!;

@@ -75,7 +75,7 @@ export const splitSizesOp: OpOverload<Tensor[]> = defineOp(
       if (sum !== self.sizes[at]) {
         throw new TesseraError(
           'shape-mismatch',
-          `split: sizes [${split_sizes.join(', ')}] do not add up to ${self.sizes[at]}, the size of dimension ${at}`,
+          `split_with_sizes expects split_sizes to sum exactly to ${self.sizes[at]} (input tensor's size at dimension ${at}), but got split_sizes=[${split_sizes.join(', ')}]`,
           { hints: ['The parts must cover the dimension.'] },
         );
       }

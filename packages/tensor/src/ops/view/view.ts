@@ -27,7 +27,7 @@ export const viewOp: OpOverload<Tensor> = defineOp(
       if (strides === null) {
         throw new TesseraError(
           'shape-mismatch',
-          `view: view size ${formatSizes(sizes)} is not compatible with input tensor's size ${formatSizes(self.sizes)} and stride ${formatSizes(self.strides)}`,
+          `view: view size ${formatSizes(sizes)} is not compatible with input tensor's size ${formatSizes(self.sizes)} and stride ${formatSizes(self.strides)} (at least one dimension spans across two contiguous subspaces).`,
           { hints: ['Use reshape(), which copies when it must.'] },
         );
       }
