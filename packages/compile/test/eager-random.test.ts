@@ -13,6 +13,7 @@ import {
   randint,
   randLike,
   randn,
+  randnLike,
   setRngState,
   zeros,
 } from '@tessera/tensor';
@@ -78,6 +79,36 @@ describe('numbers drawn are the same to the last bit by reference kernels, in ea
   });
 });
 
+type Fill = (x: Tensor) => Tensor;
+
+describe('numbers made by logarithms are the same to the last bit in eager and compiled code, near those of reference kernels', () => {
+  it.each<[string, Fill, number]>([
+    ['randnLike', randnLike, 4e-6],
+    ['normal_', (x) => x.normal_(-2, 0.02), 4e-6],
+    ['normal_ of a view', (x) => x.t().normal_(), 4e-6],
+    ['exponential_', (x) => x.exponential_(1.5), 4e-6],
+    ['logNormal_', (x) => x.logNormal_(0.5, 0.25), 4e-5],
+  ])('%s', (_, draw, error) => {
+    for (const dtype of ['float32', 'float16', 'bfloat16'] as const) {
+      const drawn = (sizes: number[]): Tensor => draw(zeros(sizes, { dtype }));
+      const eager = observe(SHAPES, drawn);
+      expect(observe(FEW, compile(drawn))).toEqual(observe(FEW, drawn));
+      const step = dtype === 'float32' ? 0 : dtype === 'float16' ? 2 ** -10 : 2 ** -7;
+      byReferenceKernels(() => observe(SHAPES, drawn)).forEach((numbers, i) => {
+        numbers.forEach((number, j) => {
+          const off = Math.abs(eager[i]![j]! - number);
+          expect(off).toBeLessThanOrEqual(error + step * Math.abs(number));
+        });
+      });
+    }
+  });
+
+  it('numbers of float64 come from reference kernels, with all their digits', () => {
+    const drawn = (sizes: number[]): Tensor => randn(sizes, { dtype: 'float64' });
+    expect(observe(FEW, drawn)).toEqual(byReferenceKernels(() => observe(FEW, drawn)));
+  });
+});
+
 it('each draw of several takes its offset, whatever computes it', () => {
   const fn = (): Tensor[] => [
     rand([3]),
@@ -87,11 +118,16 @@ it('each draw of several takes its offset, whatever computes it', () => {
     rand([0]),
     zeros([6]).uniform_(),
   ];
-  const run = (): unknown => {
+  const run = (): [number[][], unknown] => {
     setRngState({ seed: 3, offset: 8 });
-    return [fn().map((x) => x.toArray()), getRngState()];
+    return [fn().map((x) => x.toArray() as number[]), getRngState()];
   };
-  expect(run()).toEqual(byReferenceKernels(run));
+  const [numbers, state] = run();
+  const [expected, after] = byReferenceKernels(run);
+  expect(state).toEqual(after);
+  numbers.forEach((of, i) =>
+    of.forEach((number, j) => expect(number).toBeCloseTo(expected[i]![j]!, 5)),
+  );
 });
 
 it('parameters that are none are refused, as by reference kernels', () => {
@@ -99,12 +135,19 @@ it('parameters that are none are refused, as by reference kernels', () => {
     () => zeros([4]).uniform_(1, 0),
     () => zeros([4]).bernoulli_(1.5),
     () => randint(3, 3, [4]),
-    () => bernoulli(full([4], 2.5)),
     () => dropout(zeros([4]), { p: 2 }),
+    () => zeros([4]).normal_(0, -1),
+    () => zeros([4]).exponential_(0),
+    () => zeros([4]).cauchy_(0, -1),
+    () => zeros([4]).logNormal_(0, 0),
+    () => zeros([4]).geometric_(1),
   ]) {
     expect(draw).toThrow(expect.objectContaining({ code: 'invalid-argument' }));
+    expect(compile(draw)).toThrow(expect.objectContaining({ code: 'invalid-argument' }));
     expect(() => byReferenceKernels(draw)).toThrow(
       expect.objectContaining({ code: 'invalid-argument' }),
     );
   }
+  // Of a tensor's numbers only an eager operator knows.
+  expect(() => bernoulli(full([4], 2.5))).toThrow(/0 <= p <= 1/);
 });

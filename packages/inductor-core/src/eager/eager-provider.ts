@@ -13,7 +13,7 @@ import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
 import { compileGraph } from '../compile-graph.js';
 import { inductorConfig } from '../config.js';
 import { takesSizes } from '../lower/find-lowering.js';
-import { isExactRandom } from '../lower/ops/random.js';
+import { isRepeatedByCode } from '../lower/ops/random.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import { SizeFamily } from '../sizes/size-family.js';
 import { opKey } from './op-key.js';
@@ -78,8 +78,7 @@ export class EagerProvider implements KernelProvider {
     if (outs.some((out) => out.device !== this.backend.device)) return false;
     const random = op.hasTag('random');
     const { extern } = this.backend.capabilities;
-    // The reference kernels of random ops define the numbers to the last bit: where they run, code must repeat them.
-    if (random && extern && !isExactRandom(op)) return false;
+    if (random && extern && !isRepeatedByCode(op, outs[0]!.dtype)) return false;
     if (outs.every((out) => out.numel === 0)) {
       // Nothing to compute, but perhaps something to refuse: indices into a tensor without elements.
       if (extern) return false;

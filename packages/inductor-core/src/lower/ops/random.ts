@@ -63,9 +63,10 @@ function scaled(
 ): LoweringOf<'aten::uniform' | 'aten::normal_functional'> {
   return (l, [, a, b], call) => {
     const m = new ExprMath(l.ir);
-    // Rounded once, as the reference kernel does: the numbers are the same to the last bit.
+    // Rounded once, as the reference kernel does: uniform numbers are the same to the last bit.
+    const wide = l.capabilities.dtypes.has('float64') ? 'float64' : call.dtype;
     const dtype =
-      distribution === 'uniform' && l.capabilities.dtypes.has('float64') ? 'float64' : call.dtype;
+      distribution === 'uniform' || call.dtype === 'float64' ? wide : ('float32' as const);
     const number = l.ir.cast(
       distribution === 'uniform'
         ? uniform(l, call.shape, call.dtype)
@@ -171,14 +172,18 @@ export function lowerRandomExtern(
 }
 
 /**
- * Random operators made of uniform numbers and exact arithmetic: no logarithm, no cosine. Probabilities in a tensor are
- * checked by the reference kernel alone.
+ * Random operators whose numbers code repeats wherever it runs. Probabilities in a tensor are checked by the reference
+ * kernel alone.
  */
-const EXACT = /^aten::(rand|rand_like|randint|randint\.low|uniform|bernoulli\.p|native_dropout)$/;
+const REPEATED =
+  /^aten::(rand|rand_like|randn|randn_like|randint|randint\.low|uniform|normal_functional|exponential|log_normal|bernoulli\.p|native_dropout)$/;
+/** Those of them that take a logarithm, which code has in float32. */
+const LOGARITHMS = /norm|randn|exponential/;
 
-/** Whether code for a random operator repeats its reference kernel to the last bit, where there are float64. */
-export function isExactRandom(op: OpOverload): boolean {
-  return EXACT.test(op.qualifiedName);
+/** Whether eager operators may run a random operator as code. A number of float64 has more digits from its reference kernel. */
+export function isRepeatedByCode(op: OpOverload, dtype: DType): boolean {
+  const name = op.qualifiedName;
+  return REPEATED.test(name) && !(dtype === 'float64' && LOGARITHMS.test(name));
 }
 
 /** Lowerings by overload name. */

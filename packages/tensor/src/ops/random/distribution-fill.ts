@@ -1,9 +1,10 @@
 /**
- * @file Filling a tensor with numbers of a distribution that one uniform or normal number gives: exponential,
- * Cauchy, log-normal, geometric.
+ * @file Filling a tensor with numbers of a distribution that one uniform or normal number gives: normal,
+ * exponential, Cauchy, log-normal, geometric.
  */
-import { TesseraError } from '@tessera/shared';
+import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type Draw, drawNormal, drawUniform, fillWith } from '../../kernels/random-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -11,38 +12,67 @@ import type { NamedArgs, OpRecord } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { floatingMeta, selfMeta, zeroGradient } from './meta.js';
 
-/** @throws invalid-argument */
-function check(holds: boolean, message: string, hint: string): void {
-  if (!holds) throw new TesseraError('invalid-argument', message, { hints: [hint] });
+/** A rule for parameters: the one whose name is given must satisfy `holds`. */
+interface Rule {
+  readonly name: string;
+  readonly holds: (value: number) => boolean;
+  readonly message: string;
+  readonly hint: string;
 }
 
+/** Parameters are checked by the meta rule: code that is compiled draws without the kernel. */
 function define(
   name: string,
   parameters: string,
-  meta: NonNullable<OpRecord['meta']>,
+  metaOf: NonNullable<OpRecord['meta']>,
+  { name: checked, holds, message, hint }: Rule,
   drawOf: (args: NamedArgs) => Draw,
 ): OpOverload {
   return defineOp(
     `aten::${name}(Tensor self, ${parameters}, *, Generator? generator=None) -> Tensor`,
     {
       tags: ['random'],
-      meta,
+      meta: (args) => {
+        const value = scalarValue(args[checked] as ScalarLike);
+        if (!holds(value))
+          throw new TesseraError('invalid-argument', message + value, { hints: [hint] });
+        return metaOf(args);
+      },
       kernel: (args, [out]) => fillWith(out!, drawOf(args)),
       vjp: zeroGradient,
     },
   );
 }
 
+const normalOp = define(
+  'normal_functional',
+  'float mean=0, float std=1',
+  floatingMeta('normal_'),
+  {
+    name: 'std',
+    holds: (std) => std >= 0,
+    message: 'normal expects std >= 0.0, but found std ',
+    hint: 'A standard deviation is not negative.',
+  },
+  ({ mean, std }) => {
+    const draw = drawNormal();
+    return (i) => (mean as number) + (std as number) * draw(i);
+  },
+);
+
+const isPositive = (value: number): boolean => value > 0;
+
 const exponentialOp = define(
   'exponential',
   'float lambd=1',
   floatingMeta('exponential_'),
+  {
+    name: 'lambd',
+    holds: isPositive,
+    message: 'exponential_ expects lambda > 0.0, but found lambda=',
+    hint: 'lambda is a rate.',
+  },
   ({ lambd }) => {
-    check(
-      lambd > 0,
-      `exponential_ expects lambda > 0.0, but found lambda=${lambd as number}`,
-      'lambda is a rate.',
-    );
     const draw = drawUniform('float32');
     return (i) => -Math.log1p(-draw(i)) / (lambd as number);
   },
@@ -52,12 +82,13 @@ const cauchyOp = define(
   'cauchy',
   'float median=0, float sigma=1',
   floatingMeta('cauchy_'),
+  {
+    name: 'sigma',
+    holds: isPositive,
+    message: 'cauchy_ expects sigma > 0.0, but found sigma=',
+    hint: 'sigma is a width.',
+  },
   ({ median, sigma }) => {
-    check(
-      sigma > 0,
-      `cauchy_ expects sigma > 0.0, but found sigma=${sigma as number}`,
-      'sigma is a width.',
-    );
     const draw = drawUniform('float32');
     // The middle of a step of the uniform numbers, since the tangent is infinite at its end.
     return (i) =>
@@ -69,32 +100,48 @@ const logNormalOp = define(
   'log_normal',
   'float mean=1, float std=2',
   floatingMeta('log_normal_'),
+  {
+    name: 'std',
+    holds: isPositive,
+    message: 'log_normal_ expects std > 0.0, but found std=',
+    hint: 'std is the standard deviation of the logarithms.',
+  },
   ({ mean, std }) => {
-    check(
-      std > 0,
-      `log_normal_ expects std > 0.0, but found std=${std as number}`,
-      'std is the standard deviation of the logarithms.',
-    );
     const draw = drawNormal();
     return (i) => Math.exp((mean as number) + (std as number) * draw(i));
   },
 );
 
-const geometricOp = define('geometric', 'float p', selfMeta, ({ p }) => {
-  check(
-    p > 0 && p < 1,
-    `geometric_ expects p to be in (0, 1), but got p=${p as number}`,
-    'p is the probability of a success.',
-  );
-  const draw = drawUniform('float32');
-  const scale = Math.log1p(-p);
-  return (i) => Math.max(1, Math.ceil(Math.log1p(-draw(i)) / scale));
-});
+const geometricOp = define(
+  'geometric',
+  'float p',
+  selfMeta,
+  {
+    name: 'p',
+    holds: (p) => p > 0 && p < 1,
+    message: 'geometric_ expects p to be in (0, 1), but got p=',
+    hint: 'p is the probability of a success.',
+  },
+  ({ p }) => {
+    const draw = drawUniform('float32');
+    const scale = Math.log1p(-p);
+    return (i) => Math.max(1, Math.ceil(Math.log1p(-draw(i)) / scale));
+  },
+);
 
+const normalInplace: OpOverload<Tensor> = defineOp(
+  'aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)',
+  { inplaceOf: normalOp.qualifiedName, tags: ['random'] },
+);
 const exponentialInplace = defineInplace(exponentialOp);
 const cauchyInplace = defineInplace(cauchyOp);
 const logNormalInplace = defineInplace(logNormalOp);
 const geometricInplace = defineInplace(geometricOp);
+
+/** Fills self with normal numbers. @throws dtype-unsupported, invalid-argument */
+export function normal_(self: Tensor, mean = 0, std = 1): Tensor {
+  return callOp(normalInplace, [self, mean, std, null]);
+}
 
 /** Fills self with exponential numbers of rate `lambd`. @throws invalid-argument, dtype-unsupported */
 export function exponential_(self: Tensor, lambd = 1): Tensor {

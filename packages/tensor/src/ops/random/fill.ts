@@ -7,13 +7,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
-import {
-  drawNormal,
-  drawUniform,
-  fillWith,
-  normalKernel,
-  uniformKernel,
-} from '../../kernels/random-kernel.js';
+import { drawUniform, fillWith, normalKernel, uniformKernel } from '../../kernels/random-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
@@ -105,32 +99,6 @@ const uniformOp = defineOp(
   },
 );
 const uniformInplace = defineInplace(uniformOp);
-
-const normalOp = defineOp(
-  'aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor',
-  {
-    tags: ['random'],
-    meta: floatingMeta('normal_'),
-    kernel: ({ mean, std }, [out]) => {
-      if (!(std >= 0))
-        throw new TesseraError(
-          'invalid-argument',
-          `normal expects std >= 0.0, but found std ${std}`,
-          { hints: ['A standard deviation is not negative.'] },
-        );
-      const draw = drawNormal();
-      fillWith(out!, (i) => mean + std * draw(i));
-    },
-    vjp: zeroGradient,
-  },
-);
-const normalInplace: OpOverload<Tensor> = defineOp(
-  'aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)',
-  {
-    inplaceOf: normalOp.qualifiedName,
-    tags: ['random'],
-  },
-);
 
 function refuseMultinomial(why: string, hint: string): never {
   throw new TesseraError('invalid-argument', `multinomial: ${why}`, { hints: [hint] });
@@ -260,9 +228,4 @@ export function bernoulli_(self: Tensor, p: ScalarLike = 0.5): Tensor {
 /** Fills self with uniform numbers in [from, to). @throws dtype-unsupported, invalid-argument */
 export function uniform_(self: Tensor, from = 0, to = 1): Tensor {
   return callOp(uniformInplace, [self, from, to, null]);
-}
-
-/** Fills self with normal numbers. @throws dtype-unsupported, invalid-argument */
-export function normal_(self: Tensor, mean = 0, std = 1): Tensor {
-  return callOp(normalInplace, [self, mean, std, null]);
 }
