@@ -92,7 +92,7 @@ export const OPCODES = {
     'f64x2.convert_low_i32x4_s': 0xfd00fe, 'f64x2.convert_low_i32x4_u': 0xfd00ff,
   },
   'vi>v': {
-    'i16x8.shr_u': 0xfd008d,
+    'i16x8.shl': 0xfd008b, 'i16x8.shr_s': 0xfd008c, 'i16x8.shr_u': 0xfd008d,
     'i32x4.shl': 0xfd00ab, 'i32x4.shr_s': 0xfd00ac, 'i32x4.shr_u': 0xfd00ad,
     'i64x2.shl': 0xfd00cb, 'i64x2.shr_s': 0xfd00cc, 'i64x2.shr_u': 0xfd00cd,
   },
