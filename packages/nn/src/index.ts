@@ -181,14 +181,22 @@ export {
   type AdaptiveLogSoftmaxResult,
 } from './modules/adaptive-log-softmax.js';
 export {
-  LazyBatchNorm1d,
-  LazyBatchNorm2d,
-  LazyBatchNorm3d,
   LazyConv1d,
   LazyConv2d,
   LazyConv3d,
+  LazyConvTranspose1d,
+  LazyConvTranspose2d,
+  LazyConvTranspose3d,
   LazyLinear,
 } from './modules/lazy.js';
+export {
+  LazyBatchNorm1d,
+  LazyBatchNorm2d,
+  LazyBatchNorm3d,
+  LazyInstanceNorm1d,
+  LazyInstanceNorm2d,
+  LazyInstanceNorm3d,
+} from './modules/lazy-norm.js';
 export { hasUninitializedParams } from './modules/lazy-base.js';
 export {
   MaxUnpool1d,

@@ -41,7 +41,7 @@ const small: Readonly<Record<string, object>> = {
 /** How many numbers come before the options of the others, by the parameters that their constructors name. */
 function argumentsOf(name: string, type: AnyModule): readonly unknown[] {
   if (before[name] !== undefined) return before[name];
-  if (name.startsWith('LazyBatchNorm')) return [];
+  if (/^Lazy.*Norm/.test(name)) return [];
   if (name.startsWith('LazyConv')) return [2, 1];
   if (name === 'AdaptiveLogSoftmaxWithLoss') return [4, 6, [2]];
   if (/^Conv|^Embedding$|^EmbeddingBag$/.test(name))

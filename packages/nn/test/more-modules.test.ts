@@ -11,11 +11,22 @@ import {
   AdaptiveLogSoftmaxWithLoss,
   BatchNorm1d,
   Conv2d,
-  ConvTranspose2d,
   FractionalMaxPool2d,
   GRU,
   LSTM,
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
   LazyBatchNorm1d,
+  LazyConvTranspose1d,
+  LazyConvTranspose2d,
+  LazyConvTranspose3d,
+  LazyInstanceNorm1d,
+  LazyInstanceNorm2d,
+  LazyInstanceNorm3d,
   LazyConv1d,
   LazyConv2d,
   LazyConv3d,
@@ -322,6 +333,34 @@ describe.each(modes)('lazy modules, %s', (_, compiled) => {
 });
 
 describe('lazy modules', () => {
+  it.each([
+    [LazyConvTranspose1d, ConvTranspose1d, [4, 9]],
+    [LazyConvTranspose2d, ConvTranspose2d, [2, 4, 9, 9]],
+    [LazyConvTranspose3d, ConvTranspose3d, [2, 4, 5, 5, 5]],
+  ] as const)('%o', (Lazy, Plain, sizes) => {
+    const lazy = new Lazy(6, 3, { groups: 2, stride: 2 });
+    const x = randn(sizes);
+    const out = lazy.call(x);
+    const plain = new Plain(4, 6, 3, { groups: 2, stride: 2 });
+    expect([lazy.toString(), lazy.constructor]).toEqual([plain.toString(), Plain]);
+    plain.loadStateDict(lazy.stateDict());
+    expect(plain.call(x).equal(out)).toBe(true);
+  });
+
+  it.each([
+    [LazyInstanceNorm1d, InstanceNorm1d, [2, 3, 5]],
+    [LazyInstanceNorm2d, InstanceNorm2d, [3, 5, 4]],
+    [LazyInstanceNorm3d, InstanceNorm3d, [2, 3, 2, 3, 4]],
+  ] as const)('%o', (Lazy, Plain, sizes) => {
+    const options = { affine: true, trackRunningStats: true };
+    const [lazy, plain] = [new Lazy(options), new Plain(3, options)];
+    const x = randn(sizes);
+    expect(lazy.call(x).equal(plain.call(x))).toBe(true);
+    expect([lazy.toString(), lazy.constructor]).toEqual([plain.toString(), Plain]);
+    expect(lazy.running_var!.equal(plain.running_var!)).toBe(true);
+    expect(new Lazy().call(x).equal(new Plain(3).call(x))).toBe(true);
+  });
+
   it('take their sizes from a state dict', () => {
     const source = new Sequential(
       new Linear(3, 4),

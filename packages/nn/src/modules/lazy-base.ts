@@ -5,7 +5,7 @@
  * brings the sizes as well. With its sizes a module becomes an ordinary one: `LazyLinear` a `Linear`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, empty, noGrad } from '@tessera/tensor';
+import { type Tensor, empty, isTensor, noGrad } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
 import type { Module } from '../module/module.js';
 import { replaceData } from '../module/move-data.js';
@@ -21,6 +21,19 @@ export interface LazyPlan<M extends Module> {
   /** Notes the number of inputs in the module. */
   note(module: M, inputs: number): void;
 }
+
+/** The size of a dimension of a tensor in a state dict. */
+export function sizeIn(
+  state: Readonly<Record<string, unknown>>,
+  name: string,
+  dim: number,
+): number | null {
+  const tensor = state[name];
+  return isTensor(tensor) ? (tensor.sizes[dim] ?? null) : null;
+}
+
+/** What a plan notes sizes in. */
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 const waiting = new WeakMap<Module, (inputs: number) => void>();
 

@@ -1,29 +1,17 @@
 /**
- * @file `LazyLinear`, `LazyConv1d`–`3d` and `LazyBatchNorm1d`–`3d`: sizes from the first input.
+ * @file `LazyLinear`, `LazyConv1d`–`3d` and `LazyConvTranspose1d`–`3d`: sizes from the first input.
  */
-import { type Tensor, isTensor } from '@tessera/tensor';
-import {
-  BatchNorm1d,
-  BatchNorm2d,
-  BatchNorm3d,
-  type BatchNormModuleOptions,
-} from './batch-norm.js';
+import type { Tensor } from '@tessera/tensor';
 import type { PerDimension } from './conv-base.js';
 import { Conv1d, Conv2d, Conv3d, type ConvModuleOptions } from './conv.js';
-import { type LazyPlan, beLazy, initializeFrom } from './lazy-base.js';
+import {
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  type ConvTransposeModuleOptions,
+} from './conv-transpose.js';
+import { type Writable, beLazy, initializeFrom, sizeIn } from './lazy-base.js';
 import { Linear, type LinearOptions } from './linear.js';
-
-/** The size of a dimension of a tensor in a state dict. */
-function sizeIn(
-  state: Readonly<Record<string, unknown>>,
-  name: string,
-  dim: number,
-): number | null {
-  const tensor = state[name];
-  return isTensor(tensor) ? (tensor.sizes[dim] ?? null) : null;
-}
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** `Linear` whose `inFeatures` is the last size of the first input. @see torch.nn.LazyLinear */
 export class LazyLinear extends Linear {
@@ -100,59 +88,70 @@ export class LazyConv3d extends Conv3d {
   }
 }
 
-type AnyBatchNorm = BatchNorm1d | BatchNorm2d | BatchNorm3d;
+type AnyConvTranspose = ConvTranspose1d | ConvTranspose2d | ConvTranspose3d;
 
-function lazyBatchNorm(norm: AnyBatchNorm, becomes: { readonly prototype: AnyBatchNorm }): void {
-  const plan: LazyPlan<AnyBatchNorm> = {
+function lazyConvTranspose(
+  conv: AnyConvTranspose,
+  becomes: { readonly prototype: AnyConvTranspose },
+): void {
+  beLazy<AnyConvTranspose>(conv, {
     becomes,
-    sizes: (_module, inputs) => ({
-      weight: [inputs],
-      bias: [inputs],
-      running_mean: [inputs],
-      running_var: [inputs],
+    sizes: ({ outChannels, groups, kernelSize }, inputs) => ({
+      weight: [inputs, outChannels / groups, ...kernelSize],
+      bias: [outChannels],
     }),
-    inputsOf: (_module, state, prefix) =>
-      sizeIn(state, `${prefix}weight`, 0) ?? sizeIn(state, `${prefix}running_mean`, 0),
-    note: (module, inputs) => ((module as Writable<AnyBatchNorm>).numFeatures = inputs),
-  };
-  beLazy(norm, plan);
+    inputsOf: (_module, state, prefix) => sizeIn(state, `${prefix}weight`, 0),
+    note: (module, inputs) => ((module as Writable<AnyConvTranspose>).inChannels = inputs),
+  });
 }
 
-/** `BatchNorm1d` whose `numFeatures` are the channels of the first input. @see torch.nn.LazyBatchNorm1d */
-export class LazyBatchNorm1d extends BatchNorm1d {
-  constructor(options: BatchNormModuleOptions = {}) {
-    super(0, options);
-    lazyBatchNorm(this, BatchNorm1d);
+/** `ConvTranspose1d` whose `inChannels` are those of the first input. @see torch.nn.LazyConvTranspose1d */
+export class LazyConvTranspose1d extends ConvTranspose1d {
+  constructor(
+    outChannels: number,
+    kernelSize: PerDimension,
+    options: ConvTransposeModuleOptions = {},
+  ) {
+    super(0, outChannels, kernelSize, options);
+    lazyConvTranspose(this, ConvTranspose1d);
   }
 
-  override forward(input: Tensor): Tensor {
-    initializeFrom(this, input, 1);
-    return super.forward(input);
-  }
-}
-
-/** `BatchNorm2d` whose `numFeatures` are the channels of the first input. @see torch.nn.LazyBatchNorm2d */
-export class LazyBatchNorm2d extends BatchNorm2d {
-  constructor(options: BatchNormModuleOptions = {}) {
-    super(0, options);
-    lazyBatchNorm(this, BatchNorm2d);
-  }
-
-  override forward(input: Tensor): Tensor {
-    initializeFrom(this, input, 1);
-    return super.forward(input);
+  override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {
+    initializeFrom(this, input, -2);
+    return super.forward(input, outputSize);
   }
 }
 
-/** `BatchNorm3d` whose `numFeatures` are the channels of the first input. @see torch.nn.LazyBatchNorm3d */
-export class LazyBatchNorm3d extends BatchNorm3d {
-  constructor(options: BatchNormModuleOptions = {}) {
-    super(0, options);
-    lazyBatchNorm(this, BatchNorm3d);
+/** `ConvTranspose2d` whose `inChannels` are those of the first input. @see torch.nn.LazyConvTranspose2d */
+export class LazyConvTranspose2d extends ConvTranspose2d {
+  constructor(
+    outChannels: number,
+    kernelSize: PerDimension,
+    options: ConvTransposeModuleOptions = {},
+  ) {
+    super(0, outChannels, kernelSize, options);
+    lazyConvTranspose(this, ConvTranspose2d);
   }
 
-  override forward(input: Tensor): Tensor {
-    initializeFrom(this, input, 1);
-    return super.forward(input);
+  override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {
+    initializeFrom(this, input, -3);
+    return super.forward(input, outputSize);
+  }
+}
+
+/** `ConvTranspose3d` whose `inChannels` are those of the first input. @see torch.nn.LazyConvTranspose3d */
+export class LazyConvTranspose3d extends ConvTranspose3d {
+  constructor(
+    outChannels: number,
+    kernelSize: PerDimension,
+    options: ConvTransposeModuleOptions = {},
+  ) {
+    super(0, outChannels, kernelSize, options);
+    lazyConvTranspose(this, ConvTranspose3d);
+  }
+
+  override forward(input: Tensor, outputSize: readonly number[] | null = null): Tensor {
+    initializeFrom(this, input, -4);
+    return super.forward(input, outputSize);
   }
 }
