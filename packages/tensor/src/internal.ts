@@ -392,13 +392,7 @@ export {
 export { fullOp, scalarTensor } from './ops/factory/factory.js';
 export { newEmpty, newFull, newOnes, newZeros } from './ops/factory/like.js';
 export { type Bound } from './ops/factory/space.js';
-export {
-  cauchy_,
-  exponential_,
-  geometric_,
-  logNormal_,
-  normal_,
-} from './ops/random/distribution-fill.js';
+export { normal_ } from './ops/random/distribution-fill.js';
 export { bernoulli_, uniform_ } from './ops/random/fill.js';
 export { dropout_, nativeDropout } from './ops/random/dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';

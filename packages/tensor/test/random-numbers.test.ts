@@ -16,17 +16,14 @@ import {
   setRngState,
   zeros,
 } from '../src/index.js';
+import { bernoulli_, nativeDropout, philox, uniform_ } from '../src/internal.js';
 import {
-  bernoulli_,
   cauchy_,
   exponential_,
   geometric_,
   logNormal_,
-  nativeDropout,
   normal_,
-  philox,
-  uniform_,
-} from '../src/internal.js';
+} from '../src/ops/random/distribution-fill.js';
 
 const STATES = [
   { seed: 0, offset: 0 },
