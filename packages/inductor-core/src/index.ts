@@ -34,6 +34,7 @@ export type {
 } from './ir/kernel.js';
 export type { Bounds } from './ir/interval.js';
 export { IndexBuilder } from './ir/index-build.js';
+export { divisorOf } from './ir/index-bounds.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';
 export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
 export {
@@ -144,11 +145,13 @@ export type { VectorTarget } from './schedule/vectors/vector-target.js';
 export { LoopSpace } from './schedule/vectors/loop-space.js';
 export { formsOf, mergeVariables } from './schedule/vectors/merge-variables.js';
 export {
-  type Affine,
-  type AffineAtom,
-  affineKey,
-  constantAffine,
-} from './schedule/vectors/affine.js';
+  type LinearForm,
+  type OtherPart,
+  coefficientOf,
+  isLinear,
+  isVariable,
+  otherParts,
+} from './ir/linear-form.js';
 export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {

@@ -64,6 +64,11 @@ export class IndexBounds {
     private readonly valueOf: (value: Expr) => Bounds,
   ) {}
 
+  /** Forgets what was computed from other trip counts. */
+  forget(): void {
+    this.known.clear();
+  }
+
   /** The interval in numbers. */
   of(e: IndexExpr): Bounds {
     return this.inNumbers(this.ends(e));

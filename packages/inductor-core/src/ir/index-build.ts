@@ -14,6 +14,7 @@ import { IndexBounds, divisorOf } from './index-bounds.js';
 import { type Bounds, UNKNOWN } from './interval.js';
 import type { IndexExpr } from './index-expr.js';
 import { type Digit, digitOf } from './index-digit.js';
+import type { LinearForm } from './linear-form.js';
 import { commonUnit, isMultiple } from './size-units.js';
 
 /** `constant + Σ coefficient · atom` under construction. */
@@ -70,7 +71,10 @@ export class IndexBuilder {
 
   /** A loop variable; `size` (exclusive upper bound) is remembered by name. */
   sym(name: string, size?: Size): IndexExpr {
-    if (size !== undefined) this.sizes.set(name, size);
+    if (size !== undefined && this.sizes.get(name) !== size) {
+      if (this.sizes.has(name)) this.intervals.forget();
+      this.sizes.set(name, size);
+    }
     return this.intern(`$${name}`, () => ({ kind: 'sym', name }));
   }
 
@@ -181,14 +185,21 @@ export class IndexBuilder {
     return this.intervals.isDigit(sum.constant, sum.terms, limit);
   }
 
-  /** The expression as `constant + Σ coefficient · atom`. */
-  linear(e: IndexExpr): {
-    readonly constant: Size;
-    readonly terms: ReadonlyMap<IndexExpr, Size>;
-  } {
+  /** An index, in which `symbol` may replace variables, as a constant and multiples of its parts. */
+  linear(e: IndexExpr, symbol?: (name: string) => IndexExpr | undefined): LinearForm {
     const sum: Linear = { constant: 0, terms: new Map() };
-    this.accumulate(sum, e, 1);
+    if (symbol === undefined) this.accumulate(sum, e, 1);
+    else {
+      for (const term of e.kind === 'add' ? e.terms : [e])
+        this.accumulate(sum, this.substituteIndex(term, symbol), 1);
+      this.rejoin(sum);
+    }
     return sum;
+  }
+
+  /** The index that a form stands for. */
+  sum({ constant, terms }: LinearForm): IndexExpr {
+    return this.finish({ constant, terms: new Map(terms) });
   }
 
   /** Replaces variables (and run-time values and symbolic sizes, if asked to) and simplifies again. */

@@ -10,8 +10,8 @@ import { type Size, sizeFloorDiv, sizeHint, sizeMul, sizeProduct } from '@tesser
 import type { IrBuilder } from '../ir/build.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { divisorOf } from '../ir/index-bounds.js';
+import { strideOf } from '../ir/linear-form.js';
 import { isMultiple } from '../ir/size-units.js';
-import { indexSymbols } from '../ir/walk.js';
 
 /** Loops under construction: their variables, and the old variables in terms of them. */
 export interface Nest {
@@ -89,17 +89,6 @@ export function splitLoops(
   return { vars: result, old };
 }
 
-/** Step of an index per unit of a variable; null if it depends on it otherwise. */
-function strideOf(ir: IrBuilder, index: IndexExpr, name: string): Size | null {
-  let stride: Size = 0;
-  for (const [atom, coefficient] of ir.linear(index).terms) {
-    if (atom.kind === 'sym') {
-      if (atom.name === name) stride = coefficient;
-    } else if (indexSymbols(atom).has(name)) return null;
-  }
-  return stride;
-}
-
 /**
  * Orders loops so that the last moves with the smallest stride. `indices` come in order of importance:
  * the first that tells two loops apart decides.
@@ -110,7 +99,7 @@ export function orderLoops(
   indices: readonly IndexExpr[],
 ): SizedLoop[] {
   if (vars.length < 2) return [...vars];
-  const strides = vars.map((v) => indices.map((index) => strideOf(ir, index, v.name)));
+  const strides = vars.map((v) => indices.map((index) => strideOf(ir.linear(index), v.name)));
   const before = (a: number, b: number): boolean => {
     for (let i = 0; i < indices.length; i++) {
       const sa = Math.abs(sizeHint(strides[a]![i] ?? 0));
@@ -137,7 +126,7 @@ export function mergeLoops(
   const result: SizedLoop[] = [];
   const strides = new Map<string, (Size | null)[]>();
   const stridesOf = (v: SizedLoop): (Size | null)[] =>
-    indices.map((index) => strideOf(ir, index, v.name));
+    indices.map((index) => strideOf(ir.linear(index), v.name));
   const parts = new Map<string, readonly SizedLoop[]>();
   for (const v of vars) {
     const own = stridesOf(v);

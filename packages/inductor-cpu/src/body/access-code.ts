@@ -9,7 +9,7 @@
  * Under a mask, lanes that lie close together are loaded whole if any of them is inside: what is next to
  * a buffer can be read. Others are loaded lane by lane, and lanes outside read element 0 of the buffer.
  */
-import type { Affine } from '@tessera/inductor-core';
+import { type LinearForm, isLinear, otherParts } from '@tessera/inductor-core';
 import { sizeKnown } from '@tessera/shared';
 import { itemSize, type DType } from '@tessera/tensor';
 import { i32, lane, op, select } from '../emit/code.js';
@@ -62,7 +62,7 @@ export class AccessCode {
   ) {}
 
   /** The element of each lane; emitted at `level`. */
-  load(buffer: BufferRef, form: Affine, mask: MaskContext | undefined, level: number): Value {
+  load(buffer: BufferRef, form: LinearForm, mask: MaskContext | undefined, level: number): Value {
     const { dtype } = buffer;
     const varying = this.index.isVarying(form);
     const byIndex =
@@ -78,20 +78,18 @@ export class AccessCode {
   }
 
   /** Whether the lanes of a group lie within the distance that may be read around a buffer. */
-  #isNear(form: Affine, dtype: DType): boolean {
+  #isNear(form: LinearForm, dtype: DType): boolean {
     const { lane } = stepsOf(form, this.scope.lanes as Lanes);
     return 3 * Math.abs(lane) * itemSize(dtype) <= NEAR_BYTES;
   }
 
-  #isGather(form: Affine): boolean {
+  #isGather(form: LinearForm): boolean {
     if (!hasNumberSteps(form, this.scope.lanes as Lanes)) return true;
-    return form.atoms.some((atom) =>
-      this.index.isVarying({ constant: 0, terms: new Map(), atoms: [atom] }),
-    );
+    return otherParts(form).some(([part]) => this.index.isPartVarying(part));
   }
 
   /** Where the first lane of the first group is. */
-  #place(buffer: BufferRef, form: Affine, mask: MaskContext | undefined): Place {
+  #place(buffer: BufferRef, form: LinearForm, mask: MaskContext | undefined): Place {
     const size = itemSize(buffer.dtype);
     const base = { local: buffer.pointer, name: buffer.name };
     // An offset is added without wrap-around, so it may not make up for a negative part elsewhere.
@@ -100,7 +98,7 @@ export class AccessCode {
       typeof constant === 'number' &&
       constant >= 0 &&
       constant * size < 2 ** 30 &&
-      form.atoms.length === 0 &&
+      isLinear(form) &&
       [...form.terms.values()].every((c) => sizeKnown(c, '>', 0) === true);
     const address = this.index.scalar(
       isForward ? { ...form, constant: 0 } : form,
@@ -124,7 +122,7 @@ export class AccessCode {
 
   #loadGroups(
     buffer: BufferRef,
-    form: Affine,
+    form: LinearForm,
     place: Place | undefined,
     indices: Regs | undefined,
     mask: MaskContext | undefined,
@@ -201,7 +199,7 @@ export class AccessCode {
   }
 
   /** Stores the value of each valid lane; emitted here. */
-  store(buffer: BufferRef, form: Affine, value: Value): void {
+  store(buffer: BufferRef, form: LinearForm, value: Value): void {
     const { vb, scope } = this;
     const { dtype } = buffer;
     const size = itemSize(dtype);

@@ -140,7 +140,7 @@ export class BodyEmitter {
     this.vb.hint = 'out';
     this.#access.store(
       buffer,
-      this.space.affine(statement.index),
+      this.space.linear(statement.index),
       wrapTo(this.vb, convert(this.vb, value, kindOf(buffer.dtype)), buffer.dtype),
     );
   }
@@ -222,9 +222,9 @@ export class BodyEmitter {
       case 'acc':
         return scope.acc(expr.id);
       case 'load':
-        return this.#access.load(this.buffer(expr.buf), this.space.affine(expr.index), mask, level);
+        return this.#access.load(this.buffer(expr.buf), this.space.linear(expr.index), mask, level);
       case 'index': {
-        const form = this.space.affine(expr.index);
+        const form = this.space.linear(expr.index);
         const whole: Value = {
           kind: 'i32',
           uniform: !this.index.isVarying(form),
@@ -252,7 +252,7 @@ export class BodyEmitter {
         return operand(expr.value);
       }
       case 'random': {
-        const form = this.space.affine(expr.index);
+        const form = this.space.linear(expr.index);
         const index = this.index.vector(form, mask);
         const [seed, offset] = [operand(expr.seed), operand(expr.offset)];
         return scope.at(level, () => {

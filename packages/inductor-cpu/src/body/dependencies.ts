@@ -4,7 +4,15 @@
  * From this follows where its code goes (outside every loop whose variable it does not use) and whether
  * its lanes differ.
  */
-import { operands, type Affine, type Expr, type LoopSpace } from '@tessera/inductor-core';
+import {
+  indexSymbols,
+  indexValues,
+  operands,
+  type Expr,
+  type IndexExpr,
+  type LinearForm,
+  type LoopSpace,
+} from '@tessera/inductor-core';
 
 /** Marks expressions that read memory; they may not be evaluated where a mask forbids it. */
 export const READS_MEMORY = '!';
@@ -47,20 +55,22 @@ export class Dependencies {
     if (expr.kind === 'load') own.push(READS_MEMORY);
     let names: Names = own.length === 0 ? NONE : new Set(own);
     if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random')
-      names = union(names, this.ofAffine(this.space.affine(expr.index)));
+      names = union(names, this.ofForm(this.space.linear(expr.index)));
     for (const operand of operands(expr)) names = union(names, this.of(operand));
     return names;
   }
 
-  /** Dependencies of an index. */
-  ofAffine(form: Affine): Names {
-    let names: Names = form.terms.size === 0 ? NONE : new Set(form.terms.keys());
-    for (const atom of form.atoms) {
-      if (atom.kind === 'value') names = union(names, this.of(atom.value));
-      else if (atom.kind === 'product')
-        for (const factor of atom.factors) names = union(names, this.ofAffine(factor));
-      else names = union(names, this.ofAffine(atom.num));
-    }
+  /** Dependencies of an index in terms of the space's variables. */
+  ofForm(form: LinearForm): Names {
+    let names: Names = NONE;
+    for (const part of form.terms.keys()) names = union(names, this.ofPart(part));
+    return names;
+  }
+
+  /** Dependencies of a part of such a form, or of an index inside one. */
+  ofPart(part: IndexExpr): Names {
+    let names: Names = indexSymbols(part);
+    for (const value of indexValues(part)) names = union(names, this.of(value));
     return names;
   }
 }

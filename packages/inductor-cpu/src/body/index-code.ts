@@ -6,11 +6,14 @@
  * modulo 2³², as addresses are.
  */
 import {
-  affineKey,
-  constantAffine,
-  type Affine,
-  type AffineAtom,
   type Expr,
+  type IndexExpr,
+  type LinearForm,
+  type OtherPart,
+  coefficientOf,
+  divisorOf,
+  isLinear,
+  otherParts,
 } from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
 import { i32, i32x4, lane, op, select } from '../emit/code.js';
@@ -24,6 +27,15 @@ import type { Reg, Regs, VectorBuilder } from './vector-builder.js';
 /** Gives the value of an expression under a mask. */
 export type Evaluate = (expr: Expr, mask: MaskContext | undefined) => Value;
 
+type Division = Extract<OtherPart, { kind: 'div' | 'mod' }>;
+
+/** A part of a sum: the level at which it is known, a text that equal ones share, and its code. */
+interface Summand {
+  readonly level: number;
+  readonly key: string;
+  readonly code: () => Code<'i32'>;
+}
+
 /** See the file header. */
 export class IndexCode {
   constructor(
@@ -36,8 +48,13 @@ export class IndexCode {
   ) {}
 
   /** Whether an index differs between lanes or groups. */
-  isVarying(form: Affine): boolean {
-    return this.scope.isVarying(this.deps.ofAffine(form));
+  isVarying(form: LinearForm): boolean {
+    return this.scope.isVarying(this.deps.ofForm(form));
+  }
+
+  /** Whether a part of an index does. */
+  isPartVarying(part: IndexExpr): boolean {
+    return this.scope.isVarying(this.deps.ofPart(part));
   }
 
   /**
@@ -45,14 +62,16 @@ export class IndexCode {
    * A base is a local of level 0 with a name for caching.
    */
   scalar(
-    form: Affine,
+    form: LinearForm,
     scale: number,
     base: { readonly local: Local<'i32'>; readonly name: string } | undefined,
     mask: MaskContext | undefined,
   ): Local<'i32'> {
     const { scope } = this;
-    const parts: { level: number; key: string; code: () => Code<'i32'> }[] = [];
-    for (const [name, coefficient] of form.terms) {
+    const parts: Summand[] = [];
+    for (const [part, coefficient] of form.terms) {
+      if (part.kind !== 'sym') continue;
+      const { name } = part;
       const level = scope.levelOf([name]);
       parts.push({
         level,
@@ -60,7 +79,8 @@ export class IndexCode {
         code: () => this.#times(scope.variable(name), sizeMul(coefficient, scale)),
       });
     }
-    for (const atom of form.atoms) parts.push(this.#atomPart(atom, scale, mask));
+    for (const [part, coefficient] of otherParts(form))
+      parts.push(this.#summand(part, coefficient, scale, mask));
     parts.sort((a, b) => a.level - b.level);
     let sum = base?.local;
     let key = `${base?.name ?? ''}*${scale}`;
@@ -89,68 +109,57 @@ export class IndexCode {
     return found;
   }
 
-  #atomPart(
-    atom: AffineAtom,
+  /** A multiple of a part that is no variable. */
+  #summand(
+    part: OtherPart,
+    coefficient: Size,
     scale: number,
     mask: MaskContext | undefined,
-  ): { level: number; key: string; code: () => Code<'i32'> } {
+  ): Summand {
     const { scope } = this;
-    const factor = sizeMul(atom.coefficient, scale);
-    if (atom.kind === 'value') {
-      const value = this.evaluate(atom.value, mask);
-      const level = Math.max(scope.levelOf(this.deps.of(atom.value)), mask?.level ?? 0);
+    const factor = sizeMul(coefficient, scale);
+    const level = this.#levelOf(part, mask);
+    const own = `#${this.deps.space.numberOf(part)}m${mask?.id ?? 0}`;
+    const key = `${String(coefficient)}*${own}`;
+    if (part.kind === 'value') {
+      const value = this.evaluate(part.value, mask);
       const whole = scope.at(level, () => convert(this.vb, value, 'i32').regs[0]);
       return {
         level,
-        key: `${String(atom.coefficient)}*${atom.key}m${mask?.id ?? 0}`,
+        key,
         code: () => this.#times(lane('i32x4.extract_lane', 0, whole), factor),
       };
     }
-    const inner = (form: Affine): Local<'i32'> => this.scalar(form, 1, undefined, mask);
-    if (atom.kind === 'product') {
-      const [a, b, ...rest] = atom.factors.map(inner);
-      const level = Math.max(
-        ...atom.factors.map((form) => scope.levelOf(this.deps.ofAffine(form))),
-        mask?.level ?? 0,
-      );
+    const inner = (index: IndexExpr): Local<'i32'> =>
+      this.scalar(this.deps.space.linear(index), 1, undefined, mask);
+    if (part.kind === 'mul') {
+      const [a, b, ...rest] = part.factors.map(inner);
       const product = (): Code<'i32'> =>
         rest.reduce<Code<'i32'>>((sum, next) => op('i32.mul', sum, next), op('i32.mul', a, b));
-      return {
-        level,
-        key: `${String(atom.coefficient)}*${atom.key}m${mask?.id ?? 0}`,
-        code: () => op('i32.mul', product(), this.size(factor)),
-      };
+      return { level, key, code: () => op('i32.mul', product(), this.size(factor)) };
     }
-    const level = Math.max(scope.levelOf(this.deps.ofAffine(atom.num)), mask?.level ?? 0);
-    const key = `${atom.key}m${mask?.id ?? 0}`;
-    const num = inner(atom.num);
-    const quotient = this.#cached(level, key, () =>
-      this.#divide(atom, num, this.deps.space.bounds(atom.num).min >= 0),
-    );
-    return {
-      level,
-      key: `${String(atom.coefficient)}*${key}`,
-      code: () => this.#times(quotient, factor),
-    };
+    const num = inner(part.num);
+    const quotient = this.#cached(level, own, () => this.#divide(part, num));
+    return { level, key, code: () => this.#times(quotient, factor) };
+  }
+
+  #levelOf(part: IndexExpr, mask: MaskContext | undefined): number {
+    return Math.max(this.scope.levelOf(this.deps.ofPart(part)), mask?.level ?? 0);
   }
 
   /** An index in every lane: registers of i32, one per group, or one if it does not vary. */
-  vector(form: Affine, mask: MaskContext | undefined): Regs {
+  vector(form: LinearForm, mask: MaskContext | undefined): Regs {
     const { scope, vb } = this;
-    const names = this.deps.ofAffine(form);
-    const level = Math.max(scope.levelOf(names), mask?.level ?? 0);
-    const key = `${affineKey(form)}m${form.atoms.length > 0 ? (mask?.id ?? 0) : 0}`;
+    const level = Math.max(scope.levelOf(this.deps.ofForm(form)), mask?.level ?? 0);
+    const key = `${this.deps.space.numberOf(form)}m${isLinear(form) ? 0 : (mask?.id ?? 0)}`;
     const known = scope.level(level).vectors.get(key);
     if (known !== undefined) return known;
-    const varyingAtoms = form.atoms.filter((atom) =>
-      scope.isVarying(this.deps.ofAffine({ ...constantAffine(0), atoms: [atom] })),
-    );
-    const plain: Affine = {
-      ...form,
-      atoms: form.atoms.filter((atom) => !varyingAtoms.includes(atom)),
-    };
+    const terms = new Map(form.terms);
+    const varying = otherParts(form).filter(([part]) => this.isPartVarying(part));
+    for (const [part] of varying) terms.delete(part);
+    const plain: LinearForm = { ...form, terms };
     const start = this.scalar(plain, 1, undefined, mask);
-    const parts = varyingAtoms.map((atom): Regs => this.#atomVector(atom, mask));
+    const parts = varying.map(([part, coefficient]) => this.#vectorOf(part, coefficient, mask));
     const made = scope.at(level, () => {
       const splat: Regs = [vb.let(op('i32x4.splat', start))];
       const steps = this.#steps(plain);
@@ -162,15 +171,15 @@ export class IndexCode {
   }
 
   /** What each lane of each group adds to the first lane's index; undefined if nothing. */
-  #steps(form: Affine): Regs | undefined {
+  #steps(form: LinearForm): Regs | undefined {
     const { lanes } = this.scope;
-    const alongLane = lanes === undefined ? 0 : (form.terms.get(lanes.lane) ?? 0);
+    const alongLane = lanes === undefined ? 0 : coefficientOf(form, lanes.lane);
     const alongGroups =
       lanes === undefined
         ? 0
         : lanes.across === lanes.lane
           ? sizeMul(4, alongLane)
-          : (form.terms.get(lanes.across) ?? 0);
+          : coefficientOf(form, lanes.across);
     if (lanes === undefined || (alongLane === 0 && alongGroups === 0)) return undefined;
     if (typeof alongLane !== 'number' || typeof alongGroups !== 'number')
       return Array.from({ length: lanes.groups }, (_, g) =>
@@ -197,48 +206,39 @@ export class IndexCode {
       : [this.vb.let(op('i32x4.splat', this.size(size)))];
   }
 
-  #atomVector(atom: AffineAtom, mask: MaskContext | undefined): Regs {
+  #vectorOf(part: OtherPart, coefficient: Size, mask: MaskContext | undefined): Regs {
     const { vb, scope } = this;
-    const level = Math.max(
-      scope.levelOf(this.deps.ofAffine({ ...constantAffine(0), atoms: [atom] })),
-      mask?.level ?? 0,
-    );
+    const level = this.#levelOf(part, mask);
     const scaled = (regs: Regs): Regs =>
-      atom.coefficient === 1 ? regs : vb.bin('i32x4.mul', regs, this.#splat(atom.coefficient));
-    if (atom.kind === 'value') {
-      const value = this.evaluate(atom.value, mask);
+      coefficient === 1 ? regs : vb.bin('i32x4.mul', regs, this.#splat(coefficient));
+    const inner = (index: IndexExpr): Regs => this.vector(this.deps.space.linear(index), mask);
+    if (part.kind === 'value') {
+      const value = this.evaluate(part.value, mask);
       return scope.at(level, () => scaled(convert(vb, value, 'i32').regs));
     }
-    if (atom.kind === 'product') {
-      const factors = atom.factors.map((factor) => this.vector(factor, mask));
+    if (part.kind === 'mul') {
+      const factors = part.factors.map(inner);
       return scope.at(level, () => scaled(factors.reduce((a, b) => vb.bin('i32x4.mul', a, b))));
     }
-    const num = this.vector(atom.num, mask);
-    const nonNegative = this.deps.space.bounds(atom.num).min >= 0;
-    return scope.at(level, () => scaled(this.#divideVector(atom, num, nonNegative)));
+    const num = inner(part.num);
+    return scope.at(level, () => scaled(this.#divideVector(part, num)));
   }
 
-  #divideVector(
-    atom: Extract<AffineAtom, { kind: 'div' | 'mod' }>,
-    num: Regs,
-    nonNegative: boolean,
-  ): Regs {
+  #divideVector(part: Division, num: Regs): Regs {
     const { vb } = this;
-    const { den } = atom;
+    const den = divisorOf(part.den);
     const places = typeof den === 'number' ? Math.log2(den) : NaN;
     if (typeof den === 'number' && Number.isInteger(places)) {
       // The arithmetic shift and the mask floor negative numbers too.
-      return atom.kind === 'div'
+      return part.kind === 'div'
         ? vb.shift('i32x4.shr_s', num, places)
         : vb.bin('v128.and', num, vb.i32(den - 1));
     }
     return vb.map([num], (reg) => {
-      const part = (k: number): Code<'i32'> => {
-        const local = this.scope.f.let('lane', lane('i32x4.extract_lane', k, reg));
-        return this.#divide(atom, local, nonNegative);
-      };
-      let all = op('i32x4.splat', part(0));
-      for (let k = 1; k < 4; k++) all = lane('i32x4.replace_lane', k, all, part(k));
+      const quotient = (k: number): Code<'i32'> =>
+        this.#divide(part, this.scope.f.let('lane', lane('i32x4.extract_lane', k, reg)));
+      let all = op('i32x4.splat', quotient(0));
+      for (let k = 1; k < 4; k++) all = lane('i32x4.replace_lane', k, all, quotient(k));
       return all;
     });
   }
@@ -253,17 +253,13 @@ export class IndexCode {
   }
 
   /** Floor division or remainder of a local by a positive size. */
-  #divide(
-    atom: Extract<AffineAtom, { kind: 'div' | 'mod' }>,
-    num: Local<'i32'>,
-    nonNegative: boolean,
-  ): Code<'i32'> {
-    const den = this.size(atom.den);
-    if (nonNegative)
-      return atom.kind === 'div' ? op('i32.div_u', num, den) : op('i32.rem_u', num, den);
-    const remainder = (): Code<'i32'> => op('i32.rem_s', num, this.size(atom.den));
+  #divide({ kind, num: index, den: size }: Division, num: Local<'i32'>): Code<'i32'> {
+    const den = this.size(divisorOf(size)!);
+    if (!this.deps.space.mayBeNegative(index))
+      return kind === 'div' ? op('i32.div_u', num, den) : op('i32.rem_u', num, den);
+    const remainder = (): Code<'i32'> => op('i32.rem_s', num, this.size(divisorOf(size)!));
     const negative = (): Code<'i32'> => op('i32.lt_s', remainder(), i32(0));
-    if (atom.kind === 'mod') return op('i32.add', remainder(), select(den, i32(0), negative()));
+    if (kind === 'mod') return op('i32.add', remainder(), select(den, i32(0), negative()));
     return op('i32.sub', op('i32.div_s', num, den), negative());
   }
 }

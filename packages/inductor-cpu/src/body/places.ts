@@ -1,7 +1,7 @@
 /**
  * @file Where the elements of a vector iteration lie in memory, and moves of lanes that go with it.
  */
-import type { Affine } from '@tessera/inductor-core';
+import { type LinearForm, coefficientOf } from '@tessera/inductor-core';
 import { itemSize, type DType } from '@tessera/tensor';
 import { i32, op, shuffle32 } from '../emit/code.js';
 import type { Code } from '../emit/types.js';
@@ -30,7 +30,7 @@ export function activeIn(lanes: Lanes, g: number): number {
 }
 
 /** Steps of an index that varies with the loop variables only linearly. */
-export function stepsOf(form: Affine, lanes: Lanes): Steps {
+export function stepsOf(form: LinearForm, lanes: Lanes): Steps {
   const along = numberIn(form, lanes.lane);
   return {
     lane: along,
@@ -39,14 +39,12 @@ export function stepsOf(form: Affine, lanes: Lanes): Steps {
 }
 
 /** Whether an index moves by numbers along the lanes and groups. */
-export function hasNumberSteps(form: Affine, lanes: Lanes): boolean {
-  return [lanes.lane, lanes.across].every(
-    (name) => typeof (form.terms.get(name) ?? 0) === 'number',
-  );
+export function hasNumberSteps(form: LinearForm, lanes: Lanes): boolean {
+  return [lanes.lane, lanes.across].every((name) => typeof coefficientOf(form, name) === 'number');
 }
 
-function numberIn({ terms }: Affine, name: string): number {
-  const coefficient = terms.get(name) ?? 0;
+function numberIn(form: LinearForm, name: string): number {
+  const coefficient = coefficientOf(form, name);
   if (typeof coefficient === 'number') return coefficient;
   throw new TypeError(`an index moves by ${String(coefficient)} along ${name}`);
 }

@@ -5,6 +5,7 @@
  * sums are made by the code of the weights' format, and the stores are those of the kernel. Rows follow each other:
  * weights are taken apart for each again, which is still less than a product of floats takes.
  */
+import { indexValues } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
@@ -150,9 +151,7 @@ export function generateGemv(problem: GemvProblem, options: KernelOptions): Wasm
     });
   }
   const scatters = stores.some(
-    (stmt) =>
-      stmt.kind === 'store' &&
-      loops.space.affine(stmt.index).atoms.some(({ kind }) => kind === 'value'),
+    (stmt) => stmt.kind === 'store' && indexValues(stmt.index).length > 0,
   );
   return {
     name: kernel.name,

@@ -6,10 +6,13 @@
  * `_weight_int4pack_mm` as they are lowered).
  */
 import {
-  type Affine,
   type BufferParam,
   type Expr,
+  type LinearForm,
   type LoopSpace,
+  coefficientOf,
+  isLinear,
+  isVariable,
   operandsOf,
   type WordPart,
   wordPart,
@@ -74,8 +77,8 @@ function uncast(expr: Expr): Expr {
 }
 
 /** The step of a variable in an index. */
-function stepOf({ terms }: Affine, name: string): number {
-  return Number(terms.get(name) ?? 0);
+function stepOf(form: LinearForm, name: string): number {
+  return Number(coefficientOf(form, name));
 }
 
 /** Where a load goes, if by one step for each `unit` of k, and none within it. */
@@ -86,8 +89,8 @@ function placeOf(
   step: number,
 ): ColumnPlace | null {
   if (load?.kind !== 'load') return null;
-  const form = space.affine(load.index);
-  if (form.atoms.length > 0 || typeof form.constant !== 'number') return null;
+  const form = space.linear(load.index);
+  if (!isLinear(form) || typeof form.constant !== 'number') return null;
   const fits = digits.every(
     (digit) => stepOf(form, digit.name) === (digit.unit < unit ? 0 : (digit.unit / unit) * step),
   );
@@ -107,13 +110,8 @@ function wordOf(
   const { space, digits } = loops;
   const part = digits.at(-1)!;
   if (found?.bits !== bits || part.size !== 32 / bits) return null;
-  const form = space.affine(found.place.index);
-  const isPart =
-    form.constant === 0 &&
-    form.atoms.length === 0 &&
-    form.terms.size === 1 &&
-    stepOf(form, part.name) === 1;
-  return isPart ? placeOf(found.word, loops, 32 / bits, 1) : null;
+  const form = space.linear(found.place.index);
+  return isVariable(form, part.name) ? placeOf(found.word, loops, 32 / bits, 1) : null;
 }
 
 /** Longer groups are left to the general code. In fixed point the sums of a group, of 2^14 times 2^7, must fit 32 bits. */
@@ -123,7 +121,7 @@ const MAX_GROUP = 256;
 function groupScales(expr: Expr | undefined, loops: GemvLoops, step: number): GroupScales | null {
   const load = expr && uncast(expr);
   if (load?.kind !== 'load' || load.dtype !== 'float32') return null;
-  const form = loops.space.affine(load.index);
+  const form = loops.space.linear(load.index);
   const digit = loops.digits.findLast(({ name }) => stepOf(form, name) !== 0);
   const group = digit?.unit ?? loops.depth;
   const groupStep = digit === undefined ? 0 : stepOf(form, digit.name);

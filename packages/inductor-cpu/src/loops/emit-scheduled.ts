@@ -233,7 +233,7 @@ class ScheduledEmitter {
       body.scope.bindAcc(state.accumulator.ids[0]!, state.update(taken, lanes));
       return;
     }
-    const position = body.space.affine(at);
+    const position = body.space.linear(at);
     state.update(taken, { lanes, position: () => body.index.vector(position, undefined) });
   }
 }

@@ -50,14 +50,14 @@ export class KeptRows {
     if (stmt === undefined) return undefined;
     const { space, scope } = this.body;
     const array = this.#arrays.get(stmt.array)!;
-    return () => this.#access.load(array, space.affine(stmt.at), undefined, scope.innermost);
+    return () => this.#access.load(array, space.linear(stmt.at), undefined, scope.innermost);
   }
 
   /** Stores a value where it was computed, if it is to be kept. */
   keep(expr: Expr, value: Value): void {
     const stmt = this.#find(expr, 'keep');
     if (stmt === undefined) return;
-    this.#access.store(this.#arrays.get(stmt.array)!, this.body.space.affine(stmt.at), value);
+    this.#access.store(this.#arrays.get(stmt.array)!, this.body.space.linear(stmt.at), value);
   }
 
   #find(expr: Expr, kind: KeptStmt['kind']): KeptStmt | undefined {

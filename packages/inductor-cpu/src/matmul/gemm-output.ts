@@ -1,6 +1,7 @@
 /**
  * @file Where the tiles of a product go: straight to the output, or to scratch with an epilogue after.
  */
+import { coefficientOf } from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
 import { call, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
@@ -65,7 +66,7 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
         read,
       );
       for (const [name, local] of decodeIndex(f, problem.batch, batch, read)) {
-        const stride = sizeMul(index.terms.get(name) ?? 0, bytes);
+        const stride = sizeMul(coefficientOf(index, name), bytes);
         address = sum(address, scaledBy(local, stride, read));
       }
       return f.let(

@@ -6,6 +6,7 @@
  * of k wait where the results go: in the output itself when the epilogue only stores the product, else
  * in scratch, from which the epilogue reads after the last block of k.
  */
+import { coefficientOf } from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
 import { call, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
@@ -173,7 +174,7 @@ function operandBases(
       read,
     );
     for (const [name, local] of vars) {
-      const stride = index.terms.get(name) ?? 0;
+      const stride = coefficientOf(index, name);
       if (stride !== 0) address = sum(address, scaledBy(local, sizeMul(stride, bytes), read));
     }
     return f.let(`${operand.side}_base`, address);

@@ -8,6 +8,7 @@
  */
 import {
   LoopSpace,
+  coefficientOf,
   indexOf,
   mergeVariables,
   postorder,
@@ -69,7 +70,7 @@ export function adjacency(expr: Expr, space: LoopSpace, name: string): number {
   for (const each of postorder([expr])) {
     const index = each.kind === 'load' ? indexOf(each) : null;
     if (index === null) continue;
-    const stride = space.affine(index).terms.get(name) ?? 0;
+    const stride = coefficientOf(space.linear(index), name);
     if (stride === 1) score++;
     else if (stride !== 0) score--;
   }

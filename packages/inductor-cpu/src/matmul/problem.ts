@@ -8,13 +8,14 @@
  */
 import { type Size, TesseraError, sizeHint } from '@tessera/shared';
 import {
-  type Affine,
   type BufferParam,
   type Expr,
+  type LinearForm,
   LoopSpace,
   type LoopVar,
   type SizedLoop,
   type MatmulKernel,
+  coefficientOf,
 } from '@tessera/inductor-core';
 import type { SizeSlots } from '../body/size-slots.js';
 import { extent, flatStride, stridesOf } from './flat-stride.js';
@@ -24,7 +25,7 @@ import { elementType, type ElementType } from './element-type.js';
 /** An operand that is one load at an affine index whose lines and steps each act as one variable. */
 export interface PlainOperand {
   readonly buf: string;
-  readonly index: Affine;
+  readonly index: LinearForm;
   /** Elements from one row (of A) or column (of B) to the next. */
   readonly lineStride: number;
   /** Elements from one k to the next. */
@@ -158,7 +159,8 @@ function adjacentStores(
   if (last === undefined) return 0;
   let count = 0;
   for (const stmt of epilogue) {
-    if (stmt.kind === 'store' && stridesOf(space, stmt.index)?.terms.get(last.name) === 1) count++;
+    const form = stmt.kind === 'store' ? stridesOf(space, stmt.index) : null;
+    if (form !== null && coefficientOf(form, last.name) === 1) count++;
   }
   return count;
 }

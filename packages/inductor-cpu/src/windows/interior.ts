@@ -8,6 +8,7 @@ import {
   type LoopSpace,
   type ScalarOp,
   indexOf,
+  isVariable,
   postorder,
 } from '@tessera/inductor-core';
 import { type Size, sizeAdd, sizeSub } from '@tessera/shared';
@@ -55,8 +56,8 @@ function rangeOf(
   const index = value.kind === 'index' ? indexOf(value) : null;
   const bound = constantOf(limit, space);
   if (index === null || bound === null) return null;
-  const { constant, terms, atoms } = space.affine(index);
-  if (atoms.length > 0 || terms.size !== 1 || terms.get(variable) !== 1) return null;
+  const { constant, terms } = space.linear(index);
+  if (!isVariable({ constant: 0, terms }, variable)) return null;
   const at = sizeSub(bound, constant);
   switch (expr.op) {
     case 'ge':
@@ -77,8 +78,8 @@ const COMPARISONS = new Set<ScalarOp>(['ge', 'gt', 'lt', 'le', 'within']);
 function constantOf(expr: Expr, space: LoopSpace): Size | null {
   if (expr.kind === 'const') return expr.value;
   if (expr.kind !== 'index') return null;
-  const { constant, terms, atoms } = space.affine(expr.index);
-  return terms.size === 0 && atoms.length === 0 ? constant : null;
+  const { constant, terms } = space.linear(expr.index);
+  return terms.size === 0 ? constant : null;
 }
 
 /** An expression where conditions hold. */

@@ -6,11 +6,13 @@
  * combination only, B is a function of channels and *places*, and it is enough to pack the image itself.
  */
 import {
-  type Affine,
   type Expr,
+  type LinearForm,
   type LoopSpace,
   type SizedLoop,
+  coefficientOf,
   indexOf,
+  otherParts,
   postorder,
 } from '@tessera/inductor-core';
 import { type Size, sizeKnown, sizeMul } from '@tessera/shared';
@@ -88,20 +90,19 @@ export function windowsOf(problem: MatmulProblem): Windows | null {
 }
 
 /** All indices of an expression, and what they divide, in terms of loop variables; null where some value has none. */
-function formsOf(root: Expr, space: LoopSpace): Affine[] | null {
-  const forms: Affine[] = [];
+function formsOf(root: Expr, space: LoopSpace): LinearForm[] | null {
+  const forms: LinearForm[] = [];
   for (const expr of postorder([root])) {
     if (expr.kind === 'random' || expr.kind === 'check') return null;
     const index = indexOf(expr);
-    if (index !== null) forms.push(space.affine(index));
+    if (index !== null) forms.push(space.linear(index));
   }
   // What is found is visited too.
-  for (const { atoms } of forms) {
-    for (const atom of atoms) {
-      if (atom.kind !== 'div' && atom.kind !== 'mod') return null;
-      forms.push(atom.num);
+  for (const form of forms)
+    for (const [part] of otherParts(form)) {
+      if (part.kind !== 'div' && part.kind !== 'mod') return null;
+      forms.push(space.linear(part.num));
     }
-  }
   return forms;
 }
 
@@ -109,18 +110,18 @@ function formsOf(root: Expr, space: LoopSpace): Affine[] | null {
 function axisOf(
   pixel: SizedLoop | undefined,
   steps: readonly SizedLoop[],
-  forms: readonly Affine[],
+  forms: readonly LinearForm[],
 ): WindowAxis {
   const plain = { tap: null, taps: 1, stride: 1, dilation: 1 };
   if (pixel === undefined) return { pixel: null, size: 1, ...plain };
   const { name, size } = pixel;
-  const isUsed = ({ terms }: Affine): boolean => terms.has(name);
+  const isUsed = (form: LinearForm): boolean => coefficientOf(form, name) !== 0;
   for (const tap of steps.toReversed()) {
     if (typeof tap.size !== 'number') continue;
     for (let stride = 1; stride <= MAX_STRIDE; stride++) {
       for (const dilation of stride === 1 ? DILATIONS : [1]) {
-        const agrees = forms.every(({ terms }) => {
-          const [a, b] = [terms.get(name) ?? 0, terms.get(tap.name) ?? 0];
+        const agrees = forms.every((form) => {
+          const [a, b] = [coefficientOf(form, name), coefficientOf(form, tap.name)];
           return isEqual(sizeMul(a, dilation), sizeMul(b, stride));
         });
         if (agrees && forms.some(isUsed))

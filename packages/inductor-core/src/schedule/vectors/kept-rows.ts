@@ -10,9 +10,9 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { isFloat } from '../../ir/scalar-eval.js';
 import { EXPENSIVE_OPS } from '../../ir/scalar-ops.js';
+import { type LinearForm, mentions } from '../../ir/linear-form.js';
 import { indexOf, operands, postorder } from '../../ir/walk.js';
 import type { KeptStmt, ScratchArray } from '../kernel/scheduled-kernel.js';
-import { type Affine, mentions } from './affine.js';
 import type { LoopSpace } from './loop-space.js';
 import type { Pass } from './passes.js';
 
@@ -88,7 +88,7 @@ export class KeptRows {
  */
 function repeatedValues(
   passes: readonly Pass[],
-  isAlong: (form: Affine) => boolean,
+  isAlong: (form: LinearForm) => boolean,
   space: LoopSpace,
 ): Map<Expr, number> {
   const seen = new Map<Expr, number>();
@@ -109,7 +109,7 @@ function repeatedValues(
         expensive.add(expr);
       const index = indexOf(expr);
       if (
-        (index !== null && isAlong(space.affine(index))) ||
+        (index !== null && isAlong(space.linear(index))) ||
         parts.some((part) => varying.has(part))
       )
         varying.add(expr);

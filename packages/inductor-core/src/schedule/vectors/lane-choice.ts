@@ -12,8 +12,8 @@ import { itemSize, type DType } from '@tessera/tensor';
 import type { Expr, Stmt } from '../../ir/expr.js';
 import type { LoopKernel } from '../../ir/kernel.js';
 import { EXPENSIVE_OPS } from '../../ir/scalar-ops.js';
-import { postorder, stmtRoots } from '../../ir/walk.js';
-import type { Affine } from './affine.js';
+import { type LinearForm, coefficientOf, otherParts } from '../../ir/linear-form.js';
+import { indexSymbols, indexValues, postorder, stmtRoots } from '../../ir/walk.js';
 import type { LoopSpace } from './loop-space.js';
 import type { PreparedSpace } from './prepare-space.js';
 
@@ -30,7 +30,7 @@ export interface LaneChoice {
 }
 
 interface Access {
-  readonly form: Affine;
+  readonly form: LinearForm;
   readonly dtype: DType;
 }
 
@@ -62,11 +62,11 @@ function stageCosts(kernel: LoopKernel<Size>, space: LoopSpace): StageCost[] {
     const accesses: Access[] = [];
     for (const expr of order)
       if (expr.kind === 'load')
-        accesses.push({ form: space.affine(expr.index), dtype: expr.dtype });
+        accesses.push({ form: space.linear(expr.index), dtype: expr.dtype });
     for (const stmt of body)
       if (stmt.kind === 'store')
         accesses.push({
-          form: space.affine(stmt.index),
+          form: space.linear(stmt.index),
           dtype: kernel.params.find((param) => param.name === stmt.buf)?.dtype ?? stmt.value.dtype,
         });
     return {
@@ -79,24 +79,22 @@ function stageCosts(kernel: LoopKernel<Size>, space: LoopSpace): StageCost[] {
   });
 }
 
-/** Whether an index depends on a variable other than linearly. */
-function isEntangled(form: Affine, name: string): boolean {
-  return form.atoms.some((atom) => {
-    if (atom.kind === 'value') return true;
-    const forms = atom.kind === 'product' ? atom.factors : [atom.num];
-    return forms.some((each) => each.terms.has(name) || isEntangled(each, name));
-  });
+/** Whether an index depends on a variable other than linearly, or on run-time values. */
+function isEntangled(form: LinearForm, name: string): boolean {
+  return otherParts(form).some(
+    ([part]) => indexValues(part).length > 0 || indexSymbols(part).has(name),
+  );
 }
 
 /** Vector operations for one vector of an access; `across` is the tile's other variable. */
 function accessCost({ form, dtype }: Access, name: string, across: string | undefined): number {
   const width = itemSize(dtype) === 8 ? 2 : 1;
   if (isEntangled(form, name)) return 14;
-  const step = form.terms.get(name) ?? 0;
+  const step = coefficientOf(form, name);
   if (typeof step !== 'number') return 14;
   if (step === 0) return 0.4;
   if (step === 1) return width;
-  if (across !== undefined && form.terms.get(across) === 1 && itemSize(dtype) === 4) return 3;
+  if (across !== undefined && coefficientOf(form, across) === 1 && itemSize(dtype) === 4) return 3;
   return 6;
 }
 

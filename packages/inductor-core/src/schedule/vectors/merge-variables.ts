@@ -3,20 +3,20 @@
  */
 import { sizeMul } from '@tessera/shared';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import type { Affine } from './affine.js';
+import { type LinearForm, coefficientOf, otherParts } from '../../ir/linear-form.js';
 import type { LoopSpace } from './loop-space.js';
 
 /** Addresses and trip counts are unsigned 32-bit numbers. */
 const MOST_POINTS = 2 ** 31;
 
-/** Every affine form that occurs in indices, inside divisions and products too. */
-export function formsOf(space: LoopSpace, indices: readonly IndexExpr[]): Affine[] {
-  const forms = indices.map((index) => space.affine(index));
+/** The form of every index, and of every part of one inside divisions and products. */
+export function formsOf(space: LoopSpace, indices: readonly IndexExpr[]): LinearForm[] {
+  const forms = indices.map((index) => space.linear(index));
   // What is found is visited too.
-  for (const { atoms } of forms)
-    for (const atom of atoms) {
-      if (atom.kind === 'product') forms.push(...atom.factors);
-      else if (atom.kind !== 'value') forms.push(atom.num);
+  for (const form of forms)
+    for (const [part] of otherParts(form)) {
+      if (part.kind === 'mul') forms.push(...part.factors.map((factor) => space.linear(factor)));
+      else if (part.kind !== 'value') forms.push(space.linear(part.num));
     }
   return forms;
 }
@@ -32,7 +32,7 @@ export function mergeVariables(
     const [outer, inner] = [left[i]!, left[i + 1]!];
     const size = space.size(inner);
     const fits = formsOf(space, indices).every(
-      (form) => (form.terms.get(outer) ?? 0) === sizeMul(size, form.terms.get(inner) ?? 0),
+      (form) => coefficientOf(form, outer) === sizeMul(size, coefficientOf(form, inner)),
     );
     const points = sizeMul(space.size(outer), size);
     if (!fits || (typeof points === 'number' && points > MOST_POINTS)) continue;

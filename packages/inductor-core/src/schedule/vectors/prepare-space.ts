@@ -5,10 +5,11 @@
  * and splitting mean.
  */
 import { type Size, sizeMul } from '@tessera/shared';
+import { divisorOf } from '../../ir/index-bounds.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import type { LoopKernel } from '../../ir/kernel.js';
+import { otherParts } from '../../ir/linear-form.js';
 import { indexOf, postorder, stmtRoots } from '../../ir/walk.js';
-import type { Affine } from './affine.js';
 import { LoopSpace } from './loop-space.js';
 import { formsOf, mergeVariables } from './merge-variables.js';
 
@@ -64,27 +65,15 @@ function digitUnits(
 ): number[] | undefined {
   const total = space.size(name);
   const units = new Set<Size>();
-  const plain = (form: Affine): boolean =>
-    form.constant === 0 &&
-    form.atoms.length === 0 &&
-    form.terms.size === 1 &&
-    form.terms.get(name) === 1;
+  const isPlain = (index: IndexExpr): boolean => index.kind === 'sym' && index.name === name;
   for (const form of formsOf(space, indices)) {
-    for (const atom of form.atoms) {
-      if (atom.kind !== 'div' && atom.kind !== 'mod') continue;
-      const inner = atom.num.atoms[0];
-      if (plain(atom.num)) units.add(atom.den);
-      else if (
-        atom.num.terms.size === 0 &&
-        atom.num.constant === 0 &&
-        atom.num.atoms.length === 1 &&
-        inner?.kind === 'div' &&
-        inner.coefficient === 1 &&
-        plain(inner.num)
-      ) {
-        units.add(inner.den);
-        units.add(sizeMul(inner.den, atom.den));
-      }
+    for (const [part] of otherParts(form)) {
+      if (part.kind !== 'div' && part.kind !== 'mod') continue;
+      const { num } = part;
+      const unit = divisorOf(part.den)!;
+      const inner = num.kind === 'div' ? divisorOf(num.den)! : 1;
+      if (isPlain(num)) units.add(unit);
+      else if (num.kind === 'div' && isPlain(num.num)) units.add(inner).add(sizeMul(inner, unit));
     }
   }
   // Digits of symbolic sizes were split where the kernel was built.

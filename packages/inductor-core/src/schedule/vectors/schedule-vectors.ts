@@ -9,6 +9,7 @@
  */
 import { type Size, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
+import { indexValues } from '../../ir/walk.js';
 import type { LoopKernel } from '../../ir/kernel.js';
 import { isMultiple } from '../../ir/size-units.js';
 import { times, variable, whole } from '../kernel/places.js';
@@ -106,13 +107,8 @@ class VectorScheduler {
 
   /** Whether some store goes to a computed place, where two items may collide. */
   private scatters(): boolean {
-    const { space } = this.prepared;
     return this.kernel.stages.some(({ body }) =>
-      body.some(
-        (stmt) =>
-          stmt.kind === 'store' &&
-          space.affine(stmt.index).atoms.some(({ kind }) => kind === 'value'),
-      ),
+      body.some((stmt) => stmt.kind === 'store' && indexValues(stmt.index).length > 0),
     );
   }
 
