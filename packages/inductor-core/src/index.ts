@@ -32,7 +32,6 @@ export type {
   Stage,
   Triangle,
 } from './ir/kernel.js';
-export type { Bounds } from './ir/interval.js';
 export { IndexBuilder } from './ir/index-build.js';
 export { divisorOf } from './ir/index-bounds.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';

@@ -110,7 +110,7 @@ describe('index expressions', () => {
         }
         expect(evaluate(e, env), `round ${round} step ${step}: ${printIndex(e)}`).toBe(expected);
         const b = ir.bounds(e);
-        expect(expected >= b.min && expected <= b.max).toBe(true);
+        expect(expected >= b.lo && expected <= b.hi).toBe(true);
       }
     }
   });

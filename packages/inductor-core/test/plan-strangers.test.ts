@@ -66,6 +66,20 @@ describe('a plan from a file', () => {
     expect(refusal((j) => set(j.kernels![0]!.outer![0]!, 'size', 2 ** 20))).toMatch(/may reach/);
   });
 
+  it('cannot hide a distance in numbers that are not exact, or in a quotient of what is negative', () => {
+    const load = (index: (own: unknown) => unknown): string =>
+      refusal((j) => {
+        const expr = exprOf(j, 'load');
+        set(expr, 'index', index(expr.index));
+      });
+    const far = ['*', 2 ** 32, 2 ** 32];
+    expect(load((own) => ['+', own, far, 1000, ['*', far, -1]])).toMatch(/may reach/);
+    // Kernels divide unsigned numbers: the quotient of -8 and 8 is 2^29 - 1, not -1.
+    expect(load((own) => ['+', own, ['/', -8, 8], 1])).toMatch(/may reach/);
+    expect(load((own) => ['+', own, ['/', ['+', 'i0', -16], 16], 1])).toMatch(/may reach/);
+    expect(load((own) => ['+', own, ['/', ['+', 'i0', 16], 16], -1])).toBe('accepted');
+  });
+
   it('cannot bring code into generated kernels', () => {
     const loop = (name: string) => (j: Loose) => {
       const { name: old } = j.kernels![0]!.outer![0]!;

@@ -72,6 +72,20 @@ export { compareNumbers } from './symint/integer-arithmetic.js';
 export type { RelationOp } from './symint/integer-arithmetic.js';
 export type { Relation } from './symint/relation.js';
 export { printRelation } from './symint/relation.js';
+export {
+  ANY_INTEGER,
+  addRanges,
+  exactly,
+  floorDivRanges,
+  intersectRanges,
+  liesWithin,
+  maxRanges,
+  minRanges,
+  modRanges,
+  multiplyRanges,
+  scaleRange,
+  unionRanges,
+} from './symint/value-range.js';
 export type { ValueRange } from './symint/value-range.js';
 export { printSize } from './symint/print.js';
 export type { NodeNamer } from './symint/print.js';

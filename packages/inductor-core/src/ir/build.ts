@@ -5,7 +5,14 @@
  * so lowering gets common-subexpression elimination for nothing and code generators share by identity.
  * Simplifications never change a result, NaN, infinities and signed zeros included.
  */
-import type { Size, SymInt } from '@tessera/shared';
+import {
+  ANY_INTEGER,
+  type Size,
+  type SymInt,
+  type ValueRange,
+  addRanges,
+  scaleRange,
+} from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from './expr.js';
@@ -16,7 +23,7 @@ import { holds } from './exact-conversion.js';
 import { checkAt, checkKey } from './kernel-checks.js';
 import { NARROW_INTEGERS, OVERFLOWING_OPS, PREDICATES } from './scalar-ops.js';
 import { castScalar, constantOf, evalScalar, isFloat, isHalf } from './scalar-eval.js';
-import { type Bounds, UNKNOWN, rangeOf } from './interval.js';
+import { rangeOf } from './integer-ranges.js';
 import { type ValueFacts, valueInterval } from './value-interval.js';
 import { operands, postorder } from './walk.js';
 
@@ -44,12 +51,12 @@ export class IrBuilder extends IndexBuilder {
   /** Expressions with a check somewhere inside. */
   private readonly checked = new WeakSet<Expr>();
   /** Intervals of integer expressions, of operands before users. */
-  private readonly ranges = new WeakMap<Expr, Bounds>();
+  private readonly ranges = new WeakMap<Expr, ValueRange>();
   private readonly facts: ValueFacts = {
     of: (operand) => this.boundsOfValue(operand),
     where: (_condition, _truth, operand) => this.boundsOfValue(operand),
     ofIndex: ({ index }) => this.bounds(index),
-    ofResult: ({ dtype }) => (isFloat(dtype) ? UNKNOWN : rangeOf(dtype)),
+    ofResult: ({ dtype }) => (isFloat(dtype) ? ANY_INTEGER : rangeOf(dtype)),
   };
 
   private internExpr(key: string, make: () => Expr): Expr {
@@ -65,12 +72,12 @@ export class IrBuilder extends IndexBuilder {
     return found;
   }
 
-  protected override boundsOfValue(value: Expr): Bounds {
+  protected override boundsOfValue(value: Expr): ValueRange {
     return this.ranges.get(value) ?? rangeOf(value.dtype);
   }
 
   /** An interval that contains an integer's values. */
-  valueBounds(value: Expr): Bounds {
+  valueBounds(value: Expr): ValueRange {
     return this.boundsOfValue(value);
   }
 
@@ -350,11 +357,10 @@ export class IrBuilder extends IndexBuilder {
   }
 
   /** Interval of the difference of two integers; of loop indices, equal parts cancel. */
-  private differenceOf(a: Expr, b: Expr): Bounds {
+  private differenceOf(a: Expr, b: Expr): ValueRange {
     const isPlace = (e: Expr): boolean => e.kind === 'index' || e.kind === 'const';
     if (isPlace(a) && isPlace(b)) return this.bounds(this.sub(this.value(a), this.value(b)));
-    const [x, y] = [this.boundsOfValue(a), this.boundsOfValue(b)];
-    return { min: x.min - y.max, max: x.max - y.min };
+    return addRanges(this.boundsOfValue(a), scaleRange(this.boundsOfValue(b), -1));
   }
 
   /** Decides a comparison from the ranges of its operands. */

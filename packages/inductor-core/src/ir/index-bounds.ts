@@ -1,11 +1,19 @@
 /**
- * @file Intervals that contain the values of index expressions.
+ * @file Bounds of index expressions.
  *
- * The ends are sizes: that of a loop over a symbolic size is an expression of it, so that what cancels does
- * (`i < s0` holds for a variable below s0 whatever s0 is).
+ * Those of a symbolic size, or of a loop over one, are expressions of it, so that what cancels does (`i < s0` holds for a
+ * variable below s0 whatever s0 is). Numbers have the interval arithmetic of `symint`.
  */
 import {
+  ANY_INTEGER,
   type Size,
+  type ValueRange,
+  addRanges,
+  exactly,
+  floorDivRanges,
+  modRanges,
+  multiplyRanges,
+  scaleRange,
   sizeAdd,
   sizeFloorDiv,
   sizeKnown,
@@ -15,53 +23,56 @@ import {
 } from '@tessera/shared';
 import type { Expr } from './expr.js';
 import type { IndexExpr } from './index-expr.js';
-import { type Bounds, product, times } from './interval.js';
+import type { LinearForm } from './linear-form.js';
 
 /** A closed interval whose ends may be symbolic; infinite where nothing is known. */
-export interface Ends {
-  readonly low: Size;
-  readonly high: Size;
+export interface SizeRange {
+  readonly lo: Size;
+  readonly hi: Size;
 }
 
-const ANYTHING: Ends = { low: -Infinity, high: Infinity };
+function isNumeric(range: SizeRange): range is ValueRange {
+  return typeof range.lo === 'number' && typeof range.hi === 'number';
+}
 
 function isEndless(end: Size): boolean {
   return end === Infinity || end === -Infinity;
 }
 
 /** What a size can be. */
-export function sizeBounds(size: Size): Bounds {
-  if (typeof size === 'number') return { min: size, max: size };
-  const { lo, hi } = size.env.rangeOf(size);
-  return { min: lo, max: hi };
+export function rangeOfSize(size: Size): ValueRange {
+  return typeof size === 'number' ? exactly(size) : size.env.rangeOf(size);
 }
 
-/** -1 for a size that is never positive, 1 for one that is never negative; null where that is not known. */
-function signOf(size: Size): -1 | 1 | null {
-  if (typeof size === 'number') return size < 0 ? -1 : 1;
-  const { lo, hi } = size.env.rangeOf(size);
-  return lo >= 0 ? 1 : hi <= 0 ? -1 : null;
+function inNumbers({ lo, hi }: SizeRange): ValueRange {
+  return { lo: rangeOfSize(lo).lo, hi: rangeOfSize(hi).hi };
 }
 
-function plus(a: Size, b: Size): Size {
-  if (isEndless(a)) return a;
-  return isEndless(b) ? b : sizeAdd(a, b);
+/** `end + factor · other`. */
+function addEnd(end: Size, other: Size, factor: Size): Size {
+  if (factor === 0 || isEndless(end)) return end;
+  if (isEndless(other)) return rangeOfSize(factor).lo < 0 ? -(other as number) : other;
+  return sizeAdd(end, sizeMul(other, factor));
 }
 
-/** `factor · end`, for a factor that is not negative. */
-function scaledEnd(end: Size, factor: Size): Size {
-  if (typeof end === 'number' && typeof factor === 'number') return times(factor, end);
-  if (isEndless(end)) return end;
-  return sizeMul(end, factor);
+/** `sum + factor · range`. */
+function addScaled(sum: SizeRange, range: SizeRange, factor: Size): SizeRange {
+  if (isNumeric(sum) && isNumeric(range) && typeof factor === 'number')
+    return addRanges(sum, scaleRange(range, factor));
+  const { lo, hi } = rangeOfSize(factor);
+  if (lo < 0 && hi > 0) return ANY_INTEGER;
+  const [least, most] = lo >= 0 ? [range.lo, range.hi] : [range.hi, range.lo];
+  return { lo: addEnd(sum.lo, least, factor), hi: addEnd(sum.hi, most, factor) };
 }
 
-/** Computes bounds once per expression; `sizeOf` gives the trip count of a variable. */
+/** Computes bounds once per expression. */
 export class IndexBounds {
-  private readonly known = new Map<IndexExpr, Ends>();
+  private readonly known = new Map<IndexExpr, SizeRange>();
 
+  /** `sizeOf` gives the trip count of a variable. */
   constructor(
     private readonly sizeOf: (name: string) => Size | undefined,
-    private readonly valueOf: (value: Expr) => Bounds,
+    private readonly valueOf: (value: Expr) => ValueRange,
   ) {}
 
   /** Forgets what was computed from other trip counts. */
@@ -70,110 +81,76 @@ export class IndexBounds {
   }
 
   /** The interval in numbers. */
-  of(e: IndexExpr): Bounds {
-    return this.inNumbers(this.ends(e));
+  of(e: IndexExpr): ValueRange {
+    return inNumbers(this.find(e));
   }
 
-  /** Interval of `constant + Σ coefficient · atom`, in numbers. */
-  ofSum(constant: Size, terms: ReadonlyMap<IndexExpr, Size>): Bounds {
-    return this.inNumbers(this.endsOfSum(constant, terms));
+  /** Interval of a form, in numbers. */
+  ofSum(form: LinearForm): ValueRange {
+    return inNumbers(this.sum(form));
   }
 
-  private inNumbers({ low, high }: Ends): Bounds {
-    return { min: sizeBounds(low).min, max: sizeBounds(high).max };
+  /** Whether a form is in [0, limit), whatever the sizes. */
+  isDigit(form: LinearForm, limit: Size): boolean {
+    const { lo, hi } = this.sum(form);
+    if (typeof lo === 'number' && typeof hi === 'number' && typeof limit === 'number')
+      return lo >= 0 && hi < limit;
+    if (isEndless(lo) || isEndless(hi)) return false;
+    return sizeKnown(lo, '>=', 0) === true && sizeKnown(hi, '<', limit) === true;
   }
 
-  /** Whether `0 <= constant + Σ coefficient · atom < limit`, whatever the sizes. */
-  isDigit(constant: Size, terms: ReadonlyMap<IndexExpr, Size>, limit: Size): boolean {
-    const { low, high } = this.endsOfSum(constant, terms);
-    if (typeof low === 'number' && typeof high === 'number' && typeof limit === 'number')
-      return low >= 0 && high < limit;
-    if (isEndless(low) || isEndless(high)) return false;
-    return sizeKnown(low, '>=', 0) === true && sizeKnown(high, '<', limit) === true;
-  }
-
-  private ends(e: IndexExpr): Ends {
+  private find(e: IndexExpr): SizeRange {
     let found = this.known.get(e);
-    if (found === undefined) {
-      found = this.compute(e);
-      this.known.set(e, found);
-    }
+    if (found === undefined) this.known.set(e, (found = this.compute(e)));
     return found;
   }
 
-  private endsOfSum(constant: Size, terms: ReadonlyMap<IndexExpr, Size>): Ends {
-    let [low, high] = [constant, constant];
-    for (const [atom, coefficient] of terms) {
-      const ends = this.ends(atom);
-      const sign = signOf(coefficient);
-      if (sign === null) return ANYTHING;
-      if (sign > 0) {
-        low = plus(low, scaledEnd(ends.low, coefficient));
-        high = plus(high, scaledEnd(ends.high, coefficient));
-      } else {
-        const factor = sizeSub(0, coefficient);
-        low = plus(low, negated(scaledEnd(ends.high, factor)));
-        high = plus(high, negated(scaledEnd(ends.low, factor)));
-      }
-    }
-    return { low, high };
+  private sum({ constant, terms }: LinearForm): SizeRange {
+    let sum: SizeRange = { lo: constant, hi: constant };
+    for (const [part, coefficient] of terms) sum = addScaled(sum, this.find(part), coefficient);
+    return sum;
   }
 
-  private compute(e: IndexExpr): Ends {
+  private compute(e: IndexExpr): SizeRange {
     switch (e.kind) {
       case 'int':
-        return { low: e.value, high: e.value };
+        return exactly(e.value);
       case 'size':
-        return { low: e.size, high: e.size };
+        return { lo: e.size, hi: e.size };
       case 'sym': {
         const size = this.sizeOf(e.name);
-        if (size === undefined) return ANYTHING;
-        if (typeof size === 'number') return { low: 0, high: Math.max(size - 1, 0) };
-        return { low: 0, high: sizeMax(sizeSub(size, 1), 0) };
+        return size === undefined ? ANY_INTEGER : { lo: 0, hi: sizeMax(sizeSub(size, 1), 0) };
       }
       case 'add':
-        return e.terms.reduce<Ends>(
-          (sum, term) => {
-            const { low, high } = this.ends(term);
-            return { low: plus(sum.low, low), high: plus(sum.high, high) };
-          },
-          { low: 0, high: 0 },
-        );
-      case 'mul':
-        return this.ofProduct(e);
+        return this.sum({ constant: 0, terms: new Map(e.terms.map((term) => [term, 1])) });
+      case 'mul': {
+        const [first, second, ...rest] = e.factors as [IndexExpr, IndexExpr, ...IndexExpr[]];
+        const factor = divisorOf(first);
+        if (factor !== null && rest.length === 0)
+          return this.sum({ constant: 0, terms: new Map([[second, factor]]) });
+        return e.factors.map((each) => this.of(each)).reduce(multiplyRanges);
+      }
       case 'div':
-        return this.ofQuotient(e);
       case 'mod': {
-        const den = divisorOf(e.den);
-        return den === null ? ANYTHING : { low: 0, high: sizeSub(den, 1) };
+        const by = divisorOf(e.den);
+        return by === null ? ANY_INTEGER : dividedBySize(e.kind, this.find(e.num), by);
       }
-      case 'value': {
-        const { min, max } = this.valueOf(e.value);
-        return { low: min, high: max };
-      }
+      case 'value':
+        return this.valueOf(e.value);
     }
-  }
-
-  private ofProduct({ factors }: Extract<IndexExpr, { kind: 'mul' }>): Ends {
-    const [first, ...rest] = factors as [IndexExpr, ...IndexExpr[]];
-    const factor = divisorOf(first);
-    if (factor !== null && rest.length === 1)
-      return this.endsOfSum(0, new Map([[rest[0]!, factor]]));
-    const { min, max } = factors.map((each) => this.of(each)).reduce(product);
-    return { low: min, high: max };
-  }
-
-  private ofQuotient({ num, den }: Extract<IndexExpr, { kind: 'div' }>): Ends {
-    const by = divisorOf(den);
-    if (by === null) return ANYTHING;
-    const { low, high } = this.ends(num);
-    const end = (size: Size): Size => (isEndless(size) ? size : sizeFloorDiv(size, by));
-    return { low: end(low), high: end(high) };
   }
 }
 
-function negated(end: Size): Size {
-  return typeof end === 'number' ? 0 - end : sizeMul(end, -1);
+/** Range of a quotient or remainder by a positive number. */
+export function divided(kind: 'div' | 'mod', num: ValueRange, by: number): ValueRange {
+  return (kind === 'div' ? floorDivRanges : modRanges)(num, exactly(by));
+}
+
+function dividedBySize(kind: 'div' | 'mod', num: SizeRange, by: Size): SizeRange {
+  if (isNumeric(num) && typeof by === 'number') return divided(kind, num, by);
+  if (kind === 'mod') return { lo: 0, hi: sizeSub(by, 1) };
+  const end = (size: Size): Size => (isEndless(size) ? size : sizeFloorDiv(size, by));
+  return { lo: end(num.lo), hi: end(num.hi) };
 }
 
 /** A constant or symbolic size as one; null for what varies within a kernel. */

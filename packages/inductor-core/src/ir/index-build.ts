@@ -8,10 +8,18 @@
  * index arithmetic of views cancels: `(x div 8) · 8 + x mod 8` is `x`. Equal expressions of one builder
  * are the same object. Modelled on inductor's sympy simplifications, with only the rules that views need.
  */
-import { type Size, type SymInt, sizeAdd, sizeFloorDiv, sizeMod, sizeMul } from '@tessera/shared';
+import {
+  ANY_INTEGER,
+  type Size,
+  type SymInt,
+  type ValueRange,
+  sizeAdd,
+  sizeFloorDiv,
+  sizeMod,
+  sizeMul,
+} from '@tessera/shared';
 import type { Expr } from './expr.js';
 import { IndexBounds, divisorOf } from './index-bounds.js';
-import { type Bounds, UNKNOWN } from './interval.js';
 import type { IndexExpr } from './index-expr.js';
 import { type Digit, digitOf } from './index-digit.js';
 import type { LinearForm } from './linear-form.js';
@@ -34,8 +42,8 @@ export class IndexBuilder {
   );
 
   /** Interval of a value that is computed at run time. */
-  protected boundsOfValue(_value: Expr): Bounds {
-    return UNKNOWN;
+  protected boundsOfValue(_value: Expr): ValueRange {
+    return ANY_INTEGER;
   }
 
   /** The number of an interned object, for structural keys. */
@@ -133,8 +141,8 @@ export class IndexBuilder {
     if (known !== null) return this.size(sizeFloorDiv(known, by));
     const whole: Linear = { constant: 0, terms: new Map() };
     const rest = this.splitMultiples(e, by, whole);
-    if (this.intervals.isDigit(rest.constant, rest.terms, by)) return this.finish(whole);
-    if (this.intervals.ofSum(rest.constant, rest.terms).min < 0) return this.rawDiv(e, by);
+    if (this.intervals.isDigit(rest, by)) return this.finish(whole);
+    if (this.intervals.ofSum(rest).lo < 0) return this.rawDiv(e, by);
     const coarse = this.coarsen(rest, by);
     if (coarse !== null)
       this.accumulate(whole, this.div(coarse.high, sizeFloorDiv(by, coarse.unit)), 1);
@@ -148,8 +156,8 @@ export class IndexBuilder {
     const known = divisorOf(e);
     if (known !== null) return this.size(sizeMod(known, by));
     const rest = this.splitMultiples(e, by, { constant: 0, terms: new Map() });
-    if (this.intervals.isDigit(rest.constant, rest.terms, by)) return this.finish(rest);
-    if (this.intervals.ofSum(rest.constant, rest.terms).min < 0) return this.rawMod(e, by);
+    if (this.intervals.isDigit(rest, by)) return this.finish(rest);
+    if (this.intervals.ofSum(rest).lo < 0) return this.rawMod(e, by);
     const unwrapped = this.unwrap(rest, by);
     if (unwrapped !== null) return this.mod(unwrapped, by);
     const coarse = this.coarsen(rest, by);
@@ -168,21 +176,17 @@ export class IndexBuilder {
       found ||= inner;
       this.accumulate(sum, inner && atom.kind === 'mod' ? atom.num : atom, coefficient);
     }
-    return found && this.intervals.ofSum(sum.constant, sum.terms).min >= 0
-      ? this.finish(sum)
-      : null;
+    return found && this.intervals.ofSum(sum).lo >= 0 ? this.finish(sum) : null;
   }
 
   /** Interval that contains every value of the expression. */
-  bounds(e: IndexExpr): Bounds {
+  bounds(e: IndexExpr): ValueRange {
     return this.intervals.of(e);
   }
 
   /** Whether `0 <= e < limit` is certain. */
   isWithin(e: IndexExpr, limit: Size): boolean {
-    const sum: Linear = { constant: 0, terms: new Map() };
-    this.accumulate(sum, e, 1);
-    return this.intervals.isDigit(sum.constant, sum.terms, limit);
+    return this.intervals.isDigit(this.linear(e), limit);
   }
 
   /** An index, in which `symbol` may replace variables, as a constant and multiples of its parts. */
@@ -368,7 +372,7 @@ export class IndexBuilder {
         if (isMultiple(coefficient, unit)) high.terms.set(atom, sizeFloorDiv(coefficient, unit));
         else low.terms.set(atom, coefficient);
       }
-      if (this.intervals.isDigit(low.constant, low.terms, unit))
+      if (this.intervals.isDigit(low, unit))
         return { unit, high: this.finish(high), low: this.finish(low) };
     }
     return null;

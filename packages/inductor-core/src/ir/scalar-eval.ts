@@ -17,7 +17,7 @@ import {
   numberToHalf,
 } from '@tessera/tensor/internal';
 import type { ScalarOp } from './expr.js';
-import { highest } from './integer-limits.js';
+import { highest } from './integer-ranges.js';
 
 /** Whether values of a dtype are floats. */
 export function isFloat(dtype: DType): boolean {
@@ -60,7 +60,7 @@ export function roundToHalf(value: number, dtype: DType): number {
   return dtype === 'bfloat16' ? bfloatToNumber(numberToBfloat(value)) : value;
 }
 
-/** The constant of a type that a number stands for; 2⁶³ stands for the largest int64 (`integer-limits.ts`). */
+/** The constant of a type that a number stands for; 2⁶³ stands for the largest int64 (`integer-ranges.ts`). */
 export function constantOf(dtype: DType, value: number): number {
   if (isFloat(dtype)) return toComputeType(value, dtype);
   return dtype === 'int64' && value === highest(dtype)

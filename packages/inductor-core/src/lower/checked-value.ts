@@ -19,9 +19,9 @@ import { isSame } from './shape-math.js';
 /** A place in a dimension that cannot be outside, clamped where that is not evident. */
 export function position(l: Lowering, value: Expr, size: Size): IndexExpr {
   const m = new ExprMath(l.ir);
-  const { min, max } = l.ir.valueBounds(value);
+  const { lo, hi } = l.ir.valueBounds(value);
   const isNumber = typeof size === 'number';
-  if (isNumber && min >= 0 && max < size) return l.ir.value(value);
+  if (isNumber && lo >= 0 && hi < size) return l.ir.value(value);
   return l.ir.value(m.min(m.max(value, 0), isNumber ? Math.max(size - 1, 0) : sizeSub(size, 1)));
 }
 

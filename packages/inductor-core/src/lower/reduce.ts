@@ -7,7 +7,7 @@
  */
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
-import { highest, lowest } from '../ir/integer-limits.js';
+import { highest, lowest } from '../ir/integer-ranges.js';
 import { NARROW_INTEGERS } from '../ir/scalar-ops.js';
 import { REDUCE_RESULTS } from '../ir/verify.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';

@@ -1,13 +1,22 @@
 /**
- * @file What a set of conditions says about sums of atoms.
+ * @file What a set of conditions says about sums of parts.
  *
- * Comparisons of integers become `min <= Σ coefficient · atom <= max`. Conditions that say nothing of the kind are
+ * Comparisons of integers become `lo <= Σ coefficient · part <= hi`. Conditions that say nothing of the kind are
  * left out: knowing less is safe.
  */
+import {
+  ANY_INTEGER,
+  type ValueRange,
+  addRanges,
+  exactly,
+  intersectRanges,
+  liesWithin,
+  scaleRange,
+} from '@tessera/shared';
 import type { Expr } from '../ir/expr.js';
+import type { IndexExpr } from '../ir/index-expr.js';
 import { isFloat } from '../ir/scalar-eval.js';
-import { type Bounds, UNKNOWN, intersection, isWithin } from '../ir/interval.js';
-import { type Atom, type LinearForm, type LinearForms, directionOf, plus } from './linear-form.js';
+import { type KernelIndices, type NumberForm, plus } from './kernel-indices.js';
 
 /** A condition that holds, or that does not. */
 export interface Literal {
@@ -15,25 +24,25 @@ export interface Literal {
   readonly truth: boolean;
 }
 
-/** Bounds of a sum of two or more atoms, without its constant. */
+/** Bounds of a sum of two or more parts, without its constant. */
 export interface Constraint {
-  readonly form: LinearForm;
-  readonly bounds: Bounds;
+  readonly form: NumberForm;
+  readonly bounds: ValueRange;
 }
 
-const BELOW: Bounds = { min: -Infinity, max: -1 };
-const UP_TO: Bounds = { min: -Infinity, max: 0 };
-const FROM: Bounds = { min: 0, max: Infinity };
-const ABOVE: Bounds = { min: 1, max: Infinity };
+const BELOW: ValueRange = { lo: -Infinity, hi: -1 };
+const UP_TO: ValueRange = { lo: -Infinity, hi: 0 };
+const FROM: ValueRange = { lo: 0, hi: Infinity };
+const ABOVE: ValueRange = { lo: 1, hi: Infinity };
 
 /** Where the difference of the operands lies if the comparison holds, and if not. */
-const DIFFERENCES: Readonly<Record<string, readonly [holds: Bounds, fails: Bounds]>> = {
+const DIFFERENCES: Readonly<Record<string, readonly [holds: ValueRange, fails: ValueRange]>> = {
   lt: [BELOW, FROM],
   le: [UP_TO, ABOVE],
   gt: [ABOVE, UP_TO],
   ge: [FROM, BELOW],
-  eq: [{ min: 0, max: 0 }, UNKNOWN],
-  ne: [UNKNOWN, { min: 0, max: 0 }],
+  eq: [exactly(0), ANY_INTEGER],
+  ne: [ANY_INTEGER, exactly(0)],
 };
 
 /** The conditions of which a condition is the conjunction. */
@@ -74,14 +83,14 @@ function isBit(root: Expr): boolean {
 
 /** See the file header. */
 export class Facts {
-  /** Bounds of single atoms. */
-  private readonly singles = new Map<Atom, Bounds>();
-  private readonly sums = new Map<string, Constraint>();
+  /** Bounds of single parts. */
+  private readonly singles = new Map<IndexExpr, ValueRange>();
+  private readonly sums = new Map<IndexExpr, Constraint>();
   private readonly held = new Map<Expr, boolean>();
   private contradiction = false;
 
   constructor(
-    private readonly forms: LinearForms,
+    private readonly indices: KernelIndices,
     readonly literals: readonly Literal[],
   ) {
     const all = literals.flatMap(conjuncts);
@@ -101,21 +110,21 @@ export class Facts {
     return this.singles.size === 0 && this.sums.size === 0;
   }
 
-  /** Conditions on sums that share an atom with a sum. */
-  about(form: LinearForm): Constraint[] {
+  /** Conditions on sums that share a part with a sum. */
+  about(form: NumberForm): Constraint[] {
     return [...this.sums.values()].filter((constraint) =>
-      [...constraint.form.terms.keys()].some((atom) => form.terms.has(atom)),
+      [...constraint.form.terms.keys()].some((part) => form.terms.has(part)),
     );
   }
 
-  /** Conditions on sums with an atom. */
-  aboutAtom(atom: Atom): Constraint[] {
-    return [...this.sums.values()].filter(({ form }) => form.terms.has(atom));
+  /** Conditions on sums with a part. */
+  aboutPart(part: IndexExpr): Constraint[] {
+    return [...this.sums.values()].filter(({ form }) => form.terms.has(part));
   }
 
-  /** What is known of an atom besides its own bounds. */
-  ofAtom(atom: Atom): Bounds {
-    return this.singles.get(atom) ?? UNKNOWN;
+  /** What is known of a part besides its own bounds. */
+  ofPart(part: IndexExpr): ValueRange {
+    return this.singles.get(part) ?? ANY_INTEGER;
   }
 
   private learn({ condition, truth }: Literal): void {
@@ -135,12 +144,15 @@ export class Facts {
     if (condition.op === 'within') {
       const [value, end] = condition.args as [Expr, Expr];
       if (truth && end.kind === 'const')
-        this.constrain(this.forms.ofValue(value), { min: 0, max: end.value - 1 });
+        this.constrain(this.indices.ofValue(value), { lo: 0, hi: end.value - 1 });
       return;
     }
     const differences = DIFFERENCES[condition.op];
     if (differences === undefined || condition.args.some((arg) => isFloat(arg.dtype))) return;
-    const [a, b] = condition.args.map((arg) => this.forms.ofValue(arg)) as [LinearForm, LinearForm];
+    const [a, b] = condition.args.map((arg) => this.indices.ofValue(arg)) as [
+      NumberForm,
+      NumberForm,
+    ];
     this.constrain(plus(a, b, -1), differences[truth ? 0 : 1]);
   }
 
@@ -160,28 +172,30 @@ export class Facts {
     );
   }
 
-  private constrain(form: LinearForm, bounds: Bounds): void {
+  private constrain(form: NumberForm, bounds: ValueRange): void {
     const { constant, terms } = form;
     if (terms.size === 0) {
-      if (!isWithin({ min: constant, max: constant }, bounds)) this.contradiction = true;
+      if (!liesWithin(exactly(constant), bounds)) this.contradiction = true;
       return;
     }
-    const { key, sign, direction } = directionOf(form);
-    const shifted = { min: bounds.min - constant, max: bounds.max - constant };
-    const wanted = sign === 1 ? shifted : { min: -shifted.max, max: -shifted.min };
-    const [atom, coefficient] = [...direction.terms][0]!;
-    let found: Bounds;
+    const { indices } = this;
+    // Sums that are multiples of each other by -1 are turned into one.
+    const [part, coefficient] = [...terms].reduce((a, b) =>
+      indices.idOf(a[0]) <= indices.idOf(b[0]) ? a : b,
+    );
+    const sign = coefficient < 0 ? -1 : 1;
+    const wanted = scaleRange(addRanges(bounds, exactly(-constant)), sign);
+    let found: ValueRange;
     if (terms.size === 1) {
-      const whole = {
-        min: Math.ceil(wanted.min / coefficient),
-        max: Math.floor(wanted.max / coefficient),
-      };
-      found = intersection(this.ofAtom(atom), whole);
-      this.singles.set(atom, found);
+      const factor = Math.abs(coefficient);
+      const whole = { lo: Math.ceil(wanted.lo / factor), hi: Math.floor(wanted.hi / factor) };
+      found = intersectRanges(this.ofPart(part), whole);
+      this.singles.set(part, found);
     } else {
-      found = intersection(this.sums.get(key)?.bounds ?? UNKNOWN, wanted);
-      this.sums.set(key, { form: direction, bounds: found });
+      const sum = indices.scale(indices.sum({ constant: 0, terms }), sign);
+      found = intersectRanges(this.sums.get(sum)?.bounds ?? ANY_INTEGER, wanted);
+      this.sums.set(sum, { form: indices.form(sum), bounds: found });
     }
-    if (found.min > found.max) this.contradiction = true;
+    if (found.lo > found.hi) this.contradiction = true;
   }
 }

@@ -1,31 +1,34 @@
 /**
  * @file What indices and values of a kernel may be where certain conditions hold.
  *
- * Loops bound their variables; a condition bounds a sum of atoms (facts.ts). A sum is bounded by its atoms' own
+ * Loops bound their variables; a condition bounds a sum of parts (facts.ts). A sum is bounded by its parts' own
  * intervals, and by taking whole multiples of conditions out of it first: 28·(2·i + k - 3) + … with 0 <= 2·i + k - 3
  * < 28 is bounded by the condition although i and k apart are not.
  */
+import {
+  ANY_INTEGER,
+  type ValueRange,
+  addRanges,
+  exactly,
+  intersectRanges,
+  liesWithin,
+  multiplyRanges,
+  scaleRange,
+} from '@tessera/shared';
 import type { Expr } from '../ir/expr.js';
+import { divided, divisorOf } from '../ir/index-bounds.js';
+import type { IndexExpr } from '../ir/index-expr.js';
 import { postorder } from '../ir/walk.js';
 import { isFloat } from '../ir/scalar-eval.js';
-import { type Constraint, Facts, type Literal } from './facts.js';
-import {
-  type Bounds,
-  INT32,
-  UNKNOWN,
-  exact,
-  intersection,
-  product,
-  scaledSum,
-} from '../ir/interval.js';
-import { type Atom, type LinearForm, LinearForms, plus } from './linear-form.js';
 import { type ValueFacts, valueInterval } from '../ir/value-interval.js';
+import { type Constraint, Facts, type Literal } from './facts.js';
+import { KernelIndices, type NumberForm, UNSIGNED, plus } from './kernel-indices.js';
 
 /** What bounds a kernel's variables and results. */
 export interface KernelRanges {
   /** Trip count of a loop variable. */
   readonly sizeOf: (name: string) => number | undefined;
-  readonly ofResult: (expr: Extract<Expr, { kind: 'acc' }>) => Bounds;
+  readonly ofResult: (expr: Extract<Expr, { kind: 'acc' }>) => ValueRange;
 }
 
 /** Ways of taking conditions out of one sum that are tried. */
@@ -36,10 +39,10 @@ const MOST_NESTED = 6;
 
 /** See the file header. */
 export class Ranges {
-  readonly forms: LinearForms;
+  readonly indices: KernelIndices;
   readonly facts: Facts;
-  private readonly values = new Map<Expr, Bounds>();
-  private readonly atoms = new Map<Atom, Bounds>();
+  private readonly values = new Map<Expr, ValueRange>();
+  private readonly parts = new Map<IndexExpr, ValueRange>();
   private readonly under = new Map<string, Ranges>();
   private readonly ids = new Map<Expr, number>();
   /** Expressions that may still be looked at for choices; then choices are taken to have both their sides' values. */
@@ -51,13 +54,10 @@ export class Ranges {
     literals: readonly Literal[] = [],
     private readonly depth: number = 0,
   ) {
-    this.forms =
-      base?.forms ??
-      new LinearForms(
-        (form) => this.ofForm(form),
-        (value) => this.ofValue(value),
-      );
-    this.facts = new Facts(this.forms, literals);
+    this.indices =
+      base?.indices ??
+      new KernelIndices({ sizeOf: kernel.sizeOf, ofValue: (value) => this.ofValue(value) });
+    this.facts = new Facts(this.indices, literals);
   }
 
   /** Bounds where nothing is assumed. */
@@ -91,99 +91,94 @@ export class Ranges {
   }
 
   /** Bounds of a sum. */
-  ofForm(form: LinearForm): Bounds {
+  ofForm(form: NumberForm): ValueRange {
     const constraints = this.facts.isEmpty ? [] : this.facts.about(form);
     return constraints.length === 0
       ? this.boxed(form)
       : this.reduced(form, constraints, 0, { left: MOST_TRIES });
   }
 
-  /** The best of the interval of the atoms and those after taking conditions `from` and later out. */
+  /** The best of the interval of the parts and those after taking conditions `from` and later out. */
   private reduced(
-    form: LinearForm,
+    form: NumberForm,
     constraints: readonly Constraint[],
     from: number,
     tries: { left: number },
-  ): Bounds {
+  ): ValueRange {
     let best = this.boxed(form);
     for (let i = from; i < constraints.length && tries.left > 0; i++) {
       const { form: known, bounds } = constraints[i]!;
       const factors = new Set<number>();
-      for (const [atom, coefficient] of known.terms) {
-        const factor = (form.terms.get(atom) ?? 0) / coefficient;
+      for (const [part, coefficient] of known.terms) {
+        const factor = (form.terms.get(part) ?? 0) / coefficient;
         if (factor !== 0 && Number.isInteger(factor)) factors.add(factor);
       }
       for (const factor of factors) {
         tries.left--;
         const rest = this.reduced(plus(form, known, -factor), constraints, i + 1, tries);
-        best = intersection(best, scaledSum(bounds, factor, rest));
+        best = intersectRanges(best, addRanges(rest, scaleRange(bounds, factor)));
       }
     }
     return best;
   }
 
-  /** Bounds from those of the atoms alone. */
-  private boxed(form: LinearForm): Bounds {
-    let sum: Bounds = { min: form.constant, max: form.constant };
-    for (const [atom, coefficient] of form.terms)
-      sum = scaledSum(this.ofAtom(atom), coefficient, sum);
+  /** Bounds from those of the parts alone. */
+  private boxed({ constant, terms }: NumberForm): ValueRange {
+    let sum = exactly(constant);
+    for (const [part, coefficient] of terms)
+      sum = addRanges(sum, scaleRange(this.ofPart(part), coefficient));
     return sum;
   }
 
-  private ofAtom(atom: Atom): Bounds {
-    let found = this.atoms.get(atom);
+  private ofPart(part: IndexExpr): ValueRange {
+    if (this.base === null) return this.indices.bounds(part);
+    let found = this.parts.get(part);
     if (found === undefined) {
-      // A condition may relate an atom to its own parts: until it is known, its bounds without conditions are.
-      const wide = this.base === null ? UNKNOWN : this.base.ofAtom(atom);
-      this.atoms.set(atom, (found = intersection(wide, this.facts.ofAtom(atom))));
-      found = intersection(found, this.computeAtom(atom));
-      for (const constraint of this.facts.aboutAtom(atom))
-        found = intersection(found, this.leftFor(atom, constraint));
-      this.atoms.set(atom, found);
+      // A condition may relate a part to what it is made of: until it is known, its bounds without conditions are.
+      found = intersectRanges(this.base.ofPart(part), this.facts.ofPart(part));
+      this.parts.set(part, found);
+      found = intersectRanges(found, this.computePart(part));
+      for (const constraint of this.facts.aboutPart(part))
+        found = intersectRanges(found, this.leftFor(part, constraint));
+      this.parts.set(part, found);
     }
     return found;
   }
 
-  /** What a condition on a sum leaves for one of its atoms, whatever the others are. */
-  private leftFor(atom: Atom, { form, bounds }: Constraint): Bounds {
-    const coefficient = form.terms.get(atom)!;
+  /** What a condition on a sum leaves for one of its parts, whatever the others are. */
+  private leftFor(part: IndexExpr, { form, bounds }: Constraint): ValueRange {
+    const coefficient = form.terms.get(part)!;
     const others = new Map(form.terms);
-    others.delete(atom);
+    others.delete(part);
     const rest = this.unconditional.boxed({ constant: 0, terms: others });
-    const left = scaledSum(rest, -1, bounds);
-    const ends = [left.min / coefficient, left.max / coefficient];
-    return exact({ min: Math.ceil(Math.min(...ends)), max: Math.floor(Math.max(...ends)) });
+    const left = addRanges(bounds, scaleRange(rest, -1));
+    const ends = [left.lo / coefficient, left.hi / coefficient];
+    return { lo: Math.ceil(Math.min(...ends)), hi: Math.floor(Math.max(...ends)) };
   }
 
-  private computeAtom(atom: Atom): Bounds {
-    switch (atom.kind) {
-      case 'sym': {
-        const size = this.kernel.sizeOf(atom.name);
-        return size === undefined ? UNKNOWN : { min: 0, max: Math.max(size - 1, 0) };
-      }
+  /** What the conditions leave for what a part is made of. */
+  private computePart(part: IndexExpr): ValueRange {
+    const of = (index: IndexExpr): ValueRange => this.ofForm(this.indices.form(index));
+    const open = this.indices.openDivision(part);
+    if (open !== undefined) {
+      const num = this.ofForm(open.num);
+      return liesWithin(num, UNSIGNED) ? divided(open.kind, num, open.by) : ANY_INTEGER;
+    }
+    switch (part.kind) {
       case 'div':
-      case 'mod': {
-        // Kernels divide unsigned numbers: of a negative one something else comes out.
-        const num = this.ofForm(atom.num);
-        if (num.min < 0 || num.max > INT32.max) return UNKNOWN;
-        const by = atom.den;
-        return atom.kind === 'div'
-          ? { min: Math.floor(num.min / by), max: Math.floor(num.max / by) }
-          : num.max < by
-            ? num
-            : { min: 0, max: by - 1 };
-      }
-      case 'product':
-        return atom.factors.map((factor) => this.ofForm(factor)).reduce(product);
+      case 'mod':
+        return divided(part.kind, of(part.num), divisorOf(part.den) as number);
+      case 'mul':
+        return part.factors.map(of).reduce(multiplyRanges);
       case 'value':
-        return this.ofValue(atom.value);
-      case 'unknown':
-        return UNKNOWN;
+        return this.ofValue(part.value);
+      default:
+        return ANY_INTEGER;
     }
   }
 
   /** Bounds of an integer value, whose operands are looked at first as expressions may be deep. */
-  ofValue(root: Expr): Bounds {
+  ofValue(root: Expr): ValueRange {
     const known = this.values.get(root);
     if (known !== undefined) return known;
     for (const expr of postorder([root])) {
@@ -192,25 +187,25 @@ export class Ranges {
       const facts: ValueFacts = {
         of: (operand) => this.values.get(operand)!,
         where: (condition, truth, operand) => this.where(condition, truth, operand),
-        ofIndex: ({ index }) => this.ofForm(this.forms.ofIndex(index)),
+        ofIndex: ({ index }) => this.ofForm(this.indices.ofIndex(index)),
         ofResult: this.kernel.ofResult,
       };
       const found = valueInterval(expr, facts);
       // Before the conditions are asked: a sum may be made of this value alone.
       this.values.set(expr, found);
       if (!this.facts.isEmpty && !isFloat(expr.dtype))
-        this.values.set(expr, intersection(found, this.ofForm(this.forms.ofValue(expr))));
+        this.values.set(expr, intersectRanges(found, this.ofForm(this.indices.ofValue(expr))));
     }
     return this.values.get(root)!;
   }
 
   /** Bounds of an operand where a condition holds as well. */
-  private where(condition: Expr, truth: boolean, operand: Expr): Bounds {
+  private where(condition: Expr, truth: boolean, operand: Expr): ValueRange {
     const known = this.values.get(operand)!;
     const { steps } = this.unconditional;
     if (operand.kind === 'const' || this.depth >= MOST_NESTED || steps.left <= 0) return known;
     const inside = this.assuming([{ condition, truth }]);
-    if (inside.isImpossible) return { min: Infinity, max: -Infinity };
-    return intersection(known, inside.ofValue(operand));
+    if (inside.isImpossible) return { lo: Infinity, hi: -Infinity };
+    return intersectRanges(known, inside.ofValue(operand));
   }
 }

@@ -5,6 +5,7 @@
  * A value that is used both under a mask and without it is loaded without it. What a shared expression may assume
  * is thus a set of alternatives, each a set of conditions; the proof must hold for each alternative.
  */
+import { ANY_INTEGER, type ValueRange, liesWithin, multiplyRanges } from '@tessera/shared';
 import type { Expr, ReduceOp, Stmt } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import type { FusedKernel, LoopKernel } from '../ir/kernel.js';
@@ -19,7 +20,7 @@ import { printIndex } from '../ir/print.js';
 import { isFloat } from '../ir/scalar-eval.js';
 import { operands, postorder, stmtRoots } from '../ir/walk.js';
 import { type Literal, conjuncts } from './facts.js';
-import { type Bounds, UNKNOWN, isWithin, product, rangeOf, unlessWrapped } from '../ir/interval.js';
+import { rangeOf, unlessWrapped } from '../ir/integer-ranges.js';
 import { Ranges } from './ranges.js';
 
 type Result = Extract<Expr, { kind: 'acc' }>;
@@ -32,7 +33,7 @@ type Alternatives = Map<string, readonly Literal[]>;
 
 class AccessVerifier {
   private readonly ranges: Ranges;
-  private readonly results = new Map<number, Bounds>();
+  private readonly results = new Map<number, ValueRange>();
   private readonly ids = new Map<Expr, number>();
   private readonly loops: KernelLoops;
 
@@ -77,23 +78,23 @@ class AccessVerifier {
         const isAgain = defined.has(id);
         for (const each of stmt.ids) defined.add(each);
         if (isFloat(stmt.dtype)) continue;
-        const bounds = isAgain ? UNKNOWN : this.reduced(stmt.op, stmt.value, trips);
+        const bounds = isAgain ? ANY_INTEGER : this.reduced(stmt.op, stmt.value, trips);
         this.results.set(id, unlessWrapped(bounds, stmt.dtype));
       }
     }
   }
 
-  private reduced(op: ReduceOp, value: Expr, trips: number): Bounds {
-    if (op === 'argmax' || op === 'argmin') return { min: 0, max: Math.max(trips - 1, 0) };
-    if (op === 'any' || op === 'all') return { min: 0, max: 1 };
+  private reduced(op: ReduceOp, value: Expr, trips: number): ValueRange {
+    if (op === 'argmax' || op === 'argmin') return { lo: 0, hi: Math.max(trips - 1, 0) };
+    if (op === 'any' || op === 'all') return { lo: 0, hi: 1 };
     // Without a point to reduce, the result is whatever is neutral.
-    if (trips === 0 || op === 'prod') return UNKNOWN;
+    if (trips === 0 || op === 'prod') return ANY_INTEGER;
     const each = this.ranges.ofValue(value);
-    return op === 'sum' ? product(each, { min: 1, max: trips }) : each;
+    return op === 'sum' ? multiplyRanges(each, { lo: 1, hi: trips }) : each;
   }
 
-  private ofResult({ id, dtype }: Result): Bounds {
-    return this.results.get(id) ?? (isFloat(dtype) ? UNKNOWN : rangeOf(dtype));
+  private ofResult({ id, dtype }: Result): ValueRange {
+    return this.results.get(id) ?? (isFloat(dtype) ? ANY_INTEGER : rangeOf(dtype));
   }
 
   private loads(roots: readonly Expr[]): void {
@@ -151,16 +152,16 @@ class AccessVerifier {
     index: IndexExpr,
     alternatives: Iterable<readonly Literal[]>,
   ): void {
-    const inside: Bounds = { min: 0, max: this.numelOf(buffer) - 1 };
-    const form = this.ranges.forms.ofIndex(index);
-    if (isWithin(this.ranges.ofForm(form), inside)) return;
+    const inside: ValueRange = { lo: 0, hi: this.numelOf(buffer) - 1 };
+    const form = this.ranges.indices.ofIndex(index);
+    if (liesWithin(this.ranges.ofForm(form), inside)) return;
     for (const literals of alternatives) {
       const ranges = literals.length === 0 ? this.ranges : this.ranges.assuming(literals);
-      if (ranges.isImpossible && inside.max >= 0) continue;
-      const { min, max } = ranges.ofForm(form);
-      if (isWithin({ min, max }, inside)) continue;
+      if (ranges.isImpossible && inside.hi >= 0) continue;
+      const { lo, hi } = ranges.ofForm(form);
+      if (liesWithin({ lo, hi }, inside)) continue;
       this.fail(
-        `a ${what} at '${buffer}[${printIndex(index)}]' may reach elements ${min} to ${max}, and there are ${inside.max + 1}`,
+        `a ${what} at '${buffer}[${printIndex(index)}]' may reach elements ${lo} to ${hi}, and there are ${inside.hi + 1}`,
       );
     }
   }

@@ -4,7 +4,7 @@
 import type { DType } from '@tessera/tensor';
 import type { IrBuilder } from '../ir/build.js';
 import type { Expr } from '../ir/expr.js';
-import { highest, lowest } from '../ir/integer-limits.js';
+import { highest, lowest } from '../ir/integer-ranges.js';
 import { isFloat } from '../ir/scalar-eval.js';
 import { type Reduction, type Register, readAll, unsettled } from './reduction.js';
 import type { TargetDescription } from './target-description.js';

@@ -30,6 +30,16 @@ export function intersectRanges(a: ValueRange, b: ValueRange): ValueRange {
   return { lo: Math.max(a.lo, b.lo), hi: Math.min(a.hi, b.hi) };
 }
 
+/** The smallest range that holds both. */
+export function unionRanges(a: ValueRange, b: ValueRange): ValueRange {
+  return { lo: Math.min(a.lo, b.lo), hi: Math.max(a.hi, b.hi) };
+}
+
+/** Whether all of `inner` lies in `outer`. */
+export function liesWithin(inner: ValueRange, outer: ValueRange): boolean {
+  return inner.lo >= outer.lo && inner.hi <= outer.hi;
+}
+
 /** Range of `a + b`. */
 export function addRanges(a: ValueRange, b: ValueRange): ValueRange {
   return rangeOf(a.lo + b.lo, a.hi + b.hi);

@@ -185,8 +185,8 @@ export function windowDivisor(
       const padded = sizeAdd(sizes[s]!, window.padding[s]!);
       const limit = divisor.countPadding ? padded : sizes[s]!;
       const isWhole =
-        Number.isFinite(first.max) && sizeKnown(first.max + kernel, '<=', limit) === true;
-      if (isWhole && (divisor.countPadding || first.min >= 0)) return l.ir.const('int32', kernel);
+        Number.isFinite(first.hi) && sizeKnown(first.hi + kernel, '<=', limit) === true;
+      if (isWhole && (divisor.countPadding || first.lo >= 0)) return l.ir.const('int32', kernel);
       const from = l.ir.index('int32', start);
       const end = m.min(l.ir.index('int32', l.ir.add(start, l.ir.int(kernel))), padded);
       if (divisor.countPadding) return m.sub(end, from);

@@ -92,7 +92,7 @@ export class LoopSpace {
 
   /** Whether an index in terms of this space's variables may be less than 0. */
   mayBeNegative(index: IndexExpr): boolean {
-    return this.#indices.bounds(index).min < 0;
+    return this.#indices.bounds(index).lo < 0;
   }
 
   #valueOf(name: string): IndexExpr | undefined {
