@@ -92,7 +92,6 @@ export {
 } from './schedule/reduction.js';
 export { type ReductionOptions, reductionOf } from './schedule/reductions.js';
 export { printReduction } from './schedule/print-reduction.js';
-export { isMultiple } from './ir/size-units.js';
 export { extent, fastest, fillsLanes, moves } from './ir/loop-vars.js';
 export { type LaneAccess, type LaneFacts, laneAccess } from './schedule/threads/lane-access.js';
 export { LaneContext, type LaneSpec } from './schedule/threads/lane-context.js';

@@ -53,6 +53,13 @@ describe('the loops of a kernel', () => {
     expect(mergeVariables(long, ['a', 'b'], [index])).toEqual(['a', 'b']);
   });
 
+  it('are read in loop indices that are written as values', () => {
+    const loops = space();
+    mergeVariables(loops, NAMES, [contiguous]);
+    const value = { kind: 'index', dtype: 'int32', index: contiguous } as const;
+    expect(loops.linear({ kind: 'value', value })).toEqual(loops.linear(w));
+  });
+
   it('make quotients plain that come out even', () => {
     const loops = space();
     const key = (index: typeof w): number => loops.numberOf(loops.linear(index));

@@ -6,8 +6,8 @@
  * fails or takes another path, each symbol is swept alone, which gives a range, a divisor, excluded
  * values, or that the program works at the example's size only.
  */
-import { isTesseraError } from '@tessera/shared';
-import { type SizeDomain, gcd, domainOf, inDomain, membersOf, nearestIn } from './size-domain.js';
+import { isTesseraError, gcd } from '@tessera/shared';
+import { type SizeDomain, domainOf, inDomain, membersOf, nearestIn } from './size-domain.js';
 
 /** A size that may vary. */
 export interface SizeRequest {

@@ -4,6 +4,7 @@
  * Found by running it with one size varied at a time: a range around the example, every how many
  * values, and single values inside that are excluded.
  */
+import { gcd } from '@tessera/shared';
 
 /** See the file header. */
 export interface SizeDomain {
@@ -129,11 +130,4 @@ export function nearestIn(domain: SizeDomain, hint: number, value: number): numb
   if (near > domain.max) near -= domain.step;
   if (near < domain.min) near += domain.step;
   return inDomain(domain, hint, near) ? near : hint;
-}
-
-/** The greatest common divisor. */
-export function gcd(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
 }

@@ -11,7 +11,8 @@ import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { indexSymbols } from '../ir/walk.js';
 import type { Access } from './access.js';
 import type { FusionContext } from './fusion-context.js';
-import { type LoopGroup, type Member, extentOf, mergedNodes } from './group.js';
+import { extent } from '../ir/loop-vars.js';
+import { type LoopGroup, type Member, mergedNodes } from './group.js';
 import { canOrderOverwrites } from './overwrite-order.js';
 import { type Equation, type Mapping, linearMapping, solvedMapping } from './match-space.js';
 
@@ -27,11 +28,11 @@ interface Fit {
 }
 
 function fitOf(host: LoopGroup, guest: LoopGroup): Fit | null {
-  const outer = extentOf(host.outer);
-  const inner = extentOf(host.inner);
-  const points = extentOf(guest.outer);
+  const outer = extent(host.outer);
+  const inner = extent(host.inner);
+  const points = extent(guest.outer);
   if (guest.inner.length > 0) {
-    const same = points === outer && extentOf(guest.inner) === inner;
+    const same = points === outer && extent(guest.inner) === inner;
     return same ? { hostVars: host.order, inner: true, paired: true } : null;
   }
   if (points === sizeMul(outer, inner))

@@ -6,7 +6,8 @@ import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { indexSymbols } from '../ir/walk.js';
 import type { PointwiseNode } from '../lower/ir-node.js';
 import type { FusionContext } from './fusion-context.js';
-import { type LoopGroup, type MatmulGroup, type Member, extentOf, mergedNodes } from './group.js';
+import { extent } from '../ir/loop-vars.js';
+import { type LoopGroup, type MatmulGroup, type Member, mergedNodes } from './group.js';
 import { canOrderOverwrites } from './overwrite-order.js';
 import { type Equation, linearMapping, solvedMapping } from './match-space.js';
 
@@ -53,7 +54,7 @@ export function fuseEpilogue(
   const { batch, m, n } = host.matmul;
   if (
     guest.inner.length > 0 ||
-    extentOf(guest.outer) !== extentOf([...batch, ...m, ...n]) ||
+    extent(guest.outer) !== extent([...batch, ...m, ...n]) ||
     !context.fits(host, guest)
   )
     return null;

@@ -4,7 +4,6 @@
  * All members of a loop group live in the group's loop variables: `place` says what each of a node's
  * own variables is there. A member runs once per outer point or for every inner point.
  */
-import { type Size, sizeProduct } from '@tessera/shared';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type {
   AttentionNode,
@@ -70,11 +69,6 @@ export interface ExternGroup extends GroupBase {
 
 /** See the file header. */
 export type Group = LoopGroup | MatmulGroup | AttentionGroup | RecurrenceGroup | ExternGroup;
-
-/** Number of points of loop variables. */
-export function extentOf(vars: readonly SizedLoop[]): Size {
-  return sizeProduct(vars.map(({ size }) => size));
-}
 
 /** The group of one node; `identity` makes a symbol into an index. */
 export function groupOf(node: IrNode, identity: (v: SizedLoop) => IndexExpr): Group {

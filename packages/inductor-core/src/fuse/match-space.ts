@@ -6,11 +6,11 @@
  * coordinates (a coordinate that is a mixed-radix number of the guest's variables gives them as digits),
  * or by equating row-major order; the caller verifies it.
  */
-import { type Size, sizeMul, sizeProduct } from '@tessera/shared';
+import { type Size, isMultiple, quotientOf, sizeMul } from '@tessera/shared';
 import type { IrBuilder } from '../ir/build.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { divisorOf } from '../ir/index-bounds.js';
-import { isMultiple, quotientOf } from '../ir/size-units.js';
+import { extent } from '../ir/loop-vars.js';
 import { indexSymbols } from '../ir/walk.js';
 
 /** `guest` (over the guest's variables) is the same place as `host` (over the host's). */
@@ -21,10 +21,6 @@ export interface Equation {
 
 /** What each of the guest's variables is in the host's space. */
 export type Mapping = Map<string, IndexExpr>;
-
-function extent(vars: readonly SizedLoop[]): Size {
-  return sizeProduct(vars.map(({ size }) => size));
-}
 
 /** Row-major digits of `flat` over `vars`. */
 function digitsOf(ir: IrBuilder, flat: IndexExpr, vars: readonly SizedLoop[]): Mapping {

@@ -1,9 +1,8 @@
 /**
  * @file Facts about lists of loop variables, of which the last is the fastest.
  */
-import { type Size, sizeProduct } from '@tessera/shared';
+import { type Size, isMultiple, sizeProduct } from '@tessera/shared';
 import type { SizedLoop } from './index-expr.js';
-import { isMultiple } from './size-units.js';
 
 /** Product of the trip counts. */
 export function extent(vars: readonly SizedLoop[]): Size {

@@ -6,12 +6,18 @@
  * new ones. Splitting `x` where `x div 64` and `x mod 64` appear makes both plain variables; merging
  * joins neighbours that always move together, so that a contiguous tensor is one long loop.
  */
-import { type Size, sizeFloorDiv, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
+import {
+  type Size,
+  isMultiple,
+  sizeFloorDiv,
+  sizeHint,
+  sizeMul,
+  sizeProduct,
+} from '@tessera/shared';
 import type { IrBuilder } from '../ir/build.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { divisorOf } from '../ir/index-bounds.js';
 import { strideOf } from '../ir/linear-form.js';
-import { isMultiple } from '../ir/size-units.js';
 
 /** Loops under construction: their variables, and the old variables in terms of them. */
 export interface Nest {

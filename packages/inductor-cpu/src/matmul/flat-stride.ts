@@ -13,17 +13,12 @@ import {
   coefficientOf,
   isLinear,
 } from '@tessera/inductor-core';
-import { type Size, sizeMul, sizeProduct } from '@tessera/shared';
+import { type Size, sizeMul } from '@tessera/shared';
 
 /** An index as multiples of loop variables; null where it is more than that (quotients, run-time values). */
 export function stridesOf(space: LoopSpace, index: IndexExpr): LinearForm | null {
   const form = space.linear(index);
   return isLinear(form) ? form : null;
-}
-
-/** Product of the extents. */
-export function extent(vars: readonly SizedLoop[]): Size {
-  return sizeProduct(vars.map(({ size }) => size));
 }
 
 /**

@@ -8,8 +8,8 @@
  * are evaluated together, which the access code transposes in registers. Runs that are no multiple of
  * the vector length end with a vector that overlaps the one before: packing twice does no harm.
  */
-import { isMultiple, type SizedLoop } from '@tessera/inductor-core';
-import { sizeHint } from '@tessera/shared';
+import type { SizedLoop } from '@tessera/inductor-core';
+import { isMultiple, sizeHint } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';

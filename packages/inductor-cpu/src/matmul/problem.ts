@@ -16,9 +16,10 @@ import {
   type SizedLoop,
   type MatmulKernel,
   coefficientOf,
+  extent,
 } from '@tessera/inductor-core';
 import type { SizeSlots } from '../body/size-slots.js';
-import { extent, flatStride, stridesOf } from './flat-stride.js';
+import { flatStride, stridesOf } from './flat-stride.js';
 import { adjacency, mergedSpace } from './matmul-space.js';
 import { elementType, type ElementType } from './element-type.js';
 

@@ -11,12 +11,12 @@ import {
   type LoopSpace,
   type SizedLoop,
   coefficientOf,
+  extent,
   indexOf,
   otherParts,
   postorder,
 } from '@tessera/inductor-core';
 import { type Size, sizeKnown, sizeMul } from '@tessera/shared';
-import { extent } from '../matmul/flat-stride.js';
 import type { MatmulProblem } from '../matmul/problem.js';
 
 /** A direction of the image: places are `stride · pixel + dilation · tap`, from `dilation · (taps - 1)` up if that is negative. */

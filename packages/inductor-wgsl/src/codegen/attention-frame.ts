@@ -3,7 +3,6 @@
  * workgroup makes, which columns it visits, and what is stored.
  */
 import {
-  isMultiple,
   stmtRoots,
   type AttentionKernel,
   type Expr,
@@ -12,7 +11,7 @@ import {
   LaneContext,
   chooseVectorBuffers,
 } from '@tessera/inductor-core';
-import { type Size, sizeCeilDiv, sizeMul } from '@tessera/shared';
+import { type Size, isMultiple, sizeCeilDiv, sizeMul } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { linearGrid, type Workgroups } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';

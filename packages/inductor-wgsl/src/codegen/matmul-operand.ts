@@ -5,8 +5,8 @@
  * unit is four values along whichever direction is contiguous in memory, so that it is one vec4 load where sizes
  * are multiples of four. Threads that follow each other take units along that direction.
  */
+import { isMultiple } from '@tessera/shared';
 import {
-  isMultiple,
   postorder,
   type Expr,
   type SizedLoop,

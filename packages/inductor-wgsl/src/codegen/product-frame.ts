@@ -3,14 +3,13 @@
  * epilogue, and which tile a workgroup makes.
  */
 import {
-  isMultiple,
   stmtRoots,
   type MatmulKernel,
   extent,
   LaneContext,
   chooseVectorBuffers,
 } from '@tessera/inductor-core';
-import { type Size, sizeCeilDiv, sizeMul } from '@tessera/shared';
+import { type Size, isMultiple, sizeCeilDiv, sizeMul } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { linearGrid, type Workgroups } from './dispatch.js';
 import {

@@ -1,8 +1,8 @@
 /**
  * @file The function that runs a product's epilogue on four results along n.
  */
+import { isMultiple } from '@tessera/shared';
 import {
-  isMultiple,
   stmtRoots,
   type SizedLoop,
   type Stmt,

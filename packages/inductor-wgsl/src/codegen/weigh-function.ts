@@ -1,8 +1,8 @@
 /**
  * @file The function that makes four weights along the columns of an attention kernel from their scores.
  */
-import { extent, isMultiple, type AttentionKernel } from '@tessera/inductor-core';
-import type { Size } from '@tessera/shared';
+import { extent, type AttentionKernel } from '@tessera/inductor-core';
+import { type Size, isMultiple } from '@tessera/shared';
 import type { AttentionFrame } from './attention-frame.js';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';

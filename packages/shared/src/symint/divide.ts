@@ -5,14 +5,13 @@
  * the rules may assume that a divisor is not zero; `requireNonZero` makes it a guard. Modelled on
  * `torch.utils._sympy.functions.FloorDiv` and `Mod`.
  */
-import { divisionByZero, floorDivNumbers, modNumbers } from './integer-arithmetic.js';
+import { divisionByZero, floorDivNumbers, gcd, modNumbers } from './integer-arithmetic.js';
 import { monomialFactors } from './order.js';
 import {
   addScaled,
   addScaledSize,
   constantPolynomial,
   fromPolynomial,
-  gcd,
   linearFormOf,
   monomialOf,
   multiplySizes,

@@ -1,5 +1,5 @@
 /**
- * @file Floor division, modulo and comparison of plain integers, as symbolic sizes define them.
+ * @file Floor division, modulo, common divisors and comparison of plain integers, as symbolic sizes define them.
  */
 import { TesseraError } from '../errors.js';
 import type { Size } from './size.js';
@@ -18,6 +18,13 @@ export function modNumbers(n: number, d: number): number {
   if (d === 0) throw divisionByZero(n);
   const remainder = n % d;
   return (remainder !== 0 && remainder < 0 !== d < 0 ? remainder + d : remainder) + 0;
+}
+
+/** Greatest common divisor of magnitudes; `gcd(0, n)` is `|n|`. */
+export function gcd(a: number, b: number): number {
+  let [x, y] = [Math.abs(a), Math.abs(b)];
+  while (y !== 0) [x, y] = [y, x % y];
+  return x;
 }
 
 /** The error for dividing a size by zero. */

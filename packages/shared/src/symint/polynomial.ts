@@ -7,6 +7,7 @@
  */
 import { TesseraError } from '../errors.js';
 import { compareMonomials, compareSizes, monomialFactors } from './order.js';
+import { gcd } from './integer-arithmetic.js';
 import type { Size } from './size.js';
 import type { SymInt, SymIntOwner } from './sym-int.js';
 
@@ -137,13 +138,6 @@ export function addScaledSize(env: SymIntOwner, a: Size, b: Size, factor: number
   const result = polynomialOf(a);
   addScaled(result, b, factor);
   return fromPolynomial(env, result);
-}
-
-/** Greatest common divisor of magnitudes; `gcd(0, n)` is `|n|`. */
-export function gcd(a: number, b: number): number {
-  let [x, y] = [Math.abs(a), Math.abs(b)];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
 }
 
 /** A size split as `scale * base + constant`, with `base` primitive: no common factor, sign fixed. */

@@ -6,7 +6,7 @@
  * block finds by bisection how many of the elements before it come from the first half, so all places are
  * computed at once. @see Green, Odeh, Birk, "Merge Path", 2014
  */
-import { type Size, sizeKnown, sizeMod, sizeSub } from '@tessera/shared';
+import { type Size, isMultiple, sizeSub } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprMath } from '../expr-math.js';
@@ -57,10 +57,7 @@ function overBlock(rows: MergedRows, value: (other: IndexExpr) => Expr): Lowered
     sizes: x.shape,
     inner: within.vars,
     order: [...l.loopVars(x.shape), ...within.vars],
-    value:
-      sizeKnown(sizeMod(length, BLOCK), '==', 0) === true
-        ? value(other)
-        : l.ir.masked(inside, value(other), 0),
+    value: isMultiple(length, BLOCK) ? value(other) : l.ir.masked(inside, value(other), 0),
     whole: true,
   })[0]!;
 }

@@ -10,7 +10,7 @@
  * is reductions over independent points, which threads, vectors and workgroups share. The cost is a few
  * launches: one more level per factor of `BLOCK`. @see Blelloch, "Prefix sums and their applications"
  */
-import { type Size, sizeCeilDiv, sizeKnown, sizeMod, sizeSub } from '@tessera/shared';
+import { type Size, isMultiple, sizeCeilDiv, sizeSub } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -42,12 +42,7 @@ const BLOCKS: readonly number[] = [32, 40, 48, 24, 64, 20, 16];
 /** The blocks of a row. */
 function blockOf(length: Size): Size {
   if (!isLarger(length, 2 * BLOCK)) return length;
-  return BLOCKS.find((size) => isWhole(length, size)) ?? BLOCK;
-}
-
-/** Whether a row is known to be a whole number of blocks. */
-function isWhole(length: Size, size: Size): boolean {
-  return sizeKnown(sizeMod(length, size), '==', 0) === true;
+  return BLOCKS.find((size) => isMultiple(length, size)) ?? BLOCK;
 }
 
 /** Fewest elements of a piece of a row for which another worker is worth two more passes. */
@@ -122,7 +117,7 @@ function scanBlocks(
   const sizes = [...x.shape.slice(0, at), count, size, ...x.shape.slice(at + 1)];
   const vars = l.vars(sizes);
   const length = x.shape[at]!;
-  const isFull = count === 1 || isWhole(length, size);
+  const isFull = count === 1 || isMultiple(length, size);
   const start = neutral(op, x.dtype);
   if (l.capabilities.scans === true) {
     const place = l.ir.add(l.ir.scale(vars[at]!, size), vars[at + 1]!);

@@ -6,10 +6,11 @@
  * by one per lane from a multiple of four is one vec4 load; one that does not move is a scalar that is
  * broadcast; any other is four scalar loads.
  */
-import type { Size } from '@tessera/shared';
+import { isMultiple } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
+import { divisorOf } from '../../ir/index-bounds.js';
+import { divisorIn } from '../../ir/index-divisor.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { isMultiple } from '../../ir/size-units.js';
 
 /** Movement of an index over the lanes. */
 export interface LaneAccess {
@@ -18,8 +19,6 @@ export interface LaneAccess {
   /** Largest of 1, 2, 4 that divides lane 0's index for certain. */
   readonly alignment: number;
 }
-
-const gcd4 = (value: Size): number => (isMultiple(value, 4) ? 4 : isMultiple(value, 2) ? 2 : 1);
 
 /** What is known about the symbols and values of an index. */
 export interface LaneFacts {
@@ -37,64 +36,51 @@ export interface LaneFacts {
 
 /** Analyses an index; see the file header. */
 export function laneAccess(index: IndexExpr, facts: LaneFacts): LaneAccess {
-  const visit = (node: IndexExpr): LaneAccess => {
-    switch (node.kind) {
+  const alignment = (part: IndexExpr): number =>
+    divisorIn(part, 4, (name) => {
+      if (name === facts.lane) return facts.step === 1 ? 4 : 1;
+      return facts.scattered.has(name) ? 1 : (facts.alignments.get(name) ?? 1);
+    });
+  const stride = (part: IndexExpr): number | null => {
+    switch (part.kind) {
       case 'int':
-        return { stride: 0, alignment: gcd4(node.value) };
       case 'size':
-        return { stride: 0, alignment: gcd4(node.size) };
+        return 0;
       case 'sym':
-        if (node.name === facts.lane)
-          return { stride: facts.step, alignment: facts.step === 1 ? 4 : 1 };
-        if (facts.scattered.has(node.name)) return { stride: null, alignment: 1 };
-        return { stride: 0, alignment: facts.alignments.get(node.name) ?? 1 };
+        if (part.name === facts.lane) return facts.step;
+        return facts.scattered.has(part.name) ? null : 0;
       case 'value':
-        return { stride: facts.isUniform(node.value) ? 0 : null, alignment: 1 };
-      case 'add': {
-        let stride: number | null = 0;
-        let alignment = 4;
-        for (const term of node.terms) {
-          const part = visit(term);
-          stride = stride === null || part.stride === null ? null : stride + part.stride;
-          alignment = Math.min(alignment, part.alignment);
-        }
-        return { stride, alignment };
-      }
+        return facts.isUniform(part.value) ? 0 : null;
+      case 'add':
+        return part.terms
+          .map(stride)
+          .reduce((sum, each) => (sum === null || each === null ? null : sum + each));
       case 'mul': {
         let scale: number | null = 1;
-        let moving: LaneAccess | null = null;
-        let alignment = 1;
-        for (const factor of node.factors) {
-          const part = visit(factor);
-          alignment = Math.min(4, alignment * part.alignment);
+        let moving: number | null = 0;
+        for (const factor of part.factors) {
+          const own = stride(factor);
           if (factor.kind === 'int') scale = scale === null ? null : scale * factor.value;
-          else if (part.stride === 0) scale = null;
-          else if (moving === null) moving = part;
-          else return { stride: null, alignment };
+          else if (own === 0) scale = null;
+          else if (moving === 0) moving = own;
+          else return null;
         }
-        if (moving === null) return { stride: 0, alignment };
-        return {
-          stride: scale === null || moving.stride === null ? null : scale * moving.stride,
-          alignment,
-        };
+        if (moving === 0) return 0;
+        return scale === null || moving === null ? null : scale * moving;
       }
       case 'div':
       case 'mod': {
-        const num = visit(node.num);
-        const den = node.den;
-        const by = den.kind === 'int' ? den.value : den.kind === 'size' ? den.size : null;
-        if (by === null)
-          return { stride: num.stride === 0 && visit(den).stride === 0 ? 0 : null, alignment: 1 };
-        if (node.kind === 'div' && by === 1) return num;
-        const alignment = node.kind === 'mod' ? Math.min(num.alignment, gcd4(by)) : 1;
-        if (num.stride === 0) return { stride: 0, alignment };
+        const along = stride(part.num);
+        const by = divisorOf(part.den);
+        if (by === null) return along === 0 && stride(part.den) === 0 ? 0 : null;
+        if (along === 0) return 0;
         // Four consecutive values from a multiple of four stay within one block of 4k.
-        const withinBlock =
-          facts.step === 1 && num.stride === 1 && num.alignment === 4 && isMultiple(by, 4);
-        if (!withinBlock) return { stride: null, alignment };
-        return { stride: node.kind === 'div' ? 0 : 1, alignment };
+        const isWithinBlock =
+          facts.step === 1 && along === 1 && alignment(part.num) === 4 && isMultiple(by, 4);
+        if (!isWithinBlock) return null;
+        return part.kind === 'div' ? 0 : 1;
       }
     }
   };
-  return visit(index);
+  return { stride: stride(index), alignment: alignment(index) };
 }

@@ -2,11 +2,10 @@
  * @file Chooses the buffers that are read in pairs: every element (or vector of four halves) that is read is read together
  * with its neighbour, the first of them at an even place. A pair is then one access.
  */
-import { type Size, sizeProduct } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
+import { divisorIn } from '../../ir/index-divisor.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { printIndex } from '../../ir/print.js';
-import { isMultiple } from '../../ir/size-units.js';
 import { postorder, stmtRoots } from '../../ir/walk.js';
 import type { AccessGroup } from './vector-buffers.js';
 
@@ -14,26 +13,6 @@ import type { AccessGroup } from './vector-buffers.js';
 export interface PairedPlace {
   readonly first: IndexExpr;
   readonly part: 0 | 1;
-}
-
-/** Whether an index is a multiple of a number, whatever its variables. */
-function isMultipleOf(index: IndexExpr, of: number): boolean {
-  switch (index.kind) {
-    case 'int':
-      return index.value % of === 0;
-    case 'size':
-      return isMultiple(index.size, of);
-    case 'add':
-      return index.terms.every((term) => isMultipleOf(term, of));
-    case 'mul': {
-      const known = index.factors.flatMap((each): Size[] =>
-        each.kind === 'int' ? [each.value] : each.kind === 'size' ? [each.size] : [],
-      );
-      return isMultiple(sizeProduct(known), of);
-    }
-    default:
-      return false;
-  }
 }
 
 /**
@@ -55,7 +34,7 @@ export function pairedPlace(
   if (within % width !== 0) return null;
   if (offset !== within || rest.length === 0) rest.push({ kind: 'int', value: offset - within });
   const first: IndexExpr = rest.length === 1 ? rest[0]! : { kind: 'add', terms: rest };
-  return isMultipleOf(first, pair) ? { first, part: within === 0 ? 0 : 1 } : null;
+  return divisorIn(first, pair) === pair ? { first, part: within === 0 ? 0 : 1 } : null;
 }
 
 /** What is known about buffers and variables. */

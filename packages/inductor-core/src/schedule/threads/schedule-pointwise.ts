@@ -1,11 +1,10 @@
 /**
  * @file Pointwise kernels on threads: one thread for each outer point, or for four points along the last variable.
  */
-import { type Size, sizeCeilDiv, sizeHint } from '@tessera/shared';
+import { type Size, isMultiple, sizeCeilDiv, sizeHint } from '@tessera/shared';
 import type { Stmt } from '../../ir/expr.js';
 import type { LoopKernel } from '../../ir/kernel.js';
 import { extent, fastest, fillsLanes, moves } from '../../ir/loop-vars.js';
-import { isMultiple } from '../../ir/size-units.js';
 import { postorder, stmtRoots } from '../../ir/walk.js';
 import { placesOf, plus, times, variable, whole } from '../kernel/places.js';
 import type {

@@ -5,11 +5,17 @@
  * All threads of an outer point have every finished result, so an inner stage after a reduction starts without further
  * communication; what it reads again comes from cache, or from registers where points are unrolled.
  */
-import { type Size, sizeCeilDiv, sizeFloorDiv, sizeMod, sizeSub } from '@tessera/shared';
+import {
+  type Size,
+  isMultiple,
+  sizeCeilDiv,
+  sizeFloorDiv,
+  sizeMod,
+  sizeSub,
+} from '@tessera/shared';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import type { LoopKernel, Stage } from '../../ir/kernel.js';
 import { extent, fastest, moves } from '../../ir/loop-vars.js';
-import { isMultiple } from '../../ir/size-units.js';
 import {
   flatPlace,
   modulo,

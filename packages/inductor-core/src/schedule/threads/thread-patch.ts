@@ -7,6 +7,7 @@
  */
 import {
   type Size,
+  isMultiple,
   sizeCeilDiv,
   sizeFloorDiv,
   sizeHint,
@@ -16,7 +17,6 @@ import {
 import type { Expr, Stmt } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { extent, fastest } from '../../ir/loop-vars.js';
-import { isMultiple } from '../../ir/size-units.js';
 import { modulo, over, placesOf, plus, times, variable, whole } from '../kernel/places.js';
 import type { Condition, ScheduledStmt } from '../kernel/scheduled-kernel.js';
 import { laneAccess } from './lane-access.js';

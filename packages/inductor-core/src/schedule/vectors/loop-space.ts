@@ -79,7 +79,7 @@ export class LoopSpace {
   linear(index: IndexExpr): LinearForm {
     let form = this.#forms.get(index);
     if (form === undefined) {
-      form = this.#indices.linear(index, (name) => this.#valueOf(name));
+      form = this.#indices.linearAt(index, (name) => this.#valueOf(name));
       this.#forms.set(index, form);
     }
     return form;

@@ -7,11 +7,10 @@
  * variable and all passes run inside the loop over it. Vector loops have a main part of whole iterations and a tail with
  * the exact number of valid elements, where the size is known (`vector-loops.ts`).
  */
-import { type Size, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
+import { type Size, isMultiple, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { indexValues } from '../../ir/walk.js';
 import type { LoopKernel } from '../../ir/kernel.js';
-import { isMultiple } from '../../ir/size-units.js';
 import { times, variable, whole } from '../kernel/places.js';
 import type {
   Accumulator,

@@ -1,15 +1,16 @@
 /**
  * @file Sizes as multiples of one another.
  */
-import { type Size, sizeFloorDiv, sizeMod } from '@tessera/shared';
+import { gcd } from './integer-arithmetic.js';
+import { type Size, sizeFloorDiv, sizeKnown, sizeMod } from './size.js';
 
-/** Whether a size is a multiple of another, whatever the symbols. */
+/** Whether a size is certainly a multiple of another, whatever the symbols. */
 export function isMultiple(size: Size, of: Size): boolean {
   if (of === 1) return true;
   if (typeof size === 'number' && typeof of === 'number') return size % of === 0;
   if (size === 0 || size === of) return true;
   // A number is no multiple of what may be larger.
-  return typeof size !== 'number' && sizeMod(size, of) === 0;
+  return typeof size !== 'number' && sizeKnown(sizeMod(size, of), '==', 0) === true;
 }
 
 /** A size divided by one that it is a multiple of; null if it is not. */
@@ -17,18 +18,10 @@ export function quotientOf(size: Size, by: Size): Size | null {
   return isMultiple(size, by) ? sizeFloorDiv(size, by) : null;
 }
 
-function gcd(a: number, b: number): number {
-  let x = Math.abs(a);
-  let y = Math.abs(b);
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
-}
-
 /** The largest number that a size is certainly a multiple of. */
 function numberIn(size: Size): number {
   if (typeof size === 'number') return size;
-  if (size.kind === 'sum') return size.coeffs.reduce(gcd, size.constant);
-  return 1;
+  return size.kind === 'sum' ? size.coeffs.reduce(gcd, size.constant) : 1;
 }
 
 /** A unit in which both sizes are whole: the smaller one if it divides the other, else a number. */
