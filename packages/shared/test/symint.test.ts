@@ -7,6 +7,7 @@ import {
   emitShapeGuards,
   evaluateSize,
   freeSymbols,
+  isMultiple,
   sizeAdd,
   sizeCeilDiv,
   sizeEq,
@@ -296,7 +297,9 @@ describe('facts from guards', () => {
       s: [a, b],
     } = symbols([12, 3]);
     const rows = sizeFloorDiv(a, 4);
+    expect(isMultiple(a, 4)).toBe(false);
     expect(sizeEq(sizeMod(a, 4), 0)).toBe(true);
+    expect(isMultiple(a, 4) && !isMultiple(a, 8)).toBe(true);
     expect(env.simplify(sizeMul(rows, 4))).toBe(a);
     expect(env.simplify(sizeMul(rows, 3))).toBe(sizeMul(rows, 3));
     expect(sizeKnown(sizeProduct([rows, 8, b]), '==', sizeProduct([a, b, 2]))).toBe(true);
