@@ -356,6 +356,19 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
     expect(text(p).match(/uniform/g)).toHaveLength(1);
   });
 
+  it('the gradient of a slice: 1, although its value has more operands than one of several may have', () => {
+    const p = plan(
+      (b) => {
+        const operands = Array.from({ length: 6 }, () => b.input([4, 7]));
+        const value = operands.reduce((sum, each) => b.op('add.Tensor', sum, each));
+        return [b.op('slice_backward', value, [4, 8], 1, 0, 7, 1)];
+      },
+      { maxBuffersPerKernel: 16 },
+    );
+    expect(p.launches.length).toBe(1);
+    expect(p.arenaBytes).toBe(0);
+  });
+
   it('cat_pointwise and transpose_add: 1 each', () => {
     const joined = plan((b) => [
       b.op(

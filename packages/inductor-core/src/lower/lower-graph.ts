@@ -45,8 +45,8 @@ class GraphLowering {
   private readonly mutations: Node[] = [];
   private readonly writes: InPlaceWrites<Lowered>;
 
-  /** Buffers beyond which a value gets memory: a kernel must have room for three such operands. */
-  private readonly mostBuffers: number;
+  /** Buffers beyond which a value gets memory: a kernel must have room for so many such operands. */
+  private readonly mostBuffers: { readonly ofOne: number; readonly ofThree: number };
 
   constructor(
     private readonly module: GraphModule,
@@ -55,7 +55,8 @@ class GraphLowering {
     private readonly sizes: GraphSizes | null,
   ) {
     this.lowering = new Lowering(capabilities);
-    this.mostBuffers = Math.max(1, Math.floor((capabilities.maxBuffersPerKernel - 1) / 3));
+    const room = capabilities.maxBuffersPerKernel - 1;
+    this.mostBuffers = { ofOne: Math.max(1, room), ofThree: Math.max(1, Math.floor(room / 3)) };
     this.writes = new InPlaceWrites<Lowered>(
       {
         lowering: this.lowering,
@@ -290,7 +291,9 @@ class GraphLowering {
       uses.count > 1 &&
       (cost.expensiveEach || cost.loads > most || (cost.loads > 0 && uses.needMemory));
     const large = cost.loads > MOST_LOADS || cost.ops > MOST_OPS;
-    if (shared || large || cost.buffers > this.mostBuffers) tensor.realize();
+    const { ofOne, ofThree } = this.mostBuffers;
+    const crowded = cost.buffers > (uses.onlyPlace ? ofOne : ofThree);
+    if (shared || large || crowded) tensor.realize();
     return tensor;
   }
 

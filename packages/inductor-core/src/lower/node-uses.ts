@@ -12,18 +12,29 @@ export interface Uses {
   readonly count: number;
   /** Some use gives it memory anyway: a product, a convolution or the output. */
   readonly needMemory: boolean;
+  /** All uses put its elements elsewhere among zeros: a loop over other points, with no other operand. */
+  readonly onlyPlace: boolean;
 }
+
+const PLACING: ReadonlySet<string | undefined> = new Set([
+  'aten::slice_backward',
+  'aten::select_backward',
+  'aten::diagonal_backward',
+  'aten::constant_pad_nd',
+]);
 
 /** The uses of a node's value. */
 export function usesOf(node: Node): Uses {
   let count = 0;
   let needMemory = false;
+  let onlyPlace = true;
   for (const [user] of usersOf(node)) {
     count++;
     const op = operatorOf(user);
+    onlyPlace &&= PLACING.has(op?.qualifiedName);
     if (user.op === 'output' || op?.hasTag('compute-intensive') === true) needMemory = true;
   }
-  return { count, needMemory };
+  return { count, needMemory, onlyPlace };
 }
 
 /** Nodes that use a node's value, and the view of it that each uses. */
