@@ -26,6 +26,8 @@ const SHAPES: readonly AttentionSpec[] = [
   { batch: 2, m: 1, j: 1, width: 80, half: true },
   { batch: 2, m: 4, j: 70, width: 12, triangle: 'lower' },
   { batch: 1, m: 2, j: 1024, width: 128, half: true },
+  { batch: 2, m: 2, j: 128, width: 32 },
+  { batch: 2, m: 3, j: 64, width: 32, half: true, triangle: 'lower' },
 ];
 
 describe.skipIf(gpu === null)('attention of single rows on the device', () => {
@@ -73,6 +75,20 @@ describe('rows of attention', () => {
     expect(row({ ...shape, m: 16 })).toBeNull();
     expect(row({ ...shape, j: LONGEST_ROW + 1 })).toBeNull();
     expect(attentionRow(gradientAttention(shape), BASELINE_TARGET)).toBeNull();
+  });
+
+  it('keep scores in registers where four keys for each thread are all, and fit', () => {
+    const subgroups = { min: 32, max: 32 };
+    const card = { ...BASELINE_TARGET, subgroups, f16: true, maxWorkgroupThreads: 1024 };
+    const cached: AttentionSpec = { batch: 1, m: 1, j: 1024, width: 64, half: true };
+    expect(row(cached, card)).toMatchObject({ keepsScores: true, threads: 256, perKey: 8 });
+    expect(row({ ...cached, j: 2048 }, card)).toMatchObject({ keepsScores: true, threads: 512 });
+    const others = [{ j: 1000 }, { j: 64 }, { width: 128 }, { half: false }];
+    for (const other of others) expect(row({ ...cached, ...other }, card)?.keepsScores).toBe(false);
+    expect(row(cached, { ...card, subgroups: null })?.keepsScores).toBe(false);
+    expect(row({ ...cached, j: 2048 }, { ...card, maxWorkgroupThreads: 256 })).toMatchObject({
+      keepsScores: false,
+    });
   });
 
   it('fit a device with the least limits, for all heads that are taken', () => {

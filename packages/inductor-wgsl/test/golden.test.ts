@@ -70,6 +70,11 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
     { ...HALF, subgroups: { min: 32, max: 32 }, maxWorkgroupThreads: 1024 },
   ],
   [
+    'attention-row-kept',
+    forwardAttention({ batch: 32, m: 1, j: 256, width: 64, half: true }),
+    { ...HALF, subgroups: { min: 32, max: 32 } },
+  ],
+  [
     'attention-row-alone',
     forwardAttention({ batch: 32, m: 1, j: 512, width: 80 }),
     BASELINE_TARGET,

@@ -20,6 +20,11 @@ export interface AttentionRow {
   readonly holdsQuery: boolean;
   /** Keys that a thread loads at once, and values. */
   readonly keysAtOnce: number;
+  /**
+   * Whether a thread ends with the scores of four neighbouring keys, so that it makes their weights in registers: all
+   * keys and values are loaded at once then.
+   */
+  readonly keepsScores: boolean;
   readonly valuesAtOnce: number;
   readonly columns: number;
   readonly width: number;
@@ -33,9 +38,9 @@ export const LONGEST_ROW = 2048;
 
 /** Most rows of a head that are not worth tiles. */
 export const MOST_ROWS = 4;
-const GPU = { threads: 1024, withoutSubgroups: 256, perKey: 16 };
-/** What a thread has room for: bytes of keys, vectors of values, vectors of the query. */
-const HELD = { bytes: 128, values: 8, query: 2 };
+const GPU = { threads: 1024, withoutSubgroups: 256, perKey: 16, perKeptKey: 8 };
+/** What a thread has room for: bytes of keys, the same where few threads keep scores, vectors of values, of the query. */
+const HELD = { bytes: 128, kept: 512, values: 8, query: 2 };
 const SOFTWARE_THREADS = 16;
 
 const floorPower = (x: number): number => 2 ** Math.floor(Math.log2(Math.max(1, x)));
@@ -45,6 +50,17 @@ const ceilPower = (x: number): number => 2 ** Math.ceil(Math.log2(x));
 function loadedBytes(root: Expr, { f16 }: WgslTarget): number {
   const bytes = postorder([root]).map((each) => (each.kind === 'load' ? itemSize(each.dtype) : 0));
   return Math.max(f16 ? 2 : 4, ...bytes);
+}
+
+/**
+ * Vectors of memory for the results of so many threads. Neighbours read those of different parts: with one more between
+ * parts, they meet in no bank.
+ */
+export function sumPlaces(
+  results: number,
+  { perColumn, spread }: Pick<AttentionRow, 'perColumn' | 'spread'>,
+): number {
+  return spread === 1 ? results : (results / perColumn) * (perColumn + 1);
 }
 
 /** The shape for a kernel; null where it is better made, or can only be made, by tiles. */
@@ -70,13 +86,28 @@ export function attentionRow(
   const spread = subgroups?.min ?? 1;
   const depth = Math.ceil(inner / 4);
   const together = Math.max(1, spread / perColumn);
-  // As many as share a key's vectors evenly.
-  const perKey = Math.min(depth & -depth, GPU.perKey, spread);
-  const keyVectors = depth / perKey;
-  const holdsQuery = !software && keyVectors <= HELD.query;
-  const keyBytes = 4 * loadedBytes(scores[0]!.b, target) * (holdsQuery ? keyVectors : 1);
+  const vectorBytes = 4 * loadedBytes(scores[0]!.b, target);
+  /** Of a key: as many threads as share its vectors evenly. */
+  const sharing = (most: number): Pick<AttentionRow, 'perKey' | 'keyVectors' | 'holdsQuery'> => {
+    const perKey = Math.min(depth & -depth, most, spread);
+    const keyVectors = depth / perKey;
+    return { perKey, keyVectors, holdsQuery: !software && keyVectors <= HELD.query };
+  };
+  const kept = sharing(GPU.perKeptKey);
+  const keepsScores =
+    subgroups !== null &&
+    kept.holdsQuery &&
+    kept.perKey > 1 &&
+    4 * depth * vectorBytes <= HELD.kept &&
+    columns === floorPower(columns) &&
+    columns / 4 >= Math.max(perColumn, spread) &&
+    columns / 4 <= maxWorkgroupThreads;
+  const shared = keepsScores ? kept : sharing(GPU.perKey);
+  const { perKey, keyVectors, holdsQuery } = shared;
+  const keyBytes = vectorBytes * (holdsQuery ? keyVectors : 1);
   const keys = Math.min(floorPower(HELD.bytes / keyBytes), floorPower(columns));
   const common = {
+    ...shared,
     perColumn,
     spread,
     together,
@@ -84,18 +115,19 @@ export function attentionRow(
     width,
     quads: Math.ceil(columns / 4),
     depth,
-    perKey,
-    keyVectors,
-    holdsQuery,
-    keysAtOnce: software ? 1 : perKey === 1 ? Math.min(keys, 4) : Math.min(keys, perKey),
-    valuesAtOnce: software ? 1 : HELD.values,
+    keepsScores,
+    keysAtOnce: software ? 1 : keepsScores ? 4 * perKey : Math.min(keys, perKey === 1 ? 4 : perKey),
+    valuesAtOnce: software ? 1 : keepsScores ? 4 * perColumn : HELD.values,
   };
   const bytes = (threads: number): number =>
-    16 * (common.quads + (holdsQuery ? 0 : depth) + threads / together) + 8 * (threads / spread);
+    16 * (common.quads + (holdsQuery ? 0 : depth) + sumPlaces(threads / together, common)) +
+    8 * (threads / spread);
   let threads = software
     ? SOFTWARE_THREADS
-    : Math.min(subgroups === null ? GPU.withoutSubgroups : GPU.threads, maxWorkgroupThreads);
-  threads = Math.max(2 ** Math.floor(Math.log2(threads)), perColumn);
+    : keepsScores
+      ? columns / 4
+      : Math.min(subgroups === null ? GPU.withoutSubgroups : GPU.threads, maxWorkgroupThreads);
+  threads = Math.max(floorPower(threads), perColumn);
   while (threads > perColumn && threads > spread && bytes(threads) > maxWorkgroupBytes)
     threads /= 2;
   return threads <= maxWorkgroupThreads && bytes(threads) <= maxWorkgroupBytes

@@ -3,12 +3,13 @@
  *
  * Threads that share a key add up its score, all threads together make the weights of the scores, and then each sums
  * its part of the columns for four of the results. Nothing is used twice, so there are no tiles: what counts is that
- * many loads are under way at once, and that the row is one launch.
+ * many loads are under way at once, and that the row is one launch. Where a thread for every four keys holds all that it
+ * loads, scores become weights in registers.
  */
 import { type AttentionKernel, type ScheduleFacts } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { AttentionFrame } from './attention-frame.js';
-import { attentionRow, type AttentionRow } from './attention-row-shape.js';
+import { attentionRow, sumPlaces, type AttentionRow } from './attention-row-shape.js';
 import { CodeBlock } from './code-block.js';
 import { sumOverLanes } from './lane-sums.js';
 import { plus } from './offset-text.js';
@@ -82,8 +83,10 @@ class RowGenerator {
     if (row.spread > 1) builder.requireSubgroups();
     this.score();
     const ahead = this.loadValues();
-    body.line('workgroupBarrier();');
-    this.weigh();
+    if (row.keepsScores) this.weighKept();
+    else this.weigh();
+    // A row that sees nothing gives zeros.
+    body.line('let divisor = select(total, 1f, total == 0);');
     this.sumValues(ahead);
     if (kernel.rowStores.length > 0) {
       const { helpers } = builder;
@@ -105,6 +108,15 @@ class RowGenerator {
     const all = Array.from({ length: keysAtOnce }, (_, u) => u);
     const own = perKey > 1 ? `lane / ${perKey}u` : 'lane';
     const isWhole = columns % step === 0;
+    if (row.keepsScores) {
+      // Four neighbouring keys end at one thread.
+      for (const u of all)
+        body.line(`let key${u} = ${own} * 4u${plus((u % 4) + Math.floor(u / 4) * 4 * keys)};`);
+      this.scoreByHeld(body, all);
+      const { number } = sumOverLanes(body, 'score', keysAtOnce, perKey);
+      body.line(`let place = ${own} * 4u + ${number} * ${4 * keys}u;`);
+      return;
+    }
     for (const u of all) {
       const key = `first + ${own}${plus(u * keys)}`;
       // What lies beyond the last key is not used.
@@ -176,6 +188,7 @@ class RowGenerator {
     const { body, frame, row, weights, vector, target } = this;
     const { helpers } = frame.builder;
     const exp = target.software ? helpers.use('exp', 4) : 'exp';
+    body.line('workgroupBarrier();');
     const four = [0, 1, 2, 3].map((i) => `${weights}[quad * 4u${plus(i)}]`);
     const each = (inner: CodeBlock): void =>
       body.nest(`for (var quad = lane; quad < ${row.quads}u; quad += ${row.threads}u)`, inner);
@@ -197,8 +210,21 @@ class RowGenerator {
     body.line('var total = 0f;');
     each(raised);
     shareTotal(frame.builder, body, row, 'total', (a, b) => `${a} + ${b}`);
-    // A row that sees nothing gives zeros.
-    body.line('let divisor = select(total, 1f, total == 0);');
+  }
+
+  /** The same of the four scores that each thread has. */
+  private weighKept(): void {
+    const { body, frame, row, weights, vector } = this;
+    body.line(
+      `let four = weigh0(batch, first_m, place, ${vector}(score0, score1, score2, score3));`,
+    );
+    body.line(`var peak = max(${LOWEST}, max(max(four.x, four.y), max(four.z, four.w)));`);
+    shareTotal(frame.builder, body, row, 'peak', (a, b) => `max(${a}, ${b})`);
+    body.line('let raised = exp(four - peak);');
+    for (const [i, element] of [...'xyzw'].entries())
+      body.line(`${weights}[place${plus(i)}] = raised.${element};`);
+    body.line(`var total = dot(raised, ${vector}(1));`);
+    shareTotal(frame.builder, body, row, 'total', (a, b) => `${a} + ${b}`);
   }
 
   /** The first values of each thread: loads that need no weights. Gives their number. */
@@ -248,19 +274,19 @@ class RowGenerator {
     const { perColumn, together, spread } = row;
     const sharers = Math.min(parts, spread);
     if (parts > 1) {
-      const array = frame.builder.workgroupArray('sums', vector, parts * perColumn);
+      const array = frame.builder.workgroupArray('sums', vector, sumPlaces(parts * perColumn, row));
+      const pace = sumPlaces(perColumn, row);
       const at =
-        together === 1
+        together === 1 && pace === perColumn
           ? 'lane'
-          : `lane / ${perColumn * together}u * ${perColumn}u + lane % ${perColumn}u`;
+          : `lane / ${perColumn * together}u * ${pace}u + lane % ${perColumn}u`;
       body.line(`${array}[${at}] = result;`);
       body.line('workgroupBarrier();');
-      const place =
-        sharers === 1 ? 'lane' : `(lane % ${sharers}u) * ${perColumn}u + lane / ${sharers}u`;
+      const place = sharers === 1 ? 'lane' : `(lane % ${sharers}u) * ${pace}u + lane / ${sharers}u`;
       const found = new CodeBlock();
       found.line(`result = ${array}[${place}];`);
       for (let other = sharers; other < parts; other += sharers)
-        found.line(`result += ${array}[${place}${plus(other * perColumn)}];`);
+        found.line(`result += ${array}[${place}${plus(other * pace)}];`);
       // Threads beyond hold what nobody takes.
       body.nest(`if (lane < ${perColumn * sharers}u)`, found);
       for (let mask = sharers / 2; mask >= 1; mask /= 2)

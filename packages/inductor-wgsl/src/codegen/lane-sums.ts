@@ -8,7 +8,8 @@ import type { CodeBlock } from './code-block.js';
  *
  * With every exchange a thread hands over one half of its sums for its neighbour's part of the other half, so that as
  * many exchanges as there are sums do for all of them. After it `<name>0` is the sum whose number is the returned text,
- * which `sharers` neighbouring threads have.
+ * which `sharers` neighbouring threads have. With `p` times as many sums as lanes, a lane has `p` of them, from sum
+ * `number · p` on.
  */
 export function sumOverLanes(
   block: CodeBlock,
@@ -30,7 +31,7 @@ export function sumOverLanes(
       block.line(`${low} = select(${low}, ${high}, ${isUpper}) + ${given};`);
     }
   }
-  const sharers = lanes / count;
+  const sharers = Math.max(1, lanes / count);
   const place = `lane % ${lanes}u`;
   return { number: sharers === 1 ? place : `${place} / ${sharers}u`, sharers };
 }

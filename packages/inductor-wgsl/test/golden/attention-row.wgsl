@@ -13,7 +13,7 @@ enable subgroups;
 var<workgroup> weights0: array<f32, 1000>;
 var<workgroup> peak0: array<f32, 32>;
 var<workgroup> total0: array<f32, 32>;
-var<workgroup> sums0: array<vec4f, 512>;
+var<workgroup> sums0: array<vec4f, 544>;
 
 var<private> nan_bits: u32 = 0x7fc00000u;
 
@@ -263,10 +263,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     result += weights0[key] * load_v0(batch, column, key);
   }
   result += subgroupShuffleXor(result, 16u);
-  sums0[lane / 32u * 16u + lane % 16u] = result;
+  sums0[lane / 32u * 17u + lane % 16u] = result;
   workgroupBarrier();
   if (lane < 512u) {
-    result = sums0[(lane % 32u) * 16u + lane / 32u];
+    result = sums0[(lane % 32u) * 17u + lane / 32u];
   }
   result += subgroupShuffleXor(result, 16u);
   result += subgroupShuffleXor(result, 8u);
