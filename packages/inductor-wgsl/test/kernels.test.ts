@@ -21,6 +21,7 @@ import {
   embedding,
   layerNorm,
   reduceMatrix,
+  rowTimesWords,
   sgdStep,
   siluAdd,
   softmax,
@@ -336,6 +337,10 @@ describe('the choice of schedules', () => {
       innerThreads: 1024,
       outerThreads: 1,
     });
+  });
+
+  it('counts what a row alone loads: words of packed weights are few', () => {
+    expect(choose(rowTimesWords(1 << 17, 2048, 64))).toMatchObject({ innerThreads: 16 });
   });
 
   it('gives few columns many threads, as far as workgroup memory goes', () => {

@@ -8,10 +8,10 @@
  */
 import { type Size, sizeHint } from '@tessera/shared';
 import type { Expr, Stmt } from '../../ir/expr.js';
-import type { IndexExpr } from '../../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { LoopKernel } from '../../ir/kernel.js';
 import { extent, fastest, fillsLanes, moves } from '../../ir/loop-vars.js';
-import { postorder, stmtRoots } from '../../ir/walk.js';
+import { indexSymbols, postorder, stmtRoots } from '../../ir/walk.js';
 import { reductionOf } from '../reductions.js';
 import { laneAccess } from './lane-access.js';
 import { carrierOf, type ThreadTarget } from './thread-target.js';
@@ -64,11 +64,26 @@ interface Traffic {
   outer: number;
   innerVectors: boolean;
   outerVectors: boolean;
+  /** Elements that are loaded for one outer point alone: words of packed weights are few. */
+  loads: number;
+}
+
+/** How many elements an outer point loads at an index; none where all points load the same. */
+function loadsOf(index: IndexExpr, { outer, inner }: LoopKernel<Size>): number {
+  const symbols = indexSymbols(index);
+  const isUsed = ({ name }: SizedLoop): boolean => symbols.has(name);
+  return outer.some(isUsed) ? sizeHint(extent(inner.filter(isUsed))) : 0;
 }
 
 /** Counts what the inner stages access along which variable. */
 function measure(kernel: LoopKernel<Size>): Traffic {
-  const traffic: Traffic = { inner: 0, outer: 0, innerVectors: false, outerVectors: false };
+  const traffic: Traffic = {
+    inner: 0,
+    outer: 0,
+    innerVectors: false,
+    outerVectors: false,
+    loads: 0,
+  };
   const inner = fastest(kernel.inner);
   const outer = fastest(kernel.outer);
   const stmts: readonly Stmt[] = kernel.stages
@@ -76,7 +91,10 @@ function measure(kernel: LoopKernel<Size>): Traffic {
     .flatMap((stage) => stage.body);
   const indices: IndexExpr[] = [];
   for (const expr of postorder(stmts.flatMap(stmtRoots)))
-    if (expr.kind === 'load') indices.push(expr.index);
+    if (expr.kind === 'load') {
+      indices.push(expr.index);
+      traffic.loads += loadsOf(expr.index, kernel);
+    }
   for (const stmt of stmts) if (stmt.kind === 'store') indices.push(stmt.index);
   const none: ReadonlySet<string> = new Set();
   const nowhere: ReadonlyMap<string, number> = new Map();
@@ -166,7 +184,8 @@ function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: ThreadTarget):
   const units = elements / (lanes === 'inner' ? 4 : 1);
   if (target.software) return softwareSchedule(lanes, 'inner', points);
   const most = Math.min(largestWorkgroup(kernel, 1, target), floorPower(units));
-  const wanted = floorPower(elements / ELEMENTS_PER_THREAD);
+  const taken = traffic.loads > 0 ? Math.min(elements, traffic.loads) : elements;
+  const wanted = floorPower(taken / ELEMENTS_PER_THREAD);
   let innerThreads = Math.min(THREADS, wanted, most);
   // Few rows: more threads for each, until the device is full or a row has no more work to give.
   while (innerThreads < most && points * innerThreads < target.parallelism * THREADS_PER_UNIT)
