@@ -195,6 +195,7 @@ export class CompiledFunction {
       frame,
       this.table,
       () => this.rebuild(cursor, new Sources(this.roots.named(self, args))),
+      () => cursor,
       () => traceConfig.sizeLimit,
       this.name,
       () => this.warnOnce('sizes', () => warnOfSizes(this.name)),

@@ -67,6 +67,7 @@ export class Tracing {
       frame,
       this.table,
       () => rebuild(cursor),
+      () => cursor,
       () => 4,
       'f',
     );

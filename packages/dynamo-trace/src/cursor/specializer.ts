@@ -8,6 +8,8 @@
  * steps are. Sizes that come too seldom to be worth code are declined: such a call runs eagerly.
  */
 import { log } from '@tessera/shared';
+import { CasesBefore } from '../dynamic/cases-before.js';
+import { caseOf } from '../dynamic/known-results.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
@@ -17,25 +19,37 @@ import type { MakingStep, OutSpec, Step } from '../trace/step.js';
 import { rebuildEntry, rebuildStep } from './rebuild-step.js';
 import type { Recorder } from './recorder.js';
 
+/** Where a call is. */
+interface MatchedCall {
+  readonly path: readonly (Step | readonly Step[])[];
+  /** Steps of the current segment. */
+  readonly matched: readonly Step[];
+}
+
 /** See the file header. One per replay. */
 export class Specializer {
   /** Rebuilds the current segment; null while everything is known. */
   private recorder: Recorder | null = null;
+  private readonly before: CasesBefore;
 
   /**
    * @param rebuild a recorder that has the steps matched so far in the segment
+   * @param call the steps of the call
    * @param limit how many shape bindings keep their code
    */
   constructor(
     private readonly frame: Frame,
     private readonly table: SymbolTable,
     private readonly rebuild: () => Recorder,
+    private readonly call: () => MatchedCall,
     private readonly limit: () => number,
     private readonly functionName: string,
     private readonly onDecline: () => void = () => undefined,
     /** Makes what rebuilds the current segment when it is over; null where a call is remembered longer than that. */
     private readonly rebuildLater: (() => () => Recorder) | null = null,
-  ) {}
+  ) {
+    this.before = new CasesBefore(frame, table.cases);
+  }
 
   /** A new segment begins. */
   reset(): void {
@@ -76,16 +90,41 @@ export class Specializer {
     const { frame, table } = this;
     if (shapes.parent === null) return;
     shapes.specs.set(step, outs);
-    if (this.rebuildLater !== null) table.results.note(step, outs, frame);
+    if (this.rebuildLater === null) return;
+    const before = this.before.number(this.call().path, step);
+    shapes.cases.set(step, table.results.note(step, outs, frame, before));
   }
 
   /** What a step makes at sizes that were not met before, if those that were tell. */
   known(step: MakingStep): readonly (OutSpec | null)[] | null {
     if (this.rebuildLater === null || this.recorder !== null) return null;
-    const { frame } = this;
-    const outs = this.table.results.at(step, frame);
-    if (outs !== null) frame.shapes.specs.set(step, outs);
-    return outs;
+    const { shapes } = this.frame;
+    const before = this.before.number(this.call().path, step);
+    const known = this.table.results.at(step, this.frame, before);
+    if (known === null) return null;
+    shapes.specs.set(step, known.outs);
+    shapes.cases.set(step, known.of);
+    return known.outs;
+  }
+
+  /** The cases in which the steps of the current segment are; null if nothing is known of one of them. */
+  get cases(): string | null {
+    if (this.rebuildLater === null) return null;
+    const { path, matched } = this.call();
+    const inside = new Set<Step>();
+    const before = this.before.number(path);
+    if (before < 0) return null;
+    let cases = `${before}`;
+    for (const step of matched) {
+      if (inside.has(step)) continue;
+      const isRegion = step.kind === 'region';
+      const of = isRegion ? caseOf(step, [], this.frame) : this.frame.shapes.caseOf(step);
+      if (of !== null) cases += `|${of}`;
+      // Those inside are looked at where the region as a whole has no case.
+      else if (!isRegion) return null;
+      if (isRegion && of !== null) for (const inner of step.jump!.steps) inside.add(inner);
+    }
+    return cases;
   }
 
   /** Whether results are being made by rebuilding, which binds them. */
@@ -109,11 +148,12 @@ export class Specializer {
     this.table.bindings.touch(shapes, this.limit());
     return segment;
   }
+
   /** The code that is known to be that of these sizes. */
   private proven(template: Segment): Segment | null {
     const { frame, recorder, rebuildLater } = this;
     if (recorder !== null || rebuildLater === null) return null;
-    return ProvenSegment.for(template, frame, () => {
+    return ProvenSegment.for(template, frame, this.cases, () => {
       const later = rebuildLater();
       return () => {
         const segment = later().finishSegment();
@@ -127,6 +167,7 @@ export class Specializer {
     log('perf', () => `Specializing ${this.functionName} for ${this.sizes.join(', ')}`);
     const segment = (this.recorder ?? this.rebuild()).finishSegment();
     segment.onShared = () => (this.table.bindings.sharesCode = true);
+    segment.cases = this.cases;
     template.addSpecialization(this.sizes, segment);
     return segment;
   }

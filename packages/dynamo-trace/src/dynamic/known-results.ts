@@ -2,12 +2,17 @@
  * @file `KnownResults`: what steps make at sizes that were not met before, without asking the operators' rules.
  *
  * Every call that asked them is a sample. Where an operator does the same at all sizes, and the samples determine what
- * it computes from sizes (`SizeSamples`), its results are what the samples say, for calls in the same case.
+ * it computes from sizes (`SizeSamples`), its results are what the samples say, for calls in the same case. Integers that
+ * are no polynomials of the sizes (a quotient, a remainder) are not what samples of sizes determine, so nothing is known
+ * of steps that are given one.
+ *
+ * What is a polynomial behind a slice that lies inside is another one behind a slice that does not: samples of a step are
+ * those in which the steps before it were in the same cases, of which `CasesBefore` keeps count.
  */
 import { caseOfCall, hasCases, isUniform, layoutClass } from '@tessera/graph';
-import { SampledNumbers } from '@tessera/shared';
+import { SampledNumbers, isDetermined } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
-import { instantiate } from '../trace/pattern.js';
+import { type Pattern, instantiate } from '../trace/pattern.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
 
 type Results = readonly (OutSpec | null)[];
@@ -16,26 +21,35 @@ type Results = readonly (OutSpec | null)[];
 export class KnownResults {
   private readonly families = new Map<MakingStep, Map<string, ResultFamily>>();
 
-  /** Notes what a step made. */
-  note(step: MakingStep, outs: Results, frame: Frame): void {
+  /**
+   * Notes what a step made; gives the case in which it is, null if nothing is known of it.
+   *
+   * @param before number of the cases of the steps before it
+   */
+  note(step: MakingStep, outs: Results, frame: Frame, before: number): string | null {
     const found = caseOf(step, outs, frame);
-    if (found === null) return;
+    if (found === null || before < 0) return found;
     let families = this.families.get(step);
     if (families === undefined) this.families.set(step, (families = new Map()));
-    const key = `${found}|${structureOf(outs)}`;
+    const key = `${before}|${found}|${structureOf(outs)}`;
     let family = families.get(key);
-    if (family === undefined) families.set(key, (family = new ResultFamily(found, outs)));
+    if (family === undefined) families.set(key, (family = new ResultFamily(before, found, outs)));
     family.add(frame.symbolValues(), outs);
+    return found;
   }
 
-  /** What a step makes at the sizes of a call; null if it is not known. */
-  at(step: MakingStep, frame: Frame): Results | null {
+  /** What a step makes at the sizes of a call, and the case in which it is; null if it is not known. */
+  at(
+    step: MakingStep,
+    frame: Frame,
+    before: number,
+  ): { readonly outs: Results; readonly of: string } | null {
     const families = this.families.get(step);
     if (families === undefined) return null;
     const symbols = frame.symbolValues();
     for (const family of families.values()) {
-      const outs = family.at(symbols);
-      if (outs !== null && caseOf(step, outs, frame) === family.of) return outs;
+      const outs = family.before === before ? family.at(symbols) : null;
+      if (outs !== null && caseOf(step, outs, frame) === family.of) return { outs, of: family.of };
     }
     return null;
   }
@@ -46,6 +60,7 @@ class ResultFamily {
   private readonly numbers = new SampledNumbers();
 
   constructor(
+    readonly before: number,
     readonly of: string,
     private readonly example: Results,
   ) {}
@@ -109,10 +124,10 @@ function structureOf(outs: Results): string {
 }
 
 /** The case in which a step is; null if nothing is known of it. */
-function caseOf(step: MakingStep, outs: Results, frame: Frame): string | null {
+export function caseOf(step: MakingStep, outs: Results, frame: Frame): string | null {
   switch (step.kind) {
     case 'op':
-      if (!isUniform(step.op)) return null;
+      if (!isUniform(step.op) || !step.args.every(isFollowed)) return null;
       return caseOfCall(
         step.op,
         step.args.map((pattern) => instantiate(pattern, frame)),
@@ -126,9 +141,9 @@ function caseOf(step: MakingStep, outs: Results, frame: Frame): string | null {
     case 'region': {
       const { jump, inputs } = step;
       if (jump === null || !jump.steps.every(hasOneCase)) return null;
-      const read = [...inputs, ...jump.implicit].flatMap((input) =>
-        'slot' in input ? input.slot : [],
-      );
+      const given = [...inputs, ...jump.implicit];
+      if (!given.every(isFollowed)) return null;
+      const read = given.flatMap((input) => ('slot' in input ? input.slot : []));
       return layoutsOf(read, frame);
     }
   }
@@ -140,5 +155,27 @@ function layoutsOf(slots: readonly number[], { slots: tensors }: Frame): string 
 
 /** Whether a step inside a region does the same at all sizes, whatever it is given. */
 function hasOneCase(step: Step): boolean {
-  return step.kind !== 'op' || (isUniform(step.op) && !hasCases(step.op));
+  return (
+    step.kind !== 'op' || (isUniform(step.op) && !hasCases(step.op) && step.args.every(isFollowed))
+  );
+}
+
+/** Whether the integers of an argument are polynomials of the sizes. */
+function isFollowed(pattern: Pattern): boolean {
+  switch (pattern.code) {
+    case 0:
+    case 1:
+      return (
+        pattern.guard === null ||
+        [...pattern.guard.sizes, ...pattern.guard.strides].every(
+          (int) => typeof int === 'number' || isDetermined(int.expression),
+        )
+      );
+    case 3:
+      return pattern.items.every(isFollowed);
+    case 5:
+      return isDetermined(pattern.expression);
+    default:
+      return true;
+  }
 }

@@ -12,6 +12,8 @@ import type { OutSpec, Step } from '../trace/step.js';
 export class ShapeBinding {
   /** Results of a step at these sizes, by step; for backward and regions, of what they make. */
   readonly specs: Map<Step, readonly (OutSpec | null)[]> = new Map();
+  /** The case in which a step of `specs` is; null where nothing is known of it. See `KnownResults`. */
+  readonly cases: Map<Step, string | null> = new Map();
   /** Code for these sizes, by the segment that it specialises. */
   readonly segments: Map<Segment, Segment> = new Map();
   private readonly children = new Map<string, ShapeBinding>();
@@ -35,9 +37,16 @@ export class ShapeBinding {
     return this.parent === null ? [] : [...this.parent.values, [this.symbol, this.value]];
   }
 
+  /** The case in which a step is at these sizes; '' for one that was matched before any symbol was bound. */
+  caseOf(step: Step): string | null {
+    const found = this.cases.get(step);
+    return found !== undefined ? found : this.parent === null ? '' : this.parent.caseOf(step);
+  }
+
   /** Drops what was worked out here, and the node itself where nothing hangs on it. */
   forget(): void {
     this.specs.clear();
+    this.cases.clear();
     this.segments.clear();
     this.prune();
   }

@@ -5,6 +5,7 @@
  * the points through which expressions of symbols are fitted (fit.ts).
  */
 import { ShapeEnv, type Size, type SizeFunction, type SymInt, compileSize } from '@tessera/shared';
+import { CaseNumbers } from './cases-before.js';
 import { KnownResults } from './known-results.js';
 import { ShapeBindings } from './shape-binding.js';
 
@@ -36,6 +37,7 @@ export class SymbolTable {
   readonly bindings: ShapeBindings = new ShapeBindings();
   readonly entries: SymbolEntry[] = [];
   readonly results: KnownResults = new KnownResults();
+  readonly cases: CaseNumbers = new CaseNumbers();
   /** Sizes of arguments in captured calls, by printed source: a dim that changed once is dynamic. */
   readonly sizesSeen: Map<string, Map<number, number>> = new Map();
   private readonly env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });

@@ -7,6 +7,7 @@
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import { reportBreak } from '../breaks/report-break.js';
 import type { Cursor } from '../cursor/cursor.js';
+import type { Recorder } from '../cursor/recorder.js';
 import { runByOperator } from '../frame/run-by-operator.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
@@ -42,7 +43,7 @@ export const BREAK: EventKind<BreakCall, void> = {
       isTold || builder.opCount > 0 || (reason.code === 'GB0008' && builder.inputSlots.length > 0);
     const location = isShown ? reportBreak(reason, recorder) : null;
     if (region !== null) region.broken = true;
-    const segment = recorder.finishSegment();
+    const segment = finishSegment(cursor, recorder);
     cursor.frame.finished.push(segment);
     recorder.segments.push(segment);
     runByOperator(segment, cursor.frame);
@@ -55,6 +56,13 @@ export const BREAK: EventKind<BreakCall, void> = {
 
   describe: ({ reason }) => `${reason.text} where the recorded call did not`,
 };
+
+/** What was recorded since the last break. */
+export function finishSegment({ specializer }: Cursor, recorder: Recorder): Segment {
+  const segment = recorder.finishSegment();
+  segment.cases = specializer.cases;
+  return segment;
+}
 
 /** Runs the compiled code of a matched segment, for the sizes of this call. */
 export function runCompiled(cursor: Cursor, template: Segment): void {

@@ -9,7 +9,7 @@ import type { Recorder } from '../cursor/recorder.js';
 import { runByOperator } from '../frame/run-by-operator.js';
 import { walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
-import { runCompiled } from './break.js';
+import { finishSegment, runCompiled } from './break.js';
 import { type EventKind, MISS } from './event.js';
 
 /** See the file header. Called with the function's result; whether compiled code of an earlier call ran. */
@@ -24,7 +24,7 @@ export const RETURN: EventKind<unknown, boolean> = {
   },
 
   record(cursor, recorder, result) {
-    const last = recorder.finishSegment();
+    const last = finishSegment(cursor, recorder);
     cursor.frame.finished.push(last);
     recorder.segments.push(last);
     seal(recorder, cursor.frame.finished, result);
@@ -51,9 +51,10 @@ export const RETURN: EventKind<unknown, boolean> = {
 };
 
 /** Compiles, with pauses, what a recorded call will run at its end: ending it then finds the code. */
-export function* preparing({ frame, recorder }: Cursor, result: unknown): Steps<void> {
+export function* preparing(cursor: Cursor, result: unknown): Steps<void> {
+  const { frame, recorder } = cursor;
   if (recorder === null || recorder.options.recordOnly || recorder.isOutdated) return;
-  const last = recorder.finishSegment();
+  const last = finishSegment(cursor, recorder);
   seal(recorder, [...frame.finished, last], result);
   yield;
   for (const segment of [...recorder.segments, last]) yield* segment.preparing(frame);

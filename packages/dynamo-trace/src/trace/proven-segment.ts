@@ -50,14 +50,16 @@ export class ProvenSegment extends Segment {
   /**
    * The code of a segment for the sizes of a call, which recorded nothing yet; null if none is known.
    *
+   * @param cases those in which its steps are
    * @param recordLater makes what records the matched steps when their graph is needed
    */
   static for(
     original: Segment,
     frame: Frame,
+    cases: string | null,
     recordLater: () => RecordLater,
   ): ProvenSegment | null {
-    const like = original.knowing;
+    const like = original.knowing(cases);
     const code = like?.codeFor(frame) ?? null;
     if (code === null) return null;
     const proven = new ProvenSegment(like!, original, code, frame, recordLater());

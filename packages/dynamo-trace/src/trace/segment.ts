@@ -53,6 +53,15 @@ export type SegmentInputRef =
   | { readonly slot: number; readonly scalar: -1; readonly meta: InputMeta }
   | { readonly slot: -1; readonly scalar: number; readonly meta?: undefined };
 
+/** Choices of cases that are told apart. */
+const MOST_FAMILIES = 8;
+
+/** Segments of one program whose steps are in the same cases. */
+interface Family {
+  /** The last one that was recorded for other sizes. */
+  latest: Segment | null;
+}
+
 /** Specializations that reports list. */
 const SPECIALIZATIONS_LISTED = 16;
 
@@ -78,8 +87,10 @@ export class Segment {
   private sizes: readonly string[] | null = null;
   /** Numbers and values of the symbols that its sizes follow. */
   private symbols: readonly number[] = [];
-  /** The last segment that was recorded for other sizes. */
-  private latest: Segment | null = null;
+  /** The cases in which its steps are (`KnownResults`); null where nothing is known of one of them. */
+  cases: string | null = null;
+  /** What was recorded in each choice of cases. */
+  private readonly families = new Map<string, Family>();
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
   /** Called when its code turns out to serve other sizes too. */
@@ -192,7 +203,8 @@ export class Segment {
     this.adopt(sizes, segment);
     if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
     this.specializations.push({ sizes, segment });
-    this.latest = segment;
+    const family = this.familyOf(segment);
+    if (family !== null) family.latest = segment;
   }
 
   /** Makes a segment one of the same ops for other sizes. */
@@ -203,9 +215,19 @@ export class Segment {
     segment.addOutputs(this.outputSet);
   }
 
-  /** What knows the code of this program at other sizes; null where nothing does. */
-  get knowing(): Segment | null {
-    const like = this.latest;
+  /** Segments in the same cases; null for one of which nothing is known, or that is in one of too many. */
+  private familyOf({ cases }: Segment): Family | null {
+    const { families } = this;
+    if (cases === null) return null;
+    const family = families.get(cases) ?? { latest: null };
+    if (families.size === MOST_FAMILIES && !families.has(cases)) return null;
+    families.set(cases, family);
+    return family;
+  }
+
+  /** What knows the code of this program at other sizes, in cases; null where nothing does. */
+  knowing(cases: string | null): Segment | null {
+    const like = cases === null ? null : this.families.get(cases)?.latest;
     // What it does not return yet is in no code of it.
     like?.addOutputs(this.outputSet);
     return like?.compiled?.forSizes !== undefined && like.isUniform ? like : null;
@@ -366,7 +388,7 @@ export class Segment {
     const request: CompileRequest = {
       sizes: original.submitted ? this.sizes : null,
       symbols: this.symbols,
-      family: original,
+      family: original.familyOf(this) ?? original,
       onShared: () => this.onShared?.(),
     };
     const measured = <R>(step: () => R): R => {

@@ -48,7 +48,7 @@ const sliced =
   (args) => {
     const [dim, start, end, step] = args.slice(before) as (number | null | undefined)[];
     const size = (args[0] as Shaped).sizes.at(dim ?? 0)!;
-    return (step ?? 1) === 1 ? inside(start ?? 0, end ?? LAST, size) : null;
+    return (step ?? 1) === 1 ? bounds(start ?? 0, end ?? LAST, size) : null;
   };
 
 const selected =
@@ -65,11 +65,16 @@ const widened = (pad: unknown): string | null =>
 /** What a slice ends at that goes to the end. */
 const LAST = 2 ** 53 - 1;
 
-/** Which ends of a slice are counted from the end; null for one that does not lie inside. */
-function inside(start: number, end: number, size: number): string | null {
+/** Which ends of a slice are counted from the end, and which lie outside and are moved to where it begins or ends. */
+function bounds(start: number, end: number, size: number): string {
   const from = start < 0 ? start + size : start;
-  const to = end >= LAST ? size : end < 0 ? end + size : end;
-  return 0 <= from && from <= to && to <= size ? `${start < 0} ${end < 0} ${end >= LAST}` : null;
+  const to = end < 0 ? end + size : end;
+  const least = Math.min(Math.max(from, 0), size);
+  return `${start < 0}${place(from, 0, size)}${end < 0}${place(to, least, size)}`;
+}
+
+function place(at: number, first: number, last: number): string {
+  return at < first ? '<' : at > last ? '>' : '';
 }
 
 const CASES: Readonly<Record<string, CaseOf>> = {
