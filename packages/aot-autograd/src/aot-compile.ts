@@ -15,6 +15,7 @@ import { tangentsOfGradients } from './joint/tangent-use.js';
 import { defaultPartition } from './partition/default-partition.js';
 import type { JointGraph, Partition, Partitioner } from './partition/partition.js';
 import { type RuntimePlan, wrapRuntime } from './runtime/runtime-wrapper.js';
+import type { ProgramSample } from './runtime/program-samples.js';
 import type { ViewSamples } from './runtime/view-samples.js';
 
 /** How a program is compiled. */
@@ -36,8 +37,8 @@ export interface AotOptions {
 
 /** How a program that the tracer recorded is compiled. */
 export interface ProgramOptions extends AotOptions {
-  /** Sizes of the program, where the same was or will be compiled at others; see `ViewSamples`. */
-  readonly sample?: { readonly sizes: readonly number[]; readonly views: ViewSamples } | null;
+  /** The sizes of the program, where the same was or will be compiled at others. */
+  readonly sample?: ProgramSample | null;
 }
 
 /** A compiled program. */
@@ -97,6 +98,7 @@ export function* programSteps(
     tangentsOf,
     compiler: options.bwCompiler ?? options.fwCompiler,
     passes: afterwards,
+    sample: options.sample ?? null,
   });
   return {
     call: wrapRuntime(plan, forward, program, viewsOf(plan, options)),
@@ -110,8 +112,8 @@ export function* programSteps(
 
 /** The samples of views, of which this program is one. */
 function viewsOf({ outputs }: RuntimePlan, { sample }: ProgramOptions): ViewSamples | undefined {
-  sample?.views.add(sample.sizes, outputs);
-  return sample?.views;
+  sample?.of.views.add(sample.sizes, outputs);
+  return sample?.of.views;
 }
 
 function functionalizeJoint(trace: JointTrace): Steps<FunctionalGraph> {

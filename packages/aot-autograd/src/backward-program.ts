@@ -4,7 +4,7 @@
  * If gradients arrive for some results only, as in eager only their part of the backward graph runs: a graph
  * of its own for each set of results that is seen.
  */
-import type { GraphModule } from '@tessera/graph';
+import type { GraphAtSizes, GraphModule } from '@tessera/graph';
 import { type Pass, runPasses } from '@tessera/passes';
 import { currentReport, reportTo } from '@tessera/shared';
 import type { Storage, TensorMeta } from '@tessera/tensor';
@@ -12,6 +12,7 @@ import { type GraphCompiler, exampleInputs } from './graph-compiler.js';
 import type { JointTrace } from './joint/trace-joint.js';
 import { readsOfTangents, withoutTangents } from './partition/missing-tangents.js';
 import type { GradientSource, Partition } from './partition/partition.js';
+import type { ProgramSample } from './runtime/program-samples.js';
 import type {
   BackwardProgram,
   BackwardVariant,
@@ -27,57 +28,71 @@ export interface BackwardRequest {
   readonly compiler: GraphCompiler;
   /** Run on the graph of a part. */
   readonly passes: readonly Pass[];
+  readonly sample: ProgramSample | null;
 }
 
 /** The backward half of a program. */
 export function backwardProgram(request: BackwardRequest): BackwardProgram {
-  const { trace, partition } = request;
-  const variants = new Map<string, BackwardVariant>();
+  const { trace, partition, sample } = request;
   let reads: readonly ReadonlySet<number>[] | null = null;
-  const report = currentReport();
+  const sampled = sample?.of.backward.add(partition.backward, sample.sizes) ?? null;
   const program: BackwardProgram = {
-    variant: (arrived) => {
-      const key = arrived.map(Number).join('');
-      let variant = variants.get(key);
-      if (variant === undefined) {
-        variant = reportTo(report, () => makeVariant(request, arrived));
-        variants.set(key, variant);
-      }
+    variant: variantsOf((arrived, key) => {
+      const variant = makeVariant(request, arrived);
+      if (sampled !== null) sample!.of.variants.set(key, variant);
       return variant;
-    },
+    }),
     tangents: trace.tangents.map((node) => node.meta.val as TensorMeta),
     histories: trace.histories,
     watched: watchedValues(trace, partition),
     tangentsOf: request.tangentsOf,
     reaches: partition.gradients.map((gradient) => gradient !== null),
     readsOf: () => (reads ??= readsOfTangents(partition.backward, tangentInputs(partition))),
-    forSizes: (sizes) => forOtherSizes(program, variants.get(ONLY) ?? null, sizes),
+    forSizes: (sizes) => {
+      const graph = sampled?.at(sizes) ?? null;
+      return graph === null ? null : atSizes(request, sample!, program, graph, sizes);
+    },
   };
   return program;
 }
 
-/** The variant for the gradient of the only result that has one. */
-const ONLY = '1';
+/** Makes a variant when it is asked for first. Its key says which gradients arrived. */
+function variantsOf(
+  make: (arrived: readonly boolean[], key: string) => BackwardVariant,
+): BackwardProgram['variant'] {
+  const made = new Map<string, BackwardVariant>();
+  const report = currentReport();
+  return (arrived) => {
+    const key = arrived.map(Number).join('');
+    let variant = made.get(key);
+    if (variant === undefined)
+      made.set(key, (variant = reportTo(report, () => make(arrived, key))));
+    return variant;
+  };
+}
 
-/**
- * A program for other sizes. Of several results, gradients may arrive for other ones than before, which takes a graph that
- * nothing is known of.
- */
-function forOtherSizes(
+/** A program at other sizes, at which its graph is known: its code is too, or the graph is compiled when gradients arrive. */
+function atSizes(
+  request: BackwardRequest,
+  { of: { variants }, compilerAt }: ProgramSample,
   program: BackwardProgram,
-  variant: BackwardVariant | null,
+  graph: GraphAtSizes,
   sizes: readonly number[],
-): BackwardProgram | null {
-  const compiled = variant?.compiled.forSizes?.(sizes, null) ?? null;
-  if (variant === null || compiled?.layoutOf === undefined) return null;
-  const { dtype, device } = program.tangents[0]!;
-  const { sizes: shape, strides } = compiled.layoutOf(variant.inputs.length - 1);
+): BackwardProgram {
+  const { partition } = request;
   return {
     ...program,
-    variant: (arrived) =>
-      arrived[0] === true ? { ...variant, compiled } : program.variant(arrived),
-    tangents: [{ sizes: shape, strides, dtype, device }],
-    forSizes: (others) => program.forSizes(others),
+    variant: variantsOf((arrived, key) => {
+      const like = variants.get(key);
+      const compiled = like?.compiled.forSizes?.(sizes, null) ?? null;
+      if (compiled !== null) return { ...like!, compiled };
+      const whole = { ...partition, backward: graph.module() };
+      const compiler = compilerAt(sizes);
+      const variant = makeVariant({ ...request, partition: whole, compiler }, arrived);
+      variants.set(key, variant);
+      return variant;
+    }),
+    tangents: tangentInputs(partition).map((position) => graph.inputAt(position)),
   };
 }
 

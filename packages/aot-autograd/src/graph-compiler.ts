@@ -3,7 +3,6 @@
  */
 import type { GraphModule } from '@tessera/graph';
 import type { Steps } from '@tessera/shared';
-import type { TensorMeta } from '@tessera/tensor';
 
 /**
  * A compiled graph: values of the placeholders in, values of the output list out. Tensors are real, run-
@@ -24,8 +23,6 @@ export interface CompiledGraph {
   readonly forSizes?:
     | ((sizes: readonly number[], inputs: readonly unknown[] | null) => CompiledGraph | null)
     | undefined;
-  /** Sizes and strides of a tensor that code for many sizes takes. */
-  readonly layoutOf?: (position: number) => Pick<TensorMeta, 'sizes' | 'strides'>;
 }
 
 /** Compiles a functional graph; `exampleInputs` are the placeholders' FakeTensors and scalars. */

@@ -51,4 +51,4 @@ export {
 } from './partition/min-cut-partition.js';
 export type { RecomputeFlags } from './partition/recompute-limits.js';
 export type { RuntimePlan } from './runtime/runtime-wrapper.js';
-export { ViewSamples } from './runtime/view-samples.js';
+export { type ProgramSample, ProgramSamples } from './runtime/program-samples.js';

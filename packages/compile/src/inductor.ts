@@ -4,9 +4,9 @@
  * record no gradient first take the parameters of modules as constants.
  */
 import {
-  type AotCapturedOptions,
   type GraphCompiler,
-  ViewSamples,
+  type ProgramSample,
+  ProgramSamples,
   aotCapturedSteps,
   compileSteps,
   minCutRematerializationPartition,
@@ -123,25 +123,33 @@ function during<R>(of: CompileRequest | null, fn: () => R): R {
   }
 }
 
-/** What is known of a captured graph at all its sizes: the code of its parts, and results that are views. */
+/** What is known of a captured graph at all its sizes: the code of its parts, and samples of what it is. */
 interface Known {
   readonly code: SizeFamilies;
-  readonly views: ViewSamples;
+  readonly samples: ProgramSamples;
 }
 
 const families = new WeakMap<object, Known>();
 
 function knownOf(graph: object): Known {
   let found = families.get(graph);
-  if (found === undefined)
-    families.set(graph, (found = { code: new SizeFamilies(), views: new ViewSamples() }));
+  if (found === undefined) {
+    found = { code: new SizeFamilies(), samples: new ProgramSamples() };
+    families.set(graph, found);
+  }
   return found;
 }
 
 /** The sample that a request is of its graph; null where it is none. */
-function sampleOf(of: CompileRequest | undefined): AotCapturedOptions['sample'] {
+function sampleOf(
+  of: CompileRequest | undefined,
+  compilerFor: (request: CompileRequest) => GraphCompiler,
+): ProgramSample | null {
   const sizes = of === undefined ? null : knownSizes(of);
-  return sizes === null ? null : { sizes, views: knownOf(of!.family).views };
+  if (sizes === null) return null;
+  const compilerAt = (symbols: readonly number[]): GraphCompiler =>
+    compilerFor({ ...of!, symbols });
+  return { of: knownOf(of!.family).samples, sizes, compilerAt };
 }
 
 /** Takes parameters as constants first. */
@@ -207,15 +215,16 @@ function fxSteps(
 ): Steps<CompiledSegment> {
   const record = compilationRecorder()?.open(captured) ?? null;
   const configured = configOfGraph();
-  const within = <R>(fn: () => R): R =>
-    during(options.request ?? null, () =>
-      configured(() => (record === null ? fn() : record.during(fn))),
-    );
+  const forRequest =
+    (of: CompileRequest | null) =>
+    <R>(fn: () => R): R =>
+      during(of, () => configured(() => (record === null ? fn() : record.during(fn))));
+  const within = forRequest(options.request ?? null);
   const inner = options.innerCompile ?? compileFxInner;
   // The backward graph, and frozen ones, are compiled when they first run.
-  const fwCompiler = withSteps((module, values) =>
-    inScope(within, compileSteps(inner, module, values)),
-  );
+  const compilerFor = (of: CompileRequest | null): GraphCompiler =>
+    withSteps((module, values) => inScope(forRequest(of), compileSteps(inner, module, values)));
+  const fwCompiler = compilerFor(options.request ?? null);
   return inScope(within, body());
 
   function* body(): Steps<CompiledSegment> {
@@ -235,7 +244,7 @@ function fxSteps(
       },
       jointPasses: jointPipeline({ freezes }),
       postGradPasses: [],
-      sample: sampleOf(options.request),
+      sample: sampleOf(options.request, compilerFor),
     });
     return call as CompiledSegment;
   }

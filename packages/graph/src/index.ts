@@ -43,7 +43,10 @@ export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
 export { numbersIn } from './symbolic/explore-sizes.js';
 export { GraphTemplate } from './symbolic/graph-template.js';
 export { fractionOf } from './symbolic/scaled-sizes.js';
-export { TemplateProof, isUniformNode } from './symbolic/template-proof.js';
+export { isUniformNode } from './symbolic/template-proof.js';
+export { ProvenSizes } from './symbolic/proven-sizes.js';
+export type { GraphAtSizes } from './symbolic/graph-at-sizes.js';
+export { GraphSamples, type SampledGraph } from './symbolic/graph-samples.js';
 export {
   type Shaped,
   caseOfCall,

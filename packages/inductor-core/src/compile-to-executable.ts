@@ -46,16 +46,8 @@ export interface CompiledGraph {
   readonly forSizes?:
     | ((sizes: readonly number[], inputs: readonly unknown[] | null) => CompiledGraph | null)
     | undefined;
-  /** Sizes and strides of a tensor that it takes, of code for many sizes. */
-  readonly layoutOf?: (position: number) => InputLayout;
   /** Frees compiled code and memory. */
   dispose(): void;
-}
-
-/** What a graph expects of an input. */
-export interface InputLayout {
-  readonly sizes: readonly number[];
-  readonly strides: readonly number[];
 }
 
 /** Options of `compileToExecutable`. */

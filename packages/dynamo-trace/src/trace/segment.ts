@@ -45,6 +45,7 @@ import { type InputMeta, isStill } from './input-meta.js';
 import type { Bindings } from './pattern.js';
 import type { Frame } from '../frame/frame.js';
 import { basesOf } from './bases-of.js';
+import { SegmentCases } from './segment-cases.js';
 import { settle } from './settle.js';
 import { type Shared, sameSharing } from './sharing.js';
 
@@ -52,15 +53,6 @@ import { type Shared, sameSharing } from './sharing.js';
 export type SegmentInputRef =
   | { readonly slot: number; readonly scalar: -1; readonly meta: InputMeta }
   | { readonly slot: -1; readonly scalar: number; readonly meta?: undefined };
-
-/** Choices of cases that are told apart. */
-const MOST_FAMILIES = 8;
-
-/** Segments of one program whose steps are in the same cases. */
-interface Family {
-  /** The last one that was recorded for other sizes. */
-  latest: Segment | null;
-}
 
 /** Specializations that reports list. */
 const SPECIALIZATIONS_LISTED = 16;
@@ -89,8 +81,7 @@ export class Segment {
   private symbols: readonly number[] = [];
   /** The cases in which its steps are (`KnownResults`); null where nothing is known of one of them. */
   cases: string | null = null;
-  /** What was recorded in each choice of cases. */
-  private readonly families = new Map<string, Family>();
+  private readonly families = new SegmentCases();
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
   /** Called when its code turns out to serve other sizes too. */
@@ -203,7 +194,7 @@ export class Segment {
     this.adopt(sizes, segment);
     if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
     this.specializations.push({ sizes, segment });
-    const family = this.familyOf(segment);
+    const family = this.families.of(segment.cases);
     if (family !== null) family.latest = segment;
   }
 
@@ -215,19 +206,9 @@ export class Segment {
     segment.addOutputs(this.outputSet);
   }
 
-  /** Segments in the same cases; null for one of which nothing is known, or that is in one of too many. */
-  private familyOf({ cases }: Segment): Family | null {
-    const { families } = this;
-    if (cases === null) return null;
-    const family = families.get(cases) ?? { latest: null };
-    if (families.size === MOST_FAMILIES && !families.has(cases)) return null;
-    families.set(cases, family);
-    return family;
-  }
-
   /** What knows the code of this program at other sizes, in cases; null where nothing does. */
   knowing(cases: string | null): Segment | null {
-    const like = cases === null ? null : this.families.get(cases)?.latest;
+    const like = this.families.of(cases)?.latest;
     // What it does not return yet is in no code of it.
     like?.addOutputs(this.outputSet);
     return like?.compiled?.forSizes !== undefined && like.isUniform ? like : null;
@@ -388,7 +369,7 @@ export class Segment {
     const request: CompileRequest = {
       sizes: original.submitted ? this.sizes : null,
       symbols: this.symbols,
-      family: original.familyOf(this) ?? original,
+      family: original.families.of(this.cases) ?? original,
       onShared: () => this.onShared?.(),
     };
     const measured = <R>(step: () => R): R => {

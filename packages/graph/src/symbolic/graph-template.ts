@@ -6,11 +6,12 @@
  * expression gives for its sizes (`match`). Its own numbers came of the operators' shape rules.
  *
  * Places that slices and selections name (`INDEXED`) may be symbols too, read from the arguments that name them, and so
- * may sizes of values that are made of no tensor (`zeros`, `arange`).
+ * may sizes of values that are made of no tensor (`zeros`, `arange`), or of whose sizes operands say nothing (`NAMED`).
  */
 import {
   ShapeEnv,
   type Size,
+  type SizeFunction,
   type SymInt,
   compareNumbers,
   compileSize,
@@ -49,6 +50,13 @@ const INDEXED: Readonly<Record<string, readonly number[]>> = {
   'aten::narrow_copy': [2],
 };
 
+/** Operators whose arguments name sizes that no operand has: a gradient of a mean is one number, wherever it goes. */
+const NAMED: ReadonlySet<string> = new Set([
+  'aten::expand',
+  'aten::slice_backward',
+  'aten::select_backward',
+]);
+
 /** See the file header. */
 export class GraphTemplate {
   readonly env: ShapeEnv = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
@@ -57,8 +65,7 @@ export class GraphTemplate {
   private readonly shapes = new Map<Node, SymbolicVal>();
   private readonly args = new Map<Node, readonly Argument[]>();
   private readonly varying: readonly Varying[];
-  /** Whether every number that varies is determined by enough samples (`SizeSamples`). */
-  readonly isDetermined: boolean;
+  private readonly expressions: readonly SizeFunction[];
   private readonly numbers: readonly number[];
 
   /** @param graphs of one program, in sizes that differ; the first is the example */
@@ -78,7 +85,7 @@ export class GraphTemplate {
     this.symbols = numbers.symbols;
     this.sources = numbers.sources;
     this.varying = numbers.varying;
-    this.isDetermined = numbers.isDetermined;
+    this.expressions = [...numbers.expressions.values()];
   }
 
   /**
@@ -114,6 +121,11 @@ export class GraphTemplate {
     return values;
   }
 
+  /** The numbers that vary, each once, at values of the symbols. */
+  numbersAt(values: readonly number[]): readonly number[] {
+    return this.expressions.map((expression) => expression(values));
+  }
+
   /** Whether symbols may have these values. */
   isInRange(values: readonly number[]): boolean {
     return values.every((value, i) => value >= this.sources[i]!.min && value <= LARGEST);
@@ -146,16 +158,6 @@ export class GraphTemplate {
     return this.simplified(val as SymbolicShape);
   }
 
-  /** Sizes and strides of a tensor that is an input, at sizes of which `valueOf` gives the values. */
-  inputAt(
-    position: number,
-    valueOf: (size: Size) => number,
-  ): { readonly sizes: readonly number[]; readonly strides: readonly number[] } {
-    const node = this.example.graph.placeholders[position]!;
-    const { sizes, strides } = (this.shapes.get(node) ?? node.meta.val) as SymbolicShape;
-    return { sizes: sizes.map(valueOf), strides: strides.map((stride) => valueOf(stride ?? 0)) };
-  }
-
   private simplified({ sizes, strides }: SymbolicShape): SymbolicShape {
     const simplify = (size: Size): Size => this.env.simplify(size);
     return {
@@ -183,7 +185,7 @@ export class GraphTemplate {
     let free: Free | null = null;
     const next = (likely: Hint['likely'] = []): Size => numbers.fit(at++, { free, likely });
     const shape = (tensor: Tensor, node: Node): SymbolicShape => {
-      const isMade = isTensor(node.meta.val) && isOfNoTensor(node);
+      const isMade = isTensor(node.meta.val) && namesSizes(node);
       const rank = tensor.sizes.length;
       const sizesOf = (input: Node): readonly Size[] | undefined => this.sizesIn(input)[0];
       const [windows, scaled] = [windowSizes(node, sizesOf), scaledSizes(node, sizesOf)];
@@ -249,11 +251,11 @@ function isPlace({ target }: Node, position: number): boolean {
   );
 }
 
-/** Whether the sizes of a node's value can only come from numbers that the program has. */
-function isOfNoTensor(node: Node): boolean {
-  return (
-    node.op === 'call_function' && !node.allInputNodes().some(({ meta }) => isTensor(meta.val))
-  );
+/** Whether sizes of a node's value can come from numbers alone that the program has. */
+function namesSizes(node: Node): boolean {
+  const { op, target } = node;
+  if (target instanceof OpOverload && NAMED.has(target.qualifiedName)) return true;
+  return op === 'call_function' && !node.allInputNodes().some(({ meta }) => isTensor(meta.val));
 }
 
 function isSameProgram(a: GraphModule, b: GraphModule): boolean {

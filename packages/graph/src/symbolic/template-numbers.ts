@@ -13,7 +13,6 @@ import {
   SizeFitter,
   type SymInt,
   compileSize,
-  isDetermined,
 } from '@tessera/shared';
 
 /** Sizes beyond which places are no 32-bit numbers. */
@@ -56,8 +55,8 @@ export class Unfit extends Error {
 export class TemplateNumbers {
   readonly sources: SymbolSource[] = [];
   readonly varying: Varying[] = [];
-  /** Whether every number that varies is determined by enough samples (`SizeSamples`). */
-  isDetermined = true;
+  /** What the numbers that vary are, each once. */
+  readonly expressions: Map<SymInt, SizeFunction> = new Map();
   /** Symbols by their values in the graphs, joined. */
   private readonly columns = new Map<string, SymInt>();
   /** What numbers with the same values were last found to be. */
@@ -98,8 +97,9 @@ export class TemplateNumbers {
     if (found === null && free !== null) found = this.add(at, values, free);
     if (found === null || typeof found === 'number') throw new Unfit();
     if (!isConstant) this.seen.set(key, found);
-    if (!isDetermined(found)) this.isDetermined = false;
-    this.varying.push({ at, expected: this.compiled(found) });
+    const expected = this.expressions.get(found) ?? this.compiled(found);
+    this.expressions.set(found, expected);
+    this.varying.push({ at, expected });
     return found;
   }
 

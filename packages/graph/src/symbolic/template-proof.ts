@@ -1,8 +1,8 @@
 /**
  * @file `TemplateProof`: for which sizes a template is known to be the graph that its program would be made into.
  *
- * Every operator of it does the same at all sizes (`isUniform`) and every number of it is a sum of products of sizes.
- * What is then left to ask at further sizes is whether operators are in the case in which they were for the example.
+ * Every operator of it does the same at all sizes (`isUniform`). Where its numbers are known (`ProvenSizes`), what is left
+ * to ask at further sizes is whether operators are in the case in which they were for the example.
  */
 import { type Size, type SizeFunction, SymInt, compileSize } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
@@ -40,7 +40,7 @@ export class TemplateProof {
   /** What is known of a template; null if nothing is. */
   static of(template: GraphTemplate): TemplateProof | null {
     const { nodes } = template.example.graph;
-    if (!template.isDetermined || !nodes.every(isUniformNode)) return null;
+    if (!nodes.every(isUniformNode)) return null;
     const reader = new TemplateReader(template);
     const example = template.symbols.map(({ hint }) => hint!);
     const conditions: Condition[] = [];

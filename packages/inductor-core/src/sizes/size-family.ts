@@ -8,21 +8,19 @@
  * whatever fits no template, get code of their own, as do all sizes where a backend has no code for templates.
  * Sizes that enough graphs have shown the template to be right for (`ProvenSizes`) need no graph.
  */
-import { type GraphModule, GraphTemplate, TemplateProof } from '@tessera/graph';
+import { type GraphModule, GraphTemplate, ProvenSizes } from '@tessera/graph';
 import { type Steps, atOnce, counters, isTesseraError, log, stage } from '@tessera/shared';
 import type { KernelBackend, TemplateExecutable } from '../backend/kernel-backend.js';
 import { type CompiledTemplate, compileToTemplate } from '../compile-graph.js';
 import {
   type CompiledGraph,
   type ExecutableOptions,
-  type InputLayout,
   type InputRoute,
   compiledGraph,
   executableSteps,
   routeOf,
 } from '../compile-to-executable.js';
 import { TemplateSizes, outputsAt } from '../plan/plan-template.js';
-import { ProvenSizes } from './proven-sizes.js';
 
 /** Templates after which a program is taken to have none. */
 const MOST_TEMPLATES = 3;
@@ -108,7 +106,7 @@ export class SizeFamily {
   /** The code of a template at values of its symbols. */
   private at(
     values: readonly number[],
-    { graph, route, proven, compiled, executable, sizes }: Loaded,
+    { route, proven, compiled, executable, sizes }: Loaded,
     backend: KernelBackend,
   ): CompiledGraph {
     const { template, ...rest } = compiled;
@@ -124,8 +122,7 @@ export class SizeFamily {
       const others = proven?.valuesAt(wanted, inputs) ?? null;
       return others === null ? null : this.at(others, this.loaded!, backend);
     };
-    const layoutOf = (position: number): InputLayout => graph.inputAt(position, sizes.at(values));
-    return Object.assign(code, { forSizes, layoutOf });
+    return Object.assign(code, { forSizes });
   }
 
   /** A graph that no template stands for yet: one that stands for it too, if there is one. */
@@ -201,14 +198,13 @@ function load(
     const executable = stage('generate and load code', () =>
       backend.loadTemplate!(compiled.template),
     );
-    const proof = TemplateProof.of(graph);
     return {
       graph,
       route: routeOf(graph.example),
       compiled,
       executable,
       sizes: new TemplateSizes(graph.symbols),
-      proven: proof === null ? null : new ProvenSizes(graph, proof),
+      proven: ProvenSizes.of(graph),
     };
   } catch (error) {
     const { extern, fallback = extern } = backend.capabilities;

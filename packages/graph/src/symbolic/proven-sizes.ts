@@ -1,0 +1,53 @@
+/**
+ * @file `ProvenSizes`: sizes of a captured program at which a template is known to stand for it, without a graph.
+ *
+ * The graphs that the template was found to stand for are samples: of the sizes of the program, and of the numbers that
+ * vary in its graph. Where they determine those numbers (`SampledNumbers`), the template says the same of them, and
+ * operators are in the same cases (`TemplateProof`), the graph would be the template.
+ */
+import { SampledNumbers } from '@tessera/shared';
+import { sameNumbers } from '@tessera/tensor/internal';
+import type { GraphTemplate } from './graph-template.js';
+import { TemplateProof } from './template-proof.js';
+
+/** See the file header. */
+export class ProvenSizes {
+  /** The values of the template's symbols, then the other numbers that vary. */
+  private readonly samples = new SampledNumbers();
+
+  private constructor(
+    private readonly template: GraphTemplate,
+    private readonly proof: TemplateProof,
+  ) {}
+
+  /** What samples can tell of a template; null where operators may do something else at other sizes. */
+  static of(template: GraphTemplate): ProvenSizes | null {
+    const proof = TemplateProof.of(template);
+    return proof === null ? null : new ProvenSizes(template, proof);
+  }
+
+  /** Notes that a graph made for sizes of the program is the template at values of its symbols. */
+  add(sizes: readonly number[], values: readonly number[]): void {
+    this.samples.add(sizes, [...values, ...this.template.numbersAt(values)]);
+  }
+
+  /**
+   * The values of the symbols for sizes of the program and the inputs of the graph; null if nothing proves any.
+   *
+   * @param inputs null where another graph of the program, which is proven, makes them
+   */
+  valuesAt(sizes: readonly number[], inputs: readonly unknown[] | null): readonly number[] | null {
+    const { template, proof } = this;
+    const numbers = this.samples
+      .at(sizes)
+      ?.map((number) => (typeof number === 'number' ? number : number(sizes)));
+    const values = numbers?.splice(0, template.symbols.length) ?? [];
+    return numbers !== undefined &&
+      sameNumbers(template.numbersAt(values), numbers) &&
+      template.isInRange(values) &&
+      template.admits(values) &&
+      proof.holds(values, inputs)
+      ? values
+      : null;
+  }
+}
