@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  SampledNumbers,
   ShapeEnv,
   SizeSamples,
   type SymInt,
@@ -75,5 +76,18 @@ describe('samples of sizes', () => {
     expect(isDetermined(sizeMul(sizeMul(s, s), sizeMul(s, s)))).toBe(false);
     expect(isDetermined(sizeFloorDiv(s, 2))).toBe(false);
     expect(isDetermined(7)).toBe(true);
+  });
+});
+
+describe('numbers that samples determine', () => {
+  it('are not known any more once a sample contradicts them', () => {
+    const numbers = new SampledNumbers();
+    for (const n of [4, 9, 17, 3]) numbers.add([0, n], [2 * n]);
+    const [double] = numbers.at([0, 30])!;
+    expect(typeof double === 'number' ? double : double!([0, 30])).toBe(60);
+    numbers.add([0, 40], [80]);
+    expect(numbers.at([0, 30])).not.toBeNull();
+    numbers.add([0, 50], [64]);
+    expect(numbers.at([0, 30])).toBeNull();
   });
 });

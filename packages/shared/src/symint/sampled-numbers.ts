@@ -16,8 +16,12 @@ export class SampledNumbers {
 
   /** Notes what the numbers were at sizes. */
   add(sizes: readonly number[], numbers: readonly number[]): void {
-    // What is known already needs no more samples.
-    if (this.samples.determine(sizes) || !this.samples.add(sizes)) return;
+    if (this.samples.determine(sizes)) {
+      // What is known already needs no more samples; one that contradicts it leaves nothing that fits all.
+      const known = this.at(sizes);
+      if (known?.every((number, i) => numberAt(number, sizes) === numbers[i]) !== false) return;
+    }
+    if (!this.samples.add(sizes)) return;
     this.numbers.push(numbers);
     this.known = undefined;
   }
@@ -53,4 +57,8 @@ export class SampledNumbers {
     }
     return found;
   }
+}
+
+function numberAt(number: number | SizeFunction, sizes: readonly number[]): number {
+  return typeof number === 'number' ? number : number(sizes);
 }
