@@ -7,11 +7,13 @@
  * Dots in a name are levels of submodules, as in a state dict. A part of a name that cannot be a field gets a `$` in
  * front: an empty one, one that starts with `_` or `$`, one that `Module` uses itself, and one that is a tensor and a
  * folder of tensors at once.
+ * Whole numbers beyond 32 bits are no state: the largest int64 says "to the end", and not every device could hold it.
  */
 import { Module, Parameter } from '@tessera/nn';
 import { fromBytes, isFloatingPoint } from '@tessera/tensor';
 import type { OnnxGraph, OnnxModel, TensorLiteral } from './model/model.js';
 import { graphsOf, nodesOf } from './model/model.js';
+import { fitsHost, isBeyond32Bits, readHost } from './run/host-array.js';
 
 /** A level of names; it only holds tensors. */
 export class OnnxScope extends Module {
@@ -94,7 +96,7 @@ export type ParameterChoice = (name: string, sizes: readonly number[]) => boolea
 export const isLikelyParameter: ParameterChoice = (name, sizes) =>
   sizes.length > 0 || name.includes('.');
 
-/** Makes the tensors of all initialisers, as fields of a module; returns where they are. */
+/** Makes the tensors of all initialisers that are state, as fields of a module; returns where they are. */
 export function placeInitializers(
   root: Module,
   graph: OnnxGraph,
@@ -114,6 +116,7 @@ export function placeInitializers(
   literals.forEach((literal, i) => {
     const { bytes, shape, type } = literal;
     const data = fromBytes(bytes, shape, type.dtype);
+    if (fitsHost(shape) && isBeyond32Bits(readHost(data))) return;
     const at = place(root, names.get(unique[i]!)!);
     const { owner, field } = at;
     places.set(literal, at);

@@ -21,6 +21,7 @@ import { Decisions } from './decisions.js';
 import {
   type ParameterChoice,
   type Place,
+  allInitializers,
   allLiterals,
   placeInitializers,
   tensorAt,
@@ -29,7 +30,7 @@ import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './mo
 import { foldConstants } from './run/fold-constants.js';
 import { decidingInputs } from './model/deciding-inputs.js';
 import { KnownNumbers } from './known-numbers.js';
-import { HostArray, fitsHost, hostCopy, isExact } from './run/host-array.js';
+import { HostArray, fitsHost, hostCopy, isBeyond32Bits, isExact } from './run/host-array.js';
 import { usesForeignOperators } from './registry.js';
 import { noteType } from './run/narrow-types.js';
 import { Run, type RunState } from './run/run.js';
@@ -79,7 +80,7 @@ export class OnnxModule extends Module {
   private readonly _decisions: Decisions;
   private readonly _constants = new Map<TensorLiteral, Tensor | HostArray>();
   private readonly _state: RunState;
-  /** What is the same in every call, and becomes tensors where it is used as such. */
+  /** What is the same in every call, and becomes tensors where it is used as such, on every device. */
   private readonly _fixed: readonly (Tensor | HostArray)[];
   /** Names of the inputs that have to be given. */
   private readonly _needed: readonly string[];
@@ -92,6 +93,8 @@ export class OnnxModule extends Module {
     this._made = new Set(this.initialTensors());
     // A traced call cannot read what it makes, so constants are made now.
     for (const literal of allLiterals(model)) this.constantOf(literal);
+    for (const literal of allInitializers(model.graph))
+      if (!this._places.has(literal)) this.constantOf(literal);
     const state = {
       model,
       initializers: (graph: OnnxGraph) => this.initializersOf(graph),
@@ -102,7 +105,9 @@ export class OnnxModule extends Module {
     const folded = foldConstants(model.graph, new Run(state, 'cpu'));
     this._state = { ...state, folded };
     const constants = Array.from(this._constants.values());
-    this._fixed = [...constants, ...new Set([...folded.values()].flat())];
+    this._fixed = [...constants, ...new Set([...folded.values()].flat())].filter(
+      (value) => isTensor(value) || !isBeyond32Bits(value),
+    );
     this._needed = model.graph.inputs
       .map(({ name }) => name)
       .filter((name) => !model.graph.initializers.has(name));
@@ -175,16 +180,14 @@ export class OnnxModule extends Module {
     return `(${list(this.inputs)}) -> (${list(this.outputs)})`;
   }
 
-  /**
-   * Moves or converts parameters and buffers. Numbers that decide something stay known on a device that cannot be read.
-   */
-  override to(target: DType | DeviceType): this {
+  /** @internal Numbers that decide something stay known on a device that cannot be read. */
+  override _move(target: DType | DeviceType): void {
     const kept = this.knownNow();
-    super.to(target);
+    for (const module of this.modules()) if (module !== this) module._move(target);
+    super._move(target);
     for (const [tensor, numbers] of kept)
       if (tensor.device !== 'cpu' && tensor.dtype === numbers.dtype)
         this._known.note(tensor, numbers);
-    return this;
   }
 
   override loadStateDict(
@@ -218,7 +221,9 @@ export class OnnxModule extends Module {
 
   /** Small whole numbers are numbers of the host, backed by their buffer; all else is the tensor. */
   private initializer(literal: TensorLiteral): Value {
-    const tensor = this.tensorOf(literal, this._places.get(literal)!);
+    const place = this._places.get(literal);
+    if (place === undefined) return this.constantOf(literal);
+    const tensor = this.tensorOf(literal, place);
     noteType(tensor, literal.type);
     if (isFloatingPoint(tensor.dtype)) return tensor;
     const known = this._decisions.read(tensor);

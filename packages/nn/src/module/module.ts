@@ -280,8 +280,14 @@ export abstract class Module {
 
   /** Moves parameters and buffers to a device, or converts floating-point ones to a dtype, in place. */
   to(target: DType | DeviceType): this {
-    for (const tensor of [...this.parameters(), ...this.buffers()]) moveData(tensor, target);
+    for (const module of this.modules()) module._move(target);
     return this;
+  }
+
+  /** @internal What `to` does with this module's own tensors, its submodules' later. */
+  _move(target: DType | DeviceType): void {
+    const own = { recurse: false };
+    for (const tensor of [...this.parameters(own), ...this.buffers(own)]) moveData(tensor, target);
   }
 
   /** Sets `requiresGrad` of all parameters. */

@@ -70,6 +70,11 @@ export function isExact({ data, dtype }: HostArray): boolean {
   return dtype !== 'int64' || data.every((value) => Math.abs(value) < Number.MAX_SAFE_INTEGER);
 }
 
+/** Whether numbers are whole and beyond 32 bits: not every device can hold them. */
+export function isBeyond32Bits({ data, dtype }: HostArray): boolean {
+  return dtype === 'int64' && data.some((value) => Math.abs(value) >= 2 ** 31);
+}
+
 /** Whether a shape is small enough for the host. */
 export function fitsHost(shape: readonly number[]): boolean {
   return numelOf(shape) <= HOST_LIMIT;

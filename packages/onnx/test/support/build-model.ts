@@ -103,7 +103,7 @@ export function floats(
 export function ints(
   called: string,
   dims: readonly number[],
-  values: readonly number[],
+  values: readonly (number | bigint)[],
 ): TensorProto {
   return create(TensorProtoSchema, {
     name: called,
