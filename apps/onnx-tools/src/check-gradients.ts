@@ -1,7 +1,8 @@
 /**
  * @file Gradients of a model's parameters against finite differences.
  *
- * The gradients are those of the compiled model, in its own types, on the device. The differences are computed in
+ * The gradients are those of the compiled model, in its own types, on the device (operator by operator where values on
+ * it decide what happens). The differences are computed in
  * float64 on the CPU: the loss, a weighted sum of all float outputs, a little before and behind where the parameters
  * are. Of each parameter up to 32 elements move at once, that with the largest gradient among them, each along its
  * gradient, so that nothing cancels. Where a kink (a ReLU, a maximum) lies in between, a smaller step decides; where
@@ -10,7 +11,7 @@
  * slopes before and behind is right.
  */
 import { compile } from '@tessera/compile';
-import { type OnnxModule, importOnnx } from '@tessera/onnx';
+import { type OnnxModule, type OnnxOutputs, importOnnx } from '@tessera/onnx';
 import { isTesseraError } from '@tessera/shared';
 import {
   type DeviceType,
@@ -44,8 +45,8 @@ async function numbersOf(value: Tensor): Promise<number[]> {
 }
 
 /** The weighted sum of the float outputs; weights have no pattern and are the same for every size. */
-function lossOf(model: OnnxModule, weights: Named, inputs: Named): Tensor | null {
-  const parts = Object.entries(model.call(inputs)).flatMap(([name, output]) => {
+function lossOf(outputs: OnnxOutputs, weights: Named): Tensor | null {
+  const parts = Object.entries(outputs).flatMap(([name, output]) => {
     const weight = weights[name];
     if (weight === undefined || !isTensor(output) || !isFloatingPoint(output.dtype)) return [];
     return [output.mul(weight.to(output.dtype)).sum()];
@@ -66,6 +67,20 @@ function weightsFor(outputs: Named): Record<string, Tensor> {
 const onDevice = (values: Named, device: DeviceType): Named =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.to(device)]));
 
+/** The loss by the compiled model; operator by operator where values on a device decide what happens. */
+async function compiledLoss(
+  model: OnnxModule,
+  weights: Named,
+  inputs: Named,
+): Promise<Tensor | null> {
+  try {
+    return compile(() => lossOf(model.call(inputs), weights))();
+  } catch (error) {
+    if (!isTesseraError(error, 'data-async-only')) throw error;
+    return lossOf(await model.run(inputs), weights);
+  }
+}
+
 /** Gradients by name, of the compiled model; null where none reaches a parameter. */
 async function compiledGradients(
   recorded: RecordedModel,
@@ -74,7 +89,7 @@ async function compiledGradients(
 ): Promise<Map<string, number[] | null> | null> {
   const model = (await importOnnx(recorded.file)).to(device);
   const [there, inputs] = [onDevice(weights, device), onDevice(recorded.inputs, device)];
-  const loss = compile(() => lossOf(model, there, inputs))();
+  const loss = await compiledLoss(model, there, inputs);
   if (loss === null || !loss.requiresGrad) return null;
   loss.backward();
   const found = new Map<string, number[] | null>();
@@ -110,7 +125,7 @@ async function preciseLoss(recorded: RecordedModel, weights: Named): Promise<Los
         isFloatingPoint(value.dtype) ? value.to(dtype) : value,
       ]),
     );
-    const run = compile(() => noGrad(() => lossOf(model, weights, inputs)));
+    const run = compile(() => noGrad(() => lossOf(model.call(inputs), weights)));
     const value = (): number => run()!.item() as number;
     value();
     const steps = dtype === 'float64' ? STEPS : FLOAT32_STEPS;

@@ -5,8 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { unpack } from '../src/archive.js';
+import { deviceNamed } from '../src/command-line.js';
 import { runModel } from '../src/run-model.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'onnx-small-'));
@@ -35,4 +36,21 @@ it.each(names)('%s', { timeout: 120_000 }, async (name) => {
   const larger = await runModel(file, { inputs, device: 'cpu', batch: 3 });
   expect(larger.maxError).toBeLessThan(1e-6);
   expect(larger.gradientError).toBeLessThan(GRADIENT[name] ?? 1e-3);
+});
+
+const wantsGpu =
+  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+
+describe.skipIf(!wantsGpu)('on WebGPU, whose values cannot be read in a call', () => {
+  it.each(MIXED)(
+    '%s runs operator by operator, with gradients',
+    { timeout: 120_000 },
+    async (name) => {
+      const device = await deviceNamed('wgpu', '');
+      const result = await runModel(join(folder, `${name}.onnx`), { inputs, device });
+      expect(result.graphs).toBe(0);
+      expect(result.maxError).toBeLessThan(1e-6);
+      expect(result.gradientError).toBeLessThan(1e-3);
+    },
+  );
 });
