@@ -5,7 +5,13 @@ import { compile } from '@tessera/compile';
 import { type Tensor, arange, noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import type { Positions } from '../src/config/decoder-config.js';
-import { SpeculativeGenerator, StaticCache, TextGenerator, readConfig } from '../src/index.js';
+import {
+  BeamSearch,
+  SpeculativeGenerator,
+  StaticCache,
+  TextGenerator,
+  readConfig,
+} from '../src/index.js';
 import { RotaryTable } from '../src/model/rotary.js';
 import { GPT2, LLAMA, tinyModel } from './support/tiny-model.js';
 
@@ -139,6 +145,69 @@ describe.each([
     expect(await speculative.generate(prompt, { ...options, maxNewTokens: 11 })).toEqual(
       text.slice(5, 16),
     );
+  });
+});
+
+describe('texts that grow beyond the length of training, by longrope', () => {
+  const model = tinyModel({
+    ...LLAMA,
+    rope_parameters: {
+      ...LONG,
+      short_factor: [1, 1.3],
+      long_factor: [4, 7],
+      original_max_position_embeddings: 12,
+    },
+  });
+  /** The text that calls without a cache make, each as long as it is. */
+  const grown = (prompt: readonly number[], count: number): number[] => {
+    const text = [...prompt];
+    noGrad(() => {
+      for (let i = 0; i < count; i++) {
+        const logits = model.call(tensor([text], { dtype: 'int64' })).select(1, -1);
+        text.push(logits.argmax(-1).item() as number);
+      }
+    });
+    return text.slice(prompt.length);
+  };
+  const [prompt, other] = [
+    [5, 6, 7, 8, 9],
+    [11, 3, 30],
+  ];
+  const options = { maxNewTokens: 14, endTokens: [] };
+  const wanted = grown(prompt, 14);
+
+  describe.each([
+    ['compiled', true],
+    ['as it is', false],
+  ])('%s', (_, isCompiled) => {
+    const sizes = { maxLength: 40, chunk: 8, compile: isCompiled };
+
+    it('a generator turns their keys again, and those of the next text as it wants them', async () => {
+      const generator = new TextGenerator(model, sizes);
+      expect(await generator.generate(prompt, options)).toEqual([wanted]);
+      expect(await generator.generate(prompt, options)).toEqual([wanted]);
+      // Behind the whole text of the last call, then behind a part of it within the length of training.
+      const whole = [...prompt, ...wanted];
+      expect(await generator.generate(whole, options)).toEqual([grown(whole, 14)]);
+      const short = { ...options, maxNewTokens: 2 };
+      expect(await generator.generate(whole.slice(0, 8), short)).toEqual([wanted.slice(3, 5)]);
+    });
+
+    it('a batch goes by its longest text', async () => {
+      const generator = new TextGenerator(model, { ...sizes, batch: 2 });
+      const short = { ...options, maxNewTokens: 8 };
+      const [first, second] = await generator.generate([prompt, other], short);
+      expect(first).toEqual(wanted.slice(0, 8));
+      expect(second!.slice(0, 8)).toHaveLength(8);
+      expect(second!.slice(0, 7)).toEqual(grown(other, 7));
+    });
+
+    it('a beam search and a speculative generator do so too', async () => {
+      const search = new BeamSearch(model, { ...sizes, numBeams: 1 });
+      expect(await search.generate(prompt, options)).toEqual(wanted);
+      const speculative = new SpeculativeGenerator(model, model, { ...sizes, lookahead: 4 });
+      expect(await speculative.generate(prompt, options)).toEqual(wanted);
+    });
   });
 });
 

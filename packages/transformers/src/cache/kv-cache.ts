@@ -53,12 +53,18 @@ export class StaticCache implements KeyValueCache {
   readonly keys: readonly Tensor[];
   readonly values: readonly Tensor[];
   private seen = 0;
+  /** Longest text whose keys are turned as in training, where longer ones want them otherwise from the first token on. */
+  private readonly trained: number;
+  private text: number;
 
   constructor(
-    { layers, attention }: DecoderConfig,
+    { layers, attention, positions }: DecoderConfig,
     readonly maxLength: number,
     options: CacheOptions,
   ) {
+    const scaling = positions.kind === 'rotary' ? positions.scaling : null;
+    this.trained = scaling?.kind === 'longrope' ? scaling.originalLength : Infinity;
+    this.text = maxLength;
     checkOptionNames('StaticCache', options, OPTIONS);
     const { batch, filling = 0, ...place } = options;
     checkSizes('StaticCache', { maxLength, batch });
@@ -81,7 +87,20 @@ export class StaticCache implements KeyValueCache {
   }
 
   textWith(): number {
-    return this.maxLength;
+    return this.text;
+  }
+
+  /** Whether the keys are turned as a text of this length wants it: see `turnFor`. */
+  fits(length: number): boolean {
+    return length > this.trained === this.text > this.trained;
+  }
+
+  /**
+   * Turns keys that come from here on for a text of this length, or longer. At first they are turned for one of
+   * `maxLength`; where that is beyond the length of training, shorter texts may want them otherwise (`longrope`).
+   */
+  turnFor(length: number): void {
+    this.text = length > this.trained ? this.maxLength : Math.min(this.maxLength, this.trained);
   }
 
   places(count: number): Tensor {

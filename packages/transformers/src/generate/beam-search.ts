@@ -155,7 +155,9 @@ export class BeamSearch {
           for (const { tokens, sum } of beams) ended.add(tokens, sum);
           break;
         }
-        scores = noGrad(() => this.step(beams));
+        const goOn = (): Tensor =>
+          this.cached.cache.fits(row.length + length) ? this.step(beams) : this.again(row, beams);
+        scores = noGrad(goOn);
       }
       return [...ended.best.tokens];
     } finally {
@@ -166,7 +168,7 @@ export class BeamSearch {
   /** Log-probabilities after each beam's last token, [numBeams, vocabSize]; rows without a beam repeat the first. */
   private step(beams: readonly Beam[]): Tensor {
     const { device } = this.cached;
-    const all = Array.from({ length: this.numBeams }, (_, i) => beams[i] ?? beams[0]!);
+    const all = this.filled(beams);
     const whole = { dtype: 'int64', device } as const;
     return this.next(
       tensor(
@@ -178,6 +180,18 @@ export class BeamSearch {
         whole,
       ),
     );
+  }
+
+  /** The same for texts that are taken in anew. */
+  private again(prompt: readonly number[], beams: readonly Beam[]): Tensor {
+    return logarithms(
+      this.cached.prefillRows(this.filled(beams).map(({ tokens }) => [...prompt, ...tokens])),
+    );
+  }
+
+  /** A beam for each row of the cache. */
+  private filled(beams: readonly Beam[]): Beam[] {
+    return Array.from({ length: this.numBeams }, (_, i) => beams[i] ?? beams[0]!);
   }
 
   /** The likeliest continuations of all beams, best first: enough that as many go on as there are beams. */

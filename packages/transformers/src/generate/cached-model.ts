@@ -65,16 +65,22 @@ export class CachedModel {
 
   /** Takes in a prompt in place of what was there, in each row; the logits of its next token, [B, vocabSize]. */
   prefill(prompt: readonly number[]): Tensor {
-    const { batch } = this.options;
+    return this.prefillRows(Array.from({ length: this.options.batch }, () => prompt));
+  }
+
+  /** The same with texts of one length, one for each row. */
+  prefillRows(texts: readonly (readonly number[])[]): Tensor {
+    const { length } = texts[0]!;
+    this.cache.turnFor(length);
     const whole = { dtype: 'int64', device: this.device } as const;
     this.place.fill_(0);
     let logits: Tensor | null = null;
-    for (const { takeIn, ...call } of this.chunks.calls(0, prompt.length)) {
-      const rows = Array.from({ length: batch }, () => filledUp(prompt, call, 0));
-      const last = Math.min(prompt.length - call.from, call.size) - 1;
+    for (const { takeIn, ...call } of this.chunks.calls(0, length)) {
+      const rows = texts.map((text) => filledUp(text, call, 0));
+      const last = Math.min(length - call.from, call.size) - 1;
       logits = takeIn(tensor(rows, whole), tensor([last], whole));
     }
-    this.place.fill_(prompt.length);
+    this.place.fill_(length);
     return logits!;
   }
 }

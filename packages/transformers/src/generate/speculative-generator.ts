@@ -140,14 +140,20 @@ export class SpeculativeGenerator {
         yield kept;
         options.signal?.throwIfAborted();
         if (text.allEnded || text.answers[0]!.length === wanted) return;
-        made = await this.round(made.at(-1)!, drawing);
+        const whole = [...row, ...text.answers[0]!];
+        const { cache } = this.target;
+        const isPlain = cache.fits(whole.length) && cache.fits(whole.length + this.lookahead);
+        made = isPlain ? await this.round(made.at(-1)!, drawing) : await this.begin(whole, drawing);
       }
     } finally {
       this.busy = false;
     }
   }
 
-  /** Takes in the prompt; the first token. */
+  /**
+   * Takes in the prompt; the first token. Also where a text grows beyond the length of training and all its keys have to
+   * be turned otherwise then (`longrope`).
+   */
   private async begin(prompt: readonly number[], { first }: Drawing): Promise<number[]> {
     const token = noGrad(() => {
       this.helper.prefill(prompt);

@@ -4,7 +4,8 @@
  *
  * Prompts come in chunks (prompt-chunks.ts), the last one filled up: what the filling leaves in the cache lies behind the
  * prompt, where no token looks before it is overwritten. So prompts of all lengths are few computations, and all tokens
- * are one. Tokens that a prompt shares with what is in the cache are not computed again.
+ * are one. Tokens that a prompt shares with what is in the cache are not computed again. A text that grows beyond the
+ * length of training is taken in once more, where its keys have to be turned otherwise then (`longrope`).
  */
 import { compile } from '@tessera/compile';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
@@ -144,6 +145,7 @@ export class TextGenerator {
       signal?.throwIfAborted();
       if (seed !== undefined) manualSeed(seed);
       const texts = new Texts(rows.length, this.model.config, options);
+      const longest = Math.max(...rows.map((row) => row.length));
       const logits = this.prefill(rows);
       const { first, next } = this.picker(options);
       let ids = noGrad(() => first(logits));
@@ -152,11 +154,16 @@ export class TextGenerator {
         signal?.throwIfAborted();
         const tokens = texts.take(values.map((row) => row[0]!));
         // The last token that was made is not in the cache yet.
-        if (this.batch === 1 && made > 1) this.inCache.push(texts.answers[0]!.at(-2)!);
+        if (this.batch === 1 && this.inCache.length < longest + made - 1)
+          this.inCache.push(texts.answers[0]!.at(-2)!);
         yield { tokens, answers: texts.answers };
         signal?.throwIfAborted();
         if (texts.allEnded || made === maxNewTokens) return;
-        ids = noGrad(() => next(ids));
+        ids = noGrad(() =>
+          this.cache.fits(longest + made)
+            ? next(ids)
+            : first(this.prefill(rows.map((row, i) => [...row, ...texts.padded(i)]))),
+        );
       }
     } finally {
       this.busy = false;
@@ -189,6 +196,8 @@ export class TextGenerator {
     const filler = config.tokens.pad ?? 0;
     const padded = padLeft(rows, filler);
     const length = padded[0]!.length;
+    if (!this.cache.fits(length)) this.inCache = [];
+    this.cache.turnFor(length);
     const known = this.shared(rows);
     // Until the prompt is in whole, nothing can be said of the cache.
     this.inCache = [];

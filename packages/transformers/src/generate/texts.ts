@@ -24,6 +24,12 @@ export class Texts {
     return this.ended.every(Boolean);
   }
 
+  /** An answer, as long as the longest one. */
+  padded(i: number): number[] {
+    const length = Math.max(...this.answers.map((answer) => answer.length));
+    return Array.from({ length }, (_, at) => this.answers[i]![at] ?? 0);
+  }
+
   /** Takes in a token for each text; null for those that had ended. */
   take(tokens: readonly number[]): (number | null)[] {
     return tokens.map((token, i) => {
