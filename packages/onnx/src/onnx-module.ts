@@ -190,18 +190,15 @@ export class OnnxModule extends Module {
         this._known.note(tensor, numbers);
   }
 
-  override loadStateDict(
-    ...[values, options]: Parameters<Module['loadStateDict']>
-  ): ReturnType<Module['loadStateDict']> {
-    const report = super.loadStateDict(values, options);
+  /** @internal Numbers that come from the CPU are known on a device that cannot be read. */
+  override _loaded(values: Readonly<Record<string, Tensor>>, prefix: string): void {
     for (const [name, tensor] of Object.entries(this.stateTensors())) {
-      const value = values[name];
+      const value = values[prefix + name];
       if (tensor.device === 'cpu' || value?.device !== 'cpu' || value.dtype !== tensor.dtype)
         continue;
       const numbers = this._known.of(value);
       if (numbers !== undefined) this._known.note(tensor, numbers);
     }
-    return report;
   }
 
   private stateTensors(): Record<string, Tensor> {

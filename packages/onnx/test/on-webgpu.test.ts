@@ -3,7 +3,7 @@
  */
 import { compile, initWebGpu } from '@tessera/compile';
 import { Module } from '@tessera/nn';
-import { type Tensor, arange } from '@tessera/tensor';
+import { type Tensor, arange, noGrad } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type OnnxModule, importOnnx } from '../src/index.js';
 import { floats, ints, model, value } from './support/build-model.js';
@@ -87,6 +87,20 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
       const call = (x: Tensor): Tensor => module.call(x);
       const run = mode === 'compiled' ? compile(call) : call;
       expect(await (run(arange(6).to('wgpu')) as Tensor).toArray()).toEqual([6, 8, 10, 12]);
+    },
+  );
+
+  it.each(['eagerly', 'compiled'])(
+    'a state loaded into a module around it says its numbers, %s',
+    async (mode) => {
+      const [module, saved] = [new Doubled(await sliced()).to('wgpu'), new Doubled(await sliced())];
+      noGrad(() => saved.stateDict()['inner.start']!.fill_(4));
+      const call = (x: Tensor): Tensor => module.call(x);
+      const run = mode === 'compiled' ? compile(call) : call;
+      const x = arange(6).to('wgpu');
+      expect(await (run(x) as Tensor).toArray()).toEqual([6, 8, 10, 12]);
+      module.loadStateDict(saved.stateDict());
+      expect(await (run(x) as Tensor).toArray()).toEqual([10, 12]);
     },
   );
 });

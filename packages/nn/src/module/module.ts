@@ -284,6 +284,9 @@ export abstract class Module {
     return this;
   }
 
+  /** @internal Told that values were loaded, those of this module under names that begin with the prefix. */
+  _loaded(_values: Readonly<Record<string, Tensor>>, _prefix: string): void {}
+
   /** @internal What `to` does with this module's own tensors, its submodules' later. */
   _move(target: DType | DeviceType): void {
     const own = { recurse: false };

@@ -126,9 +126,11 @@ export function loadTensors(
 ): LoadReport {
   const given = { ...values };
   const after: [LoadStateDictHook, Module][] = [];
+  const parts: [string, Module][] = [];
   everyPath(
     module,
     (prefix, part) => {
+      parts.push([dotted(prefix), part]);
       for (const hook of part._hooks?.of('loadBefore') ?? []) hook(part, given, dotted(prefix));
     },
     (part) => {
@@ -163,6 +165,7 @@ export function loadTensors(
       if (value !== undefined) loadOne(name, target, value, assign);
     }
   });
+  for (const [prefix, part] of parts) part._loaded(given, prefix);
   for (const [hook, part] of after) hook(part, keys);
   if (strict) check(keys);
   return keys;
