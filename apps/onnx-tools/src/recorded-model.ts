@@ -26,11 +26,16 @@ function refuse(message: string, hint: string): never {
   throw new TesseraError('invalid-argument', message, { hints: [hint] });
 }
 
+/** A number without dimensions is often recorded as a list of one: NumPy's `ascontiguousarray` makes that of it. */
+function asDeclared(recorded: Tensor, shape: readonly unknown[] | null): Tensor {
+  return shape?.length === 0 && recorded.numel === 1 ? recorded.reshape([]) : recorded;
+}
+
 /** Reads what is recorded of a model. @throws invalid-argument, source-unreadable, safetensors-invalid */
 export async function readRecorded(
   file: string,
   tensorFile: string,
-  model: OnnxModule,
+  model: Pick<OnnxModule, 'inputs' | 'outputs'>,
 ): Promise<RecordedModel> {
   const name = basename(file).replace(/\.onnx$/, '');
   if (!existsSync(tensorFile))
@@ -39,7 +44,7 @@ export async function readRecorded(
   const inputs: Record<string, Tensor> = {};
   for (const input of model.inputs) {
     const found = all[`${name}/in/${input.name}`];
-    if (found !== undefined) inputs[input.name] = found;
+    if (found !== undefined) inputs[input.name] = asDeclared(found, input.shape);
   }
   if (Object.keys(inputs).length === 0 && model.inputs.length > 0)
     refuse(
@@ -52,7 +57,7 @@ export async function readRecorded(
       all[`${name}/out/${output.name}`] ??
       all[`${name}/out/${i}`] ??
       (i === 0 ? all[`${name}/out`] : undefined);
-    if (found !== undefined) outputs[output.name] = found;
+    if (found !== undefined) outputs[output.name] = asDeclared(found, output.shape);
   }
   if (Object.keys(outputs).length === 0)
     refuse(`${tensorFile} has no output of '${name}'.`, `Call it ${name}/out.`);
