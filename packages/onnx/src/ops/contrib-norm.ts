@@ -5,7 +5,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, index, zeros } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../registry.js';
-import { inDType, range } from './like.js';
+import { inDType, range, widened } from './like.js';
 
 /** The norm over all dimensions from an axis on, and the inverse of the root mean square. */
 function simplifiedNorm(call: NodeCall): Tensor[] {
@@ -75,9 +75,9 @@ function embedNorm(call: NodeCall): (Tensor | null)[] {
 function groupNorm(call: NodeCall, x: Tensor): Tensor {
   const isLast = call.flag('channels_last', true);
   const first = isLast ? x.movedim(-1, 1) : x;
-  const wide = F.groupNorm(first.to('float32'), call.int('groups'), {
-    weight: call.tensor(1).to('float32'),
-    bias: call.tensor(2).to('float32'),
+  const wide = F.groupNorm(widened(first), call.int('groups'), {
+    weight: widened(call.tensor(1)),
+    bias: widened(call.tensor(2)),
     eps: call.float('epsilon', 1e-5),
   });
   const activation = call.int('activation');

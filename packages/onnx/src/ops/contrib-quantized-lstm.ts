@@ -9,12 +9,13 @@ import { lstm } from './recurrent.js';
 
 /** Weights [D, K, gates · hidden] with a scale and zero point per direction, or per column, turned round. */
 function weight(call: NodeCall, input: number, scale: number): Tensor {
+  const { dtype } = call.tensor(0);
   const each = (at: number): Tensor => {
-    const value = call.tensor(at).to('float32');
+    const value = call.tensor(at).to(dtype);
     const [directions, columns = 1] = value.shape;
     return value.reshape([directions!, 1, columns]);
   };
-  const wide = call.tensor(input).to('float32');
+  const wide = call.tensor(input).to(dtype);
   return wide
     .sub(each(scale + 1))
     .mul(each(scale))

@@ -10,6 +10,11 @@ export function inDType(result: Tensor, dtype: DType): Tensor {
   return result.dtype === dtype ? result : result.to(dtype);
 }
 
+/** A tensor in the dtype that ONNX computes in inside of an operator: float32, or float64 where it is of that. */
+export function widened(x: Tensor): Tensor {
+  return x.dtype === 'float64' ? x : x.to('float32');
+}
+
 /** Computes in float32 where the dtype is a float of 16 bits, as ONNX does inside of an operator. */
 export function inFloat32(input: Tensor, compute: (wide: Tensor) => Tensor): Tensor {
   const isHalf = input.dtype === 'float16' || input.dtype === 'bfloat16';

@@ -5,7 +5,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, pad } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../registry.js';
-import { inDType, inFloat32, range } from './like.js';
+import { inDType, inFloat32, range, widened } from './like.js';
 
 /** A vector of channels, to broadcast over [N, C, …]. */
 function perChannel(vector: Tensor, rank: number): Tensor {
@@ -26,12 +26,12 @@ function batchNorm(call: NodeCall): Tensor[] {
   const isUniform = [weight, bias, mean, variance].every(({ dtype }) => dtype === x.dtype);
   if (!isTraining && isUniform)
     return [F.batchNorm(x, { weight, bias, runningMean: mean, runningVar: variance, eps })];
-  const wide = x.to('float32');
+  const wide = widened(x);
   const dims = range(x.ndim).filter((dim) => dim !== 1);
-  const own = isTraining ? wide.mean(dims) : mean.to('float32');
+  const own = isTraining ? wide.mean(dims) : mean.to(wide.dtype);
   const spread = isTraining
     ? wide.sub(perChannel(own, x.ndim)).square().mean(dims)
-    : variance.to('float32');
+    : variance.to(wide.dtype);
   const scale = spread.add(eps).rsqrt().mul(weight);
   const y = wide
     .sub(perChannel(own, x.ndim))
@@ -56,12 +56,12 @@ function layerNorm(call: NodeCall): Tensor[] {
   const isPlain =
     weight.shape.join() === shape.join() && (bias?.shape ?? shape).join() === shape.join();
   if (isPlain && call.outputCount === 1) return [F.layerNorm(x, shape, { weight, bias, eps })];
-  const wide = x.to('float32');
+  const wide = widened(x);
   const mean = wide.mean(dims, { keepdim: true });
   const centered = wide.sub(mean);
   const deviation = centered.square().mean(dims, { keepdim: true }).add(eps).rsqrt();
   const scaled = inDType(centered.mul(deviation), x.dtype).mul(weight);
-  return [bias === null ? scaled : scaled.add(bias), mean, deviation];
+  return [bias === null ? scaled : scaled.add(bias), mean.to('float32'), deviation.to('float32')];
 }
 
 function rmsNorm(call: NodeCall): Tensor {

@@ -6,7 +6,7 @@ import { elementType } from '../model/element-types.js';
 import { noteType, rangeOf, typeOf } from '../run/narrow-types.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../registry.js';
-import { inDType } from './like.js';
+import { inDType, widened } from './like.js';
 
 /** A scale or zero point in a shape that broadcasts to x. */
 export function perSlice(call: NodeCall, value: Tensor, x: Tensor): Tensor {
@@ -33,10 +33,11 @@ function quantize(call: NodeCall): Tensor {
 function dequantize(call: NodeCall): Tensor {
   const x = call.tensor(0);
   const scale = perSlice(call, call.tensor(1), x);
-  const wide = x.to('float32');
-  const centered = call.has(2) ? wide.sub(perSlice(call, call.tensor(2), x).to('float32')) : wide;
+  const step = widened(scale);
+  const wide = x.to(step.dtype);
+  const centered = call.has(2) ? wide.sub(perSlice(call, call.tensor(2), x).to(step.dtype)) : wide;
   const named = elementType(call.int('output_dtype', 0))?.dtype ?? scale.dtype;
-  return inDType(centered.mul(scale.to('float32')), named);
+  return inDType(centered.mul(step), named);
 }
 
 /** A tensor in 256 steps over its range, zero included: the steps as floats, their size, and which of them is zero. */
