@@ -34,6 +34,32 @@ describe('index', () => {
     expect(x.index(0, x.index(0).lt(2)).toArray()).toEqual([0, 1]);
   });
 
+  it('places what follows a mask of several dimensions behind all of them', () => {
+    const y = arange(24).reshape([2, 2, 3, 2]);
+    const mask = tensor([
+      [true, false],
+      [false, true],
+    ]);
+    const rows = tensor([2n, 0n]);
+    const columns = tensor([1n, 0n]);
+    expect(y.index(mask, rows).toArray()).toEqual([
+      [4, 5],
+      [18, 19],
+    ]);
+    expect(y.index(mask, rows, columns).toArray()).toEqual([5, 18]);
+    for (const between of [':', '...'])
+      expect(y.index(mask, between, columns).toArray()).toEqual([
+        [1, 3, 5],
+        [18, 20, 22],
+      ]);
+    const written = y.clone().indexPut_([mask, '...', 0], -1);
+    expect(written.index(0, 0).toArray()).toEqual([
+      [-1, 1],
+      [-1, 3],
+      [-1, 5],
+    ]);
+  });
+
   it('gives views for slices and copies for indices', () => {
     const y = x.clone();
     y.index(0, ':', '1:').fill_(-1);

@@ -73,10 +73,13 @@ export function subscript(self: Tensor, items: readonly IndexItem[]): Subscript 
   let view = self;
   let dim = 0;
   const indices: (Tensor | null)[] = [];
+  // A mask is one entry of the list, however many dimensions it takes up.
+  let masked = 0;
   const pick = (index: Tensor, dims: number): void => {
-    while (indices.length < dim) indices.push(null);
+    while (indices.length < dim - masked) indices.push(null);
     indices.push(index);
     dim += dims;
+    masked += dims - 1;
   };
   for (const item of items) {
     if (item === null) {
