@@ -4,6 +4,7 @@
 import { isTesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import {
+  type Tensor,
   arange,
   bitwiseAnd,
   callOp,
@@ -44,6 +45,7 @@ import {
   layerNorm,
   maxPool2d,
   nllLoss,
+  smoothL1Loss,
 } from '../src/internal.js';
 
 const long = (...data: number[]) => tensor(data, { dtype: 'int64' });
@@ -331,6 +333,42 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     () => crossEntropy(ones([2, 3]), long(0)),
     'shape-mismatch',
     /target of shape \[1\] does not fit input of shape \[2, 3\]/,
+  ],
+  [
+    'a target of sequences that is turned',
+    () => crossEntropy(ones([2, 3, 4]), long(...Array<number>(8).fill(0)).reshape([4, 2])),
+    'shape-mismatch',
+    /target of shape \[4, 2\] does not fit input of shape \[2, 3, 4\]/,
+  ],
+  [
+    'weights that would broadcast the target',
+    () => binaryCrossEntropyWithLogits(ones([5]), ones([5]), { weight: ones([2, 5]) }),
+    'shape-mismatch',
+    /output with shape \[5\] doesn't match the broadcast shape \[2, 5\]/,
+  ],
+  [
+    'a loss whose parabola ends below 0',
+    () => smoothL1Loss(ones([2]), ones([2]), { beta: -1 }),
+    'invalid-argument',
+    /does not support negative values for beta/,
+  ],
+  [
+    'limits without a bound',
+    () => (ones([2]) as unknown as { clamp(): Tensor }).clamp(),
+    'invalid-argument',
+    /At least one of 'min' or 'max' must not be None/,
+  ],
+  [
+    'floats added to integers at indices',
+    () => zeros([2], { dtype: 'int64' }).indexAdd(0, long(1), ones([1])),
+    'dtype-mismatch',
+    /index_add\(\): expected dtype int64 for `source` but got dtype float32/,
+  ],
+  [
+    'a view of negative size',
+    () => ones([6]).asStrided([-1, 2], [1, 2]),
+    'invalid-argument',
+    /do not describe a view/,
   ],
   [
     'a weight for some classes beside probabilities',

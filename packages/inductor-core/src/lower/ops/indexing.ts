@@ -34,7 +34,8 @@ function readAlong(
   along: number,
   chosen: IndexExpr,
 ): Expr {
-  return checkedRead(l, x.load(vars.map((v, d) => (d === along ? chosen : v))), [chosen]);
+  // Of one position, without dimensions, there are no variables.
+  return checkedRead(l, x.load(x.shape.map((_, d) => (d === along ? chosen : vars[d]!))), [chosen]);
 }
 
 /** embedding: weight, indices. */

@@ -6,6 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
 import { floatsInPlace, readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { factorFor } from '../../kernels/factor.js';
+import { checkDtype } from '../../kernels/restrict-dtypes.js';
 import { denseMeta } from '../../kernels/suggest-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -95,6 +96,7 @@ const indexAddOp = defineOp(
         );
       }
       checkSourceShape(self, source, at);
+      checkDtype('index_add', 'source', source, self.dtype);
       return denseMeta(self, self.sizes);
     },
     kernel: ({ self, dim, index, source, alpha }, [out]) => {

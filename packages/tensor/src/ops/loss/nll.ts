@@ -48,8 +48,8 @@ function tensorMeta(sizes: readonly number[], like: Tensor): TensorMeta {
 type Losses = SchemaArgs<`aten::nll_loss_forward(${typeof FORWARD_ARGS}) -> Tensor`>;
 type LossGradients = SchemaArgs<`aten::nll_loss_backward(${typeof BACKWARD_ARGS}) -> Tensor`>;
 
-/** @throws shape-mismatch, dtype-mismatch */
-function checkInputs({ self, target, weight }: Losses): void {
+/** @throws shape-mismatch unless the target has one class per loss */
+function checkTarget(self: Tensor, target: Tensor): void {
   if (!sameNumbers(target.sizes, lossSizes(self))) {
     throw new TesseraError(
       'shape-mismatch',
@@ -59,6 +59,11 @@ function checkInputs({ self, target, weight }: Losses): void {
       },
     );
   }
+}
+
+/** @throws shape-mismatch, dtype-mismatch */
+function checkInputs({ self, target, weight }: Losses): void {
+  checkTarget(self, target);
   if (target.dtype !== 'int64' && target.dtype !== 'uint8' && target.dtype !== 'int32') {
     throw new TesseraError(
       'dtype-mismatch',
@@ -195,6 +200,7 @@ const lossNdOp = defineOp(
         callOp(op, [x, y, weight, reduction, ignore_index])[0];
       if (input.ndim <= 2) return call(forwardOp, input, labels);
       if (input.ndim === 4) return call(forward2dOp, input, labels);
+      checkTarget(input, labels);
       const [n, c] = input.sizes as [number, number];
       const rest = numelOf(input.sizes.slice(2));
       const flat = call(

@@ -11,6 +11,7 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
+import type { DType } from '../../dtype.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
@@ -60,6 +61,12 @@ function bent(difference: Tensor, bound: number, scale: number): Tensor {
 const smoothL1Op = withOverloads(
   defineLoss('smooth_l1_loss', ', float beta=1.0', (difference, { beta }) => {
     checkFloating('smooth_l1_loss', difference);
+    if (beta < 0)
+      throw new TesseraError(
+        'invalid-argument',
+        'smooth_l1_loss does not support negative values for beta.',
+        { hints: ['beta is where the parabola ends; 0 is l1Loss().'] },
+      );
     return beta === 0 ? abs(difference) : bent(difference, beta, beta);
   }),
   defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) =>
@@ -122,6 +129,24 @@ function checkTargetSize(input: Tensor, target: Tensor): void {
   );
 }
 
+/** Losses of the operands, or what they are reduced to. @throws shape-mismatch if a weight has more elements than the target */
+function weightedMeta(
+  name: string,
+  operands: readonly Tensor[],
+  { sizes }: Tensor,
+  dtype: DType,
+  reduction: number,
+): TensorMeta {
+  const whole = metaOfOperands(operands, dtype, name);
+  if (!sameNumbers(whole.sizes, sizes))
+    throw new TesseraError(
+      'shape-mismatch',
+      `${name}: output with shape ${formatSizes(sizes)} doesn't match the broadcast shape ${formatSizes(whole.sizes)}`,
+      { hints: ['Weights are broadcast to the target, never the target to them.'] },
+    );
+  return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
+}
+
 /** @throws shape-mismatch */
 function entropyMeta({
   self,
@@ -137,8 +162,7 @@ function entropyMeta({
   checkFloating('binary_cross_entropy', self);
   checkTargetSize(self, target);
   const operands = [self, target, ...(weight === null ? [] : [weight])];
-  const whole = metaOfOperands(operands, resultType([self]), 'binary_cross_entropy');
-  return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
+  return weightedMeta('binary_cross_entropy', operands, self, resultType([self]), reduction);
 }
 
 const binaryCrossEntropyOp: OpOverload<Tensor> = withOverloads(
@@ -213,8 +237,7 @@ const withLogitsOp = defineOp(
     meta: ({ self, target, weight, pos_weight, reduction }) => {
       const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null);
       const name = 'binary_cross_entropy_with_logits';
-      const whole = metaOfOperands(operands, resultType(operands), name);
-      return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
+      return weightedMeta(name, operands, target, resultType(operands), reduction);
     },
     kernel: ({ self, target, weight, pos_weight, reduction }, [out]) => {
       const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null);

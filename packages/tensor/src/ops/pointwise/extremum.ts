@@ -1,7 +1,7 @@
 /**
  * @file Element-wise maximum, minimum and clamping.
  */
-import type { ScalarLike } from '@tessera/shared';
+import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -198,13 +198,26 @@ export const fmax: TensorBinary = largest;
 /** The smaller of both; a number wins over NaN. @throws shape-mismatch */
 export const fmin: TensorBinary = smallest;
 
-/** self limited to [min, max]; null leaves a side open. Bounds are both numbers or both tensors. */
+type BoundLike = Tensor | ScalarLike | null;
+
+/** What clamping is called with. @throws invalid-argument without a bound */
+function bounded(self: Tensor, min: BoundLike, max: BoundLike): [Tensor, BoundLike, BoundLike] {
+  if ((min ?? max) == null)
+    throw new TesseraError(
+      'invalid-argument',
+      "torch.clamp: At least one of 'min' or 'max' must not be None",
+      { hints: ['Write x.clamp(min, max); null leaves a side open.'] },
+    );
+  return [self, min, max];
+}
+
+/** self limited to [min, max]; null leaves a side open. Bounds are both numbers or both tensors. @throws invalid-argument without bounds */
 export function clamp(
   self: Tensor,
   min: Tensor | ScalarLike | null,
   max: Tensor | ScalarLike | null = null,
 ): Tensor {
-  return callOp(isTensor(min) || isTensor(max) ? clampTensorOp : clampOp, [self, min, max]);
+  return callOp(isTensor(min) || isTensor(max) ? clampTensorOp : clampOp, bounded(self, min, max));
 }
 
 /** self = clamp(self, min, max) */
@@ -213,11 +226,10 @@ export function clamp_(
   min: Tensor | ScalarLike | null,
   max: Tensor | ScalarLike | null = null,
 ): Tensor {
-  return callOp(isTensor(min) || isTensor(max) ? clampTensorInplace : clampInplace, [
-    self,
-    min,
-    max,
-  ]);
+  return callOp(
+    isTensor(min) || isTensor(max) ? clampTensorInplace : clampInplace,
+    bounded(self, min, max),
+  );
 }
 
 const clipOp = defineOp('aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor', {
@@ -238,11 +250,11 @@ const clipTensorInplace = defineOp(
 
 /** `clamp` by its other name. */
 export const clip: typeof clamp = (self, min, max = null) =>
-  callOp(isTensor(min) || isTensor(max) ? clipTensorOp : clipOp, [self, min, max]);
+  callOp(isTensor(min) || isTensor(max) ? clipTensorOp : clipOp, bounded(self, min, max));
 
 /** `clamp_` by its other name. */
 export const clip_: typeof clamp_ = (self, min, max = null) =>
-  callOp(isTensor(min) || isTensor(max) ? clipTensorInplace : clipInplace, [self, min, max]);
+  callOp(isTensor(min) || isTensor(max) ? clipTensorInplace : clipInplace, bounded(self, min, max));
 
 /** max(self, min) */
 export const clampMin: Binary = lower.fn;

@@ -18,11 +18,11 @@ import { partOf } from '../../kernels/view-geometry.js';
 
 /** @throws invalid-argument */
 function checkGeometry(size: readonly number[], stride: readonly number[], offset: number): void {
-  if (size.length !== stride.length || stride.some((s) => s < 0) || offset < 0) {
+  if (size.length !== stride.length || [...size, ...stride, offset].some((n) => n < 0)) {
     throw new TesseraError(
       'invalid-argument',
       `as_strided: size ${formatSizes(size)}, stride ${formatSizes(stride)} and offset ${offset} do not describe a view.`,
-      { hints: ['Give one stride per size; strides and the offset may not be negative.'] },
+      { hints: ['Give one stride per size; sizes, strides and the offset may not be negative.'] },
     );
   }
 }
