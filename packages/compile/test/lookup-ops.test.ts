@@ -57,6 +57,7 @@ type Case = readonly [name: string, fn: (...inputs: Tensor[]) => Tensor, inputs:
 const MODES = [0, 1, 2].flatMap((mode) => [0, 1, 2].map((padding) => [mode, padding] as const));
 
 const CASES: readonly Case[] = [
+  ['gather at a position without dimensions', (x) => x.gather(0, long(2).reshape([])), [waves(4)]],
   ...[0, 1, 1.5, 2, Infinity].map((p): Case => [
     `cdist ${p}`,
     (a, b) => cdist(a!, b!, { p }),
