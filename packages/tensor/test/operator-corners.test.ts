@@ -47,6 +47,23 @@ describe('gradients', () => {
     expect(gradients((x) => x.max(), tensor([2, 1, 2]))).toEqual([[0.5, 0, 0.5]]);
   });
 
+  it('of a source that is larger than the index of a scatter are 0 outside', () => {
+    const at = tensor([[1n, 0n]]);
+    const source = (): Tensor => tensor([1, 2, 3, 4, 5, 6]).reshape([2, 3]);
+    const under = [
+      [1, 1, 0],
+      [0, 0, 0],
+    ];
+    const self = (): Tensor => zeros([2, 3]);
+    expect(gradients((x) => self().scatterAdd(0, at, x), source())).toEqual([under]);
+    expect(gradients((x) => self().scatter(0, at, x), source())).toEqual([under]);
+    expect(gradients((x) => self().scatterAdd_(0, at, x), source())).toEqual([under]);
+    for (const reduce of ['sum', 'amax', 'mean'] as const)
+      expect(
+        gradients((x) => self().scatterReduce(0, at, x, reduce, { includeSelf: false }), source()),
+      ).toEqual([under]);
+  });
+
   it('of the largest of each example go to its winners', () => {
     const rows = tensor([
       [1, 3],

@@ -21,6 +21,7 @@ import { maskedFill } from '../pointwise/fill.js';
 import { logicalAnd } from '../pointwise/logical.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { gather, scatter, scatterAdd } from './scatter.js';
+import { underIndex } from './under-index.js';
 import { where } from '../pointwise/where.js';
 
 /** How elements that meet are combined. */
@@ -195,7 +196,7 @@ export function scatterReduce(
 ): Tensor {
   checkOptionNames('scatterReduce', options, INCLUDE_SELF);
   const include = options?.includeSelf ?? true;
-  return callOp(scatterReduceOp, [self, dim, index, src, reduce, include]);
+  return callOp(scatterReduceOp, [self, dim, index, underIndex(index, src), reduce, include]);
 }
 
 /** Combines `src` into self at the indices along a dimension. */
@@ -209,5 +210,5 @@ export function scatterReduce_(
 ): Tensor {
   checkOptionNames('scatterReduce_', options, INCLUDE_SELF);
   const include = options?.includeSelf ?? true;
-  return callOp(scatterReduceInplace, [self, dim, index, src, reduce, include]);
+  return callOp(scatterReduceInplace, [self, dim, index, underIndex(index, src), reduce, include]);
 }

@@ -12,6 +12,7 @@ import { contiguousStrides, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
+import { underIndex } from './under-index.js';
 
 const gatherOp = defineOp(
   'aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor',
@@ -115,7 +116,12 @@ export function scatter(
   ...options: []
 ): Tensor {
   refuseOptions(options);
-  return callOp(isTensor(src) ? scatterSrcOp : scatterValueOp, [self, dim, index, src]);
+  return callOp(isTensor(src) ? scatterSrcOp : scatterValueOp, [
+    self,
+    dim,
+    index,
+    underIndex(index, src),
+  ]);
 }
 
 /** Writes `src` (or a number) at the indices along a dimension. */
@@ -133,15 +139,20 @@ export function scatter_(
   ...options: []
 ): Tensor {
   refuseOptions(options);
-  return callOp(isTensor(src) ? scatterSrcInplace : scatterValueInplace, [self, dim, index, src]);
+  return callOp(isTensor(src) ? scatterSrcInplace : scatterValueInplace, [
+    self,
+    dim,
+    index,
+    underIndex(index, src),
+  ]);
 }
 
 /** A copy of self with `src` added at the indices along a dimension; repeated indices add up. @throws index-out-of-range, shape-mismatch */
 export function scatterAdd(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
-  return callOp(scatterAddOp, [self, dim, index, src]);
+  return callOp(scatterAddOp, [self, dim, index, underIndex(index, src)]);
 }
 
 /** Adds `src` at the indices along a dimension. */
 export function scatterAdd_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
-  return callOp(scatterAddInplace, [self, dim, index, src]);
+  return callOp(scatterAddInplace, [self, dim, index, underIndex(index, src)]);
 }
