@@ -47,6 +47,22 @@ describe('gradients', () => {
     expect(gradients((x) => x.max(), tensor([2, 1, 2]))).toEqual([[0.5, 0, 0.5]]);
   });
 
+  it('of remainders need the dividend only for those of the divisor', () => {
+    const x = (): Tensor => tensor([3, -5]);
+    expect(
+      gradients((a) => {
+        const doubled = a.mul(2);
+        const rest = doubled.fmod(4).add(doubled.remainder(4));
+        doubled.zero_();
+        return rest;
+      }, x()),
+    ).toEqual([[4, 4]]);
+    expect(gradients((a, b) => a.fmod(b), x(), tensor([2, 2]))).toEqual([
+      [1, 1],
+      [-1, 2],
+    ]);
+  });
+
   it('of a source that is larger than the index of a scatter are 0 outside', () => {
     const at = tensor([[1n, 0n]]);
     const source = (): Tensor => tensor([1, 2, 3, 4, 5, 6]).reshape([2, 3]);

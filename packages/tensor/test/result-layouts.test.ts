@@ -25,6 +25,7 @@ const dense: Readonly<Record<string, [call: () => Tensor, strides: number[]]>> =
   'scatter of a number': [() => columns.scatter(0, places, 1), [4, 1]],
   scatterAdd: [() => columns.scatterAdd(0, places, rows), [4, 1]],
   scatterReduce: [() => columns.scatterReduce(0, places, rows, 'sum'), [4, 1]],
+  take: [() => columns.take(places.t()), [2, 1]],
   maskedFill: [() => columns.maskedFill(columns.gt(0), 1), [4, 1]],
   'maskedFill of an image': [() => image.maskedFill(tensor(true), 1), [60, 20, 5, 1]],
   'maskedFill with a tensor': [() => columns.maskedFill(columns.gt(0), tensor(1)), [4, 1]],

@@ -20,7 +20,8 @@ const takeOp = defineOp('aten::take(Tensor self, Tensor index) -> Tensor', {
       throw new TesseraError('index-out-of-range', 'take(): tried to take from an empty tensor', {
         hints: ['An empty tensor has no elements to name.'],
       });
-    return indexWith(reshape(self, [-1]), [index]);
+    // Dense, whatever the layout of the index is.
+    return reshape(indexWith(reshape(self, [-1]), [reshape(index, [-1])]), index.sizes);
   },
 });
 

@@ -98,13 +98,9 @@ const floorDivideOp = defineOp(
   restrictedTo(
     NUMBERS,
     'floor_divide',
-    restrictedTo(
-      NUMBERS,
-      'floor_divide',
-      pointwiseWith((args) => checked('floor_divide', args, floorQuotient), {
-        name: 'floor_divide',
-      }),
-    ),
+    pointwiseWith((args) => checked('floor_divide', args, floorQuotient), {
+      name: 'floor_divide',
+    }),
   ),
 );
 const floorDivideInplace = defineInplace(floorDivideOp, 'Tensor');
@@ -121,7 +117,7 @@ function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Rema
     name,
     pointwiseWith((args) => checked(name, args, fn), {
       name,
-      saved: ['self', 'other'],
+      savedFor: { other: ['self', 'other'] },
       vjp: ({ self, other }, { grad }) => ({
         self: grad,
         other: () => neg(mul(grad, div(self, other, { roundingMode: mode }))),
