@@ -56,6 +56,11 @@ describe('numbers drawn are the same to the last bit by reference kernels, in ea
     ['randLike', FLOATS, (sizes, dtype) => randLike(zeros(sizes, { dtype }))],
     ['randint', NUMBERS, (sizes, dtype) => randint(-3, 100, sizes, { dtype })],
     ['randint of a large range', ['int64'], (sizes) => randint(-(2 ** 40), 2 ** 40 + 1, sizes)],
+    [
+      'randint of millions',
+      ['int64', 'int32'],
+      (sizes, dtype) => randint(5, 12_000_000, sizes, { dtype }),
+    ],
     ['randint of many ranges', ['int64'], (sizes) => randint(2, 10 + 7 * sizes.at(-1)!, sizes)],
     ['uniform_', FLOATS, (sizes, dtype) => zeros(sizes, { dtype }).uniform_(-0.1, 0.3)],
     [

@@ -26,6 +26,8 @@ const draws: [name: string, draw: (device: DeviceType) => Tensor][] = [
   ['rand', (device) => rand([3, 5], { device })],
   ['randn', (device) => randn([2, 7], { device })],
   ['randint', (device) => randint(-3, 40, [11], { device, dtype: 'int32' })],
+  ['randint of millions', (device) => randint(-3, 12_000_000, [11], { device })],
+  ['randint of all that fit', (device) => randint(0, 2 ** 31 - 1, [11], { device })],
   ['randperm', (device) => randperm(9, { device })],
   ['randLike', (device) => randLike(zeros([4, 2], { device }))],
   ['uniform_', (device) => uniform_(zeros([6], { device }), -1, 3)],

@@ -56,6 +56,14 @@ describe('random operators', () => {
     expect(randn([10]).toArray()).toEqual(a);
   });
 
+  it('draws integers evenly from ranges of any size', () => {
+    for (const range of [12_000_000, 2 ** 24 + 3, 3e9, 2 ** 45]) {
+      const drawn = numbers(randint(0, range, [3_000]));
+      const thirds = [0, 1, 2].map((t) => drawn.filter((x) => Math.floor((3 * x) / range) === t));
+      for (const third of thirds) expect(Math.abs(third.length - 1_000)).toBeLessThan(120);
+    }
+  });
+
   it('have the right distributions', () => {
     manualSeed(1);
     const uniform = stats(numbers(rand([20_000])));

@@ -9,6 +9,7 @@ import { type Node, getItem } from '@tessera/graph';
 import type { DeviceType, DType, OpOverload } from '@tessera/tensor';
 import { getOp, replayOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
 import { operandArg, operandExpr, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { lowerExtern } from '../extern.js';
@@ -23,18 +24,26 @@ import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowerin
 export const RNG_SEED = 'rng_seed';
 export const RNG_OFFSET = 'rng_offset';
 
-/** Numbers of the next random operator in float32, one per element in row-major order. */
-export function draw(l: Lowering, distribution: 'uniform' | 'normal', sizes: Shape): Expr {
-  if (l.replay !== null) {
-    const { seed, offset } = l.replay;
-    return l.ir.random('float32', distribution, seed, offset, linearize(l, l.vars(sizes), sizes));
-  }
+type Numbers = (distribution: 'uniform' | 'normal', index: IndexExpr) => Expr;
+
+/** What the next random operator draws, in float32, by index. */
+function numbers(l: Lowering): Numbers {
+  const made =
+    (seed: Expr, offset: Expr): Numbers =>
+    (distribution, index) =>
+      l.ir.random('float32', distribution, seed, offset, index);
+  if (l.replay !== null) return made(l.replay.seed, l.replay.offset);
   const seed = l.scalar(RNG_SEED, 'int64');
   const base = l.scalar(RNG_OFFSET, 'int64');
   const offset =
     l.randomCount === 0 ? base : l.ir.op('add', [base, l.ir.const('int64', l.randomCount)]);
   l.randomCount++;
-  return l.ir.random('float32', distribution, seed, offset, linearize(l, l.vars(sizes), sizes));
+  return made(seed, offset);
+}
+
+/** Numbers of the next random operator, one per element in row-major order. */
+export function draw(l: Lowering, distribution: 'uniform' | 'normal', sizes: Shape): Expr {
+  return numbers(l)(distribution, linearize(l, l.vars(sizes), sizes));
 }
 
 /** Uniform numbers in [0, 1) of a dtype: 16-bit floats take only the bits they hold, to stay below 1. */
@@ -81,14 +90,35 @@ function scaled(
   };
 }
 
-/** Integers in [low, high), from the 24 bits of a uniform number. */
+/** Integers in [low, high), from 24 bits or 48, as the reference kernel has them. */
 function integers(l: Lowering, low: number, high: number, call: LoweringCall): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const bits = m.cast(m.mul(draw(l, 'uniform', call.shape), 2 ** 24), 'int64');
-  // More numbers than there are bits for may be more than a device stores.
-  const range = Math.min(high - low, 2 ** 24);
-  const below = l.ir.op('remainder', [bits, l.ir.const('int64', range)]);
-  return l.pointwise(call.shape, m.cast(m.add(below, low), call.dtype));
+  const isLong = l.capabilities.dtypes.has('float64');
+  const range = isLong ? high - low : Math.min(high - low, 2 ** 31 - 1);
+  const drawn = numbers(l);
+  // Numbers that a device does not store have no value there.
+  if (range < high - low && call.dtype === 'int64')
+    return l.pointwise(call.shape, l.ir.const('int64', -(2 ** 31)));
+  const bits = (at: IndexExpr): Expr =>
+    m.cast(m.mul(drawn('uniform', at), 2 ** 24), isLong ? 'int64' : 'int32');
+  const rest = (value: Expr): Expr => l.ir.op('remainder', [value, l.ir.const(value.dtype, range)]);
+  const index = linearize(l, l.vars(call.shape), call.shape);
+  let below = bits(index);
+  if (range > 2 ** 16) {
+    const upper = bits(l.ir.add(l.ir.scale(index, -1), l.ir.int(-1)));
+    if (isLong) below = m.add(m.mul(upper, 2 ** 24), below);
+    else {
+      // Sums of two remainders that need no more bits than they have.
+      const sum = (a: Expr, b: Expr): Expr => {
+        const left = m.sub(range, b);
+        return m.where(m.ge(a, left), m.sub(a, left), m.add(a, b));
+      };
+      let shifted = rest(upper);
+      for (let bit = 0; bit < 24; bit++) shifted = sum(shifted, shifted);
+      below = sum(shifted, rest(below));
+    }
+  }
+  return l.pointwise(call.shape, m.cast(m.add(m.cast(rest(below), 'int64'), low), call.dtype));
 }
 
 /** native_dropout: input, p, train → output, mask. Training always takes one offset, as eager does. */

@@ -39,9 +39,15 @@ const randnOp = defineOp(`aten::randn(SymInt[] size, *, ${OPTIONS}) -> Tensor`, 
   ...FACTORY,
   kernel: normalKernel,
 });
+
+/** Remainders of 24 bits are not even where the range is a good part of them: then of 48, half of them made from the other end of all indices. */
 function integerDraw(low: number, high: number): Draw {
   const { seed, offset } = reserveOffsets(1);
-  return (index) => low + ((philoxUniform(seed, offset, index) * 2 ** 24) % (high - low));
+  const range = high - low;
+  const bits = (index: number): number => philoxUniform(seed, offset, index) * 2 ** 24;
+  return range > 2 ** 16
+    ? (index) => low + ((bits(~index) * 2 ** 24 + bits(index)) % range)
+    : (index) => low + (bits(index) % range);
 }
 
 /** PyTorch's default is written `dtype=long`. */
