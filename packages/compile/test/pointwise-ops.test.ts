@@ -210,6 +210,14 @@ describe('compiled membership equals eager:', () => {
   });
 });
 
+it('the logarithm of the gamma function is 0 at 1 and 2 exactly', () => {
+  for (const dtype of ['float32', 'float64'] as const) {
+    const x = tensor([1, 2], { dtype });
+    for (const run of [(y: Tensor) => y.lgamma(), compile((y: Tensor) => y.lgamma())])
+      expect(run(x).toArray()).toEqual([0, 0]);
+  }
+});
+
 describe('parameters that change between calls', () => {
   it('of logit, nanToNum and isin stay parameters', () => {
     const x = tensor([-1, 0.1, 0.45, 0.9, NaN, Infinity]);
