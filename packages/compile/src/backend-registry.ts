@@ -40,10 +40,9 @@ export function listBackends(): string[] {
 /** The backend of a name; a function is a backend itself. @throws unknown-backend */
 export function lookupBackend(backend: string | BackendLike): Backend {
   if (typeof backend === 'function') return running(backend);
-  if (typeof backend === 'object') return backend.backend;
-  const found = backends.get(backend);
-  if (found === undefined) {
-    const near = nearestNames(backend, listBackends());
+  const found = typeof backend === 'object' ? backend?.backend : backends.get(backend);
+  if (typeof found !== 'function') {
+    const near = nearestNames(String(backend), listBackends());
     throw new TesseraError(
       'unknown-backend',
       `There is no backend '${String(backend)}'. Registered: ${listBackends().join(', ')}.`,

@@ -17,6 +17,12 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
 
 /** Checks names and kinds of the options of `compile`. @throws invalid-argument */
 export function checkCompileOptions(options: object): void {
+  if (typeof options !== 'object' || options === null)
+    throw new TesseraError(
+      'invalid-argument',
+      `compile(): options are an object, not ${String(options)}.`,
+      { hints: ["Name them: compile(fn, { backend: 'inductor' })."] },
+    );
   for (const [name, value] of Object.entries(options)) {
     const kinds = KINDS[name];
     if (kinds === undefined) {

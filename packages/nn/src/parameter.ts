@@ -5,12 +5,19 @@
  * happen in place, so a parameter keeps its identity through training, `to()` and `loadStateDict()`.
  * Modelled on `torch.nn.Parameter`.
  */
-import { Tensor, keep } from '@tessera/tensor';
+import { TesseraError } from '@tessera/shared';
+import { Tensor, isTensor, keep } from '@tessera/tensor';
 
 /** See the file header. Shares the memory of the tensor it is made from, without its history. */
 export class Parameter extends Tensor {
-  /** @throws dtype-unsupported if a gradient is wanted of an integer tensor */
+  /** @throws invalid-argument for what is no tensor, dtype-unsupported if a gradient is wanted of an integer tensor */
   constructor(data: Tensor, requiresGrad = true) {
+    if (!isTensor(data))
+      throw new TesseraError(
+        'invalid-argument',
+        `Parameter: the data must be a tensor, not ${typeof data}.`,
+        { hints: ['Make one of numbers: new Parameter(tensor([1, 2])).'] },
+      );
     super(data.storage, data.dtype, data.device, data.sizes, data.strides, data.storageOffset);
     // The memory is the parameter's now: an enclosing tidy() must not release it through `data`.
     keep(data);

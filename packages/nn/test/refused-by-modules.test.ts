@@ -108,3 +108,18 @@ describe('other mistakes', () => {
     else expect(text).toMatch(expected);
   });
 });
+
+describe('what containers and parameters cannot hold', () => {
+  it.each<[string, () => unknown, string]>([
+    ['numbers in a ModuleList', () => new nn.ModuleList(any([1])), "'0' is number, not a module"],
+    ['a tensor behind others', () => new nn.ModuleList().append(any(x)), "'0' is object"],
+    ['a number in a ModuleDict', () => new nn.ModuleDict(any({ a: 1 })), "'a' is number"],
+    ['an array as a Parameter', () => new nn.Parameter(any([1])), 'new Parameter(tensor('],
+    ['nothing as a Parameter', () => new nn.Parameter(any(undefined)), 'not undefined'],
+    ['numbers in a ParameterList', () => new nn.ParameterList(any([1])), 'must be a tensor'],
+    ['a tensor of sequences', () => nn.padSequence(any(x)), 'unbind()'],
+    ['numbers for sequences', () => nn.packSequence(any([1, 2])), 'a list of tensors'],
+  ])('%s', (_name, call, expected) => {
+    expect(refusal(call)).toContain(expected);
+  });
+});

@@ -49,6 +49,13 @@ describe('defineConfig', () => {
   });
 });
 
+describe('config', () => {
+  it('takes no options as fields, where nothing would read them', () => {
+    expect(() => Object.assign(config, { freezing: true })).toThrow(TypeError);
+    expect(root.freezing).toBe(false);
+  });
+});
+
 describe('config.patch', () => {
   it('takes paths, nested records and root keys, and restores afterwards', () => {
     const seen = config.patch(

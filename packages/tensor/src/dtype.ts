@@ -51,9 +51,9 @@ export function itemSize(dtype: DType): number {
   return DTYPES[dtype].itemSize;
 }
 
-/** Whether the dtype holds floating-point numbers (and so may require gradients). */
-export function isFloatingPoint(dtype: DType): boolean {
-  return DTYPES[dtype].category === 'floating';
+/** Whether a dtype, or that of a tensor, holds floating-point numbers (and so may require gradients). */
+export function isFloatingPoint(of: DType | { readonly dtype: DType }): boolean {
+  return DTYPES[typeof of === 'string' ? of : of.dtype].category === 'floating';
 }
 
 /** Whether the dtype is an integer other than bool. */

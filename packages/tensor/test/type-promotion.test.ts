@@ -4,6 +4,7 @@ import {
   add,
   div,
   eq,
+  isFloatingPoint,
   ones,
   promoteTypes,
   resultType,
@@ -15,6 +16,10 @@ import {
 
 const of = (dtype: DType) => zeros([2], { dtype });
 const scalar = (dtype: DType) => zeros([], { dtype });
+
+it('a tensor holds floats if its dtype does', () => {
+  expect([isFloatingPoint(of('bfloat16')), isFloatingPoint(of('int8'))]).toEqual([true, false]);
+});
 
 describe('type promotion', () => {
   // As torch.promote_types says.

@@ -2,6 +2,7 @@
  * @file `ModuleDict`: modules by name.
  */
 import { TesseraError } from '@tessera/shared';
+import { checkChild } from '../module/check-child.js';
 import { childrenOf, ownChildren } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
 
@@ -32,8 +33,9 @@ export class ModuleDict<M extends Module = TensorModule> extends Module {
     return entry[1] as M;
   }
 
-  /** Adds or replaces a module. @throws invalid-argument for a name that cannot be a field */
+  /** Adds or replaces a module. @throws invalid-argument for what is no module, or a name that cannot be a field */
   set(name: string, module: M): this {
+    checkChild('ModuleDict', name, module, 'Parameters have a ParameterDict.');
     if (name === '' || name.includes('.') || (name in this && !this.has(name))) {
       throw new TesseraError(
         'invalid-argument',

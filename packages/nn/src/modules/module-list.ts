@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { moduleText } from '../module/module-repr.js';
+import { checkChild } from '../module/check-child.js';
 import { childrenOf } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
 import { trustList } from '../module/trust.js';
@@ -41,11 +42,14 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
     return this.extend([module]);
   }
 
-  /** Adds modules at the end. */
+  /** Adds modules at the end. @throws invalid-argument for what is no module */
   extend(modules: Iterable<M>): this {
     let next = this.length;
-    for (const module of modules)
-      (this as unknown as Record<string, Module>)[String(next++)] = module;
+    for (const module of modules) {
+      const name = String(next++);
+      checkChild('ModuleList', name, module, 'Parameters have a ParameterList.');
+      (this as unknown as Record<string, Module>)[name] = module;
+    }
     return this;
   }
 

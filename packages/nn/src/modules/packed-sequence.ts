@@ -151,6 +151,11 @@ export function padPackedSequence(
 /** Sequences [T_i, …] as one tensor [T, N, …]. @throws invalid-argument @see torch.nn.utils.rnn.pad_sequence */
 export function padSequence(sequences: readonly Tensor[], options: PadOptions = {}): Tensor {
   const { batchFirst = false, paddingValue = 0 } = options;
+  if (!Array.isArray(sequences) || !sequences.every(isTensor))
+    throw invalid(
+      'padSequence: sequences must be a list of tensors.',
+      'Write padSequence([a, b]); unbind() takes a tensor apart.',
+    );
   if (sequences.length === 0)
     throw invalid('padSequence: received an empty list of sequences.', 'Give at least one.');
   const longest = Math.max(...sequences.map((sequence) => sequence.size(0)));
@@ -179,8 +184,12 @@ export function packSequence(
   sequences: readonly Tensor[],
   options: { readonly enforceSorted?: boolean } = {},
 ): PackedSequence {
-  const lengths = sequences.map((sequence) => sequence.size(0));
-  return packPaddedSequence(padSequence(sequences), lengths, options);
+  const padded = padSequence(sequences);
+  return packPaddedSequence(
+    padded,
+    sequences.map((sequence) => sequence.size(0)),
+    options,
+  );
 }
 
 /** Undoes `packSequence`. @see torch.nn.utils.rnn.unpack_sequence */

@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
+import { checkChild } from '../module/check-child.js';
 import { childrenOf, isModule } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
 import { trustChildren, trustForward } from '../module/trust.js';
@@ -33,12 +34,7 @@ export class Sequential extends Module {
   }
 
   private define(name: string, module: TensorModule): void {
-    if (!isModule(module))
-      throw new TesseraError(
-        'invalid-argument',
-        `Sequential: '${name}' is ${typeof module}, not a module.`,
-        { hints: ['Pass modules, or one record of modules.'] },
-      );
+    checkChild('Sequential', name, module, 'Pass modules, or one record of modules.');
     if (name === '' || name.includes('.') || name in this) {
       throw new TesseraError(
         'invalid-argument',

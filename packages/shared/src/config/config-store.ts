@@ -256,11 +256,11 @@ function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
 }
 
 /** The global configuration: read by path, changed with `patch` or `set`. */
-export const config: Config = {
+export const config: Config = Object.freeze({
   get,
   set,
   patch,
-  resolve: (values) =>
+  resolve: (values: ConfigValues) =>
     Object.fromEntries(resolve(values).map(({ slot, value }) => [slot.path, value])),
   describe() {
     return [...slots.values()].map(({ path, key, option, view }) => ({
@@ -270,4 +270,4 @@ export const config: Config = {
       help: option.help,
     }));
   },
-};
+});

@@ -41,6 +41,27 @@ export const COMPILE_MISTAKES: readonly Mistake[] = [
     'Wrap it: compile((x) => …).',
   ],
   [
+    'a number for the options',
+    () => compile(double, any(5)),
+    'invalid-argument',
+    'options are an object, not 5',
+    "Name them: compile(fn, { backend: 'inductor' }).",
+  ],
+  [
+    'nothing for the options',
+    () => compile(double, any(null)),
+    'invalid-argument',
+    'options are an object, not null',
+    "Name them: compile(fn, { backend: 'inductor' }).",
+  ],
+  [
+    'an object that has no backend',
+    () => compile(double, { backend: any({}) }),
+    'unknown-backend',
+    'There is no backend',
+    "Pass a function, or register one with registerBackend('name', backend).",
+  ],
+  [
     'a misspelt backend',
     () => compile(double, { backend: 'inducter' }),
     'unknown-backend',
