@@ -219,6 +219,17 @@ it('the logarithm of the gamma function is 0 at 1 and 2 exactly', () => {
 });
 
 describe('parameters that change between calls', () => {
+  it('of powers are roots where they are ±½, as for literals', () => {
+    const x = tensor([-Infinity, -0, 0, 4, -4, Infinity]);
+    const run = compile((e: number) => x.pow(e), { fullgraph: true });
+    for (const e of [2, 0.5, 3, -0.5, 1.5])
+      for (const power of [run, (exponent: number) => x.pow(exponent)])
+        expect(readNumbers(power(e)), String(e)).toEqual(
+          config.patch({ 'eager.kernels': 'reference' }, () => readNumbers(x.pow(e))),
+        );
+    expect([...readNumbers(x.pow(0.5))]).toEqual([NaN, -0, 0, 2, NaN, Infinity]);
+  });
+
   it('of logit, nanToNum and isin stay parameters', () => {
     const x = tensor([-1, 0.1, 0.45, 0.9, NaN, Infinity]);
     const fn = (eps: number, high: number): Tensor[] => [

@@ -153,7 +153,18 @@ const pow: LoweringOf<
       call.op,
     );
   }
-  return scalarOp(l, 'pow', operands, call.dtype);
+  if (!(exponent instanceof RuntimeScalar) || !isFloatingPoint(call.dtype))
+    return scalarOp(l, 'pow', operands, call.dtype);
+  // One exponent of ±½ is a root, which has the sign of -0 and none of -∞; those of a tensor are not.
+  const m = new ExprMath(l.ir);
+  const half = (x: Expr, e: Expr): Expr => m.where(m.lt(e, 0), m.rsqrt(x), m.sqrt(x));
+  return elementwise(
+    l,
+    operands,
+    call.dtype,
+    (x, e) => m.where(m.eq(m.abs(e), 0.5), half(x, e), m.pow(x, e)),
+    call.op,
+  );
 };
 
 /** Exponents with a cheaper form of the same value. */
