@@ -56,6 +56,13 @@ const INDEX_CASES: readonly Case[] = [
     [[3], [0, -1]],
     [2, 0],
   ),
+  row(
+    'offsets of embedding_bag',
+    (x, i) => F.embeddingBag(long(0, 2, 1), x, { offsets: i }),
+    grid,
+    [[1], [3, 3], [0, 4], [0, -1]],
+    [0, 3],
+  ),
   row('index of one element', (x, i) => x.index(i), one, [[1], [-2], [0, 1]], [-1, 0]),
   row('index_select of one', (x, i) => x.indexSelect(0, i), one, [[1], [-1]], [0, 0]),
   row('gather of one', (x, i) => x.gather(0, i), one, [[1], [-1]], [0]),

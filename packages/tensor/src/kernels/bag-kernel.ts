@@ -1,7 +1,6 @@
 /**
  * @file Reference kernels of embedding bags: rows of a table, combined bag by bag.
  */
-import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '../tensor.js';
 import { strictIndex } from './coordinates.js';
 import { readNumbers, writeNumbers } from './elements.js';
@@ -50,15 +49,13 @@ export function bagCount({
   return offsets.numel - (include_last_offset ? 1 : 0);
 }
 
-/** The bag of each index. @throws invalid-argument */
+/** The bag of each index. @throws index-out-of-range for an offset that is no place among the indices, or a first that is not 0 */
 export function bagOfEach(offsets: Tensor, bags: number, count: number): Int32Array {
   const starts = readNumbers(offsets);
-  if (bags > 0 && (starts[0] !== 0 || starts[bags - 1]! > count))
-    throw new TesseraError(
-      'invalid-argument',
-      `embedding_bag: offsets must begin with 0 and not exceed the number of indices (${count}), but got [${Array.from(starts).join(', ')}]`,
-      { hints: ['Each offset is where a bag begins in the flat list of indices.'] },
-    );
+  if (bags > 0 && count > 0) {
+    starts.forEach((start) => strictIndex(start, count + 1, 'embedding_bag: offsets'));
+    strictIndex(starts[0]!, 1, 'embedding_bag: the first of offsets');
+  }
   const out = new Int32Array(count);
   for (let bag = 0; bag < bags; bag++)
     out.fill(bag, starts[bag], bag + 1 < bags ? starts[bag + 1] : count);

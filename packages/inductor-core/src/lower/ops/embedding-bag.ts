@@ -3,7 +3,8 @@
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
-import { type Size, SymInt, sizeMin, sizeMul } from '@tessera/shared';
+import { type Size, SymInt, sizeAdd, sizeMin, sizeMul } from '@tessera/shared';
+import { indexCheck } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { checkedIndices, position } from '../checked-value.js';
@@ -33,10 +34,14 @@ function bagOfEach(l: Lowering, offsets: LoweredTensor, bags: Size, count: Size)
   const m = new ExprMath(l.ir);
   if (isSame(bags, 0)) return l.pointwise([count], l.ir.const('int32', 0));
   const at = l.ir.index('int32', l.vars([count])[0]!);
+  const starts = checkedIndices(l, 'embedding_bag: offsets', offsets, sizeAdd(count, 1));
   const begun = reduceOver(l, 'sum', [count], bags, (bag) =>
-    m.cast(m.le(m.cast(offsets.load([bag]), 'int32'), at), 'int32'),
+    m.cast(m.le(m.cast(starts.load([bag]), 'int32'), at), 'int32'),
   );
-  return l.pointwise([count], m.max(m.sub(begun, 1), 0));
+  const bag = m.max(m.sub(begun, 1), 0);
+  if (!l.checks) return l.pointwise([count], bag);
+  const first = indexCheck<Size>('embedding_bag: the first of offsets', 1);
+  return l.pointwise([count], l.check(first, offsets.load([l.ir.int(0)]), m.ge(begun, 1), bag));
 }
 
 /** An optional tensor argument. */
