@@ -65,7 +65,7 @@ const smoothL1Op = withOverloads(
       throw new TesseraError(
         'invalid-argument',
         'smooth_l1_loss does not support negative values for beta.',
-        { hints: ['beta is where the parabola ends; 0 is l1Loss().'] },
+        { hints: ['0 is l1Loss().'] },
       );
     return beta === 0 ? abs(difference) : bent(difference, beta, beta);
   }),
@@ -142,7 +142,7 @@ function weightedMeta(
     throw new TesseraError(
       'shape-mismatch',
       `${name}: output with shape ${formatSizes(sizes)} doesn't match the broadcast shape ${formatSizes(whole.sizes)}`,
-      { hints: ['Weights are broadcast to the target, never the target to them.'] },
+      { hints: ['Weights are broadcast to the target.'] },
     );
   return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
 }

@@ -206,7 +206,7 @@ function bounded(self: Tensor, min: BoundLike, max: BoundLike): [Tensor, BoundLi
     throw new TesseraError(
       'invalid-argument',
       "torch.clamp: At least one of 'min' or 'max' must not be None",
-      { hints: ['Write x.clamp(min, max); null leaves a side open.'] },
+      { hints: ['Write x.clamp(min, max).'] },
     );
   return [self, min, max];
 }
