@@ -58,4 +58,17 @@ describe('profile', () => {
     ).toThrow('stop');
     expect(profile(() => 1).events).toEqual([]);
   });
+
+  it('is over when the last of two that ran at once is', async () => {
+    const opened: (() => void)[] = [];
+    const wait = (): Promise<void> => new Promise((resolve) => opened.push(resolve));
+    const profiles = [profile(wait), profile(wait)];
+    opened[0]!();
+    await profiles[0];
+    tensor([1]).add(1);
+    opened[1]!();
+    const { events } = await profiles[1]!;
+    tensor([1]).mul(2);
+    expect(events.filter(({ category }) => category === 'forward')).toHaveLength(1);
+  });
 });

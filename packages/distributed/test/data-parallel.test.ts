@@ -174,6 +174,23 @@ test('noSync accumulates; the next backward reduces the whole gradient', () => {
     .forEach((p, i) => expect(p.grad!.toArray()).toEqual(once[i]!.mul(2).toArray()));
 });
 
+test('noSync of async functions that overlap ends with the last of them', async () => {
+  const model = new DistributedDataParallel(net());
+  const opened: (() => void)[] = [];
+  const wait = (): Promise<void> => new Promise((resolve) => opened.push(resolve));
+  const scopes = [model.noSync(wait), model.noSync(wait)];
+  const backward = (): void => (model.call(randn([2, 4])) as Tensor).sum().backward();
+  opened[0]!();
+  await scopes[0];
+  mirror.log.length = 0;
+  backward();
+  expect(mirror.log).toEqual([]);
+  opened[1]!();
+  await scopes[1];
+  backward();
+  expect(mirror.log.length).toBeGreaterThan(0);
+});
+
 class TwoHeads extends Module {
   left = new Linear(2, 1);
   right = new Linear(2, 1);

@@ -7,8 +7,8 @@ import { TesseraError } from './errors.js';
 export function checkFunction(what: string, fn: unknown): void {
   if (typeof fn === 'function') return;
   // Modules are objects that are called with `call(…)`.
-  const isModule = typeof fn === 'object' && fn !== null && 'forward' in fn;
-  const got = isModule ? `a module (${fn.constructor.name})` : String(fn);
+  const isModule = (fn as { forward?: unknown } | null | undefined)?.forward !== undefined;
+  const got = isModule ? `a module (${fn!.constructor.name})` : String(fn);
   throw new TesseraError('invalid-argument', `${what}() takes a function, not ${got}.`, {
     hints: [
       isModule

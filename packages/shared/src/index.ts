@@ -14,6 +14,7 @@ export type { ErrorCode } from './error-codes.js';
 export { assertNever } from './assert-never.js';
 export { checkFunction } from './check-function.js';
 export { nearestNames } from './nearest-names.js';
+export { type RunInScope, scopesOf } from './scope.js';
 export { type OptionNames, checkOptionNames } from './option-names.js';
 
 // Logs

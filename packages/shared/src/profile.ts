@@ -7,6 +7,7 @@
  * `torch.profiler`.
  */
 import { checkFunction } from './check-function.js';
+import { scopesOf } from './scope.js';
 
 // Bound now: a `pure` capture watches the clock of the user's code.
 const now = /* @__PURE__ */ performance.now.bind(performance);
@@ -87,6 +88,11 @@ export class ProfileRecorder {
 /** The recorder of the running profile, or null. */
 export const profiling: { active: ProfileRecorder | null } = { active: null };
 
+const runInScope = /* @__PURE__ */ scopesOf<ProfileRecorder | null>(
+  () => profiling.active,
+  (recorder) => (profiling.active = recorder),
+);
+
 function chromeTrace(events: readonly ProfileEvent[]): string {
   return JSON.stringify({
     displayTimeUnit: 'ms',
@@ -115,25 +121,12 @@ export function profile<R>(fn: () => Promise<R>): Promise<Profile<R>>;
 export function profile<R>(fn: () => R): Profile<R>;
 export function profile<R>(fn: () => R | Promise<R>): Profile<R> | Promise<Profile<R>> {
   checkFunction('profile', fn);
-  const outer = profiling.active;
   const recorder = new ProfileRecorder();
   const finish = (result: R): Profile<R> => {
     // What was still running has no end.
     const events = recorder.events.filter((event) => event !== null);
     return { result, events, toChromeTrace: () => chromeTrace(events) };
   };
-  const restore = (): void => {
-    profiling.active = outer;
-  };
-  profiling.active = recorder;
-  let result: R | Promise<R>;
-  try {
-    result = fn();
-  } catch (error) {
-    restore();
-    throw error;
-  }
-  if (result instanceof Promise) return result.finally(restore).then(finish);
-  restore();
-  return finish(result);
+  const result = runInScope(recorder, fn);
+  return result instanceof Promise ? result.then(finish) : finish(result);
 }

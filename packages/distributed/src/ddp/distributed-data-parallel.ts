@@ -129,21 +129,7 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
    * `backward()` outside reduces all of them.
    */
   noSync<R>(fn: () => R): R {
-    const reducer = this._reducer;
-    const before = reducer.enabled;
-    const restore = (): void => {
-      reducer.enabled = before;
-    };
-    reducer.enabled = false;
-    try {
-      const result = fn();
-      if (result instanceof Promise) return result.finally(restore) as R;
-      restore();
-      return result;
-    } catch (error) {
-      restore();
-      throw error;
-    }
+    return this._reducer.withEnabled(false, fn);
   }
 
   /**

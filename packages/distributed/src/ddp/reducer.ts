@@ -6,7 +6,7 @@
  * `backward()` the same is written as operators; the compiler starts each reduction as soon as its gradients exist.
  * What is reduced is the whole gradient of a parameter, with what `noSync()` accumulated before.
  */
-import { TesseraError } from '@tessera/shared';
+import { type RunInScope, TesseraError, scopesOf } from '@tessera/shared';
 import { type Tensor, callOp, cat, noGrad } from '@tessera/tensor';
 import { type GradientListener, gradientOf } from '@tessera/tensor/internal';
 import type { Pending } from '../communicator.js';
@@ -55,6 +55,12 @@ export class Reducer implements GradientListener {
     this.staged = new StagedGradients(buckets, options);
     this.begin();
   }
+
+  /** Runs a function with `enabled` as given. */
+  readonly withEnabled: RunInScope<boolean> = scopesOf(
+    () => this.enabled,
+    (enabled) => (this.enabled = enabled),
+  );
 
   /** Whether a reduction changes anything. */
   private get isActive(): boolean {

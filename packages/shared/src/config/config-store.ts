@@ -9,6 +9,7 @@
  */
 import { TesseraError } from '../errors.js';
 import { nearestNames } from '../nearest-names.js';
+import { scoped } from '../scope.js';
 import { rejectionOf, showValue } from './config-option.js';
 import type { ConfigOption } from './config-option.js';
 
@@ -148,27 +149,7 @@ function patch(values: ConfigValues): Disposable;
 function patch<R>(values: ConfigValues, fn?: () => R): R | Disposable {
   const restore = applyPatch(values);
   if (fn === undefined) return { [Symbol.dispose]: restore };
-  let result: R;
-  try {
-    result = fn();
-  } catch (error) {
-    restore();
-    throw error;
-  }
-  if (!isPromiseLike(result)) {
-    restore();
-    return result;
-  }
-  return result.then(
-    (value) => {
-      restore();
-      return value;
-    },
-    (error: unknown) => {
-      restore();
-      throw error;
-    },
-  ) as R;
+  return scoped(fn, restore);
 }
 
 /** Opens a patch; the function that comes back closes it, once. */
@@ -179,11 +160,8 @@ function applyPatch(values: ConfigValues): () => void {
     slot.view[slot.key] = value;
     return { slot, layer };
   });
-  let open = true;
   return () => {
-    if (!open) return;
-    open = false;
-    for (const { slot, layer } of layers) {
+    for (const { slot, layer } of layers.splice(0)) {
       slot.layers.splice(slot.layers.indexOf(layer), 1);
       const top = slot.layers.at(-1);
       slot.view[slot.key] = top === undefined ? slot.base : top.value;
@@ -244,14 +222,6 @@ function unknownKey(path: string): TesseraError {
       hints:
         near.length > 0 ? [`Did you mean ${near.map((name) => `'${name}'`).join(' or ')}?`] : [],
     },
-  );
-}
-
-function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === 'function'
   );
 }
 

@@ -1,17 +1,21 @@
 /**
  * @file Anomaly mode: backward nodes remember where the forward op was called, and NaN gradients are errors.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, scopesOf } from '@tessera/shared';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { untraced } from '../dispatch/untraced.js';
 import { type AnomalyMode, anomaly } from './anomaly-state.js';
 import { currentBackwardNode } from './current-backward-node.js';
 import type { GradNode } from './grad-node.js';
-import { scoped } from './scope.js';
 
 const FRAMES = 24;
 
 const CHECK_NA_N: OptionNames<{ readonly checkNaN?: boolean }> = { checkNaN: true };
+
+const runInScope = /* @__PURE__ */ scopesOf<AnomalyMode | null>(
+  () => anomaly.active,
+  (active) => (anomaly.active = active),
+);
 
 /**
  * Turns anomaly mode on or off; `checkNaN` false keeps stacks but lets NaN pass. It slows every op, and compiled
@@ -36,10 +40,8 @@ function mode(checksNaN: boolean): AnomalyMode {
 /** Runs `fn` in anomaly mode. @see torch.autograd.detect_anomaly */
 export function detectAnomaly<R>(fn: () => R, options: { readonly checkNaN?: boolean } = {}): R {
   checkOptionNames('detectAnomaly', options, CHECK_NA_N);
-  const saved = anomaly.active;
-  setDetectAnomaly(true, options);
   const run = (): R => untraced('anomaly mode watches the engine', fn);
-  return scoped(run, () => (anomaly.active = saved));
+  return runInScope(mode(options.checkNaN ?? true), run);
 }
 
 /** Whether anomaly mode is on. */

@@ -1,9 +1,8 @@
 /**
  * @file Grad mode: whether ops record a backward graph.
  */
-import { checkFunction } from '@tessera/shared';
+import { type RunInScope, checkFunction, scopesOf } from '@tessera/shared';
 import { activeMode } from '../dispatch/modes.js';
-import { scoped } from './scope.js';
 
 /** Read on every op; write only through the functions below. */
 export const gradMode: { enabled: boolean; inference: boolean } = {
@@ -24,11 +23,10 @@ export function setGradEnabled(enabled: boolean): void {
 }
 
 /** Runs `fn` with grad mode set; an async `fn` keeps it until its promise settles. */
-export function withGradMode<R>(enabled: boolean, fn: () => R): R {
-  const saved = gradMode.enabled;
-  setGradEnabled(enabled);
-  return scoped(fn, () => setGradEnabled(saved));
-}
+export const withGradMode: RunInScope<boolean> = /* @__PURE__ */ scopesOf(
+  isGradEnabled,
+  setGradEnabled,
+);
 
 /** Runs `fn` without recording gradients. @throws invalid-argument unless it is a function */
 export function noGrad<R>(fn: () => R): R {

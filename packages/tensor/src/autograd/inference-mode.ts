@@ -1,12 +1,22 @@
 /**
  * @file Inference mode: nothing is recorded, and tensors made in it can never take part in a backward graph.
  */
-import { type OptionNames, TesseraError, checkFunction, checkOptionNames } from '@tessera/shared';
+import {
+  type OptionNames,
+  TesseraError,
+  checkFunction,
+  checkOptionNames,
+  scopesOf,
+} from '@tessera/shared';
 import type { TensorBase } from '../tensor-base.js';
 import { gradMode, withGradMode } from './grad-mode.js';
-import { scoped } from './scope.js';
 
 const INFERENCE: OptionNames<{ enabled: boolean }> = { enabled: true };
+
+const runInScope = /* @__PURE__ */ scopesOf<boolean>(
+  () => gradMode.inference,
+  (inference) => (gradMode.inference = inference),
+);
 
 /**
  * Runs `fn` without recording gradients, for code that never trains; `enabled` false leaves such a scope. Tensors
@@ -19,12 +29,7 @@ export function inferenceMode<R>(fn: () => R, options?: { readonly enabled?: boo
   checkFunction('inferenceMode', fn);
   checkOptionNames('inferenceMode', options, INFERENCE);
   const enabled = options?.enabled ?? true;
-  const saved = gradMode.inference;
-  gradMode.inference = enabled;
-  return scoped(
-    () => withGradMode(!enabled, fn),
-    () => (gradMode.inference = saved),
-  );
+  return runInScope(enabled, () => withGradMode(!enabled, fn));
 }
 
 /** Whether inference mode is on. */

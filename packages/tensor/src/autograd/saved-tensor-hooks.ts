@@ -2,9 +2,9 @@
  * @file Hooks on what the backward graph saves: pack it when the forward pass saves it, unpack it when backward
  * reads it.
  */
+import { type RunInScope, scopesOf } from '@tessera/shared';
 import { untraced } from '../dispatch/untraced.js';
 import type { Tensor } from '../tensor.js';
-import { scoped } from './scope.js';
 
 /** What to keep instead of a saved tensor, and how to get it back. */
 export interface SavedTensorHooks<P = unknown> {
@@ -31,12 +31,13 @@ export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: n
  * );
  */
 export function withSavedTensorHooks<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
-  return untraced('hooks see saved tensors', () => withPackedSaves(hooks, fn));
+  return untraced('hooks see saved tensors', () =>
+    withPackedSaves(hooks as SavedTensorHooks | null, fn),
+  );
 }
 
 /** The same for hooks of the library, which graphs may hold. */
-export function withPackedSaves<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
-  const saved = savedTensorHooks.active;
-  savedTensorHooks.active = hooks as SavedTensorHooks | null;
-  return scoped(fn, () => (savedTensorHooks.active = saved));
-}
+export const withPackedSaves: RunInScope<SavedTensorHooks | null> = /* @__PURE__ */ scopesOf(
+  () => savedTensorHooks.active,
+  (hooks) => (savedTensorHooks.active = hooks),
+);
