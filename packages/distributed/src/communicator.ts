@@ -10,7 +10,10 @@
  */
 import type { HostBuffer } from './host-buffer.js';
 
-/** How the values of the ranks become one. `avg` divides the sum by the number of ranks, of floating-point types only. */
+/**
+ * How the values of the ranks become one. `avg` divides the sum by the number of ranks, of floating-point types only.
+ * `min` and `max` are NaN where one rank has it.
+ */
 export type ReduceOp = 'sum' | 'avg' | 'product' | 'min' | 'max' | 'band' | 'bor' | 'bxor';
 
 /** An operation that has been started. */

@@ -66,12 +66,22 @@ describe.skipIf(!hasMpi)(`faults under mpirun${NOT_RUN}`, () => {
       expect(lines(result)).toEqual([
         'rank 0 has 1,1,1',
         `rank 0: ${MISMATCH}: recv(float32[3], from 1, tag 0): rank 1 sent 2 elements.`,
-        `rank 0: ${MISMATCH}: recv(float32[3], from 1, tag 0): rank 1 sent more elements.`,
+        `rank 0: ${MISMATCH}: recv(float32[3], from 1, tag 0): rank 1 sent 5 elements.`,
         'rank 1 has 1,1,1',
       ]);
       expect(result.status).toBe(0);
     },
   );
+
+  it('a message of another dtype is an error, and the next one arrives', LIMIT, async () => {
+    const result = await fault('messages of another dtype', 2);
+    expect(lines(result)).toEqual([
+      'rank 0 has 1,1,1',
+      `rank 0: ${MISMATCH}: recv(int32[3], from 1, tag 0): rank 1 sent float32[3].`,
+      'rank 1 has 1,1,1',
+    ]);
+    expect(result.status).toBe(0);
+  });
 
   it('a rank may end before the others, and without destroyProcessGroup()', LIMIT, async () => {
     const result = await fault('ends before the others', 3);

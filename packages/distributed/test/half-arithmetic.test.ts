@@ -34,21 +34,12 @@ describe.each(TYPES)('$type', ({ type, value, code }) => {
   it.each([
     ['sum', (a: number, b: number) => a + b],
     ['product', (a: number, b: number) => a * b],
-  ] as const)('%s of all values is correctly rounded', (op, compute) => {
+    ['min', (a: number, b: number) => Math.min(a, b)],
+    ['max', (a: number, b: number) => Math.max(a, b)],
+  ] as const)('%s of all values is correctly rounded, NaN where one of them is', (op, compute) => {
     const result = ALL.slice();
     combineHalves(type, op, OTHERS, result);
     same(result, (i) => Math.fround(compute(value(ALL[i]!), value(OTHERS[i]!))));
-  });
-
-  it.each(['min', 'max'] as const)('%s takes the other code where its value is beyond', (op) => {
-    const result = ALL.slice();
-    combineHalves(type, op, OTHERS, result);
-    const wrong = result.findIndex((got, i) => {
-      const [own, other] = [value(ALL[i]!), value(OTHERS[i]!)];
-      const isBeyond = op === 'min' ? other < own : other > own;
-      return got !== (isBeyond ? OTHERS[i]! : ALL[i]!);
-    });
-    expect(wrong).toBe(-1);
   });
 
   it.each([3, 1024])('division by %i is correctly rounded', (ranks) => {

@@ -109,6 +109,20 @@ const own = zeros([2]);
 await scatter(own, rank === 0 ? everyone.map((r) => full([2], r * r)) : null, 0);
 assert.deepEqual(own.toArray(), [rank * rank, rank * rank]);
 
+// NaN is the least and the largest on every rank, whoever has it, and -0 is less than 0.
+for (const dtype of ['float32', 'float64', 'float16', 'bfloat16'] as const)
+  for (const op of ['min', 'max'] as const) {
+    const values = everyone.map((r) => (r === rank ? NaN : r));
+    const mixed = tensor([...values, rank === 0 ? -0 : 0], { dtype });
+    await allReduce(mixed, { op });
+    const zero = op === 'min' || size === 1 ? -0 : 0;
+    assert.deepEqual(mixed.toArray(), [...everyone.map(() => NaN), zero]);
+    const parts = everyone.map((r) => tensor([r === last && rank === last ? NaN : r], { dtype }));
+    const part = zeros([1], { dtype });
+    await reduceScatter(part, parts, { op });
+    assert.deepEqual(part.toArray(), [rank === last ? NaN : rank]);
+  }
+
 // Messages around a ring: both directions at once, by tag
 if (size > 1) {
   const right = (rank + 1) % size;

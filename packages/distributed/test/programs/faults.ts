@@ -84,6 +84,13 @@ const faults: Record<string, () => Promise<void>> = {
     await (one ? send(value, 0) : recv(value, 1));
     console.log(`rank ${rank} has ${String(value.toArray())}`);
   },
+  async 'messages of another dtype'() {
+    if (one) await send(ones([3]), 0);
+    else await failing('distributed-mismatch', async () => recv(zeros([3], { dtype: 'int32' }), 1));
+    const value = one ? ones([3]) : zeros([3]);
+    await (one ? send(value, 0) : recv(value, 1));
+    console.log(`rank ${rank} has ${String(value.toArray())}`);
+  },
   async 'ends before the others'() {
     if (one) return;
     await sleep(1500);

@@ -1,6 +1,7 @@
 /**
  * @file allReduce, reduce and reduceScatter of every dtype with every reduction.
  */
+import { isFloatingPoint } from '@tessera/tensor';
 import { type CommunicatorCase, expectValues, ranksOf } from './conformance-case.js';
 import {
   ALL_DTYPES,
@@ -85,6 +86,22 @@ export const REDUCTION_CASES: readonly CommunicatorCase[] = [
         const lists = ranksOf(communicator).map((rank) => sample('int32', length, rank));
         expectValues(`${length} elements`, buffer, reduced('int32', 'sum', lists));
       }
+    },
+  },
+  {
+    name: 'allReduce: min and max are NaN where one rank has it',
+    run: async (communicator) => {
+      const { rank } = communicator;
+      const results = [];
+      for (const dtype of ALL_DTYPES.filter(isFloatingPoint))
+        for (const op of ['min', 'max'] as const) {
+          const own = ranksOf(communicator).map((other) => (other === rank ? NaN : rank));
+          const buffer = bufferOf(dtype, own);
+          await communicator.allReduce(buffer, op).done;
+          results.push({ what: `${op} of ${dtype}`, buffer });
+        }
+      const nan = ranksOf(communicator).map(() => NaN);
+      for (const { what, buffer } of results) expectValues(what, buffer, nan);
     },
   },
   {

@@ -26,7 +26,8 @@ interface HalfKernel {
   readonly sum: Pass;
   readonly product: Pass;
   readonly divide: (to: number, end: number, divisor: number) => void;
-  readonly take_less: (left: number, right: number, from: number, to: number, end: number) => void;
+  readonly min: Pass;
+  readonly max: Pass;
 }
 
 /** Elements of a block. */
@@ -85,13 +86,8 @@ export function combineHalves(
     places.from.set(from.subarray(at, Math.min(at + BLOCK, to.length)));
     widen(FROM, FROM_VALUES, FROM_VALUES + 4 * count);
     widen(TO, TO_VALUES, TO_VALUES + 4 * count);
-    const end = TO + 2 * count;
-    if (op === 'min') kernel.take_less(FROM_VALUES, TO_VALUES, FROM, TO, end);
-    else if (op === 'max') kernel.take_less(TO_VALUES, FROM_VALUES, FROM, TO, end);
-    else {
-      kernel[op](FROM_VALUES, TO_VALUES, TO_VALUES + 4 * count);
-      narrow(TO_VALUES, TO, end);
-    }
+    kernel[op](FROM_VALUES, TO_VALUES, TO_VALUES + 4 * count);
+    narrow(TO_VALUES, TO, TO + 2 * count);
   });
 }
 

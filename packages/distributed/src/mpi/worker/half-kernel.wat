@@ -126,19 +126,18 @@
       (local.set $to (i32.add (local.get $to) (i32.const 16)))
       (br_if $next (i32.lt_u (local.get $to) (local.get $end)))))
 
-  ;; Codes whose values are smaller: uint16[$to] = uint16[$from] where float32[$left] < float32[$right]. For the larger ones
-  ;; the values are swapped. Where one is NaN, or both are equal, the code stays.
-  (func (export "take_less") (param $left i32) (param $right i32) (param $from i32) (param $to i32) (param $end i32)
+  ;; float32[$to] = min(float32[$to], float32[$from]); NaN where one of them is, and -0 is less than 0
+  (func (export "min") (param $from i32) (param $to i32) (param $end i32)
     (loop $next
-      (v128.store (local.get $to)
-        (v128.bitselect
-          (v128.load (local.get $from))
-          (v128.load (local.get $to))
-          (i16x8.narrow_i32x4_s
-            (f32x4.lt (v128.load (local.get $left)) (v128.load (local.get $right)))
-            (f32x4.lt (v128.load offset=16 (local.get $left)) (v128.load offset=16 (local.get $right))))))
-      (local.set $left (i32.add (local.get $left) (i32.const 32)))
-      (local.set $right (i32.add (local.get $right) (i32.const 32)))
+      (v128.store (local.get $to) (f32x4.min (v128.load (local.get $to)) (v128.load (local.get $from))))
+      (local.set $from (i32.add (local.get $from) (i32.const 16)))
+      (local.set $to (i32.add (local.get $to) (i32.const 16)))
+      (br_if $next (i32.lt_u (local.get $to) (local.get $end)))))
+
+  ;; float32[$to] = max(float32[$to], float32[$from]); NaN where one of them is, and -0 is less than 0
+  (func (export "max") (param $from i32) (param $to i32) (param $end i32)
+    (loop $next
+      (v128.store (local.get $to) (f32x4.max (v128.load (local.get $to)) (v128.load (local.get $from))))
       (local.set $from (i32.add (local.get $from) (i32.const 16)))
       (local.set $to (i32.add (local.get $to) (i32.const 16)))
       (br_if $next (i32.lt_u (local.get $to) (local.get $end)))))

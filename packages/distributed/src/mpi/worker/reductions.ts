@@ -1,8 +1,9 @@
 /**
  * @file Which MPI type and operation reduce a dtype.
  *
- * float16 and bfloat16 are user-defined operations on 16-bit words. A bool is a byte that is 0 or 1: its sum is
- * "any" and its product "all", as in PyTorch. An average is a sum, divided when it is complete.
+ * float16 and bfloat16 are user-defined operations on 16-bit words, and so are the least and largest of float32 and
+ * float64: what MPI's give where a value is NaN depends on the order, and differs between ranks. A bool is a byte that
+ * is 0 or 1: its sum is "any" and its product "all", as in PyTorch. An average is a sum, divided when it is complete.
  */
 import type { DType } from '@tessera/tensor';
 import type { ReduceOp } from '../../communicator.js';
@@ -47,9 +48,18 @@ function isHalf(dtype: DType): dtype is HalfType {
   return dtype === 'float16' || dtype === 'bfloat16';
 }
 
+type Numbers = Float32Array | Float64Array;
+
+/** `to[i]` becomes the less or the larger of both, NaN where one is. */
+function takeExtreme(op: 'min' | 'max', from: Numbers, to: Numbers): void {
+  if (op === 'min') for (let i = 0; i < to.length; i++) to[i] = Math.min(from[i]!, to[i]!);
+  else for (let i = 0; i < to.length; i++) to[i] = Math.max(from[i]!, to[i]!);
+}
+
 /** See the file header. */
 export class Reductions {
-  readonly #halves = new Map<string, Handle>();
+  /** Operations of this package, by dtype and operation. */
+  readonly #own = new Map<string, Handle>();
 
   constructor(
     private readonly koffi: Koffi,
@@ -63,21 +73,37 @@ export class Reductions {
 
   op(dtype: DType, op: ReduceOp): Handle {
     const plain = op === 'avg' ? 'sum' : op;
-    if (isHalf(dtype)) return this.#halfOp(dtype, plain as HalfOp);
+    if (isHalf(dtype))
+      return this.#ownOp(dtype, plain, Uint16Array, (from, to) =>
+        combineHalves(dtype, plain as HalfOp, from, to),
+      );
+    const isExtreme = plain === 'min' || plain === 'max';
+    if (isExtreme && (dtype === 'float32' || dtype === 'float64'))
+      return this.#ownOp<Numbers>(
+        dtype,
+        plain,
+        dtype === 'float32' ? Float32Array : Float64Array,
+        (from, to) => takeExtreme(plain, from, to),
+      );
     return this.mpi.abi.ops[(dtype === 'bool' ? ON_BOOL[plain] : undefined) ?? plain];
   }
 
-  #halfOp(dtype: HalfType, op: HalfOp): Handle {
+  #ownOp<A>(
+    dtype: DType,
+    op: ReduceOp,
+    View: new (buffer: ArrayBuffer) => A,
+    combine: (from: A, to: A) => void,
+  ): Handle {
     const name = `${dtype} ${op}`;
-    const known = this.#halves.get(name);
+    const known = this.#own.get(name);
     if (known !== undefined) return known;
     const { koffi, mpi } = this;
     // Arguments: elements to combine, elements that receive the result, address of their number, of their type.
     const callback = (from: number, to: number, length: number): void => {
       const [count] = new Int32Array(koffi.view(BigInt(length), 4));
-      const elements = (address: number): Uint16Array =>
-        new Uint16Array(koffi.view(BigInt(address), 2 * count!));
-      combineHalves(dtype, op, elements(from), elements(to));
+      const elements = (address: number): A =>
+        new View(koffi.view(BigInt(address), ITEM_BYTES[dtype] * count!));
+      combine(elements(from), elements(to));
     };
     const type = koffi.pointer(
       koffi.proto(`void Tessera_${dtype}_${op}(intptr_t, intptr_t, intptr_t, intptr_t)`),
@@ -85,7 +111,7 @@ export class Reductions {
     const cell = this.memory.cell(8);
     mpi.call('Op_create', koffi.register(callback, type), 1, cell.address);
     const made = mpi.readHandle(cell);
-    this.#halves.set(name, made);
+    this.#own.set(name, made);
     return made;
   }
 }
