@@ -13,7 +13,7 @@ import {
   launch,
   started,
 } from './launch.js';
-import { checkTensor, stage, stageList } from './staged-tensor.js';
+import { checkTensor, stageBoth, stageList } from './staged-tensor.js';
 
 /**
  * `outputs[r]` becomes the `inputs[rank]` of rank r. They may be of different sizes.
@@ -85,8 +85,7 @@ export function allToAllSingle<const O extends AllToAllSingleOptions>(
   checkDType(name, output, input.dtype);
   const sends = countsOf('input', input, options.inputSplitSizes, group.size);
   const receives = countsOf('output', output, options.outputSplitSizes, group.size);
-  const staged = [stage(name, input, 'read'), stage(name, output, 'write')];
-  const work = launch(group, staged, ([from, to]) =>
+  const work = launch(group, stageBoth(name, input, output), ([from, to]) =>
     group.communicator.allToAll(from!, to!, sends, receives),
   );
   return started(work, options);

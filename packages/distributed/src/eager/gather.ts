@@ -13,7 +13,7 @@ import {
   rankIn,
   started,
 } from './launch.js';
-import { checkTensor, emptyStage, stage, stageList } from './staged-tensor.js';
+import { checkTensor, emptyStage, stage, stageBoth, stageList } from './staged-tensor.js';
 
 /**
  * Gives every rank the tensors of all ranks: `outputs[r]` becomes that of rank r. All have one number of elements.
@@ -54,10 +54,8 @@ export function allGatherIntoTensor<const O extends CollectiveOptions>(
   checkTensor(name, output);
   checkDType(name, output, input.dtype);
   checkNumel(name, 'output', output, group.size * input.numel);
-  const work = launch(
-    group,
-    [stage(name, input, 'read'), stage(name, output, 'write')],
-    ([from, to]) => group.communicator.allGather(from!, to!),
+  const work = launch(group, stageBoth(name, input, output), ([from, to]) =>
+    group.communicator.allGather(from!, to!),
   );
   return started(work, options);
 }

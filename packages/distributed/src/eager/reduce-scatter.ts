@@ -6,7 +6,7 @@ import { checkReduction } from './check-reduction.js';
 import { checkDType, checkList, checkNumel } from './check-tensors.js';
 import { type Started, groupOf, launch, started } from './launch.js';
 import { REDUCE, type ReduceOptions } from './reduce.js';
-import { checkTensor, stage, stageList } from './staged-tensor.js';
+import { checkTensor, stage, stageBoth, stageList } from './staged-tensor.js';
 
 /**
  * `output` becomes the reduction over all ranks of their `inputs[rank]`.
@@ -54,8 +54,7 @@ export function reduceScatterTensor<const O extends ReduceOptions>(
   checkReduction(name, op, output.dtype);
   checkDType(name, input, output.dtype);
   checkNumel(name, 'input', input, group.size * output.numel);
-  const staged = [stage(name, input, 'read'), stage(name, output, 'write')];
-  const work = launch(group, staged, ([from, to]) =>
+  const work = launch(group, stageBoth(name, input, output), ([from, to]) =>
     group.communicator.reduceScatter(from!, to!, op),
   );
   return started(work, options);

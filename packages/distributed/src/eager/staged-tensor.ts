@@ -50,8 +50,19 @@ export function checkTensor(name: string, tensor: unknown): asserts tensor is Te
     );
 }
 
-/** @throws invalid-argument, fake-data-access, inplace-overlap */
-export function stage(name: string, tensor: Tensor, access: Access): StagedTensor {
+/** An input and an output; a copy of the input where they share memory. */
+export function stageBoth(name: string, input: Tensor, output: Tensor): StagedTensor[] {
+  const shared = input.storage === output.storage;
+  return [stage(name, input, 'read', shared), stage(name, output, 'write')];
+}
+
+/** `copies`: also where the tensor could be used in place. @throws invalid-argument, fake-data-access, inplace-overlap */
+export function stage(
+  name: string,
+  tensor: Tensor,
+  access: Access,
+  copies: boolean = false,
+): StagedTensor {
   checkTensor(name, tensor);
   const { sizes, strides, storage } = tensor;
   const writes = access !== 'read';
@@ -62,7 +73,7 @@ export function stage(name: string, tensor: Tensor, access: Access): StagedTenso
       { hints: ['Please clone() the tensor before.'] },
     );
   storage.assertReadable(name, writes);
-  if (tensor.device === 'cpu' && isContiguous(sizes, strides)) {
+  if (!copies && tensor.device === 'cpu' && isContiguous(sizes, strides)) {
     const release = storage.hold();
     if (writes) {
       storage.keepContents();

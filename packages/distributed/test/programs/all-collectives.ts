@@ -109,6 +109,23 @@ const own = zeros([2]);
 await scatter(own, rank === 0 ? everyone.map((r) => full([2], r * r)) : null, 0);
 assert.deepEqual(own.toArray(), [rank * rank, rank * rank]);
 
+// Inputs that are parts of the outputs, or hold them.
+const shared = zeros([size, 2]);
+shared.narrow(0, rank, 1).fill_(rank + 1);
+await allGatherIntoTensor(shared, shared.narrow(0, rank, 1));
+assert.deepEqual(
+  shared.toArray(),
+  everyone.map((r) => [r + 1, r + 1]),
+);
+await reduceScatterTensor(shared.narrow(0, 0, 1), shared);
+assert.deepEqual(shared.select(0, 0).toArray(), [size * (rank + 1), size * (rank + 1)]);
+const exchanged = tensor(everyone.map((r) => 10 * rank + r));
+await allToAllSingle(exchanged, exchanged);
+assert.deepEqual(
+  exchanged.toArray(),
+  everyone.map((r) => 10 * r + rank),
+);
+
 // NaN is the least and the largest on every rank, whoever has it, and -0 is less than 0.
 for (const dtype of ['float32', 'float64', 'float16', 'bfloat16'] as const)
   for (const op of ['min', 'max'] as const) {
