@@ -30,6 +30,12 @@ export function distributedSampler(
   length: number,
   options: DistributedSamplerOptions = {},
 ): Sampler {
+  if (!Number.isInteger(length) || length < 0)
+    throw new TesseraError(
+      'invalid-argument',
+      `distributedSampler: the number of samples is ${String(length)}.`,
+      { hints: ['Pass the length of the dataset.'] },
+    );
   const { shuffle = true, seed = 0, dropLast = false } = options;
   const rank = options.rank ?? groupNamed().rank;
   const size = options.size ?? groupNamed().size;

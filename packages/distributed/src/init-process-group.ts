@@ -87,8 +87,9 @@ export async function newGroup(
   ranks: readonly number[] = groupNamed().ranks,
 ): Promise<ProcessGroup | null> {
   const world = groupNamed();
-  const sorted = [...ranks].sort((a, b) => a - b);
+  const sorted = [ranks].flat().sort((a, b) => a - b);
   const isGood =
+    Array.isArray(ranks) &&
     sorted.length > 0 &&
     sorted.every(
       (rank, i) =>
@@ -97,7 +98,7 @@ export async function newGroup(
   if (!isGood)
     throw new TesseraError(
       'invalid-argument',
-      `newGroup: expected different ranks from 0 to ${world.size - 1}, got [${ranks.join(', ')}].`,
+      `newGroup: expected different ranks from 0 to ${world.size - 1}, got [${[ranks].flat().join(', ')}].`,
     );
   const name = `group-${++made}`;
   const communicator = await world.communicator.split(sorted);

@@ -221,4 +221,5 @@ test('state has the names of PyTorch, and mistakes say what to do', () => {
   expect(() => new DistributedDataParallel(net(), { bucketCapMb: 0 })).toThrow(/positive/);
   expect(() => new DistributedDataParallel(net(), { bucketCap: 3 } as never)).toThrow(/no option/);
   expect(() => new DistributedDataParallel(new ReLU())).toThrow(/no parameter/);
+  expect(() => new DistributedDataParallel(3 as never)).toThrow(/wraps a module, not 3/);
 });

@@ -163,6 +163,8 @@ describe('what is refused before anything is sent', () => {
     expect(codeOf(() => isend(ones([2]), 0))).toBe('invalid-argument');
     await expect(newGroup([0, 0])).rejects.toMatchObject({ code: 'invalid-argument' });
     await expect(newGroup([1])).rejects.toMatchObject({ code: 'invalid-argument' });
+    await expect(newGroup(0 as never)).rejects.toMatchObject({ code: 'invalid-argument' });
+    expect(() => barrier({ group: 'world' as never })).toThrow(/world is no process group/);
   });
 
   it('tensors that do not fit', async () => {

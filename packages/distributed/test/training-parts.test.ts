@@ -186,5 +186,6 @@ describe('distributedSampler', () => {
     ]);
     expect(shares(0, 2, {})).toEqual([[], []]);
     expect(() => distributedSampler(3, { rank: 2, size: 2 })).toThrow(/rank 2/);
+    expect(() => distributedSampler(-1, { rank: 0, size: 2 })).toThrow(/samples is -1/);
   });
 });

@@ -54,6 +54,7 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
     options: DistributedDataParallelOptions = {},
   ) {
     super();
+    if (!(module instanceof Module)) throw noModule(module);
     for (const name of Object.keys(options)) if (!OPTIONS.has(name)) throw unknownOption(name);
     const { processGroup = groupNamed(), bucketCapMb = 25, broadcastBuffers = true } = options;
     if (!(bucketCapMb > 0)) throw badCap(bucketCapMb);
@@ -148,6 +149,13 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
 function unknownOption(name: string): TesseraError {
   return new TesseraError('invalid-argument', `DistributedDataParallel has no option '${name}'.`, {
     hints: [`Options: ${[...OPTIONS].join(', ')}.`],
+  });
+}
+
+function noModule(given: unknown): TesseraError {
+  const what = 'DistributedDataParallel wraps a module';
+  return new TesseraError('invalid-argument', `${what}, not ${String(given)}.`, {
+    hints: ['Wrap the model, and compile a function that calls the wrapper.'],
   });
 }
 

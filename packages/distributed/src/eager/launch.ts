@@ -4,7 +4,7 @@
 import { type OptionNames, TesseraError, checkOptionNames, isTesseraError } from '@tessera/shared';
 import type { Pending } from '../communicator.js';
 import type { HostBuffer } from '../host-buffer.js';
-import { type ProcessGroup, groupNamed } from '../process-group.js';
+import { ProcessGroup, groupNamed } from '../process-group.js';
 import type { StagedTensor } from './staged-tensor.js';
 import { Work } from './work.js';
 
@@ -44,6 +44,10 @@ export function groupOf<O extends { readonly group?: ProcessGroup | undefined }>
       hints: [
         'newGroup() returns null on ranks that are not listed: call the collective only on the others.',
       ],
+    });
+  if (group !== undefined && !(group instanceof ProcessGroup))
+    throw new TesseraError('invalid-argument', `${name}: ${String(group)} is no process group.`, {
+      hints: ['Pass what newGroup() returned, or leave it out for all processes.'],
     });
   return group ?? groupNamed();
 }

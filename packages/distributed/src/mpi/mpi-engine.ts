@@ -212,9 +212,9 @@ class Operation implements Pending {
 }
 
 function errorOf({ code, message, hints }: Failure): TesseraError {
-  return code === 'distributed-unavailable'
-    ? unavailable(message)
-    : new TesseraError(code satisfies ErrorCode, message, { hints });
+  return new TesseraError(code satisfies ErrorCode, message, {
+    hints: hints.length > 0 ? hints : HOW_TO_RUN,
+  });
 }
 
 function unavailable(message: string): TesseraError {

@@ -8,7 +8,7 @@ import { type Command, LEAVING, type Reply, WORD } from '../protocol.js';
 import type { Agreement } from './agreement.js';
 import type { Collectives } from './collectives.js';
 import type { ControlChannel, ControlMessage } from './control-channel.js';
-import { failureOf } from './failure.js';
+import { WorkerFailure, failureOf } from './failure.js';
 import { Group } from './group.js';
 import type { MpiLibrary } from './library.js';
 import type { NativeMemory } from './native-memory.js';
@@ -129,7 +129,12 @@ export class Worker {
   #begin(command: Command): Task {
     if (command.type === 'world') return this.#world(command);
     const group = this.#groups.get(command.comm);
-    if (group === undefined) throw new Error('The process group has been destroyed.');
+    if (group === undefined)
+      throw new WorkerFailure({
+        code: 'distributed-unavailable',
+        message: 'The process group has been destroyed.',
+        hints: ['Use it before destroyProcessGroup(), or make another.'],
+      });
     switch (command.type) {
       case 'collective':
         return this.parts.collectives.run(group, command);
