@@ -2,7 +2,7 @@
  * @file DataLoader: batching, order, workers, and what it refuses.
  */
 import { type Tensor, arange, manualSeed, tensor } from '@tessera/tensor';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DataLoader, Subset, TensorDataset, defaultCollate } from '../src/index.js';
 
 const numbers = (count: number): TensorDataset => new TensorDataset(arange(count));
@@ -111,6 +111,31 @@ describe('DataLoader', () => {
         for await (const _ of failing);
       })(),
     ).rejects.toThrow('cannot decode this sample');
+  });
+
+  it('says what to do in a page whose policy forbids workers from blobs', async () => {
+    /** Such a worker fails without a word; where scripts need trusted types, its constructor throws. */
+    class Silent {
+      addEventListener(type: string, listener: (event: { message: string }) => void): void {
+        if (type === 'error') setTimeout(() => listener({ message: '' }));
+      }
+      postMessage(): void {}
+      terminate(): void {}
+    }
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
+    const loader = new DataLoader(['1'], { workers: { module: 'decode.js', count: 1 } });
+    const next = (): Promise<unknown> => loader[Symbol.asyncIterator]().next();
+    try {
+      vi.stubGlobal('Worker', Silent);
+      await expect(next()).rejects.toThrow(/did not start[^]*data-worker\.js/);
+      vi.stubGlobal('Worker', function () {
+        throw new TypeError('TrustedScriptURL');
+      });
+      await expect(next()).rejects.toThrow(/starts no workers[^]*data-worker\.js/);
+    } finally {
+      vi.unstubAllGlobals();
+      vi.restoreAllMocks();
+    }
   });
 
   it('refuses what cannot work', () => {

@@ -16,7 +16,10 @@ import { DECODER_PROGRAM } from './decoder-program.js';
 
 /** What a pool is made from. */
 export interface WorkerOptions {
-  /** Address of a module whose default export decodes a sample: `new URL('./decode.js', import.meta.url)`. */
+  /**
+   * Address of a module whose default export decodes a sample: `new URL('./decode.js', import.meta.url)`. Bundlers copy
+   * that file as it is: for pages write it in JavaScript, without imports that only a bundler resolves.
+   */
   readonly module: URL | string;
   /** Threads (default 2). */
   readonly count?: number;
@@ -26,6 +29,9 @@ export interface WorkerOptions {
    */
   readonly script?: WorkerUrl | null;
 }
+
+const OWN_SCRIPT =
+  'Under a content security policy host a copy of @tessera/nn/data-worker.js: workers: { module, script }.';
 
 const WORKERS: OptionNames<WorkerOptions> = { count: true, module: true, script: true };
 
@@ -78,19 +84,30 @@ export class WorkerPool {
     };
     this.threads = Array.from({ length: count }, (_, i) => {
       const name = `tessera-data-${i}`;
-      const thread = startWorker({ program: DECODER_PROGRAM, name, answered: settle, failed: fail, url: script });
+      const thread = startWorker({
+        program: DECODER_PROGRAM,
+        name,
+        answered: settle,
+        failed: fail,
+        url: script,
+      });
       if (thread !== null) return thread;
       throw new TesseraError('invalid-argument', 'This host starts no workers.', {
-        hints: ['Leave `workers` out: samples are then decoded on the calling thread.'],
+        hints: [OWN_SCRIPT, 'Leave `workers` out: samples are then decoded on the calling thread.'],
       });
     });
   }
 
   private failure(message: string): TesseraError {
-    return new TesseraError('invalid-argument', `A DataLoader worker failed: ${message}`, {
-      hints: [
-        `The default export of ${this.module} is called with a sample and returns what is batched.`,
-      ],
+    // Pages are told nothing of a worker that may not start.
+    const [reason, hint] = message
+      ? [
+          message,
+          `The default export of ${this.module} is called with a sample and returns what is batched.`,
+        ]
+      : ['it did not start.', OWN_SCRIPT];
+    return new TesseraError('invalid-argument', `A DataLoader worker failed: ${reason}`, {
+      hints: [hint],
     });
   }
 
