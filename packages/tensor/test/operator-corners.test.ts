@@ -47,6 +47,36 @@ describe('gradients', () => {
     expect(gradients((x) => x.max(), tensor([2, 1, 2]))).toEqual([[0.5, 0, 0.5]]);
   });
 
+  it.each<[string, (x: Tensor) => Tensor]>([
+    ['prod', (x) => x.prod()],
+    ['prod along a dimension', (x) => x.reshape([1, 4]).prod(1)],
+    ['cumprod', (x) => x.cumprod(0).mul(tensor([1, 2, -1, 3], { dtype: 'float64' }))],
+  ])('of gradients of %s are right where factors are zero', (_name, fn) => {
+    for (const values of [
+      [2, 0, 3, 4],
+      [2, 3, 0, 0],
+      [0, 0, 0, 2],
+    ]) {
+      const firstOf = (at: number[]): number[] => {
+        const x = tensor(at, { dtype: 'float64', requiresGrad: true });
+        return grad([fn(x).sum()], [x])[0]!.toArray() as number[];
+      };
+      const x = tensor(values, { dtype: 'float64', requiresGrad: true });
+      const [first] = grad([fn(x).sum()], [x], { createGraph: true });
+      expect(first!.toArray()).toEqual(firstOf(values));
+      for (let i = 0; i < 4; i++) {
+        const [second] = grad([first!.select(0, i)], [x], { retainGraph: true });
+        // A product is linear in each factor: differences are exact.
+        const numeric = values.map((_, j) => {
+          const shifted = (by: number): number =>
+            firstOf(values.map((v, k) => (k === j ? v + by : v)))[i]!;
+          return (shifted(1) - shifted(-1)) / 2;
+        });
+        expect(second!.toArray()).toEqual(numeric);
+      }
+    }
+  });
+
   it('of remainders need the dividend only for those of the divisor', () => {
     const x = (): Tensor => tensor([3, -5]);
     expect(

@@ -2,6 +2,7 @@
  * @file Sums, means and products.
  */
 import { TesseraError, checkOptionNames } from '@tessera/shared';
+import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { DTYPES } from '../../dtype.js';
@@ -14,6 +15,10 @@ import { eq } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { type Dims, dimList, keepDims, reducedCount, spread } from './spread.js';
+import { cat } from '../arrange/join.js';
+import { onesLike } from '../factory/like.js';
+import { cumprod, flip } from '../scan/scan.js';
+import { narrow } from '../view/slice.js';
 import { reshape } from '../view/view.js';
 import { where } from '../pointwise/where.js';
 import { type ReduceOptions, REDUCE } from './reduce-options.js';
@@ -115,8 +120,19 @@ function product(values: Float64Array, dtype: DType): number {
   return values.reduce((a, b) => a * b, 1);
 }
 
+/** The product of all other factors, from those before and behind: unlike a choice where there are zeros it has all derivatives. */
+function othersOf(self: Tensor, dim: number | null): Tensor {
+  const flat = dim === null ? reshape(self, [-1]) : self;
+  const at = dim ?? 0;
+  const before = (x: Tensor): Tensor =>
+    cumprod(cat([onesLike(narrow(x, at, 0, 1)), narrow(x, at, 0, x.size(at) - 1)], at), at);
+  return reshape(mul(before(flat), flip(before(flip(flat, at)), at)), self.sizes);
+}
+
 /** Exact also where factors are zero: there the gradient is the product of the other factors. */
-function productGradient(grad: Tensor, self: Tensor, out: Tensor, dim: Dims): Tensor {
+function productGradient(grad: Tensor, self: Tensor, out: Tensor, dim: number | null): Tensor {
+  if (isGradEnabled() && self.ndim > 0 && self.numel > 0)
+    return mul(spread(grad, self.sizes, dim), othersOf(self, dim));
   const isZero = eq(self, 0);
   const zeros = keepDims(sum(isZero, dim, { dtype: self.dtype }), self.sizes, dim);
   const others = keepDims(prodOver(where(isZero, 1, self), dim), self.sizes, dim);

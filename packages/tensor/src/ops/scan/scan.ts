@@ -2,6 +2,7 @@
  * @file Cumulative sums and products, and flip, which reverses them.
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { DTYPES } from '../../dtype.js';
@@ -18,6 +19,9 @@ import { div } from '../pointwise/division.js';
 import { logicalAnd } from '../pointwise/logical.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { where } from '../pointwise/where.js';
+import { eye } from '../factory/range.js';
+import { movedim, unsqueeze } from '../view/dims.js';
+import { select } from '../view/slice.js';
 
 interface ScanArgs {
   readonly self: Tensor;
@@ -76,10 +80,23 @@ function sumFromEnd(x: Tensor, dim: number): Tensor {
 }
 
 /**
+ * The same with derivatives of its own, which are not those of a choice where there are zeros: of every element, the
+ * products without it.
+ */
+function ofAllProducts(grad: Tensor, self: Tensor, dim: number): Tensor {
+  const row = (x: Tensor): Tensor => unsqueeze(movedim(x, dim, -1), -2);
+  const own = eye(self.size(dim), { dtype: 'bool', device: self.device });
+  const products = cumprod(where(own, 1, row(self)), -1, { dtype: grad.dtype });
+  const held = where(eq(cumsum(own, -1), 1), mul(row(grad), products), 0);
+  return movedim(select(cumsum(held, -1), -1, -1), -1, dim);
+}
+
+/**
  * Before the first zero, Σ gᵢ outᵢ / x over the products that an element takes part in. At the first zero
  * the products without it. After it, every product holds that zero, so nothing.
  */
 function productGradient(grad: Tensor, self: Tensor, out: Tensor, dim: number): Tensor {
+  if (isGradEnabled() && self.ndim > 0 && self.numel > 0) return ofAllProducts(grad, self, dim);
   const isZero = eq(self, 0);
   const zerosSoFar = cumsum(isZero, dim);
   const isFirst = logicalAnd(isZero, eq(zerosSoFar, 1));
