@@ -267,7 +267,8 @@ export {
   trilIndices,
   triuIndices,
 } from './ops/arrange/meshgrid.js';
-export { type GradientOptions, diff, gradient } from './ops/scan/finite-difference.js';
+export { diff } from './ops/scan/diff.js';
+export { type GradientOptions, gradient } from './ops/scan/gradient.js';
 export { diag, diagEmbed, diagflat, trace } from './ops/view/diagonal.js';
 
 // Reductions, scans, sorting

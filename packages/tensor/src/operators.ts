@@ -48,6 +48,7 @@ import * as recurrentLayer from './ops/recurrent/layer.js';
 import * as resampleGridSampler from './ops/resample/grid-sampler.js';
 import * as resamplePadEdge from './ops/resample/pad-edge.js';
 import * as resampleUpsample from './ops/resample/upsample.js';
+import * as scanGradient from './ops/scan/gradient.js';
 import * as scanTrapezoid from './ops/scan/trapezoid.js';
 import * as viewCopy from './ops/view/copy.js';
 import { OpOverload, findOp as findRegistered, getOp as getRegistered } from './op/op-overload.js';
@@ -101,6 +102,7 @@ const operatorModules = (): readonly object[] => [
   resampleGridSampler,
   resamplePadEdge,
   resampleUpsample,
+  scanGradient,
   scanTrapezoid,
   viewCopy,
 ];

@@ -61,7 +61,7 @@ import * as viewScatter from './ops/view/scatter.js';
 import * as diagonal from './ops/view/diagonal.js';
 import * as fillDiagonal from './ops/view/fill-diagonal.js';
 import * as contraction from './ops/matmul/contraction.js';
-import * as finiteDifference from './ops/scan/finite-difference.js';
+import * as differences from './ops/scan/diff.js';
 import * as pixelShuffle from './ops/arrange/pixel-shuffle.js';
 import * as rearrange from './ops/arrange/rearrange.js';
 import * as repeatInterleave from './ops/arrange/repeat-interleave.js';
@@ -157,7 +157,7 @@ export interface TensorMethods
     MethodsOf<typeof diagonal>,
     MethodsOf<typeof fillDiagonal>,
     MethodsOf<typeof contraction>,
-    MethodsOf<typeof finiteDifference>,
+    MethodsOf<typeof differences>,
     MethodsOf<typeof pixelShuffle>,
     MethodsOf<typeof rearrange>,
     MethodsOf<typeof repeatInterleave>,
@@ -242,7 +242,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   diagonal,
   fillDiagonal,
   contraction,
-  finiteDifference,
+  differences,
   pixelShuffle,
   rearrange,
   repeatInterleave,

@@ -13,6 +13,7 @@ import {
   dstack,
   einsum,
   fromTypedArray,
+  gradient,
   meshgrid,
   pairwiseDistance,
   pdist,
@@ -79,7 +80,7 @@ export const shapeCases: readonly (readonly [string, Differentiable, readonly Te
   ['combinations', squared((x) => combinations(x, 2)), [values(4)]],
   [
     'diff and gradient',
-    squared((x) => [x.diff(2), ...x.gradient({ spacing: 0.5, edgeOrder: 2 })]),
+    squared((x) => [x.diff(2), ...gradient(x, { spacing: 0.5, edgeOrder: 2 })]),
     [values(3, 4)],
   ],
   ['pad, circular', squared((x) => x.pad([1, 2], { mode: 'circular' })), [values(1, 1, 3)]],

@@ -20,7 +20,7 @@ import {
 } from '../reduction/bincount-options.js';
 import { amax, amin } from '../reduction/extremum.js';
 import { bincount } from '../reduction/histogram.js';
-import { diff } from '../scan/finite-difference.js';
+import { diff } from '../scan/diff.js';
 
 /**
  * How often 0, 1, 2, … occur in integers [N] on any device: int64, or sums of their weights, which are float32 elsewhere

@@ -22,7 +22,7 @@ import {
 import { unique, uniqueConsecutive } from '../order/unique.js';
 import { sub } from '../pointwise/arithmetic.js';
 import { any } from '../reduction/logic.js';
-import { diff } from '../scan/finite-difference.js';
+import { diff } from '../scan/diff.js';
 import { movedim } from '../view/dims.js';
 import { reshape } from '../view/view.js';
 import { changes, rowOrder } from './row-order.js';

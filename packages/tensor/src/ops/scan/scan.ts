@@ -19,7 +19,7 @@ import { div } from '../pointwise/division.js';
 import { logicalAnd } from '../pointwise/logical.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { where } from '../pointwise/where.js';
-import { eye } from '../factory/range.js';
+import { ones } from '../factory/factory.js';
 import { movedim, unsqueeze } from '../view/dims.js';
 import { select } from '../view/slice.js';
 
@@ -85,7 +85,8 @@ function sumFromEnd(x: Tensor, dim: number): Tensor {
  */
 function ofAllProducts(grad: Tensor, self: Tensor, dim: number): Tensor {
   const row = (x: Tensor): Tensor => unsqueeze(movedim(x, dim, -1), -2);
-  const own = eye(self.size(dim), { dtype: 'bool', device: self.device });
+  const places = cumsum(ones([self.size(dim)], { device: self.device }), 0);
+  const own = eq(places, unsqueeze(places, 1));
   const products = cumprod(where(own, 1, row(self)), -1, { dtype: grad.dtype });
   const held = where(eq(cumsum(own, -1), 1), mul(row(grad), products), 0);
   return movedim(select(cumsum(held, -1), -1, -1), -1, dim);

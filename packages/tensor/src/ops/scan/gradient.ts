@@ -1,48 +1,19 @@
 /**
- * @file Differences of neighbours: diff, and gradient, which divides by the spacing.
+ * @file `gradient`: differences of neighbours, divided by the spacing. A function alone, as in PyTorch: `x.grad` is another thing.
  */
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { formatSizes, wrapDim, wrapDims } from '../../shape.js';
+import { formatSizes, wrapDims } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
-import { clone } from '../arrange/copy.js';
 import { div } from '../pointwise/division.js';
 import { cat } from '../arrange/join.js';
-import { logicalXor } from '../pointwise/logical.js';
 import { add, mul, neg, sub } from '../pointwise/arithmetic.js';
-import { narrow, select, slice } from '../view/slice.js';
+import { select, slice } from '../view/slice.js';
 import { reshape } from '../view/view.js';
-
-const diffOp = defineOp(
-  'aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor',
-  {
-    decompose: ({ self, n, dim, prepend, append }) => {
-      if (self.ndim === 0 || !(n >= 0))
-        throw new TesseraError(
-          'invalid-argument',
-          self.ndim === 0
-            ? 'diff expects input to be at least one-dimensional'
-            : `order must be non-negative but got ${n}`,
-          { hints: ['Pass a tensor with a dimension and how often to take differences.'] },
-        );
-      const at = wrapDim(dim, self.ndim, 'diff');
-      if (n === 0) return clone(self);
-      const parts = [prepend, self, append].filter((part) => part !== null);
-      let result = parts.length === 1 ? self : cat(parts, at);
-      const times = Math.min(n, result.sizes[at]!);
-      for (let i = 0; i < times; i++) {
-        const length = result.sizes[at]! - 1;
-        const later = narrow(result, at, 1, length);
-        const earlier = narrow(result, at, 0, length);
-        result = result.dtype === 'bool' ? logicalXor(later, earlier) : sub(later, earlier);
-      }
-      return result;
-    },
-  },
-);
+import { diff } from './diff.js';
 
 /** Inner differences between the edges' own. */
 function withEdges(first: Tensor, inner: Tensor, last: Tensor, dim: number): Tensor {
@@ -189,22 +160,6 @@ export const gradientTensorsOp: OpOverload = defineGradient(
   'Tensor[] spacing, int? dim=None, ',
 );
 const tensorsOp = defineGradient('tensorarray', 'Tensor[] spacing, int[] dim, ');
-
-const PREPEND_APPEND: OptionNames<{ prepend?: Tensor | null; append?: Tensor | null }> = {
-  prepend: true,
-  append: true,
-};
-
-/** nth differences of neighbours along a dimension, after joining `prepend` and `append`. @throws invalid-argument, invalid-dim */
-export function diff(
-  self: Tensor,
-  n = 1,
-  dim = -1,
-  options?: { prepend?: Tensor | null; append?: Tensor | null },
-): Tensor {
-  checkOptionNames('diff', options, PREPEND_APPEND);
-  return callOp(diffOp, [self, n, dim, options?.prepend ?? null, options?.append ?? null]);
-}
 
 /** Spacing (one number, or a number or vector of coordinates per dim), dims (all), accuracy at the edges. */
 export interface GradientOptions {
