@@ -32,7 +32,7 @@ const SEES_ALL = process.env['TESSERA_EVERY_PAGE'] === '1';
 
 /** Pages that two templates make, and those of them that this run looks at, in looks that take turns. */
 const MADE = PAGES.filter((path) => /^(errors|reference)/.test(path));
-const SEEN = new Set(sampled(MADE, 6));
+const SEEN = new Set(sampled(MADE, 10));
 
 /** Themes in which a page is seen at a width. */
 function schemesOf(path: string, width: number): readonly (typeof SCHEMES)[number][] {

@@ -27,6 +27,7 @@ import {
 import { inv, pinv } from '@tessera/tensor/linalg';
 import { readNumbers, storageExtent } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { SIZED_PROGRAMS, type SizedProgram } from './sized-programs.js';
 
 /** Plans of templates are interpreted, with every access checked. */
@@ -95,7 +96,7 @@ describe.each([
   ['interpreter', interpreted, SIZED_PROGRAMS],
   ['cpu', cpuBackend, { ...SIZED_PROGRAMS, ...WITH_CALLS }],
 ])('code for all sizes, %s', (target, base, programs) => {
-  it.each(Object.entries(programs))('of %s', (name, program) => {
+  it.each(sampled(Object.entries(programs), 2))(`of %s (${sampleName})`, (name, program) => {
     const { inputs, fn, plans = 3 } = program;
     const { loaded, backend } = counted(base);
     const family = new SizeFamily();
