@@ -226,7 +226,7 @@ function unknownKey(path: string): TesseraError {
 }
 
 /** The global configuration: read by path, changed with `patch` or `set`. */
-export const config: Config = Object.freeze({
+export const config: Config = /* @__PURE__ */ Object.freeze({
   get,
   set,
   patch,
