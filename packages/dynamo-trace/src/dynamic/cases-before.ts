@@ -8,7 +8,10 @@ import { hasCases } from '@tessera/graph';
 import type { Frame } from '../frame/frame.js';
 import type { Step } from '../trace/step.js';
 
-/** Numbers of choices of cases; -1 where nothing is known of a step. */
+/** Choices of cases that are told apart: sizes that bring ever new ones are not worth remembering. */
+const MOST = 4096;
+
+/** Numbers of choices of cases; -1 where nothing is known of a step, and for one choice too many. */
 export class CaseNumbers {
   /** By the number before the last step and its case. */
   private readonly known = new Map<string, number>();
@@ -17,8 +20,12 @@ export class CaseNumbers {
   behind(before: number, of: string | null): number {
     if (before < 0 || of === null) return -1;
     const key = `${before}|${of}`;
-    const found = this.known.get(key) ?? this.known.size + 1;
-    this.known.set(key, found);
+    let found = this.known.get(key);
+    if (found === undefined) {
+      if (this.known.size === MOST) return -1;
+      found = this.known.size + 1;
+      this.known.set(key, found);
+    }
     return found;
   }
 }
