@@ -135,6 +135,41 @@ describe('LBFGS', () => {
     },
   );
 
+  // PyTorch 2.13 in float64: evaluations and parameters after each of three steps.
+  it.each([
+    [
+      3,
+      [3, -1.418669289341586, 2.0262357131156175],
+      [6, -1.4201542252964758, 2.0238007171340726],
+      [9, -1.4182443689078426, 2.010921766573669],
+    ],
+    [
+      5,
+      [5, -1.4201542252964758, 2.0238007171340726],
+      [10, -1.3964550385375922, 1.9322254260420488],
+      [15, -1.1487481747268506, 1.2623108007140016],
+    ],
+  ])('a line search makes no more evaluations than are left of %i', (maxEval, ...expected) => {
+    const x = new Parameter(tensor([-1.5, 2], { dtype: 'float64' }));
+    const optimizer = new optim.LBFGS([x], {
+      lr: 0.8,
+      maxIter: 6,
+      maxEval,
+      lineSearchFn: 'strong_wolfe',
+    });
+    for (const [evaluations, ...point] of expected) {
+      optimizer.step(() => {
+        optimizer.zeroGrad();
+        const [a, b] = [x.select(0, 0), x.select(0, 1)];
+        const loss = b.sub(a.square()).square().mul(100).add(a.neg().add(1).square());
+        loss.backward();
+        return loss;
+      });
+      expect(optimizer.evaluations).toBe(evaluations);
+      (x.toArray() as number[]).forEach((value, i) => expect(value).toBeCloseTo(point[i]!, 9));
+    }
+  });
+
   it('leaves grad mode to other code while it awaits', async () => {
     const x = new Parameter(tensor([3, -2]));
     const optimizer = new optim.LBFGS([x]);

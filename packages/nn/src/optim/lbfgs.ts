@@ -160,6 +160,7 @@ export class LBFGS {
           memory.t,
           yield* largest(direction),
           group.toleranceChange,
+          group.maxEval - (this.evaluations - before),
         );
         ({ loss, grad, t: memory.t } = found);
         this.move(memory.t, direction);

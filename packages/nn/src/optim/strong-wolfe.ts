@@ -23,12 +23,10 @@ interface Point extends Evaluation {
 /** Where the search ended. */
 export interface LineSearchResult extends Evaluation {
   readonly t: number;
-  readonly evaluations: number;
 }
 
 const SUFFICIENT_DECREASE = 1e-4;
 const CURVATURE = 0.9;
-const MAX_ITERATIONS = 25;
 
 /** Minimum of the cubic through two points with given slopes, within bounds. */
 function cubicMinimum(
@@ -52,6 +50,7 @@ function cubicMinimum(
  * @param evaluate loss and gradient at a step length
  * @param directionMax largest magnitude of the direction
  * @param toleranceChange a bracket shorter than this (in parameters) is not divided further
+ * @param maxEvaluations evaluations after the first one
  */
 export function* strongWolfe(
   evaluate: (t: number) => Reading<Evaluation>,
@@ -60,11 +59,10 @@ export function* strongWolfe(
   firstStep: number,
   directionMax: number,
   toleranceChange: number,
+  maxEvaluations: number,
 ): Reading<LineSearchResult> {
-  let evaluations = 0;
   let iteration = 0;
   function* at(t: number): Reading<Point> {
-    evaluations++;
     const { loss, grad } = yield* evaluate(t);
     return { t, loss, grad, slope: yield* read(grad.dot(direction)) };
   }
@@ -72,17 +70,12 @@ export function* strongWolfe(
   const tooHigh = (point: Point): boolean =>
     point.loss > origin.loss + SUFFICIENT_DECREASE * point.t * origin.slope;
   const flat = (point: Point): boolean => Math.abs(point.slope) <= -CURVATURE * origin.slope;
-  const done = (point: Point): LineSearchResult => ({
-    t: point.t,
-    loss: point.loss,
-    grad: point.grad,
-    evaluations,
-  });
+  const done = ({ t, loss, grad }: Point): LineSearchResult => ({ t, loss, grad });
 
   let previous = origin;
   let point = yield* at(firstStep);
   let bracket: [Point, Point] | null = null;
-  while (iteration < MAX_ITERATIONS) {
+  while (iteration < maxEvaluations) {
     if (tooHigh(point) || (iteration > 1 && point.loss >= previous.loss)) {
       bracket = [previous, point];
       break;
@@ -103,7 +96,7 @@ export function* strongWolfe(
   let insufficient = false;
   const lowest = (): 0 | 1 => (bracket[0].loss <= bracket[1].loss ? 0 : 1);
   let low = lowest();
-  while (iteration < MAX_ITERATIONS) {
+  while (iteration < maxEvaluations) {
     const [a, b] = bracket;
     if (Math.abs(b.t - a.t) * directionMax < toleranceChange) break;
     let t = cubicMinimum(a, b);
