@@ -17,7 +17,7 @@ const EVERYTHING = '563.6 kB';
 const budgets = {
   shared: '21.4 kB',
   tensor: '168 kB',
-  nn: '57.6 kB',
+  nn: '57.8 kB',
   distributed: '27.4 kB',
   onnx: '60.4 kB',
   graph: '32.4 kB',

@@ -1,8 +1,21 @@
 /**
  * @file Similarity and distance of vectors.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
-import { type Tensor, add, clampMin, div, mul, norm, sub, sum } from '@tessera/tensor';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import {
+  type Tensor,
+  add,
+  cdist,
+  clampMin,
+  div,
+  index,
+  mul,
+  norm,
+  sub,
+  sum,
+  triuIndices,
+  unbind,
+} from '@tessera/tensor';
 
 /** Options of `cosineSimilarity`. */
 export interface CosineSimilarityOptions {
@@ -49,4 +62,28 @@ export function pairwiseDistance(
   checkOptionNames('pairwiseDistance', options, PAIRWISE_DISTANCE);
   const { p = 2, eps = 1e-6, keepdim = false } = options;
   return norm(add(sub(x1, x2), eps), p, -1, { keepdim });
+}
+
+/** Options of `pdist`. */
+export interface PdistOptions {
+  /** Order of the norm, 0 to ∞ (default 2). */
+  readonly p?: number;
+}
+const PDIST: OptionNames<PdistOptions> = { p: true };
+
+/**
+ * Distances of all pairs of rows of [n, m], row i before row j for i < j: [n (n - 1) / 2].
+ *
+ * @throws invalid-dim unless there are two dimensions
+ * @see torch.nn.functional.pdist
+ */
+export function pdist(input: Tensor, options: PdistOptions = {}): Tensor {
+  checkOptionNames('pdist', options, PDIST);
+  if (input.ndim !== 2)
+    throw new TesseraError('invalid-dim', `pdist only supports 2D tensors, got: ${input.ndim}D`, {
+      hints: ['Give it the points as rows: [n, m].'],
+    });
+  const [rows] = input.shape as [number];
+  const pairs = unbind(triuIndices(rows, rows, 1, { device: input.device }));
+  return index(cdist(input, input, options), ...pairs);
 }

@@ -89,6 +89,7 @@ export {
   type PoissonNllLossOptions,
   type TripletMarginLossOptions,
 } from '@tessera/tensor/internal';
+export { softmin, softsign, tanhshrink } from './activations.js';
 export {
   adaptiveAvgPool1d,
   adaptiveAvgPool2d,
@@ -104,8 +105,10 @@ export { type CtcLossOptions, ctcLoss } from './ctc-loss.js';
 export {
   type CosineSimilarityOptions,
   type PairwiseDistanceOptions,
+  type PdistOptions,
   cosineSimilarity,
   pairwiseDistance,
+  pdist,
 } from './distance.js';
 export {
   type DropoutOptions,
@@ -156,4 +159,3 @@ export { type NormalizeOptions, normalize } from './normalize.js';
 export { type MultiHeadAttentionOptions, multiHeadAttention } from './multi-head-attention.js';
 export { type LocalResponseNormOptions, localResponseNorm } from './local-response-norm.js';
 export { type RReLUOptions, rrelu } from './rrelu.js';
-export { softmin } from './softmin.js';

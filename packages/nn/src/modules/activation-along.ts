@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, glu, softmax } from '@tessera/tensor';
-import { softmin } from '../functional/softmin.js';
+import { softmin } from '../functional/activations.js';
 import { checkNumbers } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';

@@ -1,8 +1,9 @@
 /**
  * @file More smooth activations, and the learned slope, as modules.
  */
-import { type Tensor, celu, div, full, logSigmoid, prelu, selu, sub, tanh } from '@tessera/tensor';
+import { type Tensor, celu, full, logSigmoid, prelu, selu } from '@tessera/tensor';
 import { celu_, selu_ } from '@tessera/tensor/internal';
+import { softsign, tanhshrink } from '../functional/activations.js';
 import { floatLiteral } from '../module/module-repr.js';
 import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
@@ -47,14 +48,14 @@ export class LogSigmoid extends Module {
 /** x / (1 + |x|) @see torch.nn.Softsign */
 export class Softsign extends Module {
   override forward(input: Tensor): Tensor {
-    return div(input, input.abs().add(1));
+    return softsign(input);
   }
 }
 
 /** x - tanh x @see torch.nn.Tanhshrink */
 export class Tanhshrink extends Module {
   override forward(input: Tensor): Tensor {
-    return sub(input, tanh(input));
+    return tanhshrink(input);
   }
 }
 
