@@ -2,7 +2,7 @@
  * @file Datasets: samples by number, or one after another.
  */
 import { TesseraError } from '@tessera/shared';
-import type { Tensor } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
 
 /** Samples by number. */
 export interface Dataset<T> {
@@ -19,8 +19,12 @@ export class TensorDataset implements Dataset<Tensor[]> {
   readonly length: number;
   readonly tensors: readonly Tensor[];
 
-  /** @throws shape-mismatch unless all have the same first size */
+  /** @throws shape-mismatch unless all have the same first size; invalid-argument for what is no tensor */
   constructor(...tensors: readonly Tensor[]) {
+    if (!tensors.every(isTensor))
+      throw new TesseraError('invalid-argument', 'TensorDataset: samples are rows of tensors.', {
+        hints: ['Write new TensorDataset(inputs, targets), without brackets.'],
+      });
     const length = tensors[0]?.shape[0];
     if (length === undefined || tensors.some((tensor) => tensor.shape[0] !== length)) {
       throw new TesseraError(
@@ -43,7 +47,16 @@ export class Subset<T> implements Dataset<T> {
   constructor(
     readonly dataset: Dataset<T>,
     readonly indices: readonly number[],
-  ) {}
+  ) {
+    if (typeof dataset?.get !== 'function' || !Array.isArray(indices))
+      throw new TesseraError(
+        'invalid-argument',
+        'Subset: a dataset and a list of indices expected.',
+        {
+          hints: ['Write new Subset(dataset, [0, 2, 4]).'],
+        },
+      );
+  }
 
   get length(): number {
     return this.indices.length;

@@ -37,11 +37,16 @@ import {
   clampProbs,
   logitsOf,
   probsOf,
+  PROBS_OR_LOGITS,
   probsOrLogits,
 } from './probs-or-logits.js';
 
 /** What they have in common. */
 abstract class Trials extends Distribution {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof ProbsOrLogits, true>> =
+    PROBS_OR_LOGITS;
+
   private readonly given: 'probs' | 'logits';
   private readonly value: Tensor;
 
@@ -71,7 +76,7 @@ abstract class Trials extends Distribution {
 export class Bernoulli extends Trials {
   /** @throws invalid-argument */
   constructor(options: ProbsOrLogits) {
-    super(probsOrLogits('Bernoulli', options), options);
+    super(probsOrLogits(new.target, options), options);
   }
 
   get support(): Constraint {
@@ -108,7 +113,7 @@ export class Bernoulli extends Trials {
 export class Geometric extends Trials {
   /** @throws invalid-argument */
   constructor(options: ProbsOrLogits) {
-    super(probsOrLogits('Geometric', options), options);
+    super(probsOrLogits(new.target, options), options);
   }
 
   get support(): Constraint {
@@ -153,11 +158,19 @@ export interface BinomialOptions extends ProbsOrLogits {
 
 /** Successes in `totalCount` trials. @see torch.distributions.Binomial */
 export class Binomial extends Trials {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof BinomialOptions, true>> = {
+    totalCount: true,
+    probs: true,
+    logits: true,
+    validateArgs: true,
+  };
+
   readonly totalCount: Tensor;
 
   /** @throws invalid-argument */
   constructor(options: BinomialOptions) {
-    const parameters = probsOrLogits('Binomial', options, options.totalCount ?? 1);
+    const parameters = probsOrLogits(new.target, options, options?.totalCount ?? 1);
     super(parameters, options);
     this.totalCount = parameters.others[0]!.to(parameters.value.dtype);
     this.checkParameter('totalCount', this.totalCount, nonNegativeInteger);

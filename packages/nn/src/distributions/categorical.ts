@@ -20,19 +20,29 @@ import {
   where,
 } from '@tessera/tensor';
 import { scalarTensor } from '@tessera/tensor/internal';
+import { checkOptions } from '../module/check-options.js';
 import { Binomial, countsUpTo } from './bernoulli.js';
 import { type Constraint, integersUpTo, nonNegative, realVector } from './constraints.js';
 import { Distribution, broadcastAll } from './distribution.js';
-import { type ProbsOrLogits, clampProbs, probsOrLogits } from './probs-or-logits.js';
+import {
+  type ProbsOrLogits,
+  PROBS_OR_LOGITS,
+  clampProbs,
+  probsOrLogits,
+} from './probs-or-logits.js';
 
 /** Number of a category of the last dimension. @see torch.distributions.Categorical */
 export class Categorical extends Distribution {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof ProbsOrLogits, true>> =
+    PROBS_OR_LOGITS;
+
   private readonly given: 'probs' | 'logits';
   private readonly value: Tensor;
 
   /** Probabilities need not sum to 1, logits are any scores. @throws invalid-argument */
   constructor(options: ProbsOrLogits<Tensor>) {
-    const { given, value } = probsOrLogits('Categorical', options);
+    const { given, value } = probsOrLogits(new.target, options);
     if (value.ndim < 1)
       throw new TesseraError(
         'invalid-argument',
@@ -105,15 +115,25 @@ export interface MultinomialOptions extends ProbsOrLogits<Tensor> {
 
 /** How often each category occurs in `totalCount` draws. @see torch.distributions.Multinomial */
 export class Multinomial extends Distribution {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof MultinomialOptions, true>> = {
+    totalCount: true,
+    probs: true,
+    logits: true,
+    validateArgs: true,
+  };
+
   readonly totalCount: number;
   private readonly categorical: Categorical;
 
   /** @throws invalid-argument */
   constructor(options: MultinomialOptions) {
-    const categorical = new Categorical(options);
+    checkOptions(new.target, options);
+    const { totalCount = 1, ...parameters } = options ?? {};
+    const categorical = new Categorical(parameters);
     super(categorical.batchShape, [categorical.numEvents], options);
     this.categorical = categorical;
-    this.totalCount = options.totalCount ?? 1;
+    this.totalCount = totalCount;
   }
 
   get probs(): Tensor {

@@ -22,6 +22,7 @@ import {
   type DistributionOptions,
   type ParameterLike,
   broadcastAll,
+  checkTensor,
 } from './distribution.js';
 
 /** Probabilities of the last dimension's categories. @see torch.distributions.Dirichlet */
@@ -31,6 +32,7 @@ export class Dirichlet extends Distribution {
 
   /** @throws invalid-argument unless it has a dimension and is positive */
   constructor(concentration: Tensor, options: DistributionOptions = {}) {
+    checkTensor('concentration', concentration);
     if (concentration.ndim < 1)
       throw new TesseraError(
         'invalid-argument',

@@ -15,6 +15,7 @@ import {
   sqrt,
 } from '@tessera/tensor';
 import { activeMode, formatSizes, scalarTensor } from '@tessera/tensor/internal';
+import { checkOptions } from '../module/check-options.js';
 import type { Constraint } from './constraints.js';
 
 /** A parameter: numbers stand for tensors without dimensions. */
@@ -26,8 +27,20 @@ export interface DistributionOptions {
   readonly validateArgs?: boolean;
 }
 
+/** @throws invalid-argument unless a parameter is a tensor; a number may stand for one with `numbers` */
+export function checkTensor(name: string, value: unknown, numbers = false): void {
+  if (isTensor(value) || (numbers && ['number', 'bigint', 'boolean'].includes(typeof value)))
+    return;
+  throw new TesseraError(
+    'invalid-argument',
+    `${name} must be a tensor${numbers ? ' or a number' : ''}, not ${typeof value === 'object' ? 'an object' : String(value)}.`,
+    { hints: ['Parameters of distributions are given as tensor([0.5, 0.5]).'] },
+  );
+}
+
 /** Parameters as tensors of one shape; numbers take the dtype and device of the tensors. */
 export function broadcastAll(...values: readonly ParameterLike[]): Tensor[] {
+  for (const value of values) checkTensor('A parameter of a distribution', value, true);
   const like = values.find(
     (value): value is Tensor => isTensor(value) && isFloatingPoint(value.dtype),
   );
@@ -39,6 +52,9 @@ export function broadcastAll(...values: readonly ParameterLike[]): Tensor[] {
 
 /** See the file header. */
 export abstract class Distribution {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<string, true>> = { validateArgs: true };
+
   readonly validateArgs: boolean;
 
   constructor(
@@ -46,8 +62,9 @@ export abstract class Distribution {
     readonly batchShape: readonly number[],
     /** Shape of a sample of one of them. */
     readonly eventShape: readonly number[],
-    options: DistributionOptions,
+    options: DistributionOptions = {},
   ) {
+    checkOptions(new.target, options);
     this.validateArgs = options.validateArgs ?? true;
   }
 

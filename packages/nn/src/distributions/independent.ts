@@ -20,6 +20,12 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
     readonly reinterpretedBatchNdims: number,
     options: DistributionOptions = {},
   ) {
+    if (!(base instanceof Distribution) || !Number.isInteger(reinterpretedBatchNdims))
+      throw new TesseraError(
+        'invalid-argument',
+        'Independent: a distribution and a number of its batch dimensions expected.',
+        { hints: ['Write new Independent(new Normal(loc, scale), 1).'] },
+      );
     const { batchShape, eventShape } = base;
     if (reinterpretedBatchNdims > batchShape.length)
       throw new TesseraError(

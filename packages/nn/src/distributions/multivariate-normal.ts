@@ -14,8 +14,9 @@ import {
 } from '@tessera/tensor';
 import { cholesky, solveTriangular } from '@tessera/tensor/linalg';
 import { formatSizes } from '@tessera/tensor/internal';
+import { checkOptions } from '../module/check-options.js';
 import { type Constraint, lowerCholesky, realVector } from './constraints.js';
-import { Distribution, type DistributionOptions } from './distribution.js';
+import { Distribution, type DistributionOptions, checkTensor } from './distribution.js';
 
 /** Options of `MultivariateNormal`. */
 export interface MultivariateNormalOptions extends DistributionOptions {
@@ -47,6 +48,7 @@ function factorOf(options: MultivariateNormalOptions): Tensor {
       { hints: ['scaleTril is the Cholesky factor of the covariance, which saves computing it.'] },
     );
   const [matrix] = given as [Tensor];
+  checkTensor('A matrix of MultivariateNormal', matrix);
   if (matrix.ndim < 2 || matrix.sizes.at(-1) !== matrix.sizes.at(-2))
     throw new TesseraError(
       'shape-mismatch',
@@ -76,11 +78,21 @@ export function halfLogDet(scaleTril: Tensor): Tensor {
 
 /** Normal vectors, [batch, K]. @see torch.distributions.MultivariateNormal */
 export class MultivariateNormal extends Distribution {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof MultivariateNormalOptions, true>> = {
+    covarianceMatrix: true,
+    precisionMatrix: true,
+    scaleTril: true,
+    validateArgs: true,
+  };
+
   readonly loc: Tensor;
   readonly scaleTril: Tensor;
 
   /** @throws invalid-argument, shape-mismatch */
-  constructor(loc: Tensor, options: MultivariateNormalOptions) {
+  constructor(loc: Tensor, options: MultivariateNormalOptions = {}) {
+    checkTensor('loc', loc);
+    checkOptions(new.target, options);
     const scaleTril = factorOf(options);
     const size = loc.sizes.at(-1);
     if (size === undefined || scaleTril.ndim < 2 || scaleTril.sizes.at(-1) !== size)

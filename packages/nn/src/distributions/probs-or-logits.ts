@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, clamp, log, log1p, sigmoid } from '@tessera/tensor';
+import { type WithOptions, checkOptions } from '../module/check-options.js';
 import { type DistributionOptions, type ParameterLike, broadcastAll } from './distribution.js';
 
 /** Exactly one of both. */
@@ -11,12 +12,22 @@ export interface ProbsOrLogits<T = ParameterLike> extends DistributionOptions {
   readonly logits?: T;
 }
 
+/** Names of these options. */
+export const PROBS_OR_LOGITS: Readonly<Record<keyof ProbsOrLogits, true>> = {
+  probs: true,
+  logits: true,
+  validateArgs: true,
+};
+
 /** Which was given, and as a tensor; `others` broadcast with it. @throws invalid-argument unless exactly one was given */
 export function probsOrLogits(
-  name: string,
-  { probs, logits }: ProbsOrLogits,
+  type: WithOptions,
+  options: ProbsOrLogits,
   ...others: readonly ParameterLike[]
 ): { readonly given: 'probs' | 'logits'; readonly value: Tensor; readonly others: Tensor[] } {
+  checkOptions(type, options);
+  const { name } = type;
+  const { probs, logits } = options ?? {};
   if ((probs === undefined) === (logits === undefined))
     throw new TesseraError(
       'invalid-argument',

@@ -13,3 +13,12 @@ export function checkChild(container: string, name: string, value: unknown, hint
     { hints: [hint] },
   );
 }
+
+/** @throws invalid-argument unless a container's `values` can be gone through: a list, or with `keyed` an object */
+export function checkValues(container: string, values: unknown, keyed = false): void {
+  if (typeof values === 'object' && values !== null && (keyed || Symbol.iterator in values)) return;
+  const [wanted, example] = keyed ? ['an object', '{ a, b }'] : ['a list', '[a, b]'];
+  throw new TesseraError('invalid-argument', `${container}: ${wanted} is expected.`, {
+    hints: [`Write new ${container}(${example}).`],
+  });
+}

@@ -28,16 +28,48 @@ export function checkChoice(
   });
 }
 
+/** What the arguments of a class, by name in order, have to be, and how its call is written. */
+function checkEach(
+  { name }: { readonly name: string },
+  values: Readonly<Record<string, unknown>>,
+  is: (value: unknown) => boolean,
+  expected: string,
+  how: string,
+): void {
+  const names = Object.keys(values);
+  const wrong = names.find((argument) => !is(values[argument]));
+  if (wrong === undefined) return;
+  throw new TesseraError('invalid-argument', `${name}: ${wrong} must be ${expected}.`, {
+    context: { argument: wrong },
+    hints: [`${how}: new ${name}(${names.join(', ')}).`],
+  });
+}
+
+const isNumber = (value: unknown): boolean => typeof value === 'number';
+
+/**
+ * Arguments that have no default: each a number, or a list of numbers, in which null stands for what an input has.
+ *
+ * @throws invalid-argument for others
+ */
+export function checkSizes(
+  type: { readonly name: string },
+  sizes: Readonly<Record<string, unknown>>,
+): void {
+  const isSize = (value: unknown): boolean => value === null || isNumber(value);
+  checkEach(
+    type,
+    sizes,
+    (value) => isNumber(value) || (Array.isArray(value) && value.every(isSize)),
+    'a number or a list of numbers',
+    'It is required',
+  );
+}
+
 /** @throws invalid-argument unless the arguments `numbers` of a class, by name in order, are numbers */
 export function checkNumbers(
-  { name }: { readonly name: string },
+  type: { readonly name: string },
   numbers: Readonly<Record<string, unknown>>,
 ): void {
-  const names = Object.keys(numbers);
-  const wrong = names.find((argument) => typeof numbers[argument] !== 'number');
-  if (wrong === undefined) return;
-  throw new TesseraError('invalid-argument', `${name}: ${wrong} must be a number.`, {
-    context: { argument: wrong },
-    hints: [`Numbers are given by position: new ${name}(${names.join(', ')}).`],
-  });
+  checkEach(type, numbers, isNumber, 'a number', 'Numbers are given by position');
 }

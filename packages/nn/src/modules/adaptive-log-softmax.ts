@@ -64,13 +64,14 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     super();
     checkOptions(new.target, options);
     const { divValue = 4, headBias = false, ...factory } = options;
-    const rising = cutoffs.every(
-      (c, i) => Number.isInteger(c) && c > (cutoffs[i - 1] ?? 0) && c < nClasses,
-    );
-    if (cutoffs.length === 0 || !rising)
+    const isList = Array.isArray(cutoffs);
+    const rising =
+      isList &&
+      cutoffs.every((c, i) => Number.isInteger(c) && c > (cutoffs[i - 1] ?? 0) && c < nClasses);
+    if (!rising || cutoffs.length === 0)
       throw new TesseraError(
         'invalid-argument',
-        `AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1, not [${cutoffs.join(', ')}]`,
+        `AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1, not ${isList ? `[${cutoffs.join(', ')}]` : String(cutoffs)}`,
         { hints: ['Order classes by frequency, the most frequent first.'] },
       );
     this.cutoffs = [...cutoffs, nClasses];

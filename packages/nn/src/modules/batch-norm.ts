@@ -18,7 +18,7 @@ import {
 import { batchNorm, fill_, formatSizes, rsub, zero_ } from '@tessera/tensor/internal';
 import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -71,6 +71,7 @@ export abstract class BatchNorm extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { numFeatures });
     const {
       eps = 1e-5,
       momentum = 0.1,

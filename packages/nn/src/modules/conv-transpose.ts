@@ -39,8 +39,8 @@ abstract class ConvTranspose extends ConvBase<readonly number[]> {
     kernelSize: PerDimension,
     options: ConvTransposeModuleOptions = {},
   ) {
-    const { outputPadding = 0, ...rest } = options;
     checkOptions(new.target, options);
+    const { outputPadding = 0, ...rest } = options;
     super(inChannels, outChannels, kernelSize, { ...rest, transposed: true });
     this.outputPadding = this.perDimension('outputPadding', outputPadding);
   }

@@ -44,8 +44,8 @@ abstract class Conv extends ConvBase<readonly number[] | 'same' | 'valid'> {
     kernelSize: PerDimension,
     options: ConvModuleOptions = {},
   ) {
-    const { paddingMode = 'zeros', ...rest } = options;
     checkOptions(new.target, options);
+    const { paddingMode = 'zeros', ...rest } = options;
     super(inChannels, outChannels, kernelSize, { ...rest, transposed: false });
     if (!PADDING_MODES.includes(paddingMode)) {
       throw new TesseraError(

@@ -4,7 +4,7 @@
 import type { Tensor } from '@tessera/tensor';
 import { type FoldOptions, fold, unfold } from '../functional/fold.js';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -27,6 +27,7 @@ abstract class Blocks extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { kernelSize });
     this.dilation = options.dilation ?? 1;
     this.padding = options.padding ?? 0;
     this.stride = options.stride ?? 1;
@@ -61,6 +62,7 @@ export class Fold extends Blocks {
     options: FoldOptions = {},
   ) {
     super(kernelSize, options);
+    checkSizes(new.target, { outputSize, kernelSize });
   }
 
   /** @throws shape-mismatch */

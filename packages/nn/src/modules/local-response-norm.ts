@@ -8,7 +8,7 @@ import {
   localResponseNorm,
 } from '../functional/local-response-norm.js';
 import { pythonLiteral, floatLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -28,6 +28,7 @@ export class LocalResponseNorm extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { size });
     this.alpha = options.alpha ?? 1e-4;
     this.beta = options.beta ?? 0.75;
     this.k = options.k ?? 1;

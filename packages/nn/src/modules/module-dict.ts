@@ -2,7 +2,7 @@
  * @file `ModuleDict`: modules by name.
  */
 import { TesseraError } from '@tessera/shared';
-import { checkChild } from '../module/check-child.js';
+import { checkChild, checkValues } from '../module/check-child.js';
 import { childrenOf, ownChildren } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
 
@@ -10,6 +10,7 @@ import { Module, type TensorModule } from '../module/module.js';
 export class ModuleDict<M extends Module = TensorModule> extends Module {
   constructor(modules: Readonly<Record<string, M>> = {}) {
     super();
+    checkValues('ModuleDict', modules, true);
     for (const [name, module] of Object.entries(modules)) this.set(name, module);
   }
 

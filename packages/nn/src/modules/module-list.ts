@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { moduleText } from '../module/module-repr.js';
-import { checkChild } from '../module/check-child.js';
+import { checkChild, checkValues } from '../module/check-child.js';
 import { childrenOf } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
 import { trustList } from '../module/trust.js';
@@ -44,6 +44,7 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
 
   /** Adds modules at the end. @throws invalid-argument for what is no module */
   extend(modules: Iterable<M>): this {
+    checkValues('ModuleList', modules);
     let next = this.length;
     for (const module of modules) {
       const name = String(next++);

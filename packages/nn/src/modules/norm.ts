@@ -6,7 +6,7 @@ import { type Tensor, empty } from '@tessera/tensor';
 import { groupNorm, layerNorm, rmsNorm } from '@tessera/tensor/internal';
 import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -47,6 +47,7 @@ export class LayerNorm extends Module {
   constructor(normalizedShape: number | readonly number[], options: LayerNormModuleOptions = {}) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { normalizedShape });
     const { eps = 1e-5, elementwiseAffine = true, bias = true, ...factory } = options;
     this.normalizedShape = shapeList(normalizedShape);
     this.eps = eps;
@@ -104,6 +105,7 @@ export class RMSNorm extends Module {
   constructor(normalizedShape: number | readonly number[], options: RMSNormOptions = {}) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { normalizedShape });
     const { eps = null, elementwiseAffine = true, ...factory } = options;
     this.normalizedShape = shapeList(normalizedShape);
     this.eps = eps;
@@ -161,6 +163,7 @@ export class GroupNorm extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { numGroups, numChannels });
     if (numChannels % numGroups !== 0) {
       throw new TesseraError(
         'invalid-argument',

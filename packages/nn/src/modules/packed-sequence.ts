@@ -40,7 +40,13 @@ export function isPackedSequence(value: unknown): value is PackedSequence {
 
 /** @throws invalid-argument */
 function lengthList(lengths: readonly number[] | Tensor): number[] {
-  const list = isTensor(lengths) ? (lengths.toArray() as number[]).map(Number) : [...lengths];
+  const given = isTensor(lengths) ? lengths.toArray() : lengths;
+  if (!Array.isArray(given))
+    throw invalid(
+      `Lengths must be a list of numbers, one for each sequence, not ${String(given)}.`,
+      'Write packPaddedSequence(x, [3, 2]).',
+    );
+  const list = given.map(Number);
   if (list.length > 0 && list.every((length) => Number.isInteger(length) && length > 0))
     return list;
   throw invalid(

@@ -3,6 +3,7 @@
  */
 import { type PadMode, type Tensor, pad } from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -15,6 +16,7 @@ abstract class PaddingModule extends Module {
 
   constructor(padding: Padding, rank: number) {
     super();
+    checkSizes(new.target, { padding });
     this.padding =
       typeof padding === 'number' ? Array<number>(2 * rank).fill(padding) : [...padding];
   }

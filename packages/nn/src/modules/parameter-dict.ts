@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
+import { checkValues } from '../module/check-child.js';
 import { Module } from '../module/module.js';
 import type { Parameter } from '../parameter.js';
 import { asParameter, parameterText } from './parameter-list.js';
@@ -11,6 +12,7 @@ import { asParameter, parameterText } from './parameter-list.js';
 export class ParameterDict extends Module {
   constructor(values: Readonly<Record<string, Tensor>> = {}) {
     super();
+    checkValues('ParameterDict', values, true);
     for (const [name, value] of Object.entries(values)) this.set(name, value);
   }
 

@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
+import { checkValues } from '../module/check-child.js';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 
@@ -37,8 +38,9 @@ export class ParameterList extends Module {
     return this.extend([value]);
   }
 
-  /** Adds parameters at the end. */
+  /** Adds parameters at the end. @throws invalid-argument unless they are a list */
   extend(values: Iterable<Tensor>): this {
+    checkValues('ParameterList', values);
     let next = this.length;
     for (const value of values)
       (this as unknown as Record<string, Parameter>)[String(next++)] = asParameter(value);

@@ -11,7 +11,7 @@ import {
   adaptiveMaxPool3dWithIndices,
 } from '../functional/adaptive-pool.js';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import type { Pooled } from './pooling.js';
@@ -23,6 +23,7 @@ export type AdaptiveSize = number | readonly (number | null)[];
 abstract class AdaptivePool extends Module {
   constructor(readonly outputSize: AdaptiveSize) {
     super();
+    checkSizes(new.target, { outputSize });
   }
 
   override extraRepr(): string {

@@ -4,7 +4,7 @@
 import { type Tensor } from '@tessera/tensor';
 import { avgPool1d, avgPool2d, avgPool3d } from '@tessera/tensor/internal';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -45,6 +45,7 @@ abstract class AvgPool extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { kernelSize });
     this.stride = options.stride ?? kernelSize;
     this.padding = options.padding ?? 0;
     this.ceilMode = options.ceilMode ?? false;

@@ -8,7 +8,7 @@ import {
   fractionalMaxPool2dWithIndices,
   fractionalMaxPool3dWithIndices,
 } from '../functional/fractional-max-pool.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import type { Pooled } from './pooling.js';
 
@@ -38,10 +38,11 @@ abstract class FractionalMaxPool<R extends boolean> extends Module {
   /** @throws invalid-argument unless either a size or ratios between 0 and 1 are given */
   constructor(
     readonly kernelSize: number | readonly number[],
-    options: FractionalMaxPoolModuleOptions<R>,
+    options: FractionalMaxPoolModuleOptions<R> = {},
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { kernelSize });
     checkOutputSize(new.target.name, options);
     this.outputSize = options.outputSize;
     this.outputRatio = options.outputRatio;

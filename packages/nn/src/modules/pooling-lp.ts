@@ -4,7 +4,7 @@
 import type { Tensor } from '@tessera/tensor';
 import { type LpPoolOptions, lpPool1d, lpPool2d, lpPool3d } from '../functional/lp-pool.js';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -26,6 +26,7 @@ abstract class LPPool extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { normType, kernelSize });
     this.stride = options.stride ?? null;
     this.ceilMode = options.ceilMode ?? false;
   }

@@ -13,7 +13,7 @@ import {
   maxPool3dWithIndices,
 } from '@tessera/tensor/internal';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -57,6 +57,7 @@ abstract class MaxPool<R extends boolean> extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { kernelSize });
     this.stride = options.stride ?? kernelSize;
     this.padding = options.padding ?? 0;
     this.dilation = options.dilation ?? 1;

@@ -3,7 +3,7 @@
  */
 import { type Tensor, flatten, unflatten } from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkNumbers } from '../module/check-options.js';
+import { checkNumbers, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -34,6 +34,7 @@ export class Unflatten extends Module {
     readonly unflattenedSize: readonly number[],
   ) {
     super();
+    checkSizes(new.target, { dim, unflattenedSize });
   }
 
   /** @throws invalid-dim, shape-mismatch */

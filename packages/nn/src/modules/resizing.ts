@@ -4,7 +4,7 @@
 import { type Tensor, channelShuffle, pixelShuffle, pixelUnshuffle } from '@tessera/tensor';
 import { type InterpolationMode, interpolate } from '../functional/interpolate.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -92,6 +92,7 @@ export class UpsamplingBilinear2d extends Upsample {
 export class PixelShuffle extends Module {
   constructor(readonly upscaleFactor: number) {
     super();
+    checkNumbers(new.target, { upscaleFactor });
   }
 
   /** @throws shape-mismatch */
@@ -108,6 +109,7 @@ export class PixelShuffle extends Module {
 export class PixelUnshuffle extends Module {
   constructor(readonly downscaleFactor: number) {
     super();
+    checkNumbers(new.target, { downscaleFactor });
   }
 
   /** @throws shape-mismatch */
@@ -124,6 +126,7 @@ export class PixelUnshuffle extends Module {
 export class ChannelShuffle extends Module {
   constructor(readonly groups: number) {
     super();
+    checkNumbers(new.target, { groups });
   }
 
   /** @throws shape-mismatch */

@@ -129,8 +129,8 @@ export class RNNCell extends RNNCellBase {
   readonly nonlinearity: 'tanh' | 'relu';
 
   constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
-    const { nonlinearity = 'tanh', ...shared } = options;
     checkOptions(new.target, options);
+    const { nonlinearity = 'tanh', ...shared } = options;
     checkChoice(new.target.name, 'nonlinearity', nonlinearity, ['tanh', 'relu']);
     super(nonlinearity, inputSize, hiddenSize, shared);
     this.nonlinearity = nonlinearity;

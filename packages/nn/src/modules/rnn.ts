@@ -35,8 +35,8 @@ export class RNN extends RNNBase {
 
   /** @throws invalid-argument */
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
-    const { nonlinearity = 'tanh', ...shared } = options;
     checkOptions(new.target, options);
+    const { nonlinearity = 'tanh', ...shared } = options;
     checkChoice(new.target.name, 'nonlinearity', nonlinearity, ['tanh', 'relu']);
     super(nonlinearity, inputSize, hiddenSize, shared);
     this.nonlinearity = nonlinearity;
@@ -115,8 +115,8 @@ export class LSTM extends RNNBase {
 
   /** @throws invalid-argument */
   constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
-    const { projSize = 0, ...shared } = options;
     checkOptions(new.target, options);
+    const { projSize = 0, ...shared } = options;
     super('lstm', inputSize, hiddenSize, shared, projSize);
   }
 

@@ -5,7 +5,8 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { type DeviceType, type DType, type Tensor, full, triu } from '@tessera/tensor';
 import { xavierUniform_ } from '../init/kaiming.js';
 import { cloneModule } from '../module/clone-module.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkChild } from '../module/check-child.js';
+import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module, type TensorModule } from '../module/module.js';
 import { trustChildren, trustForward } from '../module/trust.js';
 import { ModuleList } from './module-list.js';
@@ -21,8 +22,14 @@ import {
 } from './transformer-layer.js';
 
 /** Equal, independent layers. */
-function copies<M extends Module>(layer: M, count: number): ModuleList<M> {
-  return new ModuleList(Array.from({ length: count }, () => cloneModule(layer)));
+function copies<M extends Module>(
+  { name }: { readonly name: string },
+  layer: M,
+  numLayers: number,
+): ModuleList<M> {
+  checkChild(name, 'layer', layer, `Write new ${name}(layer, numLayers).`);
+  checkNumbers({ name }, { layer: 0, numLayers });
+  return new ModuleList(Array.from({ length: numLayers }, () => cloneModule(layer)));
 }
 
 /** Copies of an encoder layer, one after the other, and a norm if given. @see torch.nn.TransformerEncoder */
@@ -36,7 +43,7 @@ export class TransformerEncoder extends Module {
     norm: TensorModule | null = null,
   ) {
     super();
-    this.layers = copies(encoderLayer, numLayers);
+    this.layers = copies(new.target, encoderLayer, numLayers);
     this.norm = norm;
   }
 
@@ -60,7 +67,7 @@ export class TransformerDecoder extends Module {
     norm: TensorModule | null = null,
   ) {
     super();
-    this.layers = copies(decoderLayer, numLayers);
+    this.layers = copies(new.target, decoderLayer, numLayers);
     this.norm = norm;
   }
 

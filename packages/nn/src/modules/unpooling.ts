@@ -4,7 +4,7 @@
 import type { Tensor } from '@tessera/tensor';
 import { maxUnpool1d, maxUnpool2d, maxUnpool3d } from '../functional/max-unpool.js';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 
 /** Options of unpooling modules. */
@@ -32,6 +32,7 @@ abstract class MaxUnpool extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkSizes(new.target, { kernelSize });
     this.stride = options.stride ?? kernelSize;
     this.padding = options.padding ?? 0;
   }
