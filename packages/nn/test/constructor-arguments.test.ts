@@ -14,7 +14,8 @@ const isClass = (value: unknown): value is AnyClass =>
   typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 
 /** All but `Transformer`, which takes nothing for its default: 44 million parameters. */
-const classes = [...Object.entries(nn), ...Object.entries(distributions)].filter(
+const exported: [string, unknown][] = [...Object.entries(nn), ...Object.entries(distributions)];
+const classes = exported.filter(
   (entry): entry is [string, AnyClass] => isClass(entry[1]) && entry[0] !== 'Transformer',
 );
 

@@ -4,6 +4,7 @@
  * The names are PyTorch's. A dtype is a plain string so that it can stand in serialised plans and
  * graphs; everything else about it is looked up here.
  */
+import { TesseraError } from '@tessera/shared';
 
 /** Element type of a tensor. */
 export type DType =
@@ -46,8 +47,12 @@ export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
   float64: { itemSize: 8, category: 'floating', scalarTypeName: 'Double', safetensors: 'F64' },
 };
 
-/** Bytes per element. */
+/** Bytes per element. @throws dtype-unsupported for what is no dtype */
 export function itemSize(dtype: DType): number {
+  if (!isDType(dtype))
+    throw new TesseraError('dtype-unsupported', `There is no dtype '${String(dtype)}' here.`, {
+      hints: [`The dtypes are: ${Object.keys(DTYPES).join(', ')}.`],
+    });
   return DTYPES[dtype].itemSize;
 }
 

@@ -69,6 +69,13 @@ export class Tensor extends TensorBase {
     return this.sizes[wrapDim(dim, this.ndim, 'size')]!;
   }
 
+  /** Distance of neighbours along a dimension, in elements; of all dimensions without one. @throws invalid-dim */
+  stride(): readonly number[];
+  stride(dim: number): number;
+  stride(dim?: number): number | readonly number[] {
+    return dim === undefined ? this.strides : this.strides[wrapDim(dim, this.ndim, 'stride')]!;
+  }
+
   /**
    * Operators of the language know nothing of tensors: `x * 2` and `loss < best` would silently be NaN and false.
    * In a template literal a tensor is its text.
@@ -129,8 +136,16 @@ export class Tensor extends TensorBase {
     return readTyped(this);
   }
 
-  /** Converts dtype or moves device; itself if nothing changes. */
+  /** Converts dtype or moves device; itself if nothing changes. @throws invalid-argument, device-unavailable */
   to(target: DType | DeviceType): Tensor {
+    if (typeof target !== 'string')
+      throw new TesseraError(
+        'invalid-argument',
+        'to(): a dtype or a device is expected, by name.',
+        {
+          hints: ["Write x.to('float16'), or x.to('wgpu').to('float16') for both."],
+        },
+      );
     return isDType(target) ? toDtype(this, target) : toDevice(this, target);
   }
 

@@ -9,9 +9,12 @@ import {
   manualSeed,
   oneHot,
   ones,
+  searchsorted,
   tensor,
   where,
+  zeros,
 } from '../src/index.js';
+import { asStridedScatter } from '../src/internal.js';
 
 /** The error of a call, with its hints. */
 function refusal(call: () => unknown): string {
@@ -38,12 +41,68 @@ describe('what no operator knows', () => {
     ['counts that are no list', () => x.repeat(3, 5), /must be int\[\]/],
     ['places that are no list', () => x.tile(3), /must be int\[\]/],
     ['a dtype in an object', () => x.to({ dtype: 'float16' }), /dtype or a device.*'float16'/s],
+    [
+      'a dtype of PyTorch only',
+      () => tensor([1], { dtype: 'uint32' as never }),
+      /'uint32'.*int64/s,
+    ],
+    ['positions as a tuple', () => x.nonzero({ asTuple: true }), /nonzeroNumpy/],
+    ['another option', () => x.nonzeroStatic({ size: 1, fill: 0 }), /no option 'fill'.*fillValue/s],
     ['a choice', () => where(index.gt(0), index.to('int8'), 300), /int8.*overflow/],
     ['a seed', () => manualSeed('a' as never), /whole number/],
     ['a seed that is no number', () => manualSeed(Number.NaN), /whole number/],
     ['an option for a position', () => oneHot(index, { numClasses: 3 } as never), /by position/],
   ])('%s is an error that says what to write', (_name, call, expected) => {
     expect(refusal(call)).toMatch(expected);
+  });
+});
+
+describe('what lies outside', () => {
+  it.each<[string, () => unknown, string, RegExp]>([
+    [
+      'a geometry to write to',
+      () => asStridedScatter(zeros([4]), ones([2, 2]), [2, 2], [2, 2], 3),
+      'shape-mismatch',
+      /out of bounds for a tensor of 4 elements/,
+    ],
+    [
+      'an element of an empty source',
+      () => zeros([3]).maskedScatter(tensor([false, true, false]), zeros([0])),
+      'index-out-of-range',
+      /out of bounds/,
+    ],
+    [
+      'a place of a sorter',
+      () =>
+        searchsorted(tensor([1, 2, 3]), tensor([2]), {
+          sorter: tensor([0, 1, 3], { dtype: 'int64' }),
+        }),
+      'index-out-of-range',
+      /sorter index out of range/,
+    ],
+    [
+      'a negative one',
+      () =>
+        searchsorted(tensor([1, 2, 3]), tensor([2]), {
+          sorter: tensor([0, 1, -1], { dtype: 'int64' }),
+        }),
+      'index-out-of-range',
+      /sorter index out of range/,
+    ],
+  ])('%s is refused', (_name, call, code, expected) => {
+    expect(call).toThrow(expect.objectContaining({ code }));
+    expect(call).toThrow(expected);
+  });
+
+  it('leaves what fits: a mask without hits takes nothing from an empty source', () => {
+    const source = zeros([0]).requiresGrad_();
+    const none = tensor([false, false, false]);
+    const result = ones([3]).maskedScatter(none, source);
+    expect(result.toArray()).toEqual([1, 1, 1]);
+    result.sum().backward();
+    expect(source.grad?.sizes).toEqual([0]);
+    const written = asStridedScatter(zeros([4]), ones([2]), [2], [2], 1);
+    expect(written.toArray()).toEqual([0, 1, 0, 1]);
   });
 });
 
@@ -94,5 +153,13 @@ describe('other names of the same methods', () => {
     expect(y.moveaxis(0, 1).toArray()).toEqual(y.t().toArray());
     expect(y.typeAs(index).dtype).toBe('int64');
     expect(y.where(y.gt(0), 0).toArray()).toEqual(y.clampMin(0).toArray());
+    expect(y.tolist()).toEqual(y.toArray());
+    expect(y.cpu()).toBe(y);
+    expect(y.t().stride()).toEqual([1, 3]);
+    expect([y.stride(0), y.stride(-1)]).toEqual([3, 1]);
+    expect(y.broadcastTo([2, 2, 3]).sizes).toEqual([2, 2, 3]);
+    expect(y.sumToSize([1, 3]).toArray()).toEqual([[-3, 3, -3]]);
+    expect(y.sumToSize([3]).toArray()).toEqual([-3, 3, -3]);
+    expect(() => y.sumToSize([2])).toThrow(/size \[2\] is not expandable to size \[2, 3\]/);
   });
 });

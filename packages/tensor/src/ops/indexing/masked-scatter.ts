@@ -19,6 +19,7 @@ import { type TensorIndices, checkBoolMask, indexWith, indexPutWith } from './in
 import { logicalNot } from '../pointwise/logical.js';
 import { add, sub } from '../pointwise/arithmetic.js';
 import { sum } from '../reduction/reduction.js';
+import { cat } from '../arrange/join.js';
 import { cumsum } from '../scan/scan.js';
 import { scatterAdd } from './scatter.js';
 import { expand, reshape } from '../view/view.js';
@@ -45,11 +46,18 @@ const maskedScatterOp = defineOp(
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_scatter');
       const into = expand(self, sizes);
       // The sum of no elements: nothing is written, but the gradient of source is zero, not absent.
-      if (source.numel === 0 || numelOf(sizes) === 0)
+      if (numelOf(sizes) === 0)
         return source.requiresGrad && source.numel === 0 ? add(into, sum(source)) : clone(into);
       const holds = expand(mask, sizes);
-      const at = clampMin(rankUnder(reshape(holds, [-1])), 0);
-      const values = indexWith(reshape(source, [-1]), [at]);
+      const flat = reshape(source, [-1]);
+      const counted = reshape(holds, [-1]);
+      // Of an empty source nothing may be wanted: places from 1 are outside of the one element before it.
+      const values =
+        source.numel === 0
+          ? indexWith(cat([zeros([1], { dtype: source.dtype, device: source.device }), flat]), [
+              cumsum(counted, 0),
+            ])
+          : indexWith(flat, [clampMin(rankUnder(counted), 0)]);
       return where(holds, reshape(values, sizes), into);
     },
   },

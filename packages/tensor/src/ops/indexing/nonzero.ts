@@ -1,7 +1,7 @@
 /**
  * @file Positions of the elements other than 0.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -76,8 +76,20 @@ const nonzeroStaticOp = defineOp(
   },
 );
 
-/** Positions of the non-zero elements, one row of `ndim` indices each; the shape depends on the values. */
-export function nonzero(self: Tensor): Tensor {
+function refuseOptions(name: string, options: unknown): void {
+  if (options === undefined) return;
+  throw new TesseraError('invalid-argument', `${name} has no options.`, {
+    hints: ["nonzeroNumpy() gives one vector per dimension, as PyTorch's as_tuple=True."],
+  });
+}
+
+/**
+ * Positions of the non-zero elements, one row of `ndim` indices each; the shape depends on the values.
+ *
+ * @throws invalid-argument for options: `nonzeroNumpy` is PyTorch's `as_tuple`
+ */
+export function nonzero(self: Tensor, options?: undefined): Tensor {
+  refuseOptions('nonzero', options);
   return callOp(nonzeroOp, [self]);
 }
 
@@ -86,8 +98,11 @@ export function nonzeroNumpy(self: Tensor): Tensor[] {
   return callOp(nonzeroNumpyOp, [self]);
 }
 
+const STATIC = { size: true, fillValue: true } as const;
+
 /** Positions of the first `size` non-zero elements; rows that are left over hold `fillValue`. @throws invalid-argument */
 export function nonzeroStatic(self: Tensor, options: { size: number; fillValue?: number }): Tensor {
+  checkOptionNames('nonzeroStatic', options, STATIC);
   return callOp(nonzeroStaticOp, [self, options.size, options.fillValue ?? -1]);
 }
 

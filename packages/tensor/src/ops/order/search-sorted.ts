@@ -36,7 +36,7 @@ function insertion(
 }
 
 function refuse(
-  code: 'shape-mismatch' | 'dtype-mismatch' | 'invalid-argument',
+  code: 'shape-mismatch' | 'dtype-mismatch' | 'invalid-argument' | 'index-out-of-range',
   text: string,
 ): never {
   throw new TesseraError(code, `torch.searchsorted(): ${text}`, {
@@ -117,6 +117,8 @@ function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor
     const elements = readNumbers(sorted);
     const order = args.sorter == null ? null : readNumbers(args.sorter as Tensor);
     const length = sorted.sizes[sorted.ndim - 1]!;
+    if (order?.some((at) => at < 0 || at >= length) === true)
+      refuse('index-out-of-range', 'sorter index out of range');
     const values = isTensor(self) ? readNumbers(self) : [held(sorted, scalarValue(self))];
     const perRow = isTensor(self) && sorted.ndim > 1 ? self.sizes[self.ndim - 1]! : values.length;
     const results = Float64Array.from(values, (value, i) => {
@@ -193,7 +195,7 @@ function comparable<V extends Tensor | ScalarLike>(sequence: Tensor, values: V):
   return [toDtype(sequence, dtype), toDtype(values, dtype) as V];
 }
 
-/** Where values would be inserted to keep each last dimension sorted. @throws shape-mismatch, dtype-mismatch, invalid-argument */
+/** Where values would be inserted to keep each last dimension sorted. @throws shape-mismatch, dtype-mismatch, invalid-argument, index-out-of-range */
 export function searchsorted(
   sortedSequence: Tensor,
   values: Tensor | ScalarLike,

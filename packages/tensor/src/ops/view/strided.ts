@@ -119,9 +119,18 @@ const asStridedScatterOp = defineOp(
           { hints: ['Reshape or expand src first.'] },
         );
       }
+      const strides = formatStrides(self, null);
+      const extent = storageExtent(size, stride);
+      const held = storageExtent(self.sizes, strides);
+      if (extent > 0 && (storage_offset ?? 0) + extent > held)
+        throw new TesseraError(
+          'shape-mismatch',
+          `as_strided_scatter: sizes ${formatSizes(size)}, strides ${formatSizes(stride)}, storage offset ${storage_offset ?? 0} are out of bounds for a tensor of ${held} elements`,
+          { hints: ['Keep the last element inside the memory of the tensor.'] },
+        );
       return {
         sizes: self.sizes,
-        strides: formatStrides(self, null),
+        strides,
         dtype: self.dtype,
         device: self.device,
       };
