@@ -90,10 +90,10 @@ export class MultivariateNormal extends Distribution {
   readonly scaleTril: Tensor;
 
   /** @throws invalid-argument, shape-mismatch */
-  constructor(loc: Tensor, options: MultivariateNormalOptions = {}) {
+  constructor(loc: Tensor, options: MultivariateNormalOptions) {
     checkTensor('loc', loc);
     checkOptions(new.target, options);
-    const scaleTril = factorOf(options);
+    const scaleTril = factorOf(options ?? {});
     const size = loc.sizes.at(-1);
     if (size === undefined || scaleTril.ndim < 2 || scaleTril.sizes.at(-1) !== size)
       throw new TesseraError(

@@ -38,12 +38,12 @@ abstract class FractionalMaxPool<R extends boolean> extends Module {
   /** @throws invalid-argument unless either a size or ratios between 0 and 1 are given */
   constructor(
     readonly kernelSize: number | readonly number[],
-    options: FractionalMaxPoolModuleOptions<R> = {},
+    options: FractionalMaxPoolModuleOptions<R>,
   ) {
     super();
     checkOptions(new.target, options);
     checkSizes(new.target, { kernelSize });
-    checkOutputSize(new.target.name, options);
+    checkOutputSize(new.target.name, options ?? {});
     this.outputSize = options.outputSize;
     this.outputRatio = options.outputRatio;
     this.returnIndices = options.returnIndices ?? false;
