@@ -11,13 +11,13 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '563.6 kB';
+const EVERYTHING = '564.1 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '21.4 kB',
-  tensor: '168 kB',
-  nn: '57.8 kB',
+  tensor: '168.4 kB',
+  nn: '58.3 kB',
   distributed: '27.4 kB',
   onnx: '60.4 kB',
   graph: '32.4 kB',
