@@ -96,6 +96,10 @@ describe('readConfig', () => {
       { ...LLAMA, rope_scaling: { type: 'ntk', factor: 4 } },
       "There is no rotary scaling 'ntk' here.",
     ],
+    [
+      { ...LLAMA, layer_types: ['full_attention', 'chunked_attention'] },
+      "There is no layer type 'chunked_attention' here.",
+    ],
   ])('refuses what it does not know: model-unsupported', (config, message) => {
     expect(() => readConfig(config)).toThrow(
       expect.objectContaining({
@@ -117,6 +121,10 @@ describe('readConfig', () => {
     [{ ...LLAMA, eos_token_id: ['a'] }, '\'eos_token_id\' is ["a"], not token numbers.'],
     [{ ...LLAMA, rope_parameters: [1] }, "'rope_parameters' is [1], not an object."],
     [{ ...LLAMA, layer_types: 'full' }, '\'layer_types\' is "full", not a list of texts.'],
+    [
+      { ...LLAMA, layer_types: ['full_attention'] },
+      "'layer_types' has 1 entries; there are 2 layers.",
+    ],
   ])('refuses fields of another kind: model-invalid', (config, message) => {
     expect(() => readConfig(config)).toThrow(
       expect.objectContaining({ code: 'model-invalid', message: expect.stringContaining(message) }),
@@ -141,6 +149,36 @@ describe('fields that are left out', () => {
   };
   const read = (model_type: string, more = {}): DecoderConfig =>
     readConfig({ model_type, ...sizes, ...more });
+
+  it.each([
+    ['llama', [2], null],
+    ['qwen2', [], null],
+    ['qwen3', [], null],
+    ['mistral', [2], null],
+    ['gemma2', [1], 0],
+    ['phi3', [32_000], 32_000],
+    ['gpt2', [50_256], null],
+    ['gpt_neox', [2], null],
+    ['olmo2', [50_279], 1],
+    ['mixtral', [2], null],
+  ])(
+    'give %s the tokens that end and pad in transformers, and null gives none',
+    (name, end, pad) => {
+      expect(read(name, { vocab_size: 60_000 }).tokens).toEqual({ end, pad });
+      const none = read(name, { eos_token_id: null, pad_token_id: null });
+      expect(none.tokens).toEqual({ end: [], pad: null });
+    },
+  );
+
+  it.each([-1, 37])('a token %i, which is not in the vocabulary, pads nothing', (pad_token_id) => {
+    expect(read('llama', { pad_token_id }).tokens.pad).toBe(null);
+  });
+
+  it.each(['mistral', 'phi3', 'mixtral'])('%s has its window in all layers', (name) => {
+    const layer_types = ['full_attention', 'sliding_attention'];
+    const { windows } = read(name, { sliding_window: 8, layer_types }).attention;
+    expect(windows).toEqual([8, 8]);
+  });
 
   it('mean what they mean in transformers', () => {
     const told = (name: string): unknown[] => {

@@ -43,7 +43,16 @@ function gives(loaded: typeof model): boolean {
 }
 
 describe('loadCausalLM', () => {
-  it('loads a folder, with the end tokens of both files', async () => {
+  it('takes end tokens from generation_config.json, where it names some', () => {
+    const ends = (generation: unknown): readonly number[] =>
+      makeCausalLM(tinyModel().stateDict(), LLAMA, generation).config.tokens.end;
+    expect(ends({ eos_token_id: [5, 6] })).toEqual([5, 6]);
+    expect(ends({ eos_token_id: 5 })).toEqual([5]);
+    expect(ends({ bos_token_id: 1 })).toEqual([2]);
+    expect(ends(null)).toEqual([2]);
+  });
+
+  it('loads a folder, with the end tokens for generation', async () => {
     const loaded = await loadCausalLM(folder);
     expect(gives(loaded)).toBe(true);
     expect(loaded.training).toBe(false);

@@ -145,6 +145,19 @@ describe('files', () => {
     expect(far(logits(other), logits(model))).toBe(0);
   });
 
+  it('name whole layers where others of that name have no adapter', async () => {
+    const model = tinyModel();
+    addLora(model, { rank: 4, targets: ['layers.1.self_attn.q_proj', 'v_proj'] });
+    await saveLora(model, folder);
+    const config: unknown = JSON.parse(readFileSync(join(folder, 'adapter_config.json'), 'utf8'));
+    expect(config).toMatchObject({
+      target_modules: ['v_proj', 'model.layers.1.self_attn.q_proj'],
+    });
+    const other = tinyModel();
+    await loadLora(other, folder);
+    expect(far(logits(other), logits(model))).toBe(0);
+  });
+
   it('of another model, or none, are refused: model-invalid', async () => {
     await expect(loadLora(tinyModel(), folder)).rejects.toThrow('no adapter_config.json');
     await saveLora(adapted(), folder);

@@ -50,6 +50,8 @@ describe('pickToken', () => {
     }
     expect(drawn({ temperature: 1, topP: 0.8 })).toEqual(kept.sort((a, b) => a - b));
     expect(drawn({ temperature: 1, topP: 1e-9 })).toEqual([4]);
+    // As TopPLogitsWarper(0) of transformers 5.18.
+    expect(drawn({ temperature: 1, topP: 0 })).toEqual([4]);
   });
 
   it('minP leaves what has a share of the likeliest', () => {

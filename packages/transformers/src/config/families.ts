@@ -22,10 +22,11 @@ export interface Family {
 const LAYER = 'model.layers.{i}';
 const ATTENTION = `${LAYER}.self_attn`;
 
-/** As Llama, with a window that all layers have. */
+/** As Llama, with a window that all layers have: these families' models do not look at `layer_types`. */
 function windowed(json: JsonConfig, absent: Defaults, window: number | null): DecoderConfig {
   const base = llamaLike(json, absent);
-  const windows = windowsOf(json, base.layers, json.sizeOrNull('sliding_window', window));
+  const size = json.sizeOrNull('sliding_window', window);
+  const windows = base.attention.windows.map(() => size);
   return { ...base, attention: { ...base.attention, windows } };
 }
 
@@ -34,7 +35,13 @@ const MISTRAL: Defaults = { num_key_value_heads: 8, max_position_embeddings: 131
 const mistral = (json: JsonConfig): DecoderConfig => windowed(json, MISTRAL, 4096);
 
 function phi3(json: JsonConfig): DecoderConfig {
-  const absent = { max_position_embeddings: 4096, rms_norm_eps: 1e-5, partial_rotary_factor: 1 };
+  const absent = {
+    max_position_embeddings: 4096,
+    rms_norm_eps: 1e-5,
+    partial_rotary_factor: 1,
+    eos_token_id: 32_000,
+    pad_token_id: 32_000,
+  };
   return windowed(json, absent, null);
 }
 
@@ -42,6 +49,7 @@ function qwen2(json: JsonConfig, head_dim?: number): DecoderConfig {
   const base = llamaLike(json, {
     num_key_value_heads: 32,
     max_position_embeddings: 32_768,
+    eos_token_id: null,
     ...(head_dim && { head_dim }),
   });
   const uses = json.flag('use_sliding_window', false);
@@ -65,6 +73,8 @@ function gemma2(json: JsonConfig): DecoderConfig {
     head_dim: 256,
     max_position_embeddings: 8192,
     tie_word_embeddings: true,
+    eos_token_id: 1,
+    pad_token_id: 0,
   });
   const window = json.sizeOrNull('sliding_window', 4096);
   const byTurns = Array.from({ length: base.layers }, (_, i) => (i % 2 === 0 ? window : null));
@@ -88,7 +98,7 @@ function gemma2(json: JsonConfig): DecoderConfig {
 }
 
 function olmo2(json: JsonConfig): DecoderConfig {
-  const base = llamaLike(json, { rms_norm_eps: 1e-5 });
+  const base = llamaLike(json, { rms_norm_eps: 1e-5, eos_token_id: 50_279, pad_token_id: 1 });
   return {
     ...base,
     attention: { ...base.attention, qkNorm: 'all' },
@@ -140,7 +150,7 @@ function gpt2(json: JsonConfig): DecoderConfig {
     embeddingScale: 1,
     logitSoftCap: null,
     tied: json.flag('tie_word_embeddings', true),
-    tokens: tokensOf(json),
+    tokens: tokensOf(json, { eos_token_id: 50_256 }),
   };
 }
 

@@ -116,8 +116,9 @@ export class JsonConfig {
     return value as string[];
   }
 
-  /** A token number, a list of them, or nothing. @throws model-invalid */
-  tokens(name: string): readonly number[] {
+  /** A token number, a list of them, or nothing; `absent` where the field is left out. @throws model-invalid */
+  tokens(name: string, absent: readonly number[] = []): readonly number[] {
+    if (this.fields[name] === undefined) return absent;
     if (!this.has(name)) return [];
     const value = this.fields[name];
     const list = Array.isArray(value) ? (value as unknown[]) : [value];

@@ -1,6 +1,7 @@
 /**
  * @file What the `config.json` of several families say in the same words.
  */
+import { TesseraError } from '@tessera/shared';
 import type { ActivationName, AttentionConfig, DecoderConfig } from './decoder-config.js';
 import type { JsonConfig } from './json-config.js';
 import { rotaryOf } from './rotary-config.js';
@@ -23,14 +24,38 @@ export function activationOf(name: string): ActivationName {
   return found;
 }
 
-/** How far each layer sees: as `layer_types` says, else `window` in all layers from `from` on. */
+const LAYER_TYPES = ['full_attention', 'sliding_attention'];
+
+/** What `layer_types` says of each layer, or null where it is left out. @throws model-invalid, model-unsupported */
+function layerTypesOf(json: JsonConfig, layers: number): readonly string[] | null {
+  const types = json.textsOrNull('layer_types');
+  if (types === null) return null;
+  if (types.length !== layers)
+    throw new TesseraError(
+      'model-invalid',
+      `config.json: 'layer_types' has ${types.length} entries; there are ${layers} layers.`,
+      {
+        context: { field: 'layer_types', entries: types.length, layers },
+        hints: ['Take config.json from the folder of the weights.'],
+      },
+    );
+  const strange = types.find((type) => !LAYER_TYPES.includes(type));
+  if (strange !== undefined) throw unsupported('layer type', strange, LAYER_TYPES);
+  return types;
+}
+
+/**
+ * How far each layer sees: as `layer_types` says, else `window` in all layers from `from` on.
+ *
+ * @throws model-invalid, model-unsupported
+ */
 export function windowsOf(
   json: JsonConfig,
   layers: number,
   window: number | null,
   from = 0,
 ): AttentionConfig['windows'] {
-  const types = json.textsOrNull('layer_types');
+  const types = layerTypesOf(json, layers);
   return Array.from({ length: layers }, (_, i) => {
     if (types !== null) return types[i] === 'sliding_attention' ? window : null;
     return i >= from ? window : null;
@@ -47,6 +72,9 @@ export interface Defaults {
   readonly tie_word_embeddings?: boolean;
   /** Share of each head that is turned; other families than those that name one turn all of it. */
   readonly partial_rotary_factor?: number;
+  /** Null: no token ends a text. */
+  readonly eos_token_id?: number | null;
+  readonly pad_token_id?: number;
 }
 
 /** A decoder as Llama is: what other families change, they change in the result. @throws model-invalid, model-unsupported */
@@ -90,11 +118,18 @@ export function llamaLike(json: JsonConfig, absent: Defaults = {}): DecoderConfi
     embeddingScale: 1,
     logitSoftCap: null,
     tied: json.flag('tie_word_embeddings', absent.tie_word_embeddings ?? false),
-    tokens: tokensOf(json),
+    tokens: tokensOf(json, { eos_token_id: 2, ...absent }),
   };
 }
 
-/** Tokens that end a text, and the one that pads it. */
-export function tokensOf(json: JsonConfig): DecoderConfig['tokens'] {
-  return { end: json.tokens('eos_token_id'), pad: json.tokens('pad_token_id')[0] ?? null };
+/** Tokens that end a text, and the one that pads it: none where the vocabulary has no such token, as with -1. */
+export function tokensOf(
+  json: JsonConfig,
+  { eos_token_id: end = null, pad_token_id: padding }: Defaults,
+): DecoderConfig['tokens'] {
+  const pad = json.tokens('pad_token_id', padding === undefined ? [] : [padding])[0] ?? -1;
+  return {
+    end: json.tokens('eos_token_id', end === null ? [] : [end]),
+    pad: pad >= 0 && pad < json.size('vocab_size') ? pad : null,
+  };
 }

@@ -9,7 +9,7 @@ export interface SamplingOptions {
   readonly temperature?: number;
   /** Only the `topK` likeliest tokens. */
   readonly topK?: number;
-  /** Only the likeliest tokens that together have this share of the probability. */
+  /** Only the likeliest tokens that together have this share of the probability; the likeliest always. */
   readonly topP?: number;
   /** Only tokens at least this likely, as a share of the likeliest one's probability. */
   readonly minP?: number;
@@ -71,8 +71,7 @@ export function checkGenerateOptions(options: GenerateOptions): void {
   if (!(temperature >= 0)) throw outOfRange('temperature', temperature, 'at least 0');
   if (topK !== undefined && !(Number.isInteger(topK) && topK >= 1))
     throw outOfRange('topK', topK, 'a whole number from 1');
-  if (topP !== undefined && !(topP > 0 && topP <= 1))
-    throw outOfRange('topP', topP, 'above 0 and at most 1');
+  if (topP !== undefined && !(topP >= 0 && topP <= 1)) throw outOfRange('topP', topP, 'in [0, 1]');
   if (minP !== undefined && !(minP >= 0 && minP <= 1)) throw outOfRange('minP', minP, 'in [0, 1]');
   if (repetitionPenalty !== undefined && !(repetitionPenalty > 0))
     throw outOfRange('repetitionPenalty', repetitionPenalty, 'above 0');

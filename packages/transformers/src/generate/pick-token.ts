@@ -20,7 +20,9 @@ function nucleus(logits: Tensor, topP: number): Tensor {
   const probabilities = F.softmax(values, -1);
   // What is before a token, without itself: the one that passes the limit stays.
   const before = probabilities.cumsum(-1).sub(probabilities);
-  return logits.mul(0).scatter(-1, indices, only(values, before.lt(topP)));
+  // Nothing is before the likeliest: it stays for a share of 0, too.
+  const keep = before.lt(topP).logicalOr(before.eq(0));
+  return logits.mul(0).scatter(-1, indices, only(values, keep));
 }
 
 /** A token at least this likely has at most `log(minP)` less than the best logit. */

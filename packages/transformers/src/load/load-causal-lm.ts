@@ -138,11 +138,12 @@ export function makeCausalLM(
   const json = JsonConfig.of(config);
   const family = familyOf(json);
   const read = family.config(json);
-  const more =
+  const said =
     generation === null
       ? []
       : JsonConfig.of(generation, 'generation_config.json').tokens('eos_token_id');
-  const end = [...new Set([...read.tokens.end, ...more])];
+  // As in `transformers`, the file for generation counts alone where it names some.
+  const end = [...new Set(said.length > 0 ? said : read.tokens.end)];
   const quantized = isQuantized(json);
   const weights = quantized ? checkpoint : toModelWeights(checkpoint, family, read);
   // A head of its own beside the table counts, whatever the configuration says.

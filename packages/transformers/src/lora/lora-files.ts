@@ -7,13 +7,15 @@ import { type Tensor, loadCheckpoint, noGrad } from '@tessera/tensor';
 import { JsonConfig } from '../config/json-config.js';
 import { type FolderOptions, ModelFolder } from '../load/model-folder.js';
 import { type FileSink, ModelSink } from '../load/model-sink.js';
-import { adaptersOf, addAdapters, refuseAdapters, removeLora } from './lora.js';
+import { adaptersOf, addAdapters, linearLayers, refuseAdapters, removeLora } from './lora.js';
 
 const PREFIX = 'base_model.model.';
 const WEIGHTS = 'adapter_model.safetensors';
 const CONFIG = 'adapter_config.json';
 /** A layer's name, and which of its two matrices it is. */
 const NAME = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/;
+
+const lastPart = (name: string): string => name.split('.').at(-1)!;
 
 /** Weights of a model's adapters under PEFT's names, detached; they share memory with the model. */
 export function loraState(model: Module): Record<string, Tensor> {
@@ -38,7 +40,11 @@ export async function saveLora(model: Module, target: string | FileSink): Promis
     throw new TesseraError('invalid-argument', 'The model has no adapters.', {
       hints: ['Add them with addLora() first.'],
     });
-  const targets = [...new Set(adapters.map(([name]) => name.split('.').at(-1)!))];
+  // PEFT gives an adapter to every layer of such a name: where some have none, layers are named in full.
+  const others = new Set(linearLayers(model).map(([name]) => lastPart(name)));
+  const targets = [
+    ...new Set(adapters.map(([name]) => (others.has(lastPart(name)) ? name : lastPart(name)))),
+  ];
   const unlike = (field: 'rank' | 'alpha'): Record<string, number> =>
     Object.fromEntries(
       adapters

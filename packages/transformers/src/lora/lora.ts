@@ -80,7 +80,8 @@ export function addAdapters(
   return chosen.map(([name]) => name);
 }
 
-function linearLayers(model: Module): [string, Linear | QuantizedLinear][] {
+/** Linear maps of a model, those inside of adapters too, with their names. */
+export function linearLayers(model: Module): [string, Linear | QuantizedLinear][] {
   return model
     .namedModules()
     .filter(
