@@ -15,7 +15,7 @@ import { product } from './like.js';
 export function castTarget(call: NodeCall): ElementType {
   if (call.node.type === 'CastLike') return typeOf(call.array(1));
   const code = call.int('to');
-  return elementType(code) ?? call.fail(`elements of ${elementTypeName(code)} are not supported`);
+  return elementType(code) ?? call.unsupported(`a cast to ${elementTypeName(code)}`);
 }
 
 /** A tensor as another element type. */

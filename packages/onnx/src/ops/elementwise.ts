@@ -47,10 +47,12 @@ function divide(call: NodeCall): Tensor {
     : inDType(a.div(b, { roundingMode: 'trunc' }), a.dtype);
 }
 
-/** The sign of the remainder is the divisor's, or with fmod the dividend's. */
+/** The sign of the remainder is the divisor's, that of zero too, or with fmod the dividend's. */
 function modulo(call: NodeCall): Tensor {
   const [a, b] = [call.tensor(0), call.operand(1, 0)];
-  return call.flag('fmod') ? a.fmod(b) : a.remainder(b);
+  if (call.flag('fmod')) return a.fmod(b);
+  const rest = a.remainder(b);
+  return isFloatingPoint(a.dtype) ? where(rest.eq(0), rest.copysign(b), rest) : rest;
 }
 
 /** Result in the dtype of the base, computed in float32 unless both are whole. */

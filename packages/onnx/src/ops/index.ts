@@ -36,6 +36,7 @@ import { quantizedProducts } from './quantized-products.js';
 import { randoms } from './random.js';
 import { recurrentLists } from './recurrent.js';
 import { reductions } from './reduce.js';
+import { regions } from './regions.js';
 import { resizing } from './resize.js';
 import { rotary } from './rotary.js';
 import { sampling } from './sampling.js';
@@ -61,6 +62,7 @@ for (const table of [
   resizing,
   sampling,
   detections,
+  regions,
   quantization,
   quantizedProducts,
   randoms,

@@ -118,10 +118,32 @@ function cosineWindow(terms: readonly number[]): OnnxOperator {
   };
 }
 
+/** Triangles over the frequencies of a transform, evenly apart in mel: [frequencies, triangles]. */
+function melWeights(call: NodeCall): Tensor {
+  const [count, length, rate] = [call.number(0), call.number(1), call.number(2)];
+  const [low, high] = [call.number(3), call.number(4)];
+  const frequencies = Math.floor(length / 2) + 1;
+  const mel = (hertz: number): number => 2595 * Math.log10(1 + hertz / 700);
+  const step = (mel(high) - mel(low)) / (count + 2);
+  const points = range(count + 2).map((i) =>
+    Math.floor(((length + 1) * 700 * (10 ** ((mel(low) + i * step) / 2595) - 1)) / rate),
+  );
+  const weight = (at: number, i: number): number => {
+    const [left, top, right] = [points[i]!, points[i + 1]!, points[i + 2]!];
+    if (at >= top && at < right) return (right - at) / (right - top);
+    if (left === top) return at === top ? 1 : 0;
+    return at >= left && at <= top ? (at - left) / (top - left) : 0;
+  };
+  const rows = range(frequencies).map((at) => range(count).map((i) => weight(at, i)));
+  const dtype = elementType(call.int('output_datatype', 1))?.dtype ?? 'float32';
+  return tensor(rows, { dtype, device: call.device });
+}
+
 /** Operators of the standard domain. */
 export const signals: OperatorTable = {
   DFT: dft,
   STFT: stft,
+  MelWeightMatrix: melWeights,
   HannWindow: cosineWindow([0.5, 0.5]),
   HammingWindow: cosineWindow([25 / 46, 21 / 46]),
   BlackmanWindow: cosineWindow([0.42, 0.5, 0.08]),
