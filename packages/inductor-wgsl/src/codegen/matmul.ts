@@ -11,6 +11,7 @@ import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { generateLoop } from './loop.js';
 import { isReduction, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
+import { shareOf } from './matmul-part.js';
 import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
 import { placeThread } from './matmul-threads.js';
 import {
@@ -35,6 +36,9 @@ import { tileFacts } from './tile-facts.js';
 import type { KernelVariant } from './variant.js';
 import { typeName } from './wgsl-types.js';
 
+/** Rows of a rest of results that are left: few, in many workgroups, end sooner. */
+const FEW_ROWS = 64;
+
 /** Decisions that are otherwise made by the shape. */
 export interface MatmulChoices {
   readonly tile?: MatmulTile;
@@ -56,7 +60,11 @@ export function generateMatmul(
     return generateLoop(matmulAsReduction(kernel), target, variant);
   const matrices = tile === undefined ? matrixTile(kernel, target) : null;
   if (matrices !== null) return generateMatrixMatmul(kernel, target, variant, matrices);
-  const chosen = tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel)));
+  const usual = (): MatmulTile =>
+    shareOf(kernel)?.of === 'rest'
+      ? chooseMatmulTile({ ...shape, m: Math.min(shape.m, FEW_ROWS) }, target)
+      : chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel)));
+  const chosen = tile ?? usual();
   const isUnrolled = unrolled ?? (!target.software && isWrittenOut(chosen, shape));
   return {
     ...new MatmulGenerator(kernel, target, variant, chosen, isUnrolled).generate(),
@@ -121,7 +129,7 @@ class MatmulGenerator {
 
   generate(): WgslProgram {
     const { body, tile, builder, frame } = this;
-    const workgroups = frame.placeTile();
+    const workgroups = frame.placeTile(this.threads);
     if (workgroups === null) return builder.finish(1, body, [0, 1]);
     placeThread(body, tile, builder.target);
     this.results.declare(body, this.vector);

@@ -71,7 +71,7 @@ class MatrixMatmul {
   generate(): WgslProgram {
     const { frame, tile, shape, lanes } = this;
     const { body, builder, steps } = frame;
-    const workgroups = frame.placeTile();
+    const workgroups = frame.placeTile(this.threads);
     if (workgroups === null) return builder.finish(1, body, [0, 1]);
     const columns = tile.bn / tile.sn;
     body.line(`let part = lane / ${lanes}u;`);

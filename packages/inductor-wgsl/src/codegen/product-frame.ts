@@ -20,6 +20,7 @@ import {
   type LoadOrder,
   type Operand,
 } from './matmul-operand.js';
+import { addShareFunctions, endWithoutShare, shareOf } from './matmul-part.js';
 import { addStoreFunction } from './product-store.js';
 import { ProgramBuilder } from './program.js';
 import type { WgslTarget } from './target.js';
@@ -95,6 +96,7 @@ export class ProductFrame {
     const checkK = !isMultiple(extent(k), bk);
     for (const [i, { operand, order }] of this.operands.entries())
       addLoadFunction(builder, operand, contexts[i], order, loaded ?? type, checkK);
+    const share = shareOf(kernel);
     addStoreFunction(builder, {
       epilogue,
       context,
@@ -105,11 +107,15 @@ export class ProductFrame {
       bn,
       type,
       products: ['product'],
+      ...(share !== null && { isLeft: addShareFunctions(builder, kernel, share) }),
     });
   }
 
-  /** Finds the workgroup's tile: `batch`, `first_m`, `first_n`. Gives the grid; null where there are no results. */
-  placeTile(): Workgroups | null {
+  /**
+   * Finds the workgroup's tile: `batch`, `first_m`, `first_n`; ends a workgroup without results to make. Gives the
+   * grid; null where there are no results.
+   */
+  placeTile(threads: number): Workgroups | null {
     const { body, builder, tile, kernel } = this;
     const tilesM = sizeCeilDiv(extent(kernel.m), tile.bm);
     const tilesN = sizeCeilDiv(extent(kernel.n), tile.bn);
@@ -123,6 +129,8 @@ export class ProductFrame {
     body.line(`let batch = tile / ${builder.size(tiles)};`);
     body.line(`let first_m = ((tile / ${across}) % ${builder.size(tilesM)}) * ${tile.bm}u;`);
     body.line(`let first_n = (tile % ${across}) * ${tile.bn}u;`);
+    const share = shareOf(kernel);
+    if (share !== null) endWithoutShare(body, builder, kernel, share, { ...tile, threads });
     return grid.workgroups;
   }
 }

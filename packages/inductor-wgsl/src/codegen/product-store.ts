@@ -31,11 +31,13 @@ export interface ProductStore {
   /** Type of results, and the parameters that hold them. */
   readonly type: ScalarType;
   readonly products: readonly string[];
+  /** Text of a test of results that are not stored. */
+  readonly isLeft?: string;
 }
 
 /** Adds `fn store_c(batch, down, along, products…)`. */
 export function addStoreFunction(builder: ProgramBuilder, store: ProductStore): void {
-  const { epilogue, context, batch, m, n, bm, bn, type, products } = store;
+  const { epilogue, context, batch, m, n, bm, bn, type, products, isLeft } = store;
   const block = new CodeBlock();
   const width = extent(n);
   const ragged = !isMultiple(width, 4);
@@ -44,6 +46,7 @@ export function addStoreFunction(builder: ProgramBuilder, store: ProductStore): 
   const tests = [
     ...(isMultiple(height, bm) ? [] : [`down >= ${builder.size(height)}`]),
     ...(isMultiple(width, bn) ? [] : [`along >= ${end()}`]),
+    ...(isLeft === undefined ? [] : [isLeft]),
   ];
   if (tests.length > 0) block.line(`if (${tests.join(' || ')}) { return; }`);
   const symbols = new Map([

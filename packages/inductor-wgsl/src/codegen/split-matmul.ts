@@ -10,22 +10,21 @@ import {
   postorder,
   stmtRoots,
   type BufferParam,
-  type ExecutionPlan,
   type Expr,
   type FusedKernel,
   type IndexExpr,
-  type Launch,
   type LoopKernel,
   type LoopVar,
   type MatmulKernel,
-  type PlanBuffer,
   type ScalarParam,
 } from '@tessera/inductor-core';
 import { isReduction, matmulShape } from './matmul-shape.js';
 import { chooseMatmulTile, fastestTile, tileGroups } from './matmul-tiles.js';
 import { addTime } from './matmul-times.js';
+import { shareOf } from './matmul-part.js';
 import { matrixTile } from './matrix-tiles.js';
 import { unusedName } from './names.js';
+import type { Replacement } from './replace-kernels.js';
 import type { WgslTarget } from './target.js';
 
 /** Fewest steps of the sum that make a piece worth a workgroup, where times were measured and elsewhere. */
@@ -37,7 +36,8 @@ const MOST_BYTES = 96 * 2 ** 20;
 export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   const shape = matmulShape(kernel);
   const results = shape.batch * shape.m * shape.n;
-  if (isReduction(kernel) || results === 0 || kernel.k.length === 0) return 1;
+  if (isReduction(kernel) || shareOf(kernel) !== null || results === 0 || kernel.k.length === 0)
+    return 1;
   const [{ size }] = kernel.k;
   const matrices = matrixTile(kernel, target);
   const timed = matrices === null && !target.software;
@@ -65,54 +65,13 @@ export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   return choices.reduce((best, other) => (time(other) < time(best) ? other : best), 1);
 }
 
-/** A plan with matmuls cut. */
-export interface SplitPlan extends ExecutionPlan {
-  /** The launch that each launch is a part of, if some are. */
-  readonly launchOrigins?: readonly number[];
-}
-
-/** The plan with its deep matmuls cut; the same object when it has none. */
-export function splitDeepMatmuls(plan: ExecutionPlan, target: WgslTarget): SplitPlan {
-  const kernels: FusedKernel[] = [];
-  const replaced = plan.kernels.map((kernel) => {
-    const pieces = kernel.kind === 'matmul' ? matmulPieces(kernel, target) : 1;
-    if (kernel.kind !== 'matmul' || pieces === 1)
-      return { at: kernels.push(kernel) - 1, elements: 0 };
-    const { partial, sum, elements } = splitMatmul(kernel, pieces);
-    return { at: kernels.push(partial, sum) - 2, elements };
-  });
-  if (kernels.length === plan.kernels.length) return plan;
-  const buffers: PlanBuffer[] = [...plan.buffers];
-  const launches = plan.launches.map((launch): Launch[] => {
-    const { at, elements } = replaced[launch.kernel];
-    if (elements === 0) return [{ ...launch, kernel: at }];
-    const kernel = plan.kernels[launch.kernel] as MatmulKernel;
-    const { accDtype: dtype, name } = kernel;
-    const partials =
-      buffers.push({
-        name: `${name}_partial`,
-        dtype,
-        numel: elements,
-        source: { kind: 'arena', offset: 0 },
-      }) - 1;
-    return [at, at + 1].map((index) => {
-      const { params, scalars } = kernels[index];
-      const find = (list: readonly { readonly name: string }[], wanted: string): number =>
-        list.findIndex((item) => item.name === wanted);
-      return {
-        kernel: index,
-        buffers: params.map((param) => launch.buffers[find(kernel.params, param.name)] ?? partials),
-        scalars: scalars.map((scalar) => launch.scalars[find(kernel.scalars, scalar.name)]),
-      };
-    });
-  });
-  return {
-    ...plan,
-    kernels,
-    buffers,
-    launches: launches.flat(),
-    launchOrigins: launches.flatMap((parts, origin) => parts.map(() => origin)),
-  };
+/** What stands for a deep product; null for other kernels. */
+export function splitDeepMatmul(kernel: FusedKernel, target: WgslTarget): Replacement | null {
+  const pieces = kernel.kind === 'matmul' ? matmulPieces(kernel, target) : 1;
+  if (kernel.kind !== 'matmul' || pieces === 1) return null;
+  const { partial, sum, elements } = splitMatmul(kernel, pieces);
+  const { name, dtype } = partial.params.at(-1)!;
+  return { kernels: [partial, sum], scratch: [{ name, dtype, numel: elements }] };
 }
 
 /** The two kernels, and the number of partial sums between them. */
@@ -182,10 +141,10 @@ function linearIndex(e: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
 }
 
 /** The parameters that expressions (and the stores of `storing`) use, and one more. */
-function parameters(
+export function parameters(
   kernel: MatmulKernel,
   roots: readonly Expr[],
-  extra: BufferParam,
+  extra: BufferParam | null,
   storing?: MatmulKernel,
 ): { params: BufferParam[]; scalars: ScalarParam[] } {
   const buffers = new Set<string>();
@@ -196,7 +155,10 @@ function parameters(
   }
   for (const stmt of storing?.epilogue ?? []) if (stmt.kind === 'store') buffers.add(stmt.buf);
   return {
-    params: [...kernel.params.filter((param) => buffers.has(param.name)), extra],
+    params: [
+      ...kernel.params.filter((param) => buffers.has(param.name)),
+      ...(extra === null ? [] : [extra]),
+    ],
     scalars: kernel.scalars.filter((scalar) => scalars.has(scalar.name)),
   };
 }

@@ -8,6 +8,7 @@
 import type { ExecutionPlan, Launch, MatmulKernel } from '@tessera/inductor-core';
 import { workgroupsAt } from '../codegen/dispatch.js';
 import { generateMatmul } from '../codegen/matmul.js';
+import { shareOf } from '../codegen/matmul-part.js';
 import { isReduction, matmulClass, matmulShape } from '../codegen/matmul-shape.js';
 import {
   chooseMatmulTile,
@@ -111,7 +112,7 @@ function tunableProducts(
   for (const launch of plan.launches) {
     const kernel = plan.kernels[launch.kernel];
     if (kernel.kind !== 'matmul' || isReduction(kernel)) continue;
-    if (matrixTile(kernel, target) !== null) continue;
+    if (matrixTile(kernel, target) !== null || shareOf(kernel) !== null) continue;
     const shapeClass = matmulClass(kernel);
     if (!products.has(shapeClass)) products.set(shapeClass, { launch, kernel });
   }

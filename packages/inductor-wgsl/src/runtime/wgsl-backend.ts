@@ -16,7 +16,8 @@ import { WIDEST_ATTENTION } from '../codegen/attention-tiles.js';
 import { generateKernel } from '../codegen/generate.js';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
-import { type SplitPlan, splitDeepMatmuls } from '../codegen/split-matmul.js';
+import type { SplitPlan } from '../codegen/replace-kernels.js';
+import { rewriteProducts } from '../codegen/rewrite-products.js';
 import type { WgslTarget } from '../codegen/target.js';
 import type { WgslProgram } from '../codegen/wgsl-program.js';
 import type { KernelVariant } from '../codegen/variant.js';
@@ -116,7 +117,7 @@ export class WgslBackend implements KernelBackend {
   }
 
   private launchesOf(plan: ExecutionPlan): Omit<MadeCode, 'code'> {
-    const split = splitDeepMatmuls(plan, this.target);
+    const split = rewriteProducts(plan, this.target);
     return { split, layout: { ...split, ...joinLaunches(split, this.target) } };
   }
 
@@ -156,7 +157,7 @@ export class WgslBackend implements KernelBackend {
 
   /** One measurement at a time: two would disturb each other. */
   tune(plan: ExecutionPlan): Promise<boolean> {
-    const split = splitDeepMatmuls(plan, this.target);
+    const split = rewriteProducts(plan, this.target);
     const result = tuneUnmeasured(this.runtime, split, this.tiles, this.tuning);
     this.tuning = result.catch(() => undefined);
     return result;

@@ -1,0 +1,402 @@
+// workgroups: 1056 × 1
+
+enable f16;
+
+enable subgroups;
+
+enable chromium_experimental_subgroup_matrix;
+diagnostic(off, chromium.subgroup_matrix_uniformity);
+
+@group(0) @binding(0) var<storage, read> halves_a: array<vec4h>;
+@group(0) @binding(1) var<storage, read> halves_b: array<f16>;
+@group(0) @binding(2) var<storage, read> scales_a: array<f32>;
+@group(0) @binding(3) var<storage, read> scales_b: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> out: array<f32>;
+var<workgroup> slab_a0: array<f16, 5120>;
+var<workgroup> slab_b0: array<f16, 4352>;
+var<workgroup> some0: array<atomic<u32>, 4>;
+var<workgroup> result0: array<f32, 1024>;
+
+fn round_bf16_vec4f(x: vec4f) -> vec4f {
+  let bits = bitcast<vec4u>(x);
+  let magnitude = bits & vec4u(0x7fffffffu);
+  let kept = (magnitude + vec4u(0x7fffu) + ((magnitude >> vec4u(16u)) & vec4u(1u))) & vec4u(0xffff0000u);
+  return bitcast<vec4f>(select(kept, magnitude, magnitude > vec4u(0x7f800000u)) | (bits & vec4u(0x80000000u)));
+}
+
+fn load_a(batch: u32, along: u32, depth: u32) -> vec4h {
+  return halves_a[(4096u * along + depth) >> 2u];
+}
+
+fn load_b(batch: u32, along: u32, depth: u32) -> vec4h {
+  let x0 = 4098u * depth + along;
+  return vec4h(halves_b[x0], halves_b[x0 + 1u], halves_b[x0 + 2u], halves_b[x0 + 3u]);
+}
+
+fn left_row(batch: u32, at: u32) -> bool {
+  let t0 = scales_a[at];
+  return (t0 < 0.0);
+}
+
+fn left_column(batch: u32, at: u32) -> bool {
+  let t1 = scales_b[at >> 2u][at & 3u];
+  return (t1 < 0.0);
+}
+
+fn is_left(batch: u32, down: u32, along: u32) -> bool {
+  return left_row(batch, down) || left_column(batch, min(along, 4098u - 1u)) || left_column(batch, min(along + 1u, 4098u - 1u)) || left_column(batch, min(along + 2u, 4098u - 1u)) || left_column(batch, min(along + 3u, 4098u - 1u));
+}
+
+fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
+  if (along >= 4098u || is_left(batch, down, along)) { return; }
+  let t2 = scales_b[along >> 2u];
+  let t3 = scales_a[down];
+  let t4 = round_bf16_vec4f((product * (vec4f(t3) * t2)));
+  let x1 = 4098u * down + along;
+  if (along + 3u < 4098u) {
+    out[x1] = t4.x;
+    out[x1 + 1u] = t4.y;
+    out[x1 + 2u] = t4.z;
+    out[x1 + 3u] = t4.w;
+  }
+  else {
+    if (along + 0u < 4098u) { out[x1] = t4.x; }
+    if (along + 1u < 4098u) { out[x1 + 1u] = t4.y; }
+    if (along + 2u < 4098u) { out[x1 + 2u] = t4.z; }
+    if (along + 3u < 4098u) { out[x1 + 3u] = t4.w; }
+  }
+}
+
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let tile = group.x;
+  let batch = tile / 1056u;
+  let first_m = ((tile / 33u) % 32u) * 128u;
+  let first_n = (tile % 33u) * 128u;
+  for (var at = first_m + lane; at < min(first_m + 128u, 4096u); at += 128u) {
+    if (!left_row(batch, at)) { atomicStore(&some0[0], 1u); }
+  }
+  for (var at = first_n + lane; at < min(first_n + 128u, 4098u); at += 128u) {
+    if (!left_column(batch, at)) { atomicStore(&some0[1], 1u); }
+  }
+  let has_0 = workgroupUniformLoad(&some0[0]);
+  let has_1 = workgroupUniformLoad(&some0[1]);
+  if (has_0 == 0u || has_1 == 0u) { return; }
+  let part = lane / 32u;
+  let part_m = (part / 2u) * 64u;
+  let part_n = (part % 2u) * 64u;
+  var c0_0 = subgroup_matrix_result<f32, 16, 16>();
+  var c0_1 = subgroup_matrix_result<f32, 16, 16>();
+  var c0_2 = subgroup_matrix_result<f32, 16, 16>();
+  var c0_3 = subgroup_matrix_result<f32, 16, 16>();
+  var c1_0 = subgroup_matrix_result<f32, 16, 16>();
+  var c1_1 = subgroup_matrix_result<f32, 16, 16>();
+  var c1_2 = subgroup_matrix_result<f32, 16, 16>();
+  var c1_3 = subgroup_matrix_result<f32, 16, 16>();
+  var c2_0 = subgroup_matrix_result<f32, 16, 16>();
+  var c2_1 = subgroup_matrix_result<f32, 16, 16>();
+  var c2_2 = subgroup_matrix_result<f32, 16, 16>();
+  var c2_3 = subgroup_matrix_result<f32, 16, 16>();
+  var c3_0 = subgroup_matrix_result<f32, 16, 16>();
+  var c3_1 = subgroup_matrix_result<f32, 16, 16>();
+  var c3_2 = subgroup_matrix_result<f32, 16, 16>();
+  var c3_3 = subgroup_matrix_result<f32, 16, 16>();
+  var next_a0 = vec4h(0);
+  var next_a1 = vec4h(0);
+  var next_a2 = vec4h(0);
+  var next_a3 = vec4h(0);
+  var next_a4 = vec4h(0);
+  var next_a5 = vec4h(0);
+  var next_a6 = vec4h(0);
+  var next_a7 = vec4h(0);
+  var next_b0 = vec4h(0);
+  var next_b1 = vec4h(0);
+  var next_b2 = vec4h(0);
+  var next_b3 = vec4h(0);
+  var next_b4 = vec4h(0);
+  var next_b5 = vec4h(0);
+  var next_b6 = vec4h(0);
+  var next_b7 = vec4h(0);
+  next_a0 = load_a(batch, first_m + lane / 8u, 0u + (lane % 8u) * 4u);
+  next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, 0u + ((lane + 128u) % 8u) * 4u);
+  next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, 0u + ((lane + 256u) % 8u) * 4u);
+  next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, 0u + ((lane + 384u) % 8u) * 4u);
+  next_a4 = load_a(batch, first_m + (lane + 512u) / 8u, 0u + ((lane + 512u) % 8u) * 4u);
+  next_a5 = load_a(batch, first_m + (lane + 640u) / 8u, 0u + ((lane + 640u) % 8u) * 4u);
+  next_a6 = load_a(batch, first_m + (lane + 768u) / 8u, 0u + ((lane + 768u) % 8u) * 4u);
+  next_a7 = load_a(batch, first_m + (lane + 896u) / 8u, 0u + ((lane + 896u) % 8u) * 4u);
+  next_b0 = load_b(batch, first_n + (lane % 32u) * 4u, 0u + lane / 32u);
+  next_b1 = load_b(batch, first_n + ((lane + 128u) % 32u) * 4u, 0u + (lane + 128u) / 32u);
+  next_b2 = load_b(batch, first_n + ((lane + 256u) % 32u) * 4u, 0u + (lane + 256u) / 32u);
+  next_b3 = load_b(batch, first_n + ((lane + 384u) % 32u) * 4u, 0u + (lane + 384u) / 32u);
+  next_b4 = load_b(batch, first_n + ((lane + 512u) % 32u) * 4u, 0u + (lane + 512u) / 32u);
+  next_b5 = load_b(batch, first_n + ((lane + 640u) % 32u) * 4u, 0u + (lane + 640u) / 32u);
+  next_b6 = load_b(batch, first_n + ((lane + 768u) % 32u) * 4u, 0u + (lane + 768u) / 32u);
+  next_b7 = load_b(batch, first_n + ((lane + 896u) % 32u) * 4u, 0u + (lane + 896u) / 32u);
+  for (var step = 0u; step < 128u; step++) {
+    let at_a0 = (lane / 8u) * 40u + (lane % 8u) * 4u;
+    slab_a0[at_a0] = next_a0[0];
+    slab_a0[at_a0 + 1u] = next_a0[1];
+    slab_a0[at_a0 + 2u] = next_a0[2];
+    slab_a0[at_a0 + 3u] = next_a0[3];
+    let at_a1 = ((lane + 128u) / 8u) * 40u + ((lane + 128u) % 8u) * 4u;
+    slab_a0[at_a1] = next_a1[0];
+    slab_a0[at_a1 + 1u] = next_a1[1];
+    slab_a0[at_a1 + 2u] = next_a1[2];
+    slab_a0[at_a1 + 3u] = next_a1[3];
+    let at_a2 = ((lane + 256u) / 8u) * 40u + ((lane + 256u) % 8u) * 4u;
+    slab_a0[at_a2] = next_a2[0];
+    slab_a0[at_a2 + 1u] = next_a2[1];
+    slab_a0[at_a2 + 2u] = next_a2[2];
+    slab_a0[at_a2 + 3u] = next_a2[3];
+    let at_a3 = ((lane + 384u) / 8u) * 40u + ((lane + 384u) % 8u) * 4u;
+    slab_a0[at_a3] = next_a3[0];
+    slab_a0[at_a3 + 1u] = next_a3[1];
+    slab_a0[at_a3 + 2u] = next_a3[2];
+    slab_a0[at_a3 + 3u] = next_a3[3];
+    let at_a4 = ((lane + 512u) / 8u) * 40u + ((lane + 512u) % 8u) * 4u;
+    slab_a0[at_a4] = next_a4[0];
+    slab_a0[at_a4 + 1u] = next_a4[1];
+    slab_a0[at_a4 + 2u] = next_a4[2];
+    slab_a0[at_a4 + 3u] = next_a4[3];
+    let at_a5 = ((lane + 640u) / 8u) * 40u + ((lane + 640u) % 8u) * 4u;
+    slab_a0[at_a5] = next_a5[0];
+    slab_a0[at_a5 + 1u] = next_a5[1];
+    slab_a0[at_a5 + 2u] = next_a5[2];
+    slab_a0[at_a5 + 3u] = next_a5[3];
+    let at_a6 = ((lane + 768u) / 8u) * 40u + ((lane + 768u) % 8u) * 4u;
+    slab_a0[at_a6] = next_a6[0];
+    slab_a0[at_a6 + 1u] = next_a6[1];
+    slab_a0[at_a6 + 2u] = next_a6[2];
+    slab_a0[at_a6 + 3u] = next_a6[3];
+    let at_a7 = ((lane + 896u) / 8u) * 40u + ((lane + 896u) % 8u) * 4u;
+    slab_a0[at_a7] = next_a7[0];
+    slab_a0[at_a7 + 1u] = next_a7[1];
+    slab_a0[at_a7 + 2u] = next_a7[2];
+    slab_a0[at_a7 + 3u] = next_a7[3];
+    let at_b0 = (lane / 32u) * 136u + (lane % 32u) * 4u;
+    slab_b0[at_b0] = next_b0[0];
+    slab_b0[at_b0 + 1u] = next_b0[1];
+    slab_b0[at_b0 + 2u] = next_b0[2];
+    slab_b0[at_b0 + 3u] = next_b0[3];
+    let at_b1 = ((lane + 128u) / 32u) * 136u + ((lane + 128u) % 32u) * 4u;
+    slab_b0[at_b1] = next_b1[0];
+    slab_b0[at_b1 + 1u] = next_b1[1];
+    slab_b0[at_b1 + 2u] = next_b1[2];
+    slab_b0[at_b1 + 3u] = next_b1[3];
+    let at_b2 = ((lane + 256u) / 32u) * 136u + ((lane + 256u) % 32u) * 4u;
+    slab_b0[at_b2] = next_b2[0];
+    slab_b0[at_b2 + 1u] = next_b2[1];
+    slab_b0[at_b2 + 2u] = next_b2[2];
+    slab_b0[at_b2 + 3u] = next_b2[3];
+    let at_b3 = ((lane + 384u) / 32u) * 136u + ((lane + 384u) % 32u) * 4u;
+    slab_b0[at_b3] = next_b3[0];
+    slab_b0[at_b3 + 1u] = next_b3[1];
+    slab_b0[at_b3 + 2u] = next_b3[2];
+    slab_b0[at_b3 + 3u] = next_b3[3];
+    let at_b4 = ((lane + 512u) / 32u) * 136u + ((lane + 512u) % 32u) * 4u;
+    slab_b0[at_b4] = next_b4[0];
+    slab_b0[at_b4 + 1u] = next_b4[1];
+    slab_b0[at_b4 + 2u] = next_b4[2];
+    slab_b0[at_b4 + 3u] = next_b4[3];
+    let at_b5 = ((lane + 640u) / 32u) * 136u + ((lane + 640u) % 32u) * 4u;
+    slab_b0[at_b5] = next_b5[0];
+    slab_b0[at_b5 + 1u] = next_b5[1];
+    slab_b0[at_b5 + 2u] = next_b5[2];
+    slab_b0[at_b5 + 3u] = next_b5[3];
+    let at_b6 = ((lane + 768u) / 32u) * 136u + ((lane + 768u) % 32u) * 4u;
+    slab_b0[at_b6] = next_b6[0];
+    slab_b0[at_b6 + 1u] = next_b6[1];
+    slab_b0[at_b6 + 2u] = next_b6[2];
+    slab_b0[at_b6 + 3u] = next_b6[3];
+    let at_b7 = ((lane + 896u) / 32u) * 136u + ((lane + 896u) % 32u) * 4u;
+    slab_b0[at_b7] = next_b7[0];
+    slab_b0[at_b7 + 1u] = next_b7[1];
+    slab_b0[at_b7 + 2u] = next_b7[2];
+    slab_b0[at_b7 + 3u] = next_b7[3];
+    workgroupBarrier();
+    if (step + 1u < 128u) {
+      next_a0 = load_a(batch, first_m + lane / 8u, (step + 1u) * 32u + (lane % 8u) * 4u);
+      next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, (step + 1u) * 32u + ((lane + 128u) % 8u) * 4u);
+      next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, (step + 1u) * 32u + ((lane + 256u) % 8u) * 4u);
+      next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, (step + 1u) * 32u + ((lane + 384u) % 8u) * 4u);
+      next_a4 = load_a(batch, first_m + (lane + 512u) / 8u, (step + 1u) * 32u + ((lane + 512u) % 8u) * 4u);
+      next_a5 = load_a(batch, first_m + (lane + 640u) / 8u, (step + 1u) * 32u + ((lane + 640u) % 8u) * 4u);
+      next_a6 = load_a(batch, first_m + (lane + 768u) / 8u, (step + 1u) * 32u + ((lane + 768u) % 8u) * 4u);
+      next_a7 = load_a(batch, first_m + (lane + 896u) / 8u, (step + 1u) * 32u + ((lane + 896u) % 8u) * 4u);
+      next_b0 = load_b(batch, first_n + (lane % 32u) * 4u, (step + 1u) * 32u + lane / 32u);
+      next_b1 = load_b(batch, first_n + ((lane + 128u) % 32u) * 4u, (step + 1u) * 32u + (lane + 128u) / 32u);
+      next_b2 = load_b(batch, first_n + ((lane + 256u) % 32u) * 4u, (step + 1u) * 32u + (lane + 256u) / 32u);
+      next_b3 = load_b(batch, first_n + ((lane + 384u) % 32u) * 4u, (step + 1u) * 32u + (lane + 384u) / 32u);
+      next_b4 = load_b(batch, first_n + ((lane + 512u) % 32u) * 4u, (step + 1u) * 32u + (lane + 512u) / 32u);
+      next_b5 = load_b(batch, first_n + ((lane + 640u) % 32u) * 4u, (step + 1u) * 32u + (lane + 640u) / 32u);
+      next_b6 = load_b(batch, first_n + ((lane + 768u) % 32u) * 4u, (step + 1u) * 32u + (lane + 768u) / 32u);
+      next_b7 = load_b(batch, first_n + ((lane + 896u) % 32u) * 4u, (step + 1u) * 32u + (lane + 896u) / 32u);
+    }
+    {
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 40u + 0u, 40u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 40u + 0u, 40u);
+      let a2 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 32u) * 40u + 0u, 40u);
+      let a3 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 48u) * 40u + 0u, 40u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 136u + part_n, 136u);
+      c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
+      c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
+      c2_0 = subgroupMatrixMultiplyAccumulate(a2, b0, c2_0);
+      c3_0 = subgroupMatrixMultiplyAccumulate(a3, b0, c3_0);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 136u + part_n + 16u, 136u);
+      c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
+      c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
+      c2_1 = subgroupMatrixMultiplyAccumulate(a2, b1, c2_1);
+      c3_1 = subgroupMatrixMultiplyAccumulate(a3, b1, c3_1);
+      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 136u + part_n + 32u, 136u);
+      c0_2 = subgroupMatrixMultiplyAccumulate(a0, b2, c0_2);
+      c1_2 = subgroupMatrixMultiplyAccumulate(a1, b2, c1_2);
+      c2_2 = subgroupMatrixMultiplyAccumulate(a2, b2, c2_2);
+      c3_2 = subgroupMatrixMultiplyAccumulate(a3, b2, c3_2);
+      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 136u + part_n + 48u, 136u);
+      c0_3 = subgroupMatrixMultiplyAccumulate(a0, b3, c0_3);
+      c1_3 = subgroupMatrixMultiplyAccumulate(a1, b3, c1_3);
+      c2_3 = subgroupMatrixMultiplyAccumulate(a2, b3, c2_3);
+      c3_3 = subgroupMatrixMultiplyAccumulate(a3, b3, c3_3);
+    }
+    {
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 40u + 16u, 40u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 40u + 16u, 40u);
+      let a2 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 32u) * 40u + 16u, 40u);
+      let a3 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 48u) * 40u + 16u, 40u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 136u + part_n, 136u);
+      c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
+      c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
+      c2_0 = subgroupMatrixMultiplyAccumulate(a2, b0, c2_0);
+      c3_0 = subgroupMatrixMultiplyAccumulate(a3, b0, c3_0);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 136u + part_n + 16u, 136u);
+      c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
+      c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
+      c2_1 = subgroupMatrixMultiplyAccumulate(a2, b1, c2_1);
+      c3_1 = subgroupMatrixMultiplyAccumulate(a3, b1, c3_1);
+      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 136u + part_n + 32u, 136u);
+      c0_2 = subgroupMatrixMultiplyAccumulate(a0, b2, c0_2);
+      c1_2 = subgroupMatrixMultiplyAccumulate(a1, b2, c1_2);
+      c2_2 = subgroupMatrixMultiplyAccumulate(a2, b2, c2_2);
+      c3_2 = subgroupMatrixMultiplyAccumulate(a3, b2, c3_2);
+      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 136u + part_n + 48u, 136u);
+      c0_3 = subgroupMatrixMultiplyAccumulate(a0, b3, c0_3);
+      c1_3 = subgroupMatrixMultiplyAccumulate(a1, b3, c1_3);
+      c2_3 = subgroupMatrixMultiplyAccumulate(a2, b3, c2_3);
+      c3_3 = subgroupMatrixMultiplyAccumulate(a3, b3, c3_3);
+    }
+    workgroupBarrier();
+  }
+  let first = part * 256u;
+  subgroupMatrixStore<row_major>(&result0, first, c0_0, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c0_1, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c0_2, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c0_3, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c1_0, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c1_1, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c1_2, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c1_3, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c2_0, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c2_1, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c2_2, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c2_3, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c3_0, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c3_1, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c3_2, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore<row_major>(&result0, first, c3_3, 16u);
+  workgroupBarrier();
+  for (var unit = lane % 32u; unit < 64u; unit += 32u) {
+    let at = first + unit * 4u;
+    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+  }
+}
