@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '564.1 kB';
+const EVERYTHING = '566.9 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -26,7 +26,7 @@ const budgets = {
   'dynamo-trace': '44.9 kB',
   'inductor-core': '155.7 kB',
   'inductor-cpu': '61.6 kB',
-  'inductor-wgsl': '54.6 kB',
+  'inductor-wgsl': '57.4 kB',
   compile: '5.6 kB',
   testkit: '26.3 kB',
   transformers: '29.7 kB',
