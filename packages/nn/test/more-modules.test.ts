@@ -278,6 +278,9 @@ describe('packing', () => {
         [1, 1],
       ],
     ]);
+    expect(packPaddedSequence(ones([3, 2, 1]), Int32Array.of(3, 2) as never).data.shape).toEqual([
+      5, 1,
+    ]);
     expect(() => packPaddedSequence(ones([3, 2, 1]), [1, 3])).toThrow('decreasing order');
     expect(() => packPaddedSequence(ones([3, 2, 1]), [3, 0])).toThrow('greater than 0');
     expect(() => packPaddedSequence(ones([3, 2, 1]), [4, 1])).toThrow('len(lengths)');

@@ -41,12 +41,12 @@ export function isPackedSequence(value: unknown): value is PackedSequence {
 /** @throws invalid-argument */
 function lengthList(lengths: readonly number[] | Tensor): number[] {
   const given = isTensor(lengths) ? lengths.toArray() : lengths;
-  if (!Array.isArray(given))
+  if (typeof given !== 'object' || given === null || !(Symbol.iterator in given))
     throw invalid(
       `Lengths must be a list of numbers, one for each sequence, not ${String(given)}.`,
       'Write packPaddedSequence(x, [3, 2]).',
     );
-  const list = given.map(Number);
+  const list = Array.from(given as Iterable<number>, Number);
   if (list.length > 0 && list.every((length) => Number.isInteger(length) && length > 0))
     return list;
   throw invalid(
