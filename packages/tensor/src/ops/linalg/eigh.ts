@@ -3,7 +3,7 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
-import { requiresGrad } from '../../autograd/history.js';
+import { seemsToRequireGrad } from '../../autograd/history.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { symmetricEigen } from '../../kernels/symmetric-eigen.js';
@@ -99,7 +99,7 @@ const eighPublicOp = defineOp(
 const eigvalshOp = defineOp('aten::linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor', {
   decompose: ({ self, UPLO }) => {
     // The derivative needs the vectors.
-    const vectors = isGradEnabled() && requiresGrad(self);
+    const vectors = isGradEnabled() && seemsToRequireGrad(self);
     return callOp(eighOp, [self, UPLO, vectors])[0];
   },
 });

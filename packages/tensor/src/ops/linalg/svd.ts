@@ -3,7 +3,7 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
-import { requiresGrad } from '../../autograd/history.js';
+import { seemsToRequireGrad } from '../../autograd/history.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { jacobiSvd } from '../../kernels/jacobi-svd.js';
@@ -140,6 +140,6 @@ export function svd(
 /** Singular values, descending, [.., M, N] → [.., min(M, N)]. @throws invalid-dim, dtype-unsupported */
 export function svdvals(self: Tensor): Tensor {
   // The derivative needs the vectors.
-  const vectors = isGradEnabled() && requiresGrad(self);
+  const vectors = isGradEnabled() && seemsToRequireGrad(self);
   return callOp(svdOp, [self, false, vectors, null])[1]!;
 }
