@@ -29,7 +29,8 @@ export class AccumulateGrad extends GradNode {
 
   apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     const grad = grads[0];
-    if (grad == null) return [];
+    // A leaf that was told not to take gradients since keeps what it has.
+    if (grad == null || !this.leaf.requiresGradFlag) return [];
     const meta = autogradMeta(this.leaf);
     // With createGraph (grad mode on) the sum must stay differentiable; otherwise it is done in place.
     if (meta.grad !== null) meta.grad = addGradients(meta.grad, grad, !gradMode.enabled);
