@@ -6,7 +6,6 @@ import { Node, type Argument, tensorVal } from '@tessera/graph';
 import { type Tensor, broadcastShapes } from '@tessera/tensor';
 import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import { emitOp } from '@tessera/graph';
-import { isRowMajor } from './is-row-major.js';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
 import { CallFunction, KeywordArg, type Pattern } from './pattern/pattern.js';
@@ -32,7 +31,8 @@ function isFusible(match: Match): boolean {
   const result = tensorVal(match.output);
   if (result === null || values.some((value) => value === null)) return false;
   const [left, right, added] = values as [Tensor, Tensor, Tensor];
-  if (values.some((value) => value!.dtype !== result.dtype) || !isRowMajor(result)) return false;
+  // A sum takes the layout of its operands, of a transposed bias say; views recorded of it would misread a product.
+  if (values.some((value) => value!.dtype !== result.dtype) || !result.isContiguous()) return false;
   const shape = [left.sizes[0]!, right.sizes[1]!];
   // Behind a view only what varies along the last dimension stays what it is.
   if (sizes !== undefined)

@@ -4,7 +4,6 @@
 import { Node, emitOp, tensorVal } from '@tessera/graph';
 import { type Tensor, broadcastShapes, isFloatingPoint } from '@tessera/tensor';
 import { getOp, sameNumbers } from '@tessera/tensor/internal';
-import { isRowMajor } from './is-row-major.js';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
 import { CallFunction, KeywordArg, type Pattern } from './pattern/pattern.js';
@@ -44,7 +43,8 @@ function isFusible({ kwargs, output }: Match): boolean {
   const shape = [...left.sizes.slice(0, -1), right.sizes.at(-1)!];
   return (
     isFloatingPoint(result.dtype) &&
-    isRowMajor(result) &&
+    // A sum takes the layout of its operands, of a transposed `c` say; views recorded of it would misread a product.
+    result.isContiguous() &&
     added.ndim <= shape.length &&
     sameNumbers(broadcastShapes([added.sizes, shape]), shape)
   );
