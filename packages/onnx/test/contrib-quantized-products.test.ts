@@ -15,8 +15,12 @@ const U8 = 'uint8' as const;
 const scale = (s: number): Numbers => given(F32, [], [s]);
 const zero = (z: number, kind: 'uint8' | 'int8' = U8): Numbers => given(kind, [], [z]);
 const bytes = (dims: readonly number[], seed: number): Numbers => whole(U8, dims, [0, 256], seed);
+/**
+ * Of half of the range: on processors with AVX2 alone onnxruntime saturates sums of two products of unsigned and signed
+ * bytes at 2¹⁵.
+ */
 const signed = (dims: readonly number[], seed: number): Numbers =>
-  whole('int8', dims, [-128, 128], seed);
+  whole('int8', dims, [-64, 64], seed);
 
 const toFloat: Case[] = [
   [
