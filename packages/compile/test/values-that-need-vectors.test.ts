@@ -26,7 +26,7 @@ describe.each<[name: string, run: (fn: Fn) => Fn]>([
     ],
   ];
 
-  const [near, far, off] = [2.7071066, 1.2928932, 0.7071067];
+  const [near, far, off] = [2.7071066, 1.2928932, Math.SQRT1_2];
   it.each<[name: string, fn: Fn, weights: Tensor, expected: unknown]>([
     [
       'svdvals',
