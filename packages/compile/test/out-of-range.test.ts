@@ -3,7 +3,7 @@
  */
 import { Embedding, EmbeddingBag, functional as F, optim } from '@tessera/nn';
 import { config, isTesseraError } from '@tessera/shared';
-import { type Tensor, arange, full, ones, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, arange, full, ones, searchsorted, tensor, zeros } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -34,6 +34,16 @@ const INDEX_CASES: readonly Case[] = [
   row('index_select', (x, i) => x.indexSelect(0, i), three, [[7], [-1], [-(2 ** 40)]], [2, 0]),
   row('gather', (x, i) => x.gather(0, i), three, [[7], [-1], [0, 0, 0, 0, 3]], [2, 0]),
   row('take', (x, i) => x.take(i), grid, [[6], [-7]], [-6, 5]),
+  row(
+    'searchsorted by an order',
+    (x, i) => searchsorted(x, tensor([11.5]), { sorter: i }).to('float32'),
+    three,
+    [
+      [0, 1, 3],
+      [0, 1, -1],
+    ],
+    [2, 0, 1],
+  ),
   row('embedding', (x, i) => F.embedding(i, x), grid, [[1_000_000], [-1], [0, 3]], [2, 0]),
   row(
     'embedding with padding',

@@ -51,7 +51,23 @@ const empty: Case = [
   },
 ];
 
-describeLikeOnnxruntime({ 'pooled boxes': [...boxes, empty] });
+/** Count, length of the transform, sampling rate, and the range in hertz. */
+const triangles = [
+  [4, 16, 8000, 0, 4000],
+  [6, 64, 16_000, 125.5, 7600],
+].map(([count, length, rate, low, high]): Case => [
+  `${count} triangles over ${length! / 2 + 1} frequencies`,
+  {
+    op: 'MelWeightMatrix',
+    domain: '',
+    inputs: [
+      ...[count, length, rate].map((x) => given('int64', [], [x!])),
+      ...[low, high].map((x) => given('float32', [], [x!])),
+    ],
+  },
+]);
+
+describeLikeOnnxruntime({ 'pooled boxes': [...boxes, empty], 'triangles in mel': triangles });
 
 it('convolves with offsets of nothing, a half to the right, and a mask, as by hand', async () => {
   const offsets = [...[0, 0, 0], ...[0, 0.5, 1]];

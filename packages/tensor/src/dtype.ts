@@ -49,11 +49,11 @@ export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
 
 /** Bytes per element. @throws dtype-unsupported for what is no dtype */
 export function itemSize(dtype: DType): number {
-  if (!isDType(dtype))
-    throw new TesseraError('dtype-unsupported', `There is no dtype '${String(dtype)}' here.`, {
-      hints: [`The dtypes are: ${Object.keys(DTYPES).join(', ')}.`],
-    });
-  return DTYPES[dtype].itemSize;
+  const info = DTYPES[dtype] as DTypeInfo | undefined;
+  if (info !== undefined) return info.itemSize;
+  throw new TesseraError('dtype-unsupported', `There is no dtype '${String(dtype)}' here.`, {
+    hints: [`The dtypes are: ${Object.keys(DTYPES).join(', ')}.`],
+  });
 }
 
 /** Whether a dtype, or that of a tensor, holds floating-point numbers (and so may require gradients). */

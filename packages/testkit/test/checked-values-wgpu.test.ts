@@ -4,7 +4,18 @@
 import { compile, initWebGpu } from '@tessera/compile';
 import { functional as F } from '@tessera/nn';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, arange, cat, full, ones, randn, tensor, where, zeros } from '@tessera/tensor';
+import {
+  type Tensor,
+  arange,
+  cat,
+  full,
+  ones,
+  searchsorted,
+  randn,
+  tensor,
+  where,
+  zeros,
+} from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 const wanted = process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
@@ -26,6 +37,16 @@ const CASES: readonly [
   ['index_select', (x, i) => x.indexSelect(0, i), three, [[7], [-1]], [2, 0]],
   ['gather', (x, i) => x.gather(0, i), three, [[7], [-1], [0, 0, 0, 0, 3]], [2, 0]],
   ['take', (x, i) => x.take(i), grid, [[6], [-7]], [-6, 5]],
+  [
+    'searchsorted',
+    (x, i) => searchsorted(x, x.add(0.5), { sorter: i }),
+    three,
+    [
+      [0, 1, 3],
+      [0, 1, -1],
+    ],
+    [2, 0, 1],
+  ],
   ['embedding', (x, i) => F.embedding(i, x), grid, [[1_000_000], [0, -1]], [2, 0]],
   ['scatter', (x, i) => x.scatter(0, i, 5), three, [[7], [0, -1]], [2, 0]],
   ['scatter_add', (x, i) => x.scatterAdd(0, i, like(i)), three, [[7], [0, -1]], [2, 2]],

@@ -27,7 +27,6 @@ abstract class Blocks extends Module {
   ) {
     super();
     checkOptions(new.target, options);
-    checkSizes(new.target, { kernelSize });
     this.dilation = options.dilation ?? 1;
     this.padding = options.padding ?? 0;
     this.stride = options.stride ?? 1;
@@ -46,6 +45,7 @@ abstract class Blocks extends Module {
 export class Unfold extends Blocks {
   constructor(kernelSize: number | readonly number[], options: FoldOptions = {}) {
     super(kernelSize, options);
+    checkSizes(new.target, { kernelSize });
   }
 
   /** @throws shape-mismatch */

@@ -10,7 +10,7 @@ import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { isLarger, numelOf } from '../shape-math.js';
-import { position } from '../checked-value.js';
+import { checkedIndices, position } from '../checked-value.js';
 import { operandArg, operandExpr } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
@@ -46,7 +46,10 @@ function search(
   if (l.hasFallback && isLarger(sizeMul(numelOf(call.shape), length), MOST_COMPARISONS))
     return null;
   const sorted = readyOperand(l, sequence);
-  const order = sorter instanceof LoweredTensor ? readyOperand(l, sorter) : null;
+  const order =
+    sorter instanceof LoweredTensor
+      ? readyOperand(l, checkedIndices(l, 'searchsorted', sorter, length))
+      : null;
   const vars = l.vars(call.shape);
   const row: IndexExpr[] = sequence.shape.length === 1 ? [] : vars.slice(0, -1);
   const operand = operandArg(values!, call.op);

@@ -76,20 +76,16 @@ const nonzeroStaticOp = defineOp(
   },
 );
 
-function refuseOptions(name: string, options: unknown): void {
-  if (options === undefined) return;
-  throw new TesseraError('invalid-argument', `${name} has no options.`, {
-    hints: ["nonzeroNumpy() gives one vector per dimension, as PyTorch's as_tuple=True."],
-  });
-}
-
 /**
  * Positions of the non-zero elements, one row of `ndim` indices each; the shape depends on the values.
  *
  * @throws invalid-argument for options: `nonzeroNumpy` is PyTorch's `as_tuple`
  */
 export function nonzero(self: Tensor, options?: undefined): Tensor {
-  refuseOptions('nonzero', options);
+  if (options !== undefined)
+    throw new TesseraError('invalid-argument', 'nonzero has no options.', {
+      hints: ["nonzeroNumpy() gives one vector per dimension, as PyTorch's as_tuple=True."],
+    });
   return callOp(nonzeroOp, [self]);
 }
 

@@ -3,6 +3,7 @@
  */
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { strictIndex } from '../../kernels/coordinates.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -36,7 +37,7 @@ function insertion(
 }
 
 function refuse(
-  code: 'shape-mismatch' | 'dtype-mismatch' | 'invalid-argument' | 'index-out-of-range',
+  code: 'shape-mismatch' | 'dtype-mismatch' | 'invalid-argument',
   text: string,
 ): never {
   throw new TesseraError(code, `torch.searchsorted(): ${text}`, {
@@ -117,8 +118,7 @@ function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor
     const elements = readNumbers(sorted);
     const order = args.sorter == null ? null : readNumbers(args.sorter as Tensor);
     const length = sorted.sizes[sorted.ndim - 1]!;
-    if (order?.some((at) => at < 0 || at >= length) === true)
-      refuse('index-out-of-range', 'sorter index out of range');
+    order?.forEach((at) => strictIndex(at, length, 'searchsorted'));
     const values = isTensor(self) ? readNumbers(self) : [held(sorted, scalarValue(self))];
     const perRow = isTensor(self) && sorted.ndim > 1 ? self.sizes[self.ndim - 1]! : values.length;
     const results = Float64Array.from(values, (value, i) => {
