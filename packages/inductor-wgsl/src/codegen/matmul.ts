@@ -36,7 +36,7 @@ import { tileFacts } from './tile-facts.js';
 import type { KernelVariant } from './variant.js';
 import { typeName } from './wgsl-types.js';
 
-/** Rows of a rest of results that are left: few, in many workgroups, end sooner. */
+/** A rest of results mostly has few rows: its tiles are those of a product of so many, small, so that most end at once. */
 const FEW_ROWS = 64;
 
 /** Decisions that are otherwise made by the shape. */

@@ -28,6 +28,7 @@ function copies<M extends Module>(
   numLayers: number,
 ): ModuleList<M> {
   checkChild(name, 'layer', layer, `Write new ${name}(layer, numLayers).`);
+  // The layer is one by now, and named here for the hint alone.
   checkNumbers({ name }, { layer: 0, numLayers });
   return new ModuleList(Array.from({ length: numLayers }, () => cloneModule(layer)));
 }
