@@ -47,8 +47,9 @@ export { isUniformNode } from './symbolic/template-proof.js';
 export { ProvenSizes } from './symbolic/proven-sizes.js';
 export type { GraphAtSizes } from './symbolic/graph-at-sizes.js';
 export { GraphSamples, type SampledGraph } from './symbolic/graph-samples.js';
+export { dividesSizes, remaindersOfCall } from './symbolic/call-remainders.js';
+export type { Shaped } from './symbolic/operator-cases.js';
 export {
-  type Shaped,
   caseOfCall,
   hasCases,
   isUniform,

@@ -5,6 +5,7 @@ import {
   SizeSamples,
   type SymInt,
   isDetermined,
+  remaindersIn,
   sizeFloorDiv,
   sizeMul,
 } from '../src/index.js';
@@ -18,7 +19,6 @@ function samplesOf(...list: (readonly number[])[]): SizeSamples {
 describe('samples of sizes', () => {
   it('determine others of one size once they are four', () => {
     const samples = samplesOf([4], [9], [4], [17]);
-    expect(samples.suffice).toBe(false);
     expect(samples.determine([5])).toBe(false);
     samples.add([3]);
     expect(samples.determine([5])).toBe(true);
@@ -74,7 +74,9 @@ describe('samples of sizes', () => {
     const s = env.createSymbol(8, { source: 's', min: 2 }) as SymInt;
     expect(isDetermined(sizeMul(s, sizeMul(s, s)))).toBe(true);
     expect(isDetermined(sizeMul(sizeMul(s, s), sizeMul(s, s)))).toBe(false);
-    expect(isDetermined(sizeFloorDiv(s, 2))).toBe(false);
+    expect(isDetermined(sizeFloorDiv(s, 2))).toBe(true);
+    expect(remaindersIn(sizeFloorDiv(s, 2)).map(String)).toEqual(['s0 % 2']);
+    expect(isDetermined(sizeFloorDiv(7, s))).toBe(false);
     expect(isDetermined(7)).toBe(true);
   });
 });
@@ -83,11 +85,38 @@ describe('numbers that samples determine', () => {
   it('are not known any more once a sample contradicts them', () => {
     const numbers = new SampledNumbers();
     for (const n of [4, 9, 17, 3]) numbers.add([0, n], [2 * n]);
-    const [double] = numbers.at([0, 30])!;
-    expect(typeof double === 'number' ? double : double!([0, 30])).toBe(60);
+    expect(numbers.at([0, 30])).toEqual([60]);
     numbers.add([0, 40], [80]);
     expect(numbers.at([0, 30])).not.toBeNull();
     numbers.add([0, 50], [64]);
     expect(numbers.at([0, 30])).toBeNull();
+  });
+
+  it('may be quotients, where these come out even', () => {
+    const numbers = new SampledNumbers();
+    for (const n of [4, 8, 16, 6]) numbers.add([n], [n / 2, (n * n) / 4, 7]);
+    expect(numbers.at([30])).toEqual([15, 225, 7]);
+    expect(numbers.at([31])).toBeNull();
+    expect([0, 1, 2].map((i) => numbers.isFixed(i))).toEqual([false, false, true]);
+  });
+
+  it('may be quotients of sizes whose remainders are told', () => {
+    const numbers = new SampledNumbers();
+    const at = (n: number): readonly [number[], number[]] => [
+      [n, n % 2],
+      [Math.floor(n / 2), Math.ceil(n / 2) * 3],
+    ];
+    for (const n of [4, 9, 17, 6, 3, 12]) numbers.add(...at(n));
+    expect(numbers.at([31, 1])).toBeNull();
+    numbers.add(...at(20));
+    for (const n of [31, 30, 101, 1000]) expect(numbers.at(at(n)[0])).toEqual(at(n)[1]);
+    expect(numbers.at([31, 2])).toBeNull();
+  });
+
+  it('are not known where they would not be exact', () => {
+    const numbers = new SampledNumbers();
+    for (const n of [4, 8, 16, 6]) numbers.add([n], [n ** 3]);
+    expect(numbers.at([200_000])).toEqual([8e15]);
+    expect(numbers.at([300_000])).toBeNull();
   });
 });

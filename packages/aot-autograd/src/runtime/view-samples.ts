@@ -35,10 +35,7 @@ export class ViewSamples {
     const numbers = this.families.get(structureOf(like))?.at(sizes) ?? null;
     if (numbers === null) return null;
     let next = 0;
-    return mapNumbers(like, () => {
-      const number = numbers[next++]!;
-      return typeof number === 'number' ? number : number(sizes);
-    });
+    return mapNumbers(like, () => numbers[next++]!);
   }
 }
 

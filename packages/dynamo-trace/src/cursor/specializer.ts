@@ -91,7 +91,7 @@ export class Specializer {
     if (shapes.parent === null) return;
     shapes.specs.set(step, outs);
     if (this.rebuildLater === null) return;
-    const before = this.before.number(this.call().path, step);
+    const before = this.before.of(this.call().path, step);
     shapes.cases.set(step, table.results.note(step, outs, frame, before));
   }
 
@@ -99,7 +99,7 @@ export class Specializer {
   known(step: MakingStep): readonly (OutSpec | null)[] | null {
     if (this.rebuildLater === null || this.recorder !== null) return null;
     const { shapes } = this.frame;
-    const before = this.before.number(this.call().path, step);
+    const before = this.before.of(this.call().path, step);
     const known = this.table.results.at(step, this.frame, before);
     if (known === null) return null;
     shapes.specs.set(step, known.outs);
@@ -112,9 +112,9 @@ export class Specializer {
     if (this.rebuildLater === null) return null;
     const { path, matched } = this.call();
     const inside = new Set<Step>();
-    const before = this.before.number(path);
-    if (before < 0) return null;
-    let cases = `${before}`;
+    const { number } = this.before.of(path);
+    if (number < 0) return null;
+    let cases = `${number}`;
     for (const step of matched) {
       if (inside.has(step)) continue;
       const isRegion = step.kind === 'region';
@@ -125,6 +125,11 @@ export class Specializer {
       if (isRegion && of !== null) for (const inner of step.jump!.steps) inside.add(inner);
     }
     return cases;
+  }
+
+  /** The sizes of which the graph of the current segment is a sample: those of the call, and what was left of them. */
+  get point(): readonly number[] {
+    return [...this.frame.symbolValues(), ...this.before.of(this.call().path).remainders];
   }
 
   /** Whether results are being made by rebuilding, which binds them. */
@@ -153,10 +158,12 @@ export class Specializer {
   private proven(template: Segment): Segment | null {
     const { frame, recorder, rebuildLater } = this;
     if (recorder !== null || rebuildLater === null) return null;
-    return ProvenSegment.for(template, frame, this.cases, () => {
+    const { point } = this;
+    return ProvenSegment.for(template, frame, this.cases, point, () => {
       const later = rebuildLater();
       return () => {
         const segment = later().finishSegment();
+        segment.point = point;
         template.adopt(this.sizes, segment);
         return segment;
       };
@@ -168,6 +175,7 @@ export class Specializer {
     const segment = (this.recorder ?? this.rebuild()).finishSegment();
     segment.onShared = () => (this.table.bindings.sharesCode = true);
     segment.cases = this.cases;
+    segment.point = this.point;
     template.addSpecialization(this.sizes, segment);
     return segment;
   }

@@ -1,5 +1,5 @@
 /**
- * @file `CasesBefore`: in which cases the steps of a call are so far, as a number.
+ * @file `CasesBefore`: in which cases the steps of a call are so far, as a number, and what their divisions leave.
  *
  * Steps that are always in one case, of operands of a class of layouts, do not count: all that is computed from sizes
  * is as it was. A region that is jumped over has only such steps, or nothing is known of it.
@@ -7,6 +7,7 @@
 import { hasCases } from '@tessera/graph';
 import type { Frame } from '../frame/frame.js';
 import type { Step } from '../trace/step.js';
+import { mayLeave, remaindersOf } from './remainders.js';
 
 /** Choices of cases that are told apart: sizes that bring ever new ones are not worth remembering. */
 const MOST = 4096;
@@ -30,32 +31,45 @@ export class CaseNumbers {
   }
 }
 
+/** What is known of the steps before another one. */
+export interface Before {
+  /** Of the choice of their cases; -1 where nothing is known of one. */
+  readonly number: number;
+  /** See `remaindersOf`. */
+  readonly remainders: readonly number[];
+}
+
 /** See the file header. One per call. */
 export class CasesBefore {
   private at = 0;
-  private found = 0;
+  private found: { number: number; remainders: number[] } = { number: 0, remainders: [] };
 
   constructor(
     private readonly frame: Frame,
     private readonly numbers: CaseNumbers,
   ) {}
 
-  /** The number of the cases on a path that only grows, up to a step if it has come to it. */
-  number(path: readonly (Step | readonly Step[])[], until: Step | null = null): number {
+  /** What is known of the steps on a path that only grows, up to a step if it has come to it. */
+  of(path: readonly (Step | readonly Step[])[], until: Step | null = null): Before {
+    const { frame, numbers } = this;
+    // Shorter: a region was recorded, and its steps have become one entry.
     if (this.at > path.length) {
-      // A region was recorded: its steps have become one entry.
       this.at = 0;
-      this.found = 0;
+      this.found = { number: 0, remainders: [] };
     }
+    const { found } = this;
     for (; this.at < path.length; this.at++) {
       const entry = path[this.at]!;
       if (entry === until) break;
       if (isRegion(entry)) {
-        if (entry.some(mayDiffer)) this.found = this.numbers.behind(this.found, null);
-      } else if (mayDiffer(entry))
-        this.found = this.numbers.behind(this.found, this.frame.shapes.caseOf(entry));
+        if (entry.some((step) => mayDiffer(step) || mayLeave(step)))
+          found.number = numbers.behind(found.number, null);
+        continue;
+      }
+      if (mayDiffer(entry)) found.number = numbers.behind(found.number, frame.shapes.caseOf(entry));
+      found.remainders.push(...remaindersOf(entry, frame));
     }
-    return this.found;
+    return found;
   }
 }
 

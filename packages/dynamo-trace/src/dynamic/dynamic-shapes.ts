@@ -6,7 +6,7 @@
  * sizing); a dim of an argument that was found to vary, or declared to, has its own, as in PyTorch. Integer arguments that differ from the older call become expressions of the symbols,
  * or symbols of their own (a loop counter).
  */
-import { type Size, sizeMul } from '@tessera/shared';
+import { type Size, remaindersIn, sizeMul } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
@@ -145,6 +145,7 @@ export class DynamicShapes {
       min: entry?.min ?? -Infinity,
       max: entry?.max ?? Infinity,
       evaluate: this.table.evaluator(expression),
+      remainders: remaindersIn(expression).map((size) => this.table.evaluator(size)),
       values: new Map(values),
     };
   }

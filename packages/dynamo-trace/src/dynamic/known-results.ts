@@ -2,18 +2,20 @@
  * @file `KnownResults`: what steps make at sizes that were not met before, without asking the operators' rules.
  *
  * Every call that asked them is a sample. Where an operator does the same at all sizes, and the samples determine what
- * it computes from sizes (`SizeSamples`), its results are what the samples say, for calls in the same case. Integers that
- * are no polynomials of the sizes (a quotient, a remainder) are not what samples of sizes determine, so nothing is known
- * of steps that are given one.
+ * it computes from sizes (`SizeSamples`), its results are what the samples say, for calls in the same case. Quotients are
+ * polynomials of the sizes and of what the divisions leave, so remainders (`remaindersOf`) are sizes like others. Nothing
+ * is known of steps that are given other integers.
  *
  * What is a polynomial behind a slice that lies inside is another one behind a slice that does not: samples of a step are
  * those in which the steps before it were in the same cases, of which `CasesBefore` keeps count.
  */
 import { caseOfCall, hasCases, isUniform, layoutClass } from '@tessera/graph';
-import { SampledNumbers, isDetermined } from '@tessera/shared';
+import { SampledNumbers } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
-import { type Pattern, instantiate } from '../trace/pattern.js';
+import { instantiate } from '../trace/pattern.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
+import type { Before } from './cases-before.js';
+import { isDivided, isFollowed, mayLeave, remaindersOf } from './remainders.js';
 
 type Results = readonly (OutSpec | null)[];
 
@@ -24,17 +26,18 @@ export class KnownResults {
   /**
    * Notes what a step made; gives the case in which it is, null if nothing is known of it.
    *
-   * @param before number of the cases of the steps before it
+   * @param before what is known of the steps before it
    */
-  note(step: MakingStep, outs: Results, frame: Frame, before: number): string | null {
+  note(step: MakingStep, outs: Results, frame: Frame, before: Before): string | null {
     const found = caseOf(step, outs, frame);
-    if (found === null || before < 0) return found;
+    if (found === null || before.number < 0) return found;
     let families = this.families.get(step);
     if (families === undefined) this.families.set(step, (families = new Map()));
-    const key = `${before}|${found}|${structureOf(outs)}`;
+    const key = `${before.number}|${found}|${structureOf(outs)}`;
     let family = families.get(key);
-    if (family === undefined) families.set(key, (family = new ResultFamily(before, found, outs)));
-    family.add(frame.symbolValues(), outs);
+    if (family === undefined)
+      families.set(key, (family = new ResultFamily(before.number, found, outs)));
+    family.add(sizesOf(step, frame, before), outs);
     return found;
   }
 
@@ -42,17 +45,25 @@ export class KnownResults {
   at(
     step: MakingStep,
     frame: Frame,
-    before: number,
+    before: Before,
   ): { readonly outs: Results; readonly of: string } | null {
     const families = this.families.get(step);
     if (families === undefined) return null;
-    const symbols = frame.symbolValues();
+    const sizes = sizesOf(step, frame, before);
     for (const family of families.values()) {
-      const outs = family.before === before ? family.at(symbols) : null;
+      const outs = family.before === before.number ? family.at(sizes) : null;
       if (outs !== null && caseOf(step, outs, frame) === family.of) return { outs, of: family.of };
     }
     return null;
   }
+}
+
+/** The sizes of which a step makes others: those of the call, and what was left of them until now. */
+function sizesOf(step: MakingStep, frame: Frame, before: Before): readonly number[] {
+  const own = remaindersOf(step, frame);
+  const { remainders } = before;
+  const symbols = frame.symbolValues();
+  return own.length + remainders.length === 0 ? symbols : [...symbols, ...remainders, ...own];
 }
 
 /** What a step made in calls of one case. */
@@ -65,16 +76,16 @@ class ResultFamily {
     private readonly example: Results,
   ) {}
 
-  add(symbols: readonly number[], outs: Results): void {
-    this.numbers.add(symbols, numbersOf(outs));
+  add(sizes: readonly number[], outs: Results): void {
+    this.numbers.add(sizes, numbersOf(outs));
   }
 
   /**
    * The results of a call; null if they are not known, or a size that varies is below 2, which is another case. A loop over
    * numbers: it seldom runs, so nothing inlines it.
    */
-  at(symbols: readonly number[]): Results | null {
-    const numbers = this.numbers.at(symbols);
+  at(sizes: readonly number[]): Results | null {
+    const numbers = this.numbers.at(sizes);
     if (numbers === null) return null;
     const outs: (OutSpec | null)[] = [];
     let next = 0;
@@ -84,15 +95,11 @@ class ResultFamily {
         continue;
       }
       const rank = spec.sizes.length;
-      const found: number[] = [];
-      for (let i = 0; i < 2 * rank; i++) {
-        const number = numbers[next++]!;
-        const value = typeof number === 'number' ? number : number(symbols);
-        if (i < rank && value < 2 && typeof number !== 'number') return null;
-        found.push(value);
-      }
-      const last = numbers[next++]!;
-      const offset = typeof last === 'number' ? last : last(symbols);
+      for (let i = 0; i < rank; i++)
+        if (numbers[next + i]! < 2 && !this.numbers.isFixed(next + i)) return null;
+      const found = numbers.slice(next, next + 2 * rank + 1);
+      next += found.length;
+      const offset = found.pop()!;
       outs.push({ ...spec, strides: found.splice(rank), sizes: found, offset });
     }
     return outs;
@@ -142,7 +149,7 @@ export function caseOf(step: MakingStep, outs: Results, frame: Frame): string | 
       const { jump, inputs } = step;
       if (jump === null || !jump.steps.every(hasOneCase)) return null;
       const given = [...inputs, ...jump.implicit];
-      if (!given.every(isFollowed)) return null;
+      if (!given.every((input) => isFollowed(input) && !isDivided(input))) return null;
       const read = given.flatMap((input) => ('slot' in input ? input.slot : []));
       return layoutsOf(read, frame);
     }
@@ -156,26 +163,7 @@ function layoutsOf(slots: readonly number[], { slots: tensors }: Frame): string 
 /** Whether a step inside a region does the same at all sizes, whatever it is given. */
 function hasOneCase(step: Step): boolean {
   return (
-    step.kind !== 'op' || (isUniform(step.op) && !hasCases(step.op) && step.args.every(isFollowed))
+    step.kind !== 'op' ||
+    (isUniform(step.op) && !hasCases(step.op) && !mayLeave(step) && step.args.every(isFollowed))
   );
-}
-
-/** Whether the integers of an argument are polynomials of the sizes. */
-function isFollowed(pattern: Pattern): boolean {
-  switch (pattern.code) {
-    case 0:
-    case 1:
-      return (
-        pattern.guard === null ||
-        [...pattern.guard.sizes, ...pattern.guard.strides].every(
-          (int) => typeof int === 'number' || isDetermined(int.expression),
-        )
-      );
-    case 3:
-      return pattern.items.every(isFollowed);
-    case 5:
-      return isDetermined(pattern.expression);
-    default:
-      return true;
-  }
 }

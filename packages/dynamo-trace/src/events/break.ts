@@ -61,6 +61,7 @@ export const BREAK: EventKind<BreakCall, void> = {
 export function finishSegment({ specializer }: Cursor, recorder: Recorder): Segment {
   const segment = recorder.finishSegment();
   segment.cases = specializer.cases;
+  segment.point = specializer.point;
   return segment;
 }
 

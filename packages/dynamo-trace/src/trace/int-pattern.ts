@@ -1,7 +1,7 @@
 /**
  * @file Patterns of integers: a number, or an expression of the symbols of the trace.
  */
-import type { Size } from '@tessera/shared';
+import type { Size, SizeFunction } from '@tessera/shared';
 import type { ShapeBinding } from '../dynamic/shape-binding.js';
 
 /** An integer that the symbols determine; where it is a symbol that has no value yet, it binds it. */
@@ -14,6 +14,8 @@ export interface SymPattern {
   readonly min: number;
   readonly max: number;
   evaluate(symbols: readonly (number | undefined)[]): number;
+  /** What the divisions in it leave. */
+  readonly remainders: readonly SizeFunction[];
   /** What it was in captured calls, by their number. */
   readonly values: Map<number, number>;
 }

@@ -51,16 +51,18 @@ export class ProvenSegment extends Segment {
    * The code of a segment for the sizes of a call, which recorded nothing yet; null if none is known.
    *
    * @param cases those in which its steps are
+   * @param point the sizes of the call (`Segment.point`)
    * @param recordLater makes what records the matched steps when their graph is needed
    */
   static for(
     original: Segment,
     frame: Frame,
     cases: string | null,
+    point: readonly number[],
     recordLater: () => RecordLater,
   ): ProvenSegment | null {
     const like = original.knowing(cases);
-    const code = like?.codeFor(frame) ?? null;
+    const code = like?.codeFor(frame, point) ?? null;
     if (code === null) return null;
     const proven = new ProvenSegment(like!, original, code, frame, recordLater());
     return proven.fits(frame) ? proven : null;

@@ -77,8 +77,8 @@ export class Segment {
   private uniform: boolean | null = null;
   /** The sizes it is for, if it has a template. */
   private sizes: readonly string[] | null = null;
-  /** Numbers and values of the symbols that its sizes follow. */
-  private symbols: readonly number[] = [];
+  /** The sizes of which its graph is a sample: numbers and values of symbols, and what divisions of them leave. */
+  point: readonly number[] = [];
   /** The cases in which its steps are (`KnownResults`); null where nothing is known of one of them. */
   cases: string | null = null;
   private readonly families = new SegmentCases();
@@ -215,8 +215,8 @@ export class Segment {
   }
 
   /** The code for other sizes, if it is known to be what their graph would be compiled to. */
-  codeFor(frame: Frame): CompiledSegment | null {
-    return this.compiled!.forSizes!(frame.symbolValues(), this.gather(frame));
+  codeFor(frame: Frame, point: readonly number[]): CompiledSegment | null {
+    return this.compiled!.forSizes!(point, this.gather(frame));
   }
 
   /** Whether all operators do the same at all sizes. */
@@ -261,7 +261,6 @@ export class Segment {
   /** Runs the segment and gives the lazy tensors of `frame` their values. */
   run(frame: Frame): void {
     if (this.template !== null) this.addOutputs(this.template.outputSet);
-    if (this.compiled === null) this.symbols = frame.symbolValues();
     // Nothing to compute and nothing to change: a function that only returned its arguments.
     if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
     const inputs = this.gather(frame);
@@ -288,7 +287,6 @@ export class Segment {
       return;
     for (const { slot, meta } of this.inputs)
       if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
-    this.symbols = frame.symbolValues();
     const outputs = this.outputSlots;
     const steps = this.compiling(this.gather(frame));
     const compiled = yield* inScope((step) => this.asRecorded(step), steps);
@@ -368,7 +366,7 @@ export class Segment {
     const original = this.template ?? this;
     const request: CompileRequest = {
       sizes: original.submitted ? this.sizes : null,
-      symbols: this.symbols,
+      symbols: this.point,
       family: original.families.of(this.cases) ?? original,
       onShared: () => this.onShared?.(),
     };

@@ -33,6 +33,7 @@ import {
   Unfit,
   type Varying,
 } from './template-numbers.js';
+import { partSizes } from './part-sizes.js';
 import { scaledSizes } from './scaled-sizes.js';
 import { windowSizes } from './window-sizes.js';
 
@@ -50,9 +51,14 @@ const INDEXED: Readonly<Record<string, readonly number[]>> = {
   'aten::narrow_copy': [2],
 };
 
-/** Operators whose arguments name sizes that no operand has: a gradient of a mean is one number, wherever it goes. */
+/**
+ * Operators whose arguments name sizes that no operand has: a gradient of a mean is one number, wherever it goes, and
+ * that of an image in patches knows their number alone.
+ */
 const NAMED: ReadonlySet<string> = new Set([
   'aten::expand',
+  'aten::view',
+  'aten::constant_pad_nd',
   'aten::slice_backward',
   'aten::select_backward',
 ]);
@@ -184,18 +190,22 @@ export class GraphTemplate {
     let at = 0;
     let free: Free | null = null;
     const next = (likely: Hint['likely'] = []): Size => numbers.fit(at++, { free, likely });
-    const shape = (tensor: Tensor, node: Node): SymbolicShape => {
+    const shape = (tensor: Tensor, node: Node, part = 0): SymbolicShape => {
       const isMade = isTensor(node.meta.val) && namesSizes(node);
       const rank = tensor.sizes.length;
       const sizesOf = (input: Node): readonly Size[] | undefined => this.sizesIn(input)[0];
-      const [windows, scaled] = [windowSizes(node, sizesOf), scaledSizes(node, sizesOf)];
+      const proposals = [
+        windowSizes(node, sizesOf),
+        scaledSizes(node, sizesOf),
+        partSizes(node, part, sizesOf),
+      ];
       const read = node
         .allInputNodes()
         .flatMap((input) => this.sizesIn(input))
         .filter((sizes) => sizes.length === rank);
       const sizes = tensor.sizes.map((_, d) => {
         free = isMade ? { source: `${node.name}.size()[${d}]`, min: SMALLEST } : null;
-        const made = [windows, scaled].map((proposed) => proposed.at(d - rank) ?? 0);
+        const made = proposals.map((proposed) => proposed.at(d - rank) ?? 0);
         return next([...made, ...read.map((sizes) => sizes[d]!)]);
       });
       free = null;
@@ -216,7 +226,9 @@ export class GraphTemplate {
       else if (Array.isArray(val))
         this.shapes.set(
           node,
-          (val as readonly unknown[]).map((item) => (isTensor(item) ? shape(item, node) : null)),
+          (val as readonly unknown[]).map((item, part) =>
+            isTensor(item) ? shape(item, node, part) : null,
+          ),
         );
       const before = numbers.varying.length;
       const args = node.args.map((arg, i) => {

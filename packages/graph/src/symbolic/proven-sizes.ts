@@ -38,12 +38,10 @@ export class ProvenSizes {
    */
   valuesAt(sizes: readonly number[], inputs: readonly unknown[] | null): readonly number[] | null {
     const { template, proof } = this;
-    const numbers = this.samples
-      .at(sizes)
-      ?.map((number) => (typeof number === 'number' ? number : number(sizes)));
-    const values = numbers?.splice(0, template.symbols.length) ?? [];
-    return numbers !== undefined &&
-      sameNumbers(template.numbersAt(values), numbers) &&
+    const numbers = this.samples.at(sizes);
+    if (numbers === null) return null;
+    const values = numbers.slice(0, template.symbols.length);
+    return sameNumbers(template.numbersAt(values), numbers.slice(values.length)) &&
       template.isInRange(values) &&
       template.admits(values) &&
       proof.holds(values, inputs)

@@ -10,7 +10,8 @@ import { sameNumbers } from '@tessera/tensor/internal';
 import { type Argument, Node } from '../node.js';
 import type { GraphTemplate } from './graph-template.js';
 import type { SymbolicShape } from './symbolic-shape.js';
-import { type Shaped, caseOfSizes, hasCases, isUniform, layoutClass } from './uniform-operators.js';
+import type { Shaped } from './operator-cases.js';
+import { caseOfSizes, hasCases, isUniform, layoutClass } from './uniform-operators.js';
 
 /** A value at given sizes. */
 type At<T> = (values: readonly number[]) => T;

@@ -45,7 +45,7 @@ import { poolBackwardLowerings } from './ops/pool-backward.js';
 import { SIZED_POOLS, adaptiveAvgPoolLowerings } from './ops/adaptive-avg-pool.js';
 import { poolLowerings } from './ops/pool.js';
 import { multinomialLowerings } from './ops/multinomial.js';
-import { randomLowerings } from './ops/random.js';
+import { SIZED_DRAWS, randomLowerings } from './ops/random.js';
 import { recurrentLowerings } from './ops/recurrent.js';
 import { reductionLowerings } from './ops/reduction.js';
 import { type LoweringFn, registeredLowering, registeredOps } from './registry.js';
@@ -129,6 +129,7 @@ const TAKE_SIZES: ReadonlySet<string> = new Set([
   ...SIZED_AVERAGES,
   ...SIZED_BAGS,
   ...SIZED_POOLS,
+  ...SIZED_DRAWS,
 ]);
 
 /** Whether the built-in lowering of an operator takes symbolic sizes among its arguments. */

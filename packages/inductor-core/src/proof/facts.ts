@@ -11,9 +11,11 @@ import {
   exactly,
   intersectRanges,
   liesWithin,
+  modNumbers,
   scaleRange,
 } from '@tessera/shared';
 import type { Expr } from '../ir/expr.js';
+import { divisorOf } from '../ir/index-bounds.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { isFloat } from '../ir/scalar-eval.js';
 import { type KernelIndices, type NumberForm, plus } from './kernel-indices.js';
@@ -191,11 +193,30 @@ export class Facts {
       const whole = { lo: Math.ceil(wanted.lo / factor), hi: Math.floor(wanted.hi / factor) };
       found = intersectRanges(this.ofPart(part), whole);
       this.singles.set(part, found);
+      if (part.kind === 'mod' && found.lo === found.hi) this.learnMultiple(part, found.lo);
     } else {
       const sum = indices.scale(indices.sum({ constant: 0, terms }), sign);
       found = intersectRanges(this.sums.get(sum)?.bounds ?? ANY_INTEGER, wanted);
       this.sums.set(sum, { form: indices.form(sum), bounds: found });
     }
     if (found.lo > found.hi) this.contradiction = true;
+  }
+
+  /** What is divided leaves `rest`: its ends are the outermost numbers that do. */
+  private learnMultiple({ num, den }: Extract<IndexExpr, { kind: 'mod' }>, rest: number): void {
+    const divisor = divisorOf(den);
+    if (typeof divisor !== 'number') return;
+    const form = this.indices.form(num);
+    let { lo, hi } = exactly(form.constant);
+    for (const [part, coefficient] of form.terms) {
+      const bounds = scaleRange(this.indices.bounds(part), coefficient);
+      lo += bounds.lo;
+      hi += bounds.hi;
+    }
+    if (!Number.isFinite(hi - lo)) return;
+    this.constrain(form, {
+      lo: lo + modNumbers(rest - lo, divisor),
+      hi: hi - modNumbers(hi - rest, divisor),
+    });
   }
 }

@@ -1,64 +1,61 @@
 /**
  * @file `SampledNumbers`: numbers that a program computes from sizes, known where samples determine them.
  */
-import { type SizeFunction, compileSize } from './compile-size.js';
-import { type FitTerm, SizeFitter } from './fit-size.js';
-import { ShapeEnv } from './shape-env.js';
-import { SizeSamples, isDetermined } from './size-samples.js';
-import type { SymInt } from './sym-int.js';
+import { type Combination, interpolate, valueOf } from './interpolate.js';
+import { SizeSamples } from './size-samples.js';
 
 /** See the file header. Sizes are numbers of symbols and their values, in turns. */
 export class SampledNumbers {
   private readonly samples = new SizeSamples();
   private readonly numbers: (readonly number[])[] = [];
-  /** Undefined until it is asked for, null if it is not known. */
-  private known: readonly (number | SizeFunction)[] | null | undefined = null;
+  /** Undefined until it is asked for, null if no polynomials have the numbers of all samples. */
+  private known: readonly Combination[] | null | undefined;
 
   /** Notes what the numbers were at sizes. */
   add(sizes: readonly number[], numbers: readonly number[]): void {
-    if (this.samples.determine(sizes)) {
-      // What is known already needs no more samples; one that contradicts it leaves nothing that fits all.
-      const known = this.at(sizes);
-      if (known?.every((number, i) => numberAt(number, sizes) === numbers[i]) !== false) return;
-    }
+    // What is known already needs no more samples; one that contradicts it leaves nothing that fits all.
+    if (this.known === null) return;
+    if (this.at(sizes)?.every((number, i) => number === numbers[i]) === true) return;
     if (!this.samples.add(sizes)) return;
     this.numbers.push(numbers);
     this.known = undefined;
   }
 
-  /** The numbers, or functions of the sizes that they are; null where the samples do not determine them. */
-  at(sizes: readonly number[]): readonly (number | SizeFunction)[] | null {
-    if (!this.samples.determine(sizes)) return null;
-    if (this.known === undefined) this.known = this.fit();
-    return this.known;
+  /** Whether a number was the same in all samples. */
+  isFixed(at: number): boolean {
+    return this.numbers.every((numbers) => numbers[at] === this.numbers[0]![at]);
   }
 
-  private fit(): readonly (number | SizeFunction)[] | null {
-    const { list } = this.samples;
-    const env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
-    const places = new Map<SymInt, number>();
-    const terms: FitTerm[] = [];
-    for (let at = 1; at < list[0]!.length; at += 2) {
-      const size = env.createSymbol(list[0]![at]!, {
-        source: `${at}`,
-        min: Number.MIN_SAFE_INTEGER,
-      }) as SymInt;
-      places.set(size, at);
-      terms.push({ size, at: list.map((sizes) => sizes[at]!) });
-    }
-    const fitter = new SizeFitter(terms);
-    const found: (number | SizeFunction)[] = [];
-    for (const at of this.numbers[0]!.keys()) {
-      const size = fitter.fit(this.numbers.map((numbers) => numbers[at]!));
-      if (size === null || !isDetermined(size)) return null;
-      found.push(
-        typeof size === 'number' ? size : compileSize(size, (symbol) => places.get(symbol)!),
-      );
+  /** The numbers at sizes; null where the samples do not determine them. */
+  at(sizes: readonly number[]): readonly number[] | null {
+    if (!this.samples.determine(sizes)) return null;
+    if (this.known === undefined) this.known = this.fit();
+    if (this.known === null) return null;
+    const products = this.samples.products(sizes);
+    const found: number[] = [];
+    for (const combination of this.known) {
+      const number = valueOf(combination, products);
+      // A quotient that came out even in all samples does not here.
+      if (!Number.isInteger(number)) return null;
+      found.push(number);
     }
     return found;
   }
-}
 
-function numberAt(number: number | SizeFunction, sizes: readonly number[]): number {
-  return typeof number === 'number' ? number : number(sizes);
+  private fit(): readonly Combination[] | null {
+    const { list } = this.samples;
+    // Most numbers never change, or are those of others.
+    const columns = new Map<string, number>();
+    const places = this.numbers[0]!.map((_, at) => {
+      const key = this.numbers.map((numbers) => numbers[at]!).join();
+      if (!columns.has(key)) columns.set(key, at);
+      return [...columns.keys()].indexOf(key);
+    });
+    if (!this.numbers.flat().every(Number.isSafeInteger)) return null;
+    const found = interpolate(
+      list.map((sizes) => this.samples.products(sizes)),
+      this.numbers.map((numbers) => [...columns.values()].map((at) => numbers[at]!)),
+    );
+    return found && places.map((place) => found[place]!);
+  }
 }

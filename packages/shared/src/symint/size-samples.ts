@@ -6,14 +6,15 @@
  * lie in no special way. So two such polynomials that agree on the samples agree wherever the samples determine them.
  *
  * Sizes that went together in all samples (a batch of inputs and of labels), and those that never changed, count as one
- * or none: only choices in which they go together in the same way are determined.
+ * or none: only choices in which they go together in the same way are determined. A size that had two or three values
+ * (the remainder of another one) needs no higher power than those tell apart, and is determined at those alone.
  */
-import { type Size } from './size.js';
+import { type Size, sizeMod } from './size.js';
 
 /** Degree up to which polynomials are determined: batches of tables of scores are b * n * n. */
 const DEGREE = 3;
-/** Sizes that may vary independently of each other; more would need 35 samples. */
-const MOST_FREE = 3;
+/** Products that polynomials may have, which is how many samples determine them: those of three sizes. */
+const MOST_TERMS = 20;
 /** Samples after which no more are looked at: sizes that vary in so many ways are never determined. */
 const MOST_SAMPLES = 64;
 /** Modulus of the rank: products of residues are exact numbers. */
@@ -29,12 +30,25 @@ interface Relation {
   readonly slope: number;
 }
 
+/** A size that varies by itself. */
+interface FreeSize {
+  readonly size: number;
+  /** The values that it had, where they are so few that they bound its power; null for any. */
+  readonly values: ReadonlySet<number> | null;
+}
+
+/** What polynomials of sizes are made of. */
+interface Basis {
+  readonly relations: readonly Relation[];
+  readonly free: readonly FreeSize[];
+}
+
 /** See the file header. */
 export class SizeSamples {
   readonly list: (readonly number[])[] = [];
   private readonly keys = new Set<string>();
   /** Null while the samples determine nothing. */
-  private relations: readonly Relation[] | null = null;
+  private basis: Basis | null = null;
 
   /** Adds the sizes of a sample; false if it is there already, or of another number of sizes, or one too many. */
   add(sizes: readonly number[]): boolean {
@@ -43,27 +57,33 @@ export class SizeSamples {
     if (this.keys.has(key) || (this.list[0] ?? sizes).length !== sizes.length) return false;
     this.keys.add(key);
     this.list.push([...sizes]);
-    this.relations = determined(this.list);
+    this.basis = determined(this.list);
     return true;
   }
 
   /** Whether what is known of the samples determines polynomials for other sizes at all. */
   get suffice(): boolean {
-    return this.relations !== null;
+    return this.basis !== null;
+  }
+
+  /** The products of sizes that determined polynomials are sums of. */
+  products(sizes: readonly number[]): readonly number[] {
+    return monomials(this.basis!.free, sizes, (a, b) => a * b);
   }
 
   /** Whether the samples determine polynomials at these sizes. */
   determine(sizes: readonly number[]): boolean {
     return (
-      this.relations !== null &&
+      this.basis !== null &&
       sizes.length === this.list[0]!.length &&
       sizes.every(isExact) &&
-      this.relations.every((relation) => holds(relation, sizes))
+      this.basis.relations.every((relation) => holds(relation, sizes)) &&
+      this.basis.free.every(({ size, values }) => values?.has(sizes[size]!) ?? true)
     );
   }
 }
 
-/** Whether an expression is a polynomial of a degree that samples determine. */
+/** Whether an expression, with its remainders, is a polynomial of a degree that samples determine. */
 export function isDetermined(size: Size): boolean {
   return degree(size) <= DEGREE;
 }
@@ -71,10 +91,28 @@ export function isDetermined(size: Size): boolean {
 function degree(size: Size): number {
   if (typeof size === 'number') return 0;
   const { kind, args } = size;
-  if (kind === 'symbol') return 1;
-  if (kind === 'sum') return args.reduce<number>((most, arg) => Math.max(most, degree(arg)), 0);
-  if (kind === 'product') return args.reduce<number>((sum, arg) => sum + degree(arg), 0);
-  return Infinity;
+  switch (kind) {
+    case 'symbol':
+      return 1;
+    case 'sum':
+      return args.reduce<number>((most, arg) => Math.max(most, degree(arg)), 0);
+    case 'product':
+      return args.reduce<number>((sum, arg) => sum + degree(arg), 0);
+    case 'floordiv':
+      return typeof args[1] === 'number' ? degree(args[0]!) : Infinity;
+    case 'mod':
+      return typeof args[1] === 'number' ? 1 : Infinity;
+    default:
+      return Infinity;
+  }
+}
+
+/** The remainders with which an expression that is determined is a polynomial: of what it divides by numbers. */
+export function remaindersIn(size: Size): readonly Size[] {
+  if (typeof size === 'number') return [];
+  const below = size.args.flatMap(remaindersIn);
+  if (size.kind === 'mod') return [...below, size];
+  return size.kind === 'floordiv' ? [...below, sizeMod(size.args[0]!, size.args[1]!)] : below;
 }
 
 /** Products of differences of such numbers are exact. */
@@ -89,19 +127,24 @@ function holds(
   return (sizes[size]! - at) * run === ((sizes[other] ?? 0) - otherAt) * slope;
 }
 
-/** How sizes go together in samples that determine polynomials of the rest; null if they do not. */
-function determined(samples: readonly (readonly number[])[]): readonly Relation[] | null {
+/** What polynomials are made of that samples determine; null if they do not. */
+function determined(samples: readonly (readonly number[])[]): Basis | null {
   if (!samples.flat().every(isExact)) return null;
-  const free: number[] = [];
+  const free: FreeSize[] = [];
   const relations: Relation[] = [];
   for (let size = 0; size < samples[0]!.length; size++) {
-    const relation = relationOf(samples, size, free);
-    if (relation === null) free.push(size);
-    else relations.push(relation);
+    const before = free.map((other) => other.size);
+    const relation = relationOf(samples, size, before);
+    if (relation !== null) {
+      relations.push(relation);
+      continue;
+    }
+    const values = new Set(samples.map((sample) => sample[size]!));
+    free.push({ size, values: values.size > DEGREE ? null : values });
   }
-  if (free.length > MOST_FREE) return null;
-  const rows = samples.map((sample) => monomials(free.map((size) => sample[size]!)));
-  return hasFullRank(rows) ? relations : null;
+  const times = (a: number, b: number): number => (residue(a) * b) % PRIME;
+  const rows = samples.map((sample) => monomials(free, sample, times));
+  return rows[0]!.length <= MOST_TERMS && hasFullRank(rows) ? { relations, free } : null;
 }
 
 /** That a size never changes, or follows one of those before it; null if it does neither. */
@@ -124,14 +167,25 @@ function relationOf(
   return null;
 }
 
-/** All products of at most `DEGREE` of the values. */
-function monomials(values: readonly number[], from = 0, degree = DEGREE): number[] {
-  const all = [1];
-  if (degree === 0) return all;
-  for (let i = from; i < values.length; i++)
-    for (const rest of monomials(values, i, degree - 1))
-      all.push((residue(values[i]!) * rest) % PRIME);
-  return all;
+/** All products of at most `DEGREE` of the sizes that are free. */
+function monomials(
+  free: readonly FreeSize[],
+  sizes: readonly number[],
+  times: (a: number, b: number) => number,
+): number[] {
+  let all = [{ value: 1, degree: 0 }];
+  for (const { size, values } of free) {
+    const most = values === null ? DEGREE : values.size - 1;
+    all = all.flatMap(({ value, degree }) => {
+      const powers = [{ value, degree }];
+      for (let power = 1; power <= most && degree + power <= DEGREE; power++) {
+        value = times(sizes[size]!, value);
+        powers.push({ value, degree: degree + power });
+      }
+      return powers;
+    });
+  }
+  return all.map(({ value }) => value);
 }
 
 function residue(value: number): number {

@@ -6,7 +6,7 @@
  * length many passes, in each of which all positions are independent.
  * @see Hillis and Steele, "Data parallel algorithms"
  */
-import { numelOf } from '@tessera/tensor/internal';
+import type { Size } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprMath } from '../expr-math.js';
@@ -15,6 +15,7 @@ import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
 import type { RuntimeScalar } from '../registry.js';
+import { isLarger } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import { within } from '../within.js';
 import { castTensor } from './elementwise.js';
@@ -33,13 +34,24 @@ interface Joining {
   readonly join: (own: Expr, other: Expr) => Expr;
 }
 
+/**
+ * Passes for a row. Ones of many lengths have as many as any of them needs, three at a time, so that a few regions of
+ * lengths have code; a pass too many joins nothing.
+ */
+function passesFor(length: Size): number {
+  if (typeof length === 'number') return Math.ceil(Math.log2(Math.max(length, 1)));
+  let passes = 3;
+  while (isLarger(length, 2 ** passes)) passes += 3;
+  return passes;
+}
+
 /** Each position joined with all on one side of it. */
 function doubled(l: Lowering, values: LoweredTensor, spec: Joining): LoweredTensor {
-  const { sizes } = values;
+  const sizes = values.shape;
   const vars = l.vars(sizes);
-  const length = numelOf(sizes) === 0 ? 0 : (sizes[spec.at] ?? 1);
+  const length = sizes.includes(0) ? 0 : (sizes[spec.at] ?? 1);
   let held = values;
-  for (let step = 1; step < length; step *= 2) {
+  for (let pass = passesFor(length), step = 1; pass > 0; pass--, step *= 2) {
     held.realize();
     const place = l.ir.add(vars[spec.at]!, l.ir.int(spec.fromEnd ? step : -step));
     const coords = vars.map((v, d) => (d === spec.at ? place : v));
@@ -51,7 +63,7 @@ function doubled(l: Lowering, values: LoweredTensor, spec: Joining): LoweredTens
 }
 
 function dimOf(dim: number | RuntimeScalar, x: LoweredTensor, op: string): number {
-  return x.sizes.length === 0 ? 0 : dimsOf(dim, x.sizes.length, op)[0]!;
+  return x.shape.length === 0 ? 0 : dimsOf(dim, x.shape.length, op)[0]!;
 }
 
 /** self, dim. */
@@ -85,7 +97,7 @@ const weighted: LoweringOf<'tessera::logcumsumexp_weighted'> = (
   // e^(a - b), 0 where nothing has come to be weighed yet.
   const share = (a: Expr, b: Expr): Expr => m.where(m.eq(a, -Infinity), 0, m.exp(m.sub(a, b)));
   const own = share(x.expr, reached.expr);
-  const terms = fromEnd === true ? w : l.pointwise(call.sizes, m.mul(own, w.expr));
+  const terms = fromEnd === true ? w : l.pointwise(call.shape, m.mul(own, w.expr));
   const sums = doubled(l, terms, {
     at: dimOf(dim, out, call.op),
     fromEnd: fromEnd === true,
@@ -97,7 +109,7 @@ const weighted: LoweringOf<'tessera::logcumsumexp_weighted'> = (
     join: (a, b) => m.add(a, b),
   });
   const result = fromEnd === true ? m.mul(own, sums.expr) : sums.expr;
-  return l.pointwise(call.sizes, m.cast(result, call.dtype));
+  return l.pointwise(call.shape, m.cast(result, call.dtype));
 };
 
 /** Lowerings by overload name. */

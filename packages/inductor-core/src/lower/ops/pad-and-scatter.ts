@@ -8,26 +8,20 @@ import { within } from '../within.js';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { intList } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, RuntimeScalar } from '../registry.js';
-import { selectedPlace, sliceStart } from './view-maps.js';
+import { selectedPlace, sizeArg, sliceStart } from './view-maps.js';
 import { type Shape, fixed, isSame } from '../shape-math.js';
-import {
-  type LoweringOf,
-  type LoweringTable,
-  type SizedLoweringOf,
-  lowerings,
-} from '../typed-lowering.js';
+import { type LoweringTable, type SizedLoweringOf, lowerings } from '../typed-lowering.js';
 
 /** `pad` lists (before, after) from the last dimension backwards; negative amounts crop. */
-const constantPad: LoweringOf<'aten::constant_pad_nd'> = (l, [x, pad, value], call) => {
-  const amounts = intList(pad);
+const constantPad: SizedLoweringOf<'aten::constant_pad_nd'> = (l, [x, pad, value], call) => {
+  const amounts = (pad as readonly LoweredArg[]).map(sizeArg);
   const rank = x.shape.length;
   const before = x.shape.map((_, d) => amounts[2 * (rank - 1 - d)] ?? 0);
   const vars = l.vars(call.shape);
-  const coords = vars.map((v, d) => l.ir.sub(v, l.ir.int(before[d]!)));
+  const coords = vars.map((v, d) => l.ir.sub(v, l.ir.size(before[d]!)));
   const inside = coords
     .map((coord, d) => within(l, coord, 0, x.shape[d]!))
     .reduce((a, b) => l.ir.op('and', [a, b]), l.ir.const('bool', 1));
@@ -169,7 +163,7 @@ function intoDiagonal(
   return l.pointwise(sizes, base === null ? inner : l.ir.op('where', [mask, inner, base.expr]));
 }
 
-const diagonalScatter: LoweringOf<'aten::diagonal_scatter'> = (
+const diagonalScatter: SizedLoweringOf<'aten::diagonal_scatter'> = (
   l,
   [x, src, offset, dim1, dim2],
   call,
@@ -178,10 +172,10 @@ const diagonalScatter: LoweringOf<'aten::diagonal_scatter'> = (
     wrapDim(Number(dim1 ?? 0), x.shape.length, call.op),
     wrapDim(Number(dim2 ?? 1), x.shape.length, call.op),
   ] as const;
-  return intoDiagonal(l, x, src, x.shape, Number(offset ?? 0), ...dims);
+  return intoDiagonal(l, x, src, x.shape, fixed(sizeArg(offset ?? 0)), ...dims);
 };
 
-const diagonalBackward: LoweringOf<'aten::diagonal_backward'> = (
+const diagonalBackward: SizedLoweringOf<'aten::diagonal_backward'> = (
   l,
   [grad, , offset, dim1, dim2],
   call,
@@ -192,7 +186,7 @@ const diagonalBackward: LoweringOf<'aten::diagonal_backward'> = (
     null,
     grad,
     call.shape,
-    Number(offset),
+    fixed(sizeArg(offset)),
     wrapDim(Number(dim1), rank, call.op),
     wrapDim(Number(dim2), rank, call.op),
   );
@@ -200,8 +194,11 @@ const diagonalBackward: LoweringOf<'aten::diagonal_backward'> = (
 
 /** Operators that take places and sizes as expressions. */
 export const SIZED_SCATTERS: readonly string[] = [
+  'aten::constant_pad_nd',
   'aten::slice_scatter',
   'aten::select_scatter',
+  'aten::diagonal_scatter',
+  'aten::diagonal_backward',
   'aten::slice_backward',
   'aten::select_backward',
 ];

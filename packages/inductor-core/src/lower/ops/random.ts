@@ -16,8 +16,8 @@ import { lowerExtern } from '../extern.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringCall, type LoweringFn, RuntimeScalar } from '../registry.js';
-import { linearize } from './view-maps.js';
-import type { Shape } from '../shape-math.js';
+import { linearize, sizeArg } from './view-maps.js';
+import { type Shape, fixed } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** Names of the two scalars that carry the generator's state, unsigned 32-bit values. */
@@ -216,6 +216,11 @@ export function isRepeatedByCode(op: OpOverload, dtype: DType): boolean {
   return REPEATED.test(name) && !(dtype === 'float64' && LOGARITHMS.test(name));
 }
 
+/** See `takesSizes`. */
+export const SIZED_DRAWS: readonly string[] = ['rand', 'randn', 'randint', 'randint.low'].map(
+  (name) => `aten::${name}`,
+);
+
 /** Lowerings by overload name. */
 export const randomLowerings: LoweringTable = lowerings({
   'aten::rand': drawn('uniform'),
@@ -226,8 +231,9 @@ export const randomLowerings: LoweringTable = lowerings({
   'aten::log_normal': logNormal,
   'aten::uniform': scaled('uniform'),
   'aten::normal_functional': scaled('normal'),
-  'aten::randint': (l, [high], call) => integers(l, 0, Number(high), call),
-  'aten::randint.low': (l, [low, high], call) => integers(l, Number(low), Number(high), call),
+  'aten::randint': (l, [high], call) => integers(l, 0, fixed(sizeArg(high)), call),
+  'aten::randint.low': (l, [low, high], call) =>
+    integers(l, fixed(sizeArg(low)), fixed(sizeArg(high)), call),
   'aten::bernoulli': bernoulli((l, [self], call) =>
     l.ir.cast(tensorArg(self!, call.op).expr, 'float32'),
   ),

@@ -76,8 +76,9 @@ function varianceKernel(
 function varianceGradient(grad: Tensor, args: VarianceArgs): Tensor {
   const { self, dim } = args;
   const degrees = reducedCount(self.sizes, dim) - correctionOf(args);
+  // A count among the arguments is a size like others; its inverse would be another number for every size.
   return mul(
-    mul(spread(grad, self.sizes, dim), 2 / degrees),
+    div(mul(spread(grad, self.sizes, dim), 2), degrees),
     sub(self, mean(self, dim, { keepdim: true })),
   );
 }

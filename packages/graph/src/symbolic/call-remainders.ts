@@ -1,0 +1,59 @@
+/**
+ * @file What the divisions of an operator leave: slices with steps, and windows that move by more than one, make as many
+ * elements as a rounded quotient says, which is a polynomial of sizes and of what is left.
+ */
+import { modNumbers } from '@tessera/shared';
+import type { OpOverload } from '@tessera/tensor';
+import { LAST, type Shaped } from './operator-cases.js';
+import { baseName } from './uniform-operators.js';
+import { windowsOf } from './window-sizes.js';
+
+const REMAINDERS: Readonly<Record<string, (args: readonly unknown[]) => number[]>> = {
+  'aten::slice': ([self, ...rest]) => leftOfSlice(sizesOf(self), rest),
+  'aten::slice_scatter': ([self, , ...rest]) => leftOfSlice(sizesOf(self), rest),
+  'aten::slice_backward': ([, sizes, ...rest]) => leftOfSlice(sizes as readonly number[], rest),
+  'aten::chunk': ([self, count, dim = 0]) => [
+    modNumbers(-sizesOf(self).at(dim as number)!, count as number),
+  ],
+  'aten::unfold': ([self, dim, length, step]) =>
+    left(sizesOf(self).at(dim as number)! - (length as number), step as number),
+};
+
+/** Whether an operator divides sizes by numbers. */
+export function dividesSizes(op: OpOverload): boolean {
+  const name = baseName(op);
+  return name in REMAINDERS || (op.argIndex.has('padding') && !name.endsWith('_backward'));
+}
+
+/** What the divisions of a call of such an operator leave. */
+export function remaindersOfCall(op: OpOverload, args: readonly unknown[]): number[] {
+  return REMAINDERS[baseName(op)]?.(args) ?? leftOfWindows(op, args);
+}
+
+function leftOfSlice(sizes: readonly number[], rest: readonly unknown[]): number[] {
+  const [dim, start, end, step] = rest as (number | null | undefined)[];
+  const size = sizes.at(dim ?? 0)!;
+  const within = (at: number, least: number): number =>
+    Math.min(Math.max(at < 0 ? at + size : at, least), size);
+  const from = within(start ?? 0, 0);
+  // What is missing, since the last step counts in full.
+  return left(from - within(end ?? LAST, from), step ?? 1);
+}
+
+function leftOfWindows(op: OpOverload, args: readonly unknown[]): number[] {
+  const kernelOf = (weight: unknown): readonly number[] | undefined =>
+    (weight as Shaped | undefined)?.sizes.slice(2);
+  const sizes = sizesOf(args[0]);
+  return (windowsOf(op, args, kernelOf) ?? []).flatMap(({ dim, padding, reach, stride }) =>
+    left(sizes.at(dim)! + 2 * padding - reach, stride),
+  );
+}
+
+/** What a division leaves that may leave something. */
+function left(size: number, divisor: number): number[] {
+  return divisor === 1 ? [] : [modNumbers(size, divisor)];
+}
+
+function sizesOf(tensor: unknown): readonly number[] {
+  return (tensor as Shaped).sizes;
+}
