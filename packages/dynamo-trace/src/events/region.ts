@@ -215,7 +215,7 @@ function recordRegion(
   const { frame, numbering, options } = recorder;
   const ownerName = `G['${owner.constructor.name}']`;
   const guards = new OwnerGuards(owner, ownerName);
-  options.sources.addObject(owner, ownerName);
+  options.sources.addObject(owner);
   const { leaves, spec } = treeFlatten(inputs);
   const region = new RegionRecord();
   const older = recorder.alignment.enterRegion(owner, name);

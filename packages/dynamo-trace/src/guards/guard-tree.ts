@@ -7,6 +7,7 @@
  */
 import { type Key, type SourceStep, follow, readStep } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
+import { passedBefore } from '../trace/pattern.js';
 import type { Guard, Place } from './guard.js';
 
 /** What must hold at one place, and below it. */
@@ -132,14 +133,7 @@ function holdsAt(
 /** Whether a value passes the guard of a tensor: it carries what it passed before, or is looked at. */
 function passes({ kind, check, parts: { spec } }: Guard, value: unknown): boolean {
   if (kind !== 'TENSOR_MATCH') return isTensor(value);
-  const tensor = value as Tensor | null | undefined;
-  return (
-    (spec !== undefined &&
-      tensor != null &&
-      tensor.guardSpec === spec &&
-      tensor.requiresGradFlag === spec.requiresGrad) ||
-    check(value)
-  );
+  return (spec !== undefined && passedBefore(spec, value)) || check(value);
 }
 
 /** Whether a guard holds for its value. */
