@@ -7,7 +7,7 @@
  * broke the graph, it is matched step by step.
  */
 import { userFrame } from '@tessera/graph';
-import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { SymScalar, treeFlatten, treeLeaves, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { type RegionInputs, autogradMeta, dropGradient, modes } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
@@ -32,7 +32,6 @@ import {
   specOf,
 } from '../trace/step.js';
 import { type EventKind, MISS } from './event.js';
-import { regionLeaves } from './region-leaves.js';
 
 /** A region that is entered. */
 interface RegionCall {
@@ -50,7 +49,7 @@ export const REGION: EventKind<RegionCall, unknown> = {
       const step = steps[i]!;
       if (step.kind !== 'region' || !isFor(step, call)) continue;
       if (step.jump === null) {
-        if (matchAll(step.inputs, regionLeaves(call.inputs), cursor.frame))
+        if (matchAll(step.inputs, treeLeaves(call.inputs), cursor.frame))
           return enter(cursor, step, call);
         continue;
       }
@@ -103,7 +102,7 @@ function matchJump(
   const { shapes } = frame;
   const found = guards.check(owner);
   if (found === null) return null;
-  if (!matchAll(step.inputs, regionLeaves(inputs), frame)) return null;
+  if (!matchAll(step.inputs, treeLeaves(inputs), frame)) return null;
   const withInputs = frame.shapes;
   if (!matchAll(implicit, found, frame)) {
     unbindPatterns(step.inputs, step.inputs.length, frame);

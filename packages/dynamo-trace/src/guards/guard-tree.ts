@@ -67,12 +67,6 @@ export class GuardTree {
     return node.tensor;
   }
 
-  /** The same where there is one root. */
-  checkOne(root: unknown): (Tensor | undefined)[] | null {
-    const found = new Array<Tensor | undefined>(this.tensorCount);
-    return holdsAt(this.roots[0]!, root, root, found) ? found : null;
-  }
-
   /** What was asked for, by number, if all guards hold; else null. */
   check(roots: readonly unknown[]): (Tensor | undefined)[] | null {
     const found = new Array<Tensor | undefined>(this.tensorCount);
@@ -95,10 +89,7 @@ function sameStep(a: SourceStep, b: SourceStep): boolean {
   return a.kind !== 'type' || a.depth === (b as typeof a).depth;
 }
 
-/**
- * Whether all guards at a node and below hold for `value`; notes the tensors that are asked for. One function with
- * little code: each replayed region runs it, in the first calls in the engine's interpreter.
- */
+/** Whether all guards at a node and below hold for `value`; notes the tensors that are asked for. */
 function holdsAt(
   node: TreeNode,
   value: unknown,
