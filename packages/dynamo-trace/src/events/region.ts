@@ -140,9 +140,7 @@ function jump(
   cursor.advance(steps, exit);
   if (modes.suspended !== null) frame.announce(steps);
   const { leaves, rebuild } = step.result!;
-  return rebuild === null
-    ? instantiate(leaves[0]!, frame)
-    : rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
+  return rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
 }
 
 /** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
@@ -317,7 +315,7 @@ function makeJump(
         ? { code: 0, slot: slotOf(leaf), guard: null, gains: false }
         : { code: 2, value: leaf },
     ),
-    rebuild: isTensor(result) ? null : (values) => treeUnflatten(values, spec),
+    rebuild: (values) => treeUnflatten(values, spec),
   };
   return {
     guards,
