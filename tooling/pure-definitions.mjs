@@ -10,7 +10,7 @@
  * `sideEffects` of package.json knows no modules. Writing it is left to the build because each of a thousand definitions
  * needs it, and those inside of their arguments too.
  *
- * Likewise `trustForward([Linear])` keeps `Linear` in every page. The build makes it a field of the class.
+ * Likewise `trustUpdate(Adam)` keeps `Adam` in every page. The build makes it a field of the class.
  */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -73,11 +73,11 @@ export function markPureDefinitions(text, file) {
   return marked + text.slice(done);
 }
 
-/** Calls that make something known of the classes in their first argument. */
-const OF_CLASSES = new Set(['trustForward', 'trustUpdate', 'trustList', 'trackClass']);
+/** Calls that make something known of the class that they are given. */
+const OF_CLASSES = new Set(['trustUpdate', 'trackClass']);
 
 /**
- * A call of `OF_CLASSES` as a field of each class that it names, which goes when the class goes.
+ * A call of `OF_CLASSES` as a field of the class that it names, which goes when the class goes.
  *
  * @param {ts.Statement} statement
  * @param {ts.SourceFile} source
@@ -86,22 +86,15 @@ function intoClasses(statement, source) {
   if (!ts.isExpressionStatement(statement) || !ts.isCallExpression(statement.expression)) return [];
   const { expression: called, arguments: args } = statement.expression;
   if (!ts.isIdentifier(called) || !OF_CLASSES.has(called.text)) return [];
-  const [first, ...rest] = args;
-  const listed = ts.isArrayLiteralExpression(first);
-  const others = rest.map((arg) => `, ${arg.getText()}`).join('');
-  const field = `static #${called.text} = /* @__PURE__ */ ${called.text}(${listed ? '[this]' : 'this'}${others});`;
-  const names = (listed ? first.elements : [first]).map((name) => name.getText());
-  const lines = '\n'.repeat(statement.getText().split('\n').length - 1);
+  const field = `static #${called.text} = /* @__PURE__ */ ${called.text}(this);`;
+  const name = args[0].getText();
+  const declared = source.statements.find(
+    (other) => ts.isClassDeclaration(other) && other.name?.text === name,
+  );
+  if (declared === undefined) throw new Error(`${source.fileName}: no class ${name} to make known`);
   return [
-    { at: statement.getStart(), until: statement.getEnd(), text: lines },
-    ...names.map((name) => {
-      const declared = source.statements.find(
-        (other) => ts.isClassDeclaration(other) && other.name?.text === name,
-      );
-      if (declared === undefined)
-        throw new Error(`${source.fileName}: no class ${name} to make known`);
-      return { at: declared.getEnd() - 1, text: field };
-    }),
+    { at: statement.getStart(), until: statement.getEnd(), text: '' },
+    { at: declared.getEnd() - 1, text: field },
   ];
 }
 

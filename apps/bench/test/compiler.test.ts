@@ -22,8 +22,8 @@ describe('pnpm bench guards replay partition memory freezing', () => {
       'guards_two_tensors',
       'guards_100_modules',
       'replay_matched_op',
-      'replay_trusted_region',
-      'replay_trusted_region_of_100_modules',
+      'replay_module',
+      'replay_sequential_of_100_modules',
     ]);
     // A cost per unit is a difference of two times: on a busy machine it may be anything.
     for (const { microseconds } of costs!) expect(microseconds).toSatisfy(Number.isFinite);

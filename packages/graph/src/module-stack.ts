@@ -6,11 +6,10 @@ import type { NodeMeta } from './node.js';
 
 /** Path and class of every running module, outermost first; undefined outside modules. */
 export function moduleStack(): NodeMeta['nnModuleStack'] {
-  const modules = runningModules();
-  if (modules.length === 0) return undefined;
+  if (runningModules.length === 0) return undefined;
   let path = '';
-  return modules.map((module, i) => {
-    const name = i === 0 ? '' : fieldOf(modules[i - 1], module);
+  return runningModules.map((module, i) => {
+    const name = i === 0 ? '' : fieldOf(runningModules[i - 1]!, module);
     path = path === '' ? name : `${path}${name === '' ? '' : '.'}${name}`;
     return { path, type: module.constructor.name };
   });

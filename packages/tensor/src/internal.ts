@@ -104,7 +104,7 @@ export {
 
 // Tracing protocols
 export { isTracked, trackClass } from './protocols/track.js';
-export { moduleScope, runningModules } from './protocols/module-scope.js';
+export { runningModules } from './protocols/running-modules.js';
 export { type RegionInputs, type RegionNumber, trustedRegion } from './protocols/trusted-region.js';
 
 // Autograd

@@ -14,6 +14,7 @@ import type { DeviceType } from './device.js';
 import type { DType } from './dtype.js';
 import { NOT_CLONEABLE } from './not-cloneable.js';
 import { outsideScopes } from './memory/library-scope.js';
+import { madeTensors } from './memory/made-tensors.js';
 import type { Storage } from './memory/storage.js';
 
 /** Whoever owes a lazy tensor its storage. `resolve` must give it one (`setStorage`) or throw. */
@@ -78,6 +79,7 @@ export class TensorBase {
     this.traceSlot = -1;
     this.traceOwner = 0;
     this.guardSpec = null;
+    madeTensors.list?.push(this);
   }
 
   /** The memory behind this tensor; resolves a lazy tensor. */

@@ -20,12 +20,10 @@ import { isInferenceTensor, refuseInferenceTensor } from './autograd/inference-m
 import './autograd/autograd-grad-op.js';
 import './autograd/record.js';
 import type { DeviceType } from './device.js';
-import type { Storage } from './memory/storage.js';
 import { TesseraError } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
 import { operatorOnTensor } from './operator-on-tensor.js';
 import { show } from './memory/show.js';
-import { noteAlive } from './memory/tidy.js';
 import {
   type Item,
   type NestedNumbers,
@@ -44,18 +42,6 @@ import { type DType, isDType, isFloatingPoint, itemSize } from './dtype.js';
 
 /** A tensor; see the file header. */
 export class Tensor extends TensorBase {
-  constructor(
-    storage: Storage | null,
-    dtype: DType,
-    device: DeviceType,
-    sizes: readonly number[],
-    strides: readonly number[],
-    storageOffset: number,
-  ) {
-    super(storage, dtype, device, sizes, strides, storageOffset);
-    noteAlive(this);
-  }
-
   /** Size of one dimension; negative counts from the end. @throws invalid-dim */
   size(dim: number): number {
     if (typeof dim !== 'number')

@@ -1,5 +1,5 @@
 /**
- * @file `pnpm bench replay`: what matching costs, per operator and per trusted region.
+ * @file `pnpm bench replay`: what matching costs, per operator and per module.
  *
  * The backend returns what it computed once, so that only the tracer is measured; the difference between
  * a long and a short function leaves out what every call costs.
@@ -41,7 +41,7 @@ export function replayCosts(): Cost[] {
       unit: 'op',
     },
     {
-      name: 'replay_trusted_region',
+      name: 'replay_module',
       microseconds: slope((units) => {
         const layers = Array.from({ length: units }, (_, i) =>
           i % 2 === 0 ? new Linear(4, 4) : new ReLU(),
@@ -49,10 +49,10 @@ export function replayCosts(): Cost[] {
         return (x) => layers.reduce<Tensor>((y, layer) => layer.call(y), x);
       }),
       goal: 2,
-      unit: 'region',
+      unit: 'module',
     },
     {
-      name: 'replay_trusted_region_of_100_modules',
+      name: 'replay_sequential_of_100_modules',
       microseconds: (() => {
         const model = new Sequential(
           ...Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? new Linear(4, 4) : new ReLU())),

@@ -7,6 +7,7 @@
  * the recompile limit, passes: everything runs eagerly. What matching and recording mean for each kind of event is
  * in `events/`.
  */
+import { treeLeaves } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor } from '@tessera/tensor';
 import {
   type BackwardCall,
@@ -39,7 +40,6 @@ import {
   inputsOfSteps,
   runUnrecorded,
 } from '../events/operator.js';
-import { regionLeaves } from '../events/region-leaves.js';
 import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
 import { watch } from '../events/watch.js';
@@ -199,7 +199,7 @@ export class Cursor implements PreDispatchMode {
       this.recorder?.owners.add(owner);
       return fn(inputs);
     }
-    if (modes.suspended !== null) this.frame.settleForeign(regionLeaves(inputs));
+    if (modes.suspended !== null) this.frame.settleForeign(treeLeaves(inputs));
     return this.event(REGION, { owner, name, inputs, fn }) as R;
   }
 

@@ -117,16 +117,16 @@ function familyOf(slots: readonly number[], slot: number, frame: Frame): number 
 export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unknown[]): unknown {
   const { frame, specializer } = cursor;
   if (modes.suspended !== null) frame.announce(step);
-  if (step.gaining.length > 0) frame.noteGradients(step.gaining);
+  const { outs: recorded, isPlain, gaining } = step;
+  if (!isPlain && gaining.length > 0) frame.noteGradients(gaining);
   if (frame.shapes.parent === null) {
     cursor.path.push(step);
     cursor.at = step.next;
-    const { outs } = step;
-    const result = step.isPlain
-      ? frame.produce(outs[0]!)
+    const result = isPlain
+      ? frame.produce(recorded[0]!)
       : step.isList
-        ? outs.map((spec) => given(frame, spec))
-        : given(frame, outs[0]!);
+        ? recorded.map((spec) => given(frame, spec))
+        : given(frame, recorded[0]!);
     if (step.isWatched) cursor.flush(WATCHED);
     return result;
   }

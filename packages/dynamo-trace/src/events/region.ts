@@ -7,7 +7,7 @@
  * broke the graph, it is matched step by step.
  */
 import { userFrame } from '@tessera/graph';
-import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { SymScalar, treeFlatten, treeLeaves, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { type RegionInputs, autogradMeta, dropGradient, modes } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
@@ -32,7 +32,6 @@ import {
   specOf,
 } from '../trace/step.js';
 import { type EventKind, MISS } from './event.js';
-import { regionLeaves } from './region-leaves.js';
 
 /** A region that is entered. */
 interface RegionCall {
@@ -50,7 +49,7 @@ export const REGION: EventKind<RegionCall, unknown> = {
       const step = steps[i]!;
       if (step.kind !== 'region' || !isFor(step, call)) continue;
       if (step.jump === null) {
-        if (matchAll(step.inputs, regionLeaves(call.inputs), cursor.frame))
+        if (matchAll(step.inputs, treeLeaves(call.inputs), cursor.frame))
           return enter(cursor, step, call);
         continue;
       }
@@ -103,7 +102,7 @@ function matchJump(
   const { shapes } = frame;
   const found = guards.check(owner);
   if (found === null) return null;
-  if (!matchAll(step.inputs, regionLeaves(inputs), frame)) return null;
+  if (!matchAll(step.inputs, treeLeaves(inputs), frame)) return null;
   const withInputs = frame.shapes;
   if (!matchAll(implicit, found, frame)) {
     unbindPatterns(step.inputs, step.inputs.length, frame);
@@ -141,9 +140,7 @@ function jump(
   cursor.advance(steps, exit);
   if (modes.suspended !== null) frame.announce(steps);
   const { leaves, rebuild } = step.result!;
-  return rebuild === null
-    ? instantiate(leaves[0]!, frame)
-    : rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
+  return rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
 }
 
 /** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
@@ -215,7 +212,7 @@ function recordRegion(
   const { frame, numbering, options } = recorder;
   const ownerName = `G['${owner.constructor.name}']`;
   const guards = new OwnerGuards(owner, ownerName);
-  options.sources.addObject(owner, ownerName);
+  options.sources.addObject(owner);
   const { leaves, spec } = treeFlatten(inputs);
   const region = new RegionRecord();
   const older = recorder.alignment.enterRegion(owner, name);
@@ -318,7 +315,7 @@ function makeJump(
         ? { code: 0, slot: slotOf(leaf), guard: null, gains: false }
         : { code: 2, value: leaf },
     ),
-    rebuild: isTensor(result) ? null : (values) => treeUnflatten(values, spec),
+    rebuild: (values) => treeUnflatten(values, spec),
   };
   return {
     guards,

@@ -92,6 +92,13 @@ export class Frame implements Bindings, PendingValue {
     this.slots[slot] = tensor;
   }
 
+  take(slot: number, tensor: Tensor, gains: boolean): boolean {
+    if (tensor.traceOwner === this.id || this.displaced?.has(tensor) === true) return false;
+    if ((this.gaining.size > 0 && this.givesGradients(tensor)) !== gains) return false;
+    this.bind(slot, tensor);
+    return true;
+  }
+
   /** Takes a tensor out of its slot. */
   unbind(slot: number): void {
     const tensor = this.slots[slot];

@@ -51,8 +51,8 @@ export class LeftOut {
     const { slots } = this.frame;
     const versions: number[] = [];
     for (let i = 0; i < inputs.length; i++) {
-      const { slot } = inputs[i]!;
-      versions.push(slot < 0 ? 0 : slots[slot]!.storage.version);
+      const tensor = slots[inputs[i]!.slot];
+      versions.push(tensor === undefined ? 0 : (tensor.storageOrNull ?? tensor.storage).version);
     }
     return versions;
   }

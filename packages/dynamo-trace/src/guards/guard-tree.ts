@@ -7,6 +7,7 @@
  */
 import { type Key, type SourceStep, follow, readStep } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
+import { passedBefore } from '../trace/pattern.js';
 import type { Guard, Place } from './guard.js';
 
 /** What must hold at one place, and below it. */
@@ -66,12 +67,6 @@ export class GuardTree {
     return node.tensor;
   }
 
-  /** The same where there is one root. */
-  checkOne(root: unknown): (Tensor | undefined)[] | null {
-    const found = new Array<Tensor | undefined>(this.tensorCount);
-    return holdsAt(this.roots[0]!, root, root, found) ? found : null;
-  }
-
   /** What was asked for, by number, if all guards hold; else null. */
   check(roots: readonly unknown[]): (Tensor | undefined)[] | null {
     const found = new Array<Tensor | undefined>(this.tensorCount);
@@ -94,10 +89,7 @@ function sameStep(a: SourceStep, b: SourceStep): boolean {
   return a.kind !== 'type' || a.depth === (b as typeof a).depth;
 }
 
-/**
- * Whether all guards at a node and below hold for `value`; notes the tensors that are asked for. One function with
- * little code: each replayed region runs it, in the first calls in the engine's interpreter.
- */
+/** Whether all guards at a node and below hold for `value`; notes the tensors that are asked for. */
 function holdsAt(
   node: TreeNode,
   value: unknown,
@@ -132,14 +124,7 @@ function holdsAt(
 /** Whether a value passes the guard of a tensor: it carries what it passed before, or is looked at. */
 function passes({ kind, check, parts: { spec } }: Guard, value: unknown): boolean {
   if (kind !== 'TENSOR_MATCH') return isTensor(value);
-  const tensor = value as Tensor | null | undefined;
-  return (
-    (spec !== undefined &&
-      tensor != null &&
-      tensor.guardSpec === spec &&
-      tensor.requiresGradFlag === spec.requiresGrad) ||
-    check(value)
-  );
+  return (spec !== undefined && passedBefore(spec, value)) || check(value);
 }
 
 /** Whether a guard holds for its value. */

@@ -44,7 +44,7 @@ export class OwnerGuards {
 
   /** What was asked for, by number, if an object is built as the owner was; else null. */
   check(owner: object): readonly (Tensor | undefined)[] | null {
-    return this.tree.checkOne(owner);
+    return this.tree.check([owner]);
   }
 
   /** The first guard that fails, in words. */

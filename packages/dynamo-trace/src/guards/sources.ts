@@ -3,6 +3,7 @@
  */
 import { type Source, printSource } from '@tessera/graph';
 import type { Tensor } from '@tessera/tensor';
+import { runningModules } from '@tessera/tensor/internal';
 import type { Root } from './entry-guards.js';
 import { walk } from './walk.js';
 
@@ -19,6 +20,7 @@ export class Sources {
   private readonly rootOf = new Map<Tensor, number>();
   private readonly numbers = new Map<number, string>();
   private readonly primitives: ConstantSource[] = [];
+  private readonly added = new Set<object>();
 
   /** @param getters as for `walk` */
   constructor(
@@ -46,8 +48,11 @@ export class Sources {
     });
   }
 
-  /** Adds the tensors of an object that is no argument (the owner of a region). */
-  addObject(object: object, name: string): void {
+  /** Adds the tensors of an object that is no argument: a module that runs, the owner of a region. */
+  addObject(object: object): void {
+    if (this.added.has(object)) return;
+    this.added.add(object);
+    const name = `G['${object.constructor.name}']`;
     walk(
       object,
       { root: name, steps: [] },
@@ -81,8 +86,9 @@ export class Sources {
     );
   }
 
-  /** Printed source; captured tensors are `G['tensor']`. */
+  /** Printed source; what is in no argument is looked for in the modules that run, or is `G['tensor']`. */
   nameOf(tensor: Tensor): string {
+    if (!this.byTensor.has(tensor)) for (const module of runningModules) this.addObject(module);
     const source = this.byTensor.get(tensor);
     return source === undefined ? "G['tensor']" : printSource(source);
   }

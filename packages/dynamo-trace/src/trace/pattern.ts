@@ -56,10 +56,9 @@ export interface ScalarPattern {
 export interface Bindings extends SymbolBindings {
   readonly slots: (Tensor | undefined)[];
   readonly scalars: number[];
-  bind(slot: number, tensor: Tensor): void;
+  /** Binds a tensor that has no slot yet, if it gains gradients as said; whether it did. */
+  take(slot: number, tensor: Tensor, gains: boolean): boolean;
   unbind(slot: number): void;
-  /** The slot of a tensor in this call; -1 if it has none. */
-  slotOf(tensor: Tensor): number;
   /** Whether a tensor that exists takes gradients once the current segment has run. */
   givesGradients(tensor: Tensor): boolean;
 }
@@ -76,11 +75,10 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): b
             pattern.guard.check(arg as Tensor, frame)))
       );
     case 1:
-      if (!isTensor(arg) || frame.slotOf(arg) >= 0 || frame.givesGradients(arg) !== pattern.gains)
-        return false;
-      if (!pattern.guard.check(arg, frame)) return false;
-      frame.bind(pattern.slot, arg);
-      return true;
+      return (
+        (passedBefore(pattern.guard, arg) || (isTensor(arg) && pattern.guard.check(arg, frame))) &&
+        frame.take(pattern.slot, arg as Tensor, pattern.gains)
+      );
     case 2:
       return sameConstant(pattern.value, arg);
     case 3:
@@ -92,6 +90,12 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): b
     case 5:
       return matchSymbol(pattern, arg, frame);
   }
+}
+
+/** Whether a value is a tensor that carries a guard because it passed it, and is as it was then. */
+export function passedBefore(guard: TensorGuard, value: unknown): boolean {
+  const tensor = value as Tensor | null | undefined;
+  return tensor?.guardSpec === guard && tensor.requiresGradFlag === guard.requiresGrad;
 }
 
 /** What kind of run-time scalar a number is by itself. */
@@ -132,10 +136,13 @@ export function matchAll(
   for (let i = 0; i < patterns.length; i++) {
     const pattern = patterns[i]!;
     const arg = args[i];
-    if (pattern.code === 0 && pattern.guard === null) {
+    const { code } = pattern;
+    if (code === 2) {
+      const { value } = pattern;
+      if (value === arg ? value !== 0 || Object.is(value, arg) : sameConstant(value, arg)) continue;
+    } else if (code === 0 && pattern.guard === null) {
       if (slots[pattern.slot] === arg && arg !== undefined) continue;
-    } else if (pattern.code === 2 && pattern.value === arg && arg !== 0) continue;
-    else if (matchPattern(pattern, arg, frame)) continue;
+    } else if (matchPattern(pattern, arg, frame)) continue;
     unbindPatterns(patterns, i, frame);
     if (frame.shapes !== shapes) frame.unbindSymbols(shapes);
     return false;
@@ -157,12 +164,11 @@ export function unbindPatterns(patterns: readonly Pattern[], count: number, fram
 
 /** Structural equality of constants; lists compare element by element. */
 export function sameConstant(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a)) {
-    if (!Array.isArray(b) || a.length !== b.length) return false;
-    for (let i = 0; i < a.length; i++) if (!sameConstant(a[i], b[i])) return false;
-    return true;
-  }
-  return Object.is(a, b);
+  if (!Array.isArray(a) || !Array.isArray(b)) return Object.is(a, b);
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++)
+    if ((a[i] !== b[i] || a[i] === 0) && !sameConstant(a[i], b[i])) return false;
+  return true;
 }
 
 /** Slots of the tensors in a pattern. */

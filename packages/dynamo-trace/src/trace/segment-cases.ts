@@ -10,6 +10,8 @@ const MOST = 8;
 export interface SegmentFamily {
   /** The last one that was recorded for other sizes. */
   latest: Segment | null;
+  /** The last one whose code knew of other sizes. */
+  serving: Segment | null;
 }
 
 /** See the file header. */
@@ -21,7 +23,19 @@ export class SegmentCases {
     if (cases === null) return null;
     let family = this.families.get(cases) ?? null;
     if (family === null && this.families.size < MOST)
-      this.families.set(cases, (family = { latest: null }));
+      this.families.set(cases, (family = { latest: null, serving: null }));
     return family;
+  }
+
+  /** The last one in some cases whose code, with these results, knows of other sizes; null where none does. */
+  knowing(cases: string | null, outputs: Iterable<number>): Segment | null {
+    const family = this.of(cases);
+    // Sizes with code of their own (a 2) know of no others: those before them still do.
+    for (const like of [family?.latest, family?.serving]) {
+      // What it does not return yet is in no code of it.
+      like?.addOutputs(outputs);
+      if (like?.knowsOtherSizes === true) return (family!.serving = like);
+    }
+    return null;
   }
 }

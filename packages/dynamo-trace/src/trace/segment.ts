@@ -208,10 +208,7 @@ export class Segment {
 
   /** What knows the code of this program at other sizes, in cases; null where nothing does. */
   knowing(cases: string | null): Segment | null {
-    const like = this.families.of(cases)?.latest;
-    // What it does not return yet is in no code of it.
-    like?.addOutputs(this.outputSet);
-    return like?.compiled?.forSizes !== undefined && like.isUniform ? like : null;
+    return this.families.knowing(cases, this.outputSet);
   }
 
   /** The code for other sizes, if it is known to be what their graph would be compiled to. */
@@ -219,10 +216,10 @@ export class Segment {
     return this.compiled!.forSizes!(point, this.gather(frame));
   }
 
-  /** Whether all operators do the same at all sizes. */
-  private get isUniform(): boolean {
-    this.uniform ??= this.graph.nodes.every(isUniformNode);
-    return this.uniform;
+  /** Whether its code knows of other sizes, at which all its operators do the same. */
+  get knowsOtherSizes(): boolean {
+    if (this.compiled?.forSizes === undefined) return false;
+    return (this.uniform ??= this.graph.nodes.every(isUniformNode));
   }
 
   /** The segment as its graph was recorded at its sizes. @throws Lost */

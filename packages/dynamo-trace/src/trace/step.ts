@@ -106,10 +106,10 @@ export interface RegionStep {
   readonly name: string;
   /** Leaves of the inputs, in flattening order. */
   readonly inputs: readonly Pattern[];
-  /** Leaves of the result, and how to rebuild it (null: it is the leaf). */
+  /** Leaves of the result, and how to rebuild it. */
   result: {
     readonly leaves: readonly Pattern[];
-    readonly rebuild: ((leaves: unknown[]) => unknown) | null;
+    readonly rebuild: (leaves: unknown[]) => unknown;
   } | null;
   jump: RegionJump | null;
   /** Numbers of the recorded calls that walked here. */

@@ -8,7 +8,6 @@ import { TesseraError } from '@tessera/shared';
 import { type Tensor, isTensor, noGrad, stack } from '@tessera/tensor';
 import { everyPath, joinName, ownBuffers, ownParameters } from './module-tree.js';
 import type { Module } from './module.js';
-import { withoutTrust } from './trust.js';
 
 /** Options of `functionalCall`. */
 export interface FunctionalCallOptions {
@@ -108,7 +107,7 @@ export function functionalCall<M extends Module>(
   const replaced = replacements(module, given, options);
   for (const [{ owner, key }, tensor] of replaced) owner[key] = tensor;
   try {
-    return withoutTrust(() => module.call(...list));
+    return module.call(...list);
   } finally {
     for (const [{ owner, key, tensor }] of replaced) owner[key] = tensor;
   }

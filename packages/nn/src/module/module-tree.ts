@@ -48,14 +48,12 @@ export function* ownChildren(module: Module): Generator<[string, Module]> {
   for (const [name, value] of fields(module)) if (isModule(value)) yield [name, value];
 }
 
-/** The same without names: nothing is built for each of them, since replays ask at every call. */
+/** The same without names: nothing is built for each of them, since containers ask at every call. */
 export function childrenOf(module: Module): Module[] {
   const found: Module[] = [];
-  for (const key of Object.keys(module)) {
-    const value: unknown = (module as unknown as Record<string, unknown>)[key];
-    if (Array.isArray(value)) for (const item of value) if (isModule(item)) found.push(item);
+  for (const value of Object.values(module) as unknown[])
     if (isModule(value)) found.push(value);
-  }
+    else if (Array.isArray(value)) found.push(...value.filter(isModule));
   return found;
 }
 

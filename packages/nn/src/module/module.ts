@@ -3,18 +3,12 @@
  *
  * Parameters (`Parameter`), submodules and buffers (`registerBuffer`) are plain class fields; a field's
  * name is its name in the state dict, also where it starts with an underscore: what is in a `#private` field is not
- * found. Modules are tracked objects, so a tracer recompiles when an attribute (`training`, a hyper-parameter, a
- * replaced parameter) changes. Modelled on `torch.nn.Module`.
+ * found. Modules are tracked objects: the attributes of one that a tracer guards (an argument of a `pure` function, say)
+ * are constants, and its tensors inputs. Modelled on `torch.nn.Module`.
  */
 import { TesseraError } from '@tessera/shared';
 import { type DeviceType, type DType, type Tensor, isTensor } from '@tessera/tensor';
-import {
-  activeMode,
-  modes,
-  moduleScope,
-  trackClass,
-  trustedRegion,
-} from '@tessera/tensor/internal';
+import { runningModules, trackClass } from '@tessera/tensor/internal';
 import { Parameter } from '../parameter.js';
 import {
   type BackwardHook,
@@ -50,8 +44,6 @@ import {
   collectState,
   loadTensors,
 } from './state-dict.js';
-import { callInputs } from './region-inputs.js';
-import { trustKey } from './trust.js';
 import { type ZeroGradOptions, clearGrads } from './clear-grad.js';
 
 /** A module from one tensor to one tensor, as containers hold. */
@@ -90,19 +82,17 @@ export abstract class Module {
     const hooks = this._hooks;
     if (hooks !== null && !hooks.isEmpty)
       return hooks.run(this, args, (current) => this._run(current)) as ReturnType<this['forward']>;
-    const key = activeMode(args) === null ? null : trustKey(this);
-    const region = key === null ? null : callInputs(args, key);
-    if (region === null) return this._run(args) as ReturnType<this['forward']>;
-    return trustedRegion(this, 'forward', region.inputs, (inputs) =>
-      this._run(region.direct ? (inputs.args as readonly unknown[]) : args),
-    ) as ReturnType<this['forward']>;
+    return this._run(args) as ReturnType<this['forward']>;
   }
 
-  /** Runs forward; a tracer is told which module that is. */
+  /** Runs forward; whoever records is told which module that is. */
   private _run(args: readonly unknown[]): unknown {
-    if (activeMode(args) === null && modes.stack.length === 0)
+    runningModules.push(this);
+    try {
       return this.forward(...(args as never[]));
-    return moduleScope(this, () => this.forward(...(args as never[])));
+    } finally {
+      runningModules.pop();
+    }
   }
 
   // ---- hooks

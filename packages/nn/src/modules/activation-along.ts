@@ -6,7 +6,6 @@ import { type Tensor, glu, softmax } from '@tessera/tensor';
 import { softmin } from '../functional/activations.js';
 import { checkNumbers } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** Softmax of -x. @see torch.nn.Softmin */
 export class Softmin extends Module {
@@ -55,5 +54,3 @@ export class GLU extends Module {
     return `dim=${this.dim}`;
   }
 }
-
-trustForward([Softmin, Softmax2d, GLU]);

@@ -7,7 +7,6 @@ import { softsign, tanhshrink } from '../functional/activations.js';
 import { floatLiteral } from '../module/module-repr.js';
 import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import { InplaceActivation, type InplaceOptions } from './activation.js';
 import type { FactoryOptions } from './factory-options.js';
@@ -98,5 +97,3 @@ export class PReLU extends Module {
     return `num_parameters=${this.numParameters}`;
   }
 }
-
-trustForward([CELU, SELU, LogSigmoid, Softsign, Tanhshrink, PReLU]);

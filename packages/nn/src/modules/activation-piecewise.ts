@@ -14,7 +14,6 @@ import { rrelu } from '../functional/rrelu.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { checkNumbers } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { InplaceActivation, type InplaceOptions } from './activation.js';
 
 /** x within [minVal, maxVal], the nearer bound outside. @see torch.nn.Hardtanh */
@@ -136,5 +135,3 @@ export class RReLU extends InplaceActivation {
     return `lower=${pythonLiteral(this.lower)}, upper=${pythonLiteral(this.upper)}${this.inplace ? ', inplace=True' : ''}`;
   }
 }
-
-trustForward([Hardtanh, ReLU6, Hardsigmoid, Hardshrink, Softshrink, Threshold, RReLU]);

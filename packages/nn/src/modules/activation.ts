@@ -21,7 +21,6 @@ import { elu_, hardswish_, leakyRelu_, mish_, relu_, silu_ } from '@tessera/tens
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** Option of activations that can write into their input. */
 export interface InplaceOptions {
@@ -204,18 +203,3 @@ export class LogSoftmax extends Module {
     return `dim=${this.dim}`;
   }
 }
-
-trustForward([
-  ReLU,
-  SiLU,
-  Hardswish,
-  Mish,
-  LeakyReLU,
-  ELU,
-  Softplus,
-  GELU,
-  Tanh,
-  Sigmoid,
-  Softmax,
-  LogSoftmax,
-]);

@@ -20,7 +20,6 @@ import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
 
@@ -202,5 +201,3 @@ export class BatchNorm3d extends BatchNorm {
     checkRank('BatchNorm3d', input, [5]);
   }
 }
-
-trustForward([BatchNorm1d, BatchNorm2d, BatchNorm3d]);

@@ -6,7 +6,6 @@ import { uniform_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import type { LinearOptions } from './linear.js';
 
@@ -54,5 +53,3 @@ export class Bilinear extends Module {
     return `in1_features=${this.in1Features}, in2_features=${this.in2Features}, out_features=${this.outFeatures}, bias=${pythonLiteral(this.bias !== null)}`;
   }
 }
-
-trustForward([Bilinear]);

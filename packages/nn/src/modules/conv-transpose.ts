@@ -5,7 +5,6 @@ import { checkOptions } from '../module/check-options.js';
 import { TesseraError } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
 import { convTranspose1d, convTranspose2d, convTranspose3d } from '@tessera/tensor/internal';
-import { trustForward } from '../module/trust.js';
 import { ConvBase, type ConvBaseOptions, type PerDimension } from './conv-base.js';
 
 /** Options of transposed convolutions; a number stands for every spatial dimension. */
@@ -119,5 +118,3 @@ export class ConvTranspose3d extends ConvTranspose {
     return convTranspose3d(input, this.weight, this.options(input, outputSize));
   }
 }
-
-trustForward([ConvTranspose1d, ConvTranspose2d, ConvTranspose3d]);

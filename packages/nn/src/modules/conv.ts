@@ -5,7 +5,6 @@ import { checkOptions } from '../module/check-options.js';
 import { TesseraError } from '@tessera/shared';
 import { type PadMode, type Tensor, pad } from '@tessera/tensor';
 import { conv1d, conv2d, conv3d } from '@tessera/tensor/internal';
-import { trustForward } from '../module/trust.js';
 import { ConvBase, type ConvBaseOptions, type PerDimension } from './conv-base.js';
 
 /** Options of convolutions; a number stands for every spatial dimension. */
@@ -133,5 +132,3 @@ export class Conv3d extends Conv {
     return conv3d(bordered, this.weight, options);
   }
 }
-
-trustForward([Conv1d, Conv2d, Conv3d]);

@@ -10,7 +10,6 @@ import {
 } from '../functional/distance.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** Cosine of the angle between vectors along a dimension. @see torch.nn.CosineSimilarity */
 export class CosineSimilarity extends Module {
@@ -62,5 +61,3 @@ export class PairwiseDistance extends Module {
     return pairwiseDistance(x1, x2, { p: this.p, eps: this.eps, keepdim: this.keepdim });
   }
 }
-
-trustForward([CosineSimilarity, PairwiseDistance]);

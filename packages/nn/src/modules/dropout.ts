@@ -15,7 +15,6 @@ import {
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import type { InplaceOptions } from './activation.js';
 
 /** What they have in common. */
@@ -93,5 +92,3 @@ export class FeatureAlphaDropout extends DropoutModule {
     return featureAlphaDropout(input, this.options);
   }
 }
-
-trustForward([Dropout, Dropout1d, Dropout2d, Dropout3d, AlphaDropout, FeatureAlphaDropout]);

@@ -8,7 +8,6 @@ import { normal_ } from '../init/fill.js';
 import { floatLiteral } from '../module/module-repr.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import { type EmbeddingOptions, paddingRow } from './embedding.js';
 
@@ -105,5 +104,3 @@ export class EmbeddingBag extends Module {
     return parts.join(', ');
   }
 }
-
-trustForward([EmbeddingBag]);

@@ -9,7 +9,6 @@ import { normal_ } from '../init/fill.js';
 import { floatLiteral } from '../module/module-repr.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
 
@@ -128,5 +127,3 @@ function overTable(
   module.weight = new Parameter(table, !freeze);
   return module;
 }
-
-trustForward([Embedding]);

@@ -6,7 +6,6 @@ import { type FoldOptions, fold, unfold } from '../functional/fold.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** What both have in common. */
 abstract class Blocks extends Module {
@@ -74,5 +73,3 @@ export class Fold extends Blocks {
     return `output_size=${pythonLiteral(this.outputSize)}, ${super.extraRepr()}`;
   }
 }
-
-trustForward([Unfold, Fold]);

@@ -4,7 +4,6 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, squeeze, unsqueeze } from '@tessera/tensor';
 import { formatSizes, instanceNorm } from '@tessera/tensor/internal';
-import { trustForward } from '../module/trust.js';
 import { BatchNorm, type BatchNormModuleOptions, checkRank } from './batch-norm.js';
 
 /** Options of instance norms. */
@@ -70,5 +69,3 @@ export class InstanceNorm3d extends InstanceNorm {
     return 5;
   }
 }
-
-trustForward([InstanceNorm1d, InstanceNorm2d, InstanceNorm3d]);

@@ -8,7 +8,6 @@ import { kaimingUniform_ } from '../init/kaiming.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
 
@@ -70,5 +69,3 @@ export function resetBias(weight: Tensor, bias: Tensor): void {
   const bound = fanIn > 0 ? 1 / Math.sqrt(fanIn) : 0;
   uniform_(bias, -bound, bound);
 }
-
-trustForward([Linear, NonDynamicallyQuantizableLinear]);

@@ -10,7 +10,6 @@ import {
 import { pythonLiteral, floatLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** input / (k + α · mean of squares of `size` neighbouring channels)^β, [N, C, …]. @see torch.nn.LocalResponseNorm */
 export class LocalResponseNorm extends Module {
@@ -44,5 +43,3 @@ export class LocalResponseNorm extends Module {
     return `${this.size}, alpha=${pythonLiteral(this.alpha)}, beta=${pythonLiteral(this.beta)}, k=${floatLiteral(this.k)}`;
   }
 }
-
-trustForward([LocalResponseNorm]);

@@ -6,7 +6,6 @@ import type { Reduction } from '@tessera/tensor/internal';
 import { type CtcLossOptions, ctcLoss } from '../functional/ctc-loss.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** Likelihood of label sequences over all their alignments with longer inputs. @see torch.nn.CTCLoss */
 export class CTCLoss extends Module {
@@ -41,5 +40,3 @@ export class CTCLoss extends Module {
     return ctcLoss(logProbs, targets, inputLengths, targetLengths, options);
   }
 }
-
-trustForward([CTCLoss]);

@@ -17,7 +17,6 @@ import {
 } from '../functional/losses.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Loss, type LossOptions } from './loss.js';
 
 /** Kullback-Leibler divergence of log-probabilities from a target distribution. @see torch.nn.KLDivLoss */
@@ -136,5 +135,3 @@ export class SmoothL1Loss extends Loss {
     return smoothL1Loss(input, target, { reduction: this.reduction, beta: this.beta });
   }
 }
-
-trustForward([KLDivLoss, PoissonNLLLoss, GaussianNLLLoss, HuberLoss, SmoothL1Loss]);

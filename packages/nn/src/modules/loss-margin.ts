@@ -21,7 +21,6 @@ import {
   tripletMarginWithDistanceLoss,
 } from '../functional/losses.js';
 import type { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { PairwiseDistance } from './distance.js';
 import { Loss, type LossOptions, WeightedLoss } from './loss.js';
 
@@ -226,14 +225,3 @@ export class TripletMarginWithDistanceLoss extends Loss {
     });
   }
 }
-
-trustForward([
-  SoftMarginLoss,
-  HingeEmbeddingLoss,
-  MarginRankingLoss,
-  CosineEmbeddingLoss,
-  MultiMarginLoss,
-  MultiLabelMarginLoss,
-  MultiLabelSoftMarginLoss,
-  TripletMarginLoss,
-]);

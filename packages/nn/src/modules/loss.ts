@@ -13,7 +13,6 @@ import {
 } from '@tessera/tensor/internal';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** Option of every loss. */
 export interface LossOptions {
@@ -183,5 +182,3 @@ export class BCELoss extends WeightedLoss {
     return binaryCrossEntropy(input, target, { weight: this.weight, reduction: this.reduction });
   }
 }
-
-trustForward([CrossEntropyLoss, NLLLoss, MSELoss, L1Loss, BCEWithLogitsLoss, BCELoss]);

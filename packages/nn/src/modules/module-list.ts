@@ -6,7 +6,6 @@ import { moduleText } from '../module/module-repr.js';
 import { checkChild, checkValues } from '../module/check-child.js';
 import { childrenOf } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
-import { trustList } from '../module/trust.js';
 
 /**
  * Modules by position; their names in the state dict are numbers. A plain array in a field works the
@@ -69,5 +68,3 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
     return moduleText(this, true);
   }
 }
-
-trustList(ModuleList);

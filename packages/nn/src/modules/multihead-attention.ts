@@ -8,7 +8,6 @@ import { zeros_ } from '../init/fill.js';
 import { xavierNormal_, xavierUniform_ } from '../init/kaiming.js';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
 import { type Linear, NonDynamicallyQuantizableLinear } from './linear.js';
@@ -179,5 +178,3 @@ export class MultiheadAttention extends Module {
     return [turn(output), weights];
   }
 }
-
-trustForward([MultiheadAttention]);

@@ -8,7 +8,6 @@ import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
 
@@ -198,5 +197,3 @@ export class GroupNorm extends Module {
     return `${this.numGroups}, ${this.numChannels}, eps=${pythonLiteral(this.eps)}, affine=${pythonLiteral(this.affine)}, bias=${pythonLiteral(this.bias !== null)}`;
   }
 }
-
-trustForward([LayerNorm, RMSNorm, GroupNorm]);

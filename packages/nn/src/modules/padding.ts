@@ -5,7 +5,6 @@ import { type PadMode, type Tensor, pad } from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** One number for all sides, or (before, after) per dimension, the last dimension first. */
 export type Padding = number | readonly number[];
@@ -185,21 +184,3 @@ export class ConstantPad3d extends ConstantPad {
     super(padding, value, 3);
   }
 }
-
-trustForward([
-  ZeroPad1d,
-  ZeroPad2d,
-  ZeroPad3d,
-  ReflectionPad1d,
-  ReflectionPad2d,
-  ReflectionPad3d,
-  ReplicationPad1d,
-  ReplicationPad2d,
-  ReplicationPad3d,
-  CircularPad1d,
-  CircularPad2d,
-  CircularPad3d,
-  ConstantPad1d,
-  ConstantPad2d,
-  ConstantPad3d,
-]);

@@ -13,7 +13,6 @@ import {
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import type { Pooled } from './pooling.js';
 
 /** Parts per spatial dimension: one number for all, or one each where null keeps a size. */
@@ -104,12 +103,3 @@ export class AdaptiveMaxPool3d<R extends boolean = false> extends AdaptiveMaxPoo
     return this.wanted(adaptiveMaxPool3dWithIndices(input, this.outputSize));
   }
 }
-
-trustForward([
-  AdaptiveAvgPool1d,
-  AdaptiveAvgPool2d,
-  AdaptiveAvgPool3d,
-  AdaptiveMaxPool1d,
-  AdaptiveMaxPool2d,
-  AdaptiveMaxPool3d,
-]);

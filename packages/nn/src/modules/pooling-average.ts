@@ -6,7 +6,6 @@ import { avgPool1d, avgPool2d, avgPool3d } from '@tessera/tensor/internal';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** Options of average pooling; a number stands for every spatial dimension. */
 export interface AvgPoolModuleOptions {
@@ -93,5 +92,3 @@ export class AvgPool3d extends AvgPool {
     return avgPool3d(input, this.kernelSize, this.options);
   }
 }
-
-trustForward([AvgPool1d, AvgPool2d, AvgPool3d]);

@@ -6,7 +6,6 @@ import { type LpPoolOptions, lpPool1d, lpPool2d, lpPool3d } from '../functional/
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** What they have in common. */
 abstract class LPPool extends Module {
@@ -63,5 +62,3 @@ export class LPPool3d extends LPPool {
     return lpPool3d(input, this.normType, this.kernelSize, this.options);
   }
 }
-
-trustForward([LPPool1d, LPPool2d, LPPool3d]);

@@ -15,7 +15,6 @@ import {
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** Options of max pooling; a number stands for every spatial dimension. */
 export interface MaxPoolModuleOptions<R extends boolean = boolean> {
@@ -106,5 +105,3 @@ export class MaxPool3d<R extends boolean = false> extends MaxPool<R> {
     return pool(input, this.kernelSize, this.options) as Pooled<R>;
   }
 }
-
-trustForward([MaxPool1d, MaxPool2d, MaxPool3d]);

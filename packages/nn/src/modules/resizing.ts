@@ -6,7 +6,6 @@ import { type InterpolationMode, interpolate } from '../functional/interpolate.j
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 
 /** Options of `Upsample`: exactly one of size and scaleFactor. */
 export interface UpsampleModuleOptions {
@@ -138,12 +137,3 @@ export class ChannelShuffle extends Module {
     return `groups=${this.groups}`;
   }
 }
-
-trustForward([
-  Upsample,
-  UpsamplingNearest2d,
-  UpsamplingBilinear2d,
-  PixelShuffle,
-  PixelUnshuffle,
-  ChannelShuffle,
-]);

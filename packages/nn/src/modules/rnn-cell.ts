@@ -8,7 +8,6 @@ import { type CellWeights, recurrentCell } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
 import { checkChoice, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import { hiddenOf, statesOf } from './recurrent-states.js';
 import type { FactoryOptions } from './factory-options.js';
@@ -173,5 +172,3 @@ export class LSTMCell extends RNNCellBase {
     return [hidden, cell!];
   }
 }
-
-trustForward([RNNCell, GRUCell, LSTMCell]);

@@ -6,7 +6,6 @@
  */
 import { checkChoice, checkOptions } from '../module/check-options.js';
 import type { Tensor } from '@tessera/tensor';
-import { trustForward } from '../module/trust.js';
 import type { PackedSequence } from './packed-sequence.js';
 import { hiddenOf, statesOf } from './recurrent-states.js';
 import { RNNBase, type RecurrentOptions } from './rnn-base.js';
@@ -147,5 +146,3 @@ export class LSTM extends RNNBase {
     return super.call(...(args as unknown as Parameters<this['forward']>));
   }
 }
-
-trustForward([RNN, GRU, LSTM]);

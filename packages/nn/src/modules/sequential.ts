@@ -6,7 +6,6 @@ import type { Tensor } from '@tessera/tensor';
 import { checkChild } from '../module/check-child.js';
 import { childrenOf, isModule } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
-import { trustChildren, trustForward } from '../module/trust.js';
 
 /**
  * Chains modules, numbered (`new Sequential(a, b)`) or named (`new Sequential({ conv: a, act: b })`).
@@ -70,8 +69,8 @@ export class Sequential extends Module {
     return this;
   }
 
-  *[Symbol.iterator](): Generator<TensorModule> {
-    yield* childrenOf(this) as TensorModule[];
+  [Symbol.iterator](): IterableIterator<TensorModule> {
+    return (childrenOf(this) as TensorModule[]).values();
   }
 
   override forward(input: Tensor): Tensor {
@@ -80,5 +79,3 @@ export class Sequential extends Module {
     return value;
   }
 }
-
-trustForward([Sequential], trustChildren);

@@ -6,7 +6,6 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { type Tensor, gelu, relu } from '@tessera/tensor';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
-import { trustChildren, trustForward } from '../module/trust.js';
 import { Dropout } from './dropout.js';
 import type { FactoryOptions } from './factory-options.js';
 import { Linear } from './linear.js';
@@ -278,11 +277,3 @@ export class TransformerDecoderLayer extends Module {
     return this.dropout3.call(this.linear2.call(inner));
   }
 }
-
-/** A layer is trusted with a built-in activation, which a tracer cannot compare. */
-trustForward([TransformerEncoderLayer, TransformerDecoderLayer], (module) => {
-  const { activation } = module as TransformerEncoderLayer | TransformerDecoderLayer;
-  const known = Object.entries(ACTIVATIONS).find(([, fn]) => fn === activation);
-  const children = trustChildren(module);
-  return known === undefined || children === null ? null : `${known[0]}${children}`;
-});

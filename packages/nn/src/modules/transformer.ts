@@ -8,7 +8,6 @@ import { cloneModule } from '../module/clone-module.js';
 import { checkChild } from '../module/check-child.js';
 import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module, type TensorModule } from '../module/module.js';
-import { trustChildren, trustForward } from '../module/trust.js';
 import { ModuleList } from './module-list.js';
 import { LayerNorm } from './norm.js';
 import {
@@ -201,5 +200,3 @@ export class Transformer extends Module {
     return triu(full([size, size], -Infinity, options), 1);
   }
 }
-
-trustForward([TransformerEncoder, TransformerDecoder, Transformer], trustChildren);

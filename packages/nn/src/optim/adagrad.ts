@@ -3,7 +3,7 @@
  */
 import { type Tensor, fullLike, sqrt } from '@tessera/tensor';
 import { addcdiv_, addcmul_ } from '@tessera/tensor/internal';
-import { trustUpdate } from '../module/trust.js';
+import { trustUpdate } from './trusted-updates.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';

@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, addmm, clampMin, div, lerp, mm, norm, zerosLike } from '@tessera/tensor';
 import { formatSizes, gradientOf, lerp_ } from '@tessera/tensor/internal';
-import { trustUpdate } from '../module/trust.js';
+import { trustUpdate } from './trusted-updates.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';

@@ -21,7 +21,7 @@ import {
 } from '@tessera/tensor/internal';
 import { pythonLiteral } from '../module/module-repr.js';
 import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
-import { isTrustedUpdate } from '../module/trust.js';
+import { isTrustedUpdate } from './trusted-updates.js';
 import {
   type Bucket,
   type ParamState,

@@ -2,7 +2,7 @@
  * @file `SGD`: stochastic gradient descent with momentum.
  */
 import { type Tensor, zerosLike } from '@tessera/tensor';
-import { trustUpdate } from '../module/trust.js';
+import { trustUpdate } from './trusted-updates.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';

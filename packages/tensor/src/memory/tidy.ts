@@ -10,6 +10,7 @@ import { TesseraError, treeLeaves, checkFunction } from '@tessera/shared';
 import type { GradNode } from '../autograd/grad-node.js';
 import type { TensorBase } from '../tensor-base.js';
 import { TensorBase as Base } from '../tensor-base.js';
+import { madeTensors } from './made-tensors.js';
 import { type Storage, allocationCount } from './storage.js';
 
 /** An open scope. */
@@ -25,9 +26,9 @@ interface Scope {
 /** The innermost open scope. */
 let scope: Scope | null = null;
 
-/** Tells the open scope about a new tensor; called by the constructor. */
-export function noteAlive(tensor: TensorBase): void {
-  if (scope !== null) scope.made.push(tensor);
+function open(inner: Scope | null): void {
+  scope = inner;
+  madeTensors.list = inner?.made ?? null;
 }
 
 /**
@@ -45,7 +46,7 @@ export function tidy<R>(fn: () => R): R {
       { hints: ['Give tidy the synchronous part, and await what it returns.'] },
     );
   const inner: Scope = { start: allocationCount(), made: [], kept: new Set(), outer: scope };
-  scope = inner;
+  open(inner);
   let result: R;
   try {
     result = fn();
@@ -53,7 +54,7 @@ export function tidy<R>(fn: () => R): R {
     release(inner);
     throw error;
   } finally {
-    scope = inner.outer;
+    open(inner.outer);
   }
   const returned = treeLeaves(result).filter((leaf): leaf is TensorBase => leaf instanceof Base);
   for (const tensor of returned) inner.kept.add(tensor);
@@ -94,6 +95,6 @@ function savedFor(tensors: ReadonlySet<TensorBase>): Set<Storage> {
 
 /** Keeps a tensor (a gradient, a cached value) beyond all open scopes. */
 export function keep<T extends TensorBase>(tensor: T): T {
-  for (let open = scope; open !== null; open = open.outer) open.kept.add(tensor);
+  for (let at = scope; at !== null; at = at.outer) at.kept.add(tensor);
   return tensor;
 }

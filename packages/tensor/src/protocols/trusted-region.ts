@@ -1,9 +1,10 @@
 /**
  * @file `trustedRegion`: code that a tracer may match as one unit.
  *
- * A built-in module's forward, an optimizer's step and the like are deterministic given their inputs
+ * An optimizer's step, a call of an ONNX model and the like are deterministic given their inputs
  * and the tracked attributes of their owner. Declaring that lets a replay compare the owner once and
- * jump over the ops inside. Without a tracer the function simply runs.
+ * jump over the ops inside, which pays where they are many: comparing an owner costs as much as a dozen
+ * matched operators. Without a tracer the function simply runs.
  */
 import type { SymScalar } from '@tessera/shared';
 import { autocastKey, autocastState } from '../autocast/autocast-state.js';
