@@ -55,6 +55,22 @@ describe('products of few rows with narrow weights', () => {
     }
   });
 
+  it('sums float16 of 2 and more, alone and beside infinities', () => {
+    const made: Case = { format: 'float16', columns: 71, depth: 64 };
+    for (const special of [2, -2, 1000, Infinity]) {
+      const put = (values: Map<string, number[]>): void => {
+        // One of a call of neighbours, of calls of columns that are apart, and of the rest.
+        for (const n of [3, 20, 40, 70])
+          values.get(weights('float16', 0))![n * made.depth + n - 3] = special;
+      };
+      for (const { got, wanted } of both(made, 2, put)) {
+        const isFiniteAt = (_: number, n: number): boolean => Number.isFinite(wanted[n]);
+        expectClose(got.filter(isFiniteAt), wanted.filter(isFiniteAt));
+        expect(got.map(Number.isFinite)).toEqual(wanted.map(Number.isFinite));
+      }
+    }
+  });
+
   it('makes a row once for all calls of a launch, and anew where nothing is known of earlier ones', () => {
     const kernel = kernelOf({ format: 'int4', columns: 128, depth: 64 });
     const code = generateLoopKernel(kernel, { relaxedSimd: false, pairProducts: true });

@@ -139,7 +139,7 @@ export const MEMORY_OPCODES = {
   'i>d': { 'f64.load': [0x2b, 8] },
   'i>v': {
     'v128.load': [0xfd0000, 16],
-    'v128.load8x8_s': [0xfd0001, 8],
+    'v128.load8x8_s': [0xfd0001, 8], 'v128.load8x8_u': [0xfd0002, 8],
     'v128.load16x4_s': [0xfd0003, 8], 'v128.load16x4_u': [0xfd0004, 8],
     'v128.load32_splat': [0xfd0009, 4], 'v128.load64_splat': [0xfd000a, 8],
     'v128.load32_zero': [0xfd005c, 4], 'v128.load64_zero': [0xfd005d, 8],

@@ -1,9 +1,10 @@
 /**
- * @file What the code of every format of weights shares: four columns at a time.
+ * @file What the code of every format of weights shares: a few columns at a time.
  *
- * Four columns share each vector of x, and keep enough bytes on their way from memory. They are neighbours, or `APART`
- * columns apart: calls for the columns after them then read on where these end. Processors prefetch four long runs, and
- * lose the start of many short ones.
+ * Columns of a call share each vector of x, and keep enough bytes on their way from memory: four, or two where four sums
+ * and what weights are taken apart with do not fit registers. They are neighbours, or as far apart as an item is wide:
+ * calls for the columns after them then read on where these end. Processors prefetch long runs, and lose the start of many
+ * short ones.
  */
 import type { BufferParam } from '@tessera/inductor-core';
 import { VectorBuilder, type CodeOptions } from '../body/vector-builder.js';
@@ -15,17 +16,19 @@ import { advance, scaled, sum } from '../matmul/index-code.js';
 import { transpose } from '../matmul/pack-plain.js';
 import type { ColumnPlace } from './narrow-weight.js';
 
-/** Columns of a call. */
+/** Columns of a call, unless a method says otherwise. */
 export const COLUMNS = 4;
 
-/** Columns from one of a call to the next, where they are not neighbours. */
-export const APART = 8;
+/** Columns of a work item: calls for columns that are apart, until they meet. */
+export const ITEM = 32;
 
 /** What makes the functions that sum. */
 export interface SumsTarget {
   readonly name: string;
   readonly params: readonly BufferParam[];
   readonly options: CodeOptions;
+  /** Columns of a call. */
+  readonly columns: number;
   /** Columns from one of a call to the next. */
   readonly apart: number;
 }
@@ -62,7 +65,7 @@ export class ColumnSums {
 
   /** One register for each column. */
   registers(name: string): Local<'v128'>[] {
-    return Array.from({ length: COLUMNS }, () => this.f.let(name, f32x4(0)));
+    return Array.from({ length: this.target.columns }, () => this.f.let(name, f32x4(0)));
   }
 
   /** Runs `body` once for each step of `x`, which moves it and other addresses by their bytes. */
@@ -82,12 +85,11 @@ export class ColumnSums {
   /** Adds up each column's lanes, times `factor`, and stores the sums, as far apart as the columns. */
   finish(totals: readonly Local<'v128'>[], factor = 1): void {
     const { f, vb } = this;
-    const all = transpose(f, 4, totals).reduce((a, b) => FLOAT.add(a, b));
-    const result = factor === 1 ? all : FLOAT.mul(all, vb.f32(factor)[0]!);
-    const { apart } = this.target;
-    if (apart === 1) return f.do(memory('v128.store', 0, f.param('out'), result));
-    const sums = f.let('sums', result);
-    for (let c = 0; c < COLUMNS; c++)
+    const { apart, columns } = this.target;
+    const four = Array.from({ length: 4 }, (_, c) => totals[c % columns]!);
+    const all = transpose(f, 4, four).reduce((a, b) => FLOAT.add(a, b));
+    const sums = f.let('sums', factor === 1 ? all : FLOAT.mul(all, vb.f32(factor)[0]!));
+    for (let c = 0; c < columns; c++)
       f.do(laneMemory('v128.store32_lane', 4 * c * apart, c, f.param('out'), sums));
   }
 }

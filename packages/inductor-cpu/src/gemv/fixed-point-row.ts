@@ -7,10 +7,10 @@
  * 2^-98, values are rounded to multiples of 2^-126, the smallest normal number.) One digit rounds each value to 2^-15 of
  * its group's largest, or better.
  *
- * A group's record has, besides digits, what all columns share: for each digit a vector that it is multiplied by, and for
- * 4 bits, which count from 8 on, where the sums of products begin and the sum of the values.
+ * A group's record has, besides digits, what all columns share: a vector that the first digit is multiplied by, and for 4
+ * bits, which count from 8 on, where the sums of products begin and the sum of the values.
  */
-import { f32x4, i32, i32x4, laneMemory, memory, op, shuffle } from '../emit/code.js';
+import { f32x4, i32, i32x4, memory, op, shuffle } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { advance } from '../matmul/index-code.js';
@@ -24,12 +24,12 @@ export interface FixedPointRow {
   readonly depth: number;
   /** k of a group. */
   readonly group: number;
-  /** Weights of 4 bits: a vector of digits belongs to the same quarter of each half word. */
+  /** Weights of 4 bits: a vector of digits belongs to the same half of each byte. */
   readonly inParts: boolean;
 }
 
 /** Bits of the second digit. */
-const LOW_BITS = 15;
+export const LOW_BITS = 15;
 
 /** Where the parts of a record lie, in bytes; the digits of `k` to `k + 7`, or of a part, are next to each other. */
 export class FixedPointRecord {
@@ -41,23 +41,21 @@ export class FixedPointRecord {
   constructor({ digits, group, inParts }: FixedPointRow) {
     this.digits = digits;
     this.inParts = inParts;
-    this.values = 16 * (digits + (inParts ? digits + 1 : 0));
+    this.values = 16 * (1 + (inParts ? digits + 1 : 0));
     this.bytes = this.values + 2 * digits * group;
   }
 
-  /** What sums of a digit's products are multiplied by. */
-  unit(digit: number): number {
-    return 16 * digit;
-  }
+  /** What sums of the first digit's products are multiplied by. */
+  readonly unit = 0;
 
-  /** Where they begin. */
+  /** Where sums of a digit's products begin. */
   start(digit: number): number {
-    return 16 * (this.digits + digit);
+    return 16 * (1 + digit);
   }
 
   /** The sum of the group's values, spread over lanes. */
   get sum(): number {
-    return 32 * this.digits;
+    return 16 * (1 + this.digits);
   }
 }
 
@@ -72,6 +70,15 @@ const bits = (exponent: number): number => exponent << 23;
 const SMALLEST = 29;
 const BELOW = 13;
 
+/** A vector whose lanes move by so many bytes, around its end. */
+function turned(value: Local<'v128'>, bytes: number): Code<'v128'> {
+  return shuffle(
+    Array.from({ length: 16 }, (_, i) => (i + bytes) % 16),
+    value,
+    value,
+  );
+}
+
 /** The power of two, as bits of a float, above which a group's largest value lies; in all lanes. */
 function exponentOf(f: WasmFunction, x: Local<'i32'>, group: number): Local<'v128'> {
   const most = f.let('most', i32x4(0));
@@ -81,10 +88,7 @@ function exponentOf(f: WasmFunction, x: Local<'i32'>, group: number): Local<'v12
     f.set(most, op('i32x4.max_s', most, size));
     advance(f, at, 16);
   });
-  for (const turn of [8, 4]) {
-    const turned = Array.from({ length: 16 }, (_, i) => (i + turn) % 16);
-    f.set(most, op('i32x4.max_s', most, shuffle(turned, most, most)));
-  }
+  for (const turn of [8, 4]) f.set(most, op('i32x4.max_s', most, turned(most, turn)));
   return f.let('exponent', op('i32x4.max_s', most, i32x4(bits(SMALLEST))));
 }
 
@@ -115,46 +119,48 @@ export function fixedPointRow(name: string, row: FixedPointRow): WasmFunction {
   f.for('group', i32(0), depth / group, 1, () => {
     const exponent = exponentOf(f, x, group);
     const scale = f.let('scale', op('i32x4.sub', i32x4(bits(254 + BELOW)), exponent));
-    for (let digit = 0; digit < digits; digit++) {
-      const below = i32x4(bits(BELOW + digit * LOW_BITS));
-      f.do(memory('v128.store', record.unit(digit), out, op('i32x4.sub', exponent, below)));
-    }
+    const unit = f.let('unit', op('i32x4.sub', exponent, i32x4(bits(BELOW))));
+    f.do(memory('v128.store', record.unit, out, unit));
     const starts = Array.from({ length: inParts ? digits : 0 }, () => f.let('start', i32x4(0)));
     f.set(at, out);
-    f.for('k', i32(0), group, inParts ? 32 : 8, () => {
-      for (let eight = 0; eight < (inParts ? 4 : 1); eight++) {
-        const halves = [0, 16].map((offset) =>
-          digitsOf(f, digits, memory('v128.load', 32 * eight + offset, x), scale),
+    const step = inParts ? 16 : 8;
+    f.for('k', i32(0), group, step, () => {
+      const values = Array.from({ length: step / 4 }, (_, i) =>
+        digitsOf(f, digits, memory('v128.load', 16 * i, x), scale),
+      );
+      for (let digit = 0; digit < digits; digit++) {
+        const eights = Array.from({ length: step / 8 }, (_, i) =>
+          f.let(
+            'digits',
+            op('i16x8.narrow_i32x4_s', values[2 * i]![digit]!, values[2 * i + 1]![digit]!),
+          ),
         );
-        for (let digit = 0; digit < digits; digit++) {
-          const [low, high] = [halves[0]![digit]!, halves[1]![digit]!];
-          const vector = f.let('digits', op('i16x8.narrow_i32x4_s', low, high));
-          if (!inParts) {
-            f.do(memory('v128.store', record.values + 16 * digit, at, vector));
-            continue;
-          }
+        const place = (part: number): number => record.values + 16 * (digits * part + digit);
+        if (!inParts) {
+          f.do(memory('v128.store', place(0), at, eights[0]!));
+          continue;
+        }
+        for (const fours of values)
           f.set(
             starts[digit]!,
-            op('i32x4.sub', starts[digit]!, op('i32x4.shl', op('i32x4.add', low, high), i32(3))),
+            op('i32x4.sub', starts[digit]!, op('i32x4.shl', fours[digit]!, i32(3))),
           );
-          for (let lane = 0; lane < 8; lane++) {
-            const [part, place] = [lane % 4, 2 * eight + Math.floor(lane / 4)];
-            const offset = record.values + 16 * (digits * part + digit) + 2 * place;
-            f.do(laneMemory('v128.store16_lane', offset, lane, at, vector));
-          }
+        for (const part of [0, 1]) {
+          const lanes = Array.from({ length: 16 }, (_, i) => 4 * (i >> 1) + 2 * part + (i & 1));
+          f.do(memory('v128.store', place(part), at, shuffle(lanes, eights[0]!, eights[1]!)));
         }
       }
-      advance(f, x, inParts ? 128 : 32);
-      advance(f, at, (inParts ? 64 : 16) * digits);
+      advance(f, x, 4 * step);
+      advance(f, at, 2 * step * digits);
     });
     if (inParts) {
       const parts = starts.map((start, digit) => {
         f.do(memory('v128.store', record.start(digit), out, start));
-        const unit = memory('v128.load', record.unit(digit), out);
-        return op('f32x4.mul', op('f32x4.convert_i32x4_s', start), unit);
+        const value = op('f32x4.convert_i32x4_s', start);
+        return op('f32x4.mul', value, f32x4(-(2 ** (-3 - digit * LOW_BITS))));
       });
       const total = parts.reduce((a, b) => op('f32x4.add', a, b));
-      f.do(memory('v128.store', record.sum, out, op('f32x4.mul', total, f32x4(-1 / 8))));
+      f.do(memory('v128.store', record.sum, out, op('f32x4.mul', total, unit)));
     }
     advance(f, out, record.bytes);
   });

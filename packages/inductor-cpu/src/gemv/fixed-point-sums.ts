@@ -6,20 +6,17 @@
  * that registers spill, and takes twice the time.
  */
 import { i32, i32x4, memory, op } from '../emit/code.js';
-import type { Code, Local } from '../emit/types.js';
+import type { Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { advance } from '../matmul/index-code.js';
-import { COLUMNS, ColumnSums, type SumsTarget } from './column-sums.js';
-import { FixedPointRecord, type FixedPointRow } from './fixed-point-row.js';
+import { ColumnSums, type SumsTarget } from './column-sums.js';
+import { FixedPointRecord, type FixedPointRow, LOW_BITS } from './fixed-point-row.js';
 import type { PackedWeight } from './narrow-weight.js';
 
-/** Columns that fit registers at once: the words of 4 bits are kept while they are taken apart. */
-const AT_ONCE = { int8: 4, int4: 2 } as const;
+/** Columns whose sums fit registers, beside what their weights are taken apart with. */
+export const AT_ONCE = { int8: 4, int4: 2 } as const;
 
-/** Quarters of a half word of 4 bits that a pass of the loop takes. */
-const PARTS_AT_ONCE = 2;
-
-/** Four columns, whose sums in a group are made a few columns at a time. */
+/** The columns of a call. */
 class FixedPointSums {
   readonly sums: ColumnSums;
   private readonly record: FixedPointRecord;
@@ -42,23 +39,19 @@ class FixedPointSums {
   make(): WasmFunction {
     const { sums, record, words, weight } = this;
     const { scales, format } = weight;
-    const totals = sums.registers('total');
-    const steps = scales === null ? null : sums.address(scales.scale, 4);
     const { group, depth } = this.row;
+    const totals = sums.registers('total');
     const moves = new Map([
       [sums.x, record.bytes],
       [words, format === 'int8' ? group : group / 2],
     ]);
+    const steps = scales === null ? null : sums.address(scales.scale, 4);
     if (steps !== null) moves.set(steps, 4 * scales!.groupStep);
     sums.steps(depth / group, moves, () => {
-      const count = AT_ONCE[format];
-      for (let first = 0; first < COLUMNS; first += count) {
-        const columns = Array.from({ length: count }, (_, i) => first + i);
-        const accs = columns.map(() => this.begin());
-        if (format === 'int8') this.addBytes(columns, accs);
-        else this.addParts(columns, accs);
-        columns.forEach((c, i) => this.finish(totals[c]!, accs[i]!, steps, c));
-      }
+      const accs = totals.map(() => this.begin());
+      if (format === 'int8') this.addBytes(accs);
+      else this.addParts(accs);
+      totals.forEach((total, c) => this.finish(total, accs[c]!, steps, c));
     });
     sums.finish(totals);
     return sums.f;
@@ -98,43 +91,39 @@ class FixedPointSums {
     );
   }
 
-  private addBytes(columns: readonly number[], accs: readonly Local<'v128'>[][]): void {
+  private addBytes(accs: readonly Local<'v128'>[][]): void {
     const { sums, words, at, weight, row } = this;
     const { f } = sums;
     const bytes = f.let('bytes', words);
     f.set(at, sums.x);
     f.for('eight', i32(0), row.group / 8, 1, () => {
       const x = this.load(0);
-      columns.forEach((c, i) => {
+      accs.forEach((acc, c) => {
         const load = memory('v128.load8x8_s', 4 * sums.column(c, weight.row), bytes);
-        this.dot(accs[i]!, f.let('weights', load), x);
+        this.dot(acc, f.let('weights', load), x);
       });
       advance(f, at, 16 * row.digits);
       advance(f, bytes, 8);
     });
   }
 
-  private addParts(columns: readonly number[], accs: readonly Local<'v128'>[][]): void {
+  private addParts(accs: readonly Local<'v128'>[][]): void {
     const { sums, words, at, weight, row } = this;
     const { f, vb } = sums;
     const [mask] = vb.i32(0x000f000f);
+    const bytes = f.let('bytes', words);
     f.set(at, sums.x);
-    for (let step = 0; step < row.group / 32; step++) {
-      const loaded = columns.map((c) =>
-        f.let('words', memory('v128.load', 16 * step + 4 * sums.column(c, weight.row), words)),
-      );
-      f.for('part', i32(0), 4, PARTS_AT_ONCE, () => {
-        for (let part = 0; part < PARTS_AT_ONCE; part++) {
-          const x = this.load(part);
-          loaded.forEach((word, i) => {
-            const shifted = part === 0 ? word : op('i16x8.shr_u', word, i32(4 * part));
-            this.dot(accs[i]!, f.let('weights', op('v128.and', shifted, mask!)), x);
-          });
-        }
-        for (const word of loaded) f.set(word, op('i16x8.shr_u', word, i32(4 * PARTS_AT_ONCE)));
-        advance(f, at, 16 * row.digits * PARTS_AT_ONCE);
+    f.for('sixteen', i32(0), row.group / 16, 1, () => {
+      const [even, odd] = [this.load(0), this.load(1)];
+      accs.forEach((acc, c) => {
+        const load = memory('v128.load8x8_u', 4 * sums.column(c, weight.row), bytes);
+        const both = f.let('both', load);
+        this.dot(acc, f.let('low', op('v128.and', both, mask!)), even);
+        this.dot(acc, f.let('high', op('i16x8.shr_u', both, i32(4))), odd);
       });
-    }
+      advance(f, at, 32 * row.digits);
+      advance(f, bytes, 8);
+    });
   }
 
   /** Adds a group's sum to a column's, times its scale; a zero is added as often as x says. */
@@ -145,20 +134,17 @@ class FixedPointSums {
     column: number,
   ): void {
     const { sums, record, weight } = this;
-    const { x } = sums;
-    const parts = accs.map((acc, digit): [Code<'v128'>, Code<'v128'>] => [
-      op('f32x4.convert_i32x4_s', acc),
-      memory('v128.load', record.unit(digit), x),
-    ]);
-    if (steps === null) {
-      for (const [value, unit] of parts.toReversed()) sums.add(total, value, unit);
-      return;
-    }
-    const value = parts
-      .map(([a, b]) => op('f32x4.mul', a, b))
-      .reduceRight((low, high) => op('f32x4.add', low, high));
+    const { vb, x } = sums;
+    const [high, low] = accs.map((acc) => op('f32x4.convert_i32x4_s', acc));
+    const value =
+      low === undefined
+        ? high!
+        : op('f32x4.add', high!, op('f32x4.mul', low, vb.f32(2 ** -LOW_BITS)[0]!));
+    const unit = memory('v128.load', record.unit, x);
+    if (steps === null) return sums.add(total, value, unit);
     const at = 4 * sums.column(column, weight.scales!.scale);
-    sums.add(total, value, memory('v128.load32_splat', at, steps));
+    const scale = memory('v128.load32_splat', at, steps);
+    sums.add(total, op('f32x4.mul', value, unit), scale);
     if (weight.format !== 'int4') return;
     const zero = memory('v128.load32_splat', at + 4 * weight.zeroStep, steps);
     sums.add(total, memory('v128.load', record.sum, x), zero);

@@ -14,16 +14,13 @@ import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { decodeIndex, minimum, plus, scaled, sum } from '../matmul/index-code.js';
 import { KEPT, type WasmKernel } from '../wasm-kernel.js';
-import { APART, COLUMNS } from './column-sums.js';
+import { COLUMNS, ITEM } from './column-sums.js';
 import { type GemvProblem, type GemvSum, gemvSpace } from './gemv-problem.js';
 import { KeptRows, type RowPlaces, inScratch } from './kept-rows.js';
 import { sumMethod } from './sum-method.js';
 
 /** Time of one weight, in nanoseconds. */
 const WEIGHT_NS = 0.1;
-
-/** Columns of a work item: calls for columns that are apart, until they meet. */
-const ITEM = COLUMNS * APART;
 
 /** Bytes before an item's sums, for columns before it: a last call ends with the columns. */
 const BEFORE = 4 * COLUMNS;
@@ -36,6 +33,8 @@ class MadeSum {
   private readonly row: RowPlaces;
   private readonly apart: WasmFunction;
   private readonly near: WasmFunction;
+  /** Columns of a call of either. */
+  private readonly atOnce: number;
   /** For rows with values that are not finite. */
   private readonly exact: WasmFunction | null;
 
@@ -48,13 +47,15 @@ class MadeSum {
   ) {
     const { kernel, loops } = problem;
     const method = sumMethod(weight, loops.depth, options);
-    const target = { name, params: kernel.params, options, apart: 1 };
+    const { columns } = method;
+    const target = { name, params: kernel.params, options, columns, apart: 1 };
     this.id = id;
+    this.atOnce = columns;
     this.row = rows.of(x, method);
     this.out = rows.take(BEFORE + 4 * ITEM) + BEFORE;
     this.near = method.sums(target);
-    this.apart = method.sums({ ...target, name: `${name}_apart`, apart: APART });
-    this.exact = method.notFinite?.({ ...target, name: `${name}_exact` }) ?? null;
+    this.apart = method.sums({ ...target, name: `${name}_apart`, apart: ITEM / columns });
+    this.exact = method.notFinite?.({ ...target, columns: COLUMNS, name: `${name}_exact` }) ?? null;
   }
 
   /** Makes the sums of the item of columns from `first` on. */
@@ -65,10 +66,10 @@ class MadeSum {
       const place = scaled(op('i32.sub', col, first), 4);
       f.do(call(func, args, col, inScratch(row), sum(inScratch(this.out), place)));
     };
-    const near = (func: WasmFunction, row: number) => (): void => {
+    const near = (func: WasmFunction, row: number, atOnce: number) => (): void => {
       const end = minimum(f, 'stop', sum(first, i32(ITEM)), i32(columns));
-      const last = columns - COLUMNS;
-      f.for('near', first, end, COLUMNS, (col) => {
+      const last = columns - atOnce;
+      f.for('near', first, end, atOnce, (col) => {
         const start = select(i32(last), col, op('i32.gt_s', col, i32(last)));
         sums(func, row, f.let('start', start));
       });
@@ -77,13 +78,13 @@ class MadeSum {
       f.if(
         op('i32.le_s', first, i32(columns - ITEM)),
         () =>
-          f.for('apart', first, f.let('stop', sum(first, i32(APART))), 1, (col) =>
+          f.for('apart', first, f.let('stop', sum(first, i32(ITEM / this.atOnce))), 1, (col) =>
             sums(this.apart, arranged, col),
           ),
-        near(this.near, arranged),
+        near(this.near, arranged, this.atOnce),
       );
     if (this.exact === null) return finite();
-    f.if(memory('i32.load', 0, inScratch(notFinite!)), near(this.exact, values), finite);
+    f.if(memory('i32.load', 0, inScratch(notFinite!)), near(this.exact, values, COLUMNS), finite);
   }
 }
 

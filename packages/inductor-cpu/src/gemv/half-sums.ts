@@ -3,18 +3,22 @@
  *
  * Eight weights are loaded at once. A bfloat16 is the upper half of a float32. A float16 whose bits are moved to where
  * float32 has them is too small by 2^112, which is made good in two parts: in x, and in the sum. That is wrong for
- * infinities and NaN alone, so their exponents are looked for on the way, and columns that have one are summed again by
- * the exact conversion.
+ * infinities and NaN alone. Where no weight of a call's columns is as large as 2, as one instruction for eight of them
+ * finds out, none is among them. Columns with a larger one are summed again while exponents of all ones are looked for, and
+ * once more by the exact conversion if there are any.
  */
 import { halfToFloat } from '../body/half.js';
 import { call, f32x4, i32, memory, op, shuffle } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import { COLUMNS, ColumnSums, type SumsTarget } from './column-sums.js';
+import { ColumnSums, type SumsTarget } from './column-sums.js';
 import type { ColumnPlace } from './narrow-weight.js';
 
 /** Half of the 2^112. */
 export const HALF_FACTOR: number = 2 ** 56;
+
+/** Columns of a call with float16: more have their sums in memory, in the code of TurboFan. */
+export const HALF_COLUMNS = 2;
 
 /** k of a step. */
 const STEP = 8;
@@ -34,7 +38,7 @@ function generate(sums: ColumnSums, row: ColumnPlace, depth: number, read: Read)
     ]),
     () => {
       const values = [0, 16].map((offset) => f.let('x', memory('v128.load', offset, x)));
-      for (let c = 0; c < COLUMNS; c++) {
+      for (let c = 0; c < accs.length; c++) {
         const eight = f.let('weights', memory('v128.load', 2 * sums.column(c, row), weights));
         read(sums, eight).forEach((four, half) => sums.add(accs[c]!, four, values[half]!));
       }
@@ -62,36 +66,61 @@ export function bfloatSums(target: SumsTarget, row: ColumnPlace, depth: number):
   return sums.f;
 }
 
-/** `row` of float16, of x times `HALF_FACTOR`. */
-export function halfSums(target: SumsTarget, row: ColumnPlace, depth: number): WasmFunction {
-  const exact = new ColumnSums({ ...target, name: `${target.name}_exact` });
+/** The exact conversion. */
+function exactHalfSums(target: SumsTarget, row: ColumnPlace, depth: number): WasmFunction {
+  const sums = new ColumnSums(target);
   const converted = (extended: Code<'v128'>): Code<'v128'> =>
-    halfToFloat(exact.vb, [exact.f.let('raw', extended)])[0]!;
-  exact.finish(
-    generate(exact, row, depth, (_, weights) => [
-      converted(op('i32x4.extend_low_i16x8_s', weights)),
-      converted(op('i32x4.extend_high_i16x8_s', weights)),
-    ]),
-    1 / HALF_FACTOR,
-  );
+    halfToFloat(sums.vb, [sums.f.let('raw', extended)])[0]!;
+  const totals = generate(sums, row, depth, (_, weights) => [
+    converted(op('i32x4.extend_low_i16x8_s', weights)),
+    converted(op('i32x4.extend_high_i16x8_s', weights)),
+  ]);
+  sums.finish(totals, 1 / HALF_FACTOR);
+  return sums.f;
+}
 
+/** What is looked for: bits of both 16-bit lanes, of weights or of the upper halves of what they become. */
+interface Search {
+  /** Added before, so that exponents of all ones carry into the bit above them. */
+  readonly add: number;
+  readonly bits: number;
+}
+
+const LARGE: Search = { add: 0, bits: 0x4000 };
+const NOT_FINITE: Search = { add: 0x80, bits: 0x1000 };
+
+/** The sums of moved bits; columns where something is found are summed by `otherwise`. */
+function movedHalfSums(
+  target: SumsTarget,
+  row: ColumnPlace,
+  depth: number,
+  search: Search,
+  otherwise: WasmFunction,
+): WasmFunction {
   const sums = new ColumnSums(target);
   const { f, vb } = sums;
-  const bits = (both: number): Code<'v128'> => vb.i32(both)[0]!;
-  const special = f.let('special', f32x4(0));
+  const both = (bits: number): Code<'v128'> => vb.i32(bits | (bits << 16))[0]!;
+  const seen = f.let('seen', f32x4(0));
   const totals = generate(sums, row, depth, (_, weights) => {
     // Of three copies of the sign the exponent gets none.
-    const upper = op('v128.and', op('i16x8.shr_s', weights, i32(3)), bits(~0x70007000));
+    const upper = op('v128.and', op('i16x8.shr_s', weights, i32(3)), both(0x8fff));
     const [high, low] = [f.let('high', upper), f.let('low', op('i16x8.shl', weights, i32(13)))];
-    // One more than an exponent of all ones carries into the bit above it.
-    f.set(special, op('v128.or', special, op('i32x4.add', high, bits(0x00800080))));
+    const looked = search.add === 0 ? weights : op('i32x4.add', high, both(search.add));
+    f.set(seen, op('v128.or', seen, looked));
     return [interleave(low, high, 0), interleave(low, high, 1)];
   });
   sums.finish(totals, HALF_FACTOR);
-  const found = op('v128.any_true', op('v128.and', special, bits(0x10001000)));
-  f.if(found, () => {
+  f.if(op('v128.any_true', op('v128.and', seen, both(search.bits))), () => {
     const args = ['args', 'col', 'row', 'out'].map((each) => f.param(each));
-    f.do(call(exact.f, ...args));
+    f.do(call(otherwise, ...args));
   });
   return f;
+}
+
+/** `row` of float16, of x times `HALF_FACTOR`. */
+export function halfSums(target: SumsTarget, row: ColumnPlace, depth: number): WasmFunction {
+  const named = (what: string): SumsTarget => ({ ...target, name: `${target.name}_${what}` });
+  const exact = exactHalfSums(named('exact'), row, depth);
+  const large = movedHalfSums(named('large'), row, depth, NOT_FINITE, exact);
+  return movedHalfSums(target, row, depth, LARGE, large);
 }

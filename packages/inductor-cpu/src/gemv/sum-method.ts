@@ -6,7 +6,7 @@
  */
 import type { CodeOptions } from '../body/vector-builder.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import type { SumsTarget } from './column-sums.js';
+import { COLUMNS, type SumsTarget } from './column-sums.js';
 import { exactSums } from './exact-sums.js';
 import {
   type DigitCount,
@@ -14,8 +14,8 @@ import {
   fixedPointBytes,
   fixedPointRow,
 } from './fixed-point-row.js';
-import { fixedPointSums } from './fixed-point-sums.js';
-import { HALF_FACTOR, bfloatSums, halfSums } from './half-sums.js';
+import { AT_ONCE, fixedPointSums } from './fixed-point-sums.js';
+import { HALF_COLUMNS, HALF_FACTOR, bfloatSums, halfSums } from './half-sums.js';
 import type { NarrowWeight, PackedWeight } from './narrow-weight.js';
 import { rowParts, rowPartsBytes } from './row-parts.js';
 import { int4Sums, int8Sums } from './word-sums.js';
@@ -36,6 +36,8 @@ export interface SumMethod {
   readonly factor: number;
   /** Null where sums read the values as they are. */
   readonly arrangement: Arrangement | null;
+  /** Columns of a call. */
+  readonly columns: number;
   readonly sums: MakeSums;
   /** For rows with values that are not finite, of values as they are; null where `sums` serves them. */
   readonly notFinite: MakeSums | null;
@@ -62,6 +64,7 @@ function fixedPoint(weight: PackedWeight, depth: number, digits: DigitCount): Su
       bytes: fixedPointBytes(row),
       make: (name) => fixedPointRow(name, row),
     },
+    columns: AT_ONCE[weight.format],
     sums: (target) => fixedPointSums(target, weight, row),
     notFinite: (target) => exactSums(target, weight, depth),
   };
@@ -70,6 +73,7 @@ function fixedPoint(weight: PackedWeight, depth: number, digits: DigitCount): Su
 const plain = (sums: MakeSums, factor = 1): SumMethod => ({
   factor,
   arrangement: null,
+  columns: COLUMNS,
   sums,
   notFinite: null,
 });
@@ -86,6 +90,7 @@ function packedMethod(weight: PackedWeight, depth: number, options: CodeOptions)
       bytes: rowPartsBytes(depth, group),
       make: (name) => rowParts(name, depth, group),
     },
+    columns: COLUMNS,
     sums: (target) => int4Sums(target, weight, depth),
     notFinite: (target) => exactSums(target, weight, depth),
   };
@@ -95,7 +100,10 @@ function packedMethod(weight: PackedWeight, depth: number, options: CodeOptions)
 export function sumMethod(weight: NarrowWeight, depth: number, options: CodeOptions): SumMethod {
   switch (weight.format) {
     case 'float16':
-      return plain((target) => halfSums(target, weight.row, depth), HALF_FACTOR);
+      return {
+        ...plain((target) => halfSums(target, weight.row, depth), HALF_FACTOR),
+        columns: HALF_COLUMNS,
+      };
     case 'bfloat16':
       return plain((target) => bfloatSums(target, weight.row, depth));
     default:
