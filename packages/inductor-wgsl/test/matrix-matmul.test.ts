@@ -49,9 +49,10 @@ describe.skipIf(gpu === null)('products by subgroup matrices, emulated on the de
     const kernel = half(spec);
     verifyKernel(kernel);
     const { target } = gpu!.backend;
-    // Halves are stored as the device stores them.
+    // Halves are stored as the device stores them: the text is rewritten.
     const emulated: WgslTarget = {
       ...target,
+      f16: true,
       subgroups: { min: 32, max: 32 },
       matrices: MATRICES.matrices,
     };
@@ -113,6 +114,8 @@ describe('products by subgroup matrices', () => {
     const square = { kind: 'op', op: 'square', dtype: 'float32', args: [a] } as const;
     expect(isHalf(square)).toBe(false);
     expect(isHalf({ kind: 'op', op: 'cast', dtype: 'float16', args: [square] })).toBe(true);
+    const whole = (value: number) => isHalf({ kind: 'const', dtype: 'float32', value });
+    expect([1, -2048, 2049, 0.1, NaN].map(whole)).toEqual([true, true, false, false, false]);
     expect(isHalf(convolutionKernel({ n: 1, c: 1, h: 4, w: 4, o: 2, stride: 1 }).a)).toBe(false);
   });
 
@@ -135,8 +138,8 @@ describe('products by subgroup matrices', () => {
       half({ m: 4096, n: 4096, k: 4096, transposeB: true }),
       MATRICES,
     );
-    const arrays = [...text.matchAll(/var<workgroup> \w+: array<(f16|f32), (\d+)>/g)];
-    const bytes = arrays.map(([, type, length]) => (type === 'f16' ? 2 : 4) * Number(length));
+    const arrays = [...text.matchAll(/var<workgroup> \w+: array<(vec4h|vec4u|vec4f), (\d+)>/g)];
+    const bytes = arrays.map(([, type, length]) => (type === 'vec4h' ? 8 : 16) * Number(length));
     expect(bytes).toHaveLength(3);
     const tile = TILES[0];
     expect(bytes.reduce((a, b) => a + b)).toBeLessThanOrEqual(

@@ -20,7 +20,7 @@ import {
   addLoadFunction,
   lanesAlong,
   loadOrder,
-  operandLanes,
+  loadedOperand,
   type LoadOrder,
   type Operand,
 } from './matmul-operand.js';
@@ -29,6 +29,7 @@ import { ProgramBuilder } from './program.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
+import { type LoadedOperand, wideBuffers, wideLoads } from './wide-halves.js';
 import { computeType, typeName, type ScalarType } from './wgsl-types.js';
 
 /** A workgroup makes `bm` rows of results, `covered` wide, from `bn` columns of weights at a time. */
@@ -42,9 +43,7 @@ export interface AttentionExtents {
 }
 
 /** An operand, how it is loaded, and texts of its batch and its first x. */
-export interface AttentionOperand {
-  readonly operand: Operand;
-  readonly order: LoadOrder;
+export interface AttentionOperand extends LoadedOperand {
   readonly batch: string;
   readonly origin: string;
   readonly extent: number;
@@ -70,6 +69,8 @@ export class AttentionFrame {
   readonly place: string;
   readonly factors: readonly (readonly [AttentionOperand, AttentionOperand])[];
   readonly values: readonly AttentionOperand[];
+  /** Whether all operands are read eight halves at a time. */
+  readonly isWide: boolean;
   /** Of weights: four along the columns. */
   readonly weighing: LaneContext;
 
@@ -90,7 +91,7 @@ export class AttentionFrame {
       operand: Operand,
       at: Pick<AttentionOperand, 'batch' | 'origin' | 'extent'>,
       order = loadOrder(operand),
-    ): AttentionOperand => ({ operand, order, ...at });
+    ): AttentionOperand => ({ ...loadedOperand(operand, order), ...at });
     const columns = { batch: this.columnBatch, x: this.along };
     this.factors = kernel.scores.map(({ a, b }, p) => [
       frame(
@@ -112,9 +113,6 @@ export class AttentionFrame {
       ),
     );
     const operands = [...this.factors.flat(), ...this.values];
-    const contexts = operands.map(
-      ({ operand, order }) => new LaneContext(operandLanes(operand, order), [operand.expr]),
-    );
     const storing = new LaneContext(
       { ...lanesAlong(n), vectorAccs: true },
       kernel.epilogue.flatMap(stmtRoots),
@@ -124,27 +122,31 @@ export class AttentionFrame {
       kernel.weights,
     );
     const vectors = chooseVectorBuffers([
-      ...operands.map(({ operand }, i) => ({
-        context: contexts[i],
-        exprs: [operand.expr],
-        stores: [],
-      })),
+      ...operands.map(({ operand, context }) => ({ context, exprs: [operand.expr], stores: [] })),
       { context: this.weighing, exprs: kernel.weights, stores: [] },
       { context: storing, exprs: [], stores: kernel.epilogue },
       { context: new LaneContext({}, []), exprs: [], stores: kernel.rowStores },
     ]);
+    const others = [
+      ...kernel.weights,
+      ...[...kernel.epilogue, ...kernel.rowStores].flatMap(stmtRoots),
+    ];
+    const wide = loaded === undefined ? [] : wideLoads(operands, others, variant, target);
+    this.isWide = wide.length > 0 && !wide.includes(null);
     const builder = new ProgramBuilder(
       kernel,
       target,
       variant,
       variant.offsets ? new Set() : vectors,
+      wideBuffers(this.isWide ? wide : []),
     );
     this.builder = builder;
     const checkK = !isMultiple(extent(k), bk);
     const checkJ = !isMultiple(extent(this.along), bj);
-    for (const [i, { operand, order }] of operands.entries()) {
+    for (const [i, operand] of operands.entries()) {
       const check = i < 2 * this.factors.length ? checkK : checkJ;
-      addLoadFunction(builder, operand, contexts[i], order, loaded ?? this.type, check);
+      const loading = { ...operand, wide: this.isWide ? wide[i] : null };
+      addLoadFunction(builder, loading, loaded ?? this.type, check);
     }
     if (kernel.epilogue.length > 0)
       addStoreFunction(builder, {

@@ -11,6 +11,8 @@ import { RegisterBlock } from './register-block.js';
 import { addWeighFunction } from './weigh-function.js';
 import { typeName } from './wgsl-types.js';
 
+const HALVES = typeName('f16', 4);
+
 /** How weights lie in workgroup memory: columns as vectors of four rows, or rows of float16, so many values apart. */
 export type WeightLayout =
   | { readonly kind: 'by column'; readonly padding: 0 | 1 }
@@ -36,7 +38,7 @@ export class AttentionWeights {
     this.vector = typeName(type, 4);
     this.array =
       layout.kind === 'by row'
-        ? builder.workgroupArray('weights', 'f16', bm * layout.stride)
+        ? builder.workgroupArray('weights', HALVES, (bm * layout.stride) / 4)
         : builder.workgroupArray(
             'weights',
             `array<${this.vector}, ${bm / 4 + layout.padding}>`,
@@ -75,14 +77,10 @@ export class AttentionWeights {
     const { names } = this.blocks[q];
     for (let r = 0; r < tile.tm / 4; r++) {
       for (let g = 0; g < tile.tn / 4; g++) {
-        const along = `column * 4u${plus(g * columns * 4)}`;
         if (layout.kind === 'by row') {
           for (const i of [0, 1, 2, 3]) {
-            const down = `(row * 4u${plus(r * rows * 4 + i)})`;
-            for (const [c, lane] of [...'xyzw'].entries())
-              loop.line(
-                `${this.array}[${down} * ${layout.stride}u + ${along}${plus(c)}] = f16(${names[r * 4 + i][g]}.${lane});`,
-              );
+            const at = `(row * 4u${plus(r * rows * 4 + i)}) * ${layout.stride / 4}u + column${plus(g * columns)}`;
+            loop.line(`${this.array}[${at}] = ${HALVES}(${names[r * 4 + i][g]});`);
           }
           continue;
         }

@@ -23,6 +23,11 @@ export function pairedText(buffer: BufferAccess, first: string, part: 0 | 1): st
   return `bitcast<vec4h>(${variable}[${grouped(first)} >> 3u].${['xy', 'zw'][part]})`;
 }
 
+/** Eight halves of a buffer of pairs, from an index text on: a multiple of eight. */
+export function wideText({ variable }: BufferAccess, index: string): string {
+  return `${variable}[${grouped(index)} >> 3u]`;
+}
+
 /** Index of the vector that begins at a multiple of four. */
 export function vectorIndex(index: string): string {
   return `${grouped(index)} >> 2u`;

@@ -7,8 +7,12 @@ import { loadedElement } from './loaded-element.js';
 import { widen } from './value.js';
 import { typeName } from './wgsl-types.js';
 
+/** Whole numbers up to this are float16. */
+const WHOLE = 2048;
+
 /** Whether a value is a float16, widened or not. Values that are computed are rounded to float16 by a cast. */
 export function isHalf(expr: Expr): boolean {
+  if (expr.kind === 'const') return Number.isInteger(expr.value) && Math.abs(expr.value) <= WHOLE;
   if (expr.kind === 'masked') return Object.is(expr.other, 0) && isHalf(expr.body);
   const isCast = expr.kind === 'op' && expr.op === 'cast';
   if (expr.dtype === 'float16') return isCast || expr.kind === 'load';

@@ -14,10 +14,11 @@ import {
   fastest,
   fillsLanes,
   moves,
-  type LaneContext,
+  LaneContext,
   type LaneSpec,
   laneAccess,
 } from '@tessera/inductor-core';
+import { wideText } from './buffer-access.js';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
@@ -25,6 +26,7 @@ import { decompose } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
 import { widen } from './value.js';
 import { halfVector } from './half-values.js';
+import type { LoadedOperand, LoadExpr } from './wide-halves.js';
 import { typeName, type ScalarType } from './wgsl-types.js';
 
 /** One operand. */
@@ -54,6 +56,12 @@ export function loadOrder(operand: Operand): LoadOrder {
 /** What differs between the four values that a thread loads. */
 export function operandLanes(operand: Operand, order: LoadOrder): LaneSpec {
   return lanesAlong(order === 'vectors along k' ? operand.k : operand.x);
+}
+
+/** An operand that is loaded in an order. */
+export function loadedOperand(operand: Operand, order: LoadOrder): LoadedOperand {
+  const context = new LaneContext(operandLanes(operand, order), [operand.expr]);
+  return { operand, order, context };
 }
 
 /** How four lanes cover variables: within the fastest where that is a multiple of four or alone. */
@@ -119,12 +127,12 @@ export function decomposeLanes(
 }
 
 /**
- * Adds `fn load_<name>(batch, along, depth) -> vec4`: four values along x or k, zero beyond the end of k. */
+ * Adds `fn load_<name>(batch, along, depth) -> vec4`: four values along x or k, zero beyond the end of k. Where what is read
+ * in a wide way is given, eight halves as words.
+ */
 export function addLoadFunction(
   builder: ProgramBuilder,
-  operand: Operand,
-  context: LaneContext,
-  order: LoadOrder,
+  { operand, context, order, wide }: LoadedOperand & { readonly wide: LoadExpr | null },
   type: ScalarType | 'f16',
   checkK: boolean,
 ): void {
@@ -142,16 +150,21 @@ export function addLoadFunction(
     ...along(operand.k, 'depth', inK),
   ]);
   emitter.enter(block, symbols);
-  const vector = typeName(type, 4);
-  const value =
-    type === 'f16' ? halfVector(emitter, operand.expr) : widen(emitter.value(operand.expr), 4);
+  const vector = wide === null ? typeName(type, 4) : 'vec4u';
   const depth = extent(operand.k);
   const end = (): string => builder.size(depth);
-  const inside = (): string =>
-    inK && !isMultiple(depth, 4)
-      ? `(vec4u(depth) + vec4u(0u, 1u, 2u, 3u)) < vec4u(${end()})`
-      : `depth < ${end()}`;
-  block.line(checkK ? `return select(${vector}(0), ${value}, ${inside()});` : `return ${value};`);
+  if (wide !== null) {
+    if (checkK) block.line(`if (depth >= ${end()}) { return vec4u(0); }`);
+    block.line(`return ${wideText(builder.buffer(wide.buf), emitter.indexBase(wide.index))};`);
+  } else {
+    const value =
+      type === 'f16' ? halfVector(emitter, operand.expr) : widen(emitter.value(operand.expr), 4);
+    const inside = (): string =>
+      inK && !isMultiple(depth, 4)
+        ? `(vec4u(depth) + vec4u(0u, 1u, 2u, 3u)) < vec4u(${end()})`
+        : `depth < ${end()}`;
+    block.line(checkK ? `return select(${vector}(0), ${value}, ${inside()});` : `return ${value};`);
+  }
   builder.addFunction(
     `load_${operand.name}(batch: u32, along: u32, depth: u32) -> ${vector}`,
     block,

@@ -8,6 +8,7 @@ import { extent, type AttentionKernel } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { WIDEST_ATTENTION, type AttentionNeeds, type AttentionTile } from './attention-tiles.js';
 import { isHalf } from './half-values.js';
+import { rowBits } from './matmul-threads.js';
 import { SLAB_PADDING } from './matrix-tiles.js';
 import type { WgslTarget } from './target.js';
 import { computeType } from './wgsl-types.js';
@@ -23,13 +24,18 @@ function tile(bm: number, bn: number, tm: 4 | 8, tn: 4 | 8): MatrixAttentionTile
 }
 
 /**
- * In the order of measured speed where there is enough to do (NVIDIA H200): for heads of 64 values both take as long,
- * for 128 the second takes 1.6 times as long. Subgroups of 32 rows are slower by far.
+ * The first of which there are enough is the fastest (NVIDIA H200), the largest for heads wider than 64 only: there the
+ * second takes 1.6 times as long, for heads of 64 the first 1.1 times. Tiles of 64 columns take 1.2 to 1.7 times as long,
+ * subgroups of 32 rows more.
  */
 export const MATRIX_ATTENTION_TILES: readonly MatrixAttentionTile[] = [
-  tile(64, 64, 4, 8),
+  tile(128, 32, 4, 4),
+  tile(64, 32, 4, 4),
   tile(32, 32, 4, 4),
 ];
+
+/** Widths of heads up to which a tile of 128 rows is not the best. */
+const NARROW = 64;
 
 /** Threads of a workgroup. */
 export function matrixAttentionThreads({ bm, bn, tm, tn }: MatrixAttentionTile): number {
@@ -77,14 +83,12 @@ export function matrixAttentionFits(
   const widths = matrixWidths(kernel, target);
   const { matrices, subgroups, maxWorkgroupBytes, maxWorkgroupThreads } = target;
   if (widths === null || matrices === null || subgroups === null) return false;
-  const { bm, bn, tm, tn } = tile;
+  const { bm, bn, tm } = tile;
   const threads = matrixAttentionThreads(tile);
   const perSubgroup = (bm * subgroups.max) / threads;
-  const rows = 4 * bm * (bn / tn + 1);
   const bytes =
     2 * (sharedSlabValues(tile, widths) + bm * weightStride(tile)) +
-    4 * bm * scoreStride(tile) +
-    rows +
+    4 * bm * (scoreStride(tile) + 1) +
     16;
   return (
     threads % subgroups.max === 0 &&
@@ -94,6 +98,7 @@ export function matrixAttentionFits(
     bn % matrices.k === 0 &&
     bn >= kernel.values.length * matrices.n &&
     tm % 4 === 0 &&
+    rowBits(tile, target).every((bit) => 2 * bit <= subgroups.min) &&
     bytes <= maxWorkgroupBytes
   );
 }
@@ -112,7 +117,9 @@ export function matrixAttentionTile(
     kernel.scores.every(({ a, b }) => isHalf(a) && isHalf(b)) &&
     kernel.values.every(isHalf);
   if (!suits) return null;
-  const usable = MATRIX_ATTENTION_TILES.filter((tile) => matrixAttentionFits(tile, kernel, target));
+  const usable = MATRIX_ATTENTION_TILES.filter(
+    (tile) => (tile.bm <= 64 || widths.n > NARROW) && matrixAttentionFits(tile, kernel, target),
+  );
   const groups = ({ bm }: MatrixAttentionTile): number => Math.ceil(needs.rows / bm) * needs.batch;
   return usable.find((tile) => groups(tile) >= target.parallelism) ?? usable.at(-1) ?? null;
 }

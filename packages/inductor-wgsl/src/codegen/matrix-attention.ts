@@ -20,8 +20,8 @@ import {
   type MatrixAttentionTile,
 } from './matrix-attention-tiles.js';
 import { MatrixPassage } from './matrix-passage.js';
-import { MatrixSlab } from './matrix-slab.js';
-import { type Grid, grid, multiplied, resultType } from './matrix-text.js';
+import { MatrixSlab, slabType } from './matrix-slab.js';
+import { type Grid, grid, loadedMatrix, multiplied, resultType } from './matrix-text.js';
 import { placeThread } from './matmul-threads.js';
 import { plus } from './offset-text.js';
 import type { ProgramBuilder } from './program.js';
@@ -95,7 +95,8 @@ class MatrixAttention {
     const { builder } = this.frame;
     this.builder = builder;
     builder.requireMatrices();
-    this.slab = builder.workgroupArray('slab', 'f16', sharedSlabValues(tile, widths));
+    const { type, values } = slabType(this.frame.isWide);
+    this.slab = builder.workgroupArray('slab', type, sharedSlabValues(tile, widths) / values);
     this.passage = new MatrixPassage(builder, tile, this.shape, this.lanes);
     this.columns = this.frame.factors.map(([, b]) => this.makeSlab(b, 'right', widths.k));
     this.values = this.frame.values.map((value) => this.makeSlab(value, 'right', bn));
@@ -109,9 +110,12 @@ class MatrixAttention {
       kind: 'by row',
       stride: weightStride(tile),
     });
-    this.softmax = kernel.softmax ? new RunningSoftmax(builder, tile, this.scores[0], SLACK) : null;
+    this.softmax = kernel.softmax
+      ? new RunningSoftmax(builder, tile, this.scores[0], SLACK, true)
+      : null;
     // The last: what matrices are loaded from must begin at a multiple of 16 bytes.
-    this.grown = kernel.softmax ? builder.workgroupVariable('grown', 'atomic<u32>') : '';
+    // Of 16 bytes.
+    this.grown = kernel.softmax ? `${builder.workgroupArray('grown', 'atomic<u32>', 4)}[0]` : '';
   }
 
   generate(): WgslProgram {
@@ -148,13 +152,14 @@ class MatrixAttention {
     side: 'left' | 'right',
     bk: number,
   ): MatrixSlab {
-    const { threads, slab } = this;
+    const { threads, slab, frame } = this;
     return new MatrixSlab(operand, order, side, {
       extent,
       bk,
       batch,
       origin,
       threads,
+      isWide: frame.isWide,
       array: slab,
     });
   }
@@ -193,7 +198,7 @@ class MatrixAttention {
       next.fetch(loop, p + 1 < columns.length ? '0u' : 'first_j');
       loop.scope((inner) => this.multiplyFactors(inner, p));
       loop.line('workgroupBarrier();');
-      this.passage.readScores(loop, p, this.scores[p]);
+      this.passage.readScores(loop, this.scores[p]);
     }
     weights.compute(loop);
     softmax?.advance(loop);
@@ -243,15 +248,13 @@ class MatrixAttention {
   /** Adds the products of weights and values. */
   private multiplyValues(loop: CodeBlock, q: number): void {
     const { shape, tile, results, values, weights } = this;
-    const stride = weightStride(tile);
+    const stride = weightStride(tile) / 4;
     const left = `subgroup_matrix_left<f16, ${shape.k}, ${shape.m}>`;
     for (let k = 0; k < tile.bn; k += shape.k) {
       const step = new CodeBlock();
       for (const i of results[q].keys()) {
-        const at = `(part_m${plus(i * shape.m)}) * ${stride}u${plus(k)}`;
-        step.line(
-          `let w${i} = subgroupMatrixLoad<${left}, row_major>(&${weights.array}, ${at}, ${stride}u);`,
-        );
+        const at = `(part_m${plus(i * shape.m)}) * ${stride}u${plus(k / 4)}`;
+        step.line(`let w${i} = ${loadedMatrix(left, 'row_major', weights.array, at, stride)};`);
       }
       for (const j of results[q][0].keys()) {
         const at = values[q].matrixAt(shape, `${j * shape.n}u`, `${k}u`);
@@ -276,10 +279,9 @@ class MatrixAttention {
         body.line('workgroupBarrier();');
         const store = new CodeBlock();
         store.line(`let down = part_m${plus(i * m)} + unit / ${n / 4}u;`);
-        store.line(`let at = down * ${passage.stride}u + (unit % ${n / 4}u) * 4u;`);
+        store.line(`let at = down * ${passage.stride}u + unit % ${n / 4}u;`);
         const products = results.map((_, q) => {
-          const lane = (c: number): string => `${passage.array}[at${plus(q * n + c)}]`;
-          const vector = `vec4f(${[0, 1, 2, 3].map(lane).join(', ')})`;
+          const vector = `${passage.array}[at${plus((q * n) / 4)}]`;
           return softmax === null ? vector : `${vector} / ${passage.scales}[down]`;
         });
         const along = `(unit % ${n / 4}u) * 4u${plus(j * n)}`;

@@ -8,7 +8,8 @@
 import type { MatmulKernel } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
-import { MatrixSlab, slabValues } from './matrix-slab.js';
+import { MatrixSlab, slabType, slabValues } from './matrix-slab.js';
+import { type Grid, grid, multiplied, resultType, storedMatrix } from './matrix-text.js';
 import { matrixSubgroups, matrixThreads, type MatrixTile } from './matrix-tiles.js';
 import { plus } from './offset-text.js';
 import { ProductFrame } from './product-frame.js';
@@ -40,7 +41,7 @@ class MatrixMatmul {
   private readonly threads: number;
   private readonly lanes: number;
   /** Names of the results: rows of matrices. */
-  private readonly results: readonly (readonly string[])[];
+  private readonly results: Grid;
 
   constructor(
     kernel: MatmulKernel<Size>,
@@ -55,17 +56,17 @@ class MatrixMatmul {
     this.frame = new ProductFrame(kernel, target, variant, tile, 'f16');
     const { builder, operands } = this.frame;
     builder.requireMatrices();
-    const [a, b] = operands.map(({ operand, order, extent, origin }, i) => {
+    const [a, b] = operands.map(({ operand, order, extent, origin, wide }, i) => {
       const { bk } = tile;
-      const values = slabValues(order, extent, bk);
-      const array = builder.workgroupArray(`slab_${operand.name}`, 'f16', values);
-      const place = { extent, bk, batch: 'batch', origin, threads, array };
+      const isWide = wide !== null;
+      const { type, values } = slabType(isWide);
+      const count = slabValues(order, extent, bk) / values;
+      const array = builder.workgroupArray(`slab_${operand.name}`, type, count);
+      const place = { extent, bk, batch: 'batch', origin, threads, isWide, array };
       return new MatrixSlab(operand, order, i === 0 ? 'left' : 'right', place);
     });
     this.slabs = [a, b];
-    this.results = Array.from({ length: tile.sm / this.shape.m }, (_, i) =>
-      Array.from({ length: tile.sn / this.shape.n }, (_, j) => `c${i}_${j}`),
-    );
+    this.results = grid('c', tile.sm / this.shape.m, tile.sn / this.shape.n);
   }
 
   generate(): WgslProgram {
@@ -77,8 +78,7 @@ class MatrixMatmul {
     body.line(`let part = lane / ${lanes}u;`);
     body.line(`let part_m = (part / ${columns}u) * ${tile.sm}u;`);
     body.line(`let part_n = (part % ${columns}u) * ${tile.sn}u;`);
-    const result = `subgroup_matrix_result<f32, ${shape.n}, ${shape.m}>`;
-    for (const name of this.results.flat()) body.line(`var ${name} = ${result}();`);
+    for (const name of this.results.flat()) body.line(`var ${name} = ${resultType(shape)}();`);
     walkSlabs(body, {
       slabs: this.slabs,
       steps: builder.size(steps),
@@ -102,7 +102,7 @@ class MatrixMatmul {
     for (const j of results[0].keys()) {
       block.line(`let b${j} = ${b.matrixAt(shape, `part_n${plus(j * shape.n)}`, k)};`);
       for (const [i, names] of results.entries())
-        block.line(`${names[j]} = subgroupMatrixMultiplyAccumulate(a${i}, b${j}, ${names[j]});`);
+        block.line(multiplied(names[j], `a${i}`, `b${j}`));
     }
     return block;
   }
@@ -113,19 +113,17 @@ class MatrixMatmul {
     const { body, builder } = this.frame;
     const { m, n } = this.shape;
     const size = m * n;
-    const array = builder.workgroupArray('result', 'f32', matrixSubgroups(tile) * size);
-    body.line(`let first = part * ${size}u;`);
+    const array = builder.workgroupArray('result', 'vec4f', (matrixSubgroups(tile) * size) / 4);
+    body.line(`let first = part * ${size / 4}u;`);
     for (const [i, names] of this.results.entries()) {
       for (const [j, name] of names.entries()) {
         if (i + j > 0) body.line('workgroupBarrier();');
-        body.line(`subgroupMatrixStore<row_major>(&${array}, first, ${name}, ${n}u);`);
+        body.line(storedMatrix(name, array, 'first', n / 4));
         body.line('workgroupBarrier();');
         const store = new CodeBlock();
-        const values = [0, 1, 2, 3].map((q) => `${array}[at${plus(q)}]`).join(', ');
         const row = `first_m + part_m${plus(i * m)} + unit / ${n / 4}u`;
         const column = `first_n + part_n${plus(j * n)} + (unit % ${n / 4}u) * 4u`;
-        store.line('let at = first + unit * 4u;');
-        store.line(`store_c(batch, ${row}, ${column}, vec4f(${values}));`);
+        store.line(`store_c(batch, ${row}, ${column}, ${array}[first + unit]);`);
         body.nest(
           `for (var unit = lane % ${lanes}u; unit < ${size / 4}u; unit += ${lanes}u)`,
           store,

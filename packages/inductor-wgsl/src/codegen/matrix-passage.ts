@@ -4,7 +4,7 @@
  */
 import { CodeBlock } from './code-block.js';
 import { type MatrixAttentionTile, scoreStride } from './matrix-attention-tiles.js';
-import { type Grid, resultType } from './matrix-text.js';
+import { type Grid, loadedMatrix, resultType, storedMatrix } from './matrix-text.js';
 import { plus } from './offset-text.js';
 import type { ProgramBuilder } from './program.js';
 import type { RegisterBlock } from './register-block.js';
@@ -12,8 +12,9 @@ import type { MatrixShape } from './target.js';
 
 /** See the file header. Every subgroup has rows of its own. */
 export class MatrixPassage {
+  /** Of vectors of four. */
   readonly array: string;
-  /** Elements from row to row. */
+  /** Vectors from row to row. */
   readonly stride: number;
   /** A number for each row: what results are scaled by. */
   readonly scales: string;
@@ -24,34 +25,29 @@ export class MatrixPassage {
     private readonly shape: MatrixShape,
     private readonly lanes: number,
   ) {
-    this.stride = scoreStride(tile);
-    this.array = builder.workgroupArray('passage', 'f32', tile.bm * this.stride);
+    this.stride = scoreStride(tile) / 4;
+    this.array = builder.workgroupArray('passage', 'vec4f', tile.bm * this.stride);
     this.scales = builder.workgroupArray('scales', 'f32', tile.bm);
   }
 
   /** Text that lays a matrix in the passage: in the rows `i` of its subgroup, at column `j`. */
   store(name: string, i: number, j: number): string {
-    return `subgroupMatrixStore<row_major>(&${this.array}, ${this.at(i, j)}, ${name}, ${this.stride}u);`;
+    return storedMatrix(name, this.array, this.at(i, j), this.stride);
   }
 
   private at(i: number, j: number): string {
     const { m, n } = this.shape;
-    return `(part_m${plus(i * m)}) * ${this.stride}u${plus(j * n)}`;
+    return `(part_m${plus(i * m)}) * ${this.stride}u${plus((j * n) / 4)}`;
   }
 
   /** Scores that this thread makes weights of. */
-  readScores(loop: CodeBlock, p: number, scores: RegisterBlock): void {
+  readScores(loop: CodeBlock, scores: RegisterBlock): void {
     const { tile, array, stride } = this;
     const [rows, columns] = [tile.bm / tile.tm, tile.bn / tile.tn];
     for (const [i, names] of scores.names.entries()) {
       const down = `(row * 4u${plus((i >> 2) * rows * 4 + (i & 3))})`;
-      loop.line(`let from_${p}_${i} = ${down} * ${stride}u + column * 4u;`);
-      for (const [g, name] of names.entries()) {
-        const lanes = [0, 1, 2, 3].map(
-          (c) => `${array}[from_${p}_${i}${plus(g * columns * 4 + c)}]`,
-        );
-        loop.line(`var ${name} = vec4f(${lanes.join(', ')});`);
-      }
+      for (const [g, name] of names.entries())
+        loop.line(`var ${name} = ${array}[${down} * ${stride}u + column${plus(g * columns)}];`);
     }
   }
 
@@ -74,7 +70,7 @@ export class MatrixPassage {
         const some = names.slice(j, j + atOnce);
         for (const [at, name] of some.entries()) block.line(this.store(name, i, at));
         block.line('workgroupBarrier();');
-        const width = some.length * shape.n;
+        const width = (some.length * shape.n) / 4;
         const each = new CodeBlock();
         each.line(`let down = part_m${plus(i * shape.m)} + unit / ${width}u;`);
         each.line(`${array}[down * ${stride}u + unit % ${width}u] *= ${scales}[down];`);
@@ -83,7 +79,7 @@ export class MatrixPassage {
         block.line('workgroupBarrier();');
         for (const [at, name] of some.entries())
           block.line(
-            `${name} = subgroupMatrixLoad<${resultType(shape)}, row_major>(&${array}, ${this.at(i, at)}, ${stride}u);`,
+            `${name} = ${loadedMatrix(resultType(shape), 'row_major', array, this.at(i, at), stride)};`,
           );
         block.line('workgroupBarrier();');
       }

@@ -16,8 +16,7 @@ import {
   addLoadFunction,
   lanesAlong,
   loadOrder,
-  operandLanes,
-  type LoadOrder,
+  loadedOperand,
   type Operand,
 } from './matmul-operand.js';
 import { addShareFunctions, endWithoutShare, shareOf } from './matmul-part.js';
@@ -25,6 +24,7 @@ import { addStoreFunction } from './product-store.js';
 import { ProgramBuilder } from './program.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
+import { type LoadedOperand, type LoadExpr, wideBuffers, wideLoads } from './wide-halves.js';
 import { computeType, type ScalarType } from './wgsl-types.js';
 
 /** A tile of results, and the steps of k that are loaded at a time. */
@@ -35,11 +35,11 @@ export interface FrameTile {
 }
 
 /** An operand's slab: how it is loaded, values along x, and text of the first x. */
-export interface FrameOperand {
-  readonly operand: Operand;
-  readonly order: LoadOrder;
+export interface FrameOperand extends LoadedOperand {
   readonly extent: number;
   readonly origin: string;
+  /** What is read eight halves at a time, if it is. */
+  readonly wide: LoadExpr | null;
 }
 
 /** See the file header. */
@@ -63,39 +63,43 @@ export class ProductFrame {
   ) {
     const { batch, m, n, k, epilogue } = kernel;
     const { bm, bn, bk } = tile;
-    const frame = (name: 'a' | 'b', along: number, origin: string): FrameOperand => {
+    const [a, b] = (['a', 'b'] as const).map((name) => {
       const operand: Operand = { name, expr: kernel[name], batch, x: name === 'a' ? m : n, k };
-      return { operand, order: loadOrder(operand), extent: along, origin };
-    };
-    this.operands = [frame('a', bm, 'first_m'), frame('b', bn, 'first_n')];
-    const contexts = this.operands.map(
-      ({ operand, order }) => new LaneContext(operandLanes(operand, order), [operand.expr]),
-    );
+      return loadedOperand(operand, loadOrder(operand));
+    });
     const context = new LaneContext(
       { ...lanesAlong(n), vectorAccs: true },
       epilogue.flatMap(stmtRoots),
     );
     const vectors = chooseVectorBuffers([
-      ...this.operands.map(({ operand }, i) => ({
-        context: contexts[i],
+      ...[a, b].map(({ operand, context }) => ({
+        context,
         exprs: [operand.expr],
         stores: [],
       })),
       { context, exprs: [], stores: epilogue },
     ]);
+    const wide =
+      loaded === undefined
+        ? [null, null]
+        : wideLoads([a, b], epilogue.flatMap(stmtRoots), variant, target);
     const builder = new ProgramBuilder(
       kernel,
       target,
       variant,
       variant.offsets ? new Set() : vectors,
+      wideBuffers(wide),
     );
     this.builder = builder;
+    this.operands = [
+      { ...a, extent: bm, origin: 'first_m', wide: wide[0] },
+      { ...b, extent: bn, origin: 'first_n', wide: wide[1] },
+    ];
     const type = computeType(kernel.accDtype);
     this.type = type;
     this.steps = sizeCeilDiv(extent(k), bk);
     const checkK = !isMultiple(extent(k), bk);
-    for (const [i, { operand, order }] of this.operands.entries())
-      addLoadFunction(builder, operand, contexts[i], order, loaded ?? type, checkK);
+    for (const loading of this.operands) addLoadFunction(builder, loading, loaded ?? type, checkK);
     const share = shareOf(kernel);
     addStoreFunction(builder, {
       epilogue,

@@ -6,6 +6,7 @@
  */
 import { tileColumns, type AttentionTile } from './attention-tiles.js';
 import { CodeBlock } from './code-block.js';
+import { rowBits } from './matmul-threads.js';
 import { plus } from './offset-text.js';
 import type { ProgramBuilder } from './program.js';
 import type { RegisterBlock } from './register-block.js';
@@ -16,6 +17,8 @@ const LOWEST = '-3.4028234e38';
 /** See the file header. Rows are numbered as a thread has them. */
 export class RunningSoftmax {
   private readonly array: string;
+  /** Bits of a thread's number in which those of a row differ, where they exchange values without memory. */
+  private readonly bits: readonly number[] | null;
   private readonly groups: number;
   private readonly rows: number;
   private readonly columns: number;
@@ -26,12 +29,14 @@ export class RunningSoftmax {
   /**
    * @param slack by how much logits may exceed what weights are relative to: the larger, the more seldom results are
    *   to be scaled, and the larger weights become
+   * @param inSubgroup all threads of a row are of one subgroup, which exchange values without memory
    */
   constructor(
     private readonly builder: ProgramBuilder,
     tile: AttentionTile,
     private readonly logits: RegisterBlock,
     private readonly slack = 0,
+    inSubgroup = false,
   ) {
     this.tm = tile.tm;
     // WGSL's own may be off by 2|x| units in the last place of eˣ, which is nothing beside the weight 1 that there is.
@@ -40,7 +45,10 @@ export class RunningSoftmax {
     this.groups = tile.tm / 4;
     this.rows = tile.bm / tile.tm;
     this.columns = tileColumns(tile);
-    this.array = builder.workgroupArray('rows', `array<vec4f, ${tile.bm / 4}>`, this.columns);
+    this.bits = inSubgroup ? rowBits(tile, builder.target) : null;
+    this.array = inSubgroup
+      ? ''
+      : builder.workgroupArray('rows', `array<vec4f, ${tile.bm / 4}>`, this.columns);
   }
 
   declare(body: CodeBlock): void {
@@ -113,7 +121,15 @@ export class RunningSoftmax {
 
   /** Combines `name` of all threads of a row, in the same order in each. */
   private exchange(body: CodeBlock, name: string, combine: (a: string, b: string) => string): void {
-    const { array } = this;
+    const { array, bits } = this;
+    if (bits !== null) {
+      for (const bit of bits)
+        this.each((r) => {
+          const other = `subgroupShuffleXor(${name}${r}, ${bit}u)`;
+          body.line(`${name}${r} = ${combine(`${name}${r}`, other)};`);
+        });
+      return;
+    }
     this.each((r) => body.line(`${array}[column][row${plus(r * this.rows)}] = ${name}${r};`));
     body.line('workgroupBarrier();');
     this.each((r) => body.line(`${name}${r} = ${array}[0][row${plus(r * this.rows)}];`));

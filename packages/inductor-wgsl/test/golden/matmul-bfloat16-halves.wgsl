@@ -7,15 +7,15 @@ enable subgroups;
 enable chromium_experimental_subgroup_matrix;
 diagnostic(off, chromium.subgroup_matrix_uniformity);
 
-@group(0) @binding(0) var<storage, read> halves_a: array<vec4h>;
+@group(0) @binding(0) var<storage, read> halves_a: array<vec4u>;
 @group(0) @binding(1) var<storage, read> halves_b: array<f16>;
 @group(0) @binding(2) var<storage, read> scales_a: array<f32>;
 @group(0) @binding(3) var<storage, read> scales_b: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<f32>;
-var<workgroup> slab_a0: array<f16, 5120>;
-var<workgroup> slab_b0: array<f16, 4352>;
+var<workgroup> slab_a0: array<vec4u, 640>;
+var<workgroup> slab_b0: array<vec4h, 1088>;
 var<workgroup> some0: array<atomic<u32>, 4>;
-var<workgroup> result0: array<f32, 1024>;
+var<workgroup> result0: array<vec4f, 256>;
 
 fn round_bf16_vec4f(x: vec4f) -> vec4f {
   let bits = bitcast<vec4u>(x);
@@ -24,8 +24,8 @@ fn round_bf16_vec4f(x: vec4f) -> vec4f {
   return bitcast<vec4f>(select(kept, magnitude, magnitude > vec4u(0x7f800000u)) | (bits & vec4u(0x80000000u)));
 }
 
-fn load_a(batch: u32, along: u32, depth: u32) -> vec4h {
-  return halves_a[(4096u * along + depth) >> 2u];
+fn load_a(batch: u32, along: u32, depth: u32) -> vec4u {
+  return halves_a[(4096u * along + depth) >> 3u];
 }
 
 fn load_b(batch: u32, along: u32, depth: u32) -> vec4h {
@@ -101,14 +101,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var c3_1 = subgroup_matrix_result<f32, 16, 16>();
   var c3_2 = subgroup_matrix_result<f32, 16, 16>();
   var c3_3 = subgroup_matrix_result<f32, 16, 16>();
-  var next_a0 = vec4h(0);
-  var next_a1 = vec4h(0);
-  var next_a2 = vec4h(0);
-  var next_a3 = vec4h(0);
-  var next_a4 = vec4h(0);
-  var next_a5 = vec4h(0);
-  var next_a6 = vec4h(0);
-  var next_a7 = vec4h(0);
+  var next_a0 = vec4u(0);
+  var next_a1 = vec4u(0);
+  var next_a2 = vec4u(0);
+  var next_a3 = vec4u(0);
   var next_b0 = vec4h(0);
   var next_b1 = vec4h(0);
   var next_b2 = vec4h(0);
@@ -117,14 +113,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var next_b5 = vec4h(0);
   var next_b6 = vec4h(0);
   var next_b7 = vec4h(0);
-  next_a0 = load_a(batch, first_m + lane / 8u, 0u + (lane % 8u) * 4u);
-  next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, 0u + ((lane + 128u) % 8u) * 4u);
-  next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, 0u + ((lane + 256u) % 8u) * 4u);
-  next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, 0u + ((lane + 384u) % 8u) * 4u);
-  next_a4 = load_a(batch, first_m + (lane + 512u) / 8u, 0u + ((lane + 512u) % 8u) * 4u);
-  next_a5 = load_a(batch, first_m + (lane + 640u) / 8u, 0u + ((lane + 640u) % 8u) * 4u);
-  next_a6 = load_a(batch, first_m + (lane + 768u) / 8u, 0u + ((lane + 768u) % 8u) * 4u);
-  next_a7 = load_a(batch, first_m + (lane + 896u) / 8u, 0u + ((lane + 896u) % 8u) * 4u);
+  next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 8u);
+  next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 8u);
+  next_a2 = load_a(batch, first_m + (lane + 256u) / 4u, 0u + ((lane + 256u) % 4u) * 8u);
+  next_a3 = load_a(batch, first_m + (lane + 384u) / 4u, 0u + ((lane + 384u) % 4u) * 8u);
   next_b0 = load_b(batch, first_n + (lane % 32u) * 4u, 0u + lane / 32u);
   next_b1 = load_b(batch, first_n + ((lane + 128u) % 32u) * 4u, 0u + (lane + 128u) / 32u);
   next_b2 = load_b(batch, first_n + ((lane + 256u) % 32u) * 4u, 0u + (lane + 256u) / 32u);
@@ -134,96 +126,24 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   next_b6 = load_b(batch, first_n + ((lane + 768u) % 32u) * 4u, 0u + (lane + 768u) / 32u);
   next_b7 = load_b(batch, first_n + ((lane + 896u) % 32u) * 4u, 0u + (lane + 896u) / 32u);
   for (var step = 0u; step < 128u; step++) {
-    let at_a0 = (lane / 8u) * 40u + (lane % 8u) * 4u;
-    slab_a0[at_a0] = next_a0[0];
-    slab_a0[at_a0 + 1u] = next_a0[1];
-    slab_a0[at_a0 + 2u] = next_a0[2];
-    slab_a0[at_a0 + 3u] = next_a0[3];
-    let at_a1 = ((lane + 128u) / 8u) * 40u + ((lane + 128u) % 8u) * 4u;
-    slab_a0[at_a1] = next_a1[0];
-    slab_a0[at_a1 + 1u] = next_a1[1];
-    slab_a0[at_a1 + 2u] = next_a1[2];
-    slab_a0[at_a1 + 3u] = next_a1[3];
-    let at_a2 = ((lane + 256u) / 8u) * 40u + ((lane + 256u) % 8u) * 4u;
-    slab_a0[at_a2] = next_a2[0];
-    slab_a0[at_a2 + 1u] = next_a2[1];
-    slab_a0[at_a2 + 2u] = next_a2[2];
-    slab_a0[at_a2 + 3u] = next_a2[3];
-    let at_a3 = ((lane + 384u) / 8u) * 40u + ((lane + 384u) % 8u) * 4u;
-    slab_a0[at_a3] = next_a3[0];
-    slab_a0[at_a3 + 1u] = next_a3[1];
-    slab_a0[at_a3 + 2u] = next_a3[2];
-    slab_a0[at_a3 + 3u] = next_a3[3];
-    let at_a4 = ((lane + 512u) / 8u) * 40u + ((lane + 512u) % 8u) * 4u;
-    slab_a0[at_a4] = next_a4[0];
-    slab_a0[at_a4 + 1u] = next_a4[1];
-    slab_a0[at_a4 + 2u] = next_a4[2];
-    slab_a0[at_a4 + 3u] = next_a4[3];
-    let at_a5 = ((lane + 640u) / 8u) * 40u + ((lane + 640u) % 8u) * 4u;
-    slab_a0[at_a5] = next_a5[0];
-    slab_a0[at_a5 + 1u] = next_a5[1];
-    slab_a0[at_a5 + 2u] = next_a5[2];
-    slab_a0[at_a5 + 3u] = next_a5[3];
-    let at_a6 = ((lane + 768u) / 8u) * 40u + ((lane + 768u) % 8u) * 4u;
-    slab_a0[at_a6] = next_a6[0];
-    slab_a0[at_a6 + 1u] = next_a6[1];
-    slab_a0[at_a6 + 2u] = next_a6[2];
-    slab_a0[at_a6 + 3u] = next_a6[3];
-    let at_a7 = ((lane + 896u) / 8u) * 40u + ((lane + 896u) % 8u) * 4u;
-    slab_a0[at_a7] = next_a7[0];
-    slab_a0[at_a7 + 1u] = next_a7[1];
-    slab_a0[at_a7 + 2u] = next_a7[2];
-    slab_a0[at_a7 + 3u] = next_a7[3];
-    let at_b0 = (lane / 32u) * 136u + (lane % 32u) * 4u;
-    slab_b0[at_b0] = next_b0[0];
-    slab_b0[at_b0 + 1u] = next_b0[1];
-    slab_b0[at_b0 + 2u] = next_b0[2];
-    slab_b0[at_b0 + 3u] = next_b0[3];
-    let at_b1 = ((lane + 128u) / 32u) * 136u + ((lane + 128u) % 32u) * 4u;
-    slab_b0[at_b1] = next_b1[0];
-    slab_b0[at_b1 + 1u] = next_b1[1];
-    slab_b0[at_b1 + 2u] = next_b1[2];
-    slab_b0[at_b1 + 3u] = next_b1[3];
-    let at_b2 = ((lane + 256u) / 32u) * 136u + ((lane + 256u) % 32u) * 4u;
-    slab_b0[at_b2] = next_b2[0];
-    slab_b0[at_b2 + 1u] = next_b2[1];
-    slab_b0[at_b2 + 2u] = next_b2[2];
-    slab_b0[at_b2 + 3u] = next_b2[3];
-    let at_b3 = ((lane + 384u) / 32u) * 136u + ((lane + 384u) % 32u) * 4u;
-    slab_b0[at_b3] = next_b3[0];
-    slab_b0[at_b3 + 1u] = next_b3[1];
-    slab_b0[at_b3 + 2u] = next_b3[2];
-    slab_b0[at_b3 + 3u] = next_b3[3];
-    let at_b4 = ((lane + 512u) / 32u) * 136u + ((lane + 512u) % 32u) * 4u;
-    slab_b0[at_b4] = next_b4[0];
-    slab_b0[at_b4 + 1u] = next_b4[1];
-    slab_b0[at_b4 + 2u] = next_b4[2];
-    slab_b0[at_b4 + 3u] = next_b4[3];
-    let at_b5 = ((lane + 640u) / 32u) * 136u + ((lane + 640u) % 32u) * 4u;
-    slab_b0[at_b5] = next_b5[0];
-    slab_b0[at_b5 + 1u] = next_b5[1];
-    slab_b0[at_b5 + 2u] = next_b5[2];
-    slab_b0[at_b5 + 3u] = next_b5[3];
-    let at_b6 = ((lane + 768u) / 32u) * 136u + ((lane + 768u) % 32u) * 4u;
-    slab_b0[at_b6] = next_b6[0];
-    slab_b0[at_b6 + 1u] = next_b6[1];
-    slab_b0[at_b6 + 2u] = next_b6[2];
-    slab_b0[at_b6 + 3u] = next_b6[3];
-    let at_b7 = ((lane + 896u) / 32u) * 136u + ((lane + 896u) % 32u) * 4u;
-    slab_b0[at_b7] = next_b7[0];
-    slab_b0[at_b7 + 1u] = next_b7[1];
-    slab_b0[at_b7 + 2u] = next_b7[2];
-    slab_b0[at_b7 + 3u] = next_b7[3];
+    slab_a0[(lane / 4u) * 5u + ((lane % 4u) * 8u) / 8u] = next_a0;
+    slab_a0[((lane + 128u) / 4u) * 5u + (((lane + 128u) % 4u) * 8u) / 8u] = next_a1;
+    slab_a0[((lane + 256u) / 4u) * 5u + (((lane + 256u) % 4u) * 8u) / 8u] = next_a2;
+    slab_a0[((lane + 384u) / 4u) * 5u + (((lane + 384u) % 4u) * 8u) / 8u] = next_a3;
+    slab_b0[(lane / 32u) * 34u + ((lane % 32u) * 4u) / 4u] = next_b0;
+    slab_b0[((lane + 128u) / 32u) * 34u + (((lane + 128u) % 32u) * 4u) / 4u] = next_b1;
+    slab_b0[((lane + 256u) / 32u) * 34u + (((lane + 256u) % 32u) * 4u) / 4u] = next_b2;
+    slab_b0[((lane + 384u) / 32u) * 34u + (((lane + 384u) % 32u) * 4u) / 4u] = next_b3;
+    slab_b0[((lane + 512u) / 32u) * 34u + (((lane + 512u) % 32u) * 4u) / 4u] = next_b4;
+    slab_b0[((lane + 640u) / 32u) * 34u + (((lane + 640u) % 32u) * 4u) / 4u] = next_b5;
+    slab_b0[((lane + 768u) / 32u) * 34u + (((lane + 768u) % 32u) * 4u) / 4u] = next_b6;
+    slab_b0[((lane + 896u) / 32u) * 34u + (((lane + 896u) % 32u) * 4u) / 4u] = next_b7;
     workgroupBarrier();
     if (step + 1u < 128u) {
-      next_a0 = load_a(batch, first_m + lane / 8u, (step + 1u) * 32u + (lane % 8u) * 4u);
-      next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, (step + 1u) * 32u + ((lane + 128u) % 8u) * 4u);
-      next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, (step + 1u) * 32u + ((lane + 256u) % 8u) * 4u);
-      next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, (step + 1u) * 32u + ((lane + 384u) % 8u) * 4u);
-      next_a4 = load_a(batch, first_m + (lane + 512u) / 8u, (step + 1u) * 32u + ((lane + 512u) % 8u) * 4u);
-      next_a5 = load_a(batch, first_m + (lane + 640u) / 8u, (step + 1u) * 32u + ((lane + 640u) % 8u) * 4u);
-      next_a6 = load_a(batch, first_m + (lane + 768u) / 8u, (step + 1u) * 32u + ((lane + 768u) % 8u) * 4u);
-      next_a7 = load_a(batch, first_m + (lane + 896u) / 8u, (step + 1u) * 32u + ((lane + 896u) % 8u) * 4u);
+      next_a0 = load_a(batch, first_m + lane / 4u, (step + 1u) * 32u + (lane % 4u) * 8u);
+      next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, (step + 1u) * 32u + ((lane + 128u) % 4u) * 8u);
+      next_a2 = load_a(batch, first_m + (lane + 256u) / 4u, (step + 1u) * 32u + ((lane + 256u) % 4u) * 8u);
+      next_a3 = load_a(batch, first_m + (lane + 384u) / 4u, (step + 1u) * 32u + ((lane + 384u) % 4u) * 8u);
       next_b0 = load_b(batch, first_n + (lane % 32u) * 4u, (step + 1u) * 32u + lane / 32u);
       next_b1 = load_b(batch, first_n + ((lane + 128u) % 32u) * 4u, (step + 1u) * 32u + (lane + 128u) / 32u);
       next_b2 = load_b(batch, first_n + ((lane + 256u) % 32u) * 4u, (step + 1u) * 32u + (lane + 256u) / 32u);
@@ -234,52 +154,52 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       next_b7 = load_b(batch, first_n + ((lane + 896u) % 32u) * 4u, (step + 1u) * 32u + (lane + 896u) / 32u);
     }
     {
-      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 40u + 0u, 40u);
-      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 40u + 0u, 40u);
-      let a2 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 32u) * 40u + 0u, 40u);
-      let a3 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 48u) * 40u + 0u, 40u);
-      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 136u + part_n, 136u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 5u + (0u) / 8u, 5u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 5u + (0u) / 8u, 5u);
+      let a2 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 32u) * 5u + (0u) / 8u, 5u);
+      let a3 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 48u) * 5u + (0u) / 8u, 5u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 34u + (part_n) / 4u, 34u);
       c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
       c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
       c2_0 = subgroupMatrixMultiplyAccumulate(a2, b0, c2_0);
       c3_0 = subgroupMatrixMultiplyAccumulate(a3, b0, c3_0);
-      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 136u + part_n + 16u, 136u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 34u + (part_n + 16u) / 4u, 34u);
       c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
       c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
       c2_1 = subgroupMatrixMultiplyAccumulate(a2, b1, c2_1);
       c3_1 = subgroupMatrixMultiplyAccumulate(a3, b1, c3_1);
-      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 136u + part_n + 32u, 136u);
+      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 34u + (part_n + 32u) / 4u, 34u);
       c0_2 = subgroupMatrixMultiplyAccumulate(a0, b2, c0_2);
       c1_2 = subgroupMatrixMultiplyAccumulate(a1, b2, c1_2);
       c2_2 = subgroupMatrixMultiplyAccumulate(a2, b2, c2_2);
       c3_2 = subgroupMatrixMultiplyAccumulate(a3, b2, c3_2);
-      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 136u + part_n + 48u, 136u);
+      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 34u + (part_n + 48u) / 4u, 34u);
       c0_3 = subgroupMatrixMultiplyAccumulate(a0, b3, c0_3);
       c1_3 = subgroupMatrixMultiplyAccumulate(a1, b3, c1_3);
       c2_3 = subgroupMatrixMultiplyAccumulate(a2, b3, c2_3);
       c3_3 = subgroupMatrixMultiplyAccumulate(a3, b3, c3_3);
     }
     {
-      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 40u + 16u, 40u);
-      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 40u + 16u, 40u);
-      let a2 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 32u) * 40u + 16u, 40u);
-      let a3 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 48u) * 40u + 16u, 40u);
-      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 136u + part_n, 136u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 5u + (16u) / 8u, 5u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 5u + (16u) / 8u, 5u);
+      let a2 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 32u) * 5u + (16u) / 8u, 5u);
+      let a3 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 48u) * 5u + (16u) / 8u, 5u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 34u + (part_n) / 4u, 34u);
       c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
       c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
       c2_0 = subgroupMatrixMultiplyAccumulate(a2, b0, c2_0);
       c3_0 = subgroupMatrixMultiplyAccumulate(a3, b0, c3_0);
-      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 136u + part_n + 16u, 136u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 34u + (part_n + 16u) / 4u, 34u);
       c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
       c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
       c2_1 = subgroupMatrixMultiplyAccumulate(a2, b1, c2_1);
       c3_1 = subgroupMatrixMultiplyAccumulate(a3, b1, c3_1);
-      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 136u + part_n + 32u, 136u);
+      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 34u + (part_n + 32u) / 4u, 34u);
       c0_2 = subgroupMatrixMultiplyAccumulate(a0, b2, c0_2);
       c1_2 = subgroupMatrixMultiplyAccumulate(a1, b2, c1_2);
       c2_2 = subgroupMatrixMultiplyAccumulate(a2, b2, c2_2);
       c3_2 = subgroupMatrixMultiplyAccumulate(a3, b2, c3_2);
-      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 136u + part_n + 48u, 136u);
+      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 34u + (part_n + 48u) / 4u, 34u);
       c0_3 = subgroupMatrixMultiplyAccumulate(a0, b3, c0_3);
       c1_3 = subgroupMatrixMultiplyAccumulate(a1, b3, c1_3);
       c2_3 = subgroupMatrixMultiplyAccumulate(a2, b3, c2_3);
@@ -287,116 +207,100 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     workgroupBarrier();
   }
-  let first = part * 256u;
-  subgroupMatrixStore<row_major>(&result0, first, c0_0, 16u);
+  let first = part * 64u;
+  subgroupMatrixStore<row_major>(&result0, first, c0_0, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c0_1, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c0_1, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c0_2, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c0_2, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c0_3, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c0_3, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c1_0, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c1_0, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c1_1, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c1_1, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c1_2, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c1_2, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c1_3, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c1_3, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c2_0, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c2_0, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c2_1, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c2_1, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c2_2, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c2_2, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c2_3, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c2_3, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 32u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c3_0, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c3_0, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c3_1, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c3_1, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c3_2, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c3_2, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 32u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c3_3, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c3_3, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 48u + unit / 4u, first_n + part_n + 48u + (unit % 4u) * 4u, result0[first + unit]);
   }
 }

@@ -7,13 +7,13 @@ enable subgroups;
 enable chromium_experimental_subgroup_matrix;
 diagnostic(off, chromium.subgroup_matrix_uniformity);
 
-@group(0) @binding(0) var<storage, read> a: array<vec4h>;
-@group(0) @binding(1) var<storage, read> b: array<vec4h>;
+@group(0) @binding(0) var<storage, read> a: array<vec4u>;
+@group(0) @binding(1) var<storage, read> b: array<vec4u>;
 @group(0) @binding(2) var<storage, read> bias: array<vec4h>;
 @group(0) @binding(3) var<storage, read_write> out: array<vec4h>;
-var<workgroup> slab_a0: array<f16, 2560>;
-var<workgroup> slab_b0: array<f16, 2560>;
-var<workgroup> result0: array<f32, 1024>;
+var<workgroup> slab_a0: array<vec4u, 320>;
+var<workgroup> slab_b0: array<vec4u, 320>;
+var<workgroup> result0: array<vec4f, 256>;
 
 fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
   return (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u);
@@ -33,12 +33,12 @@ fn round_f16_vec4f(x: vec4f) -> vec4f {
   return bitcast<vec4f>(kept | (bits & vec4u(0x80000000u)));
 }
 
-fn load_a(batch: u32, along: u32, depth: u32) -> vec4h {
-  return a[(1024u * along + depth) >> 2u];
+fn load_a(batch: u32, along: u32, depth: u32) -> vec4u {
+  return a[(1024u * along + depth) >> 3u];
 }
 
-fn load_b(batch: u32, along: u32, depth: u32) -> vec4h {
-  return b[(1024u * along + depth) >> 2u];
+fn load_b(batch: u32, along: u32, depth: u32) -> vec4u {
+  return b[(1024u * along + depth) >> 3u];
 }
 
 fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
@@ -60,122 +60,70 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var c0_1 = subgroup_matrix_result<f32, 16, 16>();
   var c1_0 = subgroup_matrix_result<f32, 16, 16>();
   var c1_1 = subgroup_matrix_result<f32, 16, 16>();
-  var next_a0 = vec4h(0);
-  var next_a1 = vec4h(0);
-  var next_a2 = vec4h(0);
-  var next_a3 = vec4h(0);
-  var next_b0 = vec4h(0);
-  var next_b1 = vec4h(0);
-  var next_b2 = vec4h(0);
-  var next_b3 = vec4h(0);
-  next_a0 = load_a(batch, first_m + lane / 8u, 0u + (lane % 8u) * 4u);
-  next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, 0u + ((lane + 128u) % 8u) * 4u);
-  next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, 0u + ((lane + 256u) % 8u) * 4u);
-  next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, 0u + ((lane + 384u) % 8u) * 4u);
-  next_b0 = load_b(batch, first_n + lane / 8u, 0u + (lane % 8u) * 4u);
-  next_b1 = load_b(batch, first_n + (lane + 128u) / 8u, 0u + ((lane + 128u) % 8u) * 4u);
-  next_b2 = load_b(batch, first_n + (lane + 256u) / 8u, 0u + ((lane + 256u) % 8u) * 4u);
-  next_b3 = load_b(batch, first_n + (lane + 384u) / 8u, 0u + ((lane + 384u) % 8u) * 4u);
+  var next_a0 = vec4u(0);
+  var next_a1 = vec4u(0);
+  var next_b0 = vec4u(0);
+  var next_b1 = vec4u(0);
+  next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 8u);
+  next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 8u);
+  next_b0 = load_b(batch, first_n + lane / 4u, 0u + (lane % 4u) * 8u);
+  next_b1 = load_b(batch, first_n + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 8u);
   for (var step = 0u; step < 32u; step++) {
-    let at_a0 = (lane / 8u) * 40u + (lane % 8u) * 4u;
-    slab_a0[at_a0] = next_a0[0];
-    slab_a0[at_a0 + 1u] = next_a0[1];
-    slab_a0[at_a0 + 2u] = next_a0[2];
-    slab_a0[at_a0 + 3u] = next_a0[3];
-    let at_a1 = ((lane + 128u) / 8u) * 40u + ((lane + 128u) % 8u) * 4u;
-    slab_a0[at_a1] = next_a1[0];
-    slab_a0[at_a1 + 1u] = next_a1[1];
-    slab_a0[at_a1 + 2u] = next_a1[2];
-    slab_a0[at_a1 + 3u] = next_a1[3];
-    let at_a2 = ((lane + 256u) / 8u) * 40u + ((lane + 256u) % 8u) * 4u;
-    slab_a0[at_a2] = next_a2[0];
-    slab_a0[at_a2 + 1u] = next_a2[1];
-    slab_a0[at_a2 + 2u] = next_a2[2];
-    slab_a0[at_a2 + 3u] = next_a2[3];
-    let at_a3 = ((lane + 384u) / 8u) * 40u + ((lane + 384u) % 8u) * 4u;
-    slab_a0[at_a3] = next_a3[0];
-    slab_a0[at_a3 + 1u] = next_a3[1];
-    slab_a0[at_a3 + 2u] = next_a3[2];
-    slab_a0[at_a3 + 3u] = next_a3[3];
-    let at_b0 = (lane / 8u) * 40u + (lane % 8u) * 4u;
-    slab_b0[at_b0] = next_b0[0];
-    slab_b0[at_b0 + 1u] = next_b0[1];
-    slab_b0[at_b0 + 2u] = next_b0[2];
-    slab_b0[at_b0 + 3u] = next_b0[3];
-    let at_b1 = ((lane + 128u) / 8u) * 40u + ((lane + 128u) % 8u) * 4u;
-    slab_b0[at_b1] = next_b1[0];
-    slab_b0[at_b1 + 1u] = next_b1[1];
-    slab_b0[at_b1 + 2u] = next_b1[2];
-    slab_b0[at_b1 + 3u] = next_b1[3];
-    let at_b2 = ((lane + 256u) / 8u) * 40u + ((lane + 256u) % 8u) * 4u;
-    slab_b0[at_b2] = next_b2[0];
-    slab_b0[at_b2 + 1u] = next_b2[1];
-    slab_b0[at_b2 + 2u] = next_b2[2];
-    slab_b0[at_b2 + 3u] = next_b2[3];
-    let at_b3 = ((lane + 384u) / 8u) * 40u + ((lane + 384u) % 8u) * 4u;
-    slab_b0[at_b3] = next_b3[0];
-    slab_b0[at_b3 + 1u] = next_b3[1];
-    slab_b0[at_b3 + 2u] = next_b3[2];
-    slab_b0[at_b3 + 3u] = next_b3[3];
+    slab_a0[(lane / 4u) * 5u + ((lane % 4u) * 8u) / 8u] = next_a0;
+    slab_a0[((lane + 128u) / 4u) * 5u + (((lane + 128u) % 4u) * 8u) / 8u] = next_a1;
+    slab_b0[(lane / 4u) * 5u + ((lane % 4u) * 8u) / 8u] = next_b0;
+    slab_b0[((lane + 128u) / 4u) * 5u + (((lane + 128u) % 4u) * 8u) / 8u] = next_b1;
     workgroupBarrier();
     if (step + 1u < 32u) {
-      next_a0 = load_a(batch, first_m + lane / 8u, (step + 1u) * 32u + (lane % 8u) * 4u);
-      next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, (step + 1u) * 32u + ((lane + 128u) % 8u) * 4u);
-      next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, (step + 1u) * 32u + ((lane + 256u) % 8u) * 4u);
-      next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, (step + 1u) * 32u + ((lane + 384u) % 8u) * 4u);
-      next_b0 = load_b(batch, first_n + lane / 8u, (step + 1u) * 32u + (lane % 8u) * 4u);
-      next_b1 = load_b(batch, first_n + (lane + 128u) / 8u, (step + 1u) * 32u + ((lane + 128u) % 8u) * 4u);
-      next_b2 = load_b(batch, first_n + (lane + 256u) / 8u, (step + 1u) * 32u + ((lane + 256u) % 8u) * 4u);
-      next_b3 = load_b(batch, first_n + (lane + 384u) / 8u, (step + 1u) * 32u + ((lane + 384u) % 8u) * 4u);
+      next_a0 = load_a(batch, first_m + lane / 4u, (step + 1u) * 32u + (lane % 4u) * 8u);
+      next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, (step + 1u) * 32u + ((lane + 128u) % 4u) * 8u);
+      next_b0 = load_b(batch, first_n + lane / 4u, (step + 1u) * 32u + (lane % 4u) * 8u);
+      next_b1 = load_b(batch, first_n + (lane + 128u) / 4u, (step + 1u) * 32u + ((lane + 128u) % 4u) * 8u);
     }
     {
-      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 40u + 0u, 40u);
-      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 40u + 0u, 40u);
-      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 40u + 0u, 40u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 5u + (0u) / 8u, 5u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 5u + (0u) / 8u, 5u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 5u + (0u) / 8u, 5u);
       c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
       c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
-      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 40u + 0u, 40u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 5u + (0u) / 8u, 5u);
       c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
       c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
     }
     {
-      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 40u + 16u, 40u);
-      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 40u + 16u, 40u);
-      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 40u + 16u, 40u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 5u + (16u) / 8u, 5u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 5u + (16u) / 8u, 5u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 5u + (16u) / 8u, 5u);
       c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
       c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
-      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 40u + 16u, 40u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 5u + (16u) / 8u, 5u);
       c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
       c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
     }
     workgroupBarrier();
   }
-  let first = part * 256u;
-  subgroupMatrixStore<row_major>(&result0, first, c0_0, 16u);
+  let first = part * 64u;
+  subgroupMatrixStore<row_major>(&result0, first, c0_0, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c0_1, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c0_1, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c1_0, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c1_0, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + (unit % 4u) * 4u, result0[first + unit]);
   }
   workgroupBarrier();
-  subgroupMatrixStore<row_major>(&result0, first, c1_1, 16u);
+  subgroupMatrixStore<row_major>(&result0, first, c1_1, 4u);
   workgroupBarrier();
   for (var unit = lane % 32u; unit < 64u; unit += 32u) {
-    let at = first + unit * 4u;
-    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, vec4f(result0[at], result0[at + 1u], result0[at + 2u], result0[at + 3u]));
+    store_c(batch, first_m + part_m + 16u + unit / 4u, first_n + part_n + 16u + (unit % 4u) * 4u, result0[first + unit]);
   }
 }
