@@ -11,19 +11,19 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '566.9 kB';
+const EVERYTHING = '570.1 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '21.4 kB',
+  shared: '22.0 kB',
   tensor: '168.4 kB',
   nn: '58.3 kB',
   distributed: '27.4 kB',
   onnx: '62.0 kB',
-  graph: '32.4 kB',
+  graph: '34.0 kB',
   passes: '16.6 kB',
   'aot-autograd': '21.0 kB',
-  'dynamo-trace': '44.9 kB',
+  'dynamo-trace': '45.3 kB',
   'inductor-core': '155.7 kB',
   'inductor-cpu': '61.6 kB',
   'inductor-wgsl': '57.4 kB',
