@@ -5,6 +5,7 @@
  * (`proven-programs.ts`), which is compared with eager at many sizes, most of them met when samples tell enough.
  */
 import { type GraphModule, isUniform } from '@tessera/graph';
+import { functional as F } from '@tessera/nn';
 import { counters } from '@tessera/shared';
 import { type OpOverload, type Tensor, cat, manualSeed, randn } from '@tessera/tensor';
 import { allOps, readNumbers } from '@tessera/tensor/internal';
@@ -122,6 +123,58 @@ describe('what samples do not tell of is asked of the operators', () => {
     const run = learned(fn, (n) => [w(4 * n)]);
     expect(() => run(w(41))).toThrow(/invalid for input of size/);
     equal(fn, run, [w(40)]);
+  });
+
+  it('what the rules of operators refuse at other sizes', () => {
+    const refused = (
+      fn: (...args: Tensor[]) => Tensor,
+      inputs: (n: number) => Tensor[],
+      args: Tensor[],
+    ): void => {
+      const run = learned(fn, inputs);
+      expect(() => fn(...args)).toThrow();
+      expect(() => run(...args)).toThrow();
+      equal(fn, run, inputs(40));
+    };
+    const zerosOf = (...sizes: number[]): Tensor =>
+      w(...sizes)
+        .mul(0)
+        .to('int64');
+    refused(
+      (x, at) => x.gather(1, at),
+      (n) => [w(n, 4), zerosOf(n, 2)],
+      [w(40, 4), zerosOf(41, 2)],
+    );
+    refused(
+      (x) => x.topk(4, { dim: 0 })[0],
+      (n) => [w(n + 4, 3)],
+      [w(3, 3)],
+    );
+    refused(
+      (x) => x.unfold(0, 4, 1).sum(),
+      (n) => [w(n + 4, 3)],
+      [w(3, 3)],
+    );
+    refused(
+      (x) => F.glu(x, 0),
+      (n) => [w(2 * n, 3)],
+      [w(41, 3)],
+    );
+    refused(
+      (x) => F.pad(x, [3, 3], { mode: 'reflect' }),
+      (n) => [w(2, n + 3)],
+      [w(2, 3)],
+    );
+    refused(
+      (x) => F.avgPool1d(x, 4),
+      (n) => [w(2, 3, 4 * n)],
+      [w(2, 3, 3)],
+    );
+    refused(
+      (x) => x.view([-1, 3, 2]).sum(1),
+      (n) => [w(3 * n, 2)],
+      [w(41, 2)],
+    );
   });
 
   it('layouts of another class', () => {

@@ -5,7 +5,7 @@
 import { modNumbers } from '@tessera/shared';
 import type { OpOverload } from '@tessera/tensor';
 import { LAST, type Shaped } from './operator-cases.js';
-import { baseName } from './uniform-operators.js';
+import { baseName, isUniform } from './uniform-operators.js';
 import { windowsOf } from './window-sizes.js';
 
 const REMAINDERS: Readonly<Record<string, (args: readonly unknown[]) => number[]>> = {
@@ -22,7 +22,8 @@ const REMAINDERS: Readonly<Record<string, (args: readonly unknown[]) => number[]
 /** Whether an operator divides sizes by numbers. */
 export function dividesSizes(op: OpOverload): boolean {
   const name = baseName(op);
-  return name in REMAINDERS || (op.argIndex.has('padding') && !name.endsWith('_backward'));
+  if (name in REMAINDERS) return true;
+  return op.argIndex.has('padding') && isUniform(op) && !name.endsWith('_backward');
 }
 
 /** What the divisions of a call of such an operator leave. */

@@ -47,11 +47,15 @@ function padded(self: unknown, pad: unknown, isReflected: boolean): string | nul
   return isReflected && reaches ? null : sides.map(Math.sign).join();
 }
 
-/** Indices that lie inside in the other dimensions, as an operator with one for each element of its result needs. */
-const elementwise: CaseOf = ([self, dim, index]) => {
-  const [{ sizes }, at] = [self as Shaped, index as Shaped];
+/** Indices of which there are as many as elements to read or write: no more than those have in any dimension. */
+const elementwise: CaseOf = ([self, dim, index, src]) => {
+  const { sizes } = self as Shaped;
   const along = (dim as number) < 0 ? (dim as number) + sizes.length : dim;
-  return at.sizes.every((size, d) => d === along || size <= sizes[d]!) ? '' : null;
+  const given = (src as Shaped | undefined)?.sizes;
+  const fits = (index as Shaped).sizes.every(
+    (size, d) => (d === along || size <= sizes[d]!) && size <= (given?.[d] ?? size),
+  );
+  return fits ? '' : null;
 };
 
 /** Diagonals, which end at the side that is reached first. */

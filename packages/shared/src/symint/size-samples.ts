@@ -37,10 +37,18 @@ interface FreeSize {
   readonly values: ReadonlySet<number> | null;
 }
 
+/** A product of sizes: another one, and one more size. */
+interface Product {
+  readonly of: number;
+  readonly size: number;
+}
+
 /** What polynomials of sizes are made of. */
 interface Basis {
   readonly relations: readonly Relation[];
   readonly free: readonly FreeSize[];
+  /** The first is 1. */
+  readonly products: readonly Product[];
 }
 
 /** See the file header. */
@@ -68,7 +76,7 @@ export class SizeSamples {
 
   /** The products of sizes that determined polynomials are sums of. */
   products(sizes: readonly number[]): readonly number[] {
-    return monomials(this.basis!.free, sizes, (a, b) => a * b);
+    return evaluate(this.basis!.products, sizes, (a, b) => a * b);
   }
 
   /** Whether the samples determine polynomials at these sizes. */
@@ -142,9 +150,11 @@ function determined(samples: readonly (readonly number[])[]): Basis | null {
     const values = new Set(samples.map((sample) => sample[size]!));
     free.push({ size, values: values.size > DEGREE ? null : values });
   }
+  const products = productsOf(free);
+  if (products.length > Math.min(MOST_TERMS, samples.length)) return null;
   const times = (a: number, b: number): number => (residue(a) * b) % PRIME;
-  const rows = samples.map((sample) => monomials(free, sample, times));
-  return rows[0]!.length <= MOST_TERMS && hasFullRank(rows) ? { relations, free } : null;
+  const rows = samples.map((sample) => evaluate(products, sample, times));
+  return hasFullRank(rows) ? { relations, free, products } : null;
 }
 
 /** That a size never changes, or follows one of those before it; null if it does neither. */
@@ -167,25 +177,33 @@ function relationOf(
   return null;
 }
 
-/** All products of at most `DEGREE` of the sizes that are free. */
-function monomials(
-  free: readonly FreeSize[],
+/** All products of at most `DEGREE` of the sizes that are free, each a product before it and one more size. */
+function productsOf(free: readonly FreeSize[]): readonly Product[] {
+  const all: (Product & { readonly degree: number })[] = [{ of: -1, size: -1, degree: 0 }];
+  for (const { size, values } of free) {
+    const most = values === null ? DEGREE : values.size - 1;
+    for (let i = 0, before = all.length; i < before; i++) {
+      let [of, { degree }] = [i, all[i]!];
+      for (let power = 1; power <= most && degree < DEGREE; power++) {
+        all.push({ of, size, degree: ++degree });
+        of = all.length - 1;
+      }
+    }
+  }
+  return all;
+}
+
+function evaluate(
+  products: readonly Product[],
   sizes: readonly number[],
   times: (a: number, b: number) => number,
 ): number[] {
-  let all = [{ value: 1, degree: 0 }];
-  for (const { size, values } of free) {
-    const most = values === null ? DEGREE : values.size - 1;
-    all = all.flatMap(({ value, degree }) => {
-      const powers = [{ value, degree }];
-      for (let power = 1; power <= most && degree + power <= DEGREE; power++) {
-        value = times(sizes[size]!, value);
-        powers.push({ value, degree: degree + power });
-      }
-      return powers;
-    });
+  const values = [1];
+  for (let i = 1; i < products.length; i++) {
+    const { of, size } = products[i]!;
+    values.push(times(sizes[size]!, values[of]!));
   }
-  return all.map(({ value }) => value);
+  return values;
 }
 
 function residue(value: number): number {
@@ -195,7 +213,6 @@ function residue(value: number): number {
 /** Whether rows span all columns. A rank that is full modulo a prime is full. */
 function hasFullRank(rows: number[][]): boolean {
   const width = rows[0]!.length;
-  if (rows.length < width) return false;
   for (let column = 0; column < width; column++) {
     const pivot = rows.findIndex((row, i) => i >= column && row[column] !== 0);
     if (pivot < 0) return false;
