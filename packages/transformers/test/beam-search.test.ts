@@ -29,7 +29,7 @@ interface Asked {
   readonly end: readonly number[];
 }
 
-/** As `BeamSearchScorer` of transformers 4 does it, text by text. */
+/** As `_beam_search` of transformers 5 does it, text by text. */
 function plainly(
   prompt: readonly number[],
   { beams, length, penalty, early, end }: Asked,
@@ -54,16 +54,15 @@ function plainly(
     for (const [rank, candidate] of ranked
       .slice(0, Math.max(2, 1 + end.length) * beams)
       .entries()) {
-      if (end.includes(candidate.text.at(-1)!)) {
-        if (rank < beams) add(candidate.text, candidate.sum);
-      } else if (open.length < beams) open.push(candidate);
+      const isOver = made === length || end.includes(candidate.text.at(-1)!);
+      if (!isOver && open.length < beams) open.push(candidate);
+      if (isOver && rank < beams) add(candidate.text, candidate.sum);
     }
+    if (open.length === 0) break;
     if (ended.length < beams) continue;
     const reach = early === 'never' && penalty > 0 ? length : made;
-    if (early === true || ended.at(-1)!.score >= ranked[0]!.sum / reach ** penalty)
-      return ended[0]!.text;
+    if (early === true || ended.at(-1)!.score >= open[0]!.sum / reach ** penalty) break;
   }
-  for (const { text, sum } of open) add(text, sum);
   return ended[0]!.text;
 }
 
@@ -76,11 +75,17 @@ describe('BeamSearch', () => {
     [2, 'never'],
     [-1, 'never'],
     [1, true],
+    [2, true],
   ] as const)(
     'finds what the reference finds (lengthPenalty %d, earlyStopping %s)',
     async (penalty, early) => {
       for (const end of [[], [5], [3, 11, 17, 25, 31]])
-        for (const prompt of [[1, 2, 3], Array.from({ length: 11 }, (_, i) => (i * 7) % VOCAB)]) {
+        for (const prompt of [
+          [1, 2, 3],
+          [9],
+          [30, 4],
+          Array.from({ length: 11 }, (_, i) => (i * 7) % VOCAB),
+        ]) {
           const asked = { beams: 3, length: 7, penalty, early, end };
           const found = await search.generate(prompt, {
             maxNewTokens: 7,
@@ -92,6 +97,34 @@ describe('BeamSearch', () => {
         }
     },
   );
+
+  it.each([
+    [2, true],
+    [1, false],
+  ] as const)(
+    'open texts count beside ended ones at the last token (lengthPenalty %d, earlyStopping %s)',
+    async (penalty, early) => {
+      const end = [3, 11, 17, 25, 31];
+      for (let token = 0; token < VOCAB; token++)
+        expect(
+          await search.generate([token], {
+            maxNewTokens: 4,
+            lengthPenalty: penalty,
+            earlyStopping: early,
+            endTokens: end,
+          }),
+        ).toEqual(plainly([token], { beams: 3, length: 4, penalty, early, end }));
+    },
+  );
+
+  it('ends where every token ends a text', async () => {
+    const end = Array.from({ length: VOCAB }, (_, token) => token);
+    const scores = scoresAfter(model, [4, 9]);
+    const best = scores.indexOf(Math.max(...scores));
+    expect(await search.generate([4, 9], { endTokens: end, earlyStopping: 'never' })).toEqual([
+      best,
+    ]);
+  });
 
   it('with a beam for each token finds the best of all texts of two tokens', async () => {
     const all = new BeamSearch(model, { numBeams: VOCAB, maxLength: 16, chunk: 8, compile: false });

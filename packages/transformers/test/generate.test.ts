@@ -138,6 +138,33 @@ describe('TextGenerator', () => {
     expect(of(0)).toEqual(stop < 0 ? whole : whole.slice(0, stop + 1));
   });
 
+  it('repetitionPenalty counts the padding token of shorter prompts as seen, as transformers does', async () => {
+    const prompts = [[5], [1, 9, 8, 4]];
+    const pad = 18;
+    const padded = tinyModel({ ...LLAMA, pad_token_id: pad });
+    const penalized = (padding: readonly number[], prompt: readonly number[]): number[] => {
+      const answer: number[] = [];
+      for (let i = 0; i < 24; i++) {
+        const text = [...prompt, ...answer];
+        const rows = noGrad(() => padded.call(tensor([text], { dtype: 'int64' }))).toArray();
+        const logits = (rows as number[][][])[0]!.at(-1)!;
+        const seen = new Set([...padding, ...text]);
+        const scores = logits.map((logit, token) =>
+          seen.has(token) ? (logit < 0 ? logit * 1.5 : logit / 1.5) : logit,
+        );
+        answer.push(scores.indexOf(Math.max(...scores)));
+      }
+      return answer;
+    };
+    const options = { repetitionPenalty: 1.5, maxNewTokens: 24, ...none };
+    const both = new TextGenerator(padded, { batch: 2, maxLength: 48, chunk: 8 });
+    expect(await both.generate(prompts, options)).toEqual([
+      penalized([pad], prompts[0]!),
+      penalized([], prompts[1]!),
+    ]);
+    expect(penalized([pad], prompts[0]!)).not.toEqual(penalized([], prompts[0]!));
+  });
+
   it('ends at a text, also one that begins in the middle of a token', async () => {
     const decode = (tokens: readonly number[]): string => tokens.map((t) => `<${t}>`).join('');
     const whole = greedily(model, [3, 4], 10);

@@ -18,8 +18,11 @@ import {
   type QuantizedEmbedding,
   QuantizedLinear,
   TextGenerator,
+  addLora,
+  makeCausalLM,
   makeQuantized,
   quantize,
+  saveCausalLM,
 } from '../src/index.js';
 import { type QuantizeFormat, packWeight } from '../src/quantize/pack-weight.js';
 import { LLAMA, tinyModel } from './support/tiny-model.js';
@@ -222,6 +225,51 @@ describe('quantize', () => {
       expect(() => model.call(tensor([[37]], { dtype: 'int64' }))).toThrow(
         expect.objectContaining({ code: 'index-out-of-range' }),
       );
+    },
+  );
+
+  it.each([{ bits: 8 }, { bits: 4, group: 32 }] as const)(
+    '%j: takes the experts of a mixture as well, saved and loaded, and beside adapters',
+    async (format) => {
+      const experts = { model_type: 'mixtral', num_local_experts: 4, num_experts_per_tok: 2 };
+      const [model, float] = [
+        tinyModel({ ...wide, ...experts }),
+        tinyModel({ ...wide, ...experts }),
+      ];
+      const { layers } = await quantize(model, {
+        ...format,
+        filter: (name) => !name.endsWith('gate'),
+      });
+      expect(layers.map(({ name }) => name)).toContain('model.layers.1.mlp.experts.down_proj');
+      const kept = model.parameters().reduce((sum, { numel }) => sum + numel, 0);
+      const all = float.parameters().reduce((sum, { numel }) => sum + numel, 0);
+      expect(kept).toBeLessThan(all / 10);
+      const ids = tensor([[1, 2, 3, 4, 5, 6, 7, 8]], { dtype: 'int64' });
+      const [own, wanted] = noGrad(() => [model.call(ids), float.call(ids)]) as [Tensor, Tensor];
+      expect(own.sub(wanted).norm().div(wanted.norm()).item()).toBeLessThan(
+        format.bits === 8 ? 0.1 : 0.8,
+      );
+      const run = compile((x: Tensor) => model.call(x), { fullgraph: true });
+      expect(
+        far(
+          noGrad(() => run(ids)),
+          own,
+        ),
+      ).toBeLessThan(1e-3);
+      const files: Record<string, unknown> = {};
+      await saveCausalLM(model, (name, content) => void (files[name] = content), {
+        ...wide,
+        ...experts,
+      });
+      const again = makeCausalLM(
+        await loadCheckpoint(serializeSafetensors(model.stateDict())),
+        JSON.parse(files['config.json'] as string),
+      );
+      expect(far(again.call(ids), own)).toBe(0);
+      expect(addLora(model, { targets: ['down_proj'] })).toContain(
+        'model.layers.0.mlp.experts.down_proj',
+      );
+      expect(far(model.call(ids), own)).toBe(0);
     },
   );
 

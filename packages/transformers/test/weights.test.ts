@@ -1,12 +1,16 @@
 /**
  * @file Weights in a family's own names and shapes, there and back.
  */
-import { type Tensor, equal, randn } from '@tessera/tensor';
+import { type Linear, functional } from '@tessera/nn';
+import { type Tensor, cat, equal, noGrad, randn, stack, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { familyOf } from '../src/config/families.js';
 import { CausalLM, JsonConfig, makeCausalLM, readConfig, saveCausalLM } from '../src/index.js';
+import type { MixtureOfExperts } from '../src/model/feed-forward.js';
 import { toCheckpointWeights, toModelWeights } from '../src/weights/convert-weights.js';
 import { GPT2, LLAMA } from './support/tiny-model.js';
+
+const { silu, softmax } = functional;
 
 const FAMILIES = {
   gpt2: GPT2,
@@ -67,6 +71,57 @@ describe('checkpoints', () => {
         message: expect.stringContaining('model.norm.weight'),
       }),
     );
+  });
+});
+
+describe('the experts of a layer', () => {
+  const json = { ...FAMILIES.mixtral, intermediate_size: 8 };
+  const model = new CausalLM(readConfig(json)).eval();
+
+  it('are a tensor each in published checkpoints, and may be in one', () => {
+    const state = toCheckpointWeights(
+      model.stateDict(),
+      familyOf(JsonConfig.of(json)),
+      model.config,
+    );
+    const ids = tensor([[1, 2, 3]], { dtype: 'int64' });
+    const wanted = noGrad(() => model.call(ids));
+    const own: Record<string, Tensor> = {};
+    const single = /^(.*)\.block_sparse_moe\.experts\.(\d)\.w(\d)\.weight$/;
+    for (const [name, value] of Object.entries(state))
+      if (!single.test(name)) own[name] = value.clone();
+    for (let layer = 0; layer < 2; layer++) {
+      const of = (e: number, w: number): Tensor =>
+        state[`model.layers.${layer}.block_sparse_moe.experts.${e}.w${w}.weight`]!;
+      expect([of(2, 1).sizes, of(2, 2).sizes]).toEqual([
+        [8, 16],
+        [16, 8],
+      ]);
+      const experts = `model.layers.${layer}.mlp.experts`;
+      own[`${experts}.gate_up_proj`] = stack([0, 1, 2].map((e) => cat([of(e, 1), of(e, 3)])));
+      own[`${experts}.down_proj`] = stack([0, 1, 2].map((e) => of(e, 2)));
+    }
+    const again = noGrad(() => makeCausalLM(own, json).call(ids));
+    expect(equal(again, wanted)).toBe(true);
+  });
+
+  it('give what each picked one gives, by its weight', () => {
+    const mixture = model.model.layers.at(0).mlp as MixtureOfExperts;
+    const x = randn([5, 16]);
+    const scores = softmax(mixture.gate.call(x), -1);
+    const [best, picked] = scores.topk(2);
+    const rows = Array.from({ length: 5 }, (_, row) => {
+      const token = x.narrow(0, row, 1);
+      const parts = [0, 1].map((i) => {
+        const e = picked.select(0, row).select(0, i).item() as number;
+        const of = (map: Linear, dim: number): Tensor => map.weight.narrow(dim, 8 * e, 8);
+        const { gate_proj: gate, up_proj: up, down_proj: down } = mixture.experts;
+        const inner = silu(token.matmul(of(gate!, 0).t())).mul(token.matmul(of(up, 0).t()));
+        return inner.matmul(of(down, 1).t()).mul(best.select(0, row).select(0, i));
+      });
+      return parts[0]!.add(parts[1]!).div(best.select(0, row).sum());
+    });
+    expect(mixture.call(x).sub(cat(rows)).abs().max().item()).toBeLessThan(1e-6);
   });
 });
 

@@ -12,6 +12,7 @@ import { contribBlockLookup } from './contrib-block-lookup.js';
 import { contribBlockwise } from './contrib-blockwise.js';
 import { contribDecoderAttention } from './contrib-decoder-attention.js';
 import { contribFused } from './contrib-fused.js';
+import { contribMixtures } from './contrib-moe.js';
 import { contribNormLists, contribNorms } from './contrib-norm.js';
 import { contribPackedAttention } from './contrib-packed-attention.js';
 import { contribPointwise, contribPointwiseLists } from './contrib-pointwise.js';
@@ -96,6 +97,7 @@ for (const table of [
   contribBlockLookup,
   contribBlockwise,
   contribFused,
+  contribMixtures,
   contribNorms,
   contribPointwise,
   contribPositionBias,

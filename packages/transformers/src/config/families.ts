@@ -5,6 +5,7 @@
  * list of rules (`weights/`). Sources: the model files of `transformers` 5.18, by name.
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
+import { cat } from '@tessera/tensor';
 import { type WeightRule, joined, renamed, stacked, transposed } from '../weights/weight-rules.js';
 import { type Defaults, activationOf, llamaLike, tokensOf, windowsOf } from './llama-like.js';
 import type { DecoderConfig } from './decoder-config.js';
@@ -223,17 +224,26 @@ const PHI3_WEIGHTS: readonly WeightRule[] = [
   ),
 ];
 
-/** As published checkpoints have them; newer files hold the experts of a layer in one tensor already. */
+const [EXPERTS, SINGLE] = [`${LAYER}.mlp.experts`, `${LAYER}.block_sparse_moe.experts.{e}`];
+
+/** Published checkpoints have a tensor for each expert; some newer ones hold those of a layer in one. */
 const MIXTRAL_WEIGHTS: readonly WeightRule[] = [
   renamed(`${LAYER}.block_sparse_moe.gate.weight`, `${LAYER}.mlp.gate.weight`),
-  stacked(
-    [
-      `${LAYER}.block_sparse_moe.experts.{e}.w1.weight`,
-      `${LAYER}.block_sparse_moe.experts.{e}.w3.weight`,
+  stacked(`${SINGLE}.w1.weight`, `${EXPERTS}.gate_proj.weight`, 'rows'),
+  stacked(`${SINGLE}.w3.weight`, `${EXPERTS}.up_proj.weight`, 'rows'),
+  stacked(`${SINGLE}.w2.weight`, `${EXPERTS}.down_proj.weight`, 'columns'),
+  stacked(`${EXPERTS}.down_proj`, `${EXPERTS}.down_proj.weight`, 'columns'),
+  {
+    checkpoint: [`${EXPERTS}.gate_up_proj`],
+    model: [`${EXPERTS}.gate_proj.weight`, `${EXPERTS}.up_proj.weight`],
+    toModel: ([value]) => value!.chunk(2, 1).map((part) => part.flatten(0, 1)),
+    toCheckpoint: (values, { feedForward: { experts } }) => [
+      cat(
+        values.map((value) => value.unflatten(0, [experts!.count, -1])),
+        1,
+      ),
     ],
-    `${LAYER}.mlp.experts.gate_up_proj`,
-  ),
-  stacked([`${LAYER}.block_sparse_moe.experts.{e}.w2.weight`], `${LAYER}.mlp.experts.down_proj`),
+  },
 ];
 
 const FAMILIES = new Map<string, Family>([

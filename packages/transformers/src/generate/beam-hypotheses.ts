@@ -1,7 +1,7 @@
 /**
  * @file The ended texts of a beam search: the best of them, and whether a better one can still come.
  *
- * @see `BeamHypotheses` of `transformers`, whose rules these are
+ * @see `_beam_search` of `transformers` 5, whose rules these are
  */
 
 /** When to end with as many ended texts as beams: at once, when a better one is unlikely, or when it is impossible. */
@@ -34,7 +34,7 @@ export class BeamHypotheses {
     if (this.found.length > this.count) this.found.pop();
   }
 
-  /** Whether to end after `length` tokens, `best` being the best sum of the last step. */
+  /** Whether to end after `length` tokens, `best` being the best sum of an open text. */
   isDone(best: number, length: number): boolean {
     if (this.found.length < this.count) return false;
     const { earlyStopping, lengthPenalty, maxNewTokens } = this.rules;

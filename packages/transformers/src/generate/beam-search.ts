@@ -143,18 +143,14 @@ export class BeamSearch {
       for (let length = 1; ; length++) {
         const candidates = await this.candidates(scores, beams, ends.size);
         signal?.throwIfAborted();
-        const open: Beam[] = [];
+        const isLast = length === maxNewTokens;
+        beams = [];
         for (const [rank, beam] of candidates.entries()) {
-          if (!ends.has(beam.tokens.at(-1)!)) open.push(beam);
+          if (!isLast && !ends.has(beam.tokens.at(-1)!)) beams.push(beam);
           else if (rank < this.numBeams) ended.add(beam.tokens, beam.sum);
-          if (open.length === this.numBeams) break;
+          if (beams.length === this.numBeams) break;
         }
-        beams = open;
-        if (ended.isDone(candidates[0]!.sum, length)) break;
-        if (length === maxNewTokens) {
-          for (const { tokens, sum } of beams) ended.add(tokens, sum);
-          break;
-        }
+        if (beams.length === 0 || ended.isDone(beams[0]!.sum, length)) break;
         const goOn = (): Tensor =>
           this.cached.cache.fits(row.length + length) ? this.step(beams) : this.again(row, beams);
         scores = noGrad(goOn);

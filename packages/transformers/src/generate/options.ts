@@ -13,7 +13,10 @@ export interface SamplingOptions {
   readonly topP?: number;
   /** Only tokens at least this likely, as a share of the likeliest one's probability. */
   readonly minP?: number;
-  /** Logits of tokens that were there before are divided by it (multiplied where negative); 1 changes nothing. */
+  /**
+   * Logits of tokens that were there before are divided by it (multiplied where negative); 1 changes nothing. The padding
+   * token of a shorter prompt of a batch was there, too, as in `transformers`.
+   */
   readonly repetitionPenalty?: number;
 }
 

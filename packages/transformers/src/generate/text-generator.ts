@@ -208,7 +208,8 @@ export class TextGenerator {
       state.real.copy_(arange(room, { device }).unsqueeze(0).ge(starts));
       state.place.fill_(known);
       state.seen.fill_(false);
-      for (const [i, row] of rows.entries())
+      // As in `transformers`, a padding token counts where one stands.
+      for (const [i, row] of (config.tokens.pad === null ? rows : padded).entries())
         state.seen.select(0, i).indexFill_(0, tensor([...row], { dtype: 'int64', device }), true);
       let logits: Tensor | null = null;
       for (const { takeIn, ...call } of this.chunks.calls(known, length)) {

@@ -4,9 +4,9 @@
  * Files of one architecture differ from the family's checkpoint in more than names: Llama's rows of query and key are
  * sorted for a rotation of neighbours, and Gemma's norms have had one added.
  */
-import { type Tensor, cat } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
 import type { DecoderConfig } from '../config/decoder-config.js';
-import { type WeightRule, joined, renamed } from '../weights/weight-rules.js';
+import { type WeightRule, joined, renamed, stacked } from '../weights/weight-rules.js';
 
 const LAYER = 'model.layers.{i}';
 const ATTENTION = `${LAYER}.self_attn`;
@@ -82,13 +82,13 @@ function norms({ norm: { kind, place } }: DecoderConfig): WeightRule[] {
 
 const EXPERTS: readonly WeightRule[] = [
   renamed('blk.{i}.ffn_gate_inp.weight', `${LAYER}.mlp.gate.weight`),
-  renamed('blk.{i}.ffn_down_exps.weight', `${LAYER}.mlp.experts.down_proj`),
-  {
-    checkpoint: ['blk.{i}.ffn_gate_exps.weight', 'blk.{i}.ffn_up_exps.weight'],
-    model: [`${LAYER}.mlp.experts.gate_up_proj`],
-    toModel: (values) => [cat([...values], 1)],
-    toCheckpoint: ([value]) => value!.chunk(2, 1).map((part) => part.contiguous()),
-  },
+  ...(['gate', 'up', 'down'] as const).map((name) =>
+    stacked(
+      `blk.{i}.ffn_${name}_exps.weight`,
+      `${LAYER}.mlp.experts.${name}_proj.weight`,
+      name === 'down' ? 'columns' : 'rows',
+    ),
+  ),
 ];
 
 /** The rules of a file's architecture. */

@@ -1,8 +1,8 @@
 /**
  * @file What follows the attention in a layer: one feed-forward network, or several with a router.
  */
-import { Linear, Module, Parameter, functional as F } from '@tessera/nn';
-import { type Tensor, empty } from '@tessera/tensor';
+import { Linear, Module, functional as F } from '@tessera/nn';
+import type { Tensor } from '@tessera/tensor';
 import type { ActivationName, DecoderConfig } from '../config/decoder-config.js';
 
 /** An activation by name. */
@@ -26,7 +26,11 @@ export class FeedForward extends Module {
   down_proj: Linear;
   private readonly activation: ActivationName;
 
-  constructor({ feedForward: { width: inner, gated, bias, activation }, width }: DecoderConfig) {
+  /** @param inner how wide it is between the maps */
+  constructor(
+    { feedForward: { width: own, gated, bias, activation }, width }: DecoderConfig,
+    inner: number = own,
+  ) {
     super();
     this.gate_proj = gated ? new Linear(width, inner, { bias }) : null;
     this.up_proj = new Linear(width, inner, { bias });
@@ -34,67 +38,51 @@ export class FeedForward extends Module {
     this.activation = activation;
   }
 
+  /** What `down` maps, […, width] → […, inner]. */
+  between(x: Tensor): Tensor {
+    const up = this.up_proj.call(x);
+    if (this.gate_proj === null) return activate(this.activation, up);
+    return activate(this.activation, this.gate_proj.call(x)).mul(up);
+  }
+
   /** [B, T, width] */
   forward(x: Tensor): Tensor {
-    const up = this.up_proj.call(x);
-    if (this.gate_proj === null) return this.down_proj.call(activate(this.activation, up));
-    return this.down_proj.call(activate(this.activation, this.gate_proj.call(x)).mul(up));
-  }
-}
-
-/** The weights of all experts of a layer, stacked: gate above up, and down. */
-class Experts extends Module {
-  gate_up_proj: Parameter;
-  down_proj: Parameter;
-
-  constructor(count: number, width: number, inner: number) {
-    super();
-    const uniform = (rows: number, columns: number): Parameter => {
-      const bound = columns ** -0.5;
-      return new Parameter(empty([count, rows, columns]).uniform_(-bound, bound));
-    };
-    this.gate_up_proj = uniform(2 * inner, width);
-    this.down_proj = uniform(width, inner);
-  }
-
-  override forward(): never {
-    throw new Error('The router calls the experts.');
+    return this.down_proj.call(this.between(x));
   }
 }
 
 /**
- * Several gated networks, of which the router picks some for each token; what they give is added with the softmax of
- * their scores among those picked as weights. All experts are computed for all tokens, without looking at which were
- * picked: one graph, no matter what the router says.
+ * Several networks, of which the router picks some for each token; what they give is added with the softmax of their
+ * scores among those picked as weights. All experts are computed for all tokens, without looking at which were picked:
+ * one graph, no matter what the router says.
+ *
+ * So the experts of a layer are one network as wide as all of them, in which each expert's part counts by its weight:
+ * `down` of all parts side by side is the sum. Its maps are linear ones like others, which can be rounded to few bits.
  */
 export class MixtureOfExperts extends Module {
   gate: Linear;
-  experts: Experts;
+  experts: FeedForward;
+  private readonly perToken: number;
 
-  constructor(private readonly config: DecoderConfig) {
+  constructor(config: DecoderConfig) {
     super();
     const { width, feedForward } = config;
-    const count = feedForward.experts!.count;
+    const { count, perToken } = feedForward.experts!;
     this.gate = new Linear(width, count, { bias: false });
-    this.experts = new Experts(count, width, feedForward.width);
+    this.experts = new FeedForward(config, count * feedForward.width);
+    this.perToken = perToken;
   }
 
   /** [B, T, width] */
   forward(x: Tensor): Tensor {
-    const { activation, experts, width: inner } = this.config.feedForward;
-    const tokens = x.reshape([-1, x.size(-1)]);
-    const scores = F.softmax(this.gate.call(tokens), -1, { dtype: 'float32' });
-    const [best, picked] = scores.topk(experts!.perToken);
+    const scores = F.softmax(this.gate.call(x), -1, { dtype: 'float32' });
+    const [best, picked] = scores.topk(this.perToken);
     const weights = scores
       .mul(0)
-      .scatter(1, picked, best.div(best.sum(-1, { keepdim: true })))
+      .scatter(-1, picked, best.div(best.sum(-1, { keepdim: true })))
       .to(x.dtype);
-    // [experts, tokens, …]
-    const both = tokens.matmul(this.experts.gate_up_proj.transpose(1, 2));
-    const gated = activate(activation, both.narrow(-1, 0, inner)).mul(
-      both.narrow(-1, inner, inner),
-    );
-    const each = gated.matmul(this.experts.down_proj.transpose(1, 2));
-    return each.mul(weights.t().unsqueeze(-1)).sum(0).reshape(x.sizes);
+    const parts = this.experts.between(x);
+    const weighted = parts.reshape([...weights.sizes, -1]).mul(weights.unsqueeze(-1));
+    return this.experts.down_proj.call(weighted.reshape(parts.sizes));
   }
 }

@@ -4,7 +4,7 @@
  * A rule names tensors by templates, in which `{i}` is the number of a layer and `{e}` that of an expert. It has both
  * directions, so that what was loaded can be saved as the family's own library reads it.
  */
-import { type Tensor, cat, stack } from '@tessera/tensor';
+import { type Tensor, cat } from '@tessera/tensor';
 import type { DecoderConfig } from '../config/decoder-config.js';
 
 /** See the file header. `values` are in the order of the templates; with `{e}`, all experts of the first come first. */
@@ -75,32 +75,25 @@ function byHead(value: Tensor, { attention }: DecoderConfig): Tensor[] {
   return [0, 1, 2].map((i) => split.select(1, i).reshape([heads * headDim, ...rest]));
 }
 
-/** A tensor for each expert, stacked; several kinds of them one below the other. */
-export function stacked(checkpoint: readonly string[], model: string): WeightRule {
+/**
+ * The same map of all experts, which are one network as wide as all of them: one below the other (`rows`, what comes out
+ * is theirs) or side by side (`columns`, what goes in is). A checkpoint has a tensor for each expert, where the name has
+ * `{e}`, or one of [experts, rows, columns].
+ */
+export function stacked(checkpoint: string, model: string, how: 'rows' | 'columns'): WeightRule {
+  const dim = how === 'rows' ? 0 : 1;
+  const isOne = !checkpoint.includes('{e}');
   return {
-    checkpoint,
+    checkpoint: [checkpoint],
     model: [model],
-    toModel(values) {
-      const experts = values.length / checkpoint.length;
-      return [
-        stack(
-          Array.from({ length: experts }, (_, e) =>
-            cat(
-              checkpoint.map((_template, kind) => values[kind * experts + e]!),
-              0,
-            ),
-          ),
-        ),
-      ];
-    },
-    toCheckpoint([value]) {
-      const rows = value!.size(1) / checkpoint.length;
-      return checkpoint.flatMap((_template, kind) =>
-        value!
-          .narrow(1, kind * rows, rows)
-          .unbind(0)
-          .map((part) => part.contiguous()),
-      );
+    toModel: (values) => [
+      isOne ? values[0]!.movedim(0, dim).flatten(dim, dim + 1) : cat([...values], dim),
+    ],
+    toCheckpoint([value], { feedForward }) {
+      const { count } = feedForward.experts!;
+      return isOne
+        ? [value!.unflatten(dim, [count, -1]).movedim(dim, 0).contiguous()]
+        : value!.chunk(count, dim).map((part) => part.contiguous());
     },
   };
 }

@@ -14,7 +14,6 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
   [/^model\.layers\.(\d+)\.self_attn\.o_proj/, 'blk.$1.attn_output'],
   [/^model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj/, 'blk.$1.ffn_$2'],
   [/^model\.layers\.(\d+)\.mlp\.gate\./, 'blk.$1.ffn_gate_inp.'],
-  [/^model\.layers\.(\d+)\.mlp\.experts\.down_proj/, 'blk.$1.ffn_down_exps.weight'],
   [/^model\.layers\.(\d+)\.input_layernorm/, 'blk.$1.attn_norm'],
 ];
 const AFTER: readonly (readonly [RegExp, string])[] = [
@@ -52,17 +51,20 @@ function tensorsOf(model: CausalLM, architecture: string): Record<string, Writte
         : {};
   for (const [name, tensor] of Object.entries(model.stateDict())) {
     let values = (tensor.toArray() as unknown as number[][]).flat(Infinity) as number[];
-    if (name.endsWith('experts.gate_up_proj')) {
-      const layer = /\d+/.exec(name)![0];
-      const [experts, rows, columns] = tensor.sizes as [number, number, number];
-      const half = (rows / 2) * columns;
-      for (const [i, part] of ['gate', 'up'].entries())
-        out[`blk.${layer}.ffn_${part}_exps.weight`] = f32(
-          [experts, rows / 2, columns],
-          Array.from({ length: experts }, (_, e) =>
-            values.slice((2 * e + i) * half, (2 * e + i + 1) * half),
-          ).flat(),
-        );
+    const part = /(\d+)\.mlp\.experts\.(gate|up|down)_proj/.exec(name);
+    if (part !== null) {
+      const { count } = config.feedForward.experts!;
+      const [rows, columns] = tensor.sizes as [number, number];
+      const sizes = part[2] === 'down' ? [rows, columns / count] : [rows / count, columns];
+      // The parts of `down` lie side by side: of each row a piece for every expert.
+      if (part[2] === 'down')
+        values = Array.from({ length: count }, (_, e) =>
+          Array.from({ length: rows }, (_row, n) => {
+            const at = n * columns + e * sizes[1]!;
+            return values.slice(at, at + sizes[1]!);
+          }),
+        ).flat(2);
+      out[`blk.${part[1]}.ffn_${part[2]}_exps.weight`] = f32([count, ...sizes], values);
       continue;
     }
     const rule = [...(config.norm.place === 'before' ? BEFORE : AFTER), ...NAMES].find(
