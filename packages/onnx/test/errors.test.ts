@@ -13,7 +13,7 @@ import {
   StringStringEntryProtoSchema,
 } from '../src/generated/onnx_pb.js';
 import { stateNames } from '../src/initializers.js';
-import { floats, graph, model, value } from './support/build-model.js';
+import { floats, graph, ints, model, value } from './support/build-model.js';
 import { convolutional, transformer } from './support/models.js';
 
 const io = { inputs: [value('x', [2])], outputs: [value('y', [2])] };
@@ -46,6 +46,32 @@ it('runs operators that are registered from outside', async () => {
   expect(twice.call(tensor([1, 2])).y!.toArray()).toEqual([2, 4]);
 });
 
+it('runs files whose nodes are in no order, as onnxruntime does', async () => {
+  const branch = graph({
+    nodes: [{ op: 'Neg', in: ['late'], out: ['z'] }],
+    inputs: [],
+    outputs: [value('z', [2])],
+  });
+  const shuffled = await importOnnx(
+    model({
+      ...io,
+      nodes: [
+        {
+          op: 'If',
+          in: ['yes'],
+          out: ['y'],
+          attributes: { then_branch: branch, else_branch: branch },
+        },
+        { op: 'Add', in: ['twice', 'x'], out: ['late'] },
+        { op: 'Cast', in: ['whole'], out: ['yes'], attributes: { to: 9 } },
+        { op: 'Add', in: ['x', 'x'], out: ['twice'] },
+      ],
+      initializers: [ints('whole', [], [1])],
+    }),
+  );
+  expect(shuffled.call(tensor([1, 2])).y!.toArray()).toEqual([-3, -6]);
+});
+
 const broken = {
   'no protobuf': new Uint8Array([1, 2, 3]),
   'an unknown input': model({ ...io, nodes: [{ op: 'Relu', in: ['nothing'], out: ['y'] }] }),
@@ -54,6 +80,13 @@ const broken = {
     nodes: [
       { op: 'Relu', in: ['x'], out: ['y'] },
       { op: 'Relu', in: ['x'], out: ['y'] },
+    ],
+  }),
+  'a circle': model({
+    ...io,
+    nodes: [
+      { op: 'Add', in: ['x', 'y'], out: ['z'] },
+      { op: 'Relu', in: ['z'], out: ['y'] },
     ],
   }),
   'an output that nothing gives': model({ ...io, nodes: [] }),

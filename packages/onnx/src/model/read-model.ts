@@ -1,7 +1,7 @@
 /**
  * @file Bytes of an ONNX file → a checked model.
  *
- * Checked here: that names are produced before they are used and once, that attributes have the fields of their type,
+ * Checked here: that names are produced, once and not of themselves, that attributes have the fields of their type,
  * that every domain has an operator-set version, and how deep graphs and functions nest.
  */
 import { fromBinary } from '@bufbuild/protobuf';
@@ -28,6 +28,7 @@ import {
   type ValueDescription,
   functionKey,
 } from './model.js';
+import { inOrder } from './node-order.js';
 import { withOwnStatistics } from './own-statistics.js';
 import { withPackedWords } from './packed-words.js';
 import { type ExternalBytes, readTensorLiteral } from './tensor-literal.js';
@@ -134,14 +135,14 @@ function readNode(proto: NodeProto, around: Surroundings): OnnxNode {
   };
 }
 
-/** Reads nodes in order; `known` grows by what they give. */
+/** Reads nodes, each behind what it reads; `known` grows by what they give. */
 function readNodes(
   protos: readonly NodeProto[],
   known: Set<string>,
   around: Surroundings,
 ): OnnxNode[] {
   const own = new Set<string>();
-  return protos.map((proto) => {
+  return inOrder(protos).map((proto) => {
     const node = readNode(proto, { ...around, outer: known });
     const where = describeNode(node);
     for (const input of node.inputs)
