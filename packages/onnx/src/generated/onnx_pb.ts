@@ -8,18 +8,15 @@
 // @generated from file onnx.proto (package onnx, syntax proto2)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from '@bufbuild/protobuf/codegenv2';
-import { enumDesc, fileDesc, messageDesc } from '@bufbuild/protobuf/codegenv2';
-import type { Message } from '@bufbuild/protobuf';
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file onnx.proto.
  */
-export const file_onnx: GenFile =
-  /*@__PURE__*/
-  fileDesc(
-    'Cgpvbm54LnByb3RvEgRvbm54ItsFCg5BdHRyaWJ1dGVQcm90bxIMCgRuYW1lGAEgASgJEhUKDXJlZl9hdHRyX25hbWUYFSABKAkSEgoKZG9jX3N0cmluZxgNIAEoCRIwCgR0eXBlGBQgASgOMiIub25ueC5BdHRyaWJ1dGVQcm90by5BdHRyaWJ1dGVUeXBlEgkKAWYYAiABKAISCQoBaRgDIAEoAxIJCgFzGAQgASgMEhwKAXQYBSABKAsyES5vbm54LlRlbnNvclByb3RvEhsKAWcYBiABKAsyEC5vbm54LkdyYXBoUHJvdG8SLgoNc3BhcnNlX3RlbnNvchgWIAEoCzIXLm9ubnguU3BhcnNlVGVuc29yUHJvdG8SGwoCdHAYDiABKAsyDy5vbm54LlR5cGVQcm90bxIOCgZmbG9hdHMYByADKAISDAoEaW50cxgIIAMoAxIPCgdzdHJpbmdzGAkgAygMEiIKB3RlbnNvcnMYCiADKAsyES5vbm54LlRlbnNvclByb3RvEiAKBmdyYXBocxgLIAMoCzIQLm9ubnguR3JhcGhQcm90bxIvCg5zcGFyc2VfdGVuc29ycxgXIAMoCzIXLm9ubnguU3BhcnNlVGVuc29yUHJvdG8SJAoLdHlwZV9wcm90b3MYDyADKAsyDy5vbm54LlR5cGVQcm90byLZAQoNQXR0cmlidXRlVHlwZRINCglVTkRFRklORUQQABIJCgVGTE9BVBABEgcKA0lOVBACEgoKBlNUUklORxADEgoKBlRFTlNPUhAEEgkKBUdSQVBIEAUSEQoNU1BBUlNFX1RFTlNPUhALEg4KClRZUEVfUFJPVE8QDRIKCgZGTE9BVFMQBhIICgRJTlRTEAcSCwoHU1RSSU5HUxAIEgsKB1RFTlNPUlMQCRIKCgZHUkFQSFMQChISCg5TUEFSU0VfVEVOU09SUxAMEg8KC1RZUEVfUFJPVE9TEA5KBAgMEA1KBAgQEBRSAXYihwEKDlZhbHVlSW5mb1Byb3RvEgwKBG5hbWUYASABKAkSHQoEdHlwZRgCIAEoCzIPLm9ubnguVHlwZVByb3RvEhIKCmRvY19zdHJpbmcYAyABKAkSNAoObWV0YWRhdGFfcHJvcHMYBCADKAsyHC5vbm54LlN0cmluZ1N0cmluZ0VudHJ5UHJvdG8ioQIKCU5vZGVQcm90bxINCgVpbnB1dBgBIAMoCRIOCgZvdXRwdXQYAiADKAkSDAoEbmFtZRgDIAEoCRIPCgdvcF90eXBlGAQgASgJEg4KBmRvbWFpbhgHIAEoCRIQCghvdmVybG9hZBgIIAEoCRInCglhdHRyaWJ1dGUYBSADKAsyFC5vbm54LkF0dHJpYnV0ZVByb3RvEhIKCmRvY19zdHJpbmcYBiABKAkSNAoObWV0YWRhdGFfcHJvcHMYCSADKAsyHC5vbm54LlN0cmluZ1N0cmluZ0VudHJ5UHJvdG8SQQoVZGV2aWNlX2NvbmZpZ3VyYXRpb25zGAogAygLMiIub25ueC5Ob2RlRGV2aWNlQ29uZmlndXJhdGlvblByb3RvIjIKFEludEludExpc3RFbnRyeVByb3RvEgsKA2tleRgBIAEoAxINCgV2YWx1ZRgCIAMoAyKAAQocTm9kZURldmljZUNvbmZpZ3VyYXRpb25Qcm90bxIYChBjb25maWd1cmF0aW9uX2lkGAEgASgJEi4KDXNoYXJkaW5nX3NwZWMYAiADKAsyFy5vbm54LlNoYXJkaW5nU3BlY1Byb3RvEhYKDnBpcGVsaW5lX3N0YWdlGAMgASgFIqMBChFTaGFyZGluZ1NwZWNQcm90bxITCgt0ZW5zb3JfbmFtZRgBIAEoCRIOCgZkZXZpY2UYAiADKAMSPQoZaW5kZXhfdG9fZGV2aWNlX2dyb3VwX21hcBgDIAMoCzIaLm9ubnguSW50SW50TGlzdEVudHJ5UHJvdG8SKgoLc2hhcmRlZF9kaW0YBCADKAsyFS5vbm54LlNoYXJkZWREaW1Qcm90byJVCg9TaGFyZGVkRGltUHJvdG8SDAoEYXhpcxgBIAEoAxI0Cg9zaW1wbGVfc2hhcmRpbmcYAiADKAsyGy5vbm54LlNpbXBsZVNoYXJkZWREaW1Qcm90byJcChVTaW1wbGVTaGFyZGVkRGltUHJvdG8SEwoJZGltX3ZhbHVlGAEgASgDSAASEwoJZGltX3BhcmFtGAIgASgJSAASEgoKbnVtX3NoYXJkcxgDIAEoA0IFCgNkaW0i1gEKEVRyYWluaW5nSW5mb1Byb3RvEigKDmluaXRpYWxpemF0aW9uGAEgASgLMhAub25ueC5HcmFwaFByb3RvEiMKCWFsZ29yaXRobRgCIAEoCzIQLm9ubnguR3JhcGhQcm90bxI8ChZpbml0aWFsaXphdGlvbl9iaW5kaW5nGAMgAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvEjQKDnVwZGF0ZV9iaW5kaW5nGAQgAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvIqIDCgpNb2RlbFByb3RvEhIKCmlyX3ZlcnNpb24YASABKAMSLgoMb3BzZXRfaW1wb3J0GAggAygLMhgub25ueC5PcGVyYXRvclNldElkUHJvdG8SFQoNcHJvZHVjZXJfbmFtZRgCIAEoCRIYChBwcm9kdWNlcl92ZXJzaW9uGAMgASgJEg4KBmRvbWFpbhgEIAEoCRIVCg1tb2RlbF92ZXJzaW9uGAUgASgDEhIKCmRvY19zdHJpbmcYBiABKAkSHwoFZ3JhcGgYByABKAsyEC5vbm54LkdyYXBoUHJvdG8SNAoObWV0YWRhdGFfcHJvcHMYDiADKAsyHC5vbm54LlN0cmluZ1N0cmluZ0VudHJ5UHJvdG8SLgoNdHJhaW5pbmdfaW5mbxgUIAMoCzIXLm9ubnguVHJhaW5pbmdJbmZvUHJvdG8SJgoJZnVuY3Rpb25zGBkgAygLMhMub25ueC5GdW5jdGlvblByb3RvEjUKDWNvbmZpZ3VyYXRpb24YGiADKAsyHi5vbm54LkRldmljZUNvbmZpZ3VyYXRpb25Qcm90byJNChhEZXZpY2VDb25maWd1cmF0aW9uUHJvdG8SDAoEbmFtZRgBIAEoCRITCgtudW1fZGV2aWNlcxgCIAEoBRIOCgZkZXZpY2UYAyADKAkiNAoWU3RyaW5nU3RyaW5nRW50cnlQcm90bxILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkiawoQVGVuc29yQW5ub3RhdGlvbhITCgt0ZW5zb3JfbmFtZRgBIAEoCRJCChxxdWFudF9wYXJhbWV0ZXJfdGVuc29yX25hbWVzGAIgAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvItQDCgpHcmFwaFByb3RvEh0KBG5vZGUYASADKAsyDy5vbm54Lk5vZGVQcm90bxIMCgRuYW1lGAIgASgJEiYKC2luaXRpYWxpemVyGAUgAygLMhEub25ueC5UZW5zb3JQcm90bxIzChJzcGFyc2VfaW5pdGlhbGl6ZXIYDyADKAsyFy5vbm54LlNwYXJzZVRlbnNvclByb3RvEhIKCmRvY19zdHJpbmcYCiABKAkSIwoFaW5wdXQYCyADKAsyFC5vbm54LlZhbHVlSW5mb1Byb3RvEiQKBm91dHB1dBgMIAMoCzIULm9ubnguVmFsdWVJbmZvUHJvdG8SKAoKdmFsdWVfaW5mbxgNIAMoCzIULm9ubnguVmFsdWVJbmZvUHJvdG8SNwoXcXVhbnRpemF0aW9uX2Fubm90YXRpb24YDiADKAsyFi5vbm54LlRlbnNvckFubm90YXRpb24SNAoObWV0YWRhdGFfcHJvcHMYECADKAsyHC5vbm54LlN0cmluZ1N0cmluZ0VudHJ5UHJvdG9KBAgDEARKBAgEEAVKBAgGEApSCmlyX3ZlcnNpb25SEHByb2R1Y2VyX3ZlcnNpb25SDHByb2R1Y2VyX3RhZ1IGZG9tYWluIqIHCgtUZW5zb3JQcm90bxIMCgRkaW1zGAEgAygDEhEKCWRhdGFfdHlwZRgCIAEoBRIqCgdzZWdtZW50GAMgASgLMhkub25ueC5UZW5zb3JQcm90by5TZWdtZW50EhYKCmZsb2F0X2RhdGEYBCADKAJCAhABEhYKCmludDMyX2RhdGEYBSADKAVCAhABEhMKC3N0cmluZ19kYXRhGAYgAygMEhYKCmludDY0X2RhdGEYByADKANCAhABEgwKBG5hbWUYCCABKAkSEgoKZG9jX3N0cmluZxgMIAEoCRIQCghyYXdfZGF0YRgJIAEoDBIzCg1leHRlcm5hbF9kYXRhGA0gAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvEjUKDWRhdGFfbG9jYXRpb24YDiABKA4yHi5vbm54LlRlbnNvclByb3RvLkRhdGFMb2NhdGlvbhIXCgtkb3VibGVfZGF0YRgKIAMoAUICEAESFwoLdWludDY0X2RhdGEYCyADKARCAhABEjQKDm1ldGFkYXRhX3Byb3BzGBAgAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvGiUKB1NlZ21lbnQSDQoFYmVnaW4YASABKAMSCwoDZW5kGAIgASgDIo4DCghEYXRhVHlwZRINCglVTkRFRklORUQQABIJCgVGTE9BVBABEgkKBVVJTlQ4EAISCAoESU5UOBADEgoKBlVJTlQxNhAEEgkKBUlOVDE2EAUSCQoFSU5UMzIQBhIJCgVJTlQ2NBAHEgoKBlNUUklORxAIEggKBEJPT0wQCRILCgdGTE9BVDE2EAoSCgoGRE9VQkxFEAsSCgoGVUlOVDMyEAwSCgoGVUlOVDY0EA0SDQoJQ09NUExFWDY0EA4SDgoKQ09NUExFWDEyOBAPEgwKCEJGTE9BVDE2EBASEAoMRkxPQVQ4RTRNM0ZOEBESEgoORkxPQVQ4RTRNM0ZOVVoQEhIOCgpGTE9BVDhFNU0yEBMSEgoORkxPQVQ4RTVNMkZOVVoQFBIJCgVVSU5UNBAVEggKBElOVDQQFhIOCgpGTE9BVDRFMk0xEBcSDgoKRkxPQVQ4RThNMBAYEgkKBVVJTlQyEBkSCAoESU5UMhAaEg4KCkZMT0FUNkUyTTMQGxIOCgpGTE9BVDZFM00yEBwiKQoMRGF0YUxvY2F0aW9uEgsKB0RFRkFVTFQQABIMCghFWFRFUk5BTBABImgKEVNwYXJzZVRlbnNvclByb3RvEiEKBnZhbHVlcxgBIAEoCzIRLm9ubnguVGVuc29yUHJvdG8SIgoHaW5kaWNlcxgCIAEoCzIRLm9ubnguVGVuc29yUHJvdG8SDAoEZGltcxgDIAMoAyKVAQoQVGVuc29yU2hhcGVQcm90bxItCgNkaW0YASADKAsyIC5vbm54LlRlbnNvclNoYXBlUHJvdG8uRGltZW5zaW9uGlIKCURpbWVuc2lvbhITCglkaW1fdmFsdWUYASABKANIABITCglkaW1fcGFyYW0YAiABKAlIABISCgpkZW5vdGF0aW9uGAMgASgJQgcKBXZhbHVlIrcFCglUeXBlUHJvdG8SLQoLdGVuc29yX3R5cGUYASABKAsyFi5vbm54LlR5cGVQcm90by5UZW5zb3JIABIxCg1zZXF1ZW5jZV90eXBlGAQgASgLMhgub25ueC5UeXBlUHJvdG8uU2VxdWVuY2VIABInCghtYXBfdHlwZRgFIAEoCzITLm9ubnguVHlwZVByb3RvLk1hcEgAEjEKDW9wdGlvbmFsX3R5cGUYCSABKAsyGC5vbm54LlR5cGVQcm90by5PcHRpb25hbEgAEjoKEnNwYXJzZV90ZW5zb3JfdHlwZRgIIAEoCzIcLm9ubnguVHlwZVByb3RvLlNwYXJzZVRlbnNvckgAEi0KC29wYXF1ZV90eXBlGAcgASgLMhYub25ueC5UeXBlUHJvdG8uT3BhcXVlSAASEgoKZGVub3RhdGlvbhgGIAEoCRpCCgZUZW5zb3ISEQoJZWxlbV90eXBlGAEgASgFEiUKBXNoYXBlGAIgASgLMhYub25ueC5UZW5zb3JTaGFwZVByb3RvGi4KCFNlcXVlbmNlEiIKCWVsZW1fdHlwZRgBIAEoCzIPLm9ubnguVHlwZVByb3RvGjwKA01hcBIQCghrZXlfdHlwZRgBIAEoBRIjCgp2YWx1ZV90eXBlGAIgASgLMg8ub25ueC5UeXBlUHJvdG8aLgoIT3B0aW9uYWwSIgoJZWxlbV90eXBlGAEgASgLMg8ub25ueC5UeXBlUHJvdG8aSAoMU3BhcnNlVGVuc29yEhEKCWVsZW1fdHlwZRgBIAEoBRIlCgVzaGFwZRgCIAEoCzIWLm9ubnguVGVuc29yU2hhcGVQcm90bxo4CgZPcGFxdWUSDgoGZG9tYWluGAEgASgJEgwKBG5hbWUYAiABKAlKBAgDEARSCnBhcmFtZXRlcnNCBwoFdmFsdWUiNQoST3BlcmF0b3JTZXRJZFByb3RvEg4KBmRvbWFpbhgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIoYDCg1GdW5jdGlvblByb3RvEgwKBG5hbWUYASABKAkSDQoFaW5wdXQYBCADKAkSDgoGb3V0cHV0GAUgAygJEhEKCWF0dHJpYnV0ZRgGIAMoCRItCg9hdHRyaWJ1dGVfcHJvdG8YCyADKAsyFC5vbm54LkF0dHJpYnV0ZVByb3RvEh0KBG5vZGUYByADKAsyDy5vbm54Lk5vZGVQcm90bxISCgpkb2Nfc3RyaW5nGAggASgJEi4KDG9wc2V0X2ltcG9ydBgJIAMoCzIYLm9ubnguT3BlcmF0b3JTZXRJZFByb3RvEg4KBmRvbWFpbhgKIAEoCRIQCghvdmVybG9hZBgNIAEoCRIoCgp2YWx1ZV9pbmZvGAwgAygLMhQub25ueC5WYWx1ZUluZm9Qcm90bxI0Cg5tZXRhZGF0YV9wcm9wcxgOIAMoCzIcLm9ubnguU3RyaW5nU3RyaW5nRW50cnlQcm90b0oECAIQA0oECAMQBFINc2luY2VfdmVyc2lvblIGc3RhdHVzKoIDCgdWZXJzaW9uEhIKDl9TVEFSVF9WRVJTSU9OEAASGQoVSVJfVkVSU0lPTl8yMDE3XzEwXzEwEAESGQoVSVJfVkVSU0lPTl8yMDE3XzEwXzMwEAISGAoUSVJfVkVSU0lPTl8yMDE3XzExXzMQAxIYChRJUl9WRVJTSU9OXzIwMTlfMV8yMhAEEhgKFElSX1ZFUlNJT05fMjAxOV8zXzE4EAUSGAoUSVJfVkVSU0lPTl8yMDE5XzlfMTkQBhIXChNJUl9WRVJTSU9OXzIwMjBfNV84EAcSGAoUSVJfVkVSU0lPTl8yMDIxXzdfMzAQCBIXChNJUl9WRVJTSU9OXzIwMjNfNV81EAkSGAoUSVJfVkVSU0lPTl8yMDI0XzNfMjUQChIZChVJUl9WRVJTSU9OXzIwMjVfMDVfMTIQCxIZChVJUl9WRVJTSU9OXzIwMjVfMDhfMjYQDBIZChVJUl9WRVJTSU9OXzIwMjVfMTFfMDYQDRIOCgpJUl9WRVJTSU9OEA4qLgoOT3BlcmF0b3JTdGF0dXMSEAoMRVhQRVJJTUVOVEFMEAASCgoGU1RBQkxFEAFCAkgD',
-  );
+export const file_onnx: GenFile = /*@__PURE__*/
+  fileDesc("Cgpvbm54LnByb3RvEgRvbm54ItsFCg5BdHRyaWJ1dGVQcm90bxIMCgRuYW1lGAEgASgJEhUKDXJlZl9hdHRyX25hbWUYFSABKAkSEgoKZG9jX3N0cmluZxgNIAEoCRIwCgR0eXBlGBQgASgOMiIub25ueC5BdHRyaWJ1dGVQcm90by5BdHRyaWJ1dGVUeXBlEgkKAWYYAiABKAISCQoBaRgDIAEoAxIJCgFzGAQgASgMEhwKAXQYBSABKAsyES5vbm54LlRlbnNvclByb3RvEhsKAWcYBiABKAsyEC5vbm54LkdyYXBoUHJvdG8SLgoNc3BhcnNlX3RlbnNvchgWIAEoCzIXLm9ubnguU3BhcnNlVGVuc29yUHJvdG8SGwoCdHAYDiABKAsyDy5vbm54LlR5cGVQcm90bxIOCgZmbG9hdHMYByADKAISDAoEaW50cxgIIAMoAxIPCgdzdHJpbmdzGAkgAygMEiIKB3RlbnNvcnMYCiADKAsyES5vbm54LlRlbnNvclByb3RvEiAKBmdyYXBocxgLIAMoCzIQLm9ubnguR3JhcGhQcm90bxIvCg5zcGFyc2VfdGVuc29ycxgXIAMoCzIXLm9ubnguU3BhcnNlVGVuc29yUHJvdG8SJAoLdHlwZV9wcm90b3MYDyADKAsyDy5vbm54LlR5cGVQcm90byLZAQoNQXR0cmlidXRlVHlwZRINCglVTkRFRklORUQQABIJCgVGTE9BVBABEgcKA0lOVBACEgoKBlNUUklORxADEgoKBlRFTlNPUhAEEgkKBUdSQVBIEAUSEQoNU1BBUlNFX1RFTlNPUhALEg4KClRZUEVfUFJPVE8QDRIKCgZGTE9BVFMQBhIICgRJTlRTEAcSCwoHU1RSSU5HUxAIEgsKB1RFTlNPUlMQCRIKCgZHUkFQSFMQChISCg5TUEFSU0VfVEVOU09SUxAMEg8KC1RZUEVfUFJPVE9TEA5KBAgMEA1KBAgQEBRSAXYihwEKDlZhbHVlSW5mb1Byb3RvEgwKBG5hbWUYASABKAkSHQoEdHlwZRgCIAEoCzIPLm9ubnguVHlwZVByb3RvEhIKCmRvY19zdHJpbmcYAyABKAkSNAoObWV0YWRhdGFfcHJvcHMYBCADKAsyHC5vbm54LlN0cmluZ1N0cmluZ0VudHJ5UHJvdG8ioQIKCU5vZGVQcm90bxINCgVpbnB1dBgBIAMoCRIOCgZvdXRwdXQYAiADKAkSDAoEbmFtZRgDIAEoCRIPCgdvcF90eXBlGAQgASgJEg4KBmRvbWFpbhgHIAEoCRIQCghvdmVybG9hZBgIIAEoCRInCglhdHRyaWJ1dGUYBSADKAsyFC5vbm54LkF0dHJpYnV0ZVByb3RvEhIKCmRvY19zdHJpbmcYBiABKAkSNAoObWV0YWRhdGFfcHJvcHMYCSADKAsyHC5vbm54LlN0cmluZ1N0cmluZ0VudHJ5UHJvdG8SQQoVZGV2aWNlX2NvbmZpZ3VyYXRpb25zGAogAygLMiIub25ueC5Ob2RlRGV2aWNlQ29uZmlndXJhdGlvblByb3RvIjIKFEludEludExpc3RFbnRyeVByb3RvEgsKA2tleRgBIAEoAxINCgV2YWx1ZRgCIAMoAyKAAQocTm9kZURldmljZUNvbmZpZ3VyYXRpb25Qcm90bxIYChBjb25maWd1cmF0aW9uX2lkGAEgASgJEi4KDXNoYXJkaW5nX3NwZWMYAiADKAsyFy5vbm54LlNoYXJkaW5nU3BlY1Byb3RvEhYKDnBpcGVsaW5lX3N0YWdlGAMgASgFIqMBChFTaGFyZGluZ1NwZWNQcm90bxITCgt0ZW5zb3JfbmFtZRgBIAEoCRIOCgZkZXZpY2UYAiADKAMSPQoZaW5kZXhfdG9fZGV2aWNlX2dyb3VwX21hcBgDIAMoCzIaLm9ubnguSW50SW50TGlzdEVudHJ5UHJvdG8SKgoLc2hhcmRlZF9kaW0YBCADKAsyFS5vbm54LlNoYXJkZWREaW1Qcm90byJVCg9TaGFyZGVkRGltUHJvdG8SDAoEYXhpcxgBIAEoAxI0Cg9zaW1wbGVfc2hhcmRpbmcYAiADKAsyGy5vbm54LlNpbXBsZVNoYXJkZWREaW1Qcm90byJcChVTaW1wbGVTaGFyZGVkRGltUHJvdG8SEwoJZGltX3ZhbHVlGAEgASgDSAASEwoJZGltX3BhcmFtGAIgASgJSAASEgoKbnVtX3NoYXJkcxgDIAEoA0IFCgNkaW0i1gEKEVRyYWluaW5nSW5mb1Byb3RvEigKDmluaXRpYWxpemF0aW9uGAEgASgLMhAub25ueC5HcmFwaFByb3RvEiMKCWFsZ29yaXRobRgCIAEoCzIQLm9ubnguR3JhcGhQcm90bxI8ChZpbml0aWFsaXphdGlvbl9iaW5kaW5nGAMgAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvEjQKDnVwZGF0ZV9iaW5kaW5nGAQgAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvIqIDCgpNb2RlbFByb3RvEhIKCmlyX3ZlcnNpb24YASABKAMSLgoMb3BzZXRfaW1wb3J0GAggAygLMhgub25ueC5PcGVyYXRvclNldElkUHJvdG8SFQoNcHJvZHVjZXJfbmFtZRgCIAEoCRIYChBwcm9kdWNlcl92ZXJzaW9uGAMgASgJEg4KBmRvbWFpbhgEIAEoCRIVCg1tb2RlbF92ZXJzaW9uGAUgASgDEhIKCmRvY19zdHJpbmcYBiABKAkSHwoFZ3JhcGgYByABKAsyEC5vbm54LkdyYXBoUHJvdG8SNAoObWV0YWRhdGFfcHJvcHMYDiADKAsyHC5vbm54LlN0cmluZ1N0cmluZ0VudHJ5UHJvdG8SLgoNdHJhaW5pbmdfaW5mbxgUIAMoCzIXLm9ubnguVHJhaW5pbmdJbmZvUHJvdG8SJgoJZnVuY3Rpb25zGBkgAygLMhMub25ueC5GdW5jdGlvblByb3RvEjUKDWNvbmZpZ3VyYXRpb24YGiADKAsyHi5vbm54LkRldmljZUNvbmZpZ3VyYXRpb25Qcm90byJNChhEZXZpY2VDb25maWd1cmF0aW9uUHJvdG8SDAoEbmFtZRgBIAEoCRITCgtudW1fZGV2aWNlcxgCIAEoBRIOCgZkZXZpY2UYAyADKAkiNAoWU3RyaW5nU3RyaW5nRW50cnlQcm90bxILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkiawoQVGVuc29yQW5ub3RhdGlvbhITCgt0ZW5zb3JfbmFtZRgBIAEoCRJCChxxdWFudF9wYXJhbWV0ZXJfdGVuc29yX25hbWVzGAIgAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvItQDCgpHcmFwaFByb3RvEh0KBG5vZGUYASADKAsyDy5vbm54Lk5vZGVQcm90bxIMCgRuYW1lGAIgASgJEiYKC2luaXRpYWxpemVyGAUgAygLMhEub25ueC5UZW5zb3JQcm90bxIzChJzcGFyc2VfaW5pdGlhbGl6ZXIYDyADKAsyFy5vbm54LlNwYXJzZVRlbnNvclByb3RvEhIKCmRvY19zdHJpbmcYCiABKAkSIwoFaW5wdXQYCyADKAsyFC5vbm54LlZhbHVlSW5mb1Byb3RvEiQKBm91dHB1dBgMIAMoCzIULm9ubnguVmFsdWVJbmZvUHJvdG8SKAoKdmFsdWVfaW5mbxgNIAMoCzIULm9ubnguVmFsdWVJbmZvUHJvdG8SNwoXcXVhbnRpemF0aW9uX2Fubm90YXRpb24YDiADKAsyFi5vbm54LlRlbnNvckFubm90YXRpb24SNAoObWV0YWRhdGFfcHJvcHMYECADKAsyHC5vbm54LlN0cmluZ1N0cmluZ0VudHJ5UHJvdG9KBAgDEARKBAgEEAVKBAgGEApSCmlyX3ZlcnNpb25SEHByb2R1Y2VyX3ZlcnNpb25SDHByb2R1Y2VyX3RhZ1IGZG9tYWluIqIHCgtUZW5zb3JQcm90bxIMCgRkaW1zGAEgAygDEhEKCWRhdGFfdHlwZRgCIAEoBRIqCgdzZWdtZW50GAMgASgLMhkub25ueC5UZW5zb3JQcm90by5TZWdtZW50EhYKCmZsb2F0X2RhdGEYBCADKAJCAhABEhYKCmludDMyX2RhdGEYBSADKAVCAhABEhMKC3N0cmluZ19kYXRhGAYgAygMEhYKCmludDY0X2RhdGEYByADKANCAhABEgwKBG5hbWUYCCABKAkSEgoKZG9jX3N0cmluZxgMIAEoCRIQCghyYXdfZGF0YRgJIAEoDBIzCg1leHRlcm5hbF9kYXRhGA0gAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvEjUKDWRhdGFfbG9jYXRpb24YDiABKA4yHi5vbm54LlRlbnNvclByb3RvLkRhdGFMb2NhdGlvbhIXCgtkb3VibGVfZGF0YRgKIAMoAUICEAESFwoLdWludDY0X2RhdGEYCyADKARCAhABEjQKDm1ldGFkYXRhX3Byb3BzGBAgAygLMhwub25ueC5TdHJpbmdTdHJpbmdFbnRyeVByb3RvGiUKB1NlZ21lbnQSDQoFYmVnaW4YASABKAMSCwoDZW5kGAIgASgDIo4DCghEYXRhVHlwZRINCglVTkRFRklORUQQABIJCgVGTE9BVBABEgkKBVVJTlQ4EAISCAoESU5UOBADEgoKBlVJTlQxNhAEEgkKBUlOVDE2EAUSCQoFSU5UMzIQBhIJCgVJTlQ2NBAHEgoKBlNUUklORxAIEggKBEJPT0wQCRILCgdGTE9BVDE2EAoSCgoGRE9VQkxFEAsSCgoGVUlOVDMyEAwSCgoGVUlOVDY0EA0SDQoJQ09NUExFWDY0EA4SDgoKQ09NUExFWDEyOBAPEgwKCEJGTE9BVDE2EBASEAoMRkxPQVQ4RTRNM0ZOEBESEgoORkxPQVQ4RTRNM0ZOVVoQEhIOCgpGTE9BVDhFNU0yEBMSEgoORkxPQVQ4RTVNMkZOVVoQFBIJCgVVSU5UNBAVEggKBElOVDQQFhIOCgpGTE9BVDRFMk0xEBcSDgoKRkxPQVQ4RThNMBAYEgkKBVVJTlQyEBkSCAoESU5UMhAaEg4KCkZMT0FUNkUyTTMQGxIOCgpGTE9BVDZFM00yEBwiKQoMRGF0YUxvY2F0aW9uEgsKB0RFRkFVTFQQABIMCghFWFRFUk5BTBABImgKEVNwYXJzZVRlbnNvclByb3RvEiEKBnZhbHVlcxgBIAEoCzIRLm9ubnguVGVuc29yUHJvdG8SIgoHaW5kaWNlcxgCIAEoCzIRLm9ubnguVGVuc29yUHJvdG8SDAoEZGltcxgDIAMoAyKVAQoQVGVuc29yU2hhcGVQcm90bxItCgNkaW0YASADKAsyIC5vbm54LlRlbnNvclNoYXBlUHJvdG8uRGltZW5zaW9uGlIKCURpbWVuc2lvbhITCglkaW1fdmFsdWUYASABKANIABITCglkaW1fcGFyYW0YAiABKAlIABISCgpkZW5vdGF0aW9uGAMgASgJQgcKBXZhbHVlIrcFCglUeXBlUHJvdG8SLQoLdGVuc29yX3R5cGUYASABKAsyFi5vbm54LlR5cGVQcm90by5UZW5zb3JIABIxCg1zZXF1ZW5jZV90eXBlGAQgASgLMhgub25ueC5UeXBlUHJvdG8uU2VxdWVuY2VIABInCghtYXBfdHlwZRgFIAEoCzITLm9ubnguVHlwZVByb3RvLk1hcEgAEjEKDW9wdGlvbmFsX3R5cGUYCSABKAsyGC5vbm54LlR5cGVQcm90by5PcHRpb25hbEgAEjoKEnNwYXJzZV90ZW5zb3JfdHlwZRgIIAEoCzIcLm9ubnguVHlwZVByb3RvLlNwYXJzZVRlbnNvckgAEi0KC29wYXF1ZV90eXBlGAcgASgLMhYub25ueC5UeXBlUHJvdG8uT3BhcXVlSAASEgoKZGVub3RhdGlvbhgGIAEoCRpCCgZUZW5zb3ISEQoJZWxlbV90eXBlGAEgASgFEiUKBXNoYXBlGAIgASgLMhYub25ueC5UZW5zb3JTaGFwZVByb3RvGi4KCFNlcXVlbmNlEiIKCWVsZW1fdHlwZRgBIAEoCzIPLm9ubnguVHlwZVByb3RvGjwKA01hcBIQCghrZXlfdHlwZRgBIAEoBRIjCgp2YWx1ZV90eXBlGAIgASgLMg8ub25ueC5UeXBlUHJvdG8aLgoIT3B0aW9uYWwSIgoJZWxlbV90eXBlGAEgASgLMg8ub25ueC5UeXBlUHJvdG8aSAoMU3BhcnNlVGVuc29yEhEKCWVsZW1fdHlwZRgBIAEoBRIlCgVzaGFwZRgCIAEoCzIWLm9ubnguVGVuc29yU2hhcGVQcm90bxo4CgZPcGFxdWUSDgoGZG9tYWluGAEgASgJEgwKBG5hbWUYAiABKAlKBAgDEARSCnBhcmFtZXRlcnNCBwoFdmFsdWUiNQoST3BlcmF0b3JTZXRJZFByb3RvEg4KBmRvbWFpbhgBIAEoCRIPCgd2ZXJzaW9uGAIgASgDIoYDCg1GdW5jdGlvblByb3RvEgwKBG5hbWUYASABKAkSDQoFaW5wdXQYBCADKAkSDgoGb3V0cHV0GAUgAygJEhEKCWF0dHJpYnV0ZRgGIAMoCRItCg9hdHRyaWJ1dGVfcHJvdG8YCyADKAsyFC5vbm54LkF0dHJpYnV0ZVByb3RvEh0KBG5vZGUYByADKAsyDy5vbm54Lk5vZGVQcm90bxISCgpkb2Nfc3RyaW5nGAggASgJEi4KDG9wc2V0X2ltcG9ydBgJIAMoCzIYLm9ubnguT3BlcmF0b3JTZXRJZFByb3RvEg4KBmRvbWFpbhgKIAEoCRIQCghvdmVybG9hZBgNIAEoCRIoCgp2YWx1ZV9pbmZvGAwgAygLMhQub25ueC5WYWx1ZUluZm9Qcm90bxI0Cg5tZXRhZGF0YV9wcm9wcxgOIAMoCzIcLm9ubnguU3RyaW5nU3RyaW5nRW50cnlQcm90b0oECAIQA0oECAMQBFINc2luY2VfdmVyc2lvblIGc3RhdHVzKoIDCgdWZXJzaW9uEhIKDl9TVEFSVF9WRVJTSU9OEAASGQoVSVJfVkVSU0lPTl8yMDE3XzEwXzEwEAESGQoVSVJfVkVSU0lPTl8yMDE3XzEwXzMwEAISGAoUSVJfVkVSU0lPTl8yMDE3XzExXzMQAxIYChRJUl9WRVJTSU9OXzIwMTlfMV8yMhAEEhgKFElSX1ZFUlNJT05fMjAxOV8zXzE4EAUSGAoUSVJfVkVSU0lPTl8yMDE5XzlfMTkQBhIXChNJUl9WRVJTSU9OXzIwMjBfNV84EAcSGAoUSVJfVkVSU0lPTl8yMDIxXzdfMzAQCBIXChNJUl9WRVJTSU9OXzIwMjNfNV81EAkSGAoUSVJfVkVSU0lPTl8yMDI0XzNfMjUQChIZChVJUl9WRVJTSU9OXzIwMjVfMDVfMTIQCxIZChVJUl9WRVJTSU9OXzIwMjVfMDhfMjYQDBIZChVJUl9WRVJTSU9OXzIwMjVfMTFfMDYQDRIOCgpJUl9WRVJTSU9OEA4qLgoOT3BlcmF0b3JTdGF0dXMSEAoMRVhQRVJJTUVOVEFMEAASCgoGU1RBQkxFEAFCAkgD");
 
 /**
  * Attributes
@@ -31,7 +28,7 @@ export const file_onnx: GenFile =
  *
  * @generated from message onnx.AttributeProto
  */
-export type AttributeProto = Message<'onnx.AttributeProto'> & {
+export type AttributeProto = Message<"onnx.AttributeProto"> & {
   /**
    * The name field MUST be present for this version of the IR.
    *
@@ -180,8 +177,7 @@ export type AttributeProto = Message<'onnx.AttributeProto'> & {
  * Describes the message onnx.AttributeProto.
  * Use `create(AttributeProtoSchema)` to create a new message.
  */
-export const AttributeProtoSchema: GenMessage<AttributeProto> =
-  /*@__PURE__*/
+export const AttributeProtoSchema: GenMessage<AttributeProto> = /*@__PURE__*/
   messageDesc(file_onnx, 0);
 
 /**
@@ -270,8 +266,7 @@ export enum AttributeProto_AttributeType {
 /**
  * Describes the enum onnx.AttributeProto.AttributeType.
  */
-export const AttributeProto_AttributeTypeSchema: GenEnum<AttributeProto_AttributeType> =
-  /*@__PURE__*/
+export const AttributeProto_AttributeTypeSchema: GenEnum<AttributeProto_AttributeType> = /*@__PURE__*/
   enumDesc(file_onnx, 0, 0);
 
 /**
@@ -280,7 +275,7 @@ export const AttributeProto_AttributeTypeSchema: GenEnum<AttributeProto_Attribut
  *
  * @generated from message onnx.ValueInfoProto
  */
-export type ValueInfoProto = Message<'onnx.ValueInfoProto'> & {
+export type ValueInfoProto = Message<"onnx.ValueInfoProto"> & {
   /**
    * This field MUST be present in this version of the IR.
    *
@@ -317,8 +312,7 @@ export type ValueInfoProto = Message<'onnx.ValueInfoProto'> & {
  * Describes the message onnx.ValueInfoProto.
  * Use `create(ValueInfoProtoSchema)` to create a new message.
  */
-export const ValueInfoProtoSchema: GenMessage<ValueInfoProto> =
-  /*@__PURE__*/
+export const ValueInfoProtoSchema: GenMessage<ValueInfoProto> = /*@__PURE__*/
   messageDesc(file_onnx, 1);
 
 /**
@@ -332,7 +326,7 @@ export const ValueInfoProtoSchema: GenMessage<ValueInfoProto> =
  *
  * @generated from message onnx.NodeProto
  */
-export type NodeProto = Message<'onnx.NodeProto'> & {
+export type NodeProto = Message<"onnx.NodeProto"> & {
   /**
    * namespace Value
    *
@@ -415,7 +409,8 @@ export type NodeProto = Message<'onnx.NodeProto'> & {
  * Describes the message onnx.NodeProto.
  * Use `create(NodeProtoSchema)` to create a new message.
  */
-export const NodeProtoSchema: GenMessage<NodeProto> = /*@__PURE__*/ messageDesc(file_onnx, 2);
+export const NodeProtoSchema: GenMessage<NodeProto> = /*@__PURE__*/
+  messageDesc(file_onnx, 2);
 
 /**
  * IntIntListEntryProto follows the pattern for cross-proto-version maps.
@@ -423,7 +418,7 @@ export const NodeProtoSchema: GenMessage<NodeProto> = /*@__PURE__*/ messageDesc(
  *
  * @generated from message onnx.IntIntListEntryProto
  */
-export type IntIntListEntryProto = Message<'onnx.IntIntListEntryProto'> & {
+export type IntIntListEntryProto = Message<"onnx.IntIntListEntryProto"> & {
   /**
    * @generated from field: optional int64 key = 1;
    */
@@ -439,8 +434,7 @@ export type IntIntListEntryProto = Message<'onnx.IntIntListEntryProto'> & {
  * Describes the message onnx.IntIntListEntryProto.
  * Use `create(IntIntListEntryProtoSchema)` to create a new message.
  */
-export const IntIntListEntryProtoSchema: GenMessage<IntIntListEntryProto> =
-  /*@__PURE__*/
+export const IntIntListEntryProtoSchema: GenMessage<IntIntListEntryProto> = /*@__PURE__*/
   messageDesc(file_onnx, 3);
 
 /**
@@ -448,7 +442,7 @@ export const IntIntListEntryProtoSchema: GenMessage<IntIntListEntryProto> =
  *
  * @generated from message onnx.NodeDeviceConfigurationProto
  */
-export type NodeDeviceConfigurationProto = Message<'onnx.NodeDeviceConfigurationProto'> & {
+export type NodeDeviceConfigurationProto = Message<"onnx.NodeDeviceConfigurationProto"> & {
   /**
    * This field MUST be present for this version of the IR.
    * ID of the configuration. MUST match the name of a DeviceConfigurationProto.
@@ -476,8 +470,7 @@ export type NodeDeviceConfigurationProto = Message<'onnx.NodeDeviceConfiguration
  * Describes the message onnx.NodeDeviceConfigurationProto.
  * Use `create(NodeDeviceConfigurationProtoSchema)` to create a new message.
  */
-export const NodeDeviceConfigurationProtoSchema: GenMessage<NodeDeviceConfigurationProto> =
-  /*@__PURE__*/
+export const NodeDeviceConfigurationProtoSchema: GenMessage<NodeDeviceConfigurationProto> = /*@__PURE__*/
   messageDesc(file_onnx, 4);
 
 /**
@@ -486,7 +479,7 @@ export const NodeDeviceConfigurationProtoSchema: GenMessage<NodeDeviceConfigurat
  *
  * @generated from message onnx.ShardingSpecProto
  */
-export type ShardingSpecProto = Message<'onnx.ShardingSpecProto'> & {
+export type ShardingSpecProto = Message<"onnx.ShardingSpecProto"> & {
   /**
    * This field MUST be present for this version of the IR.
    * Identifies the input or output of the node that is being sharded.
@@ -530,8 +523,7 @@ export type ShardingSpecProto = Message<'onnx.ShardingSpecProto'> & {
  * Describes the message onnx.ShardingSpecProto.
  * Use `create(ShardingSpecProtoSchema)` to create a new message.
  */
-export const ShardingSpecProtoSchema: GenMessage<ShardingSpecProto> =
-  /*@__PURE__*/
+export const ShardingSpecProtoSchema: GenMessage<ShardingSpecProto> = /*@__PURE__*/
   messageDesc(file_onnx, 5);
 
 /**
@@ -540,7 +532,7 @@ export const ShardingSpecProtoSchema: GenMessage<ShardingSpecProto> =
  *
  * @generated from message onnx.ShardedDimProto
  */
-export type ShardedDimProto = Message<'onnx.ShardedDimProto'> & {
+export type ShardedDimProto = Message<"onnx.ShardedDimProto"> & {
   /**
    * This field MUST be present for this version of the IR.
    * The axis this sharding corresponds to. Must be in the range of
@@ -566,8 +558,7 @@ export type ShardedDimProto = Message<'onnx.ShardedDimProto'> & {
  * Describes the message onnx.ShardedDimProto.
  * Use `create(ShardedDimProtoSchema)` to create a new message.
  */
-export const ShardedDimProtoSchema: GenMessage<ShardedDimProto> =
-  /*@__PURE__*/
+export const ShardedDimProtoSchema: GenMessage<ShardedDimProto> = /*@__PURE__*/
   messageDesc(file_onnx, 6);
 
 /**
@@ -576,28 +567,25 @@ export const ShardedDimProtoSchema: GenMessage<ShardedDimProto> =
  *
  * @generated from message onnx.SimpleShardedDimProto
  */
-export type SimpleShardedDimProto = Message<'onnx.SimpleShardedDimProto'> & {
+export type SimpleShardedDimProto = Message<"onnx.SimpleShardedDimProto"> & {
   /**
    * Dimension value to be sharded.
    *
    * @generated from oneof onnx.SimpleShardedDimProto.dim
    */
-  dim:
-    | {
-        /**
-         * @generated from field: int64 dim_value = 1;
-         */
-        value: bigint;
-        case: 'dimValue';
-      }
-    | {
-        /**
-         * @generated from field: string dim_param = 2;
-         */
-        value: string;
-        case: 'dimParam';
-      }
-    | { case: undefined; value?: undefined };
+  dim: {
+    /**
+     * @generated from field: int64 dim_value = 1;
+     */
+    value: bigint;
+    case: "dimValue";
+  } | {
+    /**
+     * @generated from field: string dim_param = 2;
+     */
+    value: string;
+    case: "dimParam";
+  } | { case: undefined; value?: undefined };
 
   /**
    * This field MUST be present for this version of the IR.
@@ -612,8 +600,7 @@ export type SimpleShardedDimProto = Message<'onnx.SimpleShardedDimProto'> & {
  * Describes the message onnx.SimpleShardedDimProto.
  * Use `create(SimpleShardedDimProtoSchema)` to create a new message.
  */
-export const SimpleShardedDimProtoSchema: GenMessage<SimpleShardedDimProto> =
-  /*@__PURE__*/
+export const SimpleShardedDimProtoSchema: GenMessage<SimpleShardedDimProto> = /*@__PURE__*/
   messageDesc(file_onnx, 7);
 
 /**
@@ -639,7 +626,7 @@ export const SimpleShardedDimProtoSchema: GenMessage<SimpleShardedDimProto> =
  *
  * @generated from message onnx.TrainingInfoProto
  */
-export type TrainingInfoProto = Message<'onnx.TrainingInfoProto'> & {
+export type TrainingInfoProto = Message<"onnx.TrainingInfoProto"> & {
   /**
    * This field describes a graph to compute the initial tensors
    * upon starting the training process. Initialization graph has no input
@@ -758,8 +745,7 @@ export type TrainingInfoProto = Message<'onnx.TrainingInfoProto'> & {
  * Describes the message onnx.TrainingInfoProto.
  * Use `create(TrainingInfoProtoSchema)` to create a new message.
  */
-export const TrainingInfoProtoSchema: GenMessage<TrainingInfoProto> =
-  /*@__PURE__*/
+export const TrainingInfoProtoSchema: GenMessage<TrainingInfoProto> = /*@__PURE__*/
   messageDesc(file_onnx, 8);
 
 /**
@@ -772,7 +758,7 @@ export const TrainingInfoProtoSchema: GenMessage<TrainingInfoProto> =
  *
  * @generated from message onnx.ModelProto
  */
-export type ModelProto = Message<'onnx.ModelProto'> & {
+export type ModelProto = Message<"onnx.ModelProto"> & {
   /**
    * The version of the IR this model targets. See Version enum above.
    * This field MUST be present.
@@ -903,14 +889,15 @@ export type ModelProto = Message<'onnx.ModelProto'> & {
  * Describes the message onnx.ModelProto.
  * Use `create(ModelProtoSchema)` to create a new message.
  */
-export const ModelProtoSchema: GenMessage<ModelProto> = /*@__PURE__*/ messageDesc(file_onnx, 9);
+export const ModelProtoSchema: GenMessage<ModelProto> = /*@__PURE__*/
+  messageDesc(file_onnx, 9);
 
 /**
  * DeviceConfigurationProto describes a multi-device configuration for a model.
  *
  * @generated from message onnx.DeviceConfigurationProto
  */
-export type DeviceConfigurationProto = Message<'onnx.DeviceConfigurationProto'> & {
+export type DeviceConfigurationProto = Message<"onnx.DeviceConfigurationProto"> & {
   /**
    * This field MUST be present for this version of the IR.
    * Name of the configuration.
@@ -939,8 +926,7 @@ export type DeviceConfigurationProto = Message<'onnx.DeviceConfigurationProto'> 
  * Describes the message onnx.DeviceConfigurationProto.
  * Use `create(DeviceConfigurationProtoSchema)` to create a new message.
  */
-export const DeviceConfigurationProtoSchema: GenMessage<DeviceConfigurationProto> =
-  /*@__PURE__*/
+export const DeviceConfigurationProtoSchema: GenMessage<DeviceConfigurationProto> = /*@__PURE__*/
   messageDesc(file_onnx, 10);
 
 /**
@@ -949,7 +935,7 @@ export const DeviceConfigurationProtoSchema: GenMessage<DeviceConfigurationProto
  *
  * @generated from message onnx.StringStringEntryProto
  */
-export type StringStringEntryProto = Message<'onnx.StringStringEntryProto'> & {
+export type StringStringEntryProto = Message<"onnx.StringStringEntryProto"> & {
   /**
    * @generated from field: optional string key = 1;
    */
@@ -965,14 +951,13 @@ export type StringStringEntryProto = Message<'onnx.StringStringEntryProto'> & {
  * Describes the message onnx.StringStringEntryProto.
  * Use `create(StringStringEntryProtoSchema)` to create a new message.
  */
-export const StringStringEntryProtoSchema: GenMessage<StringStringEntryProto> =
-  /*@__PURE__*/
+export const StringStringEntryProtoSchema: GenMessage<StringStringEntryProto> = /*@__PURE__*/
   messageDesc(file_onnx, 11);
 
 /**
  * @generated from message onnx.TensorAnnotation
  */
-export type TensorAnnotation = Message<'onnx.TensorAnnotation'> & {
+export type TensorAnnotation = Message<"onnx.TensorAnnotation"> & {
   /**
    * @generated from field: optional string tensor_name = 1;
    */
@@ -993,8 +978,7 @@ export type TensorAnnotation = Message<'onnx.TensorAnnotation'> & {
  * Describes the message onnx.TensorAnnotation.
  * Use `create(TensorAnnotationSchema)` to create a new message.
  */
-export const TensorAnnotationSchema: GenMessage<TensorAnnotation> =
-  /*@__PURE__*/
+export const TensorAnnotationSchema: GenMessage<TensorAnnotation> = /*@__PURE__*/
   messageDesc(file_onnx, 12);
 
 /**
@@ -1007,7 +991,7 @@ export const TensorAnnotationSchema: GenMessage<TensorAnnotation> =
  *
  * @generated from message onnx.GraphProto
  */
-export type GraphProto = Message<'onnx.GraphProto'> & {
+export type GraphProto = Message<"onnx.GraphProto"> & {
   /**
    * The nodes in the graph, sorted topologically.
    *
@@ -1090,7 +1074,8 @@ export type GraphProto = Message<'onnx.GraphProto'> & {
  * Describes the message onnx.GraphProto.
  * Use `create(GraphProtoSchema)` to create a new message.
  */
-export const GraphProtoSchema: GenMessage<GraphProto> = /*@__PURE__*/ messageDesc(file_onnx, 13);
+export const GraphProtoSchema: GenMessage<GraphProto> = /*@__PURE__*/
+  messageDesc(file_onnx, 13);
 
 /**
  * Tensors
@@ -1099,7 +1084,7 @@ export const GraphProtoSchema: GenMessage<GraphProto> = /*@__PURE__*/ messageDes
  *
  * @generated from message onnx.TensorProto
  */
-export type TensorProto = Message<'onnx.TensorProto'> & {
+export type TensorProto = Message<"onnx.TensorProto"> & {
   /**
    * The shape of the tensor.
    *
@@ -1281,7 +1266,8 @@ export type TensorProto = Message<'onnx.TensorProto'> & {
  * Describes the message onnx.TensorProto.
  * Use `create(TensorProtoSchema)` to create a new message.
  */
-export const TensorProtoSchema: GenMessage<TensorProto> = /*@__PURE__*/ messageDesc(file_onnx, 14);
+export const TensorProtoSchema: GenMessage<TensorProto> = /*@__PURE__*/
+  messageDesc(file_onnx, 14);
 
 /**
  * For very large tensors, we may want to store them in chunks, in which
@@ -1290,7 +1276,7 @@ export const TensorProtoSchema: GenMessage<TensorProto> = /*@__PURE__*/ messageD
  *
  * @generated from message onnx.TensorProto.Segment
  */
-export type TensorProto_Segment = Message<'onnx.TensorProto.Segment'> & {
+export type TensorProto_Segment = Message<"onnx.TensorProto.Segment"> & {
   /**
    * @generated from field: optional int64 begin = 1;
    */
@@ -1306,8 +1292,7 @@ export type TensorProto_Segment = Message<'onnx.TensorProto.Segment'> & {
  * Describes the message onnx.TensorProto.Segment.
  * Use `create(TensorProto_SegmentSchema)` to create a new message.
  */
-export const TensorProto_SegmentSchema: GenMessage<TensorProto_Segment> =
-  /*@__PURE__*/
+export const TensorProto_SegmentSchema: GenMessage<TensorProto_Segment> = /*@__PURE__*/
   messageDesc(file_onnx, 14, 0);
 
 /**
@@ -1530,8 +1515,7 @@ export enum TensorProto_DataType {
 /**
  * Describes the enum onnx.TensorProto.DataType.
  */
-export const TensorProto_DataTypeSchema: GenEnum<TensorProto_DataType> =
-  /*@__PURE__*/
+export const TensorProto_DataTypeSchema: GenEnum<TensorProto_DataType> = /*@__PURE__*/
   enumDesc(file_onnx, 14, 0);
 
 /**
@@ -1556,8 +1540,7 @@ export enum TensorProto_DataLocation {
 /**
  * Describes the enum onnx.TensorProto.DataLocation.
  */
-export const TensorProto_DataLocationSchema: GenEnum<TensorProto_DataLocation> =
-  /*@__PURE__*/
+export const TensorProto_DataLocationSchema: GenEnum<TensorProto_DataLocation> = /*@__PURE__*/
   enumDesc(file_onnx, 14, 1);
 
 /**
@@ -1565,7 +1548,7 @@ export const TensorProto_DataLocationSchema: GenEnum<TensorProto_DataLocation> =
  *
  * @generated from message onnx.SparseTensorProto
  */
-export type SparseTensorProto = Message<'onnx.SparseTensorProto'> & {
+export type SparseTensorProto = Message<"onnx.SparseTensorProto"> & {
   /**
    * The sequence of non-default values are encoded as a tensor of shape [NNZ].
    * The default-value is zero for numeric tensors, and empty-string for string tensors.
@@ -1604,8 +1587,7 @@ export type SparseTensorProto = Message<'onnx.SparseTensorProto'> & {
  * Describes the message onnx.SparseTensorProto.
  * Use `create(SparseTensorProtoSchema)` to create a new message.
  */
-export const SparseTensorProtoSchema: GenMessage<SparseTensorProto> =
-  /*@__PURE__*/
+export const SparseTensorProtoSchema: GenMessage<SparseTensorProto> = /*@__PURE__*/
   messageDesc(file_onnx, 15);
 
 /**
@@ -1615,7 +1597,7 @@ export const SparseTensorProtoSchema: GenMessage<SparseTensorProto> =
  *
  * @generated from message onnx.TensorShapeProto
  */
-export type TensorShapeProto = Message<'onnx.TensorShapeProto'> & {
+export type TensorShapeProto = Message<"onnx.TensorShapeProto"> & {
   /**
    * @generated from field: repeated onnx.TensorShapeProto.Dimension dim = 1;
    */
@@ -1626,35 +1608,31 @@ export type TensorShapeProto = Message<'onnx.TensorShapeProto'> & {
  * Describes the message onnx.TensorShapeProto.
  * Use `create(TensorShapeProtoSchema)` to create a new message.
  */
-export const TensorShapeProtoSchema: GenMessage<TensorShapeProto> =
-  /*@__PURE__*/
+export const TensorShapeProtoSchema: GenMessage<TensorShapeProto> = /*@__PURE__*/
   messageDesc(file_onnx, 16);
 
 /**
  * @generated from message onnx.TensorShapeProto.Dimension
  */
-export type TensorShapeProto_Dimension = Message<'onnx.TensorShapeProto.Dimension'> & {
+export type TensorShapeProto_Dimension = Message<"onnx.TensorShapeProto.Dimension"> & {
   /**
    * @generated from oneof onnx.TensorShapeProto.Dimension.value
    */
-  value:
-    | {
-        /**
-         * @generated from field: int64 dim_value = 1;
-         */
-        value: bigint;
-        case: 'dimValue';
-      }
-    | {
-        /**
-         * namespace Shape
-         *
-         * @generated from field: string dim_param = 2;
-         */
-        value: string;
-        case: 'dimParam';
-      }
-    | { case: undefined; value?: undefined };
+  value: {
+    /**
+     * @generated from field: int64 dim_value = 1;
+     */
+    value: bigint;
+    case: "dimValue";
+  } | {
+    /**
+     * namespace Shape
+     *
+     * @generated from field: string dim_param = 2;
+     */
+    value: string;
+    case: "dimParam";
+  } | { case: undefined; value?: undefined };
 
   /**
    * Standard denotation can optionally be used to denote tensor
@@ -1672,8 +1650,7 @@ export type TensorShapeProto_Dimension = Message<'onnx.TensorShapeProto.Dimensio
  * Describes the message onnx.TensorShapeProto.Dimension.
  * Use `create(TensorShapeProto_DimensionSchema)` to create a new message.
  */
-export const TensorShapeProto_DimensionSchema: GenMessage<TensorShapeProto_Dimension> =
-  /*@__PURE__*/
+export const TensorShapeProto_DimensionSchema: GenMessage<TensorShapeProto_Dimension> = /*@__PURE__*/
   messageDesc(file_onnx, 16, 0);
 
 /**
@@ -1683,64 +1660,57 @@ export const TensorShapeProto_DimensionSchema: GenMessage<TensorShapeProto_Dimen
  *
  * @generated from message onnx.TypeProto
  */
-export type TypeProto = Message<'onnx.TypeProto'> & {
+export type TypeProto = Message<"onnx.TypeProto"> & {
   /**
    * @generated from oneof onnx.TypeProto.value
    */
-  value:
-    | {
-        /**
-         * The type of a tensor.
-         *
-         * @generated from field: onnx.TypeProto.Tensor tensor_type = 1;
-         */
-        value: TypeProto_Tensor;
-        case: 'tensorType';
-      }
-    | {
-        /**
-         * The type of a sequence.
-         *
-         * @generated from field: onnx.TypeProto.Sequence sequence_type = 4;
-         */
-        value: TypeProto_Sequence;
-        case: 'sequenceType';
-      }
-    | {
-        /**
-         * The type of a map.
-         *
-         * @generated from field: onnx.TypeProto.Map map_type = 5;
-         */
-        value: TypeProto_Map;
-        case: 'mapType';
-      }
-    | {
-        /**
-         * The type of an optional.
-         *
-         * @generated from field: onnx.TypeProto.Optional optional_type = 9;
-         */
-        value: TypeProto_Optional;
-        case: 'optionalType';
-      }
-    | {
-        /**
-         * Type of the sparse tensor
-         *
-         * @generated from field: onnx.TypeProto.SparseTensor sparse_tensor_type = 8;
-         */
-        value: TypeProto_SparseTensor;
-        case: 'sparseTensorType';
-      }
-    | {
-        /**
-         * @generated from field: onnx.TypeProto.Opaque opaque_type = 7;
-         */
-        value: TypeProto_Opaque;
-        case: 'opaqueType';
-      }
-    | { case: undefined; value?: undefined };
+  value: {
+    /**
+     * The type of a tensor.
+     *
+     * @generated from field: onnx.TypeProto.Tensor tensor_type = 1;
+     */
+    value: TypeProto_Tensor;
+    case: "tensorType";
+  } | {
+    /**
+     * The type of a sequence.
+     *
+     * @generated from field: onnx.TypeProto.Sequence sequence_type = 4;
+     */
+    value: TypeProto_Sequence;
+    case: "sequenceType";
+  } | {
+    /**
+     * The type of a map.
+     *
+     * @generated from field: onnx.TypeProto.Map map_type = 5;
+     */
+    value: TypeProto_Map;
+    case: "mapType";
+  } | {
+    /**
+     * The type of an optional.
+     *
+     * @generated from field: onnx.TypeProto.Optional optional_type = 9;
+     */
+    value: TypeProto_Optional;
+    case: "optionalType";
+  } | {
+    /**
+     * Type of the sparse tensor
+     *
+     * @generated from field: onnx.TypeProto.SparseTensor sparse_tensor_type = 8;
+     */
+    value: TypeProto_SparseTensor;
+    case: "sparseTensorType";
+  } | {
+    /**
+     * @generated from field: onnx.TypeProto.Opaque opaque_type = 7;
+     */
+    value: TypeProto_Opaque;
+    case: "opaqueType";
+  } | { case: undefined; value?: undefined };
 
   /**
    * An optional denotation can be used to denote the whole
@@ -1757,12 +1727,13 @@ export type TypeProto = Message<'onnx.TypeProto'> & {
  * Describes the message onnx.TypeProto.
  * Use `create(TypeProtoSchema)` to create a new message.
  */
-export const TypeProtoSchema: GenMessage<TypeProto> = /*@__PURE__*/ messageDesc(file_onnx, 17);
+export const TypeProtoSchema: GenMessage<TypeProto> = /*@__PURE__*/
+  messageDesc(file_onnx, 17);
 
 /**
  * @generated from message onnx.TypeProto.Tensor
  */
-export type TypeProto_Tensor = Message<'onnx.TypeProto.Tensor'> & {
+export type TypeProto_Tensor = Message<"onnx.TypeProto.Tensor"> & {
   /**
    * This field MUST NOT have the value of UNDEFINED
    * This field MUST have a valid TensorProto.DataType value
@@ -1782,8 +1753,7 @@ export type TypeProto_Tensor = Message<'onnx.TypeProto.Tensor'> & {
  * Describes the message onnx.TypeProto.Tensor.
  * Use `create(TypeProto_TensorSchema)` to create a new message.
  */
-export const TypeProto_TensorSchema: GenMessage<TypeProto_Tensor> =
-  /*@__PURE__*/
+export const TypeProto_TensorSchema: GenMessage<TypeProto_Tensor> = /*@__PURE__*/
   messageDesc(file_onnx, 17, 0);
 
 /**
@@ -1791,7 +1761,7 @@ export const TypeProto_TensorSchema: GenMessage<TypeProto_Tensor> =
  *
  * @generated from message onnx.TypeProto.Sequence
  */
-export type TypeProto_Sequence = Message<'onnx.TypeProto.Sequence'> & {
+export type TypeProto_Sequence = Message<"onnx.TypeProto.Sequence"> & {
   /**
    * The type and optional shape of each element of the sequence.
    * This field MUST be present for this version of the IR.
@@ -1805,8 +1775,7 @@ export type TypeProto_Sequence = Message<'onnx.TypeProto.Sequence'> & {
  * Describes the message onnx.TypeProto.Sequence.
  * Use `create(TypeProto_SequenceSchema)` to create a new message.
  */
-export const TypeProto_SequenceSchema: GenMessage<TypeProto_Sequence> =
-  /*@__PURE__*/
+export const TypeProto_SequenceSchema: GenMessage<TypeProto_Sequence> = /*@__PURE__*/
   messageDesc(file_onnx, 17, 1);
 
 /**
@@ -1814,7 +1783,7 @@ export const TypeProto_SequenceSchema: GenMessage<TypeProto_Sequence> =
  *
  * @generated from message onnx.TypeProto.Map
  */
-export type TypeProto_Map = Message<'onnx.TypeProto.Map'> & {
+export type TypeProto_Map = Message<"onnx.TypeProto.Map"> & {
   /**
    * This field MUST have a valid TensorProto.DataType value
    * This field MUST be present for this version of the IR.
@@ -1836,8 +1805,7 @@ export type TypeProto_Map = Message<'onnx.TypeProto.Map'> & {
  * Describes the message onnx.TypeProto.Map.
  * Use `create(TypeProto_MapSchema)` to create a new message.
  */
-export const TypeProto_MapSchema: GenMessage<TypeProto_Map> =
-  /*@__PURE__*/
+export const TypeProto_MapSchema: GenMessage<TypeProto_Map> = /*@__PURE__*/
   messageDesc(file_onnx, 17, 2);
 
 /**
@@ -1845,7 +1813,7 @@ export const TypeProto_MapSchema: GenMessage<TypeProto_Map> =
  *
  * @generated from message onnx.TypeProto.Optional
  */
-export type TypeProto_Optional = Message<'onnx.TypeProto.Optional'> & {
+export type TypeProto_Optional = Message<"onnx.TypeProto.Optional"> & {
   /**
    * The type and optional shape of the element wrapped.
    * This field MUST be present for this version of the IR.
@@ -1860,14 +1828,13 @@ export type TypeProto_Optional = Message<'onnx.TypeProto.Optional'> & {
  * Describes the message onnx.TypeProto.Optional.
  * Use `create(TypeProto_OptionalSchema)` to create a new message.
  */
-export const TypeProto_OptionalSchema: GenMessage<TypeProto_Optional> =
-  /*@__PURE__*/
+export const TypeProto_OptionalSchema: GenMessage<TypeProto_Optional> = /*@__PURE__*/
   messageDesc(file_onnx, 17, 3);
 
 /**
  * @generated from message onnx.TypeProto.SparseTensor
  */
-export type TypeProto_SparseTensor = Message<'onnx.TypeProto.SparseTensor'> & {
+export type TypeProto_SparseTensor = Message<"onnx.TypeProto.SparseTensor"> & {
   /**
    * This field MUST NOT have the value of UNDEFINED
    * This field MUST have a valid TensorProto.DataType value
@@ -1887,14 +1854,13 @@ export type TypeProto_SparseTensor = Message<'onnx.TypeProto.SparseTensor'> & {
  * Describes the message onnx.TypeProto.SparseTensor.
  * Use `create(TypeProto_SparseTensorSchema)` to create a new message.
  */
-export const TypeProto_SparseTensorSchema: GenMessage<TypeProto_SparseTensor> =
-  /*@__PURE__*/
+export const TypeProto_SparseTensorSchema: GenMessage<TypeProto_SparseTensor> = /*@__PURE__*/
   messageDesc(file_onnx, 17, 4);
 
 /**
  * @generated from message onnx.TypeProto.Opaque
  */
-export type TypeProto_Opaque = Message<'onnx.TypeProto.Opaque'> & {
+export type TypeProto_Opaque = Message<"onnx.TypeProto.Opaque"> & {
   /**
    * When missing, the domain is the same as the model's.
    *
@@ -1914,8 +1880,7 @@ export type TypeProto_Opaque = Message<'onnx.TypeProto.Opaque'> & {
  * Describes the message onnx.TypeProto.Opaque.
  * Use `create(TypeProto_OpaqueSchema)` to create a new message.
  */
-export const TypeProto_OpaqueSchema: GenMessage<TypeProto_Opaque> =
-  /*@__PURE__*/
+export const TypeProto_OpaqueSchema: GenMessage<TypeProto_Opaque> = /*@__PURE__*/
   messageDesc(file_onnx, 17, 5);
 
 /**
@@ -1925,7 +1890,7 @@ export const TypeProto_OpaqueSchema: GenMessage<TypeProto_Opaque> =
  *
  * @generated from message onnx.OperatorSetIdProto
  */
-export type OperatorSetIdProto = Message<'onnx.OperatorSetIdProto'> & {
+export type OperatorSetIdProto = Message<"onnx.OperatorSetIdProto"> & {
   /**
    * The domain of the operator set being identified.
    * The empty string ("") or absence of this field implies the operator
@@ -1949,14 +1914,13 @@ export type OperatorSetIdProto = Message<'onnx.OperatorSetIdProto'> & {
  * Describes the message onnx.OperatorSetIdProto.
  * Use `create(OperatorSetIdProtoSchema)` to create a new message.
  */
-export const OperatorSetIdProtoSchema: GenMessage<OperatorSetIdProto> =
-  /*@__PURE__*/
+export const OperatorSetIdProtoSchema: GenMessage<OperatorSetIdProto> = /*@__PURE__*/
   messageDesc(file_onnx, 18);
 
 /**
  * @generated from message onnx.FunctionProto
  */
-export type FunctionProto = Message<'onnx.FunctionProto'> & {
+export type FunctionProto = Message<"onnx.FunctionProto"> & {
   /**
    * The name of the function, similar to op_type in NodeProto.
    * This is part of the unique-id (domain, name, overload) of FunctionProtos in a model.
@@ -2052,8 +2016,7 @@ export type FunctionProto = Message<'onnx.FunctionProto'> & {
  * Describes the message onnx.FunctionProto.
  * Use `create(FunctionProtoSchema)` to create a new message.
  */
-export const FunctionProtoSchema: GenMessage<FunctionProto> =
-  /*@__PURE__*/
+export const FunctionProtoSchema: GenMessage<FunctionProto> = /*@__PURE__*/
   messageDesc(file_onnx, 19);
 
 /**
@@ -2212,7 +2175,8 @@ export enum Version {
 /**
  * Describes the enum onnx.Version.
  */
-export const VersionSchema: GenEnum<Version> = /*@__PURE__*/ enumDesc(file_onnx, 0);
+export const VersionSchema: GenEnum<Version> = /*@__PURE__*/
+  enumDesc(file_onnx, 0);
 
 /**
  * Operator/function status.
@@ -2234,4 +2198,6 @@ export enum OperatorStatus {
 /**
  * Describes the enum onnx.OperatorStatus.
  */
-export const OperatorStatusSchema: GenEnum<OperatorStatus> = /*@__PURE__*/ enumDesc(file_onnx, 1);
+export const OperatorStatusSchema: GenEnum<OperatorStatus> = /*@__PURE__*/
+  enumDesc(file_onnx, 1);
+
