@@ -69,7 +69,11 @@ describe.skipIf(gpu === null)('products by subgroup matrices, emulated on the de
     });
   }
 
-  for (const tile of TILES.filter((tile) => tile.bm < 128)) {
+  // As single floats longer slabs of the larger one take more memory than there is.
+  const small = TILES.filter(({ bm }) => bm < 128).map((tile) =>
+    tile.bm === 64 ? { ...tile, bk: 32 } : tile,
+  );
+  for (const tile of small) {
     it(`computes the same with every tile: ${JSON.stringify(tile)}`, async () => {
       await compare({ m: 70, n: 77, k: 45, biasRelu: true }, tile);
       await compare({ m: 64, n: 64, k: 128, transposeB: true }, tile);
@@ -122,7 +126,8 @@ describe('products by subgroup matrices', () => {
   it('take large tiles where there are many results, and small ones elsewhere', () => {
     const rows = ({ bm, bn }: MatrixTile): number[] => [bm, bn];
     const tile = (m: number, n: number): MatrixTile => chosen({ m, n, k: 512, dtype: 'float16' })!;
-    expect(rows(tile(4096, 4096))).toEqual([128, 128]);
+    expect(rows(tile(4096, 4096))).toEqual([128, 256]);
+    expect(rows(tile(2048, 1536))).toEqual([128, 128]);
     expect(rows(tile(1024, 1024))).toEqual([64, 64]);
     expect(rows(tile(16, 4096))).toEqual([16, 64]);
     expect(rows(tile(64, 32))).toEqual([32, 32]);
@@ -145,7 +150,7 @@ describe('products by subgroup matrices', () => {
     expect(bytes.reduce((a, b) => a + b)).toBeLessThanOrEqual(
       matrixBytes(tile, MATRICES.matrices!),
     );
-    expect(text).toContain('@workgroup_size(128)');
+    expect(text).toContain('@workgroup_size(256)');
     expect(matrixTilesFor(BASELINE_TARGET)).toEqual([]);
     expect(matrixTilesFor({ ...MATRICES, maxWorkgroupBytes: 16384 })).not.toContain(tile);
   });

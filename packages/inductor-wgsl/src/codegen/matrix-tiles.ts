@@ -29,8 +29,9 @@ function row(tile: MatrixTile, enough: number): TileChoice<MatrixTile> {
 
 /** Largest first: the first that suits a shape is taken. */
 const MATRIX_TILES: readonly TileChoice<MatrixTile>[] = [
-  row({ bm: 128, bn: 128, bk: 32, sm: 64, sn: 64 }, 0.5),
-  row({ bm: 64, bn: 64, bk: 32, sm: 32, sn: 32 }, 0.5),
+  row({ bm: 128, bn: 256, bk: 32, sm: 64, sn: 64 }, 0.5),
+  row({ bm: 128, bn: 128, bk: 32, sm: 64, sn: 64 }, 0.7),
+  row({ bm: 64, bn: 64, bk: 64, sm: 32, sn: 32 }, 0.5),
   row({ bm: 32, bn: 32, bk: 64, sm: 16, sn: 16 }, 0.5),
   row({ bm: 16, bn: 64, bk: 64, sm: 16, sn: 16 }, 0.5),
 ];

@@ -1,4 +1,4 @@
-// workgroups: 1056 × 1
+// workgroups: 544 × 1
 
 enable f16;
 
@@ -13,9 +13,9 @@ diagnostic(off, chromium.subgroup_matrix_uniformity);
 @group(0) @binding(3) var<storage, read> scales_b: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<f32>;
 var<workgroup> slab_a0: array<vec4u, 640>;
-var<workgroup> slab_b0: array<vec4h, 1088>;
+var<workgroup> slab_b0: array<vec4h, 2112>;
 var<workgroup> some0: array<atomic<u32>, 4>;
-var<workgroup> result0: array<vec4f, 256>;
+var<workgroup> result0: array<vec4f, 512>;
 
 fn round_bf16_vec4f(x: vec4f) -> vec4f {
   let bits = bitcast<vec4u>(x);
@@ -67,24 +67,24 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
   }
 }
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = group.x;
-  let batch = tile / 1056u;
-  let first_m = ((tile / 33u) % 32u) * 128u;
-  let first_n = (tile % 33u) * 128u;
-  for (var at = first_m + lane; at < min(first_m + 128u, 4096u); at += 128u) {
+  let batch = tile / 544u;
+  let first_m = ((tile / 17u) % 32u) * 128u;
+  let first_n = (tile % 17u) * 256u;
+  for (var at = first_m + lane; at < min(first_m + 128u, 4096u); at += 256u) {
     if (!left_row(batch, at)) { atomicStore(&some0[0], 1u); }
   }
-  for (var at = first_n + lane; at < min(first_n + 128u, 4098u); at += 128u) {
+  for (var at = first_n + lane; at < min(first_n + 256u, 4098u); at += 256u) {
     if (!left_column(batch, at)) { atomicStore(&some0[1], 1u); }
   }
   let has_0 = workgroupUniformLoad(&some0[0]);
   let has_1 = workgroupUniformLoad(&some0[1]);
   if (has_0 == 0u || has_1 == 0u) { return; }
   let part = lane / 32u;
-  let part_m = (part / 2u) * 64u;
-  let part_n = (part % 2u) * 64u;
+  let part_m = (part / 4u) * 64u;
+  let part_n = (part % 4u) * 64u;
   var c0_0 = subgroup_matrix_result<f32, 16, 16>();
   var c0_1 = subgroup_matrix_result<f32, 16, 16>();
   var c0_2 = subgroup_matrix_result<f32, 16, 16>();
@@ -103,8 +103,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var c3_3 = subgroup_matrix_result<f32, 16, 16>();
   var next_a0 = vec4u(0);
   var next_a1 = vec4u(0);
-  var next_a2 = vec4u(0);
-  var next_a3 = vec4u(0);
   var next_b0 = vec4h(0);
   var next_b1 = vec4h(0);
   var next_b2 = vec4h(0);
@@ -114,66 +112,60 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var next_b6 = vec4h(0);
   var next_b7 = vec4h(0);
   next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 8u);
-  next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 8u);
-  next_a2 = load_a(batch, first_m + (lane + 256u) / 4u, 0u + ((lane + 256u) % 4u) * 8u);
-  next_a3 = load_a(batch, first_m + (lane + 384u) / 4u, 0u + ((lane + 384u) % 4u) * 8u);
-  next_b0 = load_b(batch, first_n + (lane % 32u) * 4u, 0u + lane / 32u);
-  next_b1 = load_b(batch, first_n + ((lane + 128u) % 32u) * 4u, 0u + (lane + 128u) / 32u);
-  next_b2 = load_b(batch, first_n + ((lane + 256u) % 32u) * 4u, 0u + (lane + 256u) / 32u);
-  next_b3 = load_b(batch, first_n + ((lane + 384u) % 32u) * 4u, 0u + (lane + 384u) / 32u);
-  next_b4 = load_b(batch, first_n + ((lane + 512u) % 32u) * 4u, 0u + (lane + 512u) / 32u);
-  next_b5 = load_b(batch, first_n + ((lane + 640u) % 32u) * 4u, 0u + (lane + 640u) / 32u);
-  next_b6 = load_b(batch, first_n + ((lane + 768u) % 32u) * 4u, 0u + (lane + 768u) / 32u);
-  next_b7 = load_b(batch, first_n + ((lane + 896u) % 32u) * 4u, 0u + (lane + 896u) / 32u);
+  next_a1 = load_a(batch, first_m + (lane + 256u) / 4u, 0u + ((lane + 256u) % 4u) * 8u);
+  next_b0 = load_b(batch, first_n + (lane % 64u) * 4u, 0u + lane / 64u);
+  next_b1 = load_b(batch, first_n + ((lane + 256u) % 64u) * 4u, 0u + (lane + 256u) / 64u);
+  next_b2 = load_b(batch, first_n + ((lane + 512u) % 64u) * 4u, 0u + (lane + 512u) / 64u);
+  next_b3 = load_b(batch, first_n + ((lane + 768u) % 64u) * 4u, 0u + (lane + 768u) / 64u);
+  next_b4 = load_b(batch, first_n + ((lane + 1024u) % 64u) * 4u, 0u + (lane + 1024u) / 64u);
+  next_b5 = load_b(batch, first_n + ((lane + 1280u) % 64u) * 4u, 0u + (lane + 1280u) / 64u);
+  next_b6 = load_b(batch, first_n + ((lane + 1536u) % 64u) * 4u, 0u + (lane + 1536u) / 64u);
+  next_b7 = load_b(batch, first_n + ((lane + 1792u) % 64u) * 4u, 0u + (lane + 1792u) / 64u);
   for (var step = 0u; step < 128u; step++) {
     slab_a0[(lane / 4u) * 5u + ((lane % 4u) * 8u) / 8u] = next_a0;
-    slab_a0[((lane + 128u) / 4u) * 5u + (((lane + 128u) % 4u) * 8u) / 8u] = next_a1;
-    slab_a0[((lane + 256u) / 4u) * 5u + (((lane + 256u) % 4u) * 8u) / 8u] = next_a2;
-    slab_a0[((lane + 384u) / 4u) * 5u + (((lane + 384u) % 4u) * 8u) / 8u] = next_a3;
-    slab_b0[(lane / 32u) * 34u + ((lane % 32u) * 4u) / 4u] = next_b0;
-    slab_b0[((lane + 128u) / 32u) * 34u + (((lane + 128u) % 32u) * 4u) / 4u] = next_b1;
-    slab_b0[((lane + 256u) / 32u) * 34u + (((lane + 256u) % 32u) * 4u) / 4u] = next_b2;
-    slab_b0[((lane + 384u) / 32u) * 34u + (((lane + 384u) % 32u) * 4u) / 4u] = next_b3;
-    slab_b0[((lane + 512u) / 32u) * 34u + (((lane + 512u) % 32u) * 4u) / 4u] = next_b4;
-    slab_b0[((lane + 640u) / 32u) * 34u + (((lane + 640u) % 32u) * 4u) / 4u] = next_b5;
-    slab_b0[((lane + 768u) / 32u) * 34u + (((lane + 768u) % 32u) * 4u) / 4u] = next_b6;
-    slab_b0[((lane + 896u) / 32u) * 34u + (((lane + 896u) % 32u) * 4u) / 4u] = next_b7;
+    slab_a0[((lane + 256u) / 4u) * 5u + (((lane + 256u) % 4u) * 8u) / 8u] = next_a1;
+    slab_b0[(lane / 64u) * 66u + ((lane % 64u) * 4u) / 4u] = next_b0;
+    slab_b0[((lane + 256u) / 64u) * 66u + (((lane + 256u) % 64u) * 4u) / 4u] = next_b1;
+    slab_b0[((lane + 512u) / 64u) * 66u + (((lane + 512u) % 64u) * 4u) / 4u] = next_b2;
+    slab_b0[((lane + 768u) / 64u) * 66u + (((lane + 768u) % 64u) * 4u) / 4u] = next_b3;
+    slab_b0[((lane + 1024u) / 64u) * 66u + (((lane + 1024u) % 64u) * 4u) / 4u] = next_b4;
+    slab_b0[((lane + 1280u) / 64u) * 66u + (((lane + 1280u) % 64u) * 4u) / 4u] = next_b5;
+    slab_b0[((lane + 1536u) / 64u) * 66u + (((lane + 1536u) % 64u) * 4u) / 4u] = next_b6;
+    slab_b0[((lane + 1792u) / 64u) * 66u + (((lane + 1792u) % 64u) * 4u) / 4u] = next_b7;
     workgroupBarrier();
     if (step + 1u < 128u) {
       next_a0 = load_a(batch, first_m + lane / 4u, (step + 1u) * 32u + (lane % 4u) * 8u);
-      next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, (step + 1u) * 32u + ((lane + 128u) % 4u) * 8u);
-      next_a2 = load_a(batch, first_m + (lane + 256u) / 4u, (step + 1u) * 32u + ((lane + 256u) % 4u) * 8u);
-      next_a3 = load_a(batch, first_m + (lane + 384u) / 4u, (step + 1u) * 32u + ((lane + 384u) % 4u) * 8u);
-      next_b0 = load_b(batch, first_n + (lane % 32u) * 4u, (step + 1u) * 32u + lane / 32u);
-      next_b1 = load_b(batch, first_n + ((lane + 128u) % 32u) * 4u, (step + 1u) * 32u + (lane + 128u) / 32u);
-      next_b2 = load_b(batch, first_n + ((lane + 256u) % 32u) * 4u, (step + 1u) * 32u + (lane + 256u) / 32u);
-      next_b3 = load_b(batch, first_n + ((lane + 384u) % 32u) * 4u, (step + 1u) * 32u + (lane + 384u) / 32u);
-      next_b4 = load_b(batch, first_n + ((lane + 512u) % 32u) * 4u, (step + 1u) * 32u + (lane + 512u) / 32u);
-      next_b5 = load_b(batch, first_n + ((lane + 640u) % 32u) * 4u, (step + 1u) * 32u + (lane + 640u) / 32u);
-      next_b6 = load_b(batch, first_n + ((lane + 768u) % 32u) * 4u, (step + 1u) * 32u + (lane + 768u) / 32u);
-      next_b7 = load_b(batch, first_n + ((lane + 896u) % 32u) * 4u, (step + 1u) * 32u + (lane + 896u) / 32u);
+      next_a1 = load_a(batch, first_m + (lane + 256u) / 4u, (step + 1u) * 32u + ((lane + 256u) % 4u) * 8u);
+      next_b0 = load_b(batch, first_n + (lane % 64u) * 4u, (step + 1u) * 32u + lane / 64u);
+      next_b1 = load_b(batch, first_n + ((lane + 256u) % 64u) * 4u, (step + 1u) * 32u + (lane + 256u) / 64u);
+      next_b2 = load_b(batch, first_n + ((lane + 512u) % 64u) * 4u, (step + 1u) * 32u + (lane + 512u) / 64u);
+      next_b3 = load_b(batch, first_n + ((lane + 768u) % 64u) * 4u, (step + 1u) * 32u + (lane + 768u) / 64u);
+      next_b4 = load_b(batch, first_n + ((lane + 1024u) % 64u) * 4u, (step + 1u) * 32u + (lane + 1024u) / 64u);
+      next_b5 = load_b(batch, first_n + ((lane + 1280u) % 64u) * 4u, (step + 1u) * 32u + (lane + 1280u) / 64u);
+      next_b6 = load_b(batch, first_n + ((lane + 1536u) % 64u) * 4u, (step + 1u) * 32u + (lane + 1536u) / 64u);
+      next_b7 = load_b(batch, first_n + ((lane + 1792u) % 64u) * 4u, (step + 1u) * 32u + (lane + 1792u) / 64u);
     }
     {
       let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 5u + (0u) / 8u, 5u);
       let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 5u + (0u) / 8u, 5u);
       let a2 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 32u) * 5u + (0u) / 8u, 5u);
       let a3 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 48u) * 5u + (0u) / 8u, 5u);
-      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 34u + (part_n) / 4u, 34u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 66u + (part_n) / 4u, 66u);
       c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
       c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
       c2_0 = subgroupMatrixMultiplyAccumulate(a2, b0, c2_0);
       c3_0 = subgroupMatrixMultiplyAccumulate(a3, b0, c3_0);
-      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 34u + (part_n + 16u) / 4u, 34u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 66u + (part_n + 16u) / 4u, 66u);
       c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
       c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
       c2_1 = subgroupMatrixMultiplyAccumulate(a2, b1, c2_1);
       c3_1 = subgroupMatrixMultiplyAccumulate(a3, b1, c3_1);
-      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 34u + (part_n + 32u) / 4u, 34u);
+      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 66u + (part_n + 32u) / 4u, 66u);
       c0_2 = subgroupMatrixMultiplyAccumulate(a0, b2, c0_2);
       c1_2 = subgroupMatrixMultiplyAccumulate(a1, b2, c1_2);
       c2_2 = subgroupMatrixMultiplyAccumulate(a2, b2, c2_2);
       c3_2 = subgroupMatrixMultiplyAccumulate(a3, b2, c3_2);
-      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 34u + (part_n + 48u) / 4u, 34u);
+      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (0u) * 66u + (part_n + 48u) / 4u, 66u);
       c0_3 = subgroupMatrixMultiplyAccumulate(a0, b3, c0_3);
       c1_3 = subgroupMatrixMultiplyAccumulate(a1, b3, c1_3);
       c2_3 = subgroupMatrixMultiplyAccumulate(a2, b3, c2_3);
@@ -184,22 +176,22 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 5u + (16u) / 8u, 5u);
       let a2 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 32u) * 5u + (16u) / 8u, 5u);
       let a3 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 48u) * 5u + (16u) / 8u, 5u);
-      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 34u + (part_n) / 4u, 34u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 66u + (part_n) / 4u, 66u);
       c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
       c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
       c2_0 = subgroupMatrixMultiplyAccumulate(a2, b0, c2_0);
       c3_0 = subgroupMatrixMultiplyAccumulate(a3, b0, c3_0);
-      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 34u + (part_n + 16u) / 4u, 34u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 66u + (part_n + 16u) / 4u, 66u);
       c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
       c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
       c2_1 = subgroupMatrixMultiplyAccumulate(a2, b1, c2_1);
       c3_1 = subgroupMatrixMultiplyAccumulate(a3, b1, c3_1);
-      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 34u + (part_n + 32u) / 4u, 34u);
+      let b2 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 66u + (part_n + 32u) / 4u, 66u);
       c0_2 = subgroupMatrixMultiplyAccumulate(a0, b2, c0_2);
       c1_2 = subgroupMatrixMultiplyAccumulate(a1, b2, c1_2);
       c2_2 = subgroupMatrixMultiplyAccumulate(a2, b2, c2_2);
       c3_2 = subgroupMatrixMultiplyAccumulate(a3, b2, c3_2);
-      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 34u + (part_n + 48u) / 4u, 34u);
+      let b3 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, row_major>(&slab_b0, (16u) * 66u + (part_n + 48u) / 4u, 66u);
       c0_3 = subgroupMatrixMultiplyAccumulate(a0, b3, c0_3);
       c1_3 = subgroupMatrixMultiplyAccumulate(a1, b3, c1_3);
       c2_3 = subgroupMatrixMultiplyAccumulate(a2, b3, c2_3);

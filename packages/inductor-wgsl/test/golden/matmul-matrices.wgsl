@@ -11,8 +11,8 @@ diagnostic(off, chromium.subgroup_matrix_uniformity);
 @group(0) @binding(1) var<storage, read> b: array<vec4u>;
 @group(0) @binding(2) var<storage, read> bias: array<vec4h>;
 @group(0) @binding(3) var<storage, read_write> out: array<vec4h>;
-var<workgroup> slab_a0: array<vec4u, 320>;
-var<workgroup> slab_b0: array<vec4u, 320>;
+var<workgroup> slab_a0: array<vec4u, 576>;
+var<workgroup> slab_b0: array<vec4u, 576>;
 var<workgroup> result0: array<vec4f, 256>;
 
 fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
@@ -62,41 +62,77 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var c1_1 = subgroup_matrix_result<f32, 16, 16>();
   var next_a0 = vec4u(0);
   var next_a1 = vec4u(0);
+  var next_a2 = vec4u(0);
+  var next_a3 = vec4u(0);
   var next_b0 = vec4u(0);
   var next_b1 = vec4u(0);
-  next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 8u);
-  next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 8u);
-  next_b0 = load_b(batch, first_n + lane / 4u, 0u + (lane % 4u) * 8u);
-  next_b1 = load_b(batch, first_n + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 8u);
-  for (var step = 0u; step < 32u; step++) {
-    slab_a0[(lane / 4u) * 5u + ((lane % 4u) * 8u) / 8u] = next_a0;
-    slab_a0[((lane + 128u) / 4u) * 5u + (((lane + 128u) % 4u) * 8u) / 8u] = next_a1;
-    slab_b0[(lane / 4u) * 5u + ((lane % 4u) * 8u) / 8u] = next_b0;
-    slab_b0[((lane + 128u) / 4u) * 5u + (((lane + 128u) % 4u) * 8u) / 8u] = next_b1;
+  var next_b2 = vec4u(0);
+  var next_b3 = vec4u(0);
+  next_a0 = load_a(batch, first_m + lane / 8u, 0u + (lane % 8u) * 8u);
+  next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, 0u + ((lane + 128u) % 8u) * 8u);
+  next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, 0u + ((lane + 256u) % 8u) * 8u);
+  next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, 0u + ((lane + 384u) % 8u) * 8u);
+  next_b0 = load_b(batch, first_n + lane / 8u, 0u + (lane % 8u) * 8u);
+  next_b1 = load_b(batch, first_n + (lane + 128u) / 8u, 0u + ((lane + 128u) % 8u) * 8u);
+  next_b2 = load_b(batch, first_n + (lane + 256u) / 8u, 0u + ((lane + 256u) % 8u) * 8u);
+  next_b3 = load_b(batch, first_n + (lane + 384u) / 8u, 0u + ((lane + 384u) % 8u) * 8u);
+  for (var step = 0u; step < 16u; step++) {
+    slab_a0[(lane / 8u) * 9u + ((lane % 8u) * 8u) / 8u] = next_a0;
+    slab_a0[((lane + 128u) / 8u) * 9u + (((lane + 128u) % 8u) * 8u) / 8u] = next_a1;
+    slab_a0[((lane + 256u) / 8u) * 9u + (((lane + 256u) % 8u) * 8u) / 8u] = next_a2;
+    slab_a0[((lane + 384u) / 8u) * 9u + (((lane + 384u) % 8u) * 8u) / 8u] = next_a3;
+    slab_b0[(lane / 8u) * 9u + ((lane % 8u) * 8u) / 8u] = next_b0;
+    slab_b0[((lane + 128u) / 8u) * 9u + (((lane + 128u) % 8u) * 8u) / 8u] = next_b1;
+    slab_b0[((lane + 256u) / 8u) * 9u + (((lane + 256u) % 8u) * 8u) / 8u] = next_b2;
+    slab_b0[((lane + 384u) / 8u) * 9u + (((lane + 384u) % 8u) * 8u) / 8u] = next_b3;
     workgroupBarrier();
-    if (step + 1u < 32u) {
-      next_a0 = load_a(batch, first_m + lane / 4u, (step + 1u) * 32u + (lane % 4u) * 8u);
-      next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, (step + 1u) * 32u + ((lane + 128u) % 4u) * 8u);
-      next_b0 = load_b(batch, first_n + lane / 4u, (step + 1u) * 32u + (lane % 4u) * 8u);
-      next_b1 = load_b(batch, first_n + (lane + 128u) / 4u, (step + 1u) * 32u + ((lane + 128u) % 4u) * 8u);
+    if (step + 1u < 16u) {
+      next_a0 = load_a(batch, first_m + lane / 8u, (step + 1u) * 64u + (lane % 8u) * 8u);
+      next_a1 = load_a(batch, first_m + (lane + 128u) / 8u, (step + 1u) * 64u + ((lane + 128u) % 8u) * 8u);
+      next_a2 = load_a(batch, first_m + (lane + 256u) / 8u, (step + 1u) * 64u + ((lane + 256u) % 8u) * 8u);
+      next_a3 = load_a(batch, first_m + (lane + 384u) / 8u, (step + 1u) * 64u + ((lane + 384u) % 8u) * 8u);
+      next_b0 = load_b(batch, first_n + lane / 8u, (step + 1u) * 64u + (lane % 8u) * 8u);
+      next_b1 = load_b(batch, first_n + (lane + 128u) / 8u, (step + 1u) * 64u + ((lane + 128u) % 8u) * 8u);
+      next_b2 = load_b(batch, first_n + (lane + 256u) / 8u, (step + 1u) * 64u + ((lane + 256u) % 8u) * 8u);
+      next_b3 = load_b(batch, first_n + (lane + 384u) / 8u, (step + 1u) * 64u + ((lane + 384u) % 8u) * 8u);
     }
     {
-      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 5u + (0u) / 8u, 5u);
-      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 5u + (0u) / 8u, 5u);
-      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 5u + (0u) / 8u, 5u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 9u + (0u) / 8u, 9u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 9u + (0u) / 8u, 9u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 9u + (0u) / 8u, 9u);
       c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
       c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
-      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 5u + (0u) / 8u, 5u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 9u + (0u) / 8u, 9u);
       c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
       c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
     }
     {
-      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 5u + (16u) / 8u, 5u);
-      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 5u + (16u) / 8u, 5u);
-      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 5u + (16u) / 8u, 5u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 9u + (16u) / 8u, 9u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 9u + (16u) / 8u, 9u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 9u + (16u) / 8u, 9u);
       c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
       c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
-      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 5u + (16u) / 8u, 5u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 9u + (16u) / 8u, 9u);
+      c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
+      c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
+    }
+    {
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 9u + (32u) / 8u, 9u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 9u + (32u) / 8u, 9u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 9u + (32u) / 8u, 9u);
+      c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
+      c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 9u + (32u) / 8u, 9u);
+      c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
+      c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
+    }
+    {
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m) * 9u + (48u) / 8u, 9u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>, row_major>(&slab_a0, (part_m + 16u) * 9u + (48u) / 8u, 9u);
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n) * 9u + (48u) / 8u, 9u);
+      c0_0 = subgroupMatrixMultiplyAccumulate(a0, b0, c0_0);
+      c1_0 = subgroupMatrixMultiplyAccumulate(a1, b0, c1_0);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<f16, 16, 16>, col_major>(&slab_b0, (part_n + 16u) * 9u + (48u) / 8u, 9u);
       c0_1 = subgroupMatrixMultiplyAccumulate(a0, b1, c0_1);
       c1_1 = subgroupMatrixMultiplyAccumulate(a1, b1, c1_1);
     }
