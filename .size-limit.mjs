@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '570.1 kB';
+const EVERYTHING = '570.4 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -19,14 +19,14 @@ const budgets = {
   tensor: '168.4 kB',
   nn: '58.3 kB',
   distributed: '27.4 kB',
-  onnx: '62.0 kB',
+  onnx: '63.1 kB',
   graph: '34.0 kB',
   passes: '16.6 kB',
   'aot-autograd': '21.0 kB',
   'dynamo-trace': '45.3 kB',
-  'inductor-core': '155.7 kB',
+  'inductor-core': '155.9 kB',
   'inductor-cpu': '61.6 kB',
-  'inductor-wgsl': '57.4 kB',
+  'inductor-wgsl': '58.3 kB',
   compile: '5.6 kB',
   testkit: '26.3 kB',
   transformers: '29.7 kB',
