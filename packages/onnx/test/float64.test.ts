@@ -57,41 +57,6 @@ it('a layer norm whose mean is wanted', async () => {
   close(await run(node), [-0.99998, 0.99998, -0.9999978, 0.9999978]);
 });
 
-it.each(['float64', 'float16'] as const)(
-  'a product of a constant and a weight (%s)',
-  async (dtype) => {
-    const module = await importOnnx(
-      model({
-        inputs: [value('x', [2, 2])],
-        outputs: [value('y', [2, 2])],
-        initializers: [floats('w.weight', [2, 2], [1, 2, 3, 4])],
-        nodes: [
-          {
-            op: 'Constant',
-            in: [],
-            out: ['fixed'],
-            attributes: { value: floats('fixed', [2, 2], [1, 0, 0, 1]) },
-          },
-          { op: 'MatMul', in: ['fixed', 'w.weight'], out: ['product'] },
-          { op: 'Gemm', in: ['x', 'product'], out: ['y'] },
-        ],
-      }),
-    );
-    const one = tensor(
-      [
-        [1, 0],
-        [0, 1],
-      ],
-      { dtype },
-    );
-    const { y } = module.to(dtype).call(one);
-    expect(y!.toArray()).toEqual([
-      [1, 2],
-      [3, 4],
-    ]);
-  },
-);
-
 it('the quantized LSTM of onnxruntime takes float64', async () => {
   const size = 2;
   const module = await importOnnx(

@@ -2,24 +2,17 @@
  * @file Matrix products and determinants.
  */
 import { det } from '@tessera/tensor/linalg';
-import { type Tensor, einsum, matmul, promoteTypes } from '@tessera/tensor';
+import { type Tensor, einsum, matmul } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
-import { inDType } from './like.js';
-
-/** A B; constants stay what the file has where a model is moved to another type of floats. */
-function product(a: Tensor, b: Tensor): Tensor {
-  const dtype = promoteTypes(a.dtype, b.dtype);
-  return matmul(inDType(a, dtype), inDType(b, dtype));
-}
 
 /** alpha · A B + beta · C */
 export function gemm(call: NodeCall): Tensor {
   const flip = (x: Tensor, name: string): Tensor => (call.flag(name) ? x.t() : x);
   const [a, b] = [flip(call.tensor(0), 'transA'), flip(call.tensor(1), 'transB')];
   const [alpha, beta] = [call.float('alpha', 1), call.float('beta', 1)];
-  const ab = product(a, b);
-  const scaled = alpha === 1 ? ab : ab.mul(alpha);
+  const product = matmul(a, b);
+  const scaled = alpha === 1 ? product : product.mul(alpha);
   if (!call.has(2) || beta === 0) return scaled;
   const c = call.tensor(2);
   return scaled.add(beta === 1 ? c : c.mul(beta));
@@ -27,7 +20,7 @@ export function gemm(call: NodeCall): Tensor {
 
 /** Operators of the standard domain. */
 export const products: OperatorTable = {
-  MatMul: (call) => product(call.tensor(0), call.tensor(1)),
+  MatMul: (call) => matmul(call.tensor(0), call.tensor(1)),
   Gemm: gemm,
   Einsum: (call) => einsum(call.text('equation'), ...call.tensors()),
   Det: (call) => det(call.tensor(0)),
