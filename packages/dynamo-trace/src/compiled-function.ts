@@ -77,7 +77,7 @@ export class CompiledFunction {
   private readonly starts = new Map<DType, readonly [TrieNode, TrieNode]>();
   private readonly artifacts: PureArtifact[] = [];
   /** Numbers handed out so far, over all traces: unique in the trie. */
-  private readonly numbering: Numbering = { slots: 0, scalars: 0 };
+  private readonly numbering: Numbering = { slots: 0, scalars: 0, sources: new Map() };
   /** Symbols of all traces. */
   private table = new SymbolTable();
   /** Recorded calls so far. */

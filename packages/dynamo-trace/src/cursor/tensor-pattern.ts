@@ -48,7 +48,9 @@ function noteGuard(recorder: Recorder, code: 0 | 1, slot: number, guard: TensorG
 }
 
 function addInput(recorder: Recorder, slot: number, tensor: Tensor): void {
-  const source = recorder.options.sources.nameOf(tensor);
+  const { sources } = recorder.numbering;
+  const source = sources.get(slot) ?? recorder.options.sources.nameOf(tensor);
+  sources.set(slot, source);
   recorder.builder.addInput(slot, tensor, identifierOf(source), source);
 }
 

@@ -29,6 +29,8 @@ import {
 export interface Numbering {
   slots: number;
   scalars: number;
+  /** Sources of inputs by slot: steps that are rebuilt later do not see them again, and graphs are told apart by names. */
+  readonly sources: Map<number, string>;
 }
 
 /** The steps that may come next, the latest first. */
