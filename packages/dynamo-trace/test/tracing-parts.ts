@@ -22,7 +22,7 @@ export class Tracing {
   /** Graphs given to the backend. */
   compiled = 0;
   private readonly table = new SymbolTable();
-  private readonly numbering = { slots: 0, scalars: 0 };
+  private readonly numbering = { slots: 0, scalars: 0, sources: new Map() };
   private calls = 0;
 
   /** @param mayRecord whether a call that diverges is recorded; otherwise it goes on eagerly */
