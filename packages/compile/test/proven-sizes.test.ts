@@ -5,9 +5,9 @@
  * (`proven-programs.ts`), which is compared with eager at many sizes, most of them met when samples tell enough.
  */
 import { type GraphModule, isUniform } from '@tessera/graph';
-import { functional as F } from '@tessera/nn';
+import { Linear, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { TesseraError, counters } from '@tessera/shared';
-import { type OpOverload, type Tensor, cat, manualSeed, randn } from '@tessera/tensor';
+import { type OpOverload, type Tensor, cat, manualSeed, randint, randn } from '@tessera/tensor';
 import { allOps, readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile, compileFx, compileFxInner, config } from '../src/index.js';
@@ -267,4 +267,36 @@ it('passes of the user see a graph for every size', () => {
     for (const n of SIZES) run(w(n, 3));
   });
   expect(seen).toBe(SIZES.length);
+});
+
+it('graphs that are recorded when no module runs any more name their inputs as the others do', () => {
+  const model = new Sequential(new Linear(3, 4), new ReLU(), new Linear(4, 2));
+  const optimizer = new optim.AdamW(model.parameters(), { lr: 0.01 });
+  const names: string[] = [];
+  const run = compile(
+    (x: Tensor, labels: Tensor): Tensor => {
+      optimizer.zeroGrad();
+      const loss = F.crossEntropy(model.call(x), labels);
+      loss.backward();
+      optimizer.step();
+      return loss.detach();
+    },
+    {
+      backend: (module, examples, request) => {
+        const inputs = module.graph.placeholders.map(({ name }) => name);
+        // Each path numbers its scalars.
+        names.push(inputs.filter((name) => !name.startsWith('scalar')).join());
+        return compileFx(module, examples, { request });
+      },
+    },
+  );
+  // After a size of 1, which no template stands for, results are known before code is.
+  const made = [53, 58, 1, 55, 12, 36, 14, 40, 18, 22].map((n) => {
+    run(w(n, 3), randint(0, 2, [n]));
+    return counters.get('inductor', 'templates');
+  });
+  expect(names[0]).toContain('g_Sequential');
+  expect([...new Set(names)]).toHaveLength(1);
+  // Code for all sizes was made once, for the first sizes.
+  expect(made.at(-1)).toBe(made[4]);
 });

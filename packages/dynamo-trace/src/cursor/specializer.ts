@@ -10,6 +10,7 @@
 import { log } from '@tessera/shared';
 import { CasesBefore } from '../dynamic/cases-before.js';
 import { caseOf } from '../dynamic/known-results.js';
+import { remaindersOf } from '../dynamic/remainders.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
@@ -91,20 +92,32 @@ export class Specializer {
     if (shapes.parent === null) return;
     shapes.specs.set(step, outs);
     if (this.rebuildLater === null) return;
-    const before = this.before.of(this.call().path, step);
-    shapes.cases.set(step, table.results.note(step, outs, frame, before));
+    const { number, sizes } = this.placeOf(step, shapes);
+    shapes.cases.set(step, table.results.note(step, outs, frame, number, sizes));
   }
 
   /** What a step makes at sizes that were not met before, if those that were tell. */
   known(step: MakingStep): readonly (OutSpec | null)[] | null {
     if (this.rebuildLater === null || this.recorder !== null) return null;
     const { shapes } = this.frame;
-    const before = this.before.of(this.call().path, step);
-    const known = this.table.results.at(step, this.frame, before);
+    const { number, sizes } = this.placeOf(step, shapes);
+    const known = this.table.results.at(step, this.frame, number, sizes);
     if (known === null) return null;
     shapes.specs.set(step, known.outs);
     shapes.cases.set(step, known.of);
     return known.outs;
+  }
+
+  /** Behind which cases a step is, and the sizes of which it makes others: those of the call, and what is left of them. */
+  private placeOf(
+    step: MakingStep,
+    shapes: ShapeBinding,
+  ): { readonly number: number; readonly sizes: readonly number[] } {
+    const { frame } = this;
+    const { number, remainders } = this.before.of(this.call().path, step);
+    const own = remaindersOf(step, frame);
+    if (own.length > 0) shapes.remainders.set(step, own);
+    return { number, sizes: [...frame.symbolValues(), ...remainders, ...own] };
   }
 
   /** The cases in which the steps of the current segment are; null if nothing is known of one of them. */

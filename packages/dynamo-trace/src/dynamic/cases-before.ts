@@ -7,7 +7,7 @@
 import { hasCases } from '@tessera/graph';
 import type { Frame } from '../frame/frame.js';
 import type { Step } from '../trace/step.js';
-import { mayLeave, remaindersOf } from './remainders.js';
+import { mayLeave } from './remainders.js';
 
 /** Choices of cases that are told apart: sizes that bring ever new ones are not worth remembering. */
 const MOST = 4096;
@@ -67,7 +67,7 @@ export class CasesBefore {
         continue;
       }
       if (mayDiffer(entry)) found.number = numbers.behind(found.number, frame.shapes.caseOf(entry));
-      found.remainders.push(...remaindersOf(entry, frame));
+      found.remainders.push(...frame.shapes.remaindersOf(entry));
     }
     return found;
   }

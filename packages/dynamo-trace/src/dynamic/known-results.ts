@@ -14,8 +14,7 @@ import { SampledNumbers } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
 import { instantiate } from '../trace/pattern.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
-import type { Before } from './cases-before.js';
-import { isDivided, isFollowed, mayLeave, remaindersOf } from './remainders.js';
+import { isDivided, isFollowed, mayLeave } from './remainders.js';
 
 type Results = readonly (OutSpec | null)[];
 
@@ -26,18 +25,24 @@ export class KnownResults {
   /**
    * Notes what a step made; gives the case in which it is, null if nothing is known of it.
    *
-   * @param before what is known of the steps before it
+   * @param before number of the cases of the steps before it
+   * @param sizes those of the call, and what divisions left of them until now
    */
-  note(step: MakingStep, outs: Results, frame: Frame, before: Before): string | null {
+  note(
+    step: MakingStep,
+    outs: Results,
+    frame: Frame,
+    before: number,
+    sizes: readonly number[],
+  ): string | null {
     const found = caseOf(step, outs, frame);
-    if (found === null || before.number < 0) return found;
+    if (found === null || before < 0) return found;
     let families = this.families.get(step);
     if (families === undefined) this.families.set(step, (families = new Map()));
-    const key = `${before.number}|${found}|${structureOf(outs)}`;
+    const key = `${before}|${found}|${structureOf(outs)}`;
     let family = families.get(key);
-    if (family === undefined)
-      families.set(key, (family = new ResultFamily(before.number, found, outs)));
-    family.add(sizesOf(step, frame, before), outs);
+    if (family === undefined) families.set(key, (family = new ResultFamily(before, found, outs)));
+    family.add(sizes, outs);
     return found;
   }
 
@@ -45,25 +50,17 @@ export class KnownResults {
   at(
     step: MakingStep,
     frame: Frame,
-    before: Before,
+    before: number,
+    sizes: readonly number[],
   ): { readonly outs: Results; readonly of: string } | null {
     const families = this.families.get(step);
     if (families === undefined) return null;
-    const sizes = sizesOf(step, frame, before);
     for (const family of families.values()) {
-      const outs = family.before === before.number ? family.at(sizes) : null;
+      const outs = family.before === before ? family.at(sizes) : null;
       if (outs !== null && caseOf(step, outs, frame) === family.of) return { outs, of: family.of };
     }
     return null;
   }
-}
-
-/** The sizes of which a step makes others: those of the call, and what was left of them until now. */
-function sizesOf(step: MakingStep, frame: Frame, before: Before): readonly number[] {
-  const own = remaindersOf(step, frame);
-  const { remainders } = before;
-  const symbols = frame.symbolValues();
-  return own.length + remainders.length === 0 ? symbols : [...symbols, ...remainders, ...own];
 }
 
 /** What a step made in calls of one case. */

@@ -14,6 +14,8 @@ export class ShapeBinding {
   readonly specs: Map<Step, readonly (OutSpec | null)[]> = new Map();
   /** The case in which a step of `specs` is; null where nothing is known of it. See `KnownResults`. */
   readonly cases: Map<Step, string | null> = new Map();
+  /** What the divisions of a step of `specs` leave, where it divides. See `remaindersOf`. */
+  readonly remainders: Map<Step, readonly number[]> = new Map();
   /** Code for these sizes, by the segment that it specialises. */
   readonly segments: Map<Segment, Segment> = new Map();
   private readonly children = new Map<string, ShapeBinding>();
@@ -43,10 +45,16 @@ export class ShapeBinding {
     return found !== undefined ? found : this.parent === null ? '' : this.parent.caseOf(step);
   }
 
+  /** What the divisions of a step leave at these sizes; nothing for one that was matched before any symbol was bound. */
+  remaindersOf(step: Step): readonly number[] {
+    return this.remainders.get(step) ?? this.parent?.remaindersOf(step) ?? [];
+  }
+
   /** Drops what was worked out here, and the node itself where nothing hangs on it. */
   forget(): void {
     this.specs.clear();
     this.cases.clear();
+    this.remainders.clear();
     this.segments.clear();
     this.prune();
   }

@@ -12,9 +12,8 @@ const REMAINDERS: Readonly<Record<string, (args: readonly unknown[]) => number[]
   'aten::slice': ([self, ...rest]) => leftOfSlice(sizesOf(self), rest),
   'aten::slice_scatter': ([self, , ...rest]) => leftOfSlice(sizesOf(self), rest),
   'aten::slice_backward': ([, sizes, ...rest]) => leftOfSlice(sizes as readonly number[], rest),
-  'aten::chunk': ([self, count, dim = 0]) => [
-    modNumbers(-sizesOf(self).at(dim as number)!, count as number),
-  ],
+  'aten::chunk': ([self, count, dim = 0]) =>
+    left(-sizesOf(self).at(dim as number)!, count as number),
   'aten::unfold': ([self, dim, length, step]) =>
     left(sizesOf(self).at(dim as number)! - (length as number), step as number),
 };

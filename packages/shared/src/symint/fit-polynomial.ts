@@ -4,6 +4,7 @@
 import { sizeAdd, sizeFloorDiv, sizeMul } from './size.js';
 import type { Size } from './size.js';
 import type { FitTerm } from './fit-size.js';
+import { interpolate } from './interpolate.js';
 
 /** Runs beyond the number of coefficients that must agree too. */
 const SPARE_RUNS = 2;
@@ -22,41 +23,16 @@ export function fitPolynomial(terms: readonly FitTerm[], wanted: readonly number
 }
 
 function solve(basis: readonly FitTerm[], wanted: readonly number[]): Size | null {
-  if (wanted.length < basis.length + SPARE_RUNS) return null;
-  const solution = leastRows(basis, wanted);
-  if (solution === null) return null;
-  for (const scale of [1, 2]) {
-    const coeffs = solution.map((value) => Math.round(value * scale) + 0);
-    const exact = wanted.every(
-      (value, row) =>
-        basis.reduce((total, term, i) => total + coeffs[i]! * term.at[row]!, 0) === value * scale,
-    );
-    if (!exact) continue;
-    const sum = basis.reduce(
-      (total: Size, term, i) => sizeAdd(total, sizeMul(term.size, coeffs[i]!)),
-      0,
-    );
-    return scale === 1 ? sum : sizeFloorDiv(sum, scale);
-  }
-  return null;
-}
-
-/** The coefficients that satisfy as many rows as there are coefficients, chosen by pivoting. */
-function leastRows(basis: readonly FitTerm[], wanted: readonly number[]): number[] | null {
-  const width = basis.length;
-  const rows = wanted.map((value, row) => [...basis.map((term) => term.at[row]!), value]);
-  for (let column = 0; column < width; column++) {
-    let pivot = column;
-    for (let row = column + 1; row < rows.length; row++)
-      if (Math.abs(rows[row]![column]!) > Math.abs(rows[pivot]![column]!)) pivot = row;
-    if (Math.abs(rows[pivot]![column]!) < 1e-9) return null;
-    [rows[column], rows[pivot]] = [rows[pivot]!, rows[column]!];
-    for (let row = 0; row < rows.length; row++) {
-      if (row === column) continue;
-      const factor = rows[row]![column]! / rows[column]![column]!;
-      if (factor === 0) continue;
-      for (let i = column; i <= width; i++) rows[row]![i]! -= factor * rows[column]![i]!;
-    }
-  }
-  return basis.map((_, i) => rows[i]![width]! / rows[i]![i]!);
+  if (wanted.length < basis.length + SPARE_RUNS || !wanted.every(Number.isSafeInteger)) return null;
+  const rows = wanted.map((_, run) => basis.map((term) => term.at[run]!));
+  const found = interpolate(
+    rows,
+    wanted.map((value) => [value]),
+  )?.[0];
+  if (found === undefined || found.divisor > 2) return null;
+  const sum = found.factors.reduce(
+    (total: Size, [at, factor]) => sizeAdd(total, sizeMul(basis[at]!.size, factor)),
+    0,
+  );
+  return found.divisor === 1 ? sum : sizeFloorDiv(sum, found.divisor);
 }

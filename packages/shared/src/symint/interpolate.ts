@@ -19,11 +19,11 @@ export function valueOf({ factors, divisor }: Combination, products: readonly nu
 }
 
 /**
- * Per number, the one combination that has its values; null where one has none. Fractions are exact: elimination by
+ * Per number, the one combination that has its values; null where one has none, or more than one. Fractions are exact: elimination by
  * Bareiss, E. H., "Sylvester's identity and multistep integer-preserving Gaussian elimination" (1968).
  *
- * @param rows products in the samples, of full rank
- * @param numbers of the samples
+ * @param rows products in the samples
+ * @param numbers of the samples; all are safe integers
  */
 export function interpolate(
   rows: readonly (readonly number[])[],
@@ -34,6 +34,7 @@ export function interpolate(
   let last = 1n;
   for (let column = 0; column < width; column++) {
     const pivot = table.findIndex((row, i) => i >= column && row[column] !== 0n);
+    if (pivot < 0) return null;
     [table[column], table[pivot]] = [table[pivot]!, table[column]!];
     const top = table[column]!;
     const head = top[column]!;
