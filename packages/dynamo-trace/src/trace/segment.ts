@@ -162,13 +162,18 @@ export class Segment {
     return this.outputSet.has(slot);
   }
 
-  /** Makes slots outputs from now on. */
+  /** Makes slots outputs from now on; a view of memory that the segment writes comes with what it is a view of. */
   addOutputs(slots: Iterable<number>): void {
     let changed = false;
-    for (const slot of slots) {
-      if (this.outputSet.has(slot) || !this.produced.has(slot)) continue;
+    // A Set gives what is added meanwhile too.
+    const wanted = new Set(slots);
+    for (const slot of wanted) {
+      const node = this.produced.get(slot);
+      if (node === undefined || this.outputSet.has(slot)) continue;
       this.outputSet.add(slot);
       changed = true;
+      const base = this.bases.get(slot);
+      if (base != null && this.writers.has((node.meta.val as Tensor).storage)) wanted.add(base);
     }
     this.template?.addOutputs(this.outputSet);
     if (!changed) return;
