@@ -40,6 +40,7 @@ function differentiable(op: OpOverload): boolean {
 }
 
 function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
+  if (op.record.inplaceOf !== undefined && differentiable(op)) checkBareView(args[0] as Tensor);
   if (!anyRequiresGrad(op, args) || !differentiable(op)) return dispatchBelowAutograd(op, args);
   if (op.record.inplaceOf !== undefined) return recordInPlace(op, args);
   if (op.record.layoutOf !== undefined) return recordLayout(op, args);
@@ -131,6 +132,16 @@ export function checkInPlaceLeaf(self: Tensor): void {
     {
       hints: ['Wrap the update in noGrad(() => …), or use the out-of-place op.'],
     },
+  );
+}
+
+/** Refuses to modify a view that has no history although its base has one, which would not learn of it. @throws inplace-leaf */
+function checkBareView(self: Tensor): void {
+  if (self.base?.requiresGradFlag !== true || requiresGrad(self)) return;
+  if (gradFnOf(self.base) === null || !isFloatingPoint(self.dtype)) return;
+  throw new TesseraError(
+    'inplace-leaf',
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).",
   );
 }
 
