@@ -569,11 +569,20 @@ export const MUTATIONS = [
   ),
   mutation(
     'views keep what they showed before a write',
-    ['test_mutate_base_for_conv_output'],
+    ['test_aot_autograd_expand_mutation_backwards'],
     [
       'aot-autograd/src/functionalize/memory.ts',
       'export function read(value: Value, emitter: Emitter): Node {',
       'return value.node;',
+    ],
+  ),
+  mutation(
+    'memory keeps what it held before a write to the whole of it',
+    ['test_mutate_base_for_conv_output'],
+    [
+      'aot-autograd/src/functionalize/memory.ts',
+      'export function write(value: Value, node: Node, emitter: Emitter): void {',
+      'if (value.view === null) return;',
     ],
   ),
   mutation(

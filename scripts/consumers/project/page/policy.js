@@ -3,7 +3,7 @@
  * what it computed, what the browser reported and how many workers run.
  */
 import { compile, config } from '@tessera/compile';
-import { DataLoader } from '@tessera/nn';
+import { DataLoader, Module } from '@tessera/nn';
 import { ones } from '@tessera/tensor';
 import { train } from '../train.js';
 
@@ -41,13 +41,32 @@ async function decodedSum(script) {
   return sum;
 }
 
+/** Attributes of a module that is an argument are compared by generated code where a page allows that. */
+class Scale extends Module {
+  factor = 3;
+  forward(x) {
+    return x.mul(this.factor);
+  }
+}
+
+function scaled() {
+  const scale = new Scale();
+  const compiled = compile((module, x) => module.call(x));
+  const results = [];
+  for (const factor of [3, 3, 5, 5]) {
+    scale.factor = factor;
+    results.push(compiled(scale, ones([])).item());
+  }
+  return results;
+}
+
 const cases = {
   async 'no eval'() {
-    return {};
+    return { scaled: scaled() };
   },
   async 'no eval, not asked'() {
     config.set({ 'trace.generateCode': false });
-    return {};
+    return { scaled: scaled() };
   },
   async 'no WebAssembly'() {
     config.set({ 'trace.generateCode': false });
