@@ -188,6 +188,19 @@ describe('what samples do not tell of is asked of the operators', () => {
     );
   });
 
+  it('sizes that are repeated as often as others are long, a product of four', () => {
+    const cube = (x: Tensor): Tensor => x.reshape([-1]);
+    const programs: ((x: Tensor) => Tensor)[] = [
+      (x) => cube(x).repeat([x.sizes[0]!]).add(1),
+      (x) => cube(x).tile([x.sizes[0]!]).add(1),
+      (x) => cube(x).repeatInterleave(x.sizes[0]!).add(1),
+    ];
+    for (const fn of programs) {
+      const run = compile(fn);
+      for (const n of [3, 4, 5, 7, 6, 9, 8]) equal(fn, run, [w(n, n, n)]);
+    }
+  });
+
   it('layouts of another class', () => {
     const fn = (x: Tensor): Tensor => x.reshape([-1]).mul(2).add(x.sum());
     const run = learned(fn, (n) => [w(n, 6)]);

@@ -17,6 +17,17 @@ const reshaped: CaseOf = ([self], [out]) => {
   return viewStrides(sizes, strides, out!.sizes) === null ? 'copy' : 'view';
 };
 
+/** Repetitions multiply sizes, beyond the degree that samples determine: what they tell is checked. */
+const repeated: CaseOf = ([self, repeats], [out]) => {
+  const times = repeats as readonly number[];
+  const { sizes } = self as Shaped;
+  const rank = Math.max(times.length, sizes.length);
+  const fits = out!.sizes.every(
+    (size, d) => size === (sizes.at(d - rank) ?? 1) * (times.at(d - rank) ?? 1),
+  );
+  return fits ? '' : null;
+};
+
 /** Parts of one size but for the last, along a dimension. */
 function parts(size: number, part: number, dim: number, outs: readonly Shaped[]): string | null {
   const fit = outs.every(({ sizes }, i) => sizes.at(dim) === Math.min(part, size - i * part));
@@ -136,6 +147,10 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   'aten::unflatten': reshaped,
   'aten::view_as': reshaped,
   'aten::reshape_as': reshaped,
+  'aten::repeat': repeated,
+  'aten::tile': repeated,
+  'aten::repeat_interleave': ([self, repeats], [out]) =>
+    numelOf(out!.sizes) === numelOf((self as Shaped).sizes) * (repeats as number) ? '' : null,
   'aten::slice': sliced(1),
   'aten::slice_scatter': sliced(2),
   'aten::select': selected(1),
