@@ -14,7 +14,7 @@ import { SampledNumbers } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
 import { instantiate } from '../trace/pattern.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
-import { isDivided, isFollowed, mayLeave } from './remainders.js';
+import { isFollowed, isWhole, mayLeave } from './remainders.js';
 
 type Results = readonly (OutSpec | null)[];
 
@@ -131,7 +131,7 @@ function structureOf(outs: Results): string {
 export function caseOf(step: MakingStep, outs: Results, frame: Frame): string | null {
   switch (step.kind) {
     case 'op':
-      if (!isUniform(step.op) || !step.args.every(isFollowed)) return null;
+      if (!isUniform(step.op) || !isFollowed(step)) return null;
       return caseOfCall(
         step.op,
         step.args.map((pattern) => instantiate(pattern, frame)),
@@ -146,7 +146,7 @@ export function caseOf(step: MakingStep, outs: Results, frame: Frame): string | 
       const { jump, inputs } = step;
       if (jump === null || !jump.steps.every(hasOneCase)) return null;
       const given = [...inputs, ...jump.implicit];
-      if (!given.every((input) => isFollowed(input) && !isDivided(input))) return null;
+      if (!given.every(isWhole)) return null;
       const read = given.flatMap((input) => ('slot' in input ? input.slot : []));
       return layoutsOf(read, frame);
     }
@@ -161,6 +161,6 @@ function layoutsOf(slots: readonly number[], { slots: tensors }: Frame): string 
 function hasOneCase(step: Step): boolean {
   return (
     step.kind !== 'op' ||
-    (isUniform(step.op) && !hasCases(step.op) && !mayLeave(step) && step.args.every(isFollowed))
+    (isUniform(step.op) && !hasCases(step.op) && !mayLeave(step) && isFollowed(step))
   );
 }

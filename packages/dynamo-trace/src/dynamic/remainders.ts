@@ -5,13 +5,36 @@
  * and those of its operator (slices with steps, windows that move by more than one).
  */
 import { dividesSizes, remaindersOfCall } from '@tessera/graph';
-import { isDetermined } from '@tessera/shared';
+import { type SizeFunction, isDetermined } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
 import { type Pattern, instantiate } from '../trace/pattern.js';
-import type { Step } from '../trace/step.js';
+import type { OpStep, Step } from '../trace/step.js';
 
 const NONE: readonly number[] = [];
+
+/** What an operator's step computes with sizes: found once, it is asked for at every new size. */
+interface Arithmetic {
+  /** Whether its integers are polynomials of the sizes and of remainders. */
+  readonly isFollowed: boolean;
+  /** What the divisions in its integers leave. */
+  readonly left: readonly SizeFunction[];
+  /** Whether its operator divides. */
+  readonly divides: boolean;
+}
+
+const known = new WeakMap<OpStep, Arithmetic>();
+
+function arithmeticOf(step: OpStep): Arithmetic {
+  let found = known.get(step);
+  if (found === undefined) {
+    const { op, args } = step;
+    const isFollowed = args.every(isFollowedPattern);
+    const left = args.flatMap(integersOf).flatMap(({ remainders }) => remainders);
+    known.set(step, (found = { isFollowed, left, divides: dividesSizes(op) }));
+  }
+  return found;
+}
 
 /**
  * Remainders as sizes: numbers and values in turns, as symbols are given. They are counted from 2 because smaller sizes
@@ -19,32 +42,36 @@ const NONE: readonly number[] = [];
  */
 export function remaindersOf(step: Step, frame: Frame): readonly number[] {
   if (step.kind !== 'op' || !mayLeave(step)) return NONE;
-  const { op, args } = step;
-  const given = args.flatMap(integersOf).flatMap(({ remainders }) => remainders);
-  const left = given.map((remainder) => remainder(frame.symbols));
-  if (dividesSizes(op))
-    left.push(
-      ...remaindersOfCall(
-        op,
-        args.map((arg) => instantiate(arg, frame)),
-      ),
-    );
-  return left.flatMap((value) => [-1, 2 + value]);
+  const { left, divides } = arithmeticOf(step);
+  const values = left.map((remainder) => remainder(frame.symbols));
+  if (divides) {
+    const args = step.args.map((arg) => instantiate(arg, frame));
+    values.push(...remaindersOfCall(step.op, args));
+  }
+  return values.flatMap((value) => [-1, 2 + value]);
 }
 
 /** Whether a step has remainders. */
 export function mayLeave(step: Step): boolean {
   if (step.kind !== 'op') return false;
-  return dividesSizes(step.op) || step.args.some(isDivided);
+  const { left, divides } = arithmeticOf(step);
+  return divides || left.length > 0;
 }
 
-/** Whether integers of an argument have remainders. */
-export function isDivided(pattern: Pattern): boolean {
-  return integersOf(pattern).some(({ remainders }) => remainders.length > 0);
+/** Whether the integers of a step are polynomials of the sizes and of remainders. */
+export function isFollowed(step: OpStep): boolean {
+  return arithmeticOf(step).isFollowed;
 }
 
-/** Whether the integers of an argument are polynomials of the sizes and of remainders. */
-export function isFollowed(pattern: Pattern): boolean {
+/** Whether the integers of an argument are polynomials of the sizes alone. */
+export function isWhole(pattern: Pattern): boolean {
+  return (
+    isFollowedPattern(pattern) &&
+    integersOf(pattern).every(({ remainders }) => remainders.length === 0)
+  );
+}
+
+function isFollowedPattern(pattern: Pattern): boolean {
   return integersOf(pattern).every(({ expression }) => isDetermined(expression));
 }
 
