@@ -7,7 +7,16 @@
 import { type GraphModule, isUniform } from '@tessera/graph';
 import { Linear, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { TesseraError, counters } from '@tessera/shared';
-import { type OpOverload, type Tensor, cat, manualSeed, randint, randn } from '@tessera/tensor';
+import {
+  type OpOverload,
+  type Tensor,
+  arange,
+  cat,
+  manualSeed,
+  randint,
+  randn,
+  zeros,
+} from '@tessera/tensor';
 import { allOps, readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile, compileFx, compileFxInner, config } from '../src/index.js';
@@ -198,6 +207,27 @@ describe('what samples do not tell of is asked of the operators', () => {
     for (const fn of programs) {
       const run = compile(fn);
       for (const n of [3, 4, 5, 7, 6, 9, 8]) equal(fn, run, [w(n, n, n)]);
+    }
+  });
+
+  it('one size that is told in two ways: of the input plus one, and of the gradient', () => {
+    const fn = (x: Tensor): Tensor => {
+      const y = cat([x, zeros([1])], 0);
+      return F.layerNorm(y, [y.sizes[0]!]);
+    };
+    const run = compile(fn);
+    for (const n of [9, 10, 12, 7, 16, 5, 20]) {
+      const x = w(n);
+      const [got, wanted] = [run, fn].map((program) => {
+        const leaf = x.clone().requiresGrad_();
+        const y = program(leaf);
+        y.mul(y)
+          .mul(arange(n + 1))
+          .sum()
+          .backward();
+        return leaf.grad!;
+      });
+      expectEqual([got!], [wanted!], `gradient at ${n}`);
     }
   });
 

@@ -93,6 +93,7 @@ export class TemplateNumbers {
     const proposed = !isConstant || values[0]! >= SMALLEST ? likely.find(isIt) : undefined;
     if (isConstant && proposed === undefined) return values[0]!;
     if (!values.every(Number.isSafeInteger)) throw new Unfit();
+    if (proposed !== undefined) this.equate(proposed, key);
     let found = proposed ?? this.seen.get(key) ?? this.explain(values);
     if (found === null && free !== null) found = this.add(at, values, free);
     if (found === null || typeof found === 'number') throw new Unfit();
@@ -101,6 +102,12 @@ export class TemplateNumbers {
     this.expressions.set(found, expected);
     this.varying.push({ at, expected });
     return found;
+  }
+
+  /** A size that is proposed and an input's size with its values are one: code has one name for it. */
+  private equate(size: Size, key: string): void {
+    const symbol = this.columns.get(key);
+    if (symbol !== undefined) this.env.assume(symbol, '==', size);
   }
 
   private valuesAt(at: number): readonly number[] {
