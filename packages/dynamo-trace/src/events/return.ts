@@ -1,8 +1,9 @@
 /**
  * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
  */
+import type { Node } from '@tessera/graph';
 import type { Steps } from '@tessera/shared';
-import { type Tensor } from '@tessera/tensor';
+import { OpOverload, type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
@@ -121,10 +122,24 @@ function neededSlots(
       note(frame.slots[slot] && gradientOf(frame.slots[slot]));
     }
   }
-  // Dead ends: computed, used by nothing; somebody may have kept them.
   for (const slot of visible) {
-    const node = segments.find((segment) => segment.produced.has(slot))?.produced.get(slot);
-    if (node !== undefined && node.users.size === 0) needed.add(slot);
+    const segment = segments.find(({ produced }) => produced.has(slot));
+    const node = segment?.produced.get(slot);
+    if (node !== undefined && (node.users.size === 0 || isState(node, segment!))) needed.add(slot);
   }
   return needed;
+}
+
+/** Operators whose results are begun with. */
+const BEGUN = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
+
+/**
+ * Whether a value looks like state that the program begins, for calls that find it there: it is a copy, or it is filled
+ * and then written to. (Dead ends, which nothing uses, somebody may have kept too.)
+ */
+function isState({ target, meta }: Node, { writers }: Segment): boolean {
+  if (!(target instanceof OpOverload)) return false;
+  const { qualifiedName } = target;
+  if (qualifiedName.startsWith('aten::clone')) return true;
+  return BEGUN.test(qualifiedName) && writers.has((meta.val as Tensor).storage);
 }

@@ -1,0 +1,84 @@
+/**
+ * @file State that a program makes in its first compiled call and keeps to itself, as optimizers of one's own do.
+ */
+import { Linear, ReLU, Sequential, functional as F } from '@tessera/nn';
+import { type Tensor, manualSeed, noGrad, pow, randn, zeros, zerosLike } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
+import { expect, it } from 'vitest';
+import { compile } from '../src/index.js';
+
+type State = Record<string, Tensor>;
+
+/** What an optimizer does with a parameter, its state and its gradient. */
+const updates: Readonly<Record<string, (p: Tensor, s: State, g: Tensor) => void>> = {
+  lion: (p, s, g) => {
+    s.m ??= zerosLike(p);
+    p.add_(s.m.mul(0.9).add(g, { alpha: 0.1 }).sign(), { alpha: -1e-3 });
+    s.m.mul_(0.99).add_(g, { alpha: 0.01 });
+  },
+  adam: (p, s, g) => {
+    s.t ??= zeros([]);
+    s.m ??= zerosLike(p);
+    s.v ??= zerosLike(p);
+    s.t.add_(1);
+    s.m.mul_(0.9).add_(g, { alpha: 0.1 });
+    s.v.mul_(0.99).addcmul_(g, g, { value: 0.01 });
+    const corrected = s.m.div(pow(0.9, s.t).neg().add(1));
+    p.addcdiv_(corrected, s.v.sqrt().add_(1e-8), { value: -1e-3 });
+  },
+  'sgd with momentum': (p, s, g) => {
+    if (s.b === undefined) s.b = g.clone().detach();
+    else s.b.mul_(0.9).add_(g);
+    p.add_(s.b, { alpha: -1e-2 });
+  },
+  'averaged weights': (p, s, g) => {
+    s.e ??= p.detach().clone();
+    p.add_(g, { alpha: -1e-2 });
+    s.e.lerp_(p, 0.1);
+  },
+};
+
+/** A model, its state, and a step of training that makes the state when there is none. */
+function training(update: (p: Tensor, s: State, g: Tensor) => void): {
+  readonly values: () => Tensor[];
+  readonly step: (x: Tensor, y: Tensor) => Tensor;
+} {
+  manualSeed(0);
+  const model = new Sequential(new Linear(4, 8), new ReLU(), new Linear(8, 3));
+  const parameters = [...model.parameters()];
+  const states = new Map<Tensor, State>();
+  const step = (x: Tensor, y: Tensor): Tensor => {
+    for (const p of parameters) p.grad = null;
+    const loss = F.mseLoss(model.call(x), y);
+    loss.backward();
+    noGrad(() => {
+      for (const p of parameters) {
+        let state = states.get(p);
+        if (state === undefined) states.set(p, (state = {}));
+        update(p, state, p.grad!);
+      }
+    });
+    return loss;
+  };
+  const values = (): Tensor[] => [
+    ...parameters,
+    ...[...states.values()].flatMap((state) => Object.values(state)),
+  ];
+  return { step, values };
+}
+
+it.each(Object.entries(updates))('%s goes on with what its first call made', (_, update) => {
+  const eager = training(update);
+  const compiled = training(update);
+  const step = compile(compiled.step);
+  for (let i = 0; i < 8; i++) {
+    manualSeed(i);
+    const [x, y] = [randn([8, 4]), randn([8, 3])];
+    expect(step(x, y).item()).toBeCloseTo(eager.step(x, y).item() as number, 5);
+  }
+  const [got, wanted] = [compiled, eager].map(({ values }) =>
+    values().flatMap((value) => [...readNumbers(value)].map(Number)),
+  );
+  expect(got!.length).toBe(wanted!.length);
+  for (const [i, value] of wanted!.entries()) expect(got![i]).toBeCloseTo(value, 5);
+});
