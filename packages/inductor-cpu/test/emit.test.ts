@@ -20,53 +20,43 @@ import {
   select,
   shuffle32,
 } from '../src/emit/code.js';
-import { LANE_MEMORY_OPCODES, LANE_OPCODES, MEMORY_OPCODES, OPCODES } from '../src/emit/opcodes.js';
-import type { Code, ImportedFunction, ResultType, ValType } from '../src/emit/types.js';
+import {
+  type Instructions,
+  LANE,
+  LANE_MEMORY,
+  MEMORY as ACCESSES,
+  PLAIN,
+} from '../src/emit/instructions.js';
+import type { Code, ImportedFunction, ResultType } from '../src/emit/types.js';
 import { WasmFunction } from '../src/emit/wasm-function.js';
 import { expectTextEqualsBinary } from './wabt-check.js';
 
 const MEMORY = { minPages: 1, maxPages: 16, shared: true };
-const TYPES: Record<string, ResultType> = {
-  i: 'i32',
-  l: 'i64',
-  f: 'f32',
-  d: 'f64',
-  v: 'v128',
-  '': 'void',
-};
-
 /** One function per instruction of a table, its operands being parameters. */
 function oneFunctionEach(
-  table: object,
+  table: Instructions,
   make: (name: string, operands: Code[]) => Code,
 ): WasmFunction<ResultType>[] {
-  return Object.entries(table).flatMap(([signature, group]) => {
-    const [params = '', result = ''] = signature.split('>');
-    return Object.keys(group as object).map((name) => {
-      const types = Object.fromEntries(
-        [...params].map((letter, i) => [`p${i}`, TYPES[letter] as ValType]),
-      );
-      const f = new WasmFunction(name, types, TYPES[result] as ResultType);
-      const code = make(name, [...f.params]);
-      if (code.type === 'void') f.do(code);
-      else f.return(code);
-      return f;
-    });
+  return [...table].map(([name, { params, result }]) => {
+    const types = Object.fromEntries(params.map((type, i) => [`p${i}`, type]));
+    const f = new WasmFunction(name, types, result);
+    const code = make(name, [...f.params]);
+    if (code.type === 'void') f.do(code);
+    else f.return(code);
+    return f;
   });
 }
 
 /* eslint-disable typescript/no-unsafe-argument */
 type Loose = (...args: unknown[]) => Code;
 const TABLES: [string, WasmFunction<ResultType>[]][] = [
-  ['plain', oneFunctionEach(OPCODES, (name, args) => (op as Loose)(name, ...args))],
-  ['memory', oneFunctionEach(MEMORY_OPCODES, (name, args) => (memory as Loose)(name, 40, ...args))],
+  ['plain', oneFunctionEach(PLAIN, (name, args) => (op as Loose)(name, ...args))],
+  ['memory', oneFunctionEach(ACCESSES, (name, args) => (memory as Loose)(name, 40, ...args))],
   [
     'lane memory',
-    oneFunctionEach(LANE_MEMORY_OPCODES, (name, args) =>
-      (laneMemory as Loose)(name, 300, 1, ...args),
-    ),
+    oneFunctionEach(LANE_MEMORY, (name, args) => (laneMemory as Loose)(name, 300, 1, ...args)),
   ],
-  ['lane', oneFunctionEach(LANE_OPCODES, (name, args) => (lane as Loose)(name, 1, ...args))],
+  ['lane', oneFunctionEach(LANE, (name, args) => (lane as Loose)(name, 1, ...args))],
 ];
 
 describe('instruction table', () => {

@@ -14,6 +14,7 @@ import {
   type ArgsOf,
   type CodeOf,
   type Instruction,
+  type Instructions,
   type LaneMemoryOpName,
   type LaneOpName,
   type MemoryOpName,
@@ -45,7 +46,7 @@ function describe(code: Code): string {
 /** Checks operands and makes the tree; its static type comes from the caller's signature. */
 function build(
   name: string,
-  instruction: Instruction<unknown>,
+  instruction: Instruction,
   args: readonly Code[],
   node: CodeNode,
 ): never {
@@ -68,10 +69,7 @@ export function checkOperands(
   for (const arg of args) consume(arg);
 }
 
-function find<Payload>(
-  table: ReadonlyMap<string, Instruction<Payload>>,
-  name: string,
-): Instruction<Payload> {
+function find(table: Instructions, name: string): Instruction {
   const found = table.get(name);
   if (found === undefined)
     throw new TesseraError('codegen-invalid', `The emitter has no instruction '${name}'.`);
@@ -85,7 +83,7 @@ export function op<N extends OpName>(
 ): CodeOf<typeof OPCODES, N> {
   const found = find(PLAIN, name);
   const operands = args as readonly Code[];
-  return build(name, found, operands, { kind: 'op', name, opcode: found.payload, args: operands });
+  return build(name, found, operands, { kind: 'op', name, opcode: found.opcode, args: operands });
 }
 
 /** A load or atomic that gives a value, at `address + offset` bytes (offset ≥ 0, added without wrap-around). @throws codegen-invalid */
@@ -96,8 +94,7 @@ export function memory<N extends MemoryOpName>(
 ): CodeOf<typeof MEMORY_OPCODES, N> {
   const found = find(MEMORY, name);
   const operands = args as readonly Code[];
-  const [opcode, align] = found.payload;
-  return build(name, found, operands, memoryNode(name, opcode, align, offset, undefined, operands));
+  return build(name, found, operands, memoryNode(name, found.opcode, offset, undefined, operands));
 }
 
 /** A load or store of one lane, at `address + offset` bytes. @throws codegen-invalid */
@@ -109,14 +106,12 @@ export function laneMemory<N extends LaneMemoryOpName>(
 ): CodeOf<typeof LANE_MEMORY_OPCODES, N> {
   const found = find(LANE_MEMORY, name);
   const operands = args as readonly Code[];
-  const [opcode, align] = found.payload;
-  return build(name, found, operands, memoryNode(name, opcode, align, offset, lane, operands));
+  return build(name, found, operands, memoryNode(name, found.opcode, offset, lane, operands));
 }
 
 function memoryNode(
   name: string,
   opcode: number,
-  align: number,
   offset: number,
   lane: number | undefined,
   args: readonly Code[],
@@ -130,7 +125,7 @@ function memoryNode(
       },
     );
   }
-  return { kind: 'memory', name, opcode, align, offset, lane, args };
+  return { kind: 'memory', name, opcode, offset, lane, args };
 }
 
 /** Extracts or replaces a lane. @throws codegen-invalid */
@@ -144,7 +139,7 @@ export function lane<N extends LaneOpName>(
   return build(name, found, operands, {
     kind: 'lane',
     name,
-    opcode: found.payload,
+    opcode: found.opcode,
     lane: index,
     args: operands,
   });

@@ -174,7 +174,7 @@ class BodyEncoder {
       case 'memory':
         writeOpcode(out, node.opcode);
         // Atomics require natural alignment; elsewhere it is a hint and tensors promise only element alignment.
-        out.byte(node.name.includes('atomic') ? Math.log2(node.align) : 0);
+        out.byte(node.name.includes('atomic') ? (node.name.startsWith('i64') ? 3 : 2) : 0);
         out.unsigned(node.offset);
         if (node.lane !== undefined) out.byte(node.lane);
         return;

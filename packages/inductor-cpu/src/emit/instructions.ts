@@ -19,9 +19,17 @@ type Operands<S extends string> = S extends `${infer C extends Letter}${infer Re
   : [];
 type ResultOf<S extends string> = S extends Letter ? Letters[S] : 'void';
 
-type NameIn<Table> = { [S in keyof Table]: keyof Table[S] }[keyof Table] & string;
+/** `'add sub'` → `'add' | 'sub'`. */
+type Words<S> = S extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : S;
+/** Names of the instructions of one signature. */
+type NamesOf<Group> = {
+  [
+    P in keyof Group & string
+  ]: `${P extends '' ? '' : `${P}.`}${Words<Group[P][keyof Group[P]]> & string}`;
+}[keyof Group & string];
+type NameIn<Table> = { [S in keyof Table]: NamesOf<Table[S]> }[keyof Table];
 type SignatureOf<Table, N extends string> = {
-  [S in keyof Table]: N extends keyof Table[S] ? S : never;
+  [S in keyof Table]: N extends NamesOf<Table[S]> ? S : never;
 }[keyof Table] &
   string;
 /** Operand trees of an instruction of a table, by name. */
@@ -40,9 +48,9 @@ export type LaneMemoryOpName = NameIn<typeof LANE_MEMORY_OPCODES>;
 /** Names of lane extractions and replacements. */
 export type LaneOpName = NameIn<typeof LANE_OPCODES>;
 /** Instructions from two vectors to one. */
-export type BinaryVectorOp = keyof (typeof OPCODES)['vv>v'];
+export type BinaryVectorOp = NamesOf<(typeof OPCODES)['vv>v']>;
 /** Instructions from one vector to another. */
-export type UnaryVectorOp = keyof (typeof OPCODES)['v>v'];
+export type UnaryVectorOp = NamesOf<(typeof OPCODES)['v>v']>;
 
 const LETTERS: Record<string, ResultType> = {
   i: 'i32',
@@ -53,31 +61,35 @@ const LETTERS: Record<string, ResultType> = {
   '': 'void',
 };
 
-/** A table row: opcode (and access width), operand types and result type. */
-export interface Instruction<Payload> {
-  readonly payload: Payload;
+/** A table row. */
+export interface Instruction {
+  readonly opcode: number;
   readonly params: readonly ValType[];
   readonly result: ResultType;
 }
 
-function flatten<Payload>(table: object): ReadonlyMap<string, Instruction<Payload>> {
-  const flat = new Map<string, Instruction<Payload>>();
+/** A table by instruction name. */
+export type Instructions = ReadonlyMap<string, Instruction>;
+
+type Table = Readonly<Record<string, Readonly<Record<string, Readonly<Record<number, string>>>>>>;
+
+function flatten(table: Table): Instructions {
+  const flat = new Map<string, Instruction>();
   for (const [signature, group] of Object.entries(table)) {
     const [params = '', result = ''] = signature.split('>');
     const types = [...params].map((letter) => LETTERS[letter] as ValType);
-    for (const [name, payload] of Object.entries(group as Record<string, Payload>)) {
-      flat.set(name, { payload, params: types, result: LETTERS[result] });
-    }
+    for (const [type, lists] of Object.entries(group))
+      for (const [first, words] of Object.entries(lists))
+        words.split(' ').forEach((word, i) => {
+          const name = type === '' ? word : `${type}.${word}`;
+          flat.set(name, { opcode: Number(first) + i, params: types, result: LETTERS[result] });
+        });
   }
   return flat;
 }
 
 /** The tables by instruction name. */
-export const PLAIN: ReadonlyMap<string, Instruction<number>> = flatten<number>(OPCODES);
-export const MEMORY: ReadonlyMap<string, Instruction<readonly [number, number]>> = flatten<
-  readonly [number, number]
->(MEMORY_OPCODES);
-export const LANE_MEMORY: ReadonlyMap<string, Instruction<readonly [number, number]>> = flatten<
-  readonly [number, number]
->(LANE_MEMORY_OPCODES);
-export const LANE: ReadonlyMap<string, Instruction<number>> = flatten<number>(LANE_OPCODES);
+export const PLAIN: Instructions = flatten(OPCODES);
+export const MEMORY: Instructions = flatten(MEMORY_OPCODES);
+export const LANE_MEMORY: Instructions = flatten(LANE_MEMORY_OPCODES);
+export const LANE: Instructions = flatten(LANE_OPCODES);

@@ -39,7 +39,6 @@ export type CodeNode =
       readonly kind: 'memory';
       readonly name: string;
       readonly opcode: number;
-      readonly align: number;
       readonly offset: number;
       readonly lane: number | undefined;
       readonly args: readonly Code[];
