@@ -5,9 +5,21 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { denseProgram, writeDensePrograms } from '../../../tooling/dense-programs.mjs';
-import { parseProgram } from '../src/schedule/functions/parse-program.js';
+import { type ResultTypes, parseProgram } from '../src/schedule/functions/parse-program.js';
+import type { ScalarExpr, ScalarType } from '../src/schedule/functions/program.js';
 import { SCALAR_FUNCTIONS } from '../src/schedule/functions/scalar-functions.js';
 import { SCALAR_FUNCTIONS_64 } from '../src/schedule/functions/scalar-functions-64.js';
+
+/** A program with its numbers as they are in their types. */
+function read(source: string, resultOf: ResultTypes): unknown {
+  return JSON.parse(JSON.stringify(parseProgram(source, resultOf)), (_, node: unknown) => {
+    if (typeof node !== 'object' || node === null || !('kind' in node)) return node;
+    if (node.kind !== 'number') return node;
+    const { type, value, text } = node as ScalarExpr & { kind: 'number' };
+    const isFloat = type === 'f32' || type === 'f64';
+    return { type, number: !isFloat ? text : type === 'f32' ? Math.fround(value) : value };
+  });
+}
 
 const FOLDER = join(import.meta.dirname, '../src/schedule/functions');
 
@@ -16,11 +28,16 @@ describe.each([
   ['scalar functions with float64', SCALAR_FUNCTIONS_64],
 ])('%s, dense', (_, functions) => {
   it.each([true, false])('are the same programs (ieee: %s)', (ieee) => {
-    for (const { text } of Object.values(functions)) {
-      const program = typeof text === 'string' ? text : text({ ieee, functions });
+    const programs = Object.values(functions).map(({ text }) =>
+      typeof text === 'string' ? text : text({ ieee, functions }),
+    );
+    const results = new Map(
+      programs.map((text) => /fn (\w+)[^>]*> *(\w+)/.exec(text)!.slice(1) as [string, ScalarType]),
+    );
+    const resultOf = (name: string): ScalarType => results.get(name)!;
+    for (const program of programs) {
       expect(denseProgram(program).length).toBeLessThan(program.length);
-      const read = (source: string) => parseProgram(source, () => 'f32');
-      expect(read(denseProgram(program))).toEqual(read(program));
+      expect(read(denseProgram(program), resultOf)).toEqual(read(program, resultOf));
     }
   });
 });
@@ -39,5 +56,11 @@ describe('sources of scalar functions, dense', () => {
     expect(denseProgram('  let a: b<c> = -d; // why\n  return a - -d;')).toBe(
       ' let a:b<c> = -d;return a- -d;',
     );
+  });
+
+  it('have numbers in the fewest digits that are read as the same', () => {
+    const numbers = '3.97917223959155352819e-1 + 7.0376836292e-2 + 1.0e0';
+    expect(denseProgram(numbers)).toBe('0.3979172+0.070376836+1.0');
+    expect(denseProgram(numbers, 'fn a(x: f64)')).toBe('0.39791722395915535+0.070376836292+1.0');
   });
 });

@@ -38,6 +38,7 @@ export {
 } from './shape.js';
 export { readNumbers, writeNumbers } from './kernels/elements.js';
 export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.js';
+export { besselI0e, besselI1e } from './kernels/bessel-functions.js';
 export { floorQuotient, floorRemainder } from './kernels/special-functions.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
 

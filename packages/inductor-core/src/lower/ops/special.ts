@@ -6,6 +6,7 @@
  *
  * @see Abramowitz and Stegun 6.1, 6.3, 6.4, 9.6; M. Giles, Approximating the erfinv function
  */
+import { besselI0e, besselI1e } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import { elementwise } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -141,25 +142,27 @@ function erfinv(m: ExprMath, x: Expr): Expr {
   return m.where(m.gt(size, 1), NaN, edge);
 }
 
-/** Chebyshev coefficients of I₀(x)·e⁻ˣ on [0, 8], over x/4 - 1. */
-// prettier-ignore
-const I0_NEAR: readonly number[] = [0.6767952744094761, -0.3046826723431984, 0.17162090152220877, -0.09490109704804764, 0.049305284239670705, -0.02373741480589947, 0.010546460394594998, -0.004324309995050576, 0.0016394756169413357, -0.0005763755745385824, 0.00018850288509584165, -5.754195010082104e-05, 1.6448448070728896e-05, -4.4167383584587505e-06, 1.1173875391201037e-06, -2.670793853940612e-07, 6.046995022541919e-08, -1.300025009986248e-08, 2.6598237246823866e-09, -5.189795601635263e-10, 9.675809035373237e-11, -1.7268262914415555e-11, 2.95505266312964e-12, -4.85644678311193e-13, 7.676185498604936e-14, -1.1685332877993451e-14, 1.715391285555133e-15, -2.431279846547955e-16];
+/** How many Chebyshev polynomials show a scaled Bessel function to float64. */
+const BESSEL_TERMS = 30;
 
-/** Of I₀(x)·e⁻ˣ·√x beyond 8, over 16/x - 1. */
-// prettier-ignore
-const I0_FAR: readonly number[] = [0.8044904110141088, 0.0033691164782556943, 6.889758346916825e-05, 2.8913705208347567e-06, 2.0489185894690636e-07, 2.266668990498178e-08, 3.396232025708386e-09, 4.94060238822497e-10, 1.1889147107846437e-11, -3.1499165279632416e-11, -1.3215811840447713e-11, -1.7941785315068062e-12, 7.180124451383666e-13, 3.8527783827421426e-13, 1.54008621752141e-14, -4.150569347287222e-14, -9.554846698828307e-15, 3.8116806693526224e-15, 1.7725601330565263e-15, -3.425485619677219e-16, -2.8276239805165836e-16];
+/** cos(πn / 2N) for the N of the polynomials: less whole turns, which rounding would not leave whole. */
+function cosine(n: number): number {
+  return Math.cos((Math.PI * (n % (4 * BESSEL_TERMS))) / (2 * BESSEL_TERMS));
+}
 
-/** Of I₁(x)·e⁻ˣ/x on [0, 8]. */
-// prettier-ignore
-const I1_NEAR: readonly number[] = [0.25258718644363365, -0.17641651835783406, 0.1026436586898471, -0.05294598120809499, 0.024726449030626516, -0.010564084894626197, 0.004156422944312888, -0.0015135724506312532, 0.0005122859561685758, -0.00016176081582589674, 4.781565107550054e-05, -1.3273163656039436e-05, 3.4702513081376785e-06, -8.568720264695455e-07, 2.0032947535521353e-07, -4.445059128796328e-08, 9.381537386495773e-09, -1.8872497517228294e-09, 3.625590281552117e-10, -6.663489723502027e-11, 1.1736186298890901e-11, -1.9839743977649436e-12, 3.223793365945575e-13, -5.042185504727912e-14, 7.600684294735408e-15, -1.1055969477353862e-15, 1.5536319577362005e-16];
+/** Chebyshev coefficients c₀, c₁, … of a function on [-1, 1], from its values at the zeros of the first one left out. */
+function chebyshevOf(fn: (t: number) => number): readonly number[] {
+  const values = Array.from({ length: BESSEL_TERMS }, (_, j) => fn(cosine(2 * j + 1)));
+  return values.map((_, k) => {
+    const sum = values.reduce((before, value, j) => before + value * cosine(k * (2 * j + 1)), 0);
+    return (sum * 2) / BESSEL_TERMS;
+  });
+}
 
-/** Of I₁(x)·e⁻ˣ·√x beyond 8. */
-// prettier-ignore
-const I1_FAR: readonly number[] = [0.7785762350182801, -0.009761097491361469, -0.00011058893876262371, -3.882564808877691e-06, -2.512236237870209e-07, -2.6314688468895196e-08, -3.835380385964237e-09, -5.589743462196584e-10, -1.8974958123505413e-11, 3.2526035830154884e-11, 1.412580743661378e-11, 2.0356285441470896e-12, -7.198551776245908e-13, -4.0835511110921974e-13, -2.1015418427726643e-14, 4.2724400167119517e-14, 1.0420276984128804e-14, -3.8144030724370075e-15, -1.8803547755107825e-15, 3.3082023109209285e-16, 2.96262899764595e-16];
-
-/** c₀/2 + Σ cₖTₖ(t) by Clenshaw's recurrence, as far as the type shows. */
-function chebyshev(m: ExprMath, t: Expr, coefficients: readonly number[]): Expr {
-  const smallest = isDouble(t) ? 0 : 1e-9 * Math.abs(coefficients[0]!);
+/** c₀/2 + Σ cₖTₖ(t) by Clenshaw's recurrence, as far as the type shows, of the function with values `fn(t)`. */
+function chebyshev(m: ExprMath, t: Expr, fn: (t: number) => number): Expr {
+  const coefficients = chebyshevOf(fn);
+  const smallest = (isDouble(t) ? 1e-16 : 1e-9) * Math.abs(coefficients[0]!);
   const kept = coefficients.filter((c) => Math.abs(c) > smallest);
   const twice = m.mul(t, 2);
   let later = m.term(0, t.dtype);
@@ -169,16 +172,20 @@ function chebyshev(m: ExprMath, t: Expr, coefficients: readonly number[]): Expr 
   return m.add(m.sub(m.mul(t, sum), later), kept[0]! / 2);
 }
 
+/** Iₙ(x)·e⁻ˣ, of I₁ over x, on [0, 8] over x/4 - 1, and times √x beyond 8 over 16/x - 1, as the reference has it. */
 function scaledBessel(m: ExprMath, x: Expr, order: 0 | 1): Expr {
+  const reference = order === 0 ? besselI0e : besselI1e;
   const size = m.abs(x);
-  const near = chebyshev(
-    m,
-    m.sub(m.mul(m.min(size, 8), 1 / 4), 1),
-    order === 0 ? I0_NEAR : I1_NEAR,
-  );
+  const near = chebyshev(m, m.sub(m.mul(m.min(size, 8), 1 / 4), 1), (t) => {
+    const at = 4 * (t + 1);
+    return reference(at) / at ** order;
+  });
   const beyond = m.max(size, 8);
   const far = m.mul(
-    chebyshev(m, m.sub(m.div(16, beyond), 1), order === 0 ? I0_FAR : I1_FAR),
+    chebyshev(m, m.sub(m.div(16, beyond), 1), (t) => {
+      const at = 16 / (t + 1);
+      return reference(at) * Math.sqrt(at);
+    }),
     m.rsqrt(beyond),
   );
   return m.where(
