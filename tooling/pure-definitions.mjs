@@ -25,9 +25,14 @@ import { writeMethods } from './method-table.mjs';
 const OPEN = '/* @__PURE__ */ (() => ';
 const CLOSE = ')()';
 
-/** An object with the properties of others, which a bundler takes for getters that do something. */
+/**
+ * An object with the properties of others, which a bundler takes for getters that do something, or an array with the
+ * elements of others, which it takes for iterators that do.
+ */
 const isMerged = (node) =>
-  ts.isObjectLiteralExpression(node) && node.properties.some(ts.isSpreadAssignment);
+  ts.isObjectLiteralExpression(node)
+    ? node.properties.some(ts.isSpreadAssignment)
+    : ts.isArrayLiteralExpression(node) && node.elements.some(ts.isSpreadElement);
 
 /**
  * The source with calls that make a module's constants marked as free of effects.
@@ -105,7 +110,7 @@ export function pureDefinitions() {
   return {
     name: 'pure-definitions',
     setup(build) {
-      const filter = /packages[\\/](tensor|nn|inductor-core)[\\/]src[\\/].*\.ts$/;
+      const filter = /packages[\\/](tensor|nn|inductor-core|inductor-wgsl)[\\/]src[\\/].*\.ts$/;
       build.onLoad({ filter }, async ({ path }) => {
         const text = written(await readFile(path, 'utf8'), path);
         return { contents: markPureDefinitions(text, path), loader: 'ts' };
