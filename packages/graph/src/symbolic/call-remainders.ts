@@ -9,12 +9,11 @@ import { baseName, isUniform } from './uniform-operators.js';
 import { windowsOf } from './window-sizes.js';
 
 const REMAINDERS: Readonly<Record<string, (args: readonly unknown[]) => number[]>> = {
-  'aten::slice': ([self, ...rest]) => leftOfSlice(sizesOf(self), rest),
-  'aten::slice_scatter': ([self, , ...rest]) => leftOfSlice(sizesOf(self), rest),
-  'aten::slice_backward': ([, sizes, ...rest]) => leftOfSlice(sizes as readonly number[], rest),
-  'aten::chunk': ([self, count, dim = 0]) =>
-    left(-sizesOf(self).at(dim as number)!, count as number),
-  'aten::unfold': ([self, dim, length, step]) =>
+  slice: ([self, ...rest]) => leftOfSlice(sizesOf(self), rest),
+  slice_scatter: ([self, , ...rest]) => leftOfSlice(sizesOf(self), rest),
+  slice_backward: ([, sizes, ...rest]) => leftOfSlice(sizes as readonly number[], rest),
+  chunk: ([self, count, dim = 0]) => left(-sizesOf(self).at(dim as number)!, count as number),
+  unfold: ([self, dim, length, step]) =>
     left(sizesOf(self).at(dim as number)! - (length as number), step as number),
 };
 

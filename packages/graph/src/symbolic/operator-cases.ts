@@ -139,82 +139,82 @@ function place(at: number, first: number, last: number): string {
   return at < first ? '<' : at > last ? '>' : '';
 }
 
-/** By name without overload. */
+/** By name, as `baseName` gives it. */
 export const CASES: Readonly<Record<string, CaseOf>> = {
-  'aten::view': reshaped,
-  'aten::reshape': reshaped,
-  'aten::flatten': reshaped,
-  'aten::unflatten': reshaped,
-  'aten::view_as': reshaped,
-  'aten::reshape_as': reshaped,
-  'aten::repeat': repeated,
-  'aten::tile': repeated,
-  'aten::repeat_interleave': ([self, repeats], [out]) =>
+  view: reshaped,
+  reshape: reshaped,
+  flatten: reshaped,
+  unflatten: reshaped,
+  view_as: reshaped,
+  reshape_as: reshaped,
+  repeat: repeated,
+  tile: repeated,
+  repeat_interleave: ([self, repeats], [out]) =>
     numelOf(out!.sizes) === numelOf((self as Shaped).sizes) * (repeats as number) ? '' : null,
-  'aten::slice': sliced(1),
-  'aten::slice_scatter': sliced(2),
-  'aten::select': selected(1),
-  'aten::select_scatter': selected(2),
-  'aten::slice_backward': ([, sizes, dim, start, end, step]) =>
+  slice: sliced(1),
+  slice_scatter: sliced(2),
+  select: selected(1),
+  select_scatter: selected(2),
+  slice_backward: ([, sizes, dim, start, end, step]) =>
     sliced(1)([{ sizes }, dim, start, end, step], []),
-  'aten::select_backward': ([, sizes, dim, index]) => selected(1)([{ sizes }, dim, index], []),
-  'aten::narrow': ([self, dim, start, length]) =>
+  select_backward: ([, sizes, dim, index]) => selected(1)([{ sizes }, dim, index], []),
+  narrow: ([self, dim, start, length]) =>
     typeof start !== 'number' || start < 0
       ? null
       : sliced(1)([self, dim, start, start + (length as number), 1], []),
-  'aten::split': ([self, part, dim = 0], outs) =>
+  split: ([self, part, dim = 0], outs) =>
     parts((self as Shaped).sizes.at(dim as number)!, part as number, dim as number, outs),
-  'aten::chunk': ([self, count, dim = 0], outs) => {
+  chunk: ([self, count, dim = 0], outs) => {
     const size = (self as Shaped).sizes.at(dim as number)!;
     return parts(size, Math.ceil(size / (count as number)), dim as number, outs);
   },
-  'aten::unbind': (_, outs) => String(outs.length),
-  'aten::constant_pad_nd': ([, pad]) => (pad as readonly number[]).map(Math.sign).join(),
-  'aten::pad': ([self, pad, mode = 'constant']) =>
+  unbind: (_, outs) => String(outs.length),
+  constant_pad_nd: ([, pad]) => (pad as readonly number[]).map(Math.sign).join(),
+  pad: ([self, pad, mode = 'constant']) =>
     mode === 'constant' || mode === 'reflect' ? padded(self, pad, mode === 'reflect') : null,
-  'aten::reflection_pad1d': ([self, pad]) => padded(self, pad, true),
-  'aten::reflection_pad2d': ([self, pad]) => padded(self, pad, true),
-  'aten::scaled_dot_product_attention': (args) => (args[7] === true ? null : ''),
-  'aten::diagonal': onDiagonal,
-  'aten::diagonal_scatter': ([self, , ...rest], outs) => onDiagonal([self, ...rest], outs),
-  'aten::diagonal_backward': ([, sizes, ...rest], outs) => onDiagonal([{ sizes }, ...rest], outs),
-  'aten::diag': ([self, offset = 0], outs) =>
+  reflection_pad1d: ([self, pad]) => padded(self, pad, true),
+  reflection_pad2d: ([self, pad]) => padded(self, pad, true),
+  scaled_dot_product_attention: (args) => (args[7] === true ? null : ''),
+  diagonal: onDiagonal,
+  diagonal_scatter: ([self, , ...rest], outs) => onDiagonal([self, ...rest], outs),
+  diagonal_backward: ([, sizes, ...rest], outs) => onDiagonal([{ sizes }, ...rest], outs),
+  diag: ([self, offset = 0], outs) =>
     (self as Shaped).sizes.length === 1 ? '' : onDiagonal([self, offset, 0, 1], outs),
-  'aten::trace': ([self], outs) => onDiagonal([self, 0, 0, 1], outs),
-  'aten::roll': ([self, shifts, dims]) => {
+  trace: ([self], outs) => onDiagonal([self, 0, 0, 1], outs),
+  roll: ([self, shifts, dims]) => {
     const { sizes } = self as Shaped;
     const [by, over] = [shifts, dims ?? []] as (readonly number[])[];
     const sizeAt = (i: number): number =>
       over!.length === 0 ? numelOf(sizes) : sizes.at(over![i]!)!;
     return by!.every((n, i) => Math.abs(n) < sizeAt(i)) ? by!.map(Math.sign).join() : null;
   },
-  'aten::one_hot': ([, classes = -1]) => ((classes as number) > 0 ? '' : null),
-  'aten::topk': ([self, k, dim = -1]) =>
+  one_hot: ([, classes = -1]) => ((classes as number) > 0 ? '' : null),
+  topk: ([self, k, dim = -1]) =>
     (k as number) <= ((self as Shaped).sizes.at(dim as number) ?? 1) ? '' : null,
-  'aten::diff': ([self, n = 1, dim = -1]) =>
+  diff: ([self, n = 1, dim = -1]) =>
     (n as number) < (self as Shaped).sizes.at(dim as number)! ? '' : null,
-  'aten::var': corrected,
-  'aten::std': corrected,
-  'aten::var_mean': corrected,
-  'aten::std_mean': corrected,
-  'aten::gather': elementwise,
-  'aten::scatter': elementwise,
-  'aten::scatter_add': elementwise,
-  'aten::index': byIntegers,
-  'aten::index_put': byIntegers,
-  'aten::group_norm': grouped(-1, 1),
-  'aten::native_group_norm': grouped(4, 6),
-  'aten::conv1d': convolved,
-  'aten::conv2d': convolved,
-  'aten::max_pool1d': pooled(5),
-  'aten::max_pool2d': pooled(5),
-  'aten::max_pool2d_with_indices': pooled(5),
-  'aten::avg_pool1d': pooled(4),
-  'aten::avg_pool2d': pooled(4),
-  'aten::adaptive_avg_pool1d': global,
-  'aten::adaptive_avg_pool2d': global,
-  'aten::upsample_nearest2d': scaled,
-  'aten::upsample_bilinear2d': scaled,
+  var: corrected,
+  std: corrected,
+  var_mean: corrected,
+  std_mean: corrected,
+  gather: elementwise,
+  scatter: elementwise,
+  scatter_add: elementwise,
+  index: byIntegers,
+  index_put: byIntegers,
+  group_norm: grouped(-1, 1),
+  native_group_norm: grouped(4, 6),
+  conv1d: convolved,
+  conv2d: convolved,
+  max_pool1d: pooled(5),
+  max_pool2d: pooled(5),
+  max_pool2d_with_indices: pooled(5),
+  avg_pool1d: pooled(4),
+  avg_pool2d: pooled(4),
+  adaptive_avg_pool1d: global,
+  adaptive_avg_pool2d: global,
+  upsample_nearest2d: scaled,
+  upsample_bilinear2d: scaled,
 };
 
 function numelOf(sizes: readonly number[]): number {

@@ -9,35 +9,34 @@
 import { type OpOverload, isTensor } from '@tessera/tensor';
 import { CASES, type Shaped } from './operator-cases.js';
 
-/** Names without overload; operators on elements are told by their tag. */
+/** Those without cases, by name; operators on elements are told by their tag. */
 const UNIFORM: ReadonlySet<string> = new Set(
   `tessera::autograd_grad tessera::recurrent_layer tessera::recurrent_layer_backward
-  view reshape view_as reshape_as flatten unflatten squeeze unsqueeze permute transpose t mT movedim expand expand_as
-  detach clone contiguous _to_copy to stack cat split split_with_sizes chunk unbind slice slice_scatter slice_backward
-  select select_scatter select_backward narrow unfold diagonal diagonal_scatter
-  diagonal_backward diag diag_embed trace repeat tile roll repeat_interleave meshgrid flip rot90 fliplr flipud
-  pixel_shuffle zeros ones full zeros_like ones_like new_zeros new_ones new_empty_strided arange linspace eye one_hot
-  tril triu pad constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad1d_backward reflection_pad2d_backward
+  squeeze unsqueeze permute transpose t mT movedim expand expand_as
+  detach clone contiguous _to_copy to stack cat split_with_sizes
+  unfold
+  diag_embed meshgrid flip rot90 fliplr flipud
+  pixel_shuffle zeros ones full zeros_like ones_like new_zeros new_ones new_empty_strided arange linspace eye
+  tril triu reflection_pad1d_backward reflection_pad2d_backward
   sum mean amax amin max min all any argmax argmin logsumexp softmax log_softmax _softmax _log_softmax
-  _softmax_backward_data _log_softmax_backward_data var std var_mean std_mean linalg_vector_norm
-  cumsum diff sort argsort topk median
+  _softmax_backward_data _log_softmax_backward_data linalg_vector_norm
+  cumsum sort argsort median
   layer_norm native_layer_norm native_layer_norm_backward rms_norm
   batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional native_batch_norm_backward
-  group_norm native_group_norm native_group_norm_backward instance_norm
+  native_group_norm_backward instance_norm
   dropout native_dropout
-  cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss_backward mse_loss l1_loss smooth_l1_loss huber_loss
+  cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss_backward mse_loss l1_loss smooth_l1_loss
+  huber_loss
   kl_div binary_cross_entropy binary_cross_entropy_with_logits
   relu6 square rsub selu celu glu glu_backward
   mm bmm mv dot addmm baddbmm matmul linear outer inner einsum tensordot
-  scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu
+  _scaled_dot_product_flash_attention_for_cpu
   _scaled_dot_product_flash_attention_for_cpu_backward
-  conv1d conv2d conv_transpose1d conv_transpose2d convolution convolution_backward
-  max_pool1d max_pool2d max_pool2d_with_indices max_pool2d_with_indices_backward
-  avg_pool1d avg_pool2d avg_pool2d_backward adaptive_avg_pool1d adaptive_avg_pool2d
-  upsample_nearest2d upsample_nearest2d_backward upsample_bilinear2d upsample_bilinear2d_backward
-  embedding embedding_dense_backward index_select index index_put index_add gather scatter scatter_add`
-    .split(/\s+/)
-    .map((name) => (name.includes('::') ? name : `aten::${name}`)),
+  conv_transpose1d conv_transpose2d convolution convolution_backward
+  max_pool2d_with_indices_backward
+  avg_pool2d_backward
+  upsample_nearest2d_backward upsample_bilinear2d_backward
+  embedding embedding_dense_backward index_select index_add`.split(/\s+/),
 );
 
 /** The arguments of `arange` are (start, end, step), of its overloads fewer. */
@@ -45,7 +44,8 @@ const RANGE = 'aten::arange.start_step';
 
 /** Whether an operator does the same at all sizes. */
 export function isUniform(op: OpOverload): boolean {
-  return op.hasTag('pointwise') || UNIFORM.has(baseName(op));
+  const name = baseName(op);
+  return op.hasTag('pointwise') || UNIFORM.has(name) || name in CASES;
 }
 
 /** Whether calls of an operator at some sizes may be in another case than at others, of the same layouts. */
@@ -100,10 +100,13 @@ function isShaped(value: unknown): value is Shaped {
 
 const names = new WeakMap<OpOverload, string>();
 
-/** Name without overload, and without the underscore of writing in place. */
+/** Name without PyTorch's namespace, without overload, and without the underscore of writing in place. */
 export function baseName(op: OpOverload): string {
   let name = names.get(op);
   if (name === undefined)
-    names.set(op, (name = op.qualifiedName.replace(/\..*/, '').replace(/(?<=[a-z])_$/, '')));
+    names.set(
+      op,
+      (name = op.qualifiedName.replace(/^aten::|\..*/g, '').replace(/(?<=[a-z])_$/, '')),
+    );
   return name;
 }
