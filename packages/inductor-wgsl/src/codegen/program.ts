@@ -136,13 +136,6 @@ export class ProgramBuilder {
     return name;
   }
 
-  /** Declares a value that the threads of a workgroup share. */
-  workgroupVariable(prefix: string, type: string): string {
-    const name = this.names.fresh(prefix);
-    this.declarations.push(`var<workgroup> ${name}: ${type};`);
-    return name;
-  }
-
   /** Adds a function beside the entry point. */
   addFunction(head: string, body: CodeBlock): void {
     this.functions.push(`fn ${head} {\n${body.render('  ')}}\n`);

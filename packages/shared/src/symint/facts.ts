@@ -56,11 +56,6 @@ export class Facts {
     this.#narrow(symbol, range);
   }
 
-  /** What an expression is replaced by, if an equality fixed it. */
-  replacementOf(node: SymInt): Size | undefined {
-    return this.#replacements.get(node);
-  }
-
   /** The values an expression can take. */
   rangeOf(size: Size): ValueRange {
     if (typeof size === 'number') return exactly(size);
