@@ -26,24 +26,42 @@ export function sharingOf(inputs: readonly (Tensor | null)[]): Shared[] {
       return alone(i);
     }
     const other = inputs[of]!;
-    const isView = (input!.base ?? input) === (other.base ?? other);
-    return { of, offset: input!.storageOffset - other.storageOffset, isView };
+    const offset = input!.storageOffset - other.storageOffset;
+    return { of, offset, isView: isViewOf(input!, other) };
   });
+}
+
+/** Whether both are views of one tensor. */
+function isViewOf(a: Tensor, b: Tensor): boolean {
+  return (a.base ?? a) === (b.base ?? b);
 }
 
 const alone = (i: number): Shared => ({ of: i, offset: 0, isView: true });
 
-/** Whether inputs share memory as expected; without `offsets`, wherever in it they begin. */
+/** Counts inputs of all comparisons, so that a number says which one a storage was met in. */
+let met = 0;
+
+/** Whether inputs share memory as expected; without `offsets`, wherever in it they begin. Of every call: makes nothing. */
 export function sameSharing(
   expected: readonly Shared[],
   inputs: readonly (Tensor | null)[],
   offsets: boolean,
 ): boolean {
-  const actual = sharingOf(inputs);
-  return expected.every(
-    ({ of, offset, isView }, i) =>
-      of === actual[i]!.of &&
-      isView === actual[i]!.isView &&
-      (!offsets || of === i || offset === actual[i]!.offset),
-  );
+  const start = met;
+  met += inputs.length;
+  for (let i = 0; i < inputs.length; i++) {
+    const input = inputs[i]!;
+    const storage = input?.storageOrNull ?? null;
+    const shared = expected[i]!;
+    if (storage === null || storage.met < start) {
+      if (storage !== null) storage.met = start + i;
+      if (shared.of !== i) return false;
+      continue;
+    }
+    const of = storage.met - start;
+    const other = inputs[of]!;
+    if (of !== shared.of || isViewOf(input, other) !== shared.isView) return false;
+    if (offsets && input.storageOffset - other.storageOffset !== shared.offset) return false;
+  }
+  return true;
 }

@@ -187,6 +187,8 @@ export type Stmt =
       readonly buf: string;
       readonly index: IndexExpr;
       readonly value: Expr;
+      /** Its value is one of the buffer's dtype, or of no matter, whatever dtype it is computed in. */
+      readonly isExact?: true;
     }
   /** Accumulates `value` over the inner loop into results `ids`; only in an inner stage. */
   | {

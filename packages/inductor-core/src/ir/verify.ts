@@ -251,7 +251,7 @@ class Verifier {
     }
     const param = this.param(stmt.buf);
     if (param.access === 'read') this.fail(`'${stmt.buf}' is read-only but stored to`);
-    if (param.dtype !== stmt.value.dtype)
+    if (param.dtype !== stmt.value.dtype && stmt.isExact !== true)
       this.fail(`a ${stmt.value.dtype} is stored to '${stmt.buf}' of ${param.dtype}`);
     this.symbols(stmt.index, scope);
     const indices = this.stores.get(stmt.buf) ?? new Set();

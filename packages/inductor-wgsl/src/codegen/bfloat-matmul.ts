@@ -214,13 +214,14 @@ class Factor {
         { kind: 'store', buf: scale.name, index: e.add(row, e.int(count)), value: found.up },
       ],
     };
-    const packedBy = (kind: Stage['kind'], up: Expr): Stage => {
-      const half = e.cast(e.op('mul', [value, up]), 'float16');
-      return {
-        kind,
-        body: [{ kind: 'store', buf: packed.name, index: this.linear(order), value: half }],
-      };
-    };
+    const index = this.linear(order);
+    // Rows that are not exact in float16 are left alone.
+    const packedBy = (kind: Stage['kind'], up: Expr): Stage => ({
+      kind,
+      body: [
+        { kind: 'store', buf: packed.name, index, value: e.op('mul', [value, up]), isExact: true },
+      ],
+    });
     const extremes = this.extremesOf(value);
     if (pieces === 1) {
       const stages = [extremes, stored, packedBy('inner', found.up)];
@@ -278,14 +279,13 @@ class Factor {
     ];
   }
 
-  /** The largest magnitude, infinite with NaN, and the least other than zero. */
+  /** The largest magnitude, and the least other than zero; NaN with NaN. */
   private extremesOf(value: Expr): Stage {
     const { e } = this;
     const number = (of: number): Expr => e.const('float32', of);
     const size = e.op('abs', [value]);
-    const high = e.op('where', [e.op('isnan', [value]), number(Infinity), size]);
     const low = e.op('where', [e.op('eq', [size, number(0)]), number(NO_VALUE), size]);
-    return reduced(high, low);
+    return reduced(size, low);
   }
 
   /** Variables in the order in which halves lie in memory: as the values do. */
@@ -365,6 +365,7 @@ function scales(e: IrBuilder): { readonly signed: Expr; readonly up: Expr } {
       down = times(down, 1 / power, is);
     }
   const isWide = e.op('lt', [e.op('mul', [low, up]), number(LEAST)]);
-  const isLeft = e.op('or', [e.op('ge', [high, number(RANGE.high)]), isWide]);
+  const isLarge = e.op('or', [e.op('isnan', [high]), e.op('ge', [high, number(RANGE.high)])]);
+  const isLeft = e.op('or', [isLarge, isWide]);
   return { signed: e.op('where', [isLeft, e.op('neg', [down]), down]), up };
 }

@@ -4,7 +4,7 @@
  * Values and indices are emitted where the emitter stands; the writes themselves are collected so that
  * all stores of a body share one guard.
  */
-import type { Expr, Stmt } from '@tessera/inductor-core';
+import type { Stmt } from '@tessera/inductor-core';
 import { elementText, rawElement, vectorIndex } from './buffer-access.js';
 import type { CodeBlock } from './code-block.js';
 import type { ExprEmitter } from './expr-emitter.js';
@@ -29,13 +29,13 @@ export function emitStore(emitter: ExprEmitter, stmt: Store, sink: StoreSink): v
   const { stride, alignment } = emitter.context.access(stmt.index);
   if (stride === 0 && value.width === 1) {
     const target = elementText(buffer, emitter.indexBase(stmt.index));
-    sink.full.line(`${target} = ${toStorage(emitter, stmt.value, value, buffer, 1)};`);
-    sink.partial?.block.line(`${target} = ${toStorage(emitter, stmt.value, value, buffer, 1)};`);
+    sink.full.line(`${target} = ${toStorage(emitter, stmt, value, buffer, 1)};`);
+    sink.partial?.block.line(`${target} = ${toStorage(emitter, stmt, value, buffer, 1)};`);
     return;
   }
   const wide = stride === 1 && alignment === 4 && buffer.vector;
   const stored = emitter.atom({
-    text: toStorage(emitter, stmt.value, value, buffer, 4),
+    text: toStorage(emitter, stmt, value, buffer, 4),
     type: 'f32',
     width: 4,
     atom: wide && sink.partial === undefined,
@@ -58,14 +58,14 @@ export function emitStore(emitter: ExprEmitter, stmt: Store, sink: StoreSink): v
   }
 }
 
-/** Whether an expression already has the precision and range of its dtype. */
-function isNarrowed(expr: Expr): boolean {
-  return expr.kind === 'load' || (expr.kind === 'op' && expr.op === 'cast');
+/** Whether a value already has the precision and range of the buffer's type. */
+function isNarrowed({ value, isExact }: Store): boolean {
+  return isExact === true || value.kind === 'load' || (value.kind === 'op' && value.op === 'cast');
 }
 
 function toStorage(
   emitter: ExprEmitter,
-  expr: Expr,
+  stmt: Store,
   value: Value,
   buffer: BufferAccess,
   width: Width,
@@ -73,7 +73,7 @@ function toStorage(
   const text = widen(value, width);
   if (buffer.param.dtype === 'bool')
     return `select(${typeName('u32', width)}(0u), ${typeName('u32', width)}(1u), ${text})`;
-  const narrowed = isNarrowed(expr)
+  const narrowed = isNarrowed(stmt)
     ? text
     : narrow(text, buffer.param.dtype, { width, helper: (name) => emitter.helper(name, width) });
   return buffer.storage === 'f16' ? `${typeName('f16', width)}(${narrowed})` : narrowed;

@@ -54,6 +54,8 @@ export class Storage {
   scope: LibraryScope | null = null;
   /** Whether the program was given a tensor on memory that the library made for itself. */
   shown = false;
+  /** Number of the input of a call that it was last met as; see `sameSharing` of the tracer. */
+  met = -1;
   private allocation: Allocation | null = null;
   /** Whoever wants the present contents later; null if nobody does. */
   private taken: Snapshot | null = null;
