@@ -19,6 +19,16 @@ const CUTS: Readonly<Record<string, string>> = {
 const CONTROL = 3;
 const ADDED = 4;
 
+/** Has texts begin with a token, where they do. */
+function beginning(does: unknown, token: string | undefined): object | null {
+  if (does !== true || token === undefined) return null;
+  const single = [
+    { SpecialToken: { id: token, type_id: 0 } },
+    { Sequence: { id: 'A', type_id: 0 } },
+  ];
+  return { type: 'TemplateProcessing', single, pair: single, special_tokens: {} };
+}
+
 /** See the file header. @throws model-unsupported, model-invalid */
 export function ggufVocabulary(metadata: GgufMetadata): VocabularyFiles {
   const of = (name: string): unknown => metadata.get(`tokenizer.${name}`);
@@ -39,6 +49,7 @@ export function ggufVocabulary(metadata: GgufMetadata): VocabularyFiles {
     });
   const name = (id: unknown): string | undefined =>
     typeof id === 'number' ? (tokens[id] as string) : undefined;
+  const begin = name(of('ggml.bos_token_id'));
   return {
     tokenizer: {
       version: '1.0',
@@ -65,7 +76,7 @@ export function ggufVocabulary(metadata: GgufMetadata): VocabularyFiles {
           { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false },
         ],
       },
-      post_processor: null,
+      post_processor: beginning(of('ggml.add_bos_token') ?? pre === 'llama-bpe', begin),
       decoder: {
         type: 'ByteLevel',
         add_prefix_space: false,
@@ -80,8 +91,10 @@ export function ggufVocabulary(metadata: GgufMetadata): VocabularyFiles {
     },
     config: {
       chat_template: of('chat_template') ?? null,
-      bos_token: name(of('ggml.bos_token_id')) ?? null,
+      bos_token: begin ?? null,
       eos_token: name(of('ggml.eos_token_id')) ?? null,
+      unk_token: name(of('ggml.unknown_token_id')) ?? null,
+      pad_token: name(of('ggml.padding_token_id')) ?? null,
     },
   };
 }
