@@ -54,7 +54,9 @@ export class Chat {
     const tokens: number[] = [];
     let given = '';
     try {
-      for await (const made of tokensOf(this.generator, prompt, { ...settings, maxNewTokens })) {
+      const decode = (made: readonly number[]): string => this.vocabulary.text(made);
+      const asked = { decode, ...settings, maxNewTokens };
+      for await (const made of tokensOf(this.generator, prompt, asked)) {
         tokens.push(...made);
         const text = this.vocabulary.text(tokens);
         // A character whose last bytes have not come yet.

@@ -50,12 +50,14 @@ export async function openChat(command: ChatCommand): Promise<Chat> {
       : await folderVocabulary(tokenizer ?? source);
   const vocabulary = new Vocabulary(files);
   if (device === 'wgpu') registerKernelBackend((await initWebGpu()).backend);
+  const writer = await writerOf(command);
+  const asked = writer.model.config.generation?.options ?? {};
   return new Chat(
-    await writerOf(command),
+    writer,
     vocabulary,
     {
-      temperature: command.temperature,
-      topP: command.topP,
+      temperature: command.temperature ?? asked.temperature ?? 0.7,
+      topP: command.topP ?? asked.topP ?? 0.95,
       maxNewTokens: command.maxTokens,
       ...(seed !== undefined && { seed }),
     },

@@ -9,8 +9,8 @@ export const USAGE = `pnpm chat FOLDER|FILE.gguf [options]
 
   --system TEXT         what the model is told first
   --tokenizer FOLDER    tokenizer.json, for files that hold none that is known here
-  --temperature N       0 takes the likeliest token (default 0.7)
-  --top-p N             only the likeliest tokens of this share (default 0.95)
+  --temperature N       0 takes the likeliest token (default: what the model asks for, or 0.7)
+  --top-p N             only the likeliest tokens of this share (default: likewise, or 0.95)
   --max-tokens N        most tokens of an answer (default 256)
   --max-length N        tokens that are kept in mind (default 2048, or what the model has)
   --seed N              the same answers again
@@ -25,8 +25,8 @@ export interface ChatCommand {
   readonly model: string;
   readonly system: string | undefined;
   readonly tokenizer: string | undefined;
-  readonly temperature: number;
-  readonly topP: number;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
   readonly maxTokens: number;
   readonly maxLength: number | undefined;
   readonly seed: number | undefined;
@@ -79,8 +79,8 @@ export function readCommand(args: readonly string[]): ChatCommand | null {
     model,
     system: values.system,
     tokenizer: values.tokenizer,
-    temperature: number('temperature') ?? 0.7,
-    topP: number('top-p') ?? 0.95,
+    temperature: number('temperature'),
+    topP: number('top-p'),
     maxTokens: number('max-tokens') ?? 256,
     maxLength: number('max-length'),
     seed: number('seed'),

@@ -8,7 +8,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { manualSeed } from '@tessera/tensor';
-import { CausalLM, TextGenerator, readConfig, saveCausalLM } from '@tessera/transformers';
+import {
+  CausalLM,
+  TextGenerator,
+  makeCausalLM,
+  readConfig,
+  saveCausalLM,
+} from '@tessera/transformers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Chat } from '../src/chat.js';
 import { folderVocabulary } from '../src/folder-vocabulary.js';
@@ -52,6 +58,11 @@ function run(
   return new Promise((done) =>
     child.on('close', (code) => done({ code: code!, out: out.join(''), err: err.join('') })),
   );
+}
+
+function chatOf(of: CausalLM, options: { maxNewTokens: number }): Chat {
+  const generator = new TextGenerator(of, { maxLength: 128, compile: false });
+  return new Chat(generator, new Vocabulary(ggufVocabulary(METADATA)), options);
 }
 
 async function textsOf(chat: Chat, messages: readonly string[]): Promise<string[]> {
@@ -102,6 +113,17 @@ describe('pnpm chat', () => {
     rmSync(draft, { recursive: true });
     expect(drafted.err).toBe('');
     expect(drafted.out).toBe(alone.out);
+  });
+
+  it('ends at the texts that generation_config.json names', async () => {
+    const state = model.stateDict();
+    const [whole] = await textsOf(chatOf(model, { maxNewTokens: 12 }), ['hello']);
+    const stop = whole!.slice(2, 4);
+    const asking = makeCausalLM(state, CONFIG, { stop_strings: stop });
+    const [short] = await textsOf(chatOf(asking, { maxNewTokens: 12 }), ['hello']);
+    expect(short!.length).toBeLessThan(whole!.length);
+    expect(whole!.startsWith(short!)).toBe(true);
+    expect(short).toContain(stop);
   });
 
   it('says when the draft has other tokens', { timeout: 180_000 }, async () => {

@@ -32,7 +32,9 @@ export type { GgufMetadata, GgufValue } from './gguf/gguf-metadata.js';
 export { type SaveCausalLMOptions, saveCausalLM } from './load/save-causal-lm.js';
 export type { FolderOptions } from './load/model-folder.js';
 export type { FileSink } from './load/model-sink.js';
+export type { GenerationConfig } from './config/generation-config.js';
 export type { GenerateOptions, SamplingOptions } from './generate/options.js';
+export type { TokenRuleOptions } from './generate/token-rules.js';
 export type { Prompts } from './generate/prompts.js';
 export {
   SpeculativeGenerator,

@@ -5,6 +5,8 @@
  * `config.json` is read into this once (`families/`), and the model knows nothing else.
  */
 
+import type { GenerationConfig } from './generation-config.js';
+
 /** Names of activations as `config.json` spells them. */
 export type ActivationName = 'silu' | 'gelu' | 'gelu_tanh' | 'relu';
 
@@ -120,4 +122,6 @@ export interface DecoderConfig {
   readonly tied: boolean;
   /** Tokens that end a text, and the one that pads it. */
   readonly tokens: { readonly end: readonly number[]; readonly pad: number | null };
+  /** What `generation_config.json` asks for, where there is one. */
+  readonly generation?: GenerationConfig;
 }

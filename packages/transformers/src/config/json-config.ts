@@ -79,6 +79,11 @@ export class JsonConfig {
     return new JsonConfig(Object.fromEntries(kept), this.file);
   }
 
+  /** What a field holds, unchecked. */
+  value(name: string): unknown {
+    return this.fields[name];
+  }
+
   /** Names of the fields. */
   names(): string[] {
     return Object.keys(this.fields);

@@ -6,17 +6,19 @@
  */
 import { functional as F } from '@tessera/nn';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
-import { type Tensor, cat, noGrad, tensor } from '@tessera/tensor';
+import { type Tensor, cat, noGrad, tensor, where, zeros } from '@tessera/tensor';
 import type { CausalLM } from '../model/causal-lm.js';
+import { checkGeneration } from '../config/generation-config.js';
 import { BeamHypotheses, type EarlyStopping } from './beam-hypotheses.js';
 import { CachedModel, oneGraph } from './cached-model.js';
 import { checkSizes } from '../check-sizes.js';
-import { checkEndTokens } from './options.js';
+import { checkEndTokens, defaultCount, defined } from './options.js';
 import { promptOf } from './prompts.js';
+import { type TokenRuleOptions, TokenRules, markRow } from './token-rules.js';
 
 /** Sizes of a search. */
 export interface BeamSearchOptions {
-  /** Texts that are gone on with at once (default 4). */
+  /** Texts that are gone on with at once (default: what `generation_config.json` says, or 4). */
   readonly numBeams?: number;
   /** Tokens of prompt and answer together; default: as many as the model has positions, at most 2,048. */
   readonly maxLength?: number;
@@ -26,10 +28,12 @@ export interface BeamSearchOptions {
   readonly compile?: boolean;
 }
 
-/** What can be asked of one search. */
-export interface BeamGenerateOptions {
+/** What can be asked of one search. Where a model's `generation_config.json` says something of it, that is the default. */
+export interface BeamGenerateOptions extends TokenRuleOptions {
   /** Most tokens of the answer (default 128, or what there is room for). */
   readonly maxNewTokens?: number;
+  /** Logarithms of the probabilities of tokens that were there before are multiplied by it (default 1). */
+  readonly repetitionPenalty?: number;
   /** Sums of logarithms are divided by the length to this power (default 1): above 0 favours long texts. */
   readonly lengthPenalty?: number;
   /**
@@ -52,6 +56,12 @@ const SIZES: OptionNames<BeamSearchOptions> = {
 
 const NAMES: OptionNames<BeamGenerateOptions> = {
   maxNewTokens: true,
+  repetitionPenalty: true,
+  minNewTokens: true,
+  suppressTokens: true,
+  beginSuppressTokens: true,
+  badWords: true,
+  noRepeatNgramSize: true,
   lengthPenalty: true,
   earlyStopping: true,
   endTokens: true,
@@ -75,6 +85,25 @@ function logarithms(logits: Tensor): Tensor {
   return F.logSoftmax(logits.to('float32'), -1);
 }
 
+/** Scores of what follows texts as rules and the penalty have them, [texts, vocabSize]. */
+function changed(
+  all: Tensor,
+  texts: readonly (readonly number[])[],
+  { rules, penalty, made }: { rules: TokenRules | null; penalty: number; made: number },
+): Tensor {
+  let scores = all.narrow(0, 0, texts.length);
+  const flags = (): Tensor => zeros(scores.sizes, { dtype: 'bool', device: scores.device });
+  if (penalty !== 1) {
+    const seen = flags();
+    for (const [i, text] of texts.entries()) markRow(seen, i, text);
+    scores = where(seen, scores.mul(penalty), scores);
+  }
+  if (rules === null) return scores;
+  const banned = flags();
+  rules.mark(banned, texts, made);
+  return where(banned, -Infinity, scores);
+}
+
 /** See the file header. */
 export class BeamSearch {
   readonly numBeams: number;
@@ -89,8 +118,10 @@ export class BeamSearch {
     options: BeamSearchOptions = {},
   ) {
     checkOptionNames('BeamSearch', options, SIZES);
-    const { numBeams = 4, maxLength, chunk = 64, compile: compiles = true } = options;
     const { config } = model;
+    const { beams } = config.generation ?? {};
+    const { numBeams = beams?.numBeams ?? 4, maxLength, chunk = 64 } = options;
+    const { compile: compiles = true } = options;
     this.numBeams = numBeams;
     this.maxLength = maxLength ?? Math.min(config.maxPositions, 2048);
     checkSizes('beam search', { numBeams, maxLength: this.maxLength, chunk });
@@ -118,14 +149,20 @@ export class BeamSearch {
    */
   async generate(prompt: readonly number[], options: BeamGenerateOptions = {}): Promise<number[]> {
     checkOptionNames('generate', options, NAMES);
-    const row = promptOf(prompt, this.model.config.vocabSize);
-    const { lengthPenalty = 1, earlyStopping = false, signal } = options;
+    const { config } = this.model;
+    const row = promptOf(prompt, config.vocabSize);
+    const { options: defaults, beams: asked, unknown = [] } = config.generation ?? {};
+    checkGeneration('BeamSearch', unknown);
+    const { lengthPenalty = asked?.lengthPenalty ?? 1, signal } = options;
+    const { earlyStopping = asked?.earlyStopping ?? false } = options;
+    const penalty = options.repetitionPenalty ?? defaults?.repetitionPenalty ?? 1;
+    if (!(penalty > 0)) refuse(`repetitionPenalty is ${penalty}, not above 0`);
     if (!Number.isFinite(lengthPenalty)) refuse(`lengthPenalty is ${lengthPenalty}, not a number`);
     if (typeof earlyStopping !== 'boolean' && earlyStopping !== 'never')
       refuse(`earlyStopping is '${String(earlyStopping)}', not true, false or 'never'`);
     checkEndTokens(options.endTokens);
     const room = this.maxLength - row.length;
-    const { maxNewTokens = Math.max(1, Math.min(128, room)) } = options;
+    const { maxNewTokens = defaultCount(config, row.length, room) } = options;
     if (!(Number.isInteger(maxNewTokens) && maxNewTokens >= 1 && maxNewTokens <= room))
       refuse(`maxNewTokens is ${maxNewTokens}; there is room for ${room} tokens`);
     if (this.busy) refuse('this search is in the middle of a text');
@@ -136,12 +173,19 @@ export class BeamSearch {
         earlyStopping,
         maxNewTokens,
       });
-      const ends = new Set(options.endTokens ?? this.model.config.tokens.end);
+      const ends = new Set(options.endTokens ?? config.tokens.end);
+      const rules = TokenRules.of(
+        { ...defaults, ...defined(options) },
+        [...ends],
+        config.vocabSize,
+      );
       // All rows of the cache are the same at first: one of them goes on.
       let beams: Beam[] = [{ tokens: [], sum: 0, row: 0 }];
       let scores = noGrad(() => logarithms(this.cached.prefill(row)));
       for (let length = 1; ; length++) {
-        const candidates = await this.candidates(scores, beams, ends.size);
+        const texts = beams.map(({ tokens }) => [...row, ...tokens]);
+        const ruled = noGrad(() => changed(scores, texts, { rules, penalty, made: length - 1 }));
+        const candidates = await this.candidates(ruled, beams, ends.size);
         signal?.throwIfAborted();
         const isLast = length === maxNewTokens;
         beams = [];
@@ -199,7 +243,7 @@ export class BeamSearch {
         beams.map(({ sum }) => [sum]),
         { device: scores.device },
       );
-      const [values, indices] = scores.narrow(0, 0, count).add(sums).reshape([-1]).topk(wanted);
+      const [values, indices] = scores.add(sums).reshape([-1]).topk(wanted);
       // In one tensor, which is read back once; whole numbers up to 2^24 are exact in it.
       const rows = indices.div(vocabSize, { roundingMode: 'floor' });
       const tokens = indices.sub(rows.mul(vocabSize));

@@ -2,6 +2,9 @@
  * @file What can be asked of generation.
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { checkGeneration } from '../config/generation-config.js';
+import type { DecoderConfig } from '../config/decoder-config.js';
+import type { TokenRuleOptions } from './token-rules.js';
 
 /** How the next token is picked from the logits; all run on the device of the model. */
 export interface SamplingOptions {
@@ -20,8 +23,8 @@ export interface SamplingOptions {
   readonly repetitionPenalty?: number;
 }
 
-/** See the file header. */
-export interface GenerateOptions extends SamplingOptions {
+/** See the file header. Where a model's `generation_config.json` says something of one, that is the default. */
+export interface GenerateOptions extends SamplingOptions, TokenRuleOptions {
   /** Most tokens that are generated for each prompt (default 128, or what there is room for). */
   readonly maxNewTokens?: number;
   /** Tokens that end a text; default: those of the model's configuration. An empty list: none. */
@@ -43,6 +46,11 @@ const NAMES: OptionNames<GenerateOptions> = {
   minP: true,
   repetitionPenalty: true,
   maxNewTokens: true,
+  minNewTokens: true,
+  suppressTokens: true,
+  beginSuppressTokens: true,
+  badWords: true,
+  noRepeatNgramSize: true,
   endTokens: true,
   stopStrings: true,
   decode: true,
@@ -65,6 +73,40 @@ export function checkEndTokens(tokens: unknown): void {
     `generate: endTokens are ${Array.isArray(tokens) ? 'a list of something else' : String(tokens)}, not token numbers.`,
     { hints: ['Give a list: { endTokens: [2] }; an empty one has no text end early.'] },
   );
+}
+
+/** Options without those that are undefined, which say nothing. */
+export function defined<T extends object>(options: T): Partial<T> {
+  const said = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(said) as Partial<T>;
+}
+
+/** How many tokens are made where nothing is said of it. */
+export function defaultCount({ generation }: DecoderConfig, longest: number, room: number): number {
+  const { options, maxLength } = generation ?? {};
+  const asked = options?.maxNewTokens ?? (maxLength === undefined ? 128 : maxLength - longest);
+  return Math.max(1, Math.min(asked, room));
+}
+
+/**
+ * Options of a call for which there is room for `room` tokens, with the defaults of the model's `generation_config.json`.
+ *
+ * @throws model-unsupported
+ */
+export function withDefaults(
+  owner: string,
+  options: GenerateOptions,
+  config: DecoderConfig,
+  longest: number,
+  room: number,
+): GenerateOptions & { readonly maxNewTokens: number } {
+  const { options: defaults, unknown = [], beams } = config.generation ?? {};
+  checkGeneration(owner, [...unknown, ...((beams?.numBeams ?? 1) > 1 ? ['num_beams'] : [])]);
+  return {
+    ...defaults,
+    ...defined(options),
+    maxNewTokens: options.maxNewTokens ?? defaultCount(config, longest, room),
+  };
 }
 
 /** @throws invalid-argument */

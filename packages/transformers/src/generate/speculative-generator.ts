@@ -11,10 +11,16 @@ import type { CausalLM } from '../model/causal-lm.js';
 import { checkSizes } from '../check-sizes.js';
 import { acceptProposals } from './accept-proposals.js';
 import { CachedModel, oneGraph } from './cached-model.js';
-import { type GenerateOptions, type SamplingOptions, checkGenerateOptions } from './options.js';
+import {
+  type GenerateOptions,
+  type SamplingOptions,
+  checkGenerateOptions,
+  withDefaults,
+} from './options.js';
 import { tokenProbabilities } from './pick-token.js';
 import { promptOf } from './prompts.js';
 import { Texts } from './texts.js';
+import { ruleNames } from './token-rules.js';
 
 /** Sizes of a generator. */
 export interface SpeculativeGeneratorOptions {
@@ -112,14 +118,19 @@ export class SpeculativeGenerator {
    */
   async *stream(
     prompt: readonly number[],
-    options: GenerateOptions = {},
+    given: GenerateOptions = {},
   ): AsyncGenerator<readonly number[]> {
-    checkGenerateOptions(options);
-    if ((options.repetitionPenalty ?? 1) !== 1)
-      refuse('repetitionPenalty depends on tokens that are only proposed; use a TextGenerator');
-    const row = promptOf(prompt, this.model.config.vocabSize);
+    checkGenerateOptions(given);
+    const { config } = this.model;
+    const row = promptOf(prompt, config.vocabSize);
     const room = this.maxLength - row.length;
-    const wanted = options.maxNewTokens ?? Math.max(1, Math.min(128, room));
+    const options = withDefaults('SpeculativeGenerator', given, config, row.length, room);
+    checkGenerateOptions(options);
+    const penalized = (options.repetitionPenalty ?? 1) === 1 ? [] : ['repetitionPenalty'];
+    const [depending] = [...penalized, ...ruleNames(options)];
+    if (depending !== undefined)
+      refuse(`${depending} depends on tokens that are only proposed; use a TextGenerator`);
+    const wanted = options.maxNewTokens;
     if (wanted > room) refuse(`maxNewTokens is ${wanted}; there is room for ${room} tokens`);
     if (this.busy) refuse('this generator is in the middle of a text');
     this.busy = true;

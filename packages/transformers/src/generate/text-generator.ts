@@ -9,15 +9,21 @@
  */
 import { compile } from '@tessera/compile';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
-import { type Tensor, arange, manualSeed, noGrad, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, arange, manualSeed, noGrad, tensor, where, zeros } from '@tessera/tensor';
 import { StaticCache } from '../cache/kv-cache.js';
 import { checkSizes } from '../check-sizes.js';
 import type { CausalLM } from '../model/causal-lm.js';
-import { type GenerateOptions, type SamplingOptions, checkGenerateOptions } from './options.js';
+import {
+  type GenerateOptions,
+  type SamplingOptions,
+  checkGenerateOptions,
+  withDefaults,
+} from './options.js';
 import { pickToken } from './pick-token.js';
 import { PromptChunks, filledUp } from './prompt-chunks.js';
 import { type Prompts, padLeft, promptsOf } from './prompts.js';
 import { Texts } from './texts.js';
+import { TokenRules } from './token-rules.js';
 import { type WeightMark, sameWeights, weightMarks } from './weight-marks.js';
 
 /** Sizes of a generator. */
@@ -40,6 +46,8 @@ interface State {
   readonly real: Tensor;
   /** Tokens that were there before, [B, vocabSize] of bool. */
   readonly seen: Tensor;
+  /** Tokens that may not come next, [B, vocabSize] of bool. */
+  readonly banned: Tensor;
 }
 
 type Chunk = (ids: Tensor, last: Tensor) => Tensor;
@@ -94,6 +102,7 @@ export class TextGenerator {
       place: zeros([1], { dtype: 'int64', device }),
       real: zeros([batch, room], { dtype: 'bool', device }),
       seen: zeros([batch, config.vocabSize], { dtype: 'bool', device }),
+      banned: zeros([batch, config.vocabSize], { dtype: 'bool', device }),
     };
     const { cache } = this;
     const { place, real } = this.state;
@@ -130,12 +139,17 @@ export class TextGenerator {
    */
   async *stream(
     prompts: Prompts,
-    options: GenerateOptions = {},
+    given: GenerateOptions = {},
   ): AsyncGenerator<{ tokens: (number | null)[]; answers: number[][] }> {
+    checkGenerateOptions(given);
+    const { config } = this.model;
+    const rows = promptsOf(prompts, config.vocabSize);
+    const longest = Math.max(...rows.map((row) => row.length));
+    const options = withDefaults('TextGenerator', given, config, longest, this.maxLength - longest);
     checkGenerateOptions(options);
-    const rows = promptsOf(prompts, this.model.config.vocabSize);
-    const { seed, signal } = options;
-    const maxNewTokens = this.roomFor(rows, options.maxNewTokens);
+    const { seed, signal, maxNewTokens } = options;
+    this.checkRoom(rows, longest, maxNewTokens);
+    const rules = TokenRules.of(options, options.endTokens ?? config.tokens.end, config.vocabSize);
     if (this.busy)
       throw new TesseraError('invalid-argument', 'This generator is in the middle of a text.', {
         hints: ['Await it first, or make a TextGenerator for each text that is made at once.'],
@@ -145,10 +159,17 @@ export class TextGenerator {
       signal?.throwIfAborted();
       if (seed !== undefined) manualSeed(seed);
       const texts = new Texts(rows.length, this.model.config, options);
-      const longest = Math.max(...rows.map((row) => row.length));
       const logits = this.prefill(rows);
-      const { first, next } = this.picker(options);
-      let ids = noGrad(() => first(logits));
+      const { first, next } = this.picker(options, rules !== null);
+      // As in `transformers`, padding counts where there is a token for it.
+      const begun = config.tokens.pad === null ? rows : padLeft(rows, config.tokens.pad);
+      const ban = (made: number): void =>
+        rules?.mark(
+          this.state.banned,
+          begun.map((row, i) => [...row, ...texts.answers[i]!]),
+          made,
+        );
+      let ids = noGrad(() => (ban(0), first(logits)));
       for (let made = 1; ; made++) {
         const values = (await ids.toArray()) as number[][];
         signal?.throwIfAborted();
@@ -159,28 +180,27 @@ export class TextGenerator {
         yield { tokens, answers: texts.answers };
         signal?.throwIfAborted();
         if (texts.allEnded || made === maxNewTokens) return;
-        ids = noGrad(() =>
-          this.cache.fits(longest + made)
+        ids = noGrad(() => {
+          ban(made);
+          return this.cache.fits(longest + made)
             ? next(ids)
-            : first(this.prefill(rows.map((row, i) => [...row, ...texts.padded(i)]))),
-        );
+            : first(this.prefill(rows.map((row, i) => [...row, ...texts.padded(i)])));
+        });
       }
     } finally {
       this.busy = false;
     }
   }
 
-  /** How many tokens are made. @throws invalid-argument */
-  private roomFor(rows: readonly (readonly number[])[], wanted: number | undefined): number {
+  /** @throws invalid-argument */
+  private checkRoom(rows: readonly unknown[], longest: number, count: number): void {
     if (rows.length !== this.batch)
       throw new TesseraError(
         'invalid-argument',
         `This generator is for ${this.batch} texts at once; there are ${rows.length} prompts.`,
         { hints: [`Make one of this size: new TextGenerator(model, { batch: ${rows.length} }).`] },
       );
-    const longest = Math.max(...rows.map((row) => row.length));
-    const count = wanted ?? Math.max(1, Math.min(128, this.maxLength - longest));
-    if (longest + count <= this.maxLength) return count;
+    if (longest + count <= this.maxLength) return;
     throw new TesseraError(
       'invalid-argument',
       `A prompt of ${longest} tokens and ${count} new ones are more than ${this.maxLength}.`,
@@ -244,14 +264,15 @@ export class TextGenerator {
   }
 
   /** The functions that pick tokens in one way: from logits, and by the model from a token, both as [B, 1]. */
-  private picker(options: SamplingOptions): { first: Step; next: Step } {
+  private picker(options: SamplingOptions, bans: boolean): { first: Step; next: Step } {
     const { temperature, topK, topP, minP, repetitionPenalty } = options;
-    const key = JSON.stringify([temperature, topK, topP, minP, repetitionPenalty]);
+    const key = JSON.stringify([temperature, topK, topP, minP, repetitionPenalty, bans]);
     let found = this.pickers.get(key);
     if (found === undefined) {
       const { state, cache, model } = this;
       const pick = (logits: Tensor): Tensor => {
-        const token = pickToken(logits, options, state.seen).unsqueeze(1);
+        const free = bans ? where(state.banned, -Infinity, logits) : logits;
+        const token = pickToken(free, options, state.seen).unsqueeze(1);
         if ((repetitionPenalty ?? 1) !== 1) state.seen.scatter_(1, token, true);
         return token;
       };

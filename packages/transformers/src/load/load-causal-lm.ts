@@ -12,6 +12,8 @@ import {
   loadCheckpoint,
 } from '@tessera/tensor';
 import { familyOf } from '../config/families.js';
+import type { DecoderConfig } from '../config/decoder-config.js';
+import { readGeneration } from '../config/generation-config.js';
 import { JsonConfig } from '../config/json-config.js';
 import type { CausalLM } from '../model/causal-lm.js';
 import { isQuantized } from '../quantize/quantized-folder.js';
@@ -138,15 +140,19 @@ export function makeCausalLM(
   const json = JsonConfig.of(config);
   const family = familyOf(json);
   const read = family.config(json);
-  const said =
-    generation === null
-      ? []
-      : JsonConfig.of(generation, 'generation_config.json').tokens('eos_token_id');
+  const asked = generation === null ? null : JsonConfig.of(generation, 'generation_config.json');
+  const said = asked?.tokens('eos_token_id') ?? [];
   // As in `transformers`, the file for generation counts alone where it names some.
   const end = [...new Set(said.length > 0 ? said : read.tokens.end)];
   const quantized = isQuantized(json);
   const weights = quantized ? checkpoint : toModelWeights(checkpoint, family, read);
   // A head of its own beside the table counts, whatever the configuration says.
   const tied = read.tied && !('lm_head.weight' in weights);
-  return modelOf(weights, { ...read, tied, tokens: { ...read.tokens, end } }, quantized);
+  const whole: DecoderConfig = {
+    ...read,
+    tied,
+    tokens: { ...read.tokens, end },
+    ...(asked && { generation: readGeneration(asked) }),
+  };
+  return modelOf(weights, whole, quantized);
 }
