@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { loadCheckpoint, parseSafetensors, serializeSafetensors, tensor } from '../src/index.js';
+import {
+  download,
+  loadCheckpoint,
+  parseSafetensors,
+  serializeSafetensors,
+  tensor,
+} from '../src/index.js';
+import { toDevice } from '../src/internal.js';
+import { registerShelf } from './support/shelf-device.js';
 
 /** A file with a hand-made header. */
 function file(header: unknown, data: number): Uint8Array {
@@ -46,6 +54,16 @@ describe('safetensors', () => {
       [1, 3],
       [2, 4],
     ]);
+  });
+
+  it('does not write what is not in host memory: it says what to await', async () => {
+    registerShelf();
+    const weight = toDevice(tensor([1, 2]), 'shelf');
+    expect(() => serializeSafetensors({ weight })).toThrow(
+      /'shelf' can only be read asynchronously, so 'weight' cannot be written now/,
+    );
+    const back = parseSafetensors(serializeSafetensors({ weight: await download(weight) }));
+    expect(back['weight']!.toArray()).toEqual([1, 2]);
   });
 
   it('reads headers of every length: one may start like a page or an archive', async () => {

@@ -5,6 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { fromBytes } from '../create.js';
 import { DTYPES, itemSize } from '../dtype.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
+import { asyncOnly } from '../dispatch/unreadable-now.js';
 import { contiguous } from '../ops/arrange/copy.js';
 import { noGrad } from '../autograd/grad-mode.js';
 import { numelOf } from '../shape.js';
@@ -53,7 +54,11 @@ function notAsStored(name: string, code: string): never {
   });
 }
 
-/** A safetensors file with the given tensors (on `cpu`) and metadata. Deterministic. */
+/**
+ * A safetensors file with the given tensors and metadata. Deterministic.
+ *
+ * @throws data-async-only for tensors on other devices than `cpu`: await `download(x)` of each first
+ */
 export function serializeSafetensors(
   tensors: Readonly<Record<string, Tensor>>,
   metadata?: Readonly<Record<string, string>>,
@@ -65,6 +70,12 @@ export function serializeSafetensors(
     ([a, x], [b, y]) => itemSize(y.dtype) - itemSize(x.dtype) || (a < b ? -1 : 1),
   );
   for (const [name, tensor] of entries) {
+    if (tensor.device !== 'cpu')
+      throw asyncOnly(
+        tensor.device,
+        `'${name}' cannot be written now`,
+        'download(x) of each tensor',
+      );
     const bytes = numelOf(tensor.sizes) * itemSize(tensor.dtype);
     header[name] = {
       dtype: DTYPES[tensor.dtype].safetensors,
