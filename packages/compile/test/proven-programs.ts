@@ -341,6 +341,24 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       return [...out.map((each) => each.detach()), ...plain, ...gradients(sumOf(out), [a])];
     },
   },
+  'messages between nodes': {
+    // Edges and nodes, and the graph that each node is of.
+    inputs: (n) => [leaf(2 * n, 3), randint(0, n, [2 * n]), leaf(n, 3)],
+    fn: (messages, to, nodes) => {
+      const rows = to.unsqueeze(1).expand([-1, 3]);
+      const out = (['sum', 'mean', 'amax', 'amin'] as const).flatMap((reduce) => [
+        nodes.scatterReduce(0, rows, messages, reduce),
+        nodes.scatterReduce(0, rows, messages, reduce, { includeSelf: false }),
+      ]);
+      out.push(
+        nodes.scatterReduce(0, rows, messages.sigmoid().add(1), 'prod'),
+        messages.indexFill(0, to, 0),
+        messages.indexCopy(0, arange(nodes.sizes[0]!, { dtype: 'int64' }), nodes),
+        F.logSigmoid(messages),
+      );
+      return [...out.map((each) => each.detach()), ...gradients(sumOf(out), [messages, nodes])];
+    },
+  },
   'more losses': {
     inputs: (n) => [leaf(n, 5), w(n, 5)],
     fn: (a, y) => {

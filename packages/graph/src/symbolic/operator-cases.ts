@@ -200,6 +200,7 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   gather: elementwise,
   scatter: elementwise,
   scatter_add: elementwise,
+  scatter_reduce: elementwise,
   index: byIntegers,
   index_put: byIntegers,
   group_norm: grouped(-1, 1),

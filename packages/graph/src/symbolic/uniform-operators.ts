@@ -36,7 +36,8 @@ const UNIFORM: ReadonlySet<string> = new Set(
   max_pool2d_with_indices_backward
   avg_pool2d_backward
   upsample_nearest2d_backward upsample_bilinear2d_backward
-  embedding embedding_dense_backward index_select index_add`.split(/\s+/),
+  embedding embedding_dense_backward index_select index_add index_copy index_fill
+  scalar_tensor log_sigmoid`.split(/\s+/),
 );
 
 /** The arguments of `arange` are (start, end, step), of its overloads fewer. */
