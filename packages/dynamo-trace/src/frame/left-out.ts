@@ -333,7 +333,7 @@ function escapeError({ meta, target }: Node, why: string): TesseraError {
       location: meta.stackTrace,
       hints: [
         'Call the function again: from now on it returns this value too.',
-        'Return it from the function, or store it on an argument or on a tracked object (track(obj)); then it is there from the first call.',
+        'Return it from the function, or store it on an argument or on what `captures` names; then it is there from the first call.',
       ],
     },
   );
