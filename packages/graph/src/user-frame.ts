@@ -1,9 +1,9 @@
 /**
  * @file The user's source line behind the call that is being recorded.
  *
- * Formatting a stack (source maps included) costs far more than walking it, and a loop records the same
- * calls over and over; so stacks are told apart by the positions of their frames, where the engine
- * gives these (V8), and each is formatted once.
+ * A loop records the same calls over and over; so stacks are told apart by the positions of their frames,
+ * where the engine gives these (V8), and each is read once. Of the frames only the user's is written as text:
+ * the line of a position takes all line ends of its script, and Tessera's own are long.
  */
 
 /** Frames of Tessera's own packages, from sources and from installed builds. */
@@ -23,58 +23,73 @@ interface CallSite {
 
 type StackFormatter = (error: Error, sites: readonly CallSite[]) => unknown;
 
+/** What V8 knows of `Error`. */
+const errors = Error as unknown as {
+  stackTraceLimit?: number;
+  prepareStackTrace?: StackFormatter;
+};
+
 const known = new Map<string, string | undefined>();
 
 /** `file:line:column function` of the innermost frame outside Tessera, if the engine tells. */
 export function userFrame(): string | undefined {
-  const positions = stackPositions();
-  if (positions === null) return innermostFrame();
+  let sites: readonly CallSite[] = [];
+  stackText((_, all) => {
+    sites = all;
+    return '';
+  });
+  const positions = positionsOf(sites);
+  if (positions === null) return firstOutside(stackText(null));
   if (known.has(positions)) return known.get(positions);
-  const frame = innermostFrame();
+  const { process } = globalThis as { process?: { readonly sourceMapsEnabled?: boolean } };
+  // Node maps whole stacks only.
+  const frame =
+    process?.sourceMapsEnabled === true ? firstOutside(stackText(null)) : frameOf(sites);
   if (known.size >= MOST_STACKS) known.clear();
   known.set(positions, frame);
   return frame;
 }
 
-function withFormatter<R>(formatter: StackFormatter | null, fn: () => R): R {
-  const holder = Error as unknown as {
-    stackTraceLimit?: number;
-    prepareStackTrace?: StackFormatter;
-  };
+/** The stack as `formatter` writes it, or as the host does. */
+function stackText(formatter: StackFormatter | null): string {
   // `node --frozen-intrinsics`: the stack is as long as the host says, and its text is read.
-  if (!Object.isExtensible(holder)) return fn();
-  const { stackTraceLimit, prepareStackTrace } = holder;
-  holder.stackTraceLimit = MOST_FRAMES;
-  if (formatter !== null) holder.prepareStackTrace = formatter;
+  if (!Object.isExtensible(errors)) return new Error('frame').stack ?? '';
+  const { stackTraceLimit, prepareStackTrace } = errors;
+  errors.stackTraceLimit = MOST_FRAMES;
+  if (formatter !== null) errors.prepareStackTrace = formatter;
   try {
-    return fn();
+    return new Error('frame').stack ?? '';
   } finally {
-    holder.stackTraceLimit = stackTraceLimit;
-    if (formatter !== null) holder.prepareStackTrace = prepareStackTrace;
+    errors.stackTraceLimit = stackTraceLimit;
+    if (formatter !== null) errors.prepareStackTrace = prepareStackTrace;
   }
 }
 
-/** Script and position of every frame of the caller of `userFrame`, as one key. */
-const positionsOf: StackFormatter = (_, sites) => {
+/** Script and position of every frame as one key; null where the engine does not tell. */
+function positionsOf(sites: readonly CallSite[]): string | null {
   let key = '';
-  for (let i = 2; i < sites.length; i++) {
-    const site = sites[i];
+  for (const site of sites) {
     const position = site.getPosition?.();
     const script = site.getScriptNameOrSourceURL?.();
     if (position === undefined || script === undefined) return null;
     key += `${script}:${position} `;
   }
-  return key;
-};
-
-function stackPositions(): string | null {
-  const key = withFormatter(positionsOf, () => new Error('frame').stack as unknown);
-  // Engines that know no formatter give text with line breaks, the same as always.
-  return typeof key === 'string' && !key.includes('\n') ? key : null;
+  return key === '' ? null : key;
 }
 
-function innermostFrame(): string | undefined {
-  const stack = withFormatter(null, () => new Error('frame').stack ?? '');
+/** The innermost frame outside Tessera; the host's formatter, where it has one, may know its source. */
+function frameOf(sites: readonly CallSite[]): string | undefined {
+  for (const site of sites) {
+    const script = site.getScriptNameOrSourceURL!();
+    if (script === null || OWN.test(script)) continue;
+    const text = errors.prepareStackTrace?.(new Error('frame'), [site]);
+    const frame = firstOutside(typeof text === 'string' ? text : `at ${String(site)}`);
+    if (frame !== undefined) return frame;
+  }
+  return undefined;
+}
+
+function firstOutside(stack: string): string | undefined {
   for (const line of stack.split('\n')) {
     const frame = parseFrame(line.trim());
     if (frame !== null && !OWN.test(frame.file)) return `${frame.file} ${frame.name}`.trimEnd();
