@@ -36,6 +36,7 @@ interface Folded {
 export function foldConstants(module: GraphModule, options: ConstantFoldingOptions = {}): number {
   const { maxElements = 2 ** 22, isConstant = () => true } = options;
   const { graph } = module;
+  if (!graph.nodes.some((node) => node.op === 'get_attr')) return 0;
   const sets = new AliasSets(graph);
   const folded = new Map<Node, Folded>();
   for (const node of graph.nodes) {

@@ -19,6 +19,7 @@ export class ViewSamples {
 
   /** Notes how a program makes its results at sizes. */
   add(sizes: readonly number[], outputs: Outputs): void {
+    if (outputs.every(isWhole)) return;
     // 0 and 1 mean something else to many operators.
     if (sizes.some((value, i) => i % 2 > 0 && value < 2) || !outputs.every(isForAllSizes)) return;
     const key = structureOf(outputs);
@@ -31,7 +32,7 @@ export class ViewSamples {
 
   /** How results that are made like others are made at sizes; null if it is not known. */
   at(sizes: readonly number[], like: Outputs): Outputs | null {
-    if (like.every((output) => viewSteps(output).length === 0)) return like;
+    if (like.every(isWhole)) return like;
     const numbers = this.families.get(structureOf(like))?.at(sizes) ?? null;
     if (numbers === null) return null;
     let next = 0;
@@ -44,6 +45,11 @@ export function isForAllSizes(output: OutputPlan): boolean {
   return (
     output.kind !== 'constant' && viewSteps(output).every(({ distance }) => distance === undefined)
   );
+}
+
+/** Whether a result is made by no views, and so the same at all sizes. */
+function isWhole(output: OutputPlan): boolean {
+  return viewSteps(output).length === 0;
 }
 
 /** The views that a result is made by. */

@@ -55,8 +55,8 @@ interface Basis {
 export class SizeSamples {
   readonly list: (readonly number[])[] = [];
   private readonly keys = new Set<string>();
-  /** Null while the samples determine nothing. */
-  private basis: Basis | null = null;
+  /** Undefined until it is asked for, null while the samples determine nothing. */
+  private known: Basis | null | undefined = null;
 
   /** Adds the sizes of a sample; false if it is there already, or of another number of sizes, or one too many. */
   add(sizes: readonly number[]): boolean {
@@ -65,8 +65,13 @@ export class SizeSamples {
     if (this.keys.has(key) || (this.list[0] ?? sizes).length !== sizes.length) return false;
     this.keys.add(key);
     this.list.push([...sizes]);
-    this.basis = determined(this.list);
+    this.known = undefined;
     return true;
+  }
+
+  private get basis(): Basis | null {
+    if (this.known === undefined) this.known = determined(this.list);
+    return this.known;
   }
 
   /** Whether what is known of the samples determines polynomials for other sizes at all. */
@@ -81,12 +86,13 @@ export class SizeSamples {
 
   /** Whether the samples determine polynomials at these sizes. */
   determine(sizes: readonly number[]): boolean {
+    const { basis } = this;
     return (
-      this.basis !== null &&
+      basis !== null &&
       sizes.length === this.list[0]!.length &&
       sizes.every(isExact) &&
-      this.basis.relations.every((relation) => holds(relation, sizes)) &&
-      this.basis.free.every(({ size, values }) => values?.has(sizes[size]!) ?? true)
+      basis.relations.every((relation) => holds(relation, sizes)) &&
+      basis.free.every(({ size, values }) => values?.has(sizes[size]!) ?? true)
     );
   }
 }
