@@ -9,6 +9,7 @@ import { type Pass, jointPasses, passSteps, postGradPasses } from '@tessera/pass
 import { type Steps, atOnce, log, stage, stageOf } from '@tessera/shared';
 import { type BackwardRequest, backwardProgram } from './backward-program.js';
 import { type FunctionalGraph, functionalizeSteps } from './functionalize/functionalize.js';
+import { pureGraph } from './functionalize/pure-graph.js';
 import { type CompiledGraph, type GraphCompiler, compileSteps } from './graph-compiler.js';
 import { type JointRequest, type JointTrace, jointSteps } from './joint/trace-joint.js';
 import { tangentsOfGradients } from './joint/tangent-use.js';
@@ -116,13 +117,14 @@ function viewsOf({ outputs }: RuntimePlan, { sample }: ProgramOptions): ViewSamp
   return sample?.of.views;
 }
 
-function functionalizeJoint(trace: JointTrace): Steps<FunctionalGraph> {
+function* functionalizeJoint(trace: JointTrace): Steps<FunctionalGraph> {
   const kept = trace.valueGrads.length + trace.updates.length;
-  return functionalizeSteps(trace.module, {
-    returned: new Set(trace.updates.map(({ position }) => trace.primals.byPosition[position].node)),
-    // Gradients go through the runtime wrapper, which hands on what is an input already.
-    mayAlias: (index) => index >= kept,
-  });
+  // Gradients go through the runtime wrapper, which hands on what is an input already.
+  const mayAlias = (index: number): boolean => index >= kept;
+  const pure = pureGraph(trace.module, { mayAlias });
+  if (pure !== null) return pure;
+  const returned = trace.updates.map(({ position }) => trace.primals.byPosition[position].node);
+  return yield* functionalizeSteps(trace.module, { returned: new Set(returned), mayAlias });
 }
 
 function* compileInference(
