@@ -1,7 +1,7 @@
 /**
  * @file The end of a functional graph: results with memory of their own, and updates of inputs.
  */
-import { type Argument, type Node, tensorVal } from '@tessera/graph';
+import { type Argument, type Graph, type Node, tensorVal } from '@tessera/graph';
 import { type Storage, type Tensor } from '@tessera/tensor';
 import { sameNumbers } from '@tessera/tensor/internal';
 import { isDense, sameStrides } from '../layout.js';
@@ -17,7 +17,7 @@ export function ownOutputs(
   outputs: readonly (Value | Argument)[],
   mayAlias: (index: number) => boolean,
 ): Argument[] {
-  const taken = inputStorages(emitter);
+  const taken = inputStorages(emitter.graph);
   const done = new Map<Value, Node>();
   return outputs.map((output, index) => {
     if (!(output instanceof Value)) return output;
@@ -43,9 +43,10 @@ function own(emitter: Emitter, output: Value, taken: ReadonlySet<Storage>): Node
   return taken.has(wanted.storage) ? emitter.clone(node) : node;
 }
 
-function inputStorages(emitter: Emitter): Set<Storage> {
+/** The memory of a graph's inputs and attributes. */
+export function inputStorages(graph: Graph): Set<Storage> {
   const storages = new Set<Storage>();
-  for (const node of emitter.graph.nodes) {
+  for (const node of graph.nodes) {
     const val = node.op === 'placeholder' || node.op === 'get_attr' ? tensorVal(node) : null;
     if (val !== null) storages.add(val.storage);
   }

@@ -4,7 +4,7 @@
  * Most are: inference, and training without batch norms whose optimizer is not compiled. Nothing is built again for them.
  */
 import { type Argument, type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
-import type { Storage } from '@tessera/tensor';
+import { inputStorages } from './epilogue.js';
 import type { FunctionalGraph, FunctionalizeOptions } from './functionalize.js';
 
 /** The graph itself, with its places in the program noted; null where it is not functional. */
@@ -14,11 +14,7 @@ export function pureGraph(
 ): FunctionalGraph | null {
   const { nodes, placeholders, outputNode } = module.graph;
   if (!nodes.every(isPure)) return null;
-  const taken = new Set<Storage>();
-  for (const node of nodes) {
-    const val = node.op === 'placeholder' || node.op === 'get_attr' ? tensorVal(node) : null;
-    if (val !== null) taken.add(val.storage);
-  }
+  const taken = inputStorages(module.graph);
   const results = [outputNode!.args[0]].flat() as readonly Argument[];
   for (const [i, result] of results.entries()) {
     if (!(result instanceof Node) || results.indexOf(result) < i || mayAlias(i)) continue;
@@ -27,11 +23,9 @@ export function pureGraph(
     if (taken.has(val.storage)) return null;
     taken.add(val.storage);
   }
-  let place = 0;
-  for (const node of nodes) {
-    place++;
-    if (node.op === 'call_function') node.meta.programOrder = place;
-  }
+  nodes.forEach((node, place) => {
+    if (node.op === 'call_function') node.meta.programOrder = place + 1;
+  });
   return {
     module,
     placeholders: new Map(placeholders.map((node) => [node, node])),
