@@ -30,7 +30,7 @@ const VIEWS: readonly ((t: Tensor, pick: (n: number) => number) => Tensor)[] = [
     const dim = pick(t.ndim);
     return op('slice.Tensor', t, dim, pick(2), t.sizes[dim], 1 + pick(2));
   },
-  (t) => (t.ndim === 0 ? t : ((op('unbind.int', t, 0) as unknown as Tensor[])[0] ?? t)),
+  (t) => (t.ndim === 0 ? t : (op('tensor_split.sections', t, 2, 0) as unknown as Tensor[])[0]!),
 ];
 
 const IN_PLACE: readonly ((t: Tensor, other: Tensor) => unknown)[] = [

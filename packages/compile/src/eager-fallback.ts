@@ -13,6 +13,7 @@ const REFUSALS: readonly ErrorCode[] = [
   'aot-unsupported',
   'inplace-version',
   'inplace-leaf',
+  'inplace-view',
   'inplace-overlap',
   'backward-twice',
 ];

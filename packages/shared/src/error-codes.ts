@@ -57,6 +57,7 @@ export const ERROR_CODES = {
   // Autograd
   'inplace-version': 'A tensor needed for the gradient was modified in place',
   'inplace-leaf': 'A leaf tensor that requires grad was modified in place',
+  'inplace-view': 'A view whose history cannot follow writes was modified in place',
   'inplace-overlap': 'An in-place operation writes to overlapping memory',
   'no-grad-graph': 'backward() was called on a tensor that has no gradient graph',
   'backward-twice': 'backward() ran a second time through a freed graph',

@@ -34,6 +34,7 @@ export interface ViewPlan {
   readonly differentiable: boolean;
   /** Whether the program wrote to its memory after it was made. */
   readonly writtenSince: boolean;
+  readonly madeAs: Tensor['madeAs'];
 }
 
 /** A result that shares memory with an input or a value. */
@@ -141,6 +142,7 @@ function viewPlan(output: Tensor, steps: readonly ViewStep[]): ViewPlan {
     steps,
     differentiable: output.requiresGradFlag,
     writtenSince: wasWrittenSince(output),
+    madeAs: output.madeAs,
   };
 }
 

@@ -7,7 +7,7 @@
  * compiled graph itself.
  */
 import { TesseraError } from '@tessera/shared';
-import { type GeneratorState, type Tensor, enableGrad, noGrad } from '@tessera/tensor';
+import { type GeneratorState, type Tensor, enableGrad, isTensor, noGrad } from '@tessera/tensor';
 import {
   type GradMeta,
   asStrided_,
@@ -169,7 +169,10 @@ function runUnrecorded(compiled: CompiledGraph, inputs: readonly unknown[]): rea
   modes.stack = NO_MODES;
   gradMode.enabled = false;
   try {
-    return compiled(inputs);
+    const values = compiled(inputs);
+    // A view that the graph made is one of memory that nobody else has.
+    for (const value of values) if (isTensor(value)) value.madeAs = null;
+    return values;
   } finally {
     modes.pre = pre;
     modes.resume = resume;
@@ -289,6 +292,7 @@ function withHistoryOf(value: Tensor, alias: Tensor): Tensor {
 function view(base: Tensor, plan: AliasPlan): Tensor {
   const make = (): Tensor => withoutModes(() => replayView(base, plan.steps));
   const made = plan.differentiable ? make() : noGrad(make);
+  made.madeAs = plan.madeAs;
   if (plan.writtenSince) noteWrittenSince(made);
   return made;
 }

@@ -7,18 +7,25 @@
 import { Graph, type Node, getItem } from '@tessera/graph';
 import { SymScalar } from '@tessera/shared';
 import { GradNode, type OpOverload, Storage, type Tensor } from '@tessera/tensor';
-import { gradFnOf, makeTensor, requiresGrad, setHistory } from '@tessera/tensor/internal';
+import {
+  type GradMeta,
+  gradFnOf,
+  makeTensor,
+  requiresGrad,
+  setHistory,
+} from '@tessera/tensor/internal';
 import type { Backend } from '../backend.js';
 import { inputMetaOf } from '../trace/input-meta.js';
 import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';
 import type { Prepared } from './arguments.js';
-import { sharingOf } from '../trace/sharing.js';
+import { type Shared, sharingOf } from '../trace/sharing.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
 /** Stands for the history that a tensor has when it comes into a segment. */
 class ComputedBefore extends GradNode {
-  constructor({ sizes, dtype, device }: Tensor) {
-    super('ComputedBefore', [], [{ sizes, dtype, device }]);
+  /** Named in messages as the node that made it, of which it is output number `outputNr`. */
+  constructor({ sizes, dtype, device }: Tensor, { name }: GradNode, outputNr: number) {
+    super(name, [], Array<GradMeta>(outputNr + 1).fill({ sizes, dtype, device }));
   }
 
   apply(): readonly (Tensor | null)[] {
@@ -154,9 +161,13 @@ export class SegmentBuilder {
       tensor.storageOffset,
     );
     fake.requiresGradFlag = requiresGrad(tensor);
+    fake.madeAs = tensor.madeAs;
     // What was computed before is no leaf: the program may modify it in place.
-    if (fake.requiresGradFlag && !tensor.isLazy && gradFnOf(tensor) !== null)
-      setHistory(fake, new ComputedBefore(fake), 0);
+    const node = fake.requiresGradFlag && !tensor.isLazy ? gradFnOf(tensor) : null;
+    if (node !== null) {
+      const { outputNr } = tensor.autograd!;
+      setHistory(fake, new ComputedBefore(fake, node, outputNr), outputNr);
+    }
     return fake;
   }
 
@@ -219,12 +230,19 @@ export class SegmentBuilder {
       this.hasRandom,
       startGradMode,
       backend,
-      mutatedInputs.length === 0 || this.inputs.length < 2
-        ? null
-        : sharingOf(this.inputs.map(({ slot }) => (slot < 0 ? null : this.fake(slot)))),
+      mutatedInputs.length === 0 ? null : this.sharing(),
       new Set(visible),
       this.writers,
     );
+  }
+
+  private sharing(): Shared[] {
+    const fakes = this.inputs.map(({ slot }) => (slot < 0 ? null : this.fake(slot)));
+    return sharingOf(fakes).map((shared, i) => {
+      const storage = fakes[i]?.storageOrNull ?? null;
+      const isWritten = storage !== null && this.writers.has(storage);
+      return isWritten ? shared : { ...shared, madeAs: undefined };
+    });
   }
 
   /** Whether the memory is that of an input. */

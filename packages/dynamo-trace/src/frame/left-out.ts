@@ -109,6 +109,7 @@ export class LeftOut {
       if (!holds(real.storage, lazy, offset)) continue;
       lazy.setStorage(real.storage, offset);
       lazy.base = base;
+      lazy.madeAs = fake.madeAs;
       // Whether it takes the gradients of its base is for these to say.
       lazy.requiresGradFlag = false;
       if (wasWrittenSince(fake) || this.wasWrittenTo(fake.storage, real.storage))
@@ -234,7 +235,7 @@ export class LeftOut {
     made.forEach((node, i) => {
       const at = segment.slotOf(node)!;
       const lazy = frame.slots[at];
-      if (lazy?.isLazy === true) settle(lazy, values[i]!, segment.baseOf(at, frame));
+      if (lazy?.isLazy === true) settle(lazy, values[i]!, segment.baseOf(at, frame), fakeOf(node));
     });
   }
 

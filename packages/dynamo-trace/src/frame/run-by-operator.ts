@@ -27,7 +27,8 @@ export function runByOperator(segment: Segment, frame: Frame): void {
     show(values);
     slots.forEach((slot, i) => {
       const lazy = frame.slots[slot];
-      if (lazy?.isLazy === true) settle(lazy, values[i]!, segment.baseOf(slot, frame));
+      if (lazy?.isLazy === true)
+        settle(lazy, values[i]!, segment.baseOf(slot, frame), segment.fakeOf(slot));
     });
   } finally {
     gradMode.enabled = saved;

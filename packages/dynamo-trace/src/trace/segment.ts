@@ -250,6 +250,11 @@ export class Segment {
     return tensor?.storageOrNull === null ? undefined : tensor;
   }
 
+  /** What stands for a value that the segment computes. */
+  fakeOf(slot: number): Tensor {
+    return this.produced.get(slot)!.meta.val as Tensor;
+  }
+
   /** Slots of what these are views of: a value whose gradient is watched has another history when a view is modified. */
   basesOf(slots: Iterable<number>): number[] {
     return [...slots].flatMap((slot) => this.bases.get(slot) ?? []);
@@ -268,10 +273,11 @@ export class Segment {
     const inputs = this.gather(frame);
     const outs = frame.execute(inputs, () => this.call(inputs));
     for (let i = 0; i < this.outputSlots.length; i++) {
-      const lazy = frame.slots[this.outputSlots[i]!];
+      const slot = this.outputSlots[i]!;
+      const lazy = frame.slots[slot];
       if (this.isFresh?.(i) !== true) show(outs[i]);
       if (lazy !== undefined && lazy.storageOrNull === null)
-        settle(lazy, outs[i]!, this.baseOf(this.outputSlots[i]!, frame));
+        settle(lazy, outs[i]!, this.baseOf(slot, frame), this.fakeOf(slot));
     }
   }
 

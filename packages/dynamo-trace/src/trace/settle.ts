@@ -5,16 +5,22 @@ import type { Tensor } from '@tessera/tensor';
 import { checkPromise } from '@tessera/tensor/internal';
 
 /**
- * Gives a lazy tensor the value computed for it; `base`: what it is a view of, undefined if only the value knows.
+ * Gives a lazy tensor the value computed for it; `base`: what it is a view of, undefined if only the value knows; `like`: what stood for it when it was captured.
  *
  * @throws shape-mismatch, dtype-mismatch where that is not what capture found
  */
-export function settle(lazy: Tensor, value: Tensor, base: Tensor | null | undefined): void {
+export function settle(
+  lazy: Tensor,
+  value: Tensor,
+  base: Tensor | null | undefined,
+  like: Tensor,
+): void {
   checkPromise('A compiled graph', value, lazy);
   lazy.setStorage(value.storage, value.storageOffset);
   lazy.strides = value.strides;
   const isBase = base === null || base?.storageOrNull === value.storage;
   lazy.base = isBase ? base : value.base;
+  lazy.madeAs = like.madeAs;
   lazy.requiresGradFlag = value.requiresGradFlag;
   lazy.guardSpec = null;
   const history = value.autograd;

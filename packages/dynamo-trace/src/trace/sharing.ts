@@ -3,15 +3,21 @@
  *
  * Code that writes to an input is right only for inputs that overlap as those did for which it was
  * compiled: `f(a, b)` with `a.add_(1)` inside must see the change in `b` exactly when they overlap. What is written
- * gives its gradient to views of the same tensor, and to others with the memory (`a.detach()`) not.
+ * gives its gradient to views of the same tensor, and to others with the memory (`a.detach()`) not; some views must
+ * not be written.
  */
 import type { Storage, Tensor } from '@tessera/tensor';
+import type { TensorBase } from '@tessera/tensor/internal';
 
-/** Per input: the first one with the same memory (itself, if none), how far apart they begin, and whether both are views of one tensor. */
+/**
+ * Per input: the first one with the same memory (itself, if none), how far apart they begin, whether both are views of
+ * one tensor, and how it was made as a view (undefined where that does not matter).
+ */
 export interface Shared {
   readonly of: number;
   readonly offset: number;
   readonly isView: boolean;
+  readonly madeAs: TensorBase['madeAs'] | undefined;
 }
 
 /** The sharing among inputs; those that are no tensors share nothing. */
@@ -19,15 +25,17 @@ export function sharingOf(inputs: readonly (Tensor | null)[]): Shared[] {
   const first = new Map<Storage, number>();
   return inputs.map((input, i) => {
     const storage = input?.storageOrNull ?? null;
-    if (storage === null) return alone(i);
+    const madeAs = input?.madeAs ?? null;
+    const alone = { of: i, offset: 0, isView: true, madeAs };
+    if (storage === null) return alone;
     const of = first.get(storage);
     if (of === undefined) {
       first.set(storage, i);
-      return alone(i);
+      return alone;
     }
     const other = inputs[of]!;
     const offset = input!.storageOffset - other.storageOffset;
-    return { of, offset, isView: isViewOf(input!, other) };
+    return { of, offset, isView: isViewOf(input!, other), madeAs };
   });
 }
 
@@ -35,8 +43,6 @@ export function sharingOf(inputs: readonly (Tensor | null)[]): Shared[] {
 function isViewOf(a: Tensor, b: Tensor): boolean {
   return (a.base ?? a) === (b.base ?? b);
 }
-
-const alone = (i: number): Shared => ({ of: i, offset: 0, isView: true });
 
 /** Counts inputs of all comparisons, so that a number says which one a storage was met in. */
 let met = 0;
@@ -53,6 +59,7 @@ export function sameSharing(
     const input = inputs[i]!;
     const storage = input?.storageOrNull ?? null;
     const shared = expected[i]!;
+    if (shared.madeAs !== undefined && shared.madeAs !== (input?.madeAs ?? null)) return false;
     if (storage === null || storage.met < start) {
       if (storage !== null) storage.met = start + i;
       if (shared.of !== i) return false;

@@ -11,6 +11,7 @@ import type { TensorBase } from '../tensor-base.js';
 import { AccumulateGrad } from './accumulate-grad.js';
 import { autogradMeta } from './autograd-meta.js';
 import type { Edge, GradNode } from './grad-node.js';
+import { refuseWrittenView } from './written-view.js';
 import { ViewOfBase } from './view-nodes.js';
 
 /** Whether gradients flow into this tensor. */
@@ -59,12 +60,11 @@ export function beginWithoutHistory(view: TensorBase): void {
 /** The node that made a tensor, or null for leaves. A lazy tensor that has history is computed first. */
 export function gradFnOf(tensor: TensorBase): GradNode | null {
   if (tensor.storageOrNull === null && tensor.requiresGradFlag) void tensor.storage;
-  if (tensor.base !== null && viewIsStale(tensor)) {
-    setHistory(
-      tensor,
-      new ViewOfBase(tensor as Tensor, tensor.base as Tensor, gradEdge(tensor.base)),
-      0,
-    );
+  const { base, madeAs } = tensor;
+  if (madeAs !== null && base?.requiresGradFlag === true && wasWrittenSince(tensor))
+    refuseWrittenView(tensor, madeAs, 'its base or another view of its base has been');
+  if (base !== null && viewIsStale(tensor)) {
+    setHistory(tensor, new ViewOfBase(tensor as Tensor, base as Tensor, gradEdge(base)), 0);
   }
   return tensor.autograd?.gradFn ?? null;
 }

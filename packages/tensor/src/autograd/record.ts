@@ -17,6 +17,7 @@ import type { GradMeta, GradNode } from './grad-node.js';
 import { cloneOf } from './gradient-ops.js';
 import { gradEdge, gradFnOf, noteWrittenSince, requiresGrad, setHistory } from './history.js';
 import { OpNode } from './op-node.js';
+import { refuseWrittenView } from './written-view.js';
 import { CopySlices } from './view-nodes.js';
 
 function anyRequiresGrad(op: OpOverload, args: readonly unknown[]): boolean {
@@ -40,8 +41,13 @@ function differentiable(op: OpOverload): boolean {
 }
 
 function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
-  if (op.record.inplaceOf !== undefined && differentiable(op)) checkBareView(args[0] as Tensor);
-  if (!anyRequiresGrad(op, args) || !differentiable(op)) return dispatchBelowAutograd(op, args);
+  const wants = anyRequiresGrad(op, args);
+  if (op.record.inplaceOf !== undefined || op.record.layoutOf !== undefined) {
+    const { madeAs, base } = args[0] as Tensor;
+    if (madeAs !== null && (wants || base?.requiresGradFlag === true))
+      refuseWrittenView(args[0] as Tensor, madeAs, 'is being');
+  }
+  if (!wants || !differentiable(op)) return dispatchBelowAutograd(op, args);
   if (op.record.inplaceOf !== undefined) return recordInPlace(op, args);
   if (op.record.layoutOf !== undefined) return recordLayout(op, args);
   const node = OpNode.make(op, args, [], gradEdge);
@@ -132,16 +138,6 @@ export function checkInPlaceLeaf(self: Tensor): void {
     {
       hints: ['Wrap the update in noGrad(() => …), or use the out-of-place op.'],
     },
-  );
-}
-
-/** Refuses to modify a view that has no history although its base has one, which would not learn of it. @throws inplace-leaf */
-function checkBareView(self: Tensor): void {
-  if (self.base?.requiresGradFlag !== true || requiresGrad(self)) return;
-  if (gradFnOf(self.base) === null || !isFloatingPoint(self.dtype)) return;
-  throw new TesseraError(
-    'inplace-leaf',
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).",
   );
 }
 

@@ -2,10 +2,8 @@
  * @file The last step of dispatch: views, meta rules for fakes, in-place ops, device kernels.
  */
 import { TesseraError } from '@tessera/shared';
-import { DTYPES } from '../dtype.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import type { TensorMeta, ViewMeta } from '../op/op-record.js';
-import { formatSizes, hasInternalOverlap, isContiguous, sameNumbers } from '../shape.js';
 import {
   emptyFromMeta,
   fakeFromMeta,
@@ -20,6 +18,7 @@ import { beginWithoutHistory, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
+import { checkInPlace, checkOverlap } from './check-in-place.js';
 import { sizeUnknown, unreadable } from './unreadable-now.js';
 import { kernelProvider } from './kernel-provider.js';
 import { type Resume, modes } from './modes.js';
@@ -132,11 +131,16 @@ function runView(op: OpOverload, args: readonly unknown[]): unknown {
   const result = op.record.view!(op.bind(args));
   // A detached alias is no view to autograd: later updates of the base give it no history.
   const base = op.hasTag('non-differentiable') ? null : (self.base ?? self);
-  if (!isList(result)) return makeView(self, base, result);
-  return result.map((view) => makeView(self, base, view));
+  if (!isList(result)) return makeView(self, base, self.madeAs, result);
+  return result.map((view) => makeView(self, base, 'multiple', view));
 }
 
-function makeView(self: Tensor, base: TensorBase | null, view: ViewMeta): Tensor {
+function makeView(
+  self: Tensor,
+  base: TensorBase | null,
+  madeAs: TensorBase['madeAs'],
+  view: ViewMeta,
+): Tensor {
   const out = makeTensor(
     self.storage,
     self.dtype,
@@ -146,6 +150,8 @@ function makeView(self: Tensor, base: TensorBase | null, view: ViewMeta): Tensor
     view.offset,
   );
   out.base = base;
+  if (base !== null)
+    out.madeAs = gradMode.enabled ? madeAs : gradMode.inference ? 'inference' : 'no_grad';
   if (base?.requiresGradFlag === true && (!gradMode.enabled || !requiresGrad(self)))
     beginWithoutHistory(out);
   return out;
@@ -221,10 +227,10 @@ function runInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   const meta = metas[0]!;
   checkInferenceWrite(self);
   checkInPlace(op, self, meta);
+  const overlaps = checkOverlap(functional, self, args);
   if (!anyFake(op, args)) {
     self.storage.keepContents();
-    const direct =
-      meta.dtype === self.dtype && functional.hasTag('pointwise') && !overlapsOthers(self, args);
+    const direct = meta.dtype === self.dtype && functional.hasTag('pointwise') && !overlaps;
     if (direct) runFunctional(functional, args, [self]);
     else {
       const [value] = runFunctional(functional, args, null);
@@ -233,69 +239,4 @@ function runInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   }
   self.storage.version++;
   return self;
-}
-
-/** Whether `self` can hold a result of `op`. @throws shape-mismatch, dtype-mismatch, inplace-overlap */
-export function checkInPlace(
-  op: OpOverload,
-  self: Tensor,
-  meta: Pick<TensorMeta, 'sizes' | 'dtype'>,
-): void {
-  const name = op.schema.name;
-  if (!sameNumbers(self.sizes, meta.sizes)) {
-    throw new TesseraError(
-      'shape-mismatch',
-      `${name}: output with shape ${formatSizes(self.sizes)} doesn't match the broadcast shape ${formatSizes(meta.sizes)}`,
-      {
-        context: { op: op.qualifiedName },
-        hints: [
-          `Use the out-of-place ${functionalName(op)}(), or make self of shape ${formatSizes(meta.sizes)}.`,
-        ],
-      },
-    );
-  }
-  const rank = { bool: 0, integral: 1, floating: 2 };
-  if (
-    rank[DTYPES[self.dtype].category] < rank[DTYPES[meta.dtype].category] &&
-    functionalName(op) !== 'copy'
-  ) {
-    throw new TesseraError(
-      'dtype-mismatch',
-      `${name}: result type ${meta.dtype} can't be cast to the desired output type ${self.dtype}`,
-      {
-        hints: [
-          `Use the out-of-place ${functionalName(op)}(), or convert self first: x.to('${meta.dtype}').`,
-        ],
-      },
-    );
-  }
-  if (
-    !op.hasTag('uniform') &&
-    !isContiguous(self.sizes, self.strides) &&
-    hasInternalOverlap(self.sizes, self.strides)
-  ) {
-    throw new TesseraError(
-      'inplace-overlap',
-      `${name}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.`,
-      { hints: ['The tensor is expanded or overlaps itself: x = x.clone().'] },
-    );
-  }
-}
-
-function functionalName(op: OpOverload): string {
-  return op.schema.name.replace(/_$/, '');
-}
-
-/** Whether another argument shares memory with `self` in another layout. */
-function overlapsOthers(self: Tensor, args: readonly unknown[]): boolean {
-  for (let i = 1; i < args.length; i++) {
-    const arg = args[i];
-    if (!isTensor(arg) || arg.storage !== self.storage) continue;
-    const same =
-      arg.storageOffset === self.storageOffset &&
-      sameNumbers(arg.sizes, self.sizes) &&
-      sameNumbers(arg.strides, self.strides);
-    if (!same) return true;
-  }
-  return false;
 }

@@ -9,7 +9,7 @@ import { TesseraError } from '@tessera/shared';
 import { requiresGrad, seemsToRequireGrad } from '../autograd/history.js';
 import { checkComposite } from '../dispatch/check-arguments.js';
 import { callOp } from '../dispatch/dispatcher.js';
-import { checkInPlace } from '../dispatch/kernels.js';
+import { checkInPlace } from '../dispatch/check-in-place.js';
 import { type BackwardCall, type PreDispatchMode, withPreDispatchMode } from '../dispatch/modes.js';
 import type { Storage } from '../memory/storage.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';

@@ -4,7 +4,7 @@
 import { gradMode } from '../autograd/grad-mode.js';
 import { requiresGrad } from '../autograd/history.js';
 import { callOp } from '../dispatch/dispatcher.js';
-import { checkInPlace } from '../dispatch/kernels.js';
+import { checkInPlace } from '../dispatch/check-in-place.js';
 import { modes } from '../dispatch/modes.js';
 import type { Tensor } from '../tensor.js';
 import { type OpOverload, defineOp, getOp } from './op-overload.js';

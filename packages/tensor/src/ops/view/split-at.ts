@@ -111,22 +111,29 @@ function defineAxisSplit(
   return (self, where) => callOp(typeof where === 'number' ? intOp : arrayOp, [self, where]);
 }
 
+/** Parts of the same sizes that may be modified in place: to autograd each comes alone. */
+function cutLike(self: Tensor, parts: readonly Tensor[], dim: number): Tensor[] {
+  const at = wrapDim(dim, self.ndim);
+  let end = 0;
+  return parts.map(({ sizes }) => slice(self, at, end, (end += sizes[at]!)));
+}
+
 export const unsafeChunkOp: OpOverload = defineOp(
   'aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]',
   {
-    decompose: ({ self, chunks, dim }) => chunk(self, chunks, dim),
+    decompose: ({ self, chunks, dim }) => cutLike(self, chunk(self, chunks, dim), dim),
   },
 );
 export const unsafeSplitOp: OpOverload = defineOp(
   'aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]',
   {
-    decompose: ({ self, split_size, dim }) => split(self, split_size, dim),
+    decompose: ({ self, split_size, dim }) => cutLike(self, split(self, split_size, dim), dim),
   },
 );
 export const unsafeSplitWithSizesOp: OpOverload = defineOp(
   'aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]',
   {
-    decompose: ({ self, split_sizes, dim }) => split(self, split_sizes, dim),
+    decompose: ({ self, split_sizes, dim }) => cutLike(self, split(self, split_sizes, dim), dim),
   },
 );
 
