@@ -98,8 +98,8 @@ describe.each(['eager', 'aot_eager', 'inductor'])('a view, compiled by %s', (bac
         run(x, x.detach());
         expect(kept.get('view')!.toArray()).toEqual([2]);
         expect(kept.get('view')!.requiresGrad).toBe(true);
-        kept.get('view')!.sum().backward();
-        expect(leaf.grad!.toArray()).toEqual([2, 0]);
+        // PyTorch: whether they should flow there is not known.
+        expect(() => kept.get('view')!.sum()).toThrow('A view was created in no_grad mode and its');
       }
     }
   });
