@@ -2,7 +2,7 @@
  * @file What a backend of the tracer is.
  */
 import type { GraphModule } from '@tessera/graph';
-import { type Steps, atOnce } from '@tessera/shared';
+import { type Steps, TesseraError, atOnce } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 
 /** Input of a segment: a tensor, or a number for a lifted scalar. */
@@ -62,6 +62,18 @@ export function stepsOf(backend: Backend): BackendSteps {
       yield;
       return backend(...request);
     }
+  );
+}
+
+/** What a backend gave. @throws unknown-backend if that is no function */
+export function checkCompiled(compiled: CompiledSegment): CompiledSegment {
+  if (typeof compiled === 'function') return compiled;
+  throw new TesseraError(
+    'unknown-backend',
+    `The backend returned ${typeof compiled} instead of a function.`,
+    {
+      hints: ['A backend takes (graphModule, exampleInputs) and returns a function of the inputs.'],
+    },
   );
 }
 

@@ -23,7 +23,6 @@ export { formatStrides } from './memory-format.js';
 export { kindType, numberType } from './type-promotion.js';
 export {
   contiguousStrides,
-  expandStrides,
   formatSizes,
   hasInternalOverlap,
   inferShape,

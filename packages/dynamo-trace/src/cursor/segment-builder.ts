@@ -25,7 +25,8 @@ import { Segment, type SegmentInputRef } from '../trace/segment.js';
 class ComputedBefore extends GradNode {
   /** Named in messages as the node that made it, of which it is output number `outputNr`. */
   constructor({ sizes, dtype, device }: Tensor, { name }: GradNode, outputNr: number) {
-    super(name, [], Array<GradMeta>(outputNr + 1).fill({ sizes, dtype, device }));
+    const metas = Array.from({ length: outputNr + 1 }, (): GradMeta => ({ sizes, dtype, device }));
+    super(name, [], metas);
   }
 
   apply(): readonly (Tensor | null)[] {

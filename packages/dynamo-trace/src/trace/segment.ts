@@ -17,7 +17,6 @@ import {
 import {
   type CompileReport,
   type Steps,
-  TesseraError,
   atOnce,
   emptyReport,
   inScope,
@@ -39,6 +38,7 @@ import {
   type CompileRequest,
   type CompiledSegment,
   type SegmentInput,
+  checkCompiled,
   stepsOf,
 } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
@@ -389,17 +389,6 @@ export class Segment {
     const compiled = yield* inScope(measured, stepsOf(this.backend)(module, inputs, request));
     original.submitted = true;
     this.compileCount++;
-    if (typeof compiled !== 'function') {
-      throw new TesseraError(
-        'unknown-backend',
-        `The backend returned ${typeof compiled} instead of a function.`,
-        {
-          hints: [
-            'A backend takes (graphModule, exampleInputs) and returns a function of the inputs.',
-          ],
-        },
-      );
-    }
-    return compiled;
+    return checkCompiled(compiled);
   }
 }
