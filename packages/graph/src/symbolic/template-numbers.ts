@@ -13,6 +13,7 @@ import {
   SizeFitter,
   type SymInt,
   compileSize,
+  freeSymbols,
 } from '@tessera/shared';
 
 /** Sizes beyond which places are no 32-bit numbers. */
@@ -104,10 +105,11 @@ export class TemplateNumbers {
     return found;
   }
 
-  /** A size that is proposed and an input's size with its values are one: code has one name for it. */
+  /** A size that is proposed and another input's size with its values are one: code has one name for it. */
   private equate(size: Size, key: string): void {
     const symbol = this.columns.get(key);
-    if (symbol !== undefined) this.env.assume(symbol, '==', size);
+    if (symbol !== undefined && !freeSymbols(size).includes(symbol))
+      this.env.assume(symbol, '==', size);
   }
 
   private valuesAt(at: number): readonly number[] {
