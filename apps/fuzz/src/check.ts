@@ -16,6 +16,7 @@ import type { BackwardKind, CallSpec, Program } from './program.js';
 import { type ProgramFunction, packArguments, programFunction } from './program-function.js';
 import { watchUnhandled } from './unhandled.js';
 import { World } from './world.js';
+import { leafOf } from './leaf-of.js';
 
 /** A program whose compiled run differs from the eager one. */
 export interface Mismatch {
@@ -165,7 +166,7 @@ function differentiate(
     // An argument that the function modified is a result as well: compiled, no other result depends on it.
     return grad(
       totals(),
-      by.filter((t) => t.requiresGrad && t.isLeaf),
+      by.filter((t) => t.requiresGrad && leafOf(t) === true),
       { allowUnused: true },
     );
   } else for (const loss of losses) loss.backward(null, { retainGraph: kind === 'retained' });

@@ -9,6 +9,7 @@
 import { type Storage, type Tensor, isTensor, liveStorageBytes } from '@tessera/tensor';
 import { reclaimNow } from '@tessera/tensor/internal';
 import type { World } from './world.js';
+import { leafOf } from './leaf-of.js';
 
 /** Live bytes when garbage is gone. */
 async function settledBytes(): Promise<number> {
@@ -22,7 +23,7 @@ async function settledBytes(): Promise<number> {
 
 /** Whether a tensor of the caller has a history, which each call may make longer. */
 export function hasHistory(world: World): boolean {
-  return [...world.args, ...Object.values(world.captured.tensors)].some((t) => !t.isLeaf);
+  return [...world.args, ...Object.values(world.captured.tensors)].some((t) => leafOf(t) !== true);
 }
 
 /** Memory that the caller still needs. */

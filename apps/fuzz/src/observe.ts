@@ -4,6 +4,7 @@
 import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
 import { valuesOf } from './devices.js';
+import { leafOf } from './leaf-of.js';
 import type { World } from './world.js';
 
 /** One thing seen. */
@@ -16,7 +17,8 @@ export type Seen =
       readonly shape: readonly number[];
       readonly strides: readonly number[];
       readonly requiresGrad: boolean;
-      readonly leaf: boolean;
+      /** The error's code for a view whose history its base has lost. */
+      readonly leaf: boolean | string;
       /** First path that shows the same tensor object. */
       readonly same: string;
       /** First path that shows a tensor in the same memory; '' where nothing is promised. */
@@ -91,7 +93,7 @@ class Watcher {
       dtype: t.dtype,
       shape: [...t.shape],
       requiresGrad: t.requiresGrad,
-      leaf: t.isLeaf,
+      leaf: leafOf(t),
       device: t.device,
       values: NOT_READ,
       ...place,
@@ -100,7 +102,7 @@ class Watcher {
 
   withGrad(path: string, t: Tensor): void {
     this.tensor(path, t);
-    if (t.isLeaf) this.tensor(`${path}.grad`, t.grad);
+    if (leafOf(t) === true) this.tensor(`${path}.grad`, t.grad);
   }
 }
 
@@ -132,7 +134,7 @@ export async function observe(
   }
   outputs.forEach((t, i) => {
     watcher.tensor(`output ${i}`, t);
-    if (t.isLeaf) watcher.tensor(`output ${i}.grad`, t.grad);
+    if (leafOf(t) === true) watcher.tensor(`output ${i}.grad`, t.grad);
     else watcher.gradient(`output ${i}.grad`, t.grad);
   });
   gradients.forEach((t, i) => watcher.gradient(`gradient ${i}`, t));

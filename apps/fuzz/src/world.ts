@@ -18,6 +18,7 @@ import { type Tensor, manualSeed, noGrad, tensor } from '@tessera/tensor';
 import { Layer } from './language.js';
 import { Chain, applyEdit } from './module-edits.js';
 import type { ArgSpec, CallSpec, NetKind, Program, TensorSpec } from './program.js';
+import { leafOf } from './leaf-of.js';
 
 /** What side effects write to. */
 export interface Store {
@@ -114,7 +115,9 @@ export class World {
       this.captured.tensors[name] = makeTensor(spec).value;
     this.blocks = makeBlocks();
     const params = this.net === null ? [] : [...this.net.parameters()];
-    const own = Object.values(this.captured.tensors).filter((t) => t.requiresGrad && t.isLeaf);
+    const own = Object.values(this.captured.tensors).filter(
+      (t) => t.requiresGrad && leafOf(t) === true,
+    );
     this.optimizer = makeOptimizer(program.optimizer, [...params, ...own]);
   }
 

@@ -170,7 +170,7 @@ describe('a fault', () => {
     };
   });
   it('results whose memory is used again are found', { timeout: 120_000 }, async () => {
-    const found = await firstMismatch('kept', 'reuses_results');
+    const found = await firstMismatch('kept', 'reuses_results', 400);
     expect(found?.text).toMatch(/a\d|store|captured/);
     expect(JSON.stringify(found?.program)).toContain('"kind":"kept"');
   });
