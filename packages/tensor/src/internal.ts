@@ -7,7 +7,7 @@ export { deviceRuntime } from './device.js';
 
 // Tensors
 export { checkPromise } from './op/check-promise.js';
-export { TensorBase, type PendingValue } from './tensor-base.js';
+export { type MadeAs, type PendingValue, TensorBase } from './tensor-base.js';
 export {
   emptyContiguous,
   emptyFromMeta,

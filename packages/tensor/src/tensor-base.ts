@@ -18,7 +18,7 @@ import { madeTensors } from './memory/made-tensors.js';
 import type { Storage } from './memory/storage.js';
 
 /** See `TensorBase.madeAs`: one of several results, under `noGrad`, in inference mode. */
-export type ViewOrigin = 'multiple' | 'no_grad' | 'inference' | null;
+export type MadeAs = 'multiple' | 'no_grad' | 'inference' | null;
 
 /** Whoever owes a lazy tensor its storage. `resolve` must give it one (`setStorage`) or throw. */
 export interface PendingValue {
@@ -54,7 +54,7 @@ export class TensorBase {
   /** The tensor this one is a view of (never itself a view), or null. */
   declare base: TensorBase | null;
   /** How a view was made that has no history which could follow writes to its memory; null for others. @internal */
-  declare madeAs: ViewOrigin;
+  declare madeAs: MadeAs;
   /** Free slot for a tracer: what this value is in the current trace. @internal */
   declare traceSlot: number;
   /** Number of the traced call that `traceSlot` belongs to; 0 for none. @internal */

@@ -7,7 +7,13 @@
 import type { Node, TraceRecorder } from '@tessera/graph';
 import { SymScalar, TesseraError } from '@tessera/shared';
 import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
-import { FunctionNode, gradFnOf, requiresGrad, wasWrittenSince } from '@tessera/tensor/internal';
+import {
+  FunctionNode,
+  type MadeAs,
+  gradFnOf,
+  requiresGrad,
+  wasWrittenSince,
+} from '@tessera/tensor/internal';
 import { isDense } from '../layout.js';
 import { type PrimalTensor, type Primals, hasNewLayout } from './primals.js';
 import { type ViewStep, stridedStep, viewOrigin } from './view-steps.js';
@@ -34,7 +40,7 @@ export interface ViewPlan {
   readonly differentiable: boolean;
   /** Whether the program wrote to its memory after it was made. */
   readonly writtenSince: boolean;
-  readonly madeAs: Tensor['madeAs'];
+  readonly madeAs: MadeAs;
 }
 
 /** A result that shares memory with an input or a value. */

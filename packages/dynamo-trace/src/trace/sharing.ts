@@ -7,7 +7,7 @@
  * not be written.
  */
 import type { Storage, Tensor } from '@tessera/tensor';
-import type { TensorBase } from '@tessera/tensor/internal';
+import type { MadeAs } from '@tessera/tensor/internal';
 
 /**
  * Per input: the first one with the same memory (itself, if none), how far apart they begin, whether both are views of
@@ -17,7 +17,7 @@ export interface Shared {
   readonly of: number;
   readonly offset: number;
   readonly isView: boolean;
-  readonly madeAs: TensorBase['madeAs'] | undefined;
+  readonly madeAs: MadeAs | undefined;
 }
 
 /** The sharing among inputs; those that are no tensors share nothing. */

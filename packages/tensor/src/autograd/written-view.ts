@@ -4,12 +4,12 @@
  * @see PyTorch's handle_view_on_rebase
  */
 import { TesseraError } from '@tessera/shared';
-import type { TensorBase, ViewOrigin } from '../tensor-base.js';
+import type { TensorBase, MadeAs } from '../tensor-base.js';
 
 /** @param modified what of the view `is being` modified @throws inplace-view */
 export function refuseWrittenView(
   { autograd }: TensorBase,
-  madeAs: NonNullable<ViewOrigin>,
+  madeAs: NonNullable<MadeAs>,
   modified: string,
 ): never {
   const node = autograd?.gradFn ?? null;

@@ -12,7 +12,7 @@ import {
   makeTensor,
 } from '../tensor-factory.js';
 import { GENERATOR_MEMORY } from '../rng/generator.js';
-import type { TensorBase } from '../tensor-base.js';
+import type { MadeAs, TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import { beginWithoutHistory, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
@@ -135,12 +135,7 @@ function runView(op: OpOverload, args: readonly unknown[]): unknown {
   return result.map((view) => makeView(self, base, 'multiple', view));
 }
 
-function makeView(
-  self: Tensor,
-  base: TensorBase | null,
-  madeAs: TensorBase['madeAs'],
-  view: ViewMeta,
-): Tensor {
+function makeView(self: Tensor, base: TensorBase | null, madeAs: MadeAs, view: ViewMeta): Tensor {
   const out = makeTensor(
     self.storage,
     self.dtype,
