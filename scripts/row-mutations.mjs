@@ -517,7 +517,7 @@ export const MUTATIONS = [
     'fakes that overlap themselves may be written',
     ['test_aot_autograd_expand_mutation_error'],
     [
-      'tensor/src/dispatch/kernels.ts',
+      'tensor/src/dispatch/check-in-place.ts',
       'const rank = { bool: 0, integral: 1, floating: 2 };',
       "if (self.storage.state !== 'real') return;",
     ],
