@@ -325,8 +325,8 @@ export const MUTATIONS = [
     ['test_rng_op'],
     [
       'passes/src/constant-folding.ts',
-      '  maxElements: number,\n): Folded | null {',
-      "return node.target?.hasTag?.('random') ? { value: withoutModes(() => callOp(node.target, [...node.args])), fromAttribute: true } : null;",
+      'const { maxElements = 2 ** 22, isConstant = () => true } = options;',
+      "for (const node of [...module.graph.nodes]) if (node.target?.hasTag?.('random')) { const path = module.addAttribute('_folded', withoutModes(() => callOp(node.target, [...node.args]))); const constant = module.graph.insertingBefore(node, () => module.graph.getAttr(path)); constant.meta = { ...node.meta }; node.replaceAllUsesWith(constant); }",
     ],
   ),
   mutation(
