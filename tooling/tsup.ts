@@ -56,6 +56,22 @@ export interface LibraryParts {
   readonly files?: Readonly<Record<string, string>>;
   /** Source of a program for Node that the package brings, besides its entries. */
   readonly program?: string;
+  /** An entry that others re-export and that stays a file of its own, so that a page can load it later. */
+  readonly apart?: string;
+}
+
+/** Imports of an entry by others stay imports: what entries share in a chunk, bundlers have in the page from the start. */
+function entryApart(name: string | undefined): NonNullable<Options['esbuildPlugins']> {
+  if (name === undefined) return [];
+  const filter = new RegExp(`^\\./${name}\\.js$`);
+  return [
+    {
+      name: 'entry-apart',
+      setup(build) {
+        build.onResolve({ filter }, ({ path }) => ({ path, external: true }));
+      },
+    },
+  ];
 }
 
 /** Builds the entries of a published package, with declarations. */
@@ -63,6 +79,7 @@ export function libraryBuild({
   typesBanner = '',
   files = {},
   program,
+  apart,
 }: LibraryParts = {}): TsupConfig {
   if (!existsSync('src/index.ts')) return [];
   const { library, forNode } = packageEntries();
@@ -73,6 +90,7 @@ export function libraryBuild({
     platform: program === undefined ? 'neutral' : 'node',
     // What two entries share is a file of its own: a page has each module once.
     splitting: entry.length > 1,
+    esbuildPlugins: [...common.esbuildPlugins!, ...entryApart(apart)],
     onSuccess() {
       writeDeclarations(process.cwd(), library, typesBanner);
       for (const [name, text] of Object.entries(files)) writeFileSync(join('dist', name), text);

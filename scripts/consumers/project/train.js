@@ -1,7 +1,7 @@
 /**
  * @file What every consumer does: trains the digits' MLP with a compiled step, from PyTorch's initial weights.
  */
-import { compile, initWebGpu } from '@tessera/compile';
+import { compile } from '@tessera/compile';
 import { Flatten, Linear, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { parseSafetensors, tensor } from '@tessera/tensor';
 
@@ -25,7 +25,6 @@ function batches(file, count, device) {
  * @param {Uint8Array} digits the safetensors file
  */
 export async function train(digits, { device = 'cpu', steps = 10 } = {}) {
-  if (device === 'wgpu') await initWebGpu();
   const file = parseSafetensors(digits);
   const model = new Sequential(new Flatten(), new Linear(64, 128), new ReLU(), new Linear(128, 10));
   const state = Object.entries(file).filter(([name]) => name.startsWith(PREFIX));

@@ -130,16 +130,17 @@ function neededSlots(
   return needed;
 }
 
-/** Operators whose results are begun with. */
-const BEGUN = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
+/** Operators that fill new memory. */
+const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
 
 /**
- * Whether a value looks like state that the program begins, for calls that find it there: it is a copy, or it is filled
- * and then written to. (Dead ends, which nothing uses, somebody may have kept too.)
+ * Whether a value looks like state that the program begins, for calls that find it there: without gradients, and a copy,
+ * or filled and then written to. (Dead ends, which nothing uses, somebody may have kept too.)
  */
 function isState({ target, meta }: Node, { writers }: Segment): boolean {
-  if (!(target instanceof OpOverload)) return false;
+  const value = meta.val as Tensor;
+  if (!(target instanceof OpOverload) || value.requiresGradFlag) return false;
   const { qualifiedName } = target;
   if (qualifiedName.startsWith('aten::clone')) return true;
-  return BEGUN.test(qualifiedName) && writers.has((meta.val as Tensor).storage);
+  return FILLING.test(qualifiedName) && writers.has(value.storage);
 }

@@ -5,8 +5,10 @@ import type { Tensor } from '@tessera/tensor';
 import { checkPromise } from '@tessera/tensor/internal';
 
 /**
- * Gives a lazy tensor the value computed for it; `base`: what it is a view of, undefined if only the value knows; `like`: what stood for it when it was captured.
+ * Gives a lazy tensor the value computed for it.
  *
+ * @param base what it is a view of; undefined if only the value knows
+ * @param like what stood for it when it was captured
  * @throws shape-mismatch, dtype-mismatch where that is not what capture found
  */
 export function settle(
