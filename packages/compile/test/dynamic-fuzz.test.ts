@@ -4,7 +4,6 @@
  * `TESSERA_SIZE_FUZZ=seed:count` runs others.
  */
 import { makeFx } from '@tessera/graph';
-import { isTesseraError } from '@tessera/shared';
 import {
   type Tensor,
   arange,
@@ -18,17 +17,7 @@ import {
 } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, exportGraph, reset } from '../src/index.js';
-
-/** Numbers from a seed: mulberry32. */
-function dice(seed: number): (sides: number) => number {
-  let state = seed >>> 0;
-  return (sides) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % sides;
-  };
-}
+import { agree, dice, outcome } from './size-fuzz.js';
 
 type Step = (t: Tensor, x: Tensor) => Tensor;
 
@@ -113,29 +102,6 @@ function inputs([a, b]: readonly [number, number]): [Tensor, Tensor] {
     .mul(0.37)
     .sin();
   return [values.view([a, b]), values.narrow(0, 0, a).add(0.5)];
-}
-
-/** A result as text to compare coarsely, or the code of the error. */
-type Outcome = { readonly values: readonly unknown[]; readonly shape: readonly number[] } | string;
-
-function outcome(run: () => Tensor): Outcome {
-  try {
-    const t = run();
-    return { values: t.reshape([-1]).toArray() as number[], shape: [...t.shape] };
-  } catch (error) {
-    return isTesseraError(error) ? error.code : `throws ${String(error)}`;
-  }
-}
-
-function agree(want: Outcome, got: Outcome): boolean {
-  if (typeof want === 'string' || typeof got === 'string') return want === got;
-  return (
-    want.shape.join() === got.shape.join() &&
-    want.values.every((value, i) => {
-      const [a, b] = [Number(value), Number(got.values[i])];
-      return Object.is(a, b) || Math.abs(a - b) <= 1e-3 * Math.max(1, Math.abs(a));
-    })
-  );
 }
 
 const GUARDS = ['export-guard', 'symbolic-guard'];

@@ -2,7 +2,7 @@
  * @file `cpu.kernels: 'reference'`: programs that may not make WebAssembly code compute all the same.
  */
 import { Linear, functional as F, optim } from '@tessera/nn';
-import { type Tensor, manualSeed, randn, tensor } from '@tessera/tensor';
+import { type Tensor, arange, manualSeed, randn, tensor } from '@tessera/tensor';
 import { afterEach, expect, it, vi } from 'vitest';
 import { compile, compiledFunctionOf, config } from '../src/index.js';
 
@@ -43,4 +43,23 @@ it('refuses other names, and to be an option of one function', () => {
   expect(() => config.patch({ 'cpu.kernels': 'fast' }, () => null)).toThrow(/'wasm'.*'reference'/);
   const options = { 'cpu.kernels': 'reference' };
   expect(() => compile((x: Tensor) => x, { options })).toThrow(/cpu\.kernels/);
+});
+
+it('gives reference kernels no tensor that runs backwards', () => {
+  const program = (x: Tensor, index: Tensor): Tensor => x.indexSelect(0, index).flip([1]).mul(2);
+  const compiled = compile(program);
+  for (const n of [12, 13, 6, 7, 8, 9]) {
+    const index = arange(n, { dtype: 'int64' });
+    const gradients = [program, compiled].map((fn) => {
+      const x = arange(n * n * 3, { dtype: 'float32' })
+        .view([n, n, 3])
+        .requiresGrad_(true);
+      fn(x, index)
+        .mul(arange(n * 3).view([n, 3]))
+        .sum()
+        .backward();
+      return x.grad!.toArray();
+    });
+    expect(gradients[1]).toEqual(gradients[0]);
+  }
 });

@@ -5,6 +5,7 @@ import { type Size, SymInt, TesseraError } from '@tessera/shared';
 import type { DeviceType, OpOverload } from '@tessera/tensor';
 import { getOp } from '@tessera/tensor/internal';
 import { inductorConfig } from '../config.js';
+import { rangeOfSize } from '../ir/index-bounds.js';
 import type { ExternArg } from '../ir/kernel.js';
 import type { EffectKind, IrBuffer } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -36,7 +37,7 @@ function stridedArg(
   };
 }
 
-/** Strides and offset of a realized tensor on its buffer, if it is a plain strided view. */
+/** Strides and offset of a realized tensor on its buffer, if it is a strided view that a tensor can be. */
 function stridesOf(
   l: Lowering,
   x: LoweredTensor,
@@ -49,10 +50,10 @@ function stridesOf(
   for (const atom of terms.keys())
     if (!known.has(atom as Extract<typeof atom, { kind: 'sym' }>)) return null;
   const fallback = rowMajorStrides(x.shape);
-  return {
-    strides: vars.map((v, d) => (v.kind === 'sym' ? (terms.get(v) ?? 0) : fallback[d]!)),
-    offset: constant,
-  };
+  const strides = vars.map((v, d) => (v.kind === 'sym' ? (terms.get(v) ?? 0) : fallback[d]!));
+  // A tensor runs forwards: its kernel may bind the memory from the first element on.
+  if (strides.some((stride) => rangeOfSize(stride).lo < 0)) return null;
+  return { strides, offset: constant };
 }
 
 function isSize(arg: LoweredArg): arg is Size {
