@@ -9,7 +9,7 @@ const PAGE = 385.6;
 /** The same with `initWebGpu`. */
 const PAGE_WITH_WEBGPU = 456.3;
 /** `ones([2]).add(1)` with tensor alone: what one operator brings, since all are methods. */
-const ONE_OPERATOR = 90.7;
+const ONE_OPERATOR = 90;
 
 /** All that the demo computes, without its terminal: data, models, training step. */
 const job = (where) => [

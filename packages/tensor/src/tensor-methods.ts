@@ -62,7 +62,6 @@ import * as diagonal from './ops/view/diagonal.js';
 import * as fillDiagonal from './ops/view/fill-diagonal.js';
 import * as contraction from './ops/matmul/contraction.js';
 import * as differences from './ops/scan/diff.js';
-import * as pixelShuffle from './ops/arrange/pixel-shuffle.js';
 import * as rearrange from './ops/arrange/rearrange.js';
 import * as repeatInterleave from './ops/arrange/repeat-interleave.js';
 import * as cross from './ops/matmul/cross.js';
@@ -158,7 +157,6 @@ export interface TensorMethods
     MethodsOf<typeof fillDiagonal>,
     MethodsOf<typeof contraction>,
     MethodsOf<typeof differences>,
-    MethodsOf<typeof pixelShuffle>,
     MethodsOf<typeof rearrange>,
     MethodsOf<typeof repeatInterleave>,
     MethodsOf<typeof cross>,
@@ -243,7 +241,6 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   fillDiagonal,
   contraction,
   differences,
-  pixelShuffle,
   rearrange,
   repeatInterleave,
   cross,
