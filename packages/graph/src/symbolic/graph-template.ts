@@ -5,7 +5,7 @@
  * of it: a further graph belongs to the template if it is the same program and every one of its numbers is what the
  * expression gives for its sizes (`match`). Its own numbers came of the operators' shape rules.
  *
- * Places that slices and selections name (`INDEXED`) may be symbols too, read from the arguments that name them, and so
+ * Places that slices, selections and ranges name (`INDEXED`) may be symbols too, read from the arguments that name them, and so
  * may sizes of values that are made of no tensor (`zeros`, `arange`), or of whose sizes operands say nothing (`NAMED`).
  */
 import {
@@ -49,6 +49,7 @@ const INDEXED: Readonly<Record<string, readonly number[]>> = {
   'aten::select_backward': [3],
   'aten::narrow': [2],
   'aten::narrow_copy': [2],
+  'aten::arange.start_step': [0, 1],
 };
 
 /**

@@ -5,8 +5,13 @@ import type { Tensor } from '../tensor.js';
 import { backwardTwice } from './backward-twice.js';
 import type { SavedTensor } from './saved-tensor.js';
 
-/** What `forward` and `backward` share. Other values may be kept as properties. */
-export class FunctionContext {
+/**
+ * What `forward` and `backward` share. Other values may be kept as properties: `ctx: FunctionContext & { steps: number }`
+ * says of which type.
+ *
+ * @typeParam Saved what is saved, if some of it may be null: `FunctionContext<[Tensor, Tensor | null]>`
+ */
+export class FunctionContext<Saved extends readonly (Tensor | null)[] = Tensor[]> {
   [key: string]: unknown;
   /** Whether a gradient is wanted, per argument of `forward`. */
   readonly needsInputGrad: readonly boolean[];
@@ -26,14 +31,15 @@ export class FunctionContext {
   }
 
   /** Keeps tensors for `backward`, where `savedTensors` gives them back unless they were modified since. */
-  saveForBackward(...tensors: (Tensor | null)[]): void {
+  saveForBackward(...tensors: Saved): void {
     this.toSave = tensors;
   }
 
   /** The tensors given to `saveForBackward`. @throws inplace-version, backward-twice */
-  get savedTensors(): (Tensor | null)[] {
+  get savedTensors(): Saved {
     if (this.saved === null) throw backwardTwice('custom Function');
-    return this.saved.map((tensor) => tensor?.unpack('custom Function') ?? null);
+    const tensors = this.saved.map((tensor) => tensor?.unpack('custom Function') ?? null);
+    return tensors as readonly (Tensor | null)[] as Saved;
   }
 
   /** Says that `forward` modified these arguments in place; they must be among its results. */

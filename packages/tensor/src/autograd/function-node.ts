@@ -22,8 +22,8 @@ export type FunctionGradients = Tensor | null | undefined | readonly (Tensor | n
 /** A subclass of `Function`. */
 export interface FunctionClass {
   readonly name: string;
-  forward(ctx: FunctionContext, ...args: never[]): unknown;
-  backward(ctx: FunctionContext, ...grads: never[]): FunctionGradients;
+  forward(ctx: never, ...args: never[]): unknown;
+  backward(ctx: never, ...grads: never[]): FunctionGradients;
 }
 
 /** Backward node of a custom function. */

@@ -17,12 +17,8 @@ import { seemsToRequireGrad } from './history.js';
 import { recordFunction } from './traced-function.js';
 
 /** Arguments of `apply`: those of `forward` without the context. */
-type ApplyArguments<F> = F extends { forward(ctx: FunctionContext, ...args: infer A): unknown }
-  ? A
-  : never;
-type ApplyResult<F> = F extends { forward(ctx: FunctionContext, ...args: never[]): infer R }
-  ? R
-  : never;
+type ApplyArguments<F> = F extends { forward(ctx: never, ...args: infer A): unknown } ? A : never;
+type ApplyResult<F> = F extends { forward(ctx: never, ...args: never[]): infer R } ? R : never;
 
 function run(owner: FunctionClass, args: readonly unknown[]): unknown {
   const wanted = args.map((arg) => gradMode.enabled && isTensor(arg) && seemsToRequireGrad(arg));
@@ -72,7 +68,7 @@ const attachEagerly = defineOp('tessera::custom_function() -> Tensor[]', {
  *     return y;
  *   }
  *   static backward(ctx: FunctionContext, grad: Tensor): Tensor {
- *     return grad.mul(ctx.savedTensors[0]!);
+ *     return grad.mul(ctx.savedTensors[0]);
  *   }
  * }
  * const y = Exp.apply(x);

@@ -15,9 +15,11 @@ import { where } from '../pointwise/where.js';
 import { reshape } from '../view/view.js';
 import { placesOf } from './running-count.js';
 
+type CompactionContext = FunctionContext<[at: Tensor, running: Tensor]> & { dim: number };
+
 class Compact extends Function {
   static forward(
-    ctx: FunctionContext,
+    ctx: CompactionContext,
     self: Tensor,
     dim: number,
     at: Tensor,
@@ -27,15 +29,15 @@ class Compact extends Function {
     ctx.dim = dim;
     return indexSelect(self, dim, at);
   }
-  static backward(ctx: FunctionContext, grad: Tensor): (Tensor | null)[] {
-    const [at, running] = ctx.savedTensors as [Tensor, Tensor];
-    return [Spread.apply(grad, ctx.dim as number, at, running), null, null, null];
+  static backward(ctx: CompactionContext, grad: Tensor): (Tensor | null)[] {
+    const [at, running] = ctx.savedTensors;
+    return [Spread.apply(grad, ctx.dim, at, running), null, null, null];
   }
 }
 
 class Spread extends Function {
   static forward(
-    ctx: FunctionContext,
+    ctx: CompactionContext,
     self: Tensor,
     dim: number,
     at: Tensor,
@@ -52,9 +54,9 @@ class Spread extends Function {
     const along = sizes.map((_, d) => (d === dim ? count : 1));
     return where(reshape(isTaken, along), indexSelect(self, dim, rank), 0);
   }
-  static backward(ctx: FunctionContext, grad: Tensor): (Tensor | null)[] {
-    const [at, running] = ctx.savedTensors as [Tensor, Tensor];
-    return [Compact.apply(grad, ctx.dim as number, at, running), null, null, null];
+  static backward(ctx: CompactionContext, grad: Tensor): (Tensor | null)[] {
+    const [at, running] = ctx.savedTensors;
+    return [Compact.apply(grad, ctx.dim, at, running), null, null, null];
   }
 }
 

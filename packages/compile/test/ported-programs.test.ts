@@ -1,0 +1,93 @@
+/**
+ * @file What programs ported from PyTorch showed: a replay buffer that is written in a ring, custom functions whose
+ * saved tensors need no cast.
+ */
+import { Function, type FunctionContext, type Tensor, arange, randn, zeros } from '@tessera/tensor';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { compile } from '../src/index.js';
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** How many WebAssembly modules were made, by call. */
+function modulesMade(calls: readonly (() => void)[]): number[] {
+  const made = vi.spyOn(WebAssembly, 'Module');
+  return calls.map((call) => {
+    made.mockClear();
+    call();
+    return made.mock.calls.length;
+  });
+}
+
+describe('a range that begins where the last one ended', () => {
+  const programs: Record<string, () => (x: Tensor) => Tensor> = {
+    'places in a ring': () => {
+      const ring = zeros([30, 4]);
+      let at = 0;
+      return (x) => {
+        const places = arange(at, at + x.size(0)).remainder(30);
+        at += x.size(0);
+        return ring.indexPut_([places], x).mul(2);
+      };
+    },
+    'every other number': () => {
+      let at = 0;
+      return (x) => arange(at, (at += 8), 2).mul(x.sum());
+    },
+    'numbers downwards': () => {
+      let at = 20;
+      return (x) => arange(at, at++ - 4, -1).mul(x.sum());
+    },
+  };
+
+  it.each(Object.keys(programs))('%s: one code for all beginnings', (name) => {
+    const eager = programs[name]!();
+    const compiled = compile(programs[name]!());
+    const inputs = Array.from({ length: 8 }, () => randn([4, 4]));
+    const got: Tensor[] = [];
+    const made = modulesMade(inputs.map((x) => () => void got.push(compiled(x))));
+    expect(got.map(String)).toEqual(inputs.map((x) => String(eager(x))));
+    expect(made.slice(3)).toEqual([0, 0, 0, 0, 0]);
+  });
+});
+
+describe('saved tensors of a custom function', () => {
+  class Scaled extends Function {
+    static forward(ctx: FunctionContext & { power: number }, x: Tensor, power: number): Tensor {
+      ctx.power = power;
+      ctx.saveForBackward(x);
+      return x.pow(power);
+    }
+    static backward(ctx: FunctionContext & { power: number }, slope: Tensor): (Tensor | null)[] {
+      const [x] = ctx.savedTensors;
+      return [slope.mul(x!.pow(ctx.power - 1).mul(ctx.power)), null];
+    }
+  }
+  class Affine extends Function {
+    static forward(
+      ctx: FunctionContext<[Tensor, Tensor | null]>,
+      x: Tensor,
+      bias: Tensor | null,
+    ): Tensor {
+      ctx.saveForBackward(x, bias);
+      return bias === null ? x.mul(x) : x.mul(x).add(bias);
+    }
+    static backward(
+      ctx: FunctionContext<[Tensor, Tensor | null]>,
+      slope: Tensor,
+    ): (Tensor | null)[] {
+      const [x, bias] = ctx.savedTensors;
+      return [slope.mul(x).mul(2), bias === null ? null : slope];
+    }
+  }
+
+  it('are tensors, and null only where the context says so', () => {
+    const x = randn([4], { requiresGrad: true });
+    const f = (a: Tensor): Tensor => Affine.apply(Scaled.apply(a, 3), null).sum();
+    f(x).backward();
+    const want = x.grad!;
+    x.grad = null;
+    compile(f)(x).backward();
+    expect(String(x.grad)).toBe(String(want));
+    expect(String(want)).toBe(String(x.detach().pow(5).mul(6)));
+  });
+});
