@@ -5,8 +5,9 @@
  * of it: a further graph belongs to the template if it is the same program and every one of its numbers is what the
  * expression gives for its sizes (`match`). Its own numbers came of the operators' shape rules.
  *
- * Places that slices, selections and ranges name (`INDEXED`) may be symbols too, read from the arguments that name them, and so
- * may sizes of values that are made of no tensor (`zeros`, `arange`), or of whose sizes operands say nothing (`NAMED`).
+ * Places that slices, selections and ranges name (`INDEXED`) may be symbols too, read from the arguments that name them,
+ * and so may sizes of values that are made of no tensor (`zeros`, `arange`), or of whose sizes operands say nothing
+ * (`NAMED`).
  */
 import {
   ShapeEnv,
