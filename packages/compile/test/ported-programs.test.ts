@@ -4,7 +4,7 @@
  */
 import { Function, type FunctionContext, type Tensor, arange, randn, zeros } from '@tessera/tensor';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { compile } from '../src/index.js';
+import { compile, compiledFunctionOf } from '../src/index.js';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -48,6 +48,30 @@ describe('a range that begins where the last one ended', () => {
     expect(got.map(String)).toEqual(inputs.map((x) => String(eager(x))));
     expect(made.slice(3)).toEqual([0, 0, 0, 0, 0]);
   });
+});
+
+it('a range that ends with a size is traced once for all sizes', () => {
+  // Positions of a cache and of what comes behind it: another batch first, so that what the end follows is learnt twice.
+  const f = (x: Tensor): Tensor => {
+    const behind = x.index(':', '4:-1');
+    const place = arange(4, behind.size(1) + 4).float();
+    return arange(0, 4).float().mul(x.index(':', ':4')).sum().add(place.mul(behind).sum());
+  };
+  const compiled = compile(f);
+  for (const [rows, columns] of [
+    [3, 9],
+    [4, 9],
+    [5, 10],
+    [3, 11],
+    [4, 12],
+    [5, 8],
+    [2, 14],
+    [6, 17],
+  ] as const) {
+    const x = randn([rows, columns]);
+    expect(compiled(x).item()).toBeCloseTo(f(x).item(), 3);
+  }
+  expect(compiledFunctionOf(compiled)!.captures.length).toBeLessThanOrEqual(4);
 });
 
 describe('saved tensors of a custom function', () => {

@@ -33,7 +33,8 @@ export function prepareArguments(
     const { type } = op.schema.args[i]!;
     return prepare(recorder, arg, known?.args[i] ?? null, olderArgument(alignment, i), {
       lift: computed && lift !== null ? 'symbol' : lift,
-      integer: type.base === 'int' || (computed && lift !== null),
+      // A number that an older trace made a symbol remains one, whatever the schema calls it.
+      integer: type.base === 'int' || lift === 'symbol' || (computed && lift !== null),
       size: type.symbolic,
       name: op.schema.args[i]!.name,
     });
