@@ -33,9 +33,11 @@ export interface ImportOnnxOptions {
   readonly isParameter?: (name: string, sizes: readonly number[]) => boolean;
 }
 
-/** Every tensor of a graph and of the graphs in it. */
-function* tensorsOf(graph: GraphProto): Generator<TensorProto> {
-  yield* graph.initializer;
+/** Every tensor of a graph and of the graphs in it; functions have nodes, and no initializers. */
+function* tensorsOf(
+  graph: Partial<Pick<GraphProto, 'initializer'>> & Pick<GraphProto, 'node'>,
+): Generator<TensorProto> {
+  yield* graph.initializer ?? [];
   for (const node of graph.node) {
     for (const attribute of node.attribute) {
       if (attribute.t !== undefined) yield attribute.t;
@@ -52,7 +54,7 @@ async function readExternal(
 ): Promise<ExternalBytes> {
   const files = new Map<string, Uint8Array>();
   const { externalData } = options;
-  for (const tensor of tensorsOf(proto.graph!)) {
+  for (const tensor of [proto.graph!, ...proto.functions].flatMap((each) => [...tensorsOf(each)])) {
     const where = `initializer '${tensor.name}'`;
     const location = externalReference(tensor, where)?.location;
     if (location === undefined || files.has(location)) continue;

@@ -36,6 +36,9 @@ import { type ExternalBytes, readTensorLiteral } from './tensor-literal.js';
 /** Graphs inside graphs that are followed. */
 const MAX_DEPTH = 64;
 
+/** Nodes that a function may run, those of functions that it calls included: each level may double them. */
+const MAX_EXPANDED = 2 ** 20;
+
 /** What reading a graph needs to know of its surroundings. */
 interface Surroundings {
   readonly opsets: ReadonlyMap<string, number>;
@@ -140,8 +143,9 @@ function readNodes(
   protos: readonly NodeProto[],
   known: Set<string>,
   around: Surroundings,
+  given: readonly string[],
 ): OnnxNode[] {
-  const own = new Set<string>();
+  const own = new Set<string>(given);
   return inOrder(protos).map((proto) => {
     const node = readNode(proto, { ...around, outer: known });
     const where = describeNode(node);
@@ -150,7 +154,11 @@ function readNodes(
         invalidOnnx(where, `nothing before it gives its input '${input}'`);
     for (const output of node.outputs) {
       if (output === '') continue;
-      if (own.has(output)) invalidOnnx(where, `another node gives '${output}' already`);
+      if (own.has(output))
+        invalidOnnx(
+          where,
+          `there is a '${output}' already: an input, an initializer or another node's`,
+        );
       own.add(output);
       known.add(output);
     }
@@ -188,8 +196,12 @@ function readGraph(proto: GraphProto, around: Surroundings): OnnxGraph {
       hint: 'Export the model with dense weights.',
     });
   const inputs = proto.input.map(readValue);
-  for (const { name: input } of inputs) known.add(input);
-  const nodes = readNodes(proto.node, known, around);
+  const names = inputs.map(({ name }) => name);
+  for (const [i, input] of names.entries()) {
+    if (names.indexOf(input) !== i) invalidOnnx(where, `two inputs are called '${input}'`);
+    known.add(input);
+  }
+  const nodes = readNodes(proto.node, known, around, [...names, ...initializers.keys()]);
   const outputs = proto.output.map(readValue);
   for (const { name: output } of outputs)
     if (!known.has(output)) invalidOnnx(where, `nothing gives its output '${output}'`);
@@ -205,7 +217,7 @@ function readFunction(
   const opsets = new Map([...model, ...opsetsOf(proto.opsetImport, where)]);
   const around = { opsets, external, outer: new Set<string>(), depth: 0 };
   const known = new Set(proto.input);
-  const nodes = readNodes(proto.node, known, around);
+  const nodes = readNodes(proto.node, known, around, proto.input);
   for (const output of proto.output)
     if (!known.has(output)) invalidOnnx(where, `nothing gives its output '${output}'`);
   const attributes = new Map(
@@ -217,23 +229,31 @@ function readFunction(
   return { inputs: proto.input, outputs: proto.output, nodes, attributes };
 }
 
-/** Functions that call themselves would never end. @throws onnx-invalid */
+/** Functions that call themselves would never end, and those that double at each level neither. @throws onnx-invalid */
 function checkRecursion(functions: ReadonlyMap<string, OnnxFunction>): void {
-  const state = new Map<string, 'open' | 'done'>();
-  const visit = (key: string, depth: number): void => {
+  /** Nodes that are run in each; null while they are counted. */
+  const counts = new Map<string, number | null>();
+  const visit = (key: string, depth: number): number => {
     const called = functions.get(key);
-    if (called === undefined || state.get(key) === 'done') return;
-    if (state.get(key) === 'open' || depth > MAX_DEPTH)
-      invalidOnnx(`function '${key.split(':')[1]}'`, 'it calls itself, or functions nest too deep');
-    state.set(key, 'open');
+    if (called === undefined) return 1;
+    const known = counts.get(key);
+    if (typeof known === 'number') return known;
+    const where = `function '${key.split(':')[1]}'`;
+    if (known === null || depth > MAX_DEPTH)
+      invalidOnnx(where, 'it calls itself, or functions nest too deep');
+    counts.set(key, null);
+    let count = 0;
     const nodes = [...called.nodes];
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i]!;
       for (const attribute of node.attributes.values())
         if (attribute.kind === 'graph') nodes.push(...attribute.value.nodes);
-      visit(functionKey(node), depth + 1);
+      count += visit(functionKey(node), depth + 1);
     }
-    state.set(key, 'done');
+    if (count > MAX_EXPANDED)
+      invalidOnnx(where, `with the functions that it calls it has ${count} nodes`);
+    counts.set(key, count);
+    return count;
   };
   for (const key of functions.keys()) visit(key, 0);
 }

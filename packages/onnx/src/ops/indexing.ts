@@ -31,20 +31,22 @@ function gatherElements(call: NodeCall): Tensor {
 }
 
 /** The index vectors of GatherND and ScatterND, one tensor per dimension that they index. */
-function coordinates(at: Tensor, sizes: readonly number[]): Tensor[] {
-  const depth = at.shape.at(-1)!;
+function coordinates(call: NodeCall, at: Tensor, sizes: readonly number[]): Tensor[] {
+  const depth = at.shape.at(-1) ?? 0;
+  if (depth < 1 || depth > sizes.length)
+    call.fail(`indices of ${depth} dimensions for a value of ${sizes.length}`);
   return range(depth).map((i) => wrapped(at.select(-1, i).to('int64'), sizes[i]!));
 }
 
 export function gatherNd(call: NodeCall): Tensor {
   const [x, at] = [call.tensor(0), call.tensor(1)];
   const batch = call.int('batch_dims', 0);
-  if (batch === 0) return index(x, coordinates(at, x.shape));
+  if (batch === 0) return index(x, coordinates(call, at, x.shape));
   const shape = x.shape.slice(0, batch);
   const count = product(shape);
   const flat = x.reshape([count, ...x.shape.slice(batch)]);
   const rows = at.reshape([count, -1, at.shape.at(-1)!]);
-  const own = coordinates(rows, flat.shape.slice(1));
+  const own = coordinates(call, rows, flat.shape.slice(1));
   const each = indices(call, range(count)).reshape([count, 1]).expand(own[0]!.shape);
   const found = index(flat, [each, ...own]);
   return found.reshape([...at.shape.slice(0, -1), ...found.shape.slice(2)]);
@@ -74,7 +76,7 @@ function scatterNd(call: NodeCall): Tensor {
   const [outer, inner] = [x.shape.slice(0, depth), x.shape.slice(depth)];
   const rows = product(at.shape.slice(0, -1));
   // Rows by their place among the outer dimensions.
-  const place = coordinates(at, outer)
+  const place = coordinates(call, at, outer)
     .reduce((sum, part, i) => sum.add(part.mul(product(outer.slice(i + 1)))), indices(call, [0]))
     .reshape([rows, 1])
     .expand([rows, product(inner)]);

@@ -56,7 +56,11 @@ export function product(sizes: readonly number[]): number {
   return sizes.reduce((total, size) => total * size, 1);
 }
 
-/** 0, 1, …, count - 1. */
+/** Longer lists of numbers are no sizes of anything that is computed. */
+const LONGEST = 2 ** 24;
+
+/** 0, 1, …, count - 1. @throws RangeError, which the run tells with the name of its node, before it takes all memory */
 export function range(count: number): number[] {
+  if (count > LONGEST) throw new RangeError(`a list of ${count} numbers`);
   return Array.from({ length: count }, (_, i) => i);
 }

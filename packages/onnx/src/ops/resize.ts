@@ -64,11 +64,15 @@ function kernel(call: NodeCall, isCubic: boolean): (distance: number) => number 
   };
 }
 
+/** Elements of the map of one axis: more are no image, and do not fit in memory. */
+const LARGEST_MAP = 2 ** 28;
+
 /** The map of one axis, [to, from] by rows. */
 function weights(call: NodeCall, axis: Axis, isCubic: boolean): number[][] {
   const weigh = kernel(call, isCubic);
   const shrink = call.flag('antialias') ? Math.min(axis.scale, 1) : 1;
   const reach = Math.ceil((isCubic ? 2 : 1) / shrink);
+  if (axis.to * axis.from > LARGEST_MAP) call.fail(`it makes ${axis.from} elements ${axis.to}`);
   const excludes = call.flag('exclude_outside');
   return range(axis.to).map((y) => {
     const at = position(call, axis, y);
@@ -122,6 +126,9 @@ function axesOf(call: NodeCall, shape: readonly number[]): Axis[] {
     call.node.type === 'Upsample' && call.opset < 9 ? (call.floats('scales') ?? []) : given;
   let sizes = call.optionalNumbers(sizeInput) ?? [];
   if (scales.length === 0 && sizes.length === 0) call.fail('it has neither scales nor sizes');
+  const numbers = sizes.length > 0 ? sizes : scales;
+  if (numbers.length !== dims.length || !numbers.every((each) => each >= 0 && each < Infinity))
+    call.fail(`sizes or scales of ${numbers.join(', ')} for ${dims.length} dimensions`);
   if (sizes.length > 0) {
     const ratios = dims.map((dim, i) => sizes[i]! / shape[dim]!);
     const policy = call.text('keep_aspect_ratio_policy', 'stretch');
@@ -165,7 +172,8 @@ function fused(call: NodeCall, x: Tensor, axes: readonly Axis[], mode: string): 
 function resize(call: NodeCall): Tensor {
   const given = call.tensor(0);
   const text = call.text('mode', 'nearest');
-  const mode = text === 'bilinear' ? 'linear' : text;
+  const mode = text === 'bilinear' || text === 'trilinear' ? 'linear' : text;
+  if (!['nearest', 'linear', 'cubic'].includes(mode)) call.fail(`its mode is '${text}'`);
   const axes = axesOf(call, given.shape);
   const direct = fused(call, given, axes, mode);
   if (direct !== null) return direct;

@@ -97,8 +97,13 @@ function slice(call: NodeCall): Tensor {
 /** Sizes of the parts of Split. */
 export function splitSizes(call: NodeCall, size: number): readonly number[] {
   const given = call.axes(1, 13, 'split');
-  if (given !== null) return given;
+  if (given !== null) {
+    if (given.some((part) => part < 0) || given.reduce((sum, part) => sum + part, 0) !== size)
+      call.fail(`parts of ${given.join(', ')} are not the whole ${size}`);
+    return given;
+  }
   const count = call.int('num_outputs', call.outputCount);
+  if (count < 1) call.fail(`${count} parts`);
   const part = Math.ceil(size / count);
   return range(count).map((i) => Math.max(0, Math.min(part, size - i * part)));
 }
@@ -167,7 +172,11 @@ export function paddedBy(call: NodeCall, pads: readonly number[], value: number)
 /** The size of a block, by which sizes can be divided. */
 function blockSize(call: NodeCall, sizesBy: (block: number) => readonly number[]): number {
   const block = call.int('blocksize');
-  if (block < 1 || sizesBy(block).some((size) => !Number.isInteger(size)))
+  if (
+    call.shape(0).length !== 4 ||
+    block < 1 ||
+    sizesBy(block).some((size) => !Number.isInteger(size))
+  )
     call.fail(`blocks of ${block} do not fit a value of shape [${call.shape(0).join(', ')}]`);
   return block;
 }

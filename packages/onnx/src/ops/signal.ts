@@ -118,11 +118,15 @@ function cosineWindow(terms: readonly number[]): OnnxOperator {
   };
 }
 
+/** Elements of a table of weights that is made number by number. */
+const LARGEST_TABLE = 2 ** 26;
+
 /** Triangles over the frequencies of a transform, evenly apart in mel: [frequencies, triangles]. */
 function melWeights(call: NodeCall): Tensor {
   const [count, length, rate] = [call.number(0), call.number(1), call.number(2)];
   const [low, high] = [call.number(3), call.number(4)];
   const frequencies = Math.floor(length / 2) + 1;
+  if (count * frequencies > LARGEST_TABLE) call.fail(`${count} triangles over ${frequencies}`);
   const mel = (hertz: number): number => 2595 * Math.log10(1 + hertz / 700);
   const step = (mel(high) - mel(low)) / (count + 2);
   const points = range(count + 2).map((i) =>

@@ -51,6 +51,8 @@ const ARGUMENT_CODES = new Set<string>([
   'invalid-argument',
   'invalid-dim',
   'index-out-of-range',
+  'schema-arguments',
+  'out-of-memory',
 ]);
 
 /** An error of an operator with the name of its node. */
@@ -66,9 +68,9 @@ function atNode(error: unknown, node: OnnxNode): unknown {
     });
   }
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;
-  return new TesseraError('onnx-invalid', `ONNX: ${where}: ${error.message}`, {
-    context: { where },
-    hints: ['The inputs do not fit the operator: check their types and shapes.'],
+  return new TesseraError('onnx-invalid', `ONNX: ${where}: its inputs do not fit the operator`, {
+    context: { where, reason: error.message },
+    hints: ['Check their number, types and shapes.'],
     cause: error,
   });
 }
@@ -108,7 +110,7 @@ export class Run {
     const { graph } = this.state.model;
     const scope = this.scopeOf(graph, inputs);
     this.runNodes(graph.nodes, scope, lastUsesOf(graph), NO_ATTRIBUTES);
-    return this.outputs(graph, scope);
+    return this.results(graph, scope);
   }
 
   /** The same, waiting for values that are read from another device. @throws onnx-invalid */
@@ -132,7 +134,7 @@ export class Run {
       }
       for (const name of last[i]!) scope.delete(name);
     }
-    return this.outputs(graph, scope);
+    return this.results(graph, scope);
   }
 
   /** Runs a graph of an attribute. */
@@ -162,6 +164,18 @@ export class Run {
 
   private scopeOf(graph: OnnxGraph, inputs: ReadonlyMap<string, Value>): Scope {
     return new Map([...this.state.initializers(graph), ...inputs]);
+  }
+
+  /** What the model gives: nothing is missing but optionals, which have no element type. @throws onnx-invalid */
+  private results(graph: OnnxGraph, scope: Scope): Value[] {
+    const values = this.outputs(graph, scope);
+    const lost = graph.outputs.find(({ type }, i) => type !== null && values[i] === null);
+    if (lost === undefined) return values;
+    const giver = graph.nodes.find(({ outputs }) => outputs.includes(lost.name));
+    return invalidOnnx(
+      giver === undefined ? `graph '${graph.name}'` : describeNode(giver),
+      `there is no value for the output '${lost.name}'`,
+    );
   }
 
   private outputs(graph: OnnxGraph, scope: Scope): Value[] {
@@ -194,7 +208,7 @@ export class Run {
     const called = this.state.model.functions.get(functionKey(node));
     try {
       if (called !== undefined) {
-        results = this.runFunction(called, inputs, attributes);
+        results = this.runFunction(node, called, inputs, attributes);
         many = true;
       } else {
         const call = new NodeCall(node, inputs, attributes, this, scope);
@@ -219,10 +233,17 @@ export class Run {
   }
 
   private runFunction(
+    node: OnnxNode,
     called: OnnxFunction,
     inputs: readonly Value[],
     attributes: Attributes,
   ): Value[] {
+    for (const each of ['inputs', 'outputs'] as const)
+      if (node[each].length > called[each].length)
+        invalidOnnx(
+          describeNode(node),
+          `its function has ${called[each].length} ${each}, not ${node[each].length} ${each}`,
+        );
     const scope: Scope = new Map(called.inputs.map((name, i) => [name, inputs[i] ?? null]));
     const given = new Map([...called.attributes, ...attributes]);
     this.runNodes(called.nodes, scope, null, given);
