@@ -58,11 +58,14 @@ const calls: Record<
 > = {
   'parts that leave a rest': split([1, 1], ['y', 'z']),
   'a negative part': split([-1, 5], ['y', 'z']),
-  'more outputs than parts': { ...split([2, 2], ['a', 'b', 'y']), says: /'y'/ },
+  'more outputs than parts': { ...split([2, 2], ['a', 'b', 'y']), says: /output 'y'/ },
   'no parts': {
     node: { op: 'Split', in: ['x'], out: ['y'], attributes: { axis: 1, num_outputs: 0 } },
   },
-  'an output that an operator does not have': { node: { op: 'Relu', in: ['x'], out: ['z', 'y'] } },
+  'an output that an operator does not have': {
+    node: { op: 'Relu', in: ['x'], out: ['z', 'y'] },
+    says: /output 'y'/,
+  },
   'a join of nothing': { node: { op: 'Concat', in: [], out: ['y'], attributes: { axis: 0 } } },
   'sizes beyond all memory': resize(['x', '', '', 's'], [2 ** 30, 2 ** 30], true),
   'a map beyond all memory': resize(['x', '', '', 's'], [2 ** 20, 2 ** 40], true, {

@@ -154,11 +154,7 @@ function readNodes(
         invalidOnnx(where, `nothing before it gives its input '${input}'`);
     for (const output of node.outputs) {
       if (output === '') continue;
-      if (own.has(output))
-        invalidOnnx(
-          where,
-          `there is a '${output}' already: an input, an initializer or another node's`,
-        );
+      if (own.has(output)) invalidOnnx(where, `there is a '${output}' already`);
       own.add(output);
       known.add(output);
     }
@@ -250,8 +246,7 @@ function checkRecursion(functions: ReadonlyMap<string, OnnxFunction>): void {
         if (attribute.kind === 'graph') nodes.push(...attribute.value.nodes);
       count += visit(functionKey(node), depth + 1);
     }
-    if (count > MAX_EXPANDED)
-      invalidOnnx(where, `with the functions that it calls it has ${count} nodes`);
+    if (count > MAX_EXPANDED) invalidOnnx(where, `it grows to ${count} nodes`);
     counts.set(key, count);
     return count;
   };

@@ -56,11 +56,16 @@ export function product(sizes: readonly number[]): number {
   return sizes.reduce((total, size) => total * size, 1);
 }
 
-/** Longer lists of numbers are no sizes of anything that is computed. */
-const LONGEST = 2 ** 24;
+/** Longer tables are no sizes of anything that is computed. */
+const LONGEST = 2 ** 26;
 
-/** 0, 1, …, count - 1. @throws RangeError, which the run tells with the name of its node, before it takes all memory */
+/** Before a table is made number by number. @throws RangeError, which the run tells with the name of its node */
+export function checkCount(count: number): void {
+  if (count > LONGEST) throw new RangeError(`a table of ${count} numbers`);
+}
+
+/** 0, 1, …, count - 1. @throws RangeError, as `checkCount` */
 export function range(count: number): number[] {
-  if (count > LONGEST) throw new RangeError(`a list of ${count} numbers`);
+  checkCount(count);
   return Array.from({ length: count }, (_, i) => i);
 }

@@ -5,7 +5,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, isFloatingPoint, matmul, tensor } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
-import { indices, range } from './like.js';
+import { checkCount, indices, range } from './like.js';
 
 /** One axis that changes. */
 interface Axis {
@@ -64,15 +64,12 @@ function kernel(call: NodeCall, isCubic: boolean): (distance: number) => number 
   };
 }
 
-/** Elements of the map of one axis: more are no image, and do not fit in memory. */
-const LARGEST_MAP = 2 ** 28;
-
 /** The map of one axis, [to, from] by rows. */
 function weights(call: NodeCall, axis: Axis, isCubic: boolean): number[][] {
   const weigh = kernel(call, isCubic);
   const shrink = call.flag('antialias') ? Math.min(axis.scale, 1) : 1;
   const reach = Math.ceil((isCubic ? 2 : 1) / shrink);
-  if (axis.to * axis.from > LARGEST_MAP) call.fail(`it makes ${axis.from} elements ${axis.to}`);
+  checkCount(axis.to * axis.from);
   const excludes = call.flag('exclude_outside');
   return range(axis.to).map((y) => {
     const at = position(call, axis, y);

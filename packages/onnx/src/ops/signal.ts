@@ -7,7 +7,7 @@ import { type Tensor, arange, cat, matmul, stack, tensor } from '@tessera/tensor
 import { elementType } from '../model/element-types.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { OnnxOperator, OperatorTable } from '../registry.js';
-import { inDType, range } from './like.js';
+import { checkCount, inDType, range } from './like.js';
 
 /** cos and sin of the angles of a transform, [length, frequencies]. */
 function angles(
@@ -118,15 +118,12 @@ function cosineWindow(terms: readonly number[]): OnnxOperator {
   };
 }
 
-/** Elements of a table of weights that is made number by number. */
-const LARGEST_TABLE = 2 ** 26;
-
 /** Triangles over the frequencies of a transform, evenly apart in mel: [frequencies, triangles]. */
 function melWeights(call: NodeCall): Tensor {
   const [count, length, rate] = [call.number(0), call.number(1), call.number(2)];
   const [low, high] = [call.number(3), call.number(4)];
   const frequencies = Math.floor(length / 2) + 1;
-  if (count * frequencies > LARGEST_TABLE) call.fail(`${count} triangles over ${frequencies}`);
+  checkCount(count * frequencies);
   const mel = (hertz: number): number => 2595 * Math.log10(1 + hertz / 700);
   const step = (mel(high) - mel(low)) / (count + 2);
   const points = range(count + 2).map((i) =>

@@ -171,11 +171,7 @@ export class Run {
     const values = this.outputs(graph, scope);
     const lost = graph.outputs.find(({ type }, i) => type !== null && values[i] === null);
     if (lost === undefined) return values;
-    const giver = graph.nodes.find(({ outputs }) => outputs.includes(lost.name));
-    return invalidOnnx(
-      giver === undefined ? `graph '${graph.name}'` : describeNode(giver),
-      `there is no value for the output '${lost.name}'`,
-    );
+    return invalidOnnx(`graph '${graph.name}'`, `nothing gives its output '${lost.name}'`);
   }
 
   private outputs(graph: OnnxGraph, scope: Scope): Value[] {
