@@ -3,7 +3,17 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, add, maskedSelect, mul, nonzero, tensor } from '@tessera/tensor';
+import {
+  type Tensor,
+  add,
+  autocast,
+  maskedSelect,
+  mm,
+  mul,
+  nonzero,
+  ones,
+  tensor,
+} from '@tessera/tensor';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { config } from '@tessera/shared';
 import {
@@ -152,4 +162,18 @@ describe('trace.replay: false', () => {
     expect(compiled.captures.length).toBe(8);
     expect(warn).toHaveBeenCalledTimes(1);
   });
+});
+
+it('computes in a scope of autocast what was recorded before it as it was recorded', () => {
+  const w = tensor([
+    [1.001, 2.003],
+    [3.007, 4.009],
+  ]);
+  const f = (x: Tensor): Tensor => {
+    const h = mm(x, w);
+    return autocast({}, () => h.add(h.sum().item() as number));
+  };
+  const expected = f(ones([2, 2])).toArray();
+  const { call } = compileEager(f);
+  for (let i = 0; i < 3; i++) expect(call(ones([2, 2])).toArray()).toEqual(expected);
 });

@@ -1,11 +1,11 @@
 /**
  * @file Recording matched steps once more: where a replay diverges, and at sizes that were not met before.
  */
-import { gradMode } from '@tessera/tensor/internal';
 import { rebuildBackward } from '../events/backward.js';
 import { rebuildGradMode } from '../events/grad-mode.js';
 import { rebuildOperator } from '../events/operator.js';
 import { rebuildRegion } from '../events/region.js';
+import { asRecorded } from '../trace/as-recorded.js';
 import type { OutSpec, Step } from '../trace/step.js';
 import type { Recorder } from './recorder.js';
 
@@ -41,18 +41,14 @@ function isRegion(entry: Step | readonly Step[]): entry is readonly Step[] {
   return Array.isArray(entry);
 }
 
-/** Records a path again, in the grad modes in which it ran; no mode is told. */
+/** Records a path again, in the grad modes in which it ran. */
 export function rebuildPath(
   recorder: Recorder,
   path: readonly (Step | readonly Step[])[],
   startGradMode: boolean,
 ): void {
-  const current = gradMode.enabled;
   recorder.startGradMode = startGradMode;
-  gradMode.enabled = startGradMode;
-  try {
+  asRecorded(startGradMode, () => {
     for (const entry of path) rebuildEntry(recorder, entry);
-  } finally {
-    gradMode.enabled = current;
-  }
+  });
 }

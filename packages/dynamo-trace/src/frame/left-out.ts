@@ -12,7 +12,6 @@ import { type GeneratorState, type Storage, type Tensor, isTensor } from '@tesse
 import {
   type TensorBase,
   beginWithoutHistory,
-  gradMode,
   makeTensor,
   noteWrittenSince,
   rngState,
@@ -20,15 +19,13 @@ import {
   restoreRng,
   sameNumbers,
   show,
-  wasWrittenSince,
-  withAutocastSettings,
-  withPreDispatchMode,
   storageBytes,
+  wasWrittenSince,
 } from '@tessera/tensor/internal';
 import { gradModeNode } from '../events/grad-mode.js';
+import { asRecorded } from '../trace/as-recorded.js';
 import { Lost } from '../trace/lost.js';
 import type { Segment } from '../trace/segment.js';
-import { settle } from '../trace/settle.js';
 import type { Frame } from './frame.js';
 
 /** See the file header. Made before the segment runs. */
@@ -232,11 +229,7 @@ export class LeftOut {
     if (this.sharing(fakeOf(target)).some(([real]) => real.storage !== value.storage))
       throw new Lost('a part of its memory was returned alone');
     show(values);
-    made.forEach((node, i) => {
-      const at = segment.slotOf(node)!;
-      const lazy = frame.slots[at];
-      if (lazy?.isLazy === true) settle(lazy, values[i]!, segment.baseOf(at, frame), fakeOf(node));
-    });
+    made.forEach((node, i) => segment.give(frame, segment.slotOf(node)!, values[i]!));
   }
 
   /** What exists of a node: an input, without the history or the layout that it was given since, or a result. */
@@ -253,16 +246,13 @@ export class LeftOut {
     return makeTensor(storage, dtype, device, fake.sizes, fake.strides, storageOffset);
   }
 
-  /** In the grad mode and with the random numbers of the segment; no mode sees it. */
+  /** With the random numbers of the segment. */
   private asThen<R>(fn: () => R): R {
-    const enabled = gradMode.enabled;
     const generator = rngState();
     if (this.generator !== null) restoreRng(this.generator);
-    gradMode.enabled = this.segment.startGradMode;
     try {
-      return withAutocastSettings(null, () => withPreDispatchMode(null, fn));
+      return asRecorded(this.segment.startGradMode, fn);
     } finally {
-      gradMode.enabled = enabled;
       restoreRng(generator);
     }
   }

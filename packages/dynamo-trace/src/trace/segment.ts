@@ -24,14 +24,7 @@ import {
   reportTo,
 } from '@tessera/shared';
 import { type Storage, type Tensor } from '@tessera/tensor';
-import {
-  gradFnOf,
-  gradMode,
-  hasGradientHooks,
-  modes,
-  show,
-  withAutocastSettings,
-} from '@tessera/tensor/internal';
+import { gradFnOf, hasGradientHooks, show } from '@tessera/tensor/internal';
 import { now } from '../clock.js';
 import {
   type Backend,
@@ -44,7 +37,7 @@ import {
 import { type InputMeta, isStill } from './input-meta.js';
 import type { Bindings } from './pattern.js';
 import type { Frame } from '../frame/frame.js';
-import { basesOf } from './bases-of.js';
+import { asRecorded } from './as-recorded.js';
 import { SegmentCases } from './segment-cases.js';
 import { settle } from './settle.js';
 import { type Shared, sameSharing } from './sharing.js';
@@ -149,12 +142,18 @@ export class Segment {
   /** The graph that is (or will be) given to the backend. */
   get graphModule(): GraphModule {
     if (this.module === null) {
-      this.graph.outputNode?.graph.eraseNode(this.graph.outputNode);
-      this.graph.output(this.outputSlots.map((slot) => this.produced.get(slot)!));
-      this.module = copyModule(new GraphModule([], this.graph));
+      this.module = copyModule(this.returning(this.outputSlots));
       eliminateDeadCode(this.module.graph);
     }
     return this.module;
+  }
+
+  /** The recorded graph as a module that returns these slots. */
+  returning(slots: readonly number[]): GraphModule {
+    const { graph } = this;
+    if (graph.outputNode !== null) graph.eraseNode(graph.outputNode);
+    graph.output(slots.map((slot) => this.produced.get(slot)!));
+    return new GraphModule([], graph);
   }
 
   /** Whether a slot is returned. */
@@ -250,9 +249,11 @@ export class Segment {
     return tensor?.storageOrNull === null ? undefined : tensor;
   }
 
-  /** What stands for a value that the segment computes. */
-  fakeOf(slot: number): Tensor {
-    return this.produced.get(slot)!.meta.val as Tensor;
+  /** Gives the lazy tensor of a call in `slot`, if there is one, the value that was computed for it. */
+  give(frame: Bindings, slot: number, value: Tensor): void {
+    const lazy = frame.slots[slot];
+    if (lazy?.isLazy !== true) return;
+    settle(lazy, value, this.baseOf(slot, frame), this.produced.get(slot)!.meta.val as Tensor);
   }
 
   /** Slots of what these are views of: a value whose gradient is watched has another history when a view is modified. */
@@ -260,9 +261,19 @@ export class Segment {
     return [...slots].flatMap((slot) => this.bases.get(slot) ?? []);
   }
 
-  /** By slot of a value, the slot of what it is a view of. */
+  /** Per value that is a view of another with a slot, that slot; null for what is no view. */
   get bases(): ReadonlyMap<number, number | null> {
-    return (this.known ??= basesOf(this));
+    if (this.known !== null) return this.known;
+    const slots = new Map<unknown, number>();
+    this.inputs.forEach(({ slot }, i) => slots.set(this.graph.nodes[i]!.meta.val, slot));
+    for (const [slot, { meta }] of this.produced) slots.set(meta.val, slot);
+    const bases = new Map<number, number | null>();
+    for (const [slot, { meta }] of this.produced) {
+      const { base } = meta.val as Tensor;
+      const at = base === null ? null : slots.get(base);
+      if (at !== undefined) bases.set(slot, at);
+    }
+    return (this.known = bases);
   }
 
   /** Runs the segment and gives the lazy tensors of `frame` their values. */
@@ -273,11 +284,8 @@ export class Segment {
     const inputs = this.gather(frame);
     const outs = frame.execute(inputs, () => this.call(inputs));
     for (let i = 0; i < this.outputSlots.length; i++) {
-      const slot = this.outputSlots[i]!;
-      const lazy = frame.slots[slot];
       if (this.isFresh?.(i) !== true) show(outs[i]);
-      if (lazy !== undefined && lazy.storageOrNull === null)
-        settle(lazy, outs[i]!, this.baseOf(slot, frame), this.fakeOf(slot));
+      this.give(frame, this.outputSlots[i]!, outs[i]!);
     }
   }
 
@@ -297,14 +305,14 @@ export class Segment {
       if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
     const outputs = this.outputSlots;
     const steps = this.compiling(this.gather(frame));
-    const compiled = yield* inScope((step) => this.asRecorded(step), steps);
+    const compiled = yield* inScope((step) => asRecorded(this.startGradMode, step), steps);
     // Code of others may have asked for more in a pause, or for this to run.
     if (outputs === this.outputSlots) this.compiled ??= compiled;
   }
 
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
   call(inputs: readonly SegmentInput[]): readonly Tensor[] {
-    return this.asRecorded(() => {
+    return asRecorded(this.startGradMode, () => {
       this.runs++;
       this.isFresh = undefined;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
@@ -340,26 +348,6 @@ export class Segment {
       this.mutated.includes(slot) ? [i] : [],
     );
     return this.mutatedAt;
-  }
-
-  /** Under no mode, in the grad mode of the segment; casts of an autocast scope are ops of the graph already. */
-  private asRecorded<R>(fn: () => R): R {
-    return withAutocastSettings(null, () => this.withoutModes(fn));
-  }
-
-  private withoutModes<R>(fn: () => R): R {
-    const { pre, resume } = modes;
-    const grad = gradMode.enabled;
-    modes.pre = null;
-    modes.resume = null;
-    gradMode.enabled = this.startGradMode;
-    try {
-      return fn();
-    } finally {
-      modes.pre = pre;
-      modes.resume = resume;
-      gradMode.enabled = grad;
-    }
   }
 
   private compiling(inputs: readonly SegmentInput[]): Steps<CompiledSegment> {
