@@ -15,12 +15,10 @@ import { Cursor, type CursorHost } from './cursor/cursor.js';
 import { rebuildPath } from './cursor/rebuild-step.js';
 import type { RecordedBreak } from './cursor/recorder-options.js';
 import { Recorder } from './cursor/recorder.js';
-import { Specializer } from './cursor/specializer.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { abortRecording, dropGradients } from './events/return.js';
 import { Frame } from './frame/frame.js';
-import { runByOperator } from './frame/run-by-operator.js';
 import { CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
@@ -178,6 +176,8 @@ export class CompiledFunction {
     };
     const sources = records || isRemembered ? begin(null) : null;
     const host: CursorHost = {
+      name: this.name,
+      table: this.table,
       diverge: (cursor, describe) => {
         check?.diverged(describe);
         const reason = this.whyNone(call, entry, describe);
@@ -189,30 +189,15 @@ export class CompiledFunction {
       onBreakBetween: (reason) => {
         if (fullgraph) refuseBreak(reason, this.name);
       },
-      runMatched: (cursor) => this.runMatched(cursor),
+      onDecline: () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
+      rebuild: (cursor, steps, mode) => this.rebuild(cursor, new Sources([]), -1, steps, mode),
     };
-    const specializer = new Specializer(
-      frame,
-      this.table,
-      () => this.rebuild(cursor, new Sources(this.roots.named(self, args))),
-      () => cursor,
-      () => traceConfig.sizeLimit,
-      this.name,
-      () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
-      isRemembered
-        ? null
-        : () => {
-            const path = cursor.path.slice(cursor.segmentFrom);
-            const mode = cursor.segmentGradMode;
-            return () => this.rebuild(cursor, new Sources([]), -1, path, mode);
-          },
-    );
     const recorder = records ? this.newRecorder(frame, sources!, this.calls++) : null;
     const pure = isRemembered ? { name: this.name, sources: sources!, fullgraph } : null;
     const cursor: Cursor =
       pure === null
-        ? new Cursor(frame, start, recorder, specializer, host)
-        : new PureCursor(pure, frame, start, recorder, specializer, host);
+        ? new Cursor(frame, start, recorder, host)
+        : new PureCursor(pure, frame, start, recorder, host);
     const eager = (): unknown => this.runEagerly(call);
     const body = check === null ? eager : () => withEffectTraps(this.name, eager);
     frame.flush = (reason) => cursor.flush(reason);
@@ -280,8 +265,7 @@ export class CompiledFunction {
     if (cursor.passing) return;
     if (cursor.recorder !== null && this.options.probe === true) dropGradients(cursor.recorder);
     else if (cursor.recorder !== null) abortRecording(cursor, cursor.recorder, error);
-    else if (!cursor.atSegmentStart)
-      abortRecording(cursor, this.rebuild(cursor, new Sources([])), error);
+    else if (!cursor.atSegmentStart) abortRecording(cursor, cursor.host.rebuild(cursor), error);
   }
 
   // ---- recording
@@ -312,18 +296,13 @@ export class CompiledFunction {
   private rebuild(
     { frame, path, segmentFrom, segmentGradMode }: Cursor,
     sources: Sources,
-    call = -1,
+    call: number,
     steps: Cursor['path'] = path.slice(segmentFrom),
     startGradMode = segmentGradMode,
   ): Recorder {
     const recorder = this.newRecorder(frame, sources, call);
     rebuildPath(recorder, steps, startGradMode);
     return recorder;
-  }
-
-  private runMatched(cursor: Cursor): void {
-    const recorder = this.rebuild(cursor, new Sources([]));
-    if (recorder.builder.opCount > 0) runByOperator(recorder.finishSegment(), cursor.frame);
   }
 
   private complete(

@@ -7,11 +7,9 @@ import type { Backend } from '../src/index.js';
 import { Cursor, type CursorHost } from '../src/cursor/cursor.js';
 import { rebuildPath } from '../src/cursor/rebuild-step.js';
 import { Recorder } from '../src/cursor/recorder.js';
-import { Specializer } from '../src/cursor/specializer.js';
 import { DynamicShapes } from '../src/dynamic/dynamic-shapes.js';
 import { SymbolTable } from '../src/dynamic/symbol-table.js';
 import { Frame } from '../src/frame/frame.js';
-import { runByOperator } from '../src/frame/run-by-operator.js';
 import { Sources } from '../src/guards/sources.js';
 import type { TrieNode } from '../src/trace/step.js';
 
@@ -47,33 +45,27 @@ export class Tracing {
   /** A cursor at the start; it records if nothing is recorded yet. */
   cursor(): Cursor {
     const frame = new Frame(this.table.bindings.root);
-    const rebuild = (cursor: Cursor): Recorder => {
+    const rebuild: CursorHost['rebuild'] = (
+      cursor,
+      path = cursor.path.slice(cursor.segmentFrom),
+    ) => {
       const recorder = this.recorder(frame, this.calls++);
-      rebuildPath(recorder, cursor.path.slice(cursor.segmentFrom), cursor.segmentGradMode);
+      rebuildPath(recorder, path, cursor.segmentGradMode);
       return recorder;
     };
     const host: CursorHost = {
+      name: 'f',
+      table: this.table,
       diverge: (cursor, describe) => {
         this.reasons.push(describe());
         return this.mayRecord ? rebuild(cursor) : null;
       },
       onBreakBetween: () => undefined,
-      runMatched: (cursor) => {
-        const recorder = rebuild(cursor);
-        if (recorder.builder.opCount > 0) runByOperator(recorder.finishSegment(), frame);
-      },
+      onDecline: () => undefined,
+      rebuild,
     };
-    const specializer: Specializer = new Specializer(
-      frame,
-      this.table,
-      () => rebuild(cursor),
-      () => cursor,
-      () => 4,
-      'f',
-    );
     const recorder = this.start.steps.length === 0 ? this.recorder(frame, this.calls++) : null;
-    const cursor: Cursor = new Cursor(frame, this.start, recorder, specializer, host);
-    return cursor;
+    return new Cursor(frame, this.start, recorder, host);
   }
 
   /** One call; returns its result and whether recorded steps served it to the end. */

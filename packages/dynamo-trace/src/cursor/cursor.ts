@@ -43,20 +43,27 @@ import {
 import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
 import { watch } from '../events/watch.js';
+import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { Frame } from '../frame/frame.js';
+import { runByOperator } from '../frame/run-by-operator.js';
 import { matchAll } from '../trace/pattern.js';
 import { type Step, type TrieNode, isDueBefore } from '../trace/step.js';
 import type { Recorder } from './recorder.js';
-import type { Specializer } from './specializer.js';
+import { Specializer } from './specializer.js';
 
 /** What a cursor asks of its function. */
 export interface CursorHost {
+  readonly name: string;
+  /** Symbols of the function. */
+  readonly table: SymbolTable;
   /** Makes the recorder that goes on where nothing fits; null if the function may not be compiled again. */
   diverge(cursor: Cursor, describe: () => string): Recorder | null;
   /** Told of a break where nothing is matched since the last one. */
   onBreakBetween(reason: BreakReason): void;
-  /** Computes the matched steps of the current segment, operator by operator. */
-  runMatched(cursor: Cursor): void;
+  /** Told of a call whose sizes come too seldom to be worth code. */
+  onDecline(): void;
+  /** A recorder with matched steps, by default those of the current segment, which records nothing new. */
+  rebuild(cursor: Cursor, steps?: Cursor['path'], gradMode?: boolean): Recorder;
 }
 
 /** See the file header. */
@@ -73,6 +80,9 @@ export class Cursor implements PreDispatchMode {
   passing = false;
   /** Inside a region that is matched step by step. */
   inRegion = false;
+  /** Whether what the call does is kept for calls that are skipped. */
+  readonly isRemembered: boolean = false;
+  readonly specializer: Specializer;
 
   /**
    * @param at where the trace begins
@@ -82,9 +92,10 @@ export class Cursor implements PreDispatchMode {
     readonly frame: Frame,
     public at: TrieNode,
     public recorder: Recorder | null,
-    readonly specializer: Specializer,
     readonly host: CursorHost,
-  ) {}
+  ) {
+    this.specializer = new Specializer(this);
+  }
 
   get matching(): boolean {
     return this.recorder === null && !this.passing;
@@ -149,7 +160,8 @@ export class Cursor implements PreDispatchMode {
 
   /** Goes on eagerly. */
   pass(): void {
-    this.host.runMatched(this);
+    const recorder = this.host.rebuild(this);
+    if (recorder.builder.opCount > 0) runByOperator(recorder.finishSegment(), this.frame);
     this.passing = true;
   }
 

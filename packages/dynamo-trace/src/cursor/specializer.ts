@@ -8,6 +8,7 @@
  * steps are. Sizes that come too seldom to be worth code are declined: such a call runs eagerly.
  */
 import { log } from '@tessera/shared';
+import { traceConfig } from '../config.js';
 import { CasesBefore } from '../dynamic/cases-before.js';
 import { caseOf } from '../dynamic/known-results.js';
 import { remaindersOf } from '../dynamic/remainders.js';
@@ -16,40 +17,25 @@ import type { ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
 import type { Segment } from '../trace/segment.js';
 import { ProvenSegment } from '../trace/proven-segment.js';
-import type { MakingStep, OutSpec, Step } from '../trace/step.js';
+import type { BackwardStep, MakingStep, OpStep, OutSpec, Step } from '../trace/step.js';
+import type { Cursor } from './cursor.js';
 import { rebuildEntry, rebuildStep } from './rebuild-step.js';
 import type { Recorder } from './recorder.js';
 
-/** Where a call is. */
-interface MatchedCall {
-  readonly path: readonly (Step | readonly Step[])[];
-  /** Steps of the current segment. */
-  readonly matched: readonly Step[];
-}
+type Outs = readonly (OutSpec | null)[];
 
-/** See the file header. One per replay. */
+/** See the file header. One per call. */
 export class Specializer {
   /** Rebuilds the current segment; null while everything is known. */
   private recorder: Recorder | null = null;
+  private readonly frame: Frame;
+  private readonly table: SymbolTable;
   private readonly before: CasesBefore;
 
-  /**
-   * @param rebuild a recorder that has the steps matched so far in the segment
-   * @param call the steps of the call
-   * @param limit how many shape bindings keep their code
-   */
-  constructor(
-    private readonly frame: Frame,
-    private readonly table: SymbolTable,
-    private readonly rebuild: () => Recorder,
-    private readonly call: () => MatchedCall,
-    private readonly limit: () => number,
-    private readonly functionName: string,
-    private readonly onDecline: () => void = () => undefined,
-    /** Makes what rebuilds the current segment when it is over; null where a call is remembered longer than that. */
-    private readonly rebuildLater: (() => () => Recorder) | null = null,
-  ) {
-    this.before = new CasesBefore(frame, table.cases);
+  constructor(private readonly cursor: Cursor) {
+    this.frame = cursor.frame;
+    this.table = cursor.host.table;
+    this.before = new CasesBefore(this.frame, this.table.cases);
   }
 
   /** A new segment begins. */
@@ -59,21 +45,20 @@ export class Specializer {
   }
 
   /** Whether a matched step has sizes that are not worth code. */
-  declines(step: Exclude<MakingStep, { kind: 'region' }>): boolean {
+  declines(step: OpStep | BackwardStep): boolean {
     const { shapes } = this.frame;
-    if (shapes.specs.has(step) || this.recorder !== null) return false;
-    if (this.table.bindings.admits(shapes, this.limit())) return false;
-    this.onDecline();
+    if (shapes.made.has(step) || this.recorder !== null) return false;
+    if (this.table.bindings.admits(shapes, traceConfig.sizeLimit)) return false;
+    this.cursor.host.onDecline();
     return true;
   }
 
   /** Makes the results of a matched step that is not yet in the path. */
-  produce(step: Exclude<MakingStep, { kind: 'region' }>): readonly (OutSpec | null)[] {
+  produce(step: OpStep | BackwardStep): Outs {
     const { frame } = this;
-    let outs = frame.shapes.specs.get(step);
-    if (outs === undefined && this.recorder === null) outs = this.known(step) ?? undefined;
-    if (outs === undefined || this.recorder !== null) {
-      this.recorder ??= this.rebuild();
+    let outs = this.known(step);
+    if (outs === null || this.recorder !== null) {
+      this.recorder ??= this.cursor.host.rebuild(this.cursor);
       outs = rebuildStep(this.recorder, step);
       this.note(step, outs);
     }
@@ -83,47 +68,45 @@ export class Specializer {
   }
 
   /** Notes what a step makes at the present sizes. */
-  note(
-    step: MakingStep,
-    outs: readonly (OutSpec | null)[],
-    shapes: ShapeBinding = this.frame.shapes,
-  ): void {
-    const { frame, table } = this;
+  note(step: MakingStep, outs: Outs, shapes: ShapeBinding = this.frame.shapes): void {
     if (shapes.parent === null) return;
-    shapes.specs.set(step, outs);
-    if (this.rebuildLater === null) return;
-    const { number, sizes } = this.placeOf(step, shapes);
-    shapes.cases.set(step, table.results.note(step, outs, frame, number, sizes));
+    const { number, sizes, left } = this.placeOf(step);
+    const of = this.learns ? this.table.results.note(step, outs, this.frame, number, sizes) : null;
+    shapes.made.set(step, { outs, of, left });
   }
 
-  /** What a step makes at sizes that were not met before, if those that were tell. */
-  known(step: MakingStep): readonly (OutSpec | null)[] | null {
-    if (this.rebuildLater === null || this.recorder !== null) return null;
+  /** What a step makes at the present sizes, if they were met before, or those that were tell; else null. */
+  known(step: MakingStep): Outs | null {
     const { shapes } = this.frame;
-    const { number, sizes } = this.placeOf(step, shapes);
+    const met = shapes.made.get(step);
+    if (met !== undefined) return met.outs;
+    if (!this.learns || this.recorder !== null) return null;
+    const { number, sizes, left } = this.placeOf(step);
     const known = this.table.results.at(step, this.frame, number, sizes);
-    if (known === null) return null;
-    shapes.specs.set(step, known.outs);
-    shapes.cases.set(step, known.of);
-    return known.outs;
+    if (known !== null) shapes.made.set(step, { ...known, left });
+    return known?.outs ?? null;
   }
 
-  /** Behind which cases a step is, and the sizes of which it makes others: those of the call, and what is left of them. */
-  private placeOf(
-    step: MakingStep,
-    shapes: ShapeBinding,
-  ): { readonly number: number; readonly sizes: readonly number[] } {
-    const { frame } = this;
-    const { number, remainders } = this.before.of(this.call().path, step);
-    const own = remaindersOf(step, frame);
-    if (own.length > 0) shapes.remainders.set(step, own);
-    return { number, sizes: [...frame.symbolValues(), ...remainders, ...own] };
+  /** Whether results and code are taken from other sizes. A call that is remembered keeps code of its own. */
+  private get learns(): boolean {
+    return !this.cursor.isRemembered;
+  }
+
+  /** Behind which cases a step is, what its divisions leave, and the sizes of which it makes others: with all that is left. */
+  private placeOf(step: MakingStep): {
+    readonly number: number;
+    readonly left: readonly number[];
+    readonly sizes: readonly number[];
+  } {
+    const { number, remainders } = this.before.of(this.cursor.path, step);
+    const left = remaindersOf(step, this.frame);
+    return { number, left, sizes: [...this.frame.symbolValues(), ...remainders, ...left] };
   }
 
   /** The cases in which the steps of the current segment are; null if nothing is known of one of them. */
   get cases(): string | null {
-    if (this.rebuildLater === null) return null;
-    const { path, matched } = this.call();
+    if (!this.learns) return null;
+    const { path, matched } = this.cursor;
     const inside = new Set<Step>();
     const { number } = this.before.of(path);
     if (number < 0) return null;
@@ -131,7 +114,8 @@ export class Specializer {
     for (const step of matched) {
       if (inside.has(step)) continue;
       const isRegion = step.kind === 'region';
-      const of = isRegion ? caseOf(step, [], this.frame) : this.frame.shapes.caseOf(step);
+      const made = isRegion ? null : this.frame.shapes.find(step);
+      const of = isRegion ? caseOf(step, [], this.frame) : made === null ? '' : made.of;
       if (of !== null) cases += `|${of}`;
       // Those inside are looked at where the region as a whole has no case.
       else if (!isRegion) return null;
@@ -142,7 +126,7 @@ export class Specializer {
 
   /** The sizes of which the graph of the current segment is a sample: those of the call, and what was left of them. */
   get point(): readonly number[] {
-    return [...this.frame.symbolValues(), ...this.before.of(this.call().path).remainders];
+    return [...this.frame.symbolValues(), ...this.before.of(this.cursor.path).remainders];
   }
 
   /** Whether results are being made by rebuilding, which binds them. */
@@ -163,19 +147,19 @@ export class Specializer {
       segment = this.proven(template) ?? this.recorded(template);
       shapes.segments.set(template, segment);
     }
-    this.table.bindings.touch(shapes, this.limit());
+    this.table.bindings.touch(shapes, traceConfig.sizeLimit);
     return segment;
   }
 
   /** The code that is known to be that of these sizes. */
   private proven(template: Segment): Segment | null {
-    const { frame, recorder, rebuildLater } = this;
-    if (recorder !== null || rebuildLater === null) return null;
-    const { point } = this;
+    if (this.recorder !== null || !this.learns) return null;
+    const { cursor, frame, point } = this;
     return ProvenSegment.for(template, frame, this.cases, point, () => {
-      const later = rebuildLater();
+      const steps = cursor.path.slice(cursor.segmentFrom);
+      const { segmentGradMode } = cursor;
       return () => {
-        const segment = later().finishSegment();
+        const segment = cursor.host.rebuild(cursor, steps, segmentGradMode).finishSegment();
         segment.point = point;
         template.adopt(this.sizes, segment);
         return segment;
@@ -184,8 +168,9 @@ export class Specializer {
   }
 
   private recorded(template: Segment): Segment {
-    log('perf', () => `Specializing ${this.functionName} for ${this.sizes.join(', ')}`);
-    const segment = (this.recorder ?? this.rebuild()).finishSegment();
+    const { cursor } = this;
+    log('perf', () => `Specializing ${cursor.host.name} for ${this.sizes.join(', ')}`);
+    const segment = (this.recorder ?? cursor.host.rebuild(cursor)).finishSegment();
     segment.onShared = () => (this.table.bindings.sharesCode = true);
     segment.cases = this.cases;
     segment.point = this.point;

@@ -66,8 +66,10 @@ export class CasesBefore {
           found.number = numbers.behind(found.number, null);
         continue;
       }
-      if (mayDiffer(entry)) found.number = numbers.behind(found.number, frame.shapes.caseOf(entry));
-      found.remainders.push(...frame.shapes.remaindersOf(entry));
+      const made = frame.shapes.find(entry);
+      if (mayDiffer(entry))
+        found.number = numbers.behind(found.number, made === null ? '' : made.of);
+      if (made !== null) found.remainders.push(...made.left);
     }
     return found;
   }

@@ -8,14 +8,19 @@
 import type { Segment } from '../trace/segment.js';
 import type { OutSpec, Step } from '../trace/step.js';
 
+/** What a step makes at some sizes. */
+export interface Made {
+  /** Its results; of a backward and of a region, what they leave behind. */
+  readonly outs: readonly (OutSpec | null)[];
+  /** The case in which the step is; null where nothing is known of it. See `KnownResults`. */
+  readonly of: string | null;
+  /** What its divisions leave. See `remaindersOf`. */
+  readonly left: readonly number[];
+}
+
 /** See the file header. The root binds nothing. */
 export class ShapeBinding {
-  /** Results of a step at these sizes, by step; for backward and regions, of what they make. */
-  readonly specs: Map<Step, readonly (OutSpec | null)[]> = new Map();
-  /** The case in which a step of `specs` is; null where nothing is known of it. See `KnownResults`. */
-  readonly cases: Map<Step, string | null> = new Map();
-  /** What the divisions of a step of `specs` leave, where it divides. See `remaindersOf`. */
-  readonly remainders: Map<Step, readonly number[]> = new Map();
+  readonly made: Map<Step, Made> = new Map();
   /** Code for these sizes, by the segment that it specialises. */
   readonly segments: Map<Segment, Segment> = new Map();
   private readonly children = new Map<string, ShapeBinding>();
@@ -39,22 +44,14 @@ export class ShapeBinding {
     return this.parent === null ? [] : [...this.parent.values, [this.symbol, this.value]];
   }
 
-  /** The case in which a step is at these sizes; '' for one that was matched before any symbol was bound. */
-  caseOf(step: Step): string | null {
-    const found = this.cases.get(step);
-    return found !== undefined ? found : this.parent === null ? '' : this.parent.caseOf(step);
-  }
-
-  /** What the divisions of a step leave at these sizes; nothing for one that was matched before any symbol was bound. */
-  remaindersOf(step: Step): readonly number[] {
-    return this.remainders.get(step) ?? this.parent?.remaindersOf(step) ?? [];
+  /** What a step made in a call that has come here; null for one that was matched before any symbol was bound. */
+  find(step: Step): Made | null {
+    return this.made.get(step) ?? this.parent?.find(step) ?? null;
   }
 
   /** Drops what was worked out here, and the node itself where nothing hangs on it. */
   forget(): void {
-    this.specs.clear();
-    this.cases.clear();
-    this.remainders.clear();
+    this.made.clear();
     this.segments.clear();
     this.prune();
   }
@@ -115,10 +112,5 @@ export class ShapeBindings {
     }
     const [oldest] = this.used.values();
     return size < limit || this.calls - oldest! > UNUSED * limit;
-  }
-
-  /** Number of bindings with compiled code. */
-  get size(): number {
-    return this.used.size;
   }
 }

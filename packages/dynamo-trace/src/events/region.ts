@@ -111,7 +111,7 @@ function matchJump(
   }
   const symbolic = frame.shapes;
   if (symbolic.parent === null) return produced;
-  const known = symbolic.specs.get(step) ?? specializer.known(step);
+  const known = specializer.known(step);
   if (known !== null) return known as readonly OutSpec[];
   // The body binds what it reads itself; its inputs stay bound.
   unbindPatterns(implicit, implicit.length, frame);

@@ -29,6 +29,7 @@ interface PureCall {
 /** See the file header. */
 export class PureCursor extends Cursor {
   readonly copiesLiterals = true;
+  override readonly isRemembered = true;
   /** Where its steps begin. */
   readonly start: TrieNode = this.at;
   private readonly sizes = new SizeWatch();
