@@ -448,8 +448,8 @@ export const MUTATIONS = [
     ],
     [
       'dynamo-trace/src/guards/entry-guards.ts',
-      '  private identityReason(roots: readonly unknown[]): string | null {',
-      'return null;',
+      '  private duplicates(): Guard[] {',
+      'return [];',
     ],
   ),
   mutation(

@@ -4,7 +4,7 @@
 import { type DeclaredSize, type SizedInput, parameterNames } from '@tessera/graph';
 import { TesseraError, checkOptionNames, treeFlatten, treePaths } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import { argumentNames } from '../guards/argument-names.js';
+import { ParameterNames } from '../guards/call-roots.js';
 import { dimMark } from '../dynamic/dynamic-marks.js';
 
 /** What is said of a dim: it varies (in a range; dims of one name are equal), or it does not. */
@@ -59,6 +59,7 @@ export function dynamicInputs(
   const paths = treePaths(spec);
   const declared = new Map<Tensor, Map<number, DimSpec>>();
   const names = parameterNames(fn);
+  const parameters = new ParameterNames(fn);
   const keys = args.map((_, i) => names[i] ?? `arg${i}`);
   for (const [at, own] of declaredArguments(options.dynamicShapes, keys))
     collect(args[at], own, `argument ${at}`, declared);
@@ -69,7 +70,7 @@ export function dynamicInputs(
     if (!isTensor(tensor) || seen.has(tensor)) return;
     seen.add(tensor);
     const [, position, rest] = /^\[(\d+)\](.*)$/s.exec(paths[at]!)!;
-    const name = `${argumentNames(fn)(Number(position))}${rest}`;
+    const name = `${parameters.nameOf(Number(position))}${rest}`;
     const dims = tensor.sizes.map((hint, dim) => {
       const wanted = wantedSize(tensor, dim, declared.get(tensor)?.get(dim), options);
       if (wanted === null) return -1;

@@ -30,13 +30,12 @@ import { CompiledFunction } from '../compiled-function.js';
 import type { AnyFunction } from '../trace-options.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
-import { identifierOf } from '../guards/sources.js';
+import { identifierOf, isOfTracked } from '../guards/sources.js';
 import { walk } from '../guards/walk.js';
 import { PureCursor } from '../pure/pure-cursor.js';
 import { refuseObjects } from '../pure/result-parts.js';
 import { sideEffect } from '../pure/side-effect.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
-import { duplicatesOf } from './duplicates.js';
 import { sameExport } from './same-export.js';
 
 /** A module, as far as exporting goes. */
@@ -256,15 +255,20 @@ function build(
   graph.outputNode!.args = [returned];
   if (kept !== null) returnIntegers(graph, template);
   copied.lint();
-  const constants = sources.constants();
+  // Other places where arguments hold these tensors: the graph is for such arguments alone.
+  const duplicates = sources.tensors.flatMap(({ tensor, place }) => {
+    const input = tensors.indexOf(tensor);
+    const isNew = input >= 0 && !isOfTracked(place.source) && place !== sources.locate(tensor);
+    return isNew ? [{ ...place, input }] : [];
+  });
   return {
     exported: new ExportedGraph(
       copied,
       inputs,
-      constants,
+      sources.constants(),
       treeUnflatten(template, spec),
       cursor instanceof PureCursor && cursor.readsSizes,
-      duplicatesOf(sources, tensors),
+      duplicates,
     ),
     tensors,
   };

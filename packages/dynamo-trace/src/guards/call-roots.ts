@@ -1,13 +1,44 @@
 /**
  * @file `CallRoots`: what a call gives its function, namely arguments, `this`, and what `captures` names.
  */
-import type { Root } from './entry-guards.js';
+import { parameterNames } from '@tessera/graph';
 import type { AnyFunction, TraceOptions } from '../trace-options.js';
-import { argumentCount, argumentNames } from './argument-names.js';
+import type { Root } from './entry-guards.js';
+
+/** The parameters of a function, by which its arguments are named. */
+export class ParameterNames {
+  private readonly names: readonly (string | undefined)[];
+  /** Position of the rest parameter, or -1. */
+  private readonly rest: number;
+
+  constructor(fn: (...args: never[]) => unknown) {
+    this.names = parameterNames(fn).map((name) => name ?? undefined);
+    this.rest = this.names.findIndex((name) => name?.startsWith('...') === true);
+  }
+
+  private get restName(): string {
+    return `L['${this.names[this.rest]!.slice(3)}']`;
+  }
+
+  /** The printed source of an argument: `L['x']`, and `L['xs'][1]` for one of a rest parameter. */
+  nameOf(index: number): string {
+    const { names, rest } = this;
+    if (rest >= 0 && index >= rest) return `${this.restName}[${index - rest}]`;
+    return `L['${names[index] ?? `arg${index}`}']`;
+  }
+
+  /** The guard on the number of arguments: the length of a rest parameter, if there is one. */
+  count(count: number): string {
+    const { rest } = this;
+    return rest < 0 || count < rest
+      ? `number of arguments == ${count}`
+      : `len(${this.restName}) == ${count - rest}`;
+  }
+}
 
 /** See the file header. */
 export class CallRoots {
-  private names: ((index: number) => string) | null = null;
+  private known: ParameterNames | null = null;
 
   constructor(
     private readonly fn: AnyFunction,
@@ -16,31 +47,32 @@ export class CallRoots {
 
   /** With the names that guards print. */
   named(self: unknown, args: readonly unknown[]): Root[] {
-    const names = (this.names ??= argumentNames(this.signature));
-    const roots = args.map((value, i): Root => ({ name: names(i), value }));
-    if (self !== undefined && self !== null) roots.push({ name: "L['self']", value: self });
-    if (this.options.captures !== undefined)
-      roots.push({ name: 'G', value: this.options.captures() });
-    return roots;
+    return this.values(self, args).map((value, i): Root => {
+      if (i < args.length) return { name: this.parameters.nameOf(i), value };
+      return { name: i === args.length && hasSelf(self) ? "L['self']" : 'G', value };
+    });
   }
 
   /** The values alone, in the same order; mostly the arguments themselves. */
   values(self: unknown, args: readonly unknown[]): readonly unknown[] {
     const { captures } = this.options;
-    const hasSelf = self !== undefined && self !== null;
-    if (!hasSelf && captures === undefined) return args;
+    if (!hasSelf(self) && captures === undefined) return args;
     const values = [...args];
-    if (hasSelf) values.push(self);
+    if (hasSelf(self)) values.push(self);
     if (captures !== undefined) values.push(captures());
     return values;
   }
 
   /** How many arguments there were, as a guard says it. */
   count(args: readonly unknown[]): string {
-    return argumentCount(this.signature, args.length);
+    return this.parameters.count(args.length);
   }
 
-  private get signature(): AnyFunction {
-    return this.options.signature ?? this.fn;
+  private get parameters(): ParameterNames {
+    return (this.known ??= new ParameterNames(this.options.signature ?? this.fn));
   }
+}
+
+function hasSelf(self: unknown): boolean {
+  return self !== undefined && self !== null;
 }

@@ -5,7 +5,7 @@
  * words why a replay diverged or a function was compiled again. Cheap checks come first: global state,
  * then constants and structure with tensors, then identities.
  */
-import { type Source, follow } from '@tessera/graph';
+import type { Source } from '@tessera/graph';
 import { type Tensor, defaultDType, isTensor } from '@tessera/tensor';
 import { autocastKey, gradMode } from '@tessera/tensor/internal';
 import { type GlobalState, globalState, stateChange } from './global-state.js';
@@ -21,10 +21,10 @@ import {
   sameObjectGuard,
   tensorGuard,
 } from './guard.js';
-import { GuardTree, holds, valueOf } from './guard-tree.js';
+import { GuardTree, failure, holds, valueAt } from './guard-tree.js';
 import { literal, typeName } from './guard-words.js';
 import { ObjectIdentities, changedIdentity, sameIdentities } from './identities.js';
-import { ShapeGuards, type ShapedSource } from './shape-guards.js';
+import { shapeGuards } from './shape-guards.js';
 import { TensorGuard } from './tensor-guard.js';
 import { walk } from './walk.js';
 
@@ -67,9 +67,12 @@ export function findGuards(
         container: (found) => {
           guards.push(...containerGuards(found, root, everything));
           const told = found.kind !== 'tracked' && found.kind !== 'opaque';
-          objects?.add(found.value, at(found.source), told);
+          const first = objects?.add(found.value, at(found.source), told);
+          // In one root, it is met again.
+          if (first != null && first.root !== root)
+            guards.push(sameObjectGuard(at(found.source), first));
         },
-        again: (_, source, first) => guards.push(sameObjectGuard(at(source), first)),
+        again: (_, source, first) => guards.push(sameObjectGuard(at(source), at(first))),
         prototype: (value, source, kind) =>
           guards.push(prototypeGuard(at(source), value, kind !== 'tracked')),
         opaque: (value, source) => guards.push(opaqueGuard(at(source), value)),
@@ -92,7 +95,8 @@ export class EntryGuards {
   /** Tensor guards, the last of `guards`: per guard, which of them found the same tensor first. */
   private readonly firsts: readonly number[];
   private tree: GuardTree | null = null;
-  private shapes: ShapeGuards | null = null;
+  /** What `check` finds out otherwise, or code does by itself: which tensors are one, and how sizes relate. */
+  private readonly relations: Guard[];
   /** Which objects are the same, where code that does not run again could have compared them. */
   private readonly objects: ObjectIdentities | null;
   /** The tensors, until the capture is over. */
@@ -118,6 +122,15 @@ export class EntryGuards {
       ...guards,
       ...tensors.map(({ tensor, place }) => tensorGuard(place, TensorGuard.of(tensor))),
     ];
+    this.relations = this.duplicates();
+  }
+
+  /** Tensors that are found at two places. */
+  private duplicates(): Guard[] {
+    const { tensorGuards, firsts } = this;
+    return tensorGuards.flatMap(({ place }, i) =>
+      firsts[i] === i ? [] : [sameObjectGuard(place, tensorGuards[firsts[i]!]!.place)],
+    );
   }
 
   private get tensorGuards(): readonly Guard[] {
@@ -126,21 +139,17 @@ export class EntryGuards {
 
   /** Ends the capture: tensors found to have symbolic sizes are guarded by those from now on. */
   seal(tensors: Iterable<readonly [Tensor, TensorGuard]>): void {
-    const sources: ShapedSource[] = [];
+    const shaped: Parameters<typeof shapeGuards>[0][number][] = [];
     const guards = this.guards as Guard[];
     for (const [tensor, dynamic] of tensors) {
       const index = this.tensors.indexOf(tensor);
       if (index < 0 || !dynamic.isSymbolic) continue;
       const at = guards.length - this.firsts.length + index;
-      const { place, name } = guards[at]!;
+      const { place } = guards[at]!;
       guards[at] = tensorGuard(place, dynamic);
-      sources.push({
-        name,
-        sizes: dynamic.sizes,
-        read: (roots) => follow(roots[place.root], place.source.steps),
-      });
+      shaped.push({ place, guard: dynamic });
     }
-    if (sources.length > 0) this.shapes = new ShapeGuards(sources);
+    this.relations.push(...shapeGuards(shaped));
     this.tensors = [];
   }
 
@@ -185,18 +194,16 @@ export class EntryGuards {
     const changed = stateChange(this.state, now);
     if (changed !== null) return changed;
     if (roots.length !== this.rootCount) return this.countText;
-    let opaque: Guard | null = null;
-    for (const guard of this.guards) {
-      const value = valueOf(guard, roots);
-      if (holds(guard, value, roots[guard.place.root])) continue;
-      if (guard.parts.opaque !== true) return guard.reason(value);
-      opaque ??= guard;
-    }
+    const isOpaque = ({ parts }: Guard): boolean => parts.opaque === true;
     return (
-      this.identityReason(roots) ??
-      this.shapes?.reason(roots) ??
+      failure(
+        this.guards.filter((guard) => !isOpaque(guard)),
+        roots,
+      ) ??
+      failure(this.relations, roots) ??
+      this.aliasReason(roots) ??
       this.objects?.reason(roots) ??
-      (skipped && opaque !== null ? opaque.text : null)
+      (skipped ? failure(this.guards.filter(isOpaque), roots) : null)
     );
   }
 
@@ -204,52 +211,41 @@ export class EntryGuards {
   structureReason(roots: readonly unknown[]): string | null {
     if (roots.length !== this.rootCount) return this.countText;
     for (const guard of this.guards) {
-      const value = valueOf(guard, roots);
+      const value = valueAt(guard.place, roots);
       if (guard.kind === 'TENSOR_MATCH') {
         if (!isTensor(value)) return `type(${guard.name}) is Tensor, actual ${typeName(value)}`;
       } else if (guard.kind === 'CONSTANT_MATCH') {
         if (typeof value !== typeof guard.parts.value) return guard.text;
-      } else if (!holds(guard, value, roots[guard.place.root])) return guard.text;
+      } else if (!holds(guard, value, roots)) return guard.text;
     }
     return null;
   }
 
-  /** Duplicates must stay duplicates, and distinct tensors distinct. */
-  private identityReason(roots: readonly unknown[]): string | null {
+  /** Distinct tensors must stay distinct. */
+  private aliasReason(roots: readonly unknown[]): string | null {
     const { tensorGuards, firsts } = this;
-    const values = tensorGuards.map((guard) => valueOf(guard, roots));
+    const values = tensorGuards.map(({ place }) => valueAt(place, roots));
     const at = changedIdentity(values, firsts);
     if (at < 0) return null;
-    const name = (i: number): string => tensorGuards[i]!.name;
-    return firsts[at] !== at
-      ? `${name(firsts[at]!)} is ${name(at)}`
-      : `Duplicate tensors found: ["${name(values.indexOf(values[at]))}", "${name(at)}"]`;
-  }
-
-  /** Printed conditions that tensors are the same. */
-  private get duplicates(): string[] {
-    const { tensorGuards, firsts } = this;
-    return tensorGuards.flatMap(({ name }, i) =>
-      firsts[i] === i ? [] : [`DUPLICATE_INPUT ${tensorGuards[firsts[i]!]!.name} is ${name}`],
-    );
+    const name = (i: number): string => `"${tensorGuards[i]!.name}"`;
+    return `Duplicate tensors found: [${name(values.indexOf(values[at]))}, ${name(at)}]`;
   }
 
   /** Printed guards, for logs and `explain()`. */
   lines(): string[] {
     return [
       `GLOBAL_STATE grad_mode == ${literal(this.state.gradMode)}, default_dtype == ${this.state.defaultDType}`,
-      ...this.guards.map(({ kind, text }) => (kind === 'TENSOR_MATCH' ? text : `${kind} ${text}`)),
-      ...this.duplicates,
-      ...(this.shapes?.lines.map((line) => `SHAPE_ENV ${line}`) ?? []),
+      ...[...this.guards, ...this.relations].map(({ kind, text }) =>
+        kind === 'TENSOR_MATCH' ? text : `${kind} ${text}`,
+      ),
     ];
   }
 
   /** Number of guards per kind. */
   counts(): Partial<Record<GuardKind, number>> {
     const counts: Partial<Record<GuardKind, number>> = { GLOBAL_STATE: 1 };
-    for (const { kind } of this.guards) counts[kind] = (counts[kind] ?? 0) + 1;
-    if (this.duplicates.length > 0) counts.DUPLICATE_INPUT = this.duplicates.length;
-    if (this.shapes !== null) counts.SHAPE_ENV = this.shapes.lines.length;
+    for (const { kind } of [...this.guards, ...this.relations])
+      counts[kind] = (counts[kind] ?? 0) + 1;
     return counts;
   }
 }

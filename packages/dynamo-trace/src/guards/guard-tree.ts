@@ -72,7 +72,7 @@ export class GuardTree {
     const found = new Array<Tensor | undefined>(this.tensorCount);
     for (let i = 0; i < this.roots.length; i++) {
       const node = this.roots[i];
-      if (node !== undefined && !holdsAt(node, roots[i], roots[i], found)) return null;
+      if (node !== undefined && !holdsAt(node, roots[i], roots, found)) return null;
     }
     return found;
   }
@@ -93,15 +93,15 @@ function sameStep(a: SourceStep, b: SourceStep): boolean {
 function holdsAt(
   node: TreeNode,
   value: unknown,
-  root: unknown,
+  roots: readonly unknown[],
   found: (Tensor | undefined)[],
 ): boolean {
   const { layout, leaf, below } = node;
   if (node.tensor >= 0) found[node.tensor] = value as Tensor;
   if (leaf !== null) return passes(leaf, value);
   if (layout === null || !layout.of.fits(value, layout.values)) {
-    if (!node.guards.every((guard) => holds(guard, value, root))) return false;
-    if (!node.implied.every((at) => holdsAt(at, readStep(value, at.step!), root, found)))
+    if (!node.guards.every((guard) => holds(guard, value, roots))) return false;
+    if (!node.implied.every((at) => holdsAt(at, readStep(value, at.step!), roots, found)))
       return false;
   }
   for (let i = 0; i < below.length; i++) {
@@ -112,7 +112,7 @@ function holdsAt(
         ? (value as Readonly<Record<Key, unknown>> | null | undefined)?.[step.key]
         : readStep(value, step);
     if (at.leaf === null) {
-      if (!holdsAt(at, next, root, found)) return false;
+      if (!holdsAt(at, next, roots, found)) return false;
     } else {
       if (!passes(at.leaf, next)) return false;
       if (at.tensor >= 0) found[at.tensor] = next as Tensor;
@@ -128,11 +128,24 @@ function passes({ kind, check, parts: { spec } }: Guard, value: unknown): boolea
 }
 
 /** Whether a guard holds for its value. */
-export function holds({ check, parts: { other } }: Guard, value: unknown, root: unknown): boolean {
-  return other === undefined ? check(value) : check(value, follow(root, other.steps));
+export function holds(
+  { check, parts: { other } }: Guard,
+  value: unknown,
+  roots: readonly unknown[],
+): boolean {
+  return other === undefined ? check(value) : check(value, valueAt(other, roots));
 }
 
-/** What a guard looks at. */
-export function valueOf({ place }: Guard, roots: readonly unknown[]): unknown {
-  return follow(roots[place.root], place.source.steps);
+/** What is at a place. */
+export function valueAt({ root, source }: Place, roots: readonly unknown[]): unknown {
+  return follow(roots[root], source.steps);
+}
+
+/** The first of some guards that fails, in words; null if all hold. */
+export function failure(guards: readonly Guard[], roots: readonly unknown[]): string | null {
+  for (const guard of guards) {
+    const value = valueAt(guard.place, roots);
+    if (!holds(guard, value, roots)) return guard.reason(value);
+  }
+  return null;
 }

@@ -21,7 +21,6 @@ export type GuardKind =
   | 'ID_MATCH'
   | 'TENSOR_MATCH'
   | 'DUPLICATE_INPUT'
-  | 'NO_TENSOR_ALIASING'
   | 'SHAPE_ENV';
 
 /** Where a guarded value is found. */
@@ -37,8 +36,8 @@ interface GuardParts {
   readonly value?: unknown;
   /** Whether it asks for the same function, or object that is not seen through. */
   readonly opaque?: boolean;
-  /** Where the same object must be found, of the same root; `check` is given what is there. */
-  readonly other?: Source;
+  /** Another place that the condition is about; `check` is given what is there. */
+  readonly other?: Place;
   /** Whether it is the guard of a tensor. */
   readonly isTensor?: boolean;
   /** A tensor that carries this guard passed it before. */
@@ -95,8 +94,8 @@ export function opaqueGuard(place: Place, value: unknown): Guard {
 }
 
 /** An object that was met at two places. */
-export function sameObjectGuard(place: Place, first: Source): Guard {
-  const print = (name: string): string => `${printSource(first)} is ${name}`;
+export function sameObjectGuard(place: Place, first: Place): Guard {
+  const print = (name: string): string => `${printSource(first.source)} is ${name}`;
   const check = (now: unknown, other: unknown): boolean => now === other;
   return new Guard('DUPLICATE_INPUT', place, print, check, { other: first });
 }

@@ -4,10 +4,11 @@
  * A function that does not run again may have compared objects: two that were one must stay one, and of a class those
  * that were two must stay two. Tracked objects without tensors of their own are not told apart.
  */
-import { follow, printSource } from '@tessera/graph';
+import { printSource } from '@tessera/graph';
 import type { Tensor } from '@tessera/tensor';
 import { isCallOpen } from '../frame/frame.js';
 import type { Place } from './guard.js';
+import { valueAt } from './guard-tree.js';
 
 /** Marks tensors of one check; frames have positive numbers. */
 let mark = -1;
@@ -49,21 +50,17 @@ export function changedIdentity(values: readonly unknown[], firsts: readonly num
 /** Containers of a call. */
 export class ObjectIdentities {
   private first: Map<object, Place> | null = new Map();
-  private readonly same: (readonly [Place, Place])[] = [];
   /** Places of different objects, by class. */
   private readonly byType = new Map<unknown, Place[]>();
 
-  /** Notes an object; `told`: whether it must differ from others of its class. */
-  add(value: object, place: Place, told: boolean): void {
+  /** Notes an object, by default one that must differ from others of its class; where it was met before, if it was. */
+  add(value: object, place: Place, told = true): Place | null {
     const known = this.first!.get(value);
-    if (known !== undefined) {
-      // In one root, a guard of that root says it.
-      if (known.root !== place.root) this.same.push([known, place]);
-      return;
-    }
+    if (known !== undefined) return known;
     this.first!.set(value, place);
     const type: unknown = Object.getPrototypeOf(value);
     if (told) this.byType.set(type, [...(this.byType.get(type) ?? []), place]);
+    return null;
   }
 
   /** All objects are noted, and are not held any longer. */
@@ -71,19 +68,17 @@ export class ObjectIdentities {
     this.first = null;
   }
 
-  /** The first difference, in words; null if there is none. */
+  /** Two that are one now, in words; null if there are none. */
   reason(roots: readonly unknown[]): string | null {
-    const at = ({ root, source }: Place): unknown => follow(roots[root], source.steps);
-    for (const [a, b] of this.same)
-      if (at(a) !== at(b)) return `${printSource(a.source)} is ${printSource(b.source)}`;
     for (const places of this.byType.values()) {
       if (places.length < 2) continue;
       const seen = new Map<unknown, Place>();
       for (const place of places) {
-        const before = seen.get(at(place));
+        const value = valueAt(place, roots);
+        const before = seen.get(value);
         if (before !== undefined)
           return `${printSource(before.source)} is not ${printSource(place.source)}`;
-        seen.set(at(place), place);
+        seen.set(value, place);
       }
     }
     return null;

@@ -8,7 +8,7 @@
 import type { Tensor } from '@tessera/tensor';
 import { findGuards } from './entry-guards.js';
 import { type Guard, type Place, isTensorGuard, sameObjectGuard } from './guard.js';
-import { GuardTree, holds, valueOf } from './guard-tree.js';
+import { GuardTree, failure } from './guard-tree.js';
 
 /** What a region's owner looked like when the region was captured. */
 export class OwnerGuards {
@@ -21,7 +21,7 @@ export class OwnerGuards {
     const { guards, tensors, grads } = findGuards([{ name, value: owner }], false, null);
     const ofTensors = tensors.map(({ tensor, place }) => {
       const first = this.places!.get(tensor);
-      if (first !== undefined) return sameObjectGuard(place, first.source);
+      if (first !== undefined) return sameObjectGuard(place, first);
       this.places!.set(tensor, place);
       return isTensorGuard(place);
     });
@@ -49,10 +49,6 @@ export class OwnerGuards {
 
   /** The first guard that fails, in words. */
   reason(owner: object): string | null {
-    for (const guard of this.guards) {
-      const value = valueOf(guard, [owner]);
-      if (!holds(guard, value, owner)) return guard.reason(value);
-    }
-    return null;
+    return failure(this.guards, [owner]);
   }
 }

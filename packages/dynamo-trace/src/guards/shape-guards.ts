@@ -4,72 +4,63 @@
  * Replays check sizes where a tensor is first used (`TensorGuard`). These are the same
  * conditions, named by source: equal sizes first, then ranges.
  */
+import { printSource } from '@tessera/graph';
 import { isTensor } from '@tessera/tensor';
-import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
+import type { SymPattern } from '../trace/int-pattern.js';
+import { Guard, type Place } from './guard.js';
+import type { TensorGuard } from './tensor-guard.js';
 
-/** A tensor argument with symbolic sizes. */
-export interface ShapedSource {
-  /** Printed source. */
-  readonly name: string;
-  readonly sizes: readonly IntPattern[];
-  read(roots: readonly unknown[]): unknown;
-}
-
-interface Place {
-  readonly source: ShapedSource;
+/** A symbolic size of an argument. */
+interface SizeAt {
+  readonly place: Place;
   readonly dim: number;
+  readonly pattern: SymPattern;
 }
 
-/** See the file header. */
-export class ShapeGuards {
-  private readonly bySymbol = new Map<number, { pattern: SymPattern; places: Place[] }>();
-
-  constructor(sources: readonly ShapedSource[]) {
-    for (const source of sources) {
-      source.sizes.forEach((pattern, dim) => {
-        if (typeof pattern === 'number') return;
-        const known = this.bySymbol.get(pattern.bind);
-        if (known === undefined)
-          this.bySymbol.set(pattern.bind, { pattern, places: [{ source, dim }] });
-        else known.places.push({ source, dim });
-      });
-    }
-  }
-
-  /** Conditions as they are printed. */
-  get lines(): string[] {
-    return [...this.bySymbol.values()].flatMap(({ pattern, places }) => [
-      ...places.slice(1).map((place) => equality(place, places[0]!)),
-      range(pattern, printPlace(places[0]!)),
-    ]);
-  }
-
-  /** The first condition that fails, printed; null if all hold. */
-  reason(roots: readonly unknown[]): string | null {
-    for (const { pattern, places } of this.bySymbol.values()) {
-      const values = places.map(({ source, dim }) => {
-        const tensor = source.read(roots);
-        return isTensor(tensor) ? tensor.sizes[dim] : undefined;
-      });
-      const [first] = values;
-      const differs = values.findIndex((value) => value !== first);
-      if (differs > 0) return equality(places[differs]!, places[0]!);
-      if (first === undefined) continue;
-      const name = printPlace(places[0]!);
-      if (first < pattern.min || first > pattern.max) return range(pattern, name);
-    }
-    return null;
-  }
+/** The guards of arguments with symbolic sizes. */
+export function shapeGuards(
+  arguments_: readonly { readonly place: Place; readonly guard: TensorGuard }[],
+): Guard[] {
+  const bySymbol = new Map<number, SizeAt[]>();
+  for (const { place, guard } of arguments_)
+    guard.sizes.forEach((pattern, dim) => {
+      if (typeof pattern === 'number') return;
+      const known = bySymbol.get(pattern.bind);
+      if (known === undefined) bySymbol.set(pattern.bind, [{ place, dim, pattern }]);
+      else known.push({ place, dim, pattern });
+    });
+  return [...bySymbol.values()].flatMap(([first, ...others]) => [
+    ...others.map((other) => equalSizes(other, first!)),
+    sizeRange(first!),
+  ]);
 }
 
-function printPlace({ source, dim }: Place): string {
-  return `${source.name}.size()[${dim}]`;
+function equalSizes({ place, dim }: SizeAt, first: SizeAt): Guard {
+  return new Guard(
+    'SHAPE_ENV',
+    place,
+    (name) => `${printSize(name, dim)} == ${printSize(printSource(first.place.source), first.dim)}`,
+    (now, other) => sizeOf(now, dim) === sizeOf(other, first.dim),
+    { other: first.place },
+  );
 }
 
-function equality(place: Place, first: Place): string {
-  return `${printPlace(place)} == ${printPlace(first)}`;
+function sizeRange({ place, dim, pattern: { min, max } }: SizeAt): Guard {
+  return new Guard(
+    'SHAPE_ENV',
+    place,
+    (name) => `${min} <= ${printSize(name, dim)}${max === Infinity ? '' : ` <= ${max}`}`,
+    (now) => {
+      const size = sizeOf(now, dim);
+      return size === undefined || (size >= min && size <= max);
+    },
+  );
 }
 
-function range({ min, max }: SymPattern, name: string): string {
-  return `${min} <= ${name}${max === Infinity ? '' : ` <= ${max}`}`;
+function sizeOf(value: unknown, dim: number): number | undefined {
+  return isTensor(value) ? value.sizes[dim] : undefined;
+}
+
+function printSize(name: string, dim: number): string {
+  return `${name}.size()[${dim}]`;
 }

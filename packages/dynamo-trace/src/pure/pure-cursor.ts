@@ -6,12 +6,11 @@
  */
 import { userFrame } from '@tessera/graph';
 import type { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { type OpOverload, type Storage, isTensor } from '@tessera/tensor';
 import { type BackwardCall, GENERATOR_MEMORY, type RegionInputs } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import { Cursor } from '../cursor/cursor.js';
 import type { Sources } from '../guards/sources.js';
-import { walk } from '../guards/walk.js';
 import type { TrieNode } from '../trace/step.js';
 import { withEffectTraps } from './effect-traps.js';
 import { withHiddenStateTraps } from './hidden-state.js';
@@ -50,10 +49,8 @@ export class PureCursor extends Cursor {
   watching<R>(fn: () => R): R {
     const { name, sources } = this.call;
     // Sizes of parameters are numbers.
-    const tensor = (value: Tensor): void => {
-      if (sources.isArgument(value)) this.sizes.watch(value);
-    };
-    for (const { value } of sources.roots) walk(value, { root: '', steps: [] }, { tensor }, true);
+    for (const { tensor } of sources.tensors)
+      if (sources.isArgument(tensor)) this.sizes.watch(tensor);
     try {
       const trapped = (): R => withEffectTraps(name, fn, () => this.sizes.isPaused);
       const result = withHiddenStateTraps(sources.roots, name, trapped);
