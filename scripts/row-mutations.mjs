@@ -446,11 +446,7 @@ export const MUTATIONS = [
       'test_arg_dupe_via_dynamo_recompiles_many_args_param_non_tensor_arg_list',
       'test_arg_dupe_via_dynamo_recompiles_many_with_global',
     ],
-    [
-      'dynamo-trace/src/guards/entry-guards.ts',
-      '  private duplicates(): Guard[] {',
-      'return [];',
-    ],
+    ['dynamo-trace/src/guards/entry-guards.ts', '  private duplicates(): Guard[] {', 'return [];'],
   ),
   mutation(
     'whether gradients are required is not guarded',

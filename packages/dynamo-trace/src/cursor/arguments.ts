@@ -11,6 +11,7 @@ import type { Pattern, ScalarPattern } from '../trace/pattern.js';
 import type { OpStep } from '../trace/step.js';
 import { type Aligned, type Lift, olderArgument } from './alignment.js';
 import type { Recorder } from './recorder.js';
+import { tensorPattern } from './tensor-pattern.js';
 
 /** A prepared argument: what to match next time, what the graph and the fake op get. */
 export interface Prepared {
@@ -60,7 +61,7 @@ function prepare(
 ): Prepared {
   const { builder } = recorder;
   if (isTensor(arg)) {
-    const pattern = recorder.patternOf(arg, known, older);
+    const pattern = tensorPattern(recorder, arg, known, older);
     return { pattern, node: builder.node(pattern.slot), fake: builder.fake(pattern.slot) };
   }
   if (arg instanceof SymScalar) return regionScalar(recorder, arg);

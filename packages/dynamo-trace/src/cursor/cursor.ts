@@ -222,8 +222,8 @@ export class Cursor implements PreDispatchMode {
 
   // ---- what happens outside operators
 
-  onSetGrad(tensor: TensorBase, value: TensorBase | null): void {
-    this.recorder?.region?.noteGrad(tensor as Tensor, value as Tensor | null);
+  onSetGrad(): void {
+    if (this.recorder?.region != null) this.recorder.region.broken = true;
   }
 
   onSetRequiresGrad(tensor: TensorBase): void {

@@ -8,17 +8,15 @@
 import type { Node } from '@tessera/graph';
 import { type Tensor } from '@tessera/tensor';
 import { gradMode, requiresGrad } from '@tessera/tensor/internal';
-import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
+import type { DynamicShapes } from '../dynamic/dynamic-shapes.js';
 import type { RegionRecord } from '../events/region.js';
 import type { Frame } from '../frame/frame.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
 import type { Segment } from '../trace/segment.js';
 import { type Numbering, type OutSpec, specOf } from '../trace/step.js';
 import { Alignment } from './alignment.js';
 import type { RecordedBreak, RecorderOptions } from './recorder-options.js';
 import { SegmentBuilder } from './segment-builder.js';
-import { tensorPattern } from './tensor-pattern.js';
 
 /** See the file header. */
 export class Recorder {
@@ -85,15 +83,6 @@ export class Recorder {
     if (region !== null) region.produced.add(spec.slot);
     else if (!inner) this.visible.push(spec.slot);
     return tensor;
-  }
-
-  /** The pattern of a tensor argument; makes it an input of the segment if it is none yet. */
-  patternOf(
-    tensor: Tensor,
-    known: Pattern | null = null,
-    older: Older<Pattern> | null = null,
-  ): SlotPattern | ExternalPattern {
-    return tensorPattern(this, tensor, known, older);
   }
 
   /** Everything recorded since the last break; nothing more may be recorded before the next segment begins. */

@@ -8,7 +8,7 @@ import type { Tensor } from '@tessera/tensor';
 import type { Older } from '../dynamic/dynamic-shapes.js';
 import { symbolicShapeOf } from '../dynamic/symbolic-meta.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
+import type { Pattern, TensorPattern } from '../trace/pattern.js';
 import { identifierOf } from '../guards/sources.js';
 import type { Recorder } from './recorder.js';
 
@@ -16,9 +16,9 @@ import type { Recorder } from './recorder.js';
 export function tensorPattern(
   recorder: Recorder,
   tensor: Tensor,
-  known: Pattern | null,
-  older: Older<Pattern> | null,
-): SlotPattern | ExternalPattern {
+  known: Pattern | null = null,
+  older: Older<Pattern> | null = null,
+): TensorPattern {
   const { frame } = recorder;
   const isBound = frame.slotOf(tensor) >= 0;
   if (!isBound) {

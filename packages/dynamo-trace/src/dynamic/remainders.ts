@@ -7,8 +7,7 @@
 import { dividesSizes, remaindersOfCall } from '@tessera/graph';
 import { type SizeFunction, isDetermined } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
-import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
-import { type Pattern, instantiate } from '../trace/pattern.js';
+import { type Pattern, instantiate, integersOf } from '../trace/pattern.js';
 import type { OpStep, Step } from '../trace/step.js';
 
 const NONE: readonly number[] = [];
@@ -73,25 +72,4 @@ export function isWhole(pattern: Pattern): boolean {
 
 function isFollowedPattern(pattern: Pattern): boolean {
   return integersOf(pattern).every(({ expression }) => isDetermined(expression));
-}
-
-/** The integers of an argument that vary. */
-function integersOf(pattern: Pattern): readonly SymPattern[] {
-  switch (pattern.code) {
-    case 0:
-    case 1:
-      return pattern.guard === null
-        ? []
-        : [...pattern.guard.sizes, ...pattern.guard.strides].filter(varies);
-    case 3:
-      return pattern.items.flatMap(integersOf);
-    case 5:
-      return [pattern];
-    default:
-      return [];
-  }
-}
-
-function varies(int: IntPattern): int is SymPattern {
-  return typeof int !== 'number';
 }

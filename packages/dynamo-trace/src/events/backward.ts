@@ -28,14 +28,9 @@ import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { runOnFakes } from '../cursor/run-on-fakes.js';
+import { tensorPattern } from '../cursor/tensor-pattern.js';
 import type { Frame } from '../frame/frame.js';
-import {
-  type ExternalPattern,
-  type Pattern,
-  type SlotPattern,
-  matchAll,
-  matchPattern,
-} from '../trace/pattern.js';
+import { type Pattern, type TensorPattern, matchAll, matchPattern } from '../trace/pattern.js';
 import { type BackwardStep, type OutSpec, lookThrough } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
@@ -203,9 +198,9 @@ function recordBackward(
   leaves: readonly number[],
 ): void {
   const { frame } = recorder;
-  const roots = call.tensors.map((tensor) => recorder.patternOf(tensor));
+  const roots = call.tensors.map((tensor) => tensorPattern(recorder, tensor));
   const gradTensors = call.gradTensors.map((tensor): Pattern =>
-    tensor === null ? { code: 2, value: null } : recorder.patternOf(tensor),
+    tensor === null ? { code: 2, value: null } : tensorPattern(recorder, tensor),
   );
   const { inputs, retainGraph, createGraph } = call;
   const wanted =
@@ -215,7 +210,7 @@ function recordBackward(
     kind: 'backward',
     roots,
     gradTensors,
-    inputs: inputs?.map((tensor) => recorder.patternOf(tensor)) ?? null,
+    inputs: inputs?.map((tensor) => tensorPattern(recorder, tensor)) ?? null,
     retainGraph,
     createGraph,
     leaves: [],
@@ -232,7 +227,7 @@ function recordBackward(
       setOwnGradient(leaf, tensor);
       step.leaves.push({ leaf: slot, grad, existing: null });
     } else {
-      const pattern = recorder.patternOf(existing);
+      const pattern = tensorPattern(recorder, existing);
       step.leaves.push({ leaf: slot, grad, existing: pattern });
       accumulate(recorder, pattern, grad);
     }
@@ -248,8 +243,8 @@ function recordBackward(
 /** Records a matched backward again; returns the gradients at the present sizes. */
 export function rebuildBackward(recorder: Recorder, step: BackwardStep): readonly OutSpec[] {
   const { frame } = recorder;
-  const again = (pattern: SlotPattern | ExternalPattern): void =>
-    void recorder.patternOf(frame.slots[pattern.slot]!, pattern);
+  const again = (pattern: TensorPattern): void =>
+    void tensorPattern(recorder, frame.slots[pattern.slot]!, pattern);
   for (const pattern of [...step.roots, ...step.gradTensors])
     if (pattern.code === 0 || pattern.code === 1) again(pattern);
   const wanted = step.leaves.map(({ leaf }) => leaf);
@@ -276,7 +271,7 @@ function addBackward(
   leaves: readonly number[],
 ): (Emitted & { readonly leaf: number })[] {
   const { builder } = recorder;
-  const rootSlots = roots.map((pattern) => (pattern as SlotPattern).slot);
+  const rootSlots = roots.map((pattern) => (pattern as TensorPattern).slot);
   const gradSlots = gradTensors.map((pattern) => ('slot' in pattern ? pattern.slot : null));
   const gradients = withPreDispatchMode(null, () =>
     withFakeTensors(() =>
@@ -311,11 +306,7 @@ function addBackward(
 }
 
 /** `existing += gradient` in the graph; the backward step stands for it in replays. */
-function accumulate(
-  { builder }: Recorder,
-  existing: SlotPattern | ExternalPattern,
-  { slot }: OutSpec,
-): void {
+function accumulate({ builder }: Recorder, existing: TensorPattern, { slot }: OutSpec): void {
   const add = getOp('aten::add_.Tensor');
   runOnFakes(add, [builder.fake(existing.slot), builder.fake(slot), 1]);
   const node = builder.graph.callFunction(add, [

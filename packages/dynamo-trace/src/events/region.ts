@@ -1,25 +1,25 @@
 /**
  * @file Event: a trusted region, code that a replay may jump over.
  *
- * The body runs and its ops are recorded as always; in addition the region notes what it read, what it made and which
- * gradients it set, so that a replay can check the owner once and jump over it. Any owner of the class will do whose
- * guards hold: equal modules share a trace. If a region read something that cannot be found on its owner again, or
- * broke the graph, it is matched step by step.
+ * The body runs and its ops are recorded as always; in addition the region notes what it read and what it made, so that a replay can check the owner once and jump over it. Any owner of the class will do whose
+ * guards hold: equal modules share a trace. If a region read something that cannot be found on its owner again, set
+ * a gradient or broke the graph, it is matched step by step.
  */
 import { userFrame } from '@tessera/graph';
 import { SymScalar, treeFlatten, treeLeaves, treeUnflatten } from '@tessera/shared';
-import { type Tensor, isTensor } from '@tessera/tensor';
-import { type RegionInputs, autogradMeta, dropGradient, modes } from '@tessera/tensor/internal';
+import { isTensor } from '@tessera/tensor';
+import { type RegionInputs, modes } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
+import { tensorPattern } from '../cursor/tensor-pattern.js';
 import { ShapeBinding } from '../dynamic/shape-binding.js';
 import { OwnerGuards } from '../guards/owner-guards.js';
 import {
-  type ExternalPattern,
   type Pattern,
-  type SlotPattern,
+  type TensorPattern,
   instantiate,
+  integersOf,
   matchAll,
   unbindPatterns,
 } from '../trace/pattern.js';
@@ -122,7 +122,7 @@ function matchJump(
 function jump(
   cursor: Cursor,
   step: RegionStep,
-  { steps, grads, exit }: RegionJump,
+  { steps, exit }: RegionJump,
   produced: readonly OutSpec[],
 ): unknown {
   const { frame, specializer } = cursor;
@@ -131,11 +131,6 @@ function jump(
   for (let i = 0; i < produced.length; i++) {
     const spec = produced[i]!;
     if (slots[spec.slot] === undefined || !specializer.rebuilding) frame.produce(spec);
-  }
-  for (let i = 0; i < grads.length; i++) {
-    const { tensor, value } = grads[i]!;
-    if (value < 0) dropGradient(slots[tensor]!);
-    else autogradMeta(slots[tensor]!).grad = slots[value]!;
   }
   cursor.advance(steps, exit);
   if (modes.suspended !== null) frame.announce(steps);
@@ -179,19 +174,13 @@ export class RegionRecord {
   readonly uses: Set<number> = new Set();
   /** Slots made in the region. */
   readonly produced: Set<number> = new Set();
-  readonly grads: { tensor: Tensor; value: Tensor | null }[] = [];
   /** Steps recorded inside, in order. */
   readonly steps: Step[] = [];
-  /** A graph break happened inside, or a number of the body became a run-time scalar: a jump would not set it. */
+  /** A graph break happened inside, a gradient was set or a number of the body became a run-time scalar: a jump would not do it. */
   broken = false;
   /** The user's source line: one for all, as no code of the user runs inside. */
   readonly frame: string | undefined = userFrame();
   private readonly scalars = new Map<SymScalar, number>();
-
-  /** Notes `tensor.grad = value`. */
-  noteGrad(tensor: Tensor, value: Tensor | null): void {
-    this.grads.push({ tensor, value });
-  }
 
   /** Notes a number that the region is given. */
   addScalar(scalar: SymScalar, index: number): void {
@@ -221,7 +210,9 @@ function recordRegion(
   const values = leaves.map((leaf, i) => {
     if (isTensor(leaf)) {
       const like = older?.inputs[i];
-      patterns.push(recorder.patternOf(leaf, null, like && { pattern: like, calls: older!.calls }));
+      patterns.push(
+        tensorPattern(recorder, leaf, null, like && { pattern: like, calls: older!.calls }),
+      );
       return leaf;
     }
     if (typeof leaf !== 'number') {
@@ -283,7 +274,7 @@ function implicitInputs(
   const isFound = slots.every((slot) => guards.ask(frame.slots[slot]!) !== undefined);
   guards.seal();
   if (!isFound) return null;
-  return slots.map((slot): SlotPattern | ExternalPattern =>
+  return slots.map((slot): TensorPattern =>
     slot < firstNew
       ? { code: 0, slot, guard: layouts.get(slot) ?? null, gains: false }
       : { code: 1, slot, guard: external.get(slot)!, gains: false },
@@ -301,18 +292,13 @@ function makeJump(
   result: unknown,
 ): RegionJump | null {
   const { leaves, spec } = treeFlatten(result);
-  const tensors = leaves.filter(isTensor);
-  const set = region.grads.flatMap(({ tensor, value }) =>
-    value === null ? [tensor] : [tensor, value],
-  );
+  const slots = leaves.filter(isTensor).map((tensor) => frame.slotOf(tensor));
   // A tensor that no op used: the jump could not find it.
-  if ([...tensors, ...set].some((tensor) => frame.slotOf(tensor) < 0)) return null;
-  const slotOf = (tensor: Tensor | null): number => (tensor === null ? -1 : frame.slotOf(tensor));
-  const left = [...tensors, ...region.grads.map(({ value }) => value)].map(slotOf);
+  if (slots.includes(-1)) return null;
   step.result = {
     leaves: leaves.map((leaf): Pattern =>
       isTensor(leaf)
-        ? { code: 0, slot: slotOf(leaf), guard: null, gains: false }
+        ? { code: 0, slot: frame.slotOf(leaf), guard: null, gains: false }
         : { code: 2, value: leaf },
     ),
     rebuild: (values) => treeUnflatten(values, spec),
@@ -320,13 +306,9 @@ function makeJump(
   return {
     guards,
     implicit,
-    produced: [...new Set(left)]
+    produced: [...new Set(slots)]
       .filter((slot) => region.produced.has(slot))
       .map((slot) => specOf(frame.slots[slot]!, slot)),
-    grads: region.grads.map(({ tensor, value }) => ({
-      tensor: slotOf(tensor),
-      value: slotOf(value),
-    })),
     steps: [step, ...region.steps],
     exit,
   };
@@ -334,17 +316,13 @@ function makeJump(
 
 /** Whether a jump binds every symbol that the body bound: those of the owner's tensors. */
 function bindsAll(
-  implicit: readonly (SlotPattern | ExternalPattern)[],
+  implicit: readonly TensorPattern[],
   before: ShapeBinding,
   after: ShapeBinding,
 ): boolean {
   const jumped = new Set(
     implicit.flatMap((pattern) =>
-      pattern.code === 1
-        ? [...pattern.guard.sizes, ...pattern.guard.strides].map((int) =>
-            typeof int === 'number' ? -1 : int.bind,
-          )
-        : [],
+      pattern.code === 1 ? integersOf(pattern).map(({ bind }) => bind) : [],
     ),
   );
   for (let at = after; at !== before; at = at.parent!) if (!jumped.has(at.symbol)) return false;

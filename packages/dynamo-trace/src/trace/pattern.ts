@@ -32,6 +32,9 @@ export interface ExternalPattern {
   readonly gains: boolean;
 }
 
+/** See the members. */
+export type TensorPattern = SlotPattern | ExternalPattern;
+
 /** The same number, string, boolean, null, or list of those. */
 export interface ConstPattern {
   readonly code: 2;
@@ -194,12 +197,19 @@ export function instantiate(pattern: Pattern, frame: Bindings): unknown {
   }
 }
 
-/** Notes what the integers of a matched pattern are in a captured call. */
-export function observePattern(pattern: Pattern, call: number, frame: Bindings): void {
-  if (pattern.code === 5) pattern.values.set(call, pattern.evaluate(frame.symbols));
-  else if (pattern.code === 3) for (const item of pattern.items) observePattern(item, call, frame);
-  else if ((pattern.code === 0 || pattern.code === 1) && pattern.guard !== null) {
-    for (const int of [...pattern.guard.sizes, ...pattern.guard.strides])
-      if (typeof int !== 'number') int.values.set(call, int.evaluate(frame.symbols));
+/** The integers of a pattern that vary. */
+export function integersOf(pattern: Pattern): readonly SymPattern[] {
+  switch (pattern.code) {
+    case 0:
+    case 1:
+      return [...(pattern.guard?.sizes ?? []), ...(pattern.guard?.strides ?? [])].filter(
+        (int) => typeof int !== 'number',
+      );
+    case 3:
+      return pattern.items.flatMap(integersOf);
+    case 5:
+      return [pattern];
+    default:
+      return [];
   }
 }

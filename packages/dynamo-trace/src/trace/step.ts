@@ -16,14 +16,7 @@ import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { OwnerGuards } from '../guards/owner-guards.js';
 import type { Segment } from './segment.js';
-import {
-  type Bindings,
-  type ExternalPattern,
-  type Pattern,
-  type SlotPattern,
-  observePattern,
-  slotsOf,
-} from './pattern.js';
+import { type Bindings, type Pattern, type TensorPattern, integersOf, slotsOf } from './pattern.js';
 
 /** How many slots and run-time scalars the traces of a function use; each new one takes the next number. */
 export interface Numbering {
@@ -90,11 +83,9 @@ export interface GradModeStep {
 export interface RegionJump {
   readonly guards: OwnerGuards;
   /** What the tensors of the owner must be that the region reads, in the order in which a check of the guards gives them. */
-  readonly implicit: readonly (SlotPattern | ExternalPattern)[];
-  /** Tensors that the region leaves behind: its result and gradients it sets. */
+  readonly implicit: readonly TensorPattern[];
+  /** Tensors that the region leaves behind: those of its result that it made. */
   readonly produced: readonly OutSpec[];
-  /** `.grad` assignments in order: tensor slot, value slot (-1: null). */
-  readonly grads: readonly { readonly tensor: number; readonly value: number }[];
   /** The region and the steps inside, for handing a diverged replay to a recorder. */
   readonly steps: readonly Step[];
   readonly exit: TrieNode;
@@ -129,7 +120,7 @@ export interface BackwardStep {
   leaves: {
     readonly leaf: number;
     readonly grad: OutSpec;
-    readonly existing: SlotPattern | ExternalPattern | null;
+    readonly existing: TensorPattern | null;
   }[];
   /** Leaves given explicitly. */
   readonly inputs: readonly Pattern[] | null;
@@ -177,7 +168,7 @@ export function observeStep(step: OpStep | RegionStep, call: number, frame: Bind
   if (call < 0 || step.calls.includes(call)) return;
   step.calls.push(call);
   const patterns = step.kind === 'op' ? step.args : step.inputs;
-  for (const pattern of patterns) observePattern(pattern, call, frame);
+  for (const int of patterns.flatMap(integersOf)) int.values.set(call, int.evaluate(frame.symbols));
 }
 
 /** Metadata of a tensor as a result in `slot`. */
