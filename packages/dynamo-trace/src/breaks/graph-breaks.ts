@@ -5,7 +5,17 @@
  */
 
 /** Code of a graph break. */
-export type GraphBreakCode = `GB000${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}` | 'GB0010';
+export type GraphBreakCode =
+  | 'GB0001'
+  | 'GB0002'
+  | 'GB0003'
+  | 'GB0004'
+  | 'GB0005'
+  | 'GB0006'
+  | 'GB0007'
+  | 'GB0008'
+  | 'GB0009'
+  | 'GB0010';
 
 /** What is known about a kind of graph break. */
 export interface GraphBreakEntry {
