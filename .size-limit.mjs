@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '569.1 kB';
+const EVERYTHING = '574.3 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -24,9 +24,9 @@ const budgets = {
   passes: '16.6 kB',
   'aot-autograd': '21.3 kB',
   'dynamo-trace': '45.9 kB',
-  'inductor-core': '154.1 kB',
+  'inductor-core': '162.7 kB',
   'inductor-cpu': '60.9 kB',
-  'inductor-wgsl': '58.3 kB',
+  'inductor-wgsl': '55.1 kB',
   compile: '5.6 kB',
   testkit: '26.3 kB',
   transformers: '31.6 kB',

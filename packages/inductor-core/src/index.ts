@@ -3,7 +3,7 @@
  */
 export type { IndexExpr, LoopVar, SizedLoop } from './ir/index-expr.js';
 export { type SizeValue, isStaticKernel, kernelAt, kernelSizes } from './ir/kernel-at.js';
-export { type GeneratedKernel, kernelLoops } from './ir/kernel-parts.js';
+export { type GeneratedKernel, kernelLoops, loopsByRole } from './ir/kernel-parts.js';
 export {
   type PlanTemplate,
   type TemplateBuffer,
@@ -128,6 +128,67 @@ export type {
   ScratchArray,
   SharedArray,
 } from './schedule/kernel/scheduled-kernel.js';
+export type {
+  Cell,
+  RegisterStmt,
+  RegisterValue,
+  Routine,
+  RoutineCall,
+} from './schedule/kernel/registers.js';
+export { indexAt, sum, times, variable, whole } from './schedule/kernel/places.js';
+export {
+  contiguousAlongK,
+  lanesAlong,
+  loadOrder,
+  type LoadOrder,
+  type ProductOperand,
+} from './schedule/products/operand-order.js';
+export {
+  type FrameOperand,
+  type ProductFrame,
+  productFrame,
+} from './schedule/products/product-frame.js';
+export {
+  loadRoutine,
+  type ProductStore,
+  storeRoutine,
+} from './schedule/products/product-routines.js';
+export {
+  isReduction,
+  matmulAsReduction,
+  matmulClass,
+  matmulShape,
+} from './schedule/products/product-shape.js';
+export { placeThread, rowBits } from './schedule/products/product-threads.js';
+export {
+  chooseMatmulTile,
+  chooseTile,
+  fastestTile,
+  isLarge,
+  MATMUL_TILES,
+  type MatmulShape,
+  type MatmulTile,
+  type ProductTarget,
+  type ResultTile,
+  type TileChoice,
+  tileFits,
+  tileGroups,
+  type TileMemory,
+  tilesFor,
+  tileThreads,
+} from './schedule/products/product-tiles.js';
+export { addTime, productTime, TIMED_TILES } from './schedule/products/product-times.js';
+export { addProducts, registerBlock } from './schedule/products/register-block.js';
+export { type PartialMatmul, type ResultShare, shareOf } from './schedule/products/result-share.js';
+export { type ProductChoices, scheduleProduct } from './schedule/products/schedule-product.js';
+export {
+  eachRow,
+  Slab,
+  type SlabPlace,
+  type SlabRow,
+  walkSlabs,
+} from './schedule/products/slab.js';
+export { slabPadding } from './schedule/products/slab-layout.js';
 export { scheduleScalar } from './schedule/scalar/schedule-scalar.js';
 export type {
   AccumulatorStmt,

@@ -14,10 +14,10 @@ export { generateKernel } from './codegen/generate.js';
 export type { BindingSlot, UniformField, WgslProgram } from './codegen/wgsl-program.js';
 export { BASELINE_TARGET, type WgslTarget } from './codegen/target.js';
 export { directVariant, type KernelVariant } from './codegen/variant.js';
-export { matmulClass } from './codegen/matmul-shape.js';
 export {
   MATMUL_TILES,
+  matmulClass,
   type MatmulShape,
   type MatmulTile,
   type TileMemory,
-} from './codegen/matmul-tiles.js';
+} from '@tessera/inductor-core';

@@ -6,7 +6,7 @@ import { env } from 'node:process';
 import { printKernel } from '@tessera/inductor-core';
 import { describe, it } from 'vitest';
 import { generateMatmul } from '../src/codegen/matmul.js';
-import { MATMUL_TILES, tileFits } from '../src/codegen/matmul-tiles.js';
+import { MATMUL_TILES, tileFits } from '@tessera/inductor-core';
 import { directVariant, generateKernel } from '../src/index.js';
 import { fullTests, sampleName, sampleSeed, sampled } from '../../../tooling/full-tests.js';
 import { openGpu } from './support/open-gpu.js';

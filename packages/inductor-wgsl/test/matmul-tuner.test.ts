@@ -3,7 +3,7 @@
  */
 import { expect, it } from 'vitest';
 import { fastest, timeOfEach } from '../src/runtime/matmul-tuner.js';
-import { tilesFor } from '../src/codegen/matmul-tiles.js';
+import { tilesFor } from '@tessera/inductor-core';
 import { BASELINE_TARGET } from '../src/index.js';
 
 const [first, second, third] = tilesFor(BASELINE_TARGET);

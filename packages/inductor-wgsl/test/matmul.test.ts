@@ -1,15 +1,15 @@
 import { verifyKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { generateMatmul } from '../src/codegen/matmul.js';
-import { matmulClass } from '../src/codegen/matmul-shape.js';
+import { matmulClass } from '@tessera/inductor-core';
 import {
   chooseMatmulTile,
   MATMUL_TILES,
   tileFits,
   tileThreads,
   type MatmulTile,
-} from '../src/codegen/matmul-tiles.js';
-import { productTime, TIMED_TILES } from '../src/codegen/matmul-times.js';
+} from '@tessera/inductor-core';
+import { productTime, TIMED_TILES } from '@tessera/inductor-core';
 import { matmulPieces, splitMatmul } from '../src/codegen/split-matmul.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET } from '../src/index.js';

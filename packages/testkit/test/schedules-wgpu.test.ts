@@ -44,7 +44,9 @@ describe.skipIf(missing)('schedules on WebGPU', () => {
     expect(plan).toMatch(/^plan graph on wgpu: 1 launch/);
     expect(softmax).toMatch(/^scheduled \w*softmax\w*\n {2}grid group: \d+\n/);
     expect(softmax).toContain('accumulator online_softmax.0: online_softmax of f32');
-    expect(product).toMatch(/^scheduled \w*mm\w*\n {2}tile of a workgroup: \d+ × \d+\n/);
+    expect(product).toMatch(
+      /^scheduled \w*mm\w*\n {2}grid group: \d+\n {2}threads lane: \d+\n {2}shared slab_a\.: /,
+    );
     expect(product).toMatch(/\nscheduled \w*mm\w*_sum\n {2}grid /);
   });
 

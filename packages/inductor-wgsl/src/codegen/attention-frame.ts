@@ -10,26 +10,26 @@ import {
   extent,
   LaneContext,
   chooseVectorBuffers,
+  lanesAlong,
+  loadOrder,
+  type LoadOrder,
+  loadRoutine,
+  type ProductOperand,
+  type SharedArray,
+  storeRoutine,
 } from '@tessera/inductor-core';
 import { type Size, isMultiple, sizeCeilDiv, sizeMul } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { linearGrid, type Workgroups } from './dispatch.js';
+import { ScheduledEmitter } from './emit-scheduled.js';
 import { ExprEmitter } from './expr-emitter.js';
 import { decompose } from './loop-vars.js';
-import {
-  addLoadFunction,
-  lanesAlong,
-  loadOrder,
-  loadedOperand,
-  type LoadOrder,
-  type Operand,
-} from './matmul-operand.js';
-import { addStoreFunction } from './product-store.js';
 import { ProgramBuilder } from './program.js';
+import { seeKernel, seeRoutine } from './scheduled-lanes.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { type LoadedOperand, wideBuffers, wideLoads } from './wide-halves.js';
+import { loadedOperand, type LoadedOperand, wideBuffers, wideLoads } from './wide-halves.js';
 import { computeType, typeName, type ScalarType } from './wgsl-types.js';
 
 /** A workgroup makes `bm` rows of results, `covered` wide, from `bn` columns of weights at a time. */
@@ -71,6 +71,9 @@ export class AttentionFrame {
   readonly values: readonly AttentionOperand[];
   /** Whether all operands are read eight halves at a time. */
   readonly isWide: boolean;
+  /** Spells parts that are scheduled, with these arrays; variables go by their names. */
+  readonly parts: ScheduledEmitter;
+  readonly shared: SharedArray[] = [];
   /** Of weights: four along the columns. */
   readonly weighing: LaneContext;
 
@@ -88,7 +91,7 @@ export class AttentionFrame {
     this.columnBatch = [...batch, ...this.turns];
     this.type = computeType(kernel.accDtype);
     const frame = (
-      operand: Operand,
+      operand: ProductOperand,
       at: Pick<AttentionOperand, 'batch' | 'origin' | 'extent'>,
       order = loadOrder(operand),
     ): AttentionOperand => ({ ...loadedOperand(operand, order), ...at });
@@ -113,18 +116,33 @@ export class AttentionFrame {
       ),
     );
     const operands = [...this.factors.flat(), ...this.values];
-    const storing = new LaneContext(
-      { ...lanesAlong(n), vectorAccs: true },
-      kernel.epilogue.flatMap(stmtRoots),
-    );
+    const checkK = !isMultiple(extent(k), bk);
+    const checkJ = !isMultiple(extent(this.along), bj);
+    const loads = operands.map(({ operand, order }, i) => {
+      const check = i < 2 * this.factors.length ? checkK : checkJ;
+      return loadRoutine(operand, order, kernel.accDtype, check);
+    });
+    const { epilogue } = kernel;
+    const products = kernel.values.map((_, q) => `product${q}`);
+    const store = storeRoutine({ epilogue, batch, m, n, bm, bn: covered, products });
+    const routines = [...loads, ...(epilogue.length > 0 ? [store] : [])];
+    const scheduled = {
+      kernel,
+      grid: { name: 'group', extent: extent(batch) },
+      shared: this.shared,
+      accumulators: [],
+      registers: kernel.accDtype,
+      routines,
+      body: [],
+    };
+    const seen = seeKernel(scheduled);
     this.weighing = new LaneContext(
       { ...lanesAlong(this.along), vectorAccs: true },
       kernel.weights,
     );
     const vectors = chooseVectorBuffers([
-      ...operands.map(({ operand, context }) => ({ context, exprs: [operand.expr], stores: [] })),
+      ...seen.accesses,
       { context: this.weighing, exprs: kernel.weights, stores: [] },
-      { context: storing, exprs: [], stores: kernel.epilogue },
       { context: new LaneContext({}, []), exprs: [], stores: kernel.rowStores },
     ]);
     const others = [
@@ -141,25 +159,16 @@ export class AttentionFrame {
       wideBuffers(this.isWide ? wide : []),
     );
     this.builder = builder;
-    const checkK = !isMultiple(extent(k), bk);
-    const checkJ = !isMultiple(extent(this.along), bj);
-    for (const [i, operand] of operands.entries()) {
-      const check = i < 2 * this.factors.length ? checkK : checkJ;
-      const loading = { ...operand, wide: this.isWide ? wide[i] : null };
-      addLoadFunction(builder, loading, loaded ?? this.type, check);
-    }
-    if (kernel.epilogue.length > 0)
-      addStoreFunction(builder, {
-        epilogue: kernel.epilogue,
-        context: storing,
-        batch,
-        m,
-        n,
-        bm,
-        bn: covered,
-        type: this.type,
-        products: kernel.values.map((_, q) => `product${q}`),
+    const halves = seen.routines.map((each, i) => {
+      if (loaded === undefined || i >= operands.length) return each;
+      const part = this.isWide ? wide[i] : null;
+      return seeRoutine(scheduled, each.routine, {
+        vector: part === null ? 'vec4h' : 'vec4u',
+        wide: part,
       });
+    });
+    this.parts = new ScheduledEmitter({ ...seen, routines: halves }, builder, target);
+    this.parts.emit(new CodeBlock(), 'group.x');
     if (kernel.rowStores.length > 0) this.addRowFunction();
   }
 

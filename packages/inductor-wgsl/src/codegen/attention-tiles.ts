@@ -1,10 +1,8 @@
 /**
  * @file Tile shapes of the attention generator, as data, and the choice among them.
  */
-import { extent, type AttentionKernel } from '@tessera/inductor-core';
+import { type AttentionKernel, extent, slabPadding, type TileChoice } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
-import type { TileChoice } from './matmul-tiles.js';
-import { slabPadding } from './slab-units.js';
 import type { WgslTarget } from './target.js';
 
 /**

@@ -1,7 +1,7 @@
 /**
  * @file The weights of a tile: computed of the scores in registers, and laid in workgroup memory by column.
  */
-import type { AttentionKernel } from '@tessera/inductor-core';
+import type { AttentionKernel, IndexExpr, RegisterValue } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { AttentionFrame } from './attention-frame.js';
 import type { AttentionTile } from './attention-tiles.js';
@@ -12,6 +12,9 @@ import { addWeighFunction } from './weigh-function.js';
 import { typeName } from './wgsl-types.js';
 
 const HALVES = typeName('f16', 4);
+
+/** The memory of weights, as scheduled parts call it. */
+export const WEIGHTS = 'weights.';
 
 /** How weights lie in workgroup memory: columns as vectors of four rows, or rows of float16, so many values apart. */
 export type WeightLayout =
@@ -93,8 +96,8 @@ export class AttentionWeights {
     }
   }
 
-  /** Text of four rows' weights of a column; by column only. */
-  vectorAt(column: string, vector: string): string {
-    return `${this.array}[${column}][${vector}]`;
+  /** Four rows' weights of a column; by column only. */
+  vectorAt(column: IndexExpr, vector: IndexExpr): RegisterValue {
+    return { kind: 'read', from: { array: WEIGHTS, row: column, at: vector } };
   }
 }

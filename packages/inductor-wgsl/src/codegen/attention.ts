@@ -6,7 +6,21 @@
  * softmax keeps the largest logit and the sum of each row, and scales what it has when a larger one comes. Tiles
  * outside of a triangle are not visited.
  */
-import { extent, type AttentionKernel } from '@tessera/inductor-core';
+import {
+  addProducts,
+  type AttentionKernel,
+  eachRow,
+  extent,
+  type IndexExpr,
+  isLarge,
+  placeThread,
+  Slab,
+  sum,
+  times,
+  variable,
+  walkSlabs,
+  whole,
+} from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv } from '@tessera/shared';
 import { AttentionFrame, type AttentionOperand } from './attention-frame.js';
 import {
@@ -18,19 +32,16 @@ import {
   type AttentionNeeds,
   type AttentionTile,
 } from './attention-tiles.js';
-import { AttentionWeights } from './attention-weights.js';
+import { AttentionWeights, WEIGHTS } from './attention-weights.js';
 import { generateRowAttention } from './attention-row.js';
-import { CodeBlock } from './code-block.js';
+import type { CodeBlock } from './code-block.js';
 import { generateMatrixAttention } from './matrix-attention.js';
 import { matrixAttentionTile } from './matrix-attention-tiles.js';
-import { isLarge } from './matmul-tiles.js';
-import { MatmulSlab, type SlabWorkgroup } from './matmul-slab.js';
-import { placeThread } from './matmul-threads.js';
 import { plus } from './offset-text.js';
+import { spellLets } from './place-text.js';
 import type { WgslProgram } from './wgsl-program.js';
 import { RegisterBlock } from './register-block.js';
 import { RunningSoftmax } from './running-softmax.js';
-import { eachRow, walkSlabs } from './slab-walk.js';
 import type { WgslTarget } from './target.js';
 import { tileFacts } from './tile-facts.js';
 import type { KernelVariant } from './variant.js';
@@ -64,8 +75,8 @@ class AttentionGenerator {
   private readonly rows: number;
   private readonly columns: number;
   private readonly unrolled: boolean;
-  private readonly scoreSlabs: readonly (readonly [MatmulSlab, MatmulSlab])[];
-  private readonly valueSlabs: readonly MatmulSlab[];
+  private readonly scoreSlabs: readonly (readonly [Slab, Slab])[];
+  private readonly valueSlabs: readonly Slab[];
   private readonly scores: readonly RegisterBlock[];
   private readonly results: readonly RegisterBlock[];
   private readonly weights: AttentionWeights;
@@ -99,30 +110,32 @@ class AttentionGenerator {
       kind: 'by column',
       padding: padding > 0 ? 1 : 0,
     });
+    this.frame.parts.array(WEIGHTS, this.weights.array);
     this.softmax = kernel.softmax ? new RunningSoftmax(builder, tile, this.scores[0]) : null;
   }
 
   /** Slabs whose memory is shared by those of a role: they are never needed at once. */
-  private slabMaker(padding: number): (role: string, loaded: AttentionOperand) => MatmulSlab {
-    const { frame, threads, tile, unrolled } = this;
-    const { builder, type } = frame;
-    const arrays = new Map<string, string>();
-    return (role, { operand, order, ...place }) => {
-      const workgroup: SlabWorkgroup = {
-        builder,
+  private slabMaker(padding: number): (role: string, loaded: AttentionOperand) => Slab {
+    const { frame, threads, tile, unrolled, kernel } = this;
+    const at = (text: string): IndexExpr => (text === '0u' ? whole(0) : variable(text));
+    return (role, { operand: { name }, order, extent: along, batch, origin }) => {
+      const slab = new Slab({
+        name,
+        array: `slab_${role}`,
+        order,
+        extent: along,
+        bk: tile.bk,
+        batch: at(batch),
+        origin: at(origin),
         threads,
-        type,
         padding,
-        numbered: unrolled,
-        array: (_, row, rows) => {
-          const key = `${role} ${row}`;
-          let name = arrays.get(key);
-          if (name === undefined)
-            arrays.set(key, (name = builder.workgroupArray(`slab_${role}`, row, rows)));
-          return name;
-        },
-      };
-      return new MatmulSlab(operand, order, { ...place, bk: tile.bk }, workgroup);
+        isNumbered: unrolled,
+        dtype: kernel.accDtype,
+      });
+      if (frame.shared.every((each) => each.name !== slab.shared.name))
+        frame.shared.push(slab.shared);
+      frame.parts.array(slab.shared.name);
+      return slab;
     };
   }
 
@@ -131,7 +144,7 @@ class AttentionGenerator {
     const { body, builder } = frame;
     const workgroups = frame.placeTile();
     if (workgroups === null) return builder.finish(1, body, [0, 1]);
-    placeThread(body, tile, builder.target);
+    spellLets(body, builder, placeThread(tile, builder.target));
     for (const block of results) block.declare(body, this.vector);
     softmax?.declare(body);
     frame.visitColumns((loop) => this.visitTile(loop));
@@ -151,21 +164,16 @@ class AttentionGenerator {
     const steps = sizeCeilDiv(extent(kernel.k), bk);
     for (const [p, [a, b]] of this.scoreSlabs.entries()) {
       this.scores[p].declare(loop, this.vector);
-      const scope = new CodeBlock();
-      walkSlabs(scope, {
-        slabs: [a, b],
-        steps: frame.builder.size(steps),
-        isOne: steps === 1,
-        bk,
-        multiply: (inner) =>
-          eachRow(inner, { bk, unrolled }, (k) =>
-            this.scores[p].addStep(
-              (g) => a.vectorAt(k, `row${plus(g * rows)}`),
-              (g) => b.vectorAt(k, `column${plus(g * columns)}`),
-            ),
-          ),
-      });
-      loop.nest('', scope);
+      const multiply = eachRow({ bk, isUnrolled: unrolled }, (row) =>
+        addProducts(
+          this.scores[p].names,
+          (g) => a.vectorAt(row, moved('row', g * rows)),
+          (g) => b.vectorAt(row, moved('column', g * columns)),
+        ),
+      );
+      loop.scope((scope) =>
+        frame.parts.part(scope, walkSlabs({ slabs: [a, b], steps, bk, multiply: [multiply] })),
+      );
     }
     weights.compute(loop);
     if (softmax !== null) {
@@ -177,24 +185,22 @@ class AttentionGenerator {
     for (const [q, slab] of this.valueSlabs.entries()) {
       if (q > 0) loop.line('workgroupBarrier();');
       weights.publish(loop, q);
-      const scope = new CodeBlock();
-      walkSlabs(scope, {
+      const firstK = times(variable('step'), bk);
+      const multiply = eachRow({ bk, isUnrolled: unrolled }, (row) =>
+        addProducts(
+          this.results[q].names,
+          (g) => weights.vectorAt(sum(variable('first_k'), row.k), moved('row', g * rows)),
+          (g) => slab.vectorAt(row, moved('column', g * columns)),
+        ),
+      );
+      const walk = walkSlabs({
         slabs: [slab],
-        steps: `${blocks}u`,
-        isOne: blocks === 1,
+        steps: blocks,
         bk,
-        origin: 'first_j',
-        multiply: (inner) => {
-          inner.line(`let first_k = step * ${bk}u;`);
-          eachRow(inner, { bk, unrolled }, (row) =>
-            this.results[q].addStep(
-              (g) => weights.vectorAt(`first_k + ${row.k}`, `row${plus(g * rows)}`),
-              (g) => slab.vectorAt(row, `column${plus(g * columns)}`),
-            ),
-          );
-        },
+        origin: variable('first_j'),
+        multiply: [{ kind: 'let', name: 'first_k', index: firstK }, multiply],
       });
-      loop.nest('', scope);
+      loop.scope((scope) => frame.parts.part(scope, walk));
     }
   }
 
@@ -212,4 +218,9 @@ class AttentionGenerator {
       }
     if (kernel.rowStores.length > 0) softmax?.storeRows(body);
   }
+}
+
+/** A variable, so much on. */
+function moved(name: string, by: number): IndexExpr {
+  return sum(variable(name), whole(by));
 }

@@ -8,21 +8,22 @@
  * apart, or are infinite or NaN, are left to a second product, in float32 as ever.
  */
 import {
-  IrBuilder,
-  postorder,
-  stmtRoots,
+  contiguousAlongK,
   type BufferParam,
   type Expr,
   type FusedKernel,
   type IndexExpr,
+  IrBuilder,
+  isReduction,
   type LoopKernel,
   type LoopVar,
   type MatmulKernel,
+  matmulShape,
+  type PartialMatmul,
+  postorder,
   type Stage,
+  stmtRoots,
 } from '@tessera/inductor-core';
-import { contiguousAlongK } from './matmul-operand.js';
-import { matmulShape, isReduction } from './matmul-shape.js';
-import type { PartialMatmul } from './matmul-part.js';
 import { matrixTile } from './matrix-tiles.js';
 import { unusedName } from './names.js';
 import type { Replacement } from './replace-kernels.js';

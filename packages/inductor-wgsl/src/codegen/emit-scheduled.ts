@@ -8,24 +8,27 @@
 import {
   type Condition,
   extent,
+  indexSymbols,
   type Lanes,
-  type LoopKernel,
+  loopsByRole,
   type LoopStmt,
+  type Routine,
   type ScheduledBody,
   type ScheduledKernel,
   type ScheduledStmt,
 } from '@tessera/inductor-core';
-import type { Size } from '@tessera/shared';
 import { AccumulatorEmitter } from './accumulators.js';
 import { CodeBlock } from './code-block.js';
+import { RegisterEmitter } from './emit-registers.js';
 import { ExprEmitter } from './expr-emitter.js';
+import { givenText } from './given-text.js';
 import type { ProgramBuilder } from './program.js';
 import { ScheduleNames } from './schedule-names.js';
 import type { SeenKernel } from './scheduled-lanes.js';
 import { emitStore, type StoreSink } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import { widen } from './value.js';
-import { typeName } from './wgsl-types.js';
+import { computeType, typeName } from './wgsl-types.js';
 
 /** Where effects go while they are conditional. */
 interface Effects {
@@ -52,28 +55,68 @@ export class ScheduledEmitter {
   private readonly points = new Map<number, object>();
   private readonly scheduled: ScheduledKernel;
   private readonly names: ScheduleNames;
+  private readonly registers: RegisterEmitter;
   private effects: Effects | null = null;
 
   /** Emits a kernel of a program, whose buffers are declared as its accesses want them. */
   constructor(
-    { scheduled, lanes, still, context, roots }: SeenKernel,
+    private readonly seen: SeenKernel,
     private readonly builder: ProgramBuilder,
     private readonly target: WgslTarget,
   ) {
+    const { scheduled, lanes, still, context, roots, inner } = seen;
     this.scheduled = scheduled;
     this.names = new ScheduleNames(scheduled, lanes, builder, target);
-    const { inner } = scheduled.kernel as LoopKernel<Size>;
-    const reduced = new Set(inner.map(({ name }) => name));
-    this.emitter = new ExprEmitter(builder, context, roots, reduced, still);
-    this.accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(inner));
+    this.emitter = new ExprEmitter(builder, context, roots, inner, still);
+    const { reduced } = loopsByRole(scheduled.kernel);
+    this.accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(reduced));
+    const { shared, registers = 'float32' } = scheduled;
+    const place = this.names.place.bind(this.names);
+    this.registers = new RegisterEmitter({ shared, registers, place }, builder);
+    this.names.call = ({ routine, at }) => this.registers.call(routine, at);
   }
 
   /** Emits the body for the instance whose number is `group`. */
   emit(block: CodeBlock, group: string): void {
-    const { grid, body } = this.scheduled;
+    const { grid, body, shared } = this.scheduled;
+    for (const { name, width } of shared) if (width !== undefined) this.registers.array(name);
+    for (const { seen, routine } of this.seen.routines)
+      new ScheduledEmitter(seen, this.builder, this.target).routine(routine);
     this.names.own(grid.name, group);
     this.names.own('lane', 'lane');
     this.within(block, () => this.body(body));
+  }
+
+  /** Emits a part of a body; variables that are not of it go by their names. */
+  part(block: CodeBlock, body: ScheduledBody): void {
+    this.within(block, () => this.body(body));
+  }
+
+  /** Text of an array of cells, which is declared if it is not; or which other code has declared as `own`. */
+  array(name: string, own?: string): string {
+    return this.registers.array(name, own);
+  }
+
+  /** Adds the function that a routine is. */
+  routine({ name, parameters, results, gives, body }: Routine): void {
+    const { emitter, builder } = this;
+    const type = computeType(this.scheduled.registers!);
+    const block = new CodeBlock();
+    for (const parameter of parameters) this.names.own(parameter, parameter);
+    for (const [id, text] of results.entries())
+      emitter.setAcc(id, { text, type, width: 4, atom: true });
+    // All is read before anything is written.
+    const stores = new CodeBlock();
+    const effects: Effects = { updates: block, stores: { full: stores }, valid: null };
+    this.within(block, () => this.conditionally(effects, body));
+    block.append(stores);
+    const vector = typeName(type, 4);
+    const given = gives === 'bool' ? 'bool' : (this.seen.loaded?.vector ?? vector);
+    const all = [
+      ...parameters.map((parameter) => `${parameter}: u32`),
+      ...results.map((result) => `${result}: ${vector}`),
+    ].join(', ');
+    builder.addFunction(`${name}(${all})${gives === undefined ? '' : ` -> ${given}`}`, block);
   }
 
   /** The block that statements go to. */
@@ -146,6 +189,26 @@ export class ScheduledEmitter {
         return this.exchange(stmt);
       case 'barrier':
         return block.line('workgroupBarrier();');
+      case 'mark': {
+        const cell = this.registers.cell(stmt.cell);
+        const where = this.names.condition(stmt.where);
+        return block.line(`if (${where}) { atomicStore(&${cell}, 1u); }`);
+      }
+      case 'agree': {
+        const cell = this.registers.cell(stmt.cell);
+        return block.line(`let ${stmt.name} = workgroupUniformLoad(&${cell}) != 0u;`);
+      }
+      case 'give':
+        for (const line of givenText(stmt, this.emitter, this.names, this.seen.loaded).split('\n'))
+          block.line(line);
+        return;
+      case 'clear':
+      case 'set':
+      case 'add':
+      case 'multiply':
+      case 'write':
+      case 'visit':
+        return this.registers.emit(block, stmt);
       case 'keep':
       case 'recall':
         throw new TypeError('threads keep values in registers');
@@ -162,12 +225,15 @@ export class ScheduledEmitter {
     if (isPlain && !isOwn && atMost === undefined) return this.names.know(name, text);
     const { block } = this;
     const identifier = this.names.identifier(name);
+    const width = [...indexSymbols(index)].some((symbol) => this.names.isWide(symbol)) ? 4 : 1;
     const bounded = atMost === undefined ? text : `min(${text}, ${this.builder.size(atMost)})`;
     block.line(`let ${identifier} = ${bounded};`);
-    this.names.know(name, identifier);
+    this.names.know(name, identifier, width);
   }
 
-  private loop({ name, begin, ends, pace, only, body }: LoopStmt): void {
+  private loop(stmt: LoopStmt): void {
+    if (stmt.unrolled) return this.unroll(stmt);
+    const { name, begin, ends, pace, only, body } = stmt;
     const { block } = this;
     const from = this.names.place(begin);
     const limits = ends.map((end) => this.names.place(end));
@@ -185,6 +251,17 @@ export class ScheduledEmitter {
     const head =
       pace === 'halve' ? `${i} > 0u; ${i} = ${i} >> 1u` : `${i} < ${limit}; ${i} += ${pace}u`;
     block.nest(`for (var ${i} = ${from}; ${head})`, content);
+  }
+
+  /** A copy of the body for each step. */
+  private unroll({ name, begin, ends, pace, body }: LoopStmt): void {
+    const [from, to] = [begin, ends[0]!].map((end) => (end as { readonly value: number }).value);
+    for (let i = from!; i < to!; i += pace as number) {
+      this.names.fix(name, i);
+      const copy = new CodeBlock();
+      this.within(copy, () => this.body(body));
+      this.block.nest('', copy);
+    }
   }
 
   /** Sums are one instruction of a whole subgroup; others are written out where the number of threads is known. */
@@ -209,7 +286,7 @@ export class ScheduledEmitter {
     block.nest(`for (${head})`, content);
   }
 
-  private when({ all, body }: Extract<ScheduledStmt, { kind: 'when' }>): void {
+  private when({ all, body, otherwise }: Extract<ScheduledStmt, { kind: 'when' }>): void {
     const { block } = this;
     const condition = `if (${this.names.conditions(all)})`;
     const inner = new CodeBlock();
@@ -222,6 +299,10 @@ export class ScheduledEmitter {
       } else this.within(inner, () => this.body(body));
     });
     block.nest(condition, inner);
+    if (otherwise === undefined) return;
+    const other = new CodeBlock();
+    this.within(other, () => this.body(otherwise));
+    block.nest('else', other);
   }
 
   /** Emits what only happens where conditions hold. */
@@ -237,9 +318,12 @@ export class ScheduledEmitter {
     this.effects = before;
   }
 
-  private vector({ valid, step }: Lanes, body: ScheduledBody): void {
-    if (typeof valid === 'number') return this.body(body);
+  private vector({ lane, valid, step }: Lanes, body: ScheduledBody): void {
     const { block, builder } = this;
+    if (typeof valid === 'number') {
+      this.widen(lane, body);
+      return this.body(body);
+    }
     const [index, limit] = [this.names.place(valid.index), builder.size(valid.limit)];
     const [updates, full, partial] = [new CodeBlock(), new CodeBlock(), new CodeBlock()];
     const condition = (lane: number): string => `${index} + ${lane * step}u < ${limit}`;
@@ -249,18 +333,28 @@ export class ScheduledEmitter {
       const all = this.emitter.indexLanes(valid.index).text;
       block.line(`let ${mask} = ${all} < vec4u(${limit});`);
     }
-    this.within(block, () =>
+    this.within(block, () => {
+      this.widen(lane, body);
       this.conditionally(
         { updates, stores: { full, partial: { block: partial, condition } }, valid: mask },
         body,
-      ),
-    );
+      );
+    });
     block.append(updates);
     // Contiguous vectors are written as such where they are whole.
     if (step === 1) {
       block.nest(`if (${condition(3)})`, full);
       block.nest('else', partial);
     } else block.append(partial);
+  }
+
+  /** Gives a variable of the schedule its four values, where a vector along it defines others by them. */
+  private widen(lane: string, body: ScheduledBody): void {
+    const defines = (stmt: ScheduledStmt): boolean =>
+      stmt.kind === 'let' && indexSymbols(stmt.index).has(lane);
+    if (this.names.isOfKernel(lane) || !body.some(defines)) return;
+    this.block.line(`let ${lane}_lanes = ${lane} + vec4u(0u, 1u, 2u, 3u);`);
+    this.names.own(lane, `${lane}_lanes`, 4);
   }
 
   private update(

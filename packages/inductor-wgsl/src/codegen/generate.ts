@@ -1,12 +1,12 @@
 /**
  * @file `generateKernel`: WGSL for any kernel of the IR.
  */
+import { type TileMemory } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
 import { generateAttention } from './attention.js';
 import type { LaunchedKernel } from './joined-kernel.js';
 import { generateJoined, generateLoop } from './loop.js';
 import { generateMatmul } from './matmul.js';
-import type { TileMemory } from './matmul-tiles.js';
 import type { WgslProgram } from './wgsl-program.js';
 import { generateRecurrence } from './recurrence.js';
 import type { WgslTarget } from './target.js';

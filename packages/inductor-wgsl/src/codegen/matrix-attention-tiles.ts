@@ -4,11 +4,10 @@
  * Factors and values are float16, sums are float32; weights are rounded to float16 before they meet the values, as
  * PyTorch does.
  */
-import { extent, type AttentionKernel } from '@tessera/inductor-core';
+import { type AttentionKernel, extent, rowBits } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { WIDEST_ATTENTION, type AttentionNeeds, type AttentionTile } from './attention-tiles.js';
 import { isHalf } from './half-values.js';
-import { rowBits } from './matmul-threads.js';
 import { SLAB_PADDING } from './matrix-tiles.js';
 import type { WgslTarget } from './target.js';
 import { computeType } from './wgsl-types.js';

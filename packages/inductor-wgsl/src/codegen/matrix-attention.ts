@@ -6,7 +6,7 @@
  * through workgroup memory to become weights, and so do results where they are scaled: that is put off while weights
  * stay small, and seldom happens after the first tiles.
  */
-import type { AttentionKernel } from '@tessera/inductor-core';
+import { type AttentionKernel, placeThread } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { AttentionFrame, type AttentionOperand } from './attention-frame.js';
 import { AttentionWeights } from './attention-weights.js';
@@ -22,8 +22,8 @@ import {
 import { MatrixPassage } from './matrix-passage.js';
 import { MatrixSlab, slabType } from './matrix-slab.js';
 import { type Grid, grid, loadedMatrix, multiplied, resultType } from './matrix-text.js';
-import { placeThread } from './matmul-threads.js';
 import { plus } from './offset-text.js';
+import { spellLets } from './place-text.js';
 import type { ProgramBuilder } from './program.js';
 import type { WgslProgram } from './wgsl-program.js';
 import { RegisterBlock } from './register-block.js';
@@ -123,7 +123,7 @@ class MatrixAttention {
     const { body } = frame;
     const workgroups = frame.placeTile();
     if (workgroups === null) return builder.finish(1, body, [0, 1]);
-    placeThread(body, tile, builder.target);
+    spellLets(body, builder, placeThread(tile, builder.target));
     body.line(`let part_m = (lane / ${this.lanes}u) * ${this.perSubgroup}u;`);
     this.loadFactors();
     for (const name of this.results.flat(2))

@@ -53,7 +53,7 @@ class MatrixMatmul {
     const threads = matrixThreads(tile, target);
     this.threads = threads;
     this.lanes = target.subgroups!.max;
-    this.frame = new ProductFrame(kernel, target, variant, tile, 'f16');
+    this.frame = new ProductFrame(kernel, target, variant, { ...tile, threads });
     const { builder, operands } = this.frame;
     builder.requireMatrices();
     const [a, b] = operands.map(({ operand, order, extent, origin, wide }, i) => {
@@ -71,9 +71,9 @@ class MatrixMatmul {
 
   generate(): WgslProgram {
     const { frame, tile, shape, lanes } = this;
-    const { body, builder, steps } = frame;
-    const workgroups = frame.placeTile(this.threads);
+    const { body, builder, steps, workgroups } = frame;
     if (workgroups === null) return builder.finish(1, body, [0, 1]);
+    frame.begin();
     const columns = tile.bn / tile.sn;
     body.line(`let part = lane / ${lanes}u;`);
     body.line(`let part_m = (part / ${columns}u) * ${tile.sm}u;`);

@@ -4,7 +4,7 @@
  * A thread loads and writes four neighbours at a time, or eight of an operand that is read so.
  */
 import type { CodeBlock } from './code-block.js';
-import type { LoadOrder, Operand } from './matmul-operand.js';
+import type { LoadOrder, ProductOperand } from '@tessera/inductor-core';
 import { loadedMatrix } from './matrix-text.js';
 import { SLAB_PADDING } from './matrix-tiles.js';
 import type { Slab } from './slab-walk.js';
@@ -59,7 +59,7 @@ export class MatrixSlab implements Slab {
   private readonly values: number;
 
   constructor(
-    operand: Operand,
+    operand: ProductOperand,
     private readonly order: LoadOrder,
     private readonly side: MatrixSide,
     private readonly place: MatrixSlabPlace,

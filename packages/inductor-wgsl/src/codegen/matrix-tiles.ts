@@ -3,11 +3,15 @@
  *
  * Both operands are float16, sums are float32. The table's order and thresholds come from measurements (README).
  */
-import type { MatmulKernel } from '@tessera/inductor-core';
+import {
+  chooseTile,
+  isReduction,
+  type MatmulKernel,
+  matmulShape,
+  type TileChoice,
+} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { isHalf } from './half-values.js';
-import { isReduction, matmulShape } from './matmul-shape.js';
-import { chooseTile, type TileChoice } from './matmul-tiles.js';
 import type { MatrixShape, WgslTarget } from './target.js';
 import { computeType } from './wgsl-types.js';
 

@@ -1,38 +1,23 @@
 /**
- * @file What products made tile by tile have in common, whoever multiplies: the operands and how they are loaded, the
- * epilogue, and which tile a workgroup makes.
+ * @file The frame of a product of matrices that subgroups make: operands and how they are loaded, the epilogue, and which
+ * tile a workgroup makes, as products of threads have them.
  */
 import {
-  stmtRoots,
-  type MatmulKernel,
-  extent,
-  LaneContext,
   chooseVectorBuffers,
+  type MatmulKernel,
+  productFrame,
+  type ScheduledKernel,
+  stmtRoots,
 } from '@tessera/inductor-core';
-import { type Size, isMultiple, sizeCeilDiv, sizeMul } from '@tessera/shared';
+import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
 import { linearGrid, type Workgroups } from './dispatch.js';
-import {
-  addLoadFunction,
-  lanesAlong,
-  loadOrder,
-  loadedOperand,
-  type Operand,
-} from './matmul-operand.js';
-import { addShareFunctions, endWithoutShare, shareOf } from './matmul-part.js';
-import { addStoreFunction } from './product-store.js';
+import { ScheduledEmitter } from './emit-scheduled.js';
 import { ProgramBuilder } from './program.js';
-import type { WgslTarget } from './target.js';
+import { seeKernel, seeRoutine } from './scheduled-lanes.js';
+import { scheduleTarget, type WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import { type LoadedOperand, type LoadExpr, wideBuffers, wideLoads } from './wide-halves.js';
-import { computeType, type ScalarType } from './wgsl-types.js';
-
-/** A tile of results, and the steps of k that are loaded at a time. */
-export interface FrameTile {
-  readonly bm: number;
-  readonly bn: number;
-  readonly bk: number;
-}
 
 /** An operand's slab: how it is loaded, values along x, and text of the first x. */
 export interface FrameOperand extends LoadedOperand {
@@ -46,95 +31,65 @@ export interface FrameOperand extends LoadedOperand {
 export class ProductFrame {
   readonly body: CodeBlock = new CodeBlock();
   readonly builder: ProgramBuilder;
-  /** Type of the sums. */
-  readonly type: ScalarType;
   /** Of `a` and `b`. */
   readonly operands: readonly [FrameOperand, FrameOperand];
   /** Slabs along k. */
   readonly steps: Size;
+  /** The grid; null where there are no results. */
+  readonly workgroups: Workgroups | null;
 
-  /** @param loaded type of the values that `load_a` and `load_b` give; that of the sums if absent */
+  private readonly emitter: ScheduledEmitter;
+  private readonly group: string;
+
   constructor(
-    private readonly kernel: MatmulKernel<Size>,
+    kernel: MatmulKernel<Size>,
     target: WgslTarget,
     variant: KernelVariant,
-    private readonly tile: FrameTile,
-    loaded?: 'f16',
+    tile: {
+      readonly bm: number;
+      readonly bn: number;
+      readonly bk: number;
+      readonly threads: number;
+    },
   ) {
-    const { batch, m, n, k, epilogue } = kernel;
-    const { bm, bn, bk } = tile;
-    const [a, b] = (['a', 'b'] as const).map((name) => {
-      const operand: Operand = { name, expr: kernel[name], batch, x: name === 'a' ? m : n, k };
-      return loadedOperand(operand, loadOrder(operand));
-    });
-    const context = new LaneContext(
-      { ...lanesAlong(n), vectorAccs: true },
-      epilogue.flatMap(stmtRoots),
-    );
-    const vectors = chooseVectorBuffers([
-      ...[a, b].map(({ operand, context }) => ({
-        context,
-        exprs: [operand.expr],
-        stores: [],
-      })),
-      { context, exprs: [], stores: epilogue },
-    ]);
-    const wide =
-      loaded === undefined
-        ? [null, null]
-        : wideLoads([a, b], epilogue.flatMap(stmtRoots), variant, target);
-    const builder = new ProgramBuilder(
+    const { operands, steps, grid, routines, shared, begin } = productFrame(
       kernel,
-      target,
-      variant,
-      variant.offsets ? new Set() : vectors,
-      wideBuffers(wide),
+      tile,
+      scheduleTarget(target),
     );
-    this.builder = builder;
-    this.operands = [
-      { ...a, extent: bm, origin: 'first_m', wide: wide[0] },
-      { ...b, extent: bn, origin: 'first_n', wide: wide[1] },
-    ];
-    const type = computeType(kernel.accDtype);
-    this.type = type;
-    this.steps = sizeCeilDiv(extent(k), bk);
-    const checkK = !isMultiple(extent(k), bk);
-    for (const loading of this.operands) addLoadFunction(builder, loading, loaded ?? type, checkK);
-    const share = shareOf(kernel);
-    addStoreFunction(builder, {
-      epilogue,
-      context,
-      batch,
-      m,
-      n,
-      bm,
-      bn,
-      type,
-      products: ['product'],
-      ...(share !== null && { isLeft: addShareFunctions(builder, kernel, share) }),
+    const accumulators: ScheduledKernel['accumulators'] = [];
+    const registers = kernel.accDtype;
+    const scheduled = { kernel, grid, shared, accumulators, registers, routines, body: begin };
+    const seen = seeKernel(scheduled);
+    const loaded = operands.map(({ operand, order }, i) => {
+      const { context } = seen.routines[i].seen;
+      return { operand, order, context };
     });
+    const stored = kernel.epilogue.flatMap(stmtRoots);
+    const wide = wideLoads(loaded, stored, variant, target);
+    const vectors = variant.offsets ? new Set<string>() : chooseVectorBuffers(seen.accesses);
+    this.builder = new ProgramBuilder(kernel, target, variant, vectors, wideBuffers(wide));
+    const [a, b] = ['first_m', 'first_n'].map((origin, i): FrameOperand => ({
+      ...operands[i],
+      ...loaded[i],
+      origin,
+      wide: wide[i],
+    }));
+    this.operands = [a, b];
+    this.steps = steps;
+    const { id, workgroups } = linearGrid(grid.extent, target);
+    this.workgroups = grid.extent === 0 ? null : workgroups;
+    const halves = routines.map((routine, i) => {
+      if (i >= wide.length) return seen.routines[i];
+      const vector = wide[i] === null ? 'vec4h' : 'vec4u';
+      return seeRoutine(scheduled, routine, { vector, wide: wide[i] });
+    });
+    this.emitter = new ScheduledEmitter({ ...seen, routines: halves }, this.builder, target);
+    this.group = id;
   }
 
-  /**
-   * Finds the workgroup's tile: `batch`, `first_m`, `first_n`; ends a workgroup without results to make. Gives the
-   * grid; null where there are no results.
-   */
-  placeTile(threads: number): Workgroups | null {
-    const { body, builder, tile, kernel } = this;
-    const tilesM = sizeCeilDiv(extent(kernel.m), tile.bm);
-    const tilesN = sizeCeilDiv(extent(kernel.n), tile.bn);
-    const tiles = sizeMul(tilesM, tilesN);
-    const count = sizeMul(tiles, extent(kernel.batch));
-    if (count === 0) return null;
-    const grid = linearGrid(count, builder.target);
-    if (grid.hasSurplus) body.line(`if (${grid.id} >= ${builder.size(count)}) { return; }`);
-    const across = builder.size(tilesN);
-    body.line(`let tile = ${grid.id};`);
-    body.line(`let batch = tile / ${builder.size(tiles)};`);
-    body.line(`let first_m = ((tile / ${across}) % ${builder.size(tilesM)}) * ${tile.bm}u;`);
-    body.line(`let first_n = (tile % ${across}) * ${tile.bn}u;`);
-    const share = shareOf(kernel);
-    if (share !== null) endWithoutShare(body, builder, kernel, share, { ...tile, threads });
-    return grid.workgroups;
+  /** Begins the kernel: `batch`, `first_m` and `first_n` are known in `body`. */
+  begin(): void {
+    this.emitter.emit(this.body, this.group);
   }
 }

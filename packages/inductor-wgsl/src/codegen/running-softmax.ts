@@ -4,9 +4,9 @@
  * The largest is known to all threads of a row (they exchange it at each tile), a sum is each thread's own until the
  * end. Modelled on FlashAttention (Dao et al., 2022).
  */
+import { rowBits } from '@tessera/inductor-core';
 import { tileColumns, type AttentionTile } from './attention-tiles.js';
 import { CodeBlock } from './code-block.js';
-import { rowBits } from './matmul-threads.js';
 import { plus } from './offset-text.js';
 import type { ProgramBuilder } from './program.js';
 import type { RegisterBlock } from './register-block.js';

@@ -1,15 +1,18 @@
 /** @file Variables, places and conditions of a scheduled kernel as WGSL text. */
 import {
   type Condition,
+  indexAt,
   type IndexExpr,
   kernelLoops,
   type Lanes,
+  type RoutineCall,
   type ScheduledKernel,
 } from '@tessera/inductor-core';
 import type { SymbolText } from './index-emitter.js';
 import { placeText, type PlaceNames } from './place-text.js';
 import type { ProgramBuilder } from './program.js';
 import type { WgslTarget } from './target.js';
+import type { Width } from './wgsl-types.js';
 
 /** See the file header. */
 export class ScheduleNames {
@@ -17,6 +20,12 @@ export class ScheduleNames {
   private readonly kernelVariables: ReadonlySet<string>;
   /** Texts of the schedule's own variables. */
   private readonly texts = new Map<string, string>();
+  /** Those that are four values. */
+  private readonly wide = new Set<string>();
+  /** Values of variables of unrolled loops. */
+  private readonly fixed = new Map<string, number>();
+  /** Text of a visit of a routine. */
+  call: (call: RoutineCall) => string = () => '';
   /** Texts of the kernel's variables, by scope. */
   private readonly symbols: Map<string, SymbolText>[] = [];
   private readonly placeNames: PlaceNames = {
@@ -39,8 +48,19 @@ export class ScheduleNames {
   }
 
   /** Makes a variable of the schedule known under a text. */
-  own(name: string, text: string): void {
+  own(name: string, text: string, width: Width = 1): void {
     this.texts.set(name, text);
+    if (width === 4) this.wide.add(name);
+  }
+
+  /** Whether a variable is four values. */
+  isWide(name: string): boolean {
+    return this.wide.has(name);
+  }
+
+  /** Makes a variable a number. */
+  fix(name: string, value: number): void {
+    this.fixed.set(name, value);
   }
 
   /** Opens a scope, and gives what is known in it. */
@@ -59,7 +79,7 @@ export class ScheduleNames {
     if (own !== undefined) return own;
     if (name === 'subgroup_size') return this.subgroupSize();
     const symbols = this.symbols.findLast((scope) => scope.has(name));
-    return symbols!.get(name)!.text;
+    return symbols?.get(name)?.text ?? name;
   }
 
   private subgroupSize(): string {
@@ -69,7 +89,8 @@ export class ScheduleNames {
 
   /** Text of a place. */
   place(index: IndexExpr): string {
-    return placeText(index, this.placeNames);
+    const known = this.fixed.size === 0 ? index : indexAt(index, this.fixed);
+    return placeText(known, this.placeNames);
   }
 
   /** A new identifier: schedules mark names to be numbered by a dot, and variables at a point by its number. */
@@ -81,7 +102,8 @@ export class ScheduleNames {
   }
 
   /** Makes a variable known under a text. */
-  know(name: string, text: string): void {
+  know(name: string, text: string, width: Width = 1): void {
+    if (width === 4) this.wide.add(name);
     if (!this.isOfKernel(name)) {
       this.texts.set(name, text);
       return;
@@ -90,17 +112,26 @@ export class ScheduleNames {
     const steps = (step: number): string => [0, 1, 2, 3].map((i) => `${i * step}u`).join(', ');
     this.symbols.at(-1)!.set(name, {
       text,
-      width: 1,
+      width,
       ...(lanes?.lane === name && { lanes: `(${text} + vec4u(${steps(lanes.step)}))` }),
     });
   }
 
   condition(condition: Condition): string {
-    if (condition.kind === 'test') return condition.name;
-    const index = this.place(condition.index);
-    return condition.kind === 'first'
-      ? `${index} == 0u`
-      : `${index} < ${this.place(condition.limit)}`;
+    switch (condition.kind) {
+      case 'test':
+        return condition.name;
+      case 'first':
+        return `${this.place(condition.index)} == 0u`;
+      case 'below':
+        return `${this.place(condition.index)} < ${this.place(condition.limit)}`;
+      case 'call':
+        return this.call(condition);
+      case 'not':
+        return this.opposite(condition.of);
+      case 'either':
+        return `(${condition.of.map((each) => this.condition(each)).join(' || ')})`;
+    }
   }
 
   conditions(all: readonly Condition[]): string {
@@ -109,10 +140,15 @@ export class ScheduleNames {
 
   /** Text of what holds where a condition does not. */
   opposite(condition: Condition): string {
-    if (condition.kind === 'test') return `!${condition.name}`;
-    const index = this.place(condition.index);
-    return condition.kind === 'first'
-      ? `${index} != 0u`
-      : `${index} >= ${this.place(condition.limit)}`;
+    switch (condition.kind) {
+      case 'first':
+        return `${this.place(condition.index)} != 0u`;
+      case 'below':
+        return `${this.place(condition.index)} >= ${this.place(condition.limit)}`;
+      case 'not':
+        return this.condition(condition.of);
+      default:
+        return `!${this.condition(condition)}`;
+    }
   }
 }

@@ -4,14 +4,18 @@
 import {
   type AccessGroup,
   type Expr,
+  indexSymbols,
   kernelLoops,
   LaneContext,
   type Lanes,
+  loopsByRole,
+  type Routine,
   type ScheduledBody,
   type ScheduledKernel,
   type SizedLoop,
   stmtRoots,
 } from '@tessera/inductor-core';
+import type { Loaded } from './given-text.js';
 
 /** The lanes of a kernel, which has one kind of vectors. */
 interface KernelLanes {
@@ -61,7 +65,7 @@ function scheduledAccesses(
   return groups;
 }
 
-/** A scheduled kernel with what its code depends on. */
+/** A body with what its code depends on: that of a scheduled kernel, or of a routine. */
 export interface SeenKernel {
   readonly scheduled: ScheduledKernel;
   readonly lanes: Lanes | null;
@@ -69,13 +73,29 @@ export interface SeenKernel {
   readonly still: string | null;
   readonly context: LaneContext;
   readonly roots: readonly Expr[];
+  /** Variables of inner loops: what depends on them is not known before. */
+  readonly inner: ReadonlySet<string>;
   readonly accesses: readonly AccessGroup[];
+  readonly routines: readonly SeenRoutine[];
+  /** What the routine gives, where that is not as sums are typed. */
+  readonly loaded?: Loaded;
 }
 
-/** Sees a scheduled loop kernel. */
+/** A routine, and its body. */
+export interface SeenRoutine {
+  readonly routine: Routine;
+  readonly seen: SeenKernel;
+}
+
+/** Sees a scheduled kernel: of loops, or one whose values are those of its routines. */
 export function seeKernel(scheduled: ScheduledKernel): SeenKernel {
   const { kernel, body } = scheduled;
-  if (kernel.kind !== 'loop') throw new TypeError(`${kernel.kind} kernels have no schedule yet`);
+  if (kernel.kind !== 'loop') {
+    const routines = (scheduled.routines ?? []).map((each) => seeRoutine(scheduled, each));
+    const accesses = routines.flatMap(({ seen }) => seen.accesses);
+    const context = new LaneContext({}, []);
+    return { ...NOTHING_SEEN, scheduled, context, inner: new Set(), accesses, routines };
+  }
   const roots = kernel.stages.flatMap(({ body: stmts }) => stmts).flatMap(stmtRoots);
   const { lanes, holdsState } = findLanes(body);
   const context = new LaneContext(
@@ -84,5 +104,47 @@ export function seeKernel(scheduled: ScheduledKernel): SeenKernel {
   );
   const accesses = scheduledAccesses(body, context, new LaneContext({}, []));
   const still = stillLane(kernelLoops(kernel), lanes);
-  return { scheduled, lanes, still, context, roots, accesses };
+  const inner = new Set(loopsByRole(kernel).reduced.map(({ name }) => name));
+  return { scheduled, lanes, still, context, roots, inner, accesses, routines: [] };
+}
+
+const NOTHING_SEEN = { lanes: null, still: null, roots: [] } as const;
+
+/** Sees a routine of a kernel; its vector may lie along a position, of which variables are made for each element. */
+export function seeRoutine(
+  scheduled: ScheduledKernel,
+  routine: Routine,
+  loaded?: Loaded,
+): SeenRoutine {
+  const { body, results } = routine;
+  const vector = body.find((stmt) => stmt.kind === 'vector');
+  const stmts = [...body, ...(vector?.body ?? [])];
+  const lets = (vector?.body ?? []).filter((stmt) => stmt.kind === 'let');
+  const lanes = vector?.lanes ?? null;
+  const isOfKernel = kernelLoops(scheduled.kernel).some(({ name }) => name === lanes?.lane);
+  const exprs = stmts.flatMap((stmt) => (stmt.kind === 'give' ? [stmt.value] : []));
+  const stores = stmts.filter((stmt) => stmt.kind === 'store');
+  const roots = [...exprs, ...stores.flatMap(stmtRoots)];
+  const scattered = lets.filter(({ index }) => indexSymbols(index).has(lanes!.lane));
+  const context = new LaneContext(
+    {
+      ...(isOfKernel
+        ? { lane: lanes!.lane }
+        : { scattered: new Set(scattered.map(({ name }) => name)) }),
+      vectorAccs: results.length > 0,
+    },
+    roots,
+  );
+  const seen: SeenKernel = {
+    ...NOTHING_SEEN,
+    scheduled,
+    lanes,
+    context,
+    roots,
+    inner: new Set(lets.map(({ name }) => name)),
+    accesses: [{ context, exprs, stores }],
+    routines: [],
+    ...(loaded !== undefined && { loaded }),
+  };
+  return { routine, seen };
 }

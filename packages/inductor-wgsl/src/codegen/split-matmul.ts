@@ -6,22 +6,25 @@
  * pieces and runs the epilogue. A rewrite of the plan, before code is generated.
  */
 import {
-  IrBuilder,
-  postorder,
-  stmtRoots,
+  addTime,
   type BufferParam,
+  chooseMatmulTile,
   type Expr,
+  fastestTile,
   type FusedKernel,
   type IndexExpr,
+  IrBuilder,
+  isReduction,
   type LoopKernel,
   type LoopVar,
   type MatmulKernel,
+  matmulShape,
+  postorder,
   type ScalarParam,
+  shareOf,
+  stmtRoots,
+  tileGroups,
 } from '@tessera/inductor-core';
-import { isReduction, matmulShape } from './matmul-shape.js';
-import { chooseMatmulTile, fastestTile, tileGroups } from './matmul-tiles.js';
-import { addTime } from './matmul-times.js';
-import { shareOf } from './matmul-part.js';
 import { matrixTile } from './matrix-tiles.js';
 import { unusedName } from './names.js';
 import type { Replacement } from './replace-kernels.js';

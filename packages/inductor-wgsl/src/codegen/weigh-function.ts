@@ -1,15 +1,49 @@
 /**
  * @file The function that makes four weights along the columns of an attention kernel from their scores.
  */
-import { extent, type AttentionKernel } from '@tessera/inductor-core';
+import {
+  type AttentionKernel,
+  extent,
+  type LaneSpec,
+  lanesAlong,
+  moves,
+  type SizedLoop,
+} from '@tessera/inductor-core';
 import { type Size, isMultiple } from '@tessera/shared';
 import type { AttentionFrame } from './attention-frame.js';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
+import type { SymbolText } from './index-emitter.js';
 import { decompose } from './loop-vars.js';
-import { decomposeLanes, lanesAlong } from './matmul-operand.js';
+import type { ProgramBuilder } from './program.js';
 import { widen } from './value.js';
 import { typeName } from './wgsl-types.js';
+
+/** Declares the variables of x at the four lanes that begin at `position`, a multiple of four. */
+function decomposeLanes(
+  block: CodeBlock,
+  builder: ProgramBuilder,
+  x: readonly SizedLoop[],
+  spec: LaneSpec,
+  position: string,
+): Map<string, SymbolText> {
+  if (spec.scattered !== undefined) {
+    block.line(`let ${position}_lanes = ${position} + vec4u(0u, 1u, 2u, 3u);`);
+    return decompose(block, builder, x, `${position}_lanes`, { width: 4 });
+  }
+  if (spec.lane === undefined) return decompose(block, builder, x, position);
+  if (x.filter(moves).length === 1) {
+    const symbols = decompose(block, builder, x, position);
+    return symbols.set(spec.lane, {
+      text: position,
+      width: 1,
+      lanes: `(${position} + vec4u(0u, 1u, 2u, 3u))`,
+    });
+  }
+  const groups = builder.names.fresh('quad');
+  block.line(`let ${groups} = ${position} / 4u;`);
+  return decompose(block, builder, x, groups, { lane: spec.lane });
+}
 
 /**
  * Adds `fn weigh<q>(batch, down, along, scores…)`. Weights outside of the columns are zero, or logits of it.

@@ -8,12 +8,14 @@ import {
   type Expr,
   fastest,
   indexSymbols,
-  type LaneContext,
+  LaneContext,
+  lanesAlong,
+  type LoadOrder,
   pairedPlace,
   postorder,
+  type ProductOperand,
 } from '@tessera/inductor-core';
 import { isMultiple } from '@tessera/shared';
-import type { LoadOrder, Operand } from './matmul-operand.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 
@@ -22,9 +24,15 @@ export type LoadExpr = Extract<Expr, { kind: 'load' }>;
 
 /** An operand, and how it is loaded. */
 export interface LoadedOperand {
-  readonly operand: Operand;
+  readonly operand: ProductOperand;
   readonly order: LoadOrder;
   readonly context: LaneContext;
+}
+
+/** An operand that is loaded in an order. */
+export function loadedOperand(operand: ProductOperand, order: LoadOrder): LoadedOperand {
+  const lanes = lanesAlong(order === 'vectors along k' ? operand.k : operand.x);
+  return { operand, order, context: new LaneContext(lanes, [operand.expr]) };
 }
 
 /** Values that are read at a time. */

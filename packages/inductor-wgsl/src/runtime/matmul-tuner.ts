@@ -5,17 +5,21 @@
  * to the backend's tile memory, which later loads of plans ask first. The memory is plain data, so it can
  * be kept per adapter and shape class.
  */
-import type { ExecutionPlan, Launch, MatmulKernel } from '@tessera/inductor-core';
-import { workgroupsAt } from '../codegen/dispatch.js';
-import { generateMatmul } from '../codegen/matmul.js';
-import { shareOf } from '../codegen/matmul-part.js';
-import { isReduction, matmulClass, matmulShape } from '../codegen/matmul-shape.js';
 import {
   chooseMatmulTile,
-  tilesFor,
+  type ExecutionPlan,
+  isReduction,
+  type Launch,
+  matmulClass,
+  type MatmulKernel,
+  matmulShape,
   type MatmulTile,
+  shareOf,
   type TileMemory,
-} from '../codegen/matmul-tiles.js';
+  tilesFor,
+} from '@tessera/inductor-core';
+import { workgroupsAt } from '../codegen/dispatch.js';
+import { generateMatmul } from '../codegen/matmul.js';
 import { matrixTile } from '../codegen/matrix-tiles.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { directVariant, type KernelVariant } from '../codegen/variant.js';

@@ -1,7 +1,7 @@
 /**
  * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
  */
-import { argumentCheck } from '@tessera/inductor-core';
+import { argumentCheck, type TileMemory } from '@tessera/inductor-core';
 import { type Steps, atOnce } from '@tessera/shared';
 import type {
   Capabilities,
@@ -15,7 +15,6 @@ import { LONGEST_ROW, MOST_ROWS } from '../codegen/attention-row-shape.js';
 import { WIDEST_ATTENTION } from '../codegen/attention-tiles.js';
 import { generateKernel } from '../codegen/generate.js';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
-import type { TileMemory } from '../codegen/matmul-tiles.js';
 import type { SplitPlan } from '../codegen/replace-kernels.js';
 import { rewriteProducts } from '../codegen/rewrite-products.js';
 import type { WgslTarget } from '../codegen/target.js';

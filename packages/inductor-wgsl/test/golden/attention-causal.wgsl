@@ -103,8 +103,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let batch = tile % 2u;
   let first_m = (64u - 1u - tile / 2u) * 16u;
   let cluster = lane / 32u;
-  let column = (cluster % 2u) * 8u + lane % 16u / 2u;
-  let row = (cluster / 2u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
+  let column = (cluster % 2u) * 8u + (lane % 16u) / 2u;
+  let row = (cluster / 2u) * 4u + ((lane % 32u) / 16u) * 2u + lane % 2u;
   var r0_0_0 = vec4f(0);
   var r0_1_0 = vec4f(0);
   var r0_2_0 = vec4f(0);
@@ -124,12 +124,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       var next_b01 = vec4f(0);
       var next_b02 = vec4f(0);
       var next_b03 = vec4f(0);
-      next_a00 = load_a0(batch, first_m + lane / 4u, 0u + (lane % 4u) * 4u);
-      next_b00 = load_b0(batch, first_j + lane / 4u, 0u + (lane % 4u) * 4u);
-      next_b01 = load_b0(batch, first_j + (lane + 64u) / 4u, 0u + ((lane + 64u) % 4u) * 4u);
-      next_b02 = load_b0(batch, first_j + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 4u);
-      next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, 0u + ((lane + 192u) % 4u) * 4u);
-      for (var step = 0u; step < 4u; step++) {
+      next_a00 = load_a0(batch, first_m + lane / 4u, (lane % 4u) * 4u);
+      next_b00 = load_b0(batch, first_j + lane / 4u, (lane % 4u) * 4u);
+      next_b01 = load_b0(batch, first_j + (lane + 64u) / 4u, ((lane + 64u) % 4u) * 4u);
+      next_b02 = load_b0(batch, first_j + (lane + 128u) / 4u, ((lane + 128u) % 4u) * 4u);
+      next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, ((lane + 192u) % 4u) * 4u);
+      for (var step = 0u; step < 4u; step += 1u) {
         slab_a0[(lane % 4u) * 4u][lane / 4u] = next_a00.x;
         slab_a0[(lane % 4u) * 4u + 1u][lane / 4u] = next_a00.y;
         slab_a0[(lane % 4u) * 4u + 2u][lane / 4u] = next_a00.z;
@@ -159,128 +159,128 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
           next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, (step + 1u) * 16u + ((lane + 192u) % 4u) * 4u);
         }
         {
-          let a0 = vec4f(slab_a0[0u][(row) * 4u], slab_a0[0u][(row) * 4u + 1u], slab_a0[0u][(row) * 4u + 2u], slab_a0[0u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[0u][(column) * 4u], slab_b0[0u][(column) * 4u + 1u], slab_b0[0u][(column) * 4u + 2u], slab_b0[0u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[0u][row * 4u], slab_a0[0u][row * 4u + 1u], slab_a0[0u][row * 4u + 2u], slab_a0[0u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[0u][column * 4u], slab_b0[0u][column * 4u + 1u], slab_b0[0u][column * 4u + 2u], slab_b0[0u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[1u][(row) * 4u], slab_a0[1u][(row) * 4u + 1u], slab_a0[1u][(row) * 4u + 2u], slab_a0[1u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[1u][(column) * 4u], slab_b0[1u][(column) * 4u + 1u], slab_b0[1u][(column) * 4u + 2u], slab_b0[1u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[1u][row * 4u], slab_a0[1u][row * 4u + 1u], slab_a0[1u][row * 4u + 2u], slab_a0[1u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[1u][column * 4u], slab_b0[1u][column * 4u + 1u], slab_b0[1u][column * 4u + 2u], slab_b0[1u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[2u][(row) * 4u], slab_a0[2u][(row) * 4u + 1u], slab_a0[2u][(row) * 4u + 2u], slab_a0[2u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[2u][(column) * 4u], slab_b0[2u][(column) * 4u + 1u], slab_b0[2u][(column) * 4u + 2u], slab_b0[2u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[2u][row * 4u], slab_a0[2u][row * 4u + 1u], slab_a0[2u][row * 4u + 2u], slab_a0[2u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[2u][column * 4u], slab_b0[2u][column * 4u + 1u], slab_b0[2u][column * 4u + 2u], slab_b0[2u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[3u][(row) * 4u], slab_a0[3u][(row) * 4u + 1u], slab_a0[3u][(row) * 4u + 2u], slab_a0[3u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[3u][(column) * 4u], slab_b0[3u][(column) * 4u + 1u], slab_b0[3u][(column) * 4u + 2u], slab_b0[3u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[3u][row * 4u], slab_a0[3u][row * 4u + 1u], slab_a0[3u][row * 4u + 2u], slab_a0[3u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[3u][column * 4u], slab_b0[3u][column * 4u + 1u], slab_b0[3u][column * 4u + 2u], slab_b0[3u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[4u][(row) * 4u], slab_a0[4u][(row) * 4u + 1u], slab_a0[4u][(row) * 4u + 2u], slab_a0[4u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[4u][(column) * 4u], slab_b0[4u][(column) * 4u + 1u], slab_b0[4u][(column) * 4u + 2u], slab_b0[4u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[4u][row * 4u], slab_a0[4u][row * 4u + 1u], slab_a0[4u][row * 4u + 2u], slab_a0[4u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[4u][column * 4u], slab_b0[4u][column * 4u + 1u], slab_b0[4u][column * 4u + 2u], slab_b0[4u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[5u][(row) * 4u], slab_a0[5u][(row) * 4u + 1u], slab_a0[5u][(row) * 4u + 2u], slab_a0[5u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[5u][(column) * 4u], slab_b0[5u][(column) * 4u + 1u], slab_b0[5u][(column) * 4u + 2u], slab_b0[5u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[5u][row * 4u], slab_a0[5u][row * 4u + 1u], slab_a0[5u][row * 4u + 2u], slab_a0[5u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[5u][column * 4u], slab_b0[5u][column * 4u + 1u], slab_b0[5u][column * 4u + 2u], slab_b0[5u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[6u][(row) * 4u], slab_a0[6u][(row) * 4u + 1u], slab_a0[6u][(row) * 4u + 2u], slab_a0[6u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[6u][(column) * 4u], slab_b0[6u][(column) * 4u + 1u], slab_b0[6u][(column) * 4u + 2u], slab_b0[6u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[6u][row * 4u], slab_a0[6u][row * 4u + 1u], slab_a0[6u][row * 4u + 2u], slab_a0[6u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[6u][column * 4u], slab_b0[6u][column * 4u + 1u], slab_b0[6u][column * 4u + 2u], slab_b0[6u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[7u][(row) * 4u], slab_a0[7u][(row) * 4u + 1u], slab_a0[7u][(row) * 4u + 2u], slab_a0[7u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[7u][(column) * 4u], slab_b0[7u][(column) * 4u + 1u], slab_b0[7u][(column) * 4u + 2u], slab_b0[7u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[7u][row * 4u], slab_a0[7u][row * 4u + 1u], slab_a0[7u][row * 4u + 2u], slab_a0[7u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[7u][column * 4u], slab_b0[7u][column * 4u + 1u], slab_b0[7u][column * 4u + 2u], slab_b0[7u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[8u][(row) * 4u], slab_a0[8u][(row) * 4u + 1u], slab_a0[8u][(row) * 4u + 2u], slab_a0[8u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[8u][(column) * 4u], slab_b0[8u][(column) * 4u + 1u], slab_b0[8u][(column) * 4u + 2u], slab_b0[8u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[8u][row * 4u], slab_a0[8u][row * 4u + 1u], slab_a0[8u][row * 4u + 2u], slab_a0[8u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[8u][column * 4u], slab_b0[8u][column * 4u + 1u], slab_b0[8u][column * 4u + 2u], slab_b0[8u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[9u][(row) * 4u], slab_a0[9u][(row) * 4u + 1u], slab_a0[9u][(row) * 4u + 2u], slab_a0[9u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[9u][(column) * 4u], slab_b0[9u][(column) * 4u + 1u], slab_b0[9u][(column) * 4u + 2u], slab_b0[9u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[9u][row * 4u], slab_a0[9u][row * 4u + 1u], slab_a0[9u][row * 4u + 2u], slab_a0[9u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[9u][column * 4u], slab_b0[9u][column * 4u + 1u], slab_b0[9u][column * 4u + 2u], slab_b0[9u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[10u][(row) * 4u], slab_a0[10u][(row) * 4u + 1u], slab_a0[10u][(row) * 4u + 2u], slab_a0[10u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[10u][(column) * 4u], slab_b0[10u][(column) * 4u + 1u], slab_b0[10u][(column) * 4u + 2u], slab_b0[10u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[10u][row * 4u], slab_a0[10u][row * 4u + 1u], slab_a0[10u][row * 4u + 2u], slab_a0[10u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[10u][column * 4u], slab_b0[10u][column * 4u + 1u], slab_b0[10u][column * 4u + 2u], slab_b0[10u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[11u][(row) * 4u], slab_a0[11u][(row) * 4u + 1u], slab_a0[11u][(row) * 4u + 2u], slab_a0[11u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[11u][(column) * 4u], slab_b0[11u][(column) * 4u + 1u], slab_b0[11u][(column) * 4u + 2u], slab_b0[11u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[11u][row * 4u], slab_a0[11u][row * 4u + 1u], slab_a0[11u][row * 4u + 2u], slab_a0[11u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[11u][column * 4u], slab_b0[11u][column * 4u + 1u], slab_b0[11u][column * 4u + 2u], slab_b0[11u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[12u][(row) * 4u], slab_a0[12u][(row) * 4u + 1u], slab_a0[12u][(row) * 4u + 2u], slab_a0[12u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[12u][(column) * 4u], slab_b0[12u][(column) * 4u + 1u], slab_b0[12u][(column) * 4u + 2u], slab_b0[12u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[12u][row * 4u], slab_a0[12u][row * 4u + 1u], slab_a0[12u][row * 4u + 2u], slab_a0[12u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[12u][column * 4u], slab_b0[12u][column * 4u + 1u], slab_b0[12u][column * 4u + 2u], slab_b0[12u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[13u][(row) * 4u], slab_a0[13u][(row) * 4u + 1u], slab_a0[13u][(row) * 4u + 2u], slab_a0[13u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[13u][(column) * 4u], slab_b0[13u][(column) * 4u + 1u], slab_b0[13u][(column) * 4u + 2u], slab_b0[13u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[13u][row * 4u], slab_a0[13u][row * 4u + 1u], slab_a0[13u][row * 4u + 2u], slab_a0[13u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[13u][column * 4u], slab_b0[13u][column * 4u + 1u], slab_b0[13u][column * 4u + 2u], slab_b0[13u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[14u][(row) * 4u], slab_a0[14u][(row) * 4u + 1u], slab_a0[14u][(row) * 4u + 2u], slab_a0[14u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[14u][(column) * 4u], slab_b0[14u][(column) * 4u + 1u], slab_b0[14u][(column) * 4u + 2u], slab_b0[14u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[14u][row * 4u], slab_a0[14u][row * 4u + 1u], slab_a0[14u][row * 4u + 2u], slab_a0[14u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[14u][column * 4u], slab_b0[14u][column * 4u + 1u], slab_b0[14u][column * 4u + 2u], slab_b0[14u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
           s0_3_0 += a0.w * b0;
         }
         {
-          let a0 = vec4f(slab_a0[15u][(row) * 4u], slab_a0[15u][(row) * 4u + 1u], slab_a0[15u][(row) * 4u + 2u], slab_a0[15u][(row) * 4u + 3u]);
-          let b0 = vec4f(slab_b0[15u][(column) * 4u], slab_b0[15u][(column) * 4u + 1u], slab_b0[15u][(column) * 4u + 2u], slab_b0[15u][(column) * 4u + 3u]);
+          let a0 = vec4f(slab_a0[15u][row * 4u], slab_a0[15u][row * 4u + 1u], slab_a0[15u][row * 4u + 2u], slab_a0[15u][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[15u][column * 4u], slab_b0[15u][column * 4u + 1u], slab_b0[15u][column * 4u + 2u], slab_b0[15u][column * 4u + 3u]);
           s0_0_0 += a0.x * b0;
           s0_1_0 += a0.y * b0;
           s0_2_0 += a0.z * b0;
@@ -333,25 +333,25 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       var next_v01 = vec4f(0);
       var next_v02 = vec4f(0);
       var next_v03 = vec4f(0);
-      next_v00 = load_v0(batch, 0u + (lane % 16u) * 4u, first_j + 0u + lane / 16u);
-      next_v01 = load_v0(batch, 0u + ((lane + 64u) % 16u) * 4u, first_j + 0u + (lane + 64u) / 16u);
-      next_v02 = load_v0(batch, 0u + ((lane + 128u) % 16u) * 4u, first_j + 0u + (lane + 128u) / 16u);
-      next_v03 = load_v0(batch, 0u + ((lane + 192u) % 16u) * 4u, first_j + 0u + (lane + 192u) / 16u);
-      for (var step = 0u; step < 4u; step++) {
+      next_v00 = load_v0(batch, (lane % 16u) * 4u, first_j + lane / 16u);
+      next_v01 = load_v0(batch, ((lane + 64u) % 16u) * 4u, first_j + (lane + 64u) / 16u);
+      next_v02 = load_v0(batch, ((lane + 128u) % 16u) * 4u, first_j + (lane + 128u) / 16u);
+      next_v03 = load_v0(batch, ((lane + 192u) % 16u) * 4u, first_j + (lane + 192u) / 16u);
+      for (var step = 0u; step < 4u; step += 1u) {
         slab_v0[lane / 16u][lane % 16u] = next_v00;
         slab_v0[(lane + 64u) / 16u][(lane + 64u) % 16u] = next_v01;
         slab_v0[(lane + 128u) / 16u][(lane + 128u) % 16u] = next_v02;
         slab_v0[(lane + 192u) / 16u][(lane + 192u) % 16u] = next_v03;
         workgroupBarrier();
         if (step + 1u < 4u) {
-          next_v00 = load_v0(batch, 0u + (lane % 16u) * 4u, first_j + (step + 1u) * 16u + lane / 16u);
-          next_v01 = load_v0(batch, 0u + ((lane + 64u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 64u) / 16u);
-          next_v02 = load_v0(batch, 0u + ((lane + 128u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 128u) / 16u);
-          next_v03 = load_v0(batch, 0u + ((lane + 192u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 192u) / 16u);
+          next_v00 = load_v0(batch, (lane % 16u) * 4u, first_j + (step + 1u) * 16u + lane / 16u);
+          next_v01 = load_v0(batch, ((lane + 64u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 64u) / 16u);
+          next_v02 = load_v0(batch, ((lane + 128u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 128u) / 16u);
+          next_v03 = load_v0(batch, ((lane + 192u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 192u) / 16u);
         }
         let first_k = step * 16u;
         {
-          let a0 = weights0[first_k + 0u][row];
+          let a0 = weights0[first_k][row];
           let b0 = slab_v0[0u][column];
           r0_0_0 += a0.x * b0;
           r0_1_0 += a0.y * b0;

@@ -126,8 +126,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let batch = tile % 2u;
   let first_m = (tile / 2u) * 16u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 16u / 2u;
-  let row = (cluster / 1u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
+  let column = (lane % 16u) / 2u;
+  let row = cluster * 4u + ((lane % 32u) / 16u) * 2u + lane % 2u;
   var r0_0_0 = vec4f(0);
   var r0_1_0 = vec4f(0);
   var r0_2_0 = vec4f(0);
@@ -149,10 +149,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         var next_a00 = vec4f(0);
         var next_b00 = vec4f(0);
         var next_b01 = vec4f(0);
-        next_a00 = load_a0(batch, first_m + lane / 2u, 0u + (lane % 2u) * 4u);
-        next_b00 = load_b0(place, first_j + lane / 2u, 0u + (lane % 2u) * 4u);
-        next_b01 = load_b0(place, first_j + (lane + 32u) / 2u, 0u + ((lane + 32u) % 2u) * 4u);
-        for (var step = 0u; step < 4u; step++) {
+        next_a00 = load_a0(batch, first_m + lane / 2u, (lane % 2u) * 4u);
+        next_b00 = load_b0(place, first_j + lane / 2u, (lane % 2u) * 4u);
+        next_b01 = load_b0(place, first_j + (lane + 32u) / 2u, ((lane + 32u) % 2u) * 4u);
+        for (var step = 0u; step < 4u; step += 1u) {
           slab_a0[(lane % 2u) * 4u][lane / 2u] = next_a00.x;
           slab_a0[(lane % 2u) * 4u + 1u][lane / 2u] = next_a00.y;
           slab_a0[(lane % 2u) * 4u + 2u][lane / 2u] = next_a00.z;
@@ -171,9 +171,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
             next_b00 = load_b0(place, first_j + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
             next_b01 = load_b0(place, first_j + (lane + 32u) / 2u, (step + 1u) * 8u + ((lane + 32u) % 2u) * 4u);
           }
-          for (var kk = 0u; kk < 8u; kk++) {
-            let a0 = vec4f(slab_a0[kk][(row) * 4u], slab_a0[kk][(row) * 4u + 1u], slab_a0[kk][(row) * 4u + 2u], slab_a0[kk][(row) * 4u + 3u]);
-            let b0 = vec4f(slab_b0[kk][(column) * 4u], slab_b0[kk][(column) * 4u + 1u], slab_b0[kk][(column) * 4u + 2u], slab_b0[kk][(column) * 4u + 3u]);
+          for (var kk = 0u; kk < 8u; kk += 1u) {
+            let a0 = vec4f(slab_a0[kk][row * 4u], slab_a0[kk][row * 4u + 1u], slab_a0[kk][row * 4u + 2u], slab_a0[kk][row * 4u + 3u]);
+            let b0 = vec4f(slab_b0[kk][column * 4u], slab_b0[kk][column * 4u + 1u], slab_b0[kk][column * 4u + 2u], slab_b0[kk][column * 4u + 3u]);
             s0_0_0 += a0.x * b0;
             s0_1_0 += a0.y * b0;
             s0_2_0 += a0.z * b0;
@@ -190,10 +190,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         var next_a10 = vec4f(0);
         var next_b10 = vec4f(0);
         var next_b11 = vec4f(0);
-        next_a10 = load_a1(batch, first_m + lane / 2u, 0u + (lane % 2u) * 4u);
-        next_b10 = load_b1(place, first_j + lane / 2u, 0u + (lane % 2u) * 4u);
-        next_b11 = load_b1(place, first_j + (lane + 32u) / 2u, 0u + ((lane + 32u) % 2u) * 4u);
-        for (var step = 0u; step < 4u; step++) {
+        next_a10 = load_a1(batch, first_m + lane / 2u, (lane % 2u) * 4u);
+        next_b10 = load_b1(place, first_j + lane / 2u, (lane % 2u) * 4u);
+        next_b11 = load_b1(place, first_j + (lane + 32u) / 2u, ((lane + 32u) % 2u) * 4u);
+        for (var step = 0u; step < 4u; step += 1u) {
           slab_a0[(lane % 2u) * 4u][lane / 2u] = next_a10.x;
           slab_a0[(lane % 2u) * 4u + 1u][lane / 2u] = next_a10.y;
           slab_a0[(lane % 2u) * 4u + 2u][lane / 2u] = next_a10.z;
@@ -212,9 +212,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
             next_b10 = load_b1(place, first_j + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
             next_b11 = load_b1(place, first_j + (lane + 32u) / 2u, (step + 1u) * 8u + ((lane + 32u) % 2u) * 4u);
           }
-          for (var kk = 0u; kk < 8u; kk++) {
-            let a0 = vec4f(slab_a0[kk][(row) * 4u], slab_a0[kk][(row) * 4u + 1u], slab_a0[kk][(row) * 4u + 2u], slab_a0[kk][(row) * 4u + 3u]);
-            let b0 = vec4f(slab_b0[kk][(column) * 4u], slab_b0[kk][(column) * 4u + 1u], slab_b0[kk][(column) * 4u + 2u], slab_b0[kk][(column) * 4u + 3u]);
+          for (var kk = 0u; kk < 8u; kk += 1u) {
+            let a0 = vec4f(slab_a0[kk][row * 4u], slab_a0[kk][row * 4u + 1u], slab_a0[kk][row * 4u + 2u], slab_a0[kk][row * 4u + 3u]);
+            let b0 = vec4f(slab_b0[kk][column * 4u], slab_b0[kk][column * 4u + 1u], slab_b0[kk][column * 4u + 2u], slab_b0[kk][column * 4u + 3u]);
             s1_0_0 += a0.x * b0;
             s1_1_0 += a0.y * b0;
             s1_2_0 += a0.z * b0;
@@ -254,18 +254,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       {
         var next_v00 = vec4f(0);
         var next_v01 = vec4f(0);
-        next_v00 = load_v0(place, 0u + (lane % 8u) * 4u, first_j + 0u + lane / 8u);
-        next_v01 = load_v0(place, 0u + ((lane + 32u) % 8u) * 4u, first_j + 0u + (lane + 32u) / 8u);
-        for (var step = 0u; step < 4u; step++) {
+        next_v00 = load_v0(place, (lane % 8u) * 4u, first_j + lane / 8u);
+        next_v01 = load_v0(place, ((lane + 32u) % 8u) * 4u, first_j + (lane + 32u) / 8u);
+        for (var step = 0u; step < 4u; step += 1u) {
           slab_v0[lane / 8u][lane % 8u] = next_v00;
           slab_v0[(lane + 32u) / 8u][(lane + 32u) % 8u] = next_v01;
           workgroupBarrier();
           if (step + 1u < 4u) {
-            next_v00 = load_v0(place, 0u + (lane % 8u) * 4u, first_j + (step + 1u) * 8u + lane / 8u);
-            next_v01 = load_v0(place, 0u + ((lane + 32u) % 8u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 8u);
+            next_v00 = load_v0(place, (lane % 8u) * 4u, first_j + (step + 1u) * 8u + lane / 8u);
+            next_v01 = load_v0(place, ((lane + 32u) % 8u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 8u);
           }
           let first_k = step * 8u;
-          for (var kk = 0u; kk < 8u; kk++) {
+          for (var kk = 0u; kk < 8u; kk += 1u) {
             let a0 = weights0[first_k + kk][row];
             let b0 = slab_v0[kk][column];
             r0_0_0 += a0.x * b0;
@@ -284,18 +284,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       {
         var next_v10 = vec4f(0);
         var next_v11 = vec4f(0);
-        next_v10 = load_v1(place, 0u + (lane % 8u) * 4u, first_j + 0u + lane / 8u);
-        next_v11 = load_v1(place, 0u + ((lane + 32u) % 8u) * 4u, first_j + 0u + (lane + 32u) / 8u);
-        for (var step = 0u; step < 4u; step++) {
+        next_v10 = load_v1(place, (lane % 8u) * 4u, first_j + lane / 8u);
+        next_v11 = load_v1(place, ((lane + 32u) % 8u) * 4u, first_j + (lane + 32u) / 8u);
+        for (var step = 0u; step < 4u; step += 1u) {
           slab_v0[lane / 8u][lane % 8u] = next_v10;
           slab_v0[(lane + 32u) / 8u][(lane + 32u) % 8u] = next_v11;
           workgroupBarrier();
           if (step + 1u < 4u) {
-            next_v10 = load_v1(place, 0u + (lane % 8u) * 4u, first_j + (step + 1u) * 8u + lane / 8u);
-            next_v11 = load_v1(place, 0u + ((lane + 32u) % 8u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 8u);
+            next_v10 = load_v1(place, (lane % 8u) * 4u, first_j + (step + 1u) * 8u + lane / 8u);
+            next_v11 = load_v1(place, ((lane + 32u) % 8u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 8u);
           }
           let first_k = step * 8u;
-          for (var kk = 0u; kk < 8u; kk++) {
+          for (var kk = 0u; kk < 8u; kk += 1u) {
             let a0 = weights0[first_k + kk][row];
             let b0 = slab_v0[kk][column];
             r1_0_0 += a0.x * b0;

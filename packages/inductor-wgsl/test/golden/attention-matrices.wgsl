@@ -123,8 +123,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let batch = tile % 2u;
   let first_m = (tile / 2u) * 32u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 16u / 2u;
-  let row = (cluster / 1u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
+  let column = (lane % 16u) / 2u;
+  let row = cluster * 4u + ((lane % 32u) / 16u) * 2u + lane % 2u;
   let part_m = (lane / 32u) * 16u;
   {
     var next_a00 = vec4u(0);

@@ -49,11 +49,11 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = group.x;
   let batch = tile / 128u;
-  let first_m = ((tile / 1u) % 128u) * 64u;
-  let first_n = (tile % 1u) * 32u;
+  let first_m = (tile % 128u) * 64u;
+  let first_n = 0u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 16u / 2u;
-  let row = (cluster / 1u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
+  let column = (lane % 16u) / 2u;
+  let row = cluster * 4u + ((lane % 32u) / 16u) * 2u + lane % 2u;
   var c0_0 = vec4f(0);
   var c1_0 = vec4f(0);
   var c2_0 = vec4f(0);
@@ -61,10 +61,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var next_a0 = vec4f(0);
   var next_a1 = vec4f(0);
   var next_b0 = vec4f(0);
-  next_a0 = load_a(batch, first_m + (lane % 16u) * 4u, 0u + lane / 16u);
-  next_a1 = load_a(batch, first_m + ((lane + 128u) % 16u) * 4u, 0u + (lane + 128u) / 16u);
-  next_b0 = load_b(batch, first_n + (lane / 16u) * 4u, 0u + lane % 16u);
-  for (var step = 0u; step < 5u; step++) {
+  next_a0 = load_a(batch, first_m + (lane % 16u) * 4u, lane / 16u);
+  next_a1 = load_a(batch, first_m + ((lane + 128u) % 16u) * 4u, (lane + 128u) / 16u);
+  next_b0 = load_b(batch, first_n + (lane / 16u) * 4u, lane % 16u);
+  for (var step = 0u; step < 5u; step += 1u) {
     slab_a0[lane / 16u][lane % 16u] = next_a0;
     slab_a0[(lane + 128u) / 16u][(lane + 128u) % 16u] = next_a1;
     slab_b0[lane % 16u][lane / 16u] = next_b0;
@@ -74,7 +74,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       next_a1 = load_a(batch, first_m + ((lane + 128u) % 16u) * 4u, (step + 1u) * 16u + (lane + 128u) / 16u);
       next_b0 = load_b(batch, first_n + (lane / 16u) * 4u, (step + 1u) * 16u + lane % 16u);
     }
-    for (var kk = 0u; kk < 16u; kk++) {
+    for (var kk = 0u; kk < 16u; kk += 1u) {
       let a0 = slab_a0[kk][row];
       let b0 = slab_b0[kk][column];
       c0_0 += a0.x * b0;

@@ -31,11 +31,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   if ((group.y * 65535u + group.x) >= uniforms.size1) { return; }
   let tile = (group.y * 65535u + group.x);
   let batch = tile / uniforms.size1;
-  let first_m = ((tile / 1u) % uniforms.size1) * 32u;
-  let first_n = (tile % 1u) * 64u;
+  let first_m = (tile % uniforms.size1) * 32u;
+  let first_n = 0u;
   let cluster = lane / 32u;
-  let column = (cluster % 2u) * 8u + lane % 16u / 2u;
-  let row = (cluster / 2u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
+  let column = (cluster % 2u) * 8u + (lane % 16u) / 2u;
+  let row = (cluster / 2u) * 4u + ((lane % 32u) / 16u) * 2u + lane % 2u;
   var c0_0 = vec4f(0);
   var c1_0 = vec4f(0);
   var c2_0 = vec4f(0);
@@ -43,10 +43,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var next_a0 = vec4f(0);
   var next_b0 = vec4f(0);
   var next_b1 = vec4f(0);
-  next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 4u);
-  next_b0 = load_b(batch, first_n + (lane % 16u) * 4u, 0u + lane / 16u);
-  next_b1 = load_b(batch, first_n + ((lane + 128u) % 16u) * 4u, 0u + (lane + 128u) / 16u);
-  for (var step = 0u; step < 8u; step++) {
+  next_a0 = load_a(batch, first_m + lane / 4u, (lane % 4u) * 4u);
+  next_b0 = load_b(batch, first_n + (lane % 16u) * 4u, lane / 16u);
+  next_b1 = load_b(batch, first_n + ((lane + 128u) % 16u) * 4u, (lane + 128u) / 16u);
+  for (var step = 0u; step < 8u; step += 1u) {
     slab_a0[(lane % 4u) * 4u][lane / 4u] = next_a0.x;
     slab_a0[(lane % 4u) * 4u + 1u][lane / 4u] = next_a0.y;
     slab_a0[(lane % 4u) * 4u + 2u][lane / 4u] = next_a0.z;
@@ -59,8 +59,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       next_b0 = load_b(batch, first_n + (lane % 16u) * 4u, (step + 1u) * 16u + lane / 16u);
       next_b1 = load_b(batch, first_n + ((lane + 128u) % 16u) * 4u, (step + 1u) * 16u + (lane + 128u) / 16u);
     }
-    for (var kk = 0u; kk < 16u; kk++) {
-      let a0 = vec4f(slab_a0[kk][(row) * 4u], slab_a0[kk][(row) * 4u + 1u], slab_a0[kk][(row) * 4u + 2u], slab_a0[kk][(row) * 4u + 3u]);
+    for (var kk = 0u; kk < 16u; kk += 1u) {
+      let a0 = vec4f(slab_a0[kk][row * 4u], slab_a0[kk][row * 4u + 1u], slab_a0[kk][row * 4u + 2u], slab_a0[kk][row * 4u + 3u]);
       let b0 = slab_b0[kk][column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;

@@ -43,12 +43,12 @@ fn left_column(batch: u32, at: u32) -> bool {
   return (t1 < 0.0);
 }
 
-fn is_left(batch: u32, down: u32, along: u32) -> bool {
-  return left_row(batch, down) || left_column(batch, min(along, 4098u - 1u)) || left_column(batch, min(along + 1u, 4098u - 1u)) || left_column(batch, min(along + 2u, 4098u - 1u)) || left_column(batch, min(along + 3u, 4098u - 1u));
-}
-
 fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
-  if (along >= 4098u || is_left(batch, down, along)) { return; }
+  if (along >= 4098u) { return; }
+  let along0 = min(along + 1u, 4097u);
+  let along1 = min(along + 2u, 4097u);
+  let along2 = min(along + 3u, 4097u);
+  if ((left_row(batch, down) || left_column(batch, along) || left_column(batch, along0) || left_column(batch, along1) || left_column(batch, along2))) { return; }
   let t2 = scales_b[along >> 2u];
   let t3 = scales_a[down];
   let t4 = round_bf16_vec4f((product * (vec4f(t3) * t2)));
@@ -74,14 +74,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first_m = ((tile / 17u) % 32u) * 128u;
   let first_n = (tile % 17u) * 256u;
   for (var at = first_m + lane; at < min(first_m + 128u, 4096u); at += 256u) {
-    if (!left_row(batch, at)) { atomicStore(&some0[0], 1u); }
+    if (!left_row(batch, at)) { atomicStore(&some0[0u], 1u); }
   }
   for (var at = first_n + lane; at < min(first_n + 256u, 4098u); at += 256u) {
-    if (!left_column(batch, at)) { atomicStore(&some0[1], 1u); }
+    if (!left_column(batch, at)) { atomicStore(&some0[1u], 1u); }
   }
-  let has_0 = workgroupUniformLoad(&some0[0]);
-  let has_1 = workgroupUniformLoad(&some0[1]);
-  if (has_0 == 0u || has_1 == 0u) { return; }
+  let has_0 = workgroupUniformLoad(&some0[0u]) != 0u;
+  let has_1 = workgroupUniformLoad(&some0[1u]) != 0u;
+  if (!has_0 || !has_1) { return; }
   let part = lane / 32u;
   let part_m = (part / 4u) * 64u;
   let part_n = (part % 4u) * 64u;

@@ -38,12 +38,12 @@ fn left_column(batch: u32, at: u32) -> bool {
   return (t3 < 0.0);
 }
 
-fn is_left(batch: u32, down: u32, along: u32) -> bool {
-  return left_row(batch, down) || left_column(batch, min(along, 4098u - 1u)) || left_column(batch, min(along + 1u, 4098u - 1u)) || left_column(batch, min(along + 2u, 4098u - 1u)) || left_column(batch, min(along + 3u, 4098u - 1u));
-}
-
 fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
-  if (along >= 4098u || !is_left(batch, down, along)) { return; }
+  if (along >= 4098u) { return; }
+  let along0 = min(along + 1u, 4097u);
+  let along1 = min(along + 2u, 4097u);
+  let along2 = min(along + 3u, 4097u);
+  if (!(left_row(batch, down) || left_column(batch, along) || left_column(batch, along0) || left_column(batch, along1) || left_column(batch, along2))) { return; }
   let t4 = round_bf16_vec4f(product);
   let x1 = 4098u * down + along;
   if (along + 3u < 4098u) {
@@ -67,18 +67,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first_m = ((tile / 129u) % 64u) * 64u;
   let first_n = (tile % 129u) * 32u;
   for (var at = first_m + lane; at < min(first_m + 64u, 4096u); at += 128u) {
-    if (left_row(batch, at)) { atomicStore(&some0[0], 1u); }
+    if (left_row(batch, at)) { atomicStore(&some0[0u], 1u); }
   }
   for (var at = first_n + lane; at < min(first_n + 32u, 4098u); at += 128u) {
-    if (left_column(batch, at)) { atomicStore(&some0[1], 1u); }
+    if (left_column(batch, at)) { atomicStore(&some0[1u], 1u); }
   }
-  let has_0 = workgroupUniformLoad(&some0[0]);
-  let has_1 = workgroupUniformLoad(&some0[1]);
-  if (has_0 == 0u && has_1 == 0u) { return; }
+  let has_0 = workgroupUniformLoad(&some0[0u]) != 0u;
+  let has_1 = workgroupUniformLoad(&some0[1u]) != 0u;
+  if (!(has_0 || has_1)) { return; }
   let slice = lane / 64u;
   let cluster = (lane % 64u) / 32u;
-  let column = (cluster % 1u) * 8u + lane % 16u / 2u;
-  let row = (cluster / 1u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
+  let column = (lane % 16u) / 2u;
+  let row = cluster * 4u + ((lane % 32u) / 16u) * 2u + lane % 2u;
   var c0_0 = vec4f(0);
   var c1_0 = vec4f(0);
   var c2_0 = vec4f(0);
@@ -90,18 +90,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var next_a0 = vec4f(0);
   var next_a1 = vec4f(0);
   var next_b0 = vec4f(0);
-  next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 4u);
-  next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, 0u + ((lane + 128u) % 4u) * 4u);
-  next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, 0u + lane / 8u);
-  for (var step = 0u; step < 256u; step++) {
-    slab_a0[(lane % 4u) * 4u][lane / 4u + (lane % 4u) * 4u / 8u * 8u] = next_a0.x;
-    slab_a0[(lane % 4u) * 4u + 1u][lane / 4u + (lane % 4u) * 4u / 8u * 8u] = next_a0.y;
-    slab_a0[(lane % 4u) * 4u + 2u][lane / 4u + (lane % 4u) * 4u / 8u * 8u] = next_a0.z;
-    slab_a0[(lane % 4u) * 4u + 3u][lane / 4u + (lane % 4u) * 4u / 8u * 8u] = next_a0.w;
-    slab_a0[((lane + 128u) % 4u) * 4u][(lane + 128u) / 4u + ((lane + 128u) % 4u) * 4u / 8u * 8u] = next_a1.x;
-    slab_a0[((lane + 128u) % 4u) * 4u + 1u][(lane + 128u) / 4u + ((lane + 128u) % 4u) * 4u / 8u * 8u] = next_a1.y;
-    slab_a0[((lane + 128u) % 4u) * 4u + 2u][(lane + 128u) / 4u + ((lane + 128u) % 4u) * 4u / 8u * 8u] = next_a1.z;
-    slab_a0[((lane + 128u) % 4u) * 4u + 3u][(lane + 128u) / 4u + ((lane + 128u) % 4u) * 4u / 8u * 8u] = next_a1.w;
+  next_a0 = load_a(batch, first_m + lane / 4u, (lane % 4u) * 4u);
+  next_a1 = load_a(batch, first_m + (lane + 128u) / 4u, ((lane + 128u) % 4u) * 4u);
+  next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, lane / 8u);
+  for (var step = 0u; step < 256u; step += 1u) {
+    slab_a0[(lane % 4u) * 4u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 8u] = next_a0.x;
+    slab_a0[(lane % 4u) * 4u + 1u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 8u] = next_a0.y;
+    slab_a0[(lane % 4u) * 4u + 2u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 8u] = next_a0.z;
+    slab_a0[(lane % 4u) * 4u + 3u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 8u] = next_a0.w;
+    slab_a0[((lane + 128u) % 4u) * 4u][(lane + 128u) / 4u + ((((lane + 128u) % 4u) * 4u) / 8u) * 8u] = next_a1.x;
+    slab_a0[((lane + 128u) % 4u) * 4u + 1u][(lane + 128u) / 4u + ((((lane + 128u) % 4u) * 4u) / 8u) * 8u] = next_a1.y;
+    slab_a0[((lane + 128u) % 4u) * 4u + 2u][(lane + 128u) / 4u + ((((lane + 128u) % 4u) * 4u) / 8u) * 8u] = next_a1.z;
+    slab_a0[((lane + 128u) % 4u) * 4u + 3u][(lane + 128u) / 4u + ((((lane + 128u) % 4u) * 4u) / 8u) * 8u] = next_a1.w;
     slab_b0[lane / 8u][lane % 8u] = next_b0;
     workgroupBarrier();
     if (step + 1u < 256u) {
@@ -110,7 +110,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, (step + 1u) * 16u + lane / 8u);
     }
     {
-      let a0 = vec4f(slab_a0[slice][(row) * 4u], slab_a0[slice][(row) * 4u + 1u], slab_a0[slice][(row) * 4u + 2u], slab_a0[slice][(row) * 4u + 3u]);
+      let a0 = vec4f(slab_a0[slice][row * 4u], slab_a0[slice][row * 4u + 1u], slab_a0[slice][row * 4u + 2u], slab_a0[slice][row * 4u + 3u]);
       let a1 = vec4f(slab_a0[slice][(row + 8u) * 4u], slab_a0[slice][(row + 8u) * 4u + 1u], slab_a0[slice][(row + 8u) * 4u + 2u], slab_a0[slice][(row + 8u) * 4u + 3u]);
       let b0 = slab_b0[slice][column];
       c0_0 += a0.x * b0;
@@ -123,7 +123,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_0 += a1.w * b0;
     }
     {
-      let a0 = vec4f(slab_a0[slice + 2u][(row) * 4u], slab_a0[slice + 2u][(row) * 4u + 1u], slab_a0[slice + 2u][(row) * 4u + 2u], slab_a0[slice + 2u][(row) * 4u + 3u]);
+      let a0 = vec4f(slab_a0[slice + 2u][row * 4u], slab_a0[slice + 2u][row * 4u + 1u], slab_a0[slice + 2u][row * 4u + 2u], slab_a0[slice + 2u][row * 4u + 3u]);
       let a1 = vec4f(slab_a0[slice + 2u][(row + 8u) * 4u], slab_a0[slice + 2u][(row + 8u) * 4u + 1u], slab_a0[slice + 2u][(row + 8u) * 4u + 2u], slab_a0[slice + 2u][(row + 8u) * 4u + 3u]);
       let b0 = slab_b0[slice + 2u][column];
       c0_0 += a0.x * b0;
@@ -136,7 +136,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_0 += a1.w * b0;
     }
     {
-      let a0 = vec4f(slab_a0[slice + 4u][(row) * 4u], slab_a0[slice + 4u][(row) * 4u + 1u], slab_a0[slice + 4u][(row) * 4u + 2u], slab_a0[slice + 4u][(row) * 4u + 3u]);
+      let a0 = vec4f(slab_a0[slice + 4u][row * 4u], slab_a0[slice + 4u][row * 4u + 1u], slab_a0[slice + 4u][row * 4u + 2u], slab_a0[slice + 4u][row * 4u + 3u]);
       let a1 = vec4f(slab_a0[slice + 4u][(row + 8u) * 4u], slab_a0[slice + 4u][(row + 8u) * 4u + 1u], slab_a0[slice + 4u][(row + 8u) * 4u + 2u], slab_a0[slice + 4u][(row + 8u) * 4u + 3u]);
       let b0 = slab_b0[slice + 4u][column];
       c0_0 += a0.x * b0;
@@ -149,7 +149,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c7_0 += a1.w * b0;
     }
     {
-      let a0 = vec4f(slab_a0[slice + 6u][(row) * 4u], slab_a0[slice + 6u][(row) * 4u + 1u], slab_a0[slice + 6u][(row) * 4u + 2u], slab_a0[slice + 6u][(row) * 4u + 3u]);
+      let a0 = vec4f(slab_a0[slice + 6u][row * 4u], slab_a0[slice + 6u][row * 4u + 1u], slab_a0[slice + 6u][row * 4u + 2u], slab_a0[slice + 6u][row * 4u + 3u]);
       let a1 = vec4f(slab_a0[slice + 6u][(row + 8u) * 4u], slab_a0[slice + 6u][(row + 8u) * 4u + 1u], slab_a0[slice + 6u][(row + 8u) * 4u + 2u], slab_a0[slice + 6u][(row + 8u) * 4u + 3u]);
       let b0 = slab_b0[slice + 6u][column];
       c0_0 += a0.x * b0;
@@ -216,8 +216,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     workgroupBarrier();
   }
   for (var half = 1u; half > 0u; half = half >> 1u) {
-    if (slice >= half && slice < half * 2u) {
-      sums0[(lane - half * 64u) * 8u + 0u] = c0_0;
+    if (half < slice + 1u && slice < half * 2u) {
+      sums0[(lane - half * 64u) * 8u] = c0_0;
       sums0[(lane - half * 64u) * 8u + 1u] = c1_0;
       sums0[(lane - half * 64u) * 8u + 2u] = c2_0;
       sums0[(lane - half * 64u) * 8u + 3u] = c3_0;
@@ -228,7 +228,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     workgroupBarrier();
     if (slice < half) {
-      c0_0 += sums0[lane * 8u + 0u];
+      c0_0 += sums0[lane * 8u];
       c1_0 += sums0[lane * 8u + 1u];
       c2_0 += sums0[lane * 8u + 2u];
       c3_0 += sums0[lane * 8u + 3u];

@@ -37,8 +37,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first_m = ((tile / 16u) % 16u) * 64u;
   let first_n = (tile % 16u) * 64u;
   let cluster = lane / 32u;
-  let column = (cluster % 1u) * 8u + lane % 16u / 2u;
-  let row = (cluster / 1u) * 4u + lane % 32u / 16u * 2u + lane % 2u;
+  let column = (lane % 16u) / 2u;
+  let row = cluster * 4u + ((lane % 32u) / 16u) * 2u + lane % 2u;
   var c0_0 = vec4f(0);
   var c0_1 = vec4f(0);
   var c1_0 = vec4f(0);
@@ -63,33 +63,33 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var next_b1 = vec4f(0);
   var next_b2 = vec4f(0);
   var next_b3 = vec4f(0);
-  next_a0 = load_a(batch, first_m + lane / 4u * 4u, 0u + (lane % 4u) * 4u);
-  next_a1 = load_a(batch, first_m + lane / 4u * 4u + 1u, 0u + (lane % 4u) * 4u);
-  next_a2 = load_a(batch, first_m + lane / 4u * 4u + 2u, 0u + (lane % 4u) * 4u);
-  next_a3 = load_a(batch, first_m + lane / 4u * 4u + 3u, 0u + (lane % 4u) * 4u);
-  next_b0 = load_b(batch, first_n + lane / 4u * 4u, 0u + (lane % 4u) * 4u);
-  next_b1 = load_b(batch, first_n + lane / 4u * 4u + 1u, 0u + (lane % 4u) * 4u);
-  next_b2 = load_b(batch, first_n + lane / 4u * 4u + 2u, 0u + (lane % 4u) * 4u);
-  next_b3 = load_b(batch, first_n + lane / 4u * 4u + 3u, 0u + (lane % 4u) * 4u);
-  for (var step = 0u; step < 64u; step++) {
-    slab_a0[(lane % 4u) * 4u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
-    slab_a0[(lane % 4u) * 4u + 1u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
-    slab_a0[(lane % 4u) * 4u + 2u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
-    slab_a0[(lane % 4u) * 4u + 3u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
-    slab_b0[(lane % 4u) * 4u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
-    slab_b0[(lane % 4u) * 4u + 1u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
-    slab_b0[(lane % 4u) * 4u + 2u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
-    slab_b0[(lane % 4u) * 4u + 3u][lane / 4u + (lane % 4u) * 4u / 8u * 2u] = vec4f(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
+  next_a0 = load_a(batch, first_m + (lane / 4u) * 4u, (lane % 4u) * 4u);
+  next_a1 = load_a(batch, first_m + (lane / 4u) * 4u + 1u, (lane % 4u) * 4u);
+  next_a2 = load_a(batch, first_m + (lane / 4u) * 4u + 2u, (lane % 4u) * 4u);
+  next_a3 = load_a(batch, first_m + (lane / 4u) * 4u + 3u, (lane % 4u) * 4u);
+  next_b0 = load_b(batch, first_n + (lane / 4u) * 4u, (lane % 4u) * 4u);
+  next_b1 = load_b(batch, first_n + (lane / 4u) * 4u + 1u, (lane % 4u) * 4u);
+  next_b2 = load_b(batch, first_n + (lane / 4u) * 4u + 2u, (lane % 4u) * 4u);
+  next_b3 = load_b(batch, first_n + (lane / 4u) * 4u + 3u, (lane % 4u) * 4u);
+  for (var step = 0u; step < 64u; step += 1u) {
+    slab_a0[(lane % 4u) * 4u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 2u] = vec4f(next_a0.x, next_a1.x, next_a2.x, next_a3.x);
+    slab_a0[(lane % 4u) * 4u + 1u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 2u] = vec4f(next_a0.y, next_a1.y, next_a2.y, next_a3.y);
+    slab_a0[(lane % 4u) * 4u + 2u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 2u] = vec4f(next_a0.z, next_a1.z, next_a2.z, next_a3.z);
+    slab_a0[(lane % 4u) * 4u + 3u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 2u] = vec4f(next_a0.w, next_a1.w, next_a2.w, next_a3.w);
+    slab_b0[(lane % 4u) * 4u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 2u] = vec4f(next_b0.x, next_b1.x, next_b2.x, next_b3.x);
+    slab_b0[(lane % 4u) * 4u + 1u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 2u] = vec4f(next_b0.y, next_b1.y, next_b2.y, next_b3.y);
+    slab_b0[(lane % 4u) * 4u + 2u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 2u] = vec4f(next_b0.z, next_b1.z, next_b2.z, next_b3.z);
+    slab_b0[(lane % 4u) * 4u + 3u][lane / 4u + (((lane % 4u) * 4u) / 8u) * 2u] = vec4f(next_b0.w, next_b1.w, next_b2.w, next_b3.w);
     workgroupBarrier();
     if (step + 1u < 64u) {
-      next_a0 = load_a(batch, first_m + lane / 4u * 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_a1 = load_a(batch, first_m + lane / 4u * 4u + 1u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_a2 = load_a(batch, first_m + lane / 4u * 4u + 2u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_a3 = load_a(batch, first_m + lane / 4u * 4u + 3u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_b0 = load_b(batch, first_n + lane / 4u * 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_b1 = load_b(batch, first_n + lane / 4u * 4u + 1u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_b2 = load_b(batch, first_n + lane / 4u * 4u + 2u, (step + 1u) * 16u + (lane % 4u) * 4u);
-      next_b3 = load_b(batch, first_n + lane / 4u * 4u + 3u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_a0 = load_a(batch, first_m + (lane / 4u) * 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_a1 = load_a(batch, first_m + (lane / 4u) * 4u + 1u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_a2 = load_a(batch, first_m + (lane / 4u) * 4u + 2u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_a3 = load_a(batch, first_m + (lane / 4u) * 4u + 3u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b0 = load_b(batch, first_n + (lane / 4u) * 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b1 = load_b(batch, first_n + (lane / 4u) * 4u + 1u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b2 = load_b(batch, first_n + (lane / 4u) * 4u + 2u, (step + 1u) * 16u + (lane % 4u) * 4u);
+      next_b3 = load_b(batch, first_n + (lane / 4u) * 4u + 3u, (step + 1u) * 16u + (lane % 4u) * 4u);
     }
     {
       let a0 = slab_a0[0u][row];

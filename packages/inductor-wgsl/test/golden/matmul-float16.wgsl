@@ -48,9 +48,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var c3_0 = vec4f(0);
   var next_a0 = vec4f(0);
   var next_b0 = vec4f(0);
-  next_a0 = load_a(batch, first_m + lane / 16u, 0u + (lane % 16u) * 4u);
-  next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, 0u + lane / 4u);
-  for (var step = 0u; step < 4u; step++) {
+  next_a0 = load_a(batch, first_m + lane / 16u, (lane % 16u) * 4u);
+  next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, lane / 4u);
+  for (var step = 0u; step < 4u; step += 1u) {
     slab_a0[(lane % 16u) * 4u][lane / 16u] = next_a0.x;
     slab_a0[(lane % 16u) * 4u + 1u][lane / 16u] = next_a0.y;
     slab_a0[(lane % 16u) * 4u + 2u][lane / 16u] = next_a0.z;
@@ -62,7 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, (step + 1u) * 64u + lane / 4u);
     }
     {
-      let a0 = vec4f(slab_a0[slice][(row) * 4u], slab_a0[slice][(row) * 4u + 1u], slab_a0[slice][(row) * 4u + 2u], slab_a0[slice][(row) * 4u + 3u]);
+      let a0 = vec4f(slab_a0[slice][row * 4u], slab_a0[slice][row * 4u + 1u], slab_a0[slice][row * 4u + 2u], slab_a0[slice][row * 4u + 3u]);
       let b0 = slab_b0[slice][column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;
@@ -70,7 +70,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c3_0 += a0.w * b0;
     }
     {
-      let a0 = vec4f(slab_a0[slice + 16u][(row) * 4u], slab_a0[slice + 16u][(row) * 4u + 1u], slab_a0[slice + 16u][(row) * 4u + 2u], slab_a0[slice + 16u][(row) * 4u + 3u]);
+      let a0 = vec4f(slab_a0[slice + 16u][row * 4u], slab_a0[slice + 16u][row * 4u + 1u], slab_a0[slice + 16u][row * 4u + 2u], slab_a0[slice + 16u][row * 4u + 3u]);
       let b0 = slab_b0[slice + 16u][column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;
@@ -78,7 +78,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c3_0 += a0.w * b0;
     }
     {
-      let a0 = vec4f(slab_a0[slice + 32u][(row) * 4u], slab_a0[slice + 32u][(row) * 4u + 1u], slab_a0[slice + 32u][(row) * 4u + 2u], slab_a0[slice + 32u][(row) * 4u + 3u]);
+      let a0 = vec4f(slab_a0[slice + 32u][row * 4u], slab_a0[slice + 32u][row * 4u + 1u], slab_a0[slice + 32u][row * 4u + 2u], slab_a0[slice + 32u][row * 4u + 3u]);
       let b0 = slab_b0[slice + 32u][column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;
@@ -86,7 +86,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c3_0 += a0.w * b0;
     }
     {
-      let a0 = vec4f(slab_a0[slice + 48u][(row) * 4u], slab_a0[slice + 48u][(row) * 4u + 1u], slab_a0[slice + 48u][(row) * 4u + 2u], slab_a0[slice + 48u][(row) * 4u + 3u]);
+      let a0 = vec4f(slab_a0[slice + 48u][row * 4u], slab_a0[slice + 48u][row * 4u + 1u], slab_a0[slice + 48u][row * 4u + 2u], slab_a0[slice + 48u][row * 4u + 3u]);
       let b0 = slab_b0[slice + 48u][column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;
@@ -96,15 +96,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     workgroupBarrier();
   }
   for (var half = 8u; half > 0u; half = half >> 1u) {
-    if (slice >= half && slice < half * 2u) {
-      sums0[(lane - half * 16u) * 4u + 0u] = c0_0;
+    if (half < slice + 1u && slice < half * 2u) {
+      sums0[(lane - half * 16u) * 4u] = c0_0;
       sums0[(lane - half * 16u) * 4u + 1u] = c1_0;
       sums0[(lane - half * 16u) * 4u + 2u] = c2_0;
       sums0[(lane - half * 16u) * 4u + 3u] = c3_0;
     }
     workgroupBarrier();
     if (slice < half) {
-      c0_0 += sums0[lane * 4u + 0u];
+      c0_0 += sums0[lane * 4u];
       c1_0 += sums0[lane * 4u + 1u];
       c2_0 += sums0[lane * 4u + 2u];
       c3_0 += sums0[lane * 4u + 3u];

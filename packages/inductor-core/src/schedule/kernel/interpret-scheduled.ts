@@ -4,7 +4,7 @@
  * The definition of what the statements mean, for tests: a schedule is right if this gives what `interpretKernel` gives
  * for the fused kernel. Threads take turns and wait for each other at barriers and exchanges.
  */
-import type { Size } from '@tessera/shared';
+import { type Size, TesseraError } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { storeEffect } from '../../ir/interpret-body.js';
@@ -19,6 +19,7 @@ import type {
   ScheduledKernel,
   ScheduledStmt,
 } from './scheduled-kernel.js';
+import { CellMemory, type RegisterThread } from './thread-registers.js';
 import { ALONE, type Element, type Part, SharedMemory, ThreadState } from './thread-state.js';
 
 /** What a kernel runs on. */
@@ -51,6 +52,7 @@ class Interpreter {
   private readonly accumulators: ReadonlyMap<string, Accumulator>;
   private readonly fail = (what: string): never => this.frame.fail(what);
   private memory: SharedMemory;
+  private cells: CellMemory;
   /** What a store writes where. */
   private written = { value: 0, index: 0 };
 
@@ -71,6 +73,7 @@ class Interpreter {
     );
     this.accumulators = new Map(scheduled.accumulators.map((each) => [each.name, each]));
     this.memory = new SharedMemory(scheduled, this.fail);
+    this.cells = new CellMemory(scheduled, this.fail);
   }
 
   runAll(): void {
@@ -79,6 +82,7 @@ class Interpreter {
     const instances = this.size(grid.extent) + (grid.surplus === true ? 1 : 0);
     for (let instance = 0; instance < instances; instance++) {
       this.memory = new SharedMemory(this.scheduled, this.fail);
+      this.cells = new CellMemory(this.scheduled, this.fail);
       for (const array of this.scratch.values()) array.fill(NaN);
       const all = Array.from({ length: threads?.extent ?? 1 }, (_, number) => {
         const thread = new ThreadState(this.accumulators);
@@ -140,12 +144,59 @@ class Interpreter {
     return this.evaluate(expr, (program) => program.compile(expr), thread, element);
   }
 
-  private holds(conditions: readonly Condition[], thread: ThreadState): boolean {
-    return conditions.every((each) => {
-      if (each.kind === 'test') return thread.tests.get(each.name)!;
-      const index = this.index(each.index, thread);
-      return each.kind === 'first' ? index === 0 : index < this.index(each.limit, thread);
+  private holds(all: readonly Condition[], thread: ThreadState, element?: Element): boolean {
+    return all.every((each): boolean => {
+      switch (each.kind) {
+        case 'test':
+          return thread.tests.get(each.name)!;
+        case 'first':
+          return this.index(each.index, thread, element) === 0;
+        case 'below':
+          return this.index(each.index, thread, element) < this.index(each.limit, thread, element);
+        case 'call':
+          return this.call(thread, each.routine, each.at)[0] !== 0;
+        case 'not':
+          return !this.holds([each.of], thread, element);
+        case 'either':
+          return each.of.some((one) => this.holds([one], thread, element));
+      }
     });
+  }
+
+  /** Visits a routine with results: what it gives. */
+  private call(
+    thread: ThreadState,
+    name: string,
+    at: readonly IndexExpr[],
+    results: readonly string[] = [],
+  ): readonly number[] {
+    const { parameters, body } = this.scheduled.routines!.find((each) => each.name === name)!;
+    const variables = new Map(thread.variables);
+    const places = at.map((index) => this.index(index, thread));
+    parameters.forEach((parameter, i) => thread.variables.set(parameter, places[i]!));
+    results.forEach((result, id) => thread.results.set(id, [...thread.registers.get(result)!]));
+    if (this.body(thread, body, ALONE).next([]).done !== true) this.fail(`'${name}' waits`);
+    thread.variables.clear();
+    for (const [variable, value] of variables) thread.variables.set(variable, value);
+    return thread.given;
+  }
+
+  /** A value that may be of an element beyond the end of its buffer: then it is no number. */
+  private perhaps(expr: Expr, thread: ThreadState, element: Element): number {
+    try {
+      return this.value(expr, thread, element);
+    } catch (error) {
+      if (error instanceof TesseraError) return NaN;
+      throw error;
+    }
+  }
+
+  private registersOf(thread: ThreadState): RegisterThread {
+    return {
+      registers: thread.registers,
+      index: (index) => this.index(index, thread),
+      call: (routine, at) => this.call(thread, routine, at),
+    };
   }
 
   /** Elements of a vector that are valid now. */
@@ -194,7 +245,11 @@ class Interpreter {
       case 'loop':
         return yield* this.loop(thread, stmt, elements);
       case 'when':
-        return !this.holds(stmt.all, thread) || (yield* this.body(thread, stmt.body, elements));
+        return yield* this.body(
+          thread,
+          this.holds(stmt.all, thread) ? stmt.body : (stmt.otherwise ?? []),
+          elements,
+        );
       case 'vector':
         return yield* this.body(thread, stmt.body, this.elements(stmt.lanes, thread));
       case 'point':
@@ -235,6 +290,30 @@ class Interpreter {
       case 'fetch':
       case 'merge':
         this.memory.pass(thread, stmt, this.index(stmt.at, thread));
+        return true;
+      case 'clear':
+      case 'set':
+      case 'add':
+      case 'multiply':
+      case 'write':
+        this.cells.run(this.registersOf(thread), stmt);
+        return true;
+      case 'visit':
+        this.call(thread, stmt.routine, stmt.at, stmt.of);
+        return true;
+      case 'give':
+        thread.given = elements.map((element) =>
+          stmt.where === undefined || this.holds([stmt.where], thread, element)
+            ? this.perhaps(stmt.value, thread, element)
+            : 0,
+        );
+        return true;
+      case 'mark':
+        if (this.holds([stmt.where], thread)) this.cells.mark(this.registersOf(thread), stmt.cell);
+        return true;
+      case 'agree':
+        yield 'barrier';
+        thread.tests.set(stmt.name, this.cells.isMarked(this.registersOf(thread), stmt.cell));
         return true;
       default:
         thread.accumulate(stmt, elements);

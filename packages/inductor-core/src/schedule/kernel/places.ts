@@ -24,6 +24,51 @@ export function plus(a: IndexExpr, b: IndexExpr): IndexExpr {
   return { kind: 'add', terms: [a, b] };
 }
 
+/** The sum of all terms; those that are 0 are left out. */
+export function sum(...terms: readonly IndexExpr[]): IndexExpr {
+  const flat = terms
+    .flatMap((term) => (term.kind === 'add' ? term.terms : [term]))
+    .filter((term) => term.kind !== 'int' || term.value !== 0);
+  if (flat.length === 0) return whole(0);
+  return flat.length === 1 ? flat[0]! : { kind: 'add', terms: flat };
+}
+
+/** An index where some variables are numbers; what is a number then is computed. */
+export function indexAt(index: IndexExpr, values: ReadonlyMap<string, number>): IndexExpr {
+  const visit = (node: IndexExpr): IndexExpr => {
+    switch (node.kind) {
+      case 'sym': {
+        const value = values.get(node.name);
+        return value === undefined ? node : whole(value);
+      }
+      case 'add': {
+        const terms = node.terms.map(visit);
+        const total = terms.reduce((n, term) => n + numberOf(term), 0);
+        return Number.isNaN(total) ? sum(...terms) : whole(total);
+      }
+      case 'mul': {
+        const factors = node.factors.map(visit);
+        const product = factors.reduce((n, factor) => n * numberOf(factor), 1);
+        return Number.isNaN(product) ? { kind: 'mul', factors } : whole(product);
+      }
+      case 'div':
+      case 'mod': {
+        const [num, den] = [visit(node.num), visit(node.den)];
+        if (num.kind !== 'int' || den.kind !== 'int') return { kind: node.kind, num, den };
+        const quotient = Math.floor(num.value / den.value);
+        return whole(node.kind === 'div' ? quotient : num.value - quotient * den.value);
+      }
+      default:
+        return node;
+    }
+  };
+  return visit(index);
+}
+
+function numberOf(index: IndexExpr): number {
+  return index.kind === 'int' ? index.value : NaN;
+}
+
 /** a - b · factor. */
 export function minus(a: IndexExpr, b: IndexExpr, factor = 1): IndexExpr {
   return plus(a, { kind: 'mul', factors: [b, whole(-factor)] });
@@ -44,7 +89,8 @@ export function modulo(a: IndexExpr, by: Size | IndexExpr): IndexExpr {
   return { kind: 'mod', num: a, den: asIndex(by) };
 }
 
-function asIndex(value: Size | IndexExpr): IndexExpr {
+/** A size or an index. */
+export function asIndex(value: Size | IndexExpr): IndexExpr {
   return typeof value === 'number' || value instanceof SymInt ? whole(value) : value;
 }
 

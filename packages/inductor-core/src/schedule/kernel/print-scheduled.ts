@@ -7,6 +7,7 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprPrinter, printIndex, shortDtype } from '../../ir/print.js';
 import { indexValues } from '../../ir/walk.js';
+import type { Cell, RegisterValue, Routine } from './registers.js';
 import type {
   Accumulator,
   Condition,
@@ -16,6 +17,7 @@ import type {
   ScheduledBody,
   ScheduledKernel,
   ScheduledStmt,
+  SharedArray,
 } from './scheduled-kernel.js';
 
 /** Statements of one body, with the values that they need. */
@@ -62,6 +64,33 @@ class BodyPrinter {
         return `${this.index(condition.index)} is 0`;
       case 'test':
         return condition.name;
+      case 'call':
+        return this.call(condition.routine, condition.at);
+      case 'not':
+        return `not ${this.condition(condition.of)}`;
+      case 'either':
+        return `(${condition.of.map((each) => this.condition(each)).join(' or ')})`;
+    }
+  }
+
+  private call(routine: string, at: readonly IndexExpr[], of: readonly string[] = []): string {
+    return `${routine}(${[...at.map((index) => this.index(index)), ...of].join(', ')})`;
+  }
+
+  private cell({ array, row, at }: Cell): string {
+    return `${array}[${(row === undefined ? [at] : [row, at]).map((index) => this.index(index)).join(', ')}]`;
+  }
+
+  private registerValue(value: RegisterValue): string {
+    switch (value.kind) {
+      case 'register':
+        return value.element === undefined ? value.name : `${value.name}.${value.element}`;
+      case 'pack':
+        return `(${value.of.map((each) => this.registerValue(each)).join(', ')})`;
+      case 'read':
+        return this.cell(value.from);
+      case 'call':
+        return this.call(value.routine, value.at);
     }
   }
 
@@ -80,7 +109,7 @@ class BodyPrinter {
   }
 
   private loop(stmt: LoopStmt): void {
-    const { name, begin, ends, pace, only, body } = stmt;
+    const { name, begin, ends, pace, only, unrolled, body } = stmt;
     const limits = ends.map((end) => this.index(end));
     const to = limits.length === 1 ? limits[0]! : `min(${limits.join(', ')})`;
     const range =
@@ -88,7 +117,7 @@ class BodyPrinter {
         ? `from ${this.index(begin)} by halves`
         : `from ${this.index(begin)} to ${to}${pace === 1 ? '' : ` by ${pace}`}`;
     this.inside(
-      `loop ${name} ${range}${only === undefined ? '' : ` if ${this.condition(only)}`}`,
+      `loop ${name} ${range}${unrolled ? ', unrolled' : ''}${only === undefined ? '' : ` if ${this.condition(only)}`}`,
       body,
     );
   }
@@ -110,7 +139,9 @@ class BodyPrinter {
       case 'loop':
         return this.loop(stmt);
       case 'when':
-        return this.inside(`when ${this.conditions(stmt.all)}`, stmt.body);
+        this.inside(`when ${this.conditions(stmt.all)}`, stmt.body);
+        if (stmt.otherwise !== undefined) this.inside('otherwise', stmt.otherwise);
+        return;
       case 'vector':
         return this.inside(this.lanes(stmt.lanes), stmt.body);
       case 'point':
@@ -141,6 +172,29 @@ class BodyPrinter {
       }
       case 'recall':
         return this.printer.given(stmt.value, `recall ${stmt.array}[${this.index(stmt.at)}]`);
+      case 'clear':
+        return this.line(`clear ${stmt.of.join(', ')}`);
+      case 'set':
+        return this.line(`${stmt.register} = ${this.registerValue(stmt.value)}`);
+      case 'add':
+        return this.line(`${stmt.to} += ${this.registerValue(stmt.value)}`);
+      case 'multiply': {
+        const to = `${stmt.to[0]![0]}..${stmt.to.at(-1)!.at(-1)}`;
+        return this.line(`${to} += (${stmt.rows.join(', ')}) × (${stmt.columns.join(', ')})`);
+      }
+      case 'write':
+        return this.line(`${this.cell(stmt.to)} = ${this.registerValue(stmt.value)}`);
+      case 'visit':
+        return this.line(this.call(stmt.routine, stmt.at, stmt.of));
+      case 'give': {
+        const value = this.value(stmt.value);
+        const where = stmt.where === undefined ? '' : ` where ${this.condition(stmt.where)}, or 0`;
+        return this.line(`give ${value}${where}`);
+      }
+      case 'mark':
+        return this.line(`mark ${this.cell(stmt.cell)} if ${this.condition(stmt.where)}`);
+      case 'agree':
+        return this.line(`agree ${stmt.name}: ${this.cell(stmt.cell)}`);
       case 'store': {
         const value = this.value(stmt.value);
         return this.line(`${stmt.buf}[${this.index(stmt.index)}] = ${value}`);
@@ -165,6 +219,18 @@ function printGrid({ name, extent, surplus, ordered, nanoseconds }: ParallelAxis
   return `  grid ${name}: ${facts.join(', ')}`;
 }
 
+function printShared({ name, dtype, rows, length, width }: SharedArray): string {
+  const places = rows === undefined ? `${length}` : `${rows}, ${length}`;
+  return `  shared ${name}: ${shortDtype(dtype)}${width === 4 ? ' × 4' : ''}[${places}]`;
+}
+
+function printRoutine({ name, parameters, results, gives, body }: Routine): string[] {
+  const printer = new BodyPrinter('    ');
+  printer.print(body);
+  const head = `  routine ${name}(${[...parameters, ...results].join(', ')})`;
+  return [`${head}${gives === undefined ? '' : `: ${shortDtype(gives)}`}`, ...printer.lines];
+}
+
 /** The text of a scheduled kernel. */
 export function printScheduled(scheduled: ScheduledKernel): string {
   const { kernel, loops = [], grid, threads, shared, scratch = [], accumulators, body } = scheduled;
@@ -175,11 +241,12 @@ export function printScheduled(scheduled: ScheduledKernel): string {
     ...loops.map(({ name, size }) => `  variable ${name}: ${String(size)}`),
     printGrid(grid),
     ...(threads === undefined ? [] : [`  threads ${threads.name}: ${threads.extent}`]),
-    ...shared.map(({ name, dtype, length }) => `  shared ${name}: ${shortDtype(dtype)}[${length}]`),
+    ...shared.map(printShared),
     ...scratch.map(
       ({ name, dtype, length }) => `  scratch ${name}: ${shortDtype(dtype)}[${String(length)}]`,
     ),
     ...accumulators.map(printAccumulator),
+    ...(scheduled.routines ?? []).flatMap(printRoutine),
     ...printer.lines,
   ].join('\n');
 }

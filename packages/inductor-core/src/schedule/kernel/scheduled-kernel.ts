@@ -30,7 +30,7 @@
  * | grid | `grid`: instances of the body that know nothing of each other, in any order |
  * | thread | `threads`: instances that share arrays and wait for each other at barriers |
  * | vector, unrolled | `vector`: a statement happens for all its elements before the next one does |
- * | serial | `loop` |
+ * | serial | `loop`, which may be `unrolled`: text has a copy of the body for each of its steps |
  *
  * **Variables** are integers: axes of grid and threads, what `loop` and `let` define. The loop variables of the fused
  * kernel are among them, so its expressions are used as they are. Inside `vector` the variables of its lanes differ from
@@ -50,6 +50,8 @@
  * that they are updated in. `start` … `update` … `part` … `finish`: after `part` there are parts, which `fold` brings
  * together over the elements of a vector and `merge` with those of other threads; after `finish` the results `ids` are
  * known. A running accumulator's results are known after each update, inside its loop.
+ *
+ * Kernels that multiply matrices have **registers** and **routines** besides: registers.ts.
  */
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
@@ -57,6 +59,7 @@ import type { Expr, Stmt } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { GeneratedKernel } from '../../ir/kernel-parts.js';
 import type { Reduction } from '../reduction.js';
+import type { RegisterStmt, Routine, RoutineCall } from './registers.js';
 
 /** Instances that run side by side, under the name by which each knows its number. */
 export interface ParallelAxis<S extends Size = Size> {
@@ -74,8 +77,12 @@ export interface ParallelAxis<S extends Size = Size> {
 export interface SharedArray {
   readonly name: string;
   readonly dtype: DType;
-  /** Elements; each is as wide as the vectors of the accumulators that it carries. */
+  /** Elements of a row; each is as wide as the vectors of the accumulators that it carries. */
   readonly length: number;
+  /** Of cells, which carry no accumulators: values of each. Those of bool are false at first. */
+  readonly width?: 1 | 4;
+  /** Absent where there is one. */
+  readonly rows?: number;
 }
 
 /** Memory of an instance, undefined at its start. */
@@ -107,7 +114,11 @@ export type Condition =
   /** The index is 0. */
   | { readonly kind: 'first'; readonly index: IndexExpr }
   /** What a `test` found. */
-  | { readonly kind: 'test'; readonly name: string };
+  | { readonly kind: 'test'; readonly name: string }
+  /** What a routine gives. */
+  | RoutineCall
+  | { readonly kind: 'not'; readonly of: Condition }
+  | { readonly kind: 'either'; readonly of: readonly Condition[] };
 
 /**
  * How the elements of a vector lie: `width` along variable `lane`, `step` apart, from its present value on; and `groups`
@@ -144,7 +155,12 @@ export type ScheduledStmt =
   /** This instance is over unless the conditions hold. Threads of one instance agree, or none of them waits later on. */
   | { readonly kind: 'exit'; readonly unless: readonly Condition[] }
   | LoopStmt
-  | { readonly kind: 'when'; readonly all: readonly Condition[]; readonly body: ScheduledBody }
+  | {
+      readonly kind: 'when';
+      readonly all: readonly Condition[];
+      readonly body: ScheduledBody;
+      readonly otherwise?: ScheduledBody;
+    }
   | { readonly kind: 'vector'; readonly lanes: Lanes; readonly body: ScheduledBody }
   /**
    * The body at a point of the inner loops that other statements with the same number visit as well, with the same
@@ -173,6 +189,7 @@ export type ScheduledStmt =
   /** All threads of an instance get here before any goes on. */
   | { readonly kind: 'barrier' }
   | KeptStmt
+  | RegisterStmt
   | Extract<Stmt, { kind: 'store' }>;
 
 /**
@@ -197,6 +214,8 @@ export interface LoopStmt {
   readonly ends: readonly IndexExpr[];
   readonly pace: Pace;
   readonly only?: Condition;
+  /** Its ends are numbers. */
+  readonly unrolled?: true;
   readonly body: ScheduledBody;
 }
 
@@ -224,5 +243,8 @@ export interface ScheduledKernel {
   /** Absent where there is none. */
   readonly scratch?: readonly ScratchArray[];
   readonly accumulators: readonly Accumulator[];
+  /** Type of the values in registers. Absent where there are none. */
+  readonly registers?: DType;
+  readonly routines?: readonly Routine[];
   readonly body: ScheduledBody;
 }

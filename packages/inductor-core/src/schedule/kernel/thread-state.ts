@@ -36,6 +36,9 @@ type AccumulatorStmt = Extract<
 export class ThreadState {
   readonly variables: Map<string, number> = new Map();
   readonly tests: Map<string, boolean> = new Map();
+  readonly registers: Map<string, readonly number[]> = new Map();
+  /** What the last routine gave. */
+  given: readonly number[] = [];
   /** Values that are what was kept of them. */
   recalled: readonly KeptStmt[] = [];
   /** Results by element; one for all where there is one. */

@@ -12,6 +12,7 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { kernelStmts } from '../../ir/kernel-parts.js';
 import { indexOf, indexSymbols, indexValues, postorder } from '../../ir/walk.js';
 import { printScheduled } from './print-scheduled.js';
+import type { Routine } from './registers.js';
 import type {
   Condition,
   KeptStmt,
@@ -19,6 +20,7 @@ import type {
   ScheduledKernel,
   ScheduledStmt,
 } from './scheduled-kernel.js';
+import { RegisterVerifier } from './verify-registers.js';
 
 /** How far an accumulator is. */
 type Progress = 'declared' | 'started' | 'parted' | 'finished';
@@ -50,8 +52,13 @@ class Verifier {
   private inVector = false;
   /** Whether threads may be in different places. */
   private diverged = false;
+  private readonly registers: RegisterVerifier;
+  /** The routine whose body this is. */
+  private inside: Routine | null = null;
 
-  constructor(private readonly scheduled: ScheduledKernel) {}
+  constructor(private readonly scheduled: ScheduledKernel) {
+    this.registers = new RegisterVerifier(scheduled, this);
+  }
 
   fail(what: string): never {
     throw new TesseraError(
@@ -65,7 +72,8 @@ class Verifier {
   }
 
   run(): void {
-    const { grid, threads, accumulators, body, kernel } = this.scheduled;
+    const { grid, threads, accumulators, body, kernel, routines = [] } = this.scheduled;
+    for (const routine of routines) this.routine(routine);
     this.known.set(grid.name, false);
     if (threads !== undefined) {
       this.known.set(threads.name, true);
@@ -84,6 +92,23 @@ class Verifier {
         this.fail(`nothing is stored in '${stmt.buf}'`);
   }
 
+  private routine(routine: Routine): void {
+    const { parameters, results, gives, body } = routine;
+    for (const name of parameters) this.known.set(name, true);
+    for (const id of results.keys()) this.results.add(id);
+    this.inside = routine;
+    this.diverged = true;
+    this.body(body);
+    const last = body.at(-1);
+    const given = last?.kind === 'vector' ? last.body.at(-1) : last;
+    if ((gives !== undefined) !== (given?.kind === 'give'))
+      this.fail(`'${routine.name}' does not give what it says`);
+    this.inside = null;
+    this.diverged = false;
+    this.results.clear();
+    this.known.clear();
+  }
+
   /** Statements in a scope of their own. */
   private body(body: ScheduledBody): void {
     const before = new Map(this.known);
@@ -94,7 +119,7 @@ class Verifier {
   }
 
   /** Whether an index may differ between threads; all that it names must be known. */
-  private index(index: IndexExpr): boolean {
+  index(index: IndexExpr): boolean {
     let differs = false;
     for (const name of indexSymbols(index)) {
       if (!this.known.has(name)) this.fail(`variable '${name}' is used where it is not known`);
@@ -113,16 +138,29 @@ class Verifier {
     }
   }
 
+  /** Whether conditions may hold for some threads only. */
   private conditions(all: readonly Condition[]): boolean {
-    return all
-      .map((each) => {
-        if (each.kind === 'first') return this.index(each.index);
-        if (each.kind === 'below')
-          return [each.index, each.limit].map((index) => this.index(index)).includes(true);
+    return all.map((each) => this.condition(each)).includes(true);
+  }
+
+  private condition(each: Condition): boolean {
+    switch (each.kind) {
+      case 'first':
+        return this.index(each.index);
+      case 'below':
+        return [each.index, each.limit].map((index) => this.index(index)).includes(true);
+      case 'test':
         if (!this.known.has(`?${each.name}`)) this.fail(`test '${each.name}' is not known here`);
         return this.known.get(`?${each.name}`)!;
-      })
-      .includes(true);
+      case 'call':
+        if (this.registers.routine(each.routine, each.at).gives !== 'bool')
+          this.fail(`'${each.routine}' gives no condition`);
+        return true;
+      case 'not':
+        return this.condition(each.of);
+      case 'either':
+        return this.conditions(each.of);
+    }
   }
 
   /** A body that only some threads may visit, or not equally often. */
@@ -160,6 +198,8 @@ class Verifier {
         const ranges = [stmt.begin, ...stmt.ends].map((each) => this.index(each));
         const only = stmt.only !== undefined && this.conditions([stmt.only]);
         const differs = only || ranges.includes(true);
+        if (stmt.unrolled && [stmt.begin, ...stmt.ends].some(({ kind }) => kind !== 'int'))
+          this.fail(`'${stmt.name}' is unrolled, but its ends are no numbers`);
         const before = this.known.get(stmt.name);
         this.known.set(stmt.name, differs);
         this.within(differs, () => this.body(stmt.body));
@@ -168,7 +208,10 @@ class Verifier {
         return;
       }
       case 'when':
-        return this.within(this.conditions(stmt.all), () => this.body(stmt.body));
+        return this.within(this.conditions(stmt.all), () => {
+          this.body(stmt.body);
+          this.body(stmt.otherwise ?? []);
+        });
       case 'vector': {
         const { lane, across, valid } = stmt.lanes;
         if (this.inVector) this.fail('a vector is inside another one');
@@ -223,6 +266,26 @@ class Verifier {
       case 'keep':
       case 'recall':
         return this.keep(stmt);
+      case 'give':
+        if (this.inside?.gives === undefined) this.fail('nobody takes what is given');
+        this.value(stmt.value);
+        if (stmt.where !== undefined) this.condition(stmt.where);
+        return;
+      case 'mark':
+        this.registers.cell(stmt.cell);
+        this.condition(stmt.where);
+        return;
+      case 'agree':
+        this.registers.cell(stmt.cell);
+        this.known.set(`?${stmt.name}`, false);
+        return this.meet('agreement');
+      case 'clear':
+      case 'set':
+      case 'add':
+      case 'multiply':
+      case 'write':
+      case 'visit':
+        return this.registers.stmt(stmt);
       case 'store': {
         this.value(stmt.value);
         this.index(stmt.index);

@@ -1,10 +1,14 @@
 /**
- * Which results of a tile each thread makes, worked out from the text.
+ * Which results of a tile each thread makes, worked out from the schedule.
  */
+import {
+  indexAt,
+  MATMUL_TILES,
+  placeThread,
+  tileThreads,
+  type MatmulTile,
+} from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { CodeBlock } from '../src/codegen/code-block.js';
-import { placeThread } from '../src/codegen/matmul-threads.js';
-import { MATMUL_TILES, tileThreads, type MatmulTile } from '../src/codegen/matmul-tiles.js';
 import { BASELINE_TARGET } from '../src/index.js';
 
 interface Place {
@@ -15,17 +19,19 @@ interface Place {
 
 /** Where the threads of a workgroup are. */
 function places(tile: MatmulTile): Place[] {
-  const body = new CodeBlock();
-  placeThread(body, tile, BASELINE_TARGET);
-  // Whole numbers, as in WGSL.
-  const text = body.render('').replaceAll(/(\d+)u/g, '$1n');
-  const slice = text.includes('let slice') ? 'slice' : '0n';
-  const at = new Function('lane', `${text}; return [${slice}, row, column].map(Number);`) as (
-    lane: bigint,
-  ) => [number, number, number];
+  const body = placeThread(tile, BASELINE_TARGET);
   return Array.from({ length: tileThreads(tile) }, (_, lane) => {
-    const [s, row, column] = at(BigInt(lane));
-    return { slice: s, row, column };
+    const known = new Map([
+      ['slice', 0],
+      ['lane', lane],
+    ]);
+    for (const stmt of body) {
+      if (stmt.kind !== 'let') continue;
+      const index = indexAt(stmt.index, known);
+      known.set(stmt.name, (index as { readonly value: number }).value);
+    }
+    const [slice, row, column] = ['slice', 'row', 'column'].map((name) => known.get(name)!);
+    return { slice, row, column };
   });
 }
 

@@ -2,10 +2,11 @@
  * @file What a matmul kernel is, before code is made: its extents, the class that shares a tile, and the
  * kernels that are better made as reductions.
  */
-import { extent, type LoopKernel, type MatmulKernel } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
-import { contiguousAlongK, type Operand } from './matmul-operand.js';
-import { matmulShapeClass, type MatmulShape } from './matmul-tiles.js';
+import type { LoopKernel, MatmulKernel } from '../../ir/kernel.js';
+import { extent } from '../../ir/loop-vars.js';
+import { contiguousAlongK, type ProductOperand } from './operand-order.js';
+import { matmulShapeClass, type MatmulShape } from './product-tiles.js';
 
 /** Extents of a matmul kernel; as the example has them where they are symbolic: for what is a matter of speed. */
 export function matmulShape(kernel: MatmulKernel<Size>): MatmulShape {
@@ -20,7 +21,7 @@ export function matmulShape(kernel: MatmulKernel<Size>): MatmulShape {
 /** Kernels for which the same tile is best: shape class, order of the operands, type. */
 export function matmulClass(kernel: MatmulKernel<Size>): string {
   const { batch, m, n, k, a, b, accDtype } = kernel;
-  const order = (operand: Operand): string => (contiguousAlongK(operand) ? 'k' : 'x');
+  const order = (operand: ProductOperand): string => (contiguousAlongK(operand) ? 'k' : 'x');
   const orders =
     order({ name: 'a', expr: a, batch, x: m, k }) + order({ name: 'b', expr: b, batch, x: n, k });
   return `${matmulShapeClass(matmulShape(kernel))}:${orders}:${accDtype}`;
@@ -28,7 +29,7 @@ export function matmulClass(kernel: MatmulKernel<Size>): string {
 
 /**
  * Whether a product is made as a reduction: with a vector, as nothing is used twice, so tiles would not help; of int64, as
- * only reductions notice what does not fit (`long-integers.ts`).
+ * only reductions notice what does not fit.
  */
 export function isReduction({
   m,

@@ -1,11 +1,12 @@
 /**
- * @file How the threads of a workgroup share the loading of a slab: in units of four values, or in blocks of 4 × 4.
+ * @file How the threads of a group share the loading of a slab: in units of four values, or in blocks of 4 × 4.
  *
  * Vectors along k that make a block are transposed in registers and written as vectors along x, which are also faster to
  * read than single values.
  */
-import type { LoadOrder } from './matmul-operand.js';
-import type { WgslTarget } from './target.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { minus, modulo, over, sum, times, variable, whole } from '../kernel/places.js';
+import type { LoadOrder } from './operand-order.js';
 
 /** Threads that load a slab in blocks, all of them as many. */
 export interface BlockLoaders {
@@ -38,50 +39,51 @@ const SHIFTING: Readonly<Record<number, number>> = { 16: 3, 32: 5, 64: 9 };
 export function slabPadding(
   bk: number,
   bytes: (padding: number) => number,
-  { maxWorkgroupBytes }: WgslTarget,
+  { maxWorkgroupBytes }: { readonly maxWorkgroupBytes: number },
 ): number {
   return [SHIFTING[bk] ?? 1, 1].find((padding) => bytes(padding) <= maxWorkgroupBytes) ?? 0;
 }
 
 /** A unit: k and x of the first, and number of its vector (or value, along k) in a row along x. */
 export interface SlabUnit {
-  /** Text of a test, where the last units are too few for all threads. */
-  readonly test: string;
-  readonly k: string;
-  readonly x: string;
-  readonly at: string;
+  /** Threads below this number have it; all do where it is absent. */
+  readonly below?: number;
+  /** It is of the threads that have no unit of the slab before. */
+  readonly isOfOthers: boolean;
+  readonly k: IndexExpr;
+  readonly x: IndexExpr;
+  readonly at: IndexExpr;
+}
+
+/** What is shared, and among how many. */
+export interface SlabSharing {
+  readonly extent: number;
+  readonly bk: number;
+  readonly threads: number;
+  readonly loaders?: BlockLoaders | undefined;
 }
 
 /** The units that each thread loads. */
 export function slabUnits(
   order: LoadOrder,
-  {
-    extent,
-    bk,
-    threads,
-    loaders,
-  }: {
-    readonly extent: number;
-    readonly bk: number;
-    readonly threads: number;
-    readonly loaders?: BlockLoaders | undefined;
-  },
+  { extent, bk, threads, loaders }: SlabSharing,
 ): SlabUnit[] {
   const count = (bk * extent) / (loaders === undefined ? 4 : 16);
   const first = loaders?.first ?? 0;
-  return Array.from({ length: Math.ceil(count / threads) }, (_, round) => {
-    const index =
-      first > 0 ? `(lane - ${first}u)` : round === 0 ? 'lane' : `(lane + ${round * threads}u)`;
-    const test =
-      first > 0 ? 'else' : (round + 1) * threads > count ? `if (${index} < ${count}u)` : '';
-    const along = order === 'along x' ? extent / 4 : bk;
+  const lane = variable('lane');
+  return Array.from({ length: Math.ceil(count / threads) }, (_, round): SlabUnit => {
+    const isOfOthers = first > 0;
+    const index = isOfOthers ? minus(lane, whole(first)) : sum(lane, whole(round * threads));
+    const isCut = !isOfOthers && (round + 1) * threads > count;
+    const have = { isOfOthers, ...(isCut && { below: count - round * threads }) };
     if (order === 'vectors along k') {
-      const at = `${index} / ${along / 4}u`;
-      const x = loaders === undefined ? at : `${at} * 4u`;
-      return { test, k: `(${index} % ${along / 4}u) * 4u`, x, at };
+      const at = over(index, bk / 4);
+      const x = loaders === undefined ? at : times(at, 4);
+      return { ...have, k: times(modulo(index, bk / 4), 4), x, at };
     }
-    const [fast, slow] = [`${index} % ${along}u`, `${index} / ${along}u`];
+    const along = order === 'along x' ? extent / 4 : bk;
+    const [fast, slow] = [modulo(index, along), over(index, along)];
     const [k, at] = order === 'along x' ? [slow, fast] : [fast, slow];
-    return { test, k, x: `(${at}) * 4u`, at };
+    return { ...have, k, x: times(at, 4), at };
   });
 }

@@ -4,9 +4,9 @@
  * Measured on an NVIDIA H100 for float32 operands that lie along k: 1024 steps of k, with as many workgroups as cores,
  * twice as many, and so on. Threads hold their results in registers, so a core runs two to six workgroups at a time: times
  * go up in steps, and a few long workgroups cost as much as many. That of 64 × 32 by 4 × 4 is its mirror image's. Rows
- * of slabs were not shifted then (`matmul-slab.ts`), which takes 4 to 8 % off products of operands that lie along k.
+ * of slabs were not shifted then (`slab.ts`), which takes 4 to 8 % off products of operands that lie along k.
  */
-import type { MatmulShape, MatmulTile } from './matmul-tiles.js';
+import type { MatmulShape, MatmulTile } from './product-tiles.js';
 
 /** A tile and its times. */
 export interface TimedTile {

@@ -1,12 +1,12 @@
 /**
- * @file Tile shapes of the matmul generator, as data, and the choice among them.
+ * @file Tile shapes of the register-tiled products, as data, and the choice among them.
  *
- * On GPUs the tile that should be fastest is taken, by times that were measured (`matmul-times.ts`); a tuner may put
+ * On GPUs the tile that should be fastest is taken, by times that were measured (`product-times.ts`); a tuner may put
  * winners in a `TileMemory`, which is asked first.
  */
-import { productTime, TIMED_TILES } from './matmul-times.js';
-import { slabPadding } from './slab-units.js';
-import type { WgslTarget } from './target.js';
+import { productTime, TIMED_TILES } from './product-times.js';
+import { slabPadding } from './slab-layout.js';
+import type { ThreadTarget } from '../threads/thread-target.js';
 
 /**
  * A workgroup makes `bm × bn` results from slabs of `bk`; each thread makes `tm × tn` of them (4 or 8
@@ -23,6 +23,12 @@ export interface MatmulTile {
 
 /** Results that a workgroup makes. */
 export type ResultTile = Pick<MatmulTile, 'bm' | 'bn'>;
+
+/** What the choice depends on. */
+export type ProductTarget = Pick<
+  ThreadTarget,
+  'maxWorkgroupThreads' | 'maxWorkgroupBytes' | 'parallelism' | 'software'
+>;
 
 /** Extents of a product: [B, M, K] @ [B, K, N]. */
 export interface MatmulShape {
@@ -56,13 +62,13 @@ export const MATMUL_TILES: readonly MatmulTile[] = TIMED_TILES.map(({ tile }) =>
 
 function fitting<Choice extends { readonly tile: MatmulTile }>(
   table: readonly Choice[],
-  target: WgslTarget,
+  target: ProductTarget,
 ): readonly Choice[] {
   return table.filter(({ tile }) => tileFits(tile, target));
 }
 
 /** The tiles among which those for a device are chosen, and measured. */
-export function tilesFor(target: WgslTarget): readonly MatmulTile[] {
+export function tilesFor(target: ProductTarget): readonly MatmulTile[] {
   const table: readonly { readonly tile: MatmulTile }[] = target.software
     ? SOFTWARE_TILES
     : TIMED_TILES;
@@ -75,7 +81,7 @@ export function tileThreads(tile: MatmulTile): number {
 }
 
 /** Vectors of padding after each row of a slab. */
-export function tilePadding(tile: MatmulTile, target: WgslTarget): number {
+export function tilePadding(tile: MatmulTile, target: ProductTarget): number {
   return slabPadding(tile.bk, (padding) => tileBytes(tile, padding), target);
 }
 
@@ -87,7 +93,7 @@ export function tileBytes(tile: MatmulTile, padding: number): number {
 }
 
 /** Whether a device can run a tile. */
-export function tileFits(tile: MatmulTile, target: WgslTarget): boolean {
+export function tileFits(tile: MatmulTile, target: ProductTarget): boolean {
   return (
     tileThreads(tile) <= target.maxWorkgroupThreads &&
     tileBytes(tile, 0) <= target.maxWorkgroupBytes
@@ -122,7 +128,7 @@ export function isLarge({ batch, m, n, k }: MatmulShape): boolean {
 /** The fastest tile of a GPU for a shape, and its time in microseconds on the card that was measured. */
 export function fastestTile(
   shape: MatmulShape,
-  target: WgslTarget,
+  target: ProductTarget,
 ): { readonly tile: MatmulTile; readonly time: number } {
   return fitting(TIMED_TILES, target)
     .map((timed) => {
@@ -135,7 +141,7 @@ export function fastestTile(
 /** The tile for a shape: a remembered one, or that which suits it best. */
 export function chooseMatmulTile(
   shape: MatmulShape,
-  target: WgslTarget,
+  target: ProductTarget,
   remembered?: MatmulTile,
 ): MatmulTile {
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
@@ -147,7 +153,7 @@ export function chooseMatmulTile(
 export function chooseTile<Tile extends ResultTile>(
   usable: readonly TileChoice<Tile>[],
   shape: MatmulShape,
-  { parallelism }: WgslTarget,
+  { parallelism }: ProductTarget,
 ): Tile {
   const groups = (tile: Tile): number => tileGroups(tile, shape);
   const waste = (tile: Tile): number =>
