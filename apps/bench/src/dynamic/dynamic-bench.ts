@@ -7,6 +7,9 @@
  *
  * A new call comes after a pause, in which its inputs are made and the program runs eagerly, so caches are cold. At every
  * other size a call at the size before, which is known, comes in its place: it shows what the pause costs.
+ *
+ * A row says what a new size may cost (`allowedMs`), one and a half times a repeated call and 5 µs for every operator that
+ * was captured, and whether it costs no more (`isKept`).
  */
 import { parseArgs } from 'node:util';
 import { counters, isTesseraError } from '@tessera/shared';
@@ -28,6 +31,9 @@ export const DYNAMIC = 'dynamic';
 /** Sizes after which nothing should be compiled any more. */
 const LEARNING = 5;
 
+/** What a new size may cost: times a repeated call, and milliseconds per captured operator. */
+const ALLOWED = { repeated: 1.5, perOperatorMs: 0.005 };
+
 /** A workload on a device; milliseconds are medians over the sizes after the first five. */
 export interface DynamicRow {
   readonly workload: string;
@@ -35,10 +41,15 @@ export interface DynamicRow {
   readonly sizes: number;
   /** Graphs that the tracer captured: one for all sizes at best. */
   readonly graphs: number;
+  /** Operators that a call captures. */
+  readonly operators: number;
   /** Code that backends made, during the first five sizes and after them. */
   readonly compilations: number;
   readonly lateCompilations: number;
   readonly newMs: number;
+  /** What a new size may cost, and whether it costs no more. */
+  readonly allowedMs: number;
+  readonly isKept: boolean;
   /** A call at a known size after the pause that new ones come after. */
   readonly pausedMs: number;
   readonly repeatedMs: number;
@@ -84,7 +95,7 @@ async function measure(
   manualSeed(0);
   const program = workload.make(device, small);
   const reference: DynamicProgram = workload.make(device, small);
-  const run = compiledStep(workload, program);
+  const { step: run, operators } = compiledStep(workload, program);
   const eager: typeof run = workload.isInference
     ? (size, inputs) => noGrad(() => reference.step(size, inputs))
     : (size, inputs) => reference.step(size, inputs);
@@ -128,20 +139,28 @@ async function measure(
     lateMade += now;
     late.push({ fresh, paused, again: median(again), eager: median(eagerly) });
   }
-  for (const tensor of known?.inputs ?? []) tensor.dispose();
+  const captures = captured() - graphsBefore;
+  const { size, inputs } = known!;
+  const operatorCount = operators(size, inputs);
+  for (const tensor of inputs) tensor.dispose();
   const fresh = late.flatMap((row) => (row.fresh === null ? [] : [{ ...row, fresh: row.fresh }]));
   const newMs = median(fresh.map((row) => row.fresh));
+  const repeatedMs = median(late.map(({ again }) => again));
+  const allowedMs = ALLOWED.repeated * repeatedMs + ALLOWED.perOperatorMs * operatorCount;
   const pausedMs = median(late.flatMap(({ paused }) => paused ?? []));
   return {
     workload: workload.name,
     device,
     sizes: workload.sizes(small).length,
-    graphs: captured() - graphsBefore,
+    graphs: captures,
+    operators: operatorCount,
     compilations: made - lateMade,
     lateCompilations: lateMade,
     newMs,
+    allowedMs,
+    isKept: newMs <= allowedMs,
     pausedMs,
-    repeatedMs: median(late.map(({ again }) => again)),
+    repeatedMs,
     eagerMs: median(late.map(({ eager }) => eager)),
     newToRepeated: median(fresh.map((row) => row.fresh / row.again)),
     newToPaused: newMs / pausedMs,

@@ -1,7 +1,7 @@
 /**
  * @file Programs whose sizes change from call to call: `pnpm bench dynamic` runs them compiled and eagerly.
  */
-import { compile } from '@tessera/compile';
+import { compile, explain } from '@tessera/compile';
 import { LSTM, Linear, type Module, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { type Tensor, cat, noGrad, randint, randn, zeros } from '@tessera/tensor';
 import { Gpt2, ResNet18 } from '../tracer/networks.js';
@@ -217,11 +217,22 @@ export const DYNAMIC_WORKLOADS: readonly DynamicWorkload[] = [
   },
 ];
 
+/** A compiled program. */
+export interface CompiledStep {
+  readonly step: DynamicProgram['step'];
+  /** Operators that a call of it captured, in all its graphs. It is called once more. */
+  operators(size: number, inputs: readonly Tensor[]): number;
+}
+
 /** The program compiled; without gradients where it is inference. */
-export function compiledStep(
-  workload: DynamicWorkload,
-  program: DynamicProgram,
-): (size: number, inputs: readonly Tensor[]) => Tensor | readonly Tensor[] {
+export function compiledStep(workload: DynamicWorkload, program: DynamicProgram): CompiledStep {
   const run = compile((size: number, inputs: readonly Tensor[]) => program.step(size, inputs));
-  return workload.isInference ? (size, inputs) => noGrad(() => run(size, inputs)) : run;
+  const within = <R>(fn: () => R): R => (workload.isInference ? noGrad(fn) : fn());
+  return {
+    step: (size, inputs) => within(() => run(size, inputs)),
+    operators(size, inputs) {
+      const { opCount, traceCount } = within(() => explain(run)(size, inputs));
+      return Math.round(opCount / traceCount);
+    },
+  };
 }
