@@ -98,9 +98,9 @@ export class Specializer {
     readonly left: readonly number[];
     readonly sizes: readonly number[];
   } {
-    const { number, remainders } = this.before.of(this.cursor.path, step);
+    const { number, sizes } = this.before.follow(this.cursor.path, step);
     const left = remaindersOf(step, this.frame);
-    return { number, left, sizes: [...this.frame.symbolValues(), ...remainders, ...left] };
+    return { number, left, sizes: left.length === 0 ? sizes : [...sizes, ...left] };
   }
 
   /** The cases in which the steps of the current segment are; null if nothing is known of one of them. */
@@ -108,7 +108,7 @@ export class Specializer {
     if (!this.learns) return null;
     const { path, matched } = this.cursor;
     const inside = new Set<Step>();
-    const { number } = this.before.of(path);
+    const { number } = this.before.follow(path);
     if (number < 0) return null;
     let cases = `${number}`;
     for (const step of matched) {
@@ -126,7 +126,7 @@ export class Specializer {
 
   /** The sizes of which the graph of the current segment is a sample: those of the call, and what was left of them. */
   get point(): readonly number[] {
-    return [...this.frame.symbolValues(), ...this.before.of(this.cursor.path).remainders];
+    return this.before.follow(this.cursor.path).sizes;
   }
 
   /** Whether results are being made by rebuilding, which binds them. */

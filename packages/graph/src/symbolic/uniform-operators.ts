@@ -6,7 +6,7 @@
  * and more that vary, and within a *case*: tensors of one class of layouts, slices that lie inside. Numbers that were
  * right at enough sizes (`SizeSamples`) are right at others of the same case.
  */
-import { type OpOverload, isTensor } from '@tessera/tensor';
+import type { OpOverload } from '@tessera/tensor';
 import { CASES, type Shaped } from './operator-cases.js';
 
 /** Those without cases, by name; operators on elements are told by their tag. */
@@ -55,21 +55,9 @@ export function hasCases(op: OpOverload): boolean {
 }
 
 /**
- * The case in which a call of a uniform operator is: what is known of calls is known of those in the same case. Null
- * for a call that nothing is known of.
+ * The case in which a call of a uniform operator is, of operands of known classes of layouts: what is known of calls is
+ * known of those in the same case. Null for a call that nothing is known of.
  */
-export function caseOfCall(
-  op: OpOverload,
-  args: readonly unknown[],
-  outs: readonly Shaped[],
-): string | null {
-  let found = caseOfSizes(op, args, outs);
-  if (found === null) return null;
-  for (const arg of args.flat()) if (isShaped(arg)) found += `;${layoutClass(arg)}`;
-  return found;
-}
-
-/** The same for operands of known classes of layouts. */
 export function caseOfSizes(
   op: OpOverload,
   args: readonly unknown[],
@@ -93,10 +81,6 @@ export function layoutClass({ sizes, strides }: Shaped): string {
     }
   }
   return code;
-}
-
-function isShaped(value: unknown): value is Shaped {
-  return isTensor(value) || (typeof value === 'object' && value !== null && 'strides' in value);
 }
 
 const names = new WeakMap<OpOverload, string>();

@@ -30,9 +30,9 @@ function solve(basis: readonly FitTerm[], wanted: readonly number[]): Size | nul
     wanted.map((value) => [value]),
   )?.[0];
   if (found === undefined || found.divisor > 2) return null;
-  const sum = found.factors.reduce(
-    (total: Size, [at, factor]) => sizeAdd(total, sizeMul(basis[at]!.size, factor)),
-    0,
-  );
+  const { terms } = found;
+  let sum: Size = 0;
+  for (let i = 0; i < terms.length; i += 2)
+    sum = sizeAdd(sum, sizeMul(basis[terms[i]!]!.size, terms[i + 1]!));
   return found.divisor === 1 ? sum : sizeFloorDiv(sum, found.divisor);
 }

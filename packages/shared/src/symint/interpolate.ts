@@ -4,15 +4,16 @@
 
 /** `sum(factor[i] * products[i]) / divisor`; products with a factor of 0 are left out. */
 export interface Combination {
-  readonly factors: readonly (readonly [product: number, factor: number])[];
+  /** Numbers of products and their factors, in turns. */
+  readonly terms: readonly number[];
   readonly divisor: number;
 }
 
 /** A combination of products; NaN where it cannot be computed exactly. */
-export function valueOf({ factors, divisor }: Combination, products: readonly number[]): number {
+export function valueOf({ terms, divisor }: Combination, products: readonly number[]): number {
   let sum = 0;
-  for (const [product, factor] of factors) {
-    sum += factor * products[product]!;
+  for (let i = 0; i < terms.length; i += 2) {
+    sum += terms[i + 1]! * products[terms[i]!]!;
     if (!Number.isSafeInteger(sum)) return NaN;
   }
   return sum / divisor;
@@ -59,12 +60,9 @@ function combination(
   const values = table.slice(0, width).map((row) => row[column]!);
   const divisor = table[0]![0]!;
   const common = values.reduce(divisorOf, divisor) * (divisor < 0n ? -1n : 1n);
-  const factors = values.flatMap((value, i) =>
-    value === 0n ? [] : [[i, Number(value / common)] as const],
-  );
+  const terms = values.flatMap((value, i) => (value === 0n ? [] : [i, Number(value / common)]));
   const reduced = Number(divisor / common);
-  const all = [reduced, ...factors.map(([, factor]) => factor)];
-  return all.every(Number.isSafeInteger) ? { factors, divisor: reduced } : null;
+  return [reduced, ...terms].every(Number.isSafeInteger) ? { terms, divisor: reduced } : null;
 }
 
 /** The greatest common divisor. */

@@ -2,23 +2,41 @@
  * @file `SampledNumbers`: numbers that a program computes from sizes, known where samples determine them.
  */
 import { type Combination, interpolate, valueOf } from './interpolate.js';
-import { SizeSamples } from './size-samples.js';
+import { type Product, SizeSamples, productsAt } from './size-samples.js';
+
+/** A number that varies, and where it is. */
+interface Varying {
+  readonly places: readonly number[];
+  readonly value: Combination;
+  readonly isLinear: boolean;
+}
+
+/** What samples say of numbers. */
+interface Known {
+  /** The numbers of the first sample, of which those that vary are other ones. */
+  readonly first: readonly number[];
+  /** In the order of their first places. */
+  readonly varying: readonly Varying[];
+  /** What those are made of. */
+  readonly products: readonly Product[];
+}
 
 /** See the file header. Sizes are numbers of symbols and their values, in turns. */
 export class SampledNumbers {
   private readonly samples = new SizeSamples();
   private readonly numbers: (readonly number[])[] = [];
   /** Undefined until it is asked for, null if no polynomials have the numbers of all samples. */
-  private known: readonly Combination[] | null | undefined;
+  private known: Known | null | undefined;
 
-  /** Notes what the numbers were at sizes. */
-  add(sizes: readonly number[], numbers: readonly number[]): void {
+  /** Notes what the numbers were at sizes; whether that said anything new. */
+  add(sizes: readonly number[], numbers: readonly number[]): boolean {
     // What is known already needs no more samples; one that contradicts it leaves nothing that fits all.
-    if (this.known === null) return;
-    if (this.at(sizes)?.every((number, i) => number === numbers[i]) === true) return;
-    if (!this.samples.add(sizes)) return;
+    if (this.known === null) return false;
+    if (this.at(sizes)?.every((number, i) => number === numbers[i]) === true) return false;
+    if (!this.samples.add(sizes)) return false;
     this.numbers.push(numbers);
     this.known = undefined;
+    return true;
   }
 
   /** Whether a number was the same in all samples. */
@@ -26,36 +44,87 @@ export class SampledNumbers {
     return this.numbers.every((numbers) => numbers[at] === this.numbers[0]![at]);
   }
 
-  /** The numbers at sizes; null where the samples do not determine them. */
-  at(sizes: readonly number[]): readonly number[] | null {
+  /** Whether the first so many numbers are linear in the sizes, which are known. */
+  areLinear(count: number): boolean {
+    return this.known!.varying.every(({ places, isLinear }) => isLinear || places[0]! >= count);
+  }
+
+  /**
+   * The numbers at sizes; null where the samples do not determine them. A loop over those that vary: it seldom runs, so
+   * nothing inlines it.
+   *
+   * @param count of the first of them; others may be those of another sample
+   */
+  at(sizes: readonly number[], count: number = Infinity): readonly number[] | null {
     if (!this.samples.determine(sizes)) return null;
     if (this.known === undefined) this.known = this.fit();
     if (this.known === null) return null;
-    const products = this.samples.products(sizes);
-    const found: number[] = [];
-    for (const combination of this.known) {
-      const number = valueOf(combination, products);
+    const { first, varying, products } = this.known;
+    if (varying.length === 0) return first;
+    const values = productsAt(products, sizes);
+    const found = first.slice();
+    for (let i = 0; i < varying.length; i++) {
+      const { places, value } = varying[i]!;
+      if (places[0]! >= count) break;
+      const number = valueOf(value, values);
       // A quotient that came out even in all samples does not here.
       if (!Number.isInteger(number)) return null;
-      found.push(number);
+      for (let k = 0; k < places.length; k++) found[places[k]!] = number;
     }
     return found;
   }
 
-  private fit(): readonly Combination[] | null {
-    const { list } = this.samples;
+  private fit(): Known | null {
+    const { list, products } = this.samples;
+    const { numbers } = this;
+    if (!numbers.flat().every(Number.isSafeInteger)) return null;
+    const [first] = numbers as [readonly number[]];
     // Most numbers never change, or are those of others.
-    const columns = new Map<string, number>();
-    const places = this.numbers[0]!.map((_, at) => {
-      const key = this.numbers.map((numbers) => numbers[at]!).join();
-      if (!columns.has(key)) columns.set(key, at);
-      return [...columns.keys()].indexOf(key);
+    const columns = new Map<string, number[]>();
+    first.forEach((_, at) => {
+      if (this.isFixed(at)) return;
+      const key = numbers.map((sample) => sample[at]!).join();
+      const places = columns.get(key);
+      if (places === undefined) columns.set(key, [at]);
+      else places.push(at);
     });
-    if (!this.numbers.flat().every(Number.isSafeInteger)) return null;
+    const all = [...columns.values()];
     const found = interpolate(
-      list.map((sizes) => this.samples.products(sizes)),
-      this.numbers.map((numbers) => [...columns.values()].map((at) => numbers[at]!)),
+      list.map((sizes) => productsAt(products, sizes)),
+      numbers.map((sample) => all.map(([at]) => sample[at!]!)),
     );
-    return found && places.map((place) => found[place]!);
+    if (found === null) return null;
+    const used = new UsedProducts(products);
+    const varying = found.map((value, i): Varying => ({
+      places: all[i]!,
+      value: used.in(value),
+      isLinear: value.terms.every((term, k) => k % 2 > 0 || products[term]!.degree < 2),
+    }));
+    return { first, varying, products: used.list };
+  }
+}
+
+/** Products that combinations are made of, without those that none needs. */
+class UsedProducts {
+  readonly list: Product[];
+  private readonly places = new Map([[0, 0]]);
+
+  constructor(private readonly all: readonly Product[]) {
+    this.list = [all[0]!];
+  }
+
+  /** A combination of all products as one of those that are used. */
+  in({ terms, divisor }: Combination): Combination {
+    return { terms: terms.map((term, i) => (i % 2 > 0 ? term : this.place(term))), divisor };
+  }
+
+  private place(product: number): number {
+    let found = this.places.get(product);
+    if (found === undefined) {
+      const { of, ...rest } = this.all[product]!;
+      found = this.list.push({ ...rest, of: this.place(of) }) - 1;
+      this.places.set(product, found);
+    }
+    return found;
   }
 }

@@ -37,17 +37,19 @@ interface FreeSize {
   readonly values: ReadonlySet<number> | null;
 }
 
-/** A product of sizes: another one, and one more size. */
-interface Product {
+/** A product of sizes: another one, and one more size. The first one is 1. */
+export interface Product {
   readonly of: number;
   readonly size: number;
+  readonly degree: number;
 }
 
 /** What polynomials of sizes are made of. */
 interface Basis {
+  /** Sizes that never change, and their values, in turns. */
+  readonly fixed: readonly number[];
   readonly relations: readonly Relation[];
   readonly free: readonly FreeSize[];
-  /** The first is 1. */
   readonly products: readonly Product[];
 }
 
@@ -80,20 +82,23 @@ export class SizeSamples {
   }
 
   /** The products of sizes that determined polynomials are sums of. */
-  products(sizes: readonly number[]): readonly number[] {
-    return evaluate(this.basis!.products, sizes, (a, b) => a * b);
+  get products(): readonly Product[] {
+    return this.basis!.products;
   }
 
-  /** Whether the samples determine polynomials at these sizes. */
+  /** Whether the samples determine polynomials at these sizes. Loops: it seldom runs, so nothing inlines it. */
   determine(sizes: readonly number[]): boolean {
     const { basis } = this;
-    return (
-      basis !== null &&
-      sizes.length === this.list[0]!.length &&
-      sizes.every(isExact) &&
-      basis.relations.every((relation) => holds(relation, sizes)) &&
-      basis.free.every(({ size, values }) => values?.has(sizes[size]!) ?? true)
-    );
+    if (basis === null || sizes.length !== this.list[0]!.length) return false;
+    const { fixed, relations, free } = basis;
+    for (let i = 0; i < fixed.length; i += 2) if (sizes[fixed[i]!] !== fixed[i + 1]) return false;
+    for (let i = 0; i < relations.length; i++) if (!holds(relations[i]!, sizes)) return false;
+    for (let i = 0; i < free.length; i++) {
+      const { size, values } = free[i]!;
+      const value = sizes[size]!;
+      if (values === null ? !isExact(value) : !values.has(value)) return false;
+    }
+    return true;
   }
 }
 
@@ -138,15 +143,22 @@ function holds(
   { size, at, other, otherAt, run, slope }: Relation,
   sizes: readonly number[],
 ): boolean {
-  return (sizes[size]! - at) * run === ((sizes[other] ?? 0) - otherAt) * slope;
+  const value = sizes[size]!;
+  return isExact(value) && (value - at) * run === (sizes[other]! - otherAt) * slope;
 }
 
 /** What polynomials are made of that samples determine; null if they do not. */
 function determined(samples: readonly (readonly number[])[]): Basis | null {
   if (!samples.flat().every(isExact)) return null;
+  const fixed: number[] = [];
   const free: FreeSize[] = [];
   const relations: Relation[] = [];
   for (let size = 0; size < samples[0]!.length; size++) {
+    const first = samples[0]![size]!;
+    if (samples.every((sample) => sample[size] === first)) {
+      fixed.push(size, first);
+      continue;
+    }
     const before = free.map((other) => other.size);
     const relation = relationOf(samples, size, before);
     if (relation !== null) {
@@ -159,11 +171,11 @@ function determined(samples: readonly (readonly number[])[]): Basis | null {
   const products = productsOf(free);
   if (products.length > Math.min(MOST_TERMS, samples.length)) return null;
   const times = (a: number, b: number): number => (residue(a) * b) % PRIME;
-  const rows = samples.map((sample) => evaluate(products, sample, times));
-  return hasFullRank(rows) ? { relations, free, products } : null;
+  const rows = samples.map((sample) => productsAt(products, sample, times));
+  return hasFullRank(rows) ? { fixed, relations, free, products } : null;
 }
 
-/** That a size never changes, or follows one of those before it; null if it does neither. */
+/** That a size follows one of those before it; null if it does not. */
 function relationOf(
   samples: readonly (readonly number[])[],
   size: number,
@@ -171,13 +183,17 @@ function relationOf(
 ): Relation | null {
   const [first, ...others] = samples as [readonly number[], ...(readonly number[])[]];
   const at = first[size]!;
-  // A size that is not there is 0: what follows it never changes.
-  for (const other of [-1, ...before]) {
-    const otherAt = first[other] ?? 0;
-    const far = others.find((sample) => (sample[other] ?? 0) !== otherAt);
-    const run = far === undefined ? 1 : far[other]! - otherAt;
-    const slope = far === undefined ? 0 : far[size]! - at;
-    const relation = { size, at, other, otherAt, run, slope };
+  for (const other of before) {
+    const otherAt = first[other]!;
+    const far = others.find((sample) => sample[other] !== otherAt)!;
+    const relation = {
+      size,
+      at,
+      other,
+      otherAt,
+      run: far[other]! - otherAt,
+      slope: far[size]! - at,
+    };
     if (others.every((sample) => holds(relation, sample))) return relation;
   }
   return null;
@@ -185,7 +201,7 @@ function relationOf(
 
 /** All products of at most `DEGREE` of the sizes that are free, each a product before it and one more size. */
 function productsOf(free: readonly FreeSize[]): readonly Product[] {
-  const all: (Product & { readonly degree: number })[] = [{ of: -1, size: -1, degree: 0 }];
+  const all: Product[] = [{ of: -1, size: -1, degree: 0 }];
   for (const { size, values } of free) {
     const most = values === null ? DEGREE : values.size - 1;
     for (let i = 0, before = all.length; i < before; i++) {
@@ -199,15 +215,18 @@ function productsOf(free: readonly FreeSize[]): readonly Product[] {
   return all;
 }
 
-function evaluate(
+/** Products of sizes. */
+export function productsAt(
   products: readonly Product[],
   sizes: readonly number[],
-  times: (a: number, b: number) => number,
+  times: ((a: number, b: number) => number) | null = null,
 ): number[] {
   const values = [1];
   for (let i = 1; i < products.length; i++) {
     const { of, size } = products[i]!;
-    values.push(times(sizes[size]!, values[of]!));
+    const a = sizes[size]!;
+    const b = values[of]!;
+    values.push(times === null ? a * b : times(a, b));
   }
   return values;
 }
