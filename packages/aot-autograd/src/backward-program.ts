@@ -84,8 +84,9 @@ function atSizes(
     ...program,
     variant: variantsOf((arrived, key) => {
       const like = variants.get(key);
-      const compiled = like?.compiled.forSizes?.(sizes, null) ?? null;
-      if (compiled !== null) return { ...like!, compiled };
+      const { isFresh, forSizes } = like?.compiled ?? {};
+      const code = forSizes?.(sizes, null) ?? null;
+      if (code !== null) return { ...like!, compiled: Object.assign(code, { isFresh, forSizes }) };
       const whole = { ...partition, backward: graph.module() };
       const compiler = compilerAt(sizes);
       const variant = makeVariant({ ...request, partition: whole, compiler }, arrived);

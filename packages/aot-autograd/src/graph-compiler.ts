@@ -21,9 +21,12 @@ export interface CompiledGraph {
    * which is known, makes them.
    */
   readonly forSizes?:
-    | ((sizes: readonly number[], inputs: readonly unknown[] | null) => CompiledGraph | null)
+    | ((sizes: readonly number[], inputs: readonly unknown[] | null) => SizedGraph | null)
     | undefined;
 }
+
+/** A compiled graph at other sizes; what it gives is as fresh. */
+export type SizedGraph = (inputs: readonly unknown[]) => readonly unknown[];
 
 /** Compiles a functional graph; `exampleInputs` are the placeholders' FakeTensors and scalars. */
 export interface GraphCompiler {

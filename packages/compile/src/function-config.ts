@@ -109,7 +109,7 @@ export class FunctionConfig {
         forSizes &&
         ((symbols, inputs) => {
           const made = graph(() => forSizes(symbols, inputs));
-          return made === null ? null : configured(made);
+          return made && ((values) => graph(() => made(values)));
         });
       return Object.assign<CompiledSegment, Pick<CompiledSegment, 'isFresh' | 'forSizes'>>(
         (inputs) => graph(() => segment(inputs)),

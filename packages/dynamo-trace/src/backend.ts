@@ -18,12 +18,15 @@ export interface CompiledSegment {
   readonly isFresh?: (position: number) => boolean;
   /**
    * The same code for inputs of other sizes, `symbols` being those of a request for them. Null unless it is known that
-   * compiling the program at these sizes would give that code.
+   * compiling the program at these sizes would give that code. Its outputs are as fresh.
    */
   readonly forSizes?:
-    | ((symbols: readonly number[], inputs: readonly SegmentInput[]) => CompiledSegment | null)
+    | ((symbols: readonly number[], inputs: readonly SegmentInput[]) => SizedSegment | null)
     | undefined;
 }
+
+/** A compiled segment at other sizes. */
+export type SizedSegment = (inputs: readonly SegmentInput[]) => readonly Tensor[];
 
 /**
  * Compiles a captured graph. Placeholders carry a FakeTensor in `meta.val` (with requires_grad, and

@@ -2,7 +2,7 @@
  * @file `compileToExecutable`: a graph → a function on tensors. The last step of the `inductor` compiler.
  */
 import type { GraphModule } from '@tessera/graph';
-import { type Tensor, type TensorMeta, isTensor } from '@tessera/tensor';
+import { type DeviceType, type Tensor, type TensorMeta, isTensor } from '@tessera/tensor';
 import {
   currentBackwardNode,
   emptyFromMeta,
@@ -44,11 +44,14 @@ export interface CompiledGraph {
    * another graph of the program, which is known, makes them.
    */
   readonly forSizes?:
-    | ((sizes: readonly number[], inputs: readonly unknown[] | null) => CompiledGraph | null)
+    | ((sizes: readonly number[], inputs: readonly unknown[] | null) => SizedGraph | null)
     | undefined;
   /** Frees compiled code and memory. */
   dispose(): void;
 }
+
+/** A compiled graph at other sizes; what it gives is as fresh. */
+export type SizedGraph = (inputs: readonly unknown[]) => unknown[];
 
 /** Options of `compileToExecutable`. */
 export interface ExecutableOptions {
@@ -152,20 +155,35 @@ export interface PlanCall extends Omit<CompiledPlan, 'plan' | 'outputs'> {
   readonly isShared: boolean;
 }
 
-/** The function of a loaded graph. */
-export function compiledGraph(
-  route: InputRoute,
-  backend: KernelBackend,
-  executable: Executable,
-  { outline, outputs, liftedConstants, launchNodes, isShared }: PlanCall,
-): CompiledGraph {
-  const count = route.tensors.length + route.scalars.length;
-  const { rng, name, launches } = outline;
-  const metas = outline.outputs.map((output): TensorMeta => ({
-    ...output,
-    device: backend.device,
-  }));
-  const call = (inputs: readonly unknown[]): unknown[] => {
+/** Calls loaded plans that differ in nothing but sizes. */
+export class PlanCaller {
+  private readonly count: number;
+
+  constructor(
+    private readonly route: InputRoute,
+    private readonly device: DeviceType,
+    private readonly plan: Omit<PlanCall, 'outline' | 'isShared' | 'launchNodes'> & {
+      readonly outline: Omit<PlanOutline, 'outputs'>;
+    },
+  ) {
+    this.count = route.tensors.length + route.scalars.length;
+  }
+
+  /** The function of one of them, of outputs of these layouts. */
+  of(executable: Executable, layouts: PlanOutline['outputs']): SizedGraph {
+    const { device } = this;
+    const metas = layouts.map((output): TensorMeta => ({ ...output, device }));
+    return (inputs) => this.call(executable, metas, inputs);
+  }
+
+  private call(
+    executable: Executable,
+    metas: readonly TensorMeta[],
+    inputs: readonly unknown[],
+  ): unknown[] {
+    const { route, count } = this;
+    const { liftedConstants, outputs, outline } = this.plan;
+    const { name, rng, launches } = outline;
     checkCount(name, count, inputs);
     const tensors: Tensor[] = [];
     for (const position of route.tensors) tensors.push(inputs[position] as Tensor);
@@ -194,7 +212,18 @@ export function compiledGraph(
     }
     let next = 0;
     return outputs.map((output) => (output.kind === 'value' ? output.value : made[next++]!));
-  };
+  }
+}
+
+/** The function of a loaded graph. */
+export function compiledGraph(
+  route: InputRoute,
+  backend: KernelBackend,
+  executable: Executable,
+  plan: PlanCall,
+): CompiledGraph {
+  const { outline, outputs, launchNodes, isShared } = plan;
+  const call = new PlanCaller(route, backend.device, plan).of(executable, outline.outputs);
   const { launchOrigins } = executable;
   const rest = {
     executable,

@@ -22,7 +22,7 @@ import {
   withoutModes,
   storageBytes,
 } from '@tessera/tensor/internal';
-import type { CompiledGraph } from '../graph-compiler.js';
+import type { CompiledGraph, SizedGraph } from '../graph-compiler.js';
 import type { AliasPlan, OutputPlan } from '../joint/output-plan.js';
 import type { DifferentiableUpdate, LayoutUpdate, ValueGrad } from '../joint/trace-joint.js';
 import { replayView } from '../joint/view-steps.js';
@@ -62,17 +62,33 @@ export function wrapRuntime(
   backward: BackwardProgram | null,
   views: ViewSamples = new ViewSamples(),
 ): CompiledGraph {
-  if (isPlain(plan)) {
-    const plain: CompiledGraph = (inputs) => {
-      if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
-      return runUnrecorded(forward, inputs);
-    };
-    const forSizes = forOtherSizes(plan, forward, null, views, (inputs) => inputs);
-    return Object.assign(plain, { isFresh: forward.isFresh, forSizes });
-  }
-  const own = ownSaved(plan, forward);
   const gather = inputGatherer(plan);
-  const forSizes = forOtherSizes(plan, forward, backward, views, gather);
+  const wrap = isPlain(plan) ? plainWrapper(plan) : wrapper(plan, gather, forward);
+  const isFresh = isPlain(plan) ? forward.isFresh : freshOutputs(plan, forward);
+  const forSizes = forOtherSizes(plan, forward, backward, views, gather, wrap);
+  return Object.assign(wrap(plan.outputs, forward, backward), { isFresh, forSizes });
+}
+
+/** Makes the function of a program at some sizes. */
+type Wrap = (
+  outputs: readonly OutputPlan[],
+  forward: SizedGraph,
+  backward: BackwardProgram | null,
+) => SizedGraph;
+
+function plainWrapper(plan: RuntimePlan): Wrap {
+  return (_, forward) => (inputs) => {
+    if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
+    return runUnrecorded(forward, inputs);
+  };
+}
+
+function wrapper(
+  plan: RuntimePlan,
+  gather: (inputs: readonly unknown[]) => readonly unknown[],
+  sample: CompiledGraph,
+): Wrap {
+  const own = ownSaved(plan, sample);
   const consumed = [
     ...plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : [])),
     ...plan.updates.flatMap(({ tangent }, i) =>
@@ -80,45 +96,44 @@ export function wrapRuntime(
     ),
   ];
   const unseen = plan.valueGrads.flatMap((grad, i) => (grad.kind === 'unseen' ? [i] : []));
-  const call: CompiledGraph = (inputs) => {
-    if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
-    const graphInputs = gather(inputs);
-    const generator = rngState();
-    for (const position of plan.mutatedPositions)
-      (inputs[position] as Tensor).storage.keepContents();
-    const values = runUnrecorded(forward, graphInputs);
-    for (const position of plan.mutatedPositions) (inputs[position] as Tensor).storage.version++;
-    if (plan.saved !== null && backward !== null && gradMode.enabled) {
-      attach(plan, backward, own, inputs, graphInputs, values, generator);
-    }
-    for (const i of consumed) {
-      setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
-    }
-    for (const i of unseen)
-      setHistory(values[i] as Tensor, new UnseenLeaves(values[i] as Tensor), 0);
-    for (const layout of plan.layouts) layOut(inputs[layout.position] as Tensor, layout);
-    plan.updates.forEach(({ position }, i) => {
-      const update = values[plan.valueGrads.length + i] as Tensor;
-      withoutModes(() => enableGrad(() => (inputs[position] as Tensor).copy_(update)));
-    });
-    return plan.outputs.map((output) => makeOutput(output, inputs, values));
+  return (outputs, forward, backward) => {
+    const call: SizedGraph = (inputs) => {
+      if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
+      const graphInputs = gather(inputs);
+      const generator = rngState();
+      for (const position of plan.mutatedPositions)
+        (inputs[position] as Tensor).storage.keepContents();
+      const values = runUnrecorded(forward, graphInputs);
+      for (const position of plan.mutatedPositions) (inputs[position] as Tensor).storage.version++;
+      if (plan.saved !== null && backward !== null && gradMode.enabled) {
+        attach(plan, backward, own, inputs, graphInputs, values, generator);
+      }
+      for (const i of consumed) {
+        setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
+      }
+      for (const i of unseen)
+        setHistory(values[i] as Tensor, new UnseenLeaves(values[i] as Tensor), 0);
+      for (const layout of plan.layouts) layOut(inputs[layout.position] as Tensor, layout);
+      plan.updates.forEach(({ position }, i) => {
+        const update = values[plan.valueGrads.length + i] as Tensor;
+        withoutModes(() => enableGrad(() => (inputs[position] as Tensor).copy_(update)));
+      });
+      return outputs.map((output) => makeOutput(output, inputs, values));
+    };
+    // What has history although the program began without gradients got it after it switched them on.
+    return plan.gradEnabled ? call : (inputs) => enableGrad(() => call(inputs));
   };
-  // What has history although the program began without gradients got it after it switched them on.
-  const wrapped: CompiledGraph = plan.gradEnabled
-    ? call
-    : (inputs) => enableGrad(() => call(inputs));
-  return Object.assign(wrapped, { isFresh: freshOutputs(plan, forward), forSizes });
 }
 
 /** The program at other sizes, where it is known what the wrapper does there. */
 function forOtherSizes(
-  plan: RuntimePlan,
+  { basePositions, layouts, outputs }: RuntimePlan,
   { forSizes }: CompiledGraph,
   backward: BackwardProgram | null,
   views: ViewSamples,
   gather: (inputs: readonly unknown[]) => readonly unknown[],
+  wrap: Wrap,
 ): CompiledGraph['forSizes'] {
-  const { basePositions, layouts, outputs } = plan;
   const isFree = basePositions.length === 0 && layouts.length === 0 && outputs.every(isForAllSizes);
   if (forSizes === undefined || !isFree) return undefined;
   return (sizes, inputs) => {
@@ -126,8 +141,7 @@ function forOtherSizes(
     const made = forward === null ? null : views.at(sizes, outputs);
     if (forward === null || made === null) return null;
     const behind = backward?.forSizes(sizes) ?? null;
-    if (behind === null && backward !== null) return null;
-    return wrapRuntime({ ...plan, outputs: made }, forward, behind, views);
+    return behind === null && backward !== null ? null : wrap(made, forward, behind);
   };
 }
 
@@ -161,7 +175,7 @@ function layOut(input: Tensor, { sizes, strides, distance, differentiable }: Lay
 const NO_MODES: typeof modes.stack = [];
 
 /** Runs compiled code without recording anything: one frame, since this is on every call's path. */
-function runUnrecorded(compiled: CompiledGraph, inputs: readonly unknown[]): readonly unknown[] {
+function runUnrecorded(compiled: SizedGraph, inputs: readonly unknown[]): readonly unknown[] {
   const { pre, resume, stack } = modes;
   const { enabled } = gradMode;
   modes.pre = null;

@@ -28,7 +28,7 @@ export class SegmentCases {
   }
 
   /** The last one in some cases whose code, with these results, knows of other sizes; null where none does. */
-  knowing(cases: string | null, outputs: Iterable<number>): Segment | null {
+  knowing(cases: string | null, outputs: ReadonlySet<number>): Segment | null {
     const family = this.of(cases);
     // Sizes with code of their own (a 2) know of no others: those before them still do.
     for (const like of [family?.latest, family?.serving]) {

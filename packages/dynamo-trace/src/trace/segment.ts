@@ -162,20 +162,24 @@ export class Segment {
   }
 
   /** Makes slots outputs from now on; a view of memory that the segment writes comes with what it is a view of. */
-  addOutputs(slots: Iterable<number>): void {
-    let changed = false;
+  addOutputs(slots: readonly number[] | ReadonlySet<number>): void {
+    let isNew = false;
+    for (const slot of slots)
+      if (!this.outputSet.has(slot) && this.produced.has(slot)) isNew = true;
+    if (isNew) this.addNewOutputs(slots);
+  }
+
+  private addNewOutputs(slots: Iterable<number>): void {
     // A Set gives what is added meanwhile too.
     const wanted = new Set(slots);
     for (const slot of wanted) {
       const node = this.produced.get(slot);
       if (node === undefined || this.outputSet.has(slot)) continue;
       this.outputSet.add(slot);
-      changed = true;
       const base = this.bases.get(slot);
       if (base != null && this.writers.has((node.meta.val as Tensor).storage)) wanted.add(base);
     }
     this.template?.addOutputs(this.outputSet);
-    if (!changed) return;
     this.outputSlots = [...this.outputSet].sort((a, b) => a - b);
     this.compiled = null;
     this.module = null;
@@ -207,6 +211,7 @@ export class Segment {
     segment.template = this;
     segment.sizes = sizes;
     segment.sealed = true;
+    this.addOutputs(segment.outputSet);
     segment.addOutputs(this.outputSet);
   }
 
@@ -217,7 +222,9 @@ export class Segment {
 
   /** The code for other sizes, if it is known to be what their graph would be compiled to. */
   codeFor(frame: Frame, point: readonly number[]): CompiledSegment | null {
-    return this.compiled!.forSizes!(point, this.gather(frame));
+    const { isFresh, forSizes } = this.compiled!;
+    const code: CompiledSegment | null = forSizes!(point, this.gather(frame));
+    return code === null || isFresh === undefined ? code : Object.assign(code, { isFresh });
   }
 
   /** Whether its code knows of other sizes, at which all its operators do the same. */

@@ -94,11 +94,20 @@ export function buffersAt(
 
 /** Layouts of a template's outputs at given sizes. */
 export function outputsAt(template: PlanTemplate, valueOf: SizeValue): readonly PlanOutput[] {
-  return template.outputs.map(({ dtype, sizes, strides }) => ({
-    dtype,
-    sizes: sizes.map(valueOf),
-    strides: strides.map(valueOf),
-  }));
+  return template.outputs.map((output) =>
+    isSymbolic(output.sizes) || isSymbolic(output.strides)
+      ? {
+          dtype: output.dtype,
+          sizes: output.sizes.map(valueOf),
+          strides: output.strides.map(valueOf),
+        }
+      : (output as PlanOutput),
+  );
+}
+
+function isSymbolic(sizes: readonly Size[]): boolean {
+  for (let i = 0; i < sizes.length; i++) if (typeof sizes[i] !== 'number') return true;
+  return false;
 }
 
 /** The plan of a template at given sizes, with kernels of their own. */

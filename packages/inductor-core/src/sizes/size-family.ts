@@ -16,6 +16,7 @@ import {
   type CompiledGraph,
   type ExecutableOptions,
   type InputRoute,
+  PlanCaller,
   compiledGraph,
   executableSteps,
   routeOf,
@@ -36,6 +37,7 @@ interface Loaded {
   readonly compiled: CompiledTemplate;
   readonly executable: TemplateExecutable;
   readonly sizes: TemplateSizes;
+  readonly caller: PlanCaller;
   /** Null where operators may do something else at other sizes. */
   readonly proven: ProvenSizes | null;
 }
@@ -118,9 +120,12 @@ export class SizeFamily {
       isShared: true,
     });
     const forSizes: CompiledGraph['forSizes'] = (wanted, inputs) => {
-      if (this.loaded?.proven !== proven) return null;
+      const { loaded } = this;
+      if (loaded?.proven !== proven) return null;
       const others = proven?.valuesAt(wanted, inputs) ?? null;
-      return others === null ? null : this.at(others, this.loaded!, backend);
+      if (others === null) return null;
+      const made = outputsAt(template, loaded!.sizes.at(others));
+      return loaded!.caller.of(loaded!.executable.at(others), made);
     };
     return Object.assign(code, { forSizes });
   }
@@ -198,11 +203,14 @@ function load(
     const executable = stage('generate and load code', () =>
       backend.loadTemplate!(compiled.template),
     );
+    const route = routeOf(graph.example);
+    const { template, ...rest } = compiled;
     return {
       graph,
-      route: routeOf(graph.example),
+      route,
       compiled,
       executable,
+      caller: new PlanCaller(route, backend.device, { ...rest, outline: template }),
       sizes: new TemplateSizes(graph.symbols),
       proven: ProvenSizes.of(graph),
     };
