@@ -16,6 +16,8 @@ import {
   type SymInt,
   compareNumbers,
   compileSize,
+  isDetermined,
+  remaindersIn,
   sizeMul,
 } from '@tessera/shared';
 import { OpOverload, type Tensor, isTensor } from '@tessera/tensor';
@@ -74,6 +76,8 @@ export class GraphTemplate {
   private readonly args = new Map<Node, readonly Argument[]>();
   private readonly varying: readonly Varying[];
   private readonly expressions: readonly SizeFunction[];
+  /** How many of the numbers that vary are no polynomials that samples determine: the first ones. */
+  readonly quotients: number;
   private readonly numbers: readonly number[];
 
   /** @param graphs of one program, in sizes that differ; the first is the example */
@@ -93,7 +97,12 @@ export class GraphTemplate {
     this.symbols = numbers.symbols;
     this.sources = numbers.sources;
     this.varying = numbers.varying;
-    this.expressions = [...numbers.expressions.values()];
+    const expressions = [...numbers.expressions];
+    const isPolynomial = ([size]: (typeof expressions)[number]): boolean =>
+      isDetermined(size) && remaindersIn(size).length === 0;
+    const others = expressions.filter((each) => !isPolynomial(each));
+    this.quotients = others.length;
+    this.expressions = [...others, ...expressions.filter(isPolynomial)].map(([, at]) => at);
   }
 
   /**
@@ -129,9 +138,9 @@ export class GraphTemplate {
     return values;
   }
 
-  /** The numbers that vary, each once, at values of the symbols. */
-  numbersAt(values: readonly number[]): readonly number[] {
-    return this.expressions.map((expression) => expression(values));
+  /** The first so many of the numbers that vary, each once, at values of the symbols. */
+  numbersAt(values: readonly number[], count: number = Infinity): readonly number[] {
+    return this.expressions.slice(0, count).map((expression) => expression(values));
   }
 
   /** Whether symbols may have these values. */

@@ -20,7 +20,7 @@ import { type CpuHeap, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
 import { valueError } from '@tessera/tensor/internal';
 import { checksOffset } from '../wasm-kernel.js';
 import { runExtern } from './extern-calls.js';
-import type { LoadedModule, SegmentFunction } from './load-plan.js';
+import type { LoadedModule, SegmentFunction, Sharable } from './load-plan.js';
 import type { PlanOutline } from './plan-layout.js';
 import { threadPool } from './thread-pool.js';
 
@@ -50,6 +50,7 @@ export interface CpuProgram {
   readonly outputSizes: readonly number[];
   readonly sources: readonly KernelSource[];
   readonly loaded: LoadedModule;
+  readonly sharable: Sharable;
   readonly memory: PlanMemory;
 }
 
@@ -79,10 +80,11 @@ export class CpuExecutable implements Executable {
 
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
     if (this.#disposed) throw this.#afterDispose();
-    const { arenaBytes, loaded, memory, inputSizes, outputSizes } = this.#program;
+    const { arenaBytes, loaded, sharable, memory, inputSizes, outputSizes } = this.#program;
     this.#arena = arenaBytes > 0 ? this.#heap.alloc(arenaBytes) : 0;
     try {
-      const { layout, parallelNs, parallelLaunches } = loaded;
+      const { layout } = loaded;
+      const { parallelNs, parallelLaunches } = sharable;
       const { i32, f64 } = this.#heap;
       const { block } = memory;
       loaded.enter?.(block);

@@ -36,7 +36,10 @@ export interface LoadedModule {
   readonly bind: () => void;
   /** Makes a plan block that of the runs that follow; absent in a module of one block. */
   readonly enter?: (block: number) => void;
-  /** Estimated single-thread time of what can be shared, in nanoseconds; and in how many launches. */
+}
+
+/** What threads may share: estimated single-thread time in nanoseconds, and in how many launches. */
+export interface Sharable {
   readonly parallelNs: number;
   readonly parallelLaunches: number;
 }
@@ -59,6 +62,7 @@ export interface LoadedCode {
   readonly codes: readonly (WasmKernel | null)[];
   readonly sources: readonly KernelSource[];
   readonly module: Omit<LoadedModule, 'enter'>;
+  readonly sharable: Sharable;
   readonly scratchBytes: number;
   /** Number of the plan at the pool. */
   readonly id: number;
@@ -129,6 +133,8 @@ function* codeSteps(
           : { run: exports[segmentName(index)] as SegmentFunction },
       ),
       bind: exports['bind'] as () => void,
+    },
+    sharable: {
       parallelNs: heap.shared ? functions.parallelNs : 0,
       parallelLaunches: functions.parallelLaunches,
     },
@@ -172,6 +178,7 @@ export function* loadingSteps(
     outputSizes: argumentSizes(plan, 'output', plan.outputs.length),
     sources: code.sources,
     loaded: code.module,
+    sharable: code.sharable,
     memory,
   });
   releaseWithExecutable(executable, memory);

@@ -16,7 +16,12 @@ import {
   planAt,
 } from '@tessera/inductor-core';
 import { cpuHeap } from '@tessera/tensor';
-import { CpuExecutable, type PlanMemory, argumentSizes } from './cpu-executable.js';
+import {
+  CpuExecutable,
+  type CpuProgram,
+  type PlanMemory,
+  argumentSizes,
+} from './cpu-executable.js';
 import {
   type KernelGenerator,
   type LoadedCode,
@@ -45,16 +50,20 @@ export function loadTemplate(
   const shared = sharedMemory(template, code);
   const sizes = new TemplateSizes(template.symbols);
   const blocks = new TemplateBlocks(template, sizes, code, shared.constants);
-  const bytes = {
-    inputs: argumentSizes(template, 'input', template.numInputs),
-    outputs: argumentSizes(template, 'output', template.outputs.length),
+  const { planBase } = code;
+  const common: CommonProgram = {
+    kernels: template.kernels,
+    launches: template.launches,
+    inputSizes: argumentSizes(template, 'input', template.numInputs),
+    outputSizes: argumentSizes(template, 'output', template.outputs.length),
+    sources: code.sources,
+    loaded: { ...code.module, enter: (block) => (planBase.value = block | 0) },
   };
   const made = new Map<string, CpuExecutable>();
   const at = (values: readonly number[]): Executable => {
     const key = values.join();
     const executable =
-      made.get(key) ??
-      executableAt(template, code, blocks, bytes, shared, sizes.at(values), values);
+      made.get(key) ?? executableAt(template, common, blocks, shared, sizes.at(values), values);
     made.delete(key);
     made.set(key, executable);
     if (made.size > KEPT) made.delete(made.keys().next().value!);
@@ -71,11 +80,11 @@ export function loadTemplate(
   };
 }
 
-/** Element sizes of the arguments, which no size changes. */
-interface ArgumentBytes {
-  readonly inputs: readonly number[];
-  readonly outputs: readonly number[];
-}
+/** What no size changes. */
+type CommonProgram = Pick<
+  CpuProgram,
+  'kernels' | 'launches' | 'inputSizes' | 'outputSizes' | 'sources' | 'loaded'
+>;
 
 const abandoned = new FinalizationRegistry<SharedMemory>((memory) => memory.release());
 
@@ -100,14 +109,13 @@ function sharedMemory(template: PlanTemplate, code: LoadedCode): SharedMemory {
 
 function executableAt(
   template: PlanTemplate,
-  code: LoadedCode,
+  common: CommonProgram,
   blocks: TemplateBlocks,
-  bytes: ArgumentBytes,
   { constants }: SharedMemory,
   valueOf: SizeValue,
   values: readonly number[],
 ): CpuExecutable {
-  const { address, arenaBytes, parallelNs, parallelLaunches } = blocks.at(values, valueOf);
+  const { address, arenaBytes, sharable } = blocks.at(values, valueOf);
   let released = false;
   const memory: PlanMemory = {
     block: address,
@@ -118,30 +126,21 @@ function executableAt(
       cpuHeap().free(address);
     },
   };
-  const externs = new Map<number, ExternKernel>();
+  let externs: Map<number, ExternKernel> | null = null;
   let buffers: readonly PlanBuffer[] | null = null;
   const executable = new CpuExecutable({
+    ...common,
     plan: () => planAt(template, valueOf),
-    kernels: template.kernels,
     sizeAt: valueOf,
-    launches: template.launches,
     buffers: () => (buffers ??= buffersAt(template, valueOf).buffers),
     externAt(index) {
-      let kernel = externs.get(index);
+      let kernel = (externs ??= new Map()).get(index);
       if (kernel === undefined)
         externs.set(index, (kernel = kernelAt(template.kernels[index], valueOf) as ExternKernel));
       return kernel;
     },
     arenaBytes,
-    inputSizes: bytes.inputs,
-    outputSizes: bytes.outputs,
-    sources: code.sources,
-    loaded: {
-      ...code.module,
-      parallelNs: code.module.parallelNs === 0 ? 0 : parallelNs,
-      parallelLaunches,
-      enter: (block) => (code.planBase.value = block | 0),
-    },
+    sharable,
     memory,
   });
   releaseWithExecutable(executable, memory);

@@ -12,7 +12,7 @@ import {
 } from '@tessera/inductor-core';
 import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import { cpuHeap, itemSize } from '@tessera/tensor';
-import { type LoadedCode, planBlock } from './load-plan.js';
+import { type LoadedCode, type Sharable, planBlock } from './load-plan.js';
 import { sizesOffset } from './plan-layout.js';
 import { fewestShared, isWorthSharing } from './plan-module.js';
 
@@ -23,49 +23,71 @@ const LARGEST = 2 ** 31 - 1;
 export interface TemplateBlock {
   readonly address: number;
   readonly arenaBytes: number;
-  /** See `LoadedModule`. */
-  readonly parallelNs: number;
-  readonly parallelLaunches: number;
+  readonly sharable: Sharable;
+}
+
+/** Words of a block that have the value of an expression. */
+interface SizedWords {
+  readonly valueAt: (values: readonly number[]) => number;
+  readonly words: number[];
 }
 
 /** See the file header. */
 export class TemplateBlocks {
   private readonly image: Int32Array;
-  /** The words of a block that have the value of an expression. */
-  private readonly words = new Map<SymInt, number[]>();
+  private readonly words: readonly SizedWords[];
   /** Buffers in the arena; `word` of a block says where. */
   private readonly scratch;
+  /** Where they are, if no size changes that. */
+  private readonly packed: ReturnType<typeof packIntervals> | null;
   /** Launches that threads may share. */
   private readonly shared;
 
   constructor(
     private readonly template: PlanTemplate,
-    private readonly sizes: TemplateSizes,
-    { codes, module: { layout } }: LoadedCode,
+    sizes: TemplateSizes,
+    { codes, sharable, module: { layout } }: LoadedCode,
     constants: readonly number[],
   ) {
     this.image = imageOf(planBlock(template, layout, constants), layout.bytes);
+    const words = new Map<SymInt, SizedWords>();
+    const put = (offset: number, size: Size): void => {
+      if (typeof size === 'number') {
+        this.image[offset >>> 2] = size;
+        return;
+      }
+      const known = words.get(size) ?? { valueAt: sizes.functionOf(size), words: [] };
+      words.set(size, known);
+      known.words.push(offset >>> 2);
+    };
     template.launches.forEach((launch, i) => {
       const kernel = codes[launch.kernel];
-      this.put(layout.items + 4 * i, kernel?.workItems ?? 0);
+      put(layout.items + 4 * i, kernel?.workItems ?? 0);
       const first = layout.launches[i] + sizesOffset(template, launch);
-      kernel?.sizes.forEach((size, k) => this.put(first + 4 * k, size));
+      kernel?.sizes.forEach((size, k) => put(first + 4 * k, size));
     });
+    this.words = [...words.values()];
     this.scratch = template.buffers.flatMap(({ dtype, numel, source }, i) =>
       source.kind === 'scratch'
         ? [{ ...source, numel, itemSize: itemSize(dtype), word: (layout.places + 4 * i) >>> 2 }]
         : [],
     );
+    const isFixed = this.scratch.every(({ numel }) => typeof numel === 'number');
+    this.packed = isFixed ? this.pack(Number) : null;
     this.shared = template.launches.flatMap(({ kernel }) => {
       const code = codes[kernel];
-      return isWorthSharing(code) ? [code] : [];
+      return sharable.parallelNs > 0 && isWorthSharing(code) ? [code] : [];
     });
   }
 
-  /** Notes that a word of a block is a size. */
-  private put(offset: number, size: Size): void {
-    if (typeof size === 'number') this.image[offset >>> 2] = size;
-    else this.words.set(size, [...(this.words.get(size) ?? []), offset >>> 2]);
+  private pack(valueOf: SizeValue): ReturnType<typeof packIntervals> {
+    return packIntervals(
+      this.scratch.map(({ first, last, numel, itemSize: bytes }) => ({
+        first,
+        last,
+        bytes: valueOf(numel) * bytes,
+      })),
+    );
   }
 
   /** The block for values of the template's symbols. @throws plan-invalid, out-of-memory */
@@ -76,21 +98,16 @@ export class TemplateBlocks {
     const { i32 } = heap;
     const start = address >>> 2;
     i32.set(image, start);
-    for (const [size, words] of this.words) {
-      const value = this.sizes.functionOf(size)(values);
+    for (let i = 0; i < this.words.length; i++) {
+      const { valueAt, words } = this.words[i];
+      const value = valueAt(values);
       if (Math.abs(value) > LARGEST) {
         heap.free(address);
         throw this.tooLarge(values);
       }
-      for (const word of words) i32[start + word] = value;
+      for (let k = 0; k < words.length; k++) i32[start + words[k]] = value;
     }
-    const { offsets, total } = packIntervals(
-      scratch.map(({ first, last, numel, itemSize: bytes }) => ({
-        first,
-        last,
-        bytes: valueOf(numel) * bytes,
-      })),
-    );
+    const { offsets, total } = this.packed ?? this.pack(valueOf);
     for (let i = 0; i < scratch.length; i++) i32[start + scratch[i].word] = offsets[i];
     let parallelNs = 0;
     let parallelLaunches = 0;
@@ -101,7 +118,7 @@ export class TemplateBlocks {
       parallelNs += items * costPerItem;
       parallelLaunches++;
     }
-    return { address, arenaBytes: total, parallelNs, parallelLaunches };
+    return { address, arenaBytes: total, sharable: { parallelNs, parallelLaunches } };
   }
 
   private tooLarge(values: readonly number[]): TesseraError {
