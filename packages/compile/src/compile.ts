@@ -171,7 +171,8 @@ export function reset(): void {
 
 /**
  * Runs a function once under capture and says what happened: graphs, breaks with reasons and lines,
- * guards. A function that `compile` made is described as it is, after the call.
+ * guards. A function that `compile` made is described as it is, after the call. A method is called on its object:
+ * `explain(model.step).call(model, x)`.
  */
 export function explain<F extends AnyFunction>(
   fn: F,
@@ -185,10 +186,12 @@ export function explain(
   target: AnyFunction | Module,
   options: CompileOptions = {},
 ): (...args: unknown[]) => Explanation | Promise<Explanation> {
-  return (...args) => {
+  return function (this: unknown, ...args) {
     const wrapper = functions.has(target)
       ? (target as AnyFunction)
       : compile(target as AnyFunction, { backend: 'eager', ...options });
-    return whenFinished(wrapper(...args), () => explainFunction(compiledFunctionOf(wrapper)));
+    return whenFinished(wrapper.apply(this, args as never[]), () =>
+      explainFunction(compiledFunctionOf(wrapper)),
+    );
   };
 }

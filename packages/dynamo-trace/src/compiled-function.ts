@@ -18,6 +18,7 @@ import { Recorder } from './cursor/recorder.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { abortRecording, dropGradients } from './events/return.js';
+import type { Difference } from './events/event.js';
 import { Frame } from './frame/frame.js';
 import { CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
@@ -29,7 +30,7 @@ import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
 import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
-import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
+import { type CallValues, explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
 import { type Scope, endRecorded } from './suspended/end-recorded.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
@@ -169,7 +170,13 @@ export class CompiledFunction {
     const begin = (reason: string | null): Sources => {
       const roots = this.roots.named(self, args);
       // A skipped call does not run what reads getters.
-      const guards = new EntryGuards(roots, entry, this.roots.count(args), isRemembered);
+      const guards = new EntryGuards(
+        roots,
+        entry,
+        this.roots.count(args),
+        isRemembered,
+        args.length,
+      );
       const sources = new Sources(roots, isRemembered);
       recording = { guards, reason, start: now(), roots, sources };
       return sources;
@@ -218,9 +225,7 @@ export class CompiledFunction {
         },
         fail: (error) => {
           ending(frame, () => this.abort(cursor, error));
-          return explainMisuse(error, this.name, this.captures, () =>
-            this.roots.values(self, args),
-          );
+          return explainMisuse(error, this.name, this.captures, () => this.valuesOf(call));
         },
       },
     );
@@ -228,12 +233,15 @@ export class CompiledFunction {
 
   /** Why no trace fits a call; tells whoever wants to know. */
   private whyNone(
-    { self, args }: Call,
+    call: Call,
     entry: ReturnType<typeof globalState>,
-    describe: () => string,
+    describe: () => Difference,
   ): string {
-    const roots = this.roots.named(self, args);
-    return this.noteReason(whyNoTraceFits(this.captures, roots, entry, describe));
+    return this.noteReason(whyNoTraceFits(this.captures, this.valuesOf(call), entry, describe()));
+  }
+
+  private valuesOf({ self, args }: Call): CallValues {
+    return { values: this.roots.values(self, args), argumentCount: args.length };
   }
 
   /** Whether another trace may be recorded; if not, calls that fit none run eagerly. */

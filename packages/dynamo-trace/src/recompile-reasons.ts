@@ -1,21 +1,71 @@
 /**
  * @file Why a call fits no recorded trace.
  */
+import { type SourceStep, follow } from '@tessera/graph';
 import { TesseraError, isTesseraError } from '@tessera/shared';
 import type { CaptureRecord } from './compiled-function.js';
-import type { Root } from './guards/entry-guards.js';
+import type { Difference } from './events/event.js';
+import type { Failure } from './guards/entry-guards.js';
 import type { GlobalState } from './guards/global-state.js';
 
-/** A guard in PyTorch's words, or, where the guards of a trace hold, the op at which the call differed. */
+/** `this` and the arguments of a call as roots, and how many arguments there are. */
+export interface CallValues {
+  readonly values: readonly unknown[];
+  readonly argumentCount: number;
+}
+
+/**
+ * A guard in PyTorch's words, or the event at which the call differed. Guards say what else is not as it was too, so
+ * the one counts that is about the value which did not fit; then what the event itself says for sure; then the guards
+ * of the trace that comes closest.
+ */
 export function whyNoTraceFits(
   captures: readonly CaptureRecord[],
-  roots: readonly Root[],
+  { values, argumentCount }: CallValues,
   entry: GlobalState,
-  describe: () => string,
+  { text, about = [], was, isExact = false }: Difference,
 ): string {
-  const values = roots.map((root) => root.value);
-  const reasons = captures.map((record) => record.guards.reason(values, entry, false));
-  return reasons.includes(null) ? describe() : (reasons.at(-1) ?? describe());
+  let closest: readonly Failure[] | null = null;
+  for (const { guards } of captures.toReversed()) {
+    const failures = [...guards.failures(values, entry, false, argumentCount)];
+    const roots = guards.aligned(values, argumentCount);
+    const told = failures.find(
+      (failure) =>
+        failure.place !== undefined &&
+        (was === undefined || Object.is(failure.was, was)) &&
+        valuesOnTheWay(roots![failure.place.root], failure.place.source.steps).some((value) =>
+          about.includes(value),
+        ),
+    );
+    if (told !== undefined) return told.text;
+    const first = failures.filter((failure, i) => !failures.slice(0, i).some(holding(failure)));
+    if (closest === null || distance(first) < distance(closest)) closest = first;
+  }
+  if (isExact || closest === null || closest.length === 0) return text;
+  if (closest.length === 1) return closest[0]!.text;
+  const others = closest.slice(0, LISTED).map((failure) => failure.text);
+  return `${text} (${others.join(', ')}${closest.length > LISTED ? ', …' : ''})`;
+}
+
+/** Guards that a reason lists where it may be any of them. */
+const LISTED = 3;
+
+/** A value and what it is found in, from a root. */
+function valuesOnTheWay(root: unknown, steps: readonly SourceStep[]): unknown[] {
+  return [root, ...steps.map((_, i) => follow(root, steps.slice(0, i + 1)))];
+}
+
+/** Whether a guard is about what holds the value that another one is about. */
+function holding({ place: inner }: Failure): (outer: Failure) => boolean {
+  return ({ place }) =>
+    place !== undefined &&
+    place.root === inner?.root &&
+    place.source.steps.every((step, i) => step === inner.source.steps[i]);
+}
+
+/** How far a call is from a recorded one. */
+function distance(failures: readonly Failure[]): number {
+  return failures[0]?.isOther === true ? Infinity : failures.length;
 }
 
 /** A TypeError of a call whose arguments are built differently from all recorded ones names the difference. */
@@ -23,13 +73,15 @@ export function explainMisuse(
   error: unknown,
   functionName: string,
   captures: readonly CaptureRecord[],
-  rootValues: () => readonly unknown[],
+  call: () => CallValues,
 ): unknown {
   const misuse =
     error instanceof TypeError || (isTesseraError(error) && error.code === 'schema-arguments');
   if (!misuse || captures.length === 0) return error;
-  const values = rootValues();
-  const differences = captures.map((record) => record.guards.structureReason(values));
+  const { values, argumentCount } = call();
+  const differences = captures.map((record) =>
+    record.guards.structureReason(values, argumentCount),
+  );
   if (differences.includes(null)) return error;
   return new TesseraError(
     'structure-mismatch',

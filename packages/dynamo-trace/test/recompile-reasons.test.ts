@@ -168,3 +168,101 @@ describe('pure functions notice what changes inside their arguments', () => {
     expect(compiled.captures.length).toBe(2);
   });
 });
+
+describe('methods', () => {
+  class Step {
+    count = 0;
+    scale = 2;
+    w: Tensor = tensor([1, 1]);
+
+    run(this: Step | undefined, t: Tensor, flag = false): Tensor {
+      if (this === undefined) return mul(t, 3);
+      this.count++;
+      return flag ? mul(t, this.w) : add(mul(t, this.scale), this.w);
+    }
+  }
+
+  /** A compiled method, on an object of its class. */
+  function compiledStep(): { readonly step: Step; readonly reasons: string[] } {
+    const { call, function: compiled } = compileEager(Step.prototype.run);
+    const step = new Step();
+    step.run = call;
+    return { step, reasons: compiled.reasons };
+  }
+
+  it('tell what changed, not what changes in every call', () => {
+    const { step, reasons } = compiledStep();
+    step.run(x);
+    step.run(x);
+    step.scale = 3;
+    step.run(x);
+    step.w = tensor([1, 1], { dtype: 'float64' });
+    step.run(x);
+    expect(reasons).toEqual([
+      "L['self'].scale == 2",
+      "tensor 'L['self'].w' dtype mismatch. expected Float, actual Double",
+    ]);
+  });
+
+  it('compare with the traces of the same grad mode', () => {
+    const { step, reasons } = compiledStep();
+    step.run(x);
+    noGrad(() => step.run(x));
+    step.w.requiresGrad_();
+    step.run(x);
+    expect(reasons).toEqual([
+      "tensor 'L['self'].w' requires_grad mismatch. expected requires_grad=0",
+    ]);
+  });
+
+  it('may be called without an object: that is no argument', () => {
+    const { step, reasons } = compiledStep();
+    step.run(x);
+    step.run.call(undefined, x);
+    expect(reasons).toEqual(["type(L['self']) is Step"]);
+    const same = compileEager((t: Tensor) => mul(t, 2));
+    same.call(x);
+    same.call.call(step, tensor([1, 2, 3]));
+    expect(same.function.reasons).toEqual([
+      "tensor 'L['t']' size mismatch at index 0. expected 2, actual 3",
+    ]);
+  });
+
+  it('where more than one thing may be why, say all, and what the function did', () => {
+    const { call, function: compiled } = compileEager((o: { a: number; b: number }, t: Tensor) =>
+      mul(t, o.a * o.b),
+    );
+    call({ a: 2, b: 2 }, x);
+    call({ a: 3, b: 5 }, x);
+    expect(compiled.reasons).toEqual([
+      "argument 'other' of aten.mul.Tensor == 4, actual 15 (L['o'].a == 2, L['o'].b == 2)",
+    ]);
+  });
+
+  it('tensors of a closure are named by what read them', () => {
+    let w = tensor([1, 1]);
+    const options = { unused: 1 };
+    const { call, function: compiled } = compileEager((t: Tensor, _: object) => add(t, w));
+    call(x, options);
+    w = tensor([1, 1], { dtype: 'float64' });
+    options.unused = 2;
+    call(x, options);
+    expect(compiled.reasons).toEqual([
+      "tensor 'other of aten.add.Tensor' dtype mismatch. expected Float, actual Double",
+    ]);
+  });
+
+  it('without their object, fail with an error that names it', () => {
+    class Scaled {
+      scale = 2;
+      run(t: Tensor): Tensor {
+        return mul(t, this.scale);
+      }
+    }
+    const { call } = compileEager(Scaled.prototype.run);
+    expect(call.call(new Scaled(), x).toArray()).toEqual([2, 4]);
+    expect(() => call.call(undefined as never, x)).toThrow(
+      /Expected type\(L\['self'\]\) is Scaled/,
+    );
+  });
+});

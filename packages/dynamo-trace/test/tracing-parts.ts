@@ -57,7 +57,7 @@ export class Tracing {
       name: 'f',
       table: this.table,
       diverge: (cursor, describe) => {
-        this.reasons.push(describe());
+        this.reasons.push(describe().text);
         return this.mayRecord ? rebuild(cursor) : null;
       },
       onBreakBetween: () => undefined,

@@ -30,7 +30,7 @@ import {
 import { reportBreak } from '../breaks/report-break.js';
 import { BACKWARD, isGradOp } from '../events/backward.js';
 import { BREAK } from '../events/break.js';
-import { type EventKind, MISS } from '../events/event.js';
+import { type Difference, type EventKind, MISS } from '../events/event.js';
 import { GRAD_MODE } from '../events/grad-mode.js';
 import { endAfterHooks } from '../events/hooked-backward.js';
 import {
@@ -57,7 +57,7 @@ export interface CursorHost {
   /** Symbols of the function. */
   readonly table: SymbolTable;
   /** Makes the recorder that goes on where nothing fits; null if the function may not be compiled again. */
-  diverge(cursor: Cursor, describe: () => string): Recorder | null;
+  diverge(cursor: Cursor, describe: () => Difference): Recorder | null;
   /** Told of a break where nothing is matched since the last one. */
   onBreakBetween(reason: BreakReason): void;
   /** Told of a call whose sizes come too seldom to be worth code. */
@@ -153,7 +153,7 @@ export class Cursor implements PreDispatchMode {
   }
 
   /** Goes on recording, or eagerly beyond the recompile limit. */
-  diverge(describe: () => string): void {
+  diverge(describe: () => Difference): void {
     this.recorder = this.host.diverge(this, describe);
     if (this.recorder === null) this.pass();
   }

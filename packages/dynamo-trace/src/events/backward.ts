@@ -83,8 +83,9 @@ export const BACKWARD: EventKind<BackwardCall, boolean> = {
 
   run: () => false,
 
-  describe: () =>
-    'backward() was called where the recorded call did not, or gradients were set differently',
+  describe: () => ({
+    text: 'backward() was called where the recorded call did not, or gradients were set differently',
+  }),
 };
 
 /** Computes gradients that other calls owe, which may end this graph: they are added to in it. */

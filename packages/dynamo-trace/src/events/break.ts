@@ -54,7 +54,7 @@ export const BREAK: EventKind<BreakCall, void> = {
 
   run() {},
 
-  describe: ({ reason }) => `${reason.text} where the recorded call did not`,
+  describe: ({ reason }) => ({ text: `${reason.text} where the recorded call did not` }),
 };
 
 /** What was recorded since the last break. */

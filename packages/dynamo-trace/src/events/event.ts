@@ -10,6 +10,17 @@ import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import type { TrieNode } from '../trace/step.js';
 
+/** How an event differs from what was recorded. */
+export interface Difference {
+  readonly text: string;
+  /** Values of the event that fit no step: guards of where they come from say it in the program's own names. */
+  readonly about?: readonly unknown[];
+  /** What the recorded call had in place of a constant. */
+  readonly was?: unknown;
+  /** Whether the text says what is wrong with these, and not only what the program did. */
+  readonly isExact?: boolean;
+}
+
 /** No recorded step fits. */
 export const MISS: unique symbol = Symbol('miss');
 
@@ -22,5 +33,5 @@ export interface EventKind<C, R> {
   /** Nothing is traced any more. */
   run(call: C): R;
   /** Why nothing at a node fits. */
-  describe(call: C, at: TrieNode): string;
+  describe(call: C, at: TrieNode): Difference;
 }

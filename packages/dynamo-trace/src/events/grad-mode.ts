@@ -33,8 +33,9 @@ export const GRAD_MODE: EventKind<boolean, void> = {
 
   run() {},
 
-  describe: (enabled) =>
-    `grad mode was switched ${enabled ? 'on' : 'off'} where the recorded call did not`,
+  describe: (enabled) => ({
+    text: `grad mode was switched ${enabled ? 'on' : 'off'} where the recorded call did not`,
+  }),
 };
 
 /** Records a matched switch again; follows it, so the caller restores the mode. */

@@ -7,7 +7,7 @@
  */
 import { moduleStack, userFrame } from '@tessera/graph';
 import { SymScalar, isTesseraError } from '@tessera/shared';
-import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
+import { type OpOverload, type Tensor, callOp, isTensor } from '@tessera/tensor';
 import {
   dispatchBelowPreDispatch,
   modes,
@@ -23,6 +23,7 @@ import { runOnFakes } from '../cursor/run-on-fakes.js';
 import type { Frame } from '../frame/frame.js';
 import { printInt } from '../trace/int-pattern.js';
 import {
+  type ExternalPattern,
   type Pattern,
   instantiate,
   matchAll,
@@ -33,7 +34,7 @@ import {
 import { type OpStep, type OutSpec, lookThrough, observeStep } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { isGradOp, leavesSegment } from './backward.js';
-import { type EventKind, MISS } from './event.js';
+import { type Difference, type EventKind, MISS } from './event.js';
 
 /** An operator and its arguments. */
 interface OperatorCall {
@@ -61,17 +62,32 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
   run: ({ op, args }) => withPreDispatchMode(null, () => callOp(op, args)),
 
   describe({ op, args }, at) {
-    const expected = at.steps.find((step): step is OpStep => step.kind === 'op');
+    const steps = at.steps.filter((step): step is OpStep => step.kind === 'op');
+    const expected = steps.find((step) => step.op === op) ?? steps[0];
     if (expected === undefined)
-      return `the call went on with ${op.displayName} where the recorded call did not`;
+      return { text: `the call went on with ${op.displayName} where the recorded call did not` };
     if (expected.op !== op)
-      return `expected ${expected.op.displayName}, got ${op.displayName}${expected.location === null ? '' : ` (recorded at ${expected.location})`}`;
+      return {
+        text: `expected ${expected.op.displayName}, got ${op.displayName}${expected.location === null ? '' : ` (recorded at ${expected.location})`}`,
+      };
     if (op.qualifiedName === 'tessera::attach_function')
-      return 'the backward of a custom autograd function, or what its context holds, is not what was recorded';
+      return {
+        text: 'the backward of a custom autograd function, or what its context holds, is not what was recorded',
+      };
     const i = expected.args.findIndex((pattern, k) => !sameNumber(pattern, args[k]));
-    if (i >= 0)
-      return `argument '${op.schema.args[i]!.name}' of ${op.displayName} == ${printPattern(expected.args[i]!)}, actual ${String(args[i])}`;
-    return `another tensor was passed to ${op.displayName}`;
+    if (i >= 0) {
+      const pattern = expected.args[i]!;
+      return {
+        text: `argument '${op.schema.args[i]!.name}' of ${op.displayName} == ${printPattern(pattern)}, actual ${String(args[i])}`,
+        about: [args[i]],
+        was: pattern.code === 2 ? pattern.value : undefined,
+      };
+    }
+    return (
+      firstOf(expected.args, (pattern, k) =>
+        changedTensor(pattern, args[k], `${op.schema.args[k]!.name} of ${op.displayName}`),
+      ) ?? { text: `another tensor was passed to ${op.displayName}` }
+    );
   },
 };
 
@@ -315,6 +331,25 @@ function sameNumber(pattern: Pattern, arg: unknown): boolean {
   if (pattern.code === 3 && Array.isArray(arg))
     return pattern.items.every((item, i) => item.code !== 2 || sameConstant(item.value, arg[i]));
   return true;
+}
+
+/** What is not as before about a tensor from outside, or one of a list. */
+function changedTensor(pattern: Pattern, arg: unknown, name: string): Difference | null {
+  if (pattern.code === 3)
+    return firstOf(pattern.items, (item, i) =>
+      changedTensor(item, (arg as readonly unknown[] | null)?.[i], `${name}[${i}]`),
+    );
+  if (pattern.code > 1 || !isTensor(arg)) return null;
+  const text = (pattern as ExternalPattern).guard?.explain(arg, name) ?? null;
+  return text === null ? null : { text, about: [arg], isExact: true };
+}
+
+function firstOf<T, R>(list: readonly T[], fn: (item: T, i: number) => R | null): R | null {
+  for (const [i, item] of list.entries()) {
+    const found = fn(item, i);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function printPattern(pattern: Pattern): string {

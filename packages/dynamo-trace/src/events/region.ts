@@ -78,8 +78,12 @@ export const REGION: EventKind<RegionCall, unknown> = {
         other.kind === 'region' && isFor(other, { owner, name, ...call }),
     );
     const what = `${owner.constructor.name}.${name}`;
-    if (step === undefined) return `the call went on with ${what} where the recorded call did not`;
-    return step.jump?.guards.reason(owner) ?? `other tensors were passed to ${what}`;
+    if (step === undefined)
+      return { text: `the call went on with ${what} where the recorded call did not` };
+    const text = step.jump?.guards.reason(owner) ?? null;
+    return text === null
+      ? { text: `other tensors were passed to ${what}`, about: [owner, ...treeLeaves(call.inputs)] }
+      : { text, about: [owner], isExact: true };
   },
 };
 

@@ -45,9 +45,11 @@ export const RETURN: EventKind<unknown, boolean> = {
   run: () => false,
 
   describe(_result, at) {
-    return at.steps.some((step) => step.kind === 'return')
-      ? 'an operator gave a longer list, or tensors that the function modifies share memory in another way, than in the recorded call'
-      : 'the function returned earlier than the recorded call';
+    return {
+      text: at.steps.some((step) => step.kind === 'return')
+        ? 'an operator gave a longer list, or tensors that the function modifies share memory in another way, than in the recorded call'
+        : 'the function returned earlier than the recorded call',
+    };
   },
 };
 

@@ -23,7 +23,7 @@ export function watch(cursor: Cursor, tensors: readonly TensorBase[]): void {
     const { step, index } = made;
     step.isWatched = true;
     if (index < cursor.compiledUpTo) throw lateWatch(step);
-    if (cursor.matching) cursor.diverge(() => WATCHED.text);
+    if (cursor.matching) cursor.diverge(() => ({ text: WATCHED.text, isExact: true }));
     if (cursor.recorder !== null) cursor.recorder.isOutdated = true;
   }
 }

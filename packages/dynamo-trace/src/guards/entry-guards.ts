@@ -37,6 +37,17 @@ export interface Root {
   readonly value: unknown;
 }
 
+/** A guard that a call fails. */
+export interface Failure {
+  readonly text: string;
+  /** What it is about, among the roots as they were numbered. */
+  readonly place?: Place;
+  /** The constant that it expects there. */
+  readonly was?: unknown;
+  /** The call began otherwise: nothing else was compared. */
+  readonly isOther?: boolean;
+}
+
 /** What guards are made of. */
 export interface Findings {
   /** Guards of everything but tensors. */
@@ -108,6 +119,7 @@ export class EntryGuards {
     private readonly state: GlobalState = globalState(),
     private readonly countText: string = `number of arguments == ${roots.length}`,
     everything = false,
+    private readonly argumentCount: number = roots.length,
   ) {
     this.objects = everything ? new ObjectIdentities() : null;
     const { guards, tensors } = findGuards(roots, everything, this.objects);
@@ -182,41 +194,64 @@ export class EntryGuards {
     return this.firsts.length < 2 || sameIdentities(found, this.firsts) ? found : null;
   }
 
+  /** The first guard that fails, in words; null if all hold. Parameters as for `failures`. */
+  reason(roots: readonly unknown[], now?: GlobalState, skipped?: boolean): string | null {
+    return this.failures(roots, now, skipped).next().value?.text ?? null;
+  }
+
   /**
-   * The first guard that fails, in words; null if all hold. A function or an object that is not seen
-   * through comes last: only a skipped call depends on which one it is.
+   * The guards that fail, and where nothing was as recorded (the global state, the number of arguments) that alone. A
+   * function or an object that is not seen through comes last: only a skipped call depends on which one it is.
    */
-  reason(
+  *failures(
     roots: readonly unknown[],
     now: GlobalState = globalState(),
     skipped = true,
-  ): string | null {
-    const changed = stateChange(this.state, now);
-    if (changed !== null) return changed;
-    if (roots.length !== this.rootCount) return this.countText;
-    const isOpaque = ({ parts }: Guard): boolean => parts.opaque === true;
-    return (
-      failure(
-        this.guards.filter((guard) => !isOpaque(guard)),
-        roots,
-      ) ??
-      failure(this.relations, roots) ??
-      this.aliasReason(roots) ??
-      this.objects?.reason(roots) ??
-      (skipped ? failure(this.guards.filter(isOpaque), roots) : null)
-    );
+    argumentCount: number = this.argumentCount,
+  ): Generator<Failure, undefined> {
+    const text = stateChange(this.state, now);
+    if (text !== null) return yield { text, isOther: true };
+    const values = this.aligned(roots, argumentCount);
+    if (values === null) return yield { text: this.countText, isOther: true };
+    const opaque: Guard[] = [];
+    for (const guard of this.guards) {
+      const value = valueAt(guard.place, values);
+      if (holds(guard, value, values)) continue;
+      if (guard.parts.opaque === true) opaque.push(guard);
+      else yield { text: guard.reason(value), place: guard.place, was: guard.parts.value };
+    }
+    for (const reason of [
+      failure(this.relations, values),
+      this.aliasReason(values),
+      this.objects?.reason(values),
+      skipped ? opaque[0]?.text : null,
+    ])
+      if (reason != null) yield { text: reason };
+  }
+
+  /** Values of roots as they were numbered, where `this` may be there or not; null for another number of arguments. */
+  aligned(roots: readonly unknown[], argumentCount: number): readonly unknown[] | null {
+    if (argumentCount !== this.argumentCount) return null;
+    const missing = this.rootCount - roots.length;
+    if (missing === 0) return roots;
+    const rest = roots.slice(argumentCount);
+    return [
+      ...roots.slice(0, argumentCount),
+      ...(missing < 0 ? rest.slice(1) : [undefined, ...rest]),
+    ];
   }
 
   /** The first difference in structure (containers, missing values, what is a tensor), in words; null if there is none. */
-  structureReason(roots: readonly unknown[]): string | null {
-    if (roots.length !== this.rootCount) return this.countText;
+  structureReason(roots: readonly unknown[], argumentCount: number): string | null {
+    const values = this.aligned(roots, argumentCount);
+    if (values === null) return this.countText;
     for (const guard of this.guards) {
-      const value = valueAt(guard.place, roots);
+      const value = valueAt(guard.place, values);
       if (guard.kind === 'TENSOR_MATCH') {
         if (!isTensor(value)) return `type(${guard.name}) is Tensor, actual ${typeName(value)}`;
       } else if (guard.kind === 'CONSTANT_MATCH') {
         if (typeof value !== typeof guard.parts.value) return guard.text;
-      } else if (!holds(guard, value, roots)) return guard.text;
+      } else if (!holds(guard, value, values)) return guard.text;
     }
     return null;
   }

@@ -9,6 +9,7 @@ import { TesseraError, treeFlatten } from '@tessera/shared';
 import { userFrame } from '@tessera/graph';
 import { isTensor } from '@tessera/tensor';
 import type { Cursor } from '../cursor/cursor.js';
+import type { Difference } from '../events/event.js';
 import type { Frame } from '../frame/frame.js';
 import type { PureArtifact } from './pure-artifact.js';
 
@@ -22,8 +23,8 @@ export class PureCheck {
   ) {}
 
   /** An op differs. @throws pure-stale */
-  diverged(describe: () => string): never {
-    this.stale(describe(), userFrame());
+  diverged(describe: () => Difference): never {
+    this.stale(describe().text, userFrame());
   }
 
   /** The function returned after the recorded steps. @throws pure-stale */
