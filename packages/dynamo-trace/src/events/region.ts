@@ -83,7 +83,7 @@ export const REGION: EventKind<RegionCall, unknown> = {
     const text = step.jump?.guards.reason(owner) ?? null;
     return text === null
       ? { text: `other tensors were passed to ${what}`, about: [owner, ...treeLeaves(call.inputs)] }
-      : { text, about: [owner], isExact: true };
+      : { text, isExact: true };
   },
 };
 
