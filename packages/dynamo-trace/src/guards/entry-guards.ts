@@ -221,8 +221,7 @@ export class EntryGuards {
       else yield { text: guard.reason(value), place: guard.place, was: guard.parts.value };
     }
     for (const reason of [
-      failure(this.relations, values),
-      this.aliasReason(values),
+      failure(this.relations, values) ?? this.aliasReason(values),
       this.objects?.reason(values),
       skipped ? opaque[0]?.text : null,
     ])
