@@ -11,11 +11,11 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '574.3 kB';
+const EVERYTHING = '575.8 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '22.0 kB',
+  shared: '22.3 kB',
   tensor: '169.3 kB',
   nn: '57.5 kB',
   distributed: '27.4 kB',
@@ -23,8 +23,8 @@ const budgets = {
   graph: '34.1 kB',
   passes: '16.6 kB',
   'aot-autograd': '21.3 kB',
-  'dynamo-trace': '45.9 kB',
-  'inductor-core': '162.7 kB',
+  'dynamo-trace': '46.5 kB',
+  'inductor-core': '162.9 kB',
   'inductor-cpu': '60.9 kB',
   'inductor-wgsl': '55.1 kB',
   compile: '5.6 kB',
