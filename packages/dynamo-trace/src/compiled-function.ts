@@ -20,9 +20,9 @@ import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { abortRecording, dropGradients } from './events/return.js';
 import type { Difference } from './events/event.js';
 import { Frame } from './frame/frame.js';
-import { CallRoots } from './guards/call-roots.js';
+import { type CallArguments, CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
-import { globalState } from './guards/global-state.js';
+import { type GlobalState, globalState } from './guards/global-state.js';
 import { Sources } from './guards/sources.js';
 import { doNotFollow } from './guards/walk.js';
 import { withEffectTraps } from './pure/effect-traps.js';
@@ -30,7 +30,7 @@ import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
 import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
-import { type CallValues, explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
+import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
 import { type Scope, endRecorded } from './suspended/end-recorded.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
@@ -61,10 +61,7 @@ interface Recorded extends Recording {
   readonly returned: number;
 }
 
-/** The `this` and the arguments of a call. */
-interface Call {
-  readonly self: unknown;
-  readonly args: readonly unknown[];
+interface Call extends CallArguments {
   readonly slicing: Scope | null;
 }
 
@@ -225,23 +222,15 @@ export class CompiledFunction {
         },
         fail: (error) => {
           ending(frame, () => this.abort(cursor, error));
-          return explainMisuse(error, this.name, this.captures, () => this.valuesOf(call));
+          return explainMisuse(error, this.name, this.captures, () => this.roots.of(call));
         },
       },
     );
   }
 
   /** Why no trace fits a call; tells whoever wants to know. */
-  private whyNone(
-    call: Call,
-    entry: ReturnType<typeof globalState>,
-    describe: () => Difference,
-  ): string {
-    return this.noteReason(whyNoTraceFits(this.captures, this.valuesOf(call), entry, describe()));
-  }
-
-  private valuesOf({ self, args }: Call): CallValues {
-    return { values: this.roots.values(self, args), argumentCount: args.length };
+  private whyNone(call: Call, entry: GlobalState, describe: () => Difference): string {
+    return this.noteReason(whyNoTraceFits(this.captures, this.roots.of(call), entry, describe()));
   }
 
   /** Whether another trace may be recorded; if not, calls that fit none run eagerly. */

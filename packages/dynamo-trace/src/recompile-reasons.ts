@@ -5,14 +5,9 @@ import { type SourceStep, follow } from '@tessera/graph';
 import { TesseraError, isTesseraError } from '@tessera/shared';
 import type { CaptureRecord } from './compiled-function.js';
 import type { Difference } from './events/event.js';
+import type { CallValues } from './guards/call-roots.js';
 import type { Failure } from './guards/entry-guards.js';
 import type { GlobalState } from './guards/global-state.js';
-
-/** `this` and the arguments of a call as roots, and how many arguments there are. */
-export interface CallValues {
-  readonly values: readonly unknown[];
-  readonly argumentCount: number;
-}
 
 /**
  * A guard in PyTorch's words, or the event at which the call differed. Guards say what else is not as it was too, so

@@ -36,6 +36,18 @@ export class ParameterNames {
   }
 }
 
+/** The `this` and the arguments of a call. */
+export interface CallArguments {
+  readonly self: unknown;
+  readonly args: readonly unknown[];
+}
+
+/** The values of a call's roots, and how many of them are arguments. */
+export interface CallValues {
+  readonly values: readonly unknown[];
+  readonly argumentCount: number;
+}
+
 /** See the file header. */
 export class CallRoots {
   private known: ParameterNames | null = null;
@@ -61,6 +73,11 @@ export class CallRoots {
     if (hasSelf(self)) values.push(self);
     if (captures !== undefined) values.push(captures());
     return values;
+  }
+
+  /** The values, for comparison with those of other calls. */
+  of({ self, args }: CallArguments): CallValues {
+    return { values: this.values(self, args), argumentCount: args.length };
   }
 
   /** How many arguments there were, as a guard says it. */

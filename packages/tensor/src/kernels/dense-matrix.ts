@@ -142,11 +142,14 @@ export function invertMatrix(
  * Returns the order of the first leading minor that is not positive, else 0. @see LAPACK potrf
  */
 export function choleskyFactor(values: Float64Array, n: number): number {
+  for (let i = 0; i < n; i++) values.fill(0, i * n + i + 1, (i + 1) * n);
   for (let j = 0; j < n; j++) {
-    for (let i = 0; i < j; i++) values[i * n + j] = 0;
     let diagonal = values[j * n + j]!;
     for (let k = 0; k < j; k++) diagonal -= values[j * n + k]! ** 2;
-    if (!(diagonal > 0)) return j + 1;
+    if (!(diagonal > 0)) {
+      values[j * n + j] = diagonal;
+      return j + 1;
+    }
     const root = (values[j * n + j] = Math.sqrt(diagonal));
     for (let i = j + 1; i < n; i++) {
       let value = values[i * n + j]!;

@@ -94,9 +94,9 @@ const weighted: LoweringOf<'tessera::logcumsumexp_weighted'> = (
   const acc = accumulateDtype(call.dtype);
   const [w, x] = [castTensor(l, weight, acc), castTensor(l, self, acc)];
   const reached = castTensor(l, readyOperand(l, out), acc);
-  // e^(a - b), 0 where nothing has come to be weighed yet.
-  const share = (a: Expr, b: Expr): Expr => m.where(m.eq(a, -Infinity), 0, m.exp(m.sub(a, b)));
-  const own = share(x.expr, reached.expr);
+  // e^(a - b), 1 where both are the same infinity.
+  const share = (a: Expr, b: Expr): Expr => m.where(m.eq(a, b), 1, m.exp(m.sub(a, b)));
+  const own = m.exp(m.sub(x.expr, reached.expr));
   const terms = fromEnd === true ? w : l.pointwise(call.shape, m.mul(own, w.expr));
   const sums = doubled(l, terms, {
     at: dimOf(dim, out, call.op),

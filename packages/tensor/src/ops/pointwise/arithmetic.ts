@@ -73,12 +73,13 @@ function refuseBools(...operands: readonly unknown[]): void {
       operand === true || operand === false || (isTensor(operand) && operand.dtype === 'bool'),
   );
   if (bools.length === 0) return;
-  const what = bools.length === operands.length ? 'two bool tensors' : 'a bool tensor';
-  throw new TesseraError(
-    'dtype-unsupported',
-    `Subtraction, the \`-\` operator, with ${what} is not supported.`,
-    { hints: ['Use logicalXor() for a difference of masks, logicalNot() to invert one.'] },
-  );
+  const what =
+    bools.length === operands.length
+      ? 'two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.'
+      : 'a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.';
+  throw new TesseraError('dtype-unsupported', `Subtraction, the \`-\` operator, with ${what}`, {
+    hints: ['Use logicalXor() for a difference of masks, logicalNot() to invert one.'],
+  });
 }
 
 const subRecord = checkingAlpha(
@@ -158,7 +159,10 @@ export const mulScalarOp: OpOverload = defineScalarOverload('mul', mulOp, mulInp
 const rsubScalarOp = defineOp(
   'aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor',
   {
-    decompose: ({ self, other, alpha }) => add(neg(scaled(self, alpha)), other),
+    decompose: ({ self, other, alpha }) => {
+      refuseBools(self, other);
+      return add(neg(scaled(self, alpha)), other);
+    },
   },
 );
 

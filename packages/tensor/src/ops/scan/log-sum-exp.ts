@@ -39,9 +39,9 @@ const logcumsumexpOp = defineOp('aten::logcumsumexp(Tensor self, int dim) -> Ten
   }),
 });
 
-/** e^(a - b), 0 where both are -∞: nothing has come to be weighed yet. */
+/** e^(a - b), 1 where both are the same infinity. */
 function share(a: number, b: number): number {
-  return a === -Infinity ? 0 : Math.exp(a - b);
+  return a === b ? 1 : Math.exp(a - b);
 }
 
 /**
@@ -76,7 +76,8 @@ const weightedOp: OpOverload = defineOp(
         for (const offset of order) {
           const i = start + offset;
           const now = reached[i]!;
-          const part = share(x[i]!, now);
+          // No number where that is infinite, as in PyTorch.
+          const part = Math.exp(x[i]! - now);
           if (from_end === true) {
             if (before !== null) sum *= share(now, before);
             sum += w[i]!;
