@@ -68,18 +68,17 @@ const addInplace = defineInplace(addOp);
 
 /** @throws dtype-unsupported if an operand is a bool */
 function refuseBools(...operands: readonly unknown[]): void {
-  const bools = operands.filter(
-    (operand) =>
-      operand === true || operand === false || (isTensor(operand) && operand.dtype === 'bool'),
+  const isBool = (operand: unknown): boolean =>
+    typeof operand === 'boolean' || (isTensor(operand) && operand.dtype === 'bool');
+  if (!operands.some(isBool)) return;
+  const [what, instead] = operands.every(isBool)
+    ? ['two bool tensors', 'Use the `^` or `logical_xor()`']
+    : ['a bool tensor', 'If you are trying to invert a mask, use the `~` or `logical_not()`'];
+  throw new TesseraError(
+    'dtype-unsupported',
+    `Subtraction, the \`-\` operator, with ${what} is not supported. ${instead} operator instead.`,
+    { hints: ['logicalXor(), logicalNot()'] },
   );
-  if (bools.length === 0) return;
-  const what =
-    bools.length === operands.length
-      ? 'two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.'
-      : 'a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.';
-  throw new TesseraError('dtype-unsupported', `Subtraction, the \`-\` operator, with ${what}`, {
-    hints: ['Use logicalXor() for a difference of masks, logicalNot() to invert one.'],
-  });
 }
 
 const subRecord = checkingAlpha(

@@ -49,13 +49,6 @@ function varianceMeta(name: string, outputs: 1 | 2): (args: VarianceArgs) => rea
   };
 }
 
-/** The mean as Welford's updates leave it: no number where something comes after an infinity. */
-function updatedMean(values: readonly number[] | Float64Array): number {
-  let average = 0;
-  for (let i = 0; i < values.length; i++) average += (values[i]! - average) / (i + 1);
-  return average;
-}
-
 /** Two passes: the mean, then the squared distances from it. */
 function varianceKernel(
   name: string,
@@ -73,7 +66,9 @@ function varianceKernel(
       for (const value of values) squares += (value - average) ** 2;
       const variance = squares / Math.max(0, values.length - correction);
       spreads[i] = root ? Math.sqrt(variance) : variance;
-      means[i] = Number.isFinite(average) ? average : updatedMean(values);
+      // As Welford's updates leave it: no number where something comes after an infinity.
+      const at = Number.isFinite(average) ? -1 : values.indexOf(average);
+      means[i] = at < 0 || at === values.length - 1 ? average : NaN;
     });
     writeNumbers(outs[0]!, spreads);
     if (outs[1] !== undefined) writeNumbers(outs[1], means);
