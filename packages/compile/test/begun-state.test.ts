@@ -1,20 +1,11 @@
 /**
  * @file State that a program makes in its first compiled call and keeps to itself, as optimizers of one's own do.
  */
-import { Linear, Module, ReLU, Sequential, functional as F } from '@tessera/nn';
-import {
-  type Tensor,
-  cat,
-  manualSeed,
-  noGrad,
-  pow,
-  randn,
-  zeros,
-  zerosLike,
-} from '@tessera/tensor';
+import { Linear, ReLU, Sequential, functional as F } from '@tessera/nn';
+import { type Tensor, manualSeed, noGrad, pow, randn, zeros, zerosLike } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
-import { describe, expect, it } from 'vitest';
-import { compile, explain } from '../src/index.js';
+import { expect, it } from 'vitest';
+import { compile } from '../src/index.js';
 
 type State = Record<string, Tensor>;
 
@@ -90,114 +81,4 @@ it.each(Object.entries(updates))('%s goes on with what its first call made', (_,
   );
   expect(got!.length).toBe(wanted!.length);
   for (const [i, value] of wanted!.entries()) expect(got![i]).toBeCloseTo(value, 5);
-});
-
-/** A program, and the state that it keeps. */
-interface Program {
-  readonly step: (x: Tensor) => Tensor;
-  readonly state: () => Tensor[];
-}
-
-/** Training by gradient descent of what a function of the input gives. */
-function descend(model: Module, lossOf: () => Tensor): Tensor {
-  for (const p of model.parameters()) p.grad = null;
-  const loss = lossOf();
-  loss.backward();
-  noGrad(() => {
-    for (const p of model.parameters()) p.add_(p.grad!, { alpha: -0.01 });
-  });
-  return loss;
-}
-
-/** Programs whose state is another tensor after every call, made of what the call overwrites. */
-const replaced: Readonly<Record<string, () => Program>> = {
-  'a hidden state, detached where it is used': () => {
-    const cell = new Linear(8, 4);
-    let h = zeros([4]);
-    const step = (x: Tensor): Tensor =>
-      descend(cell, () => {
-        h = cell.call(cat([h.detach(), x])).tanh();
-        return h.square().sum();
-      });
-    return { step, state: () => [h, ...cell.parameters()] };
-  },
-  'a hidden state that the first call begins': () => {
-    const cell = new Linear(8, 4);
-    let h: Tensor | null = null;
-    const step = (x: Tensor): Tensor =>
-      descend(cell, () => {
-        h = cell.call(cat([h?.detach() ?? zeros([4]), x])).tanh();
-        return h.square().sum();
-      });
-    return { step, state: () => [h!, ...cell.parameters()] };
-  },
-  'running statistics behind a layer that is trained': () => {
-    class Centred extends Module {
-      first: Linear = new Linear(4, 4);
-      mean: Tensor = zeros([4]);
-
-      override forward(x: Tensor): Tensor {
-        const y = this.first.call(x);
-        this.mean = this.mean.mul(0.9).add(y.detach(), { alpha: 0.1 });
-        return y.sub(this.mean);
-      }
-    }
-    const model = new Centred();
-    const step = (x: Tensor): Tensor => descend(model, () => model.call(x).square().sum());
-    return { step, state: () => [model.mean, ...model.parameters()] };
-  },
-  'a filter, whose input buffer is used again': () => {
-    let h = zeros([4]);
-    const step = (x: Tensor): Tensor => {
-      h = h.mul(0.9).add(x);
-      const y = h.sum();
-      x.zero_();
-      return y;
-    };
-    return { step, state: () => [h] };
-  },
-};
-
-describe('state that is another tensor after every call', () => {
-  it.each(Object.entries(replaced))('%s', (_, make) => {
-    const [eager, compiled] = [make, make].map((program) => {
-      manualSeed(0);
-      return program();
-    });
-    const step = compile(compiled!.step);
-    for (let i = 0; i < 6; i++) {
-      manualSeed(i);
-      const x = randn([4]);
-      const wanted = eager!.step(x.clone()).item() as number;
-      expect(step(x).item()).toBeCloseTo(wanted, 5);
-    }
-    const [got, wanted] = [compiled, eager].map((program) =>
-      program!.state().flatMap((value) => [...readNumbers(value)].map(Number)),
-    );
-    expect(got!.length).toBe(wanted!.length);
-    for (const [i, value] of wanted!.entries()) expect(got![i]).toBeCloseTo(value, 5);
-  });
-});
-
-describe('values that are no state', () => {
-  /** How many results the first graph has. */
-  const results = (fn: (x: Tensor, w: Tensor) => Tensor): number => {
-    const [x, w] = [randn([4, 4]), randn([4, 4]).requiresGrad_()];
-    const { code } = explain(fn)(x, w).graphs[0]!;
-    return /return \[(.*)\]/.exec(code)![1]!.split(',').length;
-  };
-
-  it('an explicit copy is kept from the first call on', () => {
-    expect(results((x) => x.mul(2).clone().sum())).toBe(2);
-  });
-
-  it.each<[string, (x: Tensor, w: Tensor) => Tensor]>([
-    ['contiguous', (x) => x.mul(2).t().contiguous().sum()],
-    ['reshape', (x) => x.mul(2).t().reshape([16]).sum()],
-    ['a copy with gradients', (_, w) => w.mul(2).clone().sum()],
-    ['what is filled and written with gradients', (x, w) => zerosLike(x).add_(w).sum()],
-    ['what is filled only', (x) => zerosLike(x).add(x).sum()],
-  ])('%s is not', (_, fn) => {
-    expect(results(fn)).toBe(1);
-  });
 });

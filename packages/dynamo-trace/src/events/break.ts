@@ -68,9 +68,6 @@ export function finishSegment({ specializer }: Cursor, recorder: Recorder): Segm
 /** Runs the compiled code of a matched segment, for the sizes of this call. */
 export function runCompiled(cursor: Cursor, template: Segment): void {
   const { frame, specializer } = cursor;
-  const { made } = template;
-  if (made !== null) template.addOutputs(frame.slots.flatMap((tensor) => made.get(tensor!) ?? []));
-  template.made = null;
   if (frame.reads.size > 0) template.addOutputs(frame.reads);
   if (frame.watched.size > 0) template.addOutputs(template.basesOf(frame.watched));
   const segment = frame.shapes.parent === null ? template : specializer.segmentFor(template);

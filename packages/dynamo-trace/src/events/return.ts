@@ -1,8 +1,9 @@
 /**
  * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
  */
+import type { Node } from '@tessera/graph';
 import type { Steps } from '@tessera/shared';
-import type { Tensor } from '@tessera/tensor';
+import { OpOverload, type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
@@ -10,7 +11,6 @@ import { runByOperator } from '../frame/run-by-operator.js';
 import { walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
 import { finishSegment, runCompiled } from './break.js';
-import { holdsState, isState } from './begun-state.js';
 import { type EventKind, MISS } from './event.js';
 
 /** See the file header. Called with the function's result; whether compiled code of an earlier call ran. */
@@ -36,10 +36,7 @@ export const RETURN: EventKind<unknown, boolean> = {
       runByOperator(last, cursor.frame);
       return false;
     }
-    if (holdsState(recorder, last)) {
-      runByOperator(last, cursor.frame);
-      last.prepare(cursor.frame);
-    } else cursor.frame.runSegment(last);
+    cursor.frame.runSegment(last);
     // Those before a break ran operator by operator; the next call finds them compiled.
     for (const segment of recorder.segments) if (segment !== last) segment.prepare(cursor.frame);
     return false;
@@ -106,7 +103,7 @@ function seal(
 
 /** Slots that outlive the call or are read by a later segment. */
 function neededSlots(
-  { frame, options: { sources }, owners, visible }: Recorder,
+  { frame, options, owners, visible }: Recorder,
   result: unknown,
   segments: readonly Segment[],
 ): Set<number> {
@@ -118,8 +115,8 @@ function neededSlots(
   const reachable = (value: unknown): void =>
     walk(value, { root: '', steps: [] }, { tensor: note });
   reachable(result);
-  for (const root of sources.roots) reachable(root.value);
-  for (const owner of new Set([...owners, ...sources.objects])) reachable(owner);
+  for (const root of options.sources.roots) reachable(root.value);
+  for (const owner of owners) reachable(owner);
   for (const segment of segments) {
     for (const { slot } of segment.inputs) {
       if (slot < 0) continue;
@@ -133,4 +130,19 @@ function neededSlots(
     if (node !== undefined && (node.users.size === 0 || isState(node, segment!))) needed.add(slot);
   }
   return needed;
+}
+
+/** Operators that fill new memory. */
+const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
+
+/**
+ * Whether a value looks like state that the program begins, for calls that find it there: without gradients, and a copy,
+ * or filled and then written to. (Dead ends, which nothing uses, somebody may have kept too.)
+ */
+function isState({ target, meta }: Node, { writers }: Segment): boolean {
+  const value = meta.val as Tensor;
+  if (!(target instanceof OpOverload) || value.requiresGradFlag) return false;
+  const { qualifiedName } = target;
+  if (qualifiedName.startsWith('aten::clone')) return true;
+  return FILLING.test(qualifiedName) && writers.has(value.storage);
 }

@@ -19,11 +19,6 @@ export function runByOperator(segment: Segment, frame: Frame): void {
     const values = asRecorded(segment.startGradMode, () =>
       frame.execute(inputs, () => module.forward(...inputs) as Tensor[]),
     );
-    segment.made = new WeakMap(
-      slots.flatMap((slot) =>
-        frame.slots[slot]?.isLazy === true ? [[frame.slots[slot], slot] as const] : [],
-      ),
-    );
     show(values);
     slots.forEach((slot, i) => segment.give(frame, slot, values[i]!));
   } finally {

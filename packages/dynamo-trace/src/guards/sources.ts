@@ -18,8 +18,7 @@ export class Sources {
   private readonly primitives: (Place & { readonly value: unknown })[] = [];
   private readonly first = new Map<Tensor, Place>();
   private readonly numbers = new Map<number, string>();
-  /** Objects that are no arguments, and whose tensors were read: modules that ran, owners of regions. */
-  readonly objects: Set<object> = new Set();
+  private readonly added = new Set<object>();
 
   /** @param getters as for `walk` */
   constructor(
@@ -46,8 +45,8 @@ export class Sources {
 
   /** Adds the tensors of an object that is no argument: a module that runs, the owner of a region. */
   addObject(object: object): void {
-    if (this.objects.has(object)) return;
-    this.objects.add(object);
+    if (this.added.has(object)) return;
+    this.added.add(object);
     this.add(object, NO_ROOT, `G['${object.constructor.name}']`, false);
   }
 
@@ -55,11 +54,6 @@ export class Sources {
   locate(tensor: Tensor): Place | null {
     const place = this.first.get(tensor);
     return place === undefined || place.root === NO_ROOT ? null : place;
-  }
-
-  /** Whether an argument or one of the objects holds a tensor. */
-  knows(tensor: Tensor): boolean {
-    return this.first.has(tensor);
   }
 
   /** Whether an argument holds the tensor other than as an attribute of a tracked object (a parameter). */

@@ -83,8 +83,6 @@ export class Segment {
   sealed = false;
   /** Versions for other sizes, oldest first; not all may still be held. */
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
-  /** Slots of what the call that recorded it made operator by operator, until the next call: what that reads was kept. */
-  made: WeakMap<Tensor, number> | null = null;
   /** Milliseconds spent in the backend so far. */
   compileMs = 0;
   /** Milliseconds of its first compiled run. */
