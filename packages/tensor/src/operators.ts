@@ -9,6 +9,7 @@ import * as activationSmoothBackward from './ops/activation/smooth-backward.js';
 import * as arrangeJoinStack from './ops/arrange/join-stack.js';
 import * as arrangeJoin from './ops/arrange/join.js';
 import * as arrangeMeshgrid from './ops/arrange/meshgrid.js';
+import * as arrangePixelShuffle from './ops/arrange/pixel-shuffle.js';
 import * as attention from './ops/attention/attention.js';
 import * as attentionFlash from './ops/attention/flash.js';
 import * as convolutionComposite from './ops/convolution/composite.js';
@@ -63,6 +64,7 @@ const operatorModules = (): readonly object[] => [
   arrangeJoinStack,
   arrangeJoin,
   arrangeMeshgrid,
+  arrangePixelShuffle,
   attention,
   attentionFlash,
   convolutionComposite,

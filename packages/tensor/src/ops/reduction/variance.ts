@@ -66,9 +66,7 @@ function varianceKernel(
       for (const value of values) squares += (value - average) ** 2;
       const variance = squares / Math.max(0, values.length - correction);
       spreads[i] = root ? Math.sqrt(variance) : variance;
-      // As Welford's updates leave it: no number where something comes after an infinity.
-      const at = Number.isFinite(average) ? -1 : values.indexOf(average);
-      means[i] = at < 0 || at === values.length - 1 ? average : NaN;
+      means[i] = average;
     });
     writeNumbers(outs[0]!, spreads);
     if (outs[1] !== undefined) writeNumbers(outs[1], means);
