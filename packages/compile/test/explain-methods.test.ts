@@ -67,5 +67,7 @@ it('names the setting of an optimizer that changed', () => {
   const before = explain(training.run).call(training, x).recompileReasons.length;
   Object.assign(training.optimizer.paramGroups[0]!, { nesterov: true });
   const { recompileReasons } = explain(training.run).call(training, x);
-  expect(recompileReasons.slice(before)).toEqual(["G['SGD'].buckets[0].structure.nesterov == False"]);
+  expect(recompileReasons.slice(before)).toEqual([
+    "G['SGD'].buckets[0].structure.nesterov == False",
+  ]);
 });
