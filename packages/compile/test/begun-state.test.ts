@@ -4,8 +4,8 @@
 import { Linear, ReLU, Sequential, functional as F } from '@tessera/nn';
 import { type Tensor, manualSeed, noGrad, pow, randn, zeros, zerosLike } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
-import { expect, it } from 'vitest';
-import { compile } from '../src/index.js';
+import { describe, expect, it } from 'vitest';
+import { compile, explain } from '../src/index.js';
 
 type State = Record<string, Tensor>;
 
@@ -81,4 +81,27 @@ it.each(Object.entries(updates))('%s goes on with what its first call made', (_,
   );
   expect(got!.length).toBe(wanted!.length);
   for (const [i, value] of wanted!.entries()) expect(got![i]).toBeCloseTo(value, 5);
+});
+
+describe('values that are no state', () => {
+  /** How many results the first graph has. */
+  const results = (fn: (x: Tensor, w: Tensor) => Tensor): number => {
+    const [x, w] = [randn([4, 4]), randn([4, 4]).requiresGrad_()];
+    const { code } = explain(fn)(x, w).graphs[0]!;
+    return /return \[(.*)\]/.exec(code)![1]!.split(',').length;
+  };
+
+  it('are told from an explicit copy, which is kept from the first call on', () => {
+    expect(results((x) => x.mul(2).clone().sum())).toBe(2);
+  });
+
+  it.each<[string, (x: Tensor, w: Tensor) => Tensor]>([
+    ['contiguous', (x) => x.mul(2).t().contiguous().sum()],
+    ['reshape', (x) => x.mul(2).t().reshape([16]).sum()],
+    ['a copy with gradients', (_, w) => w.mul(2).clone().sum()],
+    ['what is filled and written with gradients', (x, w) => zerosLike(x).add_(w).sum()],
+    ['what is filled only', (x) => zerosLike(x).add(x).sum()],
+  ])('%s', (_, fn) => {
+    expect(results(fn)).toBe(1);
+  });
 });

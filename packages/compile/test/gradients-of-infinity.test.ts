@@ -3,7 +3,7 @@
  * kernels and compiled.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, grad, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, grad, onesLike, tensor, zeros } from '@tessera/tensor';
 import { huberLoss, smoothL1Loss } from '@tessera/tensor/internal';
 import { compile, config } from '../src/index.js';
 
@@ -41,5 +41,41 @@ describe.each(losses)('the gradient of %s', (_name, loss, slopes) => {
     const [slope] = grad(loss(x, zeros([4])), x, { createGraph: true });
     const inner = loss === losses[0]![1] ? 1 : 0.5;
     expect(grad(slope!.sum(), x)[0]!.toArray()).toEqual([0, 0, inner, inner]);
+  });
+});
+
+describe('the gradient of logcumsumexp', () => {
+  const gradient = (fn: (x: Tensor) => Tensor, values: number[]): unknown => {
+    const x = tensor(values, { requiresGrad: true });
+    const y = fn(x);
+    y.backward(onesLike(y));
+    return x.grad!.toArray();
+  };
+
+  it.each([
+    [
+      [-inf, -inf, 1],
+      [nan, nan, 1],
+    ],
+    [
+      [inf, 1, 2],
+      [nan, 0, 0],
+    ],
+    [
+      [1, inf, -inf, inf],
+      [1, nan, 0, nan],
+    ],
+    [[-inf], [nan]],
+    [
+      [1, inf, inf],
+      [1, nan, nan],
+    ],
+  ])('of %j, compiled and by either kind of kernels', (values, wanted) => {
+    const fn = (x: Tensor): Tensor => x.logcumsumexp(0);
+    for (const kernels of ['reference', 'inductor'] as const)
+      expect(config.patch({ 'eager.kernels': kernels }, () => gradient(fn, values))).toEqual(
+        wanted,
+      );
+    expect(gradient(compile(fn), values)).toEqual(wanted);
   });
 });

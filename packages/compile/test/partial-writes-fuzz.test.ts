@@ -5,19 +5,9 @@
 import { type Tensor, manualSeed, matmul, noGrad, randn, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, observeCompilations, reset } from '../src/index.js';
+import { dice } from './size-fuzz.js';
 
-type Roll = (sides: number) => number;
-
-/** Numbers from a seed: mulberry32. */
-function dice(seed: number): Roll {
-  let state = seed >>> 0;
-  return (sides) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % sides;
-  };
-}
+type Roll = ReturnType<typeof dice>;
 
 /** Arguments that are written, [4, 24, 32] each. */
 const SIZES = [4, 24, 32] as const;

@@ -1,5 +1,5 @@
 /**
- * @file What tests of random programs of sizes share: numbers from a seed, and outcomes.
+ * @file What tests of random programs share: numbers from a seed, and outcomes.
  */
 import { isTesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
