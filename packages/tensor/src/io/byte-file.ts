@@ -99,24 +99,20 @@ export function blobFile(blob: Blob): ByteFile {
   };
 }
 
-/** A stream, read once. */
-export function streamFile(
-  stream: ReadableStream<Uint8Array>,
-  name: string,
-  size: number | undefined,
-): ByteFile {
-  let reader: ByteReader | null = null;
+/**
+ * Bytes that come once.
+ *
+ * It takes a reader, not a stream: engines cancel the body of an answer that is collected while nobody reads it, and
+ * what was cancelled looks as if it had ended.
+ */
+export function readOnceFile(reader: ByteReader, name: string, size: number | undefined): ByteFile {
   return {
     name,
     size,
     seekable: false,
-    open: () => Promise.resolve((reader = streamReader(stream))),
-    close: () => {
-      if (reader !== null) reader.cancel();
-      // Not waited for: whoever made the stream may take long to end it.
-      else void stream.cancel().catch(() => {});
-      return Promise.resolve();
-    },
+    open: () => Promise.resolve(reader),
+    // Not waited for: whoever made the stream may take long to end it.
+    close: () => Promise.resolve(reader.cancel()),
   };
 }
 

@@ -5,7 +5,14 @@
  * worker, as `fetch` takes it.
  */
 import { TesseraError } from '@tessera/shared';
-import { type ByteFile, blobFile, memoryFile, streamFile, streamOf } from './byte-file.js';
+import {
+  type ByteFile,
+  blobFile,
+  memoryFile,
+  readOnceFile,
+  streamOf,
+  streamReader,
+} from './byte-file.js';
 import { type HttpOptions, openHttp, openResponse } from './http-file.js';
 import { openNodeFile } from './node-file.js';
 import { nodeFs } from './node-fs.js';
@@ -91,7 +98,7 @@ export async function openSource(source: ResolvedSource, options: HttpOptions): 
         {},
         'Pass a stream that nobody reads.',
       );
-    return streamFile(source, 'the given stream', undefined);
+    return readOnceFile(streamReader(source), 'the given stream', undefined);
   }
   if (source instanceof ArrayBuffer) return memoryFile(new Uint8Array(source), 'the given bytes');
   if (ArrayBuffer.isView(source)) {
@@ -99,7 +106,7 @@ export async function openSource(source: ResolvedSource, options: HttpOptions): 
     return memoryFile(new Uint8Array(buffer, byteOffset, byteLength), 'the given bytes');
   }
   if (Symbol.asyncIterator in Object(source))
-    return streamFile(streamOf(source), 'the given stream', undefined);
+    return readOnceFile(streamReader(streamOf(source)), 'the given stream', undefined);
   throw new TesseraError(
     'invalid-argument',
     `Cannot read from ${source === null ? 'null' : typeof source}.`,

@@ -11,7 +11,7 @@ import {
   type ByteReader,
   bytesReader,
   joined,
-  streamFile,
+  readOnceFile,
   streamReader,
 } from './byte-file.js';
 import type { CachedVersion, HttpCache } from './cache/http-cache.js';
@@ -132,7 +132,7 @@ function checkAnswer(response: Response, name: string): ReadableStream<Uint8Arra
 /** The body of an answer that somebody has got. @throws source-unreadable */
 export function openResponse(response: Response): ByteFile {
   const name = response.url === '' ? 'the given Response' : response.url;
-  return streamFile(checkAnswer(response, name), name, bodyLength(response));
+  return readOnceFile(streamReader(checkAnswer(response, name)), name, bodyLength(response));
 }
 
 /** Opens an address. @throws source-unreadable */
@@ -201,8 +201,7 @@ async function openAnswer(
   const { name } = source;
   const body = checkAnswer(response, name);
   if (parts && response.status === 206) return openParts(source, response);
-  const file = streamFile(body, name, bodyLength(response));
-  const whole: ByteFile = { ...file, open: () => Promise.resolve(source.reader(body)) };
+  const whole = readOnceFile(source.reader(body), name, bodyLength(response));
   return cache === null ? whole : cache.keeping(whole, name, validatorsOf(response));
 }
 
