@@ -1,10 +1,10 @@
 /**
  * @file Layers of recurrent networks as one op: one kernel for all steps, equal to the steps one by one.
  */
-import { compile, initWebGpu, observeCompilations, setLogs } from '@tessera/compile';
+import { compile, explain, initWebGpu, observeCompilations, setLogs } from '@tessera/compile';
 import { GRU, LSTM, RNN, packPaddedSequence, padPackedSequence } from '@tessera/nn';
 import { setLogSink } from '@tessera/shared';
-import { type Tensor, allclose, grad, manualSeed, randn, tensor } from '@tessera/tensor';
+import { type Tensor, allclose, grad, manualSeed, noGrad, randn, tensor } from '@tessera/tensor';
 import { grad as slopeOf, vmap } from '@tessera/tensor/func';
 import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { runAndGetCode } from '../src/index.js';
@@ -207,3 +207,12 @@ function ofDevice(device: 'cpu' | 'wgpu'): void {
     expect(isShared).toEqual([false, true, true, true]);
   });
 }
+
+it('what the derivative of a layer reads is no result of a compiled call', () => {
+  const network = new LSTM(5, 8, { numLayers: 2, bidirectional: true });
+  const run = compile((x: Tensor) => network.call(x)[0]);
+  const x = randn([3, 2, 5]);
+  const { code } = noGrad(() => explain(run)(x)).graphs[0]!;
+  // The output, and both last states, which the program was given.
+  expect(/return \[(.*)\]/.exec(code)![1]!.split(', ')).toHaveLength(3);
+});

@@ -770,5 +770,6 @@ export interface OperatorSchemas {
   'tessera::pivots_to_permutation': "tessera::pivots_to_permutation(Tensor pivots, int rows, bool inverse) -> Tensor";
   'tessera::recurrent_layer': "tessera::recurrent_layer(Tensor gates, Tensor weight, Tensor? bias, Tensor hidden, Tensor? cell, str kind, bool reverse) -> (Tensor output, Tensor cells, Tensor kept)";
   'tessera::recurrent_layer_backward': "tessera::recurrent_layer_backward(Tensor? grad_output, Tensor? grad_cells, Tensor weight, Tensor before, Tensor? cells_before, Tensor output, Tensor cells, Tensor kept, str kind, bool reverse) -> (Tensor grad_gates, Tensor grad_state_gates, Tensor grad_hidden, Tensor grad_cell)";
+  'tessera::recurrent_states': "tessera::recurrent_states(Tensor gates, Tensor weight, Tensor? bias, Tensor hidden, Tensor? cell, str kind, bool reverse) -> (Tensor output, Tensor cells)";
   'tessera::stft': "tessera::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool pairs=False) -> Tensor";
 }

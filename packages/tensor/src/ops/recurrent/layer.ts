@@ -238,6 +238,17 @@ function composedLayer(
   };
 }
 
+/** A layer without what its backward reads, which nobody is given: a trace would take it for a result to keep. */
+const statesOp: OpOverload<[Tensor, Tensor]> = defineOp(
+  'tessera::recurrent_states(Tensor gates, Tensor weight, Tensor? bias, Tensor hidden, Tensor? cell, str kind, bool reverse) -> (Tensor output, Tensor cells)',
+  {
+    decompose: ({ gates, weight, bias, hidden, cell, kind, reverse }) => {
+      const [output, cells] = callOp(layerOp, [gates, weight, bias, hidden, cell, kind, reverse]);
+      return [output, cells];
+    },
+  },
+);
+
 /** Threads that every device has in a workgroup. */
 const WORKGROUP = 256;
 /** Weights that fit into the registers of a thread (255 on NVIDIA's cards), and of a workgroup (65,536), beside the rest. */
@@ -264,6 +275,6 @@ export function recurrentLayer(
   { weightHh, biasHh }: StateWeights,
   reverse: boolean,
 ): LayerStates {
-  const [output, cells] = callOp(layerOp, [gates, weightHh, biasHh, hidden, cell, kind, reverse]);
+  const [output, cells] = callOp(statesOp, [gates, weightHh, biasHh, hidden, cell, kind, reverse]);
   return { output, cells: kind === 'lstm' ? cells : null };
 }
