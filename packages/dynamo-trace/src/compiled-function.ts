@@ -254,13 +254,13 @@ export class CompiledFunction {
       this.options.onCapture?.(cursor, cursor.frame.finished[0]!, result);
       this.artifacts.unshift(PureArtifact.make(cursor, { ...recording(), result }));
     }
-    if (cursor.recorder !== null && this.options.probe === true) dropGradients(cursor.recorder);
+    if (cursor.recorder?.options.recordOnly === true) dropGradients(cursor.recorder);
     return result;
   }
 
   private abort(cursor: Cursor, error: unknown): void {
     if (cursor.passing) return;
-    if (cursor.recorder !== null && this.options.probe === true) dropGradients(cursor.recorder);
+    if (cursor.recorder?.options.recordOnly === true) dropGradients(cursor.recorder);
     else if (cursor.recorder !== null) abortRecording(cursor, cursor.recorder, error);
     else if (!cursor.atSegmentStart) abortRecording(cursor, cursor.host.rebuild(cursor), error);
   }
@@ -312,7 +312,7 @@ export class CompiledFunction {
     const captureMs = returned - start;
     const { breaks } = recorder;
     this.captures.push({ segments: frame.finished, guards, breaks, reason, captureMs });
-    if (this.options.probe === true) return;
+    if (this.options.recordOnly === true) return;
     counters.inc('frames', 'captured');
     log('guards', () => [`Guards of ${this.name}:`, ...guards.lines()].join('\n  '));
   }

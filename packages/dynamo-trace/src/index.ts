@@ -15,7 +15,6 @@ export {
   GRAPH_BREAKS,
   type GraphBreakCode,
   type GraphBreakEntry,
-  graphBreaksPage,
 } from './breaks/graph-breaks.js';
 export type { RecordedBreak } from './cursor/recorder-options.js';
 export { type CaptureRecord, CompiledFunction } from './compiled-function.js';

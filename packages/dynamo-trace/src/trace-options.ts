@@ -22,12 +22,10 @@ export interface TraceOptions {
   readonly captures?: () => Record<string, unknown>;
   /** Called with the reason when a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;
-  /** Compute nothing at the end of a capture: the graph is all that is wanted. */
+  /** Nothing is computed, and no gradient is kept: the graph of a capture is all that is wanted. */
   readonly recordOnly?: boolean;
   /** Called at the end of a `pure` capture. */
   readonly onCapture?: (cursor: Cursor, segment: Segment, result: unknown) => void;
-  /** Nothing is computed: somebody only wants to see what the function does on FakeTensors. */
-  readonly probe?: boolean;
   /** Symbolic sizes: all dims of arguments, none, or (undefined) the dims that changed once. */
   readonly dynamic?: boolean;
 }

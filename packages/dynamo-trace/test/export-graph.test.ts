@@ -77,6 +77,17 @@ describe('exportGraph', () => {
     ).toThrow('Version 2');
   });
 
+  it('leaves gradients as they were', () => {
+    const w = tensor([1, 2], { requiresGrad: true });
+    const step = (t: Tensor): Tensor => {
+      w.mul(t).sum().backward();
+      return w.grad!.mul(2);
+    };
+    const exported = exportGraph(step, [tensor([3, 4])]);
+    expect(w.grad).toBeNull();
+    expect((exported.call(tensor([5, 6])) as Tensor).toArray()).toEqual([10, 12]);
+  });
+
   it('refuses graph breaks', () => {
     expect(() => exportGraph((t: Tensor) => mul(t, t.sum().item()), [x])).toThrow('(GB0001)');
   });

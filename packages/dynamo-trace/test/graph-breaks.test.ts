@@ -16,14 +16,9 @@ import {
 } from '@tessera/tensor';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { config } from '@tessera/shared';
-import {
-  GRAPH_BREAKS,
-  disable,
-  explainFunction,
-  graphBreak,
-  graphBreaksPage,
-} from '../src/index.js';
+import { GRAPH_BREAKS, disable, explainFunction, graphBreak } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';
+import { graphBreaksPage } from './graph-breaks-page.js';
 
 const x = tensor([1, 2]);
 

@@ -63,6 +63,20 @@ describe('replay', () => {
     ]);
   });
 
+  it('computes what a backward pass reads before it is released', () => {
+    const w = tensor([1, 2], { requiresGrad: true });
+    const { call } = compileEager((x: Tensor, gradient: Tensor) => {
+      w.mul(x).backward(gradient);
+      gradient.dispose();
+      return x.add(1);
+    });
+    for (let i = 1; i < 4; i++) {
+      w.grad = null;
+      call(tensor([i, 2]), tensor([1, 2]));
+      expect(w.grad!.toArray()).toEqual([i, 4]);
+    }
+  });
+
   it('breaks the graph at item() and takes both branches', () => {
     const { call, graphs } = compileEager((x: Tensor) => {
       const y = x.mul(2);

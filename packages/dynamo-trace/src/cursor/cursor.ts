@@ -33,13 +33,7 @@ import { BREAK } from '../events/break.js';
 import { type Difference, type EventKind, MISS } from '../events/event.js';
 import { GRAD_MODE } from '../events/grad-mode.js';
 import { endAfterHooks } from '../events/hooked-backward.js';
-import {
-  OPERATOR,
-  acceptOperator,
-  breakBefore,
-  inputsOfSteps,
-  runUnrecorded,
-} from '../events/operator.js';
+import { OPERATOR, acceptOperator, breakBefore, runUnrecorded } from '../events/operator.js';
 import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
 import { watch } from '../events/watch.js';
@@ -47,7 +41,7 @@ import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { Frame } from '../frame/frame.js';
 import { runByOperator } from '../frame/run-by-operator.js';
 import { matchAll } from '../trace/pattern.js';
-import { type Step, type TrieNode, isDueBefore } from '../trace/step.js';
+import { type Step, type TrieNode, accesses, isDueBefore } from '../trace/step.js';
 import type { Recorder } from './recorder.js';
 import { Specializer } from './specializer.js';
 
@@ -113,7 +107,11 @@ export class Cursor implements PreDispatchMode {
 
   /** Tensors from outside that the current segment reads. */
   get segmentInputs(): Tensor[] {
-    return this.recorder === null ? inputsOfSteps(this) : this.recorder.inputs;
+    const slots = new Set(
+      this.matched.flatMap((step) => [...accesses(step)].map(([slot]) => slot)),
+    );
+    // What a region that was jumped over made for itself has no tensor.
+    return [...slots].flatMap((slot) => this.frame.slots[slot] ?? []).filter((t) => !t.isLazy);
   }
 
   // ---- moving
@@ -261,12 +259,6 @@ export class Cursor implements PreDispatchMode {
   /** Why what is recorded must run before memory is read, or written; null if it need not. */
   dueBefore(storage: Storage, writes: boolean): BreakReason | null {
     if (this.passing) return null;
-    if (this.recorder !== null) {
-      const { builder } = this.recorder;
-      if (storage === GENERATOR_MEMORY) return builder.hasRandom ? GENERATOR_ACCESSED : null;
-      if (builder.writesTo(storage)) return VALUE_READ;
-      return writes && builder.uses(storage) ? MEMORY_CHANGED : null;
-    }
     const isDue = (wanted: boolean): boolean =>
       this.matched.some((step) => isDueBefore(step, storage, wanted, this.frame.slots));
     if (isDue(false)) return storage === GENERATOR_MEMORY ? GENERATOR_ACCESSED : VALUE_READ;

@@ -4,16 +4,10 @@
  * Ops run on the fake tensors with autograd on, so shapes, dtypes, aliasing, `requires_grad` and the backward
  * graph of a captured program come from the real rules, not from a second set.
  */
-import { Graph, type Node, getItem } from '@tessera/graph';
+import { FakeConverter, Graph, type Node, getItem } from '@tessera/graph';
 import { SymScalar } from '@tessera/shared';
-import { GradNode, type OpOverload, Storage, type Tensor } from '@tessera/tensor';
-import {
-  type GradMeta,
-  gradFnOf,
-  makeTensor,
-  requiresGrad,
-  setHistory,
-} from '@tessera/tensor/internal';
+import { GradNode, type OpOverload, type Storage, type Tensor } from '@tessera/tensor';
+import { type GradMeta, gradFnOf, requiresGrad, setHistory } from '@tessera/tensor/internal';
 import type { Backend } from '../backend.js';
 import { inputMetaOf } from '../trace/input-meta.js';
 import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';
@@ -42,9 +36,9 @@ export class SegmentBuilder {
   private readonly nodes = new Map<number, Node>();
   private readonly fakes = new Map<number, Tensor>();
   private readonly slots = new Map<Tensor, number>();
+  private readonly converter = new FakeConverter();
   /** Fakes of tensors made before the segment, and of their bases. */
-  private readonly outside = new Map<Tensor, Tensor>();
-  private readonly storages = new Map<Storage, Storage>();
+  private readonly outside = new Set<Tensor>();
   private readonly inputs: SegmentInputRef[] = [];
   private readonly scalars = new Map<number, { node: Node; scalar: SymScalar }>();
   private readonly produced = new Map<number, Node>();
@@ -138,37 +132,19 @@ export class SegmentBuilder {
 
   /** The fake of a tensor from outside, with that of what it is a view of. */
   private fakeOf(tensor: Tensor): Tensor {
-    let fake = this.outside.get(tensor);
-    if (fake !== undefined) return fake;
-    fake = this.makeFake(tensor);
-    this.outside.set(tensor, fake);
-    if (tensor.base !== null && !tensor.isLazy) fake.base = this.fakeOf(tensor.base as Tensor);
-    return fake;
-  }
-
-  private makeFake(tensor: Tensor): Tensor {
-    let storage = this.storages.get(tensor.storage);
-    if (storage === undefined)
-      this.storages.set(
-        tensor.storage,
-        (storage = Storage.fake(tensor.device, tensor.storage.nbytes)),
-      );
-    const fake = makeTensor(
-      storage,
-      tensor.dtype,
-      tensor.device,
-      tensor.sizes,
-      tensor.strides,
-      tensor.storageOffset,
-    );
+    const fake = this.converter.fresh(tensor);
+    if (this.outside.has(fake)) return fake;
+    this.outside.add(fake);
     fake.requiresGradFlag = requiresGrad(tensor);
     fake.madeAs = tensor.madeAs;
+    if (tensor.isLazy) return fake;
     // What was computed before is no leaf: the program may modify it in place.
-    const node = fake.requiresGradFlag && !tensor.isLazy ? gradFnOf(tensor) : null;
+    const node = fake.requiresGradFlag ? gradFnOf(tensor) : null;
     if (node !== null) {
       const { outputNr } = tensor.autograd!;
       setHistory(fake, new ComputedBefore(fake, node, outputNr), outputNr);
     }
+    if (tensor.base !== null) fake.base = this.fakeOf(tensor.base as Tensor);
     return fake;
   }
 
@@ -246,11 +222,6 @@ export class SegmentBuilder {
     });
   }
 
-  /** Whether the memory is that of an input. */
-  uses(storage: Storage): boolean {
-    return this.storages.has(storage);
-  }
-
   /** Slots of inputs that share memory with a slot. */
   inputsSharing(slot: number): number[] {
     const { storage } = this.fake(slot);
@@ -264,11 +235,5 @@ export class SegmentBuilder {
     return [...this.fakes].flatMap(([slot, fake]) =>
       storages.has(fake.storage) && requiresGrad(fake) ? [slot] : [],
     );
-  }
-
-  /** Whether an op wrote to the memory of an input. */
-  writesTo(storage: Storage): boolean {
-    const fake = this.storages.get(storage);
-    return fake !== undefined && this.writers.has(fake);
   }
 }

@@ -357,12 +357,3 @@ function printPattern(pattern: Pattern): string {
   if (pattern.code === 3) return pattern.items.map(printPattern).join();
   return pattern.code === 5 ? printInt(pattern) : '…';
 }
-
-/** Inputs of the current segment among matched steps: tensors from outside that its operators read. */
-export function inputsOfSteps(cursor: Cursor): Tensor[] {
-  const slots = new Set(
-    cursor.matched.flatMap((step) => (step.kind === 'op' ? step.args.flatMap(slotsOf) : [])),
-  );
-  // What a region that was jumped over made for itself has no tensor.
-  return [...slots].flatMap((slot) => cursor.frame.slots[slot] ?? []).filter((t) => !t.isLazy);
-}

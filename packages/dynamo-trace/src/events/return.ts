@@ -77,7 +77,7 @@ export function abortRecording(
   seal(recorder, cursor.frame.finished, error, last);
 }
 
-/** Takes back gradients that a probed `backward()` gave to tensors from outside: they have no values. */
+/** Takes back gradients that a `backward()` which was only recorded gave to tensors from outside: they have no values. */
 export function dropGradients({ externals, frame }: Recorder): void {
   for (const [{ autograd }] of externals) {
     const grad = autograd?.grad;

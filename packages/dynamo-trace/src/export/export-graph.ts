@@ -73,7 +73,7 @@ export function exportGraph(
   const fn = isFunction ? target : (...inputs: never[]): unknown => target.call(...inputs);
   const signature = isFunction ? target : target.forward;
   const { inputs, sizes } = dynamicInputs(signature, args, options);
-  if (sizes.length === 0) return captureOnce({ fn, signature }, args, RUN, null).exported;
+  if (sizes.length === 0) return captureOnce({ fn, signature }, args, null).exported;
   const { leaves, spec } = treeFlatten(args);
   const tensors = inputs.map(({ tensor }) => tensor);
   const symbolic = inputs.map(({ dims }) => dims.some((dim) => dim >= 0));
@@ -87,7 +87,6 @@ export function exportGraph(
       return captureOnce(
         { fn, signature },
         sized,
-        PROBE,
         fakes.filter((_, i) => symbolic[i]),
         fakes,
       );
@@ -97,11 +96,8 @@ export function exportGraph(
   return withSymbolicGuards(trace.exported);
 }
 
-/** Runs the graph as it is. */
-const RUN: Backend = (module) => (inputs) => module.forward(...inputs) as Tensor[];
-/** Gives results without values. */
-const PROBE: Backend = (module) => () =>
-  (module.graph.outputNode!.args[0] as readonly Node[]).map((node) => node.meta.val as Tensor);
+/** What is only recorded is never compiled. */
+const NEVER_CALLED: Backend = () => () => [];
 
 /** One capture. */
 interface Captured extends SizedTrace {
@@ -117,19 +113,17 @@ interface Captured extends SizedTrace {
 function captureOnce(
   { fn, signature }: { readonly fn: AnyFunction; readonly signature: AnyFunction },
   args: readonly unknown[],
-  backend: Backend,
   kept: readonly Tensor[] | null,
   numbered: readonly Tensor[] = [],
 ): Captured {
   let captured: Captured | null = null;
   const compiled = new CompiledFunction(fn, {
     signature,
-    backend,
+    backend: NEVER_CALLED,
     fullgraph: true,
     pure: true,
     dynamic: false,
-    probe: kept !== null,
-    recordOnly: kept === null,
+    recordOnly: true,
     onCapture: (cursor, segment, result) => {
       const built = build(
         cursor,

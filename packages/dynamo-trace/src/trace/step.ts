@@ -192,6 +192,8 @@ export function* accesses(step: Step): Iterable<readonly [slot: number, writes: 
     for (const pattern of step.args) for (const slot of slotsOf(pattern)) yield [slot, false];
   } else if (step.kind === 'backward') {
     for (const { existing } of step.leaves) if (existing !== null) yield [existing.slot, true];
+    for (const pattern of [...step.roots, ...step.gradTensors])
+      for (const slot of slotsOf(pattern)) yield [slot, false];
   }
 }
 
