@@ -70,7 +70,7 @@ export class Recorder {
    *
    * @param inner a region that is jumped over keeps it to itself
    */
-  bindOut(spec: OutSpec, fake: Tensor, node: Node | null, inner = false): Tensor {
+  bindOut(spec: OutSpec, node: Node | null, inner = false): Tensor {
     const { frame, builder, region } = this;
     const known = frame.slots[spec.slot];
     if (spec.same) {
@@ -78,7 +78,7 @@ export class Recorder {
       return known!;
     }
     const tensor = known ?? frame.produce(spec);
-    builder.bind(spec.slot, node!, fake);
+    builder.bind(spec.slot, node!);
     builder.noteProduced(spec.slot);
     if (region !== null) region.produced.add(spec.slot);
     else if (!inner) this.visible.push(spec.slot);

@@ -34,7 +34,6 @@ export class SegmentBuilder {
   /** Ops recorded so far. */
   opCount = 0;
   private readonly nodes = new Map<number, Node>();
-  private readonly fakes = new Map<number, Tensor>();
   private readonly slots = new Map<Tensor, number>();
   private readonly converter = new FakeConverter();
   /** Fakes of tensors made before the segment, and of their bases. */
@@ -59,7 +58,7 @@ export class SegmentBuilder {
   }
 
   fake(slot: number): Tensor {
-    return this.fakes.get(slot)!;
+    return this.node(slot).meta.val as Tensor;
   }
 
   /** The slot of a fake, if it has one. */
@@ -74,12 +73,11 @@ export class SegmentBuilder {
 
   /** Makes a tensor an input. */
   addInput(slot: number, tensor: Tensor, name: string, source: string): void {
-    const fake = this.fakeOf(tensor);
     const node = this.placeholder(name);
-    node.meta.val = fake;
+    node.meta.val = this.fakeOf(tensor);
     node.meta.source = source;
     this.inputs.push({ slot, scalar: -1, meta: inputMetaOf(tensor) });
-    this.bind(slot, node, fake);
+    this.bind(slot, node);
   }
 
   /** Makes runtime scalar `index` an input, once. */
@@ -148,11 +146,10 @@ export class SegmentBuilder {
     return fake;
   }
 
-  /** Gives a slot its node and fake. */
-  bind(slot: number, node: Node, fake: Tensor): void {
+  /** Gives a slot its node, whose value is the fake. */
+  bind(slot: number, node: Node): void {
     this.nodes.set(slot, node);
-    this.fakes.set(slot, fake);
-    this.slots.set(fake, slot);
+    this.slots.set(this.fake(slot), slot);
   }
 
   /** Notes that a slot is computed here. */
@@ -232,8 +229,9 @@ export class SegmentBuilder {
   slotsWithGradients(fakes: readonly (Tensor | null)[]): number[] {
     const storages = new Set(fakes.flatMap((fake) => (fake === null ? [] : [fake.storage])));
     if (storages.size === 0) return [];
-    return [...this.fakes].flatMap(([slot, fake]) =>
-      storages.has(fake.storage) && requiresGrad(fake) ? [slot] : [],
-    );
+    return [...this.nodes.keys()].filter((slot) => {
+      const fake = this.fake(slot);
+      return storages.has(fake.storage) && requiresGrad(fake);
+    });
   }
 }

@@ -6,6 +6,7 @@
  * gradient already gets an in-place addition, as in eager. A backward that no graph can hold ends the graph, and
  * the engine runs it.
  */
+import type { Node } from '@tessera/graph';
 import type { Tensor } from '@tessera/tensor';
 import {
   announceCaptured,
@@ -14,7 +15,6 @@ import {
   autogradGradTwice,
   type BackwardCall,
   backwardOutsideGraph,
-  getOp,
   gradFnOf,
   gradientOf,
   hasGradientHooks,
@@ -27,14 +27,13 @@ import {
 import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
-import { runOnFakes } from '../cursor/run-on-fakes.js';
 import { tensorPattern } from '../cursor/tensor-pattern.js';
 import type { Frame } from '../frame/frame.js';
 import { type Pattern, type TensorPattern, matchAll, matchPattern } from '../trace/pattern.js';
 import { type BackwardStep, type OutSpec, lookThrough } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
-import { type Emitted, ownGradients } from './own-gradients.js';
+import { emit, ownGradients } from './own-gradients.js';
 import { ownLeaves } from './own-leaves.js';
 
 /** Whether an op is `grad()` inside a compiled function. */
@@ -219,11 +218,11 @@ function recordBackward(
   };
   recorder.alignment.pass('backward');
   cursor.append(step);
-  for (const { leaf: slot, fake, node } of made) {
+  for (const { leaf: slot, node } of made) {
     const leaf = frame.slots[slot]!;
     const existing = gradientOf(leaf);
-    const grad = recorder.outSpec(fake, -1, -1);
-    const tensor = recorder.bindOut(grad, fake, node);
+    const grad = recorder.outSpec(node.meta.val as Tensor, -1, -1);
+    const tensor = recorder.bindOut(grad, node);
     if (existing === null) {
       setOwnGradient(leaf, tensor);
       step.leaves.push({ leaf: slot, grad, existing: null });
@@ -251,10 +250,10 @@ export function rebuildBackward(recorder: Recorder, step: BackwardStep): readonl
   const wanted = step.leaves.map(({ leaf }) => leaf);
   const made = addBackward(recorder, step, wanted);
   return step.leaves.map(({ leaf, grad, existing }) => {
-    const { fake, node } = made.find((other) => other.leaf === leaf)!;
+    const { node } = made.find((other) => other.leaf === leaf)!;
     // The replay has set, and the program perhaps replaced, the gradients themselves.
-    const spec = recorder.outSpec(fake, -1, grad.slot);
-    recorder.bindOut(spec, fake, node);
+    const spec = recorder.outSpec(node.meta.val as Tensor, -1, grad.slot);
+    recorder.bindOut(spec, node);
     if (existing !== null) {
       again(existing);
       accumulate(recorder, existing, spec);
@@ -270,7 +269,7 @@ function addBackward(
   recorder: Recorder,
   { roots, gradTensors, retainGraph, createGraph }: RecordedBackward,
   leaves: readonly number[],
-): (Emitted & { readonly leaf: number })[] {
+): { readonly node: Node; readonly leaf: number }[] {
   const { builder } = recorder;
   const rootSlots = roots.map((pattern) => (pattern as TensorPattern).slot);
   const gradSlots = gradTensors.map((pattern) => ('slot' in pattern ? pattern.slot : null));
@@ -300,20 +299,16 @@ function addBackward(
   ]);
   builder.opCount++;
   const leafFakes = used.map((slot) => builder.fake(slot));
-  return ownGradients(recorder, fakes, leafFakes, node, createGraph).map((own, i) => ({
-    ...own,
-    leaf: used[i]!,
-  }));
+  const own = ownGradients(recorder, fakes, leafFakes, node, createGraph);
+  return own.map((gradient, i) => ({ node: gradient, leaf: used[i]! }));
 }
 
 /** `existing += gradient` in the graph; the backward step stands for it in replays. */
-function accumulate({ builder }: Recorder, existing: TensorPattern, { slot }: OutSpec): void {
-  const add = getOp('aten::add_.Tensor');
-  runOnFakes(add, [builder.fake(existing.slot), builder.fake(slot), 1]);
-  const node = builder.graph.callFunction(add, [
-    builder.node(existing.slot),
-    builder.node(slot),
-    1,
-  ]);
-  builder.noteMutated(existing.slot, node);
+function accumulate(recorder: Recorder, existing: TensorPattern, { slot }: OutSpec): void {
+  const { builder } = recorder;
+  const [before, gradient] = [builder.node(existing.slot), builder.node(slot)];
+  builder.noteMutated(
+    existing.slot,
+    emit(recorder, 'aten::add_.Tensor', [before, gradient, 1], true),
+  );
 }

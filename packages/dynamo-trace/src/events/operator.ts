@@ -288,7 +288,7 @@ function addOperator(
     fake === null ? null : recorder.outSpec(fake, existing[i]!, slotFor(recorder, known, i)),
   );
   const tensors = outs.map((spec, i) =>
-    spec === null ? null : recorder.bindOut(spec, fakes[i]!, nodes[i] ?? null, inner),
+    spec === null ? null : recorder.bindOut(spec, nodes[i] ?? null, inner),
   );
   for (const slot of writtenArguments) builder.noteMutated(slot);
   return {

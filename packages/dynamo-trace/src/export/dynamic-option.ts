@@ -35,15 +35,6 @@ export interface ExportOptions {
 
 const DIM_OPTIONS: Readonly<Record<string, true>> = { name: true, min: true, max: true };
 
-interface MutableSize {
-  hint: number;
-  min: number;
-  max: number;
-  source: string;
-  declared: boolean;
-  bounded: boolean;
-}
-
 /** The tensors of the arguments and the sizes among theirs that vary. */
 export function dynamicInputs(
   fn: (...args: never[]) => unknown,
@@ -63,7 +54,7 @@ export function dynamicInputs(
   const keys = args.map((_, i) => names[i] ?? `arg${i}`);
   for (const [at, own] of declaredArguments(options.dynamicShapes, keys))
     collect(args[at], own, `argument ${at}`, declared);
-  const sizes = new Map<string, MutableSize>();
+  const sizes = new Map<string, DeclaredSize>();
   const seen = new Set<Tensor>();
   const inputs: SizedInput[] = [];
   leaves.forEach((tensor, at) => {
@@ -71,13 +62,12 @@ export function dynamicInputs(
     seen.add(tensor);
     const [, position, rest] = /^\[(\d+)\](.*)$/s.exec(paths[at]!)!;
     const name = `${parameters.nameOf(Number(position))}${rest}`;
-    const dims = tensor.sizes.map((hint, dim) => {
-      const wanted = wantedSize(tensor, dim, declared.get(tensor)?.get(dim), options);
+    const dims = tensor.sizes.map((_, dim) => {
+      const wanted = wantedSize(tensor, dim, name, declared.get(tensor)?.get(dim), options);
       if (wanted === null) return -1;
-      const { key, ...size } = wanted;
+      const [key, size] = wanted;
       const known = sizes.get(key);
-      if (known === undefined) sizes.set(key, { ...size, hint, source: `${name}.size()[${dim}]` });
-      else join(known, size, hint, `${name}.size()[${dim}]`);
+      sizes.set(key, known === undefined ? size : join(known, size));
       return [...sizes.keys()].indexOf(key);
     });
     inputs.push({ tensor, dims });
@@ -105,22 +95,22 @@ function declaredArguments(
   });
 }
 
-type Wanted = Pick<MutableSize, 'min' | 'max' | 'declared' | 'bounded'> & { key: string };
-
-/** What is wanted of a dim; null for a number. */
+/** What is wanted of a dim of the tensor called `name`, and what it has in common with equal ones; null for a number. */
 function wantedSize(
   tensor: Tensor,
   dim: number,
+  name: string,
   spec: DimSpec | undefined,
   { dynamic }: ExportOptions,
-): Wanted | null {
+): readonly [key: string, DeclaredSize] | null {
   const hint = tensor.sizes[dim]!;
+  const at = { hint, source: `${name}.size()[${dim}]` };
   const mark = dimMark(tensor, dim);
   if (spec === false || (spec === undefined && mark === 'static')) return null;
   const range = spec === undefined ? mark : spec === true ? {} : spec;
   if (range === undefined || range === 'static') {
     if (dynamic !== true || hint < 2) return null;
-    return { key: `${hint}`, min: 2, max: Infinity, declared: false, bounded: false };
+    return [`${hint}`, { ...at, min: 2, max: Infinity, declared: false, bounded: false }];
   }
   const min = Math.max(2, range.min ?? 2);
   const max = range.max ?? Infinity;
@@ -131,24 +121,27 @@ function wantedSize(
       { hints: ['Sizes 0 and 1 are always specialised. Export with an example in the range.'] },
     );
   }
-  const name = 'name' in range ? range.name : undefined;
-  const key = name === undefined ? `${hint}` : `name ${name}`;
-  return { key, min, max, declared: true, bounded: min > 2 || max < Infinity };
+  const shared = 'name' in range ? range.name : undefined;
+  const key = shared === undefined ? `${hint}` : `name ${shared}`;
+  return [key, { ...at, min, max, declared: true, bounded: min > 2 || max < Infinity }];
 }
 
 /** Dims that are one size: all that was said of them holds. */
-function join(size: MutableSize, other: Omit<Wanted, 'key'>, hint: number, source: string): void {
-  if (size.hint !== hint) {
+function join(size: DeclaredSize, other: DeclaredSize): DeclaredSize {
+  if (size.hint !== other.hint) {
     throw new TesseraError(
       'invalid-argument',
-      `exportGraph: ${size.source} and ${source} have one name, but are ${size.hint} and ${hint}.`,
+      `exportGraph: ${size.source} and ${other.source} have one name, but are ${size.hint} and ${other.hint}.`,
       { hints: ['Give dims that may differ different names.'] },
     );
   }
-  size.min = Math.max(size.min, other.min);
-  size.max = Math.min(size.max, other.max);
-  size.declared ||= other.declared;
-  size.bounded ||= other.bounded;
+  return {
+    ...size,
+    min: Math.max(size.min, other.min),
+    max: Math.min(size.max, other.max),
+    declared: size.declared || other.declared,
+    bounded: size.bounded || other.bounded,
+  };
 }
 
 function collect(

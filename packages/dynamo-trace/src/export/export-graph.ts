@@ -30,6 +30,7 @@ import { CompiledFunction } from '../compiled-function.js';
 import type { AnyFunction } from '../trace-options.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
+import type { Segment } from '../trace/segment.js';
 import { identifierOf, isOfTracked } from '../guards/sources.js';
 import { walk } from '../guards/walk.js';
 import { PureCursor } from '../pure/pure-cursor.js';
@@ -125,14 +126,7 @@ function captureOnce(
     dynamic: false,
     recordOnly: true,
     onCapture: (cursor, segment, result) => {
-      const built = build(
-        cursor,
-        segment.graphModule,
-        segment.inputs,
-        segment.outputs,
-        result,
-        kept,
-      );
+      const built = build(cursor, segment, result, kept);
       captured = {
         exported: built.exported,
         module: built.exported.graphModule,
@@ -168,86 +162,74 @@ function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
   return new ExportedGraph(graphModule, guarded, constants, result, readsSizes, duplicates);
 }
 
+/** The recorded graph as one that stands alone, and the tensors that are its inputs; `kept` as for `captureOnce`. */
 function build(
   cursor: Cursor,
-  module: GraphModule,
-  slots: readonly { readonly slot: number; readonly scalar: number }[],
-  outputs: readonly number[],
+  { graphModule: module, inputs: read, outputs }: Segment,
   result: unknown,
   kept: readonly Tensor[] | null,
 ): { exported: ExportedGraph; tensors: readonly Tensor[] } {
   const { frame } = cursor;
   const { sources } = cursor.recorder!.options;
+  const { leaves, spec } = treeFlatten(result);
+  refuseObjects(leaves);
+  /** Tensors that the graph needs, with their placeholders in the recorded one. */
+  const needed = new Map<Tensor, Node | null>();
+  module.graph.placeholders.forEach((node, i) => {
+    const { slot, scalar } = read[i]!;
+    if (scalar >= 0) refuseUpdate();
+    needed.set(frame.slots[slot]!, node);
+  });
+  // Sizes are read from inputs, so their tensors are inputs even where no operator uses them; results are those of the call.
+  for (const tensor of [...(kept ?? []), ...leaves.filter(isTensor)])
+    if (!needed.has(tensor) && !outputs.includes(frame.slotOf(tensor))) needed.set(tensor, null);
   const graph = new Graph();
   const copied = new GraphModule([], graph);
   const nodes = new Map<Node, Node>();
-  const inputs: ExportedInput[] = [];
-  const tensors: Tensor[] = [];
-  const inputOf = new Map<number, number>();
-  const copy = (node: Node): void => {
-    nodes.set(
-      node,
-      graph.nodeCopy(node, (input): Argument => nodes.get(input)!),
-    );
-  };
-  const placeholders = module.graph.nodes.filter((node) => node.op === 'placeholder');
-  const lifted: [Node, Tensor][] = [];
-  placeholders.forEach((node, i) => {
-    const { slot, scalar } = slots[i]!;
-    if (scalar >= 0) refuseUpdate();
-    const tensor = frame.slots[slot]!;
-    const at = sources.isArgument(tensor) ? sources.locate(tensor) : null;
-    if (at === null) {
-      lifted.push([node, tensor]);
-      return;
-    }
-    inputOf.set(slot, inputs.length);
-    inputs.push({ root: at.root, source: at.source, guard: ExportedTensor.of(tensor) });
-    tensors.push(tensor);
-    copy(node);
-  });
   const fakes = new FakeConverter();
-  const { leaves, spec } = treeFlatten(result);
-  refuseObjects(leaves);
-  const unread = leaves.filter(
-    (leaf): leaf is Tensor =>
-      isTensor(leaf) && !outputs.includes(frame.slotOf(leaf)) && !inputOf.has(frame.slotOf(leaf)),
+  const provide = (tensor: Tensor, own: Node): Node => {
+    const node = needed.get(tensor)!;
+    own.meta = node === null ? { val: fakes.convert(tensor) } : { ...node.meta };
+    if (node !== null) nodes.set(node, own);
+    return own;
+  };
+  const inputs: ExportedInput[] = [];
+  const tensors = [...needed.keys()].filter(
+    (tensor) => sources.isArgument(tensor) || kept?.includes(tensor) === true,
   );
-  // Sizes are read from inputs, so their tensors are inputs even where no operator uses them; results are those of the call.
-  for (const tensor of [...(kept ?? []), ...unread.filter((leaf) => sources.isArgument(leaf))]) {
-    if (tensors.includes(tensor)) continue;
-    const at = sources.locate(tensor);
-    if (at === null) continue;
-    const { root, source } = at;
-    const node = graph.placeholder(identifierOf(printSource(source)));
-    node.meta = { val: fakes.convert(tensor), source: printSource(source) };
+  for (const tensor of tensors) {
+    const { root, source } = sources.locate(tensor)!;
+    const name = printSource(source);
+    provide(tensor, graph.placeholder(identifierOf(name))).meta.source = name;
     inputs.push({ root, source, guard: ExportedTensor.of(tensor) });
-    tensors.push(tensor);
   }
   const attributes = new Map<Tensor, Node>();
-  const lift = (tensor: Tensor, meta: Node['meta']): Node => {
-    const node = graph.getAttr(copied.addAttribute('lifted', tensor));
-    node.meta = { ...meta };
-    attributes.set(tensor, node);
-    return node;
-  };
-  for (const [node, tensor] of lifted) nodes.set(node, lift(tensor, node.meta));
-  for (const tensor of unread)
-    if (!tensors.includes(tensor) && !attributes.has(tensor))
-      lift(tensor, { val: fakes.convert(tensor) });
-  for (const node of module.graph.nodes) if (node.op !== 'placeholder') copy(node);
+  for (const tensor of needed.keys())
+    if (!tensors.includes(tensor)) {
+      const own = graph.getAttr(copied.addAttribute('lifted', tensor));
+      attributes.set(tensor, provide(tensor, own));
+    }
+  for (const node of module.graph.nodes)
+    if (node.op !== 'placeholder')
+      nodes.set(
+        node,
+        graph.nodeCopy(node, (input): Argument => nodes.get(input)!),
+      );
   const returned = [...(graph.outputNode!.args[0] as readonly Argument[])];
+  // Integers of the result may be sizes: the graph returns them, so they are found like its arguments.
   const template = leaves.map((leaf) => {
-    if (!isTensor(leaf)) return new ResultLeaf({ value: leaf });
-    const output = outputs.indexOf(frame.slotOf(leaf));
-    if (output >= 0) return new ResultLeaf({ output });
-    const input = tensors.indexOf(leaf);
-    if (input >= 0) return new ResultLeaf({ input });
-    returned.push(attributes.get(leaf)!);
+    if (isTensor(leaf)) {
+      const output = outputs.indexOf(frame.slotOf(leaf));
+      if (output >= 0) return new ResultLeaf({ output });
+      const input = tensors.indexOf(leaf);
+      if (input >= 0) return new ResultLeaf({ input });
+      returned.push(attributes.get(leaf)!);
+    } else if (kept === null || !Number.isSafeInteger(leaf)) {
+      return new ResultLeaf({ value: leaf });
+    } else returned.push(leaf as number);
     return new ResultLeaf({ output: returned.length - 1 });
   });
   graph.outputNode!.args = [returned];
-  if (kept !== null) returnIntegers(graph, template);
   copied.lint();
   // Other places where arguments hold these tensors: the graph is for such arguments alone.
   const duplicates = sources.tensors.flatMap(({ tensor, place }) => {
@@ -277,16 +259,4 @@ function refuseUpdate(): never {
       'compile() keeps whole training steps.',
     ],
   );
-}
-
-/** Integers of the result may be sizes: the graph returns them, so they are found like its arguments. */
-function returnIntegers(graph: Graph, template: ResultLeaf[]): void {
-  const output = graph.outputNode!;
-  const values = [...(output.args[0] as readonly Argument[])];
-  template.forEach(({ leaf }, i) => {
-    if (!('value' in leaf) || !Number.isSafeInteger(leaf.value)) return;
-    template[i] = new ResultLeaf({ output: values.length });
-    values.push(leaf.value as number);
-  });
-  output.args = [values];
 }
