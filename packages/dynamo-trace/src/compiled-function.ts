@@ -18,11 +18,10 @@ import { Recorder } from './cursor/recorder.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { abortRecording, dropGradients } from './events/return.js';
-import type { Difference } from './events/event.js';
 import { Frame } from './frame/frame.js';
 import { type CallArguments, CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
-import { type GlobalState, globalState } from './guards/global-state.js';
+import { globalState } from './guards/global-state.js';
 import { Sources } from './guards/sources.js';
 import { doNotFollow } from './guards/walk.js';
 import { withEffectTraps } from './pure/effect-traps.js';
@@ -56,11 +55,6 @@ interface Recording {
   readonly sources: Sources;
 }
 
-interface Recorded extends Recording {
-  /** When the function returned: graphs are compiled from then on. */
-  readonly returned: number;
-}
-
 interface Call extends CallArguments {
   readonly slicing: Scope | null;
 }
@@ -80,7 +74,7 @@ export class CompiledFunction {
   private calls = 0;
   private readonly warned = new Set<'limit' | 'sizes'>();
   private backoff = new Backoff();
-  /** Whether the function is async, so that its continuations must be recognised. */
+  /** Whether the function is async, or gave a promise, so that its continuations must be recognised. */
   private waits: boolean;
   private readonly roots: CallRoots;
 
@@ -163,32 +157,29 @@ export class CompiledFunction {
     // Beyond the limit, calls of a pure function that no artifact is for are replayed.
     const isRemembered =
       this.options.pure === true && check === null && this.artifacts.length < traceConfig.sizeLimit;
-    let recording: Recording | null = null;
-    const begin = (reason: string | null): Sources => {
+    const begin = (): Recording => {
+      const start = now();
       const roots = this.roots.named(self, args);
+      const count = this.roots.count(args);
       // A skipped call does not run what reads getters.
-      const guards = new EntryGuards(
-        roots,
-        entry,
-        this.roots.count(args),
-        isRemembered,
-        args.length,
-      );
-      const sources = new Sources(roots, isRemembered);
-      recording = { guards, reason, start: now(), roots, sources };
-      return sources;
+      const guards = new EntryGuards(roots, entry, count, isRemembered, args.length);
+      return { guards, reason: null, start, roots, sources: new Sources(roots, isRemembered) };
     };
-    const sources = records || isRemembered ? begin(null) : null;
+    let recording = records || isRemembered ? begin() : null;
     const host: CursorHost = {
       name: this.name,
       table: this.table,
       diverge: (cursor, describe) => {
         check?.diverged(describe);
-        const reason = this.whyNone(call, entry, describe);
+        const reason = this.noteReason(
+          whyNoTraceFits(this.captures, this.roots.of(call), entry, describe()),
+        );
         if (!this.mayRecord(reason)) return null;
-        if (sources === null) return this.takeOver(cursor, begin(reason));
-        recording = { ...recording!, reason, start: now() };
-        return this.takeOver(cursor, sources);
+        recording = { ...(recording ?? begin()), reason, start: now() };
+        // It goes on where the replay diverged.
+        const next = this.rebuild(cursor, recording.sources, this.calls++);
+        next.alignment = new Alignment(cursor.at, this.options.dynamic);
+        return next;
       },
       onBreakBetween: (reason) => {
         if (fullgraph) refuseBreak(reason, this.name);
@@ -196,28 +187,29 @@ export class CompiledFunction {
       onDecline: () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
       rebuild: (cursor, steps, mode) => this.rebuild(cursor, new Sources([]), -1, steps, mode),
     };
-    const recorder = records ? this.newRecorder(frame, sources!, this.calls++) : null;
-    const pure = isRemembered ? { name: this.name, sources: sources!, fullgraph } : null;
-    const cursor: Cursor =
-      pure === null
-        ? new Cursor(frame, start, recorder, host)
-        : new PureCursor(pure, frame, start, recorder, host);
+    const recorder = records ? this.newRecorder(frame, recording!.sources, this.calls++) : null;
+    const cursor: Cursor = isRemembered
+      ? new PureCursor(
+          { name: this.name, sources: recording!.sources, fullgraph },
+          frame,
+          start,
+          recorder,
+          host,
+        )
+      : new Cursor(frame, start, recorder, host);
     const eager = (): unknown => this.runEagerly(call);
     const body = check === null ? eager : () => withEffectTraps(this.name, eager);
     frame.flush = (reason) => cursor.flush(reason);
     frame.begin();
-    return runToEnd(
+    const outcome = runToEnd(
       { frame, mode: cursor, open: false },
       this.waits,
       cursor instanceof PureCursor ? () => cursor.watching(body) : body,
       {
         finish: (result) => {
-          if (result instanceof Promise) this.waits = true;
           const returned = now();
           const end = (): unknown =>
-            ending(frame, () =>
-              this.finish(cursor, result, () => ({ ...recording!, returned }), check),
-            );
+            ending(frame, () => this.finish(cursor, result, () => recording!, returned, check));
           return cursor.recorder === null ? end() : endRecorded(cursor, result, call.slicing, end);
         },
         fail: (error) => {
@@ -226,11 +218,8 @@ export class CompiledFunction {
         },
       },
     );
-  }
-
-  /** Why no trace fits a call; tells whoever wants to know. */
-  private whyNone(call: Call, entry: GlobalState, describe: () => Difference): string {
-    return this.noteReason(whyNoTraceFits(this.captures, this.roots.of(call), entry, describe()));
+    if (outcome instanceof Promise && call.slicing === null) this.waits = true;
+    return outcome;
   }
 
   /** Whether another trace may be recorded; if not, calls that fit none run eagerly. */
@@ -244,12 +233,13 @@ export class CompiledFunction {
   private finish(
     cursor: Cursor,
     result: unknown,
-    recording: () => Recorded,
+    recording: () => Recording,
+    returned: number,
     check: PureCheck | null,
   ): unknown {
     if (cursor.matching) check?.finished(cursor, result);
     if (cursor.finish(result)) this.backoff.fitted();
-    if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, recording());
+    if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, recording(), returned);
     if (cursor instanceof PureCursor && !cursor.passing) {
       this.options.onCapture?.(cursor, cursor.frame.finished[0]!, result);
       this.artifacts.unshift(PureArtifact.make(cursor, { ...recording(), result }));
@@ -282,13 +272,6 @@ export class CompiledFunction {
     );
   }
 
-  /** A recorder that goes on where a replay diverged. */
-  private takeOver(cursor: Cursor, sources: Sources): Recorder {
-    const recorder = this.rebuild(cursor, sources, this.calls++);
-    recorder.alignment = new Alignment(cursor.at, this.options.dynamic);
-    return recorder;
-  }
-
   /** A recorder with the matched steps of the current segment; one without a number only specialises them. */
   private rebuild(
     { frame, path, segmentFrom, segmentGradMode }: Cursor,
@@ -302,10 +285,12 @@ export class CompiledFunction {
     return recorder;
   }
 
+  /** @param returned when the function did: graphs are compiled from then on */
   private complete(
     { frame }: Cursor,
     recorder: Recorder,
-    { guards, reason, start, returned }: Recorded,
+    { guards, reason, start }: Recording,
+    returned: number,
   ): void {
     // What is remembered of a call of a pure function is good for its sizes alone.
     guards.seal(this.options.pure === true ? [] : recorder.externals);

@@ -38,6 +38,23 @@ describe.each([true, false])('async functions (host follows await: %s)', (follow
     expect(compiled.captures[0]!.segments.length).toBe(2);
   });
 
+  it('a function that gives a promise is one, from its second call on', async () => {
+    setUp();
+    const inner = async (t: Tensor): Promise<Tensor> => {
+      const y = mul(t, 2);
+      await tick();
+      return add(mul(y, t), 1);
+    };
+    const { call, function: compiled } = compileEager((t: Tensor) => inner(t));
+    for (let i = 0; i < 4; i++)
+      expect((await (call(tensor([i, 2])) as unknown as Promise<Tensor>)).toArray()).toEqual([
+        2 * i * i + 1,
+        9,
+      ]);
+    const { segments } = compiled.captures.at(-1)!;
+    expect(segments.at(-1)!.graphModule.print()).toContain('aten.add.Tensor');
+  });
+
   it('a wait that has nothing to do with tensors breaks nothing', async () => {
     setUp();
     const {
