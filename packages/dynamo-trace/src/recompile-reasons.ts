@@ -22,7 +22,7 @@ export function whyNoTraceFits(
 ): string {
   let closest: readonly Failure[] | null = null;
   for (const { guards } of captures.toReversed()) {
-    const failures = [...guards.failures(values, entry, false, argumentCount)];
+    const failures = [...guards.failures(values, entry, argumentCount)];
     const roots = guards.aligned(values, argumentCount);
     const told = failures.find(
       (failure) =>

@@ -4,7 +4,12 @@
 import type { GraphModule } from '@tessera/graph';
 import { type Tensor } from '@tessera/tensor';
 import { modes } from '@tessera/tensor/internal';
-import { type AnyFunction, CompiledFunction, type TraceOptions } from '../src/index.js';
+import {
+  type AnyFunction,
+  CompiledFunction,
+  type EntryGuards,
+  type TraceOptions,
+} from '../src/index.js';
 
 /** A compiled function and what its backend was given. */
 export interface Compiled<F extends AnyFunction> {
@@ -34,4 +39,12 @@ export function compileEager<F extends AnyFunction>(
     return compiled.call(this === globalThis ? undefined : this, args);
   };
   return { call: call as unknown as F, function: compiled, graphs };
+}
+
+/** The first guard that fails for these roots, in words; null if all hold. */
+export function firstFailure(
+  guards: EntryGuards,
+  ...of: Parameters<EntryGuards['failures']>
+): string | null {
+  return guards.failures(...of).next().value?.text ?? null;
 }

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { type Tensor, add, mul, noGrad, setDefaultDType, tensor, track } from '@tessera/tensor';
-import { compileEager } from './compile-for-test.js';
+import { compileEager, firstFailure } from './compile-for-test.js';
 
 /** Runs `fn` on each argument list and returns the reasons for recompiling, and for `pure` too. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -136,7 +136,7 @@ describe('guards', () => {
     expect(compiled.captures[0]!.guards.lines()[0]).toBe(
       'GLOBAL_STATE grad_mode == True, default_dtype == float32',
     );
-    expect(noGrad(() => compiled.captures[0]!.guards.reason([x]))).toBe(
+    expect(noGrad(() => firstFailure(compiled.captures[0]!.guards, [x]))).toBe(
       'GLOBAL_STATE changed: grad_mode',
     );
   });
@@ -147,7 +147,9 @@ describe('guards', () => {
     expect(call(x).dtype).toBe('float32');
     setDefaultDType('float64');
     try {
-      expect(compiled.captures[0]!.guards.reason([x])).toBe('GLOBAL_STATE changed: default_dtype');
+      expect(firstFailure(compiled.captures[0]!.guards, [x])).toBe(
+        'GLOBAL_STATE changed: default_dtype',
+      );
       expect(call(x).dtype).toBe('float64');
     } finally {
       setDefaultDType('float32');
@@ -162,7 +164,7 @@ describe('guards', () => {
     const both = tensor([3]);
     expect(call(both, both).toArray()).toEqual([6]);
     expect(compiled.captures.length).toBe(2);
-    expect(compiled.captures[0]!.guards.reason([both, both])).toBe(
+    expect(firstFailure(compiled.captures[0]!.guards, [both, both])).toBe(
       `Duplicate tensors found: ["L['x']", "L['y']"]`,
     );
   });

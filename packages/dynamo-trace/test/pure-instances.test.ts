@@ -6,7 +6,7 @@
  */
 import { type Tensor, tensor, track } from '@tessera/tensor';
 import { afterEach, describe, expect, it } from 'vitest';
-import { compileEager } from './compile-for-test.js';
+import { compileEager, firstFailure } from './compile-for-test.js';
 
 const x = tensor([1, 2]);
 const MARK = Symbol('mark');
@@ -336,7 +336,7 @@ describe('a pure function sees', () => {
       });
       call(value, x);
       alter(value);
-      return compiled.captures[0]!.guards.reason([value, x]);
+      return firstFailure(compiled.captures[0]!.guards, [value, x]);
     };
     expect(reasons(...cases['a new field']!)).toBe(
       "list(L['s'].__dict__.keys()) == ['scale', '_hidden', 'list']",

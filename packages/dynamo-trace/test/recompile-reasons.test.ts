@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Tensor, add, autocast, mul, noGrad, tensor } from '@tessera/tensor';
 import { globalState } from '../src/guards/global-state.js';
-import { compileEager } from './compile-for-test.js';
+import { compileEager, firstFailure } from './compile-for-test.js';
 
 const x = tensor([1, 2]);
 const stateOf = (autocastKey: string): ReturnType<typeof globalState> => ({
@@ -100,7 +100,7 @@ describe('words', () => {
     autocast({ device: 'cpu', dtype: 'bfloat16' }, () => call(square));
     autocast({ device: 'cpu', dtype: 'float16' }, () => call(square));
     expect(compiled.reasons[0]).toBe('GLOBAL_STATE changed: autocast(cpu)_enabled');
-    expect(compiled.captures[1]!.guards.reason([square], stateOf('cpu=float16'))).toBe(
+    expect(firstFailure(compiled.captures[1]!.guards, [square], stateOf('cpu=float16'))).toBe(
       'GLOBAL_STATE changed: autocast(cpu)_dtype',
     );
   });

@@ -78,8 +78,7 @@ export class Recorder {
       return known!;
     }
     const tensor = known ?? frame.produce(spec);
-    builder.bind(spec.slot, node!);
-    builder.noteProduced(spec.slot);
+    builder.addResult(spec.slot, node!);
     if (region !== null) region.produced.add(spec.slot);
     else if (!inner) this.visible.push(spec.slot);
     return tensor;

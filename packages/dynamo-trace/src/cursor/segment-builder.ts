@@ -147,14 +147,15 @@ export class SegmentBuilder {
   }
 
   /** Gives a slot its node, whose value is the fake. */
-  bind(slot: number, node: Node): void {
+  private bind(slot: number, node: Node): void {
     this.nodes.set(slot, node);
     this.slots.set(this.fake(slot), slot);
   }
 
-  /** Notes that a slot is computed here. */
-  noteProduced(slot: number): void {
-    this.produced.set(slot, this.nodes.get(slot)!);
+  /** A slot is computed here, by a node. */
+  addResult(slot: number, node: Node): void {
+    this.bind(slot, node);
+    this.produced.set(slot, node);
   }
 
   /** Notes that a node, by default that of the last op, writes to a slot. */

@@ -52,9 +52,9 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
   },
 
   record(cursor, recorder, { op, args }) {
-    const { result, step, outs } = recordOperator(recorder, op, args);
+    const { result, step } = recordOperator(recorder, op, args);
     cursor.append(step);
-    cursor.specializer.note(step, outs);
+    cursor.specializer.note(step, step.outs);
     cursor.frame.announce(step);
     return result;
   },
@@ -167,14 +167,9 @@ function given(frame: Frame, spec: OutSpec | null, exists = spec?.same): Tensor 
   return tensor;
 }
 
-/** What recording an operator gives. */
-interface Recorded {
-  readonly result: unknown;
-  readonly step: OpStep;
-  readonly outs: readonly (OutSpec | null)[];
-}
-
 /**
+ * Records an operator: the result for the program, and the step.
+ *
  * @param computed the op computes with its scalars while tracing, so none may be a run-time scalar
  */
 function recordOperator(
@@ -182,32 +177,27 @@ function recordOperator(
   op: OpOverload,
   args: readonly unknown[],
   computed = false,
-): Recorded {
+): { readonly result: unknown; readonly step: OpStep } {
   const alignment = recorder.alignment.align(op, args);
   const prepared = prepareArguments(recorder, op, args, null, alignment, computed);
   try {
-    const added = addOperator(recorder, op, prepared, null);
+    const { result, ...made } = addOperator(recorder, op, prepared, null);
+    const { outs, isList, written, gaining } = made;
+    const families = gaining.length === 0 ? [] : written;
     const step: OpStep = {
       kind: 'op',
       op,
       args: prepared.map((p) => p.pattern),
-      isPlain: isPlain(op, added),
-      outs: added.outs,
-      isList: added.isList,
-      written: added.written,
-      gaining: added.gaining,
-      families:
-        added.gaining.length === 0
-          ? []
-          : added.written.map((slot) => familyOf(added.written, slot, recorder.frame)),
-      location: added.location,
+      ...made,
+      isPlain: !isGradOp(op) && !isList && gaining.length === 0 && outs[0]?.same === false,
+      families: families.map((slot) => familyOf(written, slot, recorder.frame)),
       calls: [recorder.shapes.call],
       spare: [],
       isWatched: false,
       next: { steps: [] },
     };
     recorder.alignment.advance();
-    return { result: added.result, step, outs: added.outs };
+    return { result, step };
   } catch (error) {
     const lifted = prepared.flatMap(({ pattern }) => (pattern.code === 4 ? [pattern.index] : []));
     if (lifted.length === 0 || !isTesseraError(error, 'lifted-scalar')) throw error;
@@ -216,10 +206,6 @@ function recordOperator(
     const plain = args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg));
     return recordOperator(recorder, op, plain, true);
   }
-}
-
-function isPlain(op: OpOverload, { outs, isList, gaining }: Added): boolean {
-  return !isGradOp(op) && !isList && gaining.length === 0 && outs[0]?.same === false;
 }
 
 /** Records a matched operator again, in the slots that it has; returns its results at the present sizes. */
@@ -235,14 +221,9 @@ export function rebuildOperator(
   return addOperator(recorder, step.op, prepared, step, inner).outs;
 }
 
-/** What adding an operator to the graph gives. */
-interface Added {
+/** What adding an operator to the graph gives: what the program gets, and of its step what that says. */
+interface Added extends Pick<OpStep, 'outs' | 'isList' | 'written' | 'gaining' | 'location'> {
   readonly result: unknown;
-  readonly outs: readonly (OutSpec | null)[];
-  readonly isList: boolean;
-  readonly written: readonly number[];
-  readonly gaining: readonly number[];
-  readonly location: string | null;
 }
 
 /** Runs an operator on fake tensors and adds it to the graph. */

@@ -194,38 +194,26 @@ export class EntryGuards {
     return this.firsts.length < 2 || sameIdentities(found, this.firsts) ? found : null;
   }
 
-  /** The first guard that fails, in words; null if all hold. Parameters as for `failures`. */
-  reason(roots: readonly unknown[], now?: GlobalState, skipped?: boolean): string | null {
-    return this.failures(roots, now, skipped).next().value?.text ?? null;
-  }
-
   /**
-   * The guards that fail, and where nothing was as recorded (the global state, the number of arguments) that alone. A
-   * function or an object that is not seen through comes last: only a skipped call depends on which one it is.
+   * The guards that fail, and where nothing was as recorded (the global state, the number of arguments) that alone.
+   * Which function or object it is that is not seen through does not count: only a skipped call depends on that.
    */
   *failures(
     roots: readonly unknown[],
     now: GlobalState = globalState(),
-    skipped = true,
     argumentCount: number = this.argumentCount,
   ): Generator<Failure, undefined> {
     const text = stateChange(this.state, now);
     if (text !== null) return yield { text, isOther: true };
     const values = this.aligned(roots, argumentCount);
     if (values === null) return yield { text: this.countText, isOther: true };
-    const opaque: Guard[] = [];
     for (const guard of this.guards) {
       const value = valueAt(guard.place, values);
-      if (holds(guard, value, values)) continue;
-      if (guard.parts.opaque === true) opaque.push(guard);
-      else yield { text: guard.reason(value), place: guard.place, was: guard.parts.value };
+      if (guard.parts.opaque !== true && !holds(guard, value, values))
+        yield { text: guard.reason(value), place: guard.place, was: guard.parts.value };
     }
-    for (const reason of [
-      failure(this.relations, values) ?? this.aliasReason(values),
-      this.objects?.reason(values),
-      skipped ? opaque[0]?.text : null,
-    ])
-      if (reason != null) yield { text: reason };
+    const relation = failure(this.relations, values) ?? this.aliasReason(values);
+    for (const text of [relation, this.objects?.reason(values)]) if (text != null) yield { text };
   }
 
   /** Values of roots as they were numbered, where `this` may be there or not; null for another number of arguments. */

@@ -50,8 +50,8 @@ export interface Container {
 /** Called for what a walk finds. */
 export interface Visitor {
   tensor?(tensor: Tensor, source: Source): void;
-  /** A number, string, boolean, null or undefined; `holder` has it as an attribute or element. */
-  primitive?(value: unknown, source: Source, holder: object | null): void;
+  /** A number, string, boolean, null or undefined. */
+  primitive?(value: unknown, source: Source): void;
   /** A long array of primitives; without this its elements come one by one. */
   data?(value: readonly unknown[], source: Source): void;
   /** A container, before its elements. */
@@ -159,12 +159,12 @@ function opaqueKeys(value: unknown): Key[] {
 /** Visits everything reachable from `root`, each object once, iteratively and in order. */
 export function walk(root: unknown, source: Source, visitor: Visitor, everything = false): void {
   const reach: Reach = { everything, seen: new Map(), prototypes: new Set() };
-  const stack: [unknown, Source, object | null][] = [[root, source, null]];
+  const stack: [unknown, Source][] = [[root, source]];
   while (stack.length > 0) {
-    const [value, at, holder] = stack.pop()!;
+    const [value, at] = stack.pop()!;
     const kind = kindOf(value);
     if (kind === 'primitive') {
-      visitor.primitive?.(value, at, holder);
+      visitor.primitive?.(value, at);
       continue;
     }
     const object = value as object;
@@ -186,7 +186,7 @@ export function walk(root: unknown, source: Source, visitor: Visitor, everything
     reach.seen.set(object, at);
     const children = childrenOf(object, kind, at, visitor, reach);
     for (let i = children.length - 1; i >= 0; i--)
-      stack.push([children[i]![0], extend(at, ...children[i]![1]), object]);
+      stack.push([children[i]![0], extend(at, ...children[i]![1])]);
   }
 }
 
