@@ -77,6 +77,24 @@ describe('replay', () => {
     }
   });
 
+  it('records once for leaves of which some have gradients', () => {
+    const [v, w] = [1, 3].map((n) => tensor([n, n + 1], { requiresGrad: true }));
+    const { call, function: compiled } = compileEager((x: Tensor) => {
+      v!.mul(x).add(w!.mul(x)).sum().backward();
+    });
+    call(tensor([1, 2]));
+    call(tensor([1, 2]));
+    for (let i = 0; i < 4; i++) {
+      w!.grad = null;
+      call(tensor([1, 2]));
+    }
+    expect(compiled.captures.length).toBe(3);
+    expect([v, w].map((leaf) => leaf!.grad!.toArray())).toEqual([
+      [6, 12],
+      [1, 2],
+    ]);
+  });
+
   it('breaks the graph at item() and takes both branches', () => {
     const { call, graphs } = compileEager((x: Tensor) => {
       const y = x.mul(2);

@@ -6,7 +6,6 @@
  * gradient already gets an in-place addition, as in eager. A backward that no graph can hold ends the graph, and
  * the engine runs it.
  */
-import type { Node } from '@tessera/graph';
 import type { Tensor } from '@tessera/tensor';
 import {
   announceCaptured,
@@ -29,7 +28,7 @@ import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { tensorPattern } from '../cursor/tensor-pattern.js';
 import type { Frame } from '../frame/frame.js';
-import { type Pattern, type TensorPattern, matchAll, matchPattern } from '../trace/pattern.js';
+import { type Pattern, instantiate, matchAll } from '../trace/pattern.js';
 import { type BackwardStep, type OutSpec, lookThrough } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
@@ -149,44 +148,63 @@ function candidateLeaves({ builder, frame }: Recorder): number[] | null {
 
 // ---- matching
 
+/** What the patterns of a step are about; see `BackwardStep`. */
+type Arguments = readonly [
+  tensors: readonly Tensor[],
+  gradTensors: readonly (Tensor | null)[],
+  inputs: readonly Tensor[] | null,
+  retainGraph: boolean,
+  createGraph: boolean,
+  existing: readonly (Tensor | null)[],
+];
+
+function argumentsOf(call: BackwardCall, leaves: readonly Tensor[]): Arguments {
+  const { tensors, gradTensors, inputs, retainGraph, createGraph } = call;
+  return [tensors, gradTensors, inputs, retainGraph, createGraph, leaves.map(gradientOf)];
+}
+
 /** Whether a call is the recorded one: the same roots, leaves with the same gradients, and no hooks. */
 function fits(step: BackwardStep, call: BackwardCall, frame: Frame): boolean {
-  if (call.createGraph !== step.createGraph || call.retainGraph !== step.retainGraph) return false;
-  if ((call.inputs === null) !== (step.inputs === null)) return false;
-  if (
-    !matchAll(step.roots, call.tensors, frame) ||
-    !matchAll(step.gradTensors, call.gradTensors, frame)
-  )
-    return false;
-  if (step.inputs !== null && !matchAll(step.inputs, call.inputs!, frame)) return false;
-  return step.leaves.every(({ leaf, existing }) => {
-    const tensor = frame.slots[leaf];
-    if (tensor === undefined || hasGradientHooks(tensor) || gradFnOf(tensor) !== null) return false;
-    const current = gradientOf(tensor);
-    return existing === null
-      ? current === null
-      : current !== null && matchPattern(existing, current, frame);
-  });
+  const leaves = step.leaves.flatMap(({ leaf }) => frame.slots[leaf] ?? []);
+  return (
+    leaves.length === step.leaves.length &&
+    leaves.every((leaf) => !hasGradientHooks(leaf) && gradFnOf(leaf) === null) &&
+    matchAll(step.args, argumentsOf(call, leaves), frame)
+  );
 }
 
 function accept(cursor: Cursor, step: BackwardStep): void {
   const { frame, specializer } = cursor;
   const specs = frame.shapes.parent === null ? null : specializer.produce(step);
-  step.leaves.forEach(({ leaf, grad, existing }, i) => {
-    if (existing !== null) return;
-    const made = specializer.rebuilding
-      ? frame.slots[grad.slot]!
-      : frame.produce(specs?.[i] ?? grad);
-    setOwnGradient(frame.slots[leaf]!, made);
-  });
+  if (!specializer.rebuilding)
+    step.leaves.forEach(({ grad }, i) => {
+      if (existingOf(step, i) === NONE) frame.produce(specs?.[i] ?? grad);
+    });
   cursor.advance(step, step.next);
-  frame.announce(step);
-  announceLeaves(frame, step);
+  giveGradients(frame, step);
 }
 
-/** What a library does with the gradients follows the backward, as if the program did it. */
-function announceLeaves(frame: Frame, step: BackwardStep): void {
-  announceCaptured(step.leaves.map(({ leaf }) => frame.slots[leaf]!));
+/** Leaves without gradients get the new ones. */
+function giveGradients(frame: Frame, step: BackwardStep): void {
+  const leaves = step.leaves.map(({ leaf }) => frame.slots[leaf]!);
+  step.leaves.forEach(({ grad }, i) => {
+    if (existingOf(step, i) === NONE) setOwnGradient(leaves[i]!, frame.slots[grad.slot]!);
+  });
+  frame.announce(step);
+  // What a library does with the gradients follows the backward, as if the program did it.
+  announceCaptured(leaves);
+}
+
+/** No tensor, in a list of them. */
+const NONE: Pattern = { code: 2, value: null };
+
+/** The gradient that leaf `i` of a step has already; `NONE` if it has none. */
+function existingOf({ args }: Pick<BackwardStep, 'args'>, i: number): Pattern {
+  return itemOf(args.at(-1)!, i)!;
+}
+
+function itemOf(list: Pattern, i: number): Pattern | null {
+  return list.code === 3 ? list.items[i]! : null;
 }
 
 // ---- recording
@@ -198,86 +216,62 @@ function recordBackward(
   leaves: readonly number[],
 ): void {
   const { frame } = recorder;
-  const roots = call.tensors.map((tensor) => tensorPattern(recorder, tensor));
-  const gradTensors = call.gradTensors.map((tensor): Pattern =>
-    tensor === null ? { code: 2, value: null } : tensorPattern(recorder, tensor),
-  );
-  const { inputs, retainGraph, createGraph } = call;
+  const { inputs } = call;
   const wanted =
     inputs === null ? leaves : leaves.filter((slot) => inputs.includes(frame.slots[slot]!));
-  const made = addBackward(recorder, { roots, gradTensors, retainGraph, createGraph }, wanted);
-  const step: BackwardStep = {
-    kind: 'backward',
-    roots,
-    gradTensors,
-    inputs: inputs?.map((tensor) => tensorPattern(recorder, tensor)) ?? null,
-    retainGraph,
-    createGraph,
-    leaves: [],
-    next: { steps: [] },
-  };
+  const args = argumentsOf(
+    call,
+    wanted.map((slot) => frame.slots[slot]!),
+  );
+  const added = addBackward(recorder, args, wanted, null);
+  const step: BackwardStep = { kind: 'backward', ...added, next: { steps: [] } };
   recorder.alignment.pass('backward');
   cursor.append(step);
-  for (const { leaf: slot, node } of made) {
-    const leaf = frame.slots[slot]!;
-    const existing = gradientOf(leaf);
-    const grad = recorder.outSpec(node.meta.val as Tensor, -1, -1);
-    const tensor = recorder.bindOut(grad, node);
-    if (existing === null) {
-      setOwnGradient(leaf, tensor);
-      step.leaves.push({ leaf: slot, grad, existing: null });
-    } else {
-      const pattern = tensorPattern(recorder, existing);
-      step.leaves.push({ leaf: slot, grad, existing: pattern });
-      accumulate(recorder, pattern, grad);
-    }
-  }
   cursor.specializer.note(
     step,
     step.leaves.map(({ grad }) => grad),
   );
-  frame.announce(step);
-  announceLeaves(frame, step);
+  giveGradients(frame, step);
 }
 
 /** Records a matched backward again; returns the gradients at the present sizes. */
 export function rebuildBackward(recorder: Recorder, step: BackwardStep): readonly OutSpec[] {
-  const { frame } = recorder;
-  const again = (pattern: TensorPattern): void =>
-    void tensorPattern(recorder, frame.slots[pattern.slot]!, pattern);
-  for (const pattern of [...step.roots, ...step.gradTensors])
-    if (pattern.code === 0 || pattern.code === 1) again(pattern);
-  const wanted = step.leaves.map(({ leaf }) => leaf);
-  const made = addBackward(recorder, step, wanted);
-  return step.leaves.map(({ leaf, grad, existing }) => {
-    const { node } = made.find((other) => other.leaf === leaf)!;
-    // The replay has set, and the program perhaps replaced, the gradients themselves.
-    const spec = recorder.outSpec(node.meta.val as Tensor, -1, grad.slot);
-    recorder.bindOut(spec, node);
-    if (existing !== null) {
-      again(existing);
-      accumulate(recorder, existing, spec);
-    }
-    return spec;
-  });
+  const args = step.args.map((pattern) => instantiate(pattern, recorder.frame));
+  const leaves = step.leaves.map(({ leaf }) => leaf);
+  // The replay has set, and the program perhaps replaced, the gradients themselves.
+  const { leaves: made } = addBackward(recorder, args as unknown as Arguments, leaves, step);
+  return made.map(({ grad }) => grad);
 }
 
-type RecordedBackward = Pick<BackwardStep, 'roots' | 'gradTensors' | 'retainGraph' | 'createGraph'>;
-
-/** Runs the engine on fake tensors and adds the node; returns the gradients of the leaves that have one. */
+/**
+ * Runs the engine on fake tensors, adds the node, and the new gradients to those that leaves have.
+ *
+ * @param leaves slots of those that may get one, with their gradients at the end of the arguments
+ * @param known the step that is recorded again
+ */
 function addBackward(
   recorder: Recorder,
-  { roots, gradTensors, retainGraph, createGraph }: RecordedBackward,
+  [tensors, gradTensors, inputs, retainGraph, createGraph, existing]: Arguments,
   leaves: readonly number[],
-): { readonly node: Node; readonly leaf: number }[] {
+  known: BackwardStep | null,
+): Pick<BackwardStep, 'args' | 'leaves'> {
   const { builder } = recorder;
-  const rootSlots = roots.map((pattern) => (pattern as TensorPattern).slot);
-  const gradSlots = gradTensors.map((pattern) => ('slot' in pattern ? pattern.slot : null));
-  const gradients = withPreDispatchMode(null, () =>
+  const patterns: Pattern[] = [];
+  const list = (of: readonly (Tensor | null)[]): readonly (number | null)[] => {
+    const before = known?.args[patterns.length];
+    const items = of.map((tensor, i) =>
+      tensor === null ? NONE : tensorPattern(recorder, tensor, before && itemOf(before, i)),
+    );
+    patterns.push({ code: 3, items });
+    return items.map((item) => ('slot' in item ? item.slot : null));
+  };
+  const roots = list(tensors) as readonly number[];
+  const gradients = list(gradTensors);
+  const fakes = withPreDispatchMode(null, () =>
     withFakeTensors(() =>
       runBackward(
-        rootSlots.map((slot) => builder.fake(slot)),
-        gradSlots.map((slot) => (slot === null ? null : builder.fake(slot))),
+        roots.map((slot) => builder.fake(slot)),
+        gradients.map((slot) => (slot === null ? null : builder.fake(slot))),
         {
           // A second backward is the error that it is in eager.
           retainGraph,
@@ -289,26 +283,37 @@ function addBackward(
       ),
     ),
   );
-  const used = leaves.filter((_, i) => gradients[i] !== null);
-  const fakes = gradients.filter((grad) => grad !== null);
+  const used = leaves.filter((_, i) => fakes[i] !== null);
   const node = builder.graph.callFunction(createGraph ? autogradGradTwice : autogradGrad, [
-    rootSlots.map((slot) => builder.node(slot)),
-    gradSlots.map((slot) => (slot === null ? null : builder.node(slot))),
+    roots.map((slot) => builder.node(slot)),
+    gradients.map((slot) => (slot === null ? null : builder.node(slot))),
     used.map((slot) => builder.node(slot)),
     retainGraph,
   ]);
   builder.opCount++;
-  const leafFakes = used.map((slot) => builder.fake(slot));
-  const own = ownGradients(recorder, fakes, leafFakes, node, createGraph);
-  return own.map((gradient, i) => ({ node: gradient, leaf: used[i]! }));
-}
-
-/** `existing += gradient` in the graph; the backward step stands for it in replays. */
-function accumulate(recorder: Recorder, existing: TensorPattern, { slot }: OutSpec): void {
-  const { builder } = recorder;
-  const [before, gradient] = [builder.node(existing.slot), builder.node(slot)];
-  builder.noteMutated(
-    existing.slot,
-    emit(recorder, 'aten::add_.Tensor', [before, gradient, 1], true),
+  const own = ownGradients(
+    recorder,
+    fakes.filter((fake) => fake !== null),
+    used.map((slot) => builder.fake(slot)),
+    node,
+    createGraph,
   );
+  if (inputs === null) patterns.push(NONE);
+  else list(inputs);
+  patterns.push({ code: 2, value: retainGraph }, { code: 2, value: createGraph });
+  const made = used.map((leaf, i) => {
+    const grad = recorder.outSpec(
+      own[i]!.meta.val as Tensor,
+      -1,
+      known?.leaves[i]!.grad.slot ?? -1,
+    );
+    recorder.bindOut(grad, own[i]!);
+    return { leaf, grad };
+  });
+  list(existing.filter((_, i) => fakes[i] !== null)).forEach((slot, i) => {
+    if (slot === null) return;
+    const args = [builder.node(slot), own[i]!, 1];
+    builder.noteMutated(slot, emit(recorder, 'aten::add_.Tensor', args, true));
+  });
+  return { args: patterns, leaves: made };
 }

@@ -114,18 +114,13 @@ export interface RegionStep {
 /** A recorded `backward()`. */
 export interface BackwardStep {
   readonly kind: 'backward';
-  readonly roots: readonly Pattern[];
-  readonly gradTensors: readonly Pattern[];
-  /** Leaves that receive a gradient: where the leaf is, its new gradient, and the one that it is added to. */
-  leaves: {
-    readonly leaf: number;
-    readonly grad: OutSpec;
-    readonly existing: TensorPattern | null;
-  }[];
-  /** Leaves given explicitly. */
-  readonly inputs: readonly Pattern[] | null;
-  readonly retainGraph: boolean;
-  readonly createGraph: boolean;
+  /**
+   * Roots, their gradients, leaves given explicitly, `retainGraph`, `createGraph`, and what `leaves` have as gradients,
+   * to which the new ones are added: lists, with nulls.
+   */
+  readonly args: readonly Pattern[];
+  /** Leaves that receive a gradient: where the leaf is, and its new gradient. */
+  readonly leaves: readonly { readonly leaf: number; readonly grad: OutSpec }[];
   readonly next: TrieNode;
 }
 
@@ -187,14 +182,10 @@ export function specOf(tensor: Tensor, slot: number): OutSpec {
 
 /** Slots whose memory a step accesses, and whether it writes to it. */
 export function* accesses(step: Step): Iterable<readonly [slot: number, writes: boolean]> {
-  if (step.kind === 'op') {
-    for (const slot of step.written) yield [slot, true];
-    for (const pattern of step.args) for (const slot of slotsOf(pattern)) yield [slot, false];
-  } else if (step.kind === 'backward') {
-    for (const { existing } of step.leaves) if (existing !== null) yield [existing.slot, true];
-    for (const pattern of [...step.roots, ...step.gradTensors])
-      for (const slot of slotsOf(pattern)) yield [slot, false];
-  }
+  if (step.kind !== 'op' && step.kind !== 'backward') return;
+  for (const slot of step.kind === 'op' ? step.written : slotsOf(step.args.at(-1)!))
+    yield [slot, true];
+  for (const pattern of step.args) for (const slot of slotsOf(pattern)) yield [slot, false];
 }
 
 /** Whether a step draws random numbers. */
