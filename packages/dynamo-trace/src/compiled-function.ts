@@ -30,7 +30,7 @@ import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
 import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
 import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
-import { type Scope, endRecorded } from './suspended/end-recorded.js';
+import { type Scope, endInSlices } from './suspended/end-in-slices.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
 import type { Segment } from './trace/segment.js';
@@ -210,7 +210,10 @@ export class CompiledFunction {
           const returned = now();
           const end = (): unknown =>
             ending(frame, () => this.finish(cursor, result, () => recording!, returned, check));
-          return cursor.recorder === null ? end() : endRecorded(cursor, result, call.slicing, end);
+          const { slicing } = call;
+          return cursor.recorder === null || slicing === null
+            ? end()
+            : endInSlices(cursor, result, slicing, end);
         },
         fail: (error) => {
           ending(frame, () => this.abort(cursor, error));

@@ -34,12 +34,18 @@ export function isAsyncGenerator(value: unknown): value is AsyncGenerator {
   return Object.prototype.isPrototypeOf.call(ASYNC_GENERATOR, value as object);
 }
 
-/** An object of the same class with methods of its own. */
-function like<T extends object>(body: T, methods: object): T {
-  const descriptors = Object.getOwnPropertyDescriptors(methods);
-  for (const key of Reflect.ownKeys(descriptors))
-    (descriptors as Record<PropertyKey, PropertyDescriptor>)[key]!.enumerable = false;
-  return Object.create(Object.getPrototypeOf(body) as object, descriptors) as T;
+/** An object of the same class that goes on by `step`. */
+function like<T extends Generator | AsyncGenerator>(
+  body: T,
+  step: (advance: () => ReturnType<T['next']>) => unknown,
+): T {
+  const methods = (['next', 'return', 'throw'] as const).map((name) => {
+    const method = body[name] as (...args: unknown[]) => ReturnType<T['next']>;
+    const value = (...args: unknown[]): unknown => step(() => method.apply(body, args));
+    return [name, { value, writable: true, configurable: true }];
+  });
+  const prototype = Object.getPrototypeOf(body) as object;
+  return Object.create(prototype, Object.fromEntries(methods) as PropertyDescriptorMap) as T;
 }
 
 /** What the caller gets of a step: between two, the tensors are his. */
@@ -69,14 +75,7 @@ export function driveGenerator(call: SuspendedCall, body: Generator, ending: End
     ended = item.done === true;
     return handOver(call, item, ending);
   };
-  const driven: Generator = like(body, {
-    next: (...args: [] | [unknown]) => step(() => body.next(...(args as [unknown]))),
-    return: (value: unknown) => step(() => body.return(value)),
-    throw: (error: unknown) => step(() => body.throw(error)),
-    [Symbol.iterator]: () => driven,
-    [Symbol.dispose]: () => void driven.return(undefined),
-  });
-  return driven;
+  return like(body, step);
 }
 
 /** An async generator whose body runs under the call's mode, across its waits. */
@@ -114,11 +113,5 @@ export function driveAsyncGenerator(
     last = result.then(done, done);
     return result;
   };
-  const driven: AsyncGenerator = like(body, {
-    next: (...args: [] | [unknown]) => step(() => body.next(...(args as [unknown]))),
-    return: (value: unknown) => step(() => body.return(value)),
-    throw: (error: unknown) => step(() => body.throw(error)),
-    [Symbol.asyncIterator]: () => driven,
-  });
-  return driven;
+  return like(body, step);
 }

@@ -1,5 +1,5 @@
 /**
- * @file The end of a recorded call: what it needs is compiled, at once or so that it blocks no page.
+ * @file The end of a recorded call where what it needs is compiled so that it blocks no page.
  */
 import { inScope, inSlices } from '@tessera/shared';
 import type { Cursor } from '../cursor/cursor.js';
@@ -9,22 +9,8 @@ import { endCall, holdCall } from './suspended-calls.js';
 /** Runs something under settings. */
 export type Scope = <R>(fn: () => R) => R;
 
-/**
- * Ends a recorded call.
- *
- * @param slicing see `endInSlices`; null to compile at once
- */
-export function endRecorded(
-  cursor: Cursor,
-  result: unknown,
-  slicing: Scope | null,
-  end: () => unknown,
-): unknown {
-  return slicing === null ? end() : endInSlices(cursor, result, slicing, end);
-}
-
 /** Compiles in slices what the end of a recorded call needs, each in a scope, then ends it. */
-async function endInSlices(
+export async function endInSlices(
   cursor: Cursor,
   result: unknown,
   scope: Scope,
