@@ -126,7 +126,7 @@ function olderInt(older: Older<Pattern> | null): Older<IntPattern> | null {
 
 /** A number that a trusted region was given, or that the program made. */
 function regionScalar(recorder: Recorder, arg: SymScalar): Prepared {
-  const index = recorder.region?.scalarIndex(arg) ?? -1;
+  const index = recorder.region?.scalars.get(arg) ?? -1;
   // Made by the program: a number that says of itself whether it is a float.
   if (index < 0 && recorder.region !== null) recorder.region.broken = true;
   if (index < 0) return scalar(recorder, recorder.numbering.scalars++, arg.hint, arg.kind);

@@ -126,7 +126,6 @@ export class Cursor implements PreDispatchMode {
   append(step: Step): void {
     // What accepts more than an older step does comes before it.
     this.at.steps.unshift(step);
-    this.recorder!.region?.steps.push(step);
     this.path.push(step);
     if (step.kind !== 'return') this.at = step.next;
   }

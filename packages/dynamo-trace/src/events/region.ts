@@ -27,7 +27,6 @@ import {
   type OutSpec,
   type RegionJump,
   type RegionStep,
-  type Step,
   observeStep,
   specOf,
 } from '../trace/step.js';
@@ -58,7 +57,7 @@ export const REGION: EventKind<RegionCall, unknown> = {
       const result =
         produced instanceof ShapeBinding
           ? enterNewSizes(cursor, step, step.jump, produced, call)
-          : jump(cursor, step, step.jump, produced);
+          : jump(cursor, step.jump, produced);
       if (step.isWatched) cursor.flush(WATCHED);
       return result;
     }
@@ -72,17 +71,17 @@ export const REGION: EventKind<RegionCall, unknown> = {
 
   run: ({ fn, inputs }) => fn(inputs),
 
-  describe({ owner, name, ...call }, at) {
+  describe(call, at) {
+    const { owner, name, inputs } = call;
     const step = at.steps.find(
-      (other): other is RegionStep =>
-        other.kind === 'region' && isFor(other, { owner, name, ...call }),
+      (other): other is RegionStep => other.kind === 'region' && isFor(other, call),
     );
     const what = `${owner.constructor.name}.${name}`;
     if (step === undefined)
       return { text: `the call went on with ${what} where the recorded call did not` };
     const text = step.jump?.guards.reason(owner) ?? null;
     return text === null
-      ? { text: `other tensors were passed to ${what}`, about: [owner, ...treeLeaves(call.inputs)] }
+      ? { text: `other tensors were passed to ${what}`, about: [owner, ...treeLeaves(inputs)] }
       : { text, isExact: true };
   },
 };
@@ -125,8 +124,7 @@ function matchJump(
 
 function jump(
   cursor: Cursor,
-  step: RegionStep,
-  { steps, exit }: RegionJump,
+  { steps, exit, leaves, rebuild }: RegionJump,
   produced: readonly OutSpec[],
 ): unknown {
   const { frame, specializer } = cursor;
@@ -138,7 +136,6 @@ function jump(
   }
   cursor.advance(steps, exit);
   if (modes.suspended !== null) frame.announce(steps);
-  const { leaves, rebuild } = step.result!;
   return rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
 }
 
@@ -178,23 +175,12 @@ export class RegionRecord {
   readonly uses: Set<number> = new Set();
   /** Slots made in the region. */
   readonly produced: Set<number> = new Set();
-  /** Steps recorded inside, in order. */
-  readonly steps: Step[] = [];
   /** A graph break happened inside, a gradient was set or a number of the body became a run-time scalar: a jump would not do it. */
   broken = false;
   /** The user's source line: one for all, as no code of the user runs inside. */
   readonly frame: string | undefined = userFrame();
-  private readonly scalars = new Map<SymScalar, number>();
-
-  /** Notes a number that the region is given. */
-  addScalar(scalar: SymScalar, index: number): void {
-    this.scalars.set(scalar, index);
-  }
-
-  /** Index of a run-time scalar that the region was given, or -1. */
-  scalarIndex(scalar: SymScalar): number {
-    return this.scalars.get(scalar) ?? -1;
-  }
+  /** Indices of the run-time scalars that the region was given. */
+  readonly scalars: Map<SymScalar, number> = new Map();
 }
 
 function recordRegion(
@@ -226,7 +212,7 @@ function recordRegion(
     const index = numbering.scalars++;
     const scalar = new SymScalar(leaf, 'float', `${ownerName}.${name} input ${i}`);
     frame.scalars[index] = leaf;
-    region.addScalar(scalar, index);
+    region.scalars.set(scalar, index);
     patterns.push({ code: 4, index, kind: 'float' });
     return scalar;
   });
@@ -235,7 +221,6 @@ function recordRegion(
     ownerClass: owner.constructor,
     name,
     inputs: patterns,
-    result: null,
     jump: null,
     calls: [recorder.shapes.call],
     isWatched: false,
@@ -254,7 +239,7 @@ function recordRegion(
   if (!region.broken) {
     const implicit = implicitInputs(recorder, region, patterns, firstNew, guards);
     if (implicit !== null && bindsAll(implicit, bound, frame.shapes))
-      step.jump = makeJump(recorder, step, region, guards, implicit, cursor.at, result);
+      step.jump = makeJump(cursor, from, region.produced, guards, implicit, result);
     if (step.jump !== null) {
       cursor.path.splice(from, Infinity, step.jump.steps);
       cursor.specializer.note(step, step.jump.produced);
@@ -285,35 +270,32 @@ function implicitInputs(
   );
 }
 
-/** Null if a replay could not tell what the region leaves behind. */
+/** A jump over what is in the path from an index on; null if a replay could not tell what the region leaves behind. */
 function makeJump(
-  { frame }: Recorder,
-  step: RegionStep,
-  region: RegionRecord,
+  { frame, path, at: exit }: Cursor,
+  from: number,
+  made: ReadonlySet<number>,
   guards: OwnerGuards,
   implicit: RegionJump['implicit'],
-  exit: Cursor['at'],
   result: unknown,
 ): RegionJump | null {
   const { leaves, spec } = treeFlatten(result);
   const slots = leaves.filter(isTensor).map((tensor) => frame.slotOf(tensor));
   // A tensor that no op used: the jump could not find it.
   if (slots.includes(-1)) return null;
-  step.result = {
+  return {
+    guards,
+    implicit,
     leaves: leaves.map((leaf): Pattern =>
       isTensor(leaf)
         ? { code: 0, slot: frame.slotOf(leaf), guard: null, gains: false }
         : { code: 2, value: leaf },
     ),
     rebuild: (values) => treeUnflatten(values, spec),
-  };
-  return {
-    guards,
-    implicit,
     produced: [...new Set(slots)]
-      .filter((slot) => region.produced.has(slot))
+      .filter((slot) => made.has(slot))
       .map((slot) => specOf(frame.slots[slot]!, slot)),
-    steps: [step, ...region.steps],
+    steps: path.slice(from).flat(),
     exit,
   };
 }

@@ -86,6 +86,9 @@ export interface RegionJump {
   readonly implicit: readonly TensorPattern[];
   /** Tensors that the region leaves behind: those of its result that it made. */
   readonly produced: readonly OutSpec[];
+  /** Leaves of the result, and how to rebuild it. */
+  readonly leaves: readonly Pattern[];
+  readonly rebuild: (leaves: unknown[]) => unknown;
   /** The region and the steps inside, for handing a diverged replay to a recorder. */
   readonly steps: readonly Step[];
   readonly exit: TrieNode;
@@ -99,11 +102,6 @@ export interface RegionStep {
   readonly name: string;
   /** Leaves of the inputs, in flattening order. */
   readonly inputs: readonly Pattern[];
-  /** Leaves of the result, and how to rebuild it. */
-  result: {
-    readonly leaves: readonly Pattern[];
-    readonly rebuild: (leaves: unknown[]) => unknown;
-  } | null;
   jump: RegionJump | null;
   /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
