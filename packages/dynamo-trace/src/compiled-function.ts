@@ -202,7 +202,7 @@ export class CompiledFunction {
     frame.flush = (reason) => cursor.flush(reason);
     frame.begin();
     const outcome = runToEnd(
-      { frame, mode: cursor, open: false },
+      cursor,
       this.waits,
       cursor instanceof PureCursor ? () => cursor.watching(body) : body,
       {

@@ -83,11 +83,10 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
         was: pattern.code === 2 ? pattern.value : undefined,
       };
     }
-    return (
-      firstOf(expected.args, (pattern, k) =>
-        changedTensor(pattern, args[k], `${op.schema.args[k]!.name} of ${op.displayName}`),
-      ) ?? { text: `another tensor was passed to ${op.displayName}` }
+    const changed = expected.args.flatMap((pattern, k) =>
+      changedTensors(pattern, args[k], `${op.schema.args[k]!.name} of ${op.displayName}`),
     );
+    return changed[0] ?? { text: `another tensor was passed to ${op.displayName}` };
   },
 };
 
@@ -314,23 +313,15 @@ function sameNumber(pattern: Pattern, arg: unknown): boolean {
   return true;
 }
 
-/** What is not as before about a tensor from outside, or one of a list. */
-function changedTensor(pattern: Pattern, arg: unknown, name: string): Difference | null {
+/** What is not as before about tensors from outside: an argument, or those of a list. */
+function changedTensors(pattern: Pattern, arg: unknown, name: string): Difference[] {
   if (pattern.code === 3)
-    return firstOf(pattern.items, (item, i) =>
-      changedTensor(item, (arg as readonly unknown[] | null)?.[i], `${name}[${i}]`),
+    return pattern.items.flatMap((item, i) =>
+      changedTensors(item, (arg as readonly unknown[] | null)?.[i], `${name}[${i}]`),
     );
-  if (pattern.code > 1 || !isTensor(arg)) return null;
+  if (pattern.code > 1 || !isTensor(arg)) return [];
   const text = (pattern as ExternalPattern).guard?.explain(arg, name) ?? null;
-  return text === null ? null : { text, about: [arg], isExact: true };
-}
-
-function firstOf<T, R>(list: readonly T[], fn: (item: T, i: number) => R | null): R | null {
-  for (const [i, item] of list.entries()) {
-    const found = fn(item, i);
-    if (found !== null) return found;
-  }
-  return null;
+  return text === null ? [] : [{ text, about: [arg], isExact: true }];
 }
 
 function printPattern(pattern: Pattern): string {

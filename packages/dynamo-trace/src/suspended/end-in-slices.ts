@@ -16,15 +16,14 @@ export async function endInSlices(
   scope: Scope,
   end: () => unknown,
 ): Promise<unknown> {
-  const call = { frame: cursor.frame, mode: cursor, open: false };
-  holdCall(call);
+  holdCall(cursor);
   try {
     await inSlices(inScope(scope, preparing(cursor, result)));
   } catch (error) {
     cursor.frame.end();
     throw error;
   } finally {
-    endCall(call);
+    endCall(cursor);
   }
   return scope(end);
 }

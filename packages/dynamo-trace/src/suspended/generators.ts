@@ -6,14 +6,9 @@
  */
 import { withPreDispatchMode } from '@tessera/tensor/internal';
 import { breakReason } from '../breaks/graph-breaks.js';
+import type { Cursor } from '../cursor/cursor.js';
 import type { Ending } from './ending.js';
-import {
-  type SuspendedCall,
-  beginCall,
-  endCall,
-  resumeGradMode,
-  suspendCall,
-} from './suspended-calls.js';
+import { beginCall, endCall, resumeGradMode, suspendCall } from './suspended-calls.js';
 
 /** What all generators inherit from. */
 const GENERATOR: object = parentOf(function* () {});
@@ -50,7 +45,7 @@ function like<T extends Generator | AsyncGenerator>(
 
 /** What the caller gets of a step: between two, the tensors are his. */
 function handOver(
-  { frame }: SuspendedCall,
+  { frame }: Cursor,
   item: IteratorResult<unknown>,
   ending: Ending,
 ): IteratorResult<unknown> {
@@ -60,14 +55,14 @@ function handOver(
 }
 
 /** A generator whose body runs under the call's mode, step by step. */
-export function driveGenerator(call: SuspendedCall, body: Generator, ending: Ending): Generator {
+export function driveGenerator(call: Cursor, body: Generator, ending: Ending): Generator {
   let ended = false;
   const step = (advance: () => IteratorResult<unknown>): IteratorResult<unknown> => {
     if (ended) return advance();
     resumeGradMode(call);
     let item: IteratorResult<unknown>;
     try {
-      item = withPreDispatchMode(call.mode, advance);
+      item = withPreDispatchMode(call, advance);
     } catch (error) {
       ended = true;
       throw ending.fail(error);
@@ -80,7 +75,7 @@ export function driveGenerator(call: SuspendedCall, body: Generator, ending: End
 
 /** An async generator whose body runs under the call's mode, across its waits. */
 export function driveAsyncGenerator(
-  call: SuspendedCall,
+  call: Cursor,
   body: AsyncGenerator,
   ending: Ending,
 ): AsyncGenerator {
@@ -94,7 +89,7 @@ export function driveAsyncGenerator(
     resumeGradMode(call);
     let item: Item;
     try {
-      const step = withPreDispatchMode(call.mode, () => beginCall(call, advance));
+      const step = withPreDispatchMode(call, () => beginCall(call, advance));
       suspendCall(call);
       item = await step;
       endCall(call);

@@ -2,6 +2,7 @@
  * @file What a call of a function ends with: a value now, or later for async functions and generators.
  */
 import { withPreDispatchMode } from '@tessera/tensor/internal';
+import type { Cursor } from '../cursor/cursor.js';
 import type { Ending } from './ending.js';
 import {
   driveAsyncGenerator,
@@ -9,7 +10,7 @@ import {
   isAsyncGenerator,
   isGenerator,
 } from './generators.js';
-import { type SuspendedCall, beginCall, endCall, suspendCall } from './suspended-calls.js';
+import { beginCall, endCall, suspendCall } from './suspended-calls.js';
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return value instanceof Promise;
@@ -17,12 +18,12 @@ function isPromise(value: unknown): value is Promise<unknown> {
 
 /** Runs `invoke` with the call's mode active, now and in all of its continuations. */
 export function runToEnd(
-  call: SuspendedCall,
+  call: Cursor,
   mayWait: boolean,
   invoke: () => unknown,
   ending: Ending,
 ): unknown {
-  const run = (): unknown => withPreDispatchMode(call.mode, invoke);
+  const run = (): unknown => withPreDispatchMode(call, invoke);
   let result: unknown;
   try {
     result = mayWait ? beginCall(call, run) : run();
@@ -35,7 +36,7 @@ export function runToEnd(
   return ending.finish(result);
 }
 
-function finishLater(call: SuspendedCall, result: Promise<unknown>, ending: Ending): unknown {
+function finishLater(call: Cursor, result: Promise<unknown>, ending: Ending): unknown {
   suspendCall(call);
   return result.then(
     (value) => {

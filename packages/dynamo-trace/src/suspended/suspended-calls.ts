@@ -6,50 +6,38 @@
  * call, and leaves everything else alone. In Node the async context tells which call code belongs to;
  * elsewhere the tensors do: an op on a tensor of a suspended call is part of that call.
  */
-import { type Storage, isTensor } from '@tessera/tensor';
-import { type PreDispatchMode, type Resume, gradMode, modes } from '@tessera/tensor/internal';
-import type { BreakReason } from '../breaks/graph-breaks.js';
-import type { Frame } from '../frame/frame.js';
+import { isTensor } from '@tessera/tensor';
+import { type Resume, gradMode, modes } from '@tessera/tensor/internal';
+import type { Cursor } from '../cursor/cursor.js';
 import { type AsyncContext, createAsyncContext } from './async-context.js';
 
-/** A mode whose recorded ops may have to run before somebody else goes on. */
-interface TracingMode extends PreDispatchMode {
-  dueBefore(storage: Storage, writes: boolean): BreakReason | null;
-  flush(reason: BreakReason): void;
-}
-
-/** One call from its first suspension on. */
-export interface SuspendedCall {
-  readonly frame: Frame;
-  readonly mode: TracingMode;
-  /** Between the first suspension and the end. */
-  open: boolean;
-}
-
-const calls = new Set<SuspendedCall>();
-let context: AsyncContext<SuspendedCall> | null | undefined;
+/** Calls that wait, by the mode under which they go on. */
+const calls = new Set<Cursor>();
+/** Those of them whose functions have not ended. */
+const suspended = new Set<Cursor>();
+let context: AsyncContext<Cursor> | null | undefined;
 
 const resume: Resume = {
   modeOf(values) {
     const call = context?.getStore() ?? (context === null ? callOfTensors(values) : undefined);
-    if (call === undefined || !call.open) return null;
+    if (call === undefined || !suspended.has(call)) return null;
     resumeGradMode(call);
-    return call.mode;
+    return call;
   },
   onAccess(storage, writes) {
-    for (const { frame, mode } of calls) {
-      const reason = frame.busy ? null : mode.dueBefore(storage, writes);
-      if (reason !== null) mode.flush(reason);
+    for (const call of calls) {
+      const reason = call.frame.busy ? null : call.dueBefore(storage, writes);
+      if (reason !== null) call.flush(reason);
     }
   },
 };
 
 /** The call goes on: tells its trace that code of others has left another grad mode. */
-export function resumeGradMode({ frame, mode }: SuspendedCall): void {
-  if (frame.gradMode !== gradMode.enabled) mode.onGradMode(gradMode.enabled);
+export function resumeGradMode(call: Cursor): void {
+  if (call.frame.gradMode !== gradMode.enabled) call.onGradMode(gradMode.enabled);
 }
 
-function callOfTensors(values: readonly unknown[]): SuspendedCall | undefined {
+function callOfTensors(values: readonly unknown[]): Cursor | undefined {
   const tensors = values.flat(Infinity).filter(isTensor);
   return [...calls].find(({ frame }) => tensors.some((tensor) => frame.slotOf(tensor) >= 0));
 }
@@ -60,14 +48,14 @@ export function useAsyncContext(available: boolean): void {
 }
 
 /** Runs the synchronous beginning of a call, so that its continuations can be recognised. */
-export function beginCall<R>(call: SuspendedCall, fn: () => R): R {
+export function beginCall<R>(call: Cursor, fn: () => R): R {
   if (context === undefined) context = createAsyncContext();
   return context === null ? fn() : context.run(call, fn);
 }
 
 /** The call is suspended for the first time. */
-export function suspendCall(call: SuspendedCall): void {
-  call.open = true;
+export function suspendCall(call: Cursor): void {
+  suspended.add(call);
   holdCall(call);
 }
 
@@ -75,15 +63,15 @@ export function suspendCall(call: SuspendedCall): void {
  * The call waits although its function has returned: what it owes to others is done before they go on, but what they do
  * is no part of it.
  */
-export function holdCall(call: SuspendedCall): void {
+export function holdCall(call: Cursor): void {
   calls.add(call);
   modes.resume = resume;
   modes.suspended = resume;
 }
 
 /** The call is over. */
-export function endCall(call: SuspendedCall): void {
-  call.open = false;
+export function endCall(call: Cursor): void {
+  suspended.delete(call);
   calls.delete(call);
   if (calls.size > 0) return;
   modes.resume = null;
