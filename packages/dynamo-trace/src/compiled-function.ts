@@ -264,13 +264,7 @@ export class CompiledFunction {
     return new Recorder(
       frame,
       this.numbering,
-      {
-        backend: this.options.backend,
-        fullgraph: this.options.fullgraph === true,
-        functionName: this.name,
-        recordOnly: this.options.recordOnly === true,
-        sources,
-      },
+      { ...this.options, functionName: this.name, sources },
       new DynamicShapes(this.table, frame, call, this.options.dynamic),
     );
   }

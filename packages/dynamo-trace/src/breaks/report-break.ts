@@ -13,7 +13,7 @@ export function reportBreak(
 ): string | null {
   const { code, text } = reason;
   const { functionName } = options;
-  if (options.fullgraph) refuseBreak(reason, functionName);
+  if (options.fullgraph === true) refuseBreak(reason, functionName);
   const location = userFrame() ?? null;
   log(
     'graph_breaks',

@@ -64,11 +64,16 @@ function prepare(
     const pattern = tensorPattern(recorder, arg, known, older);
     return { pattern, node: builder.node(pattern.slot), fake: builder.fake(pattern.slot) };
   }
-  if (arg instanceof SymScalar) return regionScalar(recorder, arg);
   if (known?.code === 4) return scalar(recorder, known.index, Number(arg), known.kind);
-  if (place.lift !== null && place.lift !== 'symbol') {
+  const given = arg instanceof SymScalar ? arg : null;
+  // One that the program made says of itself whether it is a float.
+  const kind = given?.kind ?? place.lift;
+  if (kind !== null && kind !== 'symbol') {
+    const value = given?.hint ?? Number(arg);
+    const index = given === null ? undefined : recorder.region?.scalars.get(given);
+    if (index !== undefined) return scalar(recorder, index, value, kind, given!.name);
     if (recorder.region !== null) recorder.region.broken = true;
-    return scalar(recorder, recorder.numbering.scalars++, Number(arg), place.lift);
+    return scalar(recorder, recorder.numbering.scalars++, value, kind);
   }
   if (known !== null && known.code !== 3)
     return { pattern: known, node: arg as Argument, fake: arg };
@@ -124,29 +129,19 @@ function olderInt(older: Older<Pattern> | null): Older<IntPattern> | null {
     : null;
 }
 
-/** A number that a trusted region was given, or that the program made. */
-function regionScalar(recorder: Recorder, arg: SymScalar): Prepared {
-  const index = recorder.region?.scalars.get(arg) ?? -1;
-  // Made by the program: a number that says of itself whether it is a float.
-  if (index < 0 && recorder.region !== null) recorder.region.broken = true;
-  if (index < 0) return scalar(recorder, recorder.numbering.scalars++, arg.hint, arg.kind);
-  const { node } = recorder.builder.addScalar(index, arg.hint, arg.kind, arg.name);
-  return { pattern: { code: 4, index, kind: arg.kind }, node, fake: arg };
-}
-
 function scalar(
   recorder: Recorder,
   index: number,
   value: number,
   kind: ScalarPattern['kind'],
+  name: string = recorder.options.sources.nameOfNumber(value) ?? `scalar ${index}`,
 ): Prepared {
   recorder.frame.scalars[index] = value;
-  const source = recorder.options.sources.nameOfNumber(value) ?? `scalar ${index}`;
   const { node, scalar: fake } = recorder.builder.addScalar(
     index,
     value,
     kind === 'fraction' ? 'float' : kind,
-    source,
+    name,
   );
   return { pattern: { code: 4, index, kind }, node, fake };
 }

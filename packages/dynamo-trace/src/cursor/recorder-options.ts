@@ -1,9 +1,9 @@
 /**
  * @file What a recorder is given, and what it tells about graph breaks.
  */
-import type { Backend } from '../backend.js';
 import type { GraphBreakCode } from '../breaks/graph-breaks.js';
 import type { Sources } from '../guards/sources.js';
+import type { TraceOptions } from '../trace-options.js';
 
 /** A graph break of a recorded call. */
 export interface RecordedBreak {
@@ -15,11 +15,10 @@ export interface RecordedBreak {
 }
 
 /** What a recorder needs from its function. */
-export interface RecorderOptions {
-  readonly backend: Backend;
-  readonly fullgraph: boolean;
+export interface RecorderOptions extends Pick<
+  TraceOptions,
+  'backend' | 'fullgraph' | 'recordOnly'
+> {
   readonly functionName: string;
-  /** Compute nothing at the end of the call. */
-  readonly recordOnly: boolean;
   readonly sources: Sources;
 }

@@ -30,7 +30,7 @@ export const RETURN: EventKind<unknown, boolean> = {
     recorder.segments.push(last);
     seal(recorder, cursor.frame.finished, result);
     cursor.append({ kind: 'return', segment: last });
-    if (recorder.options.recordOnly) return false;
+    if (recorder.options.recordOnly === true) return false;
     if (recorder.isOutdated) {
       // The next call records another path: this one is not worth compiling.
       runByOperator(last, cursor.frame);
@@ -56,7 +56,7 @@ export const RETURN: EventKind<unknown, boolean> = {
 /** Compiles, with pauses, what a recorded call will run at its end: ending it then finds the code. */
 export function* preparing(cursor: Cursor, result: unknown): Steps<void> {
   const { frame, recorder } = cursor;
-  if (recorder === null || recorder.options.recordOnly || recorder.isOutdated) return;
+  if (recorder === null || recorder.options.recordOnly === true || recorder.isOutdated) return;
   const last = finishSegment(cursor, recorder);
   seal(recorder, [...frame.finished, last], result);
   yield;
