@@ -8,7 +8,7 @@ import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { runByOperator } from '../frame/run-by-operator.js';
-import { walk } from '../guards/walk.js';
+import { NOWHERE, walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
 import { finishSegment, runCompiled } from './break.js';
 import { type EventKind, MISS } from './event.js';
@@ -112,8 +112,7 @@ function neededSlots(
     const slot = tensor == null ? -1 : frame.slotOf(tensor);
     if (slot >= 0) needed.add(slot);
   };
-  const reachable = (value: unknown): void =>
-    walk(value, { root: '', steps: [] }, { tensor: note });
+  const reachable = (value: unknown): void => walk(value, NOWHERE, { tensor: note });
   reachable(result);
   for (const root of options.sources.roots) reachable(root.value);
   for (const owner of owners) reachable(owner);

@@ -32,7 +32,7 @@ import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import type { Segment } from '../trace/segment.js';
 import { identifierOf, isOfTracked } from '../guards/sources.js';
-import { walk } from '../guards/walk.js';
+import { NOWHERE, walk } from '../guards/walk.js';
 import { PureCursor } from '../pure/pure-cursor.js';
 import { refuseObjects } from '../pure/result-parts.js';
 import { sideEffect } from '../pure/side-effect.js';
@@ -144,7 +144,7 @@ function numbersOf({ options, owners }: Recorder): number[] {
   const found: unknown[] = [];
   const primitive = (value: unknown): void => void found.push(value);
   for (const value of [...options.sources.roots.map((root) => root.value), ...owners])
-    walk(value, { root: '', steps: [] }, { primitive });
+    walk(value, NOWHERE, { primitive });
   return found.filter((n): n is number => Number.isInteger(n) && (n as number) > 1);
 }
 

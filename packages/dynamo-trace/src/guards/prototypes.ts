@@ -6,16 +6,18 @@ import { isTracked } from '@tessera/tensor/internal';
 import { fieldsCheck } from './fields.js';
 import { isOwnGetter } from './followed-keys.js';
 
+/** What an object inherits from, nearest first. */
+export function* chainOf(object: object): Generator<object, undefined> {
+  let at = Object.getPrototypeOf(object) as object | null;
+  for (; at !== null; at = Object.getPrototypeOf(at) as object | null) yield at;
+}
+
 /** Prototypes of the program that an object inherits from; a tracked base class, which is a library's, is none. */
 export function prototypesOf(object: object): object[] {
   const found: object[] = [];
   let below: object | null = null;
-  for (
-    let at = Object.getPrototypeOf(object) as object | null;
-    at !== null && !isNative(at);
-    at = Object.getPrototypeOf(at) as object | null
-  ) {
-    if (below !== null && isTracked(below) && !isTracked(at)) break;
+  for (const at of chainOf(object)) {
+    if (isNative(at) || (below !== null && isTracked(below) && !isTracked(at))) break;
     found.push(at);
     below = at;
   }

@@ -20,7 +20,7 @@ import {
   isPublic,
   ownKeys,
 } from './followed-keys.js';
-import { isNative, prototypesOf } from './prototypes.js';
+import { chainOf, isNative, prototypesOf } from './prototypes.js';
 
 /** Protocol of objects that say themselves what a tracer guards. */
 export const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState') as never;
@@ -64,6 +64,9 @@ export interface Visitor {
   prototype?(prototype: object, source: Source, of: Kind): void;
 }
 
+/** Where walks begin whose sources nobody asks for. */
+export const NOWHERE: Source = { root: '', steps: [] };
+
 /** Arrays of primitives that are longer hold data rather than settings. */
 const LONG = 64;
 
@@ -79,7 +82,7 @@ function kindOf(value: unknown): Kind {
   const proto: unknown = Object.getPrototypeOf(value);
   if (proto === Object.prototype || proto === null) return 'record';
   if (notFollowed.has(proto as object)) return 'opaque';
-  return isOfProgram(proto as object) ? 'instance' : 'opaque';
+  return isOfProgram(value) ? 'instance' : 'opaque';
 }
 
 const notFollowed = new WeakSet<object>();
@@ -90,13 +93,8 @@ export function doNotFollow(type: { readonly prototype: object }): void {
 }
 
 /** Whether all that an object inherits from is written in JavaScript: classes, and objects without a constructor. */
-function isOfProgram(prototype: object): boolean {
-  for (
-    let at: object | null = prototype;
-    at !== null && at !== Object.prototype;
-    at = Object.getPrototypeOf(at) as object | null
-  )
-    if (isNative(at)) return false;
+function isOfProgram(object: object): boolean {
+  for (const at of chainOf(object)) if (at !== Object.prototype && isNative(at)) return false;
   return true;
 }
 

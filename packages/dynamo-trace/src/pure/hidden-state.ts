@@ -7,8 +7,8 @@
  * iterators, which change when they are read.
  */
 import { TesseraError } from '@tessera/shared';
-import { prototypesOf } from '../guards/prototypes.js';
-import { walk } from '../guards/walk.js';
+import { chainOf, prototypesOf } from '../guards/prototypes.js';
+import { type Container, NOWHERE, walk } from '../guards/walk.js';
 import { type Trap, withTraps } from './traps.js';
 
 /** Methods that read what cannot be guarded, by the prototype that has them. */
@@ -58,13 +58,9 @@ function readersOf(object: object, tracked: boolean): Reader[] {
 /** `next` of an iterator or generator of the host. */
 function iteratorReaders(object: object): Reader[] {
   if (!(Symbol.iterator in object)) return [];
-  for (
-    let at = Object.getPrototypeOf(object) as object | null;
-    at !== null;
-    at = Object.getPrototypeOf(at) as object | null
-  )
-    if (typeof Object.getOwnPropertyDescriptor(at, 'next')?.value === 'function')
-      return [{ prototype: at, key: 'next' }];
+  for (const prototype of chainOf(object))
+    if (typeof Object.getOwnPropertyDescriptor(prototype, 'next')?.value === 'function')
+      return [{ prototype, key: 'next' }];
   return [];
 }
 
@@ -90,15 +86,8 @@ export function withHiddenStateTraps<R>(
         });
     }
   };
-  for (const { value } of roots)
-    walk(
-      value,
-      { root: '', steps: [] },
-      {
-        container: (found) => watch(found.value, found.kind === 'tracked'),
-      },
-      true,
-    );
+  const container = (found: Container): void => watch(found.value, found.kind === 'tracked');
+  for (const { value } of roots) walk(value, NOWHERE, { container }, true);
   return withTraps(
     [...traps.values()].flatMap((keys) => [...keys.values()]),
     fn,
