@@ -1,10 +1,20 @@
 /**
  * @file What programs ported from PyTorch showed: a replay buffer that is written in a ring, custom functions whose
- * saved tensors need no cast.
+ * saved tensors need no cast, a backward beside history that it does not reach, models frozen for a while.
  */
-import { Function, type FunctionContext, type Tensor, arange, randn, zeros } from '@tessera/tensor';
+import {
+  Function,
+  type FunctionContext,
+  type Tensor,
+  arange,
+  grad,
+  manualSeed,
+  randn,
+  zeros,
+} from '@tessera/tensor';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { compile, compiledFunctionOf } from '../src/index.js';
+import { Linear, Parameter, optim } from '@tessera/nn';
+import { compile, compiledFunctionOf, explain, graphBreak } from '../src/index.js';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -113,5 +123,104 @@ describe('saved tensors of a custom function', () => {
     compile(f)(x).backward();
     expect(String(x.grad)).toBe(String(want));
     expect(String(want)).toBe(String(x.detach().pow(5).mul(6)));
+  });
+});
+
+describe('a backward behind a graph break', () => {
+  type Step = (x: Tensor) => Tensor[];
+  const programs: Record<string, { readonly make: () => Step; readonly codes: readonly string[] }> =
+    {
+      // The temperature of soft actor-critic.
+      'is recorded where history is only detached from': {
+        codes: ['GB0003'],
+        make: () => {
+          const policy = new Linear(2, 2);
+          const heat = new Parameter(zeros([]));
+          const [own, other] = [policy.parameters(), [heat]].map(
+            (params) => new optim.SGD(params, { lr: 0.1 }),
+          );
+          return (x) => {
+            const made = policy.call(x);
+            const loss = made.mul(heat.exp().detach()).square().mean();
+            own!.zeroGrad();
+            loss.backward();
+            own!.step();
+            graphBreak();
+            const warmth = heat.mul(made.detach().sub(2)).mean().neg();
+            other!.zeroGrad();
+            warmth.backward();
+            other!.step();
+            return [loss, warmth, heat.detach().clone(), policy.weight.detach().clone()];
+          };
+        },
+      },
+      'is run by the engine where it leads to history before it': {
+        codes: ['GB0003', 'GB0005'],
+        make: () => {
+          const [first, second] = [new Linear(2, 3), new Linear(3, 1)];
+          return (x) => {
+            first.zeroGrad();
+            second.zeroGrad();
+            const made = first.call(x).tanh();
+            graphBreak();
+            second.call(made).sum().backward();
+            return [first.weight.grad!.clone(), second.weight.grad!.clone()];
+          };
+        },
+      },
+      // As the actor's step freezes the critic.
+      'breaks the graph once for all flags that are set between': {
+        codes: ['GB0011', 'GB0011'],
+        make: () => {
+          const [actor, critic] = [new Linear(2, 3), new Linear(3, 1)];
+          const optimizers = [actor, critic].map((m) => new optim.SGD(m.parameters(), { lr: 0.1 }));
+          return (x) => {
+            const error = critic.call(actor.call(x).detach()).square().mean();
+            optimizers[1]!.zeroGrad();
+            error.backward();
+            optimizers[1]!.step();
+            critic.requiresGrad_(false);
+            const loss = critic.call(actor.call(x)).mean();
+            optimizers[0]!.zeroGrad();
+            loss.backward();
+            optimizers[0]!.step();
+            critic.requiresGrad_(true);
+            return [error, loss, actor.weight.detach().clone(), critic.weight.detach().clone()];
+          };
+        },
+      },
+      'does not end a graph in which nothing was read': {
+        codes: [],
+        make: () => (x) => {
+          x.requiresGrad_();
+          const slope = grad(x.exp().sum(), [x])[0]!;
+          return [slope];
+        },
+      },
+    };
+
+  it.each(Object.keys(programs))('%s', (name) => {
+    const { make, codes } = programs[name]!;
+    const started = (): Step => {
+      manualSeed(3);
+      return make();
+    };
+    const eager = started();
+    const compiled = compile(started());
+    for (const rows of [4, 4, 6, 5, 4]) {
+      const x = randn([rows, 2]);
+      const want = eager(x.clone());
+      compiled(x.clone()).forEach((got, i) =>
+        expect(got.sub(want[i]!).abs().max().item()).toBeLessThan(1e-6),
+      );
+    }
+    const { breakReasons } = explain(make())(randn([4, 2]));
+    expect(breakReasons.map(({ code }) => code)).toEqual(codes);
+  });
+
+  it('is no part of a pure function that sets flags, also before anything else', () => {
+    const f = (x: Tensor): Tensor => x.requiresGrad_().mul(2);
+    for (const fullgraph of [false, true])
+      expect(() => compile(f, { pure: true, fullgraph })(randn([2]))).toThrow('requiresGrad_()');
   });
 });

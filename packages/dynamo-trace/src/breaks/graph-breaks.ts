@@ -15,7 +15,8 @@ export type GraphBreakCode =
   | 'GB0007'
   | 'GB0008'
   | 'GB0009'
-  | 'GB0010';
+  | 'GB0010'
+  | 'GB0011';
 
 /** What is known about a kind of graph break. */
 export interface GraphBreakEntry {
@@ -84,6 +85,12 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
       'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then. Behind a value whose gradient is watched (by a hook, `retainGrad()`, `grad()` or `backward({ inputs })`) the graph ends, as gradients inside compiled code are out of sight. So it does behind a `backward()` that calls hooks of modules.',
     hint: 'Change gradients after `backward()` instead of in a hook.',
   },
+  GB0011: {
+    title: 'What takes gradients was changed',
+    explanation:
+      '`requiresGrad_()` or an assignment to `requiresGrad` changes for everybody who holds a tensor what `backward()` does with it.',
+    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. To train one model through another, give the optimizer the parameters of one and keep the flags as they are, or set them outside.',
+  },
 };
 
 /** One graph break: its kind, and what happened in words. */
@@ -99,7 +106,7 @@ export function breakReason(code: GraphBreakCode, text: string): BreakReason {
 
 /** The reason of `requiresGrad_()`. */
 export const REQUIRES_GRAD_SET: BreakReason = breakReason(
-  'GB0008',
+  'GB0011',
   'requiresGrad_() changed whether a tensor takes gradients',
 );
 

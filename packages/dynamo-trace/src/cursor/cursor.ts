@@ -225,7 +225,9 @@ export class Cursor implements PreDispatchMode {
 
   onSetRequiresGrad(tensor: TensorBase): void {
     this.frame.noteReads([tensor]);
-    this.breakGraph(REQUIRES_GRAD_SET);
+    // Between two graphs there is nothing to end: the next one guards what it reads.
+    if (this.atSegmentStart) this.onSetGrad();
+    else this.breakGraph(REQUIRES_GRAD_SET);
   }
 
   onSetHook(tensor: TensorBase): void {

@@ -16,7 +16,7 @@ import { type Shared, sharingOf } from '../trace/sharing.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
 /** Stands for the history that a tensor has when it comes into a segment. */
-class ComputedBefore extends GradNode {
+export class ComputedBefore extends GradNode {
   /** Named in messages as the node that made it, of which it is output number `outputNr`. */
   constructor({ sizes, dtype, device }: Tensor, { name }: GradNode, outputNr: number) {
     const metas = Array.from({ length: outputNr + 1 }, (): GradMeta => ({ sizes, dtype, device }));

@@ -33,7 +33,7 @@ import { type BackwardStep, type OutSpec, lookThrough } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
 import { emit, ownGradients } from './own-gradients.js';
-import { ownLeaves } from './own-leaves.js';
+import { reachedFrom } from './reached-from.js';
 
 /** Whether an op is `grad()` inside a compiled function. */
 export function isGradOp(op: unknown): boolean {
@@ -69,10 +69,11 @@ export const BACKWARD: EventKind<BackwardCall, boolean> = {
 
   record(cursor, recorder, call) {
     settleGradients(recorder);
-    const own = call.inputs === null ? ownLeaves(recorder, call.tensors) : [];
-    const isRecorded = own.length === 0 && isRecordable(recorder, call);
-    const leaves = isRecorded ? candidateLeaves(recorder) : null;
-    if (leaves === null) runInEngine(cursor, call, BACKWARD_OUTSIDE, own);
+    const { ownLeaves, historyBefore } = reachedFrom(recorder, call.tensors);
+    const own = call.inputs === null ? ownLeaves : [];
+    const leaves = candidateLeaves(recorder);
+    if (historyBefore || own.length > 0 || !isRecordable(recorder, call))
+      runInEngine(cursor, call, BACKWARD_OUTSIDE, own);
     else if (leaves.some((slot) => hasGradientHooks(recorder.frame.slots[slot]!)))
       runInEngine(cursor, call, HOOKED_LEAF);
     else recordBackward(cursor, recorder, call, leaves);
@@ -134,16 +135,12 @@ function givesTwice(recorder: Recorder, { inputs }: BackwardCall): boolean {
   );
 }
 
-/** Leaves of the current segment that may receive a gradient; null if some history lies outside it. */
-function candidateLeaves({ builder, frame }: Recorder): number[] | null {
-  const leaves: number[] = [];
-  for (const slot of builder.inputSlots) {
+/** Inputs of the current segment that may receive a gradient. */
+function candidateLeaves({ builder, frame }: Recorder): number[] {
+  return builder.inputSlots.filter((slot) => {
     const tensor = frame.slots[slot]!;
-    if (!requiresGrad(tensor)) continue;
-    if (gradFnOf(tensor) !== null) return null;
-    leaves.push(slot);
-  }
-  return leaves;
+    return requiresGrad(tensor) && gradFnOf(tensor) === null;
+  });
 }
 
 // ---- matching

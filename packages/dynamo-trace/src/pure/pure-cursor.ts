@@ -7,8 +7,13 @@
 import { userFrame } from '@tessera/graph';
 import type { TesseraError } from '@tessera/shared';
 import { type OpOverload, type Storage, isTensor } from '@tessera/tensor';
-import { type BackwardCall, GENERATOR_MEMORY, type RegionInputs } from '@tessera/tensor/internal';
-import type { BreakReason } from '../breaks/graph-breaks.js';
+import {
+  type BackwardCall,
+  GENERATOR_MEMORY,
+  type RegionInputs,
+  type TensorBase,
+} from '@tessera/tensor/internal';
+import { type BreakReason, REQUIRES_GRAD_SET } from '../breaks/graph-breaks.js';
 import { Cursor } from '../cursor/cursor.js';
 import type { Sources } from '../guards/sources.js';
 import type { TrieNode } from '../trace/step.js';
@@ -77,6 +82,12 @@ export class PureCursor extends Cursor {
   override breakGraph(reason: BreakReason): void {
     this.refuseBreak(reason);
     super.breakGraph(reason);
+  }
+
+  /** A skipped call would not do it, between graphs neither. */
+  override onSetRequiresGrad(tensor: TensorBase): void {
+    if (this.atSegmentStart) this.breakGraph(REQUIRES_GRAD_SET);
+    super.onSetRequiresGrad(tensor);
   }
 
   /** @throws pure-side-effect: no guard knows values, so a skipped call would go by those of this one */
