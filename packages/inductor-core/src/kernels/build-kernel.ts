@@ -19,6 +19,7 @@ import type {
 } from '../ir/kernel.js';
 import type { ExternNode, IrBuffer } from '../lower/ir-node.js';
 import { indexValues } from '../ir/walk.js';
+import { SizesNeeded } from '../lower/shape-math.js';
 import { bodyKey } from './body-key.js';
 import type { EmitContext } from './emit-context.js';
 import {
@@ -86,12 +87,24 @@ class Settler {
     });
   }
 
+  /**
+   * What a variable is in the kernel.
+   *
+   * @throws SizesNeeded if no loop binds it: a size was written in two ways that are the same for the example alone
+   */
+  private variable(name: string): IndexExpr | undefined {
+    const found = this.symbols.get(name);
+    const size = this.context.ir.sizeOf(name);
+    if (found === undefined && typeof size === 'object') throw new SizesNeeded(size);
+    return found;
+  }
+
   /** Expressions in the final variables and parameters. */
   expr(root: Expr): Expr {
     return this.target.rewrite(
       [root],
       {
-        symbol: (name) => this.symbols.get(name),
+        symbol: (name) => this.variable(name),
         load: (load, index) =>
           this.target.load(
             load.dtype,
@@ -107,7 +120,7 @@ class Settler {
     for (const value of indexValues(store.index)) this.expr(value);
     const index = this.target.substituteIndex(
       store.index,
-      (name) => this.symbols.get(name),
+      (name) => this.variable(name),
       (value) => this.memo.get(value)!,
     );
     return {

@@ -42,7 +42,7 @@ export interface OpenDivision {
 /** Sums of more terms are one part: they are no places, and long chains of them would take quadratic time. */
 const MOST_TERMS = 32;
 /** Larger numbers are no places, and sums of them might not be exact. */
-const LARGEST = 2 ** 45;
+export const LARGEST: number = 2 ** 45;
 /** What a kernel divides without a sign and without wrapping around. */
 export const UNSIGNED: ValueRange = { lo: 0, hi: INT32.hi };
 

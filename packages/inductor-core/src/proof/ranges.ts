@@ -3,7 +3,8 @@
  *
  * Loops bound their variables; a condition bounds a sum of parts (facts.ts). A sum is bounded by its parts' own
  * intervals, and by taking whole multiples of conditions out of it first: 28·(2·i + k - 3) + … with 0 <= 2·i + k - 3
- * < 28 is bounded by the condition although i and k apart are not.
+ * < 28 is bounded by the condition although i and k apart are not. `6·r + x div 2` is bounded by a condition on
+ * `12·r + x`, which is about twice the sum.
  */
 import {
   ANY_INTEGER,
@@ -22,7 +23,7 @@ import { postorder } from '../ir/walk.js';
 import { isFloat } from '../ir/scalar-eval.js';
 import { type ValueFacts, valueInterval } from '../ir/value-interval.js';
 import { type Constraint, Facts, type Literal } from './facts.js';
-import { KernelIndices, type NumberForm, UNSIGNED, plus } from './kernel-indices.js';
+import { KernelIndices, LARGEST, type NumberForm, UNSIGNED, plus } from './kernel-indices.js';
 
 /** What bounds a kernel's variables and results. */
 export interface KernelRanges {
@@ -31,6 +32,9 @@ export interface KernelRanges {
   readonly ofResult: (expr: Extract<Expr, { kind: 'acc' }>) => ValueRange;
 }
 
+/** Multiples of one sum that are looked at. */
+const MOST_MULTIPLES = 8;
+const NOTHING: NumberForm = { constant: 0, terms: new Map() };
 /** Ways of taking conditions out of one sum that are tried. */
 const MOST_TRIES = 256;
 const MOST_STEPS = 1_000_000;
@@ -90,8 +94,47 @@ export class Ranges {
     return this.facts.isContradiction;
   }
 
-  /** Bounds of a sum. */
+  /** Bounds of a sum: its own and those of its multiples, which conditions may speak of. */
   ofForm(form: NumberForm): ValueRange {
+    let best = this.constrained(form);
+    if (this.facts.isEmpty) return best;
+    for (const times of this.multiplesOf(form)) {
+      const { lo, hi } = this.constrained(this.multiple(form, times));
+      best = intersectRanges(best, { lo: Math.ceil(lo / times), hi: Math.floor(hi / times) });
+    }
+    return best;
+  }
+
+  /** What a sum is multiplied with to have whole multiples of conditions or of what is divided in it. */
+  private multiplesOf(form: NumberForm): number[] {
+    const found = new Set<number>();
+    for (const [part, coefficient] of form.terms) {
+      if (part.kind === 'div') found.add(divisorOf(part.den) as number);
+      for (const known of this.facts.aboutPart(part)) {
+        const factor = Math.abs(known.form.terms.get(part)! / coefficient);
+        if (factor > 1 && Number.isInteger(factor)) found.add(factor);
+      }
+    }
+    const largest = Math.max(Math.abs(form.constant), ...[...form.terms.values()].map(Math.abs));
+    return [...found].filter((times) => times * largest <= LARGEST).slice(0, MOST_MULTIPLES);
+  }
+
+  /** A multiple of a sum. That of a quotient is what is divided, less the remainder. */
+  private multiple(form: NumberForm, times: number): NumberForm {
+    const { indices } = this;
+    let whole = plus(NOTHING, form, times);
+    for (const [part, coefficient] of whole.terms) {
+      if (part.kind !== 'div') continue;
+      const by = divisorOf(part.den) as number;
+      if (coefficient % by !== 0) continue;
+      const rest = indices.form(indices.mod(part.num, by));
+      whole = plus(whole, indices.form(part), -coefficient);
+      whole = plus(whole, plus(indices.form(part.num), rest, -1), coefficient / by);
+    }
+    return whole;
+  }
+
+  private constrained(form: NumberForm): ValueRange {
     const constraints = this.facts.isEmpty ? [] : this.facts.about(form);
     return constraints.length === 0
       ? this.boxed(form)
