@@ -73,6 +73,9 @@ function difference(seed: number): string | null {
   return null;
 }
 
+/** Seeds that once failed: a size told by two expressions, and a quotient that a mask bounds. */
+const FOUND = [4427, 90174, 200651, 201084, 210357];
+
 const [given, count] = (process.env.TESSERA_LEARNED_FUZZ ?? '').split(':');
 const first = given === undefined || given === '' ? 1 : Number(given);
 
@@ -81,5 +84,6 @@ it(`programs of two sizes are those of eager at sizes that no graph is made for 
     { length: Number(count ?? (fullTests ? 150 : 12)) },
     (_, i) => first + i,
   );
+  if (count === undefined) seeds.unshift(...FOUND);
   expect(seeds.flatMap((seed) => difference(seed) ?? [])).toEqual([]);
 }, 900_000);

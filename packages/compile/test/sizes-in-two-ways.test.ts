@@ -44,31 +44,6 @@ const PARTS: Program = (x) => {
 };
 
 describe('a size that is written in two ways', () => {
-  it('is one where a value and the result of its norm have it', () => {
-    const program: Program = (x) =>
-      PARTS(x)
-        .mul((x.sizes[0]! % 3) + 1)
-        .norm(2, 1);
-    expectAgreement(
-      program,
-      [9, 4, 8, 4, 8, 6, 5, 7].map((n) => [n, 7]),
-    );
-  });
-
-  it('is one where it is a number at the sizes seen so far', () => {
-    const program: Program = (x) =>
-      F.layerNorm(
-        F.conv1d(x.slice(1, 0, 2), input([3, 2, 2]), { stride: 2 })
-          .slice(2, 0, null, 2)
-          .norm(2, 2),
-        [3],
-      );
-    expectAgreement(
-      program,
-      [7, 5, 8, 13, 10, 7, 12].map((n) => [3, n, n]),
-    );
-  });
-
   it('is one where operands of a gradient have it', () => {
     const program: Program = (x) =>
       PARTS(F.layerNorm(x.flip([0]), [x.sizes[0]!])).mul((x.sizes[0]! % 3) + 1);

@@ -99,10 +99,7 @@ export class TemplateNumbers {
     if (found === null && free !== null) found = this.add(at, values, free);
     if (found === null) throw new Unfit();
     found = this.standIn(found);
-    if (typeof found === 'number') {
-      if (isConstant) return found;
-      throw new Unfit();
-    }
+    if (typeof found === 'number') return found;
     if (!isConstant) this.seen.set(key, found);
     const expected = this.expressions.get(found) ?? this.compiled(found);
     this.expressions.set(found, expected);
