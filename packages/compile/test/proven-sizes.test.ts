@@ -17,9 +17,9 @@ import {
   randn,
   zeros,
 } from '@tessera/tensor';
-import { allOps, readNumbers } from '@tessera/tensor/internal';
+import { allOps, readNumbers, trustedRegion } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
-import { compile, compileFx, compileFxInner, config } from '../src/index.js';
+import { compile, compileFx, compileFxInner, config, observeCompilations } from '../src/index.js';
 import { PROGRAMS } from './proven-programs.js';
 
 const w = (...sizes: number[]): Tensor => randn(sizes);
@@ -342,4 +342,22 @@ it('graphs that are recorded when no module runs any more name their inputs as t
   expect([...new Set(names)]).toHaveLength(1);
   // Code for all sizes was made once, for the first sizes.
   expect(made.at(-1)).toBe(made[4]);
+});
+
+it('makes code for all sizes with the second of them for a region that reads its inputs in another order', () => {
+  class Scorer {
+    forward(a: Tensor, b: Tensor): Tensor {
+      return trustedRegion(this, 'forward', { a, b }, (given) => given.b.relu().mul(given.a).sum());
+    }
+  }
+  const scorer = new Scorer();
+  const own: boolean[] = [];
+  const run = compile((a: Tensor, b: Tensor) => scorer.forward(a, b), { dynamic: true });
+  const stop = observeCompilations((_graph, { isShared }) => own.push(!isShared));
+  for (const n of [53, 58, 55, 12]) {
+    const [a, b] = [w(n, 3), w(n, 3)];
+    expectEqual([run(a, b)], [scorer.forward(a, b)], `${n} rows`);
+  }
+  stop();
+  expect(own).toEqual([true, false, false, false]);
 });

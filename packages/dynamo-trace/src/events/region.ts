@@ -315,8 +315,15 @@ function bindsAll(
   return true;
 }
 
-/** Records a matched region again: what it makes inside stays there. */
+/**
+ * Records a matched region again: what it makes inside stays there. Inputs come in the order in which they came first, so
+ * that graphs of all sizes are one program.
+ */
 export function rebuildRegion(recorder: Recorder, step: RegionStep): void {
-  observeStep(step, recorder.shapes.call, recorder.frame);
+  const { frame } = recorder;
+  observeStep(step, recorder.shapes.call, frame);
+  for (const pattern of step.inputs)
+    if (pattern.code === 0 || pattern.code === 1)
+      tensorPattern(recorder, frame.slots[pattern.slot]!, pattern);
   if (step.jump !== null) for (const { slot } of step.jump.produced) recorder.visible.push(slot);
 }
