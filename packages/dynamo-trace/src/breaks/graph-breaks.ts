@@ -89,7 +89,7 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
     title: 'What takes gradients was changed',
     explanation:
       '`requiresGrad_()` or an assignment to `requiresGrad` changes for everybody who holds a tensor what `backward()` does with it.',
-    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. To train one model through another, give the optimizer the parameters of one and keep the flags as they are, or set them outside.',
+    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. To train one model through another, give the optimizer the parameters of one, or set flags outside.',
   },
 };
 
