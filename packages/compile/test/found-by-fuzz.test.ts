@@ -27,6 +27,21 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
     }
   });
 
+  it('a view made and written to without gradients, read behind a break', () => {
+    const w = tensor(2.5).requiresGrad_();
+    const fn = compile(
+      (x: Tensor) => {
+        const view = w.permute([]);
+        view.add_(1);
+        x.unsqueeze_(0);
+        return view.neg();
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) expect(noGrad(() => fn(tensor(0))).item()).toBe(-3.5 - i);
+    expect(w.requiresGrad && w.isLeaf).toBe(true);
+  });
+
   it('gradients switched on again behind a break without gradients', () => {
     const w = tensor([[1, 2]]).requiresGrad_();
     const fn = compile(

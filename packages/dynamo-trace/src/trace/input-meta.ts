@@ -5,7 +5,7 @@
  * inputs others (`unsqueeze_`, a gradient's history, memory that was released).
  */
 import { type Tensor } from '@tessera/tensor';
-import { gradFnOf } from '@tessera/tensor/internal';
+import { gradFnOf, requiresGrad } from '@tessera/tensor/internal';
 import { TensorGuard } from '../guards/tensor-guard.js';
 
 /** See the file header. */
@@ -15,16 +15,19 @@ export interface InputMeta {
   readonly isLeaf: boolean;
 }
 
+/** Not asked for its history where it has none: of a view made and written to in no_grad mode, PyTorch refuses to tell it. */
+const isLeafNow = (tensor: Tensor): boolean => !requiresGrad(tensor) || gradFnOf(tensor) === null;
+
 /** What a tensor is now. */
 export function inputMetaOf(tensor: Tensor): InputMeta {
   const { storageOffset: offset } = tensor;
-  return { guard: TensorGuard.of(tensor), offset, isLeaf: gradFnOf(tensor) === null };
+  return { guard: TensorGuard.of(tensor), offset, isLeaf: isLeafNow(tensor) };
 }
 
 /** Whether a tensor has a value and is still what it was. */
 export function isStill(tensor: Tensor, { guard, offset, isLeaf }: InputMeta): boolean {
   const storage = tensor.storageOrNull;
   if (storage === null || storage.state === 'released' || storage.isWithdrawn) return false;
-  if (tensor.storageOffset !== offset || (gradFnOf(tensor) === null) !== isLeaf) return false;
+  if (tensor.storageOffset !== offset || isLeafNow(tensor) !== isLeaf) return false;
   return guard.check(tensor);
 }
