@@ -86,10 +86,10 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
     hint: 'Change gradients after `backward()` instead of in a hook.',
   },
   GB0011: {
-    title: 'What takes gradients was changed',
+    title: 'requiresGrad was set',
     explanation:
-      '`requiresGrad_()` or an assignment to `requiresGrad` changes for everybody who holds a tensor what `backward()` does with it.',
-    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. To train one model through another, give the optimizer the parameters of one, or set flags outside.',
+      '`requiresGrad_()` or an assignment to `requiresGrad` changes whether a tensor takes gradients for all who hold it.',
+    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. Set flags outside, or give the optimizer the parameters of one model.',
   },
 };
 
