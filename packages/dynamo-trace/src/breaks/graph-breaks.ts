@@ -88,8 +88,8 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0011: {
     title: 'requiresGrad was set',
     explanation:
-      '`requiresGrad_()` or an assignment to `requiresGrad` changes whether a tensor takes gradients for all who hold it.',
-    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. Set flags outside, or give the optimizer the parameters of one model.',
+      '`requiresGrad_()`, or an assignment to `requiresGrad`, changed whether a tensor takes gradients, for all who hold it.',
+    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. Set it outside, or give the optimizer the parameters of one model.',
   },
 };
 

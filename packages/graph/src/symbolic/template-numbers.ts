@@ -47,9 +47,7 @@ export interface Varying {
 }
 
 /** A number that follows no expression; caught by `GraphTemplate.of` alone. */
-export class Unfit extends Error {
-  override readonly name = 'Unfit';
-}
+export class Unfit extends Error {}
 
 /** See the file header. */
 export class TemplateNumbers {
