@@ -67,9 +67,6 @@ const NAMED: ReadonlySet<string> = new Set([
   'aten::select_backward',
 ]);
 
-/** Times that the numbers are visited while sizes turn out to be one. */
-const MOST_READINGS = 8;
-
 /** See the file header. */
 export class GraphTemplate {
   readonly env: ShapeEnv = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
@@ -96,7 +93,7 @@ export class GraphTemplate {
       all.map((graph) => graph.list),
       inputs,
     );
-    for (let left = MOST_READINGS; this.read(numbers) && left > 0; left--) numbers.again();
+    this.read(numbers);
     this.symbols = numbers.symbols;
     this.sources = numbers.sources;
     this.varying = numbers.varying;
@@ -199,12 +196,8 @@ export class GraphTemplate {
     return found.flatMap((shape) => (hasSizes(shape) ? [shape.sizes] : []));
   }
 
-  /**
-   * Visits the example's numbers in the order of `numbersOf`, and keeps what they are. True if sizes turned out to be one
-   * that had been written as two.
-   */
-  private read(numbers: TemplateNumbers): boolean {
-    let isUnited = false;
+  /** Visits the example's numbers in the order of `numbersOf`, and keeps what they are. */
+  private read(numbers: TemplateNumbers): void {
     let at = 0;
     let free: Free | null = null;
     const next = (likely: Hint['likely'] = []): Size => numbers.fit(at++, { free, likely });
@@ -248,8 +241,6 @@ export class GraphTemplate {
             isTensor(item) ? shape(item, node, part) : null,
           ),
         );
-      const met = [node, ...node.allInputNodes()].flatMap((each) => this.sizesIn(each).flat());
-      if (numbers.unite(met)) isUnited = true;
       const before = numbers.varying.length;
       const args = node.args.map((arg, i) => {
         free = isPlace(node, i) ? { source: `${node.name}.args[${i}]`, min: 0 } : null;
@@ -257,9 +248,7 @@ export class GraphTemplate {
       });
       free = null;
       if (numbers.varying.length > before) this.args.set(node, args);
-      else this.args.delete(node);
     }
-    return isUnited;
   }
 }
 

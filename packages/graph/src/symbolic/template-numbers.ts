@@ -13,6 +13,7 @@ import {
   SizeFitter,
   type SymInt,
   compileSize,
+  freeSymbols,
 } from '@tessera/shared';
 
 /** Sizes beyond which places are no 32-bit numbers. */
@@ -47,7 +48,9 @@ export interface Varying {
 }
 
 /** A number that follows no expression; caught by `GraphTemplate.of` alone. */
-export class Unfit extends Error {}
+export class Unfit extends Error {
+  override readonly name = 'Unfit';
+}
 
 /** See the file header. */
 export class TemplateNumbers {
@@ -60,8 +63,6 @@ export class TemplateNumbers {
   /** What numbers with the same values were last found to be. */
   private readonly seen = new Map<string, Size>();
   private readonly values = new Map<SymInt, string>();
-  /** What stands for expressions that are one size; see `unite`. */
-  private readonly united = new Map<SymInt, Size>();
   private fitter: SizeFitter | null = null;
 
   /**
@@ -93,11 +94,10 @@ export class TemplateNumbers {
     const proposed = !isConstant || values[0]! >= SMALLEST ? likely.find(isIt) : undefined;
     if (isConstant && proposed === undefined) return values[0]!;
     if (!values.every(Number.isSafeInteger)) throw new Unfit();
+    if (proposed !== undefined) this.equate(proposed, key);
     let found = proposed ?? this.seen.get(key) ?? this.explain(values);
     if (found === null && free !== null) found = this.add(at, values, free);
-    if (found === null) throw new Unfit();
-    found = this.standIn(found);
-    if (typeof found === 'number') return found;
+    if (found === null || typeof found === 'number') throw new Unfit();
     if (!isConstant) this.seen.set(key, found);
     const expected = this.expressions.get(found) ?? this.compiled(found);
     this.expressions.set(found, expected);
@@ -105,36 +105,11 @@ export class TemplateNumbers {
     return found;
   }
 
-  /**
-   * Takes sizes that meet in an operator and have the same values to be one: code has one name for it. True if it has been
-   * used by another, and numbers have to be visited again.
-   */
-  unite(sizes: readonly Size[]): boolean {
-    const byValues = new Map<string, Size>();
-    let isNew = false;
-    for (const size of new Set(sizes.map((each) => this.standIn(each)))) {
-      const key = this.valuesOf(size);
-      const other = byValues.get(key) ?? size;
-      const [kept, gone] = weight(size) < weight(other) ? [size, other] : [other, size];
-      byValues.set(key, kept);
-      if (kept === gone || typeof gone === 'number') continue;
-      this.united.set(gone, kept);
-      isNew = true;
-    }
-    return isNew;
-  }
-
-  /** Begins to visit the numbers again. */
-  again(): void {
-    this.varying.length = 0;
-    this.expressions.clear();
-    this.seen.clear();
-  }
-
-  private standIn(size: Size): Size {
-    let found = size;
-    while (typeof found !== 'number' && this.united.has(found)) found = this.united.get(found)!;
-    return found;
+  /** A size that is proposed and another input's size with its values are one: code has one name for it. */
+  private equate(size: Size, key: string): void {
+    const symbol = this.columns.get(key);
+    if (symbol !== undefined && !freeSymbols(size).includes(symbol))
+      this.env.assume(symbol, '==', size);
   }
 
   private valuesAt(at: number): readonly number[] {
@@ -146,8 +121,7 @@ export class TemplateNumbers {
   }
 
   /** The values of an expression in the graphs, joined. */
-  private valuesOf(size: Size): string {
-    if (typeof size === 'number') return this.graphs.map(() => size).join();
+  private valuesOf(size: SymInt): string {
     let values = this.values.get(size);
     if (values === undefined) {
       const valueAt = this.compiled(size);
@@ -175,9 +149,4 @@ export class TemplateNumbers {
     this.fitter = null;
     return symbol;
   }
-}
-
-/** Of expressions for one size, the lightest is kept: a number, then a symbol. */
-function weight(size: Size): number {
-  return typeof size === 'number' ? 0 : size.kind === 'symbol' ? 1 : 2;
 }
