@@ -86,10 +86,10 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
     hint: 'Change gradients after `backward()` instead of in a hook.',
   },
   GB0011: {
-    title: 'requiresGrad was set',
+    title: 'Whether a tensor takes gradients was changed',
     explanation:
-      '`requiresGrad_()`, or an assignment to `requiresGrad`, changed whether a tensor takes gradients, for all who hold it.',
-    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. Set it outside, or give the optimizer the parameters of one model.',
+      '`requiresGrad_()`, or an assignment to `requiresGrad`, changes what `backward()` does with a tensor for everybody who holds it.',
+    hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. To train one model through another, give the optimizer the parameters of one and leave the flags, or set them outside of the function.',
   },
 };
 

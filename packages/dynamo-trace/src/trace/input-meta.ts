@@ -15,7 +15,7 @@ export interface InputMeta {
   readonly isLeaf: boolean;
 }
 
-/** Not asked for its history where it has none: of a view made and written to in no_grad mode, PyTorch refuses to tell it. */
+/** Only what takes gradients is asked for its history: a view that was made and written to without them throws, as in PyTorch. */
 const isLeafNow = (tensor: Tensor): boolean => !requiresGrad(tensor) || gradFnOf(tensor) === null;
 
 /** What a tensor is now. */

@@ -238,7 +238,10 @@ function composedLayer(
   };
 }
 
-/** A layer without what its backward reads, which nobody is given: a trace would take it for a result to keep. */
+/**
+ * The layer as programs call it. What only the backward reads stays inside: compiled code returns every result that a
+ * program was given and does not use, in case somebody kept it.
+ */
 const statesOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'tessera::recurrent_states(Tensor gates, Tensor weight, Tensor? bias, Tensor hidden, Tensor? cell, str kind, bool reverse) -> (Tensor output, Tensor cells)',
   {
