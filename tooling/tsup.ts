@@ -3,7 +3,7 @@
  * `@tessera/*` and npm dependencies stay external, so two packages never carry a copy of a third.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
 import { pureDefinitions } from './pure-definitions.mjs';
@@ -60,15 +60,19 @@ export interface LibraryParts {
   readonly apart?: string;
 }
 
-/** Imports of an entry by others stay imports: what entries share in a chunk, bundlers have in the page from the start. */
+/**
+ * What other entries re-export of an entry is a copy of it: what entries share, bundlers have in the page from the
+ * start. Leaving the import in place is not enough: Vite 8 then takes the entry to be part of whoever names it.
+ */
 function entryApart(name: string | undefined): NonNullable<Options['esbuildPlugins']> {
   if (name === undefined) return [];
+  const path = resolve(`src/${name}.ts`);
   const filter = new RegExp(`^\\./${name}\\.js$`);
   return [
     {
       name: 'entry-apart',
       setup(build) {
-        build.onResolve({ filter }, ({ path }) => ({ path, external: true }));
+        build.onResolve({ filter }, () => ({ path, suffix: '?copy' }));
       },
     },
   ];

@@ -25,9 +25,8 @@ export async function buildWithVite({ tools, project, out }, packageName) {
   const cli = join(tools, 'node_modules', packageName, 'dist/node/index.js');
   const { build, createLogger } = await import(pathToFileURL(cli).href);
   const customLogger = createLogger('silent');
-  // How long plugins took is no fault of anybody's. Vite 8 says that it keeps in the page what the page's packages re-export.
-  const expected = /PLUGIN_TIMINGS|INEFFECTIVE_DYNAMIC_IMPORT/;
-  const warn = (message) => expected.test(message) || warnings.push(message);
+  // How long plugins took is no fault of anybody's.
+  const warn = (message) => /PLUGIN_TIMINGS/.test(message) || warnings.push(message);
   Object.assign(customLogger, { warn, warnOnce: warn });
   await build({
     root: join(project, 'page'),

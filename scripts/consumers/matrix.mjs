@@ -141,7 +141,7 @@ export const consumers = [
   program('Deno, may read files', bin('deno', 'run', '--no-prompt', '--allow-read=.', 'node.mjs')),
   program('Bun', bin('bun', 'node.mjs')),
   page('Vite 7', (place) => buildWithVite(place, 'vite')),
-  page('Vite 8', (place) => buildWithVite(place, 'vite-8'), { splits: false }),
+  page('Vite 8', (place) => buildWithVite(place, 'vite-8')),
   page('webpack 5', buildWithWebpack),
   page('Rollup 4', buildWithRollup),
   page('esbuild', buildWithEsbuild, { splits: false }),
