@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pages } from './scripts/pages.mjs';
 import { root } from './scripts/workspace.mjs';
-import { pureDefinitions } from './tooling/pure-definitions.mjs';
+import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
 const EVERYTHING = '574.9 kB';
@@ -71,7 +71,7 @@ const common = {
     format: 'esm',
     target: 'es2022',
     conditions: ['@tessera/source'],
-    plugins: [...(config.plugins ?? []), pureDefinitions()],
+    plugins: [...(config.plugins ?? []), leanSources()],
   }),
 };
 

@@ -12,11 +12,7 @@
  *
  * Likewise `trustUpdate(Adam)` keeps `Adam` in every page. The build makes it a field of the class.
  */
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
-import { writeDensePrograms } from './dense-programs.mjs';
-import { writeMethods } from './method-table.mjs';
 
 /**
  * What bundlers take for an effect because something might have a `toString`, wrapped in a call that has none. It also
@@ -34,15 +30,16 @@ const isMerged = (node) =>
     ? node.properties.some(ts.isSpreadAssignment)
     : ts.isArrayLiteralExpression(node) && node.elements.some(ts.isSpreadElement);
 
+/** @typedef {import('./assigned-fields.mjs').Insertion} Insertion */
+
 /**
- * The source with calls that make a module's constants marked as free of effects.
+ * Marks of the calls that make a module's constants: they are free of effects.
  *
- * @param {string} text
- * @param {string} file
+ * @param {ts.SourceFile} source
+ * @returns {Insertion[]}
  */
-export function markPureDefinitions(text, file) {
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  /** @type {{ at: number, until?: number, text: string }[]} */
+export function pureMarks(source) {
+  /** @type {Insertion[]} */
   const insertions = [];
 
   /** @param {ts.Node} node */
@@ -68,14 +65,7 @@ export function markPureDefinitions(text, file) {
         if (initializer !== undefined) visit(initializer);
     insertions.push(...intoClasses(statement, source));
   }
-
-  let marked = '';
-  let done = 0;
-  for (const insertion of insertions.sort((a, b) => a.at - b.at)) {
-    marked += text.slice(done, insertion.at) + insertion.text;
-    done = insertion.until ?? insertion.at;
-  }
-  return marked + text.slice(done);
+  return insertions;
 }
 
 /** Calls that make something known of the class that they are given. */
@@ -102,31 +92,3 @@ function intoClasses(statement, source) {
     { at: declared.getEnd() - 1, text: field },
   ];
 }
-
-/**
- * For esbuild: marks the sources of packages whose parts pages leave out, and writes what the build writes in them.
- */
-export function pureDefinitions() {
-  return {
-    name: 'pure-definitions',
-    setup(build) {
-      const filter = /packages[\\/](tensor|nn|inductor-core|inductor-wgsl)[\\/]src[\\/].*\.ts$/;
-      build.onLoad({ filter }, async ({ path }) => {
-        const text = written(await readFile(path, 'utf8'), path);
-        return { contents: markPureDefinitions(text, path), loader: 'ts' };
-      });
-    },
-  };
-}
-
-/**
- * @param {string} text
- * @param {string} path
- */
-function written(text, path) {
-  if (path.endsWith('tensor-methods.ts'))
-    return writeMethods(text, path, (file) => readFileSync(file, 'utf8'));
-  return SCALAR_FUNCTIONS.test(path) ? writeDensePrograms(text, path) : text;
-}
-
-const SCALAR_FUNCTIONS = /inductor-core[\\/]src[\\/]schedule[\\/]functions[\\/]/;

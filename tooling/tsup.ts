@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
-import { pureDefinitions } from './pure-definitions.mjs';
+import { leanSources } from './lean-sources.mjs';
 import { pureNamespaces } from './pure-namespaces.mjs';
 
 type TsupConfig = ReturnType<typeof defineConfig>;
@@ -20,7 +20,7 @@ const common: Options = {
   treeshake: false,
   // Prints only problems: turbo shows one line per package anyway.
   silent: true,
-  esbuildPlugins: [pureDefinitions()],
+  esbuildPlugins: [leanSources()],
   plugins: [
     {
       name: 'pure-namespaces',

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, expect, test } from 'vitest';
-import { pureDefinitions } from '../../../tooling/pure-definitions.mjs';
+import { leanSources } from '../../../tooling/lean-sources.mjs';
 
 const packages = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'tessera-shaken-'));
@@ -23,7 +23,7 @@ async function run(program: string, { shaken = true } = {}): Promise<unknown> {
     target: 'es2022',
     conditions: ['@tessera/source'],
     external: ['webgpu', 'koffi'],
-    plugins: shaken ? [pureDefinitions()] : [],
+    plugins: shaken ? [leanSources()] : [],
     write: false,
     logLevel: 'error',
   });

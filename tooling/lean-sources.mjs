@@ -1,0 +1,72 @@
+/**
+ * @file What the build writes in sources, so that pages download less: see the files that this one calls.
+ */
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import ts from 'typescript';
+import { assignedFields } from './assigned-fields.mjs';
+import { writeDensePrograms } from './dense-programs.mjs';
+import { writeMethods } from './method-table.mjs';
+import { pureMarks } from './pure-definitions.mjs';
+
+const SOURCES = /packages[\\/](\w|-)+[\\/]src[\\/].*\.ts$/;
+
+/** Packages whose parts pages leave out. */
+const IN_PARTS = /packages[\\/](tensor|nn|inductor-core|inductor-wgsl)[\\/]src[\\/]/;
+
+/** Modules and optimizers keep the order of their fields, which is that of state dicts. */
+const ORDERED = /packages[\\/](nn|transformers)[\\/]src[\\/]/;
+
+const SCALAR_FUNCTIONS = /inductor-core[\\/]src[\\/]schedule[\\/]functions[\\/]/;
+
+/** A plugin of esbuild. */
+export function leanSources() {
+  return {
+    name: 'lean-sources',
+    setup(build) {
+      build.onLoad({ filter: SOURCES }, async ({ path }) => ({
+        contents: leanSource(await readFile(path, 'utf8'), path),
+        loader: 'ts',
+      }));
+    },
+  };
+}
+
+/**
+ * @param {string} text
+ * @param {string} path
+ */
+export function leanSource(text, path) {
+  const written = writtenOut(text, path);
+  const source = ts.createSourceFile(path, written, ts.ScriptTarget.Latest, true);
+  return inserted(written, [
+    ...(IN_PARTS.test(path) ? pureMarks(source) : []),
+    ...(ORDERED.test(path) ? [] : assignedFields(source)),
+  ]);
+}
+
+/**
+ * @param {string} text
+ * @param {string} path
+ */
+function writtenOut(text, path) {
+  if (path.endsWith('tensor-methods.ts'))
+    return writeMethods(text, path, (file) => readFileSync(file, 'utf8'));
+  return SCALAR_FUNCTIONS.test(path) ? writeDensePrograms(text, path) : text;
+}
+
+/**
+ * A text with others in its places.
+ *
+ * @param {string} text
+ * @param {import('./assigned-fields.mjs').Insertion[]} insertions
+ */
+function inserted(text, insertions) {
+  let result = '';
+  let done = 0;
+  for (const { at, until = at, text: between } of insertions.sort((a, b) => a.at - b.at)) {
+    result += text.slice(done, at) + between;
+    done = until;
+  }
+  return result + text.slice(done);
+}
