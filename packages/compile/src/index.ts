@@ -23,6 +23,7 @@ export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
 export { useBoundedKeys } from '@tessera/inductor-core';
 export { useNarrowWeights } from '@tessera/inductor-cpu';
+export { useFreezing } from '@tessera/passes';
 export { type CompileFxOptions, type InnerCompile, compileFx, compileFxInner } from './inductor.js';
 export { type CompilationObserver, observeCompilations } from './observe-compilations.js';
 export { memoryEfficientFusion } from './memory-efficient-fusion.js';

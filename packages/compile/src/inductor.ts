@@ -33,8 +33,7 @@ import { isModuleState } from '@tessera/nn';
 import {
   type GraphFunction,
   type Pass,
-  freezeFunction,
-  freezingPipeline,
+  freezingCode,
   jointPipeline,
   passesConfig,
   postGradPipeline,
@@ -167,6 +166,7 @@ function compileFrozen(
         placeholders.map((node) => node.meta.val),
       );
     });
+  const { freezeFunction, freezingPipeline } = freezingCode('freezing');
   return freezeFunction(module, {
     isConstant: isModuleState,
     discard: passesConfig.freezingDiscardParameters,

@@ -4,10 +4,12 @@
  */
 import { useBoundedKeys } from '@tessera/inductor-core';
 import { useNarrowWeights } from '@tessera/inductor-cpu';
+import { useFreezing } from '@tessera/passes';
 import './debug/debug-folder.js';
 import './schedule-log.js';
 
 useBoundedKeys();
 useNarrowWeights();
+useFreezing();
 
 export * from './index.js';

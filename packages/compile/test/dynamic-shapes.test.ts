@@ -4,7 +4,9 @@
 import { describe, expect, it } from 'vitest';
 import { Linear, ReLU, Sequential, optim } from '@tessera/nn';
 import { type Tensor, linear, manualSeed, ones, randn, softmax } from '@tessera/tensor';
-import { type Backend, compile, compiledFunctionOf, explain } from '../src/index.js';
+import { type Backend, compile, compiledFunctionOf, explain, useFreezing } from '../src/index.js';
+
+useFreezing();
 
 describe.each(['eager', 'aot_eager', 'inductor'])('dynamic shapes with backend %s', (backend) => {
   it('a training step whose last batch is smaller compiles twice', () => {

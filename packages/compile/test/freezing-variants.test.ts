@@ -28,7 +28,9 @@ import {
   zeros,
 } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { compile, config } from '../src/index.js';
+import { compile, config, useFreezing } from '../src/index.js';
+
+useFreezing();
 
 const FROZEN = { freezing: true, freezingDiscardParameters: true };
 

@@ -2,7 +2,14 @@ import { BatchNorm2d, Conv2d, Linear, Sequential } from '@tessera/nn';
 import { type Tensor, emptyLike, library, mm, noGrad, ones, randn } from '@tessera/tensor';
 import { fill_ } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
-import { compile, config, counters, graphBreak, observeCompilations } from '../src/index.js';
+import {
+  compile,
+  config,
+  counters,
+  graphBreak,
+  observeCompilations,
+  useFreezing,
+} from '../src/index.js';
 
 /** Prints of the graphs that are compiled while `fn` runs. */
 function graphsOf(fn: () => void): string[] {
@@ -24,6 +31,22 @@ function expectClose(actual: Tensor, expected: Tensor): void {
 }
 
 describe('freezing', () => {
+  it('is in a program that asks for it: others are told how', () => {
+    const model = new Linear(4, 4);
+    const run = (): unknown => noGrad(() => compile(model)(ones([2, 4])));
+    for (const option of ['freezing', 'layoutOptimization']) {
+      const left = expect.objectContaining({
+        code: 'invalid-config-value',
+        message: expect.stringContaining(`config.${option} needs code`) as string,
+      }) as Error;
+      config.patch({ [option]: true }, () => expect(run).toThrow(left));
+    }
+    useFreezing();
+    counters.clear('inductor');
+    config.patch({ freezing: true, layoutOptimization: true }, run);
+    expect(counters.get('inductor', 'frozen_inputs')).toBe(2);
+  });
+
   it('folds a batch norm and keeps the layout of the result', () => {
     const model = new Sequential(new Conv2d(3, 8, 3), new BatchNorm2d(8)).eval();
     const x = randn([1, 3, 6, 6]);

@@ -62,6 +62,8 @@ export { matmulEpilogue } from './matmul-epilogue.js';
 export { type LayoutUse, layoutOptimization } from './layout-optimization.js';
 
 // Freezing
+export { freezingCode } from './freezing/freezing-code.js';
+export { useFreezing } from './freezing/use-freezing.js';
 export { discardFor, discardFrozen } from './freezing/discard.js';
 export {
   type FreezeOptions,

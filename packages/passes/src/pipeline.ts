@@ -7,14 +7,15 @@ import { capturedAttention } from './attention-captured.js';
 import { catSplit } from './cat-split.js';
 import { passesConfig } from './config.js';
 import { constantFolding } from './constant-folding.js';
-import { layoutOptimization } from './layout-optimization.js';
 import { cse } from './cse.js';
 import { customPass } from './custom-pass.js';
 import { dce } from './dce.js';
 import { convBinaryFolding } from './freezing/conv-binary-folding.js';
 import { convBnFolding } from './freezing/conv-bn-folding.js';
+import { freezingCode, hasFreezing } from './freezing/freezing-code.js';
 import { horizontalMerging } from './freezing/horizontal-merging.js';
 import { weightPrepacking } from './freezing/weight-prepacking.js';
+import { layoutOptimization } from './layout-optimization.js';
 import { matmulEpilogue } from './matmul-epilogue.js';
 import { noopRemoval } from './noop-removal.js';
 import type { Pass } from './pass.js';
@@ -73,9 +74,17 @@ export function jointPipeline({
     ...customPass('jointCustomPrePass', passesConfig.jointCustomPrePass),
     ...jointPasses,
     ...(passesConfig.patternMatcher ? jointPatterns : []),
-    ...(freezes ? [] : [layoutOptimization(false)]), // convolutions and what follows them channels last
+    ...(freezes ? [] : layouts()),
     ...customPass('jointCustomPostPass', passesConfig.jointCustomPostPass),
   ];
+}
+
+/** Convolutions and what follows them channels last. */
+function layouts(): readonly Pass[] {
+  const { layoutOptimization: wanted, forceLayoutOptimization: forced } = passesConfig;
+  return wanted === true || forced || hasFreezing()
+    ? [freezingCode('layoutOptimization').layoutOptimization(false)]
+    : [];
 }
 
 /** On graphs whose parameters have become constants. */
