@@ -21,7 +21,7 @@ import { compile, initWebGpu } from '../src/index.js';
 
 type Fn = (x: Tensor) => Tensor | Tensor[];
 
-const spd = (x: Tensor): Tensor => matmul(x, x.mT()).add(eye(x.size(-1)));
+const spd = (x: Tensor): Tensor => matmul(x, x.mT).add(eye(x.size(-1)));
 
 const functions: [name: string, fn: Fn][] = [
   ['inv', (x) => linalg.inv(x).mul(2)],
@@ -29,8 +29,8 @@ const functions: [name: string, fn: Fn][] = [
   ['cholesky', (x) => linalg.cholesky(spd(x)).tanh()],
   ['choleskySolve', (x) => linalg.choleskySolve(x, linalg.cholesky(spd(x)))],
   ['det and slogdet', (x) => [linalg.det(x), linalg.slogdet(x)[1]]],
-  ['eigvalsh', (x) => linalg.eigvalsh(x.add(x.mT())).exp()],
-  ['eigh', (x) => linalg.eigh(x.add(x.mT()))[1].square()],
+  ['eigvalsh', (x) => linalg.eigvalsh(x.add(x.mT)).exp()],
+  ['eigh', (x) => linalg.eigh(x.add(x.mT))[1].square()],
   ['svdvals', (x) => linalg.svdvals(x)],
   ['lu', (x) => linalg.lu(x)],
   ['luSolve', (x) => linalg.luSolve(...linalg.luFactor(x), x.relu())],

@@ -73,7 +73,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
         .add(x.movedim(1, 2).reshape([x.sizes[0]!, 4, 6])),
       x.select(1, 2).unsqueeze(1).expand([-1, 3, -1]).mul(2),
       x.select(0, -1).expand([x.sizes[0]!, 4, 6]).mul(x),
-      x.mT().expandAs(x.mT()).mul(1.5),
+      x.mT.expandAs(x.mT).mul(1.5),
       y.viewAs(y).reshapeAs(x.add(1)).detach().mul(3),
       y.to('float64').mul(2),
       x.flip([0]).add(y.t().reshape([-1]).narrow(0, 0, 6)),
@@ -183,13 +183,13 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       const out = [
         a.matmul(p),
         F.linear(a, p.t(), b),
-        bmm(z, z.mT()),
+        bmm(z, z.mT),
         z.matmul(p),
-        z.mT().matmul(z),
+        z.mT.matmul(z),
         a.mv(p.select(1, 0)),
         a.select(1, 0).dot(a.select(1, 1)),
         b.addmm(a, p),
-        bmm(z, z.mT()).baddbmm(z, z.mT()),
+        bmm(z, z.mT).baddbmm(z, z.mT),
       ];
       return [...out.map((value) => value.detach()), ...gradients(sumOf(out), [a, p])];
     },
@@ -265,7 +265,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
         F.pad(a.squeeze(0), [1, 2], { mode: 'reflect' }),
         F.pad(a, [1, -1, -1, 2]),
       ];
-      const pools = [F.maxPool1d(a.detach().squeeze(0).mT(), 1)];
+      const pools = [F.maxPool1d(a.detach().squeeze(0).mT, 1)];
       return [...[...out, ...pools].map((value) => value.detach()), ...gradients(sumOf(out), [a])];
     },
   },

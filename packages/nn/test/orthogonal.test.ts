@@ -61,8 +61,8 @@ function made({ start, map, trivialization }: Case): Holder {
 
 /** How far the columns, or rows if these are fewer, are from orthonormal. */
 function error(weight: Tensor): number {
-  const x = weight.size(-2) < weight.size(-1) ? weight.mT() : weight;
-  const gram = x.mT().matmul(x).detach();
+  const x = weight.size(-2) < weight.size(-1) ? weight.mT : weight;
+  const gram = x.mT.matmul(x).detach();
   return gram
     .sub(eye(x.size(-1), x.size(-1), { dtype: x.dtype }))
     .abs()

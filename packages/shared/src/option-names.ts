@@ -23,9 +23,12 @@ function described(value: unknown): string {
 
 function refusePositional(owner: string, value: unknown, known: readonly string[]): never {
   const call = /^[A-Z]/.test(owner) ? `new ${owner}` : owner;
-  const example = /^\w+$/.test(owner)
-    ? `Write ${call}(…, { ${known[0]}: ${written(value)} }).`
-    : `Name them: { ${known[0]}: ${written(value)} }.`;
+  const isWord = /^\w+$/.test(owner);
+  const example = !isWord
+    ? `Name them: { ${known[0]}: ${written(value)} }.`
+    : typeof value === 'number' && known[0] === 'keepdim'
+      ? `Several dimensions are a list: ${owner}([…, ${value}]).`
+      : `Write ${call}(…, { ${known[0]}: ${written(value)} }).`;
   throw new TesseraError(
     'invalid-argument',
     `${owner}: options are an object, not ${value === null ? 'null' : described(value)}.`,

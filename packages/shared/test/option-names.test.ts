@@ -37,6 +37,8 @@ describe('checkOptionNames', () => {
     expect(refusal('sum', 'x')[0]).toBe("sum: options are an object, not 'x'.");
     expect(refusal('sum', null)[0]).toBe('sum: options are an object, not null.');
     expect(refusal('sum', [1])[0]).toBe('sum: options are an object, not an array.');
+    // PyTorch's x.sum(0, 1).
+    expect(refusal('sum', 1)[1]).toBe('Several dimensions are a list: sum([…, 1]).');
     expect(refusal('A new tensor', 1)[1]).toBe('Name them: { keepdim: 1 }.');
   });
 

@@ -47,6 +47,7 @@ import * as random from './ops/random/random.js';
 import * as randomSample from './ops/random/sample.js';
 import * as recurrentLayer from './ops/recurrent/layer.js';
 import * as resampleGridSampler from './ops/resample/grid-sampler.js';
+import * as resamplePad from './ops/resample/pad.js';
 import * as resamplePadEdge from './ops/resample/pad-edge.js';
 import * as resampleUpsample from './ops/resample/upsample.js';
 import * as scanGradient from './ops/scan/gradient.js';
@@ -102,6 +103,7 @@ const operatorModules = (): readonly object[] => [
   randomSample,
   recurrentLayer,
   resampleGridSampler,
+  resamplePad,
   resamplePadEdge,
   resampleUpsample,
   scanGradient,

@@ -89,6 +89,15 @@ export function wrapDim(dim: number, ndim: number, op = 'op'): number {
   return dim < 0 ? dim + range : dim;
 }
 
+/** Python's `x.flip(0, 1)`, where the tensor and a list of dimensions are all. @throws invalid-argument */
+export function refuseMoreDims(op: string, { length, ...args }: ArrayLike<unknown>): void {
+  if (length < 3) return;
+  const [, ...dims] = Object.values(args);
+  throw new TesseraError('invalid-argument', `${op} takes one argument.`, {
+    hints: [`Several dimensions are a list: ${op}([${dims.join(', ')}]).`],
+  });
+}
+
 /** Wraps a list of dims and rejects repeats; null or an empty list mean all dims. @throws invalid-dim */
 export function wrapDims(
   dims: readonly number[] | number | null | undefined,

@@ -24,7 +24,6 @@ import * as comparison from './ops/pointwise/comparison.js';
 import * as dropout from './ops/random/dropout.js';
 import * as indexSelect from './ops/indexing/select.js';
 import * as subscript from './ops/indexing/subscript.js';
-import * as pad from './ops/resample/pad.js';
 import * as triangle from './ops/indexing/triangle.js';
 import * as factoryLike from './ops/factory/like.js';
 import * as randomFill from './ops/random/fill.js';
@@ -118,7 +117,6 @@ export interface TensorMethods
     MethodsOf<typeof dropout>,
     MethodsOf<typeof indexSelect>,
     MethodsOf<typeof subscript>,
-    MethodsOf<typeof pad>,
     MethodsOf<typeof triangle>,
     MethodsOf<typeof factoryLike>,
     MethodsOf<typeof randomFill>,
@@ -150,7 +148,7 @@ export interface TensorMethods
     MethodsOf<typeof sort>,
     MethodsOf<typeof trigonometric>,
     MethodsOf<typeof view>,
-    MethodsOf<typeof viewDims>,
+    Omit<MethodsOf<typeof viewDims>, keyof viewRank.Transposed>,
     MethodsOf<typeof setStorage>,
     MethodsOf<typeof viewScatter>,
     MethodsOf<typeof diagonal>,
@@ -163,7 +161,8 @@ export interface TensorMethods
     MethodsOf<typeof matmulAdded>,
     MethodsOf<typeof similarity>,
     MethodsOf<typeof viewInplace>,
-    MethodsOf<typeof viewRank>,
+    Omit<MethodsOf<typeof viewRank>, keyof viewRank.Transposed>,
+    viewRank.Transposed,
     MethodsOf<typeof viewSplitAt>,
     MethodsOf<typeof viewUnfold>,
     MethodsOf<typeof viewSlice>,
@@ -203,7 +202,6 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   dropout,
   indexSelect,
   subscript,
-  pad,
   triangle,
   factoryLike,
   randomFill,
@@ -267,6 +265,14 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
 
 /** A method as a function: the tensor comes first. */
 export type Method = (self: unknown, ...rest: readonly unknown[]) => unknown;
+
+/** Methods without arguments that are read like fields, as in PyTorch. */
+export const PROPERTIES: ReadonlySet<string> = new Set<keyof viewRank.Transposed>([
+  'T',
+  'mT',
+  'H',
+  'mH',
+]);
 
 /** The functions of modules by name. Beside them a family may export its operators, which other families build on. */
 function methodsOf(

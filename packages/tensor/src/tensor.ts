@@ -22,6 +22,7 @@ import './autograd/record.js';
 import type { DeviceType } from './device.js';
 import { TesseraError } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
+import { noData } from './no-data.js';
 import { operatorOnTensor } from './operator-on-tensor.js';
 import { show } from './memory/show.js';
 import {
@@ -36,7 +37,7 @@ import { formatTensor } from './format-tensor.js';
 import { isContiguous, wrapDim } from './shape.js';
 import { bindTensorClass } from './tensor-factory.js';
 import { TensorBase } from './tensor-base.js';
-import { METHODS, type TensorMethods } from './tensor-methods.js';
+import { METHODS, PROPERTIES, type TensorMethods } from './tensor-methods.js';
 import { toDevice, toDtype } from './ops/arrange/copy.js';
 import { type DType, isDType, isFloatingPoint, itemSize } from './dtype.js';
 
@@ -349,6 +350,8 @@ export class Tensor extends TensorBase {
   }
 }
 
+Object.defineProperty(Tensor.prototype, 'data', { get: noData, set: noData });
+
 // Node's console prints tensors as text.
 Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {
   value(this: Tensor): string {
@@ -365,9 +368,17 @@ for (const [name, fn] of Object.entries(METHODS)) {
   if (name in Tensor.prototype) continue;
   Object.defineProperty(Tensor.prototype, name, {
     configurable: true,
-    writable: true,
-    value(this: Tensor, ...args: unknown[]): unknown {
-      return fn(this, ...args);
-    },
+    ...(PROPERTIES.has(name)
+      ? {
+          get(this: Tensor): unknown {
+            return fn(this);
+          },
+        }
+      : {
+          writable: true,
+          value(this: Tensor, ...args: unknown[]): unknown {
+            return fn(this, ...args);
+          },
+        }),
   });
 }

@@ -21,9 +21,9 @@ function square(...sizes: number[]): Tensor {
   return waves(...sizes).add(eye(n, null, { dtype: 'float64' }).mul(2));
 }
 
-const symmetric = (x: Tensor): Tensor => x.add(x.mT());
+const symmetric = (x: Tensor): Tensor => x.add(x.mT);
 const positive = (x: Tensor): Tensor =>
-  matmul(x, x.mT()).add(eye(x.size(-1), null, { dtype: 'float64' }));
+  matmul(x, x.mT).add(eye(x.size(-1), null, { dtype: 'float64' }));
 
 type Case = [name: string, fn: (...inputs: Tensor[]) => Tensor | Tensor[], inputs: Tensor[]];
 

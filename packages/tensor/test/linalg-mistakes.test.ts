@@ -206,13 +206,13 @@ describe('matrices without an inverse', () => {
 describe('eigenvectors', () => {
   it('are orthonormal and give the matrix again, of low rank too', () => {
     const row = ones([40, 1], { dtype: 'float64' });
-    for (const x of [matmul(row, row.mT()), row.mul(row.mT().cumsum(1)).add(row.cumsum(0))]) {
-      const y = x.add(x.mT());
+    for (const x of [matmul(row, row.mT), row.mul(row.mT.cumsum(1)).add(row.cumsum(0))]) {
+      const y = x.add(x.mT);
       const [values, vectors] = linalg.eigh(y);
-      const again = matmul(vectors.mul(values.unsqueeze(-2)), vectors.mT());
+      const again = matmul(vectors.mul(values.unsqueeze(-2)), vectors.mT);
       expect(largest(again.sub(y)) / largest(y)).toBeLessThan(1e-13);
       const one = eye(40, null, { dtype: 'float64' });
-      expect(largest(matmul(vectors.mT(), vectors).sub(one))).toBeLessThan(1e-13);
+      expect(largest(matmul(vectors.mT, vectors).sub(one))).toBeLessThan(1e-13);
     }
   });
 });

@@ -121,7 +121,7 @@ describe('habits of Python', () => {
     // @ts-expect-error a dimension is given by position
     const { message, hints } = refusal(() => x.softmax({ dim: 1 }));
     expect(message).toContain("argument 'dim' must be int, not an object {dim}.");
-    expect(hints[0]).toBe("'dim' is given by position.");
+    expect(hints[0]).toBe('Given by position: dim.');
   });
 });
 

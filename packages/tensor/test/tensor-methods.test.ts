@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { OpOverload, Tensor } from '../src/index.js';
+import { OpOverload, Tensor, arange, matmul } from '../src/index.js';
+import { vmap } from '../src/func/index.js';
 import { METHODS, METHOD_MODULES, METHOD_OPERATORS } from '../src/tensor-methods.js';
 import { writeMethods } from '../../../tooling/method-table.mjs';
 
@@ -23,6 +24,24 @@ describe('operator methods', () => {
         expect(name in Tensor.prototype, name).toBe(!isOperator);
       }
     }
+  });
+
+  it('of PyTorch that take no arguments are properties', () => {
+    const x = arange(6).view([1, 2, 3]);
+    expect([x.T.shape, x.mT.shape, x.mH.shape]).toEqual([
+      [3, 2, 1],
+      [1, 3, 2],
+      [1, 3, 2],
+    ]);
+    expect(x.squeeze(0).H.toArray()).toEqual(x.squeeze(0).t().toArray());
+    expect(matmul(x, x.mT).toArray()).toEqual([
+      [
+        [5, 14],
+        [14, 50],
+      ],
+    ]);
+    for (const name of ['T', 'H'] as const)
+      expect(vmap((row: Tensor) => row[name])(x).shape).toEqual([1, 3, 2]);
   });
 
   it('are written out by the build, each from the module that it comes from', () => {

@@ -149,10 +149,10 @@ test('a model trains in a bundle that dropped what it does not use', async () =>
 
 test('padding has the operators of every mode', async () => {
   const program = `
-    import { arange } from '@tessera/tensor';
+    import { arange, pad } from '@tessera/tensor';
     const modes = ['constant', 'reflect', 'replicate', 'circular'];
     const row = arange(3).reshape([1, 1, 3]);
-    console.log(JSON.stringify(modes.map((mode) => row.pad([1, 1], { mode }).toArray().flat(2))));
+    console.log(JSON.stringify(modes.map((mode) => pad(row, [1, 1], { mode }).toArray().flat(2))));
   `;
   expect(await run(program)).toEqual([
     [0, 0, 1, 2, 0],

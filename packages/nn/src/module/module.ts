@@ -346,7 +346,12 @@ Object.defineProperty(Module.prototype, 'forward', {
     throw new TesseraError(
       'invalid-argument',
       `${this.constructor.name} has no forward() of its own.`,
-      { hints: ['Define forward(…): it computes what call(…) returns.'] },
+      {
+        hints: [
+          'Define forward(…): it computes what call(…) returns.',
+          'A module that only holds others is not called: call those that it holds.',
+        ],
+      },
     );
   },
 });

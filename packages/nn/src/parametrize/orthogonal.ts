@@ -37,7 +37,7 @@ const OPTIONS: OptionNames<OrthogonalOptions> = {
 /** x with at least as many rows as columns; whether that took a transposition. */
 function tall(x: Tensor): { readonly matrix: Tensor; readonly turned: boolean } {
   const turned = x.sizes.at(-2)! < x.sizes.at(-1)!;
-  return { matrix: turned ? x.mT() : x, turned };
+  return { matrix: turned ? x.mT : x, turned };
 }
 
 /** [.., N, K] → [.., N, N] with zeros in the columns that are missing. */
@@ -57,7 +57,7 @@ function isOrthogonal(x: Tensor): boolean {
   const one = eye(n, n, { dtype: x.dtype, device: x.device }).expand([...x.sizes]);
   const epsilon = x.dtype === 'float64' ? 2 ** -52 : 2 ** -23;
   return x
-    .mT()
+    .mT
     .matmul(x)
     .allclose(one, { atol: 10 * n * epsilon });
 }
@@ -75,13 +75,13 @@ class Orthogonal extends Module {
     const made =
       this.orthogonalMap === 'householder' ? reflections(matrix) : this.ofSkew(matrix.tril());
     const q = this.base === undefined ? made : this.base.matmul(made);
-    return turned ? q.mT() : q;
+    return turned ? q.mT : q;
   }
 
   /** exp(A), or (1 + A/2) (1 - A/2)⁻¹, of A = X - Xᵀ; as many columns as X has. */
   private ofSkew(lower: Tensor): Tensor {
     const x = square(lower);
-    const a = x.sub(x.mT());
+    const a = x.sub(x.mT);
     const n = a.sizes.at(-1)!;
     const one = eye(n, n, { dtype: a.dtype, device: a.device });
     const q =
@@ -155,7 +155,7 @@ function factored(value: Tensor): Tensor {
   const signs = diagonal.sign();
   // Where LAPACK makes no reflection this map makes one, which changes the sign.
   diagonal.copy_(where(tau.ne(0), signs, signs.neg()));
-  return turned ? a.mT() : a;
+  return turned ? a.mT : a;
 }
 
 /**

@@ -146,24 +146,38 @@ function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
     `${op.qualifiedName}: argument '${formal.name}' must be ${formal.type.base}${formal.type.list ? '[]' : ''}${formal.type.optional ? ' or null' : ''}, not ${describe(arg)}.`,
     {
       context: { op: op.qualifiedName, argument: formal.name },
-      hints: [advice(formal, arg), `Schema: ${op.schema.text}`],
+      hints: [advice(op.schema.args, formal, arg), `Schema: ${op.schema.text}`],
     },
   );
 }
 
 /** What to pass. */
-function advice({ name, type: { base, list } }: SchemaArgument, given: unknown): string {
+function advice(
+  formals: readonly SchemaArgument[],
+  formal: SchemaArgument,
+  given: unknown,
+): string {
+  const { base, list } = formal.type;
   if (isPlain(given) && base !== 'Tensor') {
-    const called = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-    // PyTorch's dim=1, taken for an option.
-    if (Object.hasOwn(given, called)) return `'${called}' is given by position.`;
-    return `Options come behind '${called}'.`;
+    // PyTorch's dim=1, taken for an option: all up to the last that is named. Switches are options.
+    const names = formals
+      .slice(formals.indexOf(formal))
+      .filter(({ kwargOnly, type }) => !kwargOnly && type.base !== 'bool')
+      .map(nameOf);
+    const last = Math.max(...Object.keys(given).map((key) => names.indexOf(key)));
+    if (last >= 0) return `Given by position: ${names.slice(0, last + 1).join(', ')}.`;
+    return `Options come behind '${nameOf(formal)}'.`;
   }
   if (list && isNumeric(given)) return `Put it in brackets, with what follows: [${String(given)}].`;
   if (base === 'ScalarType') return `A dtype is one of ${Object.keys(DTYPES).join(', ')}.`;
   const wanted = WANTED[base];
-  if (wanted === undefined) return `The schema says what '${name}' may be.`;
+  if (wanted === undefined) return `The schema says what '${formal.name}' may be.`;
   return list ? `Pass an array of ${wanted[1]}.` : `Pass ${wanted[0]}.`;
+}
+
+/** A parameter as functions here call it. */
+function nameOf({ name }: SchemaArgument): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 const WANTED: Readonly<Record<string, readonly [one: string, many: string]>> = {

@@ -12,6 +12,7 @@ import {
   linear,
   matmul,
   oneHot,
+  pad,
   stack,
   tensor,
   where,
@@ -210,7 +211,7 @@ export const cases: [name: string, fn: Differentiable, inputs: Tensor[]][] = [
     [values(3, 2)],
   ],
   ['tril and triu', (a) => a!.tril().mul(a!.triu(1).sum()), [values(3, 3)]],
-  ['constantPad', (a) => a!.mul(a!).constantPad([1, -1, 0, 2], 7), [values(3, 3)]],
+  ['pad', (a) => pad(a!.mul(a!), [1, -1, 0, 2], { value: 7 }), [values(3, 3)]],
   [
     'mm, addmm',
     (a, b, c) => addmm(c!, a!, b!, { alpha: 2, beta: 3 }),

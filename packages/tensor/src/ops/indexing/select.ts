@@ -7,10 +7,11 @@ import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
 import { floatsInPlace, readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { factorFor } from '../../kernels/factor.js';
 import { checkDtype } from '../../kernels/restrict-dtypes.js';
+import { checkSourceShape } from '../../kernels/source-shape.js';
 import { denseMeta } from '../../kernels/suggest-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, formatSizes, sameNumbers, wrapDim, numelOf } from '../../shape.js';
+import { contiguousStrides, formatSizes, wrapDim, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { zeros } from '../factory/factory.js';
@@ -69,18 +70,6 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
       indexAdd(zeros(self.sizes, { dtype: grad.dtype, device: grad.device }), dim, index, grad),
   }),
 });
-
-/** @throws shape-mismatch unless slices of `source` along a dim have the shape of those of `self` @see index_func_meta_impl */
-export function checkSourceShape(self: Tensor, source: Tensor, dim: number): void {
-  const others = (t: Tensor): readonly number[] =>
-    self.ndim === 0 || source.ndim === 0 ? t.sizes : t.sizes.toSpliced(dim, 1);
-  if (sameNumbers(others(self), others(source))) return;
-  throw new TesseraError(
-    'shape-mismatch',
-    `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${formatSizes(self.sizes)} source.shape = ${formatSizes(source.sizes)}`,
-    { hints: ['Slices are not broadcast: expand() the source first.'] },
-  );
-}
 
 const indexAddOp = defineOp(
   'aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor',

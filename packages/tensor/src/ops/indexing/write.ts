@@ -5,6 +5,7 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, sliceLayout, strictIndex } from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { checkSourceShape } from '../../kernels/source-shape.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
@@ -14,7 +15,7 @@ import { toDtype } from '../arrange/copy.js';
 import { scalarTensor, zeros } from '../factory/factory.js';
 import { fill } from '../pointwise/fill.js';
 import { where } from '../pointwise/where.js';
-import { checkSourceShape, indexSelect } from './select.js';
+import { indexSelect } from './select.js';
 import { indexPutWith } from './indexing.js';
 import { type ScatterReduction, scatterReduce } from './scatter-reduce.js';
 import { expand, reshape } from '../view/view.js';

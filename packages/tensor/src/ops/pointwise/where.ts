@@ -21,7 +21,7 @@ const whereOp = defineOp(
         throw new TesseraError(
           'dtype-mismatch',
           `where expected condition to be a boolean tensor, but got a tensor with dtype ${condition.dtype}`,
-          { hints: ['Compare it: where(x.ne(0), …).'] },
+          { hints: ['Compare it: where(x.ne(0), …). As a method: x.where(condition, y).'] },
         );
       const dtype = resultType([self, other]);
       for (const value of [self, other])

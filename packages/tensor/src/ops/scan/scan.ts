@@ -12,7 +12,7 @@ import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, wrapDim, wrapDims } from '../../shape.js';
+import { contiguousStrides, refuseMoreDims, wrapDim, wrapDims } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
@@ -179,5 +179,6 @@ export function cumprod_(self: Tensor, dim: number): Tensor {
 
 /** Elements in reverse order along dims. @throws invalid-dim */
 export function flip(self: Tensor, dims: number | readonly number[]): Tensor {
+  refuseMoreDims('flip', arguments);
   return callOp(flipOp, [self, typeof dims === 'number' ? [dims] : dims]);
 }

@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, ViewMeta } from '../../op/op-record.js';
-import { inferShape, wrapDim, wrapDims, numelOf } from '../../shape.js';
+import { inferShape, refuseMoreDims, wrapDim, wrapDims, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { expand, permute, reshape, view } from './view.js';
 
@@ -192,6 +192,7 @@ export function mT(self: Tensor): Tensor {
 
 /** Without dimensions of size 1: all, or only those named. @throws invalid-dim */
 export function squeeze(self: Tensor, dim: number | readonly number[] | null = null): Tensor {
+  refuseMoreDims('squeeze', arguments);
   if (dim === null) return callOp(squeezeOp, [self]);
   return callOp(typeof dim === 'number' ? squeezeDimOp : squeezeDimsOp, [self, dim]);
 }

@@ -86,6 +86,18 @@ function atLeastFunction([single, list]: readonly [
     callOp<unknown>(isTensor(input) ? single : list, [input])) as AtLeast;
 }
 
+/** Properties of tensors. */
+export interface Transposed {
+  /** All dimensions in reverse order. */
+  readonly T: Tensor;
+  /** The last two dimensions swapped. @throws invalid-dim */
+  readonly mT: Tensor;
+  /** The conjugate transpose of a matrix. @throws invalid-dim */
+  readonly H: Tensor;
+  /** The last two dimensions swapped (and conjugated, which real numbers do not notice). @throws invalid-dim */
+  readonly mH: Tensor;
+}
+
 /** Elements as a vector; copies only when a view is impossible. */
 export function ravel(self: Tensor): Tensor {
   return callOp(ravelOp, [self]);

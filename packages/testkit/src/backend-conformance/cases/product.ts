@@ -12,7 +12,7 @@ export const PRODUCT_CASES: readonly ConformanceCase[] = [
   {
     name: 'products: matrices, vectors, batches',
     inputs: (call) => [ramp([5, 7], call), ramp([7, 3], call), ramp([2, 5, 7], call)],
-    run: (x, y, z) => [x!.matmul(y!), x!.matmul(y!.select(1, 0)), z!.matmul(y!), bmm(z!, z!.mT())],
+    run: (x, y, z) => [x!.matmul(y!), x!.matmul(y!.select(1, 0)), z!.matmul(y!), bmm(z!, z!.mT)],
     tolerance,
   },
   {
