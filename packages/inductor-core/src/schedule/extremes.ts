@@ -65,12 +65,12 @@ function besideNan(ir: IrBuilder, op: 'max' | 'min', x: Expr): Reduction {
   const { dtype } = x;
   const larger = op === 'max';
   const none = worst(dtype, larger);
-  const state: readonly Register[] = [
+  const state = [
     { name: op, dtype, identity: none },
     { name: 'nan', dtype: 'bool', identity: 0 },
-  ];
-  const [best, nan] = readAll(ir, state) as [Expr, Expr];
-  const [otherBest, otherNan] = readAll(ir, state, 'other.') as [Expr, Expr];
+  ] as const satisfies readonly Register[];
+  const [best, nan] = readAll(ir, state);
+  const [otherBest, otherNan] = readAll(ir, state, 'other.');
   return unsettled(ir, {
     op,
     dtype,
@@ -106,12 +106,12 @@ export function place(
   const { dtype } = x;
   const larger = op === 'argmax';
   const none = worst(from, larger);
-  const state: readonly Register[] = [
+  const state = [
     { name: 'best', dtype, identity: none },
     { name: 'place', dtype: 'int32', identity: 0 },
-  ];
-  const [best, index] = readAll(ir, state) as [Expr, Expr];
-  const [otherBest, otherIndex] = readAll(ir, state, 'other.') as [Expr, Expr];
+  ] as const satisfies readonly Register[];
+  const [best, index] = readAll(ir, state);
+  const [otherBest, otherIndex] = readAll(ir, state, 'other.');
   const isNan = (a: Expr): Expr => ir.op('isnan', [a]);
   const beats = (a: Expr, b: Expr): Expr => {
     const exceeds = ir.op(larger ? 'gt' : 'lt', [a, b]);

@@ -14,7 +14,10 @@ import type { TargetDescription } from './target-description.js';
 
 type Moments = readonly [count: Expr, mean: Expr, m2: Expr, sum: Expr];
 
-function registers(dtype: DType, prefix: string): readonly Register[] {
+function registers(
+  dtype: DType,
+  prefix: string,
+): readonly [Register, Register, Register, Register] {
   return [
     { name: `${prefix}count`, dtype, identity: 0, isAlike: true },
     { name: `${prefix}mean`, dtype, identity: 0 },
@@ -61,7 +64,7 @@ export function welford(
 ): Reduction {
   const { dtype } = x;
   const state = registers(dtype, '');
-  const moments = readAll(ir, state) as [Expr, Expr, Expr, Expr];
+  const moments = readAll(ir, state);
   const [count, mean, m2, sum] = moments;
   const next = ir.op('add', [count, ir.const(dtype, 1)]);
   const delta = ir.op('sub', [x, mean]);
@@ -80,14 +83,14 @@ export function welford(
         ],
       },
     ],
-    merge: merged(ir, moments, readAll(ir, state, 'other.') as [Expr, Expr, Expr, Expr]),
+    merge: merged(ir, moments, readAll(ir, state, 'other.')),
     commutes: false,
     finish: results(ir, moments),
   });
   if (!settles || dtype === 'float64') return base;
   const isWider = target.widestFloat !== dtype;
   const whole = registers(target.widestFloat, 'whole_');
-  const before = readAll(ir, whole) as [Expr, Expr, Expr, Expr];
+  const before = readAll(ir, whole);
   const recent = moments.map((each) => ir.cast(each, target.widestFloat));
   const joined = merged(ir, before, recent as [Expr, Expr, Expr, Expr]);
   return {
@@ -102,7 +105,7 @@ export function welford(
     },
     part: whole,
     handOver: before,
-    merge: merged(ir, before, readAll(ir, whole, 'other.') as [Expr, Expr, Expr, Expr]),
+    merge: merged(ir, before, readAll(ir, whole, 'other.')),
     finish: results(ir, before).map((each) => ir.cast(each, dtype)),
   };
 }

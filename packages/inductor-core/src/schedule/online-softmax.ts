@@ -45,9 +45,9 @@ function greater(ir: IrBuilder, a: Expr, b: Expr): Expr {
 function rescaled(ir: IrBuilder, x: Expr, settles: boolean): Reduction {
   const { dtype } = x;
   const part = registers(dtype, LOWEST, '');
-  const [max, sum] = readAll(ir, part) as [Expr, Expr];
+  const [max, sum] = readAll(ir, part);
   const wide: Register = { name: 'wide', dtype: 'float64', identity: 0 };
-  const [total] = readAll(ir, [wide]) as [Expr];
+  const [total] = readAll(ir, [wide]);
   const decay = (from: Expr, to: Expr): Expr => ir.op('exp', [ir.op('sub', [from, to])]);
   const top = greater(ir, max, x);
   const scale = decay(max, top);
@@ -84,7 +84,7 @@ function rescaled(ir: IrBuilder, x: Expr, settles: boolean): Reduction {
     }),
     part,
     handOver: settles ? [max, ir.cast(total, dtype)] : [max, sum],
-    merge: merge([max, sum], readAll(ir, part, 'other.') as [Expr, Expr]),
+    merge: merge([max, sum], readAll(ir, part, 'other.')),
     commutes: true,
     finish: [
       ir.op('where', [isEmpty, ir.const(dtype, -Infinity), max]),
@@ -98,8 +98,8 @@ function selected(ir: IrBuilder, x: Expr, settles: boolean): Reduction {
   const { dtype } = x;
   const part = registers(dtype, -Infinity, '');
   const whole = registers(dtype, -Infinity, 'whole_');
-  const own = readAll(ir, part) as [Expr, Expr];
-  const settled = readAll(ir, whole) as [Expr, Expr];
+  const own = readAll(ir, part);
+  const settled = readAll(ir, whole);
   const [max, sum] = own;
   const one = ir.const(dtype, 1);
   // Equal values are exactly one apart from nothing: a difference of infinities would be NaN.
@@ -142,7 +142,7 @@ function selected(ir: IrBuilder, x: Expr, settles: boolean): Reduction {
       },
     ],
     neutral: -Infinity,
-    merge: merge(own, readAll(ir, part, 'other.') as [Expr, Expr]),
+    merge: merge(own, readAll(ir, part, 'other.')),
     commutes: false,
     finish: [max, ir.op('where', [isLost, ir.const(dtype, NaN), sum])],
     decays: true,

@@ -92,12 +92,14 @@ export function mustSettle(valuesOfLane: number): boolean {
 }
 
 /** Reads registers; `from` says of which part. */
-export function readAll(
+export function readAll<const Registers extends readonly Register[]>(
   ir: IrBuilder,
-  registers: readonly Register[],
+  registers: Registers,
   from: '' | 'other.' = '',
-): Expr[] {
-  return registers.map(({ name, dtype }) => ir.scalar(dtype, `${from}${name}`));
+): { readonly [K in keyof Registers]: Expr } {
+  return registers.map(({ name, dtype }) => ir.scalar(dtype, `${from}${name}`)) as {
+    readonly [K in keyof Registers]: Expr;
+  };
 }
 
 /** A reduction whose parts are its state. */

@@ -50,7 +50,7 @@ function emptied(ir: IrBuilder, set: Settling['set']): Settling {
 
 function widened(ir: IrBuilder, plain: Reduction): Reduction {
   const wide: Register = { name: 'wide', dtype: 'float64', identity: 0 };
-  const [sum, total] = readAll(ir, [...plain.state, wide]) as [Expr, Expr];
+  const [sum, total] = readAll(ir, [...plain.state, wide]);
   return {
     ...plain,
     state: [...plain.state, wide],
@@ -67,7 +67,7 @@ function compensated(ir: IrBuilder, plain: Reduction): Reduction {
     { name: 'whole', dtype: 'float32', identity: 0 },
     { name: 'error', dtype: 'float32', identity: 0 },
   ];
-  const [sum, whole, error] = readAll(ir, [...plain.state, ...registers]) as [Expr, Expr, Expr];
+  const [sum, whole, error] = readAll(ir, [...plain.state, ...registers]);
   const sub = (a: Expr, b: Expr): Expr => ir.op('sub', [a, b]);
   const next = ir.op('add', [whole, sum]);
   const part = sub(next, whole);
@@ -90,13 +90,13 @@ function compensated(ir: IrBuilder, plain: Reduction): Reduction {
  */
 export function sumOfWords(ir: IrBuilder, x: Expr): Reduction {
   const word = (name: string): Register => ({ name, dtype: 'int32', identity: 0 });
-  const state: readonly Register[] = [
+  const state = [
     word('low'),
     word('high'),
     { name: 'lost', dtype: 'bool', identity: 0 },
-  ];
-  const [low, high, lost] = readAll(ir, state) as [Expr, Expr, Expr];
-  const [otherLow, otherHigh, otherLost] = readAll(ir, state, 'other.') as [Expr, Expr, Expr];
+  ] as const satisfies readonly Register[];
+  const [low, high, lost] = readAll(ir, state);
+  const [otherLow, otherHigh, otherLost] = readAll(ir, state, 'other.');
   const constant = (value: number, dtype: DType = 'int32'): Expr => ir.const(dtype, value);
   const add = (a: Expr, b: Expr): Expr => ir.op('add', [a, b]);
   const signOf = (a: Expr): Expr =>

@@ -97,7 +97,7 @@ export class Categorical extends Distribution {
   override logProb(value: Tensor): Tensor {
     this.checkValue(value);
     const { logits } = this;
-    const [places, like] = broadcastAll(value, logits.select(-1, 0)) as [Tensor, Tensor];
+    const [places, like] = broadcastAll(value, logits.select(-1, 0));
     const all = expand(logits, [...like.sizes, this.numEvents]);
     return gather(all, -1, places.to('int64').unsqueeze(-1)).squeeze(-1);
   }

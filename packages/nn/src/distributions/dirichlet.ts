@@ -104,7 +104,7 @@ export class Beta extends Distribution {
     concentration0: ParameterLike,
     options: DistributionOptions = {},
   ) {
-    const [a, b] = broadcastAll(concentration1, concentration0) as [Tensor, Tensor];
+    const [a, b] = broadcastAll(concentration1, concentration0);
     super(a.sizes, [], options);
     this.concentration1 = a;
     this.concentration0 = b;

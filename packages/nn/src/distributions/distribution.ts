@@ -39,7 +39,9 @@ export function checkTensor(name: string, value: unknown, numbers = false): void
 }
 
 /** Parameters as tensors of one shape; numbers take the dtype and device of the tensors. */
-export function broadcastAll(...values: readonly ParameterLike[]): Tensor[] {
+export function broadcastAll<Values extends readonly ParameterLike[]>(
+  ...values: Values
+): { readonly [K in keyof Values]: Tensor } {
   for (const value of values) checkTensor('A parameter of a distribution', value, true);
   const like = values.find(
     (value): value is Tensor => isTensor(value) && isFloatingPoint(value.dtype),
@@ -47,7 +49,7 @@ export function broadcastAll(...values: readonly ParameterLike[]): Tensor[] {
   const options = like === undefined ? {} : { dtype: like.dtype, device: like.device };
   return broadcastTensors(
     values.map((value) => (isTensor(value) ? value : scalarTensor(value, options))),
-  );
+  ) as { readonly [K in keyof Values]: Tensor };
 }
 
 /** See the file header. */

@@ -16,7 +16,7 @@ export class Exponential extends Distribution {
 
   /** @throws invalid-argument unless rates are positive */
   constructor(rate: ParameterLike, options: DistributionOptions = {}) {
-    const [r] = broadcastAll(rate) as [Tensor];
+    const [r] = broadcastAll(rate);
     super(r.sizes, [], options);
     this.rate = r;
     this.checkParameter('rate', r, positive);

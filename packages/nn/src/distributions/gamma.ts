@@ -30,7 +30,7 @@ export class Gamma extends Distribution {
     rate: ParameterLike,
     options: DistributionOptions = {},
   ) {
-    const [c, r] = broadcastAll(concentration, rate) as [Tensor, Tensor];
+    const [c, r] = broadcastAll(concentration, rate);
     super(c.sizes, [], options);
     this.concentration = c;
     this.rate = r;
@@ -78,7 +78,7 @@ export class Gamma extends Distribution {
 export class Chi2 extends Gamma {
   /** @throws invalid-argument unless df is positive */
   constructor(df: ParameterLike, options: DistributionOptions = {}) {
-    const [degrees] = broadcastAll(df) as [Tensor];
+    const [degrees] = broadcastAll(df);
     super(degrees.mul(0.5), 0.5, options);
   }
 

@@ -17,7 +17,7 @@ export abstract class LocationScale extends Distribution {
 
   /** @throws invalid-argument unless scales are positive */
   constructor(loc: ParameterLike, scale: ParameterLike, options: DistributionOptions = {}) {
-    const [l, s] = broadcastAll(loc, scale) as [Tensor, Tensor];
+    const [l, s] = broadcastAll(loc, scale);
     super(l.sizes, [], options);
     this.loc = l;
     this.scale = s;

@@ -16,7 +16,7 @@ export class Poisson extends Distribution {
 
   /** @throws invalid-argument unless rates are not negative */
   constructor(rate: ParameterLike, options: DistributionOptions = {}) {
-    const [r] = broadcastAll(rate) as [Tensor];
+    const [r] = broadcastAll(rate);
     super(r.sizes, [], options);
     this.rate = r;
     this.checkParameter('rate', r, nonNegative);

@@ -34,7 +34,7 @@ export function probsOrLogits(
       `${name}: Either \`probs\` or \`logits\` must be specified, but not both.`,
       { hints: [`new ${name}({ probs })`] },
     );
-  const [value, ...rest] = broadcastAll((probs ?? logits)!, ...others) as [Tensor, ...Tensor[]];
+  const [value, ...rest] = broadcastAll((probs ?? logits)!, ...others);
   return { given: probs === undefined ? 'logits' : 'probs', value, others: rest };
 }
 

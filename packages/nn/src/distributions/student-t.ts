@@ -24,7 +24,7 @@ export class StudentT extends Distribution {
     scale: ParameterLike = 1,
     options: DistributionOptions = {},
   ) {
-    const [d, l, s] = broadcastAll(df, loc, scale) as [Tensor, Tensor, Tensor];
+    const [d, l, s] = broadcastAll(df, loc, scale);
     super(d.sizes, [], options);
     this.df = d;
     this.loc = l;

@@ -19,7 +19,7 @@ export class Uniform extends Distribution {
 
   /** @throws invalid-argument unless low < high */
   constructor(low: ParameterLike, high: ParameterLike, options: DistributionOptions = {}) {
-    const [l, h] = broadcastAll(low, high) as [Tensor, Tensor];
+    const [l, h] = broadcastAll(low, high);
     super(l.sizes, [], options);
     this.low = l;
     this.high = h;
