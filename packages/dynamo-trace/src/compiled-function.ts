@@ -24,7 +24,7 @@ import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
 import { Sources } from './guards/sources.js';
 import { doNotFollow } from './guards/walk.js';
-import { withEffectTraps } from './pure/effect-traps.js';
+import { outsideTraps, withEffectTraps } from './pure/effect-traps.js';
 import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
@@ -324,7 +324,7 @@ export class CompiledFunction {
 
   private noteReason(reason: string): string {
     this.reasons.push(reason);
-    this.options.guardFailFn?.(reason);
+    outsideTraps(() => this.options.guardFailFn?.(reason));
     counters.inc('recompiles', this.name);
     log('recompiles', () => `Recompiling ${this.name}: ${reason}`);
     return reason;
@@ -337,7 +337,7 @@ export class CompiledFunction {
   }
 
   private warnOnce(of: 'limit' | 'sizes', warn: () => void): void {
-    if (!this.warned.has(of)) warn();
+    if (!this.warned.has(of)) outsideTraps(warn);
     this.warned.add(of);
   }
 }

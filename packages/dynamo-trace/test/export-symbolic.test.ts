@@ -231,14 +231,6 @@ describe('exportGraph with symbolic sizes', () => {
     expect(() => exportGraph(read, [numbers(3)], { dynamic: true })).toThrow('(GB0001)');
   });
 
-  it('says whether the function looked at sizes', () => {
-    const options = { dynamicShapes: [[true]] };
-    const blind = exportGraph((x: Tensor) => softmax(mul(x, 2).t(), -1), [numbers(4, 3)], options);
-    const reader = exportGraph((x: Tensor) => mul(x, x.shape[0]!), [numbers(4, 3)], options);
-    for (const form of [(graph: ExportedGraph) => graph, throughJson])
-      expect([blind, reader].map((graph) => form(graph).readsSizes)).toEqual([false, true]);
-  });
-
   it.each<[string, unknown[], unknown, RegExp]>([
     ['a misspelt option', [numbers(4)], { dynamicShape: [[true]] }, /Did you mean 'dynamicShapes'/],
     ['options by position', [numbers(4)], true, /options are an object/],

@@ -33,7 +33,6 @@ import type { Recorder } from '../cursor/recorder.js';
 import type { Segment } from '../trace/segment.js';
 import { identifierOf, isOfTracked } from '../guards/sources.js';
 import { NOWHERE, walk } from '../guards/walk.js';
-import { PureCursor } from '../pure/pure-cursor.js';
 import { refuseObjects } from '../pure/result-parts.js';
 import { sideEffect } from '../pure/side-effect.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
@@ -150,7 +149,7 @@ function numbersOf({ options, owners }: Recorder): number[] {
 
 /** The exported graph with the guards of its symbolic inputs. */
 function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
-  const { graphModule, inputs, constants, result, readsSizes, duplicates } = exported;
+  const { graphModule, inputs, constants, result, duplicates } = exported;
   const guarded = graphModule.graph.placeholders.map((node, i): ExportedInput => {
     const input = inputs[i]!;
     const shape = node.meta.symbolicVal;
@@ -159,7 +158,7 @@ function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
     return { ...input, guard: new ExportedTensor(dtype, device, shape, requiresGrad) };
   });
   graphModule.lint();
-  return new ExportedGraph(graphModule, guarded, constants, result, readsSizes, duplicates);
+  return new ExportedGraph(graphModule, guarded, constants, result, duplicates);
 }
 
 /** The recorded graph as one that stands alone, and the tensors that are its inputs; `kept` as for `captureOnce`. */
@@ -243,7 +242,6 @@ function build(
       inputs,
       sources.constants(),
       treeUnflatten(template, spec),
-      cursor instanceof PureCursor && cursor.readsSizes,
       duplicates,
     ),
     tensors,

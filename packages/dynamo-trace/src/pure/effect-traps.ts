@@ -16,17 +16,27 @@ const EFFECTS: readonly (readonly [name: string, object: object, keys: readonly 
   ['console', console, ['log', 'info', 'warn', 'error', 'debug']],
 ];
 
-/** Runs `fn` with the traps set; `mayPass` tells when code of the tracer runs. @throws pure-side-effect */
-export function withEffectTraps<R>(
-  name: string,
-  fn: () => R,
-  mayPass: () => boolean = () => false,
-): R {
+/** Whether code of the tracer runs, which may warn. */
+let isOpen = false;
+
+/** Runs code that is no part of the function. */
+export function outsideTraps<R>(fn: () => R): R {
+  const before = isOpen;
+  isOpen = true;
+  try {
+    return fn();
+  } finally {
+    isOpen = before;
+  }
+}
+
+/** Runs `fn` with the traps set. @throws pure-side-effect */
+export function withEffectTraps<R>(name: string, fn: () => R): R {
   const traps = EFFECTS.flatMap(([of, object, keys]) =>
     keys.map((key): Trap => {
       const original = Reflect.get(object, key) as (...args: unknown[]) => unknown;
       const value = (...args: unknown[]): unknown => {
-        if (mayPass()) return Reflect.apply(original, object, args);
+        if (isOpen) return Reflect.apply(original, object, args);
         throw effect(name, `${of}.${key}()`);
       };
       return { object, key, property: { configurable: true, writable: true, value } };

@@ -2,17 +2,12 @@
  * @file `PureCursor`: a cursor under which a call of a `pure` function is remembered, or exported.
  *
  * What a skipped call would not do is an error: graph breaks, reads of values, effects, reads of state that no guard
- * sees. It also finds out whether the function looks at sizes, which exported graphs say.
+ * sees.
  */
 import { userFrame } from '@tessera/graph';
 import type { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Storage, isTensor } from '@tessera/tensor';
-import {
-  type BackwardCall,
-  GENERATOR_MEMORY,
-  type RegionInputs,
-  type TensorBase,
-} from '@tessera/tensor/internal';
+import type { Storage } from '@tessera/tensor';
+import { GENERATOR_MEMORY, type TensorBase } from '@tessera/tensor/internal';
 import { type BreakReason, REQUIRES_GRAD_SET } from '../breaks/graph-breaks.js';
 import { Cursor } from '../cursor/cursor.js';
 import type { Sources } from '../guards/sources.js';
@@ -20,7 +15,6 @@ import type { TrieNode } from '../trace/step.js';
 import { withEffectTraps } from './effect-traps.js';
 import { withHiddenStateTraps } from './hidden-state.js';
 import { sideEffect } from './side-effect.js';
-import { SizeWatch } from './size-watch.js';
 
 /** The function whose call is remembered, and where the tensors of the call are. */
 interface PureCall {
@@ -36,7 +30,6 @@ export class PureCursor extends Cursor {
   override readonly isRemembered = true;
   /** Where its steps begin. */
   readonly start: TrieNode = this.at;
-  private readonly sizes = new SizeWatch();
 
   constructor(
     readonly call: PureCall,
@@ -45,33 +38,10 @@ export class PureCursor extends Cursor {
     super(...of);
   }
 
-  /** Whether the function's result may depend on sizes in a way that the trace does not show. */
-  get readsSizes(): boolean {
-    return this.sizes.noticed;
-  }
-
-  /** Runs the function with its arguments watched and effects trapped. @throws pure-side-effect, pure-hidden-state */
+  /** Runs the function with effects trapped. @throws pure-side-effect, pure-hidden-state */
   watching<R>(fn: () => R): R {
     const { name, sources } = this.call;
-    // Sizes of parameters are numbers.
-    for (const { tensor } of sources.tensors)
-      if (sources.isArgument(tensor)) this.sizes.watch(tensor);
-    try {
-      const trapped = (): R => withEffectTraps(name, fn, () => this.sizes.isPaused);
-      const result = withHiddenStateTraps(sources.roots, name, trapped);
-      // What comes after the first wait is not watched.
-      if (result instanceof Promise) this.sizes.noticed = true;
-      return result;
-    } finally {
-      this.sizes.stop();
-    }
-  }
-
-  override handle(op: OpOverload, args: readonly unknown[]): unknown {
-    const result = this.sizes.pause(() => super.handle(op, args));
-    for (const value of Array.isArray(result) ? result : [result])
-      if (isTensor(value)) this.sizes.watch(value);
-    return result;
+    return withHiddenStateTraps(sources.roots, name, () => withEffectTraps(name, fn));
   }
 
   override flush(reason: BreakReason): void {
@@ -118,23 +88,6 @@ export class PureCursor extends Cursor {
       `${this.call.name} is compiled with pure: true but ${what}.`,
       [hint],
       userFrame(),
-    );
-  }
-
-  override onBackward(call: BackwardCall): boolean {
-    // Gradients are tensors that nobody watches.
-    this.sizes.noticed = true;
-    return this.sizes.pause(() => super.onBackward(call));
-  }
-
-  override onRegion<R>(
-    owner: object,
-    name: string,
-    inputs: RegionInputs,
-    fn: (inputs: RegionInputs) => R,
-  ): R {
-    return this.sizes.pause(() =>
-      super.onRegion(owner, name, inputs, (given) => this.sizes.resume(() => fn(given))),
     );
   }
 }

@@ -36,7 +36,6 @@ export interface JsonExport extends JsonTensors {
     readonly value: JsonArgument;
   }[];
   readonly result: unknown;
-  readonly readsSizes?: boolean;
   /** Arguments that must be the tensor of an input. */
   readonly duplicates?: readonly {
     readonly root: number;
@@ -69,7 +68,6 @@ export function exportToJson(exported: ExportedGraph): JsonExport {
     })),
     ...tensorsToJson(new Map(tensors)),
     result: templateToJson(exported.result),
-    readsSizes: exported.readsSizes,
     ...(exported.duplicates.length === 0 ? {} : { duplicates: exported.duplicates }),
   };
 }

@@ -46,11 +46,6 @@ export class ExportedGraph {
     readonly constants: readonly ExportedConstant[],
     /** The result with leaves replaced. */
     readonly result: unknown,
-    /**
-     * Whether the function looked at sizes that are symbols. If not, it does the same for all sizes that the
-     * guards allow; if so, a branch at a size that was not tried is not seen.
-     */
-    readonly readsSizes: boolean = false,
     readonly duplicates: readonly ExportedDuplicate[] = [],
   ) {
     noteExported(this);

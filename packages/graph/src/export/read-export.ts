@@ -69,7 +69,6 @@ function readExport(json: JsonField): ExportedGraph {
       value: readArgument(constant.field('value'), new Map()) as unknown,
     }));
   const result = readTemplate(json.field('result'), graph, inputs.length);
-  const readsSizes = json.optional('readsSizes')?.boolean() === true;
   const module = new GraphModule(readTensors(json), graph);
   module.lint();
   const duplicates = (json.optional('duplicates')?.items() ?? []).map((duplicate) => ({
@@ -77,7 +76,7 @@ function readExport(json: JsonField): ExportedGraph {
     source: readSource(duplicate.field('source')),
     input: duplicate.field('input').integer(0, inputs.length - 1),
   }));
-  return new ExportedGraph(module, inputs, constants, result, readsSizes, duplicates);
+  return new ExportedGraph(module, inputs, constants, result, duplicates);
 }
 
 function readInput(json: JsonField, symbols: Symbols): ExportedInput {
