@@ -2,7 +2,7 @@
  * @file Choices of cases are numbered, and there are only so many.
  */
 import { expect, it } from 'vitest';
-import { CaseNumbers } from '../src/dynamic/cases-before.js';
+import { CaseNumbers } from '../src/dynamic/case-numbers.js';
 
 it('numbers choices of cases, each once', () => {
   const numbers = new CaseNumbers();

@@ -9,11 +9,12 @@
  */
 import { log } from '@tessera/shared';
 import { traceConfig } from '../config.js';
-import { CasesBefore } from '../dynamic/cases-before.js';
+import type { SoFar } from '../dynamic/case-numbers.js';
 import { caseOf } from '../dynamic/known-results.js';
 import { remaindersOf } from '../dynamic/remainders.js';
+import { mayDiffer } from '../dynamic/step-rule.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
-import type { ShapeBinding } from '../dynamic/shape-binding.js';
+import type { Made, ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
 import type { Segment } from '../trace/segment.js';
 import { ProvenSegment } from '../trace/proven-segment.js';
@@ -30,12 +31,15 @@ export class Specializer {
   private recorder: Recorder | null = null;
   private readonly frame: Frame;
   private readonly table: SymbolTable;
-  private readonly before: CasesBefore;
+  /** What the steps so far have decided. */
+  private behind: SoFar = { number: 0, left: [] };
+  /** `point`, and what it is made of. */
+  private joined: readonly number[] = [];
+  private joinedOf: readonly (readonly number[])[] = [];
 
   constructor(private readonly cursor: Cursor) {
     this.frame = cursor.frame;
     this.table = cursor.host.table;
-    this.before = new CasesBefore(this.frame, this.table.cases);
   }
 
   /** A new segment begins. */
@@ -56,8 +60,8 @@ export class Specializer {
   /** Makes the results of a matched step that is not yet in the path. */
   produce(step: OpStep | BackwardStep): Outs {
     const { frame } = this;
-    let outs = this.known(step);
-    if (outs === null || this.recorder !== null) {
+    let outs = this.recorder === null ? this.known(step) : null;
+    if (outs === null) {
       this.recorder ??= this.cursor.host.rebuild(this.cursor);
       outs = rebuildStep(this.recorder, step);
       this.note(step, outs);
@@ -70,21 +74,37 @@ export class Specializer {
   /** Notes what a step makes at the present sizes. */
   note(step: MakingStep, outs: Outs, shapes: ShapeBinding = this.frame.shapes): void {
     if (shapes.parent === null) return;
-    const { number, sizes, left } = this.placeOf(step);
+    const { number } = this.behind;
+    const { sizes, left } = this.sizesOf(step);
     const of = this.learns ? this.table.results.note(step, outs, this.frame, number, sizes) : null;
-    shapes.made.set(step, { outs, of, left });
+    shapes.made.set(step, this.passed(step, { outs, of }, left));
   }
 
   /** What a step makes at the present sizes, if they were met before, or those that were tell; else null. */
   known(step: MakingStep): Outs | null {
     const { shapes } = this.frame;
     const met = shapes.made.get(step);
-    if (met !== undefined) return met.outs;
+    if (met !== undefined) {
+      this.behind = met.behind;
+      return met.outs;
+    }
     if (!this.learns || this.recorder !== null) return null;
-    const { number, sizes, left } = this.placeOf(step);
-    const known = this.table.results.at(step, this.frame, number, sizes);
-    if (known !== null) shapes.made.set(step, { ...known, left });
+    const { sizes, left } = this.sizesOf(step);
+    const known = this.table.results.at(step, this.frame, this.behind.number, sizes);
+    if (known !== null) shapes.made.set(step, this.passed(step, known, left));
     return known?.outs ?? null;
+  }
+
+  /** What a step made, which leaves so much: it is behind us. */
+  private passed(step: MakingStep, made: Omit<Made, 'behind'>, left: readonly number[]): Made {
+    const { number, left: before } = this.behind;
+    const isNumbered = mayDiffer(step);
+    if (isNumbered || left.length > 0)
+      this.behind = {
+        number: isNumbered ? this.table.cases.behind(number, made.of) : number,
+        left: left.length === 0 ? before : [...before, ...left],
+      };
+    return { ...made, behind: this.behind };
   }
 
   /** Whether results and code are taken from other sizes. A call that is remembered keeps code of its own. */
@@ -92,23 +112,22 @@ export class Specializer {
     return !this.cursor.isRemembered;
   }
 
-  /** Behind which cases a step is, what its divisions leave, and the sizes of which it makes others: with all that is left. */
-  private placeOf(step: MakingStep): {
-    readonly number: number;
+  /** What the divisions of a step leave, and the sizes of which it makes others: with all that is left. */
+  private sizesOf(step: MakingStep): {
     readonly left: readonly number[];
     readonly sizes: readonly number[];
   } {
-    const { number, sizes } = this.before.follow(this.cursor.path, step);
+    const { point } = this;
     const left = remaindersOf(step, this.frame);
-    return { number, left, sizes: left.length === 0 ? sizes : [...sizes, ...left] };
+    return { left, sizes: left.length === 0 ? point : [...point, ...left] };
   }
 
   /** The cases in which the steps of the current segment are; null if nothing is known of one of them. */
   get cases(): string | null {
     if (!this.learns) return null;
-    const { path, matched } = this.cursor;
+    const { matched } = this.cursor;
     const inside = new Set<Step>();
-    const { number } = this.before.follow(path);
+    const { number } = this.behind;
     if (number < 0) return null;
     let cases = `${number}`;
     for (const step of matched) {
@@ -124,9 +143,19 @@ export class Specializer {
     return cases;
   }
 
-  /** The sizes of which the graph of the current segment is a sample: those of the call, and what was left of them. */
+  /**
+   * The sizes of which the graph of the current segment is a sample: those of the call, and what was left of them; the
+   * same list while they are.
+   */
   get point(): readonly number[] {
-    return this.before.follow(this.cursor.path).sizes;
+    const { left } = this.behind;
+    const values = this.frame.symbolValues();
+    if (left.length === 0) return values;
+    if (this.joinedOf[0] !== values || this.joinedOf[1] !== left) {
+      this.joinedOf = [values, left];
+      this.joined = [...values, ...left];
+    }
+    return this.joined;
   }
 
   /** Whether results are being made by rebuilding, which binds them. */

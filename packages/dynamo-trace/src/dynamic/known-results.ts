@@ -7,7 +7,7 @@
  * is known of steps that are given other integers.
  *
  * What is a polynomial behind a slice that lies inside is another one behind a slice that does not: samples of a step are
- * those in which the steps before it were in the same cases, of which `CasesBefore` keeps count.
+ * those in which the steps before it were in the same cases, which are counted (`CaseNumbers`).
  */
 import { type Shaped, caseOfSizes, layoutClass } from '@tessera/graph';
 import { SampledNumbers } from '@tessera/shared';
@@ -15,7 +15,7 @@ import type { Frame } from '../frame/frame.js';
 import { instantiate } from '../trace/pattern.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
 import { mayLeave } from './remainders.js';
-import { isWhole, ruleOf } from './step-rule.js';
+import { isWhole, mayDiffer, ruleOf } from './step-rule.js';
 
 type Results = readonly (OutSpec | null)[];
 
@@ -212,7 +212,7 @@ function operandsOf(step: MakingStep): readonly number[] | null {
 
 /** The case in which a step is, of operands whose layouts are of some classes; null if nothing is known of it. */
 function ownCase(step: MakingStep, outs: Results, frame: Frame): string | null {
-  if (step.kind !== 'op' || !ruleOf(step).hasCases) return '';
+  if (step.kind !== 'op' || !mayDiffer(step)) return '';
   return caseOfSizes(
     step.op,
     step.args.map((pattern) => instantiate(pattern, frame)),

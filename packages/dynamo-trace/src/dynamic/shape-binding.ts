@@ -7,6 +7,7 @@
  */
 import type { Segment } from '../trace/segment.js';
 import type { OutSpec, Step } from '../trace/step.js';
+import type { SoFar } from './case-numbers.js';
 
 /** What a step makes at some sizes. */
 export interface Made {
@@ -14,8 +15,8 @@ export interface Made {
   readonly outs: readonly (OutSpec | null)[];
   /** The case in which the step is; null where nothing is known of it. See `KnownResults`. */
   readonly of: string | null;
-  /** What its divisions leave. See `remaindersOf`. */
-  readonly left: readonly number[];
+  /** What is known behind it. */
+  readonly behind: SoFar;
 }
 
 /** See the file header. The root binds nothing. */

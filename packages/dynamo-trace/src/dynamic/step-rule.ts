@@ -4,7 +4,7 @@
 import { dividesSizes, hasCases, isUniform } from '@tessera/graph';
 import { type SizeFunction, isDetermined } from '@tessera/shared';
 import { type Pattern, integersOf, slotsOf } from '../trace/pattern.js';
-import type { OpStep } from '../trace/step.js';
+import type { OpStep, Step } from '../trace/step.js';
 
 /** See the file header. */
 export interface StepRule {
@@ -36,6 +36,11 @@ export function ruleOf(step: OpStep): StepRule {
     known.set(step, rule);
   }
   return rule;
+}
+
+/** Whether a step is in one case or another, depending on sizes. */
+export function mayDiffer(step: Step): boolean {
+  return step.kind === 'op' && ruleOf(step).hasCases;
 }
 
 /** Whether the integers of an argument are polynomials of the sizes alone. */

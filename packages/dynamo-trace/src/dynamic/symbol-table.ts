@@ -5,7 +5,7 @@
  * the points through which expressions of symbols are fitted (fit.ts).
  */
 import { ShapeEnv, type Size, type SizeFunction, type SymInt, compileSize } from '@tessera/shared';
-import { CaseNumbers } from './cases-before.js';
+import { CaseNumbers } from './case-numbers.js';
 import { KnownResults } from './known-results.js';
 import { ShapeBindings } from './shape-binding.js';
 
