@@ -54,6 +54,20 @@ describe('reasons for recompiling', () => {
     expect(seen).toEqual(["L['n'] == 0"]);
     expect(call(x, 3).toArray()).toEqual([3, 6]);
   });
+
+  it.each([false, true])('naming a value in a place of a number reads none (pure: %s)', (pure) => {
+    const { call, function: compiled } = compileEager(
+      (t: Tensor, isSum: boolean) => {
+        const doubled = mul(t, 2);
+        return add(doubled, isSum ? doubled : 1);
+      },
+      { pure },
+    );
+    expect(call(x, false).toArray()).toEqual([3, 5]);
+    expect(call(x, true).toArray()).toEqual([4, 8]);
+    expect(compiled.captures.map(({ breaks }) => breaks)).toEqual([[], []]);
+    expect(compiled.captures.map(({ segments }) => segments.length)).toEqual([1, 1]);
+  });
 });
 
 describe('words', () => {

@@ -78,7 +78,7 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
     if (i >= 0) {
       const pattern = expected.args[i]!;
       return {
-        text: `argument '${op.schema.args[i]!.name}' of ${op.displayName} == ${printPattern(pattern)}, actual ${String(args[i])}`,
+        text: `argument '${op.schema.args[i]!.name}' of ${op.displayName} == ${printPattern(pattern)}, actual ${printArgument(args[i])}`,
         about: [args[i]],
         was: pattern.code === 2 ? pattern.value : undefined,
       };
@@ -322,6 +322,12 @@ function changedTensors(pattern: Pattern, arg: unknown, name: string): Differenc
   if (pattern.code > 1 || !isTensor(arg)) return [];
   const text = (pattern as ExternalPattern).guard?.explain(arg, name) ?? null;
   return text === null ? [] : [{ text, about: [arg], isExact: true }];
+}
+
+/** Tensors are not looked at: that would compute them. */
+function printArgument(arg: unknown): string {
+  if (Array.isArray(arg)) return arg.map(printArgument).join();
+  return isTensor(arg) ? 'Tensor' : String(arg);
 }
 
 function printPattern(pattern: Pattern): string {
