@@ -185,7 +185,7 @@ export class CompiledFunction {
         if (fullgraph) refuseBreak(reason, this.name);
       },
       onDecline: () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
-      rebuild: (cursor, steps, mode) => this.rebuild(cursor, new Sources([]), -1, steps, mode),
+      rebuild: (cursor) => this.rebuild(cursor, new Sources([]), -1),
     };
     const recorder = records ? this.newRecorder(frame, recording!.sources, this.calls++) : null;
     const cursor: Cursor = isRemembered
@@ -274,11 +274,9 @@ export class CompiledFunction {
     { frame, path, segmentFrom, segmentGradMode }: Cursor,
     sources: Sources,
     call: number,
-    steps: Cursor['path'] = path.slice(segmentFrom),
-    startGradMode = segmentGradMode,
   ): Recorder {
     const recorder = this.newRecorder(frame, sources, call);
-    rebuildPath(recorder, steps, startGradMode);
+    rebuildPath(recorder, path.slice(segmentFrom), segmentGradMode);
     return recorder;
   }
 

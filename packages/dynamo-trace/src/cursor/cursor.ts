@@ -56,8 +56,8 @@ export interface CursorHost {
   onBreakBetween(reason: BreakReason): void;
   /** Told of a call whose sizes come too seldom to be worth code. */
   onDecline(): void;
-  /** A recorder with matched steps, by default those of the current segment, which records nothing new. */
-  rebuild(cursor: Cursor, steps?: Cursor['path'], gradMode?: boolean): Recorder;
+  /** A recorder with the matched steps of the current segment, which records nothing new. */
+  rebuild(cursor: Cursor): Recorder;
 }
 
 /** See the file header. */

@@ -172,7 +172,7 @@ export class Specializer {
   segmentFor(template: Segment): Segment {
     const { shapes } = this.frame;
     let segment = shapes.segments.get(template);
-    if (segment === undefined || !segment.fits(this.frame)) {
+    if (segment?.fits(this.frame) !== true || (!segment.isSample && !this.learns)) {
       segment = this.proven(template) ?? this.recorded(template);
       shapes.segments.set(template, segment);
     }
@@ -183,17 +183,7 @@ export class Specializer {
   /** The code that is known to be that of these sizes. */
   private proven(template: Segment): Segment | null {
     if (this.recorder !== null || !this.learns) return null;
-    const { cursor, frame, point } = this;
-    return ProvenSegment.for(template, frame, this.cases, point, () => {
-      const steps = cursor.path.slice(cursor.segmentFrom);
-      const { segmentGradMode } = cursor;
-      return () => {
-        const segment = cursor.host.rebuild(cursor, steps, segmentGradMode).finishSegment();
-        segment.point = point;
-        template.adopt(this.sizes, segment);
-        return segment;
-      };
-    });
+    return ProvenSegment.for(template, this.frame, this.cases, this.point);
   }
 
   private recorded(template: Segment): Segment {

@@ -24,9 +24,11 @@ import {
 } from '@tessera/tensor/internal';
 import { gradModeNode } from '../events/grad-mode.js';
 import { asRecorded } from '../trace/as-recorded.js';
-import { Lost } from '../trace/lost.js';
 import type { Segment } from '../trace/segment.js';
 import type { Frame } from './frame.js';
+
+/** Why a value cannot be computed any more. */
+class Lost extends Error {}
 
 /** See the file header. Made before the segment runs. */
 export class LeftOut {
@@ -36,7 +38,7 @@ export class LeftOut {
   private readonly generator: GeneratorState | null;
 
   constructor(
-    public segment: Segment,
+    readonly segment: Segment,
     private readonly frame: Frame,
   ) {
     this.before = this.versions();
@@ -63,10 +65,9 @@ export class LeftOut {
   compute(slot: number): void {
     const { frame } = this;
     this.segment.addOutputs([slot]);
-    let node = this.segment.produced.get(slot)!;
+    const node = this.segment.produced.get(slot)!;
     try {
-      this.segment = this.segment.own();
-      node = this.segment.produced.get(slot)!;
+      if (!this.segment.isSample) throw new Lost('its sizes have no graph of their own');
       if (!this.alias(slot)) this.evaluate(this.needed(node), node);
     } catch (error) {
       if (error instanceof Lost) throw escapeError(node, error.message);

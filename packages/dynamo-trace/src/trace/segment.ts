@@ -77,6 +77,8 @@ export class Segment {
   private readonly families = new SegmentCases();
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
+  /** Whether its graph was recorded at the sizes that it is for. */
+  readonly isSample: boolean = true;
   /** Called when its code turns out to serve other sizes too. */
   onShared: (() => void) | null = null;
   /** Whether the call that captured it has ended, so that its outputs are known. */
@@ -85,11 +87,6 @@ export class Segment {
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
   compileMs = 0;
-  /** Milliseconds of its first compiled run. */
-  firstRunMs = 0;
-  compileCount = 0;
-  /** How often the compiled code ran. */
-  runs = 0;
   /** Stages and kernels of its compilations. */
   readonly report: CompileReport = emptyReport();
 
@@ -199,20 +196,15 @@ export class Segment {
 
   /** Registers the same ops for other sizes; they return what this segment returns. */
   addSpecialization(sizes: readonly string[], segment: Segment): void {
-    this.adopt(sizes, segment);
-    if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
-    this.specializations.push({ sizes, segment });
-    const family = this.families.of(segment.cases);
-    if (family !== null) family.latest = segment;
-  }
-
-  /** Makes a segment one of the same ops for other sizes. */
-  adopt(sizes: readonly string[], segment: Segment): void {
     segment.template = this;
     segment.sizes = sizes;
     segment.sealed = true;
     this.addOutputs(segment.outputSet);
     segment.addOutputs(this.outputSet);
+    if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
+    this.specializations.push({ sizes, segment });
+    const family = this.families.of(segment.cases);
+    if (family !== null) family.latest = segment;
   }
 
   /** What knows the code of this program at other sizes, in cases; null where nothing does. */
@@ -231,11 +223,6 @@ export class Segment {
   get knowsOtherSizes(): boolean {
     if (this.compiled?.forSizes === undefined) return false;
     return (this.uniform ??= this.graph.nodes.every(isUniformNode));
-  }
-
-  /** The segment as its graph was recorded at its sizes. @throws Lost */
-  own(): Segment {
-    return this;
   }
 
   /** Inputs of a run in the graph's order. */
@@ -320,18 +307,11 @@ export class Segment {
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
   call(inputs: readonly SegmentInput[]): readonly Tensor[] {
     return asRecorded(this.startGradMode, () => {
-      this.runs++;
       this.isFresh = undefined;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
       this.compiled ??= atOnce(this.compiling(inputs));
       this.isFresh = this.compiled.isFresh;
-      if (this.runs > 1) return this.compiled(inputs);
-      const start = now();
-      try {
-        return this.compiled(inputs);
-      } finally {
-        this.firstRunMs += now() - start;
-      }
+      return this.compiled(inputs);
     });
   }
 
@@ -383,7 +363,6 @@ export class Segment {
     };
     const compiled = yield* inScope(measured, stepsOf(this.backend)(module, inputs, request));
     original.submitted = true;
-    this.compileCount++;
     return checkCompiled(compiled);
   }
 }
