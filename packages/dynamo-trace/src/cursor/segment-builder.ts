@@ -194,18 +194,18 @@ export class SegmentBuilder {
 
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
   finish(backend: Backend, startGradMode: boolean, visible: Iterable<number>): Segment {
-    const mutatedInputs = this.inputSlots.filter((slot) =>
-      this.writers.has(this.fake(slot).storage),
+    const mutated = this.inputs.flatMap(({ slot }, i) =>
+      slot >= 0 && this.writers.has(this.fake(slot).storage) ? [i] : [],
     );
     return new Segment(
       this.graph,
       this.inputs,
       this.produced,
-      mutatedInputs,
+      mutated,
       this.hasRandom,
       startGradMode,
       backend,
-      mutatedInputs.length === 0 ? null : this.sharing(),
+      mutated.length === 0 ? null : this.sharing(),
       new Set(visible),
       this.writers,
     );

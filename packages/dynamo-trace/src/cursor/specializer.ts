@@ -14,10 +14,9 @@ import { caseOf } from '../dynamic/known-results.js';
 import { remaindersOf } from '../dynamic/remainders.js';
 import { mayDiffer } from '../dynamic/step-rule.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
-import type { Made, ShapeBinding } from '../dynamic/shape-binding.js';
+import type { Made, ProvenCode, ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
 import type { Segment } from '../trace/segment.js';
-import { ProvenSegment } from '../trace/proven-segment.js';
 import type { BackwardStep, MakingStep, OpStep, OutSpec, Step } from '../trace/step.js';
 import type { Cursor } from './cursor.js';
 import { rebuildEntry, rebuildStep } from './rebuild-step.js';
@@ -168,22 +167,34 @@ export class Specializer {
     if (this.recorder !== null) rebuildEntry(this.recorder, entry);
   }
 
-  /** The code of a segment for the sizes of this call. */
-  segmentFor(template: Segment): Segment {
-    const { shapes } = this.frame;
+  /** Runs the code of a segment for the sizes of this call. */
+  run(template: Segment): void {
+    const { frame } = this;
+    const { shapes } = frame;
     let segment = shapes.segments.get(template);
-    if (segment?.fits(this.frame) !== true || (!segment.isSample && !this.learns)) {
-      segment = this.proven(template) ?? this.recorded(template);
-      shapes.segments.set(template, segment);
-    }
+    const isMade = segment?.fits(frame) === true;
+    const proven = isMade ? null : this.proven(template);
+    if (!isMade && proven === null)
+      shapes.segments.set(template, (segment = this.recorded(template)));
     this.table.bindings.touch(shapes, traceConfig.sizeLimit);
-    return segment;
+    frame.runSegment(proven?.like ?? segment!, proven?.code);
   }
 
-  /** The code that is known to be that of these sizes. */
-  private proven(template: Segment): Segment | null {
+  /** The code that is known to be that of these sizes; null where their graph is needed to run the segment. */
+  private proven(template: Segment): ProvenCode | null {
     if (this.recorder !== null || !this.learns) return null;
-    return ProvenSegment.for(template, this.frame, this.cases, this.point);
+    const { frame } = this;
+    const { proven } = frame.shapes;
+    let found = proven.get(template);
+    if (found?.outputs !== found?.like.outputs || found?.asked !== template.outputs) {
+      const like = template.knowing(this.cases);
+      const code = like?.codeFor(frame, this.point) ?? null;
+      if (code === null) return null;
+      found = { like: like!, code, outputs: like!.outputs, asked: template.outputs };
+      proven.set(template, found);
+    }
+    const { like } = found!;
+    return like.fits(frame) && !like.changesHooked(like.gather(frame)) ? found! : null;
   }
 
   private recorded(template: Segment): Segment {

@@ -5,6 +5,7 @@
  * its child. What was worked out for exactly these values hangs on the node: the metadata of results,
  * and compiled code. `ShapeBindings` keeps the most recently used ones.
  */
+import type { CompiledSegment } from '../backend.js';
 import type { Segment } from '../trace/segment.js';
 import type { OutSpec, Step } from '../trace/step.js';
 import type { SoFar } from './case-numbers.js';
@@ -19,11 +20,24 @@ export interface Made {
   readonly behind: SoFar;
 }
 
+/**
+ * The code of a segment for sizes that no graph was made for: its backend knows that their graph would be compiled to
+ * this. What it reads, makes and writes, the segment of other sizes says.
+ */
+export interface ProvenCode {
+  readonly like: Segment;
+  readonly code: CompiledSegment;
+  /** What it returns, and what it was asked to: it serves while these are the outputs of `like` and of the template. */
+  readonly outputs: readonly number[];
+  readonly asked: readonly number[];
+}
+
 /** See the file header. The root binds nothing. */
 export class ShapeBinding {
   readonly made: Map<Step, Made> = new Map();
   /** Code for these sizes, by the segment that it specialises. */
   readonly segments: Map<Segment, Segment> = new Map();
+  readonly proven: Map<Segment, ProvenCode> = new Map();
   private readonly children = new Map<string, ShapeBinding>();
 
   constructor(
@@ -54,11 +68,13 @@ export class ShapeBinding {
   forget(): void {
     this.made.clear();
     this.segments.clear();
+    this.proven.clear();
     this.prune();
   }
 
   private prune(): void {
-    if (this.parent === null || this.children.size > 0 || this.segments.size > 0) return;
+    if (this.parent === null || this.children.size > 0) return;
+    if (this.segments.size > 0 || this.proven.size > 0) return;
     this.parent.children.delete(`${this.symbol}:${this.value}`);
     this.parent.prune();
   }

@@ -70,9 +70,9 @@ export function runCompiled(cursor: Cursor, template: Segment): void {
   const { frame, specializer } = cursor;
   if (frame.reads.size > 0) template.addOutputs(frame.reads);
   if (frame.watched.size > 0) template.addOutputs(template.basesOf(frame.watched));
-  const segment = frame.shapes.parent === null ? template : specializer.segmentFor(template);
   frame.finished.push(template);
-  frame.runSegment(segment);
+  if (frame.shapes.parent === null) frame.runSegment(template);
+  else specializer.run(template);
 }
 
 /** Whether a recorded call broke the graph at a node for that reason. */

@@ -19,6 +19,7 @@ import {
   modes,
   releaseUnseen,
 } from '@tessera/tensor/internal';
+import type { CompiledSegment } from '../backend.js';
 import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
 import type { ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Bindings } from '../trace/pattern.js';
@@ -183,11 +184,15 @@ export class Frame implements Bindings, PendingValue {
     });
   }
 
-  /** Runs a segment, compiled if it can be, and remembers how to compute what it leaves out. */
-  runSegment(segment: Segment): void {
-    const leftOut = segment.leavesOut ? new LeftOut(segment, this) : null;
+  /**
+   * Runs a segment, compiled if it can be, and remembers how to compute what it leaves out.
+   *
+   * @param proven its code where the sizes are not its own
+   */
+  runSegment(segment: Segment, proven?: CompiledSegment): void {
+    const leftOut = segment.leavesOut ? new LeftOut(segment, this, proven === undefined) : null;
     if (leftOut !== null) this.leftOut.push(leftOut);
-    segment.run(this);
+    segment.run(this, proven);
     leftOut?.noteRun();
     this.segmentRan();
   }

@@ -40,6 +40,8 @@ export class LeftOut {
   constructor(
     readonly segment: Segment,
     private readonly frame: Frame,
+    /** Whether the sizes are those of the segment's graph. */
+    private readonly hasGraph: boolean,
   ) {
     this.before = this.versions();
     this.generator = segment.hasRandom ? rngState() : null;
@@ -67,7 +69,7 @@ export class LeftOut {
     this.segment.addOutputs([slot]);
     const node = this.segment.produced.get(slot)!;
     try {
-      if (!this.segment.isSample) throw new Lost('its sizes have no graph of their own');
+      if (!this.hasGraph) throw new Lost('its sizes have no graph of their own');
       if (!this.alias(slot)) this.evaluate(this.needed(node), node);
     } catch (error) {
       if (error instanceof Lost) throw escapeError(node, error.message);

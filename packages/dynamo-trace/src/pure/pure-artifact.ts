@@ -183,11 +183,11 @@ function givesNumbers({ path }: PureCursor): boolean {
 
 /** Suspended calls first do what they recorded on the memory of the inputs. */
 function announceInputs(
-  { inputs: refs, mutated }: Segment,
+  { mutated }: Segment,
   inputs: readonly SegmentInput[],
   suspended: Resume,
 ): void {
   inputs.forEach((input, i) => {
-    if (isTensor(input)) suspended.onAccess(input.storage, mutated.includes(refs[i]!.slot));
+    if (isTensor(input)) suspended.onAccess(input.storage, mutated.includes(i));
   });
 }

@@ -55,18 +55,17 @@ export class Segment {
   /** Slots that the compiled code returns, in order. */
   private outputSlots: number[] = [];
   private readonly outputSet = new Set<number>();
-  protected compiled: CompiledSegment | null = null;
+  private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
   /** Of the last run; see `CompiledSegment`. */
-  protected isFresh: CompiledSegment['isFresh'];
+  private isFresh: CompiledSegment['isFresh'];
   /** `bases`, once known. */
   private known: ReadonlyMap<number, number | null> | null = null;
   private slots: Map<Node, number> | null = null;
-  private mutatedAt: readonly number[] | null = null;
   /** `leavesOut`, once known. */
   private omits: boolean | null = null;
   /** The segment of another call that this one is for other sizes. */
-  protected template: Segment | null = null;
+  private template: Segment | null = null;
   private uniform: boolean | null = null;
   /** The sizes it is for, if it has a template. */
   private sizes: readonly string[] | null = null;
@@ -77,8 +76,6 @@ export class Segment {
   private readonly families = new SegmentCases();
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
-  /** Whether its graph was recorded at the sizes that it is for. */
-  readonly isSample: boolean = true;
   /** Called when its code turns out to serve other sizes too. */
   onShared: (() => void) | null = null;
   /** Whether the call that captured it has ended, so that its outputs are known. */
@@ -87,6 +84,8 @@ export class Segment {
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
   compileMs = 0;
+  /** How often the compiled code ran. */
+  runs = 0;
   /** Stages and kernels of its compilations. */
   readonly report: CompileReport = emptyReport();
 
@@ -95,7 +94,7 @@ export class Segment {
     readonly inputs: readonly SegmentInputRef[],
     /** Node of every value that the segment computes, by slot. */
     readonly produced: ReadonlyMap<number, Node>,
-    /** Slots of inputs that the segment modifies. */
+    /** Which inputs the segment modifies. */
     readonly mutated: readonly number[],
     readonly hasRandom: boolean,
     /** Grad mode in force where the segment begins. */
@@ -270,13 +269,17 @@ export class Segment {
     return (this.known = bases);
   }
 
-  /** Runs the segment and gives the lazy tensors of `frame` their values. */
-  run(frame: Frame): void {
+  /** Whether there is nothing to compute and nothing to change: of a function that only returned its arguments. */
+  private get isIdle(): boolean {
+    return this.outputSlots.length === 0 && this.mutated.length === 0;
+  }
+
+  /** Runs the segment and gives the lazy tensors of `frame` their values; `proven` is its code at other sizes. */
+  run(frame: Frame, proven?: CompiledSegment): void {
     if (this.template !== null) this.addOutputs(this.template.outputSet);
-    // Nothing to compute and nothing to change: a function that only returned its arguments.
-    if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
+    if (this.isIdle) return;
     const inputs = this.gather(frame);
-    const outs = frame.execute(inputs, () => this.call(inputs));
+    const outs = frame.execute(inputs, () => this.call(inputs, proven));
     for (let i = 0; i < this.outputSlots.length; i++) {
       if (this.isFresh?.(i) !== true) show(outs[i]);
       this.give(frame, this.outputSlots[i]!, outs[i]!);
@@ -293,8 +296,7 @@ export class Segment {
 
   /** `prepare` with the pauses of the backend. */
   *preparing(frame: Frame): Steps<void> {
-    if (this.compiled !== null || (this.outputSlots.length === 0 && this.mutated.length === 0))
-      return;
+    if (this.compiled !== null || this.isIdle) return;
     for (const { slot, meta } of this.inputs)
       if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
     const outputs = this.outputSlots;
@@ -305,13 +307,14 @@ export class Segment {
   }
 
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
-  call(inputs: readonly SegmentInput[]): readonly Tensor[] {
+  call(inputs: readonly SegmentInput[], proven?: CompiledSegment): readonly Tensor[] {
     return asRecorded(this.startGradMode, () => {
+      this.runs++;
       this.isFresh = undefined;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
-      this.compiled ??= atOnce(this.compiling(inputs));
-      this.isFresh = this.compiled.isFresh;
-      return this.compiled(inputs);
+      const code = proven ?? (this.compiled ??= atOnce(this.compiling(inputs)));
+      this.isFresh = code.isFresh;
+      return code(inputs);
     });
   }
 
@@ -319,8 +322,8 @@ export class Segment {
    * Whether a value is modified whose gradient somebody watches: eager autograd leads what is modified around the
    * node that the value had, and what read it before through it. Such a call runs operator by operator.
    */
-  protected changesHooked(inputs: readonly SegmentInput[]): boolean {
-    return this.mutatedInputs.some((i) => {
+  changesHooked(inputs: readonly SegmentInput[]): boolean {
+    return this.mutated.some((i) => {
       const tensor = inputs[i] as Tensor;
       return (
         hasGradientHooks(tensor) &&
@@ -330,22 +333,11 @@ export class Segment {
     });
   }
 
-  private get mutatedInputs(): readonly number[] {
-    this.mutatedAt ??= this.inputs.flatMap(({ slot }, i) =>
-      this.mutated.includes(slot) ? [i] : [],
-    );
-    return this.mutatedAt;
-  }
-
-  private compiling(inputs: readonly SegmentInput[]): Steps<CompiledSegment> {
+  private *compiling(inputs: readonly SegmentInput[]): Steps<CompiledSegment> {
     const module = this.graphModule;
     log('graph', () =>
       this.sizes === null ? module.print() : `// ${this.sizes.join(', ')}\n${module.print()}`,
     );
-    return this.submit(module, inputs);
-  }
-
-  private *submit(module: GraphModule, inputs: readonly SegmentInput[]): Steps<CompiledSegment> {
     const original = this.template ?? this;
     const request: CompileRequest = {
       sizes: original.submitted ? this.sizes : null,
