@@ -13,7 +13,7 @@ import { traceConfig } from './config.js';
 import { Alignment } from './cursor/alignment.js';
 import { Cursor, type CursorHost } from './cursor/cursor.js';
 import { rebuildPath } from './cursor/rebuild-step.js';
-import type { RecordedBreak } from './cursor/recorder-options.js';
+import type { RecordedBreak } from './breaks/report-break.js';
 import { Recorder } from './cursor/recorder.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';

@@ -3,7 +3,7 @@
  */
 import { addReport, emptyReport } from '@tessera/shared';
 import { GRAPH_BREAKS } from './breaks/graph-breaks.js';
-import type { RecordedBreak } from './cursor/recorder-options.js';
+import type { RecordedBreak } from './breaks/report-break.js';
 import type { CompiledFunction } from './compiled-function.js';
 import type { GuardKind } from './guards/entry-guards.js';
 

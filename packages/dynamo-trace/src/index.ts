@@ -16,7 +16,7 @@ export {
   type GraphBreakCode,
   type GraphBreakEntry,
 } from './breaks/graph-breaks.js';
-export type { RecordedBreak } from './cursor/recorder-options.js';
+export type { RecordedBreak } from './breaks/report-break.js';
 export { type CaptureRecord, CompiledFunction } from './compiled-function.js';
 export type { AnyFunction, TraceOptions } from './trace-options.js';
 export { traceConfig } from './config.js';

@@ -3,8 +3,17 @@
  */
 import { userFrame } from '@tessera/graph';
 import { TesseraError, log } from '@tessera/shared';
-import type { RecordedBreak, RecorderOptions } from '../cursor/recorder-options.js';
-import { type BreakReason, GRAPH_BREAKS } from './graph-breaks.js';
+import type { RecorderOptions } from '../cursor/recorder.js';
+import { type BreakReason, GRAPH_BREAKS, type GraphBreakCode } from './graph-breaks.js';
+
+/** A graph break of a recorded call. */
+export interface RecordedBreak {
+  readonly code: GraphBreakCode;
+  /** What happened. */
+  readonly reason: string;
+  /** The user's source line. */
+  readonly location: string | null;
+}
 
 /** Notes a break where the program is now; returns that line. @throws trace-full-graph where the whole function must be one graph */
 export function reportBreak(

@@ -9,7 +9,7 @@ import { SymScalar, isPlainInteger } from '@tessera/shared';
 import { type OpOverload, isFloatingPoint, isTensor } from '@tessera/tensor';
 import type { DynamicOption, Older } from '../dynamic/dynamic-shapes.js';
 import { type Pattern, type ScalarPattern, kindOfNumber, sameConstant } from '../trace/pattern.js';
-import type { OpStep, RegionStep, TrieNode } from '../trace/step.js';
+import type { OpStep, Step, TrieNode } from '../trace/step.js';
 
 /** How the arguments of an op differ from the older path: which numbers to lift, by position. */
 export interface Aligned {
@@ -47,22 +47,16 @@ export class Alignment {
     this.at = this.matched?.next ?? null;
   }
 
-  /** Moves into the region that corresponds to one that begins; returns it. */
-  enterRegion(owner: object, name: string): RegionStep | null {
-    const step = this.at?.steps.find(
-      (candidate): candidate is RegionStep =>
-        candidate.kind === 'region' &&
-        candidate.ownerClass === owner.constructor &&
-        candidate.name === name,
-    );
+  /** Moves behind a step that is no op, or into a region; returns it. */
+  pass<K extends 'grad-mode' | 'backward' | 'break' | 'region'>(
+    kind: K,
+    fits: (step: Extract<Step, { kind: K }>) => boolean = () => true,
+  ): Extract<Step, { kind: K }> | null {
+    type Passed = Extract<Step, { kind: K }>;
+    const isWanted = (step: Step): step is Passed => step.kind === kind && fits(step as Passed);
+    const step = this.at?.steps.find(isWanted) ?? null;
     this.at = step?.next ?? null;
-    return step ?? null;
-  }
-
-  /** Moves behind a step that is no op. */
-  pass(kind: 'grad-mode' | 'backward' | 'break'): void {
-    const step = this.at?.steps.find((candidate) => candidate.kind === kind);
-    this.at = step === undefined || step.kind === 'return' ? null : step.next;
+    return step;
   }
 }
 

@@ -11,12 +11,23 @@ import { gradMode, requiresGrad } from '@tessera/tensor/internal';
 import type { DynamicShapes } from '../dynamic/dynamic-shapes.js';
 import type { RegionRecord } from '../events/region.js';
 import type { Frame } from '../frame/frame.js';
+import type { Sources } from '../guards/sources.js';
+import type { TraceOptions } from '../trace-options.js';
+import type { RecordedBreak } from '../breaks/report-break.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { Segment } from '../trace/segment.js';
 import { type Numbering, type OutSpec, specOf } from '../trace/step.js';
 import { Alignment } from './alignment.js';
-import type { RecordedBreak, RecorderOptions } from './recorder-options.js';
 import { SegmentBuilder } from './segment-builder.js';
+
+/** What a recorder needs from its function. */
+export interface RecorderOptions extends Pick<
+  TraceOptions,
+  'backend' | 'fullgraph' | 'recordOnly'
+> {
+  readonly functionName: string;
+  readonly sources: Sources;
+}
 
 /** See the file header. */
 export class Recorder {

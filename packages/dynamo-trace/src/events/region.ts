@@ -86,7 +86,10 @@ export const REGION: EventKind<RegionCall, unknown> = {
   },
 };
 
-function isFor({ ownerClass, name }: RegionStep, call: RegionCall): boolean {
+function isFor(
+  { ownerClass, name }: RegionStep,
+  call: Pick<RegionCall, 'owner' | 'name'>,
+): boolean {
   return ownerClass === call.owner.constructor && name === call.name;
 }
 
@@ -194,7 +197,7 @@ function recordRegion(
   options.sources.addObject(owner);
   const { leaves, spec } = treeFlatten(inputs);
   const region = new RegionRecord();
-  const older = recorder.alignment.enterRegion(owner, name);
+  const older = recorder.alignment.pass('region', (step) => isFor(step, { owner, name }));
   const firstNew = numbering.slots;
   const patterns: Pattern[] = [];
   const values = leaves.map((leaf, i) => {

@@ -41,9 +41,6 @@ export interface FinishedCall {
 export class PureArtifact {
   /** Calls skipped since the last check. */
   private skipped = 0;
-  /** Where the segment returns each slot, as long as it returns these. */
-  private positions: ReadonlyMap<number, number> = new Map();
-  private positionsOf: readonly number[] | null = null;
 
   private constructor(
     readonly guards: EntryGuards,
@@ -80,7 +77,7 @@ export class PureArtifact {
     const grads = segment.inputs.flatMap(({ slot }, input) => {
       const grad = slot < 0 ? null : frame.slots[slot]!.autograd?.grad;
       const made = grad == null ? -1 : frame.slotOf(grad);
-      return made >= 0 && segment.returns(made) ? [{ input, slot: made }] : [];
+      return made >= 0 && segment.positionOf(made) !== undefined ? [{ input, slot: made }] : [];
     });
     return new PureArtifact(
       call.guards,
@@ -124,28 +121,21 @@ export class PureArtifact {
     }
     if (modes.suspended !== null) announceInputs(segment, inputs, modes.suspended);
     const outs = segment.call(inputs);
-    if (this.positionsOf !== segment.outputs) this.place();
-    const { positions } = this;
     for (const { input, slot } of this.grads)
-      autogradMeta(inputs[input] as Tensor).grad = outs[positions.get(slot)!]!;
+      autogradMeta(inputs[input] as Tensor).grad = outs[segment.positionOf(slot)!]!;
     // One tensor is the common result.
-    if (leaves.length === 1 && 'slot' in leaves[0]! && positions.has(leaves[0].slot))
-      return this.rebuild([outs[positions.get(leaves[0].slot)!]]);
+    const [first] = leaves;
+    const only =
+      leaves.length === 1 && 'slot' in first! ? segment.positionOf(first.slot) : undefined;
+    if (only !== undefined) return this.rebuild([outs[only]]);
     return this.rebuild(
       leaves.map((leaf) => {
         if ('value' in leaf) return leaf.value;
         if ('place' in leaf) return follow(roots[leaf.place.root], leaf.place.source.steps);
-        const at = positions.get(leaf.slot);
+        const at = segment.positionOf(leaf.slot);
         return at === undefined ? inputs[this.inputOf(leaf.slot)] : outs[at];
       }),
     );
-  }
-
-  /** Where what it returns is now: a segment that is found to need another output is compiled again. */
-  private place(): void {
-    const { outputs } = this.segment;
-    this.positionsOf = outputs;
-    this.positions = new Map(outputs.map((slot, i) => [slot, i]));
   }
 
   private inputOf(slot: number): number {

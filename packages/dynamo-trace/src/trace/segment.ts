@@ -55,6 +55,8 @@ export class Segment {
   /** Slots that the compiled code returns, in order. */
   private outputSlots: number[] = [];
   private readonly outputSet = new Set<number>();
+  /** Where each is returned. */
+  private positions: ReadonlyMap<number, number> = new Map();
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
   /** Of the last run; see `CompiledSegment`. */
@@ -152,9 +154,9 @@ export class Segment {
     return new GraphModule([], graph);
   }
 
-  /** Whether a slot is returned. */
-  returns(slot: number): boolean {
-    return this.outputSet.has(slot);
+  /** Where a slot is returned; undefined if it is not. */
+  positionOf(slot: number): number | undefined {
+    return this.positions.get(slot);
   }
 
   /** Makes slots outputs from now on; a view of memory that the segment writes comes with what it is a view of. */
@@ -177,6 +179,7 @@ export class Segment {
     }
     this.template?.addOutputs(this.outputSet);
     this.outputSlots = [...this.outputSet].sort((a, b) => a - b);
+    this.positions = new Map(this.outputSlots.map((slot, i) => [slot, i]));
     this.compiled = null;
     this.module = null;
     this.omits = null;
