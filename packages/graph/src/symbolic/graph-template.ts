@@ -10,12 +10,13 @@
  * (`NAMED`).
  */
 import {
+  type Relation,
   ShapeEnv,
+  type ShapeGuard,
   type Size,
-  type SizeFunction,
+  SizeProgram,
   type SymInt,
   compareNumbers,
-  compileSize,
   isDetermined,
   remaindersIn,
   sizeMul,
@@ -34,7 +35,6 @@ import {
   type SymbolSource,
   TemplateNumbers,
   Unfit,
-  type Varying,
 } from './template-numbers.js';
 import { partSizes } from './part-sizes.js';
 import { scaledSizes } from './scaled-sizes.js';
@@ -67,6 +67,17 @@ const NAMED: ReadonlySet<string> = new Set([
   'aten::select_backward',
 ]);
 
+/** A number that varies: which of the numbers of a graph, in the order in which they are visited, and its slot. */
+interface VaryingSlot {
+  readonly at: number;
+  readonly slot: number;
+}
+
+/** A guard on a slot. */
+interface Condition extends Pick<Relation, 'op' | 'bound'> {
+  readonly slot: number;
+}
+
 /** See the file header. */
 export class GraphTemplate {
   readonly env: ShapeEnv = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
@@ -74,11 +85,17 @@ export class GraphTemplate {
   private readonly sources: readonly SymbolSource[];
   private readonly shapes = new Map<Node, SymbolicVal>();
   private readonly args = new Map<Node, readonly Argument[]>();
-  private readonly varying: readonly Varying[];
-  private readonly expressions: readonly SizeFunction[];
+  /** All that is computed of the symbols. */
+  readonly program: SizeProgram;
+  private readonly varying: readonly VaryingSlot[];
+  /** Slots of the numbers that vary, each once. */
+  private readonly slots: readonly number[];
   /** How many of the numbers that vary are no polynomials that samples determine: the first ones. */
   readonly quotients: number;
   private readonly numbers: readonly number[];
+  private conditions: readonly Condition[] = [];
+  /** The guards of which `conditions` are made. */
+  private guards: readonly ShapeGuard[] = [];
 
   /** @param graphs of one program, in sizes that differ; the first is the example */
   private constructor(
@@ -96,13 +113,15 @@ export class GraphTemplate {
     this.read(numbers);
     this.symbols = numbers.symbols;
     this.sources = numbers.sources;
-    this.varying = numbers.varying;
-    const expressions = [...numbers.expressions];
-    const isPolynomial = ([size]: (typeof expressions)[number]): boolean =>
+    this.program = new SizeProgram(this.symbols);
+    const slotOf = (size: Size): number => this.program.slot(size);
+    this.varying = numbers.varying.map(({ at, size }) => ({ at, slot: slotOf(size) }));
+    const sizes = [...new Set(numbers.varying.map(({ size }) => size))];
+    const isPolynomial = (size: Size): boolean =>
       isDetermined(size) && remaindersIn(size).length === 0;
-    const others = expressions.filter((each) => !isPolynomial(each));
+    const others = sizes.filter((size) => !isPolynomial(size));
     this.quotients = others.length;
-    this.expressions = [...others, ...expressions.filter(isPolynomial)].map(([, at]) => at);
+    this.slots = [...others, ...sizes.filter(isPolynomial)].map(slotOf);
   }
 
   /**
@@ -127,20 +146,21 @@ export class GraphTemplate {
     const numbers = numbersOf(graph).list;
     const values = this.sources.map(({ at }) => numbers[at]!);
     if (!this.isInRange(values)) return null;
+    const computed = this.program.run(values);
     let next = 0;
     for (let at = 0; at < numbers.length; at++) {
       const varying = this.varying[next];
       if (varying?.at === at) {
         next++;
-        if (varying.expected(values) !== numbers[at]) return null;
+        if (computed[varying.slot] !== numbers[at]) return null;
       } else if (!Object.is(this.numbers[at], numbers[at])) return null;
     }
     return values;
   }
 
-  /** The first so many of the numbers that vary, each once, at values of the symbols. */
-  numbersAt(values: readonly number[], count: number = Infinity): readonly number[] {
-    return this.expressions.slice(0, count).map((expression) => expression(values));
+  /** The first so many of the numbers that vary, each once, of what the program computes. */
+  numbersIn(computed: readonly number[], count: number = Infinity): readonly number[] {
+    return this.slots.slice(0, count).map((slot) => computed[slot]!);
   }
 
   /** Whether symbols may have these values. */
@@ -148,15 +168,28 @@ export class GraphTemplate {
     return values.every((value, i) => value >= this.sources[i]!.min && value <= LARGEST);
   }
 
-  /** Whether the conditions that were needed of the symbols hold for values of them. */
-  admits(values: readonly number[]): boolean {
-    return this.env.guards.every(({ relation: { base, op, bound } }) =>
-      compareNumbers(
-        compileSize(base, (symbol) => this.symbols.indexOf(symbol))(values),
+  /** What the program computes at values of the symbols, with what `admits` asks. */
+  at(values: readonly number[]): readonly number[] {
+    const { guards } = this.env;
+    if (guards !== this.guards) {
+      this.guards = guards;
+      this.conditions = guards.map(({ relation: { base, op, bound } }) => ({
+        slot: this.program.slot(base),
         op,
         bound,
-      ),
-    );
+      }));
+    }
+    return this.program.run(values);
+  }
+
+  /** Whether the conditions that were needed of the symbols hold for values of them. */
+  admits(values: readonly number[], computed: readonly number[] = this.at(values)): boolean {
+    const { conditions } = this;
+    for (let i = 0; i < conditions.length; i++) {
+      const { slot, op, bound } = conditions[i]!;
+      if (!compareNumbers(computed[slot]!, op, bound)) return false;
+    }
+    return true;
   }
 
   /** Whether every symbol was fixed: the template is one graph. */

@@ -28,7 +28,8 @@ export class ProvenSizes {
 
   /** Notes that a graph made for sizes of the program is the template at values of its symbols. */
   add(sizes: readonly number[], values: readonly number[]): void {
-    this.samples.add(sizes, [...values, ...this.template.numbersAt(values)]);
+    const { template, samples } = this;
+    samples.add(sizes, [...values, ...template.numbersIn(template.at(values))]);
   }
 
   /**
@@ -47,12 +48,14 @@ export class ProvenSizes {
     if (!isTold) numbers = samples.at(sizes);
     if (numbers === null) return null;
     const values = numbers.slice(0, symbols);
+    if (!template.isInRange(values)) return null;
+    const computed = template.at(values);
     const wanted = isTold ? quotients : numbers.length - symbols;
-    return (wanted === 0 ||
-      sameNumbers(template.numbersAt(values, wanted), numbers.slice(symbols, symbols + wanted))) &&
-      template.isInRange(values) &&
-      template.admits(values) &&
-      proof.holds(values, inputs)
+    const isSame = (): boolean =>
+      sameNumbers(template.numbersIn(computed, wanted), numbers.slice(symbols, symbols + wanted));
+    return (wanted === 0 || isSame()) &&
+      template.admits(values, computed) &&
+      proof.holds(computed, inputs)
       ? values
       : null;
   }

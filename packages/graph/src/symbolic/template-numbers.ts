@@ -9,7 +9,6 @@ import {
   type FitTerm,
   type ShapeEnv,
   type Size,
-  type SizeFunction,
   SizeFitter,
   type SymInt,
   compileSize,
@@ -44,7 +43,7 @@ export interface Hint {
 export interface Varying {
   /** Which of the numbers of a graph, in the order in which they are visited. */
   readonly at: number;
-  readonly expected: SizeFunction;
+  readonly size: SymInt;
 }
 
 /** A number that follows no expression; caught by `GraphTemplate.of` alone. */
@@ -56,8 +55,6 @@ export class Unfit extends Error {
 export class TemplateNumbers {
   readonly sources: SymbolSource[] = [];
   readonly varying: Varying[] = [];
-  /** What the numbers that vary are, each once. */
-  readonly expressions: Map<SymInt, SizeFunction> = new Map();
   /** Symbols by their values in the graphs, joined. */
   private readonly columns = new Map<string, SymInt>();
   /** What numbers with the same values were last found to be. */
@@ -99,9 +96,7 @@ export class TemplateNumbers {
     if (found === null && free !== null) found = this.add(at, values, free);
     if (found === null || typeof found === 'number') throw new Unfit();
     if (!isConstant) this.seen.set(key, found);
-    const expected = this.expressions.get(found) ?? this.compiled(found);
-    this.expressions.set(found, expected);
-    this.varying.push({ at, expected });
+    this.varying.push({ at, size: found });
     return found;
   }
 
@@ -116,15 +111,12 @@ export class TemplateNumbers {
     return this.graphs.map((numbers) => numbers[at]!);
   }
 
-  private compiled(size: Size): SizeFunction {
-    return compileSize(size, (symbol) => this.symbols.indexOf(symbol));
-  }
-
   /** The values of an expression in the graphs, joined. */
   private valuesOf(size: SymInt): string {
     let values = this.values.get(size);
     if (values === undefined) {
-      const valueAt = this.compiled(size);
+      const { symbols } = this;
+      const valueAt = compileSize(size, (symbol) => symbols.indexOf(symbol));
       const columns = this.terms().map(({ at }) => at);
       values = this.graphs.map((_, k) => valueAt(columns.map((column) => column[k]!))).join();
       this.values.set(size, values);

@@ -4,36 +4,40 @@
  * Every operator of it does the same at all sizes (`isUniform`). Where its numbers are known (`ProvenSizes`), what is left
  * to ask at further sizes is whether operators are in the case in which they were for the example.
  */
-import { type Size, type SizeFunction, SymInt, compileSize } from '@tessera/shared';
+import { type Size, SymInt } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
-import { sameNumbers } from '@tessera/tensor/internal';
 import { type Argument, Node } from '../node.js';
 import type { GraphTemplate } from './graph-template.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 import type { Shaped } from './operator-cases.js';
 import { caseOfSizes, hasCases, isUniform, layoutClass } from './uniform-operators.js';
 
-/** A value at given sizes. */
-type At<T> = (values: readonly number[]) => T;
+/** A value of what the template's program computes. */
+type In<T> = (computed: readonly number[]) => T;
 
-/** A condition: what a case is at given sizes, and what it must be. */
+/** A condition: what a case is, and what it must be. */
 interface Condition {
-  readonly caseAt: At<string | null>;
+  readonly caseIn: In<string | null>;
   readonly wanted: string;
 }
 
+/** A layout, as slots of the template's program. */
+interface SlottedShape {
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+}
+
 /** An input whose layout varies. */
-interface VaryingInput {
+interface VaryingInput extends SlottedShape {
   readonly position: number;
-  readonly layoutAt: At<Shaped>;
   readonly offset: number;
 }
 
 /** See the file header. */
 export class TemplateProof {
   private constructor(
-    /** Sizes that vary. */
-    private readonly sizes: readonly SizeFunction[],
+    /** Slots of sizes that vary. */
+    private readonly sizes: readonly number[],
     private readonly conditions: readonly Condition[],
     private readonly inputs: readonly VaryingInput[],
   ) {}
@@ -43,40 +47,65 @@ export class TemplateProof {
     const { nodes } = template.example.graph;
     if (!nodes.every(isUniformNode)) return null;
     const reader = new TemplateReader(template);
-    const example = template.symbols.map(({ hint }) => hint!);
+    const cases = nodes.flatMap((node) => reader.caseOf(node) ?? []);
+    const example = template.at(template.symbols.map(({ hint }) => hint!));
     const conditions: Condition[] = [];
-    for (const node of nodes) {
-      const caseAt = reader.caseOf(node);
-      if (caseAt === null) continue;
-      const wanted = caseAt(example);
+    for (const caseIn of cases) {
+      const wanted = caseIn(example);
       if (wanted === null) return null;
-      conditions.push({ caseAt, wanted });
+      conditions.push({ caseIn, wanted });
     }
     return new TemplateProof(reader.sizes, conditions, reader.inputs);
   }
 
-  /** Whether inputs, if given, are those of the template, and operators in its cases, at these values of the symbols. */
-  holds(values: readonly number[], inputs: readonly unknown[] | null): boolean {
-    return (
-      this.sizes.every((size) => size(values) >= 2) &&
-      (inputs === null || this.inputs.every((input) => isInput(input, values, inputs))) &&
-      this.conditions.every(({ caseAt, wanted }) => caseAt(values) === wanted)
-    );
+  /**
+   * Whether inputs, if given, are those of the template, and operators in its cases, where its program computes this.
+   * Loops: it seldom runs, so nothing inlines it.
+   */
+  holds(computed: readonly number[], inputs: readonly unknown[] | null): boolean {
+    const { sizes, conditions } = this;
+    for (let i = 0; i < sizes.length; i++) if (!(computed[sizes[i]!]! >= 2)) return false;
+    if (inputs !== null)
+      for (let i = 0; i < this.inputs.length; i++)
+        if (!isInput(this.inputs[i]!, computed, inputs)) return false;
+    for (let i = 0; i < conditions.length; i++)
+      if (conditions[i]!.caseIn(computed) !== conditions[i]!.wanted) return false;
+    return true;
   }
 }
 
 function isInput(
-  { position, layoutAt, offset }: VaryingInput,
-  values: readonly number[],
+  { position, sizes, strides, offset }: VaryingInput,
+  computed: readonly number[],
   inputs: readonly unknown[],
 ): boolean {
-  const { sizes, strides } = layoutAt(values);
   const input = inputs[position] as Tensor;
   return (
     input.storageOffset === offset &&
-    sameNumbers(input.sizes, sizes) &&
-    sameNumbers(input.strides, strides)
+    areIn(input.sizes, sizes, computed) &&
+    areIn(input.strides, strides, computed)
   );
+}
+
+/** Whether numbers are what was computed in slots. */
+function areIn(
+  numbers: readonly number[],
+  slots: readonly number[],
+  computed: readonly number[],
+): boolean {
+  if (numbers.length !== slots.length) return false;
+  for (let i = 0; i < slots.length; i++) if (numbers[i] !== computed[slots[i]!]) return false;
+  return true;
+}
+
+function shapeIn({ sizes, strides }: SlottedShape, computed: readonly number[]): Shaped {
+  return { sizes: numbersIn(sizes, computed), strides: numbersIn(strides, computed) };
+}
+
+function numbersIn(slots: readonly number[], computed: readonly number[]): number[] {
+  const numbers: number[] = [];
+  for (let i = 0; i < slots.length; i++) numbers.push(computed[slots[i]!]!);
+  return numbers;
 }
 
 /** Whether a node does the same at all sizes. */
@@ -84,50 +113,48 @@ export function isUniformNode({ target }: Node): boolean {
   return !(target instanceof OpOverload) || isUniform(target);
 }
 
-/** Reads nodes of a template as functions of its symbols. */
+/** Reads nodes of a template, and has its program compute what they need. */
 class TemplateReader {
-  private readonly varying = new Map<SymInt, SizeFunction>();
-  private readonly sized = new Set<SizeFunction>();
+  private readonly sized = new Set<number>();
 
   constructor(private readonly template: GraphTemplate) {}
 
   /** Inputs of the graph whose layout varies. */
   get inputs(): VaryingInput[] {
     return this.template.example.graph.placeholders.flatMap((node, position) => {
-      const layoutAt = this.shapesOf(node)?.[0];
-      if (layoutAt === undefined || !this.varies(node)) return [];
-      return [{ position, layoutAt, offset: (node.meta.val as Tensor).storageOffset }];
+      const shape = this.shapesOf(node)[0];
+      if (shape === undefined || !this.varies(node)) return [];
+      return [{ ...shape, position, offset: (node.meta.val as Tensor).storageOffset }];
     });
   }
 
-  /** Sizes met so far that vary. */
-  get sizes(): SizeFunction[] {
+  /** Slots of the sizes met so far that vary. */
+  get sizes(): number[] {
     return [...this.sized];
   }
 
   /** The case of a node; null if it is in one for all sizes. */
-  caseOf(node: Node): At<string | null> | null {
-    const outs = this.shapesOf(node) ?? [];
+  caseOf(node: Node): In<string | null> | null {
+    const outs = this.shapesOf(node);
     const { target } = node;
     if (node.op === 'placeholder')
-      return this.varies(node) ? (v) => layoutClass(outs[0]!(v)) : null;
+      return this.varies(node) ? (computed) => layoutClass(shapeIn(outs[0]!, computed)) : null;
     if (!(target instanceof OpOverload) || !hasCases(target)) return null;
     const given = this.template.argsOf(node);
     if (![node, ...node.allInputNodes()].some((value) => this.varies(value)) && given === node.args)
       return null;
     const args = given.map((arg) => this.argument(arg));
-    return (v) =>
+    return (computed) =>
       caseOfSizes(
         target,
-        args.map((arg) => arg(v)),
-        outs.map((out) => out(v)),
+        args.map((arg) => arg(computed)),
+        outs.map((out) => shapeIn(out, computed)),
       );
   }
 
-  /** Shapes of the values of a node; null if it has none. */
-  private shapesOf(node: Node): readonly At<Shaped>[] | null {
-    const list = this.listOf(node);
-    return list.length === 0 ? null : list.map((shape) => this.shape(shape));
+  /** Shapes of the values of a node. */
+  private shapesOf(node: Node): readonly SlottedShape[] {
+    return this.listOf(node).map((shape) => this.shape(shape));
   }
 
   /** Whether the layout of a node's value varies. */
@@ -143,32 +170,27 @@ class TemplateReader {
     return list.filter((shape) => shape !== null);
   }
 
-  private shape({ sizes, strides }: SymbolicShape): At<Shaped> {
-    const sizesAt = sizes.map((size) => this.number(size));
+  private shape({ sizes, strides }: SymbolicShape): SlottedShape {
+    const { program } = this.template;
+    const slots = sizes.map((size) => program.slot(size));
     sizes.forEach((size, i) => {
-      if (typeof size !== 'number') this.sized.add(sizesAt[i]!);
+      if (typeof size !== 'number') this.sized.add(slots[i]!);
     });
-    const stridesAt = strides.map((stride) => this.number(stride ?? 0));
-    return (v) => ({ sizes: sizesAt.map((at) => at(v)), strides: stridesAt.map((at) => at(v)) });
+    return { sizes: slots, strides: strides.map((stride) => program.slot(stride ?? 0)) };
   }
 
-  private argument(arg: Argument | Size): At<unknown> {
-    if (arg instanceof Node) return this.shapesOf(arg)?.[0] ?? (() => undefined);
+  private argument(arg: Argument | Size): In<unknown> {
+    if (arg instanceof Node) {
+      const shape = this.shapesOf(arg)[0];
+      return shape === undefined ? () => undefined : (computed) => shapeIn(shape, computed);
+    }
     if (Array.isArray(arg)) {
       const items = (arg as readonly Argument[]).map((item) => this.argument(item));
-      return (v) => items.map((at) => at(v));
+      return (computed) => items.map((at) => at(computed));
     }
-    return isSymbolic(arg) ? this.number(arg) : () => arg;
-  }
-
-  private number(size: Size): SizeFunction {
-    if (typeof size === 'number') return () => size;
-    let at = this.varying.get(size);
-    if (at === undefined) {
-      at = compileSize(size, (symbol) => this.template.symbols.indexOf(symbol));
-      this.varying.set(size, at);
-    }
-    return at;
+    if (!isSymbolic(arg)) return () => arg;
+    const slot = this.template.program.slot(arg);
+    return (computed) => computed[slot];
   }
 }
 

@@ -16,62 +16,69 @@ import {
   checkAt,
   checksOf,
 } from '@tessera/inductor-core';
-import { type CpuHeap, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
+import { type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
 import { valueError } from '@tessera/tensor/internal';
 import { checksOffset } from '../wasm-kernel.js';
 import { runExtern } from './extern-calls.js';
-import type { LoadedModule, SegmentFunction, Sharable } from './load-plan.js';
+import type { LoadedModule, Sharable } from './load-plan.js';
 import type { PlanOutline } from './plan-layout.js';
 import { threadPool } from './thread-pool.js';
 
-/** Memory of a plan; freed once. */
-export interface PlanMemory {
-  readonly block: number;
-  readonly constants: readonly number[];
-  release(): void;
+/** A plan block in the heap, and what runs with it must know. */
+export interface PlanBlock extends Sharable {
+  readonly address: number;
+  readonly arenaBytes: number;
 }
 
-/** What an executable runs. */
+/** What a plan is at some sizes, for those who ask: a run whose kernels are all generated does not. */
+export interface PlanNumbers {
+  readonly plan: ExecutionPlan;
+  /** Values of the sizes in checks of kernels. */
+  readonly sizeAt: SizeValue;
+  /** Buffers with their places. */
+  readonly buffers: readonly PlanBuffer[];
+  externAt(kernel: number): ExternKernel;
+}
+
+/** What executables run: one of a plan, or one for each choice of a template's sizes. */
 export interface CpuProgram {
-  /** The plan, when somebody asks for it. */
-  readonly plan: () => ExecutionPlan;
   /** Kernels as their code was generated from, by whose checks reports are numbered. */
   readonly kernels: PlanOutline['kernels'];
-  /** Values of the sizes in their checks. */
-  readonly sizeAt: SizeValue;
   readonly launches: ExecutionPlan['launches'];
-  /** Buffers with their places, of which only calls of reference kernels ask. */
-  readonly buffers: () => readonly PlanBuffer[];
-  /** The extern kernel of this number at the sizes of this executable. */
-  readonly externAt: (kernel: number) => ExternKernel;
-  readonly arenaBytes: number;
   /** Bytes of an element of each argument; an argument that no kernel uses has none. */
   readonly inputSizes: readonly number[];
   readonly outputSizes: readonly number[];
   readonly sources: readonly KernelSource[];
   readonly loaded: LoadedModule;
-  readonly sharable: Sharable;
-  readonly memory: PlanMemory;
+  /** Addresses of the constants. */
+  readonly constants: readonly number[];
+  /** The block for values of the sizes; null once memory was freed. */
+  blockAt(values: readonly number[]): PlanBlock | null;
+  numbersAt(values: readonly number[]): PlanNumbers;
+  /** One of its executables was disposed. */
+  onDispose(): void;
 }
 
 /** See the file header. */
 export class CpuExecutable implements Executable {
   readonly #program: CpuProgram;
-  readonly #heap: CpuHeap = cpuHeap();
-  /** The only segment of a plan without extern calls. */
-  readonly #single: SegmentFunction | null;
-  #plan: ExecutionPlan | null = null;
+  /** Of the symbols of a template. */
+  readonly #values: readonly number[];
+  #known: PlanNumbers | null = null;
   #arena = 0;
   #disposed = false;
 
-  constructor(program: CpuProgram) {
+  constructor(program: CpuProgram, values: readonly number[]) {
     this.#program = program;
-    const { segments } = program.loaded;
-    this.#single = segments.length === 1 ? (segments[0].run ?? null) : null;
+    this.#values = values;
+  }
+
+  get #numbers(): PlanNumbers {
+    return (this.#known ??= this.#program.numbersAt(this.#values));
   }
 
   get plan(): ExecutionPlan {
-    return (this.#plan ??= this.#program.plan());
+    return this.#numbers.plan;
   }
 
   get sources(): readonly KernelSource[] {
@@ -79,14 +86,15 @@ export class CpuExecutable implements Executable {
   }
 
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
-    if (this.#disposed) throw this.#afterDispose();
-    const { arenaBytes, loaded, sharable, memory, inputSizes, outputSizes } = this.#program;
-    this.#arena = arenaBytes > 0 ? this.#heap.alloc(arenaBytes) : 0;
+    const at = this.#disposed ? null : this.#program.blockAt(this.#values);
+    if (at === null) throw this.#afterDispose();
+    const { loaded, inputSizes, outputSizes } = this.#program;
+    const { address: block, arenaBytes, parallelNs, parallelLaunches } = at;
+    const heap = cpuHeap();
+    this.#arena = arenaBytes > 0 ? heap.alloc(arenaBytes) : 0;
     try {
-      const { layout } = loaded;
-      const { parallelNs, parallelLaunches } = sharable;
-      const { i32, f64 } = this.#heap;
-      const { block } = memory;
+      const { layout, segments } = loaded;
+      const { i32, f64 } = heap;
       loaded.enter?.(block);
       this.#bind('input', i32, (block + layout.inputs) >>> 2, inputs, inputSizes);
       this.#bind('output', i32, (block + layout.outputs) >>> 2, outputs, outputSizes);
@@ -94,21 +102,22 @@ export class CpuExecutable implements Executable {
       const scalarSlot = (block + layout.scalars) / 8;
       for (let i = 0; i < scalars.length; i++) f64[scalarSlot + i] = scalars[i];
       const parallel = parallelNs > 0 && threadPool().isWorthwhile(parallelNs) ? 1 : 0;
-      const failed =
-        this.#single === null ? this.#runSegments(parallel, scalars) : this.#single(parallel);
+      // The only segment of a plan without calls of reference kernels needs nothing else.
+      const single = segments.length === 1 ? segments[0].run : null;
+      const failed = single === null ? this.#runSegments(parallel, scalars, at) : single(parallel);
       if (parallel === 1 && threadPool().finishRun(parallelLaunches)) throw this.#trapped(null);
-      if (failed > 0) throw this.#refused(failed - 1);
+      if (failed > 0) throw this.#refused(failed - 1, at);
     } catch (error) {
       throw this.#explain(error);
     } finally {
-      if (arenaBytes > 0) this.#heap.free(this.#arena);
+      if (arenaBytes > 0) heap.free(this.#arena);
     }
   }
 
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#program.memory.release();
+    this.#program.onDispose();
   }
 
   /** Writes the addresses of arguments. Only memory of the heap has one: others never reach a kernel. */
@@ -128,21 +137,22 @@ export class CpuExecutable implements Executable {
   }
 
   /** The number of the launch in which a check failed, counted from one, or 0. */
-  #runSegments(parallel: number, scalars: readonly number[]): number {
-    this.#program.loaded.bind();
-    const { launches, buffers, externAt } = this.#program;
-    for (const segment of this.#program.loaded.segments) {
+  #runSegments(parallel: number, scalars: readonly number[], at: PlanBlock): number {
+    const { launches, loaded } = this.#program;
+    loaded.bind();
+    for (const segment of loaded.segments) {
       if (segment.run !== null) {
         const failed = segment.run(parallel);
         if (failed > 0) return failed;
         continue;
       }
       const launch = launches[segment.launch];
+      const numbers = this.#numbers;
       runExtern(
-        externAt(launch.kernel),
+        numbers.externAt(launch.kernel),
         launch,
-        buffers(),
-        (buffer) => this.#addressOf(buffer),
+        numbers.buffers,
+        (buffer) => this.#addressOf(buffer, at),
         scalars,
       );
     }
@@ -150,29 +160,29 @@ export class CpuExecutable implements Executable {
   }
 
   /** The error for the check that failed in a launch, whose report is taken back. */
-  #refused(index: number): TesseraError {
-    const { launches, kernels, sizeAt, memory, loaded } = this.#program;
+  #refused(index: number, { address }: PlanBlock): TesseraError {
+    const { launches, kernels, loaded } = this.#program;
     const launch = launches[index];
-    const { i32 } = this.#heap;
+    const { i32 } = cpuHeap();
     const offset = checksOffset(launch.buffers.length, launch.scalars.length);
-    const report = (memory.block + loaded.layout.launches[index] + offset) >>> 2;
+    const report = (address + loaded.layout.launches[index] + offset) >>> 2;
     const number = i32[report];
     i32[report] = 0;
     const value = i32[report + 2 * number + 1] * 2 ** 32 + (i32[report + 2 * number] >>> 0);
     const check = checksOf(kernels[launch.kernel]).list[number - 1];
-    return valueError(checkAt(check, sizeAt), value);
+    return valueError(checkAt(check, this.#numbers.sizeAt), value);
   }
 
   /** Address of element 0 of a buffer in the current run. */
-  #addressOf(buffer: number): number {
-    const { source } = this.#program.buffers()[buffer];
-    const { layout } = this.#program.loaded;
-    const { block, constants } = this.#program.memory;
+  #addressOf(buffer: number, { address }: PlanBlock): number {
+    const { source } = this.#numbers.buffers[buffer];
+    const { constants, loaded } = this.#program;
+    const { layout } = loaded;
     if (source.kind === 'constant') return constants[source.index];
     if (source.kind === 'arena') return this.#arena + source.offset;
     const slot =
-      block + (source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index;
-    return this.#heap.i32[slot >>> 2] >>> 0;
+      address + (source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index;
+    return cpuHeap().i32[slot >>> 2] >>> 0;
   }
 
   #explain(error: unknown): unknown {

@@ -14,7 +14,12 @@ import { cpuHeap } from '@tessera/tensor';
 import { assemblySteps, printFunctionWithDependencies } from '../emit/assemble-module.js';
 import type { Global } from '../emit/types.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
-import { CpuExecutable, type PlanMemory, argumentSizes } from './cpu-executable.js';
+import {
+  CpuExecutable,
+  type PlanBlock,
+  type PlanNumbers,
+  argumentSizes,
+} from './cpu-executable.js';
 import { CONTROL_BASE, PLAN, THREAD } from './parallel-code.js';
 import { placeConstants } from './plan-constants.js';
 import { planLayout, type PlanLayout, type PlanOutline } from './plan-layout.js';
@@ -50,11 +55,11 @@ export type KernelGenerator = (kernel: GeneratedKernel<Size>) => WasmKernel;
 /** Pages of 64 KiB that a 32-bit memory can have. */
 const MAX_PAGES = 65536;
 
-const abandoned = new FinalizationRegistry<PlanMemory>((memory) => memory.release());
+const abandoned = new FinalizationRegistry<() => void>((release) => release());
 
-/** Releases the memory of an executable that nobody holds any more. */
-export function releaseWithExecutable(executable: CpuExecutable, memory: PlanMemory): void {
-  abandoned.register(executable, memory);
+/** Releases memory when nobody holds what needs it any more. */
+export function releaseWith(owner: object, release: () => void): void {
+  abandoned.register(owner, release);
 }
 
 /** Code of a plan or template, linked and loaded. */
@@ -163,50 +168,53 @@ export function* loadingSteps(
   generate: KernelGenerator,
 ): Steps<CpuExecutable> {
   const code = yield* codeSteps(plan, generate, false);
-  const memory = planMemory(plan, code.module.layout, code.scratchBytes, code.id);
-  code.planBase.value = memory.block | 0;
-  code.start(memory.scratch);
-  const executable = new CpuExecutable({
-    plan: () => plan,
-    kernels: plan.kernels,
-    sizeAt: Number,
-    launches: plan.launches,
-    buffers: () => plan.buffers,
-    externAt: (kernel) => plan.kernels[kernel] as ExternKernel,
-    arenaBytes: plan.arenaBytes,
-    inputSizes: argumentSizes(plan, 'input', plan.numInputs),
-    outputSizes: argumentSizes(plan, 'output', plan.outputs.length),
-    sources: code.sources,
-    loaded: code.module,
-    sharable: code.sharable,
-    memory,
+  const { layout } = code.module;
+  const constants = placeConstants(plan);
+  const address = planBlock(plan, layout, constants);
+  const block: PlanBlock = { address, arenaBytes: plan.arenaBytes, ...code.sharable };
+  code.planBase.value = address | 0;
+  const release = startCode(code, () => {
+    for (const ptr of [address, ...constants]) cpuHeap().free(ptr);
   });
-  releaseWithExecutable(executable, memory);
+  const numbers: PlanNumbers = {
+    plan,
+    sizeAt: Number,
+    buffers: plan.buffers,
+    externAt: (kernel) => plan.kernels[kernel] as ExternKernel,
+  };
+  const executable = new CpuExecutable(
+    {
+      kernels: plan.kernels,
+      launches: plan.launches,
+      inputSizes: argumentSizes(plan, 'input', plan.numInputs),
+      outputSizes: argumentSizes(plan, 'output', plan.outputs.length),
+      sources: code.sources,
+      loaded: code.module,
+      constants,
+      blockAt: () => block,
+      numbersAt: () => numbers,
+      onDispose: release,
+    },
+    [],
+  );
+  releaseWith(executable, release);
   return executable;
 }
 
-/** Takes the plan block, constants and scratch from the heap, and writes what never changes. */
-function planMemory(
-  plan: ExecutionPlan,
-  layout: PlanLayout,
-  scratchBytes: number,
-  id: number,
-): PlanMemory & { readonly scratch: number } {
-  const heap = cpuHeap();
+/** Takes scratch memory and has code run; gives what ends that, and frees other memory, once. */
+export function startCode(code: LoadedCode, free: () => void): () => void {
   const pool = threadPool();
-  const constants = placeConstants(plan);
-  const block = planBlock(plan, layout, constants);
-  const scratch = pool.scratch.acquire(scratchBytes);
+  const { id } = code;
+  const scratch = pool.scratch.acquire(code.scratchBytes);
+  code.start(scratch.ptr);
   let released = false;
-  const release = (): void => {
+  return () => {
     if (released) return;
     released = true;
     pool.drop(id);
     pool.scratch.release(scratch);
-    heap.free(block);
-    for (const ptr of constants) heap.free(ptr);
+    free();
   };
-  return { block, constants, scratch: scratch.ptr, release };
 }
 
 /** A plan block with the addresses of constants. */

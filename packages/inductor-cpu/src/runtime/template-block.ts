@@ -2,62 +2,59 @@
  * @file `TemplateBlocks`: makes the plan blocks of a template, one for each choice of its sizes.
  *
  * A new choice must cost little, because it is made while a call waits and by code that seldom runs: an image of what no
- * size changes is copied, and each expression of sizes is evaluated once and written to all words that have its value.
+ * size changes is copied, and all expressions of sizes are one program (`SizeProgram`). Blocks are a cache: one that was
+ * not made lately is made into that of other sizes, and again when its own come back.
  */
-import {
-  type PlanTemplate,
-  type SizeValue,
-  type TemplateSizes,
-  packIntervals,
-} from '@tessera/inductor-core';
-import { type Size, type SymInt, TesseraError } from '@tessera/shared';
+import { type PlanTemplate, packIntervals } from '@tessera/inductor-core';
+import { type Size, SizeProgram, TesseraError } from '@tessera/shared';
 import { cpuHeap, itemSize } from '@tessera/tensor';
-import { type LoadedCode, type Sharable, planBlock } from './load-plan.js';
+import type { PlanBlock } from './cpu-executable.js';
+import { type LoadedCode, planBlock } from './load-plan.js';
 import { sizesOffset } from './plan-layout.js';
 import { fewestShared, isWorthSharing } from './plan-module.js';
 
 /** Places and counts are computed in 32 bits. */
 const LARGEST = 2 ** 31 - 1;
+/** Choices of sizes that have blocks at a time. */
+const MOST = 64;
 
-/** A plan block in the heap, and what its runs must know. */
-export interface TemplateBlock {
-  readonly address: number;
-  readonly arenaBytes: number;
-  readonly sharable: Sharable;
-}
-
-/** Words of a block that have the value of an expression. */
+/** Words of a block that have the value of a slot of the program. */
 interface SizedWords {
-  readonly valueAt: (values: readonly number[]) => number;
+  readonly slot: number;
   readonly words: number[];
 }
 
 /** See the file header. */
 export class TemplateBlocks {
   private readonly image: Int32Array;
+  private readonly sizes: SizeProgram;
   private readonly words: readonly SizedWords[];
-  /** Buffers in the arena; `word` of a block says where. */
+  /** Buffers in the arena; `word` of a block says where, a slot how many elements they have. */
   private readonly scratch;
   /** Where they are, if no size changes that. */
   private readonly packed: ReturnType<typeof packIntervals> | null;
   /** Launches that threads may share. */
   private readonly shared;
+  /** By their values, oldest first; null once they were released. */
+  private made: Map<readonly number[], PlanBlock> | null = new Map();
 
   constructor(
     private readonly template: PlanTemplate,
-    sizes: TemplateSizes,
-    { codes, sharable, module: { layout } }: LoadedCode,
+    { codes, sharable, module: { layout } }: Pick<LoadedCode, 'codes' | 'sharable' | 'module'>,
     constants: readonly number[],
   ) {
     this.image = imageOf(planBlock(template, layout, constants), layout.bytes);
-    const words = new Map<SymInt, SizedWords>();
+    const sizes = new SizeProgram(template.symbols);
+    this.sizes = sizes;
+    const words = new Map<number, SizedWords>();
     const put = (offset: number, size: Size): void => {
       if (typeof size === 'number') {
         this.image[offset >>> 2] = size;
         return;
       }
-      const known = words.get(size) ?? { valueAt: sizes.functionOf(size), words: [] };
-      words.set(size, known);
+      const slot = sizes.slot(size);
+      const known = words.get(slot) ?? { slot, words: [] };
+      words.set(slot, known);
       known.words.push(offset >>> 2);
     };
     template.launches.forEach((launch, i) => {
@@ -67,58 +64,86 @@ export class TemplateBlocks {
       kernel?.sizes.forEach((size, k) => put(first + 4 * k, size));
     });
     this.words = [...words.values()];
-    this.scratch = template.buffers.flatMap(({ dtype, numel, source }, i) =>
-      source.kind === 'scratch'
-        ? [{ ...source, numel, itemSize: itemSize(dtype), word: (layout.places + 4 * i) >>> 2 }]
-        : [],
+    this.scratch = template.buffers.flatMap(({ dtype, numel, source }, i) => {
+      if (source.kind !== 'scratch') return [];
+      const word = (layout.places + 4 * i) >>> 2;
+      return [{ ...source, slot: sizes.slot(numel), itemSize: itemSize(dtype), word }];
+    });
+    const isFixed = template.buffers.every(
+      ({ numel, source }) => source.kind !== 'scratch' || typeof numel === 'number',
     );
-    const isFixed = this.scratch.every(({ numel }) => typeof numel === 'number');
-    this.packed = isFixed ? this.pack(Number) : null;
+    this.packed = isFixed ? this.pack(sizes.run(template.symbols.map(({ hint }) => hint!))) : null;
     this.shared = template.launches.flatMap(({ kernel }) => {
       const code = codes[kernel];
-      return sharable.parallelNs > 0 && isWorthSharing(code) ? [code] : [];
+      if (sharable.parallelNs <= 0 || !isWorthSharing(code)) return [];
+      const { workItems, costPerItem } = code;
+      const fewest = typeof workItems === 'number' ? 0 : fewestShared(code);
+      return [{ slot: sizes.slot(workItems), costPerItem, fewest }];
     });
   }
 
-  private pack(valueOf: SizeValue): ReturnType<typeof packIntervals> {
+  private pack(computed: readonly number[]): ReturnType<typeof packIntervals> {
     return packIntervals(
-      this.scratch.map(({ first, last, numel, itemSize: bytes }) => ({
+      this.scratch.map(({ first, last, slot, itemSize: bytes }) => ({
         first,
         last,
-        bytes: valueOf(numel) * bytes,
+        bytes: computed[slot] * bytes,
       })),
     );
   }
 
-  /** The block for values of the template's symbols. @throws plan-invalid, out-of-memory */
-  at(values: readonly number[], valueOf: SizeValue): TemplateBlock {
-    const { image, scratch } = this;
-    const heap = cpuHeap();
-    const address = heap.alloc(image.byteLength);
-    const { i32 } = heap;
+  /**
+   * The block for values of the template's symbols, which are known by their list; null once it was released.
+   *
+   * @throws plan-invalid, out-of-memory
+   */
+  at(values: readonly number[]): PlanBlock | null {
+    if (this.made === null) return null;
+    const known = this.made.get(values);
+    if (known !== undefined) return known;
+    const computed = this.sizes.run(values);
+    for (let i = 0; i < this.words.length; i++)
+      if (Math.abs(computed[this.words[i].slot]) > LARGEST) throw this.tooLarge(values);
+    const block = this.fill(this.address(this.made), computed);
+    this.made.set(values, block);
+    return block;
+  }
+
+  /** Memory for a block: that of the oldest, if there are enough. */
+  private address(made: Map<readonly number[], PlanBlock>): number {
+    if (made.size < MOST) return cpuHeap().alloc(this.image.byteLength);
+    const [[values, { address }]] = made;
+    made.delete(values);
+    return address;
+  }
+
+  private fill(address: number, computed: readonly number[]): PlanBlock {
+    const { scratch, words, shared } = this;
+    const { i32 } = cpuHeap();
     const start = address >>> 2;
-    i32.set(image, start);
-    for (let i = 0; i < this.words.length; i++) {
-      const { valueAt, words } = this.words[i];
-      const value = valueAt(values);
-      if (Math.abs(value) > LARGEST) {
-        heap.free(address);
-        throw this.tooLarge(values);
-      }
-      for (let k = 0; k < words.length; k++) i32[start + words[k]] = value;
+    i32.set(this.image, start);
+    for (let i = 0; i < words.length; i++) {
+      const { slot, words: places } = words[i];
+      for (let k = 0; k < places.length; k++) i32[start + places[k]] = computed[slot];
     }
-    const { offsets, total } = this.packed ?? this.pack(valueOf);
+    const { offsets, total } = this.packed ?? this.pack(computed);
     for (let i = 0; i < scratch.length; i++) i32[start + scratch[i].word] = offsets[i];
     let parallelNs = 0;
     let parallelLaunches = 0;
-    for (const code of this.shared) {
-      const { workItems, costPerItem } = code;
-      const items = valueOf(workItems);
-      if (typeof workItems !== 'number' && items < fewestShared(code)) continue;
+    for (let i = 0; i < shared.length; i++) {
+      const { slot, costPerItem, fewest } = shared[i];
+      const items = computed[slot];
+      if (items < fewest) continue;
       parallelNs += items * costPerItem;
       parallelLaunches++;
     }
-    return { address, arenaBytes: total, sharable: { parallelNs, parallelLaunches } };
+    return { address, arenaBytes: total, parallelNs, parallelLaunches };
+  }
+
+  /** Frees all blocks. */
+  release(): void {
+    for (const { address } of this.made?.values() ?? []) cpuHeap().free(address);
+    this.made = null;
   }
 
   private tooLarge(values: readonly number[]): TesseraError {

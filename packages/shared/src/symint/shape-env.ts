@@ -82,6 +82,8 @@ export class ShapeEnv implements SymIntOwner {
   readonly #symbolByHint = new Map<number, SymInt>();
   readonly #constants: { source: string; value: number }[] = [];
   readonly #guards = new Map<string, ShapeGuard>();
+  /** `guards`, until one is added. */
+  #guardList: readonly ShapeGuard[] | null = null;
   readonly #assumptions: ShapeGuard[] = [];
 
   constructor(options: ShapeEnvOptions = {}) {
@@ -99,9 +101,9 @@ export class ShapeEnv implements SymIntOwner {
     return this.#constants;
   }
 
-  /** The recorded guards, in the order they were asked. */
+  /** The recorded guards, in the order they were asked; the same list until one is added. */
   get guards(): readonly ShapeGuard[] {
-    return [...this.#guards.values()];
+    return (this.#guardList ??= [...this.#guards.values()]);
   }
 
   /** Relations on values known only inside the graph; the graph must check them as it runs. */
@@ -180,6 +182,7 @@ export class ShapeEnv implements SymIntOwner {
 
   #record(relation: Relation): void {
     this.#guards.set(relationKey(relation), this.#guardOf(relation));
+    this.#guardList = null;
     this.#facts.learn(relation);
   }
 
