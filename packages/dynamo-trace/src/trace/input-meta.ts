@@ -4,30 +4,48 @@
  * A segment that ran op by op is compiled when the call is over; by then the program may have made its
  * inputs others (`unsqueeze_`, a gradient's history, memory that was released).
  */
-import { type Tensor } from '@tessera/tensor';
-import { gradFnOf, requiresGrad } from '@tessera/tensor/internal';
-import { TensorGuard } from '../guards/tensor-guard.js';
+import type { Tensor, TensorMeta } from '@tessera/tensor';
+import { gradFnOf, requiresGrad, sameNumbers } from '@tessera/tensor/internal';
 
 /** See the file header. */
-export interface InputMeta {
-  readonly guard: TensorGuard;
+export interface InputMeta extends TensorMeta {
+  readonly requiresGrad: boolean;
   readonly offset: number;
   readonly isLeaf: boolean;
 }
 
-/** Only what takes gradients is asked for its history: a view that was made and written to without them throws, as in PyTorch. */
-const isLeafNow = (tensor: Tensor): boolean => !requiresGrad(tensor) || gradFnOf(tensor) === null;
-
 /** What a tensor is now. */
 export function inputMetaOf(tensor: Tensor): InputMeta {
-  const { storageOffset: offset } = tensor;
-  return { guard: TensorGuard.of(tensor), offset, isLeaf: isLeafNow(tensor) };
+  const { dtype, device, sizes, strides, storageOffset: offset } = tensor;
+  const grad = requiresGrad(tensor);
+  return {
+    dtype,
+    device,
+    sizes,
+    strides,
+    requiresGrad: grad,
+    offset,
+    isLeaf: isLeaf(tensor, grad),
+  };
+}
+
+/** Only what takes gradients is asked for its history: a view that was made and written to without them throws, as in PyTorch. */
+function isLeaf(tensor: Tensor, grad: boolean): boolean {
+  return !grad || gradFnOf(tensor) === null;
 }
 
 /** Whether a tensor has a value and is still what it was. */
-export function isStill(tensor: Tensor, { guard, offset, isLeaf }: InputMeta): boolean {
+export function isStill(tensor: Tensor, meta: InputMeta): boolean {
   const storage = tensor.storageOrNull;
   if (storage === null || storage.state === 'released' || storage.isWithdrawn) return false;
-  if (tensor.storageOffset !== offset || isLeafNow(tensor) !== isLeaf) return false;
-  return guard.check(tensor);
+  const grad = requiresGrad(tensor);
+  return (
+    tensor.storageOffset === meta.offset &&
+    grad === meta.requiresGrad &&
+    isLeaf(tensor, grad) === meta.isLeaf &&
+    tensor.dtype === meta.dtype &&
+    tensor.device === meta.device &&
+    sameNumbers(tensor.sizes, meta.sizes) &&
+    meta.strides.every((stride, i) => tensor.strides[i] === stride || meta.sizes[i] === 1)
+  );
 }
