@@ -13,8 +13,9 @@ export {
   buffersAt,
   outputsAt,
   planAt,
+  scratchOf,
 } from './plan/plan-template.js';
-export { packIntervals } from './memory/arena.js';
+export { packInOrder } from './memory/arena.js';
 export { SizeFamilies, SizeFamily } from './sizes/size-family.js';
 export { useBoundedKeys } from './lengths/use-bounded-keys.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';

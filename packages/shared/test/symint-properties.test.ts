@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   ShapeEnv,
+  SizeProgram,
   checkShapeGuards,
   emitShapeGuards,
   evaluateSize,
   printSize,
   sizeKnown,
 } from '../src/index.js';
-import type { RelationOp, Size } from '../src/index.js';
+import type { RelationOp, Size, SymInt } from '../src/index.js';
 import { RandomSource, testSeed } from './random-source.js';
 import { DividedByZero, randomAffine, randomSize } from './random-size.js';
 import type { RandomSize, Values } from './random-size.js';
@@ -88,12 +89,15 @@ describe('random symbolic expressions', () => {
     forRandomRounds(1500, (random) => {
       const setting = randomSetting(random);
       const expr = randomSize(random, setting.symbols, 4);
+      const program = new SizeProgram(setting.symbols as readonly SymInt[]);
+      const slot = program.slot(expr.size);
       for (let i = 0; i < 12; i++) {
         const values = randomValues(random, setting);
         const expected = bruteForce(expr, values);
         if (expected === undefined || !admitted(setting, values)) continue;
         const where = `${printSize(expr.size)} at ${values.join()}`;
         expect(evaluateSize(expr.size, bindingsOf(values)), where).toBe(expected);
+        expect(program.run(values)[slot]! + 0, where).toBe(expected);
         expect(Number(runCode(printSize(expr.size), values)) + 0, where).toBe(expected);
         compared++;
       }

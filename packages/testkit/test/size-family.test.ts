@@ -121,6 +121,25 @@ describe.each([
   });
 });
 
+describe('plan blocks of more sizes than are kept', () => {
+  it('are made again for code that is held', () => {
+    const { loaded, backend } = counted(cpuBackend);
+    const family = new SizeFamily();
+    // Sums of rows are scratch, whose place depends on the size.
+    const fn = (x: Tensor): Tensor[] => [x.sub(x.sum(0)).softmax(1).sum(0)];
+    const held = Array.from({ length: 70 }, (_, i) => {
+      const x = randn([i + 2, 3]);
+      const code = family.compile(makeFx(fn, { tracingMode: 'fake' })(x), backend);
+      return { x, code, wanted: Array.from(readNumbers(fn(x)[0]!)) };
+    });
+    for (const { x, code, wanted } of [...held, ...held.reverse()]) {
+      const got = Array.from(readNumbers(code([x])[0] as Tensor));
+      expect(got.findIndex((value, k) => !isNear(value, wanted[k]!))).toBe(-1);
+    }
+    expect(loaded).toEqual({ plans: 1, templates: 1 });
+  });
+});
+
 describe('sizes at which the conditions of code do not hold', () => {
   it('share code of their own', () => {
     const { loaded, backend } = counted(cpuBackend);

@@ -69,11 +69,11 @@ class FreeList {
   }
 }
 
-/** Offsets of intervals such that none that live together overlap, and the total size in bytes. */
-export function packIntervals(intervals: readonly Interval[]): {
-  readonly offsets: number[];
-  readonly total: number;
-} {
+/**
+ * In which order intervals come and go: numbers of those that come, counted from one, and of those that go, negative. Of
+ * those that begin together the larger ones come first.
+ */
+export function packingOrder(intervals: readonly Interval[]): readonly number[] {
   const order = intervals
     .map((_, i) => i)
     .sort(
@@ -81,14 +81,28 @@ export function packIntervals(intervals: readonly Interval[]): {
         intervals[a]!.first - intervals[b]!.first || intervals[b]!.bytes - intervals[a]!.bytes,
     );
   const byEnd = [...order].sort((a, b) => intervals[a]!.last - intervals[b]!.last);
-  const offsets = new Array<number>(intervals.length).fill(0);
-  const free = new FreeList();
+  const events: number[] = [];
   let ended = 0;
   for (const i of order) {
-    for (; ended < byEnd.length && intervals[byEnd[ended]!]!.last < intervals[i]!.first; ended++) {
-      free.give(offsets[byEnd[ended]!]!, aligned(intervals[byEnd[ended]!]!.bytes));
-    }
-    offsets[i] = free.take(aligned(intervals[i]!.bytes));
+    for (; ended < byEnd.length && intervals[byEnd[ended]!]!.last < intervals[i]!.first; ended++)
+      events.push(-1 - byEnd[ended]!);
+    events.push(1 + i);
+  }
+  return events;
+}
+
+/** Offsets of intervals of so many bytes such that none that live together overlap, and the total size in bytes. */
+export function packInOrder(
+  order: readonly number[],
+  bytes: readonly number[],
+): { readonly offsets: readonly number[]; readonly total: number } {
+  const offsets = bytes.map(() => 0);
+  const free = new FreeList();
+  for (let k = 0; k < order.length; k++) {
+    const i = Math.abs(order[k]!) - 1;
+    const size = aligned(bytes[i]!);
+    if (order[k]! > 0) offsets[i] = free.take(size);
+    else free.give(offsets[i]!, size);
   }
   return { offsets, total: free.top };
 }

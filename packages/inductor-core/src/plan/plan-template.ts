@@ -9,7 +9,7 @@ import { type Size, type SymInt, compileSize } from '@tessera/shared';
 import { type DType, itemSize } from '@tessera/tensor';
 import type { FusedKernel } from '../ir/kernel.js';
 import { type SizeValue, kernelAt } from '../ir/kernel-at.js';
-import { packIntervals } from '../memory/arena.js';
+import { packInOrder, packingOrder } from '../memory/arena.js';
 import type { BufferSource, ExecutionPlan, PlanBuffer, PlanOutput } from './execution-plan.js';
 
 /** Where a buffer of a template lies: scratch is used from launch `first` to launch `last`. */
@@ -69,6 +69,21 @@ export class TemplateSizes {
   }
 }
 
+/** Scratch buffers of a template, and in which order they come and go (`packingOrder`): that of its example, at all sizes. */
+export function scratchOf(
+  { buffers, symbols }: PlanTemplate,
+  bytesOf: (dtype: DType) => number = itemSize,
+): { readonly numbers: readonly number[]; readonly order: readonly number[] } {
+  const valueOf = new TemplateSizes(symbols).at(symbols.map(({ hint }) => hint!));
+  const numbers: number[] = [];
+  const intervals = buffers.flatMap(({ dtype, numel, source }, i) => {
+    if (source.kind !== 'scratch') return [];
+    numbers.push(i);
+    return [{ ...source, bytes: valueOf(numel) * bytesOf(dtype) }];
+  });
+  return { numbers, order: packingOrder(intervals) };
+}
+
 /** Buffers of a template with their sizes and places, and the size of the arena in bytes. */
 export function buffersAt(
   template: PlanTemplate,
@@ -76,12 +91,11 @@ export function buffersAt(
   bytesOf: (dtype: DType) => number = itemSize,
 ): { readonly buffers: readonly PlanBuffer[]; readonly arenaBytes: number } {
   const numels = template.buffers.map(({ numel }) => valueOf(numel));
-  const scratch = template.buffers.flatMap(({ dtype, source }, i) =>
-    source.kind === 'scratch'
-      ? [{ first: source.first, last: source.last, bytes: numels[i]! * bytesOf(dtype) }]
-      : [],
+  const { numbers, order } = scratchOf(template, bytesOf);
+  const { offsets, total } = packInOrder(
+    order,
+    numbers.map((i) => numels[i]! * bytesOf(template.buffers[i]!.dtype)),
   );
-  const { offsets, total } = packIntervals(scratch);
   let next = 0;
   const buffers = template.buffers.map(({ name, dtype, source }, i): PlanBuffer => ({
     name,

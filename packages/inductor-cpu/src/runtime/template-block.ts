@@ -5,7 +5,7 @@
  * size changes is copied, and all expressions of sizes are one program (`SizeProgram`). Blocks are a cache: one that was
  * not made lately is made into that of other sizes, and again when its own come back.
  */
-import { type PlanTemplate, packIntervals } from '@tessera/inductor-core';
+import { type PlanTemplate, packInOrder, scratchOf } from '@tessera/inductor-core';
 import { type Size, SizeProgram, TesseraError } from '@tessera/shared';
 import { cpuHeap, itemSize } from '@tessera/tensor';
 import type { PlanBlock } from './cpu-executable.js';
@@ -31,8 +31,10 @@ export class TemplateBlocks {
   private readonly words: readonly SizedWords[];
   /** Buffers in the arena; `word` of a block says where, a slot how many elements they have. */
   private readonly scratch;
+  /** In which order they come and go. */
+  private readonly order: readonly number[];
   /** Where they are, if no size changes that. */
-  private readonly packed: ReturnType<typeof packIntervals> | null;
+  private readonly packed: ReturnType<typeof packInOrder> | null;
   /** Launches that threads may share. */
   private readonly shared;
   /** By their values, oldest first; null once they were released. */
@@ -64,14 +66,14 @@ export class TemplateBlocks {
       kernel?.sizes.forEach((size, k) => put(first + 4 * k, size));
     });
     this.words = [...words.values()];
-    this.scratch = template.buffers.flatMap(({ dtype, numel, source }, i) => {
-      if (source.kind !== 'scratch') return [];
+    const { numbers, order } = scratchOf(template);
+    this.order = order;
+    this.scratch = numbers.map((i) => {
+      const { dtype, numel } = template.buffers[i];
       const word = (layout.places + 4 * i) >>> 2;
-      return [{ ...source, slot: sizes.slot(numel), itemSize: itemSize(dtype), word }];
+      return { slot: sizes.slot(numel), itemSize: itemSize(dtype), word };
     });
-    const isFixed = template.buffers.every(
-      ({ numel, source }) => source.kind !== 'scratch' || typeof numel === 'number',
-    );
+    const isFixed = numbers.every((i) => typeof template.buffers[i].numel === 'number');
     this.packed = isFixed ? this.pack(sizes.run(template.symbols.map(({ hint }) => hint!))) : null;
     this.shared = template.launches.flatMap(({ kernel }) => {
       const code = codes[kernel];
@@ -82,14 +84,11 @@ export class TemplateBlocks {
     });
   }
 
-  private pack(computed: readonly number[]): ReturnType<typeof packIntervals> {
-    return packIntervals(
-      this.scratch.map(({ first, last, slot, itemSize: bytes }) => ({
-        first,
-        last,
-        bytes: computed[slot] * bytes,
-      })),
-    );
+  private pack(computed: readonly number[]): ReturnType<typeof packInOrder> {
+    const bytes: number[] = [];
+    for (let i = 0; i < this.scratch.length; i++)
+      bytes.push(computed[this.scratch[i].slot] * this.scratch[i].itemSize);
+    return packInOrder(this.order, bytes);
   }
 
   /**
