@@ -3,7 +3,7 @@
  *
  * A product with few results and a long sum (the weight gradient of a large batch) gives the device too few
  * workgroups. Its sum is cut into pieces that run side by side as a batch, and a second kernel adds the
- * pieces and runs the epilogue. A rewrite of the plan, before code is generated.
+ * pieces and runs the epilogue. A sum whose length has no such divisor ends with zeros. A rewrite of the plan, before code is generated.
  */
 import {
   addTime,
@@ -32,6 +32,8 @@ import type { WgslTarget } from './target.js';
 
 /** Fewest steps of the sum that make a piece worth a workgroup, where times were measured and elsewhere. */
 const SMALLEST_PIECE = { timed: 128, other: 512 };
+/** Pieces that are not equal have a multiple of so many steps: whole slabs. */
+const WHOLE = 32;
 /** Most bytes of partial sums. */
 const MOST_BYTES = 96 * 2 ** 20;
 
@@ -52,20 +54,32 @@ export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
     Math.floor(MOST_BYTES / (4 * results)),
   );
   const choices = Array.from({ length: Math.max(0, most) }, (_, i) => i + 1).filter(
-    (pieces) => size % pieces === 0,
+    (pieces) => size % pieces === 0 || (timed && isPowerOfTwo(pieces) && leavesNone(size, pieces)),
   );
   if (!timed) {
     const groups = tileGroups(matrices ?? chooseMatmulTile(shape, target), shape);
     return choices.findLast((pieces) => pieces * groups <= target.parallelism) ?? 1;
   }
   const time = (pieces: number): number => {
-    const { time: product } = fastestTile(
-      { ...shape, batch: shape.batch * pieces, k: shape.k / pieces },
-      target,
-    );
+    const k = (shape.k / size) * pieceLength(size, pieces);
+    const { time: product } = fastestTile({ ...shape, batch: shape.batch * pieces, k }, target);
     return pieces === 1 ? product : product + addTime(results, pieces);
   };
   return choices.reduce((best, other) => (time(other) < time(best) ? other : best), 1);
+}
+
+/** Steps of a piece; where the pieces are not equal, the last has fewer that count. */
+function pieceLength(size: number, pieces: number): number {
+  return size % pieces === 0 ? size / pieces : Math.ceil(size / pieces / WHOLE) * WHOLE;
+}
+
+/** Whether each piece has steps that count. */
+function leavesNone(size: number, pieces: number): boolean {
+  return (pieces - 1) * pieceLength(size, pieces) < size;
+}
+
+function isPowerOfTwo(pieces: number): boolean {
+  return (pieces & (pieces - 1)) === 0;
 }
 
 /** What stands for a deep product; null for other kernels. */
@@ -86,14 +100,15 @@ export function splitMatmul(
   const [first, ...rest] = kernel.k;
   const vars = [...kernel.batch, ...kernel.m, ...kernel.n];
   const piece: LoopVar = { name: unusedName([...vars, ...kernel.k], 'piece'), size: pieces };
-  const steps: LoopVar = { name: first.name, size: first.size / pieces };
+  const steps: LoopVar = { name: first.name, size: pieceLength(first.size, pieces) };
   const place = e.add(
     e.scale(e.sym(piece.name, pieces), steps.size),
     e.sym(steps.name, steps.size),
   );
-  const [a, b] = e.rewrite([kernel.a, kernel.b], {
-    symbol: (name) => (name === first.name ? place : undefined),
-  });
+  const counts = e.op('lt', [e.index('int32', place), e.const('int32', first.size)]);
+  const [a, b] = e
+    .rewrite([kernel.a, kernel.b], { symbol: (name) => (name === first.name ? place : undefined) })
+    .map((operand) => (pieces * steps.size === first.size ? operand : e.masked(counts, operand, 0)));
   const buffer = unusedName(kernel.params, 'partial');
   const index = linearIndex(e, [piece, ...vars]);
   const { accDtype } = kernel;

@@ -9,7 +9,7 @@ import type { Expr } from '../../ir/expr.js';
 import type { SizedLoop } from '../../ir/index-expr.js';
 import { fastest, fillsLanes, moves } from '../../ir/loop-vars.js';
 import { postorder } from '../../ir/walk.js';
-import { laneAccess } from '../threads/lane-access.js';
+import { type LaneAccess, laneAccess } from '../threads/lane-access.js';
 import type { LaneSpec } from '../threads/lane-context.js';
 
 /** One operand. */
@@ -32,8 +32,9 @@ export type LoadOrder = 'along x' | 'threads along k' | 'vectors along k';
 /** The order in which an operand lies in memory. */
 export function loadOrder(operand: ProductOperand): LoadOrder {
   if (!contiguousAlongK(operand)) return 'along x';
-  // Lanes that wander over several variables cost more arithmetic than vectors save.
-  return lanesAlong(operand.k).scattered === undefined ? 'vectors along k' : 'threads along k';
+  return fillsLanes(fastest(operand.k)!) && isAligned(operand)
+    ? 'vectors along k'
+    : 'threads along k';
 }
 
 /** How four lanes cover variables: within the fastest where that is a multiple of four or alone. */
@@ -47,26 +48,26 @@ export function lanesAlong(vars: readonly SizedLoop[]): LaneSpec {
 
 /** Whether neighbouring k are neighbours in memory more often than neighbouring x. */
 export function contiguousAlongK(operand: ProductOperand): boolean {
-  const k = fastest(operand.k);
-  const x = fastest(operand.x);
-  if (k === null) return false;
-  let score = 0;
-  for (const expr of postorder([operand.expr])) {
-    if (expr.kind !== 'load') continue;
-    const along = (lane: string | undefined): number | null =>
-      lane === undefined
-        ? 0
-        : laneAccess(expr.index, {
-            lane,
-            step: 1,
-            scattered: NONE,
-            alignments: NOTHING,
-            isUniform: () => false,
-          }).stride;
-    if (along(k.name) === 1) score++;
-    if (along(x?.name) === 1) score--;
-  }
-  return score > 0;
+  const along = (vars: readonly SizedLoop[]): number =>
+    accessesAlong(operand, vars).filter(({ stride }) => stride === 1).length;
+  return along(operand.k) > along(operand.x);
+}
+
+/** Whether four neighbouring k are one load: rows that begin anywhere have no such four. */
+function isAligned(operand: ProductOperand): boolean {
+  return accessesAlong(operand, operand.k).some(
+    ({ stride, alignment }) => stride === 1 && alignment === 4,
+  );
+}
+
+/** How the operand's loads move along the fastest of some variables. */
+function accessesAlong({ expr }: ProductOperand, vars: readonly SizedLoop[]): LaneAccess[] {
+  const lane = fastest(vars)?.name;
+  if (lane === undefined) return [];
+  const facts = { lane, step: 1, scattered: NONE, alignments: NOTHING, isUniform: () => false };
+  return postorder([expr]).flatMap((each) =>
+    each.kind === 'load' ? [laneAccess(each.index, facts)] : [],
+  );
 }
 
 const NONE: ReadonlySet<string> = new Set();
