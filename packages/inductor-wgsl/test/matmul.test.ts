@@ -228,6 +228,8 @@ describe('deep, small products', () => {
     expect(matmulPieces(matmulKernel({ m: 512, n: 768, k: 128 }), BASELINE_TARGET)).toBe(1);
     expect(matmulPieces(matmulKernel({ m: 20, n: 24, k: 128 }), BASELINE_TARGET)).toBe(1);
     expect(matmulPieces(matmulKernel({ m: 8192, n: 8192, k: 65536 }), BASELINE_TARGET)).toBe(1);
+    // 50257 = 29 · 1733; the last of the pieces is shorter.
+    expect(matmulPieces(matmulKernel({ m: 512, n: 768, k: 50257 }), BASELINE_TARGET)).toBe(16);
     const { partial, sum, elements } = splitMatmul(matmulKernel(deep), 8);
     for (const kernel of [partial, sum]) verifyKernel(kernel);
     expect([partial.params, sum.params].map((params) => params.map((param) => param.name))).toEqual(
@@ -240,13 +242,15 @@ describe('deep, small products', () => {
   });
 
   it.skipIf(gpu === null)('give what the whole product gives', async () => {
-    const kernel = matmulKernel(deep);
-    const executable = gpu!.backend.load(singlePlan(kernel, () => deep.k * deep.n));
-    expect(executable.sources.map((source) => source.kernel)).toEqual([
-      'matmul_partial',
-      'matmul_sum',
-    ]);
-    executable.dispose();
-    await compareKernel(gpu!, kernel, matmulData(deep), [], 20);
+    for (const spec of [deep, { ...deep, k: 4099 }]) {
+      const kernel = matmulKernel(spec);
+      const executable = gpu!.backend.load(singlePlan(kernel, () => spec.k * spec.n));
+      expect(executable.sources.map((source) => source.kernel)).toEqual([
+        'matmul_partial',
+        'matmul_sum',
+      ]);
+      executable.dispose();
+      await compareKernel(gpu!, kernel, matmulData(spec), [], 20);
+    }
   });
 });

@@ -5,6 +5,7 @@ import {
   type BufferData,
   interpretKernel,
   interpretScheduled,
+  loadOrder,
   type MatmulKernel,
   type MatmulTile,
   printScheduled,
@@ -272,10 +273,36 @@ describe('schedules of products for threads', () => {
   });
 
   it('of the pieces of a sum', () => {
-    const spec: MatmulSpec = { m: 6, n: 8, k: 48, transposeA: true, biasRelu: true };
-    const { partial, elements } = splitMatmul(matmulKernel(spec), 4);
-    const { a, b } = matmulData(spec);
-    compare(partial, { a, b, partial: new Array<number>(elements).fill(0) }, { tile: SMALL });
+    // Of 50 steps in two pieces the second has 18.
+    for (const [k, pieces] of [
+      [48, 4],
+      [50, 2],
+    ] as const) {
+      const spec: MatmulSpec = { m: 6, n: 8, k, transposeA: true, biasRelu: true };
+      const { partial, elements } = splitMatmul(matmulKernel(spec), pieces);
+      const { a, b } = matmulData(spec);
+      compare(partial, { a, b, partial: new Array<number>(elements).fill(0) }, { tile: SMALL });
+    }
+  });
+
+  it('load rows of the sum by vectors only where each row begins at a multiple of four', () => {
+    const orderOf = (spec: MatmulSpec): readonly string[] => {
+      const { a, b, batch, m, n, k } = matmulKernel(spec);
+      return [
+        loadOrder({ name: 'a', expr: a, batch, x: m, k }),
+        loadOrder({ name: 'b', expr: b, batch, x: n, k }),
+      ];
+    };
+    const product: MatmulSpec = { m: 8, n: 12, k: 20 };
+    expect(orderOf(product)).toEqual(['vectors along k', 'along x']);
+    expect(orderOf({ ...product, k: 21, transposeB: true })).toEqual([
+      'threads along k',
+      'threads along k',
+    ]);
+    // A piece has a whole number of slabs, but its rows are those of the whole.
+    const { partial } = splitMatmul(matmulKernel({ ...product, k: 50 }), 2);
+    const { a, batch, m, k } = partial;
+    expect(loadOrder({ name: 'a', expr: a, batch, x: m, k })).toBe('threads along k');
   });
 
   it('of a rest of results that another kernel leaves', () => {

@@ -14,13 +14,14 @@ import {
   type ScheduledKernel,
   verifyScheduled,
 } from '@tessera/inductor-core';
-import { ShapeEnv, type Size } from '@tessera/shared';
+import { evaluateSize, ShapeEnv, type Size } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { scheduleTarget } from '../src/codegen/target.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
 import {
   layerNorm,
   reduceMatrix,
+  scaledRows,
   siluAdd,
   softmax,
   spatialSum,
@@ -94,6 +95,44 @@ describe('schedules for threads', () => {
           t4: f32 = t2 + t3
           out[i0] = t4"
     `);
+  });
+
+  it('of rows that begin anywhere: threads take turns, each with four points of a row', () => {
+    const [rows, columns, pitch] = [2050, 515, 517];
+    const kernel = scaledRows(rows, columns, pitch);
+    expect(print(kernel)).toMatchInlineSnapshot(`
+      "scheduled scaled_rows
+        grid group: 1282
+        threads lane: 256
+        let point = group*256 + lane
+        exit unless point < 328000
+        let unit = point mod 160
+        let i1 = (unit div 32)*128 + unit mod 32
+        let i0 = point div 160
+        vector i1 + 0..3 by 32, where i1 < 515
+          t0: f32 = x[517*i0 + i1]
+          t1: f32 = scale[i0]
+          t2: f32 = t0 * t1
+          out[515*i0 + i1] = t2"
+    `);
+    const data = { x: wave(rows * pitch), scale: wave(rows, 3), out: zeros(rows * columns) };
+    // Of rows whose length is a symbol, the bounds are expressions.
+    const length = new ShapeEnv({ duckShape: false }).createSymbol(columns, {
+      source: 'x',
+      min: 2,
+    });
+    const symbolic = scaledRows<Size>(rows, length, pitch);
+    const scheduled = scheduleThreads(symbolic, scheduleTarget(CARD));
+    expect(printScheduled(scheduled)).toContain('by 32, where i1 < s0');
+    const found = copied(data);
+    const at = (size: Size): number => evaluateSize(size, { s0: columns });
+    interpretScheduled(scheduled, { buffers: found, subgroupSize: 32, sizes: at });
+    const wanted = copied(data);
+    interpretKernel(kernel, wanted);
+    expect(found['out']!.findIndex((value, i) => value !== wanted['out']![i])).toBe(-1);
+    // Too few points to keep memory busy, and short rows, have a thread each.
+    for (const small of [scaledRows(20, 515, 517), scaledRows(2 ** 18, 7, 7)])
+      expect(print(small)).not.toContain('vector');
   });
 
   it('of a transpose: patches', () => {

@@ -108,7 +108,9 @@ export function splitMatmul(
   const counts = e.op('lt', [e.index('int32', place), e.const('int32', first.size)]);
   const [a, b] = e
     .rewrite([kernel.a, kernel.b], { symbol: (name) => (name === first.name ? place : undefined) })
-    .map((operand) => (pieces * steps.size === first.size ? operand : e.masked(counts, operand, 0)));
+    .map((operand) =>
+      pieces * steps.size === first.size ? operand : e.masked(counts, operand, 0),
+    );
   const buffer = unusedName(kernel.params, 'partial');
   const index = linearIndex(e, [piece, ...vars]);
   const { accDtype } = kernel;

@@ -52,6 +52,33 @@ export function siluAdd<S extends Size = number>(n: S): LoopKernel<S> {
   );
 }
 
+/** `out[i, j] = x[i, j] * scale[i]`, where rows of `x` begin `pitch` apart. */
+export function scaledRows<S extends Size = number>(
+  rows: S,
+  columns: S,
+  pitch: number,
+): LoopKernel<S> {
+  const b = new IrBuilder();
+  const [i, j] = [b.sym('i0', rows), b.sym('i1', columns)];
+  const x = b.load('float32', 'x', b.add(b.scale(i, pitch), j));
+  const value = b.op('mul', [x, b.load('float32', 'scale', i)]);
+  return loop(
+    'scaled_rows',
+    [read('x'), read('scale'), write('out')],
+    [
+      { name: 'i0', size: rows },
+      { name: 'i1', size: columns },
+    ],
+    [],
+    [
+      {
+        kind: 'outer',
+        body: [{ kind: 'store', buf: 'out', index: b.add(b.scale(i, columns), j), value }],
+      },
+    ],
+  );
+}
+
 /** `out[i, j] = gelu(x[j, i] + bias[j])`: a transposed read and a row that is broadcast. */
 export function transposedGelu<S extends Size = number>(rows: S, columns: S): LoopKernel<S> {
   const b = new IrBuilder();
