@@ -2,7 +2,7 @@
  * @file Corners of WebGPU: results that compilers of shaders like to fold, integers at their limits, and nothing at all.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Tensor, manualSeed, randint, tensor, xlogy, zeros } from '@tessera/tensor';
+import { type Tensor, manualSeed, noGrad, randint, tensor, xlogy, zeros } from '@tessera/tensor';
 import { compile, config, initWebGpu } from '../src/index.js';
 
 const wantsGpu =
@@ -102,5 +102,24 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     const x = integers(values).to('wgpu');
     for (const run of [fn, compile(fn)])
       await expect(valuesOf(run(x))).rejects.toThrow(/has no value/);
+  });
+
+  it('indices are checked in rows of odd lengths, and only those of the rows', async () => {
+    const [rows, columns] = [1021, 1031];
+    const x = randint(0, 100, [rows, columns], { dtype: 'float32' });
+    const index = randint(0, columns, [rows, columns]);
+    const pick = compile((values: Tensor, places: Tensor) => values.gather(1, places).add(1));
+    const found = await pick(x.to('wgpu'), index.to('wgpu')).toTypedArray();
+    const wanted = x.gather(1, index).add(1).toTypedArray();
+    expect(found.findIndex((value, i) => value !== wanted[i])).toBe(-1);
+    noGrad(() =>
+      index
+        .select(0, rows - 1)
+        .narrow(0, columns - 1, 1)
+        .fill_(columns),
+    );
+    await expect(pick(x.to('wgpu'), index.to('wgpu')).toTypedArray()).rejects.toMatchObject({
+      code: 'index-out-of-range',
+    });
   });
 });
