@@ -32,8 +32,11 @@ import type { WgslTarget } from './target.js';
 
 /** Fewest steps of the sum that make a piece worth a workgroup, where times were measured and elsewhere. */
 const SMALLEST_PIECE = { timed: 128, other: 512 };
-/** Pieces that are not equal have a multiple of so many steps: whole slabs. */
-const WHOLE = 32;
+/**
+ * Pieces that are not equal have a multiple of so many steps, which is whole slabs; at most so many of them are tried. And
+ * the price of pieces that are not whole slabs, where each load asks whether its step counts (on an H200).
+ */
+const UNEQUAL = { steps: 32, most: 32, price: 1.05 };
 /** Most bytes of partial sums. */
 const MOST_BYTES = 96 * 2 ** 20;
 
@@ -54,7 +57,8 @@ export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
     Math.floor(MOST_BYTES / (4 * results)),
   );
   const choices = Array.from({ length: Math.max(0, most) }, (_, i) => i + 1).filter(
-    (pieces) => size % pieces === 0 || (timed && isPowerOfTwo(pieces) && leavesNone(size, pieces)),
+    (pieces) =>
+      size % pieces === 0 || (timed && pieces <= UNEQUAL.most && leavesNone(size, pieces)),
   );
   if (!timed) {
     const groups = tileGroups(matrices ?? chooseMatmulTile(shape, target), shape);
@@ -63,23 +67,23 @@ export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   const time = (pieces: number): number => {
     const k = (shape.k / size) * pieceLength(size, pieces);
     const { time: product } = fastestTile({ ...shape, batch: shape.batch * pieces, k }, target);
-    return pieces === 1 ? product : product + addTime(results, pieces);
+    const price = size % (pieces * UNEQUAL.steps) === 0 ? 1 : UNEQUAL.price;
+    return product * price + (pieces === 1 ? 0 : addTime(results, pieces));
   };
-  return choices.reduce((best, other) => (time(other) < time(best) ? other : best), 1);
+  const times = choices.map(time);
+  return choices[times.indexOf(Math.min(...times))] ?? 1;
 }
 
 /** Steps of a piece; where the pieces are not equal, the last has fewer that count. */
 function pieceLength(size: number, pieces: number): number {
-  return size % pieces === 0 ? size / pieces : Math.ceil(size / pieces / WHOLE) * WHOLE;
+  return size % pieces === 0
+    ? size / pieces
+    : Math.ceil(size / pieces / UNEQUAL.steps) * UNEQUAL.steps;
 }
 
 /** Whether each piece has steps that count. */
 function leavesNone(size: number, pieces: number): boolean {
   return (pieces - 1) * pieceLength(size, pieces) < size;
-}
-
-function isPowerOfTwo(pieces: number): boolean {
-  return (pieces & (pieces - 1)) === 0;
 }
 
 /** What stands for a deep product; null for other kernels. */
