@@ -5,7 +5,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, isFloatingPoint, matmul, tensor } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
-import { checkCount, indices, range } from './like.js';
+import { checkCount, range } from './like.js';
 
 /** One axis that changes. */
 interface Axis {
@@ -13,19 +13,45 @@ interface Axis {
   readonly from: number;
   readonly to: number;
   readonly scale: number;
+  /** Size of the result before it is rounded. */
+  readonly length: number;
+  /** Whether a factor is given. */
+  readonly isScaled: boolean;
+  /** Whether the result has exactly so many times the elements, whatever the size. */
+  readonly isExact: boolean;
   readonly roi: readonly [start: number, end: number];
 }
 
+const PLACES = [
+  'asymmetric',
+  'align_corners',
+  'half_pixel',
+  'half_pixel_symmetric',
+  'pytorch_half_pixel',
+  'tf_crop_and_resize',
+  'tf_half_pixel_for_nn',
+] as const;
+
+/** How the elements of the result are laid over those of the input. */
+function place(call: NodeCall): (typeof PLACES)[number] {
+  return call.choice(
+    'coordinate_transformation_mode',
+    PLACES,
+    call.opset < 11 ? 'asymmetric' : 'half_pixel',
+  );
+}
+
+/** Files say where an element lies in arithmetic of float32: 3.5 / 0.7 is 5, which decides the nearest one. */
+const { fround } = Math;
+
 /** Where element `y` of the result lies in the input. */
-function position(call: NodeCall, { from, to, scale, roi }: Axis, y: number): number {
-  const fallback = call.opset < 11 ? 'asymmetric' : 'half_pixel';
-  const mode = call.text('coordinate_transformation_mode', fallback);
-  const length = scale * from;
-  switch (mode) {
+function position(call: NodeCall, { from, to, scale, length, roi }: Axis, y: number): number {
+  const center = fround(fround(y + 0.5) / scale);
+  switch (place(call)) {
     case 'asymmetric':
-      return y / scale;
+      return fround(y / scale);
     case 'align_corners':
-      return length === 1 ? 0 : (y * (from - 1)) / (length - 1);
+      return length === 1 ? 0 : fround((y * (from - 1)) / (length - 1));
     case 'tf_crop_and_resize': {
       const [start, end] = roi;
       const own =
@@ -34,20 +60,26 @@ function position(call: NodeCall, { from, to, scale, roi }: Axis, y: number): nu
           : (y * (end - start) * (from - 1)) / (length - 1);
       return own + start * (from - 1);
     }
+    case 'tf_half_pixel_for_nn':
+      return center;
     case 'pytorch_half_pixel':
-      return length === 1 ? 0 : (y + 0.5) / scale - 0.5;
-    case 'half_pixel_symmetric':
-      return (from / 2) * (1 - to / length) + (y + 0.5) / scale - 0.5;
+      return to === 1 ? 0 : fround(center - 0.5);
+    case 'half_pixel_symmetric': {
+      const offset = fround((from / 2) * fround(1 - fround(to / fround(length))));
+      return fround(fround(offset + center) - 0.5);
+    }
     case 'half_pixel':
-      return (y + 0.5) / scale - 0.5;
-    default:
-      return call.fail(`coordinate_transformation_mode '${mode}'`);
+      return fround(center - 0.5);
   }
 }
 
 /** The input element that is taken for a position, unclamped. */
-function nearest(call: NodeCall, at: number): number {
-  const mode = call.text('nearest_mode', call.opset < 11 ? 'floor' : 'round_prefer_floor');
+function nearest(call: NodeCall, { scale }: Axis, at: number): number {
+  // Before they said so, files meant the next element wherever the result is smaller.
+  const mode = call.text(
+    'nearest_mode',
+    call.opset < 11 ? (scale < 1 ? 'ceil' : 'floor') : 'round_prefer_floor',
+  );
   if (mode === 'floor') return Math.floor(at);
   if (mode === 'ceil') return Math.ceil(at);
   return mode === 'round_prefer_ceil' ? Math.floor(at + 0.5) : Math.ceil(at - 0.5);
@@ -88,7 +120,7 @@ function weights(call: NodeCall, axis: Axis, isCubic: boolean): number[][] {
 
 /** Elements of the result that lie outside of the cropped input get a value of their own. */
 function extrapolated(call: NodeCall, x: Tensor, axis: Axis): Tensor {
-  if (call.text('coordinate_transformation_mode', '') !== 'tf_crop_and_resize') return x;
+  if (place(call) !== 'tf_crop_and_resize') return x;
   const outside = range(axis.to).map((y) => {
     const at = position(call, axis, y);
     return at < 0 || at > axis.from - 1;
@@ -102,9 +134,11 @@ function extrapolated(call: NodeCall, x: Tensor, axis: Axis): Tensor {
 function resizeAxis(call: NodeCall, x: Tensor, axis: Axis, mode: string): Tensor {
   if (mode === 'nearest') {
     const from = range(axis.to).map((y) =>
-      Math.min(Math.max(nearest(call, position(call, axis, y)), 0), axis.from - 1),
+      Math.min(Math.max(nearest(call, axis, position(call, axis, y)), 0), axis.from - 1),
     );
-    return extrapolated(call, x.indexSelect(axis.dim, indices(call, from)), axis);
+    // A table at every size: at some it would follow a rule, and be another program there.
+    const index = tensor(from, { dtype: 'int64', device: call.device });
+    return extrapolated(call, x.indexSelect(axis.dim, index), axis);
   }
   const map = tensor(weights(call, axis, mode === 'cubic'), {
     dtype: x.dtype,
@@ -126,20 +160,25 @@ function axesOf(call: NodeCall, shape: readonly number[]): Axis[] {
   const numbers = sizes.length > 0 ? sizes : scales;
   if (numbers.length !== dims.length || !numbers.every((each) => each >= 0 && each < Infinity))
     call.fail(`sizes or scales of ${numbers.join(', ')} for ${dims.length} dimensions`);
-  if (sizes.length > 0) {
+  const policy = call.text('keep_aspect_ratio_policy', 'stretch');
+  const isScaled = sizes.length === 0;
+  const isStretched = !isScaled && policy === 'stretch';
+  if (!isScaled) {
     const ratios = dims.map((dim, i) => sizes[i]! / shape[dim]!);
-    const policy = call.text('keep_aspect_ratio_policy', 'stretch');
     const shared = policy === 'not_larger' ? Math.min(...ratios) : Math.max(...ratios);
     scales = policy === 'stretch' ? ratios : ratios.map(() => shared);
     if (policy !== 'stretch') sizes = dims.map((dim) => Math.floor(shared * shape[dim]! + 0.5));
-  } else sizes = dims.map((dim, i) => Math.floor(shape[dim]! * scales[i]!));
+  } else sizes = dims.map((dim, i) => Math.floor(fround(shape[dim]! * fround(scales[i]!))));
   const roi = call.opset < 11 ? null : call.optionalNumbers(1);
   return dims
     .map((dim, i) => ({
       dim,
       from: shape[dim]!,
       to: sizes[i]!,
-      scale: scales[i]!,
+      scale: fround(scales[i]!),
+      length: isStretched ? sizes[i]! : scales[i]! * shape[dim]!,
+      isScaled,
+      isExact: isScaled ? Number.isInteger(scales[i]!) : isStretched,
       roi: [roi?.[i] ?? 0, roi?.[i + dims.length] ?? 1] as const,
     }))
     .filter(
@@ -147,23 +186,36 @@ function axesOf(call: NodeCall, shape: readonly number[]): Axis[] {
     );
 }
 
-/** PyTorch's own resizing, where it is the same: it is one kernel. Null if it is another. */
+/**
+ * PyTorch's own resizing, where it is the same: it is one kernel. Null if it is another. The answer is the same for all
+ * sizes that are larger than one, so that they share code: factors that are no whole numbers are left to `resizeAxis`.
+ */
 function fused(call: NodeCall, x: Tensor, axes: readonly Axis[], mode: string): Tensor | null {
-  const isSpatial = axes.every(({ dim, from, to, scale }) => dim >= 2 && to === from * scale);
+  const isSpatial = axes.every(({ dim, isExact }) => dim >= 2 && isExact);
   if (!isSpatial || axes.length === 0 || !isFloatingPoint(x.dtype) || x.ndim < 3) return null;
   if (x.ndim > 5 || call.flag('exclude_outside') || call.flag('antialias')) return null;
-  const where = call.text(
-    'coordinate_transformation_mode',
-    call.opset < 11 ? 'asymmetric' : 'half_pixel',
-  );
-  const rounding = call.text('nearest_mode', call.opset < 11 ? 'floor' : 'round_prefer_floor');
-  const size = x.shape.slice(2).map((own, i) => axes.find(({ dim }) => dim === i + 2)?.to ?? own);
-  if (mode === 'nearest' && where === 'asymmetric' && rounding === 'floor')
-    return F.interpolate(x, { size, mode: 'nearest' });
-  if (mode !== 'linear' || (where !== 'half_pixel' && where !== 'align_corners')) return null;
-  if (where === 'align_corners' && size.includes(1)) return null;
-  const name = (['linear', 'bilinear', 'trilinear'] as const)[x.ndim - 3]!;
-  return F.interpolate(x, { size, mode: name, alignCorners: where === 'align_corners' });
+  const where = place(call);
+  const spatial = x.shape.slice(2).map((own, i) => {
+    const axis = axes.find(({ dim }) => dim === i + 2);
+    return axis ?? { to: own, scale: 1, isScaled: true };
+  });
+  const size = spatial.map(({ to }) => to);
+  // Factors say what the size is at other sizes.
+  const by = spatial.every(({ isScaled }) => isScaled)
+    ? { scaleFactor: spatial.map(({ scale }) => scale) }
+    : { size };
+  if (mode === 'nearest') {
+    const rounding = call.text('nearest_mode', call.opset < 11 ? 'floor' : 'round_prefer_floor');
+    const isSame = where === 'asymmetric' && rounding === 'floor';
+    return isSame ? F.interpolate(x, { ...by, mode: 'nearest' }) : null;
+  }
+  if (!['half_pixel', 'pytorch_half_pixel', 'align_corners'].includes(where)) return null;
+  if (where !== 'half_pixel' && size.includes(1)) return null;
+  if (mode === 'cubic' && (x.ndim !== 4 || call.float('cubic_coeff_a', -0.75) !== -0.75))
+    return null;
+  const name =
+    mode === 'cubic' ? 'bicubic' : (['linear', 'bilinear', 'trilinear'] as const)[x.ndim - 3]!;
+  return F.interpolate(x, { ...by, mode: name, alignCorners: where === 'align_corners' });
 }
 
 function resize(call: NodeCall): Tensor {

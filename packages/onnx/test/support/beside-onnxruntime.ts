@@ -69,6 +69,8 @@ export interface Contrib {
   /** Types of the outputs; null for those that are not asked for. */
   readonly outputs?: readonly (DType | null)[];
   readonly domain?: string;
+  /** Of the standard operators; 17 if absent. */
+  readonly opset?: number;
   /** How far floats may be from those of onnxruntime, whose own differ between processors; 2e-5 if absent. */
   readonly tolerance?: number;
   /** How many outputs say something everywhere (a cache with room has old numbers behind); default all. */
@@ -82,7 +84,7 @@ export interface Contrib {
 
 /** The file of a node, or of what stands for it. */
 export function fileOf(
-  { op, inputs, attributes = {}, outputs = ['float32'], domain }: Contrib,
+  { op, inputs, attributes = {}, outputs = ['float32'], domain, opset = 17 }: Contrib,
   instead?: Contrib['instead'],
 ): Uint8Array {
   const own = domain ?? 'com.microsoft';
@@ -99,7 +101,7 @@ export function fileOf(
       nodes: instead?.nodes ?? [{ op, in: names, out: results, domain: own, attributes }],
       initializers: instead?.constants ?? [],
     },
-    17,
+    opset,
     ['com.microsoft'],
   );
 }
