@@ -75,41 +75,38 @@ describeLikeOnnxruntime({
 });
 
 it.each([
-  [{ mode: 'nearest', coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor' }, 2],
-  [{ mode: 'linear', coordinate_transformation_mode: 'pytorch_half_pixel' }, 1],
-])(
-  'resizes by a fraction with one code for all sizes, and %j in one kernel',
-  async (attributes) => {
-    const bytes = model(
-      {
-        inputs: [value('x', ['N', 1, 'H', 'W'])],
-        outputs: [value('y', ['N', 1, 'A', 'B'])],
-        nodes: [{ op: 'Resize', in: ['x', '', 'factors'], out: ['y'], attributes }],
-        initializers: [floats('factors', [4], [1, 1, 1.5, 0.75])],
-      },
-      18,
-    );
-    const resizing = await importOnnx(bytes);
-    const run = compile((x: Tensor) => noGrad(() => resizing.call(x).y!));
-    const made: boolean[] = [];
-    const stop = observeCompilations((_graph, { isShared }) => void made.push(isShared ?? false));
-    // Some sizes times 1.5 and 0.75 are whole numbers, and of 5 columns the first 3 are taken.
-    const counts = [
-      [2, 16, 24],
-      [3, 27, 15],
-      [5, 31, 5],
-      [4, 38, 42],
-      [7, 50, 34],
-    ].map((sizes) => {
-      const x = randn([sizes[0]!, 1, sizes[1]!, sizes[2]!]);
-      expect(run(x).sub(resizing.call(x).y!).abs().max().item()).toBeLessThan(1e-5);
-      return made.filter((isShared) => !isShared).length;
-    });
-    stop();
-    expect(counts.at(-1)).toBe(counts[2]);
-    expect(explain(run)(randn([3, 1, 13, 7])).graphCount).toBe(2);
-  },
-);
+  { mode: 'nearest', coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor' },
+  { mode: 'linear', coordinate_transformation_mode: 'pytorch_half_pixel' },
+])('resizes by a fraction with one code for all sizes: %j', async (attributes) => {
+  const bytes = model(
+    {
+      inputs: [value('x', ['N', 1, 'H', 'W'])],
+      outputs: [value('y', ['N', 1, 'A', 'B'])],
+      nodes: [{ op: 'Resize', in: ['x', '', 'factors'], out: ['y'], attributes }],
+      initializers: [floats('factors', [4], [1, 1, 1.5, 0.75])],
+    },
+    18,
+  );
+  const resizing = await importOnnx(bytes);
+  const run = compile((x: Tensor) => noGrad(() => resizing.call(x).y!));
+  const made: boolean[] = [];
+  const stop = observeCompilations((_graph, { isShared }) => void made.push(isShared ?? false));
+  // Some sizes times 1.5 and 0.75 are whole numbers, and of 5 columns the first 3 are taken.
+  const counts = [
+    [2, 16, 24],
+    [3, 27, 15],
+    [5, 31, 5],
+    [4, 38, 42],
+    [7, 50, 34],
+  ].map((sizes) => {
+    const x = randn([sizes[0]!, 1, sizes[1]!, sizes[2]!]);
+    expect(run(x).sub(resizing.call(x).y!).abs().max().item()).toBeLessThan(1e-5);
+    return made.filter((isShared) => !isShared).length;
+  });
+  stop();
+  expect(counts.at(-1)).toBe(counts[2]);
+  expect(explain(run)(randn([3, 1, 13, 7])).graphCount).toBe(2);
+});
 
 it('maps each element of a sequence to several outputs', async () => {
   const body = graph({
