@@ -74,7 +74,7 @@ describeLikeOnnxruntime({
   resizing: [...onePixel, ...fractions, ...products],
 });
 
-it.each([
+it.each<Readonly<Record<string, string>>>([
   { mode: 'nearest', coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor' },
   { mode: 'linear', coordinate_transformation_mode: 'pytorch_half_pixel' },
 ])('resizes by a fraction with one code for all sizes: %j', async (attributes) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   ShapeEnv,
+  SizeFitter,
   SymInt,
   TesseraError,
   checkShapeGuards,
@@ -463,4 +464,16 @@ it('expressions are instances of SymInt and errors are TesseraErrors', () => {
   expect(thrownBy(() => sizeHint(new ShapeEnv().createUnbackedSymbol()))).toBeInstanceOf(
     TesseraError,
   );
+});
+
+it('sizes that differ by a constant are told from lines that two runs also fit', () => {
+  const {
+    s: [batch, length],
+  } = symbols([2, 9]);
+  const fitter = new SizeFitter([
+    { size: batch!, at: [2, 3] },
+    { size: length!, at: [9, 12] },
+  ]);
+  expect(String(fitter.fit([8, 11]))).toBe('s1 - 1');
+  expect(String(fitter.fit([7, 9]))).toBe('2*s0 + 3');
 });

@@ -194,8 +194,9 @@ export class Lowering {
     );
   }
 
-  /** A load of a buffer at coordinates. */
+  /** A load of a buffer at coordinates. Of one without elements, which a mask keeps from happening, it is a zero. */
   loadBuffer(buffer: IrBuffer, coords: readonly IndexExpr[]): Expr {
+    if (buffer.sizes.includes(0)) return this.ir.const(buffer.dtype, 0);
     return this.recordLoad(
       this.ir.load(buffer.dtype, buffer.name, this.address(buffer, coords)),
       coords,

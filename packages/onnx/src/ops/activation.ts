@@ -5,7 +5,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, where } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
-import { inFloat32, product } from './like.js';
+import { asMatrix, inFloat32 } from './like.js';
 
 /**
  * Softmax and its like along an axis. Before opset 13 the input is taken as a matrix, its rows ending before the axis.
@@ -15,9 +15,7 @@ function along(compute: (x: Tensor, dim: number) => Tensor) {
     const x = call.tensor(0);
     const axis = call.dim(call.int('axis', call.opset < 13 ? 1 : -1), x.ndim);
     if (call.opset >= 13) return compute(x, axis);
-    const { shape } = x;
-    const rows = product(shape.slice(0, axis));
-    return compute(x.reshape([rows, product(shape.slice(axis))]), 1).reshape(shape);
+    return compute(asMatrix(x, axis), 1).reshape(x.shape);
   };
 }
 

@@ -5,7 +5,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, cat, where } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
-import { product, range } from './like.js';
+import { asMatrix, range } from './like.js';
 import { averagePool, maxPool } from './pool.js';
 import { quantization } from './quantize.js';
 import { real, rounded } from './scaling.js';
@@ -36,8 +36,7 @@ function softmax(x: Tensor, call: NodeCall): Tensor {
   const isOld = call.int('opset') < 13;
   const axis = call.dim(call.int('axis', -1), x.ndim);
   if (!isOld) return F.softmax(x, axis);
-  const rows = product(x.shape.slice(0, axis));
-  return F.softmax(x.reshape([rows, product(x.shape.slice(axis))]), 1).reshape(x.shape);
+  return F.softmax(asMatrix(x, axis), 1).reshape(x.shape);
 }
 
 /** The average of each window; channels may come last. */

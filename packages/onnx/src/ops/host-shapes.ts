@@ -53,8 +53,17 @@ function concat(call: NodeCall): HostArray | null {
   return data.length > HOST_LIMIT ? null : new HostArray(parts[0]!.dtype, [data.length], data);
 }
 
+/** Most elements of a list that is part of a shape, or of axes. */
+const LONGEST_LIST = 16;
+
+/** Whether a constant is a table, of which a call takes as much as its sizes ask for. */
+function isTable({ hasTensor, ndim, numel }: HostArray): boolean {
+  return hasTensor && (ndim > 1 || numel > LONGEST_LIST);
+}
+
 function slice(call: NodeCall): HostArray | null {
   let x: HostArray | null = call.host(0);
+  if (isTable(x)) return null;
   for (const { dim, start, end, step } of slicedAxes(call, x.shape)) {
     const count = Math.max(0, Math.ceil((end - start) / step));
     x =
@@ -75,9 +84,11 @@ function expand(call: NodeCall): HostArray | null {
   const own = [...Array<number>(rank - from.ndim).fill(1), ...from.shape];
   const to = [...Array<number>(rank - wanted.length).fill(1), ...wanted];
   const shape = own.map((size, i) => (size === 1 ? to[i]! : size));
-  return arranged(from.reshaped(own), shape, (position) =>
-    position.map((p, i) => (own[i] === 1 ? 0 : p)),
-  );
+  // No part of a shape has more dimensions than one.
+  if (shape.length > 1 || product(shape) > HOST_LIMIT) return null;
+  const data = from.numel === 1 ? Array<number>(product(shape)).fill(from.data[0]!) : from.data;
+  const make = (device: DeviceType) => from.toTensor(device).expand(shape);
+  return new HostArray(from.dtype, shape, data, false, make);
 }
 
 function split(call: NodeCall): HostArray[] | null {
@@ -109,7 +120,7 @@ function transpose(call: NodeCall): HostArray | null {
 /** Operators on numbers of the host. */
 export const hostShapes: ShapeOperatorTable = {
   Identity: (call) => call.host(0),
-  Reshape: (call) => call.host(0).reshaped(reshapeTarget(call, call.shape(0))),
+  Reshape: (call) => call.host(0).reshaped(reshapeTarget(call, call.shape(0)).filled),
   Flatten: () => null,
   Squeeze: (call) => call.host(0).reshaped(squeezed(call, call.shape(0))),
   Unsqueeze: (call) => call.host(0).reshaped(unsqueezed(call, call.shape(0))),

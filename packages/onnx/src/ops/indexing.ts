@@ -4,7 +4,7 @@
 import { type Tensor, index, nonzero, scatterReduce, tensor, where } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../registry.js';
-import { indices, product, range, wrapped } from './like.js';
+import { asMatrix, indices, product, range, wrapped } from './like.js';
 
 /** Indices on the device, from 0 on; whole numbers of the host are counted from the end here already. */
 function indexInput(call: NodeCall, input: number, size: number): Tensor {
@@ -42,10 +42,9 @@ export function gatherNd(call: NodeCall): Tensor {
   const [x, at] = [call.tensor(0), call.tensor(1)];
   const batch = call.int('batch_dims', 0);
   if (batch === 0) return index(x, coordinates(call, at, x.shape));
-  const shape = x.shape.slice(0, batch);
-  const count = product(shape);
-  const flat = x.reshape([count, ...x.shape.slice(batch)]);
-  const rows = at.reshape([count, -1, at.shape.at(-1)!]);
+  const flat = x.flatten(0, batch - 1);
+  const count = flat.shape[0]!;
+  const rows = at.unsqueeze(batch).flatten(0, batch - 1).flatten(1, -2);
   const own = coordinates(call, rows, flat.shape.slice(1));
   const each = indices(call, range(count)).reshape([count, 1]).expand(own[0]!.shape);
   const found = index(flat, [each, ...own]);
@@ -74,14 +73,13 @@ function scatterNd(call: NodeCall): Tensor {
   const [x, at, values] = [call.tensor(0), call.tensor(1), call.tensor(2)];
   const depth = at.shape.at(-1)!;
   const [outer, inner] = [x.shape.slice(0, depth), x.shape.slice(depth)];
-  const rows = product(at.shape.slice(0, -1));
   // Rows by their place among the outer dimensions.
   const place = coordinates(call, at, outer)
     .reduce((sum, part, i) => sum.add(part.mul(product(outer.slice(i + 1)))), indices(call, [0]))
-    .reshape([rows, 1])
-    .expand([rows, product(inner)]);
-  const flat = x.reshape([product(outer), product(inner)]);
-  const list = values.reshape([rows, product(inner)]);
+    .reshape([-1, 1])
+    .expand([-1, product(inner)]);
+  const flat = asMatrix(x, depth);
+  const list = asMatrix(values, at.ndim - 1);
   const written = write(flat, 0, place, list, call.choice('reduction', REDUCTIONS, 'none'));
   return written.reshape(x.shape);
 }

@@ -51,6 +51,16 @@ export function rows(array: HostArray): number[][] {
   );
 }
 
+/**
+ * The dimensions before one as rows, those from it on as columns. Told by dimensions, not by products of sizes: a traced
+ * call is the same for all sizes then, and nothing has to find out how a product depends on them.
+ */
+export function asMatrix(x: Tensor, dim: number): Tensor {
+  if (dim === 0) return x.reshape([1, -1]);
+  if (dim === x.ndim) return x.reshape([-1, 1]);
+  return x.flatten(dim).flatten(0, dim - 1);
+}
+
 /** The elements along dimensions in front of, at and behind an axis. */
 export function product(sizes: readonly number[]): number {
   return sizes.reduce((total, size) => total * size, 1);

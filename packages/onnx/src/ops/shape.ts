@@ -4,10 +4,13 @@
 import { type Tensor, arange, cat, full, pad, tril, triu } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../registry.js';
-import { product, range } from './like.js';
+import { asMatrix, product, range } from './like.js';
 
-/** The target of Reshape with its 0 (the size in that place) and -1 (what is left) filled in. */
-export function reshapeTarget(call: NodeCall, from: readonly number[]): number[] {
+/** The target of Reshape with its 0 (the size in that place) filled in, and with its -1 (what is left), too. */
+export function reshapeTarget(
+  call: NodeCall,
+  from: readonly number[],
+): { readonly target: readonly number[]; readonly filled: readonly number[] } {
   const wanted = call.opset >= 5 ? call.numbers(1) : (call.ints('shape') ?? call.numbers(1));
   const copies = !call.flag('allowzero');
   const target = wanted.map((size, i) => {
@@ -16,12 +19,13 @@ export function reshapeTarget(call: NodeCall, from: readonly number[]): number[]
     return from[i]!;
   });
   const at = target.indexOf(-1);
-  if (at < 0) return target;
+  if (at < 0) return { target, filled: target };
   const rest = product(target.filter((_, i) => i !== at));
-  target[at] = rest === 0 ? 0 : product(from) / rest;
-  if (!Number.isInteger(target[at]))
+  const left = rest === 0 ? 0 : product(from) / rest;
+  if (!Number.isInteger(left))
     call.fail(`[${from.join(', ')}] cannot be reshaped to [${wanted.join(', ')}]`);
-  return target;
+  const filled = target.with(at, left);
+  return { target: rest === 0 ? filled : target, filled };
 }
 
 /** The shape without dimensions of size 1. */
@@ -262,12 +266,12 @@ function concat(call: NodeCall): Tensor {
 /** Operators of the standard domain with one output. */
 export const shapes: OperatorTable = {
   Identity: (call) => call.inputs[0] ?? null,
-  Reshape: (call) => call.tensor(0).reshape(reshapeTarget(call, call.shape(0))),
+  Reshape: (call) => call.tensor(0).reshape(reshapeTarget(call, call.shape(0)).target),
   Flatten: (call) => {
     const x = call.tensor(0);
     const axis = call.int('axis', 1);
     const at = axis === x.ndim ? axis : call.dim(axis, x.ndim);
-    return x.reshape([product(x.shape.slice(0, at)), product(x.shape.slice(at))]);
+    return asMatrix(x, at);
   },
   Squeeze: (call) => call.tensor(0).reshape(squeezed(call, call.shape(0))),
   Unsqueeze: (call) => call.tensor(0).reshape(unsqueezed(call, call.shape(0))),

@@ -37,6 +37,14 @@ export class HostArray {
     return this.shape.length;
   }
 
+  /**
+   * Whether its numbers have a tensor of their own, as constants of the file do. What is made of them in a shape that varies
+   * is made of that tensor: numbers would be another constant at each size.
+   */
+  get hasTensor(): boolean {
+    return this.isConstant || this.make !== null;
+  }
+
   /** The numbers as a tensor. @throws device-unavailable */
   toTensor(device: DeviceType): Tensor {
     const found = this.made.get(device);
@@ -51,7 +59,9 @@ export class HostArray {
 
   /** The same numbers in another shape of as many elements. */
   reshaped(shape: readonly number[]): HostArray {
-    return new HostArray(this.dtype, shape, this.data);
+    const { make } = this;
+    const reshape = make && ((device: DeviceType) => make(device).reshape(shape));
+    return new HostArray(this.dtype, shape, this.data, false, reshape);
   }
 }
 

@@ -59,8 +59,10 @@ export class SizeFitter {
     const { terms } = this;
     const products = productsOf(terms.slice(0, COMBINED_TERMS));
     const sums = sumsOf(terms.slice(0, COMBINED_TERMS));
+    // Through two runs there is a line over every symbol. Sizes that grow together differ by a constant.
     return (
       firstOf([...terms, ...products], (term) => multiple(term, wanted)) ??
+      firstOf(terms, (term) => shifted(term, wanted)) ??
       firstOf(terms, (term) => linear(term, wanted)) ??
       firstOf(sums, (term) => linear(term, wanted)) ??
       firstOf(terms, (term) => quotient(term, wanted) ?? inverse(term, wanted)) ??
@@ -90,6 +92,12 @@ function multiple(term: FitTerm, wanted: readonly number[]): Size | null {
   const k = wanted[0]! / term.at[0]!;
   if (!Number.isInteger(k) || k === 0) return null;
   return wanted.every((value, i) => value === k * term.at[i]!) ? sizeMul(term.size, k) : null;
+}
+
+/** `term + c`. */
+function shifted(term: FitTerm, wanted: readonly number[]): Size | null {
+  const c = wanted[0]! - term.at[0]!;
+  return wanted.every((value, i) => value === term.at[i]! + c) ? sizeAdd(term.size, c) : null;
 }
 
 /** `k * term + c`. */
