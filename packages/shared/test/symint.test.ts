@@ -475,5 +475,5 @@ it('sizes that differ by a constant are told from lines that two runs also fit',
     { size: length!, at: [9, 12] },
   ]);
   expect(String(fitter.fit([8, 11]))).toBe('s1 - 1');
-  expect(String(fitter.fit([7, 9]))).toBe('2*s0 + 3');
+  expect(String(fitter.fit([7, 9]))).toBe('2 * s0 + 3');
 });
