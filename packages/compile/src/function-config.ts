@@ -40,6 +40,7 @@ export const OPTION_SCOPES: Readonly<Record<string, Scope>> = {
   postGradCustomPostPass: 'graph',
   postGradCustomPrePass: 'graph',
   preGradCustomPass: 'graph',
+  'trace.accumulatedRecompileLimit': 'call',
   'trace.generateCode': 'program',
   'trace.recompileLimit': 'call',
   'trace.replay': 'call',

@@ -23,6 +23,7 @@ import { type GraphModule, copyModule } from '@tessera/graph';
 import {
   type CompilePart,
   type CompiledGraph,
+  ProgramCode,
   SizeFamilies,
   devicesOf,
   executableSteps,
@@ -80,7 +81,7 @@ const partSteps: CompilePart<Steps<CompiledGraph>> = function* (module, device, 
   const compiled =
     request === null
       ? yield* executableSteps(module, backend, { name })
-      : yield* knownOf(request.family).code.steps(module, backend, { name }, knownSizes(request));
+      : yield* knownOf(request).code.steps(module, backend, { name }, knownSizes(request));
   if (compiled.isShared) {
     request?.onShared();
     counters.inc('inductor', 'shared');
@@ -129,12 +130,15 @@ interface Known {
 }
 
 const families = new WeakMap<object, Known>();
+const programs = new WeakMap<object, ProgramCode>();
 
-function knownOf(graph: object): Known {
-  let found = families.get(graph);
+function knownOf({ family, program }: CompileRequest): Known {
+  let found = families.get(family);
   if (found === undefined) {
-    found = { code: new SizeFamilies(), samples: new ProgramSamples() };
-    families.set(graph, found);
+    const code = programs.get(program) ?? new ProgramCode();
+    programs.set(program, code);
+    found = { code: new SizeFamilies(code), samples: new ProgramSamples() };
+    families.set(family, found);
   }
   return found;
 }
@@ -148,7 +152,7 @@ function sampleOf(
   if (sizes === null) return null;
   const compilerAt = (symbols: readonly number[]): GraphCompiler =>
     compilerFor({ ...of!, symbols });
-  return { of: knownOf(of!.family).samples, sizes, compilerAt };
+  return { of: knownOf(of!).samples, sizes, compilerAt };
 }
 
 /** Takes parameters as constants first. */

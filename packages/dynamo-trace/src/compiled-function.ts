@@ -28,7 +28,7 @@ import { outsideTraps, withEffectTraps } from './pure/effect-traps.js';
 import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
-import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
+import { Backoff, type Limit, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
 import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
 import { type Scope, endInSlices } from './suspended/end-in-slices.js';
 import { runToEnd } from './suspended/outcome.js';
@@ -50,6 +50,8 @@ export interface CaptureRecord {
 interface Recording {
   readonly guards: EntryGuards;
   readonly reason: string | null;
+  /** Where the first segment begins that is recorded. */
+  readonly at: TrieNode;
   readonly start: number;
   readonly roots: readonly Root[];
   readonly sources: Sources;
@@ -72,6 +74,8 @@ export class CompiledFunction {
   private table = new SymbolTable();
   /** Recorded calls so far. */
   private calls = 0;
+  /** By where they begin to record. */
+  private readonly recorded = new WeakMap<TrieNode, number>();
   private readonly warned = new Set<'limit' | 'sizes'>();
   private backoff = new Backoff();
   /** Whether the function is async, or gave a promise, so that its continuations must be recognised. */
@@ -110,7 +114,7 @@ export class CompiledFunction {
     }
     if (this.backoff.skips()) return this.runEagerly(call);
     if (!traceConfig.replay && this.captures.length >= traceConfig.recompileLimit) {
-      this.noteLimit('trace.replay is off');
+      this.noteLimit('recompileLimit', 'trace.replay is off');
       return this.runEagerly(call);
     }
     const start = this.startNode();
@@ -157,15 +161,15 @@ export class CompiledFunction {
     // Beyond the limit, calls of a pure function that no artifact is for are replayed.
     const isRemembered =
       this.options.pure === true && check === null && this.artifacts.length < traceConfig.sizeLimit;
-    const begin = (): Recording => {
+    const begin = (at: TrieNode): Recording => {
       const start = now();
       const roots = this.roots.named(self, args);
       const count = this.roots.count(args);
       // A skipped call does not run what reads getters.
       const guards = new EntryGuards(roots, entry, count, isRemembered, args.length);
-      return { guards, reason: null, start, roots, sources: new Sources(roots, isRemembered) };
+      return { guards, reason: null, at, start, roots, sources: new Sources(roots, isRemembered) };
     };
-    let recording = records || isRemembered ? begin() : null;
+    let recording = records || isRemembered ? begin(start) : null;
     const host: CursorHost = {
       name: this.name,
       table: this.table,
@@ -174,8 +178,9 @@ export class CompiledFunction {
         const reason = this.noteReason(
           whyNoTraceFits(this.captures, this.roots.of(call), entry, describe()),
         );
-        if (!this.mayRecord(reason)) return null;
-        recording = { ...(recording ?? begin()), reason, start: now() };
+        const at = cursor.segmentStart;
+        if (!this.mayRecord(at, reason)) return null;
+        recording = { ...(recording ?? begin(at)), reason, at, start: now() };
         // It goes on where the replay diverged.
         const next = this.rebuild(cursor, recording.sources, this.calls++);
         next.alignment = new Alignment(cursor.at, this.options.dynamic);
@@ -225,10 +230,17 @@ export class CompiledFunction {
     return outcome;
   }
 
-  /** Whether another trace may be recorded; if not, calls that fit none run eagerly. */
-  private mayRecord(reason: string): boolean {
-    if (this.captures.length < traceConfig.recompileLimit) return true;
-    this.noteLimit(reason);
+  /**
+   * Whether another trace may be recorded that goes on behind a break, or from the beginning; if not, calls that fit
+   * none run eagerly. As in PyTorch, what follows a break has a limit of its own: a loop that ends by a value ends at
+   * as many places as it has passes.
+   */
+  private mayRecord(at: TrieNode, reason: string): boolean {
+    const { recompileLimit, accumulatedRecompileLimit } = traceConfig;
+    const isBelow = (this.recorded.get(at) ?? 0) < recompileLimit;
+    if (isBelow && this.captures.length < Math.max(recompileLimit, accumulatedRecompileLimit))
+      return true;
+    this.noteLimit(isBelow ? 'accumulatedRecompileLimit' : 'recompileLimit', reason);
     this.backoff.missed();
     return false;
   }
@@ -264,7 +276,7 @@ export class CompiledFunction {
     return new Recorder(
       frame,
       this.numbering,
-      { ...this.options, functionName: this.name, sources },
+      { ...this.options, functionName: this.name, sources, program: this.table },
       new DynamicShapes(this.table, frame, call, this.options.dynamic),
     );
   }
@@ -284,7 +296,7 @@ export class CompiledFunction {
   private complete(
     { frame }: Cursor,
     recorder: Recorder,
-    { guards, reason, start }: Recording,
+    { guards, reason, at, start }: Recording,
     returned: number,
   ): void {
     // What is remembered of a call of a pure function is good for its sizes alone.
@@ -292,6 +304,7 @@ export class CompiledFunction {
     const captureMs = returned - start;
     const { breaks } = recorder;
     this.captures.push({ segments: frame.finished, guards, breaks, reason, captureMs });
+    this.recorded.set(at, (this.recorded.get(at) ?? 0) + 1);
     if (this.options.recordOnly === true) return;
     counters.inc('frames', 'captured');
     log('guards', () => [`Guards of ${this.name}:`, ...guards.lines()].join('\n  '));
@@ -329,9 +342,9 @@ export class CompiledFunction {
   }
 
   /** @throws trace-recompile-limit where nothing may run eagerly */
-  private noteLimit(reason: string): void {
-    if (this.options.fullgraph === true) throw limitError(this.name, reason);
-    this.warnOnce('limit', () => warnOfLimit(this.name, reason));
+  private noteLimit(limit: Limit, reason: string): void {
+    if (this.options.fullgraph === true) throw limitError(this.name, limit, reason);
+    this.warnOnce('limit', () => warnOfLimit(this.name, limit, reason));
   }
 
   private warnOnce(of: 'limit' | 'sizes', warn: () => void): void {

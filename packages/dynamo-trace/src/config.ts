@@ -6,6 +6,7 @@ import { defineConfig, integerIn, option } from '@tessera/shared';
 /** `config` section `trace`; reading a key is a plain property read. */
 export const traceConfig: {
   readonly generateCode: boolean;
+  readonly accumulatedRecompileLimit: number;
   readonly recompileLimit: number;
   readonly replay: boolean;
   readonly sizeLimit: number;
@@ -15,9 +16,14 @@ export const traceConfig: {
     true,
     'Check guards with functions made from strings, where the host lets them be made (it is asked once).',
   ),
+  accumulatedRecompileLimit: option(
+    64,
+    'Traces kept per compiled function in all, where that is more than trace.recompileLimit.',
+    integerIn(1),
+  ),
   recompileLimit: option(
     8,
-    'Traces kept per compiled function; after that it runs eagerly, with a warning.',
+    'Traces kept of what follows a graph break, or the beginning of a compiled function; after that it runs eagerly, with a warning.',
     integerIn(1),
   ),
   sizeLimit: option(

@@ -4,26 +4,29 @@
 import { TesseraError } from '@tessera/shared';
 import { traceConfig } from './config.js';
 
-const HINT =
-  'Set TESSERA_LOGS=recompiles to see every reason, or raise config trace.recompileLimit.';
+/** The option that allows no more traces. */
+export type Limit = 'recompileLimit' | 'accumulatedRecompileLimit';
 
-function hit(name: string): string {
-  return `${name} hit trace.recompileLimit (${traceConfig.recompileLimit})`;
+const hintOf = (limit: Limit): string =>
+  `Set TESSERA_LOGS=recompiles to see every reason, or raise config trace.${limit}.`;
+
+function hit(name: string, limit: Limit): string {
+  return `${name} hit trace.${limit} (${traceConfig[limit]})`;
 }
 
 /** Says that a function runs eagerly from now on where no trace fits. */
-export function warnOfLimit(name: string, reason: string): void {
+export function warnOfLimit(name: string, limit: Limit, reason: string): void {
   console.warn(
-    `tessera: ${hit(name)} and runs eagerly from where it diverges. Last reason: ${reason}. ${HINT}`,
+    `tessera: ${hit(name, limit)} and runs eagerly from where it diverges. Last reason: ${reason}. ${hintOf(limit)}`,
   );
 }
 
 /** The same where nothing may run eagerly. */
-export function limitError(name: string, reason: string): TesseraError {
+export function limitError(name: string, limit: Limit, reason: string): TesseraError {
   return new TesseraError(
     'trace-recompile-limit',
-    `${hit(name)}, and fullgraph allows nothing to run eagerly. Last reason: ${reason}.`,
-    { hints: [HINT, 'Or compile without fullgraph.'] },
+    `${hit(name, limit)}, and fullgraph allows nothing to run eagerly. Last reason: ${reason}.`,
+    { hints: [hintOf(limit), 'Or compile without fullgraph.'] },
   );
 }
 

@@ -46,3 +46,29 @@ describe('trace.recompileLimit', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 });
+
+describe('trace.accumulatedRecompileLimit', () => {
+  const warn = vi.spyOn(console, 'warn');
+  afterEach(() => warn.mockReset());
+
+  /** Doubles x until it is large: as many graphs as passes, and one trace for each number of them. */
+  function untilLarge(x: Tensor): Tensor {
+    let y = x;
+    while (y.item() < 1000) y = y.mul(2);
+    return y.add(1);
+  }
+
+  it('bounds traces whose breaks each allow more', () => {
+    warn.mockReturnValue();
+    const starts = [500, 250, 100, 60, 30, 10];
+    config.patch({ 'trace.recompileLimit': 2, 'trace.accumulatedRecompileLimit': 4 }, () => {
+      const { call, function: compiled } = compileEager(untilLarge);
+      for (const x of starts)
+        expect(call(tensor([x])).toArray()).toEqual(untilLarge(tensor([x])).toArray());
+      expect(compiled.captures.length).toBe(4);
+      expect(warn.mock.calls).toEqual([
+        [expect.stringContaining('untilLarge hit trace.accumulatedRecompileLimit (4)')],
+      ]);
+    });
+  });
+});

@@ -37,6 +37,7 @@ export class Tracing {
       functionName: 'f',
       recordOnly: false,
       sources: new Sources([]),
+      program: this.table,
     };
     const shapes = new DynamicShapes(this.table, frame, call, false);
     return new Recorder(frame, this.numbering, options, shapes);

@@ -41,7 +41,7 @@ export {
 export { annotateSizes } from './symbolic/annotate-sizes.js';
 export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
 export { numbersIn } from './symbolic/explore-sizes.js';
-export { GraphTemplate } from './symbolic/graph-template.js';
+export { GraphTemplate, isSameGraph } from './symbolic/graph-template.js';
 export { fractionOf } from './symbolic/scaled-sizes.js';
 export { isUniformNode } from './symbolic/template-proof.js';
 export { ProvenSizes } from './symbolic/proven-sizes.js';

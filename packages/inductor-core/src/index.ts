@@ -16,7 +16,7 @@ export {
   scratchOf,
 } from './plan/plan-template.js';
 export { packInOrder } from './memory/arena.js';
-export { SizeFamilies, SizeFamily } from './sizes/size-family.js';
+export { ProgramCode, SizeFamilies, SizeFamily } from './sizes/size-family.js';
 export { useBoundedKeys } from './lengths/use-bounded-keys.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {

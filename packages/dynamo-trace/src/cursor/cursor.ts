@@ -67,6 +67,8 @@ export class Cursor implements PreDispatchMode {
   readonly path: (Step | readonly Step[])[] = [];
   /** Where in `path` the current segment begins. */
   segmentFrom = 0;
+  /** Where in the trie it begins. */
+  segmentStart: TrieNode;
   /** How much of `path` ran as compiled code. */
   compiledUpTo = 0;
   segmentGradMode: boolean = gradMode.enabled;
@@ -88,6 +90,7 @@ export class Cursor implements PreDispatchMode {
     public recorder: Recorder | null,
     readonly host: CursorHost,
   ) {
+    this.segmentStart = at;
     this.specializer = new Specializer(this);
   }
 
@@ -133,6 +136,7 @@ export class Cursor implements PreDispatchMode {
   /** A new segment begins. */
   beginSegment(): void {
     this.segmentFrom = this.path.length;
+    this.segmentStart = this.at;
     this.segmentGradMode = this.frame.gradMode;
     this.frame.gaining.clear();
     this.specializer.reset();

@@ -27,6 +27,8 @@ export interface RecorderOptions extends Pick<
 > {
   readonly functionName: string;
   readonly sources: Sources;
+  /** See `CompileRequest`. */
+  readonly program: object;
 }
 
 /** See the file header. */
@@ -97,8 +99,7 @@ export class Recorder {
 
   /** Everything recorded since the last break; nothing more may be recorded before the next segment begins. */
   finishSegment(): Segment {
-    const { backend } = this.options;
-    return (this.finished ??= this.builder.finish(backend, this.startGradMode, this.visible));
+    return (this.finished ??= this.builder.finish(this.options, this.startGradMode, this.visible));
   }
 
   /** A new segment begins. */

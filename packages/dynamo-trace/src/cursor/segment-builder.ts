@@ -193,7 +193,11 @@ export class SegmentBuilder {
   }
 
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
-  finish(backend: Backend, startGradMode: boolean, visible: Iterable<number>): Segment {
+  finish(
+    { backend, program }: { readonly backend: Backend; readonly program: object },
+    startGradMode: boolean,
+    visible: Iterable<number>,
+  ): Segment {
     const mutated = this.inputs.flatMap(({ slot }, i) =>
       slot >= 0 && this.writers.has(this.fake(slot).storage) ? [i] : [],
     );
@@ -205,6 +209,7 @@ export class SegmentBuilder {
       this.hasRandom,
       startGradMode,
       backend,
+      program,
       mutated.length === 0 ? null : this.sharing(),
       new Set(visible),
       this.writers,

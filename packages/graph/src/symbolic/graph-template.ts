@@ -22,6 +22,7 @@ import {
   sizeMul,
 } from '@tessera/shared';
 import { OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import { sameNumbers } from '@tessera/tensor/internal';
 import type { GraphModule } from '../graph-module.js';
 import { type Argument, Node } from '../node.js';
 import { programDifference } from './same-program.js';
@@ -312,6 +313,23 @@ function namesSizes(node: Node): boolean {
   const { op, target } = node;
   if (target instanceof OpOverload && NAMED.has(target.qualifiedName)) return true;
   return op === 'call_function' && !node.allInputNodes().some(({ meta }) => isTensor(meta.val));
+}
+
+/** Whether two graphs compute the same from the same inputs, in every number, with the same inputs in one memory. */
+export function isSameGraph(a: GraphModule, b: GraphModule): boolean {
+  const [one, two] = [a, b].map(({ graph }) => graph.placeholders) as [Node[], Node[]];
+  return (
+    isSameProgram(a, b) &&
+    sameNumbers(numbersOf(a).list, numbersOf(b).list) &&
+    one.every((input, i) => input.meta.scalar?.kind === two[i]!.meta.scalar?.kind) &&
+    sameNumbers(memories(one), memories(two))
+  );
+}
+
+/** For each input the first one with which it shares memory. */
+function memories(inputs: readonly Node[]): number[] {
+  const storages = inputs.map(({ meta: { val } }) => (isTensor(val) ? val.storageOrNull : val));
+  return storages.map((storage) => storages.indexOf(storage));
 }
 
 function isSameProgram(a: GraphModule, b: GraphModule): boolean {

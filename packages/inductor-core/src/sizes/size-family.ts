@@ -7,8 +7,11 @@
  * template's conditions do not hold (rows that are too long for its way of sorting) are a family of their own. Sizes of 0 and 1, and
  * whatever fits no template, get code of their own, as do all sizes where a backend has no code for templates.
  * Sizes that enough graphs have shown the template to be right for (`ProvenSizes`) need no graph.
+ *
+ * Captured graphs of one function may be equal, as the passes of a loop are that ends by a value that it reads. They
+ * share what is made: see `ProgramCode`.
  */
-import { type GraphModule, GraphTemplate, ProvenSizes } from '@tessera/graph';
+import { type GraphModule, GraphTemplate, ProvenSizes, isSameGraph } from '@tessera/graph';
 import { type Steps, atOnce, counters, isTesseraError, log, stage } from '@tessera/shared';
 import type { KernelBackend, TemplateExecutable } from '../backend/kernel-backend.js';
 import { type CompiledTemplate, compileToTemplate } from '../compile-graph.js';
@@ -42,6 +45,36 @@ interface Loaded {
   readonly proven: ProvenSizes | null;
 }
 
+/** Code that was made for graphs of one form, whatever captured graph they are of. */
+class KnownCode {
+  readonly templates: Loaded[] = [];
+  private own: { readonly module: GraphModule; readonly code: WeakRef<CompiledGraph> }[] = [];
+
+  /** Code for one graph: that of an equal one, if somebody holds it, or new. */
+  *steps(
+    module: GraphModule,
+    backend: KernelBackend,
+    options: ExecutableOptions,
+  ): Steps<CompiledGraph> {
+    this.own = this.own.filter(({ code }) => code.deref() !== undefined);
+    const same = this.own.find((known) => isSameGraph(known.module, module))?.code.deref();
+    if (same !== undefined) return same;
+    const code = yield* executableSteps(module, backend, options);
+    this.own.push({ module, code: new WeakRef(code) });
+    return code;
+  }
+
+  /** A template that stands for all samples. */
+  templateFor(samples: readonly Sample[]): Loaded | undefined {
+    return this.templates.find(({ graph }) =>
+      samples.every(({ module }) => {
+        const values = graph.match(module);
+        return values !== null && graph.admits(values);
+      }),
+    );
+  }
+}
+
 /** A graph of the family, and the sizes of the program that it was made for. */
 interface Sample {
   readonly module: GraphModule;
@@ -60,6 +93,8 @@ export class SizeFamily {
   constructor(
     private readonly onTemplate: () => void = () => undefined,
     private readonly regions: number = MOST_REGIONS,
+    /** Without it a graph's code is the caller's alone, who may dispose it. */
+    private readonly known: KnownCode | null = null,
   ) {}
 
   /**
@@ -83,15 +118,17 @@ export class SizeFamily {
     sizes: readonly number[] | null,
   ): Steps<CompiledGraph> {
     const sample = { module, sizes };
-    if (backend.loadTemplate === undefined) return yield* executableSteps(module, backend, options);
+    const ownCode = (): Steps<CompiledGraph> =>
+      (this.known?.steps.bind(this.known) ?? executableSteps)(module, backend, options);
+    if (backend.loadTemplate === undefined) return yield* ownCode();
     const values = this.loaded?.graph.match(module) ?? null;
     if (values !== null && this.regions > 0 && !this.loaded!.graph.admits(values)) {
-      this.others ??= new SizeFamily(this.onTemplate, this.regions - 1);
+      this.others ??= new SizeFamily(this.onTemplate, this.regions - 1, this.known);
       return yield* this.others.steps(module, backend, options, sizes);
     }
     const shared =
       this.bound(sample, values, backend) ?? this.withTemplate(sample, backend, options);
-    return shared ?? (yield* executableSteps(module, backend, options));
+    return shared ?? (yield* ownCode());
   }
 
   /** The code of the template for a graph that it stands for. */
@@ -141,7 +178,9 @@ export class SizeFamily {
       return null;
     }
     if (this.templates === MOST_TEMPLATES) return null;
-    const graph = GraphTemplate.of([...this.samples, sample].map(({ module }) => module));
+    const known = this.known?.templateFor([...this.samples, sample]);
+    const graph =
+      known?.graph ?? GraphTemplate.of([...this.samples, sample].map(({ module }) => module));
     if (graph === null) {
       // A first graph with sizes of its own kind (0, 1) is no sample of the others.
       if (this.loaded === null) this.samples[0] = sample;
@@ -149,9 +188,13 @@ export class SizeFamily {
     }
     this.samples.push(sample);
     this.templates++;
-    const loaded = load(graph, backend, options);
-    if (loaded === null) return null;
-    this.onTemplate();
+    const made = known ?? load(graph, backend, options);
+    if (made === null) return null;
+    if (known === undefined) {
+      this.known?.templates.push(made);
+      this.onTemplate();
+    }
+    const loaded = { ...made, proven: ProvenSizes.of(graph) };
     this.loaded = loaded;
     for (const { module, sizes } of this.samples)
       if (sizes !== null) loaded.proven?.add(sizes, graph.match(module)!);
@@ -159,9 +202,23 @@ export class SizeFamily {
   }
 }
 
+/** Code that the captured graphs of one function share. */
+export class ProgramCode {
+  private readonly known = new Map<string, KnownCode>();
+
+  /** Of graphs whose nodes have the same names, for one backend. */
+  of(key: string): KnownCode {
+    let known = this.known.get(key);
+    if (known === undefined) this.known.set(key, (known = new KnownCode()));
+    return known;
+  }
+}
+
 /** Families of the graphs that one captured graph is made into: forward, backward, parts of devices. */
 export class SizeFamilies {
   private readonly families = new Map<string, SizeFamily>();
+
+  constructor(private readonly program: ProgramCode = new ProgramCode()) {}
 
   /** See `SizeFamily`. @throws what `compileToExecutable` throws */
   *steps(
@@ -177,9 +234,10 @@ export class SizeFamilies {
     const key = `${backend.name};${options.name ?? ''};${names.join(';')}`;
     let family = this.families.get(key);
     if (family === undefined) {
-      if (this.families.size === MOST_FAMILIES)
-        return yield* executableSteps(module, backend, options);
-      family = new SizeFamily(() => counters.inc('inductor', 'templates'));
+      const known = this.program.of(key);
+      if (this.families.size === MOST_FAMILIES) return yield* known.steps(module, backend, options);
+      const onTemplate = (): void => counters.inc('inductor', 'templates');
+      family = new SizeFamily(onTemplate, MOST_REGIONS, known);
       this.families.set(key, family);
     }
     return yield* family.steps(module, backend, options, sizes);
