@@ -56,10 +56,7 @@ function isOrthogonal(x: Tensor): boolean {
   const n = x.sizes.at(-1)!;
   const one = eye(n, n, { dtype: x.dtype, device: x.device }).expand([...x.sizes]);
   const epsilon = x.dtype === 'float64' ? 2 ** -52 : 2 ** -23;
-  return x
-    .mT
-    .matmul(x)
-    .allclose(one, { atol: 10 * n * epsilon });
+  return x.mT.matmul(x).allclose(one, { atol: 10 * n * epsilon });
 }
 
 /** Computes the weight; `Assignable` also knows the way back. */

@@ -44,7 +44,10 @@ export function gatherNd(call: NodeCall): Tensor {
   if (batch === 0) return index(x, coordinates(call, at, x.shape));
   const flat = x.flatten(0, batch - 1);
   const count = flat.shape[0]!;
-  const rows = at.unsqueeze(batch).flatten(0, batch - 1).flatten(1, -2);
+  const rows = at
+    .unsqueeze(batch)
+    .flatten(0, batch - 1)
+    .flatten(1, -2);
   const own = coordinates(call, rows, flat.shape.slice(1));
   const each = indices(call, range(count)).reshape([count, 1]).expand(own[0]!.shape);
   const found = index(flat, [each, ...own]);
