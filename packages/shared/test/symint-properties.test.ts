@@ -6,7 +6,11 @@ import {
   emitShapeGuards,
   evaluateSize,
   printSize,
+  sizeAdd,
+  sizeFloorDiv,
   sizeKnown,
+  sizeMod,
+  sizeSub,
 } from '../src/index.js';
 import type { RelationOp, Size, SymInt } from '../src/index.js';
 import { RandomSource, testSeed } from './random-source.js';
@@ -103,6 +107,23 @@ describe('random symbolic expressions', () => {
       }
     });
     expect(compared).toBeGreaterThan(10_000);
+  });
+
+  it('are no number, and no error, where a program of many divides by zero', () => {
+    const env = new ShapeEnv({ duckShape: false });
+    const [a, b] = [9, 5].map((hint) => env.createSymbol(hint, { source: `s${hint}` }));
+    const program = new SizeProgram([a, b] as SymInt[]);
+    const rest = sizeSub(b!, 4);
+    const slots = [
+      sizeFloorDiv(a!, rest),
+      sizeMod(a!, rest),
+      sizeAdd(sizeFloorDiv(a!, rest), 1),
+      a!,
+    ];
+    const at = slots.map((size) => program.slot(size));
+    const valuesOf = (values: number[]): number[] => at.map((slot) => program.run(values)[slot]!);
+    expect(valuesOf([9, 6])).toEqual([4, 1, 5, 9]);
+    expect(valuesOf([9, 4])).toEqual([NaN, NaN, NaN, 9]);
   });
 
   it('stay inside the interval that range analysis gives', () => {

@@ -188,7 +188,9 @@ export class GraphTemplate {
     const { conditions } = this;
     for (let i = 0; i < conditions.length; i++) {
       const { slot, op, bound } = conditions[i]!;
-      if (!compareNumbers(computed[slot]!, op, bound)) return false;
+      // NaN differs from every bound.
+      const value = computed[slot]!;
+      if (Number.isNaN(value) || !compareNumbers(value, op, bound)) return false;
     }
     return true;
   }

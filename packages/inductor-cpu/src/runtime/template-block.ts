@@ -102,7 +102,7 @@ export class TemplateBlocks {
     if (known !== undefined) return known;
     const computed = this.sizes.run(values);
     for (let i = 0; i < this.words.length; i++)
-      if (Math.abs(computed[this.words[i].slot]) > LARGEST) throw this.tooLarge(values);
+      if (!(Math.abs(computed[this.words[i].slot]) <= LARGEST)) throw this.tooLarge(values);
     const block = this.fill(this.address(this.made), computed);
     this.made.set(values, block);
     return block;

@@ -2,7 +2,8 @@
  * @file `SizeProgram`: expressions of symbols as one straight-line program, for evaluating many of them at once.
  *
  * Expressions are made once each (`ExprPool`), so what they have in common is computed once. A choice of values is evaluated
- * when it is new and seldom again: a loop over a list costs less than closures that the engine has not met.
+ * when it is new and seldom again: a loop over a list costs less than closures that the engine has not met. All slots are
+ * computed, those too that a condition on another one keeps from being asked, so no slot throws.
  */
 import { floorDivNumbers, modNumbers } from './integer-arithmetic.js';
 import type { Size } from './size.js';
@@ -46,7 +47,7 @@ export class SizeProgram {
     return slot;
   }
 
-  /** What all slots are at values of the symbols. @throws invalid-argument for a zero divisor */
+  /** What all slots are at values of the symbols: NaN, which equals nothing, where one divides by zero. */
   run(values: readonly number[]): readonly number[] {
     const { steps } = this;
     const at = this.initial.slice();
@@ -64,9 +65,9 @@ function computed({ kind, args, coeffs, constant }: SizeStep, at: readonly numbe
       for (let i = 0; i < args.length; i++) value += coeffs[i]! * at[args[i]!]!;
       return value;
     case 'floordiv':
-      return floorDivNumbers(value, at[args[1]!]!);
+      return at[args[1]!] === 0 ? NaN : floorDivNumbers(value, at[args[1]!]!);
     case 'mod':
-      return modNumbers(value, at[args[1]!]!);
+      return at[args[1]!] === 0 ? NaN : modNumbers(value, at[args[1]!]!);
     case 'product':
       for (let i = 1; i < args.length; i++) value *= at[args[i]!]!;
       return value;
