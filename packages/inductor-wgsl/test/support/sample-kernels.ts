@@ -52,6 +52,23 @@ export function siluAdd<S extends Size = number>(n: S): LoopKernel<S> {
   );
 }
 
+/** `out[i0, i1] = value`, all of a matrix. */
+function overMatrix<S extends Size>(
+  b: IrBuilder,
+  name: string,
+  reads: readonly BufferParam[],
+  [rows, columns]: readonly [S, S],
+  value: Expr,
+): LoopKernel<S> {
+  const index = b.add(b.scale(b.sym('i0', rows), columns), b.sym('i1', columns));
+  const outer = [
+    { name: 'i0', size: rows },
+    { name: 'i1', size: columns },
+  ];
+  const body: Stmt[] = [{ kind: 'store', buf: 'out', index, value }];
+  return loop(name, [...reads, write('out')], outer, [], [{ kind: 'outer', body }]);
+}
+
 /** `out[i, j] = x[i, j] * scale[i]`, where rows of `x` begin `pitch` apart. */
 export function scaledRows<S extends Size = number>(
   rows: S,
@@ -62,21 +79,7 @@ export function scaledRows<S extends Size = number>(
   const [i, j] = [b.sym('i0', rows), b.sym('i1', columns)];
   const x = b.load('float32', 'x', b.add(b.scale(i, pitch), j));
   const value = b.op('mul', [x, b.load('float32', 'scale', i)]);
-  return loop(
-    'scaled_rows',
-    [read('x'), read('scale'), write('out')],
-    [
-      { name: 'i0', size: rows },
-      { name: 'i1', size: columns },
-    ],
-    [],
-    [
-      {
-        kind: 'outer',
-        body: [{ kind: 'store', buf: 'out', index: b.add(b.scale(i, columns), j), value }],
-      },
-    ],
-  );
+  return overMatrix(b, 'scaled_rows', [read('x'), read('scale')], [rows, columns], value);
 }
 
 /** `out[i, j] = gelu(x[j, i] + bias[j])`: a transposed read and a row that is broadcast. */
@@ -90,21 +93,7 @@ export function transposedGelu<S extends Size = number>(rows: S, columns: S): Lo
   const half = b.op('mul', [x, b.const('float32', 0.5)]);
   const erf = b.op('erf', [b.op('mul', [x, b.const('float32', Math.SQRT1_2)])]);
   const value = b.op('mul', [half, b.op('add', [erf, b.const('float32', 1)])]);
-  return loop(
-    'transposed_gelu',
-    [read('x'), read('bias'), write('out')],
-    [
-      { name: 'i0', size: rows },
-      { name: 'i1', size: columns },
-    ],
-    [],
-    [
-      {
-        kind: 'outer',
-        body: [{ kind: 'store', buf: 'out', index: b.add(b.scale(i, columns), j), value }],
-      },
-    ],
-  );
+  return overMatrix(b, 'transposed_gelu', [read('x'), read('bias')], [rows, columns], value);
 }
 
 /** Softmax over rows: online maximum and sum, then the quotient. */
