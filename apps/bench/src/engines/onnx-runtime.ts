@@ -21,9 +21,6 @@ function prepare(
   options: InferenceSession.SessionOptions,
 ): Prepared {
   const feeds: Record<string, Tensor> = {};
-  instance.inputs.forEach(({ data, shape }, i) => {
-    feeds[`x${i}`] = new ort.Tensor('float32', data as Float32Array, shape);
-  });
   let session: InferenceSession | null = null;
   let last: Tensor | null = null;
   const run = async (): Promise<void> => {
@@ -33,6 +30,12 @@ function prepare(
   return {
     async first() {
       session = await ort.InferenceSession.create(model, options);
+      // A graph that holds weights as constants has no inputs for them, and the web package refuses others.
+      instance.inputs.forEach(({ data, shape }, i) => {
+        const name = `x${i}`;
+        if (session!.inputNames.includes(name))
+          feeds[name] = new ort.Tensor('float32', data as Float32Array, shape);
+      });
       await run();
     },
     run,
