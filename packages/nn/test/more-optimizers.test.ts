@@ -1,5 +1,5 @@
 /**
- * @file Rprop, ASGD, Adafactor, Muon, further schedules and weight averages: against what PyTorch 1.13 computed
+ * @file Rprop, ASGD, Adafactor, Muon, and further schedules: against what PyTorch 1.13 computed
  * (data/reference-more-optim.py), and, for what is newer, against a plain computation on numbers.
  */
 import { readFileSync } from 'node:fs';
@@ -8,24 +8,15 @@ import { type Tensor, manualSeed, ones, randn, tensor } from '@tessera/tensor';
 import { svdvals } from '@tessera/tensor/linalg';
 import { describe, expect, it } from 'vitest';
 import {
-  BatchNorm1d,
   Linear,
   Parameter,
-  Sequential,
   lrScheduler,
   optim,
   parametersToVector,
   vectorToParameters,
 } from '../src/index.js';
 import { compileForTest } from './compile-for-test.js';
-import { type OptimizerCase, type Recorded, expectRecorded, restore } from './reference.js';
-
-interface AverageCase {
-  readonly models: Record<string, Recorded>[];
-  readonly state: Record<string, Recorded>;
-  readonly batches: Recorded[];
-  readonly normed: Record<string, Recorded>;
-}
+import { type OptimizerCase, expectRecorded, restore } from './reference.js';
 
 const recorded = JSON.parse(
   gunzipSync(
@@ -34,12 +25,11 @@ const recorded = JSON.parse(
 ) as {
   optimizers: Record<'Rprop' | 'ASGD', OptimizerCase[]>;
   schedules: Record<string, { options: object; rates: number[][]; momenta: number[] }[]>;
-  averages: Record<'swa' | 'ema', AverageCase>;
 };
 
 const { Rprop, ASGD } = optim;
 const OPTIMIZERS = { Rprop, ASGD };
-const { AveragedModel, SWALR, getEmaAvgFn, updateBn } = optim.swaUtils;
+const { SWALR } = optim.swaUtils;
 
 /** Runs `steps`, compiled or not; returns the number of graphs. */
 function run(
@@ -292,77 +282,6 @@ describe('further schedules', () => {
     expect(() => new SWALR(optimizer, { swaLr: 1, annealEpochs: -1 })).toThrow('annealEpochs');
     const adagrad = new optim.Adagrad([new Parameter(tensor([0]))]);
     expect(() => new CyclicLR(adagrad, { baseLr: 1, maxLr: 2 })).toThrow('no momentum');
-  });
-});
-
-describe('averages of weights', () => {
-  const build = (): Sequential => new Sequential(new Linear(2, 3), new BatchNorm1d(3));
-  const load = (model: Sequential, state: Record<string, Recorded>): void =>
-    void model.loadStateDict(
-      Object.fromEntries(Object.entries(state).map(([name, value]) => [name, restore(value)])),
-    );
-
-  it.each(Object.entries(recorded.averages))(
-    "%s: the averages, and batch norms taken anew, are PyTorch's",
-    async (name, entry) => {
-      const model = build();
-      const average = new AveragedModel(model, name === 'ema' ? { avgFn: getEmaAvgFn(0.9) } : {});
-      for (const state of entry.models) {
-        load(model, state);
-        average.updateParameters(model);
-      }
-      const compare = (expected: Record<string, Recorded>): void => {
-        const state = average.stateDict();
-        expect(Object.keys(state).sort()).toEqual(Object.keys(expected).sort());
-        for (const [key, value] of Object.entries(expected))
-          expectRecorded(state[key]!, value, key);
-      };
-      // Buffers follow the module, as they do from PyTorch 2.0 on.
-      const last = entry.models.at(-1)!['1.running_mean']!;
-      compare({ ...entry.state, 'module.1.running_mean': last });
-      await updateBn(entry.batches.map(restore), average);
-      compare(entry.normed);
-    },
-  );
-
-  it('continues after a state dict was loaded', () => {
-    const model = build();
-    const average = new AveragedModel(model);
-    average.updateParameters(model);
-    const again = new AveragedModel(build());
-    again.loadStateDict(average.stateDict());
-    for (const p of model.parameters()) p.detach().zero_();
-    average.updateParameters(model);
-    again.updateParameters(model);
-    expect(again.stateDict()['module.0.weight']!.toArray()).toEqual(
-      average.stateDict()['module.0.weight']!.toArray(),
-    );
-    expect(again.n_averaged.item()).toBe(2);
-  });
-
-  it('an update is part of a compiled training step', () => {
-    const train = (compiled: boolean): { weight: unknown; graphs: number } => {
-      manualSeed(7);
-      const model = build();
-      const average = new AveragedModel(model, { avgFn: getEmaAvgFn(0.9) });
-      const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
-      const step = (x: Tensor): void => {
-        optimizer.zeroGrad();
-        model.call(x).square().mean().backward();
-        optimizer.step();
-        average.updateParameters(model);
-      };
-      const counted = compileForTest(step);
-      for (let i = 0; i < 4; i++) (compiled ? counted.call : step)(randn([4, 2]));
-      return {
-        weight: average.stateDict()['module.0.weight']!.toArray(),
-        graphs: counted.graphs.length,
-      };
-    };
-    const [eager, compiled] = [train(false), train(true)];
-    expect(compiled.weight).toEqual(eager.weight);
-    // The first update copies.
-    expect(compiled.graphs).toBeLessThanOrEqual(2);
   });
 });
 

@@ -4,9 +4,16 @@
  * Modelled on `torch.optim.swa_utils`. The number of averaged models is counted on the host, so that an update
  * inside a compiled step reads nothing back, and kept as the buffer `n_averaged` for state dicts.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { itemAtOnce } from '@tessera/tensor/internal';
-import { type DeviceType, type Tensor, lerp, noGrad, tensor } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type Tensor,
+  isFloatingPoint,
+  lerp,
+  noGrad,
+  tensor,
+} from '@tessera/tensor';
 import { cloneModule } from '../module/clone-module.js';
 import { Module } from '../module/module.js';
 
@@ -23,10 +30,37 @@ export function getEmaAvgFn(decay = 0.999): AvgFn {
   return (average, value) => lerp(average, value, 1 - decay);
 }
 
+/**
+ * Writes the new averages into all averages at once, from the values beside them and the number of models
+ * averaged so far.
+ */
+export type MultiAvgFn = (
+  averages: readonly Tensor[],
+  values: readonly Tensor[],
+  count: number,
+) => void;
+
+const forEachPair =
+  (avgFn: AvgFn): MultiAvgFn =>
+  (averages, values, count) =>
+    averages.forEach((average, i) => average.copy_(avgFn(average, values[i]!, count)));
+
+/** `getSwaAvgFn` for all parameters at once. */
+export function getSwaMultiAvgFn(): MultiAvgFn {
+  return forEachPair(getSwaAvgFn());
+}
+
+/** `getEmaAvgFn` for all parameters at once. */
+export function getEmaMultiAvgFn(decay = 0.999): MultiAvgFn {
+  return forEachPair(getEmaAvgFn(decay));
+}
+
 /** Options of `AveragedModel`. */
 export interface AveragedModelOptions {
-  /** How to average (default `getSwaAvgFn()`). */
+  /** How to average one tensor (default `getSwaAvgFn()`). */
   readonly avgFn?: AvgFn;
+  /** How to average all tensors at once, in place of `avgFn`. */
+  readonly multiAvgFn?: MultiAvgFn;
   /** Whether buffers are averaged too (default false: they are copied). */
   readonly useBuffers?: boolean;
   /** Where the average is kept (default where the module is). */
@@ -36,6 +70,7 @@ export interface AveragedModelOptions {
 const AVERAGED_MODEL: OptionNames<AveragedModelOptions> = {
   device: true,
   avgFn: true,
+  multiAvgFn: true,
   useBuffers: true,
 };
 
@@ -51,7 +86,7 @@ const AVERAGED_MODEL: OptionNames<AveragedModelOptions> = {
 export class AveragedModel<M extends Module = Module> extends Module {
   readonly module: M;
   declare n_averaged: Tensor;
-  private readonly _avgFn: AvgFn;
+  private readonly _average: MultiAvgFn;
   private readonly _useBuffers: boolean;
   /** What `n_averaged` holds; null after a state dict was loaded. */
   private _count: number | null = 0;
@@ -60,9 +95,16 @@ export class AveragedModel<M extends Module = Module> extends Module {
   constructor(model: M, options: AveragedModelOptions = {}) {
     super();
     checkOptionNames('AveragedModel', options, AVERAGED_MODEL);
+    const { avgFn, multiAvgFn } = options;
+    if (avgFn !== undefined && multiAvgFn !== undefined)
+      throw new TesseraError(
+        'invalid-argument',
+        'Only one of avgFn and multiAvgFn should be provided',
+        { hints: ['multiAvgFn gets all parameters in one call, avgFn one after the other.'] },
+      );
     this.module = cloneModule(model);
     if (options.device !== undefined) this.module.to(options.device);
-    this._avgFn = options.avgFn ?? getSwaAvgFn();
+    this._average = multiAvgFn ?? forEachPair(avgFn ?? getSwaAvgFn());
     this._useBuffers = options.useBuffers ?? false;
     this.registerBuffer('n_averaged', tensor(0, { dtype: 'int64' }));
     this.registerLoadStateDictPostHook(() => (this._count = null));
@@ -76,15 +118,20 @@ export class AveragedModel<M extends Module = Module> extends Module {
   updateParameters(model: M): void {
     const count = (this._count ??= itemAtOnce(this.n_averaged));
     noGrad(() => {
-      const merge = (own: readonly Tensor[], given: readonly Tensor[], average: boolean): void =>
+      const averages: Tensor[] = [];
+      const values: Tensor[] = [];
+      const take = (own: readonly Tensor[], given: readonly Tensor[], average: boolean): void =>
         own.forEach((mine, i) => {
           const value = given[i]!.detach().to(mine.device);
-          const integral = !['float', 'bfloat'].some((kind) => mine.dtype.startsWith(kind));
-          const first = count === 0 || !average || integral;
-          mine.copy_(first ? value : this._avgFn(mine, value, count));
+          if (count === 0 || !average || !isFloatingPoint(mine.dtype)) mine.copy_(value);
+          else {
+            averages.push(mine);
+            values.push(value);
+          }
         });
-      merge(this.module.parameters(), model.parameters(), true);
-      merge(this.module.buffers(), model.buffers(), this._useBuffers);
+      take(this.module.parameters(), model.parameters(), true);
+      take(this.module.buffers(), model.buffers(), this._useBuffers);
+      if (averages.length > 0) this._average(averages, values, count);
       this.n_averaged.add_(1);
     });
     this._count = count + 1;

@@ -5,8 +5,11 @@ export {
   AveragedModel,
   type AveragedModelOptions,
   type AvgFn,
+  type MultiAvgFn,
   getEmaAvgFn,
+  getEmaMultiAvgFn,
   getSwaAvgFn,
+  getSwaMultiAvgFn,
 } from './averaged-model.js';
 export { SWALR, type SWALROptions } from './swa-lr.js';
 export { updateBn, type UpdateBnOptions } from './update-bn.js';
