@@ -20,23 +20,13 @@ import {
 import { AccumulatorEmitter } from './accumulators.js';
 import { CodeBlock } from './code-block.js';
 import { RegisterEmitter } from './emit-registers.js';
+import { type Effects, StatementEmitter } from './emit-statement.js';
 import { ExprEmitter } from './expr-emitter.js';
-import { givenText } from './given-text.js';
 import type { ProgramBuilder } from './program.js';
 import { ScheduleNames } from './schedule-names.js';
 import type { SeenKernel } from './scheduled-lanes.js';
-import { emitStore, type StoreSink } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
-import { widen } from './value.js';
 import { computeType, typeName } from './wgsl-types.js';
-
-/** Where effects go while they are conditional. */
-interface Effects {
-  readonly updates: CodeBlock;
-  readonly stores: StoreSink;
-  /** Text of the lanes that count; all do where there is none. */
-  readonly valid: string | null;
-}
 
 type Effect = 'store' | 'update' | 'settle' | 'share' | 'fetch' | 'merge';
 const EFFECTS: ReadonlySet<string> = new Set<Effect>([
@@ -51,11 +41,11 @@ const EFFECTS: ReadonlySet<string> = new Set<Effect>([
 /** See the file header. */
 export class ScheduledEmitter {
   private readonly emitter: ExprEmitter;
-  private readonly accumulators: AccumulatorEmitter;
   private readonly points = new Map<number, object>();
   private readonly scheduled: ScheduledKernel;
   private readonly names: ScheduleNames;
   private readonly registers: RegisterEmitter;
+  private readonly single: StatementEmitter;
   private effects: Effects | null = null;
 
   /** Emits a kernel of a program, whose buffers are declared as its accesses want them. */
@@ -69,10 +59,20 @@ export class ScheduledEmitter {
     this.names = new ScheduleNames(scheduled, lanes, builder, target);
     this.emitter = new ExprEmitter(builder, context, roots, inner, still);
     const { reduced } = loopsByRole(scheduled.kernel);
-    this.accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(reduced));
+    const accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(reduced));
     const { shared, registers = 'float32' } = scheduled;
     const place = this.names.place.bind(this.names);
     this.registers = new RegisterEmitter({ shared, registers, place }, builder);
+    const { names, emitter } = this;
+    this.single = new StatementEmitter({
+      seen,
+      builder,
+      target,
+      names,
+      emitter,
+      accumulators,
+      registers: this.registers,
+    });
     this.names.call = ({ routine, at }) => this.registers.call(routine, at);
   }
 
@@ -137,17 +137,7 @@ export class ScheduledEmitter {
   }
 
   private stmt(stmt: ScheduledStmt): void {
-    const { block, accumulators } = this;
-    const effectBlock = this.effects?.updates ?? block;
     switch (stmt.kind) {
-      case 'let':
-        return this.let(stmt);
-      case 'test':
-        return block.line(`let ${stmt.name} = ${this.names.conditions(stmt.all)};`);
-      case 'exit':
-        return block.line(
-          `if (${stmt.unless.map((each) => this.names.opposite(each)).join(' || ')}) { return; }`,
-        );
       case 'loop':
         return this.loop(stmt);
       case 'when':
@@ -157,78 +147,11 @@ export class ScheduledEmitter {
       case 'point': {
         let key = this.points.get(stmt.number);
         if (key === undefined) this.points.set(stmt.number, (key = {}));
-        return this.within(block, () => this.body(stmt.body), key);
+        return this.within(this.block, () => this.body(stmt.body), key);
       }
-      case 'start':
-        for (const name of stmt.of)
-          accumulators.start(this.scheduled.accumulators.find((each) => each.name === name)!);
-        return;
-      case 'settle':
-        for (const name of stmt.of) accumulators.settle(name, effectBlock);
-        return;
-      case 'part':
-        for (const name of stmt.of) accumulators.part(name);
-        return;
-      case 'fold':
-        for (const name of stmt.of) accumulators.fold(name);
-        return;
-      case 'finish':
-        return accumulators.finish(stmt.of);
-      case 'update':
-        return this.update(stmt, effectBlock);
-      case 'share':
-      case 'fetch':
-      case 'merge':
-        return accumulators[stmt.kind](
-          stmt.of,
-          effectBlock,
-          stmt.arrays,
-          this.names.place(stmt.at),
-        );
-      case 'exchange':
-        return this.exchange(stmt);
-      case 'barrier':
-        return block.line('workgroupBarrier();');
-      case 'mark': {
-        const cell = this.registers.cell(stmt.cell);
-        const where = this.names.condition(stmt.where);
-        return block.line(`if (${where}) { atomicStore(&${cell}, 1u); }`);
-      }
-      case 'agree': {
-        const cell = this.registers.cell(stmt.cell);
-        return block.line(`let ${stmt.name} = workgroupUniformLoad(&${cell}) != 0u;`);
-      }
-      case 'give':
-        for (const line of givenText(stmt, this.emitter, this.names, this.seen.loaded).split('\n'))
-          block.line(line);
-        return;
-      case 'clear':
-      case 'set':
-      case 'add':
-      case 'multiply':
-      case 'write':
-      case 'visit':
-        return this.registers.emit(block, stmt);
-      case 'keep':
-      case 'recall':
-        throw new TypeError('threads keep values in registers');
-      case 'store':
-        return emitStore(this.emitter, stmt, this.effects?.stores ?? { full: block });
+      default:
+        return this.single.emit(stmt, this.effects);
     }
-  }
-
-  /** A variable that is another one, or a number, goes by its text, unless it is one of the schedule's own. */
-  private let({ name, index, atMost }: Extract<ScheduledStmt, { kind: 'let' }>): void {
-    const text = this.names.place(index);
-    const isPlain = index.kind === 'sym' || index.kind === 'int';
-    const isOwn = !this.names.isOfKernel(name.split('@')[0]!);
-    if (isPlain && !isOwn && atMost === undefined) return this.names.know(name, text);
-    const { block } = this;
-    const identifier = this.names.identifier(name);
-    const width = [...indexSymbols(index)].some((symbol) => this.names.isWide(symbol)) ? 4 : 1;
-    const bounded = atMost === undefined ? text : `min(${text}, ${this.builder.size(atMost)})`;
-    block.line(`let ${identifier} = ${bounded};`);
-    this.names.know(name, identifier, width);
   }
 
   private loop(stmt: LoopStmt): void {
@@ -262,28 +185,6 @@ export class ScheduledEmitter {
       this.within(copy, () => this.body(body));
       this.block.nest('', copy);
     }
-  }
-
-  /** Sums are one instruction of a whole subgroup; others are written out where the number of threads is known. */
-  private exchange({ of, among }: Extract<ScheduledStmt, { kind: 'exchange' }>): void {
-    const { block, accumulators, target } = this;
-    const { min, max } = target.subgroups!;
-    const isSubgroup =
-      among.kind === 'int' ? among.value === min && min === max : among.kind === 'sym';
-    const rest = of.filter((name) => !isSubgroup || !accumulators.addUp(name, block));
-    const step = (to: CodeBlock, mask: string): void => {
-      for (const name of rest) accumulators.exchange(name, to, mask);
-    };
-    if (rest.length === 0) return;
-    if (among.kind === 'int') {
-      for (let mask = 1; mask < among.value; mask *= 2) step(block, `${mask}u`);
-      return;
-    }
-    const mask = this.builder.names.fresh('mask');
-    const content = new CodeBlock();
-    step(content, mask);
-    const head = `var ${mask} = 1u; ${mask} < ${this.names.place(among)}; ${mask} = ${mask} << 1u`;
-    block.nest(`for (${head})`, content);
   }
 
   private when({ all, body, otherwise }: Extract<ScheduledStmt, { kind: 'when' }>): void {
@@ -355,31 +256,5 @@ export class ScheduledEmitter {
     if (this.names.isOfKernel(lane) || !body.some(defines)) return;
     this.block.line(`let ${lane}_lanes = ${lane} + vec4u(0u, 1u, 2u, 3u);`);
     this.names.own(lane, `${lane}_lanes`, 4);
-  }
-
-  private update(
-    { of, value, at }: Extract<ScheduledStmt, { kind: 'update' }>,
-    block: CodeBlock,
-  ): void {
-    const { emitter } = this;
-    const { width } = emitter.context;
-    const found = emitter.value(value);
-    const isWide = found.width === width;
-    const x = emitter.atom({
-      ...found,
-      text: widen(found, width),
-      width,
-      atom: found.atom && isWide,
-    });
-    const place = emitter.indexLanes(at);
-    const places = place.width === width ? place.text : `vec4u(${place.text})`;
-    const position = `${typeName('i32', width)}(${places})`;
-    this.accumulators.update(
-      of,
-      block,
-      x,
-      { text: position, type: 'i32', width, atom: false },
-      this.effects?.valid ?? null,
-    );
   }
 }
