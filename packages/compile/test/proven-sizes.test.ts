@@ -353,3 +353,12 @@ it('makes code for all sizes with the second of them for a region that reads its
   stop();
   expect(own).toEqual([true, false, false, false]);
 });
+
+it('reference kernels find their buffers where scratch memory was packed for larger sizes', () => {
+  const fn = (x: Tensor): Tensor => x.mul(2).add(x.mul(3).median()).sort(0)[0].mul(3).cumsum(0);
+  const run = compile(fn);
+  for (const n of [8, 5, 13, 4, 21, 600, 601, 3, 700, 2, 900, 33, 1200, 1100, 1000]) {
+    const x = w(n, 3);
+    expectEqual([run(x)], [fn(x)], `${n}`);
+  }
+});

@@ -106,8 +106,8 @@ export interface Executable {
 export interface TemplateExecutable {
   readonly template: PlanTemplate;
   /**
-   * The executable for given values of the template's symbols, in their order. It is kept while sizes come again;
-   * disposing it is the template's business.
+   * The executable for given values of the template's symbols, in their order; callers keep it while sizes come again,
+   * and disposing it is the template's business.
    */
   at(values: readonly number[]): Executable;
   /** Frees compiled code and memory, of all sizes. */

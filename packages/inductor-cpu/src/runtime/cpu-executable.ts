@@ -35,7 +35,7 @@ export interface PlanNumbers {
   readonly plan: ExecutionPlan;
   /** Values of the sizes in checks of kernels. */
   readonly sizeAt: SizeValue;
-  /** Buffers with their places. */
+  /** Buffers with their sizes, and their places in a plan that is no template. */
   readonly buffers: readonly PlanBuffer[];
   externAt(kernel: number): ExternKernel;
 }
@@ -178,11 +178,16 @@ export class CpuExecutable implements Executable {
     const { source } = this.#numbers.buffers[buffer];
     const { constants, loaded } = this.#program;
     const { layout } = loaded;
+    const word = (offset: number): number => cpuHeap().i32[(address + offset) >>> 2];
     if (source.kind === 'constant') return constants[source.index];
-    if (source.kind === 'arena') return this.#arena + source.offset;
-    const slot =
-      address + (source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index;
-    return cpuHeap().i32[slot >>> 2] >>> 0;
+    // The block of a template says where its buffers are.
+    if (source.kind === 'arena')
+      return (
+        this.#arena + (this.#values.length > 0 ? word(layout.places + 4 * buffer) : source.offset)
+      );
+    return (
+      word((source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index) >>> 0
+    );
   }
 
   #explain(error: unknown): unknown {

@@ -33,35 +33,20 @@ import {
 import { placeConstants } from './plan-constants.js';
 import { TemplateBlocks } from './template-block.js';
 
-/** Choices of sizes whose executables are kept although nobody else holds them. */
-const KEPT = 64;
-
 /** Prepares a template. @throws plan-invalid, kernel-missing, out-of-memory, webassembly-forbidden */
 export function loadTemplate(
   template: PlanTemplate,
   generate: KernelGenerator,
 ): TemplateExecutable {
   const program = new TemplateProgram(template, loadCode(template, generate, true));
-  const made = new Map<string, CpuExecutable>();
   return {
     template,
     at(values) {
-      const key = values.join();
-      let executable = made.get(key);
-      if (executable === undefined) {
-        // What is wrong with these sizes is said here.
-        program.blockAt(values);
-        executable = new CpuExecutable(program, values);
-      } else made.delete(key);
-      made.set(key, executable);
-      if (made.size > KEPT) made.delete(made.keys().next().value!);
-      return executable;
+      // What is wrong with these sizes is said here.
+      program.blockAt(values);
+      return new CpuExecutable(program, values);
     },
-    dispose() {
-      for (const executable of made.values()) executable.dispose();
-      made.clear();
-      program.release();
-    },
+    dispose: () => program.release(),
   };
 }
 

@@ -6,7 +6,7 @@
  * not made lately is made into that of other sizes, and again when its own come back.
  */
 import { type PlanTemplate, packInOrder, scratchOf } from '@tessera/inductor-core';
-import { type Size, SizeProgram, TesseraError } from '@tessera/shared';
+import { type Size, SizeProgram, TesseraError, sizeSum } from '@tessera/shared';
 import { cpuHeap, itemSize } from '@tessera/tensor';
 import type { PlanBlock } from './cpu-executable.js';
 import { type LoadedCode, planBlock } from './load-plan.js';
@@ -18,23 +18,30 @@ const LARGEST = 2 ** 31 - 1;
 /** Choices of sizes that have blocks at a time. */
 const MOST = 64;
 
-/** Words of a block that have the value of a slot of the program. */
-interface SizedWords {
-  readonly slot: number;
-  readonly words: number[];
+/** Scratch memory of buffers beyond which it is packed anew for sizes that need less: times what they need, and bytes. */
+const SPARE = 4;
+const LITTLE = 4096;
+
+/** Places in the arena of buffers that have so many bytes, or fewer. */
+interface Packed extends ReturnType<typeof packInOrder> {
+  readonly bytes: readonly number[];
+  readonly sum: number;
 }
 
 /** See the file header. */
 export class TemplateBlocks {
   private readonly image: Int32Array;
   private readonly sizes: SizeProgram;
-  private readonly words: readonly SizedWords[];
+  /** Words of a block that have values of slots of the program, and those slots. */
+  private readonly words: number[] = [];
+  private readonly slots: number[] = [];
   /** Buffers in the arena; `word` of a block says where, a slot how many elements they have. */
   private readonly scratch;
   /** In which order they come and go. */
   private readonly order: readonly number[];
-  /** Where they are, if no size changes that. */
-  private readonly packed: ReturnType<typeof packInOrder> | null;
+  private readonly isFixed: boolean;
+  /** Where they are at sizes that were met last, or are larger. */
+  private packed: Packed;
   /** Launches that threads may share. */
   private readonly shared;
   /** By their values, oldest first; null once they were released. */
@@ -48,16 +55,13 @@ export class TemplateBlocks {
     this.image = imageOf(planBlock(template, layout, constants), layout.bytes);
     const sizes = new SizeProgram(template.symbols);
     this.sizes = sizes;
-    const words = new Map<number, SizedWords>();
     const put = (offset: number, size: Size): void => {
       if (typeof size === 'number') {
         this.image[offset >>> 2] = size;
         return;
       }
-      const slot = sizes.slot(size);
-      const known = words.get(slot) ?? { slot, words: [] };
-      words.set(slot, known);
-      known.words.push(offset >>> 2);
+      this.words.push(offset >>> 2);
+      this.slots.push(sizes.slot(size));
     };
     template.launches.forEach((launch, i) => {
       const kernel = codes[launch.kernel];
@@ -65,7 +69,6 @@ export class TemplateBlocks {
       const first = layout.launches[i] + sizesOffset(template, launch);
       kernel?.sizes.forEach((size, k) => put(first + 4 * k, size));
     });
-    this.words = [...words.values()];
     const { numbers, order } = scratchOf(template);
     this.order = order;
     this.scratch = numbers.map((i) => {
@@ -73,8 +76,8 @@ export class TemplateBlocks {
       const word = (layout.places + 4 * i) >>> 2;
       return { slot: sizes.slot(numel), itemSize: itemSize(dtype), word };
     });
-    const isFixed = numbers.every((i) => typeof template.buffers[i].numel === 'number');
-    this.packed = isFixed ? this.pack(sizes.run(template.symbols.map(({ hint }) => hint!))) : null;
+    this.isFixed = numbers.every((i) => typeof template.buffers[i].numel === 'number');
+    this.packed = this.pack(this.bytesOf(sizes.run(template.symbols.map(({ hint }) => hint!))));
     this.shared = template.launches.flatMap(({ kernel }) => {
       const code = codes[kernel];
       if (sharable.parallelNs <= 0 || !isWorthSharing(code)) return [];
@@ -84,11 +87,31 @@ export class TemplateBlocks {
     });
   }
 
-  private pack(computed: readonly number[]): ReturnType<typeof packInOrder> {
+  private bytesOf(computed: readonly number[]): readonly number[] {
+    const { scratch } = this;
     const bytes: number[] = [];
-    for (let i = 0; i < this.scratch.length; i++)
-      bytes.push(computed[this.scratch[i].slot] * this.scratch[i].itemSize);
-    return packInOrder(this.order, bytes);
+    for (let i = 0; i < scratch.length; i++)
+      bytes.push(computed[scratch[i].slot] * scratch[i].itemSize);
+    return bytes;
+  }
+
+  private pack(bytes: readonly number[]): Packed {
+    return { ...packInOrder(this.order, bytes), bytes, sum: sizeSum(bytes) as number };
+  }
+
+  /** Places for buffers: those of other sizes, where there is room and not far too much; else for sizes that are somewhat larger too, which often come next. */
+  private placesAt(computed: readonly number[]): Packed {
+    const { packed, isFixed } = this;
+    if (isFixed) return packed;
+    const bytes = this.bytesOf(computed);
+    let sum = 0;
+    let fits = true;
+    for (let i = 0; i < bytes.length; i++) {
+      sum += bytes[i];
+      if (bytes[i] > packed.bytes[i]) fits = false;
+    }
+    if (fits && packed.sum <= SPARE * sum + LITTLE) return packed;
+    return (this.packed = this.pack(bytes.map((count) => Math.ceil(1.25 * count))));
   }
 
   /**
@@ -101,8 +124,9 @@ export class TemplateBlocks {
     const known = this.made.get(values);
     if (known !== undefined) return known;
     const computed = this.sizes.run(values);
-    for (let i = 0; i < this.words.length; i++)
-      if (!(Math.abs(computed[this.words[i].slot]) <= LARGEST)) throw this.tooLarge(values);
+    const { slots } = this;
+    for (let i = 0; i < slots.length; i++)
+      if (!(Math.abs(computed[slots[i]]) <= LARGEST)) throw this.tooLarge(values);
     const block = this.fill(this.address(this.made), computed);
     this.made.set(values, block);
     return block;
@@ -111,21 +135,19 @@ export class TemplateBlocks {
   /** Memory for a block: that of the oldest, if there are enough. */
   private address(made: Map<readonly number[], PlanBlock>): number {
     if (made.size < MOST) return cpuHeap().alloc(this.image.byteLength);
-    const [[values, { address }]] = made;
-    made.delete(values);
+    const oldest: readonly number[] = made.keys().next().value!;
+    const { address } = made.get(oldest)!;
+    made.delete(oldest);
     return address;
   }
 
   private fill(address: number, computed: readonly number[]): PlanBlock {
-    const { scratch, words, shared } = this;
+    const { scratch, words, slots, shared } = this;
     const { i32 } = cpuHeap();
     const start = address >>> 2;
     i32.set(this.image, start);
-    for (let i = 0; i < words.length; i++) {
-      const { slot, words: places } = words[i];
-      for (let k = 0; k < places.length; k++) i32[start + places[k]] = computed[slot];
-    }
-    const { offsets, total } = this.packed ?? this.pack(computed);
+    for (let i = 0; i < words.length; i++) i32[start + words[i]] = computed[slots[i]];
+    const { offsets, total } = this.placesAt(computed);
     for (let i = 0; i < scratch.length; i++) i32[start + scratch[i].word] = offsets[i];
     let parallelNs = 0;
     let parallelLaunches = 0;
