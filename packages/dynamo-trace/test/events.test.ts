@@ -107,6 +107,32 @@ describe('backward()', () => {
   });
 });
 
+describe('an operator', () => {
+  it('is told from those that symbols reach', () => {
+    const tracing = new Tracing(true, true);
+    const body = (a: Tensor): Tensor => {
+      const [fixed, reached] = [mul(x, 3), mul(a, 2)];
+      const sum = fixed.sum();
+      return add(sum, add(reached.sum(), sum));
+    };
+    const results = [4, 5, 6, 7].map((n) => {
+      const a = ones([n]);
+      const { result, fitted } = tracing.run(() => body(a));
+      return [result.item(), fitted];
+    });
+    expect(results).toEqual([
+      [26, false],
+      [28, false],
+      [30, true],
+      [32, true],
+    ]);
+    const isStatic: boolean[] = [];
+    for (let [step] = tracing.start.steps; step?.kind === 'op'; [step] = step.next.steps)
+      isStatic.push(step.isStatic);
+    expect(isStatic).toEqual([true, false, true, false, false, false]);
+  });
+});
+
 describe('the return', () => {
   it('says that a call ended early', () => {
     const tracing = new Tracing();

@@ -4,10 +4,11 @@
 import type { Tensor } from '@tessera/tensor';
 import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Backend } from '../src/index.js';
+import { Alignment } from '../src/cursor/alignment.js';
 import { Cursor, type CursorHost } from '../src/cursor/cursor.js';
 import { rebuildPath } from '../src/cursor/rebuild-step.js';
 import { Recorder } from '../src/cursor/recorder.js';
-import { DynamicShapes } from '../src/dynamic/dynamic-shapes.js';
+import { type DynamicOption, DynamicShapes } from '../src/dynamic/dynamic-shapes.js';
 import { SymbolTable } from '../src/dynamic/symbol-table.js';
 import { Frame } from '../src/frame/frame.js';
 import { Sources } from '../src/guards/sources.js';
@@ -23,8 +24,14 @@ export class Tracing {
   private readonly numbering = { slots: 0, scalars: 0, sources: new Map() };
   private calls = 0;
 
-  /** @param mayRecord whether a call that diverges is recorded; otherwise it goes on eagerly */
-  constructor(private readonly mayRecord = true) {}
+  /**
+   * @param mayRecord whether a call that diverges is recorded; otherwise it goes on eagerly
+   * @param dynamic which sizes are symbols
+   */
+  constructor(
+    private readonly mayRecord = true,
+    private readonly dynamic: DynamicOption = false,
+  ) {}
 
   private recorder(frame: Frame, call: number): Recorder {
     const backend: Backend = (module) => {
@@ -39,7 +46,7 @@ export class Tracing {
       sources: new Sources([]),
       program: this.table,
     };
-    const shapes = new DynamicShapes(this.table, frame, call, false);
+    const shapes = new DynamicShapes(this.table, frame, call, this.dynamic);
     return new Recorder(frame, this.numbering, options, shapes);
   }
 
@@ -59,7 +66,9 @@ export class Tracing {
       table: this.table,
       diverge: (cursor, describe) => {
         this.reasons.push(describe().text);
-        return this.mayRecord ? rebuild(cursor) : null;
+        if (!this.mayRecord) return null;
+        const alignment = new Alignment(cursor.at, this.dynamic);
+        return Object.assign(rebuild(cursor), { alignment });
       },
       onBreakBetween: () => undefined,
       onDecline: () => undefined,

@@ -49,7 +49,8 @@ export type { GraphAtSizes } from './symbolic/graph-at-sizes.js';
 export { GraphSamples, type SampledGraph } from './symbolic/graph-samples.js';
 export { dividesSizes, remaindersOfCall } from './symbolic/call-remainders.js';
 export type { Shaped } from './symbolic/operator-cases.js';
-export { caseOfSizes, hasCases, isUniform, layoutClass } from './symbolic/uniform-operators.js';
+export type { CaseOf } from './symbolic/operator-cases.js';
+export { LayoutClass, casesOf, isUniform, layoutClass } from './symbolic/uniform-operators.js';
 export { sameConstant } from './symbolic/same-program.js';
 export { type SizedInput, fakesAt } from './symbolic/sized-inputs.js';
 export {

@@ -2,7 +2,7 @@
  * @file `compileToExecutable`: a graph → a function on tensors. The last step of the `inductor` compiler.
  */
 import type { GraphModule } from '@tessera/graph';
-import { type DeviceType, type Tensor, type TensorMeta, isTensor } from '@tessera/tensor';
+import { type Tensor, type TensorMeta, isTensor } from '@tessera/tensor';
 import {
   currentBackwardNode,
   emptyFromMeta,
@@ -161,7 +161,6 @@ export class PlanCaller {
 
   constructor(
     private readonly route: InputRoute,
-    private readonly device: DeviceType,
     private readonly plan: Omit<PlanCall, 'outline' | 'isShared' | 'launchNodes'> & {
       readonly outline: Omit<PlanOutline, 'outputs'>;
     },
@@ -170,9 +169,7 @@ export class PlanCaller {
   }
 
   /** The function of one of them, of outputs of these layouts. */
-  of(executable: Executable, layouts: PlanOutline['outputs']): SizedGraph {
-    const { device } = this;
-    const metas = layouts.map((output): TensorMeta => ({ ...output, device }));
+  of(executable: Executable, metas: readonly TensorMeta[]): SizedGraph {
     return (inputs) => this.call(executable, metas, inputs);
   }
 
@@ -223,7 +220,9 @@ export function compiledGraph(
   plan: PlanCall,
 ): CompiledGraph {
   const { outline, outputs, launchNodes, isShared } = plan;
-  const call = new PlanCaller(route, backend.device, plan).of(executable, outline.outputs);
+  const { device } = backend;
+  const metas = outline.outputs.map((output): TensorMeta => ({ ...output, device }));
+  const call = new PlanCaller(route, plan).of(executable, metas);
   const { launchOrigins } = executable;
   const rest = {
     executable,

@@ -94,7 +94,7 @@ export type { NodeNamer } from './symint/print.js';
 export { evaluateSize, freeSymbols } from './symint/rewrite.js';
 export { compileSize } from './symint/compile-size.js';
 export type { SizeFunction } from './symint/compile-size.js';
-export { SizeProgram } from './symint/size-program.js';
+export { SizeProgram, numbersIn } from './symint/size-program.js';
 export { modNumbers } from './symint/integer-arithmetic.js';
 export { decodeSize, encodeSize } from './symint/size-json.js';
 export type { JsonSize } from './symint/size-json.js';

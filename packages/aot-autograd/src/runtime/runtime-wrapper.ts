@@ -29,7 +29,7 @@ import { replayView } from '../joint/view-steps.js';
 import type { SavedSource } from '../partition/partition.js';
 import { type BackwardProgram, CompiledFunctionBackward } from './compiled-backward.js';
 import { ConsumedBackward, UnseenLeaves } from './double-backward.js';
-import { ViewSamples, isForAllSizes } from './view-samples.js';
+import { ViewSamples, isForAllSizes, isWhole } from './view-samples.js';
 
 /** What the wrapper must know besides the compiled graph; plain data. */
 export interface RuntimePlan {
@@ -136,12 +136,14 @@ function forOtherSizes(
 ): CompiledGraph['forSizes'] {
   const isFree = basePositions.length === 0 && layouts.length === 0 && outputs.every(isForAllSizes);
   if (forSizes === undefined || !isFree) return undefined;
+  const areWhole = outputs.every(isWhole);
   return (sizes, inputs) => {
     const forward = inputs === null ? null : forSizes(sizes, gather(inputs));
-    const made = forward === null ? null : views.at(sizes, outputs);
-    if (forward === null || made === null) return null;
-    const behind = backward?.forSizes(sizes) ?? null;
-    return behind === null && backward !== null ? null : wrap(made, forward, behind);
+    if (forward === null) return null;
+    const made = areWhole ? outputs : views.at(sizes, outputs);
+    const behind = backward === null ? null : backward.forSizes(sizes);
+    if (made === null || (behind === null && backward !== null)) return null;
+    return wrap(made, forward, behind);
   };
 }
 

@@ -30,9 +30,8 @@ export class ViewSamples {
     family.add(sizes, numbers);
   }
 
-  /** How results that are made like others are made at sizes; null if it is not known. */
+  /** How results that are made like others, some by views, are made at sizes; null if it is not known. */
   at(sizes: readonly number[], like: Outputs): Outputs | null {
-    if (like.every(isWhole)) return like;
     const numbers = this.families.get(structureOf(like))?.at(sizes) ?? null;
     if (numbers === null) return null;
     let next = 0;
@@ -48,7 +47,7 @@ export function isForAllSizes(output: OutputPlan): boolean {
 }
 
 /** Whether a result is made by no views, and so the same at all sizes. */
-function isWhole(output: OutputPlan): boolean {
+export function isWhole(output: OutputPlan): boolean {
   return viewSteps(output).length === 0;
 }
 

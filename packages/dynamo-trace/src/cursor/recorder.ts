@@ -49,6 +49,8 @@ export class Recorder {
   readonly guards: Map<number, TensorGuard> = new Map();
   /** Guards of values made before the current segment, by slot. */
   readonly layouts: Map<number, TensorGuard> = new Map();
+  /** Slots of values whose layouts may follow symbols. */
+  readonly varying: Set<number> = new Set();
   /** Grad mode in force when the current segment began. */
   startGradMode: boolean = gradMode.enabled;
   /** A value of this call is watched: the path is recorded anew by the next one. */

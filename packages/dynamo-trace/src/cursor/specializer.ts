@@ -9,12 +9,11 @@
  */
 import { log } from '@tessera/shared';
 import { traceConfig } from '../config.js';
-import type { SoFar } from '../dynamic/case-numbers.js';
-import { caseOf } from '../dynamic/known-results.js';
-import { remaindersOf } from '../dynamic/remainders.js';
+import { type KnownPlace, type SoFar, behindStep } from '../dynamic/known-place.js';
+import { type Arguments, remaindersOf } from '../dynamic/remainders.js';
 import { mayDiffer } from '../dynamic/step-rule.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
-import type { Made, ProvenCode, ShapeBinding } from '../dynamic/shape-binding.js';
+import type { ShapeBinding, SizedCode } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
 import type { Segment } from '../trace/segment.js';
 import type { BackwardStep, MakingStep, OpStep, OutSpec, Step } from '../trace/step.js';
@@ -30,8 +29,8 @@ export class Specializer {
   private recorder: Recorder | null = null;
   private readonly frame: Frame;
   private readonly table: SymbolTable;
-  /** What the steps so far have decided. */
-  private behind: SoFar = { number: 0, left: [] };
+  /** What is known behind the steps so far. */
+  behind: SoFar;
   /** `point`, and what it is made of. */
   private joined: readonly number[] = [];
   private joinedOf: readonly (readonly number[])[] = [];
@@ -39,71 +38,79 @@ export class Specializer {
   constructor(private readonly cursor: Cursor) {
     this.frame = cursor.frame;
     this.table = cursor.host.table;
+    this.behind = this.table.start.plain;
   }
 
   /** A new segment begins. */
   reset(): void {
     this.recorder = null;
     this.frame.spares.clear();
+    if (!this.behind.isKnown) this.behind = { ...this.behind, isKnown: true };
   }
 
   /** Whether a matched step has sizes that are not worth code. */
   declines(step: OpStep | BackwardStep): boolean {
     const { shapes } = this.frame;
-    if (shapes.made.has(step) || this.recorder !== null) return false;
-    if (this.table.bindings.admits(shapes, traceConfig.sizeLimit)) return false;
+    const { bindings } = this.table;
+    if (bindings.sharesCode || this.recorder !== null || shapes.made.has(step)) return false;
+    if (bindings.admits(shapes, traceConfig.sizeLimit)) return false;
     this.cursor.host.onDecline();
     return true;
   }
 
   /** Makes the results of a matched step that is not yet in the path. */
-  produce(step: OpStep | BackwardStep): Outs {
+  produce(step: OpStep | BackwardStep, args: Arguments): Outs {
     const { frame } = this;
-    let outs = this.recorder === null ? this.known(step) : null;
+    let outs = this.recorder === null ? this.known(step, args) : null;
     if (outs === null) {
       this.recorder ??= this.cursor.host.rebuild(this.cursor);
       outs = rebuildStep(this.recorder, step);
-      this.note(step, outs);
+      this.note(step, args, outs);
     }
     if (step.kind === 'op')
       for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
     return outs;
   }
 
-  /** Notes what a step makes at the present sizes. */
-  note(step: MakingStep, outs: Outs, shapes: ShapeBinding = this.frame.shapes): void {
-    if (shapes.parent === null) return;
-    const { number } = this.behind;
-    const { sizes, left } = this.sizesOf(step);
-    const of = this.learns ? this.table.results.note(step, outs, this.frame, number, sizes) : null;
-    shapes.made.set(step, this.passed(step, { outs, of }, left));
+  /**
+   * Notes what a step makes at the present sizes.
+   *
+   * @param before what was known before it: of a region, before the steps inside
+   */
+  note(
+    step: MakingStep,
+    args: Arguments,
+    outs: Outs,
+    shapes: ShapeBinding = this.frame.shapes,
+    before: SoFar = this.behind,
+  ): void {
+    if (shapes.parent === null || isStatic(step)) return;
+    const { frame } = this;
+    const left = remaindersOf(step, args, frame);
+    const place = this.learns ? before.place : null;
+    const behind = place?.note(step, args, outs, frame, this.sizesWith(left)) ?? null;
+    if (behind !== null) this.behind = behindStep(before, behind, left);
+    // Of a region of which nothing is known as a whole, the steps inside say what is behind it.
+    else if (step.kind !== 'region') this.behind = unknownBehind(before, step, left);
+    shapes.made.set(step, { outs, behind: this.behind });
   }
 
   /** What a step makes at the present sizes, if they were met before, or those that were tell; else null. */
-  known(step: MakingStep): Outs | null {
-    const { shapes } = this.frame;
-    const met = shapes.made.get(step);
+  known(step: MakingStep, args: Arguments): Outs | null {
+    const { frame, behind } = this;
+    const { made } = frame.shapes;
+    const met = made.get(step);
     if (met !== undefined) {
       this.behind = met.behind;
       return met.outs;
     }
-    if (!this.learns || this.recorder !== null) return null;
-    const { sizes, left } = this.sizesOf(step);
-    const known = this.table.results.at(step, this.frame, this.behind.number, sizes);
-    if (known !== null) shapes.made.set(step, this.passed(step, known, left));
-    return known?.outs ?? null;
-  }
-
-  /** What a step made, which leaves so much: it is behind us. */
-  private passed(step: MakingStep, made: Omit<Made, 'behind'>, left: readonly number[]): Made {
-    const { number, left: before } = this.behind;
-    const isNumbered = mayDiffer(step);
-    if (isNumbered || left.length > 0)
-      this.behind = {
-        number: isNumbered ? this.table.cases.behind(number, made.of) : number,
-        left: left.length === 0 ? before : [...before, ...left],
-      };
-    return { ...made, behind: this.behind };
+    if (behind.place === null || this.recorder !== null || !this.learns) return null;
+    const left = remaindersOf(step, args, frame);
+    const found = behind.place.at(step, args, frame, this.sizesWith(left));
+    if (found === null) return null;
+    this.behind = behindStep(behind, found.behind, left);
+    made.set(step, { outs: found.outs, behind: this.behind });
+    return found.outs;
   }
 
   /** Whether results and code are taken from other sizes. A call that is remembered keeps code of its own. */
@@ -111,35 +118,15 @@ export class Specializer {
     return !this.cursor.isRemembered;
   }
 
-  /** What the divisions of a step leave, and the sizes of which it makes others: with all that is left. */
-  private sizesOf(step: MakingStep): {
-    readonly left: readonly number[];
-    readonly sizes: readonly number[];
-  } {
-    const { point } = this;
-    const left = remaindersOf(step, this.frame);
-    return { left, sizes: left.length === 0 ? point : [...point, ...left] };
+  /** The sizes of which a step makes others: with all that is left of them. */
+  private sizesWith(left: readonly number[]): readonly number[] {
+    return left.length === 0 ? this.point : [...this.point, ...left];
   }
 
-  /** The cases in which the steps of the current segment are; null if nothing is known of one of them. */
-  get cases(): string | null {
-    if (!this.learns) return null;
-    const { matched } = this.cursor;
-    const inside = new Set<Step>();
-    const { number } = this.behind;
-    if (number < 0) return null;
-    let cases = `${number}`;
-    for (const step of matched) {
-      if (inside.has(step)) continue;
-      const isRegion = step.kind === 'region';
-      const made = isRegion ? null : this.frame.shapes.find(step);
-      const of = isRegion ? caseOf(step, [], this.frame) : made === null ? '' : made.of;
-      if (of !== null) cases += `|${of}`;
-      // Those inside are looked at where the region as a whole has no case.
-      else if (!isRegion) return null;
-      if (isRegion && of !== null) for (const inner of step.jump!.steps) inside.add(inner);
-    }
-    return cases;
+  /** What is known behind the steps of the current segment, and so their cases; null if nothing is known of one of them. */
+  get cases(): KnownPlace | null {
+    const { place, isKnown } = this.behind;
+    return isKnown && this.learns ? place : null;
   }
 
   /**
@@ -169,32 +156,32 @@ export class Specializer {
 
   /** Runs the code of a segment for the sizes of this call. */
   run(template: Segment): void {
-    const { frame } = this;
-    const { shapes } = frame;
-    let segment = shapes.segments.get(template);
-    const isMade = segment?.fits(frame) === true;
-    const proven = isMade ? null : this.proven(template);
-    if (!isMade && proven === null)
-      shapes.segments.set(template, (segment = this.recorded(template)));
-    this.table.bindings.touch(shapes, traceConfig.sizeLimit);
-    frame.runSegment(proven?.like ?? segment!, proven?.code);
+    const { frame, table } = this;
+    const { codes } = frame.shapes;
+    let code = codes.get(template);
+    if (code === undefined || !this.serves(code, template)) {
+      code = this.proven(template) ?? sizedCode(this.recorded(template), template, null);
+      codes.set(template, code);
+    }
+    table.bindings.touch(frame.shapes, traceConfig.sizeLimit);
+    frame.runSegment(code.segment, code.proven);
+  }
+
+  /** Whether code for these sizes may run. */
+  private serves({ segment, proven, outputs, asked }: SizedCode, template: Segment): boolean {
+    if (proven === null) return segment.fits(this.frame);
+    if (this.recorder !== null || !this.learns) return false;
+    return outputs === segment.outputs && asked === template.outputs && segment.serves(this.frame);
   }
 
   /** The code that is known to be that of these sizes; null where their graph is needed to run the segment. */
-  private proven(template: Segment): ProvenCode | null {
-    if (this.recorder !== null || !this.learns) return null;
+  private proven(template: Segment): SizedCode | null {
+    if (this.recorder !== null) return null;
     const { frame } = this;
-    const { proven } = frame.shapes;
-    let found = proven.get(template);
-    if (found?.outputs !== found?.like.outputs || found?.asked !== template.outputs) {
-      const like = template.knowing(this.cases);
-      const code = like?.codeFor(frame, this.point) ?? null;
-      if (code === null) return null;
-      found = { like: like!, code, outputs: like!.outputs, asked: template.outputs };
-      proven.set(template, found);
-    }
-    const { like } = found!;
-    return like.fits(frame) && !like.changesHooked(like.gather(frame)) ? found! : null;
+    const like = template.knowing(this.cases);
+    if (like === null || !like.serves(frame)) return null;
+    const code = like.codeFor(frame, this.point);
+    return code === null ? null : sizedCode(like, template, code);
   }
 
   private recorded(template: Segment): Segment {
@@ -214,4 +201,25 @@ export class Specializer {
       return `${entry.symbol.name} = ${value} (${entry.source})`;
     });
   }
+}
+
+function sizedCode(segment: Segment, template: Segment, proven: SizedCode['proven']): SizedCode {
+  return { segment, proven, outputs: segment.outputs, asked: template.outputs };
+}
+
+/** Whether a step makes the same at all sizes, whatever is known of it. */
+function isStatic(step: MakingStep): boolean {
+  return step.kind === 'op'
+    ? step.isStatic
+    : step.kind === 'region' && step.jump?.isStatic === true;
+}
+
+/** What is known behind a step of which nothing is: its results may have come of other cases. */
+function unknownBehind(before: SoFar, step: MakingStep, left: readonly number[]): SoFar {
+  const { place, left: earlier } = before;
+  return {
+    place: mayDiffer(step) ? null : place,
+    left: [...earlier, ...left],
+    isKnown: false,
+  };
 }

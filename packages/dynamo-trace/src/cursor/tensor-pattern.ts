@@ -43,6 +43,7 @@ export function tensorPattern(
 
 function noteGuard(recorder: Recorder, code: 0 | 1, slot: number, guard: TensorGuard): void {
   (code === 0 ? recorder.layouts : recorder.guards).set(slot, guard);
+  if (guard.isSymbolic) recorder.varying.add(slot);
   const node = recorder.builder.node(slot);
   if (node.op === 'placeholder') node.meta.symbolicVal = symbolicShapeOf(guard);
 }

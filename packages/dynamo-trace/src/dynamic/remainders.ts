@@ -6,9 +6,10 @@
  */
 import { remaindersOfCall } from '@tessera/graph';
 import type { Frame } from '../frame/frame.js';
-import { instantiate } from '../trace/pattern.js';
 import type { Step } from '../trace/step.js';
-import { ruleOf } from './step-rule.js';
+
+/** What an operator is called with; null for steps of other kinds. */
+export type Arguments = readonly unknown[] | null;
 
 const NONE: readonly number[] = [];
 
@@ -16,21 +17,18 @@ const NONE: readonly number[] = [];
  * Remainders as sizes: numbers and values in turns, as symbols are given. They are counted from 2 because smaller sizes
  * are cases of their own.
  */
-export function remaindersOf(step: Step, frame: Frame): readonly number[] {
+export function remaindersOf(step: Step, args: Arguments, frame: Frame): readonly number[] {
   if (step.kind !== 'op') return NONE;
-  const { divides, left } = ruleOf(step);
+  const { divides, left } = step.rule;
   if (!divides && left.length === 0) return NONE;
   const values = left.map((remainder) => remainder(frame.symbols));
-  if (divides) {
-    const args = step.args.map((arg) => instantiate(arg, frame));
-    values.push(...remaindersOfCall(step.op, args));
-  }
+  if (divides) values.push(...remaindersOfCall(step.op, args!));
   return values.flatMap((value) => [-1, 2 + value]);
 }
 
 /** Whether a step has remainders. */
 export function mayLeave(step: Step): boolean {
   if (step.kind !== 'op') return false;
-  const { divides, left } = ruleOf(step);
+  const { divides, left } = step.rule;
   return divides || left.length > 0;
 }

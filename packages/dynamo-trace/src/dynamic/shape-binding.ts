@@ -5,29 +5,26 @@
  * its child. What was worked out for exactly these values hangs on the node: the metadata of results,
  * and compiled code. `ShapeBindings` keeps the most recently used ones.
  */
-import type { CompiledSegment } from '../backend.js';
+import type { SizedSegment } from '../backend.js';
 import type { Segment } from '../trace/segment.js';
 import type { OutSpec, Step } from '../trace/step.js';
-import type { SoFar } from './case-numbers.js';
+import type { SoFar } from './known-place.js';
 
 /** What a step makes at some sizes. */
 export interface Made {
   /** Its results; of a backward and of a region, what they leave behind. */
   readonly outs: readonly (OutSpec | null)[];
-  /** The case in which the step is; null where nothing is known of it. See `KnownResults`. */
-  readonly of: string | null;
   /** What is known behind it. */
   readonly behind: SoFar;
 }
 
-/**
- * The code of a segment for sizes that no graph was made for: its backend knows that their graph would be compiled to
- * this. What it reads, makes and writes, the segment of other sizes says.
- */
-export interface ProvenCode {
-  readonly like: Segment;
-  readonly code: CompiledSegment;
-  /** What it returns, and what it was asked to: it serves while these are the outputs of `like` and of the template. */
+/** The code of a segment for some sizes. */
+export interface SizedCode {
+  /** The segment of these sizes; where no graph was made for them, one of others, which says what the code reads, makes and writes. */
+  readonly segment: Segment;
+  /** Code of which the backend knows that it is what the graph would be compiled to; null if it is the segment's own. */
+  readonly proven: SizedSegment | null;
+  /** What it returns, and what it was asked to: proven code serves while these are the outputs of `segment` and of its template. */
   readonly outputs: readonly number[];
   readonly asked: readonly number[];
 }
@@ -36,9 +33,9 @@ export interface ProvenCode {
 export class ShapeBinding {
   readonly made: Map<Step, Made> = new Map();
   /** Code for these sizes, by the segment that it specialises. */
-  readonly segments: Map<Segment, Segment> = new Map();
-  readonly proven: Map<Segment, ProvenCode> = new Map();
-  private readonly children = new Map<string, ShapeBinding>();
+  readonly codes: Map<Segment, SizedCode> = new Map();
+  /** By symbol and value. */
+  private children: Map<number, ShapeBinding>[] | null = null;
 
   constructor(
     readonly parent: ShapeBinding | null,
@@ -48,9 +45,10 @@ export class ShapeBinding {
 
   /** The node with one more symbol bound. */
   child(symbol: number, value: number): ShapeBinding {
-    const key = `${symbol}:${value}`;
-    let node = this.children.get(key);
-    if (node === undefined) this.children.set(key, (node = new ShapeBinding(this, symbol, value)));
+    const children = (this.children ??= []);
+    const nodes = (children[symbol] ??= new Map<number, ShapeBinding>());
+    let node = nodes.get(value);
+    if (node === undefined) nodes.set(value, (node = new ShapeBinding(this, symbol, value)));
     return node;
   }
 
@@ -59,24 +57,19 @@ export class ShapeBinding {
     return this.parent === null ? [] : [...this.parent.values, [this.symbol, this.value]];
   }
 
-  /** What a step made in a call that has come here; null for one that was matched before any symbol was bound. */
-  find(step: Step): Made | null {
-    return this.made.get(step) ?? this.parent?.find(step) ?? null;
-  }
-
   /** Drops what was worked out here, and the node itself where nothing hangs on it. */
   forget(): void {
     this.made.clear();
-    this.segments.clear();
-    this.proven.clear();
+    this.codes.clear();
     this.prune();
   }
 
   private prune(): void {
-    if (this.parent === null || this.children.size > 0) return;
-    if (this.segments.size > 0 || this.proven.size > 0) return;
-    this.parent.children.delete(`${this.symbol}:${this.value}`);
-    this.parent.prune();
+    const { parent } = this;
+    if (parent === null || this.codes.size > 0) return;
+    if (this.children?.some((nodes) => nodes.size > 0) === true) return;
+    parent.children![this.symbol]!.delete(this.value);
+    parent.prune();
   }
 }
 
@@ -104,8 +97,9 @@ export class ShapeBindings {
     this.calls++;
     this.used.delete(binding);
     this.used.set(binding, this.calls);
-    for (const oldest of this.used.keys()) {
-      if (this.used.size <= (this.sharesCode ? SHARED * limit : limit)) return;
+    const most = this.sharesCode ? SHARED * limit : limit;
+    while (this.used.size > most) {
+      const oldest: ShapeBinding = this.used.keys().next().value!;
       this.used.delete(oldest);
       oldest.forget();
     }

@@ -1,16 +1,18 @@
 /**
- * @file `ruleOf`: what is asked of an operator's step at every new size, found once.
+ * @file `StepRule`: what is asked of an operator's step at every new size, found once.
  */
-import { dividesSizes, hasCases, isUniform } from '@tessera/graph';
+import { type CaseOf, casesOf, dividesSizes, isUniform } from '@tessera/graph';
 import { type SizeFunction, isDetermined } from '@tessera/shared';
+import type { OpOverload } from '@tessera/tensor';
 import { type Pattern, integersOf, slotsOf } from '../trace/pattern.js';
-import type { OpStep, Step } from '../trace/step.js';
+import type { Step } from '../trace/step.js';
 
 /** See the file header. */
 export interface StepRule {
   /** Whether its operator does the same at all sizes, and its integers are polynomials of the sizes and of remainders. */
   readonly isFollowed: boolean;
-  readonly hasCases: boolean;
+  /** What tells the cases of its operator; null where there is one. */
+  readonly caseOf: CaseOf | null;
   /** What the divisions in its integers leave. */
   readonly left: readonly SizeFunction[];
   /** Whether its operator divides. */
@@ -19,28 +21,20 @@ export interface StepRule {
   readonly slots: readonly number[];
 }
 
-const known = new WeakMap<OpStep, StepRule>();
-
-/** See the file header. */
-export function ruleOf(step: OpStep): StepRule {
-  let rule = known.get(step);
-  if (rule === undefined) {
-    const { op, args } = step;
-    rule = {
-      isFollowed: isUniform(op) && args.every(isFollowed),
-      hasCases: hasCases(op),
-      left: args.flatMap(integersOf).flatMap(({ remainders }) => remainders),
-      divides: dividesSizes(op),
-      slots: args.flatMap(slotsOf),
-    };
-    known.set(step, rule);
-  }
-  return rule;
+/** What there is to know of a step with such arguments. */
+export function ruleOf(op: OpOverload, args: readonly Pattern[]): StepRule {
+  return {
+    isFollowed: isUniform(op) && args.every(isFollowed),
+    caseOf: casesOf(op),
+    left: args.flatMap(integersOf).flatMap(({ remainders }) => remainders),
+    divides: dividesSizes(op, (position) => isOne(args[position])),
+    slots: args.flatMap(slotsOf),
+  };
 }
 
 /** Whether a step is in one case or another, depending on sizes. */
 export function mayDiffer(step: Step): boolean {
-  return step.kind === 'op' && ruleOf(step).hasCases;
+  return step.kind === 'op' && step.rule.caseOf !== null;
 }
 
 /** Whether the integers of an argument are polynomials of the sizes alone. */
@@ -48,6 +42,10 @@ export function isWhole(pattern: Pattern): boolean {
   return (
     isFollowed(pattern) && integersOf(pattern).every(({ remainders }) => remainders.length === 0)
   );
+}
+
+function isOne(pattern: Pattern | undefined): boolean {
+  return pattern === undefined || (pattern.code === 2 && (pattern.value ?? 1) === 1);
 }
 
 function isFollowed(pattern: Pattern): boolean {

@@ -5,8 +5,7 @@
  * the points through which expressions of symbols are fitted (fit.ts).
  */
 import { ShapeEnv, type Size, type SizeFunction, type SymInt, compileSize } from '@tessera/shared';
-import { CaseNumbers } from './case-numbers.js';
-import { KnownResults } from './known-results.js';
+import { KnownPlace } from './known-place.js';
 import { ShapeBindings } from './shape-binding.js';
 
 /** A symbol of a trace. */
@@ -36,8 +35,8 @@ export const ANY_RANGE: SymbolRange = { min: -Infinity, max: Infinity };
 export class SymbolTable {
   readonly bindings: ShapeBindings = new ShapeBindings();
   readonly entries: SymbolEntry[] = [];
-  readonly results: KnownResults = new KnownResults();
-  readonly cases: CaseNumbers = new CaseNumbers();
+  /** What is known where no step was matched. */
+  readonly start: KnownPlace = new KnownPlace();
   /** Sizes of arguments in captured calls, by printed source: a dim that changed once is dynamic. */
   readonly sizesSeen: Map<string, Map<number, number>> = new Map();
   private readonly env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });

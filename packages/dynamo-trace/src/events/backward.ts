@@ -172,7 +172,7 @@ function fits(step: BackwardStep, call: BackwardCall, frame: Frame): boolean {
 
 function accept(cursor: Cursor, step: BackwardStep): void {
   const { frame, specializer } = cursor;
-  const specs = frame.shapes.parent === null ? null : specializer.produce(step);
+  const specs = frame.shapes.parent === null ? null : specializer.produce(step, null);
   if (!specializer.rebuilding)
     step.leaves.forEach(({ grad }, i) => {
       if (existingOf(step, i) === NONE) frame.produce(specs?.[i] ?? grad);
@@ -226,9 +226,16 @@ function recordBackward(
   cursor.append(step);
   cursor.specializer.note(
     step,
+    null,
     step.leaves.map(({ grad }) => grad),
   );
+  noteVarying(recorder, step.leaves);
   giveGradients(frame, step);
+}
+
+/** What gradients look like may follow symbols, even where their leaves do not. */
+function noteVarying({ varying }: Recorder, leaves: BackwardStep['leaves']): void {
+  for (const { grad } of leaves) varying.add(grad.slot);
 }
 
 /** Records a matched backward again; returns the gradients at the present sizes. */
@@ -237,6 +244,7 @@ export function rebuildBackward(recorder: Recorder, step: BackwardStep): readonl
   const leaves = step.leaves.map(({ leaf }) => leaf);
   // The replay has set, and the program perhaps replaced, the gradients themselves.
   const { leaves: made } = addBackward(recorder, args as unknown as Arguments, leaves, step);
+  noteVarying(recorder, made);
   return made.map(({ grad }) => grad);
 }
 

@@ -20,12 +20,14 @@ import { prepareArguments } from '../cursor/arguments.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { runOnFakes } from '../cursor/run-on-fakes.js';
+import { ruleOf } from '../dynamic/step-rule.js';
 import type { Frame } from '../frame/frame.js';
 import { printInt } from '../trace/int-pattern.js';
 import {
   type ExternalPattern,
   type Pattern,
   instantiate,
+  integersOf,
   matchAll,
   sameConstant,
   slotsOf,
@@ -54,7 +56,9 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
   record(cursor, recorder, { op, args }) {
     const { result, step } = recordOperator(recorder, op, args);
     cursor.append(step);
-    cursor.specializer.note(step, step.outs);
+    // The numbers themselves, where the program gave run-time scalars.
+    const given = step.args.map((pattern) => instantiate(pattern, cursor.frame));
+    cursor.specializer.note(step, given, step.outs);
     cursor.frame.announce(step);
     return result;
   },
@@ -134,7 +138,7 @@ export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unkn
   if (modes.suspended !== null) frame.announce(step);
   const { outs: recorded, isPlain, gaining } = step;
   if (!isPlain && gaining.length > 0) frame.noteGradients(gaining);
-  if (frame.shapes.parent === null) {
+  if (frame.shapes.parent === null || (step.isStatic && !specializer.rebuilding)) {
     cursor.path.push(step);
     cursor.at = step.next;
     const result = isPlain
@@ -145,16 +149,19 @@ export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unkn
     if (step.isWatched) cursor.flush(WATCHED);
     return result;
   }
-  // Sizes are symbols: the results are those of the present sizes.
+  // Sizes are symbols that reach it: the results are those of the present sizes.
   if (specializer.declines(step)) {
     cursor.pass();
     return OPERATOR.run({ op: step.op, args });
   }
-  const outs = specializer.produce(step);
+  const outs = specializer.produce(step, args);
   cursor.advance(step, step.next);
-  const tensors = outs.map((spec) => given(frame, spec, specializer.rebuilding || spec?.same));
+  const exists = specializer.rebuilding;
+  const result = step.isList
+    ? outs.map((spec) => given(frame, spec, exists || spec?.same))
+    : given(frame, outs[0]!, exists || outs[0]?.same);
   if (step.isWatched) cursor.flush(WATCHED);
-  return step.isList ? tensors : tensors[0];
+  return result;
 }
 
 /** A result of a matched operator; one that exists may require grad from now on. */
@@ -183,12 +190,15 @@ function recordOperator(
     const { result, ...made } = addOperator(recorder, op, prepared, null);
     const { outs, isList, written, gaining } = made;
     const families = gaining.length === 0 ? [] : written;
+    const patterns = prepared.map((p) => p.pattern);
     const step: OpStep = {
       kind: 'op',
       op,
-      args: prepared.map((p) => p.pattern),
+      args: patterns,
+      rule: ruleOf(op, patterns),
       ...made,
       isPlain: !isGradOp(op) && !isList && gaining.length === 0 && outs[0]?.same === false,
+      isStatic: !follows(recorder, prepared, outs),
       families: families.map((slot) => familyOf(written, slot, recorder.frame)),
       calls: [recorder.shapes.call],
       spare: [],
@@ -217,7 +227,23 @@ export function rebuildOperator(
   observeStep(step, recorder.shapes.call, frame);
   const args = step.args.map((pattern) => instantiate(pattern, frame));
   const prepared = prepareArguments(recorder, step.op, args, step, null, false);
-  return addOperator(recorder, step.op, prepared, step, inner).outs;
+  const { outs } = addOperator(recorder, step.op, prepared, step, inner);
+  follows(recorder, prepared, outs);
+  return outs;
+}
+
+/** Whether symbols reach an operator: through a number or a tensor that it is given. What it makes may follow them then. */
+function follows(
+  { varying }: Recorder,
+  prepared: ReturnType<typeof prepareArguments>,
+  outs: OpStep['outs'],
+): boolean {
+  const isReached = prepared.some(
+    ({ pattern }) =>
+      integersOf(pattern).length > 0 || slotsOf(pattern).some((slot) => varying.has(slot)),
+  );
+  if (isReached) for (const spec of outs) if (spec !== null) varying.add(spec.slot);
+  return isReached;
 }
 
 /** What adding an operator to the graph gives: what the program gets, and of its step what that says. */

@@ -101,7 +101,7 @@ function isFor(
  */
 function matchJump(
   step: RegionStep,
-  { guards, implicit, produced }: RegionJump,
+  { guards, implicit, produced, isStatic }: RegionJump,
   { owner, inputs }: RegionCall,
   { frame, specializer }: Cursor,
 ): readonly OutSpec[] | ShapeBinding | null {
@@ -116,8 +116,8 @@ function matchJump(
     return null;
   }
   const symbolic = frame.shapes;
-  if (symbolic.parent === null) return produced;
-  const known = specializer.known(step);
+  if (symbolic.parent === null || isStatic) return produced;
+  const known = specializer.known(step, null);
   if (known !== null) return known as readonly OutSpec[];
   // The body binds what it reads itself; its inputs stay bound.
   unbindPatterns(implicit, implicit.length, frame);
@@ -162,11 +162,12 @@ function enterNewSizes(
   shapes: ShapeBinding,
   call: RegionCall,
 ): unknown {
+  const { frame, specializer } = cursor;
+  const before = specializer.behind;
   const result = enter(cursor, step, call);
   if (!cursor.matching || cursor.at !== exit) return result;
-  const { frame, specializer } = cursor;
   const outs = produced.map(({ slot }) => specOf(frame.slots[slot]!, slot));
-  specializer.note(step, outs, shapes);
+  specializer.note(step, null, outs, shapes, before);
   return result;
 }
 
@@ -233,6 +234,7 @@ function recordRegion(
   const from = cursor.path.length - 1;
   recorder.region = region;
   const bound = frame.shapes;
+  const before = cursor.specializer.behind;
   let result: unknown;
   try {
     result = fn(treeUnflatten(values, spec) as RegionInputs);
@@ -245,7 +247,7 @@ function recordRegion(
       step.jump = makeJump(cursor, from, region.produced, guards, implicit, result);
     if (step.jump !== null) {
       cursor.path.splice(from, Infinity, step.jump.steps);
-      cursor.specializer.note(step, step.jump.produced);
+      cursor.specializer.note(step, null, step.jump.produced, frame.shapes, before);
     }
   }
   const given = step.jump === null ? region.produced : step.jump.produced.map(({ slot }) => slot);
@@ -286,6 +288,7 @@ function makeJump(
   const slots = leaves.filter(isTensor).map((tensor) => frame.slotOf(tensor));
   // A tensor that no op used: the jump could not find it.
   if (slots.includes(-1)) return null;
+  const steps = path.slice(from).flat();
   return {
     guards,
     implicit,
@@ -298,7 +301,10 @@ function makeJump(
     produced: [...new Set(slots)]
       .filter((slot) => made.has(slot))
       .map((slot) => specOf(frame.slots[slot]!, slot)),
-    steps: path.slice(from).flat(),
+    steps,
+    isStatic: steps.every(
+      (step) => step.kind !== 'backward' && (step.kind !== 'op' || step.isStatic),
+    ),
     exit,
   };
 }

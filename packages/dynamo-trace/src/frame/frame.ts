@@ -19,7 +19,7 @@ import {
   modes,
   releaseUnseen,
 } from '@tessera/tensor/internal';
-import type { CompiledSegment } from '../backend.js';
+import type { SizedSegment } from '../backend.js';
 import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
 import type { ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Bindings } from '../trace/pattern.js';
@@ -141,9 +141,12 @@ export class Frame implements Bindings, PendingValue {
   symbolValues(): readonly number[] {
     if (this.valuesOf !== this.shapes) {
       this.valuesOf = this.shapes;
-      this.values = this.symbols.flatMap((value, symbol) =>
-        value === undefined ? [] : [symbol, value],
-      );
+      const values: number[] = [];
+      for (let symbol = 0; symbol < this.symbols.length; symbol++) {
+        const value = this.symbols[symbol];
+        if (value !== undefined) values.push(symbol, value);
+      }
+      this.values = values;
     }
     return this.values;
   }
@@ -189,8 +192,8 @@ export class Frame implements Bindings, PendingValue {
    *
    * @param proven its code where the sizes are not its own
    */
-  runSegment(segment: Segment, proven?: CompiledSegment): void {
-    const leftOut = segment.leavesOut ? new LeftOut(segment, this, proven === undefined) : null;
+  runSegment(segment: Segment, proven: SizedSegment | null = null): void {
+    const leftOut = segment.leavesOut ? new LeftOut(segment, this, proven === null) : null;
     if (leftOut !== null) this.leftOut.push(leftOut);
     segment.run(this, proven);
     leftOut?.noteRun();

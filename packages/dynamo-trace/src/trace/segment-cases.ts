@@ -1,6 +1,7 @@
 /**
  * @file `SegmentCases`: the segments of one program at several sizes, by the cases in which their steps are.
  */
+import type { KnownPlace } from '../dynamic/known-place.js';
 import type { Segment } from './segment.js';
 
 /** Choices of cases that are told apart. */
@@ -16,10 +17,10 @@ export interface SegmentFamily {
 
 /** See the file header. */
 export class SegmentCases {
-  private readonly families = new Map<string, SegmentFamily>();
+  private readonly families = new Map<KnownPlace, SegmentFamily>();
 
   /** Those in some cases; null where nothing is known of them, and for one choice too many. */
-  of(cases: string | null): SegmentFamily | null {
+  of(cases: KnownPlace | null): SegmentFamily | null {
     if (cases === null) return null;
     let family = this.families.get(cases) ?? null;
     if (family === null && this.families.size < MOST)
@@ -28,14 +29,19 @@ export class SegmentCases {
   }
 
   /** The last one in some cases whose code, with these results, knows of other sizes; null where none does. */
-  knowing(cases: string | null, outputs: ReadonlySet<number>): Segment | null {
+  knowing(cases: KnownPlace | null, outputs: ReadonlySet<number>): Segment | null {
     const family = this.of(cases);
+    if (family === null) return null;
+    const { latest, serving } = family;
+    if (latest !== null && knowsOthers(latest, outputs)) return (family.serving = latest);
     // Sizes with code of their own (a 2) know of no others: those before them still do.
-    for (const like of [family?.latest, family?.serving]) {
-      // What it does not return yet is in no code of it.
-      like?.addOutputs(outputs);
-      if (like?.knowsOtherSizes === true) return (family!.serving = like);
-    }
-    return null;
+    return serving !== null && knowsOthers(serving, outputs) ? serving : null;
   }
+}
+
+/** Whether the code of a segment, with these results, knows of other sizes. */
+function knowsOthers(segment: Segment, outputs: ReadonlySet<number>): boolean {
+  // What it does not return yet is in no code of it.
+  segment.addOutputs(outputs);
+  return segment.knowsOtherSizes;
 }

@@ -31,6 +31,7 @@ import {
   type CompileRequest,
   type CompiledSegment,
   type SegmentInput,
+  type SizedSegment,
   checkCompiled,
   stepsOf,
 } from '../backend.js';
@@ -41,6 +42,7 @@ import { asRecorded } from './as-recorded.js';
 import { SegmentCases } from './segment-cases.js';
 import { settle } from './settle.js';
 import { type Shared, sameSharing } from './sharing.js';
+import type { KnownPlace } from '../dynamic/known-place.js';
 
 /** Input of a segment: a tensor slot or a runtime scalar. */
 export type SegmentInputRef =
@@ -73,8 +75,8 @@ export class Segment {
   private sizes: readonly string[] | null = null;
   /** The sizes of which its graph is a sample: numbers and values of symbols, and what divisions of them leave. */
   point: readonly number[] = [];
-  /** The cases in which its steps are (`KnownResults`); null where nothing is known of one of them. */
-  cases: string | null = null;
+  /** What is known behind its steps, and so the cases in which they are; null where nothing is known of one of them. */
+  cases: KnownPlace | null = null;
   private readonly families = new SegmentCases();
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
@@ -163,6 +165,8 @@ export class Segment {
 
   /** Makes slots outputs from now on; a view of memory that the segment writes comes with what it is a view of. */
   addOutputs(slots: readonly number[] | ReadonlySet<number>): void {
+    // What a segment at other sizes returns, its template does: no more than it are all.
+    if (slots === this.template?.outputSet && slots.size === this.outputSet.size) return;
     let isNew = false;
     for (const slot of slots)
       if (!this.outputSet.has(slot) && this.produced.has(slot)) isNew = true;
@@ -212,15 +216,19 @@ export class Segment {
   }
 
   /** What knows the code of this program at other sizes, in cases; null where nothing does. */
-  knowing(cases: string | null): Segment | null {
+  knowing(cases: KnownPlace | null): Segment | null {
     return this.families.knowing(cases, this.outputSet);
   }
 
   /** The code for other sizes, if it is known to be what their graph would be compiled to. */
-  codeFor(frame: Frame, point: readonly number[]): CompiledSegment | null {
-    const { isFresh, forSizes } = this.compiled!;
-    const code: CompiledSegment | null = forSizes!(point, this.gather(frame));
-    return code === null || isFresh === undefined ? code : Object.assign(code, { isFresh });
+  codeFor(frame: Frame, point: readonly number[]): SizedSegment | null {
+    return this.compiled!.forSizes!(point, this.gather(frame));
+  }
+
+  /** Whether its code may run for a call at other sizes. */
+  serves(frame: Frame): boolean {
+    if (!this.fits(frame)) return false;
+    return this.mutated.length === 0 || !this.changesHooked(this.gather(frame));
   }
 
   /** Whether its code knows of other sizes, at which all its operators do the same. */
@@ -280,7 +288,7 @@ export class Segment {
   }
 
   /** Runs the segment and gives the lazy tensors of `frame` their values; `proven` is its code at other sizes. */
-  run(frame: Frame, proven?: CompiledSegment): void {
+  run(frame: Frame, proven: SizedSegment | null = null): void {
     if (this.template !== null) this.addOutputs(this.template.outputSet);
     if (this.isIdle) return;
     const inputs = this.gather(frame);
@@ -312,13 +320,13 @@ export class Segment {
   }
 
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
-  call(inputs: readonly SegmentInput[], proven?: CompiledSegment): readonly Tensor[] {
+  call(inputs: readonly SegmentInput[], proven: SizedSegment | null = null): readonly Tensor[] {
     return asRecorded(this.startGradMode, () => {
       this.runs++;
       this.isFresh = undefined;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
       const code = proven ?? (this.compiled ??= atOnce(this.compiling(inputs)));
-      this.isFresh = code.isFresh;
+      this.isFresh = this.compiled?.isFresh;
       return code(inputs);
     });
   }

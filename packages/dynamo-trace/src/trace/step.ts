@@ -15,6 +15,7 @@ import {
 import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { OwnerGuards } from '../guards/owner-guards.js';
+import type { StepRule } from '../dynamic/step-rule.js';
 import type { Segment } from './segment.js';
 import { type Bindings, type Pattern, type TensorPattern, integersOf, slotsOf } from './pattern.js';
 
@@ -49,8 +50,11 @@ export interface OpStep {
   readonly kind: 'op';
   readonly op: OpOverload;
   readonly args: readonly Pattern[];
+  readonly rule: StepRule;
   /** Makes one new tensor, and nothing else has to be looked at to match it than its arguments. */
   readonly isPlain: boolean;
+  /** No symbol reaches it: it makes the same at all sizes. */
+  readonly isStatic: boolean;
   /** Null where the op returned null. */
   readonly outs: readonly (OutSpec | null)[];
   /** Whether the op returns a list. */
@@ -91,6 +95,8 @@ export interface RegionJump {
   readonly rebuild: (leaves: unknown[]) => unknown;
   /** The region and the steps inside, for handing a diverged replay to a recorder. */
   readonly steps: readonly Step[];
+  /** No symbol reaches any of them. */
+  readonly isStatic: boolean;
   readonly exit: TrieNode;
 }
 

@@ -17,9 +17,18 @@ const REMAINDERS: Readonly<Record<string, (args: readonly unknown[]) => number[]
     left(sizesOf(self).at(dim as number)! - (length as number), step as number),
 };
 
-/** Whether an operator divides sizes by numbers. */
-export function dividesSizes(op: OpOverload): boolean {
+/** Where slices have their steps. */
+const STEPS: Readonly<Record<string, number>> = { slice: 4, slice_scatter: 5, slice_backward: 5 };
+
+/**
+ * Whether calls of an operator divide sizes by numbers.
+ *
+ * @param isOne whether an argument is left out, or one in every call
+ */
+export function dividesSizes(op: OpOverload, isOne: (position: number) => boolean): boolean {
   const name = baseName(op);
+  const step = STEPS[name];
+  if (step !== undefined) return !isOne(step);
   if (name in REMAINDERS) return true;
   return op.argIndex.has('padding') && isUniform(op) && !name.endsWith('_backward');
 }

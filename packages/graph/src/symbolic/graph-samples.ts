@@ -63,8 +63,10 @@ export class GraphSamples {
   private like(template: GraphTemplate | null): SampledGraph {
     return {
       at: (sizes) => {
-        const values = this.template === template ? this.proven?.valuesAt(sizes, null) : null;
-        return values == null ? null : new GraphAtSizes(template!, values);
+        const found = this.template === template ? this.proven?.computedAt(sizes, null) : null;
+        return found == null
+          ? null
+          : new GraphAtSizes(template!, found.slice(0, template!.symbols.length));
       },
     };
   }

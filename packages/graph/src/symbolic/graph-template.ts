@@ -159,17 +159,29 @@ export class GraphTemplate {
     return values;
   }
 
-  /** The first so many of the numbers that vary, each once, of what the program computes. */
-  numbersIn(computed: readonly number[], count: number = Infinity): readonly number[] {
-    return this.slots.slice(0, count).map((slot) => computed[slot]!);
+  /** The numbers that vary, each once, of what the program computes. */
+  numbersIn(computed: readonly number[]): readonly number[] {
+    return this.slots.map((slot) => computed[slot]!);
   }
 
-  /** Whether symbols may have these values. */
+  /** Whether the first so many of those are what samples say: `numbers`, which begin with the values of the symbols. */
+  hasNumbers(computed: readonly number[], numbers: readonly number[], count: number): boolean {
+    const { slots } = this;
+    const first = this.symbols.length;
+    for (let i = 0; i < slots.length && i < count; i++)
+      if (computed[slots[i]!] !== numbers[first + i]) return false;
+    return true;
+  }
+
+  /** Whether symbols may have the values with which a list begins. */
   isInRange(values: readonly number[]): boolean {
-    return values.every((value, i) => value >= this.sources[i]!.min && value <= LARGEST);
+    const { sources } = this;
+    for (let i = 0; i < sources.length; i++)
+      if (!(values[i]! >= sources[i]!.min && values[i]! <= LARGEST)) return false;
+    return true;
   }
 
-  /** What the program computes at values of the symbols, with what `admits` asks. */
+  /** What the program computes at the values with which a list begins: first those, and what `admits` asks. */
   at(values: readonly number[]): readonly number[] {
     const { guards } = this.env;
     if (guards !== this.guards) {
@@ -183,8 +195,8 @@ export class GraphTemplate {
     return this.program.run(values);
   }
 
-  /** Whether the conditions that were needed of the symbols hold for values of them. */
-  admits(values: readonly number[], computed: readonly number[] = this.at(values)): boolean {
+  /** Whether the conditions that were needed of the symbols hold where the program computes this. */
+  admits(computed: readonly number[]): boolean {
     const { conditions } = this;
     for (let i = 0; i < conditions.length; i++) {
       const { slot, op, bound } = conditions[i]!;

@@ -37,9 +37,9 @@ function parts(size: number, part: number, dim: number, outs: readonly Shaped[])
 const sliced =
   (before: number): CaseOf =>
   (args) => {
-    const [dim, start, end] = args.slice(before) as (number | null | undefined)[];
-    const size = (args[0] as Shaped).sizes.at(dim ?? 0)!;
-    return bounds(start ?? 0, end ?? LAST, size);
+    const at = (i: number): number | null | undefined => args[before + i] as number | null;
+    const size = (args[0] as Shaped).sizes.at(at(0) ?? 0)!;
+    return bounds(at(1) ?? 0, at(2) ?? LAST, size);
   };
 
 const selected =

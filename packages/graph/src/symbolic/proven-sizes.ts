@@ -6,7 +6,6 @@
  * operators are in the same cases (`TemplateProof`), the graph would be the template.
  */
 import { SampledNumbers } from '@tessera/shared';
-import { sameNumbers } from '@tessera/tensor/internal';
 import type { GraphTemplate } from './graph-template.js';
 import { TemplateProof } from './template-proof.js';
 
@@ -33,11 +32,15 @@ export class ProvenSizes {
   }
 
   /**
-   * The values of the symbols for sizes of the program and the inputs of the graph; null if nothing proves any.
+   * What the template's program computes for sizes of its program and the inputs of the graph, beginning with the values
+   * of its symbols; null if nothing proves any.
    *
    * @param inputs null where another graph of the program, which is proven, makes them
    */
-  valuesAt(sizes: readonly number[], inputs: readonly unknown[] | null): readonly number[] | null {
+  computedAt(
+    sizes: readonly number[],
+    inputs: readonly unknown[] | null,
+  ): readonly number[] | null {
     const { template, proof, samples } = this;
     const { quotients } = template;
     const symbols = template.symbols.length;
@@ -46,17 +49,12 @@ export class ProvenSizes {
     // A polynomial of numbers that are linear in the sizes is one of the sizes, of the same degree: samples tell it.
     const isTold = samples.areLinear(symbols);
     if (!isTold) numbers = samples.at(sizes);
-    if (numbers === null) return null;
-    const values = numbers.slice(0, symbols);
-    if (!template.isInRange(values)) return null;
-    const computed = template.at(values);
-    const wanted = isTold ? quotients : numbers.length - symbols;
-    const isSame = (): boolean =>
-      sameNumbers(template.numbersIn(computed, wanted), numbers.slice(symbols, symbols + wanted));
-    return (wanted === 0 || isSame()) &&
-      template.admits(values, computed) &&
+    if (numbers === null || !template.isInRange(numbers)) return null;
+    const computed = template.at(numbers);
+    return template.hasNumbers(computed, numbers, isTold ? quotients : Infinity) &&
+      template.admits(computed) &&
       proof.holds(computed, inputs)
-      ? values
+      ? computed
       : null;
   }
 }

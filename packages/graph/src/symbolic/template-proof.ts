@@ -4,13 +4,13 @@
  * Every operator of it does the same at all sizes (`isUniform`). Where its numbers are known (`ProvenSizes`), what is left
  * to ask at further sizes is whether operators are in the case in which they were for the example.
  */
-import { type Size, SymInt } from '@tessera/shared';
+import { type Size, SymInt, numbersIn } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import { type Argument, Node } from '../node.js';
 import type { GraphTemplate } from './graph-template.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 import type { Shaped } from './operator-cases.js';
-import { caseOfSizes, hasCases, isUniform, layoutClass } from './uniform-operators.js';
+import { LayoutClass, casesOf, isUniform } from './uniform-operators.js';
 
 /** A value of what the template's program computes. */
 type In<T> = (computed: readonly number[]) => T;
@@ -27,10 +27,11 @@ interface SlottedShape {
   readonly strides: readonly number[];
 }
 
-/** An input whose layout varies. */
+/** An input whose layout varies, and of which class it must be. */
 interface VaryingInput extends SlottedShape {
   readonly position: number;
   readonly offset: number;
+  readonly wanted: LayoutClass;
 }
 
 /** See the file header. */
@@ -65,9 +66,12 @@ export class TemplateProof {
   holds(computed: readonly number[], inputs: readonly unknown[] | null): boolean {
     const { sizes, conditions } = this;
     for (let i = 0; i < sizes.length; i++) if (!(computed[sizes[i]!]! >= 2)) return false;
-    if (inputs !== null)
-      for (let i = 0; i < this.inputs.length; i++)
-        if (!isInput(this.inputs[i]!, computed, inputs)) return false;
+    for (let i = 0; i < this.inputs.length; i++) {
+      const input = this.inputs[i]!;
+      if (inputs !== null && !isInput(input, computed, inputs[input.position] as Tensor))
+        return false;
+      if (!input.wanted.has(shapeIn(input, computed))) return false;
+    }
     for (let i = 0; i < conditions.length; i++)
       if (conditions[i]!.caseIn(computed) !== conditions[i]!.wanted) return false;
     return true;
@@ -75,11 +79,10 @@ export class TemplateProof {
 }
 
 function isInput(
-  { position, sizes, strides, offset }: VaryingInput,
+  { sizes, strides, offset }: VaryingInput,
   computed: readonly number[],
-  inputs: readonly unknown[],
+  input: Tensor,
 ): boolean {
-  const input = inputs[position] as Tensor;
   return (
     input.storageOffset === offset &&
     areIn(input.sizes, sizes, computed) &&
@@ -102,12 +105,6 @@ function shapeIn({ sizes, strides }: SlottedShape, computed: readonly number[]):
   return { sizes: numbersIn(sizes, computed), strides: numbersIn(strides, computed) };
 }
 
-function numbersIn(slots: readonly number[], computed: readonly number[]): number[] {
-  const numbers: number[] = [];
-  for (let i = 0; i < slots.length; i++) numbers.push(computed[slots[i]!]!);
-  return numbers;
-}
-
 /** Whether a node does the same at all sizes. */
 export function isUniformNode({ target }: Node): boolean {
   return !(target instanceof OpOverload) || isUniform(target);
@@ -124,7 +121,10 @@ class TemplateReader {
     return this.template.example.graph.placeholders.flatMap((node, position) => {
       const shape = this.shapesOf(node)[0];
       if (shape === undefined || !this.varies(node)) return [];
-      return [{ ...shape, position, offset: (node.meta.val as Tensor).storageOffset }];
+      const example = node.meta.val as Tensor;
+      const { sizes, strides } = example;
+      const wanted = new LayoutClass({ sizes, strides });
+      return [{ ...shape, position, offset: example.storageOffset, wanted }];
     });
   }
 
@@ -137,19 +137,26 @@ class TemplateReader {
   caseOf(node: Node): In<string | null> | null {
     const outs = this.shapesOf(node);
     const { target } = node;
-    if (node.op === 'placeholder')
-      return this.varies(node) ? (computed) => layoutClass(shapeIn(outs[0]!, computed)) : null;
-    if (!(target instanceof OpOverload) || !hasCases(target)) return null;
+    const caseOf = target instanceof OpOverload ? casesOf(target) : null;
+    if (caseOf === null) return null;
     const given = this.template.argsOf(node);
     if (![node, ...node.allInputNodes()].some((value) => this.varies(value)) && given === node.args)
       return null;
-    const args = given.map((arg) => this.argument(arg));
-    return (computed) =>
-      caseOfSizes(
-        target,
-        args.map((arg) => arg(computed)),
-        outs.map((out) => shapeIn(out, computed)),
-      );
+    const argsIn = this.list(given);
+    const outsIn = this.shapes(outs, this.varies(node));
+    return (computed) => caseOf(argsIn(computed), outsIn(computed));
+  }
+
+  /** Shapes of results; the same list for all sizes if they do not vary. */
+  private shapes(outs: readonly SlottedShape[], vary: boolean): In<readonly Shaped[]> {
+    let known: readonly Shaped[] | null = null;
+    return (computed) => {
+      if (known !== null) return known;
+      const made: Shaped[] = [];
+      for (let i = 0; i < outs.length; i++) made.push(shapeIn(outs[i]!, computed));
+      if (!vary) known = made;
+      return made;
+    };
   }
 
   /** Shapes of the values of a node. */
@@ -179,15 +186,31 @@ class TemplateReader {
     return { sizes: slots, strides: strides.map((stride) => program.slot(stride ?? 0)) };
   }
 
+  /** A list, of which most items never vary. */
+  private list(args: readonly (Argument | Size)[]): In<readonly unknown[]> {
+    const items = args.map((arg) => this.argument(arg));
+    const varying = [...args.keys()].filter((i) => this.isVarying(args[i]));
+    let first: readonly unknown[] | null = null;
+    return (computed) => {
+      if (first === null) return (first = items.map((item) => item(computed)));
+      const made = first.slice();
+      for (let i = 0; i < varying.length; i++) made[varying[i]!] = items[varying[i]!]!(computed);
+      return made;
+    };
+  }
+
+  /** Whether an argument depends on what was computed. */
+  private isVarying(arg: unknown): boolean {
+    if (arg instanceof Node) return this.varies(arg);
+    return isSymbolic(arg) || (Array.isArray(arg) && arg.some((item) => this.isVarying(item)));
+  }
+
   private argument(arg: Argument | Size): In<unknown> {
     if (arg instanceof Node) {
       const shape = this.shapesOf(arg)[0];
       return shape === undefined ? () => undefined : (computed) => shapeIn(shape, computed);
     }
-    if (Array.isArray(arg)) {
-      const items = (arg as readonly Argument[]).map((item) => this.argument(item));
-      return (computed) => items.map((at) => at(computed));
-    }
+    if (Array.isArray(arg)) return this.list(arg as readonly Argument[]);
     if (!isSymbolic(arg)) return () => arg;
     const slot = this.template.program.slot(arg);
     return (computed) => computed[slot];

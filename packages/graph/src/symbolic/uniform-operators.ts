@@ -7,7 +7,7 @@
  * right at enough sizes (`SizeSamples`) are right at others of the same case.
  */
 import type { OpOverload } from '@tessera/tensor';
-import { CASES, type Shaped } from './operator-cases.js';
+import { CASES, type CaseOf, type Shaped } from './operator-cases.js';
 
 /** Those without cases, by name; operators on elements are told by their tag. */
 const UNIFORM: ReadonlySet<string> = new Set(
@@ -49,23 +49,13 @@ export function isUniform(op: OpOverload): boolean {
   return op.hasTag('pointwise') || UNIFORM.has(name) || name in CASES;
 }
 
-/** Whether calls of an operator at some sizes may be in another case than at others, of the same layouts. */
-export function hasCases(op: OpOverload): boolean {
-  return baseName(op) in CASES || op.qualifiedName === RANGE;
-}
-
 /**
- * The case in which a call of a uniform operator is, of operands of known classes of layouts: what is known of calls is
- * known of those in the same case. Null for a call that nothing is known of.
+ * What tells in which case a call of a uniform operator is, of operands of known classes of layouts: what is known of
+ * calls is known of those in the same case. Null for an operator that is in one case at all sizes.
  */
-export function caseOfSizes(
-  op: OpOverload,
-  args: readonly unknown[],
-  outs: readonly Shaped[],
-): string | null {
-  if (op.qualifiedName === RANGE && (args[2] ?? 1) !== 1) return null;
-  const caseOf = CASES[baseName(op)];
-  return caseOf === undefined ? '' : caseOf(args, outs);
+export function casesOf(op: OpOverload): CaseOf | null {
+  if (op.qualifiedName === RANGE) return ([, , step]) => ((step ?? 1) === 1 ? '' : null);
+  return CASES[baseName(op)] ?? null;
 }
 
 /** What operators may ask of a layout: in which order dimensions lie in memory, and which of them could be one. */
@@ -84,6 +74,35 @@ export function layoutClass({ sizes, strides }: Shaped): string {
 }
 
 const names = new WeakMap<OpOverload, string>();
+
+/** The layouts that operators may not tell from an example. */
+export class LayoutClass {
+  private readonly code: string;
+  private readonly isDense: boolean;
+
+  constructor(private readonly example: Shaped) {
+    this.code = layoutClass(example);
+    this.isDense = this.isDenseLike(example);
+  }
+
+  /** Whether a layout is of the class. */
+  has(layout: Shaped): boolean {
+    return (this.isDense && this.isDenseLike(layout)) || layoutClass(layout) === this.code;
+  }
+
+  /** Whether elements lie side by side in the order of dimensions, of which the same are one: all such are of one class. */
+  private isDenseLike({ sizes, strides }: Shaped): boolean {
+    const like = this.example.sizes;
+    if (sizes.length !== like.length) return false;
+    let below = 1;
+    for (let i = sizes.length - 1; i >= 0; i--) {
+      const size = sizes[i]!;
+      if (strides[i] !== below || (size === 1) !== (like[i] === 1)) return false;
+      below *= size;
+    }
+    return below > 0;
+  }
+}
 
 /** Name without PyTorch's namespace, without overload, and without the underscore of writing in place. */
 export function baseName(op: OpOverload): string {

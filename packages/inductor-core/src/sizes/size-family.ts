@@ -24,7 +24,7 @@ import {
   executableSteps,
   routeOf,
 } from '../compile-to-executable.js';
-import { TemplateSizes, outputsAt } from '../plan/plan-template.js';
+import { TemplateOutputs } from '../plan/template-outputs.js';
 
 /** Templates after which a program is taken to have none. */
 const MOST_TEMPLATES = 3;
@@ -39,7 +39,7 @@ interface Loaded {
   readonly route: InputRoute;
   readonly compiled: CompiledTemplate;
   readonly executable: TemplateExecutable;
-  readonly sizes: TemplateSizes;
+  readonly outputs: TemplateOutputs;
   readonly caller: PlanCaller;
   /** Null where operators may do something else at other sizes. */
   readonly proven: ProvenSizes | null;
@@ -69,7 +69,7 @@ class KnownCode {
     return this.templates.find(({ graph }) =>
       samples.every(({ module }) => {
         const values = graph.match(module);
-        return values !== null && graph.admits(values);
+        return values !== null && graph.admits(graph.at(values));
       }),
     );
   }
@@ -121,48 +121,53 @@ export class SizeFamily {
     const ownCode = (): Steps<CompiledGraph> =>
       (this.known?.steps.bind(this.known) ?? executableSteps)(module, backend, options);
     if (backend.loadTemplate === undefined) return yield* ownCode();
-    const values = this.loaded?.graph.match(module) ?? null;
-    if (values !== null && this.regions > 0 && !this.loaded!.graph.admits(values)) {
+    const computed = this.computedFor(module);
+    if (computed !== null && this.regions > 0 && !this.loaded!.graph.admits(computed)) {
       this.others ??= new SizeFamily(this.onTemplate, this.regions - 1, this.known);
       return yield* this.others.steps(module, backend, options, sizes);
     }
     const shared =
-      this.bound(sample, values, backend) ?? this.withTemplate(sample, backend, options);
+      this.bound(sample, computed, backend) ?? this.withTemplate(sample, backend, options);
     return shared ?? (yield* ownCode());
+  }
+
+  /** What the template's program computes for a graph that it stands for. */
+  private computedFor(module: GraphModule): readonly number[] | null {
+    const { graph } = this.loaded ?? {};
+    const values = graph?.match(module) ?? null;
+    return values === null ? null : graph!.at(values);
   }
 
   /** The code of the template for a graph that it stands for. */
   private bound(
     { sizes }: Sample,
-    values: readonly number[] | null,
+    computed: readonly number[] | null,
     backend: KernelBackend,
   ): CompiledGraph | null {
-    if (values === null || !this.loaded!.graph.admits(values)) return null;
-    if (sizes !== null) this.loaded!.proven?.add(sizes, values);
-    return this.at(values, this.loaded!, backend);
+    const loaded = this.loaded!;
+    if (computed === null || !loaded.graph.admits(computed)) return null;
+    if (sizes !== null) loaded.proven?.add(sizes, valuesIn(computed, loaded));
+    return this.at(computed, loaded, backend);
   }
 
-  /** The code of a template at values of its symbols. */
-  private at(
-    values: readonly number[],
-    { route, proven, compiled, executable, sizes }: Loaded,
-    backend: KernelBackend,
-  ): CompiledGraph {
-    const { template, ...rest } = compiled;
+  /** The code of a template where its program computes this. */
+  private at(computed: readonly number[], of: Loaded, backend: KernelBackend): CompiledGraph {
+    const { template, ...rest } = of.compiled;
     const { name, rng, launches } = template;
-    const layouts = outputsAt(template, sizes.at(values));
-    const code = compiledGraph(route, backend, executable.at(values), {
+    const outputs = of.outputs.at(computed);
+    const executable = of.executable.at(valuesIn(computed, of));
+    const code = compiledGraph(of.route, backend, executable, {
       ...rest,
-      outline: { name, launches, outputs: layouts, ...(rng === undefined ? {} : { rng }) },
+      outline: { name, launches, outputs, ...(rng === undefined ? {} : { rng }) },
       isShared: true,
     });
     const forSizes: CompiledGraph['forSizes'] = (wanted, inputs) => {
       const { loaded } = this;
-      if (loaded?.proven !== proven) return null;
-      const others = proven?.valuesAt(wanted, inputs) ?? null;
-      if (others === null) return null;
-      const made = outputsAt(template, loaded!.sizes.at(others));
-      return loaded!.caller.of(loaded!.executable.at(others), made);
+      if (loaded === null || loaded.proven !== of.proven) return null;
+      const found = loaded.proven?.computedAt(wanted, inputs) ?? null;
+      if (found === null) return null;
+      const { caller, executable, outputs } = loaded;
+      return caller.of(executable.at(valuesIn(found, loaded)), outputs.at(found));
     };
     return Object.assign(code, { forSizes });
   }
@@ -198,8 +203,13 @@ export class SizeFamily {
     this.loaded = loaded;
     for (const { module, sizes } of this.samples)
       if (sizes !== null) loaded.proven?.add(sizes, graph.match(module)!);
-    return this.bound(sample, graph.match(sample.module), backend);
+    return this.bound(sample, this.computedFor(sample.module), backend);
   }
+}
+
+/** The values of the symbols with which a template's program computed this. */
+function valuesIn(computed: readonly number[], { graph }: Loaded): readonly number[] {
+  return computed.slice(0, graph.symbols.length);
 }
 
 /** Code that the captured graphs of one function share. */
@@ -268,8 +278,8 @@ function load(
       route,
       compiled,
       executable,
-      caller: new PlanCaller(route, backend.device, { ...rest, outline: template }),
-      sizes: new TemplateSizes(graph.symbols),
+      caller: new PlanCaller(route, { ...rest, outline: template }),
+      outputs: new TemplateOutputs(compiled.template, graph.program, backend.device),
       proven: ProvenSizes.of(graph),
     };
   } catch (error) {

@@ -19,6 +19,8 @@ interface Known {
   readonly varying: readonly Varying[];
   /** What those are made of. */
   readonly products: readonly Product[];
+  /** How many numbers there are before one that is not linear in the sizes. */
+  readonly linear: number;
 }
 
 /** See the file header. Sizes are numbers of symbols and their values, in turns. */
@@ -46,7 +48,7 @@ export class SampledNumbers {
 
   /** Whether the first so many numbers are linear in the sizes, which are known. */
   areLinear(count: number): boolean {
-    return this.known!.varying.every(({ places, isLinear }) => isLinear || places[0]! >= count);
+    return this.known!.linear >= count;
   }
 
   /**
@@ -57,9 +59,9 @@ export class SampledNumbers {
    */
   at(sizes: readonly number[], count: number = Infinity): readonly number[] | null {
     if (!this.samples.determine(sizes)) return null;
-    if (this.known === undefined) this.known = this.fit();
-    if (this.known === null) return null;
-    const { first, varying, products } = this.known;
+    const known = this.known === undefined ? (this.known = this.fit()) : this.known;
+    if (known === null) return null;
+    const { first, varying, products } = known;
     if (varying.length === 0) return first;
     const values = productsAt(products, sizes);
     const found = first.slice();
@@ -100,7 +102,8 @@ export class SampledNumbers {
       value: used.in(value),
       isLinear: value.terms.every((term, k) => k % 2 > 0 || products[term]!.degree < 2),
     }));
-    return { first, varying, products: used.list };
+    const curved = varying.find(({ isLinear }) => !isLinear);
+    return { first, varying, products: used.list, linear: curved?.places[0] ?? Infinity };
   }
 }
 

@@ -57,6 +57,13 @@ export class SizeProgram {
   }
 }
 
+/** What a program computed in slots. A loop: it seldom runs, so nothing inlines it. */
+export function numbersIn(slots: readonly number[], computed: readonly number[]): number[] {
+  const numbers: number[] = [];
+  for (let i = 0; i < slots.length; i++) numbers.push(computed[slots[i]!]!);
+  return numbers;
+}
+
 function computed({ kind, args, coeffs, constant }: SizeStep, at: readonly number[]): number {
   let value = at[args[0]!]!;
   switch (kind) {

@@ -1,76 +1,99 @@
 /**
- * @file `KnownResults`: what steps make at sizes that were not met before, without asking the operators' rules.
+ * @file `KnownPlace`: what steps make at sizes that were not met before, without asking the operators' rules.
  *
  * Every call that asked them is a sample. Where an operator does the same at all sizes, and the samples determine what
  * it computes from sizes (`SizeSamples`), its results are what the samples say, for calls in the same case. Quotients are
  * polynomials of the sizes and of what the divisions leave, so remainders (`remaindersOf`) are sizes like others. Nothing
  * is known of steps that are given other integers.
  *
- * What is a polynomial behind a slice that lies inside is another one behind a slice that does not: samples of a step are
- * those in which the steps before it were in the same cases, which are counted (`CaseNumbers`).
+ * What is a polynomial behind a slice that lies inside is another one behind a slice that does not: a place is what is
+ * known behind some steps, each in one case, and samples of a step are those of calls that came by the same place.
  */
-import { type Shaped, caseOfSizes, layoutClass } from '@tessera/graph';
+import { LayoutClass, type Shaped, layoutClass } from '@tessera/graph';
 import { SampledNumbers } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
-import { instantiate } from '../trace/pattern.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
-import { mayLeave } from './remainders.js';
-import { isWhole, mayDiffer, ruleOf } from './step-rule.js';
+import { type Arguments, mayLeave } from './remainders.js';
+import { isWhole } from './step-rule.js';
 
 type Results = readonly (OutSpec | null)[];
 
-/** See the file header. */
-export class KnownResults {
-  private readonly families = new Map<MakingStep, Map<string, ResultFamily>>();
+/** Places of a program: sizes that bring ever new cases are not worth remembering. */
+const MOST = 2 ** 15;
 
-  /**
-   * Notes what a step made; gives the case in which it is, null if nothing is known of it.
-   *
-   * @param before number of the cases of the steps before it
-   * @param sizes those of the call, and what divisions left of them until now
-   */
+/** What is known behind the steps so far. */
+export interface SoFar {
+  /** Null where nothing is known of the case in which one of them was. */
+  readonly place: KnownPlace | null;
+  /** What their divisions have left (`remaindersOf`). */
+  readonly left: readonly number[];
+  /** Whether anything is known of each of them in the current segment. */
+  readonly isKnown: boolean;
+}
+
+/** A known step: its results, and the place behind it. */
+export interface KnownStep {
+  readonly outs: Results;
+  readonly behind: KnownPlace;
+}
+
+/** See the file header. */
+export class KnownPlace {
+  /** What is known here where nothing was left and each step is known: of most calls. */
+  readonly plain: SoFar = { place: this, left: [], isKnown: true };
+  private readonly families: StepFamily[] = [];
+
+  /** @param room how many more places there may be */
+  constructor(private readonly room: { places: number } = { places: MOST }) {}
+
+  /** Notes what a step makes at the sizes of a call, with what divisions left of them; the place behind it, null if nothing is known of it. */
   note(
     step: MakingStep,
+    args: Arguments,
     outs: Results,
     frame: Frame,
-    before: number,
     sizes: readonly number[],
-  ): string | null {
-    const found = caseOf(step, outs, frame);
-    if (found === null || before < 0) return found;
-    let families = this.families.get(step);
-    if (families === undefined) this.families.set(step, (families = new Map()));
-    const key = `${before}|${found}|${structureOf(outs)}`;
-    let family = families.get(key);
+  ): KnownPlace | null {
+    const operands = operandsOf(step);
+    const own = operands === null ? null : ownCase(step, args, outs);
+    if (own === null) return null;
+    const layouts = operands!.map((slot) => frame.slots[slot]!);
+    const key = [own, ...layouts.map(layoutClass), structureOf(outs)].join(';');
+    let family = this.families.find((other) => other.step === step && other.key === key);
     if (family === undefined) {
-      const layouts = operandsOf(step)!.map((slot) => layoutOf(frame.slots[slot]!));
-      const own = ownCase(step, outs, frame)!;
-      families.set(key, (family = new ResultFamily(before, found, own, layouts, outs)));
+      if (this.room.places === 0) return null;
+      this.room.places--;
+      const behind = new KnownPlace(this.room);
+      family = new StepFamily(step, key, own, operands!, layouts, outs, behind);
+      this.families.push(family);
     }
     family.add(sizes, outs);
-    return found;
+    return family.behind;
   }
 
-  /** What a step makes at the sizes of a call, and the case in which it is; null if it is not known. */
-  at(
-    step: MakingStep,
-    frame: Frame,
-    before: number,
-    sizes: readonly number[],
-  ): { readonly outs: Results; readonly of: string } | null {
-    const families = this.families.get(step);
-    if (families === undefined) return null;
-    for (const family of families.values()) {
-      const outs = family.before === before ? family.at(sizes) : null;
-      if (outs !== null && family.isCaseOf(step, outs, frame)) return { outs, of: family.of };
+  /** What a step makes at the sizes of a call; null if it is not known. */
+  at(step: MakingStep, args: Arguments, frame: Frame, sizes: readonly number[]): KnownStep | null {
+    const { families } = this;
+    for (let i = 0; i < families.length; i++) {
+      const family = families[i]!;
+      const outs = family.step === step ? family.at(sizes) : null;
+      if (outs !== null && family.isCaseOf(args, outs, frame))
+        return { outs, behind: family.behind };
     }
     return null;
   }
 }
 
+/** What is known behind one more step, whose divisions have left something, or nothing. */
+export function behindStep(before: SoFar, place: KnownPlace, left: readonly number[]): SoFar {
+  const { left: earlier, isKnown } = before;
+  if (isKnown && left.length === 0 && earlier.length === 0) return place.plain;
+  return { place, left: left.length === 0 ? earlier : [...earlier, ...left], isKnown };
+}
+
 /** The layout of an operand in the first sample, and its class. */
 interface OperandLayout extends Shaped {
-  readonly of: string;
+  readonly of: LayoutClass;
 }
 
 /** A result, where its numbers are, and which of them vary. */
@@ -83,18 +106,27 @@ interface VaryingResult {
 }
 
 /** What a step made in calls of one case. */
-class ResultFamily {
+class StepFamily {
   private readonly numbers = new SampledNumbers();
+  private readonly layouts: readonly OperandLayout[];
   /** Null until it is asked for. */
   private results: readonly VaryingResult[] | null = null;
 
   constructor(
-    readonly before: number,
-    readonly of: string,
+    readonly step: MakingStep,
+    readonly key: string,
     private readonly own: string,
-    private readonly layouts: readonly OperandLayout[],
+    private readonly operands: readonly number[],
+    layouts: readonly Shaped[],
     private readonly example: Results,
-  ) {}
+    readonly behind: KnownPlace,
+  ) {
+    this.layouts = layouts.map(({ sizes, strides }) => ({
+      sizes,
+      strides,
+      of: new LayoutClass({ sizes, strides }),
+    }));
+  }
 
   add(sizes: readonly number[], outs: Results): void {
     if (this.numbers.add(sizes, numbersOf(outs))) this.results = null;
@@ -145,17 +177,16 @@ class ResultFamily {
   }
 
   /** Whether a step that makes this is in the case of the family. */
-  isCaseOf(step: MakingStep, outs: Results, frame: Frame): boolean {
-    if (step.kind !== 'op') return caseOf(step, outs, frame) === this.of;
-    const { slots } = ruleOf(step);
-    for (let i = 0; i < slots.length; i++) {
-      const { sizes, strides } = frame.slots[slots[i]!]!;
-      const like = this.layouts[i]!;
+  isCaseOf(args: Arguments, outs: Results, frame: Frame): boolean {
+    const { operands, layouts } = this;
+    for (let i = 0; i < operands.length; i++) {
+      const operand = frame.slots[operands[i]!]!;
+      const { sizes, strides, of } = layouts[i]!;
       // Most operands have the lists of numbers that they had: nothing of them varies.
-      if (sizes === like.sizes && strides === like.strides) continue;
-      if (layoutClass({ sizes, strides }) !== like.of) return false;
+      if ((operand.sizes !== sizes || operand.strides !== strides) && !of.has(operand))
+        return false;
     }
-    return ownCase(step, outs, frame) === this.own;
+    return ownCase(this.step, args, outs) === this.own;
   }
 }
 
@@ -183,19 +214,11 @@ function structureOf(outs: Results): string {
     .join(';');
 }
 
-/** The case in which a step is; null if nothing is known of it. */
-export function caseOf(step: MakingStep, outs: Results, frame: Frame): string | null {
-  const operands = operandsOf(step);
-  const own = operands === null ? null : ownCase(step, outs, frame);
-  if (own === null) return null;
-  return [own, ...operands!.map((slot) => layoutClass(frame.slots[slot]!))].join(';');
-}
-
 /** Slots of the tensors whose layouts are part of a step's case; null if nothing is known of it. */
 function operandsOf(step: MakingStep): readonly number[] | null {
   switch (step.kind) {
     case 'op': {
-      const { isFollowed, slots } = ruleOf(step);
+      const { isFollowed, slots } = step.rule;
       return isFollowed ? slots : null;
     }
     case 'backward':
@@ -211,22 +234,19 @@ function operandsOf(step: MakingStep): readonly number[] | null {
 }
 
 /** The case in which a step is, of operands whose layouts are of some classes; null if nothing is known of it. */
-function ownCase(step: MakingStep, outs: Results, frame: Frame): string | null {
-  if (step.kind !== 'op' || !mayDiffer(step)) return '';
-  return caseOfSizes(
-    step.op,
-    step.args.map((pattern) => instantiate(pattern, frame)),
-    outs.filter((spec) => spec !== null),
-  );
+function ownCase(step: MakingStep, args: Arguments, outs: Results): string | null {
+  const caseOf = step.kind === 'op' ? step.rule.caseOf : null;
+  if (caseOf === null) return '';
+  return caseOf(args!, outs.includes(null) ? outs.filter(isMade) : (outs as readonly OutSpec[]));
 }
 
-function layoutOf({ sizes, strides }: Shaped): OperandLayout {
-  return { sizes, strides, of: layoutClass({ sizes, strides }) };
+function isMade(spec: OutSpec | null): spec is OutSpec {
+  return spec !== null;
 }
 
 /** Whether a step inside a region does the same at all sizes, whatever it is given. */
 function hasOneCase(step: Step): boolean {
   if (step.kind !== 'op') return true;
-  const { isFollowed, hasCases } = ruleOf(step);
-  return isFollowed && !hasCases && !mayLeave(step);
+  const { isFollowed, caseOf } = step.rule;
+  return isFollowed && caseOf === null && !mayLeave(step);
 }
