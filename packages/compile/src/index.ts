@@ -20,7 +20,7 @@ export {
   registerBackend,
 } from './backend-registry.js';
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
-export { initWebGpu } from './webgpu.js';
+export { initWebGpu, useSubgroupMatrices } from './webgpu.js';
 export { useBoundedKeys } from '@tessera/inductor-core';
 export { useNarrowWeights } from '@tessera/inductor-cpu';
 export { useFreezing } from '@tessera/passes';

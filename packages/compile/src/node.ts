@@ -7,9 +7,11 @@ import { useNarrowWeights } from '@tessera/inductor-cpu';
 import { useFreezing } from '@tessera/passes';
 import './debug/debug-folder.js';
 import './schedule-log.js';
+import { useSubgroupMatrices } from './webgpu.js';
 
 useBoundedKeys();
 useNarrowWeights();
 useFreezing();
+useSubgroupMatrices();
 
 export * from './index.js';

@@ -12,6 +12,7 @@ export { WgpuRuntime } from './runtime/wgpu-runtime.js';
 
 export { generateKernel } from './codegen/generate.js';
 export type { BindingSlot, UniformField, WgslProgram } from './codegen/wgsl-program.js';
+export { useSubgroupMatrices } from './codegen/use-subgroup-matrices.js';
 export { BASELINE_TARGET, type WgslTarget } from './codegen/target.js';
 export { directVariant, type KernelVariant } from './codegen/variant.js';
 export {

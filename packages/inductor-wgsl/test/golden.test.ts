@@ -8,6 +8,7 @@ import {
   BASELINE_TARGET,
   generateKernel,
   type KernelVariant,
+  useSubgroupMatrices,
   type WgslTarget,
 } from '../src/index.js';
 import { inHalves } from '../src/codegen/bfloat-matmul.js';
@@ -26,6 +27,8 @@ import {
   spatialSum,
   transposedGelu,
 } from './support/sample-kernels.js';
+
+useSubgroupMatrices();
 
 const SUBGROUPS: WgslTarget = { ...BASELINE_TARGET, subgroups: { min: 32, max: 32 } };
 const ANY_SUBGROUPS: WgslTarget = { ...BASELINE_TARGET, subgroups: { min: 8, max: 64 } };

@@ -6,11 +6,18 @@ import {
 } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { scheduleTarget } from '../src/codegen/target.js';
-import { BASELINE_TARGET, generateKernel, type WgslTarget } from '../src/index.js';
+import {
+  BASELINE_TARGET,
+  generateKernel,
+  useSubgroupMatrices,
+  type WgslTarget,
+} from '../src/index.js';
 import { forwardAttention } from './support/attention-kernel.js';
 import { matmulKernel } from './support/matmul-kernel.js';
 import { recurrenceKernel } from './support/recurrence-kernel.js';
 import { softmax } from './support/sample-kernels.js';
+
+useSubgroupMatrices();
 
 /** What Dawn says of NVIDIA's cards. */
 const MATRICES: WgslTarget = {

@@ -35,8 +35,7 @@ import {
 import { AttentionWeights, WEIGHTS } from './attention-weights.js';
 import { generateRowAttention } from './attention-row.js';
 import type { CodeBlock } from './code-block.js';
-import { generateMatrixAttention } from './matrix-attention.js';
-import { matrixAttentionTile } from './matrix-attention-tiles.js';
+import { matrixCode } from './matrix-code.js';
 import { plus } from './offset-text.js';
 import { spellLets } from './place-text.js';
 import type { WgslProgram } from './wgsl-program.js';
@@ -57,8 +56,9 @@ export function generateAttention(
   const row = tile === undefined ? generateRowAttention(kernel, target, variant) : null;
   if (row !== null) return row;
   const needs = attentionNeeds(kernel);
-  const matrices = tile === undefined ? matrixAttentionTile(kernel, needs, target) : null;
-  if (matrices !== null) return generateMatrixAttention(kernel, target, variant, matrices);
+  const matrices = tile === undefined ? matrixCode(target) : null;
+  const bySubgroups = matrices?.attention(kernel, needs, target, variant) ?? null;
+  if (bySubgroups !== null) return bySubgroups;
   const chosen = tile ?? chooseAttentionTile(needs, target);
   const { bm, tm, tn } = chosen;
   const threads = (bm / tm) * tileColumns(chosen);

@@ -11,8 +11,7 @@ import {
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { generateLoop } from './loop.js';
-import { generateMatrixMatmul } from './matrix-matmul.js';
-import { matrixTile } from './matrix-tiles.js';
+import { matrixCode } from './matrix-code.js';
 import { emitScheduled } from './scheduled-program.js';
 import { scheduleTarget, type WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
@@ -27,8 +26,9 @@ export function generateMatmul(
 ): WgslProgram {
   if (choices.tile === undefined && (isReduction(kernel) || extent(kernel.k) === 0))
     return generateLoop(matmulAsReduction(kernel), target, variant);
-  const matrices = choices.tile === undefined ? matrixTile(kernel, target) : null;
-  if (matrices !== null) return generateMatrixMatmul(kernel, target, variant, matrices);
+  const matrices = choices.tile === undefined ? matrixCode(target) : null;
+  const bySubgroups = matrices?.product(kernel, target, variant) ?? null;
+  if (bySubgroups !== null) return bySubgroups;
   const scheduled = scheduleProduct(kernel, scheduleTarget(target), choices);
   return { ...emitScheduled(scheduled, target, variant), schedule: () => scheduled };
 }

@@ -25,7 +25,7 @@ import {
   stmtRoots,
   tileGroups,
 } from '@tessera/inductor-core';
-import { matrixTile } from './matrix-tiles.js';
+import { matrixCode } from './matrix-code.js';
 import { unusedName } from './names.js';
 import type { Replacement } from './replace-kernels.js';
 import type { WgslTarget } from './target.js';
@@ -47,7 +47,7 @@ export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
   if (isReduction(kernel) || shareOf(kernel) !== null || results === 0 || kernel.k.length === 0)
     return 1;
   const [{ size }] = kernel.k;
-  const matrices = matrixTile(kernel, target);
+  const matrices = matrixCode(target)?.tile(kernel, target) ?? null;
   const timed = matrices === null && !target.software;
   const least = timed ? SMALLEST_PIECE.timed : SMALLEST_PIECE.other;
   const most = Math.min(

@@ -4,8 +4,9 @@
  * WebGPU reports most errors later. They are kept here, first one first, and thrown by the next call that
  * can: a run, an upload, a download, `synchronize`.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, log } from '@tessera/shared';
 import { describeHolders, memoryReport } from '@tessera/tensor/internal';
+import { hasMatrixCode } from '../codegen/matrix-code.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { halfMatrices, SUBGROUP_MATRIX } from './matrix-shape.js';
 import { WgpuMemory } from './wgpu-memory.js';
@@ -62,10 +63,15 @@ export class GpuContext {
     // Generated code tells subgroups apart by the numbers of their threads.
     const oneSize = subgroups !== null && subgroups.min === subgroups.max;
     const hasMatrices = f16 && oneSize && features.has(SUBGROUP_MATRIX as GPUFeatureName);
+    if (hasMatrices && !hasMatrixCode())
+      log(
+        'perf',
+        () => 'Subgroup matrices stay unused: call useSubgroupMatrices() before initWebGpu()',
+      );
     this.target = {
       f16,
       subgroups,
-      matrices: hasMatrices ? halfMatrices(info!) : null,
+      matrices: hasMatrices && hasMatrixCode() ? halfMatrices(info!) : null,
       maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
       maxWorkgroupThreads: Math.min(
         limits.maxComputeInvocationsPerWorkgroup,

@@ -20,7 +20,7 @@ import {
 } from '@tessera/inductor-core';
 import { workgroupsAt } from '../codegen/dispatch.js';
 import { generateMatmul } from '../codegen/matmul.js';
-import { matrixTile } from '../codegen/matrix-tiles.js';
+import { matrixCode } from '../codegen/matrix-code.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { directVariant, type KernelVariant } from '../codegen/variant.js';
 import { CheckReport } from './check-report.js';
@@ -116,7 +116,8 @@ function tunableProducts(
   for (const launch of plan.launches) {
     const kernel = plan.kernels[launch.kernel];
     if (kernel.kind !== 'matmul' || isReduction(kernel)) continue;
-    if (matrixTile(kernel, target) !== null || shareOf(kernel) !== null) continue;
+    const bySubgroups = matrixCode(target)?.tile(kernel, target) ?? null;
+    if (bySubgroups !== null || shareOf(kernel) !== null) continue;
     const shapeClass = matmulClass(kernel);
     if (!products.has(shapeClass)) products.set(shapeClass, { launch, kernel });
   }

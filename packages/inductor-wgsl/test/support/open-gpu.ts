@@ -11,7 +11,15 @@ import { basename, dirname, join } from 'node:path';
 import { env } from 'node:process';
 import { findChromium } from '../../../../tooling/find-chromium.mjs';
 import { findGpu } from '../../src/runtime/find-gpu.js';
-import { initWebGpu, type WebGpu, type WebGpuOptions } from '../../src/index.js';
+import {
+  initWebGpu,
+  useSubgroupMatrices,
+  type WebGpu,
+  type WebGpuOptions,
+} from '../../src/index.js';
+
+// As `@tessera/compile` does in Node.
+useSubgroupMatrices();
 
 function exists(path: string): boolean {
   try {
