@@ -4,6 +4,7 @@ import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   type AttentionKernel,
+  AttentionKernels,
   type Capabilities,
   compileGraph,
   compileToExecutable,
@@ -53,7 +54,10 @@ function eager(item: Case, [query, key, value, grad, mask]: readonly Tensor[]): 
   return [out, sums, ...(grads as Tensor[])];
 }
 
-function plan(item: Case, overrides: Partial<Capabilities> = { widestAttention: 64 }) {
+function plan(
+  item: Case,
+  overrides: Partial<Capabilities> = { attention: new AttentionKernels({ widest: 64 }) },
+) {
   return compileGraph(attentionGraph(item), { backend: target(overrides), name: 'attention' });
 }
 
@@ -67,7 +71,10 @@ describe('attention kernels', () => {
       const given = inputs(item);
       const wanted = eager(item, given);
       for (const maxBuffersPerKernel of [64, 8]) {
-        const backend = interpreterBackend({ widestAttention: 64, maxBuffersPerKernel });
+        const backend = interpreterBackend({
+          attention: new AttentionKernels({ widest: 64 }),
+          maxBuffersPerKernel,
+        });
         const results = compileToExecutable(attentionGraph(item), backend)(given) as Tensor[];
         for (const [i, result] of results.entries()) {
           const [a, w] = [result, wanted[i]!].map((x) => Array.from(readNumbers(x)));
@@ -91,15 +98,18 @@ describe('attention kernels', () => {
     const item = CASES[0]!;
     expect(attentionKernels(item)).toHaveLength(3);
     expect(attentionKernels(item, {})).toEqual([]);
-    expect(attentionKernels(item, { widestAttention: WIDTH - 1 })).toEqual([]);
+    expect(
+      attentionKernels(item, { attention: new AttentionKernels({ widest: WIDTH - 1 }) }),
+    ).toEqual([]);
     expect(attentionKernels({ ...item, length: 4 })).toEqual([]);
   });
 
   describe('of few rows', () => {
-    const FEW: Partial<Capabilities> = {
-      widestAttention: 64,
-      fewAttentionRows: { rows: 2, keys: 30 },
-    };
+    const fewRows = { rows: 2, keys: 30 };
+    const few = (widest: number): Partial<Capabilities> => ({
+      attention: new AttentionKernels({ widest, fewRows }),
+    });
+    const FEW = few(64);
     const item: Case = { heads: 4, keyHeads: 2, length: 1, keys: 30, mask: 'float32' };
     /** The forward of queries that are computed first. */
     const decode = (given: Case, output: (b: GraphBuilder, made: Node) => Node[]): GraphModule => {
@@ -124,8 +134,10 @@ describe('attention kernels', () => {
       expect(launches({ ...item, length: 2 })).toEqual(['attention']);
       expect(launches({ ...item, length: 3 })).not.toContain('attention');
       expect(launches({ ...item, keys: 31 })).not.toContain('attention');
-      expect(launches(item, { ...FEW, widestAttention: WIDTH - 1 })).not.toContain('attention');
-      expect(launches(item, { widestAttention: 64 })).not.toContain('attention');
+      expect(launches(item, few(WIDTH - 1))).not.toContain('attention');
+      expect(launches(item, { attention: new AttentionKernels({ widest: 64 }) })).not.toContain(
+        'attention',
+      );
     });
 
     it('give the query memory where it would take too many buffers', () => {
@@ -155,7 +167,10 @@ describe('attention kernels', () => {
   it('split the gradients of key and value where a device binds too few buffers', () => {
     const item = CASES[3]!;
     expect(attentionKernels(item)).toHaveLength(3);
-    const split = attentionKernels(item, { widestAttention: 64, maxBuffersPerKernel: 8 });
+    const split = attentionKernels(item, {
+      attention: new AttentionKernels({ widest: 64 }),
+      maxBuffersPerKernel: 8,
+    });
     expect(split.map(({ params }) => params.length)).toEqual([6, 8, 6, 8]);
   });
 

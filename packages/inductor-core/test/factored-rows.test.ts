@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type Capabilities,
   type ExecutionPlan,
+  FACTORED_ROWS,
   compileGraph,
   compileToExecutable,
   printKernel,
@@ -15,7 +16,7 @@ import { target } from './graph-builder.js';
 import { interpreterBackend } from './interpreter-backend.js';
 
 const WIDTH = 48;
-const REPEATS: Partial<Capabilities> = { repeatsRowSums: true, maxBuffersPerKernel: 8 };
+const REPEATS: Partial<Capabilities> = { factoredRows: FACTORED_ROWS, maxBuffersPerKernel: 8 };
 
 /** The root mean square norm of rows, in float32 inside. */
 function norm(x: Tensor, weight: Tensor): Tensor {

@@ -4,6 +4,7 @@
 import type { GraphModule } from '@tessera/graph';
 import type { DType } from '@tessera/tensor';
 import {
+  AttentionKernels,
   type BufferData,
   type Capabilities,
   type ExecutionPlan,
@@ -69,7 +70,7 @@ export function compareSchedules(plan: ExecutionPlan, schedule: Scheduler, seed:
 /** Compiles a graph for a device that has all kernels. */
 export function planOf(graph: GraphModule, overrides: Partial<Capabilities> = {}): ExecutionPlan {
   return compileGraph(graph, {
-    backend: target({ scans: true, widestAttention: 64, ...overrides }),
+    backend: target({ scans: true, attention: new AttentionKernels({ widest: 64 }), ...overrides }),
     name: 'plan',
   });
 }

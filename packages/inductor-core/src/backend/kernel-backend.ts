@@ -7,6 +7,8 @@
 import type { DType, DeviceMemory, DeviceType, Tensor } from '@tessera/tensor';
 import type { Steps } from '@tessera/shared';
 import type { FusedKernel } from '../ir/kernel.js';
+import type { AttentionKernels } from '../lower/ops/attention-kernel.js';
+import type { FactoredRows } from '../lower/ops/factored-row.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import type { PlanTemplate } from '../plan/plan-template.js';
 import type { KernelSchedule } from './kernel-schedule.js';
@@ -29,10 +31,8 @@ export interface Capabilities {
   readonly splitReductionThreshold: number;
   /** Whether running reductions (scans) can be generated; where not, they are made of reductions of short blocks. */
   readonly scans?: boolean;
-  /** Widest heads for which attention kernels can be generated; none where absent: scores lie in memory then. */
-  readonly widestAttention?: number;
-  /** So many rows of a head and keys are one attention kernel too, which reads a row's factors once; no fewer than 16 where absent. */
-  readonly fewAttentionRows?: { readonly rows: number; readonly keys: number };
+  /** What lowers attention to attention kernels (`new AttentionKernels({ widest: 128 })`); where absent, scores lie in memory. */
+  readonly attention?: AttentionKernels;
   /**
    * Where recurrence kernels have their weights: in `registers`, which few fit into, or in `memory`, from which vectors
    * along units are read at every step. Absent where none can be generated: an operator call per layer runs.
@@ -44,10 +44,10 @@ export interface Capabilities {
    */
   readonly windows?: boolean;
   /**
-   * Whether launches are so dear that products of one row sum up again, for every column, what a factor of the row is
-   * made of (a norm), rather than read what another kernel made.
+   * `FACTORED_ROWS` where launches are so dear that products of one row sum up again, for every column, what a factor of
+   * the row is made of (a norm), rather than read what another kernel made.
    */
-  readonly repeatsRowSums?: boolean;
+  readonly factoredRows?: FactoredRows | undefined;
   /** Most rows, of a multiple of so many values, that products with packed weights sum like a single one; one where absent. */
   readonly packedRows?: { readonly rows: number; readonly step: number };
   /**

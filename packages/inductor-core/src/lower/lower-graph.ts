@@ -23,7 +23,6 @@ import { InPlaceWrites } from './in-place-write.js';
 import { usesOf } from './node-uses.js';
 import { outputSteps } from './outputs.js';
 import { pruneUnused } from './prune.js';
-import { isSingleRow, staysFactored } from './ops/factored-row.js';
 import { lowerRandomExtern } from './ops/random.js';
 import { SizesNeeded, fixed } from './shape-math.js';
 import { type LoweredArg, type LoweringCall, RecordedResult, RuntimeScalar } from './registry.js';
@@ -281,12 +280,13 @@ class GraphLowering {
     const tensor = this.lowering.emulatesPrecisionCasts ? this.lowering.asStored(made) : made;
     const [val] = isTensor(node.meta.val) ? this.recorded(node) : [null];
     if (val != null && val.shape.length === tensor.shape.length) tensor.layout ??= val.layout;
-    if (tensor.isRealized || tensor.isView || staysFactored(this.lowering, node, tensor))
+    const rows = this.lowering.capabilities.factoredRows;
+    if (tensor.isRealized || tensor.isView || rows?.stays(this.lowering, node, tensor) === true)
       return tensor;
     const cost = this.lowering.costOf(tensor.expr);
     const uses = usesOf(node);
     // Every column of a product would compute a row again whose sum it repeats.
-    const most = isSingleRow(this.lowering, tensor) ? 1 : MOST_LOADS_SHARED;
+    const most = rows?.isRow(tensor) === true ? 1 : MOST_LOADS_SHARED;
     const shared =
       uses.count > 1 &&
       (cost.expensiveEach || cost.loads > most || (cost.loads > 0 && uses.needMemory));

@@ -1,7 +1,12 @@
 /**
  * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
  */
-import { argumentCheck, type TileMemory } from '@tessera/inductor-core';
+import {
+  argumentCheck,
+  AttentionKernels,
+  FACTORED_ROWS,
+  type TileMemory,
+} from '@tessera/inductor-core';
 import { type Steps, atOnce } from '@tessera/shared';
 import type {
   Capabilities,
@@ -44,10 +49,12 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     extern: false,
     parallelism: target.software ? ENOUGH_POINTS.software : ENOUGH_POINTS.gpu,
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
-    widestAttention: WIDEST_ATTENTION,
-    fewAttentionRows: { rows: MOST_ROWS, keys: LONGEST_ROW },
+    attention: new AttentionKernels({
+      widest: WIDEST_ATTENTION,
+      fewRows: { rows: MOST_ROWS, keys: LONGEST_ROW },
+    }),
     recurrences: 'registers',
-    repeatsRowSums: !target.software,
+    factoredRows: target.software ? undefined : FACTORED_ROWS,
   };
 }
 

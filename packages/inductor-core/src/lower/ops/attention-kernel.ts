@@ -20,27 +20,53 @@ import type { Attention } from './attention.js';
 /** Fewest rows whose tiles are not mostly padding. */
 const FEWEST_ROWS = 16;
 
-/** Whether attention kernels are generated for the device, and pay. */
-export function takesKernel(attention: Attention): boolean {
-  const { l, width, length, scoreSizes } = attention;
-  return (
-    width <= (l.capabilities.widestAttention ?? 0) &&
-    (typeof length !== 'number' || length >= FEWEST_ROWS) &&
-    !isEmpty(scoreSizes)
-  );
+/** Attention that a device has kernels for. */
+export interface AttentionLimits {
+  /** Widest heads. */
+  readonly widest: number;
+  /** So many rows of a head and keys are one kernel too, which reads a row's factors once; no fewer than 16 where absent. */
+  readonly fewRows?: { readonly rows: number; readonly keys: number };
 }
 
-/** Whether the attention has so few rows that a kernel goes through the keys once for each of them. */
-export function takesRows({ l, width, length, keys, scoreSizes }: Attention): boolean {
-  const { widestAttention = 0, fewAttentionRows = { rows: 0, keys: 0 } } = l.capabilities;
-  return (
-    width <= widestAttention &&
-    typeof length === 'number' &&
-    length <= fewAttentionRows.rows &&
-    typeof keys === 'number' &&
-    keys <= fewAttentionRows.keys &&
-    !isEmpty(scoreSizes)
-  );
+/** See `Capabilities.attention`. */
+export class AttentionKernels {
+  constructor(readonly limits: AttentionLimits) {}
+
+  /** Whether a kernel in tiles pays. */
+  takesTiles({ width, length, scoreSizes }: Attention): boolean {
+    return (
+      width <= this.limits.widest &&
+      (typeof length !== 'number' || length >= FEWEST_ROWS) &&
+      !isEmpty(scoreSizes)
+    );
+  }
+
+  /** Whether the attention has so few rows that a kernel goes through the keys once for each of them. */
+  takesRows({ width, length, keys, scoreSizes }: Attention): boolean {
+    const { widest, fewRows = { rows: 0, keys: 0 } } = this.limits;
+    return (
+      width <= widest &&
+      typeof length === 'number' &&
+      length <= fewRows.rows &&
+      typeof keys === 'number' &&
+      keys <= fewRows.keys &&
+      !isEmpty(scoreSizes)
+    );
+  }
+
+  /** The result and log Σ exp of each row; null if the kernel would need too many buffers. */
+  forward(attention: Attention, dtypes: readonly [DType, DType]): LoweredTensor[] | null {
+    return forwardKernel(attention, dtypes);
+  }
+
+  /** Gradients of query, key and value; null if a kernel would need too many buffers. */
+  backward(
+    attention: Attention,
+    grad: LoweredTensor,
+    weights: GradientWeights,
+  ): LoweredTensor[] | null {
+    return backwardKernels(attention, grad, weights);
+  }
 }
 
 /** A place by role: batch and head, row, columns (the last one may be bounded by the row). */
@@ -130,8 +156,7 @@ function fits(l: Lowering, { shape }: Declared, results: number): boolean {
   return buffers.size + results + checks <= l.capabilities.maxBuffersPerKernel;
 }
 
-/** The result and log Σ exp of each row; null if the kernel would need too many buffers. */
-export function forwardKernel(
+function forwardKernel(
   attention: Attention,
   dtypes: readonly [DType, DType],
 ): LoweredTensor[] | null {
@@ -172,8 +197,7 @@ export interface GradientWeights {
   readonly step: (score: Expr, slope: Expr) => Expr;
 }
 
-/** Gradients of query, key and value; null if a kernel would need too many buffers. */
-export function backwardKernels(
+function backwardKernels(
   attention: Attention,
   grad: LoweredTensor,
   { weight, step }: GradientWeights,

@@ -10,7 +10,6 @@ import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { backwardKernels, forwardKernel, takesKernel, takesRows } from './attention-kernel.js';
 import { contract } from './contract.js';
 import { castTensor } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -143,15 +142,15 @@ const flashForward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_cp
   call,
 ) => {
   const attention = new Attention(l, query, key, v, optionalTensor(mask), isCausal === true, scale);
-  const kernel = (): LoweredTensor[] | null =>
-    forwardKernel(attention, [call.dtype, call.results[1]!.dtype]);
-  const made = takesRows(attention) ? kernel() : null;
+  const kernels = l.capabilities.attention;
+  const kernel = (takes: boolean | undefined): LoweredTensor[] | null =>
+    takes === true ? kernels!.forward(attention, [call.dtype, call.results[1]!.dtype]) : null;
+  const ofRows = kernels?.takesRows(attention);
+  const made = kernel(ofRows);
   if (made !== null) return made;
   attention.readyQuery();
-  if (takesKernel(attention) || takesRows(attention)) {
-    const tiled = kernel();
-    if (tiled !== null) return tiled;
-  }
+  const tiled = kernel(ofRows === true || kernels?.takesTiles(attention));
+  if (tiled !== null) return tiled;
   const m = new ExprMath(l.ir);
   const scores = attention.scores();
   const sizes = attention.scoreSizes;
@@ -206,9 +205,10 @@ const flashBackward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_c
   const centre = alongDim(l, delta!, sizes, 3);
   const stepOf = (weight: Expr, slope: Expr): Expr =>
     m.mul(m.mul(weight, m.sub(slope, centre)), attention.scale);
-  if (takesKernel(attention)) {
+  const kernels = l.capabilities.attention;
+  if (kernels?.takesTiles(attention) === true) {
     const step = (score: Expr, slope: Expr): Expr => stepOf(weightOf(score), slope);
-    const made = backwardKernels(attention, grad, { weight: weightOf, step });
+    const made = kernels.backward(attention, grad, { weight: weightOf, step });
     if (made !== null) return made;
   }
   const weights = l.pointwise(sizes, weightOf(attention.scores().expr));

@@ -50,11 +50,31 @@ const ROW_OF: Readonly<Record<string, number>> = {
   'aten::_weight_int4pack_mm': 0,
 };
 
-/** Whether a value is a single row whose sums products may repeat. */
-export function isSingleRow({ capabilities }: Lowering, { shape }: LoweredTensor): boolean {
+/** What the lowerings of a device have that repeats the sums of rows: code that other devices have no use for. */
+export interface FactoredRows {
+  /** Whether a value is a single row whose sums products may repeat. */
+  readonly isRow: (row: LoweredTensor) => boolean;
+  /** Whether a node's value is a row with a factor that only such products read, so that it needs no memory. */
+  readonly stays: (l: Lowering, node: Node, row: LoweredTensor) => boolean;
+  /** [1, K] @ [K, N] → [1, N] with the row's factor outside of the sums; null where the row has none. */
+  readonly product: (
+    l: Lowering,
+    row: LoweredTensor,
+    factor: RowFactor,
+    dtype: DType,
+  ) => LoweredTensor | null;
+}
+
+/** See `Capabilities.factoredRows`. */
+export const FACTORED_ROWS: FactoredRows = {
+  isRow: isSingleRow,
+  stays: staysFactored,
+  product: factoredProduct,
+};
+
+function isSingleRow({ shape }: LoweredTensor): boolean {
   const length = shape.at(-1);
   return (
-    capabilities.repeatsRowSums === true &&
     shape.length > 1 &&
     typeof length === 'number' &&
     length > UNROLL_LIMIT &&
@@ -62,9 +82,8 @@ export function isSingleRow({ capabilities }: Lowering, { shape }: LoweredTensor
   );
 }
 
-/** Whether a node's value is a row with a factor that only such products read, so that it needs no memory. */
-export function staysFactored(l: Lowering, node: Node, row: LoweredTensor): boolean {
-  if (!isSingleRow(l, row)) return false;
+function staysFactored(l: Lowering, node: Node, row: LoweredTensor): boolean {
+  if (!isSingleRow(row)) return false;
   const isProduct = ([user, value]: readonly [Node, Node]): boolean => {
     const at = ROW_OF[operatorOf(user)?.qualifiedName ?? ''];
     if (at === undefined) return false;
@@ -81,14 +100,13 @@ function isSmall(stored: Size): boolean {
   return typeof stored === 'number' && stored <= MOST_ELEMENTS;
 }
 
-/** [1, K] @ [K, N] → [1, N] with the row's factor outside of the sums; null where the row has none. */
-export function factoredProduct(
+function factoredProduct(
   l: Lowering,
   row: LoweredTensor,
   { columns, stored, at }: RowFactor,
   dtype: DType,
 ): LoweredTensor | null {
-  if (!isSingleRow(l, row) || !isSmall(stored)) return null;
+  if (!isSingleRow(row) || !isSmall(stored)) return null;
   const inner = row.shape.at(-1) as number;
   const k = l.freshVar('k0', inner);
   const found = factored(l, row, k.index);

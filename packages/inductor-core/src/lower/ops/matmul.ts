@@ -8,7 +8,6 @@ import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { contract } from './contract.js';
-import { factoredProduct } from './factored-row.js';
 import { castTensor, operandArg, operandExpr } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
@@ -32,7 +31,8 @@ export function matmul2d(
     stored: numelOf(right.shape),
     at: (k: IndexExpr, n: IndexExpr) => right.load([k, n]),
   };
-  const factored = layout === null ? factoredProduct(l, a, matrix, dtype) : null;
+  const { factoredRows } = l.capabilities;
+  const factored = layout === null ? (factoredRows?.product(l, a, matrix, dtype) ?? null) : null;
   if (factored !== null) return factored;
   const left = readyOperand(l, a);
   return contract(l, {

@@ -6,7 +6,6 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { numelOf } from '../shape-math.js';
 import { contract } from './contract.js';
-import { factoredProduct } from './factored-row.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
@@ -44,7 +43,7 @@ function product(
     stored: numelOf(words.shape),
     at: (k: IndexExpr, n: IndexExpr) => weight(n, k),
   };
-  const factored = factoredProduct(l, x, matrix, x.dtype);
+  const factored = l.capabilities.factoredRows?.product(l, x, matrix, x.dtype) ?? null;
   if (factored !== null) return factored;
   const left = readyOperand(l, x);
   const few = l.capabilities.packedRows;
