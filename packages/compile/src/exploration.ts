@@ -2,7 +2,10 @@
  * @file `@tessera/compile/exploration`: what the compiler made of a program as plain data, for tools that show it. The
  * explorer of the site and debug folders gather it with these; `explain()` as a tree.
  */
+import { useWebAssemblyText } from '@tessera/inductor-cpu';
 import './schedule-log.js';
+
+useWebAssemblyText();
 
 export type {
   BufferView,

@@ -3,7 +3,7 @@
  * bundles for browsers have none of it. Code that pages ask for is here from the start.
  */
 import { useBoundedKeys } from '@tessera/inductor-core';
-import { useNarrowWeights } from '@tessera/inductor-cpu';
+import { useNarrowWeights, useWebAssemblyText } from '@tessera/inductor-cpu';
 import { useFreezing } from '@tessera/passes';
 import './debug/debug-folder.js';
 import './schedule-log.js';
@@ -11,6 +11,7 @@ import { useSubgroupMatrices } from './webgpu.js';
 
 useBoundedKeys();
 useNarrowWeights();
+useWebAssemblyText();
 useFreezing();
 useSubgroupMatrices();
 

@@ -2,5 +2,6 @@
  * @file Public API of @tessera/inductor-cpu: the CPU backend.
  */
 export { cpuBackend } from './backend.js';
+export { useWebAssemblyText } from './emit/use-webassembly-text.js';
 export { useNarrowWeights } from './gemv/use-narrow-weights.js';
 export { onlyReferenceKernels } from './runtime/cpu-config.js';

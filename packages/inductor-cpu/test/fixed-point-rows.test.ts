@@ -1,7 +1,7 @@
 /** @file One row times weights of 8 and 4 bits: how exact sums of each kind of code are, and the code for integers. */
 import { describe, expect, it } from 'vitest';
 import type { CodeOptions } from '../src/body/vector-builder.js';
-import { printFunctionWithDependencies } from '../src/emit/assemble-module.js';
+import { printFunctionWithDependencies } from '../src/emit/print-module.js';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
 import { both, type Case, kernelOf, machines, numbers, ROUNDED, weights } from './gemv-kernel.js';
 

@@ -5,7 +5,7 @@
  */
 import { verifyKernel, type Expr, type MatmulKernel, type Stmt } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { printFunctionWithDependencies } from '../src/emit/assemble-module.js';
+import { printFunctionWithDependencies } from '../src/emit/print-module.js';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { at, convForward, ir, matmul } from './matmul-kernel.js';
 

@@ -15,7 +15,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
 import { expectTextEqualsBinary } from './wabt-check.js';
-import { printFunctionWithDependencies } from '../src/emit/assemble-module.js';
+import { printFunctionWithDependencies } from '../src/emit/print-module.js';
 import { SCRATCH } from '../src/wasm-kernel.js';
 
 const ROWS = 64;

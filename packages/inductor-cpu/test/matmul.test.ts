@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MatmulKernel } from '@tessera/inductor-core';
 import { isTesseraError } from '@tessera/shared';
-import { printFunctionWithDependencies } from '../src/emit/assemble-module.js';
+import { printFunctionWithDependencies } from '../src/emit/print-module.js';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import {
   type Conv,

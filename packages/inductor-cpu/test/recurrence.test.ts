@@ -3,7 +3,7 @@ import { kernelAt, printSchedule, verifyKernel } from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { cpuBackend } from '../src/index.js';
-import { printFunctionWithDependencies } from '../src/emit/assemble-module.js';
+import { printFunctionWithDependencies } from '../src/emit/print-module.js';
 import { generateRecurrence } from '../src/recurrence/recurrence.js';
 import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';
 import { recurrence } from './recurrence-kernel.js';

@@ -9,6 +9,7 @@ import {
 } from '@tessera/inductor-core';
 import { cpuHeap, type Tensor } from '@tessera/tensor';
 import { emptyContiguous, readNumbers, writeNumbers } from '@tessera/tensor/internal';
+import { useWebAssemblyText } from '../src/index.js';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { CONTROL, THREAD_STRIDE } from '../src/runtime/control-block.js';
 import { loadingSteps, type KernelGenerator } from '../src/runtime/load-plan.js';
@@ -155,6 +156,10 @@ describe('running a plan', () => {
   it('gives readable sources', () => {
     const executable = loadPlan(shiftPlan(40, 3), generate);
     expect(executable.sources.map((source) => source.language)).toEqual(['wasm']);
+    expect(executable.sources[0].text).toBe(
+      ";; $step: import '@tessera/compile/exploration' to read its code",
+    );
+    useWebAssemblyText();
     expect(executable.sources[0].text).toContain('(func $step');
     executable.dispose();
   });

@@ -1,7 +1,8 @@
 /** @file Cross-check of the emitter's two forms through wabt, an independent implementation. */
 import { expect } from 'vitest';
 import loadWabt from 'wabt';
-import { assembleModule, printModule, type ModuleSpec } from '../src/emit/assemble-module.js';
+import { assembleModule, type ModuleSpec } from '../src/emit/assemble-module.js';
+import { printModule } from '../src/emit/print-module.js';
 
 const wabt = await loadWabt();
 const FEATURES = {

@@ -4,7 +4,7 @@
 import { IrBuilder, type Expr, type IndexExpr, type MatmulKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { kernelOptions } from '../src/body/size-slots.js';
-import { printFunctionWithDependencies } from '../src/emit/assemble-module.js';
+import { printFunctionWithDependencies } from '../src/emit/print-module.js';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { matmulProblem } from '../src/matmul/problem.js';
 import { tilingOf } from '../src/windows/tiling.js';

@@ -63,7 +63,10 @@ export interface Capabilities {
 export interface KernelSource {
   readonly kernel: string;
   readonly language: 'wgsl' | 'wasm' | string;
-  /** Readable form: WGSL, or WebAssembly text of the kernel. Deterministic: golden files hold it. */
+  /**
+   * Readable form: WGSL, or WebAssembly text of the kernel (in pages after `useWebAssemblyText()`). Deterministic: golden
+   * files hold it.
+   */
   readonly text: string;
   /** How the kernel runs on the device, for tools, made when it is called; absent where nothing was chosen. */
   readonly schedule?: () => KernelSchedule;

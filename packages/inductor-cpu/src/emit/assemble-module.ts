@@ -1,5 +1,5 @@
 /**
- * @file Links functions into a WebAssembly module: binary and text.
+ * @file Links functions into a WebAssembly module (its text: print-module.ts).
  *
  * Everything reachable from the exported functions is included once, in the order it is first met, so
  * callers list only what they export. The memory is imported as `env.memory`; host functions under the
@@ -8,7 +8,6 @@
 import { type Steps, atOnce } from '@tessera/shared';
 import { ByteWriter } from './byte-writer.js';
 import { encodeBody, encodeConstant, TYPE_BYTES } from './encode-body.js';
-import { printFunction, printGlobal, resultText } from './print-body.js';
 import type {
   Callee,
   Code,
@@ -36,14 +35,15 @@ export interface ModuleSpec {
   readonly globals?: readonly Global[];
 }
 
-interface Linked {
+/** What a module is made of. */
+export interface Linked {
   readonly imports: readonly ImportedFunction[];
   readonly functions: readonly DefinedFunction[];
   readonly globals: readonly Global[];
 }
 
 /** Everything reachable, in a deterministic order; with a pause after each function. */
-function* link(spec: Omit<ModuleSpec, 'memory'>): Steps<Linked> {
+export function* link(spec: Omit<ModuleSpec, 'memory'>): Steps<Linked> {
   const imports = new Set<ImportedFunction>();
   const functions = new Set<DefinedFunction>(spec.functions);
   const globals = new Set<Global>(spec.globals);
@@ -175,31 +175,4 @@ class TypeTable {
     );
     return this.entries.length - 1;
   }
-}
-
-/** The module in text form; `wat2wasm` accepts it. */
-export function printModule(spec: ModuleSpec): string {
-  const { imports, functions, globals } = atOnce(link(spec));
-  const { minPages, maxPages, shared } = spec.memory;
-  const lines = [
-    `(import "env" "memory" (memory ${minPages} ${maxPages}${shared ? ' shared' : ''}))`,
-  ];
-  for (const { module, name, params, result } of imports) {
-    const list = params.length === 0 ? '' : ` (param ${params.join(' ')})`;
-    lines.push(`(import "${module}" "${name}" (func $${name}${list}${resultText(result)}))`);
-  }
-  lines.push(...globals.map(printGlobal));
-  for (const global of spec.globals ?? [])
-    lines.push(`(export "${global.name}" (global $${global.name}))`);
-  lines.push(...functions.map((fn) => printFunction(fn, spec.functions.includes(fn))));
-  return `(module\n${lines.join('\n')}\n)`;
-}
-
-/** Everything that one function needs, as text: itself first, then its globals and callees. */
-export function printFunctionWithDependencies(fn: DefinedFunction): string {
-  const { globals, functions } = atOnce(link({ functions: [fn] }));
-  return [
-    ...globals.map(printGlobal),
-    ...functions.map((each) => printFunction(each, each === fn)),
-  ].join('\n');
 }

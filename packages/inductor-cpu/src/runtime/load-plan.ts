@@ -11,7 +11,7 @@ import type {
   KernelSource,
 } from '@tessera/inductor-core';
 import { cpuHeap } from '@tessera/tensor';
-import { assemblySteps, printFunctionWithDependencies } from '../emit/assemble-module.js';
+import { assemblySteps } from '../emit/assemble-module.js';
 import type { Global } from '../emit/types.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
 import {
@@ -24,6 +24,7 @@ import { CONTROL_BASE, PLAN, THREAD } from './parallel-code.js';
 import { placeConstants } from './plan-constants.js';
 import { planLayout, type PlanLayout, type PlanOutline } from './plan-layout.js';
 import { PLAN_BASE, planFunctions, segmentName } from './plan-module.js';
+import { kernelText } from './kernel-text.js';
 import { moduleSteps } from './make-module.js';
 import { threadPool } from './thread-pool.js';
 
@@ -244,14 +245,13 @@ export function kernelSource(kernel: FusedKernel<Size>, code: WasmKernel | null)
       language: 'extern',
       text: `;; calls the reference kernel of ${(kernel as ExternKernel).op}`,
     };
-  let text: string | null = null;
   const { schedule } = code;
   return {
     kernel: kernel.name,
     language: 'wasm',
     ...(schedule === undefined ? {} : { schedule }),
     get text(): string {
-      return (text ??= printFunctionWithDependencies(code.func));
+      return kernelText(code.func);
     },
   };
 }
