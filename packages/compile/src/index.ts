@@ -20,9 +20,10 @@ export {
   registerBackend,
 } from './backend-registry.js';
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
-export { initWebGpu, useSubgroupMatrices } from './webgpu.js';
+export { initWebGpu } from './webgpu.js';
 export { useBoundedKeys } from '@tessera/inductor-core';
 export { useNarrowWeights } from '@tessera/inductor-cpu';
+export { useSubgroupMatrices } from '@tessera/inductor-wgsl';
 export { useFreezing } from '@tessera/passes';
 export { type CompileFxOptions, type InnerCompile, compileFx, compileFxInner } from './inductor.js';
 export { type CompilationObserver, observeCompilations } from './observe-compilations.js';

@@ -4,10 +4,10 @@
  */
 import { useBoundedKeys } from '@tessera/inductor-core';
 import { useNarrowWeights, useWebAssemblyText } from '@tessera/inductor-cpu';
+import { useSubgroupMatrices } from '@tessera/inductor-wgsl';
 import { useFreezing } from '@tessera/passes';
 import './debug/debug-folder.js';
 import './schedule-log.js';
-import { useSubgroupMatrices } from './webgpu.js';
 
 useBoundedKeys();
 useNarrowWeights();

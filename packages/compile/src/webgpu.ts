@@ -9,7 +9,6 @@
 import { type WebGpu, type WebGpuOptions, initWebGpu as openWebGpu } from '@tessera/inductor-wgsl';
 import { registerKernelBackend } from './device-backends.js';
 
-export { useSubgroupMatrices } from '@tessera/inductor-wgsl';
 export type { WebGpu, WebGpuOptions };
 
 /**
