@@ -180,7 +180,7 @@ export {
 } from './schedule/products/product-tiles.js';
 export { addTime, productTime, TIMED_TILES } from './schedule/products/product-times.js';
 export { addProducts, registerBlock } from './schedule/products/register-block.js';
-export { type PartialMatmul, type ResultShare, shareOf } from './schedule/products/result-share.js';
+export { type PartialMatmul, ResultShare, shareOf } from './schedule/products/result-share.js';
 export { type ProductChoices, scheduleProduct } from './schedule/products/schedule-product.js';
 export {
   eachRow,

@@ -17,6 +17,7 @@ import {
   matmulShape,
   type PartialMatmul,
   postorder,
+  ResultShare,
   stmtRoots,
 } from '@tessera/inductor-core';
 import { BfloatFactor, type Scratch } from './bfloat-factor.js';
@@ -81,10 +82,10 @@ export function inHalves(kernel: MatmulKernel): Replacement & { readonly product
     epilogue,
   };
   const rest = { ...kernel, name: `${kernel.name}_rest`, params: [...kernel.params, ...scales] };
-  const left = { rows: a.isLeft(), columns: b.isLeft() };
+  const [rows, columns] = [a.isLeft(), b.isLeft()];
   const shared = (part: MatmulKernel, of: 'first' | 'rest'): PartialMatmul => ({
     ...part,
-    share: { ...left, of },
+    share: new ResultShare(of, rows, columns),
   });
   return {
     kernels: [...a.kernels(), ...b.kernels(), shared(product, 'first'), shared(rest, 'rest')],

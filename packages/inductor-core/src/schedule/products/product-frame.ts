@@ -17,7 +17,7 @@ import type {
 import { foldGrid, type ThreadTarget } from '../threads/thread-target.js';
 import { loadOrder, type LoadOrder, type ProductOperand } from './operand-order.js';
 import { below, loadRoutine, storeRoutine } from './product-routines.js';
-import { shareOf, shareParts, WHOLE_SHARE } from './result-share.js';
+import { shareOf, WHOLE_SHARE } from './result-share.js';
 
 /** A tile of results, the steps of k that are loaded at a time, and who makes it. */
 export interface FrameTile {
@@ -59,8 +59,7 @@ export function productFrame(
     return { operand, order: loadOrder(operand) };
   });
   const isCut = !isMultiple(extent(k), bk);
-  const share = shareOf(kernel);
-  const parts = share === null ? WHOLE_SHARE : shareParts(kernel, share, { bm, bn, threads });
+  const parts = shareOf(kernel)?.parts(kernel, { bm, bn, threads }) ?? WHOLE_SHARE;
   const [tilesM, tilesN] = [sizeCeilDiv(extent(m), bm), sizeCeilDiv(extent(n), bn)];
   const tiles = sizeMul(tilesM, tilesN);
   const count = sizeMul(tiles, extent(batch));

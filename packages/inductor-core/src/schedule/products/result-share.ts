@@ -17,14 +17,6 @@ import type {
   SharedArray,
 } from '../kernel/scheduled-kernel.js';
 
-/** Which results of a product a kernel stores. */
-export interface ResultShare {
-  readonly of: 'first' | 'rest';
-  /** Over batch and m, and over batch and n: where one holds, a result (and its group of four) is left to the rest. */
-  readonly rows: Expr;
-  readonly columns: Expr;
-}
-
 /** A product that makes some of its results. */
 export interface PartialMatmul<S extends Size = number> extends MatmulKernel<S> {
   readonly share: ResultShare;
@@ -51,70 +43,84 @@ export interface ShareParts {
 /** Nothing, where a product makes all of its results. */
 export const WHOLE_SHARE: ShareParts = { routines: [], exits: [], shared: [], begin: [] };
 
-/** See `ShareParts`. */
-export function shareParts(
-  kernel: MatmulKernel<Size>,
-  { of, rows, columns }: ResultShare,
-  { bm, bn, threads }: { readonly bm: number; readonly bn: number; readonly threads: number },
-): ShareParts {
-  const isRest = of === 'rest';
-  const { batch, m, n } = kernel;
-  const routine = (name: string, x: readonly SizedLoop[], value: Expr): Routine => ({
-    name,
-    parameters: ['batch', 'at'],
-    results: [],
-    gives: 'bool',
-    body: [
-      ...placesOf(batch, variable('batch')),
-      ...placesOf(x, variable('at')),
-      { kind: 'give', value },
-    ],
-  });
-  const left = (what: string, at: string): RoutineCall => ({
-    kind: 'call',
-    routine: `left_${what}`,
-    at: [variable('batch'), variable(at)],
-  });
-  const width = extent(n);
-  const atMost = isMultiple(width, 4) ? {} : { atMost: sizeSub(width, 1) };
-  const lets = [1, 2, 3].map((j): ScheduledStmt => {
-    const index = sum(variable('along'), whole(j));
-    return { kind: 'let', name: `along.${j}`, index, ...atMost };
-  });
-  const isLeft: Condition = {
-    kind: 'either',
-    of: [
-      left('row', 'down'),
-      ...['along', 'along.1', 'along.2', 'along.3'].map((at) => left('column', at)),
-    ],
-  };
-  const mark = (what: string, cell: number, first: string, length: number, size: Size) => {
-    const found = left(what, 'at');
-    const where: Condition = isRest ? found : { kind: 'not', of: found };
+/** Which results of a product a kernel stores. It brings the code for that, which products as a whole do without. */
+export class ResultShare {
+  /**
+   * @param rows over batch and m; where it holds, results are left to the rest
+   * @param columns over batch and n: where it holds, a result (and its group of four) is left to the rest
+   */
+  constructor(
+    readonly of: 'first' | 'rest',
+    readonly rows: Expr,
+    readonly columns: Expr,
+  ) {}
+
+  /** What a schedule in such tiles has besides. */
+  parts(
+    kernel: MatmulKernel<Size>,
+    tile: { readonly bm: number; readonly bn: number; readonly threads: number },
+  ): ShareParts {
+    const { rows, columns } = this;
+    const { batch, m, n } = kernel;
+    const { bm, bn, threads } = tile;
+    const isRest = this.of === 'rest';
+    const routine = (name: string, x: readonly SizedLoop[], value: Expr): Routine => ({
+      name,
+      parameters: ['batch', 'at'],
+      results: [],
+      gives: 'bool',
+      body: [
+        ...placesOf(batch, variable('batch')),
+        ...placesOf(x, variable('at')),
+        { kind: 'give', value },
+      ],
+    });
+    const left = (what: string, at: string): RoutineCall => ({
+      kind: 'call',
+      routine: `left_${what}`,
+      at: [variable('batch'), variable(at)],
+    });
+    const width = extent(n);
+    const atMost = isMultiple(width, 4) ? {} : { atMost: sizeSub(width, 1) };
+    const lets = [1, 2, 3].map((j): ScheduledStmt => {
+      const index = sum(variable('along'), whole(j));
+      return { kind: 'let', name: `along.${j}`, index, ...atMost };
+    });
+    const isLeft: Condition = {
+      kind: 'either',
+      of: [
+        left('row', 'down'),
+        ...['along', 'along.1', 'along.2', 'along.3'].map((at) => left('column', at)),
+      ],
+    };
+    const mark = (what: string, cell: number, first: string, length: number, size: Size) => {
+      const found = left(what, 'at');
+      const where: Condition = isRest ? found : { kind: 'not', of: found };
+      return {
+        kind: 'loop',
+        name: 'at',
+        begin: sum(variable(first), variable('lane')),
+        ends: [sum(variable(first), whole(length)), whole(size)],
+        pace: threads,
+        body: [{ kind: 'mark', cell: { array: SOME.name, at: whole(cell) }, where }],
+      } as const;
+    };
+    const has = (i: number): Condition => ({ kind: 'test', name: `has_${i}` });
+    const both = [has(0), has(1)];
     return {
-      kind: 'loop',
-      name: 'at',
-      begin: sum(variable(first), variable('lane')),
-      ends: [sum(variable(first), whole(length)), whole(size)],
-      pace: threads,
-      body: [{ kind: 'mark', cell: { array: SOME.name, at: whole(cell) }, where }],
-    } as const;
-  };
-  const has = (i: number): Condition => ({ kind: 'test', name: `has_${i}` });
-  const both = [has(0), has(1)];
-  return {
-    routines: [routine('left_row', m, rows), routine('left_column', n, columns)],
-    exits: [...lets, { kind: 'exit', unless: [isRest ? isLeft : { kind: 'not', of: isLeft }] }],
-    shared: [SOME],
-    begin: [
-      mark('row', 0, 'first_m', bm, extent(m)),
-      mark('column', 1, 'first_n', bn, width),
-      ...[0, 1].map((i): ScheduledStmt => ({
-        kind: 'agree',
-        name: `has_${i}`,
-        cell: { array: SOME.name, at: whole(i) },
-      })),
-      { kind: 'exit', unless: isRest ? [{ kind: 'either', of: both }] : both },
-    ],
-  };
+      routines: [routine('left_row', m, rows), routine('left_column', n, columns)],
+      exits: [...lets, { kind: 'exit', unless: [isRest ? isLeft : { kind: 'not', of: isLeft }] }],
+      shared: [SOME],
+      begin: [
+        mark('row', 0, 'first_m', bm, extent(m)),
+        mark('column', 1, 'first_n', bn, width),
+        ...[0, 1].map((i): ScheduledStmt => ({
+          kind: 'agree',
+          name: `has_${i}`,
+          cell: { array: SOME.name, at: whole(i) },
+        })),
+        { kind: 'exit', unless: isRest ? [{ kind: 'either', of: both }] : both },
+      ],
+    };
+  }
 }
