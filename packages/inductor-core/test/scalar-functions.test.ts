@@ -5,8 +5,8 @@
  * dense sample around zero. References are JavaScript's f64 `Math`, or exact definitions.
  */
 import { describe, expect, it } from 'vitest';
-import { philoxNormal, philoxUniform } from '@tessera/tensor/internal';
-import { erf, evalScalar, roundToHalf } from '../src/ir/scalar-eval.js';
+import { erf, philoxNormal, philoxUniform } from '@tessera/tensor/internal';
+import { evalScalar, roundToHalf } from '../src/ir/scalar-eval.js';
 import type { ScalarOp } from '../src/ir/expr.js';
 import { SCALAR_ARITY } from '../src/ir/scalar-ops.js';
 import { functionProgram } from '../src/schedule/functions/function-table.js';

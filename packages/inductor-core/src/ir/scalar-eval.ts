@@ -7,14 +7,20 @@
  * integers wrap at 32 bits. Integer division and remainder by zero give 0 (kernels must not trap);
  * shifts by negative counts are as shifts by the whole width.
  */
-import { type DType } from '@tessera/tensor';
+import { gcd } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
+  erf,
   floorQuotient,
   floorRemainder,
   halfToNumber,
+  integerPower,
+  integerProduct,
+  nextAfterIn,
   numberToBfloat,
   numberToHalf,
+  roundHalfEven,
 } from '@tessera/tensor/internal';
 import type { ScalarOp } from './expr.js';
 import { highest } from './integer-ranges.js';
@@ -89,30 +95,7 @@ export function castScalar(value: number, from: DType, to: DType): number {
   }
 }
 
-/** Rounds half to even. */
-function roundEven(x: number): number {
-  const r = Math.round(x);
-  return Math.abs(x - Math.trunc(x)) === 0.5 && r % 2 !== 0 ? r - 1 : r;
-}
-
-/** Error function, to about 1e-15, by its series with positive terms. */
-export function erf(x: number): number {
-  const a = Math.abs(x);
-  if (Number.isNaN(x)) return x;
-  if (a >= 6) return Math.sign(x);
-  let term = a;
-  let sum = a;
-  for (let n = 1; term > sum * 1e-17; n++) {
-    term *= (2 * a * a) / (2 * n + 1);
-    sum += term;
-  }
-  return Math.sign(x) * (2 / Math.sqrt(Math.PI)) * Math.exp(-a * a) * sum;
-}
-
-function intMul(a: number, b: number): number {
-  const product = a * b;
-  return Number.isSafeInteger(product) ? product : Number(BigInt.asIntN(64, BigInt(a) * BigInt(b)));
-}
+const longProduct = integerProduct('int64');
 
 /** NaN-propagating extreme. */
 export function extreme(a: number, b: number, larger: boolean): number {
@@ -182,7 +165,7 @@ export function evalScalar(
       return toComputeType(a - b, dtype);
     case 'mul':
       return dtype === 'int64'
-        ? intMul(a, b)
+        ? longProduct(a, b)
         : float
           ? toComputeType(a * b, dtype)
           : toComputeType(Math.imul(a, b), dtype);
@@ -206,7 +189,7 @@ export function evalScalar(
       return toComputeType(1 / a, dtype);
     case 'square':
       return dtype === 'int64'
-        ? intMul(a, a)
+        ? longProduct(a, a)
         : float
           ? toComputeType(a * a, dtype)
           : Math.imul(a, a);
@@ -217,13 +200,13 @@ export function evalScalar(
     case 'fma':
       return toComputeType(a * b + c, dtype);
     case 'gcd':
-      return greatestCommonDivisor(a, b);
+      return gcd(a, b);
     case 'copysign':
       return isNegative(b) === isNegative(a) ? a : -a;
     case 'nextafter':
-      return dtype === 'float64' ? neighbour64(a, b) : neighbour32(a, b);
+      return nextAfterIn(dtype === 'float64' ? dtype : 'float32')(a, b);
     case 'round':
-      return roundEven(a);
+      return roundHalfEven(a);
     case 'rsqrt':
       return toComputeType(1 / Math.sqrt(a), dtype);
     case 'exp2':
@@ -236,7 +219,7 @@ export function evalScalar(
               : a ** b,
             dtype,
           )
-        : intPow(a, b, dtype);
+        : toComputeType(integerPower(dtype === 'int64' ? dtype : 'int32')(a, b), dtype);
     case 'atan2':
       return toComputeType(Math.atan2(a, b), dtype);
     case 'sigmoid':
@@ -280,47 +263,4 @@ export function evalScalar(
 
 function isNegative(value: number): boolean {
   return value < 0 || Object.is(value, -0);
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  let [x, y] = [Math.abs(a), Math.abs(b)];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
-}
-
-const bits = new DataView(new ArrayBuffer(8));
-
-/** Steps of a magnitude's bits from `from` towards `to`; NaN and equal operands are settled before. */
-function isOutwards(from: number, to: number): boolean {
-  return to > from === from > 0;
-}
-
-function neighbour64(from: number, to: number): number {
-  if (Number.isNaN(from) || Number.isNaN(to)) return NaN;
-  if (from === to) return to;
-  if (from === 0) return to > 0 ? Number.MIN_VALUE : -Number.MIN_VALUE;
-  bits.setFloat64(0, from);
-  bits.setBigInt64(0, bits.getBigInt64(0) + (isOutwards(from, to) ? 1n : -1n));
-  return bits.getFloat64(0);
-}
-
-function neighbour32(from: number, to: number): number {
-  if (Number.isNaN(from) || Number.isNaN(to)) return NaN;
-  if (from === to) return to;
-  if (from === 0) return to > 0 ? 2 ** -149 : -(2 ** -149);
-  bits.setFloat32(0, from);
-  bits.setInt32(0, bits.getInt32(0) + (isOutwards(from, to) ? 1 : -1));
-  return bits.getFloat32(0);
-}
-
-function intPow(base: number, exponent: number, dtype: DType): number {
-  if (exponent < 0) return base === 1 ? 1 : base === -1 ? (exponent % 2 === 0 ? 1 : -1) : 0;
-  let result = 1;
-  let square = base;
-  const multiply = dtype === 'int64' ? intMul : Math.imul;
-  for (let e = exponent; e > 0; e = Math.floor(e / 2)) {
-    if (e % 2 === 1) result = multiply(result, square);
-    square = multiply(square, square);
-  }
-  return result;
 }

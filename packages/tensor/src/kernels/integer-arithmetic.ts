@@ -1,6 +1,7 @@
 /**
  * @file Integer arithmetic that wraps as the dtype does, where doubles would lose low bits.
  */
+import { gcd } from '@tessera/shared';
 import type { DType } from '../dtype.js';
 import { itemSize } from '../dtype.js';
 
@@ -55,18 +56,11 @@ function wrappedPower(a: bigint, b: number): bigint {
   return result;
 }
 
-/** Greatest common divisor, not negative. */
-export function greatestCommonDivisor(a: number, b: number): number {
-  let [x, y] = [Math.abs(a), Math.abs(b)];
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
-}
-
 /** Least common multiple of integers of a dtype; 0 if either is 0. Its sign is lost before narrow types wrap. */
 export function leastCommonMultiple(dtype: DType): (a: number, b: number) => number {
   const product = integerProduct(dtype);
   return (a, b) => {
-    const divisor = greatestCommonDivisor(a, b);
+    const divisor = gcd(a, b);
     if (divisor === 0) return 0;
     const multiple = product(a / divisor, b);
     return Math.abs(dtype === 'int32' ? multiple | 0 : multiple);

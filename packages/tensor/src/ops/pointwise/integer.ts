@@ -1,8 +1,9 @@
 /**
  * @file Operators of integers: shifts, divisors and multiples.
  */
+import { gcd as commonDivisor } from '@tessera/shared';
 import { itemSize, type DType } from '../../dtype.js';
-import { greatestCommonDivisor, leastCommonMultiple } from '../../kernels/integer-arithmetic.js';
+import { leastCommonMultiple } from '../../kernels/integer-arithmetic.js';
 import { operandsOf, pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
 import { restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -62,7 +63,7 @@ const rightShift = shift('bitwise_right_shift', right);
 
 const gcdOp = defineOp(
   'aten::gcd(Tensor self, Tensor other) -> Tensor',
-  restrictedTo('integral', 'gcd', pointwise(greatestCommonDivisor, { name: 'gcd' })),
+  restrictedTo('integral', 'gcd', pointwise(commonDivisor, { name: 'gcd' })),
 );
 const lcmOp = defineOp(
   'aten::lcm(Tensor self, Tensor other) -> Tensor',
