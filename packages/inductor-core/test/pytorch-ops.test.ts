@@ -26,7 +26,7 @@ const NOT_RECORDED = [
   /^aten::(logcumsumexp|embedding_renorm|_upsample_bilinear2d_aa(_backward)?)$/,
   /^tessera::logcumsumexp_weighted$/,
   // A kernel of its own; compared in packages/testkit/test/recurrent-layer.test.ts.
-  /^tessera::recurrent_layer(_backward)?$/,
+  /^tessera::(recurrent_layer|ctc_alphas)(_backward)?$/,
   // Made by passes; compared in packages/compile/test/freezing.test.ts.
   /^prims::inductor_force_stride_order$/,
   /^tessera::convolution_pointwise$/,

@@ -1,5 +1,5 @@
 import type { GraphModule } from '@tessera/graph';
-import { type Tensor, callOp, getOp, manualSeed, randn } from '@tessera/tensor';
+import { type Tensor, callOp, getOp, manualSeed, randn, tensor } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
@@ -17,7 +17,9 @@ import {
   BACKWARD,
   backwardGraph,
   CASES,
+  CTC,
   type Case,
+  ctcGraph,
   FORWARD,
   forwardGraph,
   shapesOf,
@@ -85,6 +87,25 @@ describe.each(DIRECTIONS)('recurrence kernels, %s', (_, op, graphOf, argsOf) => 
       });
       expect(planFromJson(planToJson(plan))).toEqual(plan);
     }
+  });
+});
+
+describe.each(CTC)('recurrence kernels, %s', (op, inputs) => {
+  it('compute what eager does, in one kernel', () => {
+    manualSeed(4);
+    const graph = ctcGraph([op, inputs]);
+    const reach = tensor([0, 1, 1, 2, 1, 1, 1, 2]).expand([3, 8]);
+    const given = inputs.map((sizes, i) =>
+      op === 'tessera::ctc_alphas' && i === 1 ? reach.contiguous() : randn(sizes),
+    );
+    const wanted = readNumbers(callOp(getOp(op), given) as Tensor);
+    const backend = interpreterBackend({ recurrences: 'registers' });
+    const [result] = compileToExecutable(graph, backend)(given) as Tensor[];
+    for (const [at, x] of readNumbers(result!).entries())
+      expect(Math.abs(x - wanted[at]!), `${at}`).toBeLessThan(1e-5 * Math.max(1, Math.abs(x)));
+    const kernels = kernelsOf(graph);
+    expect(kernels).toHaveLength(1);
+    verifyKernel(kernels[0]!);
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * @file Calls of a recurrent layer and its gradients as graphs.
+ * @file Calls of a recurrent layer, of CTC's forward variables and their gradients as graphs.
  */
 import type { GraphModule } from '@tessera/graph';
 import { GraphBuilder } from './graph-builder.js';
@@ -74,4 +74,28 @@ export function backwardGraph(item: Case): GraphModule {
     item.reverse,
   );
   return b.done(...[0, 1, 2, 3].map((i) => b.item(made, i)));
+}
+
+/** The forward variables of CTC, and their gradients: what each op is given beside a graph of it. */
+export const CTC: readonly (readonly [op: string, inputs: readonly (readonly number[])[]])[] = [
+  [
+    'tessera::ctc_alphas',
+    [
+      [STEPS, 3, 8],
+      [3, 8],
+    ],
+  ],
+  [
+    'tessera::ctc_alphas_backward',
+    [
+      [STEPS, 3, 8],
+      [3, STEPS, 3, 8],
+    ],
+  ],
+];
+
+/** A call of such an op. */
+export function ctcGraph([op, inputs]: (typeof CTC)[number]): GraphModule {
+  const b = new GraphBuilder();
+  return b.done(b.op(op, ...inputs.map((sizes) => b.input(sizes))));
 }

@@ -308,7 +308,8 @@ export {
   type StateWeights,
   recurrentStep,
 } from './ops/recurrent/cell.js';
-export { fitsOneKernel, recurrentLayer } from './ops/recurrent/layer.js';
+export { NEVER, ctcAlphas } from './ops/recurrent/ctc.js';
+export { fitsOneKernel, fitsWorkgroup, recurrentLayer } from './ops/recurrent/layer.js';
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention/attention.js';
 
 // Convolution and pooling

@@ -45,6 +45,7 @@ import * as poolAverage from './ops/pool/average.js';
 import * as poolMax from './ops/pool/max.js';
 import * as random from './ops/random/random.js';
 import * as randomSample from './ops/random/sample.js';
+import * as recurrentCtc from './ops/recurrent/ctc.js';
 import * as recurrentLayer from './ops/recurrent/layer.js';
 import * as resampleGridSampler from './ops/resample/grid-sampler.js';
 import * as resamplePad from './ops/resample/pad.js';
@@ -101,6 +102,7 @@ const operatorModules = (): readonly object[] => [
   poolMax,
   random,
   randomSample,
+  recurrentCtc,
   recurrentLayer,
   resampleGridSampler,
   resamplePad,

@@ -2,11 +2,35 @@
  * @file Layers of recurrent networks as one op: one kernel for all steps, equal to the steps one by one.
  */
 import { compile, explain, initWebGpu, observeCompilations, setLogs } from '@tessera/compile';
-import { GRU, LSTM, RNN, packPaddedSequence, padPackedSequence } from '@tessera/nn';
+import {
+  GRU,
+  LSTM,
+  Linear,
+  RNN,
+  functional as F,
+  packPaddedSequence,
+  padPackedSequence,
+} from '@tessera/nn';
 import { setLogSink } from '@tessera/shared';
-import { type Tensor, allclose, grad, manualSeed, noGrad, randn, tensor } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type Tensor,
+  allclose,
+  cat,
+  grad,
+  linear,
+  manualSeed,
+  noGrad,
+  randint,
+  randn,
+  stack,
+  tensor,
+  unbind,
+  zeros,
+} from '@tessera/tensor';
 import { grad as slopeOf, vmap } from '@tessera/tensor/func';
-import { sampleName, sampled } from '../../../tooling/full-tests.js';
+import { type CellState, recurrentStep } from '@tessera/tensor/internal';
+import { fullTests, sampleName, sampled } from '../../../tooling/full-tests.js';
 import { runAndGetCode } from '../src/index.js';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -61,19 +85,44 @@ function outputs(network: Network): (x: Tensor) => Tensor[] {
   };
 }
 
-/** The same of a packed sequence, which goes step by step. */
+type States = readonly [hidden: Tensor, cell: Tensor | null];
+
+/** The same in plain operators. */
 function stepByStep(network: Network): (x: Tensor) => Tensor[] {
+  const kinds = { LSTM: 'lstm', GRU: 'gru', RNN: (network as RNN).nonlinearity } as const;
+  const kind = kinds[network.constructor.name as keyof typeof kinds];
+  const fields = network as unknown as Record<string, Tensor | undefined>;
+  const direction = (x: Tensor, suffix: string): [output: Tensor, last: States] => {
+    const of = (name: string): Tensor | null => fields[`${name}_${suffix}`] ?? null;
+    const weights = { weightHh: of('weight_hh')!, biasHh: of('bias_hh') };
+    const first = zeros([x.sizes[1]!, network.hiddenSize], { device: x.device });
+    let state: CellState = { hidden: first, cell: kind === 'lstm' ? first : null };
+    const inputs = unbind(linear(x, of('weight_ih')!, of('bias_ih')), 0);
+    const isReverse = suffix.endsWith('reverse');
+    const ordered = (list: readonly Tensor[]): Tensor[] =>
+      isReverse ? [...list].reverse() : [...list];
+    const outputs = ordered(inputs).map((input) => {
+      state = recurrentStep(kind, input, state, weights);
+      return state.hidden;
+    });
+    return [stack(ordered(outputs)), [state.hidden, state.cell]];
+  };
   return (x) => {
-    const [steps, rows] = x.sizes as [number, number];
-    const packed = packPaddedSequence(
-      x,
-      Array.from({ length: rows }, () => steps),
-    );
-    const run = network.call.bind(network) as unknown as (
-      x: typeof packed,
-    ) => [typeof packed, Tensor | [Tensor, Tensor]];
-    const [output, last] = run(packed);
-    return [padPackedSequence(output)[0], ...(Array.isArray(last) ? last : [last])];
+    let value = x;
+    const last: States[] = [];
+    for (let layer = 0; layer < network.numLayers; layer++) {
+      const names = network.bidirectional ? [`l${layer}`, `l${layer}_reverse`] : [`l${layer}`];
+      const outputs = names.map((suffix) => {
+        const [output, states] = direction(value, suffix);
+        last.push(states);
+        return output;
+      });
+      value = cat(outputs, -1);
+    }
+    const hidden = stack(last.map(([each]) => each));
+    return kind === 'lstm'
+      ? [value, hidden, stack(last.map(([, each]) => each!))]
+      : [value, hidden];
   };
 }
 
@@ -108,7 +157,75 @@ async function kindsOf(network: Network, x: Tensor): Promise<string[]> {
   );
 }
 
+/** Lengths of steps and labels of some batches. */
+const BATCHES: readonly (readonly [lengths: number[], labels: number[]])[] = [
+  [
+    [11, 13, 12],
+    [7, 1, 2],
+  ],
+  [
+    [9, 14, 6],
+    [6, 3, 3],
+  ],
+  [
+    [4, 8],
+    [1, 5],
+  ],
+  [
+    [7, 5, 10, 12],
+    [5, 4, 6, 1],
+  ],
+  [
+    [15, 6],
+    [7, 0],
+  ],
+];
+
+/** Losses and gradients of a recurrent acoustic model, over batches of different lengths. */
+async function acoustic(device: DeviceType, compiled: boolean): Promise<number[][]> {
+  manualSeed(9);
+  const network = new LSTM(3, 4, { bidirectional: true }).to(device);
+  const head = new Linear(8, 5).to(device);
+  const loss = (x: Tensor, lengths: number[], labels: Tensor, counts: Tensor): Tensor => {
+    const packed = packPaddedSequence(x, lengths, { enforceSorted: false });
+    const [output, [hidden]] = network.call(packed);
+    const [padded, steps] = padPackedSequence(output);
+    const logProbs = F.logSoftmax(head.call(padded), -1);
+    const given = F.ctcLoss(logProbs, labels, steps, counts, { zeroInfinity: true });
+    const sum = given.add(hidden.pow(2).mean());
+    sum.backward();
+    return sum;
+  };
+  const run = compiled ? compile(loss) : loss;
+  const found: number[][] = [];
+  for (const [lengths, counts] of BATCHES) {
+    const x = randn([Math.max(...lengths), lengths.length, 3]).to(device);
+    const labels = randint(1, 5, [lengths.length, Math.max(...counts)]).to(device);
+    network.zeroGrad();
+    head.zeroGrad();
+    const value = run(x, lengths, labels, tensor(counts, { dtype: 'int64' }).to(device));
+    const grads = [...network.parameters(), ...head.parameters()].map(({ grad: own }) => own!);
+    for (const each of [value, ...grads]) found.push((await each.flatten().toArray()) as number[]);
+  }
+  return found;
+}
+
 function ofDevice(device: 'cpu' | 'wgpu'): void {
+  // SwiftShader takes 20 seconds for their code.
+  it.runIf(device === 'cpu' || fullTests)(
+    'along packed sequences, and CTC, have few programs for all lengths',
+    async () => {
+      const wantedNumbers = await acoustic('cpu', false);
+      let made = 0;
+      const stop = observeCompilations((_, { isShared }) => (made += isShared ? 0 : 1));
+      const found = await acoustic(device, true);
+      stop();
+      expect(made).toBeLessThanOrEqual(3);
+      for (const [i, list] of wantedNumbers.entries())
+        for (const [j, value] of list.entries()) expect(found[i]![j]).toBeCloseTo(value, 4);
+    },
+  );
+
   // SwiftShader takes up to 20 seconds for the code of one.
   const names = device === 'cpu' ? Object.keys(NETWORKS) : sampled(Object.keys(NETWORKS), 3);
   it.each(names)(`%s: outputs and gradients as step by step (${sampleName})`, async (name) => {

@@ -46,6 +46,7 @@ import { SIZED_POOLS, adaptiveAvgPoolLowerings } from './ops/adaptive-avg-pool.j
 import { poolLowerings } from './ops/pool.js';
 import { multinomialLowerings } from './ops/multinomial.js';
 import { SIZED_DRAWS, randomLowerings } from './ops/random.js';
+import { ctcLowerings } from './ops/ctc.js';
 import { recurrentLowerings } from './ops/recurrent.js';
 import { reductionLowerings } from './ops/reduction.js';
 import { type LoweringFn, registeredLowering, registeredOps } from './registry.js';
@@ -81,6 +82,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...concatLowerings,
   ...padAndScatterLowerings,
   ...recurrentLowerings,
+  ...ctcLowerings,
   ...reductionLowerings,
   ...matmulLowerings,
   ...weightOnlyLowerings,

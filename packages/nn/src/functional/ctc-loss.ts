@@ -1,28 +1,33 @@
 /**
  * @file Connectionist temporal classification: the likelihood of a label sequence over all alignments.
  *
- * The forward variables of all samples advance together, step by step. As PyTorch's, the gradient is
+ * The forward variables of all samples advance together, in one op that is a kernel for all steps. As PyTorch's, the gradient is
  * that for logits: it holds a term exp(logProbs) that log-softmax's backward takes away.
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import {
   type DeviceType,
   type Tensor,
+  add,
   arange,
   cat,
   clamp,
+  clampMax,
   clampMin,
   eq,
   expand,
   fromTypedArray,
   full,
+  fullLike,
   gather,
   gt,
+  indexSelect,
   isTensor,
   logicalAnd,
   logsumexp,
   lt,
   mean,
+  minimum,
   ne,
   reshape,
   select,
@@ -33,7 +38,7 @@ import {
   unsqueeze,
   where,
 } from '@tessera/tensor';
-import { type Reduction, constantPad, toDtype } from '@tessera/tensor/internal';
+import { NEVER, type Reduction, constantPad, ctcAlphas, toDtype } from '@tessera/tensor/internal';
 
 /** Options of `ctcLoss`. */
 export interface CtcLossOptions {
@@ -44,9 +49,6 @@ export interface CtcLossOptions {
   readonly reduction?: Reduction;
 }
 const CTC_LOSS: OptionNames<CtcLossOptions> = { blank: true, zeroInfinity: true, reduction: true };
-
-/** Logarithm of an impossible event; finite, so that gradients stay numbers. */
-const NEVER = -1e30;
 
 /** Lengths of the samples of a batch, each at most `most` where that can be seen. @throws shape-mismatch, invalid-argument */
 function lengthsOf(
@@ -88,9 +90,10 @@ function asRows(targets: Tensor, lengths: Tensor): Tensor {
   return fromTypedArray(rows, [counts.length, width], { dtype: 'int64' });
 }
 
-/** Values of the neighbour `by` places before, impossible at the start. */
-function shifted(alpha: Tensor, by: number, never: Tensor): Tensor {
-  return cat([expand(never, [alpha.sizes[0]!, by]), slice(alpha, 1, 0, alpha.sizes[1]! - by)], 1);
+/** States for as many labels, the last of them a blank: of few different numbers, so that code serves many. */
+function statesFor(labels: number): number {
+  const needed = 2 * labels + 1;
+  return [32, 128].find((states) => states >= needed) ?? 2 ** Math.ceil(Math.log2(needed));
 }
 
 /**
@@ -138,23 +141,25 @@ export function ctcLoss(
   const rows = targets.ndim === 1 ? asRows(targets, lengths) : toDtype(targets, 'int64');
   // What lies behind a sample's labels may be anything; it is never reached.
   const labels = clamp(rows.to(logProbs.device), 0, classes - 1);
-  const blanks = full([n, labels.sizes[1]!], blank, { dtype: 'int64', device: logProbs.device });
-  const first = slice(blanks, 1, 0, 1);
-  const states = cat([first, reshape(stack([labels, blanks], 2), [n, -1])], 1);
-  const width = states.sizes[1]!;
+  const most = labels.sizes[1]!;
+  const width = statesFor(most);
+  // The last label goes on to the end; no way leads back from there.
+  const each = clampMax(arange(width / 2, { device }), Math.max(most - 1, 0));
+  const padded =
+    most === 0
+      ? full([n, width / 2], blank, { device, dtype: 'int64' })
+      : indexSelect(labels, 1, each);
+  const states = reshape(stack([fullLike(padded, blank), padded], 2), [n, -1]);
   // A blank between two labels may be left out, unless they are equal.
-  const before = constantPad(slice(states, 1, 0, Math.max(width - 2, 0)), [2, 0], blank);
+  const before = constantPad(slice(states, 1, 0, width - 2), [2, 0], blank);
   const skips = logicalAnd(ne(states, blank), ne(states, before));
+  const reach = minimum(arange(width, { device }), add(toDtype(skips, 'int64'), 1));
+  const places = expand(unsqueeze(states, 0), [steps, n, width]);
+  const alphas = ctcAlphas(gather(logProbs, 2, places), toDtype(reach, logProbs.dtype));
   // A tensor: as a plain number it would count as an integer, which it is too large for.
-  const never = full([], NEVER, { dtype: logProbs.dtype, device: logProbs.device });
-  const at = (t: number): Tensor => gather(select(logProbs, 0, t), 1, states);
-  const place = arange(width, { device: logProbs.device });
-  let alpha = where(lt(place, 2), at(0), never);
-  for (let t = 1; t < steps; t++) {
-    const skipped = where(skips, shifted(alpha, 2, never), never);
-    const sums = logsumexp(stack([alpha, shifted(alpha, 1, never), skipped], 0), 0).add(at(t));
-    alpha = where(unsqueeze(gt(inputs, t), 1), sums, alpha);
-  }
+  const never = full([], NEVER, { dtype: logProbs.dtype, device });
+  const ends = expand(reshape(clampMin(inputs.sub(1), 0), [1, n, 1]), [1, n, width]);
+  const alpha = select(gather(alphas, 0, ends), 0, 0);
   const end = unsqueeze(lengths.mul(2), 1);
   const last = gather(alpha, 1, end);
   const previous = where(gt(end, 0), gather(alpha, 1, clampMin(end.sub(1), 0)), never);

@@ -4,7 +4,7 @@
  * The products of the inputs are one matrix product for all steps, only those of the hidden state run step by step:
  * as plain operators, or as one op where a device runs them in one kernel.
  */
-import { type Tensor, cat, linear, matmul, narrow, select, stack, unbind } from '@tessera/tensor';
+import { type Tensor, linear, matmul, select, stack, unbind } from '@tessera/tensor';
 import {
   type CellKind,
   type CellState,
@@ -14,6 +14,7 @@ import {
   recurrentLayer as wholeLayer,
   recurrentStep,
 } from '@tessera/tensor/internal';
+import type { PackedPlaces } from '../modules/packed-places.js';
 
 /** Parameters of one cell; `weightHr` projects the hidden state of an LSTM. */
 export interface CellWeights extends StateWeights {
@@ -62,6 +63,31 @@ function isOneKernel(
   );
 }
 
+/** The states after all steps, given what the input gives the gates, [T, N, gates · hidden]. */
+function allStates(
+  kind: CellKind,
+  gates: Tensor,
+  initial: CellState,
+  weights: CellWeights,
+  reverse: boolean,
+): { readonly hidden: Tensor; readonly cells: Tensor | null } {
+  if (isOneKernel(kind, gates, initial, weights)) {
+    const { output, cells } = wholeLayer(kind, gates, initial, weights, reverse);
+    return { hidden: output, cells };
+  }
+  const inputs = unbind(gates, 0);
+  const states: CellState[] = [];
+  let state = initial;
+  for (let i = 0; i < inputs.length; i++) {
+    const t = reverse ? inputs.length - 1 - i : i;
+    states[t] = state = step(kind, inputs[t]!, state, weights);
+  }
+  return {
+    hidden: stack(states.map(({ hidden }) => hidden)),
+    cells: kind === 'lstm' ? stack(states.map(({ cell }) => cell!)) : null,
+  };
+}
+
 /** Runs a cell along a sequence [T, N, input] → outputs [T, N, output] and the last state. @throws shape-mismatch */
 export function recurrentLayer(
   kind: CellKind,
@@ -71,66 +97,32 @@ export function recurrentLayer(
   reverse: boolean,
 ): { readonly output: Tensor; readonly last: CellState } {
   const gates = linear(input, weights.weightIh, weights.biasIh);
-  if (isOneKernel(kind, gates, initial, weights)) {
-    const { output, cells } = wholeLayer(kind, gates, initial, weights, reverse);
-    const end = reverse ? 0 : -1;
-    const cell = cells === null ? null : select(cells, 0, end);
-    return { output, last: { hidden: select(output, 0, end), cell } };
-  }
-  const inputs = unbind(gates, 0);
-  const outputs: Tensor[] = [];
-  let state = initial;
-  for (let i = 0; i < inputs.length; i++) {
-    const t = reverse ? inputs.length - 1 - i : i;
-    state = step(kind, inputs[t]!, state, weights);
-    outputs[t] = state.hidden;
-  }
-  return { output: stack(outputs, 0), last: state };
-}
-
-/** One of two states, or both joined, in each of their tensors. */
-function eachPart(kind: CellKind, part: (of: 'hidden' | 'cell') => Tensor): CellState {
-  return { hidden: part('hidden'), cell: kind === 'lstm' ? part('cell') : null };
+  const { hidden, cells } = allStates(kind, gates, initial, weights, reverse);
+  const end = reverse ? 0 : -1;
+  const cell = cells === null ? null : select(cells, 0, end);
+  return { output: hidden, last: { hidden: select(hidden, 0, end), cell } };
 }
 
 /**
  * Runs a cell along packed sequences, [sum of lengths, input] → the outputs, packed, and the last state of each.
  *
- * @param sizes sequences that have a step t, falling: those are the first ones of the state
+ * All run as many steps as the longest has, a sequence that is read from its end turned round before. What is behind
+ * the end of a sequence is never looked at, so it has no gradient either.
+ *
  * @throws shape-mismatch
  */
 export function packedRecurrentLayer(
   kind: CellKind,
   data: Tensor,
-  sizes: readonly number[],
+  places: PackedPlaces,
   initial: CellState,
   weights: CellWeights,
   reverse: boolean,
 ): { readonly output: Tensor; readonly last: CellState } {
-  const fromInputs = linear(data, weights.weightIh, weights.biasIh);
-  let end = 0;
-  const inputs = sizes.map((size) => narrow(fromInputs, 0, (end += size) - size, size));
-  const rows = (state: CellState, start: number, count: number): CellState =>
-    eachPart(kind, (of) => narrow(state[of]!, 0, start, count));
-  const joined = (states: readonly CellState[]): CellState =>
-    eachPart(kind, (of) =>
-      states.length === 1 ? states[0]![of]! : cat(states.map((s) => s[of]!)),
-    );
-  const outputs: Tensor[] = [];
-  /** States of sequences that have ended, shortest first. */
-  const ended: CellState[] = [];
-  let active = reverse ? sizes.at(-1)! : sizes[0]!;
-  let state = rows(initial, 0, active);
-  for (let i = 0; i < sizes.length; i++) {
-    const t = reverse ? sizes.length - 1 - i : i;
-    const size = sizes[t]!;
-    if (size < active) {
-      ended.push(rows(state, size, active - size));
-      state = rows(state, 0, size);
-    } else if (size > active) state = joined([state, rows(initial, active, size - active)]);
-    active = size;
-    state = step(kind, inputs[t]!, state, weights);
-    outputs[t] = state.hidden;
-  }
-  return { output: cat(outputs), last: joined([state, ...ended.reverse()]) };
+  const gates = linear(data, weights.weightIh, weights.biasIh);
+  // States stay finite behind the end, where products with gradients of zero must be zero: relu alone could grow.
+  const padded = places.padded(gates, kind === 'relu' ? -Infinity : 0, reverse);
+  const { hidden, cells } = allStates(kind, padded, initial, weights, false);
+  const last = { hidden: places.last(hidden), cell: cells === null ? null : places.last(cells) };
+  return { output: places.packed(hidden, reverse), last };
 }

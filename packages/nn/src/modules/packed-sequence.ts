@@ -6,8 +6,9 @@
  * `torch.nn.utils.rnn`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, cat, full, isTensor, stack, tensor } from '@tessera/tensor';
+import { type Tensor, cat, flatten, full, index, isTensor, stack, tensor } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
+import { PackedPlaces, forEachStep, placesTensor, sortedLengths } from './packed-places.js';
 
 /** See the file header. */
 export interface PackedSequence {
@@ -20,6 +21,9 @@ export interface PackedSequence {
   /** At which place a given sequence is, [N]; null if they were given in order. */
   readonly unsortedIndices: Tensor | null;
 }
+
+/** What `unsortedIndices` hold, which need not be read where they were made here. */
+const GIVEN_ORDER = new WeakMap<Tensor, readonly number[]>();
 
 /** Options of packing. */
 export interface PackOptions {
@@ -71,8 +75,7 @@ export function packPaddedSequence(
       '`lengths` array must be sorted in decreasing order when `enforceSorted` is true.',
       'Pass enforceSorted: false.',
     );
-  const steps = batchFirst ? input.transpose(0, 1) : input;
-  const [time, batch] = steps.sizes;
+  const [time, batch] = batchFirst ? [input.sizes[1], input.sizes[0]] : input.sizes;
   if (batch !== given.length || sorted[0]! > time!)
     throw new TesseraError(
       'shape-mismatch',
@@ -80,19 +83,21 @@ export function packPaddedSequence(
       { hints: ['The input is [T, N, …], or [N, T, …] with batchFirst.'] },
     );
   const { device } = input;
-  const sortedIndices = enforceSorted ? null : tensor(order, { dtype: 'int64', device });
-  const places = order.map((_, i) => order.indexOf(i));
-  const inOrder = sortedIndices === null ? steps : steps.indexSelect(1, sortedIndices);
   const batchSizes = Array.from(
     { length: sorted[0]! },
     (_, t) => sorted.filter((length) => length > t).length,
   );
-  const data = cat(
-    batchSizes.map((size, t) => inOrder.select(0, t).narrow(0, 0, size)),
-    0,
-  );
-  const unsortedIndices =
-    sortedIndices === null ? null : tensor(places, { dtype: 'int64', device });
+  const rows = new Int32Array(sorted.reduce((sum, length) => sum + length, 0));
+  forEachStep(batchSizes, (row, t, n) => {
+    rows[row] = batchFirst ? order[n]! * time! + t : t * batch! + order[n]!;
+  });
+  const data = index(flatten(input, 0, 1), placesTensor(rows, [rows.length], device));
+  if (enforceSorted) return { data, batchSizes, sortedIndices: null, unsortedIndices: null };
+  const places = order.map((_, i) => order.indexOf(i));
+  const [sortedIndices, unsortedIndices] = [order, places].map((list) =>
+    tensor(list, { dtype: 'int64', device }),
+  ) as [Tensor, Tensor];
+  GIVEN_ORDER.set(unsortedIndices, places);
   return { data, batchSizes, sortedIndices, unsortedIndices };
 }
 
@@ -110,14 +115,6 @@ export interface PadPackedOptions extends PadOptions {
   readonly totalLength?: number | null;
 }
 
-/** Lengths of the sequences, longest first. */
-function sortedLengths(batchSizes: readonly number[]): number[] {
-  return Array.from(
-    { length: batchSizes[0] ?? 0 },
-    (_, n) => batchSizes.filter((size) => size > n).length,
-  );
-}
-
 /** Undoes `packPaddedSequence`: [T, N, …] and the lengths. @throws invalid-argument @see torch.nn.utils.rnn.pad_packed_sequence */
 export function padPackedSequence(
   sequence: PackedSequence,
@@ -125,29 +122,20 @@ export function padPackedSequence(
 ): [padded: Tensor, lengths: number[]] {
   const { batchFirst = false, paddingValue = 0, totalLength = null } = options;
   const { data, batchSizes, unsortedIndices } = sequence;
-  const most = batchSizes[0]!;
   const steps = totalLength ?? batchSizes.length;
   if (steps < batchSizes.length)
     throw invalid(
       `Expected total_length to be at least the length of the longest sequence in input, but got total_length=${steps} and max sequence length being ${batchSizes.length}`,
       'Leave totalLength out.',
     );
-  const rest = data.sizes.slice(1);
-  const filler = (count: number): Tensor =>
-    full([count, ...rest], paddingValue, { dtype: data.dtype, device: data.device });
-  let start = 0;
-  const rows = Array.from({ length: steps }, (_, t) => {
-    const size = batchSizes[t] ?? 0;
-    const own = data.narrow(0, start, size);
-    start += size;
-    if (size === most) return own;
-    return size === 0 ? filler(most) : cat([own, filler(most - size)], 0);
-  });
-  const padded = stack(rows, 0);
+  const padded = new PackedPlaces(batchSizes, data.device, steps).padded(data, paddingValue);
   const ordered = unsortedIndices === null ? padded : padded.indexSelect(1, unsortedIndices);
   const lengths = sortedLengths(batchSizes);
   const places =
-    unsortedIndices === null ? null : (unsortedIndices.toArray() as number[]).map(Number);
+    unsortedIndices === null
+      ? null
+      : (GIVEN_ORDER.get(unsortedIndices) ??
+        Array.from(unsortedIndices.toArray() as number[], Number));
   return [
     batchFirst ? ordered.transpose(0, 1) : ordered,
     places === null ? lengths : places.map((place) => lengths[place]!),

@@ -30,6 +30,7 @@ import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
+import { PackedPlaces } from './packed-places.js';
 import { type PackedSequence, isPackedSequence } from './packed-sequence.js';
 
 /** Options of recurrent networks. */
@@ -217,15 +218,19 @@ export abstract class RNNBase extends Module {
     // The first step, as a sequence of all: what states are to fit.
     const like = unsqueeze(narrow(data, 0, 0, batchSizes[0]!), 0);
     const states = reordered(this.initialStates(like, given, true), sortedIndices);
-    const { output, last } = this.runLayers(data, states, batchSizes);
+    const { output, last } = this.runLayers(
+      data,
+      states,
+      new PackedPlaces(batchSizes, data.device),
+    );
     return { output: { ...input, data: output }, last: reordered(last, unsortedIndices) };
   }
 
-  /** `sizes` are those of packed sequences; without, the sequence is [T, N, input]. */
+  /** `places` are those of packed sequences; without, the sequence is [T, N, input]. */
   private runLayers(
     sequence: Tensor,
     states: LayerStates,
-    sizes: readonly number[] | null = null,
+    places: PackedPlaces | null = null,
   ): { output: Tensor; last: LayerStates } {
     let value = sequence;
     const last: CellState[] = [];
@@ -239,9 +244,9 @@ export abstract class RNNBase extends Module {
         const weights = this.cellWeights(suffix);
         const reverse = direction === 1;
         const result =
-          sizes === null
+          places === null
             ? recurrentLayer(this.kind, value, initial, weights, reverse)
-            : packedRecurrentLayer(this.kind, value, sizes, initial, weights, reverse);
+            : packedRecurrentLayer(this.kind, value, places, initial, weights, reverse);
         last.push(result.last);
         return result.output;
       });

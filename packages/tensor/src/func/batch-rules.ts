@@ -121,7 +121,11 @@ rule(layerNorm, 'native_layer_norm');
 rule(groupNorm, 'native_group_norm');
 rule(batchNormTraining, '_native_batch_norm_legit.no_stats');
 rule(batchNormInference, '_native_batch_norm_legit_no_training');
-rule(recurrentLayer, 'tessera::recurrent_layer', 'tessera::recurrent_layer_backward');
+rule(
+  recurrentLayer,
+  ...['tessera::recurrent_layer', 'tessera::recurrent_layer_backward'],
+  ...['tessera::ctc_alphas', 'tessera::ctc_alphas_backward'],
+);
 
 const COMPOSITE = new Map<string, BatchRule>([
   ['tessera::leaf', leaf],

@@ -30,9 +30,9 @@ function apart(call: BatchCall, tensor: Tensor): Tensor {
   return movedim(reshape(tensor, sizes), dim, 0);
 }
 
-/** `recurrent_layer` and its backward. Layers with weights of their own run one after the other. */
+/** `recurrent_layer`, `ctc_alphas` and their backward. Layers with weights of their own run one after the other. */
 export const recurrentLayer: BatchRule = (call) => {
-  const { weight, bias = null } = call.named as Record<string, Tensor | null>;
+  const { weight = null, bias = null } = call.named as Record<string, Tensor | null>;
   if (call.isBatched(weight) || call.isBatched(bias)) return sliced(call);
   const given = Object.entries(call.named).filter(
     (entry): entry is [string, Tensor] =>

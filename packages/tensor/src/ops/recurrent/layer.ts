@@ -258,12 +258,16 @@ const WORKGROUP = 256;
 const THREAD_WEIGHTS = 192;
 const GROUP_WEIGHTS = 40_000;
 
-/** Whether a layer's weights are few enough that a GPU's workgroup keeps them in registers and one kernel runs all steps. */
-export function fitsOneKernel(kind: CellKind, hidden: number): boolean {
+/** Whether so many products with square weights are few enough that a GPU's workgroup keeps the weights in registers. */
+export function fitsWorkgroup(terms: number, hidden: number): boolean {
   if (hidden > WORKGROUP) return false;
-  const terms = GATES[kind];
   const rounds = Math.ceil(terms / Math.floor(WORKGROUP / hidden));
   return rounds * hidden <= THREAD_WEIGHTS && terms * hidden * hidden <= GROUP_WEIGHTS;
+}
+
+/** Whether one kernel runs all steps of a layer on a GPU. */
+export function fitsOneKernel(kind: CellKind, hidden: number): boolean {
+  return fitsWorkgroup(GATES[kind], hidden);
 }
 
 /**
