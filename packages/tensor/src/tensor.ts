@@ -173,7 +173,7 @@ export class Tensor extends TensorBase {
         'Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.',
       );
     if (value !== this.requiresGradFlag) {
-      activeMode([this])?.onSetRequiresGrad?.(this);
+      if (activeMode([this])?.onSetRequiresGrad?.(this, value) === true) return this;
       // What suspended calls have recorded on it was to see it as it is.
       modes.suspended?.onAccess(this.storage, true);
     }

@@ -22,7 +22,7 @@ const reach = (): Tensor => tensor(REACH, { dtype: 'float64' });
 
 /** Likelihoods of all ways to each state, one by one. */
 function oneByOne(logProbs: number[][][]): number[][][] {
-  let before = REACH.map((row) => row.map((_, s) => (s === 0 ? 1 : 0)));
+  let before: number[][] = REACH.map((row) => row.map((_, s) => (s === 0 ? 1 : 0)));
   return logProbs.map((ofStep) => {
     before = ofStep.map((row, n) =>
       row.map((logProb, s) => {

@@ -17,6 +17,7 @@ import {
   type TensorBase,
   gradMode,
   modes,
+  programLeaf,
 } from '@tessera/tensor/internal';
 import {
   type BreakReason,
@@ -33,6 +34,7 @@ import { BREAK } from '../events/break.js';
 import { type Difference, type EventKind, MISS } from '../events/event.js';
 import { GRAD_MODE } from '../events/grad-mode.js';
 import { endAfterHooks } from '../events/hooked-backward.js';
+import { becomeLeaf, startsLeaf } from '../events/leaf.js';
 import { OPERATOR, acceptOperator, breakBefore, runUnrecorded } from '../events/operator.js';
 import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
@@ -227,11 +229,25 @@ export class Cursor implements PreDispatchMode {
     if (this.recorder?.region != null) this.recorder.region.broken = true;
   }
 
-  onSetRequiresGrad(tensor: TensorBase): void {
+  onSetRequiresGrad(tensor: TensorBase, value: boolean): boolean {
+    if (value && startsLeaf(this, tensor)) {
+      const made = this.event(OPERATOR, { op: programLeaf, args: [tensor] }) as Tensor;
+      if (made.isLazy) {
+        becomeLeaf(this, tensor as Tensor, made);
+        return true;
+      }
+    }
     this.frame.noteReads([tensor]);
-    // Between two graphs there is nothing to end: the next one guards what it reads.
-    if (this.atSegmentStart) this.onSetGrad();
+    // Nothing that is recorded knows the tensor: what comes guards what it reads.
+    if (this.atSegmentStart || this.isApart(tensor)) this.onSetGrad();
     else this.breakGraph(REQUIRES_GRAD_SET);
+    return false;
+  }
+
+  /** Whether no recorded operator reads or writes the memory of a tensor. */
+  private isApart(tensor: TensorBase): boolean {
+    if (tensor.isLazy || tensor.base !== null || this.frame.slotOf(tensor) >= 0) return false;
+    return this.dueBefore(tensor.storage, true) === null;
   }
 
   onSetHook(tensor: TensorBase): void {

@@ -13,6 +13,7 @@ import { inputMetaOf } from '../trace/input-meta.js';
 import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';
 import type { Prepared } from './arguments.js';
 import { type Shared, sharingOf } from '../trace/sharing.js';
+import type { OwnLeaf } from '../trace/own-leaf.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
 /** Stands for the history that a tensor has when it comes into a segment. */
@@ -43,6 +44,8 @@ export class SegmentBuilder {
   private readonly produced = new Map<number, Node>();
   /** The nodes that write to some memory, in order. */
   private readonly writers = new Map<Storage, Node[]>();
+  /** Leaves that the program made with `requiresGrad_()`. */
+  readonly leaves: OwnLeaf[] = [];
   /** Whether random numbers are drawn. */
   hasRandom = false;
   private lastPlaceholder: Node | null = null;
@@ -213,6 +216,7 @@ export class SegmentBuilder {
       mutated.length === 0 ? null : this.sharing(),
       new Set(visible),
       this.writers,
+      this.leaves,
     );
   }
 
@@ -223,6 +227,12 @@ export class SegmentBuilder {
       const isWritten = storage !== null && this.writers.has(storage);
       return isWritten ? shared : { ...shared, madeAs: undefined };
     });
+  }
+
+  /** Whether another value is a view of this one. */
+  isViewed(slot: number): boolean {
+    const fake = this.fake(slot);
+    return [...this.slots.keys()].some(({ base }) => base === fake);
   }
 
   /** Slots of inputs that share memory with a slot. */

@@ -122,7 +122,8 @@ function isRecordable(recorder: Recorder, call: BackwardCall): boolean {
   // What has history is added to out of place, by the engine.
   if (createGraph && (!frame.gradMode || givesTwice(recorder, call))) return false;
   // Only leaves take gradients from a recorded backward.
-  if (inputs?.some((tensor) => tensor.isLazy || gradFnOf(tensor) !== null)) return false;
+  const own = recorder.builder.leaves.map(({ slot }) => frame.slots[slot]!);
+  if (inputs?.some((x) => (x.isLazy ? !own.includes(x) : gradFnOf(x) !== null))) return false;
   return tensors.every(
     (tensor) => frame.slotOf(tensor) >= 0 && tensor.isLazy && tensor.requiresGradFlag,
   );
@@ -135,12 +136,14 @@ function givesTwice(recorder: Recorder, { inputs }: BackwardCall): boolean {
   );
 }
 
-/** Inputs of the current segment that may receive a gradient. */
+/** Inputs of the current segment, and leaves made in it, that may receive a gradient. */
 function candidateLeaves({ builder, frame }: Recorder): number[] {
-  return builder.inputSlots.filter((slot) => {
+  const given = builder.inputSlots.filter((slot) => {
     const tensor = frame.slots[slot]!;
     return requiresGrad(tensor) && gradFnOf(tensor) === null;
   });
+  const made = builder.leaves.map(({ slot }) => slot);
+  return [...given, ...made.filter((slot) => frame.slots[slot]!.requiresGradFlag)];
 }
 
 // ---- matching
@@ -165,7 +168,7 @@ function fits(step: BackwardStep, call: BackwardCall, frame: Frame): boolean {
   const leaves = step.leaves.flatMap(({ leaf }) => frame.slots[leaf] ?? []);
   return (
     leaves.length === step.leaves.length &&
-    leaves.every((leaf) => !hasGradientHooks(leaf) && gradFnOf(leaf) === null) &&
+    leaves.every((leaf) => !hasGradientHooks(leaf) && (leaf.isLazy || gradFnOf(leaf) === null)) &&
     matchAll(step.args, argumentsOf(call, leaves), frame)
   );
 }

@@ -25,7 +25,7 @@ export const BREAK: EventKind<BreakCall, void> = {
   match(cursor) {
     for (const step of cursor.at.steps) {
       // Of a call that is suspended or failed, it is not known what must be returned.
-      if (step.kind !== 'break' || !step.segment.sealed || !step.segment.fits(cursor.frame))
+      if (step.kind !== 'break' || !step.segment.sealed || !fitsCall(cursor, step.segment))
         continue;
       cursor.advance(step, step.next);
       runCompiled(cursor, step.segment);
@@ -65,11 +65,17 @@ export function finishSegment({ specializer }: Cursor, recorder: Recorder): Segm
   return segment;
 }
 
+/** Whether a matched segment is for this call, which may need more of it than calls before. */
+export function fitsCall({ frame }: Cursor, segment: Segment): boolean {
+  if (!segment.fits(frame)) return false;
+  if (frame.reads.size > 0) segment.addOutputs(frame.reads);
+  if (frame.watched.size > 0) segment.addOutputs(segment.basesOf(frame.watched));
+  return !segment.isSplit;
+}
+
 /** Runs the compiled code of a matched segment, for the sizes of this call. */
 export function runCompiled(cursor: Cursor, template: Segment): void {
   const { frame, specializer } = cursor;
-  if (frame.reads.size > 0) template.addOutputs(frame.reads);
-  if (frame.watched.size > 0) template.addOutputs(template.basesOf(frame.watched));
   frame.finished.push(template);
   if (frame.shapes.parent === null) frame.runSegment(template);
   else specializer.run(template);

@@ -12,6 +12,7 @@ import {
   dispatchBelowPreDispatch,
   modes,
   outsideGraphOp,
+  programLeaf,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
@@ -206,6 +207,7 @@ function recordOperator(
       next: { steps: [] },
     };
     recorder.alignment.advance();
+    if (op === programLeaf) recorder.builder.leaves.at(-1)!.step = step;
     return { result, step };
   } catch (error) {
     const lifted = prepared.flatMap(({ pattern }) => (pattern.code === 4 ? [pattern.index] : []));
@@ -297,6 +299,8 @@ function addOperator(
     spec === null ? null : recorder.bindOut(spec, nodes[i] ?? null, inner),
   );
   for (const slot of writtenArguments) builder.noteMutated(slot);
+  if (op === programLeaf)
+    builder.leaves.push({ slot: outs[0]!.slot, fake: fakes[0]!, step: known });
   return {
     result: isList ? tensors : tensors[0],
     outs,

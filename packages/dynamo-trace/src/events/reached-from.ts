@@ -12,14 +12,14 @@ import { ComputedBefore } from '../cursor/segment-builder.js';
 
 /** See the file header. */
 export interface Reached {
-  /** The leaves, other than inputs of the segment, at which gradients arrive. */
+  /** The leaves, other than inputs of the segment and those of `requiresGrad_()`, at which gradients arrive. */
   readonly ownLeaves: Tensor[];
   readonly historyBefore: boolean;
 }
 
 /** Where gradients of these values arrive. */
 export function reachedFrom({ builder, frame }: Recorder, roots: readonly Tensor[]): Reached {
-  const inputs = new Set(builder.inputSlots);
+  const inputs = new Set([...builder.inputSlots, ...builder.leaves.map(({ slot }) => slot)]);
   const leaves = new Set<number>();
   const seen = new Set<GradNode>();
   let historyBefore = false;

@@ -10,14 +10,14 @@ import type { Recorder } from '../cursor/recorder.js';
 import { runByOperator } from '../frame/run-by-operator.js';
 import { NOWHERE, walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
-import { finishSegment, runCompiled } from './break.js';
+import { finishSegment, fitsCall, runCompiled } from './break.js';
 import { type EventKind, MISS } from './event.js';
 
 /** See the file header. Called with the function's result; whether compiled code of an earlier call ran. */
 export const RETURN: EventKind<unknown, boolean> = {
   match(cursor) {
     for (const step of cursor.at.steps) {
-      if (step.kind !== 'return' || !step.segment.fits(cursor.frame)) continue;
+      if (step.kind !== 'return' || !fitsCall(cursor, step.segment)) continue;
       runCompiled(cursor, step.segment);
       return true;
     }
@@ -31,7 +31,7 @@ export const RETURN: EventKind<unknown, boolean> = {
     seal(recorder, cursor.frame.finished, result);
     cursor.append({ kind: 'return', segment: last });
     if (recorder.options.recordOnly === true) return false;
-    if (recorder.isOutdated) {
+    if (recorder.isOutdated || last.isSplit) {
       // The next call records another path: this one is not worth compiling.
       runByOperator(last, cursor.frame);
       return false;

@@ -36,6 +36,7 @@ import {
   stepsOf,
 } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
+import { type OwnLeaf, endAtLeaf, leadsTo } from './own-leaf.js';
 import type { Bindings } from './pattern.js';
 import type { Frame } from '../frame/frame.js';
 import { asRecorded } from './as-recorded.js';
@@ -84,6 +85,8 @@ export class Segment {
   onShared: (() => void) | null = null;
   /** Whether the call that captured it has ended, so that its outputs are known. */
   sealed = false;
+  /** Gradients may arrive at a leaf made here: it runs operator by operator, and the next call ends it before the leaf. */
+  isSplit = false;
   /** Versions for other sizes, oldest first; not all may still be held. */
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
@@ -112,6 +115,8 @@ export class Segment {
     readonly visible: ReadonlySet<number>,
     /** The nodes that write to some memory, in order. */
     readonly writers: ReadonlyMap<Storage, readonly Node[]>,
+    /** Leaves that the program made with `requiresGrad_()`. */
+    readonly leaves: readonly OwnLeaf[],
   ) {}
 
   /** Whether the program was given values that are not returned. */
@@ -180,15 +185,24 @@ export class Segment {
       const node = this.produced.get(slot);
       if (node === undefined || this.outputSet.has(slot)) continue;
       this.outputSet.add(slot);
+      if (this.leaves.length > 0 && this.leadsToLeaf(node)) this.isSplit = true;
       const base = this.bases.get(slot);
       if (base != null && this.writers.has((node.meta.val as Tensor).storage)) wanted.add(base);
     }
     this.template?.addOutputs(this.outputSet);
+    if (this.isSplit && this.template !== null) this.template.isSplit = true;
     this.outputSlots = [...this.outputSet].sort((a, b) => a - b);
     this.positions = new Map(this.outputSlots.map((slot, i) => [slot, i]));
     this.compiled = null;
     this.module = null;
     this.omits = null;
+  }
+
+  /** Whether gradients of a value may arrive at a leaf made here, which must then be an input of what follows it. */
+  leadsToLeaf({ meta }: Node): boolean {
+    const reached = this.leaves.filter((leaf) => leadsTo(meta.val as Tensor, leaf.fake));
+    reached.forEach(endAtLeaf);
+    return reached.length > 0;
   }
 
   /** The slot of an input or of a value that the segment computes; null for other nodes. */

@@ -2,7 +2,7 @@
  * @file Giving a lazy tensor what was computed for it.
  */
 import type { Tensor } from '@tessera/tensor';
-import { checkPromise } from '@tessera/tensor/internal';
+import { AccumulateGrad, checkPromise } from '@tessera/tensor/internal';
 
 /**
  * Gives a lazy tensor the value computed for it.
@@ -32,6 +32,12 @@ export function settle(
       lazy.autograd.gradFn = history.gradFn;
       lazy.autograd.outputNr = history.outputNr;
       lazy.autograd.versionAtGradFn = history.versionAtGradFn;
+    }
+    // A leaf that the program made: its gradients arrive at the tensor that the program has.
+    const { accumulator } = history;
+    if (history.gradFn === null && accumulator instanceof AccumulateGrad) {
+      lazy.autograd.accumulator = accumulator;
+      accumulator.leaf = lazy;
     }
   }
 }

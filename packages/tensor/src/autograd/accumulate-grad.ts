@@ -15,7 +15,8 @@ import { setOwnGradient } from './own-gradient.js';
 /** See the file header. Holds its leaf strongly; the leaf holds it. */
 export class AccumulateGrad extends GradNode {
   constructor(
-    readonly leaf: Tensor,
+    /** The tensor that the program holds, once there is one. */
+    public leaf: Tensor,
     /** When the leaf of a derivative of a function was made, as a sequence number; null for any other leaf. */
     readonly madeAt: number | null = null,
   ) {

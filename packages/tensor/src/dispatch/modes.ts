@@ -52,8 +52,11 @@ export interface PreDispatchMode {
    * the operators that it has recorded have read it; without this, the memory is left to the collector.
    */
   onDrop?(gradient: TensorBase): void;
-  /** `requiresGrad` of a tensor is about to change: what was computed before has the history it had. */
-  onSetRequiresGrad?(tensor: TensorBase): void;
+  /**
+   * `requiresGrad` of a tensor is about to change: what was computed before has the history it had. Whether the mode
+   * has changed it.
+   */
+  onSetRequiresGrad?(tensor: TensorBase, value: boolean): boolean;
   /** Code that no graph may hold is about to run, without the mode; `why` says in words what it is. */
   onUntraced?(why: string): void;
   /** A hook, or `retainGrad()`, is about to be set on a tensor that exists: it belongs to the history by now. */

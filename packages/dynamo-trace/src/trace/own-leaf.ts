@@ -1,0 +1,41 @@
+/**
+ * @file Leaves that a program makes inside, with `requiresGrad_()` of a value of the same graph.
+ *
+ * Gradients reach them inside the graph, by `grad()` or `backward()`. Compiled code brings none from outside: if a
+ * result whose history leads to such a leaf, or the leaf itself, outlives the segment, the graph ends before the
+ * leaf from the next call on, so that it is an input of what follows.
+ */
+import type { GradNode, Tensor } from '@tessera/tensor';
+import { AccumulateGrad, gradEdge } from '@tessera/tensor/internal';
+import type { OpStep } from './step.js';
+
+/** See the file header. */
+export interface OwnLeaf {
+  readonly slot: number;
+  readonly fake: Tensor;
+  /** The step that makes it, once there is one. */
+  step: OpStep | null;
+}
+
+/** From the next call on, the graph ends before a leaf is made. */
+export function endAtLeaf({ step }: OwnLeaf): void {
+  if (step !== null) step.isWatched = true;
+}
+
+/** Whether gradients of a value may arrive at a leaf; those that a `backward()` has freed lead nowhere. */
+export function leadsTo(value: Tensor, leaf: Tensor): boolean {
+  const stack: GradNode[] = [];
+  const seen = new Set<GradNode>();
+  const visit = (node: GradNode | undefined): void => {
+    if (node === undefined || seen.has(node)) return;
+    seen.add(node);
+    stack.push(node);
+  };
+  visit(gradEdge(value)?.node);
+  while (stack.length > 0) {
+    const node = stack.pop()!;
+    if (node instanceof AccumulateGrad && node.leaf === leaf) return true;
+    if (!node.released) for (const edge of node.nextEdges) visit(edge?.node);
+  }
+  return false;
+}
