@@ -5,8 +5,8 @@
  * memory and are updated differentiably, saved values that are modified although nobody differentiates. Run
  * op by op they give what eager gives, errors included.
  */
-import { type Backend, backendOf, stepsOf } from '@tessera/dynamo-trace';
-import { type ErrorCode, counters, isTesseraError, log } from '@tessera/shared';
+import { type Backend, backendOf, stepsOf, warnUncompiled } from '@tessera/dynamo-trace';
+import { type ErrorCode, counters, isTesseraError, log, reportUncompiled } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 
 const REFUSALS: readonly ErrorCode[] = [
@@ -18,19 +18,23 @@ const REFUSALS: readonly ErrorCode[] = [
   'backward-twice',
 ];
 
-/** A backend that runs what it refuses to compile as captured; counted as `aot_autograd.eager_fallback`. */
+/** A backend that runs what it refuses to compile as captured; counted as `aot_autograd.eager_fallback`, and told once per function. */
 export function withEagerFallback(backend: Backend): Backend {
   const steps = stepsOf(backend);
-  return backendOf(function* (module, ...rest) {
+  return backendOf(function* (module, inputs, request) {
     try {
-      return yield* steps(module, ...rest);
+      return yield* steps(module, inputs, request);
     } catch (error) {
-      if (!REFUSALS.some((code) => isTesseraError(error, code))) throw error;
+      const code = REFUSALS.find((one) => isTesseraError(error, one));
+      if (code === undefined) throw error;
+      const [message] = (error as Error).message.split('\n') as [string];
+      reportUncompiled(code, message);
+      if (request !== undefined) warnUncompiled(request, code, message);
       counters.inc('aot_autograd', 'eager_fallback');
       for (const artifact of ['aot_graphs', 'perf']) {
-        log(artifact, () => `The graph runs op by op: ${(error as Error).message}`);
+        log(artifact, () => `The graph runs op by op: ${message}`);
       }
-      return (inputs) => module.forward(...inputs) as Tensor[];
+      return (given) => module.forward(...given) as Tensor[];
     }
   });
 }

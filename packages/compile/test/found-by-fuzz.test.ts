@@ -13,8 +13,9 @@ import {
   ones,
   tensor,
 } from '@tessera/tensor';
-import { describe, expect, it } from 'vitest';
-import { compile } from '../src/index.js';
+import { grad as slopeOf, vmap } from '@tessera/tensor/func';
+import { describe, expect, it, vi } from 'vitest';
+import { compile, explain } from '../src/index.js';
 
 describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => {
   it('an input that only an undifferentiated result depends on gets no gradient', () => {
@@ -108,6 +109,42 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
       setLogSink(sink);
     }
     expect(said.filter((text) => /^perf: .*runs op by op/.test(text))).not.toHaveLength(0);
+  });
+
+  it('tells once that per-sample gradients that nobody detached are not compiled, and what to do', () => {
+    const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const step = (detach: boolean) => {
+      const weight = tensor([[1, 2]]).requiresGrad_();
+      return compile(
+        function clipped(x: Tensor) {
+          const given = detach ? weight.detach() : weight;
+          const score = (w: Tensor, row: Tensor): Tensor => w.pow(3).mul(row).sum();
+          const slopes = vmap(slopeOf(score), { inDims: [null, 0] })(given, x);
+          const norms = slopes.flatten(1).pow(2).sum(1).sqrt();
+          noGrad(() => weight.sub_(slopes.mean(0)));
+          return norms;
+        },
+        { backend },
+      );
+    };
+    try {
+      const x = tensor([
+        [1, 2],
+        [3, 4],
+      ]);
+      const [plain, detached] = [step(false), step(true)];
+      for (let i = 0; i < 3; i++) expect(plain(x).toArray()).toEqual(detached(x).toArray());
+      expect(warnings).toHaveBeenCalledTimes(1);
+      expect(warnings.mock.lastCall![0]).toMatch(
+        /a graph of clipped runs operator by operator \(inplace-version\): .*inplace operation.*\n→ .*detach\(\)/,
+      );
+      const [told, silent] = [plain, detached].map((fn) => explain(fn)(x));
+      expect(told!.uncompiled.map(({ code }) => code)).toEqual(['inplace-version']);
+      expect(told!.toString()).toContain('A graph runs operator by operator: ');
+      expect(silent!.uncompiled).toEqual([]);
+    } finally {
+      warnings.mockRestore();
+    }
   });
 
   it('a saved value that is modified is no error while nobody differentiates', () => {

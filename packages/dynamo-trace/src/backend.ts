@@ -88,6 +88,8 @@ export interface CompileRequest {
   readonly symbols: readonly number[];
   /** The same object for every size of a graph. */
   readonly family: object;
+  /** Name of the function. */
+  readonly name: string;
   /** The same object for every graph of a function, until it is reset. */
   readonly program: object;
   /** To be called when code is used that serves other sizes too: a further size costs little then. */

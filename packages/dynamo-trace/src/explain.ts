@@ -6,6 +6,7 @@ import { GRAPH_BREAKS } from './breaks/graph-breaks.js';
 import type { RecordedBreak } from './breaks/report-break.js';
 import type { CompiledFunction } from './compiled-function.js';
 import type { GuardKind } from './guards/entry-guards.js';
+import { UNCOMPILED_HINT } from './uncompiled.js';
 
 /** One graph of a trace. */
 export interface ExplainedGraph {
@@ -43,6 +44,8 @@ export interface Explanation {
   readonly symbols: readonly ExplainedSymbol[];
   readonly guardCounts: Readonly<Partial<Record<GuardKind, number>>>;
   readonly recompileReasons: readonly string[];
+  /** Why graphs run operator by operator: what the error of that code says. */
+  readonly uncompiled: readonly { readonly code: string; readonly reason: string }[];
   /** Kernel launches in all graphs; 0 where the backend has no kernels. */
   readonly kernelCount: number;
   readonly captureMs: number;
@@ -98,6 +101,7 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
     })),
     guardCounts: last?.guards.counts() ?? {},
     recompileReasons: [...compiled.reasons],
+    uncompiled: report.uncompiled,
     kernelCount: report.kernels,
     captureMs,
     compileMs: segments.reduce((total, segment) => total + segment.compileMs, 0),
@@ -120,6 +124,11 @@ function format(data: Omit<Explanation, 'toString'>): string {
       `  hint: ${GRAPH_BREAKS[b.code].hint}`,
     ),
   );
+  for (const { code, reason } of data.uncompiled)
+    lines.push(
+      `A graph runs operator by operator: ${reason} (${code})`,
+      `  hint: ${UNCOMPILED_HINT}`,
+    );
   data.recompileReasons.forEach((reason, i) => lines.push(`Recompile ${i + 1}: ${reason}`));
   lines.push(
     `Guards (${Object.entries(data.guardCounts)

@@ -30,6 +30,7 @@ export {
   type Explanation,
   explainFunction,
 } from './explain.js';
+export { warnUncompiled } from './uncompiled.js';
 export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';
 export { TensorGuard } from './guards/tensor-guard.js';
 export { Segment, type SegmentInputRef } from './trace/segment.js';

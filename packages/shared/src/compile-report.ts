@@ -18,6 +18,8 @@ export interface CompileReport {
   readonly stages: Map<string, number>;
   /** Kernel launches of the plans that were made. */
   kernels: number;
+  /** Why graphs run operator by operator: codes of errors, and what they say. */
+  readonly uncompiled: { readonly code: string; readonly reason: string }[];
 }
 
 let current: CompileReport | null = null;
@@ -26,7 +28,7 @@ let inside = 0;
 
 /** A report of nothing yet. */
 export function emptyReport(): CompileReport {
-  return { stages: new Map(), kernels: 0 };
+  return { stages: new Map(), kernels: 0, uncompiled: [] };
 }
 
 /** The report of the compilation under way, for parts of it that run later. */
@@ -85,8 +87,14 @@ export function reportKernels(launches: number): void {
   if (current !== null) current.kernels += launches;
 }
 
+/** Adds to the report that a graph is not compiled. */
+export function reportUncompiled(code: string, reason: string): void {
+  current?.uncompiled.push({ code, reason });
+}
+
 /** Adds one report to another. */
 export function addReport(into: CompileReport, from: CompileReport): void {
   into.kernels += from.kernels;
+  into.uncompiled.push(...from.uncompiled);
   for (const [name, ms] of from.stages) into.stages.set(name, (into.stages.get(name) ?? 0) + ms);
 }

@@ -131,6 +131,7 @@ export {
   currentReport,
   emptyReport,
   reportKernels,
+  reportUncompiled,
   reportTo,
   stage,
   stageOf,

@@ -16,6 +16,13 @@ import { type Shared, sharingOf } from '../trace/sharing.js';
 import type { OwnLeaf } from '../trace/own-leaf.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
+/** The function that a segment is of. */
+interface SegmentOwner {
+  readonly backend: Backend;
+  readonly program: object;
+  readonly functionName: string;
+}
+
 /** Stands for the history that a tensor has when it comes into a segment. */
 export class ComputedBefore extends GradNode {
   /** Named in messages as the node that made it, of which it is output number `outputNr`. */
@@ -197,7 +204,7 @@ export class SegmentBuilder {
 
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
   finish(
-    { backend, program }: { readonly backend: Backend; readonly program: object },
+    { backend, program, functionName: name }: SegmentOwner,
     startGradMode: boolean,
     visible: Iterable<number>,
   ): Segment {
@@ -212,7 +219,7 @@ export class SegmentBuilder {
       this.hasRandom,
       startGradMode,
       backend,
-      program,
+      { name, program },
       mutated.length === 0 ? null : this.sharing(),
       new Set(visible),
       this.writers,

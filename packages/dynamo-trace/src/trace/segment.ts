@@ -107,8 +107,8 @@ export class Segment {
     /** Grad mode in force where the segment begins. */
     readonly startGradMode: boolean,
     readonly backend: Backend,
-    /** See `CompileRequest`. */
-    readonly program: object,
+    /** Of the function, for `CompileRequest`. */
+    readonly owner: Pick<CompileRequest, 'name' | 'program'>,
     /** How inputs share memory, where an input is modified. */
     readonly sharing: readonly Shared[] | null,
     /** Slots that the program was given; the others were made inside trusted regions. */
@@ -370,7 +370,7 @@ export class Segment {
       sizes: original.submitted ? this.sizes : null,
       symbols: this.point,
       family: original.families.of(this.cases) ?? original,
-      program: this.program,
+      ...this.owner,
       onShared: () => this.onShared?.(),
     };
     const measured = <R>(step: () => R): R => {
