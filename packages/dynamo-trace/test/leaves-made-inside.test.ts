@@ -1,7 +1,18 @@
 /**
  * @file `requiresGrad_()` of values that a compiled function makes.
  */
-import { type Tensor, grad, manualSeed, noGrad, randn, tensor, zerosLike } from '@tessera/tensor';
+import {
+  Function,
+  type FunctionContext,
+  type Tensor,
+  enableGrad,
+  grad,
+  manualSeed,
+  noGrad,
+  randn,
+  tensor,
+  zerosLike,
+} from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compileEager } from './compile-for-test.js';
 
@@ -92,6 +103,28 @@ describe('a leaf made inside a compiled function', () => {
       const scale = tensor([0.5, 2]).requiresGrad_();
       const [slope] = grad(score(y.mul(scale), weight), [scale]) as [Tensor];
       return slope;
+    });
+    expect(graphs).toBe(1);
+  });
+
+  it('is made by the backward of a custom function, which calls grad()', () => {
+    class Cube extends Function {
+      static forward(ctx: FunctionContext, x: Tensor): Tensor {
+        ctx.saveForBackward(x);
+        return x.pow(3);
+      }
+      static backward(ctx: FunctionContext, slope: Tensor): Tensor {
+        const x = ctx.savedTensors[0]!;
+        return enableGrad(() => {
+          const leaf = x.detach().requiresGrad_();
+          return grad(leaf.pow(3), [leaf], { gradOutputs: slope })[0]!;
+        });
+      }
+    }
+    const { graphs } = compared((x, weight) => {
+      const loss = Cube.apply(x.matmul(weight)).sin().sum();
+      loss.backward();
+      return loss.detach();
     });
     expect(graphs).toBe(1);
   });
