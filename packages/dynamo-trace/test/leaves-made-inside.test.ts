@@ -153,6 +153,19 @@ describe('a leaf made inside a compiled function', () => {
     });
   });
 
+  it('takes gradients from outside also by what a derivative inside has not used up', () => {
+    let kept: Tensor | null = null;
+    const made = (x: Tensor): Tensor[] => {
+      kept = x.mul(2).requiresGrad_();
+      const sum = x.add(kept);
+      return [sum, grad(sum.pow(2).sum(), [kept])[0]!];
+    };
+    compared(made, ([sum, slope]) => {
+      sum!.sum().backward();
+      return [kept!, kept!.grad!, slope!];
+    });
+  });
+
   it('keeps what was computed before without history', () => {
     compared((x, weight) => {
       const h = x.mul(3);

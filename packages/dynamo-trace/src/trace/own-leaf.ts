@@ -22,7 +22,12 @@ export function endAtLeaf({ step }: OwnLeaf): void {
   if (step !== null) step.isWatched = true;
 }
 
-/** Whether gradients of a value may arrive at a leaf; those that a `backward()` has freed lead nowhere. */
+/** Whether a `backward()` has freed what a node needs: another one is an error. Those that keep nothing run again. */
+function isSpent({ released, keepsTensors, runsProgram }: GradNode): boolean {
+  return released && keepsTensors && !runsProgram;
+}
+
+/** Whether gradients of a value may arrive at a leaf. */
 export function leadsTo(value: Tensor, leaf: Tensor): boolean {
   const stack: GradNode[] = [];
   const seen = new Set<GradNode>();
@@ -35,7 +40,7 @@ export function leadsTo(value: Tensor, leaf: Tensor): boolean {
   while (stack.length > 0) {
     const node = stack.pop()!;
     if (node instanceof AccumulateGrad && node.leaf === leaf) return true;
-    if (!node.released) for (const edge of node.nextEdges) visit(edge?.node);
+    if (!isSpent(node)) for (const edge of node.nextEdges) visit(edge?.node);
   }
   return false;
 }

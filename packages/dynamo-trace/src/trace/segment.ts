@@ -323,7 +323,7 @@ export class Segment {
 
   /** `prepare` with the pauses of the backend. */
   *preparing(frame: Frame): Steps<void> {
-    if (this.compiled !== null || this.isIdle) return;
+    if (this.compiled !== null || this.isIdle || this.isSplit) return;
     for (const { slot, meta } of this.inputs)
       if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
     const outputs = this.outputSlots;
