@@ -33,6 +33,7 @@ import {
   zeros,
   zerosLike,
 } from '@tessera/tensor';
+import { ctcAlphas } from '@tessera/tensor/internal';
 
 /** A program over a size, with the inputs that it takes at it. */
 export interface Program {
@@ -207,6 +208,15 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     fn: (a) => {
       const out = lstm.call(a)[0];
       return [out.detach(), ...gradients(out.square().sum(), [a])];
+    },
+  },
+  'the forward variables of CTC': {
+    inputs: (n) => [leaf(n, 2, 8)],
+    fn: (a) => {
+      const reach = arange(8, { dtype: 'float32' }).clamp(0, 2).expand([2, 8]);
+      const out = ctcAlphas(a, reach);
+      // Those that are impossible are too large to be summed.
+      return [out.detach(), ...gradients(out.exp().sum(), [a])];
     },
   },
   attention: {

@@ -5,7 +5,7 @@ import type { CompileRequest } from './backend.js';
 
 /** What to do about it. */
 export const UNCOMPILED_HINT =
-  'Its results take gradients that no compiled backward gives. detach() those that nobody differentiates, or the parameters before a derivative that is taken inside (grad, vmap).';
+  'detach() results that nobody differentiates, or parameters before a derivative inside (grad, vmap).';
 
 /** Functions of which it was told. */
 const told = new WeakSet<object>();

@@ -88,7 +88,7 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0011: {
     title: 'Whether a tensor takes gradients was changed',
     explanation:
-      '`requiresGrad_()`, or an assignment to `requiresGrad`, changes what `backward()` does with a tensor for everybody who holds it: one that the graph reads already, or one made inside that leaves the graph, or that is a result, or leads to one, with its history. A value made inside whose gradient is asked for in the same graph (`delta.requiresGrad_()`, then `grad(loss, [delta])` or `loss.backward()`) needs no break.',
+      '`requiresGrad_()`, or an assignment to `requiresGrad`, changes what `backward()` does with a tensor for everybody who holds it. A value made inside needs no break, unless it, or what leads to it, is a result.',
     hint: 'For gradients of what is computed inside, use `grad` or `vjp` of `@tessera/tensor/func`. To train one model through another, give the optimizer the parameters of one and leave the flags, or set them outside of the function.',
   },
 };
