@@ -302,13 +302,8 @@ export { dequantizeInt4, dequantizeInt8 } from './ops/matmul/weight-only.js';
 export { weightInt4packMm, weightInt8packMm } from './ops/matmul/weight-only.js';
 
 // Attention and recurrent layers
-export {
-  type CellKind,
-  type CellState,
-  GATES,
-  type StateWeights,
-  recurrentStep,
-} from './ops/recurrent/cell.js';
+export { type CellKind, type CellState, type StateWeights } from './ops/recurrent/cell.js';
+export { GATES, recurrentStep } from './ops/recurrent/cell.js';
 export { NEVER, ctcAlphas } from './ops/recurrent/ctc.js';
 export { fitsOneKernel, fitsWorkgroup, recurrentLayer } from './ops/recurrent/layer.js';
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention/attention.js';
