@@ -2,10 +2,19 @@
  * @file RNN, GRU and LSTM: their gates in ONNX's order, per direction, with peepholes, clipping and lengths.
  */
 import { type Tensor, linear, stack, where, zeros } from '@tessera/tensor';
+import type { CellKind } from '@tessera/tensor/internal';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OnnxListOperator } from '../registry.js';
 import { indices, range } from './like.js';
 import { type Activation, listedActivations } from './named-activation.js';
+import {
+  type DirectionRun,
+  type State,
+  inLayerOrder,
+  isOneLayer,
+  layerKind,
+  runLayer,
+} from './recurrent-layer.js';
 
 /** The tensors of one direction. */
 interface Direction {
@@ -14,13 +23,10 @@ interface Direction {
   readonly biases: readonly [input: Tensor, state: Tensor] | null;
   readonly peepholes: Tensor | null;
   readonly activations: readonly Activation[];
+  /** The kind of cell, if its equations are those of one. */
+  readonly kind: CellKind | null;
   /** What is done to inputs and states before they are multiplied. */
   readonly operand: (x: Tensor) => Tensor;
-  readonly hidden: Tensor;
-  readonly cell: Tensor | null;
-}
-
-interface State {
   readonly hidden: Tensor;
   readonly cell: Tensor | null;
 }
@@ -78,9 +84,16 @@ function runDirection(
   own: Direction,
   step: Step,
   reverse: boolean,
-): { readonly outputs: Tensor; readonly last: State } {
+): DirectionRun {
   const steps = x.shape[0]!;
   const lengths = call.optional(4)?.to('int64').reshape([-1, 1]) ?? null;
+  const { kind } = own;
+  if (kind !== null && isOneLayer(kind, steps, own.recurrence)) {
+    const [weight, weightHh] = [own.weight, own.recurrence].map((w) => inLayerOrder(kind, w));
+    const [bias = null, biasHh = null] = own.biases?.map((b) => inLayerOrder(kind, b)) ?? [];
+    const gates = linear(x, weight!, bias);
+    return runLayer(call, kind, gates, own, { weightHh: weightHh!, biasHh }, reverse, lengths);
+  }
   const fromInputs = linear(own.operand(x), own.weight, own.biases?.[0] ?? null);
   let state: State = { hidden: own.hidden, cell: own.cell };
   const outputs: Tensor[] = [];
@@ -134,12 +147,10 @@ function recurrent({
     const [count, size] = [inputWeights.shape[0]!, recurrences.shape[2]!];
     const direction = call.choice('direction', ['forward', 'reverse', 'bidirectional'], 'forward');
     const names = call.texts('activations') ?? [];
-    const activations = listedActivations(
-      call,
-      range(count).flatMap((d) =>
-        defaults.map((name, i) => names[d * defaults.length + i] ?? name),
-      ),
+    const named = range(count).map((d) =>
+      defaults.map((name, i) => names[d * defaults.length + i] ?? name),
     );
+    const activations = listedActivations(call, named.flat());
     const state = (input: number): Tensor | null => {
       const given = call.optional(input);
       return given === null ? null : flip(given);
@@ -154,6 +165,7 @@ function recurrent({
         biases: biases === null ? null : (biases.select(0, d).chunk(2, 0) as [Tensor, Tensor]),
         peepholes: peepholes?.select(0, d) ?? null,
         activations: activations.slice(d * defaults.length, (d + 1) * defaults.length),
+        kind: layerKind(call, named[d]!),
         operand,
         hidden: hidden?.select(0, d) ?? empty(),
         cell: hasCell ? (cells?.select(0, d) ?? empty()) : null,
