@@ -46,6 +46,20 @@ it('runs operators that are registered from outside', async () => {
   expect(twice.call(tensor([1, 2])).y!.toArray()).toEqual([2, 4]);
 });
 
+it('does not take outputs and inputs that are left out for each other', async () => {
+  const bytes = model({
+    inputs: [value('x', [1, 1, 1, 2])],
+    outputs: [value('y', [1, 1, 1, 4])],
+    nodes: [
+      { op: 'Resize', in: ['x', '', 'double'], out: ['wide'], attributes: { mode: 'nearest' } },
+      { op: 'Dropout', in: ['wide'], out: ['y', ''] },
+    ],
+    initializers: [floats('double', [4], [1, 1, 1, 2])],
+  });
+  const { y } = (await importOnnx(bytes)).call(tensor([[[[1, 2]]]]));
+  expect(y!.tolist()).toEqual([[[[1, 1, 2, 2]]]]);
+});
+
 it('runs files whose nodes are in no order, as onnxruntime does', async () => {
   const branch = graph({
     nodes: [{ op: 'Neg', in: ['late'], out: ['z'] }],

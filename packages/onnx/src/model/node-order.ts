@@ -25,7 +25,8 @@ function readsOf({ input, attribute }: NodeProto): string[] {
 export function inOrder(nodes: readonly NodeProto[]): NodeProto[] {
   const givers = new Map<string, NodeProto>();
   for (const node of nodes)
-    for (const name of node.output) if (!givers.has(name)) givers.set(name, node);
+    // Outputs and inputs that are left out have no name.
+    for (const name of node.output) if (name !== '' && !givers.has(name)) givers.set(name, node);
   const ordered = new Set<NodeProto>();
   const seen = new Set<NodeProto>();
   for (const each of nodes) {
