@@ -16,6 +16,28 @@ const scale = (s: number): Numbers => given(F32, [], [s]);
 const zero = (z: number): Numbers => given(U8, [], [z]);
 const bytes = (dims: readonly number[], seed: number): Numbers => whole(U8, dims, [0, 256], seed);
 const quantized: Case[] = [
+  ...(['uint8', 'int8'] as const).map((dtype): Case => [
+    `QuantizeLinear: numbers beyond ${dtype}, and none`,
+    {
+      op: 'QuantizeLinear',
+      domain: '',
+      inputs: [
+        given(F32, [6], [NaN, 1, Infinity, -Infinity, 1e9, -3]),
+        scale(0.5),
+        given(dtype, [], [3]),
+      ],
+      outputs: [dtype],
+    },
+  ]),
+  ...[[], [0, 0, 0]].map((data): Case => [
+    `DynamicQuantizeLinear: ${data.length} zeros`,
+    {
+      op: 'DynamicQuantizeLinear',
+      domain: '',
+      inputs: [given(F32, [data.length], data)],
+      outputs: [U8, F32, U8],
+    },
+  ]),
   ...(['QLinearAdd', 'QLinearMul'] as const).map((op): Case => [
     `${op}, broadcast`,
     {

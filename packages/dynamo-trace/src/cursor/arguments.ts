@@ -31,13 +31,15 @@ export function prepareArguments(
 ): Prepared[] {
   return args.map((arg, i) => {
     const lift = alignment?.lifts.get(i) ?? null;
-    const { type } = op.schema.args[i]!;
+    const { type, name } = op.schema.args[i]!;
+    // The end of a range is how long it is, though it may be a float.
+    const size = type.symbolic || (name === 'end' && op.schema.name === 'arange');
     return prepare(recorder, arg, known?.args[i] ?? null, olderArgument(alignment, i), {
       lift: computed && lift !== null ? 'symbol' : lift,
       // A number that an older trace made a symbol remains one, whatever the schema calls it.
-      integer: type.base === 'int' || lift === 'symbol' || (computed && lift !== null),
-      size: type.symbolic,
-      name: op.schema.args[i]!.name,
+      integer: size || type.base === 'int' || lift === 'symbol' || (computed && lift !== null),
+      size,
+      name,
     });
   });
 }

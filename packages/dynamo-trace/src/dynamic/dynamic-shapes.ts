@@ -205,6 +205,8 @@ export class DynamicShapes {
     const seen = new Map([[this.call, value]]);
     for (const entry of sizes)
       if (valueOf(entry) === value) return this.pattern(entry.symbol, seen);
+    // A width that does not vary is no product of sizes that do, though those may have it now.
+    if (this.staticSizes.has(value)) return value;
     for (const a of sizes) {
       for (const b of sizes)
         if (valueOf(a) * valueOf(b) === value)

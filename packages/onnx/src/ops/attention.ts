@@ -8,26 +8,27 @@ import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable } from '../registry.js';
 import { inDType } from './like.js';
 
-/** [B, L, heads · E] → [B, heads, L, E] */
+/**
+ * [B, L, heads · E] → [B, heads, L, E]. Here and below dimensions are named, not their sizes: a traced call is the same
+ * whatever batch and length are.
+ */
 export function splitHeads(x: Tensor, heads: number): Tensor {
-  const [batch, length, width] = x.shape as [number, number, number];
-  return x.reshape([batch, length, heads, width / heads]).permute([0, 2, 1, 3]);
+  return x.unflatten(2, [heads, -1]).transpose(1, 2);
 }
 
 /** [B, heads, L, E] → [B, L, heads · E] */
 export function joinHeads(x: Tensor): Tensor {
-  const [batch, heads, length, width] = x.shape as [number, number, number, number];
-  return x.permute([0, 2, 1, 3]).reshape([batch, length, heads * width]);
+  return x.transpose(1, 2).flatten(2);
 }
 
 /** Each head of key or value as often as queries share it. */
 export function repeatHeads(x: Tensor, heads: number): Tensor {
-  const [batch, own, length, width] = x.shape as [number, number, number, number];
+  const own = x.shape[1]!;
   if (own === heads) return x;
   return x
-    .reshape([batch, own, 1, length, width])
-    .expand([batch, own, heads / own, length, width])
-    .reshape([batch, heads, length, width]);
+    .unsqueeze(2)
+    .expand([-1, -1, heads / own, -1, -1])
+    .flatten(1, 2);
 }
 
 /** Which keys each query sees at all: [L, S], or [B, 1, L, S]; null if it is all of them. */

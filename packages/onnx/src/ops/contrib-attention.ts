@@ -33,9 +33,10 @@ function projections(call: NodeCall, heads: number): [query: Tensor, key: Tensor
 }
 
 /** Which keys are no padding, from lengths of the sequences or a flag per key: [B, 1, L or 1, S]. */
-function unpadded(call: NodeCall, padding: Tensor, length: number, keys: number): Tensor {
+function unpadded(call: NodeCall, padding: Tensor, keys: number): Tensor {
   if (padding.ndim === 1) return places(call, keys).lt(padding.to('int64').reshape([-1, 1, 1, 1]));
-  return padding.ne(0).reshape([padding.shape[0]!, 1, padding.ndim === 3 ? length : 1, keys]);
+  const seen = padding.ne(0).unsqueeze(1);
+  return padding.ndim === 3 ? seen : seen.unsqueeze(1);
 }
 
 /** Attention over [B, L, heads · E] with a cache [B, heads, S, E]. */
@@ -52,7 +53,7 @@ function multiHead(call: NodeCall): (Tensor | null)[] {
       dtype: query.dtype,
       device: call.device,
     });
-    mask = both(mask, where(unpadded(call, padding, length, keys), zerosLike(hidden), hidden));
+    mask = both(mask, where(unpadded(call, padding, keys), zerosLike(hidden), hidden));
   }
   if (call.flag('unidirectional'))
     mask = both(mask, addedMask(causalMask(call, length, keys), query));
@@ -79,12 +80,15 @@ function weightsOf(call: NodeCall, scores: Tensor, mask: Tensor): Tensor {
 /** A cache with the keys or values of the call written behind those of each sequence, [B, heads, S, E]. */
 function withNew(past: Tensor | null, fresh: Tensor, at: Tensor, room: number): Tensor {
   const [batch, heads, length, width] = fresh.shape as [number, number, number, number];
-  if (past === null && room === length) return fresh;
+  // Dense as all later ones: the next call would have code of its own for another layout.
+  if (past === null && room === length) return fresh.contiguous();
   const missing = room - (past?.shape[2] ?? 0);
   const on = { dtype: fresh.dtype, device: fresh.device } as const;
   const parts = past === null ? [] : [past];
-  if (missing > 0) parts.push(full([batch, heads, missing, width], 0, on));
-  const index = at.reshape([batch, 1, length, 1]).expand([batch, heads, length, width]);
+  // A cache that grows by the tokens of the call names no sizes: code is the same for all.
+  if (missing === length) parts.push(zerosLike(fresh));
+  else if (missing > 0) parts.push(full([batch, heads, missing, width], 0, on));
+  const index = at.unsqueeze(1).unsqueeze(3).expand([-1, heads, -1, width]);
   return cat(parts, 2).scatter(2, index, fresh);
 }
 
@@ -101,13 +105,17 @@ function groupQuery(call: NodeCall): Tensor[] {
   let query = part(0, 0, heads);
   let key = part(1, heads, shared);
   const value = part(2, heads + shared, shared);
-  const [length, batch] = [query.shape[2]!, query.shape[0]!];
+  const length = query.shape[2]!;
   // Where each sequence's tokens of this call stand: behind its own past, however long the cache is.
-  const last = call.tensor(5).to('int64').reshape([batch, 1]);
-  const position = last
-    .sub(length - 1)
-    .clamp(0)
-    .add(places(call, length));
+  const last = call.tensor(5).to('int64').reshape([-1, 1]);
+  // One token at a time is a program of its own, for which nothing has to find out what the length is.
+  const position =
+    length === 1
+      ? last.clamp(0)
+      : last
+          .sub(length - 1)
+          .clamp(0)
+          .add(places(call, length));
   if (call.flag('do_rotary')) {
     const at = call.optional(9)?.to('int64') ?? position;
     const rotation = {
@@ -124,7 +132,7 @@ function groupQuery(call: NodeCall): Tensor[] {
   const keys = past === 0 ? length : Math.max(past, call.number(6));
   const allKeys = withNew(past === 0 ? null : pastKey, key, position, keys);
   const allValues = withNew(past === 0 ? null : pastValue, value, position, keys);
-  const at = position.reshape([batch, 1, length, 1]);
+  const at = position.unsqueeze(1).unsqueeze(3);
   const window = call.int('local_window_size', -1);
   let seen = places(call, keys).le(at);
   if (window > 0) seen = seen.logicalAnd(places(call, keys).gt(at.sub(window)));

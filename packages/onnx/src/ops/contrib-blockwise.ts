@@ -13,7 +13,7 @@ import {
 import { weightInt4packMm, weightInt8packMm } from '@tessera/tensor/internal';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
-import { range } from './like.js';
+import { asRowsOf, range } from './like.js';
 
 /** Bytes → integers of `bits`, lowest first: the last dimension grows. */
 export function unpack(packed: Tensor, bits: number): Tensor {
@@ -137,7 +137,7 @@ function matMulNBits(call: NodeCall): Tensor {
     call.fail(`rows of ${x.shape.at(-1)} elements, and the weight has K = ${weight.columns}`);
   const ofWords = weight.bits === 4 ? fourBitProduct : weight.bits === 8 ? byteProduct : null;
   const product = call.has(4) ? unpackedProduct : (ofWords ?? unpackedProduct);
-  const y = product(call, x, weight).reshape([...x.shape.slice(0, -1), weight.rows]);
+  const y = asRowsOf(x, product(call, x, weight));
   const bias = call.optional(5);
   return bias === null ? y : y.add(bias);
 }

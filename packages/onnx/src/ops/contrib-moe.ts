@@ -11,6 +11,7 @@ import { type Tensor, matmul, zerosLike } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
 import { unpack } from './contrib-blockwise.js';
+import { asRowsOf } from './like.js';
 
 /** A map of all experts: [experts, out, in], and [experts, out] or null. */
 interface ExpertMap {
@@ -78,7 +79,7 @@ function mixture(call: NodeCall, weights: Tensor, map: MapAt): Tensor {
   const { weight, bias } = map(2)!;
   // Side by side, so that the sum over what goes in is that over the experts, too.
   const y = matmul(parts, weight.transpose(0, 1).flatten(1).t());
-  return (bias === null ? y : y.add(matmul(shares, bias))).reshape(input.shape);
+  return asRowsOf(input, bias === null ? y : y.add(matmul(shares, bias)));
 }
 
 function floats(call: NodeCall): Tensor {

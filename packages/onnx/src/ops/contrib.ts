@@ -4,6 +4,7 @@
 import type { Tensor } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
+import { joinHeads, splitHeads } from './attention.js';
 import { anglesAt, rotate } from './rotary.js';
 
 function rotaryEmbedding(call: NodeCall): Tensor {
@@ -12,9 +13,7 @@ function rotaryEmbedding(call: NodeCall): Tensor {
   const isFlat = x.ndim === 3;
   const rotated = call.int('rotary_embedding_dim', 0) || 2 * cosCache.shape[1]!;
   const heads = call.int('num_heads', 0) || x.shape[2]! / rotated;
-  const split = isFlat
-    ? x.reshape([x.shape[0]!, x.shape[1]!, heads, x.shape[2]! / heads]).permute([0, 2, 1, 3])
-    : x;
+  const split = isFlat ? splitHeads(x, heads) : x;
   const given = call.tensor(1).to('int64');
   // One number is where the sequence starts.
   const length = split.shape[2]!;
@@ -29,7 +28,7 @@ function rotaryEmbedding(call: NodeCall): Tensor {
     sin: anglesAt(sinCache, positions),
     interleaved: call.flag('interleaved'),
   });
-  return isFlat ? y.permute([0, 2, 1, 3]).reshape(x.shape) : y;
+  return isFlat ? joinHeads(y) : y;
 }
 
 /** Operators with one output. */

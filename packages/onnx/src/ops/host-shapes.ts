@@ -6,7 +6,7 @@ import { HOST_LIMIT, HostArray } from '../run/host-array.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable, ShapeOperatorTable } from '../registry.js';
 import { product, range } from './like.js';
-import { reshapeTarget, slicedAxes, splitSizes, squeezed, unsqueezed } from './shape.js';
+import { addedDims, reshapeTarget, slicedAxes, splitSizes, squeezedDims } from './shape.js';
 
 /** Row-major strides. */
 function strides(shape: readonly number[]): number[] {
@@ -122,8 +122,15 @@ export const hostShapes: ShapeOperatorTable = {
   Identity: (call) => call.host(0),
   Reshape: (call) => call.host(0).reshaped(reshapeTarget(call, call.shape(0)).filled),
   Flatten: () => null,
-  Squeeze: (call) => call.host(0).reshaped(squeezed(call, call.shape(0))),
-  Unsqueeze: (call) => call.host(0).reshaped(unsqueezed(call, call.shape(0))),
+  Squeeze: (call) => {
+    const dims = squeezedDims(call, call.shape(0));
+    return call.host(0).reshaped(call.shape(0).filter((_, i) => !dims.includes(i)));
+  },
+  Unsqueeze: (call) => {
+    const shape = [...call.shape(0)];
+    for (const dim of addedDims(call, shape.length)) shape.splice(dim, 0, 1);
+    return call.host(0).reshaped(shape);
+  },
   Gather: gather,
   Concat: concat,
   Slice: slice,

@@ -61,6 +61,15 @@ export function asMatrix(x: Tensor, dim: number): Tensor {
   return x.flatten(dim).flatten(0, dim - 1);
 }
 
+/** Rows [M, N] as [..., N] in the place of those of a tensor. The size that varies most is left open, as above. */
+export function asRowsOf(x: Tensor, rows: Tensor): Tensor {
+  const width = rows.shape[1]!;
+  const outer = x.shape.slice(0, -1);
+  if (outer.length === 0) return rows.reshape([width]);
+  const isOpen = width > 0 && outer.slice(0, -1).every((size) => size > 0);
+  return rows.reshape([...outer.slice(0, -1), isOpen ? -1 : outer.at(-1)!, width]);
+}
+
 /** The elements along dimensions in front of, at and behind an axis. */
 export function product(sizes: readonly number[]): number {
   return sizes.reduce((total, size) => total * size, 1);

@@ -3,10 +3,11 @@
  */
 import { type Tensor, full, maximum, minimum, where } from '@tessera/tensor';
 import { elementType } from '../model/element-types.js';
-import { noteType, rangeOf, typeOf } from '../run/narrow-types.js';
+import { noteType, typeOf } from '../run/narrow-types.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../registry.js';
 import { inDType, widened } from './like.js';
+import { saturated } from './scaling.js';
 
 /** A scale or zero point in a shape that broadcasts to x. */
 export function perSlice(call: NodeCall, value: Tensor, x: Tensor): Tensor {
@@ -25,9 +26,8 @@ function quantize(call: NodeCall): Tensor {
   const precision = elementType(call.int('precision', 0))?.dtype ?? 'float32';
   const ratio = x.to(precision).div(perSlice(call, scale, x).to(precision));
   const whole = ratio.round().to('float32');
-  const [low, high] = rangeOf(type);
   const shifted = call.has(2) ? whole.add(perSlice(call, call.tensor(2), x).to('float32')) : whole;
-  return noteType(shifted.clamp(low, high).to('int32').to(type.dtype), type);
+  return noteType(saturated(shifted, type), type);
 }
 
 function dequantize(call: NodeCall): Tensor {
@@ -47,9 +47,10 @@ export function inSteps(x: Tensor): {
   readonly zero: Tensor;
 } {
   const none = full([], 0, { dtype: x.dtype, device: x.device });
-  const [low, high] = [minimum(x.amin(), none), maximum(x.amax(), none)];
+  const isEmpty = x.numel === 0;
+  const [low, high] = isEmpty ? [none, none] : [minimum(x.amin(), none), maximum(x.amax(), none)];
   const spread = high.sub(low).div(255);
-  const scale = where(spread.eq(0), spread.add(1 / 255), spread);
+  const scale = where(spread.eq(0), spread.add(1), spread);
   const zero = low.neg().div(scale).clamp(0, 255).round();
   return { steps: x.div(scale).round().add(zero).clamp(0, 255), scale, zero };
 }

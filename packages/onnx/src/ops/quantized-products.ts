@@ -2,10 +2,11 @@
  * @file Products of quantized matrices and images: whole numbers, exact in the accumulator, scaled at the end.
  */
 import { type Tensor, matmul } from '@tessera/tensor';
-import { rangeOf, typeOf } from '../run/narrow-types.js';
+import { typeOf } from '../run/narrow-types.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
 import { convolve } from './conv.js';
+import { saturated } from './scaling.js';
 
 /** Whole numbers less their zero point, in a float type that adds them up exactly: 53 bits on the CPU, 24 elsewhere. */
 export function centered(call: NodeCall, input: number, zero: number, dim: number): Tensor {
@@ -23,12 +24,11 @@ export function along(value: Tensor, x: Tensor, dim: number): Tensor {
 /** A sum of products in the scale of the result. */
 export function requantized(call: NodeCall, sum: Tensor, scale: Tensor, zero: number): Tensor {
   const type = call.has(zero) ? typeOf(call.array(zero)) : typeOf(call.array(0));
-  const [low, high] = rangeOf(type);
   const ratio = sum.to('float32').mul(scale.to('float32'));
   const shifted = call.has(zero)
     ? ratio.round().add(call.tensor(zero).to('float32').reshape([]))
     : ratio.round();
-  return shifted.clamp(low, high).to('int32').to(type.dtype);
+  return saturated(shifted, type);
 }
 
 function linearMatMul(call: NodeCall): Tensor {

@@ -4,6 +4,7 @@
 import { type Tensor, cat, index, stack } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
+import { joinHeads, splitHeads } from './attention.js';
 
 /** Options of `rotate`. */
 export interface Rotation {
@@ -24,14 +25,14 @@ export function rotate(x: Tensor, { cos, sin, interleaved }: Rotation): Tensor {
     Tensor,
   ];
   const turned = x.narrow(-1, 0, 2 * half);
-  const pairs = interleaved ? turned.reshape([...x.shape.slice(0, -1), half, 2]) : turned;
+  const pairs = interleaved ? turned.unflatten(-1, [half, 2]) : turned;
   const [a, b] = interleaved
     ? [pairs.select(-1, 0), pairs.select(-1, 1)]
     : [pairs.narrow(-1, 0, half), pairs.narrow(-1, half, half)];
   const real = a.mul(c).sub(b.mul(s));
   const imaginary = a.mul(s).add(b.mul(c));
   const result = interleaved
-    ? stack([real, imaginary], -1).reshape(turned.shape)
+    ? stack([real, imaginary], -1).flatten(-2)
     : cat([real, imaginary], -1);
   return 2 * half === width ? result : cat([result, x.narrow(-1, 2 * half, width - 2 * half)], -1);
 }
@@ -45,16 +46,14 @@ function rotaryEmbedding(call: NodeCall): Tensor {
   const x = call.tensor(0);
   const isFlat = x.ndim === 3;
   const heads = call.int('num_heads', 0);
-  const split = isFlat
-    ? x.reshape([...x.shape.slice(0, 2), heads, x.shape[2]! / heads]).permute([0, 2, 1, 3])
-    : x;
+  const split = isFlat ? splitHeads(x, heads) : x;
   const positions = call.optional(3);
   const y = rotate(split, {
     cos: anglesAt(call.tensor(1), positions),
     sin: anglesAt(call.tensor(2), positions),
     interleaved: call.flag('interleaved'),
   });
-  return isFlat ? y.permute([0, 2, 1, 3]).reshape(x.shape) : y;
+  return isFlat ? joinHeads(y) : y;
 }
 
 /** Operators of the standard domain. */

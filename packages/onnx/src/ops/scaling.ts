@@ -1,7 +1,8 @@
 /**
  * @file Scales and zero points of quantized operators, and the way from whole numbers to real ones and back.
  */
-import type { Tensor } from '@tessera/tensor';
+import { type Tensor, fmax, full } from '@tessera/tensor';
+import type { ElementType } from '../model/element-types.js';
 import { rangeOf, typeOf } from '../run/narrow-types.js';
 import type { NodeCall } from '../run/node-call.js';
 
@@ -21,13 +22,19 @@ export function real(call: NodeCall, input: number): Tensor {
   return x.mul(scaling(call, input + 1));
 }
 
+/** Rounded floats as whole numbers of a type. Those beyond are its ends, and NaN is the lower one as in onnxruntime. */
+export function saturated(rounded: Tensor, type: ElementType): Tensor {
+  const [low, high] = rangeOf(type);
+  const least = full([], low, { dtype: rounded.dtype, device: rounded.device });
+  return fmax(rounded.clamp(null, high), least).to('int32').to(type.dtype);
+}
+
 /** Whole numbers of the type of input `like`, with the scale and zero point of two inputs. */
 export function rounded(call: NodeCall, x: Tensor, scale: number, like = 0): Tensor {
   const type = typeOf(call.array(like));
-  const [low, high] = rangeOf(type);
   const whole = x
     .div(scaling(call, scale))
     .round()
     .add(scaling(call, scale + 1));
-  return whole.clamp(low, high).to('int32').to(type.dtype);
+  return saturated(whole, type);
 }

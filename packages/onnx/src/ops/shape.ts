@@ -28,24 +28,22 @@ export function reshapeTarget(
   return { target: rest === 0 ? filled : target, filled };
 }
 
-/** The shape without dimensions of size 1. */
-export function squeezed(call: NodeCall, from: readonly number[]): number[] {
+/** The dimensions of size 1 that are left out. */
+export function squeezedDims(call: NodeCall, from: readonly number[]): number[] {
   const axes = call.axes(1, 13);
-  if (axes === null) return from.filter((size) => size !== 1);
+  if (axes === null) return range(from.length).filter((dim) => from[dim] === 1);
   const dims = call.dims(axes, from.length);
   for (const dim of dims)
     if (from[dim] !== 1) call.fail(`dimension ${dim} has size ${from[dim]}, not 1`);
-  return from.filter((_, i) => !dims.includes(i));
+  return dims;
 }
 
-/** The shape with dimensions of size 1 put in. */
-export function unsqueezed(call: NodeCall, from: readonly number[]): number[] {
+/** The dimensions of size 1 that are put in, as they are among those of the result, in order. */
+export function addedDims(call: NodeCall, rank: number): number[] {
   const axes = call.axes(1, 13) ?? call.fail('its axes are missing');
-  const rank = from.length + axes.length;
-  const dims = call.dims(axes, rank);
+  const dims = call.dims(axes, rank + axes.length);
   if (new Set(dims).size < dims.length) call.fail('an axis stands twice');
-  const rest = [...from];
-  return range(rank).map((i) => (dims.includes(i) ? 1 : rest.shift()!));
+  return dims.sort((a, b) => a - b);
 }
 
 /** The shape of a broadcast of a shape to another. */
@@ -273,8 +271,12 @@ export const shapes: OperatorTable = {
     const at = axis === x.ndim ? axis : call.dim(axis, x.ndim);
     return asMatrix(x, at);
   },
-  Squeeze: (call) => call.tensor(0).reshape(squeezed(call, call.shape(0))),
-  Unsqueeze: (call) => call.tensor(0).reshape(unsqueezed(call, call.shape(0))),
+  // By dimensions, not by sizes: a traced call is the same for all of these.
+  Squeeze: (call) => call.tensor(0).squeeze(squeezedDims(call, call.shape(0))),
+  Unsqueeze: (call) => {
+    const x = call.tensor(0);
+    return addedDims(call, x.ndim).reduce((y, dim) => y.unsqueeze(dim), x);
+  },
   Transpose: transpose,
   Expand: (call) => call.tensor(0).expand(expandedShape(call.shape(0), call.numbers(1))),
   Tile: (call) => call.tensor(0).repeat(call.numbers(1)),

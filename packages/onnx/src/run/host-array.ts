@@ -60,7 +60,10 @@ export class HostArray {
   /** The same numbers in another shape of as many elements. */
   reshaped(shape: readonly number[]): HostArray {
     const { make } = this;
-    const reshape = make && ((device: DeviceType) => make(device).reshape(shape));
+    // Of a list, one size is left open: code is the same however long it is.
+    const isList = shape.filter((size) => size !== 1).length === 1;
+    const open = isList ? shape.map((size) => (size === 1 ? 1 : -1)) : shape;
+    const reshape = make && ((device: DeviceType) => make(device).reshape(open));
     return new HostArray(this.dtype, shape, this.data, false, reshape);
   }
 }
