@@ -34,7 +34,7 @@ function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
   if (!isTensor(parameters) && typeof parameters[Symbol.iterator] !== 'function')
     throw new TesseraError(
       'invalid-argument',
-      `gradients are clipped of parameters, not of a ${(parameters as object).constructor.name}`,
+      `gradients are clipped of parameters, not of a ${parameters.constructor.name}`,
       { hints: ['Pass model.parameters().'] },
     );
   const list = isTensor(parameters) ? [parameters] : [...parameters];

@@ -29,7 +29,7 @@ export function opKey(
     }
     if (Array.isArray(arg)) return `(${arg.map(visit).join(';')})`;
     if (typeof arg === 'string') return JSON.stringify(arg);
-    return Object.is(arg, -0) ? '-0' : String(arg as number);
+    return Object.is(arg, -0) ? '-0' : String(arg);
   };
   let key = '';
   for (let i = 0; i < args.length; i++) {

@@ -272,7 +272,7 @@ export class IrBuilder extends IndexBuilder {
         evalScalar(op, dtype, operand, values[0]!, values[1] ?? 0, values[2] ?? 0),
       );
     }
-    const [a, b, c] = args as [Expr, Expr, Expr];
+    const [a, b, c] = args;
     switch (op) {
       case 'add':
         return this.foldIndex(op, args) ?? (isZero(b, 'add') ? a : isZero(a, 'add') ? b : null);
@@ -345,7 +345,7 @@ export class IrBuilder extends IndexBuilder {
 
   /** Arithmetic of loop indices becomes index arithmetic, which simplifies further. */
   private foldIndex(op: 'add' | 'sub', args: readonly Expr[]): Expr | null {
-    const [a, b] = args as [Expr, Expr];
+    const [a, b] = args;
     const isIndex = (e: Expr): boolean => e.kind === 'index' || e.kind === 'const';
     if (a.dtype !== 'int32' || !isIndex(a) || !isIndex(b) || a.kind === b.kind) return null;
     return this.index(

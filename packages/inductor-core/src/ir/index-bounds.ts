@@ -51,7 +51,7 @@ function inNumbers({ lo, hi }: SizeRange): ValueRange {
 /** `end + factor · other`. */
 function addEnd(end: Size, other: Size, factor: Size): Size {
   if (factor === 0 || isEndless(end)) return end;
-  if (isEndless(other)) return rangeOfSize(factor).lo < 0 ? -(other as number) : other;
+  if (isEndless(other)) return rangeOfSize(factor).lo < 0 ? -other : other;
   return sizeAdd(end, sizeMul(other, factor));
 }
 
@@ -124,7 +124,7 @@ export class IndexBounds {
       case 'add':
         return this.sum({ constant: 0, terms: new Map(e.terms.map((term) => [term, 1])) });
       case 'mul': {
-        const [first, second, ...rest] = e.factors as [IndexExpr, IndexExpr, ...IndexExpr[]];
+        const [first, second, ...rest] = e.factors;
         const factor = divisorOf(first);
         if (factor !== null && rest.length === 0)
           return this.sum({ constant: 0, terms: new Map([[second, factor]]) });

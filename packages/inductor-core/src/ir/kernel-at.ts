@@ -62,7 +62,7 @@ function externAt(kernel: ExternKernel<Size>, valueOf: SizeValue): ExternKernel 
     if (arg.kind === 'scalar') return arg;
     const { value } = arg;
     if (isSizes(value)) return { ...arg, value: each(value) };
-    return { ...arg, value: value instanceof SymInt ? valueOf(value) : (value as number | null) };
+    return { ...arg, value: value instanceof SymInt ? valueOf(value) : value };
   };
   return {
     ...kernel,

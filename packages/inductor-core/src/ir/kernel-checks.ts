@@ -29,7 +29,7 @@ export function checkAt<Count extends Size>(
   const at = (value: unknown): unknown => (value instanceof SymInt ? valueOf(value) : value);
   return Object.fromEntries(
     Object.entries(check).map(([name, value]) => [name, at(value)]),
-  ) as unknown as ValueCheck<Count | number>;
+  ) as ValueCheck<Count | number>;
 }
 
 /** The checks of a kernel; equal ones have one number. */

@@ -71,12 +71,12 @@ export function valueInterval(expr: Expr, facts: ValueFacts): ValueRange {
 function ofOperation(expr: Extract<Expr, { kind: 'op' }>, facts: ValueFacts): ValueRange {
   const { op, args, dtype } = expr;
   if (op === 'where') {
-    const [condition, a, b] = args as [Expr, Expr, Expr];
+    const [condition, a, b] = args;
     return unionRanges(facts.where(condition, true, a), facts.where(condition, false, b));
   }
   if (op === 'cast') return ofCast(args[0]!, dtype, facts);
   const operands = args.map((arg) => facts.of(arg));
-  const [a, b] = operands as [ValueRange, ValueRange];
+  const [a, b] = operands;
   if (op === 'maximum') return maxRanges(a, b);
   if (op === 'minimum') return minRanges(a, b);
   const found = ofArithmetic(op, operands);
@@ -92,7 +92,7 @@ function ofCast(from: Expr, dtype: DType, facts: ValueFacts): ValueRange {
 
 /** Before wrapping; null where no rule is known. */
 function ofArithmetic(op: ScalarOp, operands: readonly ValueRange[]): ValueRange | null {
-  const [a, b] = operands as [ValueRange, ValueRange];
+  const [a, b] = operands;
   const isPositive = b !== undefined && b.lo > 0;
   switch (op) {
     case 'add':

@@ -47,7 +47,7 @@ function flatten(context: FusionContext, group: LoopGroup): Flat {
     const [value] = ir.rewrite([node.value], {
       symbol: (name) => member.place.get(name),
       load: (load) => values.get(load.buf),
-    }) as [Expr];
+    });
     const store = (at: number, stored: Expr, inner: boolean): void => {
       const write = context.of(node).writes[at]!;
       if (context.isStored(write.buf, nodes))

@@ -41,7 +41,7 @@ export function matmulBody(context: FusionContext, group: MatmulGroup): MatmulBo
     const [value] = ir.rewrite([member.node.value], {
       symbol: (name) => member.place.get(name),
       load: (load) => values.get(load.buf),
-    }) as [Expr];
+    });
     const write = context.of(member.node).writes[0]!;
     if (!(member.node.kind === 'pointwise' && member.node.mutation)) values.set(write.buf, value);
     if (context.isStored(write.buf, nodes))

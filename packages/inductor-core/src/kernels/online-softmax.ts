@@ -8,9 +8,9 @@ import type { BodyReduce } from './group-body.js';
 /** The `x` and result id in `exp(x - acc)`, or null. */
 function shiftedExponential(value: Expr): { readonly x: Expr; readonly id: number } | null {
   if (value.kind !== 'op' || value.op !== 'exp') return null;
-  const [difference] = value.args as [Expr];
+  const [difference] = value.args;
   if (difference.kind !== 'op' || difference.op !== 'sub') return null;
-  const [x, peak] = difference.args as [Expr, Expr];
+  const [x, peak] = difference.args;
   return peak.kind === 'acc' ? { x, id: peak.id } : null;
 }
 

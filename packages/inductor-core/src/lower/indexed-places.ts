@@ -126,7 +126,7 @@ export class IndexedPlaces {
     while (expr.dtype === 'int64' || expr.dtype === 'int32') {
       if (expr.kind === 'index') return expr.index === v;
       if (expr.kind !== 'op') return false;
-      const [a, b] = expr.args as [Expr, Expr];
+      const [a, b] = expr.args;
       if (expr.op === 'cast') expr = a;
       else if (expr.op === 'add' && this.isCommon(a)) expr = b;
       else if (expr.op === 'add' && this.isCommon(b)) expr = a;

@@ -302,7 +302,7 @@ class GraphLowering {
       const value = this.values.get(arg);
       if (value === undefined)
         this.unsupported(arg, 'is used but was not computed (its op returns nothing there)');
-      return value as LoweredArg;
+      return value;
     }
     if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => this.argument(item));
     return arg as LoweredArg;

@@ -150,7 +150,7 @@ export class Lowering {
         },
       },
       memo,
-    ) as [Expr];
+    );
     for (const [old, moved] of memo) {
       const origin = this.origins.get(old);
       if (origin !== undefined && !this.origins.has(moved)) this.origins.set(moved, origin);

@@ -92,7 +92,7 @@ export function findPartialWrites(
   const done = new Set<Node>();
   const order = new Map(nodes.map((node, i) => [node, i]));
   const chains = [...updatesOf(nodes)].flatMap(([input, copies]) => {
-    const [copy] = copies as [Node];
+    const [copy] = copies;
     const writes = copies.length > 1 ? null : chainOf(copy, input, questions);
     return writes === null ? [] : [{ input, copy, writes }];
   });

@@ -129,7 +129,7 @@ function partials(
   const count = fixed(numelOf(inner.map(({ size }) => size)));
   const chunkSize = Math.ceil(count / chunks);
   const wide = [chunks, ...sizes];
-  const [chunk, ...rest] = l.vars(wide) as [IndexExpr, ...IndexExpr[]];
+  const [chunk, ...rest] = l.vars(wide);
   const within = l.freshVar('p', chunkSize);
   const flat = l.ir.add(l.ir.scale(chunk, chunkSize), within.index);
   const map = new Map<string, IndexExpr>();

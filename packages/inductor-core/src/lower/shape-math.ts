@@ -102,10 +102,7 @@ export function extentOf(shape: Shape, strides: Shape): Size {
 /** Whether a layout has neither gaps nor overlaps; the sizes are fixed where that is not evident. */
 export function isDense(shape: Shape, strides: Shape): boolean {
   if (isNumbers(shape) && isNumbers(strides))
-    return (
-      storageExtent(shape, strides) === (numelOf(shape) as number) &&
-      !hasInternalOverlap(shape, strides)
-    );
+    return storageExtent(shape, strides) === numelOf(shape) && !hasInternalOverlap(shape, strides);
   if (strides.some((stride, d) => stride === 0 && shape[d] !== 1)) return false;
   return isInSomeOrder(shape, strides) ?? isDense(fixedShape(shape), fixedShape(strides));
 }

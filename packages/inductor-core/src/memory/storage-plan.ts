@@ -99,7 +99,7 @@ class Planner {
 
   plan(): StoragePlan {
     const slots = [...new Set(this.shared.values())].map((s): TemplateBuffer => {
-      const [buffer] = s.members as [IrBuffer];
+      const [buffer] = s.members;
       const source: TemplateBuffer['source'] =
         buffer.kind === 'input'
           ? { kind: 'input', index: buffer.input }

@@ -80,7 +80,7 @@ export class ExpressionReader {
       return { kind: 'value', value };
     }
     const parts = rest.map((part) => this.index(part));
-    const [num, den] = parts as [IndexExpr, IndexExpr];
+    const [num, den] = parts;
     if (kind === '+') return { kind: 'add', terms: parts };
     if (kind === '*') return { kind: 'mul', factors: parts };
     if (den.kind !== 'int' || den.value < 1) json.refuse('divides by no positive number');

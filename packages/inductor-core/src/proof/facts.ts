@@ -144,17 +144,14 @@ export class Facts {
       return;
     }
     if (condition.op === 'within') {
-      const [value, end] = condition.args as [Expr, Expr];
+      const [value, end] = condition.args;
       if (truth && end.kind === 'const')
         this.constrain(this.indices.ofValue(value), { lo: 0, hi: end.value - 1 });
       return;
     }
     const differences = DIFFERENCES[condition.op];
     if (differences === undefined || condition.args.some((arg) => isFloat(arg.dtype))) return;
-    const [a, b] = condition.args.map((arg) => this.indices.ofValue(arg)) as [
-      NumberForm,
-      NumberForm,
-    ];
+    const [a, b] = condition.args.map((arg) => this.indices.ofValue(arg));
     this.constrain(plus(a, b, -1), differences[truth ? 0 : 1]);
   }
 

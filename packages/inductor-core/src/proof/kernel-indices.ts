@@ -177,7 +177,7 @@ export class KernelIndices extends IndexBuilder {
         ? this.values.get(args[0]!)!
         : null;
     if (!fits(value)) return null;
-    const [a, b] = args.map((arg) => this.values.get(arg)!) as [IndexExpr, IndexExpr];
+    const [a, b] = args.map((arg) => this.values.get(arg)!);
     switch (op) {
       case 'add':
         return this.add(a, b);

@@ -73,7 +73,7 @@ class AccessVerifier {
     for (const { body } of kernel.stages) {
       for (const stmt of body) {
         if (stmt.kind !== 'reduce') continue;
-        const [id] = stmt.ids as [number];
+        const [id] = stmt.ids;
         // A scan may be computed again in a later stage; that is rare enough to know nothing of it.
         const isAgain = defined.has(id);
         for (const each of stmt.ids) defined.add(each);

@@ -46,7 +46,7 @@ function centre(stmt: ReduceStmt): ReduceStmt {
 function distances(stmt: ReduceStmt, known: readonly Expr[]): ReduceStmt {
   const { op, ids, value } = stmt;
   const { dtype } = value;
-  const [id, second] = ids as [number, number];
+  const [id, second] = ids;
   const found = known.find((expr) => op === 'online_softmax' && isShifted(expr, value, id));
   const made = (): Expr => {
     const difference: Expr = {

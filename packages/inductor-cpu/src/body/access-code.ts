@@ -159,7 +159,7 @@ export class AccessCode {
       this.scope.f.local('v128', this.vb.hint),
     );
     this.scope.f.if(op('v128.any_true', value.regs[value.uniform ? 0 : g]), () => {
-      load().forEach((reg, i) => this.scope.f.set(result[i] as Reg, reg));
+      load().forEach((reg, i) => this.scope.f.set(result[i], reg));
     });
     return result;
   }

@@ -53,7 +53,7 @@ export type Condition = { readonly ok: Value } | { readonly single: Value; reado
 /** The condition of a check from its expression and the values of that one's operands. */
 export function conditionOf(ok: Expr, valueOf: (expr: Expr) => Value | undefined): Condition {
   if (ok.kind === 'op' && ok.op === 'within') {
-    const [value, limit] = ok.args as [Expr, Expr];
+    const [value, limit] = ok.args;
     const single = valueOf(value);
     if (limit.kind === 'const' && single?.uniform === true) return { single, limit: limit.value };
   }
@@ -80,7 +80,7 @@ export function emitCheck(
     f.if(
       isAbove(condition.single, condition.limit),
       leave((at) => {
-        const [value] = wide().regs as [Reg];
+        const [value] = wide().regs;
         report(at, vb.i32(-1)[0], value, value);
       }),
     );
@@ -110,7 +110,7 @@ export function emitCheck(
 
 /** Whether a value that is equal in all lanes is negative or not below a limit, by one comparison of scalars. */
 function isAbove({ kind, regs }: Value, limit: number): Code<'i32'> {
-  const [value] = regs as [Reg];
+  const [value] = regs;
   return kind === 'i64'
     ? op('i64.ge_u', lane('i64x2.extract_lane', 0, value), i64(limit))
     : op('i32.ge_u', lane('i32x4.extract_lane', 0, value), i32(limit));

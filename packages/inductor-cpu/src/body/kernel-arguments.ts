@@ -4,7 +4,6 @@
  */
 import type { Expr, LoopKernel, MatmulKernel, RecurrenceKernel } from '@tessera/inductor-core';
 import { type Size, type SymInt, TesseraError } from '@tessera/shared';
-import type { DType } from '@tessera/tensor';
 import { i32, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { Section, WasmFunction } from '../emit/wasm-function.js';
@@ -38,7 +37,7 @@ export class KernelArguments {
       const pointer = this.f.into(this.entry, () =>
         this.f.let(name, memory('i32.load', 4 * position, this.f.param('args'))),
       );
-      found = { name, dtype: (params[position] as { dtype: DType }).dtype, pointer };
+      found = { name, dtype: params[position].dtype, pointer };
       this.#buffers.set(name, found);
     }
     return found;

@@ -86,7 +86,7 @@ export function loadLanes(
   dtype: DType,
   places: readonly { readonly address: Address; readonly offset: number }[],
 ): Regs {
-  const [first, ...rest] = places as [(typeof places)[number], ...(typeof places)[number][]];
+  const [first, ...rest] = places;
   switch (itemSize(dtype)) {
     case 8: {
       const half = (pair: typeof places): Reg => {
@@ -152,7 +152,7 @@ export function storeGroup(
   count: number,
 ): void {
   const { f } = vb;
-  const [low, high] = regs as [Reg, Reg];
+  const [low, high] = regs;
   if (count < 4) {
     storeLanes(
       vb,

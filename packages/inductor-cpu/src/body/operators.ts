@@ -56,7 +56,7 @@ export function applyOperator(vb: VectorBuilder, expr: OpExpr, args: readonly Va
 }
 
 function selectValue(vb: VectorBuilder, args: readonly Value[], uniform: boolean): Value {
-  const [condition, a, b] = args as [Value, Value, Value];
+  const [condition, a, b] = args;
   return { kind: a.kind, uniform, regs: vb.select(maskFor(vb, condition, a.kind), a.regs, b.regs) };
 }
 
@@ -74,7 +74,7 @@ function classify(vb: VectorBuilder, name: 'isnan' | 'isinf', x: Value): Value {
 
 /** 0 ≤ a < b: as unsigned numbers, a < b. */
 function isWithin(vb: VectorBuilder, args: readonly Value[], uniform: boolean): Value {
-  const [a, b] = args as [Value, Value];
+  const [a, b] = args;
   if (a.kind === 'i64') {
     // There is no unsigned comparison of 64-bit lanes, but nearly every limit fits in 32 bits.
     const zero: Value = { kind: 'i64', uniform: true, regs: vb.i64(0n) };
@@ -102,7 +102,7 @@ function compare(
   args: readonly Value[],
   uniform: boolean,
 ): Value {
-  const [a, b] = args as [Value, Value];
+  const [a, b] = args;
   if (a.kind === 'bool') {
     // True is the mask -1, so the order of signed lanes is the reverse of the order of bools.
     const swapped = { eq: 'eq', ne: 'ne', lt: 'gt_s', le: 'ge_s', gt: 'lt_s', ge: 'le_s' } as const;

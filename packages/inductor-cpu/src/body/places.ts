@@ -72,7 +72,7 @@ export function isTransposed(lanes: Lanes, steps: Steps, size: number): boolean 
 
 /** Transposes a 4×4 block of 32-bit elements held in four registers. */
 export function transpose(vb: VectorBuilder, rows: Regs): Regs {
-  const [a, b, c, d] = rows as [Reg, Reg, Reg, Reg];
+  const [a, b, c, d] = rows;
   const pair = (low: boolean, x: Reg, y: Reg): Reg =>
     vb.let(shuffle32(low ? [0, 4, 1, 5] : [2, 6, 3, 7], x, y));
   const [ab, cd, ab2, cd2] = [

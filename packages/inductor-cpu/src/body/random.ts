@@ -26,7 +26,7 @@ function multiply(
 
 /** The first two output words for each lane; all arguments are i32 registers. */
 function philox(vb: VectorBuilder, seed: Regs, offset: Regs, index: Regs): readonly [Regs, Regs] {
-  let [c0, c1, c2, c3]: Regs[] = [index, vb.i32(0), offset, vb.i32(0)] as [Regs, Regs, Regs, Regs];
+  let [c0, c1, c2, c3]: Regs[] = [index, vb.i32(0), offset, vb.i32(0)];
   let k0 = seed;
   for (let round = 0; round < 10; round++) {
     const a = multiply(vb, c0, M0);

@@ -87,7 +87,7 @@ export class VectorBuilder {
   }
 
   i32(...values: readonly number[]): Regs {
-    const [value] = values as [number];
+    const [value] = values;
     return values.length > 1
       ? this.constant(i32x4(...values))
       : remembered(this.#integers, value, () => this.constant(i32x4(value)));
@@ -117,16 +117,16 @@ export class VectorBuilder {
   }
 
   un(name: UnaryVectorOp, a: Regs): Regs {
-    return this.map([a], (x) => op(name, x as Code<'v128'>));
+    return this.map([a], (x) => op(name, x));
   }
 
   bin(name: BinaryVectorOp, a: Regs, b: Regs): Regs {
-    return this.map([a, b], (x, y) => op(name, x as Code<'v128'>, y as Code<'v128'>));
+    return this.map([a, b], (x, y) => op(name, x, y));
   }
 
   /** Shift by a constant. */
   shift(name: ShiftOp, a: Regs, count: number): Regs {
-    return this.map([a], (x) => op(name, x as Code<'v128'>, i32(count)));
+    return this.map([a], (x) => op(name, x, i32(count)));
   }
 
   add(a: Regs, b: Regs): Regs {

@@ -82,8 +82,7 @@ export function op<N extends OpName>(
   ...args: ArgsOf<typeof OPCODES, N>
 ): CodeOf<typeof OPCODES, N> {
   const found = find(PLAIN, name);
-  const operands = args as readonly Code[];
-  return build(name, found, operands, { kind: 'op', name, opcode: found.opcode, args: operands });
+  return build(name, found, args, { kind: 'op', name, opcode: found.opcode, args });
 }
 
 /** A load or atomic that gives a value, at `address + offset` bytes (offset ≥ 0, added without wrap-around). @throws codegen-invalid */
@@ -93,8 +92,7 @@ export function memory<N extends MemoryOpName>(
   ...args: ArgsOf<typeof MEMORY_OPCODES, N>
 ): CodeOf<typeof MEMORY_OPCODES, N> {
   const found = find(MEMORY, name);
-  const operands = args as readonly Code[];
-  return build(name, found, operands, memoryNode(name, found.opcode, offset, undefined, operands));
+  return build(name, found, args, memoryNode(name, found.opcode, offset, undefined, args));
 }
 
 /** A load or store of one lane, at `address + offset` bytes. @throws codegen-invalid */
@@ -105,8 +103,7 @@ export function laneMemory<N extends LaneMemoryOpName>(
   ...args: ArgsOf<typeof LANE_MEMORY_OPCODES, N>
 ): CodeOf<typeof LANE_MEMORY_OPCODES, N> {
   const found = find(LANE_MEMORY, name);
-  const operands = args as readonly Code[];
-  return build(name, found, operands, memoryNode(name, found.opcode, offset, lane, operands));
+  return build(name, found, args, memoryNode(name, found.opcode, offset, lane, args));
 }
 
 function memoryNode(
@@ -135,13 +132,12 @@ export function lane<N extends LaneOpName>(
   ...args: ArgsOf<typeof LANE_OPCODES, N>
 ): CodeOf<typeof LANE_OPCODES, N> {
   const found = find(LANE, name);
-  const operands = args as readonly Code[];
-  return build(name, found, operands, {
+  return build(name, found, args, {
     kind: 'lane',
     name,
     opcode: found.opcode,
     lane: index,
-    args: operands,
+    args,
   });
 }
 
@@ -236,7 +232,7 @@ export function global<T extends ValType>(name: string, init: Code<T>, mutable =
   };
   const made: Global<T> = {
     type: init.type,
-    node: node as CodeNode,
+    node,
     used: false,
     name,
     mutable,

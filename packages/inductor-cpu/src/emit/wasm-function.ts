@@ -106,8 +106,8 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
     const statement = {
       kind: 'if' as const,
       cond,
-      then: [] as Statement[],
-      otherwise: [] as Statement[],
+      then: [],
+      otherwise: [],
     };
     this.#current.push(statement);
     this.#inside(statement.then, then);
@@ -170,7 +170,7 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
 
   /** Reserves a place here, for `into`. */
   section(): Section {
-    const made = { kind: 'section' as const, body: [] as Statement[] };
+    const made = { kind: 'section' as const, body: [] };
     this.#current.push(made);
     return made;
   }

@@ -102,7 +102,7 @@ function sumOf(stmt: Stmt, kernel: LoopKernel<Size>, loops: GemvLoops): GemvSum 
   const { value, ids } = stmt;
   if (stmt.dtype !== 'float32' || value.kind !== 'op' || value.op !== 'mul') return null;
   const deps = new Dependencies(loops.space);
-  for (const [x, w] of [value.args, value.args.toReversed()] as [Expr, Expr][]) {
+  for (const [x, w] of [value.args, value.args.toReversed()]) {
     if (loops.column.some(({ name }) => deps.of(x).has(name))) continue;
     const weight = narrowWeight(w, loops, kernel.params);
     if (weight !== null) return { id: ids[0]!, x, weight };

@@ -156,7 +156,7 @@ class ScheduledEmitter {
     if (this.#defined.has(name)) return;
     const { scope } = this.#body;
     // What follows the sign only tells variables of the schedule apart.
-    const [hint] = name.split('@') as [string];
+    const [hint] = name.split('@');
     const code = placeCode(this.#body, index);
     if (most === undefined) {
       scope.bind(name, index.kind === 'size' ? (code as Local<'i32'>) : this.#f.let(hint, code));

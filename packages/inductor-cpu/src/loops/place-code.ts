@@ -24,7 +24,7 @@ export function placeCode(body: BodyEmitter, index: IndexExpr): Code<'i32'> {
         .slice(1)
         .reduce<Code<'i32'>>((sum, term) => added(sum, term, code), code(index.terms[0]!));
     case 'mul': {
-      const [first, ...rest] = index.factors as [IndexExpr, ...IndexExpr[]];
+      const [first, ...rest] = index.factors;
       const [by] = rest;
       // A multiple of a power of two: the lower bits are cleared.
       if (first.kind === 'div' && first.den.kind === 'int' && isSame(by, first.den.value))

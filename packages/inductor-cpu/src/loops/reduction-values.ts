@@ -39,7 +39,7 @@ export function reductionValues(
     const op = expr as OpExpr;
     const extreme = pseudoExtreme(op);
     if (extreme !== undefined) {
-      const [a, b] = extreme.args.map(value) as [Value, Value];
+      const [a, b] = extreme.args.map(value);
       return {
         kind: a.kind,
         uniform: a.uniform && b.uniform,
@@ -68,7 +68,7 @@ function pseudoExtreme(
 ): { readonly name: 'pmax' | 'pmin'; readonly args: readonly [Expr, Expr] } | undefined {
   const kind = kindOf(expr.dtype);
   if (expr.op !== 'where' || (kind !== 'f32' && kind !== 'f64')) return undefined;
-  const [condition, b, a] = expr.args as [Expr, Expr, Expr];
+  const [condition, b, a] = expr.args;
   if (!isOp(condition, 'lt')) return undefined;
   const [left, right] = condition.args;
   if (left === a && right === b) return { name: 'pmax', args: [a, b] };

@@ -17,14 +17,9 @@ function shapeOf(type: ScalarType): Shape {
 const lanesOf = (shape: Shape): 2 | 4 => (shape === 'f64x2' || shape === 'i64x2' ? 2 : 4);
 
 /** Instructions whose names are put together. */
-const splat = op as unknown as (name: string, value: Code) => Code<'v128'>;
-const extract = lane as unknown as (name: string, k: number, from: Reg) => Code<ValType>;
-const replace = lane as unknown as (
-  name: string,
-  k: number,
-  into: Code<'v128'>,
-  value: Code,
-) => Code<'v128'>;
+const splat = op as (name: string, value: Code) => Code<'v128'>;
+const extract = lane as (name: string, k: number, from: Reg) => Code<ValType>;
+const replace = lane as (name: string, k: number, into: Code<'v128'>, value: Code) => Code<'v128'>;
 
 /**
  * The results of `callee`: four elements are one register of 32-bit lanes or two of 64-bit lanes. Of

@@ -77,7 +77,7 @@ const CONVERSIONS: Readonly<Record<string, string>> = {
 };
 
 /** An instruction whose name is put together. */
-const plain = op as unknown as (name: string, ...args: Code[]) => Code<ValType>;
+const plain = op as (name: string, ...args: Code[]) => Code<ValType>;
 
 type ScalarFunction = DefinedFunction & { readonly result: ValType };
 
@@ -220,7 +220,7 @@ class ScalarEmitter {
 
   #builtin({ name, args, type }: Typed<'builtin'>): Code<ValType> {
     const values = args.map((arg) => this.#value(arg));
-    const [a, b, c] = values as [Code<ValType>, Code<ValType>, Code<ValType>];
+    const [a, b, c] = values;
     const valueType = VALUE_TYPES[type];
     const isInteger = valueType === 'i32' || valueType === 'i64';
     if (isHostFunction(name)) return call(hostFunction(name), ...values);

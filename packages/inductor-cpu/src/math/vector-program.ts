@@ -226,7 +226,7 @@ class ProgramEmitter {
     const wide = isWide(type);
     if (name === 'select') return this.#select(args);
     const values = args.map((arg) => this.#regs(arg));
-    const [a, b, c] = values as [Regs, Regs, Regs];
+    const [a, b, c] = values;
     if (isHostFunction(name))
       return { regs: eachElement(vb, hostFunction(name), args, 'f64', values, this.uniform), wide };
     const unary = unaryOf(name, type);

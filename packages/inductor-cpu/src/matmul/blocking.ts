@@ -51,7 +51,7 @@ export function chooseBlocking(problem: MatmulProblem): Blocking {
     problem.rowCount,
     problem.colCount,
     problem.batchCount,
-  ].map(sizeHint) as [number, number, number];
+  ].map(sizeHint);
   const depthCount = typeof problem.depthCount === 'number' ? problem.depthCount : LONG;
   const grains = blockGrains(problem, TILE_VECTORS * type.lanes);
   const depthBlock = evenBlock(

@@ -10,7 +10,6 @@ import {
   IrBuilder,
   indexSymbols,
   indexValues,
-  type LoopVar,
   postorder,
   type SizedLoop,
 } from '@tessera/inductor-core';
@@ -76,9 +75,9 @@ function packParts(
 ): WasmFunction | null {
   const { kernel, batch, b, colCount } = problem;
   const { space, lists } = mergedSpace([b.lines, words], batch, exprs, []);
-  const [lines, digits] = lists as [LoopVar[], SizedLoop[]];
+  const [lines, digits] = lists;
   if (lines.length > 1) return null;
-  const [{ name: column }] = lines as [LoopVar];
+  const [{ name: column }] = lines;
   const f = packFunction(problem, b);
   const body = new BodyEmitter(f, kernel, space, options);
   const { scope, vb } = body;

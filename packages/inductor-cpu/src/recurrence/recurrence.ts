@@ -81,7 +81,7 @@ class RecurrenceEmitter {
     this.#f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
     const unit = { name: n[0]?.name ?? 'unit', size: this.#plan.blocks * UNITS };
     const space = new LoopSpace([...batch, ...step, ...k, unit]);
-    [this.#block, this.#lane] = space.split(unit.name, [UNITS, 1]) as [string, string];
+    [this.#block, this.#lane] = space.split(unit.name, [UNITS, 1]);
     this.#body = new BodyEmitter(this.#f, kernel, space, own);
   }
 

@@ -52,7 +52,7 @@ function rangeOf(
   variable: string,
 ): { readonly from: Size | null; readonly to: Size | null } | null {
   if (expr.kind !== 'op' || !COMPARISONS.has(expr.op)) return null;
-  const [value, limit] = expr.args as [Expr, Expr];
+  const [value, limit] = expr.args;
   const index = value.kind === 'index' ? indexOf(value) : null;
   const bound = constantOf(limit, space);
   if (index === null || bound === null) return null;

@@ -92,7 +92,7 @@ export class DataLoader<T, B = Collated<T>> {
         refuse('an iterable dataset has an order of its own', 'Shuffle what it iterates over.');
       this.sampler = null;
     }
-    this.collate = options.collate ?? (defaultCollate as unknown as (samples: readonly T[]) => B);
+    this.collate = options.collate ?? (defaultCollate as (samples: readonly T[]) => B);
   }
 
   /** Batches per epoch. @throws invalid-argument for an iterable dataset */
@@ -179,7 +179,7 @@ export class DataLoader<T, B = Collated<T>> {
       return;
     }
     let samples: Promise<T>[] = [];
-    for await (const sample of this.dataset as AsyncIterable<T>) {
+    for await (const sample of this.dataset) {
       samples.push(decode(sample));
       if (samples.length < this.batchSize) continue;
       yield { samples: Promise.all(samples) };

@@ -17,7 +17,7 @@ export function sequentialSampler(length: number): Sampler {
  * from the global generator (`manualSeed`).
  */
 export function randomSampler(length: number, seed: number | null): Sampler {
-  if (seed === null) return () => randperm(length).toTypedArray() as unknown as Iterable<number>;
+  if (seed === null) return () => randperm(length).toTypedArray() as Iterable<number>;
   return (epoch) => {
     const order = Array.from({ length }, (_, i) => i);
     for (let i = length - 1; i > 0; i--) {

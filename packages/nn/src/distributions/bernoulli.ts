@@ -210,7 +210,7 @@ export class Binomial extends Trials {
 
   /** By all numbers of successes, so that of trials is read. @throws invalid-argument if it is not the same for all */
   override entropy(): Tensor {
-    const [least, most] = [this.totalCount.min().item(), this.totalCount.max().item()] as number[];
+    const [least, most] = [this.totalCount.min().item(), this.totalCount.max().item()];
     if (least !== most)
       throw new TesseraError(
         'invalid-argument',

@@ -43,7 +43,7 @@ function pair<P extends Distribution, Q extends Distribution>(
   q: DistributionClass<Q>,
   formula: (p: P, q: Q) => Tensor,
 ): Pair {
-  return [p, q, formula as Formula];
+  return [p, q, formula];
 }
 
 /** Σ p (log p - log q) over two outcomes or more, where 0 · log 0 is 0 and nothing makes up for q = 0. */

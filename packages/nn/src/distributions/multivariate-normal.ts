@@ -47,7 +47,7 @@ function factorOf(options: MultivariateNormalOptions): Tensor {
       `MultivariateNormal: exactly one of covarianceMatrix, precisionMatrix and scaleTril may be specified, not ${given.length}.`,
       { hints: ['scaleTril is the Cholesky factor of the covariance, which saves computing it.'] },
     );
-  const [matrix] = given as [Tensor];
+  const [matrix] = given;
   checkTensor('A matrix of MultivariateNormal', matrix);
   if (matrix.ndim < 2 || matrix.sizes.at(-1) !== matrix.sizes.at(-2))
     throw new TesseraError(

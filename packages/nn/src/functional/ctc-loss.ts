@@ -75,11 +75,8 @@ function lengthsOf(
 
 /** Labels one after the other as rows; reads the lengths. */
 function asRows(targets: Tensor, lengths: Tensor): Tensor {
-  const counts = Array.from(lengths.contiguous().toTypedArray() as BigInt64Array, Number);
-  const labels = Array.from(
-    toDtype(targets, 'int64').contiguous().toTypedArray() as BigInt64Array,
-    Number,
-  );
+  const counts = Array.from(lengths.contiguous().toTypedArray(), Number);
+  const labels = Array.from(toDtype(targets, 'int64').contiguous().toTypedArray(), Number);
   const width = Math.max(1, ...counts);
   const rows = new Float64Array(counts.length * width);
   let at = 0;
@@ -130,7 +127,7 @@ export function ctcLoss(
       `ctcLoss: Expected log-probabilities to be 2D or 3D, got ${logProbs.ndim}D instead`,
       { hints: ['They are [T, N, C] or [T, C].'] },
     );
-  const [steps, n, classes] = logProbs.sizes as [number, number, number];
+  const [steps, n, classes] = logProbs.sizes;
   const { device } = logProbs;
   const inputs = lengthsOf('inputLengths', inputLengths, { batch: n, most: steps, device });
   const lengths = lengthsOf('targetLengths', targetLengths, {

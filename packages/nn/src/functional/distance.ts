@@ -83,7 +83,7 @@ export function pdist(input: Tensor, options: PdistOptions = {}): Tensor {
     throw new TesseraError('invalid-dim', `pdist only supports 2D tensors, got: ${input.ndim}D`, {
       hints: ['Give it the points as rows: [n, m].'],
     });
-  const [rows] = input.shape as [number];
+  const [rows] = input.shape;
   const pairs = unbind(triuIndices(rows, rows, 1, { device: input.device }));
   return index(cdist(input, input, options), ...pairs);
 }

@@ -113,7 +113,7 @@ export function embeddingBag(
         'if input is 2D, then offsets has to be null, as input is treated as a mini-batch of fixed length sequences',
         'Give one row of indices with offsets, or rows without.',
       );
-    const [bags, length] = input.sizes as [number, number];
+    const [bags, length] = input.sizes;
     offsets = arange(0, bags * length, length, { dtype: input.dtype, device: input.device });
     indices = reshape(input, [-1]);
     if (weights !== null) weights = reshape(weights, [-1]);

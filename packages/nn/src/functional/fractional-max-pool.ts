@@ -83,7 +83,7 @@ function pool(
     const [output, indices] = pool(name, rank, input.unsqueeze(0), kernelSize, options);
     return [output.squeeze(0), indices.squeeze(0)];
   }
-  const [images, channels, ...spatial] = input.sizes as [number, number, ...number[]];
+  const [images, channels, ...spatial] = input.sizes;
   const kernel = spatial.map((_, d) =>
     typeof kernelSize === 'number' ? kernelSize : kernelSize[d]!,
   );

@@ -47,7 +47,7 @@ export function affineGrid(
   options: AffineGridOptions = {},
 ): Tensor {
   checkOptionNames('affineGrid', options, AFFINE_GRID);
-  const [batch, , ...sizes] = size as readonly [number, number, ...number[]];
+  const [batch, , ...sizes] = size;
   const rank = sizes.length;
   const expected = [batch, rank, rank + 1];
   if ((rank !== 2 && rank !== 3) || String(theta.shape) !== String(expected)) {

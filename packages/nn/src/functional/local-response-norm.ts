@@ -30,7 +30,7 @@ export function localResponseNorm(
 ): Tensor {
   checkOptionNames('localResponseNorm', options, LOCAL_RESPONSE_NORM);
   const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
-  const [n, channels] = input.sizes as [number, number];
+  const [n, channels] = input.sizes;
   // Channels are the depth of a volume of one channel.
   const squares = reshape(input.mul(input), [n, 1, channels, -1, 1]);
   const around = [0, 0, 0, 0, Math.floor(size / 2), Math.floor((size - 1) / 2)];

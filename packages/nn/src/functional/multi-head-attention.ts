@@ -166,7 +166,7 @@ export function multiHeadAttention(
     );
     return [squeeze(output, 1), weights === null ? null : squeeze(weights, 0)];
   }
-  const [target, batch, size] = query.sizes as [number, number, number];
+  const [target, batch, size] = query.sizes;
   const heads = options.numHeads;
   const width = size / heads;
   expectSizes('value', value, [...key.sizes.slice(0, 2), value.sizes.at(-1)!]);

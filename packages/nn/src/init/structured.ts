@@ -19,7 +19,7 @@ function expectRank(tensor: Tensor, ranks: readonly number[], message: string): 
 /** The identity matrix. @throws shape-mismatch unless it is a matrix @see torch.nn.init.eye_ */
 export function eye_(tensor: Tensor): Tensor {
   expectRank(tensor, [2], 'Only tensors with 2 dimensions are supported');
-  const [rows, columns] = tensor.sizes as [number, number];
+  const [rows, columns] = tensor.sizes;
   return noGrad(() =>
     tensor.copy_(eye(rows, columns, { dtype: tensor.dtype, device: tensor.device })),
   );
@@ -35,7 +35,7 @@ export function dirac_(tensor: Tensor, options?: { readonly groups?: number }): 
   checkOptionNames('dirac_', options, DIRAC);
   const groups = options?.groups ?? 1;
   expectRank(tensor, [3, 4, 5], 'Only tensors with 3, 4, or 5 dimensions are supported');
-  const [out, inChannels, ...kernel] = tensor.sizes as [number, number, ...number[]];
+  const [out, inChannels, ...kernel] = tensor.sizes;
   if (out % groups !== 0)
     throw new TesseraError('invalid-argument', 'dim 0 must be divisible by groups', {
       hints: ['The first dimension holds the output channels of all groups.'],
@@ -67,11 +67,11 @@ export function sparse_(
   checkOptionNames('sparse_', options, SPARSE);
   const std = options?.std ?? 0.01;
   expectRank(tensor, [2], 'Only tensors with 2 dimensions are supported');
-  const [rows, columns] = tensor.sizes as [number, number];
+  const [rows, columns] = tensor.sizes;
   const zeros = Math.ceil(sparsity * rows);
   const kept = new Float64Array(rows * columns).fill(1);
   for (let column = 0; column < columns; column++) {
-    const order = randperm(rows).toTypedArray() as BigInt64Array;
+    const order = randperm(rows).toTypedArray();
     for (const row of order.subarray(0, zeros)) kept[Number(row) * columns + column] = 0;
   }
   return noGrad(() => {

@@ -32,9 +32,7 @@ function placesOf(module: Module): Map<string, Place> {
       const [field, item] = name.split('.') as [string, string?];
       const fields = part as unknown as Record<string, Record<string, unknown>>;
       const place =
-        item === undefined
-          ? { owner: fields as Record<string, unknown>, key: field }
-          : { owner: fields[field]!, key: item };
+        item === undefined ? { owner: fields, key: field } : { owner: fields[field]!, key: item };
       places.set(joinName(prefix, name), { ...place, tensor });
     }
   });

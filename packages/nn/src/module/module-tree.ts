@@ -11,7 +11,7 @@ import { Parameter } from '../parameter.js';
 import type { Module } from './module.js';
 
 /** Tells modules apart without importing the class (which imports this file). */
-export const MODULE_TAG: unique symbol = Symbol.for('tessera.nn.Module') as never;
+export const MODULE_TAG: unique symbol = Symbol.for('tessera.nn.Module');
 
 /** Whether a value is a module of this or another copy of the package. */
 export function isModule(value: unknown): value is Module {

@@ -154,7 +154,7 @@ export abstract class Module {
     tensor: Tensor | null,
     options: { readonly persistent?: boolean } = {},
   ): void {
-    const taken = (this as unknown as Record<string, unknown>)[name];
+    const taken = (this as Record<string, unknown>)[name];
     const isOthers = taken instanceof Parameter || isModule(taken);
     if (name === '' || name.includes('.') || OWN_FIELDS.has(name) || isOthers) {
       throw new TesseraError('invalid-argument', `A buffer cannot be called '${name}'.`, {

@@ -107,7 +107,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
         `AdaptiveLogSoftmaxWithLoss: Input and target should have the same size in the batch dimension, got ${formatSizes(input.sizes)} and ${formatSizes(target.sizes)}`,
         { hints: ['The input is [N, in_features], the target [N].'] },
       );
-    const [shortlist] = this.cutoffs as [number];
+    const [shortlist] = this.cutoffs;
     let output = zeros([input.size(0)], { dtype: input.dtype, device: input.device });
     let headIndex = target;
     let used = 0;
@@ -140,7 +140,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
   }
 
   private fullLogProb(input: Tensor, headOutput: Tensor): Tensor {
-    const [shortlist] = this.cutoffs as [number];
+    const [shortlist] = this.cutoffs;
     const head = logSoftmax(headOutput, 1);
     const clusters = [...this.tail].map((tail, i) =>
       logSoftmax(tail.call(input), 1).add(head.narrow(1, shortlist + i, 1)),

@@ -122,7 +122,7 @@ function overTable(
   table: Tensor,
   { freeze = true, ...rest }: NonNullable<Parameters<typeof Embedding.fromPretrained>[1]>,
 ): Embedding {
-  const [rows, width] = table.sizes as [number, number];
+  const [rows, width] = table.sizes;
   const module = new Embedding(rows, width, { ...rest, dtype: table.dtype });
   module.weight = new Parameter(table, !freeze);
   return module;

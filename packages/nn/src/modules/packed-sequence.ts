@@ -50,7 +50,7 @@ function lengthList(lengths: readonly number[] | Tensor): number[] {
       `Lengths must be a list of numbers, one for each sequence, not ${String(given)}.`,
       'Write packPaddedSequence(x, [3, 2]).',
     );
-  const list = Array.from(given as Iterable<number>, Number);
+  const list = Array.from(given, Number);
   if (list.length > 0 && list.every((length) => Number.isInteger(length) && length > 0))
     return list;
   throw invalid(

@@ -59,7 +59,7 @@ export class RNN extends RNNBase {
   override call(input: PackedSequence, hx?: Tensor | null): [output: PackedSequence, state: Tensor];
   override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
   override call(...args: unknown[]): unknown {
-    return super.call(...(args as unknown as Parameters<this['forward']>));
+    return super.call(...(args as Parameters<this['forward']>));
   }
 }
 
@@ -88,7 +88,7 @@ export class GRU extends RNNBase {
   override call(input: PackedSequence, hx?: Tensor | null): [output: PackedSequence, state: Tensor];
   override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
   override call(...args: unknown[]): unknown {
-    return super.call(...(args as unknown as Parameters<this['forward']>));
+    return super.call(...(args as Parameters<this['forward']>));
   }
 }
 
@@ -143,6 +143,6 @@ export class LSTM extends RNNBase {
   ): [output: PackedSequence, state: [hidden: Tensor, cell: Tensor]];
   override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
   override call(...args: unknown[]): unknown {
-    return super.call(...(args as unknown as Parameters<this['forward']>));
+    return super.call(...(args as Parameters<this['forward']>));
   }
 }

@@ -91,7 +91,7 @@ export abstract class Optimizer<
       ...this.defaults,
       ...input,
       params: checkedParams(input.params, taken),
-    } as ParamGroup<O>;
+    };
     this.checkOptions(group);
     this.paramGroups.push(group);
   }

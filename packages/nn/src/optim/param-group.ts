@@ -43,7 +43,7 @@ export function toGroups<O extends CommonOptions>(
       { hints: ['Pass model.parameters(), or groups { params, … }.'] },
     );
   }
-  const items = [...(params as Iterable<Tensor | ParamGroupInput<O>>)];
+  const items = [...params];
   if (items.length === 0) {
     throw new TesseraError('invalid-argument', 'optimizer got an empty parameter list', {
       hints: ['Pass model.parameters(), or groups { params, … }.'],

@@ -42,7 +42,7 @@ function tall(x: Tensor): { readonly matrix: Tensor; readonly turned: boolean } 
 
 /** [.., N, K] → [.., N, N] with zeros in the columns that are missing. */
 function square(x: Tensor): Tensor {
-  const [n, k] = x.sizes.slice(-2) as [number, number];
+  const [n, k] = x.sizes.slice(-2);
   return n === k ? x : cat([x, x.newZeros([...x.sizes.slice(0, -1), n - k])], -1);
 }
 
@@ -127,7 +127,7 @@ class Assignable extends Orthogonal {
   /** Makes `base` of the value, completed to a square matrix by random columns; the map starts at the identity. */
   private startAt(value: Tensor): Tensor {
     const { matrix } = tall(value);
-    const [n, k] = matrix.sizes.slice(-2) as [number, number];
+    const [n, k] = matrix.sizes.slice(-2);
     let base: Tensor;
     if (n === k) base = isOrthogonal(matrix) ? matrix.clone() : orthonormalized(matrix);
     else {
@@ -168,7 +168,7 @@ function factored(value: Tensor): Tensor {
 export function orthogonal<M extends Module>(module: M, options: OrthogonalOptions = {}): M {
   checkOptionNames('orthogonal', options, OPTIONS);
   const { name = 'weight', useTrivialization = true } = options;
-  const weight = (module as unknown as Record<string, unknown>)[name];
+  const weight = (module as Record<string, unknown>)[name];
   if (!isTensor(weight))
     throw new TesseraError(
       'invalid-argument',
@@ -199,5 +199,5 @@ export function orthogonal<M extends Module>(module: M, options: OrthogonalOptio
     useTrivialization || map === 'householder'
       ? new Assignable(map, weight.sizes, useTrivialization)
       : new Orthogonal(map);
-  return registerParametrization(module, name, parametrization as never, { unsafe: true });
+  return registerParametrization(module, name, parametrization, { unsafe: true });
 }

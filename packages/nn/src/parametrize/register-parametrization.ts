@@ -48,7 +48,7 @@ export class ParametrizationList extends Module {
   }
 
   private put(name: string, value: unknown): void {
-    (this as unknown as Record<string, unknown>)[name] = value;
+    (this as Record<string, unknown>)[name] = value;
   }
 
   /** Adds one that applies after the others. */
@@ -143,7 +143,7 @@ export function registerParametrization<M extends Module>(
   options: RegisterParametrizationOptions = {},
 ): M {
   const holder = module as Parametrized;
-  const fields = module as unknown as Record<string, unknown>;
+  const fields = module as Record<string, unknown>;
   const unsafe = options.unsafe ?? false;
   if (isParametrized(module, tensorName)) {
     const list = holder.parametrizations!.get(tensorName);
@@ -205,7 +205,7 @@ export function removeParametrizations<M extends Module>(
   const list = holder.parametrizations!.get(tensorName);
   const leave = options.leaveParametrized ?? true;
   const originals = list.originals();
-  const [original] = originals as [Tensor];
+  const [original] = originals;
   if (!leave && originals.length > 1)
     throw invalid(
       'A tensor that is computed from several others has no original to go back to.',

@@ -39,5 +39,5 @@ export interface WeightNormOptions {
 /** Parametrizes a weight by its lengths, `original0`, and directions, `original1`. @throws invalid-argument @see torch.nn.utils.parametrizations.weight_norm @see https://arxiv.org/abs/1602.07868 */
 export function weightNorm<M extends Module>(module: M, options: WeightNormOptions = {}): M {
   const { name = 'weight', dim = 0 } = options;
-  return registerParametrization(module, name, new WeightNorm(dim) as never, { unsafe: true });
+  return registerParametrization(module, name, new WeightNorm(dim), { unsafe: true });
 }

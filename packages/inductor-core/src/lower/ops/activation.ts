@@ -125,11 +125,7 @@ export const activationLowerings: LoweringTable = lowerings({
   'aten::elu_backward': (l, [grad, alpha, scale, inputScale, isResult, self], call) =>
     elementwise(l, [grad, self], call.dtype, (g, x) => {
       const m = new ExprMath(l.ir);
-      const [a, s, i] = [alpha, scale, inputScale].map((arg) => parameter(l, arg, x)) as [
-        Expr,
-        Expr,
-        Expr,
-      ];
+      const [a, s, i] = [alpha, scale, inputScale].map((arg) => parameter(l, arg, x));
       const negative =
         isResult === true
           ? m.mul(m.mul(g, i), m.add(x, m.mul(a, s)))

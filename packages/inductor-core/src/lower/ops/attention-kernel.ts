@@ -112,11 +112,7 @@ function declare(l: Lowering, spec: Spec): Declared {
     role: string,
     size: Size,
   ): { readonly index: IndexExpr; readonly vars: readonly SizedLoop[] } => l.freshVar(role, size);
-  const [b, h, m] = spec.rows.map((size, i) => variable('bhm'[i]!, size)) as [
-    ReturnType<typeof variable>,
-    ReturnType<typeof variable>,
-    ReturnType<typeof variable>,
-  ];
+  const [b, h, m] = spec.rows.map((size, i) => variable('bhm'[i]!, size));
   const j = spec.columns.map((size, i) => variable(`j${i}`, size));
   const [k, n] = [variable('k', spec.width), variable('n', spec.width)];
   const at: Place = { b: b.index, h: h.index, m: m.index, j: j.map(({ index }) => index) };

@@ -32,7 +32,7 @@ interface HeadProduct {
 }
 
 function product(l: Lowering, spec: HeadProduct, dtype: DType): LoweredTensor {
-  const [batch, heads, rows, columns] = spec.sizes as [Size, Size, Size, Size];
+  const [batch, heads, rows, columns] = spec.sizes;
   return contract(l, {
     shape: { batch: [batch, heads], m: [rows], n: [columns], k: spec.inner },
     a: ([b, h], [m], k) => spec.a(b!, h!, m!, k),
@@ -66,8 +66,8 @@ export class Attention {
     readonly isCausal: boolean,
     scale: LoweredArg,
   ) {
-    const [batch, heads, length, width] = query.shape as [Size, Size, Size, Size];
-    const [, keyHeads, keys] = key.shape as [Size, Size, Size];
+    const [batch, heads, length, width] = query.shape;
+    const [, keyHeads, keys] = key.shape;
     [this.batch, this.length, this.keys] = [batch, length, keys];
     [this.heads, this.width, this.keyHeads] = [fixed(heads), fixed(width), fixed(keyHeads)];
     this.group = this.heads / this.keyHeads;

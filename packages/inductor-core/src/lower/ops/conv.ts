@@ -177,7 +177,7 @@ function convGradWeight(
   target: ConvTarget,
 ): LoweredTensor {
   const [g, x] = [readyOperand(l, grad), readyOperand(l, input)];
-  const [filters, channelsIn, ...taps] = fixedShape(target.sizes) as [number, number, ...number[]];
+  const [filters, channelsIn, ...taps] = fixedShape(target.sizes);
   const channels = filters / geometry.groups;
   return contract(l, {
     shape: {

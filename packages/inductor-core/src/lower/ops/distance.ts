@@ -91,7 +91,7 @@ function pairwise(
 const withinSet: LoweringOf<'aten::_pdist_forward'> = (l, [self, p], call) => {
   const m = new ExprMath(l.ir);
   const x = readyOperand(l, self);
-  const [rows, width] = x.sizes as [number, number];
+  const [rows, width] = x.sizes;
   if (call.sizes[0] === 0) return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
   const { row, column } = upperCell(l, l.ir.index('int32', l.vars(call.sizes)[0]!), rows, rows, 1);
   const acc = accumulateDtype(call.dtype);

@@ -38,7 +38,7 @@ function oneHotSum(
   source: LoweredTensor,
   skip: number | null,
 ): LoweredTensor {
-  const [count, columns] = source.shape as [Size, Size];
+  const [count, columns] = source.shape;
   const from = readyOperand(l, source);
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(source.dtype);
@@ -82,11 +82,11 @@ function sumsAtPositions(
   source: LoweredTensor,
   skip: number | null,
 ): LoweredTensor {
-  const [count, columns] = source.shape as [Size, Size];
+  const [count, columns] = source.shape;
   const named = (p: IndexExpr): Expr => index.load([p]);
   const sums = readyOperand(l, oneHotSum(l, { rows: count, named }, index, source, skip));
   const m = new ExprMath(l.ir);
-  const [row, column] = l.vars([rows, columns]) as [IndexExpr, IndexExpr];
+  const [row, column] = l.vars([rows, columns]);
   const last = lastPositions(l, index, rows).load([row]);
   const sum = sums.load([position(l, last, count), column]);
   return l.pointwise([rows, columns], l.ir.masked(m.ge(last, 0), sum, 0));

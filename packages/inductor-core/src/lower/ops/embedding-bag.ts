@@ -57,7 +57,7 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
   const mode = Number(args[4] ?? SUM);
   const scales = optional(l, args[6]);
   const padding = Number(args[8] ?? -1);
-  const [rows, width] = weight.shape as [Size, Size];
+  const [rows, width] = weight.shape;
   const count = given.shape[0]!;
   const bags = call.shape[0]!;
   const zeros = (i: number): LoweredTensor =>
@@ -85,7 +85,7 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
     ? zeros(1)
     : l.pointwise([count], m.cast(bagOf.expr, call.results[1]!.dtype));
   if (mode === MAX) {
-    const [b, d] = l.vars([bags, width]) as [IndexExpr, IndexExpr];
+    const [b, d] = l.vars([bags, width]);
     const own = l.ir.index('int32', b);
     const first = reduceOver(l, 'argmax', [bags, width], count, (i) =>
       m.where(hit(own, i), m.cast(weight.load([row(i), d]), acc), -Infinity),
@@ -150,7 +150,7 @@ const backward: SizedLoweringOf<'aten::_embedding_bag_backward'> = (l, args, cal
   const named = readyOperand(l, args[3]);
   const sizes = readyOperand(l, args[4]);
   const winners = readyOperand(l, args[5]);
-  const [rows, width] = call.shape as [Size, Size];
+  const [rows, width] = call.shape;
   const mode = numberOf(args[8]);
   const scales = optional(l, args[10]);
   const padding = numberOf(args[11] ?? -1);
@@ -207,7 +207,7 @@ const sampleWeightsBackward: LoweringOf<'aten::_embedding_bag_per_sample_weights
   const offsets = readyOperand(l, args[3]);
   const named = readyOperand(l, args[4]);
   const padding = Number(args[6] ?? -1);
-  const [bags, width] = grad.shape as [Size, Size];
+  const [bags, width] = grad.shape;
   const count = call.shape[0]!;
   if (isEmpty([count, bags, width])) return l.pointwise(call.shape, l.ir.const(call.dtype, 0));
   const m = new ExprMath(l.ir);

@@ -17,7 +17,7 @@ const MARGIN = 1e-7;
 /** self, indices, max_norm, norm_type. */
 const renorm: LoweringOf<'aten::embedding_renorm'> = (l, [self, given, maxNorm, type], call) => {
   const table = readyOperand(l, self);
-  const [rows, width] = table.sizes as [number, number];
+  const [rows, width] = table.sizes;
   const list = readyOperand(l, given);
   const count = numelOf(list.sizes);
   if (numelOf(call.sizes) === 0 || count === 0) return table;

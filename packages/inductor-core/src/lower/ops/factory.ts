@@ -32,7 +32,7 @@ function rangeValue(
   step: LoweredArg,
 ): ReturnType<Lowering['pointwise']> {
   const { ir } = l;
-  const [position] = l.vars(call.shape) as [Parameters<typeof ir.index>[1]];
+  const [position] = l.vars(call.shape);
   const isWhole = (arg: LoweredArg): arg is Size =>
     arg instanceof SymInt || (typeof arg === 'number' && Number.isSafeInteger(arg));
   if (isWhole(start) && isWhole(step))
@@ -48,7 +48,7 @@ function rangeValue(
 }
 
 const eye: LoweringOf<'aten::eye' | 'aten::eye.m'> = (l, _args, call) => {
-  const [row, column] = l.vars(call.shape).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
+  const [row, column] = l.vars(call.shape).map((v) => l.ir.index('int32', v));
   return l.pointwise(call.shape, l.ir.cast(l.ir.op('eq', [row, column]), call.dtype));
 };
 
@@ -56,7 +56,7 @@ const eye: LoweringOf<'aten::eye' | 'aten::eye.m'> = (l, _args, call) => {
 function triangle(upper: boolean): LoweringOf<'aten::tril' | 'aten::triu'> {
   return (l, [self, diagonal], call) => {
     const vars = l.vars(call.shape);
-    const [row, column] = vars.slice(-2).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
+    const [row, column] = vars.slice(-2).map((v) => l.ir.index('int32', v));
     const edge = l.ir.op('add', [row, l.ir.const('int32', Number(diagonal ?? 0))]);
     const keep = l.ir.op(upper ? 'ge' : 'le', [column, edge]);
     const value = operandExpr(l, self, call.shape, call.dtype);

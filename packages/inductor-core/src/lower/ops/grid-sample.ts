@@ -4,7 +4,6 @@
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
-import type { Size } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -84,7 +83,7 @@ const forward: LoweringOf<'aten::grid_sampler_2d' | 'aten::grid_sampler_3d'> = (
   const g = readyOperand(l, grid);
   const sampling = samplingOf(x, options);
   const m = new ExprMath(l.ir);
-  const [n, c, ...points] = l.vars(call.shape) as [IndexExpr, IndexExpr, ...IndexExpr[]];
+  const [n, c, ...points] = l.vars(call.shape);
   const axes = tapsOf(l, g, x.shape.slice(2), sampling, [n, ...points]);
   const value = sumOfTaps(l, x, [n, c], axes, (taps) =>
     product(
@@ -105,7 +104,7 @@ function imageGradient(
   sampling: Sampling,
 ): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const [batch, channels, ...spatial] = sizes as [Size, Size, ...Size[]];
+  const [batch, channels, ...spatial] = sizes;
   const acc = accumulateDtype(sampling.dtype);
   const share = (place: readonly IndexExpr[], element: readonly IndexExpr[]): Expr =>
     tapsOf(l, grid, spatial, sampling, place)
@@ -146,7 +145,7 @@ function gridGradient(
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(x.dtype);
   const vars = l.vars(grid.shape);
-  const [n, ...points] = vars.slice(0, -1) as [IndexExpr, ...IndexExpr[]];
+  const [n, ...points] = vars.slice(0, -1);
   const coordinate = l.ir.index('int32', vars.at(-1)!);
   const axes = tapsOf(l, grid, x.shape.slice(2), sampling, [n, ...points]);
   const total = reduceOver(l, 'sum', grid.shape, x.shape[1]!, (c) => {
@@ -178,7 +177,7 @@ const backward: LoweringOf<'aten::grid_sampler_2d_backward' | 'aten::grid_sample
   const none = (dtype: DType, sizes: Shape): LoweredTensor =>
     l.pointwise(sizes, l.ir.const(dtype, 0));
   const isNothing = isEmpty(dy.shape);
-  const [dInput, dGrid] = call.results.map((result) => result!.shape) as [Shape, Shape];
+  const [dInput, dGrid] = call.results.map((result) => result!.shape);
   const points = numelOf(dy.shape.slice(2));
   if (wantsImage && !affordable(l, numelOf(dInput), points, numelOf(dy.shape), 'product'))
     return null;

@@ -23,8 +23,8 @@ function groupedShape(
 
 /** input as `groupedShape`. */
 function grouped(l: Lowering, x: LoweredTensor, sizes: Shape): LoweredTensor {
-  const [, , perGroup] = sizes as [Size, Size, Size, Size];
-  const [n, g, c, p] = l.vars(sizes) as [IndexExpr, IndexExpr, IndexExpr, IndexExpr];
+  const [, , perGroup] = sizes;
+  const [n, g, c, p] = l.vars(sizes);
   const spatial = x.shape.slice(2);
   const rest = spatial.map((size, d) =>
     size === 1 ? l.ir.int(0) : l.ir.mod(l.ir.div(p, numelOf(spatial.slice(d + 1))), size),
@@ -34,7 +34,7 @@ function grouped(l: Lowering, x: LoweredTensor, sizes: Shape): LoweredTensor {
 
 /** The inverse of `grouped`. */
 function ungrouped(l: Lowering, x: LoweredTensor, sizes: Shape, perGroup: Size): LoweredTensor {
-  const [n, c, ...spatial] = l.vars(sizes) as [IndexExpr, IndexExpr, ...IndexExpr[]];
+  const [n, c, ...spatial] = l.vars(sizes);
   let below: Size = 1;
   let flat: IndexExpr = l.ir.int(0);
   for (let d = spatial.length - 1; d >= 0; d--) {

@@ -40,7 +40,7 @@ const im2col: LoweringOf<'aten::im2col'> = (l, [self, kernel, dilation, padding,
   const image = x.shape.slice(-2);
   const windows = windowsOf(window, image);
   const vars = l.vars(call.shape);
-  const [row, column] = vars.slice(-2) as [IndexExpr, IndexExpr];
+  const [row, column] = vars.slice(-2);
   const [channel, ...tap] = split(l, row, [x.shape.at(-3)!, ...window.kernel]);
   const at = split(l, column, windows).map((o, s) =>
     l.ir.add(
@@ -67,7 +67,7 @@ const col2im: LoweringOf<'aten::col2im'> = (
   const windows = windowsOf(window, call.shape.slice(-2));
   const vars = l.vars(call.shape);
   const acc = accumulateDtype(call.dtype);
-  const [channel, ...pixel] = vars.slice(-3) as [IndexExpr, IndexExpr, IndexExpr];
+  const [channel, ...pixel] = vars.slice(-3);
   const total = sumOver(l, call.shape, window.kernel, (tap) => {
     let exists: Expr = l.ir.const('bool', 1);
     const at = pixel.map((v, s) => {

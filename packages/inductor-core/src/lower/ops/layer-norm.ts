@@ -1,7 +1,6 @@
 /**
  * @file Layer normalisation and its gradient.
  */
-import type { Size } from '@tessera/shared';
 import { castTensor } from './elementwise.js';
 import { keptCoords, normalize, normalizeBackward, optional } from './normalize.js';
 import { accumulateDtype } from '../reduce.js';
@@ -16,7 +15,7 @@ const layerNorm: SizedLoweringOf<'aten::native_layer_norm'> = (
   [x, shape, weight, bias, eps],
   call,
 ) => {
-  const normalized = (shape as readonly Size[]).length;
+  const normalized = shape.length;
   const { out, mean, rstd } = normalize(l, {
     input: x,
     dims: lastDims(x.shape.length, normalized),
@@ -39,7 +38,7 @@ const layerNormBackward: SizedLoweringOf<'aten::native_layer_norm_backward'> = (
   call,
 ) => {
   const acc = accumulateDtype(x.dtype);
-  const normalized = (shape as readonly Size[]).length;
+  const normalized = shape.length;
   const dims = lastDims(x.shape.length, normalized);
   const at = keptCoords(l, dims)(l.vars(x.shape));
   const dtype = x.dtype;

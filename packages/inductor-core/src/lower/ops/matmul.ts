@@ -3,7 +3,6 @@
  * that the scheduler fuses into the epilogue.
  */
 import { readyOperand } from '../ready-operand.js';
-import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -23,7 +22,7 @@ export function matmul2d(
   dtype: DType,
   layout: Shape | null = null,
 ): LoweredTensor {
-  const [rows, inner] = a.shape as [Size, Size];
+  const [rows, inner] = a.shape;
   const columns = b.shape[1]!;
   const right = readyOperand(l, b);
   const matrix = {
@@ -54,7 +53,7 @@ export function matmul3d(
   b: LoweredTensor,
   dtype: DType,
 ): LoweredTensor {
-  const [batch, rows, inner] = a.shape as [Size, Size, Size];
+  const [batch, rows, inner] = a.shape;
   const columns = b.shape[2]!;
   const left = readyOperand(l, a);
   const right = readyOperand(l, b);

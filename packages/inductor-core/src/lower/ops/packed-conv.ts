@@ -5,7 +5,6 @@
 import { activationOf } from '@tessera/passes';
 import { activationLowerings } from './activation.js';
 import { convolution } from './conv.js';
-import type { LoweredTensor } from '../lowered-tensor.js';
 import { pointwiseLowerings } from './pointwise.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
@@ -18,7 +17,7 @@ const convolutionPointwise: LoweringOf<'tessera::convolution_pointwise'> = (
     l,
     [input, weight, bias, stride, padding, dilation, false, [0], groups],
     call,
-  ) as LoweredTensor;
+  );
   const activation = activationOf(attr);
   if (activation === null) return convolved;
   const lower = activationLowerings[activation] ?? pointwiseLowerings[activation]!;

@@ -17,7 +17,7 @@ import { type LoweringTable, type SizedLoweringOf, lowerings } from '../typed-lo
 
 /** `pad` lists (before, after) from the last dimension backwards; negative amounts crop. */
 const constantPad: SizedLoweringOf<'aten::constant_pad_nd'> = (l, [x, pad, value], call) => {
-  const amounts = (pad as readonly LoweredArg[]).map(sizeArg);
+  const amounts = pad.map(sizeArg);
   const rank = x.shape.length;
   const before = x.shape.map((_, d) => amounts[2 * (rank - 1 - d)] ?? 0);
   const vars = l.vars(call.shape);

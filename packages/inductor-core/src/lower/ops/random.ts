@@ -84,7 +84,7 @@ function scaled(
     );
     const [from, to] = [a, b].map((arg) =>
       operandExpr(l, operandArg(arg!, call.op), call.shape, dtype),
-    ) as [Expr, Expr];
+    );
     const scaled = m.add(from, m.mul(number, distribution === 'uniform' ? m.sub(to, from) : to));
     return l.pointwise(call.shape, m.cast(scaled, call.dtype));
   };
@@ -177,7 +177,7 @@ const logNormal: LoweringOf<'aten::log_normal'> = (l, [, mean, std], call) => {
   const m = new ExprMath(l.ir);
   const [center, width] = [mean, std].map((arg) =>
     operandExpr(l, operandArg(arg!, call.op), call.shape, 'float32'),
-  ) as [Expr, Expr];
+  );
   const number = m.add(center, m.mul(draw(l, 'normal', call.shape), width));
   return l.pointwise(call.shape, m.cast(l.ir.op('exp', [number]), call.dtype));
 };
@@ -196,7 +196,7 @@ export function lowerRandomExtern(
   if (replay === null || !l.capabilities.extern) return lowerExtern(l, args, call, device);
   const [seed, offset] = [RNG_SEED, RNG_OFFSET].map(
     (name) => new RuntimeScalar(l.scalar(name, 'int64'), 'int'),
-  ) as [RuntimeScalar, RuntimeScalar];
+  );
   const all = [seed, offset, l.randomCount++, ...args];
   return lowerExtern(l, all, { ...call, op: replay.qualifiedName }, device);
 }

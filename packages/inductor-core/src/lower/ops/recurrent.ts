@@ -4,7 +4,6 @@
  * Forward, the hidden state is multiplied and the gates make the next states of it. Backward, the gates' gradients are
  * multiplied and give the gradient of the state before.
  */
-import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { type CellKind, fitsOneKernel, GATES } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
@@ -51,7 +50,7 @@ class Layer {
     /** The gradient: products are of gates with what they gave to this unit. */
     transposes: boolean,
   ) {
-    const [steps, rows, hidden] = shape as [Size, Size, Size];
+    const [steps, rows, hidden] = shape;
     this.m = new ExprMath(l.ir);
     this.acc = accumulateDtype(weight.dtype);
     this.gates = GATES[kind];
@@ -76,7 +75,7 @@ class Layer {
     if (l.capabilities.recurrences !== 'memory')
       return (gate) => weight.load(coords(ir.int(gate), unit, other));
     const sizes = [Math.ceil(hidden / VECTOR), hidden, this.gates, VECTOR];
-    const [block, from, gate, lane] = l.vars(sizes) as [IndexExpr, IndexExpr, IndexExpr, IndexExpr];
+    const [block, from, gate, lane] = l.vars(sizes);
     const at = ir.add(ir.scale(block, VECTOR), lane);
     const value = weight.load(coords(gate, at, from));
     const isWhole = hidden % VECTOR === 0;
@@ -122,7 +121,7 @@ class Layer {
   /** Results in one buffer: parts of [steps, rows, parts · hidden]. */
   stored(dtype: DType, parts: readonly Expr[]): { out: LoweredTensor; results: RecurrentResult[] } {
     const { l, hidden } = this;
-    const [steps, rows] = this.shape as [Size, Size];
+    const [steps, rows] = this.shape;
     const out = l.newBuffer(dtype, [steps, rows, parts.length * hidden], null);
     const results = parts.map((value, p) => ({
       out,

@@ -37,7 +37,7 @@ export function readersOf(l: Lowering, kind: Kind, resize: SizedResize, dtype: D
   const sizes = [input, output];
   const numbers = isNumbers(sizes) ? sizes : sampleOf(resize);
   if (numbers === null) return boundedReaders(l, kind, resize);
-  const [from, to] = numbers as [number, number];
+  const [from, to] = numbers;
   const table = upsampleTaps(kind, { input: from, output: to, alignCorners, scale }, dtype);
   const { before, count } = reach({ input: from, output: to, table }, true);
   // Positions that are rounded may let one more output read an element, at either end.

@@ -149,7 +149,7 @@ function scanBlocks(
 function running(op: 'sum' | 'prod'): LoweringOf<'aten::cumsum' | 'aten::cumprod'> {
   return (l, [x, dim], call) => {
     if (x.shape.length === 0) return castTensor(l, x, call.dtype);
-    const [at] = dimsOf(dim, x.shape.length, call.op) as [number];
+    const [at] = dimsOf(dim, x.shape.length, call.op);
     // A sum in another type adds elements of that type.
     const entered = castTensor(l, castTensor(l, x, call.dtype), accumulateDtype(call.dtype));
     return castTensor(l, scanAlong(l, op, entered, at, call.results[0]?.layout), call.dtype);
@@ -160,7 +160,7 @@ function running(op: 'sum' | 'prod'): LoweringOf<'aten::cumsum' | 'aten::cumprod
 function runningExtreme(op: 'max' | 'min'): LoweringOf<'aten::cummax' | 'aten::cummin'> {
   return (l, [x, dim], call) => {
     if (x.shape.length === 0) return [x, l.pointwise([], l.ir.const('int64', 0))];
-    const [at] = dimsOf(dim, x.shape.length, call.op) as [number];
+    const [at] = dimsOf(dim, x.shape.length, call.op);
     const compared: DType = x.dtype === 'bool' ? 'int32' : x.dtype;
     const elements = castTensor(l, x, compared);
     const best = scanAlong(l, op, elements, at, call.results[0]?.layout);

@@ -81,7 +81,7 @@ function modulo(l: Lowering, value: Expr, by: number): Expr {
 function indices(cell: typeof upperCell): LoweringOf<'aten::tril_indices' | 'aten::triu_indices'> {
   return (l, [rows, columns, offset], call) => {
     const m = new ExprMath(l.ir);
-    const [which, position] = l.vars(call.shape).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
+    const [which, position] = l.vars(call.shape).map((v) => l.ir.index('int32', v));
     const { row, column } = cell(l, position, Number(rows), Number(columns), Number(offset ?? 0));
     return l.pointwise(call.shape, m.cast(m.where(m.eq(which, 0), row, column), call.dtype));
   };

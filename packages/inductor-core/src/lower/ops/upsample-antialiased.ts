@@ -27,7 +27,7 @@ function triangleOf(l: Lowering, resize: SizedResize, x: LoweredTensor): Triangl
   const m = new ExprMath(l.ir);
   const dtype = positionDtype(x.dtype);
   const ratio = ratioOf(l, resize, dtype);
-  const support = typeof ratio === 'number' ? Math.max(ratio, 1) : m.max(ratio as Expr, 1);
+  const support = typeof ratio === 'number' ? Math.max(ratio, 1) : m.max(ratio, 1);
   return (o, i) => {
     const centre = m.mul(m.add(l.ir.index(dtype, o), 0.5), ratio);
     const distance = m.add(m.sub(l.ir.index(dtype, i), centre), 0.5);
@@ -40,7 +40,7 @@ function reachOf(l: Lowering, resize: SizedResize, x: LoweredTensor, backward: b
   const sizes = [resize.input, resize.output];
   const [from, to] = backward ? [resize.output, resize.input] : [resize.input, resize.output];
   if (isNumbers(sizes)) {
-    const [input, output] = sizes as [number, number];
+    const [input, output] = sizes;
     const table = upsampleTaps('linear-antialiased', { ...resize, input, output }, x.dtype);
     const { before, count } = reach({ input, output, table }, backward);
     return readers(l, [from, to], before, count);

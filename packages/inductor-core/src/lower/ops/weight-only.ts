@@ -85,7 +85,7 @@ const int4: LoweringOf<'aten::_weight_int4pack_mm'> = (l, [x, words, group, scal
     const centered = l.ir.op('sub', [value, l.ir.const('int32', 8)]);
     const [scale, zero] = [0, 1].map((i) =>
       l.ir.cast(steps.load([l.ir.div(k, Number(group)), n, l.ir.int(i)]), dtype),
-    ) as [Expr, Expr];
+    );
     return l.ir.op('add', [l.ir.op('mul', [l.ir.cast(centered, dtype), scale]), zero]);
   });
 };

@@ -80,7 +80,7 @@ function tiledProduct(
   const [a, b] = operands.map(
     ({ operand: { name }, ...each }, i) =>
       new Slab({ ...place, ...each, name, loaders: loaders[i] }),
-  ) as [Slab, Slab];
+  );
   const results = registerBlock('c', tm, tn / 4);
   const [rows, columns] = [bm / tm, bn / tn];
   const group = (name: string, by: number): IndexExpr => sum(variable(name), whole(by));

@@ -146,10 +146,7 @@ export class ScalarSchedule {
     { id, a, b, dtype }: { id: number; a: Expr; b: Expr; dtype: DType },
     loops: readonly SizedLoop[],
   ): ReductionStmts {
-    const [left, right] = [a, b].map((each) => this.ir.cast(each, this.wide(dtype))) as [
-      Expr,
-      Expr,
-    ];
+    const [left, right] = [a, b].map((each) => this.ir.cast(each, this.wide(dtype)));
     const value = this.ir.op('mul', [left, right]);
     return this.reduce({ op: 'sum', ids: [id], dtype, value }, loops);
   }

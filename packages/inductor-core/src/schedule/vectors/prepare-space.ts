@@ -51,7 +51,7 @@ export function prepareSpace(kernel: LoopKernel<Size>): PreparedSpace {
       return units === undefined ? [name] : space.split(name, units);
     });
     return mergeVariables(space, split, indices);
-  }) as [string[], string[]];
+  });
   if (outer.length + inner.length > 0) return { space, outer, inner };
   space.addUnit(UNIT);
   return { space, outer: [UNIT], inner };

@@ -169,7 +169,7 @@ class VectorScheduler {
     const { accumulators } = this;
     const [reductions, scans] = [pass.reductions, pass.scans].map((stmts) =>
       stmts.map((stmt) => ({ stmt, accumulator: accumulators.of(stmt) })),
-    ) as [Reduced[], Reduced[]];
+    );
     const update = ({ stmt, accumulator }: Reduced): ScheduledStmt => ({
       kind: 'update',
       of: accumulator.name,
