@@ -208,7 +208,7 @@ export class OnnxModule extends Module {
   private knownNow(): [Tensor, HostArray][] {
     return this.initialTensors().flatMap((tensor) => {
       const numbers = this._known.of(tensor);
-      return numbers === undefined ? [] : [[tensor, numbers] as [Tensor, HostArray]];
+      return numbers === undefined ? [] : [[tensor, numbers]];
     });
   }
 

@@ -92,10 +92,7 @@ function attention(call: NodeCall): Tensor[] {
   const softcap = call.float('softcap', 0);
   const present = [key, value];
   const finish = (y: Tensor): Tensor => (isFlat ? joinHeads(y) : y);
-  const [allKeys, allValues] = present.map((x) => repeatHeads(x, query.shape[1]!)) as [
-    Tensor,
-    Tensor,
-  ];
+  const [allKeys, allValues] = present.map((x) => repeatHeads(x, query.shape[1]!));
   // A row that sees nothing is the one thing the fused operator does not do as ONNX wants it.
   const hasHidden = bias !== null;
   if (softcap === 0 && !hasHidden && !call.wants(3)) {

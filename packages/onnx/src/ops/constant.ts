@@ -32,7 +32,7 @@ export function range(call: NodeCall): Tensor {
 }
 
 function eyeLike(call: NodeCall): Tensor {
-  const [rows, columns] = call.shape(0) as [number, number];
+  const [rows, columns] = call.shape(0);
   const dtype = call.hasAttribute('dtype')
     ? (elementType(call.int('dtype'))?.dtype ?? call.fail('its dtype is not supported'))
     : call.dtype(0);

@@ -69,7 +69,7 @@ function weightsOf(call: NodeCall, scores: Tensor, mask: Tensor): Tensor {
   const masked = capped.add(mask);
   const sink = call.optional(11);
   if (sink === null && call.int('smooth_softmax', 0) !== 1) return F.softmax(masked, -1);
-  const [batch, heads, length, keys] = masked.shape as [number, number, number, number];
+  const [batch, heads, length, keys] = masked.shape;
   const of =
     sink?.to(masked.dtype).reshape([1, heads, 1, 1]) ??
     full([1, 1, 1, 1], 0, { dtype: masked.dtype, device: call.device });
@@ -79,7 +79,7 @@ function weightsOf(call: NodeCall, scores: Tensor, mask: Tensor): Tensor {
 
 /** A cache with the keys or values of the call written behind those of each sequence, [B, heads, S, E]. */
 function withNew(past: Tensor | null, fresh: Tensor, at: Tensor, room: number): Tensor {
-  const [batch, heads, length, width] = fresh.shape as [number, number, number, number];
+  const [batch, heads, length, width] = fresh.shape;
   // Dense as all later ones: the next call would have code of its own for another layout.
   if (past === null && room === length) return fresh.contiguous();
   const missing = room - (past?.shape[2] ?? 0);

@@ -40,7 +40,7 @@ function operands(call: NodeCall, heads: number): [Tensor, Tensor, Tensor] {
 function ofBeams(call: NodeCall, past: Tensor): Tensor {
   const table = call.optional(9);
   if (table === null) return past;
-  const [rows, heads, length, width] = past.shape as [number, number, number, number];
+  const [rows, heads, length, width] = past.shape;
   const beams = table.shape[1]!;
   const first = places(call, rows).div(beams, { roundingMode: 'floor' }).mul(beams);
   const own = table.reshape([rows, -1]).narrow(1, 0, length).to('int64');
@@ -60,7 +60,7 @@ function decoderAttention(call: NodeCall): (Tensor | null)[] {
     return cache === null || used === 0
       ? fresh
       : cat([ofBeams(call, cache.narrow(2, 0, used)), fresh], 2);
-  }) as [Tensor, Tensor];
+  });
   let mask = call.optional(4);
   const flags = call.optional(3);
   if (flags !== null) {

@@ -97,7 +97,7 @@ function unrounded(call: NodeCall, at: number, zerosAt: number): Tensor {
   if (bits !== 2 && bits !== 4 && bits !== 8)
     call.fail(`weights of ${bits} bits instead of 2, 4 or 8`);
   const q = unpack(call.tensor(at), bits);
-  const [experts, rows] = q.shape as [number, number];
+  const [experts, rows] = q.shape;
   const scales = call.tensor(at + 1).reshape([experts, rows, -1]);
   const blocks = scales.size(2);
   const zeros = call.optional(zerosAt);

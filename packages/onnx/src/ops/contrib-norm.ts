@@ -51,7 +51,7 @@ function looked(table: Tensor, at: Tensor): Tensor {
 function embedNorm(call: NodeCall): (Tensor | null)[] {
   const [ids, segments] = [call.tensor(0), call.optional(1)];
   if (ids.ndim !== 2) call.fail(`input_ids has ${ids.ndim} dimensions instead of two`);
-  const [batch, length] = ids.shape as [number, number];
+  const [batch, length] = ids.shape;
   const positions = call.optional(8);
   const places =
     positions === null ? call.tensor(3).narrow(0, 0, length) : looked(call.tensor(3), positions);

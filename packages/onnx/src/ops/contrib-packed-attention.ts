@@ -42,7 +42,7 @@ function seenKeys(call: NodeCall, mask: Tensor, batch: number, length: number, k
 
 /** What is added to the scores by mask, direction and bias; null if it is nothing. */
 function scoreBias(call: NodeCall, inputs: Inputs, query: Tensor, keys: number): Tensor | null {
-  const [batch, , length] = query.shape as [number, number, number];
+  const [batch, , length] = query.shape;
   let bias = inputs.bias === null ? null : call.optional(inputs.bias);
   const mask = call.optional(inputs.mask);
   if (mask !== null) {
@@ -95,7 +95,7 @@ function attend(
   let start = 0;
   const [query, key, value] = widths.map((width) =>
     splitHeads(projected.narrow(2, (start += width) - width, width), heads),
-  ) as [Tensor, Tensor, Tensor];
+  );
   const { all, present } = withPast(call, inputs, [key, value]);
   const attnMask = scoreBias(call, inputs, query, all[0].shape[2]!);
   const scale = call.float('scale', 0) || 1 / Math.sqrt(query.shape[3]!);

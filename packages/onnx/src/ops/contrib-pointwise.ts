@@ -18,7 +18,7 @@ function biasSplitGelu(call: NodeCall): Tensor {
   const x = biased(call);
   const width = x.shape.at(-1)!;
   if (width % 2 !== 0) call.fail(`rows of ${width} elements have no halves`);
-  const [value, gate] = x.chunk(2, -1) as [Tensor, Tensor];
+  const [value, gate] = x.chunk(2, -1);
   return value.mul(F.gelu(gate));
 }
 

@@ -49,7 +49,7 @@ function gatedBias(call: NodeCall): Tensor {
   if (call.has(6)) call.unsupported('token_offset (a query without padding)');
   const query = splitHeads(call.tensor(0).add(call.tensor(1)), call.int('num_heads'));
   const gates = matmul(query, call.tensor(3)).add(call.tensor(4));
-  const [batch, heads, length, width] = gates.shape as [number, number, number, number];
+  const [batch, heads, length, width] = gates.shape;
   const sums = gates
     .reshape([batch, heads, length, 2, width / 2])
     .sum([-1])

@@ -103,7 +103,7 @@ function boxPositions(
 /** Parts of images, each in a box and resized: […, boxes] → [boxes, C, height, width]. */
 function cropAndResize(call: NodeCall): Tensor {
   const [x, boxes] = [call.tensor(0), call.tensor(1)];
-  const [height, width] = call.numbers(3) as [number, number];
+  const [height, width] = call.numbers(3);
   const isNearest = call.choice('mode', ['bilinear', 'nearest'], 'bilinear') === 'nearest';
   const outside = call.float('extrapolation_value', 0);
   let y = index(x, call.tensor(2).to('int64'));

@@ -107,7 +107,7 @@ function foldAny(call: NodeCall, columns: Tensor, sizes: readonly number[]): Ten
     (size, i) => Math.floor((size - dilation[i]! * (block[i]! - 1) - 1) / stride[i]!) + 1,
   );
   const elements = block.reduce((a, b) => a * b, 1);
-  const [n, rows] = columns.shape as [number, number];
+  const [n, rows] = columns.shape;
   const channels = rows / elements;
   const run = TRANSPOSED[rank - 1] ?? call.fail(`${rank} spatial dimensions`);
   const kernel = columns

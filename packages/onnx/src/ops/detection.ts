@@ -49,7 +49,7 @@ function nonMaxSuppression(call: NodeCall): Tensor {
   const limit = call.optionalNumbers(3)?.[0] ?? 0;
   const least = call.optionalNumbers(4)?.[0] ?? -Infinity;
   const isCentered = call.flag('center_point_box');
-  const [batches, classes, count] = scores.shape as [number, number, number];
+  const [batches, classes, count] = scores.shape;
   const all = rows(boxes).map((row) => boxOf(row, isCentered));
   const values = rows(scores);
   const kept: number[][] = [];

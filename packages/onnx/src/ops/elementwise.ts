@@ -34,7 +34,7 @@ function logical(compute: (a: Tensor, b: Tensor) => Tensor): OnnxOperator {
 function variadic(combine: (a: Tensor, b: Tensor) => Tensor): OnnxOperator {
   return (call) => {
     if (call.inputs.length === 0) call.fail('it has no inputs');
-    const [first, ...rest] = call.tensors() as [Tensor, ...Tensor[]];
+    const [first, ...rest] = call.tensors();
     return rest.reduce((a, b) => inDType(combine(a, b), first.dtype), first);
   };
 }

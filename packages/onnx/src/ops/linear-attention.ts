@@ -14,7 +14,7 @@ function linear(call: NodeCall): Tensor[] {
   const part = (input: number, count: number): Tensor =>
     splitHeads(call.tensor(input).to('float32'), count);
   const [query, key, value] = [part(0, queryHeads), part(1, heads), part(2, heads)];
-  const [batch, , length, width] = query.shape as [number, number, number, number];
+  const [batch, , length, width] = query.shape;
   const past = call.optional(3);
   const decay = call.has(4) ? part(4, heads) : null;
   // One number for all heads, or one for each.
@@ -37,7 +37,7 @@ function linear(call: NodeCall): Tensor[] {
 /** A convolution of each channel by itself that sees only what is before, and what it saw last. */
 function causalConvolution(call: NodeCall): Tensor[] {
   const [x, weight] = [call.tensor(0), call.tensor(1)];
-  const [batch, channels] = x.shape as [number, number];
+  const [batch, channels] = x.shape;
   const span = weight.shape[2]! - 1;
   const past =
     call.optional(3) ?? zeros([batch, channels, span], { dtype: x.dtype, device: call.device });

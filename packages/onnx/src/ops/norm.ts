@@ -14,13 +14,7 @@ function perChannel(vector: Tensor, rank: number): Tensor {
 
 /** With running statistics, or in training mode with the batch's own, whose running means are outputs. */
 function batchNorm(call: NodeCall): Tensor[] {
-  const [x, weight, bias, mean, variance] = call.tensors() as [
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-  ];
+  const [x, weight, bias, mean, variance] = call.tensors();
   const eps = call.float('epsilon', 1e-5);
   const isTraining = call.opset >= 14 ? call.flag('training_mode') : call.outputCount > 1;
   const isUniform = [weight, bias, mean, variance].every(({ dtype }) => dtype === x.dtype);

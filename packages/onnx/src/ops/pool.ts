@@ -38,7 +38,7 @@ function flatIndices(call: NodeCall, x: Tensor, at: Tensor, window: Windows): Te
     const step = columnMajor ? product(sizes.slice(0, i)) : product(sizes.slice(i + 1));
     flat = flat.add(own.mul(step));
   });
-  const [n, c] = x.shape as [number, number];
+  const [n, c] = x.shape;
   const planes = full([n * c], 1, { dtype: 'int64', device: x.device })
     .cumsum(0)
     .sub(1);
@@ -67,7 +67,7 @@ function windowSums(x: Tensor, { kernel, stride, dilation }: Windows): Tensor {
   const at = kernel.length - 1;
   const count = product(kernel);
   if (dilation.every((step) => step === 1)) return AVERAGE[at]!(x, kernel, { stride }).mul(count);
-  const [n, c, ...sizes] = x.shape as [number, number, ...number[]];
+  const [n, c, ...sizes] = x.shape;
   const weight = ones([1, 1, ...kernel], { dtype: x.dtype, device: x.device });
   const sums = CONVOLUTIONS[at]!(x.reshape([n * c, 1, ...sizes]), weight, {
     stride,

@@ -49,9 +49,9 @@ const rnnStep: Step = (call, fromInput, { hidden }, own) => {
 };
 
 const gruStep: Step = (call, fromInput, { hidden }, own) => {
-  const [f, g] = own.activations as [Activation, Activation];
-  const [z, r, h] = gates(fromInput, 3) as [Tensor, Tensor, Tensor];
-  const [weightZ, weightR, weightH] = own.recurrence.chunk(3, 0) as [Tensor, Tensor, Tensor];
+  const [f, g] = own.activations;
+  const [z, r, h] = gates(fromInput, 3);
+  const [weightZ, weightR, weightH] = own.recurrence.chunk(3, 0);
   const [biasZ, biasR, biasH] = own.biases === null ? [] : [...own.biases[1].chunk(3, 0)];
   const update = f(clipped(call, z.add(linear(hidden, weightZ, biasZ ?? null))));
   const reset = f(clipped(call, r.add(linear(hidden, weightR, biasR ?? null))));
@@ -63,10 +63,10 @@ const gruStep: Step = (call, fromInput, { hidden }, own) => {
 };
 
 const lstmStep: Step = (call, fromInput, state, own) => {
-  const [f, g, h] = own.activations as [Activation, Activation, Activation];
+  const [f, g, h] = own.activations;
   const fromState = linear(own.operand(state.hidden), own.recurrence, own.biases?.[1] ?? null);
   const sum = fromInput.add(fromState);
-  const [i, o, forget, c] = gates(sum, 4) as [Tensor, Tensor, Tensor, Tensor];
+  const [i, o, forget, c] = gates(sum, 4);
   const [peepI, peepO, peepF] = own.peepholes === null ? [] : gates(own.peepholes, 3);
   const peep = (x: Tensor, weight: Tensor | undefined, cell: Tensor): Tensor =>
     clipped(call, weight === undefined ? x : x.add(weight.mul(cell)));

@@ -45,7 +45,7 @@ function samplesOf(call: NodeCall, low: number, bins: number, { scale, shift }: 
   return range(shape[0]!).map((box) => {
     const [start, end] = [data[4 * box + low]!, data[4 * box + low + 2]!].map((corner) =>
       f(f(corner * f(scale)) - shift),
-    ) as [number, number];
+    );
     const length = f(end - start);
     return Math.ceil(f((shift === 0 ? Math.max(length, 1) : length) / bins));
   });
@@ -99,7 +99,7 @@ function beside({ at, isInside }: Samples, size: number): [index: Tensor, weight
 
 /** The largest of all weighted elements, as the operator is defined: not the largest of the interpolated samples. */
 function largest(x: Tensor, image: Tensor, rows: Samples, columns: Samples): Tensor {
-  const [n, c, h, w] = x.shape as [number, number, number, number];
+  const [n, c, h, w] = x.shape;
   const flat = x.permute([0, 2, 3, 1]).reshape([n * h * w, c]);
   const tall = (part: Tensor): Tensor => part.unsqueeze(-1).unsqueeze(-1);
   const wide = (part: Tensor): Tensor => part.unsqueeze(1).unsqueeze(1);
@@ -121,7 +121,7 @@ function largest(x: Tensor, image: Tensor, rows: Samples, columns: Samples): Ten
 function roiAlign(call: NodeCall): Tensor {
   const x = call.tensor(0);
   if (x.ndim !== 4) call.fail(`an input with ${x.ndim} dimensions instead of 4`);
-  const [n, c, h, w] = x.shape as [number, number, number, number];
+  const [n, c, h, w] = x.shape;
   const modes = ['half_pixel', 'output_half_pixel'] as const;
   const kind = call.choice('coordinate_transformation_mode', modes, modes[call.opset < 16 ? 1 : 0]);
   const boxes = { scale: call.float('spatial_scale', 1), shift: kind === 'half_pixel' ? 0.5 : 0 };
@@ -144,10 +144,10 @@ function roiAlign(call: NodeCall): Tensor {
 function deformed(call: NodeCall): Tensor {
   const [x, weight, moved] = [call.tensor(0), call.tensor(1), call.tensor(2)];
   if (x.ndim !== 4) call.unsupported(`an input with ${x.ndim} dimensions`);
-  const [n, c, h, w] = x.shape as [number, number, number, number];
-  const [kernelHeight, kernelWidth] = weight.shape.slice(2) as [number, number];
+  const [n, c, h, w] = x.shape;
+  const [kernelHeight, kernelWidth] = weight.shape.slice(2);
   const [outputs, taps] = [weight.shape[0]!, kernelHeight * kernelWidth];
-  const [high, wide] = moved.shape.slice(2) as [number, number];
+  const [high, wide] = moved.shape.slice(2);
   const [groups, parts] = [call.int('group', 1), call.int('offset_group', 1)];
   const [stride, dilation] = [
     perDimension(call, 'strides', 2, 1),

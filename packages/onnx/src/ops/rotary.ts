@@ -20,10 +20,7 @@ export function rotate(x: Tensor, { cos, sin, interleaved }: Rotation): Tensor {
   const half = cos.shape.at(-1)!;
   const width = x.shape.at(-1)!;
   // Heads share the angles.
-  const [c, s] = [cos, sin].map((part) => (part.ndim === 3 ? part.unsqueeze(1) : part)) as [
-    Tensor,
-    Tensor,
-  ];
+  const [c, s] = [cos, sin].map((part) => (part.ndim === 3 ? part.unsqueeze(1) : part));
   const turned = x.narrow(-1, 0, 2 * half);
   const pairs = interleaved ? turned.unflatten(-1, [half, 2]) : turned;
   const [a, b] = interleaved

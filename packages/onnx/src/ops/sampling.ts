@@ -27,7 +27,7 @@ export function sample(call: NodeCall): Tensor {
 /** Positions of the elements of an image after an affine map: θ [N, R, R + 1] → [N, …, R]. */
 function affineGrid(call: NodeCall): Tensor {
   const theta = call.tensor(0);
-  const [batch, , ...sizes] = call.numbers(1) as [number, number, ...number[]];
+  const [batch, , ...sizes] = call.numbers(1);
   const rank = sizes.length;
   const corners = call.flag('align_corners');
   const on = { dtype: theta.dtype, device: call.device };

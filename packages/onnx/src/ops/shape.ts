@@ -186,7 +186,7 @@ function blockSize(call: NodeCall, sizesBy: (block: number) => readonly number[]
 /** [N, C, H, W] → [N, C / b², H b, W b]; in mode DCR the block is the outer part of the channels. */
 function depthToSpace(call: NodeCall): Tensor {
   const x = call.tensor(0);
-  const [n, c, h, w] = x.shape as [number, number, number, number];
+  const [n, c, h, w] = x.shape;
   const b = blockSize(call, (block) => [c / block ** 2]);
   const left = c / (b * b);
   const apart =
@@ -198,7 +198,7 @@ function depthToSpace(call: NodeCall): Tensor {
 
 function spaceToDepth(call: NodeCall): Tensor {
   const x = call.tensor(0);
-  const [n, c, h, w] = x.shape as [number, number, number, number];
+  const [n, c, h, w] = x.shape;
   const b = blockSize(call, (block) => [h / block, w / block]);
   const isDcr = call.choice('mode', ['DCR', 'CRD'], 'DCR') === 'DCR';
   const apart = x

@@ -172,7 +172,7 @@ export class NodeCall {
     if (found === undefined) return undefined;
     if (!kinds.includes(found.kind as K))
       this.fail(`attribute '${name}' is of kind ${found.kind} instead of ${kinds.join(' or ')}`);
-    return found.value as unknown as ValueOf<K>;
+    return found.value as ValueOf<K>;
   }
 
   /** Whether an attribute is given. */

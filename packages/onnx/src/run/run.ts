@@ -223,7 +223,7 @@ export class Run {
     } catch (error) {
       throw atNode(error, node);
     }
-    const list = keepTypes(node, inputs, many ? (results as readonly Value[]) : [results as Value]);
+    const list = keepTypes(node, inputs, many ? (results as readonly Value[]) : [results]);
     for (let i = 0; i < node.outputs.length; i++)
       if (node.outputs[i] !== '') scope.set(node.outputs[i]!, list[i] ?? null);
   }
