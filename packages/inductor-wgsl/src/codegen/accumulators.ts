@@ -168,7 +168,7 @@ export class AccumulatorEmitter {
     if (found === undefined) {
       const { builder } = this.emitter;
       const { length } = this.scheduled.shared.find((each) => each.name === name)!;
-      const [prefix] = name.split('.') as [string];
+      const [prefix] = name.split('.');
       found = builder.workgroupArray(prefix, typeName(carrier(type), width), length);
       this.arrays.set(name, found);
     }

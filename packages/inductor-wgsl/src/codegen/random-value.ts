@@ -10,7 +10,7 @@ export function randomValue(emitter: ExprEmitter, expr: Extract<Expr, { kind: 'r
   const offset = emitter.value(expr.offset);
   const index =
     emitter.context.access(expr.index).stride === 0
-      ? { text: emitter.indexBase(expr.index), width: 1 as Width }
+      ? { text: emitter.indexBase(expr.index), width: 1 }
       : emitter.indexLanes(expr.index);
   const width: Width = seed.width === 4 || offset.width === 4 || index.width === 4 ? 4 : 1;
   const u32 = typeName('u32', width);

@@ -97,7 +97,7 @@ export class ScheduleNames {
   identifier(name: string): string {
     const { names } = this.builder;
     if (name.includes('.')) return names.fresh(name.slice(0, name.indexOf('.')));
-    const [base] = name.split('@') as [string];
+    const [base] = name.split('@');
     return this.isOfKernel(base) ? names.claim(base) : name;
   }
 

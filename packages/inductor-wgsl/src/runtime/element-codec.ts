@@ -31,7 +31,7 @@ function view<T>(
 export function toDevice(dtype: DType, host: Uint8Array, f16: boolean): Bytes {
   const storage = storageType(dtype, f16);
   const count = host.byteLength / itemSize(dtype);
-  if (itemSize(dtype) === (storage === 'f16' ? 2 : 4)) return view(Uint8Array, host) as Bytes;
+  if (itemSize(dtype) === (storage === 'f16' ? 2 : 4)) return view(Uint8Array, host);
   const words = new Int32Array(count);
   const floats = new Float32Array(words.buffer);
   switch (dtype) {

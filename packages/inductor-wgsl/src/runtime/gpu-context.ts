@@ -56,7 +56,7 @@ export class GpuContext {
     const detected = info?.architecture === 'swiftshader' || info?.isFallbackAdapter === true;
     const software = profile === undefined ? detected : profile === 'software';
     const subgroups =
-      features.has('subgroups' as GPUFeatureName) && info !== undefined
+      features.has('subgroups') && info !== undefined
         ? { min: info.subgroupMinSize ?? 4, max: info.subgroupMaxSize ?? 128 }
         : null;
     const f16 = features.has('shader-f16');
@@ -111,7 +111,7 @@ export class GpuContext {
     profile?: DeviceProfile,
   ): Promise<GpuContext> {
     const requiredFeatures = WANTED_FEATURES.filter((name) =>
-      adapter.features.has(name as GPUFeatureName),
+      adapter.features.has(name),
     ) as GPUFeatureName[];
     const requiredLimits: Record<string, number> = {};
     for (const name of RAISED_LIMITS) requiredLimits[name] = adapter.limits[name];
