@@ -120,7 +120,7 @@ function compileEntry<A extends readonly unknown[], R>(
   const run = (inputs: readonly unknown[]): readonly unknown[] => {
     let next = 0;
     const values = leaves.map((leaf) => (isInput(leaf) ? inputs[next++] : leaf));
-    const result = treeFlatten(fn(...(treeUnflatten(values, spec) as unknown as A)));
+    const result = treeFlatten(fn(...(treeUnflatten(values, spec) as A)));
     structure = result.spec;
     return result.leaves;
   };

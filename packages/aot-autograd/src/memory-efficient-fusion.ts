@@ -24,7 +24,5 @@ export function memoryEfficientFusion(
   options: AotOptions,
 ): AnyFunction {
   const all: AotOptions = { partitionFn: minCutRematerializationPartition, ...options };
-  return typeof target === 'function'
-    ? (aotFunction(target as (...args: readonly unknown[]) => unknown, all) as AnyFunction)
-    : aotModule(target, all);
+  return typeof target === 'function' ? aotFunction(target, all) : aotModule(target, all);
 }

@@ -190,7 +190,7 @@ export function explain(
     const wrapper = functions.has(target)
       ? (target as AnyFunction)
       : compile(target as AnyFunction, { backend: 'eager', ...options });
-    return whenFinished(wrapper.apply(this, args as never[]), () =>
+    return whenFinished(wrapper.apply(this, args), () =>
       explainFunction(compiledFunctionOf(wrapper)),
     );
   };

@@ -48,9 +48,9 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     { processGroup = groupNamed() }: { readonly processGroup?: ProcessGroup } = {},
   ) {
     this.group = processGroup;
-    const make = type as unknown as new (params: unknown, options: O) => optim.Optimizer;
+    const make = type as new (params: unknown, options: O) => optim.Optimizer;
     // It checks the options, and fills in the defaults; it makes no state before it steps.
-    this.paramGroups = new make(params, options).paramGroups as Group[];
+    this.paramGroups = new make(params, options).paramGroups;
     this.share();
     const own = this.paramGroups.map((group) => ({
       group,

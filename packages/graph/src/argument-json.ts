@@ -33,16 +33,13 @@ export function encodeArgument(arg: Argument): JsonArgument {
   if (arg === undefined) return { undefined: true };
   if (typeof arg === 'function')
     throw graphError(
-      `${String(arg as unknown)} is code of the program.`,
+      `${String(arg)} is code of the program.`,
       'A graph that calls a custom autograd function cannot be written as text.',
     );
   if (typeof arg !== 'object' || arg === null) return arg;
   return {
     record: Object.fromEntries(
-      Object.entries(arg as Record<string, Argument>).map(([key, value]) => [
-        key,
-        encodeArgument(value),
-      ]),
+      Object.entries(arg).map(([key, value]) => [key, encodeArgument(value)]),
     ),
   };
 }

@@ -220,7 +220,7 @@ function readTensor(json: JsonField, storages: readonly Storage[]): Tensor {
       .field(key)
       .items(64)
       .map((size) => size.integer(0, MAX)),
-  ) as [number[], number[]];
+  );
   if (sizes.length !== strides.length) json.refuse('has another number of sizes than of strides');
   const dtype = json.field('dtype').keyOf(DTYPES);
   const offset = json.field('offset').integer(0, MAX);
@@ -274,7 +274,7 @@ function metaToJson(
   if (meta.originalAten !== undefined) out.originalAten = meta.originalAten.qualifiedName;
   if (meta.val !== undefined) out.val = valToJson(meta.val, storages);
   if (symbolic && meta.symbolicVal !== undefined) out.shape = shapeToJson(meta.symbolicVal);
-  return out as JsonNode['meta'];
+  return out;
 }
 
 function valToJson(

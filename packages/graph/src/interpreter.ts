@@ -115,12 +115,7 @@ export class Interpreter {
     if (arg instanceof SymInt) return this.module.graph.symbols!.compile(arg)(this.sizes);
     if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => this.load(item));
     if (typeof arg === 'object' && arg !== null) {
-      return Object.fromEntries(
-        Object.entries(arg as Record<string, Argument>).map(([key, value]) => [
-          key,
-          this.load(value),
-        ]),
-      );
+      return Object.fromEntries(Object.entries(arg).map(([key, value]) => [key, this.load(value)]));
     }
     return arg;
   }

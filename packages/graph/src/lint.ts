@@ -195,7 +195,7 @@ function scalarMatches(base: SchemaArgument['type']['base'], arg: Argument): boo
       return isNode || typeof arg === 'boolean';
     case 'Handle':
       // Stands for something of the host: a function that is never called.
-      return typeof (arg as unknown) === 'function';
+      return typeof arg === 'function';
     default:
       return typeof arg === 'string' || typeof arg === 'number';
   }

@@ -171,7 +171,7 @@ function nodesIn(args: readonly Argument[]): Node[] {
       found.push(arg);
     } else if (Array.isArray(arg)) for (const item of arg as readonly Argument[]) visit(item);
     else if (typeof arg === 'object' && arg !== null && !(arg instanceof SymInt))
-      for (const item of Object.values(arg as Record<string, Argument>)) visit(item);
+      for (const item of Object.values(arg)) visit(item);
   };
   for (const arg of args) visit(arg);
   return found;
@@ -184,10 +184,7 @@ export function mapArgument(arg: Argument, fn: (node: Node) => Argument): Argume
   if (Array.isArray(arg)) return arg.map((item) => mapArgument(item as Argument, fn));
   if (typeof arg === 'object' && arg !== null) {
     return Object.fromEntries(
-      Object.entries(arg as Record<string, Argument>).map(([key, value]) => [
-        key,
-        mapArgument(value, fn),
-      ]),
+      Object.entries(arg).map(([key, value]) => [key, mapArgument(value, fn)]),
     );
   }
   return arg;

@@ -107,7 +107,7 @@ export function printArgument(arg: Argument): string {
   if (arg instanceof SymInt) return String(arg);
   if (Array.isArray(arg)) return `[${(arg as readonly Argument[]).map(printArgument).join(', ')}]`;
   if (typeof arg === 'object' && arg !== null) {
-    const entries = Object.entries(arg as Record<string, Argument>);
+    const entries = Object.entries(arg);
     return `{ ${entries.map(([key, value]) => `${propertyName(key)}: ${printArgument(value)}`).join(', ')} }`;
   }
   if (typeof arg === 'string') return JSON.stringify(arg);

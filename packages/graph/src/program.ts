@@ -96,7 +96,7 @@ function callOf(node: Node, attributes: AttributeLookup): Instruction['call'] {
     const overload: OpOverload = target;
     return (args) => callOp(overload, args);
   }
-  return (args) => (target as unknown as (...args: unknown[]) => unknown)(...args);
+  return (args) => (target as (...args: unknown[]) => unknown)(...args);
 }
 
 function planArguments(
@@ -126,7 +126,7 @@ function fillArguments(plan: ArgumentPlan, slots: Slots): unknown[] {
 function holdsNode(arg: Argument): boolean {
   if (arg instanceof Node) return true;
   if (typeof arg !== 'object' || arg === null || arg instanceof SymInt) return false;
-  return Object.values(arg as Record<string, Argument>).some(holdsNode);
+  return Object.values(arg).some(holdsNode);
 }
 
 function builder(
@@ -148,7 +148,7 @@ function builder(
     const items = (arg as readonly Argument[]).map((item) => builder(item, slotOf, symbols));
     return (slots) => items.map((item) => item(slots));
   }
-  const entries = Object.entries(arg as Record<string, Argument>).map(
+  const entries = Object.entries(arg).map(
     ([key, value]) => [key, builder(value, slotOf, symbols)] as const,
   );
   return (slots) => Object.fromEntries(entries.map(([key, build]) => [key, build(slots)]));

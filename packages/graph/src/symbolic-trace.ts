@@ -29,9 +29,7 @@ import { parameterNames } from './parameter-names.js';
 export function symbolicTrace(fn: (...args: Tensor[]) => unknown): GraphModule {
   checkFunction('symbolicTrace', fn);
   const tracer = new SymbolicTracer();
-  const names = parameterNames(fn as (...args: never[]) => unknown).filter(
-    (name) => name?.startsWith('...') !== true,
-  );
+  const names = parameterNames(fn).filter((name) => name?.startsWith('...') !== true);
   const inputs = names.map((name, i) => tracer.input(name ?? `arg${i}`));
   tracer.finish(withPreDispatchMode(tracer, () => fn(...inputs)));
   return tracer.module;

@@ -31,10 +31,7 @@ export function namesOf<A extends readonly unknown[]>(
   options: TraceFunctionOptions,
 ): readonly string[] {
   const { leaves, spec } = treeFlatten(args);
-  return (
-    options.inputNames ??
-    inputNames(parameterNames(fn as (...args: never[]) => unknown), treePaths(spec), leaves)
-  );
+  return options.inputNames ?? inputNames(parameterNames(fn), treePaths(spec), leaves);
 }
 
 /** Traces on the metadata of the arguments. @throws graph-lint when a value cannot stand in a graph */
@@ -69,7 +66,7 @@ export function traceFunction<A extends readonly unknown[]>(
     count++;
     return value;
   });
-  const run = (): unknown => fn(...(treeUnflatten(traced, spec) as unknown as A));
+  const run = (): unknown => fn(...(treeUnflatten(traced, spec) as A));
   const recorded = (): unknown => record(recorder, options, run);
   const result = convert === null ? recorded() : withFakeTensors(recorded);
   recorder.graph.output(recorder.argument(result));

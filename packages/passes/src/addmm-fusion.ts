@@ -2,7 +2,7 @@
  * @file Sums of a product and a bias become `addmm`, also where a view stands between them (a linear layer
  * on more than two dimensions).
  */
-import { Node, type Argument, tensorVal } from '@tessera/graph';
+import { Node, tensorVal } from '@tessera/graph';
 import { type Tensor, broadcastShapes } from '@tessera/tensor';
 import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import { emitOp } from '@tessera/graph';
@@ -47,7 +47,7 @@ function isFusible(match: Match): boolean {
 
 function fuse(match: Match): void {
   const { graph, output, kwargs } = match;
-  const args = [kwargs.bias, kwargs.a, kwargs.b, 1, 1] as readonly Argument[];
+  const args = [kwargs.bias, kwargs.a, kwargs.b, 1, 1];
   const { val: _, ...origin } = output.meta;
   const made = graph.insertingBefore(output, () => {
     const sum = emitOp(graph, getOp('aten::addmm'), args, origin);

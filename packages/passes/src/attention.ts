@@ -101,7 +101,7 @@ function masked(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: 
 
 /** Whether the operator takes operands of these layouts, and the mask with them. */
 function takesMask(match: Match): boolean {
-  const [query, key, value, mask] = operands(match, 4) as [Tensor, Tensor, Tensor, Tensor];
+  const [query, key, value, mask] = operands(match, 4);
   const inputs = [query, key, value];
   return (
     inputs.every((x) => x.ndim === 4 && x.strides[3] === 1 && x.sizes.every((size) => size > 0)) &&

@@ -57,7 +57,7 @@ function flattenJoin(join: Node, sets: AliasSets): boolean {
     tensorVal(item)?.dtype === tensorVal(join)?.dtype;
   if (!items.some(isInner)) return false;
   const inner = items.filter(isInner);
-  join.args = [items.flatMap((item) => (isInner(item) ? (item.args[0] as Node[]) : [item])), dim];
+  join.args = [items.flatMap((item) => (isInner(item) ? item.args[0] : [item])), dim];
   for (const item of inner) join.graph.eraseNode(item);
   return true;
 }

@@ -146,7 +146,7 @@ class Layouts {
 
 /** Channels last; of one channel per group, the channels of the groups last. */
 function weightStrides(weight: Tensor, groups: number): readonly number[] {
-  const [outputs, channels, height, width] = weight.sizes as [number, number, number, number];
+  const [outputs, channels, height, width] = weight.sizes;
   return channels === 1 && groups > 1
     ? [1, height * width * outputs, width * outputs, outputs]
     : formatStrides(weight, 'channelsLast');

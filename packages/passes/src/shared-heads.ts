@@ -68,7 +68,7 @@ function broadcast(value: Argument | undefined): Repeat | null {
   if (joined === null || wide === null || narrow === null || !(source instanceof Node)) return null;
   const [from, one, many, to] = [source, narrow, wide, joined].map(
     (node) => tensorVal(node)?.sizes ?? [],
-  ) as [number[], number[], number[], number[]];
+  );
   const [b, h, s, d] = from;
   const times = many[2];
   if (from.length !== 4 || times === undefined || to.length !== 4) return null;

@@ -41,7 +41,7 @@ function hashArgument(hash: number, arg: Argument): number {
   if (typeof arg === 'object' && arg !== null) {
     const list = Array.isArray(arg);
     let h = mix(hash, list ? 3 : 4);
-    for (const [key, value] of Object.entries(arg as Record<string, Argument>)) {
+    for (const [key, value] of Object.entries(arg)) {
       h = hashArgument(list ? h : hashText(h, key), value);
     }
     return h;
@@ -65,8 +65,8 @@ export function sameArgument(a: Argument, b: Argument): boolean {
   }
   if (a instanceof SymInt || b instanceof SymInt) return a === b;
   if (a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return a === b;
-  const left = Object.entries(a as Record<string, Argument>);
-  const right = Object.entries(b as Record<string, Argument>);
+  const left = Object.entries(a);
+  const right = Object.entries(b);
   if (left.length !== right.length) return false;
   return left.every(([key, value], i) => key === right[i][0] && sameArgument(value, right[i][1]));
 }

@@ -13,7 +13,7 @@ interface PackageCopy {
   readonly url: string | undefined;
 }
 
-const REGISTRY: unique symbol = Symbol.for('tessera.packages') as never;
+const REGISTRY: unique symbol = Symbol.for('tessera.packages');
 
 /**
  * Records that a copy of `name` is loaded; pass `import.meta.url` so a reload can be told apart.

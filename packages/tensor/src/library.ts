@@ -144,7 +144,7 @@ export function library(namespace: string): Library {
         );
     },
   };
-  return self as unknown as Library;
+  return self as Library;
 }
 
 /** A formula whose gradients are those of arguments. */

@@ -54,12 +54,12 @@ export function readItem(tensor: Tensor): Item {
       },
     );
   }
-  return withValues(tensor, 'item()', (values) => values[0]!) as Item;
+  return withValues(tensor, 'item()', (values) => values[0]!);
 }
 
 /** The only element of a tensor that is known to be on `cpu`, where it is not awaited. @throws invalid-argument */
 export function itemAtOnce(tensor: Tensor): number {
-  return readItem(tensor) as number;
+  return readItem(tensor);
 }
 
 /** Whether the only element of a tensor is not 0; awaitable on devices other than `cpu`, as `item`. */

@@ -46,7 +46,7 @@ function fail(options: CloseOptions, text: string): never {
 /** Values of a CPU tensor, or of a device tensor after a download. */
 export async function valuesOf(tensor: Tensor): Promise<Float64Array> {
   if (tensor.device === 'cpu') return readNumbers(tensor);
-  return Float64Array.from((await tensor.toTypedArray()) as ArrayLike<number>, Number);
+  return Float64Array.from(await tensor.toTypedArray(), Number);
 }
 
 function checkMeta(actual: Tensor, expected: Tensor, options: CloseOptions): void {

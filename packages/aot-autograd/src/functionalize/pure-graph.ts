@@ -3,7 +3,7 @@
  *
  * Most are: inference, and training without batch norms whose optimizer is not compiled. Nothing is built again for them.
  */
-import { type Argument, type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
+import { type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
 import { inputStorages } from './epilogue.js';
 import type { FunctionalGraph, FunctionalizeOptions } from './functionalize.js';
 
@@ -15,7 +15,7 @@ export function pureGraph(
   const { nodes, placeholders, outputNode } = module.graph;
   if (!nodes.every(isPure)) return null;
   const taken = inputStorages(module.graph);
-  const results = [outputNode!.args[0]].flat() as readonly Argument[];
+  const results = [outputNode!.args[0]].flat();
   for (const [i, result] of results.entries()) {
     if (!(result instanceof Node) || results.indexOf(result) < i || mayAlias(i)) continue;
     const val = tensorVal(result);

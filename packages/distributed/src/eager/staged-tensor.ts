@@ -127,7 +127,7 @@ export function stageList(
   const parts = tensors.map((tensor) => stage(name, tensor, access));
   let at = 0;
   const places = tensors.map(({ sizes, numel }) => {
-    const place = aside(() => flat.asStrided(sizes as number[], contiguousStrides(sizes), at));
+    const place = aside(() => flat.asStrided(sizes, contiguousStrides(sizes), at));
     at += numel;
     return place;
   });

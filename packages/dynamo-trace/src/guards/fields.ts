@@ -105,7 +105,7 @@ export function layoutOf(object: object, keys: readonly Key[]): Layout | null {
   const primitives = keys.filter(
     (key): key is string => typeof key === 'string' && isPrimitive((object as Fields)[key]),
   );
-  const type = object.constructor as object;
+  const type = object.constructor;
   const id = JSON.stringify([names, primitives]);
   let known = layouts.get(type);
   if (known === undefined) layouts.set(type, (known = new Map<string, Layout>()));

@@ -8,11 +8,7 @@ export function literal(value: unknown): string {
   if (value === true) return 'True';
   if (value === false) return 'False';
   if (value === null || value === undefined) return 'None';
-  return typeof value === 'string'
-    ? `'${value}'`
-    : Object.is(value, -0)
-      ? '-0.0'
-      : String(value as number);
+  return typeof value === 'string' ? `'${value}'` : Object.is(value, -0) ? '-0.0' : String(value);
 }
 
 /** What a reason calls the type of a value. */

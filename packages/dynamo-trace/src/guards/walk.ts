@@ -23,7 +23,7 @@ import {
 import { chainOf, isNative, prototypesOf } from './prototypes.js';
 
 /** Protocol of objects that say themselves what a tracer guards. */
-export const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState') as never;
+export const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState');
 
 /** What an object is to a walk. */
 export type Kind =

@@ -38,7 +38,7 @@ export class PureCheck {
       if (held !== undefined && !Object.is(now, held))
         this.stale(
           typeof held === 'number'
-            ? `the number ${held} is ${now as number}`
+            ? `the number ${held} is ${now}`
             : `another tensor of shape [${held.shape.join()}] was read from the closure`,
         );
     });

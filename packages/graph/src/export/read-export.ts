@@ -66,7 +66,7 @@ function readExport(json: JsonField): ExportedGraph {
     .map((constant) => ({
       root: constant.field('root').integer(0, MOST_ROOTS),
       source: readSource(constant.field('source')),
-      value: readArgument(constant.field('value'), new Map()) as unknown,
+      value: readArgument(constant.field('value'), new Map()),
     }));
   const result = readTemplate(json.field('result'), graph, inputs.length);
   const module = new GraphModule(readTensors(json), graph);

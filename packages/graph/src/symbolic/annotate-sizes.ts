@@ -135,7 +135,7 @@ function runNode(
   const { target } = node;
   return typeof target === 'object'
     ? callOp(target, args)
-    : (target as unknown as (...args: unknown[]) => unknown)(...args);
+    : (target as (...args: unknown[]) => unknown)(...args);
 }
 
 function fakeOf(
@@ -159,7 +159,7 @@ function fakeOf(
 }
 
 function shapeOf(fitter: SizeFitter, values: readonly unknown[]): SymbolicVal | null {
-  if (values.every(isTensor)) return tensorShape(fitter, values as Tensor[]);
+  if (values.every(isTensor)) return tensorShape(fitter, values);
   if (!values.every(Array.isArray)) return null;
   const lists = values as unknown[][];
   const shapes = lists[0].map((_, i) => {

@@ -104,7 +104,7 @@ export class GraphTemplate {
     graphs: readonly GraphModule[],
   ) {
     const all = graphs.map(numbersOf);
-    const [{ list, inputs }] = all as [GraphNumbers];
+    const [{ list, inputs }] = all;
     this.numbers = list;
     const numbers = new TemplateNumbers(
       this.env,
@@ -130,7 +130,7 @@ export class GraphTemplate {
    * follow no expression of the sizes of their inputs.
    */
   static of(graphs: readonly GraphModule[]): GraphTemplate | null {
-    const [example, ...others] = graphs as [GraphModule, ...GraphModule[]];
+    const [example, ...others] = graphs;
     if (others.some((other) => !isSameProgram(example, other))) return null;
     try {
       const template = new GraphTemplate(example, graphs);
@@ -235,12 +235,12 @@ export class GraphTemplate {
   argsOf(node: Node): readonly Argument[] {
     const args = this.args.get(node);
     if (args === undefined) return node.args;
-    return args.map((arg) => mapSymbols(arg, (size) => this.env.simplify(size) as Argument));
+    return args.map((arg) => mapSymbols(arg, (size) => this.env.simplify(size)));
   }
 
   /** Sizes of the tensors that a node's value is, which was visited before or has numbers alone. */
   private sizesIn(node: Node): readonly (readonly Size[])[] {
-    const found = [this.shapes.get(node) ?? node.meta.val].flat() as readonly unknown[];
+    const found = [this.shapes.get(node) ?? node.meta.val].flat();
     return found.flatMap((shape) => (hasSizes(shape) ? [shape.sizes] : []));
   }
 
@@ -331,7 +331,7 @@ function namesSizes(node: Node): boolean {
 
 /** Whether two graphs compute the same from the same inputs, in every number, with the same inputs in one memory. */
 export function isSameGraph(a: GraphModule, b: GraphModule): boolean {
-  const [one, two] = [a, b].map(({ graph }) => graph.placeholders) as [Node[], Node[]];
+  const [one, two] = [a, b].map(({ graph }) => graph.placeholders);
   return (
     isSameProgram(a, b) &&
     sameNumbers(numbersOf(a).list, numbersOf(b).list) &&

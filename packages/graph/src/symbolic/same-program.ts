@@ -49,7 +49,7 @@ export function sameConstant(a: Tensor, b: Tensor): boolean {
   if (a === b) return true;
   if (a.dtype !== b.dtype || a.device !== b.device || !sameNumbers(a.sizes, b.sizes)) return false;
   if (a.isFake || b.isFake || a.device !== 'cpu') return false;
-  return printArgument(a.toArray() as Argument) === printArgument(b.toArray() as Argument);
+  return printArgument(a.toArray()) === printArgument(b.toArray());
 }
 
 /** Arguments that differ in numbers at most. */

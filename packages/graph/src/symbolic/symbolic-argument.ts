@@ -8,7 +8,7 @@ import { type Argument, Node } from '../node.js';
 export function holdsSymbol(arg: Argument, test?: (size: SymInt) => boolean): boolean {
   if (arg instanceof SymInt) return test === undefined || test(arg);
   if (arg instanceof Node || typeof arg !== 'object' || arg === null) return false;
-  return Object.values(arg as Record<string, Argument>).some((item) => holdsSymbol(item, test));
+  return Object.values(arg).some((item) => holdsSymbol(item, test));
 }
 
 /** An argument with every expression replaced. */
@@ -17,9 +17,6 @@ export function mapSymbols(arg: Argument, fn: (size: SymInt) => Argument): Argum
   if (arg instanceof Node || typeof arg !== 'object' || arg === null) return arg;
   if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => mapSymbols(item, fn));
   return Object.fromEntries(
-    Object.entries(arg as Record<string, Argument>).map(([key, value]) => [
-      key,
-      mapSymbols(value, fn),
-    ]),
+    Object.entries(arg).map(([key, value]) => [key, mapSymbols(value, fn)]),
   );
 }

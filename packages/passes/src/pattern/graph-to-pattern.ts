@@ -10,7 +10,6 @@ import {
   MultiOutput,
   Pattern,
   type PatternArgument,
-  type PatternTarget,
 } from './pattern.js';
 
 /** How constants become part of a pattern. */
@@ -58,7 +57,7 @@ export function graphToPattern(module: GraphModule, options: GraphToPatternOptio
 }
 
 function callOf(node: Node, argument: (arg: Argument) => PatternArgument): CallPattern {
-  return CallFunction(node.target as PatternTarget, ...node.args.map(argument), {
+  return CallFunction(node.target, ...node.args.map(argument), {
     users: node.users.size,
   });
 }

@@ -205,7 +205,7 @@ export function CallFunction(
   const targets = (Array.isArray(target) ? target : [target]) as readonly PatternTarget[];
   return new CallPattern(
     targets.map((item) => (typeof item === 'string' ? getOp(item) : item)),
-    (options === null ? args : args.slice(0, -1)) as readonly PatternArgument[],
+    options === null ? args : args.slice(0, -1),
     options?.users ?? 1,
   );
 }
@@ -250,10 +250,7 @@ function matchArgument(pattern: PatternArgument, value: Argument, state: MatchSt
 function isDefault(node: Node, index: number): boolean {
   if (typeof node.target !== 'object') return false;
   const formal = node.target.schema.args[index];
-  return (
-    formal !== undefined &&
-    sameArgument(node.args[index] ?? null, (formal.default as Argument) ?? null)
-  );
+  return formal !== undefined && sameArgument(node.args[index] ?? null, formal.default ?? null);
 }
 
 function patternsIn(args: readonly PatternArgument[]): Pattern[] {

@@ -17,7 +17,7 @@ export function compileSize(size: Size, indexOf: (symbol: SymInt) => number): Si
   }
   const args = size.args.map((arg) => compileSize(arg, indexOf));
   const { coeffs, constant } = size;
-  const [first, second] = args as [SizeFunction, SizeFunction];
+  const [first, second] = args;
   switch (size.kind) {
     case 'sum':
       return (v) => {

@@ -80,7 +80,7 @@ export class SampledNumbers {
     const { list, products } = this.samples;
     const { numbers } = this;
     if (!numbers.flat().every(Number.isSafeInteger)) return null;
-    const [first] = numbers as [readonly number[]];
+    const [first] = numbers;
     // Most numbers never change, or are those of others.
     const columns = new Map<string, number[]>();
     first.forEach((_, at) => {

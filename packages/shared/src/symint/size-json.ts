@@ -38,7 +38,7 @@ export function decodeSize(json: JsonSize, symbols: ReadonlyMap<string, SymInt>)
     });
   }
   const args = json.args.map((arg) => decodeSize(arg, symbols));
-  const [first, second] = args as [Size, Size];
+  const [first, second] = args;
   switch (json.op) {
     case 'sum':
       return args.reduce(

@@ -181,7 +181,7 @@ function relationOf(
   size: number,
   before: readonly number[],
 ): Relation | null {
-  const [first, ...others] = samples as [readonly number[], ...(readonly number[])[]];
+  const [first, ...others] = samples;
   const at = first[size]!;
   for (const other of before) {
     const otherAt = first[other]!;

@@ -10,7 +10,7 @@ export function checkGradient(gradient: unknown, call: string): void {
   const isOptions = typeof gradient === 'object';
   throw new TesseraError(
     'invalid-argument',
-    `${call}: gradients are tensors, not ${isOptions ? `{ ${Object.keys(gradient).join(', ')} }` : String(gradient as number)}.`,
+    `${call}: gradients are tensors, not ${isOptions ? `{ ${Object.keys(gradient).join(', ')} }` : String(gradient)}.`,
     {
       hints: isOptions
         ? ['Options follow the gradient: backward(null, { retainGraph: true }).']

@@ -9,7 +9,6 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { activeMode } from '../dispatch/modes.js';
 import { defineOp, getOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
-import type { Tensor } from '../tensor.js';
 import { FunctionContext } from './function-context.js';
 import { type FunctionClass, attachFunction } from './function-node.js';
 import { gradMode, noGrad } from './grad-mode.js';
@@ -34,7 +33,7 @@ function run(owner: FunctionClass, args: readonly unknown[]): unknown {
   // its own over the same memory.
   const outs = (isList ? (result as unknown[]) : [result]).map((out) =>
     isTensor(out) && !context.dirty.has(out) && (inputs.has(out) || (traced && !out.isLazy))
-      ? noGrad(() => callOp(getOp('aten::alias'), [out]) as Tensor)
+      ? noGrad(() => callOp(getOp('aten::alias'), [out]))
       : out,
   );
   if (!traced) attachFunction(owner, context, args, outs);

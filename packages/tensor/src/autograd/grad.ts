@@ -114,7 +114,7 @@ function batchedGrads(
       isGradsBatched: false,
       gradOutputs: seeds.map((seed) => (seed === null ? null : exampleOf(seed, i))),
       retainGraph: retainGraph || i < count - 1,
-    } as GradOptions & { allowUnused: true; materializeGrads?: false }),
+    }),
   );
   return inputs.map((input, at) => {
     if (count === 0)

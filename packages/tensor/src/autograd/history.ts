@@ -94,7 +94,7 @@ export function setHistory(tensor: TensorBase, node: GradNode, outputNr: number)
 function moveRetained(tensor: TensorBase, node: GradNode, outputNr: number): void {
   const { gradFn, outputNr: old } = tensor.autograd!;
   if (gradFn?.retained?.get(old) === tensor) gradFn.retained.delete(old);
-  (node.retained ??= new Map()).set(outputNr, tensor as Tensor);
+  (node.retained ??= new Map()).set(outputNr, tensor);
 }
 
 /** Whether code of the user sees the gradient of a tensor: its hooks, those of its node, or `grad` of one that retains it. */

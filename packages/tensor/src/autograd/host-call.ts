@@ -47,7 +47,7 @@ function runOnCopies(inputs: readonly Tensor[], handle: string): Tensor[] {
 
 const op = defineOp('tessera::host_call(Tensor[] inputs, str handle) -> Tensor[]', {
   tags: ['effect', 'non-differentiable'],
-  meta: ({ inputs }) => (inputs as Tensor[]).map(contiguousMeta),
+  meta: ({ inputs }) => inputs.map(contiguousMeta),
 });
 for (const device of ['cpu', 'wgpu']) addKernel(op, device, runOnCopies);
 

@@ -102,7 +102,7 @@ export function tryTwice<R>(
   trial: () => R,
   owner: object,
 ): { readonly result: R; readonly isSteady: boolean } {
-  const before = { ...owner } as Readonly<Record<string, unknown>>;
+  const before = { ...owner };
   const writes: [Write[], Write[]] = [[], []];
   const first = noteWrites(trial, writes[0]);
   const second = noteWrites(trial, writes[1]);

@@ -3,13 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { OpOverload } from '../op/op-overload.js';
-import {
-  type GradResult,
-  type GradsOf,
-  type NamedArgs,
-  type VjpContext,
-  readsArgument,
-} from '../op/op-record.js';
+import { type GradsOf, type NamedArgs, type VjpContext, readsArgument } from '../op/op-record.js';
 import type { Storage } from '../memory/storage.js';
 import { sameNumbers } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
@@ -187,8 +181,7 @@ export class OpNode extends GradNode {
   private collect(results: GradsOf, source: EdgeSource, edge: number): Tensor | null {
     if (this.nextEdges[edge] === null) return null;
     const entry = results[source.name];
-    const result =
-      source.index >= 0 && Array.isArray(entry) ? entry[source.index] : (entry as GradResult);
+    const result = source.index >= 0 && Array.isArray(entry) ? entry[source.index] : entry;
     const grad = typeof result === 'function' ? result() : (result ?? null);
     if (grad === null) return null;
     const target = this.targets[edge]!;

@@ -31,9 +31,7 @@ export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: n
  * );
  */
 export function withSavedTensorHooks<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
-  return untraced('hooks see saved tensors', () =>
-    withPackedSaves(hooks as SavedTensorHooks | null, fn),
-  );
+  return untraced('hooks see saved tensors', () => withPackedSaves(hooks, fn));
 }
 
 /** The same for hooks of the library, which graphs may hold. */

@@ -85,12 +85,11 @@ const attach = defineOp(
   {
     decompose: ({ tensors, outs, handle }) => {
       const plan = plans.get(handle as PlanHandle)!;
-      const given = tensors as Tensor[];
       const results = outs as Tensor[];
-      const context = contextOf(plan, given);
-      for (const i of plan.dirty) context.markDirty(given[i]!);
+      const context = contextOf(plan, tensors);
+      for (const i of plan.dirty) context.markDirty(tensors[i]!);
       for (const i of plan.nonDifferentiable) context.markNonDifferentiable(results[i]!);
-      const args = plan.args.map((i) => (i < 0 ? null : given[i]!));
+      const args = plan.args.map((i) => (i < 0 ? null : tensors[i]!));
       attachFunction(plan.owner, context, args, results);
       return results;
     },

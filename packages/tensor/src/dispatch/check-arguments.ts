@@ -133,11 +133,11 @@ function describe(value: unknown): string {
     return `[${quoted.join(', ')}]`;
   }
   if (isPlain(value)) return `an object {${Object.keys(value).join(', ')}}`;
-  return `${typeof value} ${String(value as number)}`;
+  return `${typeof value} ${String(value)}`;
 }
 
 function isPlain(value: unknown): value is object {
-  return (value as object | null)?.constructor === Object;
+  return value?.constructor === Object;
 }
 
 function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {

@@ -129,7 +129,7 @@ export function gradAndValue<A extends unknown[], R>(
     const { leaves, createGraph, release } = prepared;
     return enableGrad(() => {
       const result = fn(...(prepared.args as A));
-      const value: unknown = hasAux ? (result as unknown as unknown[])[0] : result;
+      const value: unknown = hasAux ? (result as unknown[])[0] : result;
       checkScalar(value);
       const found = value.requiresGrad
         ? differentiate({
@@ -142,7 +142,7 @@ export function gradAndValue<A extends unknown[], R>(
           })
         : [];
       const gradients = leaves.map((leaf, i) => found[i] ?? noGrad(() => zerosOf(leaf)));
-      return release([prepared.rebuild(gradients) as A[0], result]);
+      return release([prepared.rebuild(gradients), result]);
     });
   };
 }

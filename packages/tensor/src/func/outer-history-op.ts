@@ -17,7 +17,7 @@ function outerHistory(self: Tensor, leaves: readonly Tensor[]): Tensor {
 }
 
 const op = defineOp('tessera::outer_history(Tensor(a) self, Tensor[] leaves) -> Tensor(a)', {
-  decompose: ({ self, leaves }) => outerHistory(self, leaves as Tensor[]),
+  decompose: ({ self, leaves }) => outerHistory(self, leaves),
 });
 
 /** A tensor with the history that it has outside of the derivative with respect to `leaves`. */

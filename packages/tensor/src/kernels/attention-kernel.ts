@@ -35,8 +35,8 @@ function forEachRow(
   k: Float64Array,
   visit: (row: Row) => void,
 ): void {
-  const [batch, heads, length, width] = call.query.sizes as [number, number, number, number];
-  const [, keyHeads, keys] = call.key.sizes as [number, number, number, number];
+  const [batch, heads, length, width] = call.query.sizes;
+  const [, keyHeads, keys] = call.key.sizes;
   const valueWidth = call.value.sizes[3]!;
   const group = heads / keyHeads;
   const masks = call.mask === null ? null : readNumbers(call.mask, [batch, heads, length, keys]);
@@ -66,12 +66,8 @@ function forEachRow(
 
 /** Outputs [B, H, L, Ev] and log Σ exp of the scores [B, H, L], in row-major order. */
 export function attend(call: Attention): { out: Float64Array; logSumExp: Float64Array } {
-  const [q, k, v] = [call.query, call.key, call.value].map((t) => readNumbers(t)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
-  const [batch, heads, length] = call.query.sizes as [number, number, number];
+  const [q, k, v] = [call.query, call.key, call.value].map((t) => readNumbers(t));
+  const [batch, heads, length] = call.query.sizes;
   const width = call.value.sizes[3]!;
   const out = new Float64Array(batch * heads * length * width);
   const logSumExp = new Float64Array(batch * heads * length);
@@ -98,11 +94,7 @@ export function attendBackward(
   out: Tensor,
   logSumExp: Tensor,
 ): { query: Float64Array; key: Float64Array; value: Float64Array } {
-  const [q, k, v] = [call.query, call.key, call.value].map((t) => readNumbers(t)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
+  const [q, k, v] = [call.query, call.key, call.value].map((t) => readNumbers(t));
   const grads = readNumbers(gradOut);
   const outs = readNumbers(out);
   const sums = readNumbers(logSumExp);

@@ -64,9 +64,9 @@ export function bagOfEach(offsets: Tensor, bags: number, count: number): Int32Ar
 
 /** output, offset2bag, bag_size, maximum_indices of `_embedding_bag`. */
 export function bagKernel(args: BagForwardArgs, outs: readonly Tensor[]): void {
-  const [output, offset2bag, bagSize, maximum] = outs as [Tensor, Tensor, Tensor, Tensor];
+  const [output, offset2bag, bagSize, maximum] = outs;
   const { weight, indices, offsets } = args;
-  const [rows, width] = weight.sizes as [number, number];
+  const [rows, width] = weight.sizes;
   const table = readNumbers(weight);
   const at = readNumbers(indices);
   const scales = args.per_sample_weights === null ? null : readNumbers(args.per_sample_weights);
@@ -114,7 +114,7 @@ function bagsOf(
 /** Gradient of the table. */
 export function bagBackwardKernel(args: BagBackwardArgs, [out]: readonly Tensor[]): void {
   const { grad, indices, maximum_indices, bag_size } = args;
-  const [bags, width] = grad.sizes as [number, number];
+  const [bags, width] = grad.sizes;
   const grads = readNumbers(grad);
   const sizes = readNumbers(bag_size);
   const result = new Float64Array(out!.numel);
@@ -148,7 +148,7 @@ export function sampleWeightsBackwardKernel(
   [out]: readonly Tensor[],
 ): void {
   const { grad, weight, indices } = args;
-  const [bags, width] = grad.sizes as [number, number];
+  const [bags, width] = grad.sizes;
   const grads = readNumbers(grad);
   const table = readNumbers(weight);
   const bagOf = bagsOf(args, bags);

@@ -169,7 +169,7 @@ function forEachRead(
   call: Sampling,
   visit: (from: number, to: number, tap: PointTap, point: number) => void,
 ): void {
-  const [batch, channels, ...sizes] = call.input.sizes as [number, number, ...number[]];
+  const [batch, channels, ...sizes] = call.input.sizes;
   const grid = readNumbers(call.grid);
   const plane = numelOf(toThree(sizes, 1));
   const points = numelOf(call.grid.sizes.slice(1, -1));

@@ -67,7 +67,7 @@ export function forEachWindow(
   window: (output: number, base: number, spans: readonly [Span, Span, Span]) => void,
 ): void {
   const missing = Array.from({ length: 3 - spans.length }, () => [{ start: 0, end: 1, step: 1 }]);
-  const [deep, high, wide] = [...missing, ...spans] as [Span[], Span[], Span[]];
+  const [deep, high, wide] = [...missing, ...spans];
   const plane = numelOf(input);
   let output = 0;
   for (let p = 0; p < planes; p++) {

@@ -24,7 +24,7 @@ function forEachTap(
 ): void {
   const [depth, height, width] = toThree(input, 1);
   const missing = Array.from({ length: 3 - tables.length }, () => WHOLE);
-  const [deep, high, wide] = [...missing, ...tables] as [TapTable, TapTable, TapTable];
+  const [deep, high, wide] = [...missing, ...tables];
   const plane = depth * height * width;
   let output = 0;
   for (let p = 0; p < planes; p++) {

@@ -85,7 +85,7 @@ export function defineOp<const S extends string, Grads extends GradsOf<SchemaArg
   schema: S,
   record: OpRecord<SchemaArgs<S>, SchemaResult<S>, Grads> & OnlyGradsOf<SchemaArgs<S>, Grads>,
 ): OpOverload<SchemaResult<S>> {
-  const op = new OpOverload<SchemaResult<S>>(readSchema(schema), record as unknown as OpRecord);
+  const op = new OpOverload<SchemaResult<S>>(readSchema(schema), record as OpRecord);
   if (registry.has(op.qualifiedName)) {
     throw new TesseraError('op-duplicate', `Operator ${op.qualifiedName} is already registered.`, {
       hints: [

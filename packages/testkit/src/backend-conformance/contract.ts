@@ -11,7 +11,7 @@ import {
 } from '@tessera/inductor-core';
 import { makeFx } from '@tessera/graph';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, type TensorMeta } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
 import { emptyFromMeta, toDevice } from '@tessera/tensor/internal';
 import { assertCloseAsync } from '../assert-close.js';
 import { ramp, whole } from './conformance-case.js';
@@ -38,7 +38,7 @@ function planFor(backend: KernelBackend, name: string) {
 async function check(backend: KernelBackend, run: ReturnType<KernelBackend['load']>, seed: number) {
   const inputs = [ramp([4, 4], seed), ramp([4, 4], seed + 1)] as const;
   const outputs = run.plan.outputs.map((output) =>
-    emptyFromMeta({ ...output, device: backend.device } as TensorMeta),
+    emptyFromMeta({ ...output, device: backend.device }),
   );
   run.run(
     inputs.map((x) => toDevice(x, backend.device)),
@@ -57,7 +57,7 @@ async function refuse(backend: KernelBackend): Promise<void> {
   })(...(inputs as [Tensor, Tensor]));
   const run = backend.load(compileGraph(module, { backend, name: 'refused' }));
   const outputs = run.plan.outputs.map((output) =>
-    emptyFromMeta({ ...output, device: backend.device } as TensorMeta),
+    emptyFromMeta({ ...output, device: backend.device }),
   );
   let said = 'nothing';
   try {
@@ -87,7 +87,7 @@ async function serveAllSizes(backend: KernelBackend): Promise<void> {
   for (const [call, n] of [4, 6, 3, 17, 33, 2, 17].entries()) {
     const inputs = [ramp([n, 4], call), ramp([4, 4], call + 1)] as const;
     const there = inputs.map((x) => toDevice(x, backend.device)) as [Tensor, Tensor];
-    const [result] = family.compile(trace(...there), counted)(there) as Tensor[];
+    const [result] = family.compile(trace(...there), counted)(there);
     await assertCloseAsync(result!, program(...inputs), { rtol: 1e-4, atol: 1e-4 });
   }
   if (loads !== 2) throw new Error(`seven calls at six sizes loaded ${loads} plans, not 2`);

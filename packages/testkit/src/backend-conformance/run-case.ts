@@ -31,7 +31,7 @@ function outcome(run: (...inputs: Tensor[]) => unknown, inputs: readonly Tensor[
   const found: [string, Tensor][] = results.map((value, i) => [`result ${i}`, value.detach()]);
   const losses = results.filter((value) => value.requiresGrad);
   losses.forEach((value, i) => {
-    const weights = toDevice(ramp(value.sizes as number[], i), value.device);
+    const weights = toDevice(ramp(value.sizes, i), value.device);
     value.backward(weights, { retainGraph: i < losses.length - 1 });
   });
   inputs.forEach((value, i) => {

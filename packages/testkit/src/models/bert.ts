@@ -38,7 +38,7 @@ class SelfAttention extends Module {
   value = new Linear(WIDTH, WIDTH);
 
   override forward(x: Tensor): Tensor {
-    const [n, t] = x.sizes as [number, number];
+    const [n, t] = x.sizes;
     const heads = (part: Tensor): Tensor => part.reshape([n, t, HEADS, -1]).transpose(1, 2);
     const mixed = F.scaledDotProductAttention(
       heads(this.query.call(x)),

@@ -49,7 +49,7 @@ class Attention extends Module {
   c_proj = new Conv1D(WIDTH, WIDTH);
 
   override forward(x: Tensor): Tensor {
-    const [n, t] = x.sizes as [number, number];
+    const [n, t] = x.sizes;
     const heads = (part: Tensor): Tensor => part.reshape([n, t, HEADS, -1]).transpose(1, 2);
     const [query, key, value] = this.c_attn.call(x).split(WIDTH, 2).map(heads);
     const mixed = F.scaledDotProductAttention(query!, key!, value!, { isCausal: true });

@@ -34,7 +34,7 @@ function rotaryAngles(length: number): { cos: Tensor; sin: Tensor } {
 
 /** Rotates pairs (i, i + half) of each head's features by the angle of their position. */
 function rotate(x: Tensor, { cos, sin }: { cos: Tensor; sin: Tensor }): Tensor {
-  const [first, second] = x.chunk(2, -1) as [Tensor, Tensor];
+  const [first, second] = x.chunk(2, -1);
   return x.mul(cos).add(cat([second.neg(), first], -1).mul(sin));
 }
 
@@ -45,7 +45,7 @@ class Attention extends Module {
   o_proj = new Linear(HEADS * HEAD_WIDTH, WIDTH, { bias: false });
 
   override forward(x: Tensor, angles: { cos: Tensor; sin: Tensor }): Tensor {
-    const [n, t] = x.sizes as [number, number];
+    const [n, t] = x.sizes;
     const heads = (part: Tensor): Tensor => part.reshape([n, t, -1, HEAD_WIDTH]).transpose(1, 2);
     const query = rotate(heads(this.q_proj.call(x)), angles);
     const key = rotate(heads(this.k_proj.call(x)), angles);

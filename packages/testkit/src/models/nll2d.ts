@@ -12,7 +12,7 @@ class StepClassifier extends Module {
   /** [N, 1, T, 13] → [N, 11, T] */
   override forward(x: Tensor): Tensor {
     const features = this.conv.call(x);
-    const [n, , t] = x.sizes as [number, number, number];
+    const [n, , t] = x.sizes;
     return this.out.call(features.reshape([n, t, 143])).reshape([n, 11, t]);
   }
 }

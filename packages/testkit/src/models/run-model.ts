@@ -35,7 +35,7 @@ function wrap<A extends unknown[], R>(fn: (...args: A) => R, mode: ModelMode): (
 
 function numbers(tensor: Tensor): Float64Array {
   const values = tensor.detach().contiguous().toTypedArray();
-  return Float64Array.from(values as ArrayLike<number | bigint>, Number);
+  return Float64Array.from(values, Number);
 }
 
 function check(

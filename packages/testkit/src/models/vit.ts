@@ -43,9 +43,9 @@ class Attention extends Module {
   proj = new Linear(WIDTH, WIDTH);
 
   override forward(x: Tensor): Tensor {
-    const [n, t] = x.sizes as [number, number];
+    const [n, t] = x.sizes;
     const heads = this.qkv.call(x).reshape([n, t, 3, HEADS, -1]).permute([2, 0, 3, 1, 4]);
-    const [query, key, value] = heads.unbind(0) as [Tensor, Tensor, Tensor];
+    const [query, key, value] = heads.unbind(0);
     const mixed = F.scaledDotProductAttention(query, key, value);
     return this.proj.call(mixed.transpose(1, 2).reshape([n, t, WIDTH]));
   }

@@ -47,7 +47,7 @@ export class OracleComparison {
   gradient(what: string, actual: unknown, expected: OracleTensor, arg: string): void {
     const { skipGradientOf, random, gradTolerance, tolerance } = this.deviation ?? {};
     if (skipGradientOf?.includes(arg) === true) return;
-    const dense = { ...expected, stride: undefined } as OracleTensor;
+    const dense = { ...expected, stride: undefined };
     this.walk(what, (actual as Tensor).contiguous(), dense, (tensor, reference) =>
       random === true ? null : this.valueDifference(tensor, reference, gradTolerance ?? tolerance),
     );

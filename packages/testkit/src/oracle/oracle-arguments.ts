@@ -4,7 +4,6 @@
 import { SymScalar } from '@tessera/shared';
 import {
   type DeviceType,
-  type DType,
   type OpOverload,
   type Tensor,
   fromBytes,
@@ -126,11 +125,10 @@ function decode(value: OracleValue, make: MakeTensor): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (isOracleTensor(value)) return make(value);
   if (Array.isArray(value)) return value.map((item) => decode(item as OracleValue, make));
-  const object = value as Record<string, string>;
-  if ('float' in object) return Number(object.float!.replace('inf', 'Infinity'));
-  if ('dtype' in object) return object.dtype as DType;
-  if ('device' in object) return object.device;
-  if ('memory_format' in object) return FORMATS[object.memory_format!];
+  if ('float' in value) return Number(value.float!.replace('inf', 'Infinity'));
+  if ('dtype' in value) return value.dtype;
+  if ('device' in value) return value.device;
+  if ('memory_format' in value) return FORMATS[value.memory_format!];
   return null;
 }
 

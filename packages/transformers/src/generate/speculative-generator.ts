@@ -180,7 +180,7 @@ export class SpeculativeGenerator {
       const tokens = [tensor([[last]], { dtype: 'int64', device: target.device })];
       const drawn: Tensor[] = [];
       for (let i = 0; i < lookahead; i++) {
-        const [token, probabilities] = propose(tokens.at(-1)!) as [Tensor, Tensor];
+        const [token, probabilities] = propose(tokens.at(-1)!);
         tokens.push(token);
         drawn.push(probabilities);
       }
@@ -194,7 +194,7 @@ export class SpeculativeGenerator {
     const [accepted, next, , ...proposed] = (await reviewed.toArray()) as [number, number, number];
     this.proposals.made += lookahead;
     this.proposals.accepted += accepted;
-    return [...(proposed as number[]).slice(0, accepted), next];
+    return [...proposed.slice(0, accepted), next];
   }
 
   private drawing(options: SamplingOptions): Drawing {

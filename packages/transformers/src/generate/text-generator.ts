@@ -117,7 +117,7 @@ export class TextGenerator {
   }
 
   private made<F extends (...args: Tensor[]) => Tensor>(fn: F): F {
-    return this.compiles ? (compile(fn, { fullgraph: true, dynamic: false }) as unknown as F) : fn;
+    return this.compiles ? (compile(fn, { fullgraph: true, dynamic: false }) as F) : fn;
   }
 
   /**
@@ -249,7 +249,7 @@ export class TextGenerator {
   /** How many tokens of the prompt are in the cache already, where a call may begin; one at least is computed, for its logits. */
   private shared(rows: readonly (readonly number[])[]): number {
     if (this.batch > 1) return 0;
-    const [row] = rows as [readonly number[]];
+    const [row] = rows;
     const weights = weightMarks(this.model);
     if (!sameWeights(weights, this.weights)) this.inCache = [];
     this.weights = weights;

@@ -25,8 +25,7 @@ function blocks(
 const F32: BlockFormat = {
   bytes: 4,
   elements: 1,
-  decode: (from, out) =>
-    new Uint8Array(out.buffer as ArrayBuffer, out.byteOffset, from.byteLength).set(from),
+  decode: (from, out) => new Uint8Array(out.buffer, out.byteOffset, from.byteLength).set(from),
 };
 
 /** A type of elements, by its number in files. */

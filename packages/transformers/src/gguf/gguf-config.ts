@@ -169,7 +169,7 @@ function scalingOf(values: Values, { all, short, long }: RotaryFactors): Fields 
       };
     default:
       refuse(
-        `Positions are stretched by '${String(type as string)}'.`,
+        `Positions are stretched by '${String(type)}'.`,
         "Known are 'none', 'linear', 'yarn', 'longrope' and the one of Llama 3.",
       );
   }

@@ -32,9 +32,7 @@ export class Attention extends Module {
   ) {
     super();
     const { attention, width } = config;
-    const [all, shared] = [attention.heads, attention.kvHeads].map(
-      (n) => n * attention.headDim,
-    ) as [number, number];
+    const [all, shared] = [attention.heads, attention.kvHeads].map((n) => n * attention.headDim);
     const bias = attention.qkvBias;
     this.q_proj = new Linear(width, all, { bias });
     this.k_proj = new Linear(width, shared, { bias });
@@ -70,14 +68,14 @@ export class Attention extends Module {
             enableGqa: kvHeads !== heads,
           })
         : capped(q, k, v, { mask, scale, softCap });
-    const [B, T] = x.shape as [number, number];
+    const [B, T] = x.shape;
     return this.o_proj.call(y.transpose(1, 2).reshape([B, T, -1]));
   }
 
   /** [B, T, n · headDim] → [B, n, T, headDim] */
   private heads(x: Tensor, count: number, norm: Norm | null): Tensor {
     const { headDim, qkNorm } = this.config.attention;
-    const [B, T] = x.shape as [number, number];
+    const [B, T] = x.shape;
     const whole = norm !== null && qkNorm === 'all' ? norm.call(x) : x;
     const split = whole.reshape([B, T, count, headDim]);
     const each = norm !== null && qkNorm === 'head' ? norm.call(split) : split;
@@ -95,7 +93,7 @@ function capped(
   v: Tensor,
   { mask, scale, softCap }: { mask: Tensor; scale: number; softCap: number },
 ): Tensor {
-  const [B, heads, T, headDim] = q.shape as [number, number, number, number];
+  const [B, heads, T, headDim] = q.shape;
   const kvHeads = k.size(1);
   const grouped = q.reshape([B, kvHeads, heads / kvHeads, T, headDim]);
   const scores = grouped.matmul(k.unsqueeze(2).transpose(-2, -1)).mul(scale);

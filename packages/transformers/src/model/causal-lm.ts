@@ -59,7 +59,7 @@ export class CausalLM extends Module {
   forward(ids: Tensor, options: ForwardOptions = {}): Tensor {
     checkCall(ids, options);
     const { cache = null, attentionMask = null } = options;
-    const [batch, count] = ids.sizes as readonly [number, number];
+    const [batch, count] = ids.sizes;
     const { device } = ids;
     const real =
       attentionMask === null

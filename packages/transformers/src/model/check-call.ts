@@ -27,7 +27,7 @@ export function checkCall(ids: unknown, options: ForwardOptions): asserts ids is
       `ids are ${isTensor(ids) ? `of shape ${shapeOf(ids)}` : `a ${typeof ids}`}, not [batch, tokens]`,
       "Give token numbers: tensor([[1, 5, 7]], { dtype: 'int64' }).",
     );
-  const [batch, count] = ids.sizes as readonly [number, number];
+  const [batch, count] = ids.sizes;
   const { positions, only } = options;
   if (positions && !fits(positions, batch, count))
     refuse(

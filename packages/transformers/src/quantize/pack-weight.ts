@@ -133,12 +133,8 @@ function toInt4(
 
 /** Packs a weight [N, K]; the result is on the CPU. */
 export async function packWeight(weight: Tensor, format: QuantizeFormat): Promise<PackedWeight> {
-  const [rows, columns] = weight.sizes as [number, number];
-  const values = (await weight
-    .detach()
-    .to('float32')
-    .contiguous()
-    .toTypedArray()) as unknown as Float32Array;
+  const [rows, columns] = weight.sizes;
+  const values = (await weight.detach().to('float32').contiguous().toTypedArray()) as Float32Array;
   return format.bits === 8
     ? toInt8(values, rows, columns, format.group)
     : toInt4(values, rows, columns, format.group);

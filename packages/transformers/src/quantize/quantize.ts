@@ -48,7 +48,7 @@ function checkFormats(options: QuantizeOptions): void {
   checkOptionNames('quantize', options ?? {}, NAMES);
   const { embeddings, filter: _, ...format } = options ?? {};
   for (const each of [format, embeddings ?? format])
-    if (!isFormat(each as QuantizeFormat)) {
+    if (!isFormat(each)) {
       throw new TesseraError(
         'invalid-argument',
         `quantize: ${JSON.stringify(each)} is no format.`,

@@ -60,7 +60,7 @@ export function joined(
     checkpoint: [checkpoint],
     model,
     toModel(values, config) {
-      const [value] = turn(values) as [Tensor];
+      const [value] = turn(values);
       const parts = value.split(partSizes(model.length, value.size(0), config), 0);
       return parts.map((part) => part.clone());
     },

@@ -4,7 +4,6 @@
  * MPI compares neither dtypes nor lengths. So a message is two: the elements, and what they are, with a tag of its own.
  * Both are posted at once: messages with one tag between two ranks arrive in their order, so the pairs stay together.
  */
-import type { DType } from '@tessera/tensor';
 import type { TransferCommand } from '../protocol.js';
 import { WorkerFailure, mismatch } from './failure.js';
 import type { Handle } from './abi.js';
@@ -16,7 +15,7 @@ import { type Task, completion } from './progress.js';
 import { ITEM_BYTES, type Reductions } from './reductions.js';
 
 /** The dtypes, by the number that a message has for them. */
-const DTYPES = Object.keys(ITEM_BYTES) as DType[];
+const DTYPES = Object.keys(ITEM_BYTES);
 /** From the tag of elements to that of what they are; tags of programs are less. */
 const KIND_TAG = 1 << 15;
 

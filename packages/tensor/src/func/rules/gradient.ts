@@ -17,7 +17,7 @@ export const leaf: BatchRule = (call) => call.run([call.spread(call.tensors()[0]
 
 /** `tessera::outer_history(self, leaves)`: the histories are those of the values. */
 export const outer: BatchRule = (call) => {
-  const [self, ...leaves] = call.tensors() as [Tensor, ...Tensor[]];
+  const [self, ...leaves] = call.tensors();
   return call.run([call.spread(self), leaves.map((own) => call.batch(own)!.value)]);
 };
 
@@ -30,7 +30,7 @@ interface Request {
 
 /** `tessera::autograd_grad(outputs, grad_outputs, inputs)` @throws vmap-unsupported, grad-non-scalar */
 export const gradients: BatchRule = (call) => {
-  const { outputs, grad_outputs: seeds, inputs, retain_graph } = call.named as unknown as Request;
+  const { outputs, grad_outputs: seeds, inputs, retain_graph } = call.named as Request;
   const shared = inputs.findIndex((input) => !call.isBatched(input));
   if (shared >= 0)
     throw new TesseraError(

@@ -12,19 +12,19 @@ import type { BatchCall, BatchRule } from '../batch-call.js';
 
 /** `mm` and `bmm`: [M, K] @ [K, N] → [M, N] per example. */
 export const product: BatchRule = (call) => {
-  const [a, b] = call.tensors() as [Tensor, Tensor];
+  const [a, b] = call.tensors();
   return matmul(call.values(a), call.values(b));
 };
 
 /** `mv`: [M, K] @ [K] → [M] per example. */
 export const matrixVector: BatchRule = (call) => {
-  const [matrix, vector] = call.tensors() as [Tensor, Tensor];
+  const [matrix, vector] = call.tensors();
   return squeeze(matmul(call.values(matrix), unsqueeze(call.values(vector), -1)), -1);
 };
 
 /** `dot`: [K] @ [K] → [] per example. */
 export const dot: BatchRule = (call) => {
-  const [a, b] = call.tensors() as [Tensor, Tensor];
+  const [a, b] = call.tensors();
   const row = unsqueeze(call.spread(a), 1);
   return squeeze(squeeze(matmul(row, unsqueeze(call.spread(b), 2)), 2), 1);
 };

@@ -137,11 +137,7 @@ export async function readZipDirectory(
     const next = extraEnd + fields.u16(at + 32);
     if (next > bytes) invalidTorch(`record ${i} of its zip directory is cut off`);
     const name = new TextDecoder().decode(fields.bytes.subarray(at + ENTRY_BYTES, nameEnd));
-    const [contents, stored, place] = wideFields(fields, at, nameEnd, extraEnd) as [
-      number,
-      number,
-      number,
-    ];
+    const [contents, stored, place] = wideFields(fields, at, nameEnd, extraEnd);
     const plain =
       (fields.u16(at + 8) & 1) === 0 && fields.u16(at + 10) === 0 && contents === stored;
     found.push({ name, crc: fields.u32(at + 16), size: stored, begin: place, plain });

@@ -39,7 +39,7 @@ const backwardOp: OpOverload<[Tensor, Tensor]> = defineOp(
     kernel: ({ grad_output, self, weight }, [gradSelf, gradWeight]) => {
       const [grad, x, slope] = [grad_output, self, weight].map((tensor) =>
         readNumbers(tensor, gradSelf!.sizes),
-      ) as [Float64Array, Float64Array, Float64Array];
+      );
       writeNumbers(
         gradSelf!,
         grad.map((g, i) => (x[i]! > 0 ? g : slope[i]! * g)),

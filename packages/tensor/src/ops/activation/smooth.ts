@@ -138,7 +138,7 @@ const eluOp = defineOp(
       (args) => {
         const [alpha, scale, inputScale] = [args.alpha, args.scale, args.input_scale].map((value) =>
           scalarValue(value),
-        ) as [number, number, number];
+        );
         return (x) => (x! > 0 ? x! * scale : Math.expm1(x! * inputScale) * alpha * scale);
       },
       {

@@ -29,7 +29,7 @@ function image(self: Tensor, name: string): [number[], number, number, number] {
     refuse(
       `${name} expects input to have at least 3 dimensions, but got input with ${self.ndim} dimension(s)`,
     );
-  const [c, h, w] = self.sizes.slice(-3) as [number, number, number];
+  const [c, h, w] = self.sizes.slice(-3);
   return [self.sizes.slice(0, -3), c, h, w];
 }
 

@@ -82,7 +82,7 @@ function check({ query, key, value, attn_mask, is_causal }: AttentionArgs): void
 /** Whether the flash op takes a call. @see sdp::use_flash_attention_cpp */
 function isFlash({ query, key, value, attn_mask, dropout_p, enable_gqa }: AttentionArgs): boolean {
   const operands = [query, key, value];
-  const [batch, heads, length, width] = query.sizes as [number, number, number, number];
+  const [batch, heads, length, width] = query.sizes;
   if (dropout_p !== 0 || operands.some((x) => x.ndim !== 4)) return false;
   const shared = (x: Tensor): boolean =>
     x.sizes[1] === heads || (enable_gqa === true && Number.isInteger(heads / x.sizes[1]!));
@@ -106,11 +106,7 @@ function scored(args: AttentionArgs, mask: Tensor | null): Tensor {
   const { dtype } = args.query;
   const low = dtype === 'float16' || dtype === 'bfloat16';
   const wide = (x: Tensor): Tensor => (low ? toDtype(x, 'float32') : x);
-  const [query, key, value] = [args.query, args.key, args.value].map((x) => wide(x)) as [
-    Tensor,
-    Tensor,
-    Tensor,
-  ];
+  const [query, key, value] = [args.query, args.key, args.value].map((x) => wide(x));
   const shared = (x: Tensor): Tensor => (args.enable_gqa === true ? headsRepeated(x, query) : x);
   // Both factors are scaled by the root, which keeps the products small.
   const scale = scaleOf(query, args.scale);

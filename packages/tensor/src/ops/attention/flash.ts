@@ -64,8 +64,8 @@ function check({ query, key, value, dropout_p }: FlashArgs): void {
 
 /** [B, H, L, …] in the memory order B, L, H, …. */
 function lengthFirst(like: Tensor, sizes: readonly number[], dtype = like.dtype): TensorMeta {
-  const [b, h, l, ...rest] = sizes as [number, number, number, ...number[]];
-  const [sb, sl, sh, ...inner] = contiguousStrides([b, l, h, ...rest]) as [number, number, number];
+  const [b, h, l, ...rest] = sizes;
+  const [sb, sl, sh, ...inner] = contiguousStrides([b, l, h, ...rest]);
   return { sizes, strides: [sb, sh, sl, ...inner], dtype, device: like.device };
 }
 
@@ -133,7 +133,7 @@ function gradients(args: FlashArgs, { grad, outs }: VjpContext): GradsOf<FlashAr
 
 /** Sums the gradients of query heads that share a key head. */
 function headsSummed(grad: Tensor, heads: number): Tensor {
-  const [b, h, ...rest] = grad.sizes as [number, number, number, number];
+  const [b, h, ...rest] = grad.sizes;
   return h === heads ? grad : sum(reshape(grad, [b, heads, h / heads, ...rest]), 2);
 }
 

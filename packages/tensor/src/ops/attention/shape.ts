@@ -49,7 +49,7 @@ export function headsRepeated(x: Tensor, query: Tensor): Tensor {
     );
   }
   const lead = x.sizes.slice(0, -3);
-  const [s, e] = x.sizes.slice(-2) as [number, number];
+  const [s, e] = x.sizes.slice(-2);
   const wide = expand(unsqueeze(x, -3), [...lead, heads, wanted / heads, s, e]);
   return reshape(wide, [...lead, wanted, s, e]);
 }

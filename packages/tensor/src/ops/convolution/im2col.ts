@@ -52,7 +52,7 @@ function forEachPatchElement(
   { kernel, dilation, padding, stride, image, windows }: Patches,
   visit: (column: number, at: number) => void,
 ): void {
-  const [height, width] = image as [number, number];
+  const [height, width] = image;
   let column = 0;
   for (let plane = 0; plane < planes; plane++)
     for (let i = 0; i < kernel[0]!; i++)
@@ -130,7 +130,7 @@ const toImage: OpOverload<Tensor> = defineOp(
         );
       const image = perDimension('col2im', 'output_size', args.output_size, 2);
       const { kernel, windows } = patchesOf('col2im', image, args);
-      const [rows, columns] = x.sizes.slice(-2) as [number, number];
+      const [rows, columns] = x.sizes.slice(-2);
       const patch = kernel[0]! * kernel[1]!;
       if (rows % patch !== 0)
         refuse(

@@ -95,7 +95,7 @@ const eyeRecord: OpRecord<EyeArgs, never> = {
     };
   },
   kernel: (_args, [out]) => {
-    const [n, m] = out!.sizes as [number, number];
+    const [n, m] = out!.sizes;
     const values = new Float64Array(n * m);
     for (let i = 0; i < Math.min(n, m); i++) values[i * m + i] = 1;
     writeNumbers(out!, values);

@@ -40,13 +40,12 @@ const c2cOp: OpOverload = defineOp(
   'tessera::fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor',
   {
     tags: ['compute-intensive'],
-    meta: ({ self }) => metaOf(self.sizes as number[], self),
+    meta: ({ self }) => metaOf(self.sizes, self),
     kernel: ({ self, dim, normalization, forward }, [out]) => {
-      const dims = dim as number[];
       const sizes = out!.sizes.slice(0, -1);
       const values = fromPairs(readNumbers(self));
-      for (const d of dims) transformAlong(values, sizes, d, forward);
-      const factor = fftFactor(normalization as FftScale, countOf(sizes, dims));
+      for (const d of dim) transformAlong(values, sizes, d, forward);
+      const factor = fftFactor(normalization as FftScale, countOf(sizes, dim));
       writeNumbers(out!, toPairs(values, factor));
     },
     // The matrix of the transform is symmetric; its conjugate is that of the other direction.
@@ -61,17 +60,16 @@ const r2cOp: OpOverload = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self, dim }) => {
-      const sizes = self.sizes as number[];
-      const last = (dim as number[]).at(-1)!;
+      const sizes = self.sizes;
+      const last = dim.at(-1)!;
       return metaOf([...withSize(sizes, last, (sizes[last]! >> 1) + 1), 2], self);
     },
     kernel: ({ self, dim, normalization }, [out]) => {
-      const dims = dim as number[];
-      const sizes = self.sizes as number[];
-      const last = dims.at(-1)!;
+      const sizes = self.sizes;
+      const last = dim.at(-1)!;
       const re = readNumbers(self);
       const values = { re, im: new Float64Array(re.length) };
-      for (const d of dims) transformAlong(values, sizes, d, true);
+      for (const d of dim) transformAlong(values, sizes, d, true);
       // The other half is the conjugate of this one.
       const kept = out!.sizes.slice(0, -1);
       const places = cut(sizes, kept, last);
@@ -79,20 +77,19 @@ const r2cOp: OpOverload = defineOp(
         re: Float64Array.from(places, (at) => values.re[at]!),
         im: Float64Array.from(places, (at) => values.im[at]!),
       };
-      writeNumbers(out!, toPairs(half, fftFactor(normalization as FftScale, countOf(sizes, dims))));
+      writeNumbers(out!, toPairs(half, fftFactor(normalization as FftScale, countOf(sizes, dim))));
     },
     // What is not there receives nothing; of the input there is a real part only.
     vjp: ({ self, dim, normalization }, { grad }) => ({
       self: () => {
-        const dims = dim as number[];
-        const last = dims.at(-1)!;
-        const missing = (self.sizes as number[])[last]! - grad.sizes[last]!;
+        const last = dim.at(-1)!;
+        const missing = self.sizes[last]! - grad.sizes[last]!;
         const rest = zeros(withSize(grad.sizes, last, missing), {
           dtype: grad.dtype,
           device: grad.device,
         });
         const whole = missing === 0 ? grad : cat([grad, rest], last);
-        return select(callOp(c2cOp, [whole, dims, normalization, false]) as Tensor, -1, 0);
+        return select(callOp(c2cOp, [whole, dim, normalization, false]) as Tensor, -1, 0);
       },
     }),
   },
@@ -112,15 +109,14 @@ const c2rOp: OpOverload = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self, dim, last_dim_size }) => {
-      const sizes = (self.sizes as number[]).slice(0, -1);
-      return metaOf(withSize(sizes, (dim as number[]).at(-1)!, last_dim_size), self);
+      const sizes = self.sizes.slice(0, -1);
+      return metaOf(withSize(sizes, dim.at(-1)!, last_dim_size), self);
     },
     kernel: ({ self, dim, normalization, last_dim_size: n }, [out]) => {
-      const dims = dim as number[];
-      const half = (self.sizes as number[]).slice(0, -1);
-      const last = dims.at(-1)!;
+      const half = self.sizes.slice(0, -1);
+      const last = dim.at(-1)!;
       const given = fromPairs(readNumbers(self));
-      for (const d of dims.slice(0, -1)) transformAlong(given, half, d, false);
+      for (const d of dim.slice(0, -1)) transformAlong(given, half, d, false);
       const { sizes } = out!;
       const inner = numelOf(sizes.slice(last + 1));
       const values = {
@@ -139,7 +135,7 @@ const c2rOp: OpOverload = defineOp(
         if (k === 0 || 2 * k === n) values.im[i] = 0;
       }
       transformAlong(values, sizes, last, false);
-      const factor = fftFactor(normalization as FftScale, countOf(sizes, dims));
+      const factor = fftFactor(normalization as FftScale, countOf(sizes, dim));
       writeNumbers(
         out!,
         values.re.map((value) => value * factor),
@@ -147,9 +143,8 @@ const c2rOp: OpOverload = defineOp(
     },
     vjp: ({ dim, normalization }, { grad }) => ({
       self: () => {
-        const dims = dim as number[];
-        const last = dims.at(-1)!;
-        const half = callOp(r2cOp, [grad, dims, normalization]) as Tensor;
+        const last = dim.at(-1)!;
+        const half = callOp(r2cOp, [grad, dim, normalization]) as Tensor;
         // Those inside count twice: once for their conjugates.
         const twice = grad.sizes[last]! - half.sizes[last]!;
         if (twice <= 0) return half;

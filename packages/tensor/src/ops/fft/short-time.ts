@@ -107,7 +107,7 @@ const istftOp: OpOverload<Tensor> = defineOp(
           'Give one spectrogram or a batch, as stft returns them.',
         );
       const z = given.ndim === 3 ? unsqueeze(given, 0) : given;
-      const [, frequencies, count] = z.sizes as [number, number, number, number];
+      const [, frequencies, count] = z.sizes;
       const onesided = args.onesided ?? frequencies !== n_fft;
       const expected = onesided ? (n_fft >> 1) + 1 : n_fft;
       if (frequencies !== expected)

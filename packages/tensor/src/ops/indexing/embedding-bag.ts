@@ -194,7 +194,7 @@ const renormOp = defineOp(
       };
     },
     kernel: ({ self, indices, max_norm, norm_type: p }, [out]) => {
-      const [rows, width] = self.sizes as [number, number];
+      const [rows, width] = self.sizes;
       const table = readNumbers(self);
       for (const index of new Set(readNumbers(indices))) {
         const start = strictIndex(index, rows, 'embedding_renorm_') * width;

@@ -105,6 +105,6 @@ export function subscript(self: Tensor, items: readonly IndexItem[]): Subscript 
 
 function indexTensor(values: readonly (number | boolean)[], device: DeviceType): Tensor {
   return values.some((value) => typeof value === 'boolean')
-    ? tensor(values as boolean[], { device })
-    : tensor(values as number[], { dtype: 'int64', device });
+    ? tensor(values, { device })
+    : tensor(values, { dtype: 'int64', device });
 }

@@ -96,7 +96,7 @@ function gradients(args: ReduceArgs, grad: Tensor, out: Tensor): Pair {
   const { self, index, src, dim } = args;
   const at = (x: Tensor): Tensor => gather(x, dim, index);
   const options = { includeSelf: args.include_self };
-  switch (args.reduce as ScatterReduction) {
+  switch (args.reduce) {
     case 'sum':
       return [grad, at(grad)];
     case 'mean': {

@@ -138,7 +138,7 @@ const embeddingOp = defineOp(
     },
     kernel: ({ weight, indices }, [out]) => {
       if (out!.numel === 0) return;
-      const [rows, width] = weight.sizes as [number, number];
+      const [rows, width] = weight.sizes;
       const values = readNumbers(weight);
       const result = new Float64Array(out!.numel);
       readNumbers(indices).forEach((row, i) => {

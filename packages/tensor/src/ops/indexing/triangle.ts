@@ -37,7 +37,7 @@ function define(
         };
       },
       kernel: ({ self, diagonal }, [out]) => {
-        const [rows, columns] = self.sizes.slice(-2) as [number, number];
+        const [rows, columns] = self.sizes.slice(-2);
         const values = readNumbers(self);
         writeNumbers(
           out!,

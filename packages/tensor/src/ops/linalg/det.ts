@@ -106,7 +106,7 @@ const logdetOp = defineOp('aten::logdet(Tensor self) -> Tensor', {
 /** The derivative of the determinant, which singular matrices have too. */
 const cofactorOp = defineOp('tessera::linalg_cofactor(Tensor A) -> Tensor', {
   tags: ['compute-intensive'],
-  meta: ({ A }) => rowMajorMeta(A.sizes as number[], A),
+  meta: ({ A }) => rowMajorMeta(A.sizes, A),
   kernel: ({ A }, [out]) => {
     const n = A.sizes.at(-1) as number;
     const values = readNumbers(A);

@@ -123,12 +123,12 @@ const pinvOp = defineOp(
     tags: ['compute-intensive'],
     meta: ({ self: x }) => {
       checkMatrix('linalg.pinv', x);
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       const sizes = [...x.sizes.slice(0, -2), n, m];
       return { sizes, strides: contiguousStrides(sizes), dtype: x.dtype, device: x.device };
     },
     kernel: ({ self: x, atol, rtol, hermitian }, [out]) => {
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       const batch = x.sizes.slice(0, -2);
       const values = readNumbers(hermitian === true ? add(tril(x), mT(tril(x, -1))) : x);
       const limits = (limit: Tensor | null): Float64Array | null =>

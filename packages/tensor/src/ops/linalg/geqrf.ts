@@ -12,14 +12,14 @@ const geqrfOp = defineOp('aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)', {
   tags: ['compute-intensive'],
   meta: ({ self }) => {
     checkMatrix('torch.geqrf', self);
-    const [m, n] = self.sizes.slice(-2) as [number, number];
+    const [m, n] = self.sizes.slice(-2);
     return [
       columnMajorMeta(self.sizes, self),
       rowMajorMeta([...self.sizes.slice(0, -2), Math.min(m, n)], self),
     ];
   },
   kernel: ({ self }, outs) => {
-    const [m, n] = self.sizes.slice(-2) as [number, number];
+    const [m, n] = self.sizes.slice(-2);
     const values = readNumbers(self);
     const factors = new Float64Array(values.length);
     const scales: number[] = [];

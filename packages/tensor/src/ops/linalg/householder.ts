@@ -29,7 +29,7 @@ const householderOp = defineOp(
     decompose: ({ input: x, tau: scales }) => {
       checkMatrix('torch.linalg.householder_product', x);
       checkSameDtype('torch.linalg.householder_product', x, scales);
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       if (m < n) refuse('input.shape[-2] must be greater than or equal to input.shape[-1]');
       if (scales.ndim !== x.ndim - 1)
         refuse(

@@ -38,7 +38,7 @@ function systemOf(a: Tensor, b: Tensor, driver: unknown): System {
       'torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)',
       { hints: ["'gelsy', the default, fits most."] },
     );
-  const [m, n] = a.sizes.slice(-2) as [number, number];
+  const [m, n] = a.sizes.slice(-2);
   const vector = a.ndim - 1 === b.ndim;
   const sizes = vector ? [...b.sizes, 1] : b.sizes;
   if (sizes.length < 2 || sizes.at(-2) !== m)

@@ -19,11 +19,10 @@ const permutationOp = defineOp(
   'tessera::pivots_to_permutation(Tensor pivots, int rows, bool inverse) -> Tensor',
   {
     tags: ['non-differentiable'],
-    meta: ({ pivots, rows }) =>
-      rowMajorMeta([...(pivots.sizes as number[]).slice(0, -1), rows], pivots, 'int64'),
+    meta: ({ pivots, rows }) => rowMajorMeta([...pivots.sizes.slice(0, -1), rows], pivots, 'int64'),
     kernel: ({ pivots, rows: m, inverse }, [out]) => {
       const swaps = readNumbers(pivots);
-      const k = (pivots.sizes as number[]).at(-1)!;
+      const k = pivots.sizes.at(-1)!;
       const result = new Float64Array(out!.numel);
       for (let b = 0; b * m < result.length; b++) {
         const order = Array.from({ length: m }, (_, i) => i);

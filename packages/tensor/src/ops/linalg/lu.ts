@@ -25,7 +25,7 @@ import { solveTriangular } from './solve-triangular.js';
  * outside the square part follows from it. @see lu_factor_ex_backward in PyTorch's FunctionsManual
  */
 function packedGradient(grad: Tensor, lu: Tensor): Tensor {
-  const [m, n] = lu.sizes.slice(-2) as [number, number];
+  const [m, n] = lu.sizes.slice(-2);
   const k = Math.min(m, n);
   const square = (x: Tensor): Tensor => narrow(narrow(x, -2, 0, k), -1, 0, k);
   // Its upper triangle is Lᵀ, its lower one Uᵀ.
@@ -37,7 +37,7 @@ function packedGradient(grad: Tensor, lu: Tensor): Tensor {
   fromL = add(fromL, square(gradL));
   let fromU = matmul(triu(square(grad)), mT(triu(square(lu))));
   if (n > k) {
-    const [gradRest, rest] = [grad, lu].map((x) => narrow(x, -1, k, n - k)) as [Tensor, Tensor];
+    const [gradRest, rest] = [grad, lu].map((x) => narrow(x, -1, k, n - k));
     fromL = sub(fromL, matmul(gradRest, mT(rest)));
     const inner = add(tril(fromL, -1), triu(fromU));
     const first = solveTriangular(l, inner, lower);
@@ -45,7 +45,7 @@ function packedGradient(grad: Tensor, lu: Tensor): Tensor {
     return cat([left, solveTriangular(l, gradRest, lower)], -1);
   }
   if (m > k) {
-    const [gradRest, rest] = [grad, lu].map((x) => narrow(x, -2, k, m - k)) as [Tensor, Tensor];
+    const [gradRest, rest] = [grad, lu].map((x) => narrow(x, -2, k, m - k));
     fromU = sub(fromU, matmul(mT(rest), gradRest));
     const inner = add(tril(fromL, -1), triu(fromU));
     const right = solveTriangular(u, inner, { upper: false, left: false });
@@ -64,7 +64,7 @@ const luFactorExOp = defineOp(
     meta: ({ A: x }) => {
       checkMatrix('torch.lu_factor', x);
       const batch = x.sizes.slice(0, -2);
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       return [
         columnMajorMeta(x.sizes, x),
         rowMajorMeta([...batch, Math.min(m, n)], x, 'int32'),
@@ -72,7 +72,7 @@ const luFactorExOp = defineOp(
       ];
     },
     kernel: ({ A: x, pivot, check_errors }, [out, pivotsOut, infoOut]) => {
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       const values = readNumbers(x);
       const pivots: number[] = [];
       const infos = Array.from({ length: batchCount(x) }, (_, b) => {
@@ -116,7 +116,7 @@ const luFactorOp = defineOp(
 
 /** L with ones on its diagonal, [.., M, K], and U, [.., K, N]. */
 function triangles(lu: Tensor): [l: Tensor, u: Tensor] {
-  const [m, n] = lu.sizes.slice(-2) as [number, number];
+  const [m, n] = lu.sizes.slice(-2);
   const k = Math.min(m, n);
   const one = eye(m, k, { dtype: lu.dtype, device: lu.device });
   return [add(tril(narrow(lu, -1, 0, k), -1), one), triu(narrow(lu, -2, 0, k))];

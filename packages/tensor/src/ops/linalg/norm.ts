@@ -49,7 +49,7 @@ function normOfMatrix(
     );
   if (dim.length !== 2 || self.ndim < 2)
     refuse(`${name}: dim must be a 2-tuple of dims of a matrix.`);
-  const [a, b] = dim.map((d) => wrapDim(d, self.ndim, name)) as [number, number];
+  const [a, b] = dim.map((d) => wrapDim(d, self.ndim, name));
   if (a === b) refuse(`${name}: dims must be different. Got (${dim.join(', ')})`);
   if (order === 'fro') return vectorNorm(self, 2, [a, b], { keepdim, dtype: dtype ?? undefined });
   const x = dtype === null ? self : toDtype(self, dtype);
@@ -105,19 +105,18 @@ const NORM_TAIL = 'int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=No
 
 const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, ${NORM_TAIL}`, {
   decompose: ({ self: x, ord, dim, keepdim, dtype }) => {
-    const dims = dim as number[] | null;
-    const options = { keepdim: keepdim, dtype: dtype ?? undefined };
-    if (ord === null) return vectorNorm(x, 2, dims, options);
-    if (dims !== null && dims.length !== 1 && dims.length !== 2)
+    const options = { keepdim, dtype: dtype ?? undefined };
+    if (ord === null) return vectorNorm(x, 2, dim, options);
+    if (dim !== null && dim.length !== 1 && dim.length !== 2)
       refuse(
-        `linalg.norm: If dim is specified, it must be of length 1 or 2. Got [${dims.join(', ')}]`,
+        `linalg.norm: If dim is specified, it must be of length 1 or 2. Got [${dim.join(', ')}]`,
       );
-    if (dims === null && x.ndim !== 1 && x.ndim !== 2)
+    if (dim === null && x.ndim !== 1 && x.ndim !== 2)
       refuse('linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.');
     const order = fixedScalar(ord);
-    const vector = dims === null ? x.ndim === 1 : dims.length === 1;
-    if (vector) return vectorNorm(x, order, dims, options);
-    return normOfMatrix('linalg.norm', x, order, dims ?? [0, 1], keepdim, dtype);
+    const vector = dim === null ? x.ndim === 1 : dim.length === 1;
+    if (vector) return vectorNorm(x, order, dim, options);
+    return normOfMatrix('linalg.norm', x, order, dim ?? [0, 1], keepdim, dtype);
   },
 });
 const linalgNormStringOp = defineOp(
@@ -128,7 +127,7 @@ const linalgNormStringOp = defineOp(
         'linalg.norm',
         self,
         namedOrder(ord),
-        (dim as number[] | null) ?? (self.ndim === 2 ? [0, 1] : []),
+        dim ?? (self.ndim === 2 ? [0, 1] : []),
         keepdim,
         dtype,
       ),

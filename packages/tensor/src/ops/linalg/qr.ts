@@ -34,7 +34,7 @@ function tallGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: 
 }
 
 function qrGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Tensor): Tensor {
-  const [m, n] = r.sizes.slice(-2) as [number, number];
+  const [m, n] = r.sizes.slice(-2);
   if (m >= n) return tallGradient(gradQ, gradR, q, r);
   // The first m columns determine q; the others are q · r too.
   const first = narrow(r, -1, 0, m);
@@ -60,7 +60,7 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
           { hints: ["Use 'reduced'."] },
         );
       const batch = x.sizes.slice(0, -2);
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       const k = mode === 'complete' ? m : Math.min(m, n);
       const of = (sizes: number[]): TensorMeta => ({
         sizes,
@@ -73,7 +73,7 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
       return [q, of([...batch, k, n])];
     },
     kernel: ({ A: x, mode }, outs) => {
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       const k = outs[1]!.sizes.at(-2)!;
       const values = readNumbers(x);
       const [qs, rs]: [number[], number[]] = [[], []];

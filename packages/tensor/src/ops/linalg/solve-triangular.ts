@@ -47,7 +47,7 @@ const solveOp = defineOp(
     },
     kernel: ({ self, B, upper, left, unitriangular: unit }, [out]) => {
       const batch = out!.sizes.slice(0, -2);
-      const [rows, columns] = out!.sizes.slice(-2) as [number, number];
+      const [rows, columns] = out!.sizes.slice(-2);
       const n = left === true ? rows : columns;
       const a = readNumbers(self, [...batch, n, n]);
       const b = readNumbers(B, out!.sizes);

@@ -35,7 +35,7 @@ function systemSizes(
       { hints: ['Make a matrix of one row: b.unsqueeze(-2).'] },
     );
   const sizes = vector ? [...b.sizes, 1] : b.sizes;
-  const [rows, columns] = sizes.slice(-2) as [number, number];
+  const [rows, columns] = sizes.slice(-2);
   if (b.ndim === 0 || (left ? rows : columns) !== n)
     throw new TesseraError(
       'shape-mismatch',

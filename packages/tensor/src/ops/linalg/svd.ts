@@ -67,7 +67,7 @@ const svdOp = defineOp(
     meta: ({ A: x, full_matrices, compute_uv }) => {
       checkMatrix('linalg.svd', x);
       const batch = x.sizes.slice(0, -2);
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       const k = Math.min(m, n);
       const of = (sizes: number[], strides: number[]): TensorMeta => ({
         sizes,
@@ -82,7 +82,7 @@ const svdOp = defineOp(
       return [of(u, columnMajorStrides(u)), values, of(vh, columnMajorStrides(vh))];
     },
     kernel: ({ A: x, full_matrices, compute_uv }, outs) => {
-      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const [m, n] = x.sizes.slice(-2);
       const values = readNumbers(x);
       if (values.some((value) => !Number.isFinite(value)))
         throw new TesseraError(

@@ -91,7 +91,7 @@ function marginsOf({
   weight: Tensor | null;
 }): Margins {
   const x = rows(self);
-  const [frames, classes] = x.sizes as [number, number];
+  const [frames, classes] = x.sizes;
   const labels = reshape(toDtype(target, 'int64'), [frames, 1]);
   const own = eq(arange(classes, { device: x.device }), labels);
   const excess = relu(add(rsub(gather(x, 1, labels), margin), x));
@@ -203,7 +203,7 @@ const severalOp: OpOverload<[Tensor, Tensor]> = withOverloads(
       decompose: ({ grad_output, self, target, reduction, is_target }) => {
         checkSeveral(self, target);
         const x = rows(self);
-        const [frames, count] = x.sizes as [number, number];
+        const [frames, count] = x.sizes;
         const labels = labelsOf(target);
         const isTarget = logicalAnd(rows(is_target), rows(is_target));
         const active = toDtype(gt(pairs(x, labels, isTarget), 0), x.dtype);

@@ -201,7 +201,7 @@ const lossNdOp = defineOp(
       if (input.ndim <= 2) return call(forwardOp, input, labels);
       if (input.ndim === 4) return call(forward2dOp, input, labels);
       checkTarget(input, labels);
-      const [n, c] = input.sizes as [number, number];
+      const [n, c] = input.sizes;
       const rest = numelOf(input.sizes.slice(2));
       const flat = call(
         forward2dOp,

@@ -46,7 +46,7 @@ const addbmmOp = defineOp(
       if (DTYPES[a.dtype].itemSize === 2 && isFloatingPoint(a.dtype))
         return addedInTurn(self, a, b, beta, alpha);
       // The batch is one more summed dimension of a single product.
-      const [batch, rows, inner] = a.sizes as [number, number, number];
+      const [batch, rows, inner] = a.sizes;
       return addmm(
         self,
         reshape(permute(a, [1, 0, 2]), [rows, batch * inner]),
@@ -101,9 +101,7 @@ const addrOp = defineOp(
       const column = unsqueeze(toDtype(a, dtype), 1);
       const row = toDtype(b, dtype);
       // The factors take part in the result's type.
-      const [scale, weight] = [beta, alpha].map((factor) =>
-        roundTo(dtype, scalarValue(factor)),
-      ) as [number, number];
+      const [scale, weight] = [beta, alpha].map((factor) => roundTo(dtype, scalarValue(factor)));
       if (dtype === 'bool') {
         const outer = weight === 0 ? mul(logicalAnd(column, row), false) : logicalAnd(column, row);
         return scale === 0 ? outer : logicalOr(start, outer);

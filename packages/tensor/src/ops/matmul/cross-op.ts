@@ -28,7 +28,7 @@ export const linalgCrossOp: OpOverload<Tensor> = defineOp(
         refuseVectors(
           `linalg.cross: dimension ${dim} has length ${self.sizes[at]} and ${other.sizes[at]}, not 3`,
         );
-      const [a, b] = broadcastTensors([self, other]) as [Tensor, Tensor];
+      const [a, b] = broadcastTensors([self, other]);
       const forth = mul(roll(a, -1, at), roll(b, -2, at));
       const back = mul(roll(a, -2, at), roll(b, -1, at));
       return contiguous(sub(forth, back));

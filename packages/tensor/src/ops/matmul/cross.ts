@@ -22,7 +22,7 @@ import { view } from '../view/view.js';
 
 const crossOp = defineOp('aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor', {
   decompose: ({ self, other, dim }) => {
-    const first = (self.sizes as number[]).indexOf(3);
+    const first = self.sizes.indexOf(3);
     if (dim === null && first < 0)
       refuseVectors(`no dimension of size 3 in input ${formatSizes(self.sizes)}`);
     return callOp(linalgCrossOp, [self, other, dim ?? first]);

@@ -65,7 +65,7 @@ function distanceMeta(name: string): (args: Points) => TensorMeta {
 }
 
 function distanceKernel({ x1, x2, p = 2 }: Points, [out]: readonly Tensor[]): void {
-  const [rows, columns] = out!.sizes.slice(-2) as [number, number];
+  const [rows, columns] = out!.sizes.slice(-2);
   const width = x1.sizes.at(-1)!;
   const batch = out!.sizes.slice(0, -2);
   const left = readNumbers(x1, [...batch, rows, width]);
@@ -179,7 +179,7 @@ const pdistForwardOp = defineOp('aten::_pdist_forward(Tensor self, float p=2.) -
     return { sizes, strides: [1], dtype: self.dtype, device: self.device };
   },
   kernel: ({ self, p }, [out]) => {
-    const [n, width] = self.sizes as [number, number];
+    const [n, width] = self.sizes;
     const values = readNumbers(self);
     const result = new Float64Array(out!.numel);
     let at = 0;

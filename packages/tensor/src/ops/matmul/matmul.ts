@@ -58,7 +58,7 @@ function productInto(
   alpha: ScalarLike = 1,
 ): void {
   const [keep, factor] = [factorFor(out.dtype, beta), factorFor(out.dtype, alpha)];
-  const [m, k] = a.sizes.slice(-2) as [number, number];
+  const [m, k] = a.sizes.slice(-2);
   const n = b.sizes.at(-1)!;
   const left = readNumbers(a);
   const right = readNumbers(b);

@@ -36,7 +36,7 @@ function refuse(op: string, message: string, tensors: readonly Tensor[]): never 
 
 /** [M, K] and words [N, ⌈K / perWord⌉] → [M, N]. @throws shape-mismatch, dtype-mismatch */
 function productMeta(op: string, self: Tensor, mat2: Tensor, perWord: number): TensorMeta {
-  const [rows, inner] = self.sizes as [number, number];
+  const [rows, inner] = self.sizes;
   if (self.ndim !== 2 || mat2.ndim !== 2 || mat2.sizes[1] !== Math.ceil(inner / perWord))
     refuse(op, `${formatSizes(self.sizes)} @ words ${formatSizes(mat2.sizes)}ᵀ do not fit`, [
       self,
@@ -53,7 +53,7 @@ function productMeta(op: string, self: Tensor, mat2: Tensor, perWord: number): T
 
 /** Numbers of `bits` bits from words, sign-extended or not; [N, K] row by row. */
 function unpacked(words: Tensor, inner: number, bits: number, signed: boolean): Float64Array {
-  const [rows, width] = words.sizes as [number, number];
+  const [rows, width] = words.sizes;
   const perWord = 32 / bits;
   const packed = readNumbers(words);
   const out = new Float64Array(rows * inner);
@@ -68,7 +68,7 @@ function unpacked(words: Tensor, inner: number, bits: number, signed: boolean): 
 
 /** x @ Wᵀ with W row by row, into `out`. */
 function productInto(out: Tensor, self: Tensor, weight: Float64Array): void {
-  const [rows, inner] = self.sizes as [number, number];
+  const [rows, inner] = self.sizes;
   const columns = out.sizes[1]!;
   const turned = new Float64Array(weight.length);
   for (let n = 0; n < columns; n++)
@@ -97,20 +97,17 @@ function unpackSigned(words: Tensor, inner: number, dtype: DType): Tensor {
 export function dequantizeInt8(words: Tensor, scales: Tensor, inner: number): Tensor {
   const values = unpackSigned(words, inner, scales.dtype);
   if (scales.ndim === 1) return mul(values, unsqueeze(scales, 1));
-  const [groups, rows] = scales.sizes as [number, number];
+  const [groups, rows] = scales.sizes;
   const split = reshape(values, [rows, groups, inner / groups]);
   return reshape(mul(split, unsqueeze(scales.t(), 2)), [rows, inner]);
 }
 
 /** The float weight [N, K] of `weightInt4packMm`. */
 export function dequantizeInt4(words: Tensor, group: number, scaleAndZeros: Tensor): Tensor {
-  const [groups, rows] = scaleAndZeros.sizes as [number, number];
+  const [groups, rows] = scaleAndZeros.sizes;
   const values = unpackWords(words, groups * group, 4, scaleAndZeros.dtype);
   const split = reshape(sub(values, 8), [rows, groups, group]);
-  const [scale, zero] = [0, 1].map((i) => unsqueeze(select(scaleAndZeros, 2, i).t(), 2)) as [
-    Tensor,
-    Tensor,
-  ];
+  const [scale, zero] = [0, 1].map((i) => unsqueeze(select(scaleAndZeros, 2, i).t(), 2));
   return reshape(add(mul(split, scale), zero), [rows, groups * group]);
 }
 
@@ -167,7 +164,7 @@ const int4Op = defineOp(
   {
     tags: ['compute-intensive'],
     meta({ self, mat2, qGroupSize, qScaleAndZeros: scales }) {
-      const [groups, rows, both] = scales.sizes as [number, number, number];
+      const [groups, rows, both] = scales.sizes;
       const fits = groups * qGroupSize === self.sizes[1] && rows === mat2.sizes[0] && both === 2;
       if (scales.ndim !== 3 || !fits)
         refuse(
@@ -193,7 +190,7 @@ const int4Op = defineOp(
       self: () => mm(grad, toDtype(dequantizeInt4(mat2, qGroupSize, qScaleAndZeros), grad.dtype)),
       // Of each group, the gradient of its elements by the number that each of them is, and by one.
       qScaleAndZeros: () => {
-        const [groups, rows] = qScaleAndZeros.sizes as [number, number];
+        const [groups, rows] = qScaleAndZeros.sizes;
         const split = [rows, groups, qGroupSize];
         const ofWeight = reshape(mm(grad.t(), self), split);
         const values = unpackWords(mat2, groups * qGroupSize, 4, grad.dtype);

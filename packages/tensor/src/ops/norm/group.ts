@@ -176,7 +176,7 @@ function composedGradient(
   /** What is added to the variance. */
   eps: (variance: Tensor) => Tensor | number,
 ): Record<'input' | 'weight' | 'bias', () => Tensor> {
-  const [batch, channels] = x.sizes as [number, number];
+  const [batch, channels] = x.sizes;
   const length = numelOf(x.sizes.slice(1)) / groups;
   const grouped = (value: Tensor): Tensor =>
     reshape(value, [batch, groups, value.numel === batch * groups ? 1 : length]);
@@ -210,7 +210,7 @@ const groupNormCompositeOp = defineOp(
   'aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor',
   {
     decompose: ({ input, num_groups, weight, bias, eps }) => {
-      const [n, c] = input.sizes as [number, number];
+      const [n, c] = input.sizes;
       if (input.ndim < 2 || c % num_groups !== 0) {
         throw new TesseraError(
           'shape-mismatch',

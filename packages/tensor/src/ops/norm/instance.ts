@@ -32,7 +32,7 @@ const instanceNormOp = defineOp(
           `instance_norm: expected at least 2D input, got ${formatSizes(input.sizes)}`,
           { hints: ['The input is [N, C, …].'] },
         );
-      const [batch, channels] = input.sizes as [number, number];
+      const [batch, channels] = input.sizes;
       const repeated = (x: Maybe): Maybe =>
         x === null ? null : reshape(expand(x, [batch, x.numel]), [batch * x.numel]);
       const [means, variances] = [repeated(runningMean), repeated(runningVar)];

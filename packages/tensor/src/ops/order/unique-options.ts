@@ -32,7 +32,7 @@ export type UniqueResult<O extends UniqueOptions> = O['returnInverse'] extends t
 
 /** What the options ask for, of values, inverse and counts. */
 export function chosen<O extends UniqueOptions>(results: Tensor[], options: O): UniqueResult<O> {
-  const [values, inverse, counts] = results as [Tensor, Tensor, Tensor];
+  const [values, inverse, counts] = results;
   const extra = [
     ...(options.returnInverse === true ? [inverse] : []),
     ...(options.returnCounts === true ? [counts] : []),

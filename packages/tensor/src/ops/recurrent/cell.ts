@@ -26,9 +26,9 @@ export const GATES: Readonly<Record<CellKind, number>> = { tanh: 1, relu: 1, lst
 
 /** h′ = n + z (h - n), where r decides what of h enters n. */
 function gruStep(fromInput: Tensor, state: Tensor, { weightHh, biasHh }: StateWeights): Tensor {
-  const [inputR, inputZ, inputN] = chunk(fromInput, 3, -1) as [Tensor, Tensor, Tensor];
+  const [inputR, inputZ, inputN] = chunk(fromInput, 3, -1);
   const fromState = linear(state, weightHh, biasHh);
-  const [stateR, stateZ, stateN] = chunk(fromState, 3, -1) as [Tensor, Tensor, Tensor];
+  const [stateR, stateZ, stateN] = chunk(fromState, 3, -1);
   const reset = stateR.add(inputR).sigmoid();
   const update = stateZ.add(inputZ).sigmoid();
   const candidate = inputN.add(stateN.mul(reset)).tanh();

@@ -59,8 +59,8 @@ function sizesOf(gates: Tensor, weight: Tensor, kind: string): RecurrentSizes {
     throw new TesseraError('invalid-argument', `recurrent_layer: '${kind}' is no kind of cell`, {
       hints: [`It is one of ${Object.keys(GATES).join(', ')}.`],
     });
-  const [steps, rows, width] = gates.sizes as [number, number, number];
-  const [, hidden] = weight.sizes as [number, number];
+  const [steps, rows, width] = gates.sizes;
+  const [, hidden] = weight.sizes;
   if (
     gates.ndim !== 3 ||
     !sameNumbers(weight.sizes, [count * hidden, hidden]) ||
@@ -133,7 +133,7 @@ const backwardOp: OpOverload<[Tensor, Tensor, Tensor, Tensor]> = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ weight, output, kind }) => {
-      const [steps, rows, hidden] = output.sizes as [number, number, number];
+      const [steps, rows, hidden] = output.sizes;
       const gates = [steps, rows, weight.sizes[0]!];
       return [
         dense(gates, output),
@@ -144,7 +144,7 @@ const backwardOp: OpOverload<[Tensor, Tensor, Tensor, Tensor]> = defineOp(
     },
     kernel: (args, [gradGates, gradStateGates, gradHidden, gradCell]) => {
       const { weight, output, kind, reverse } = args;
-      const [steps, rows, hidden] = output.sizes as [number, number, number];
+      const [steps, rows, hidden] = output.sizes;
       const sizes = { steps, rows, hidden, gates: GATES[kind as CellKind] };
       const found = runRecurrentBackward(kind, sizes, orderOf(steps, !reverse), {
         gradOutput: numbers(args.grad_output),
@@ -189,7 +189,7 @@ function gradients(args: LayerArgs, context: VjpContext<keyof LayerArgs>): Grads
       );
       return [output, cells];
     });
-  const [output, cells, kept] = outs as [Tensor, Tensor, Tensor];
+  const [output, cells, kept] = outs;
   const before = shifted(hidden, output, reverse);
   const [gradGates, gradStateGates, gradHidden, gradCell] = callOp(backwardOp, [
     grads[0] ?? null,

@@ -174,9 +174,7 @@ export function gradient(self: Tensor, options?: GradientOptions): Tensor[] {
   checkOptionNames('gradient', options, GRADIENT);
   const dims = wrapDims(options?.dim ?? null, self.ndim, 'gradient');
   const spacing = options?.spacing ?? 1;
-  const list: readonly Spacing[] = Array.isArray(spacing)
-    ? spacing
-    : dims.map(() => spacing as ScalarLike);
+  const list: readonly Spacing[] = Array.isArray(spacing) ? spacing : dims.map(() => spacing);
   const op = list.some((item) => isTensor(item)) ? tensorsOp : numbersOp;
   return callOp(op, [self, list, dims, options?.edgeOrder ?? 1]);
 }

@@ -23,7 +23,7 @@ const logcumsumexpOp = defineOp('aten::logcumsumexp(Tensor self, int dim) -> Ten
     wrapDim(dim, self.ndim, 'logcumsumexp');
     return {
       sizes: self.sizes,
-      strides: contiguousStrides(self.sizes as number[]),
+      strides: contiguousStrides(self.sizes),
       dtype: self.dtype,
       device: self.device,
     };
@@ -53,17 +53,13 @@ const weightedOp: OpOverload = defineOp(
   {
     meta: ({ out }) => ({
       sizes: out.sizes,
-      strides: contiguousStrides(out.sizes as number[]),
+      strides: contiguousStrides(out.sizes),
       dtype: out.dtype,
       device: out.device,
     }),
     kernel: ({ weight, self, out: end, dim, from_end }, [out]) => {
       const sizes = out!.sizes;
-      const [w, x, reached] = [weight, self, end].map((tensor) => readNumbers(tensor, sizes)) as [
-        Float64Array,
-        Float64Array,
-        Float64Array,
-      ];
+      const [w, x, reached] = [weight, self, end].map((tensor) => readNumbers(tensor, sizes));
       const results = new Float64Array(w.length);
       const { within, starts } = rowLayout(
         sizes,
@@ -93,7 +89,7 @@ const weightedOp: OpOverload = defineOp(
     },
     saved: ['weight', 'self', 'out'],
     vjp: ({ weight, self, out: end, dim, from_end: isFromEnd }, { grad, out }) => {
-      const [w, x, reached, d] = [weight, self, end, dim] as [Tensor, Tensor, Tensor, number];
+      const [w, x, reached, d] = [weight, self, end, dim];
       const other = (): Tensor => weighted(grad, x, reached, d, !isFromEnd);
       return {
         weight: other,

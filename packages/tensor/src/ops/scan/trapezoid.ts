@@ -93,7 +93,7 @@ const trapezoidDx: OpOverload<Tensor> = withOverloads(
       if (y.sizes[at] === 0) return blank(y, at);
       checkTypes('trapezoid', y);
       const ends = add(select(y, at, 0), select(y, at, -1));
-      return mul(sub(sum(y, at), mul(floating(ends), 0.5)), dx as number);
+      return mul(sub(sum(y, at), mul(floating(ends), 0.5)), dx);
     },
   }),
   defineOp('aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor', {

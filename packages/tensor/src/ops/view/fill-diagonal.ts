@@ -23,7 +23,7 @@ const fillDiagonalInplace = defineOp(
           { hints: ['With more than two dimensions, the diagonal runs through a cube.'] },
         );
       const step = x.strides.reduce((a, b) => a + b, 0);
-      const [rows, columns] = x.sizes as [number, number];
+      const [rows, columns] = x.sizes;
       const fill = (length: number, from: number): void => {
         fill_(asStrided(x, [length], [step], x.storageOffset + from), fill_value);
       };
