@@ -103,13 +103,19 @@ describe('SchemaArgs', () => {
     }>();
   });
 
-  it('does not mind the name and the lengths of lists, but gives up on unknown text', () => {
+  it('does not mind the name and the lengths of lists, and of unknown text reads what is clear', () => {
     expectTypeOf<
       SchemaArgs<`a::${string}(Tensor self, int[${number}] size) -> Tensor`>
     >().toEqualTypeOf<{ self: Tensor; size: readonly number[] }>();
     expectTypeOf<SchemaArgs<string>>().toBeAny();
-    expectTypeOf<SchemaArgs<`a::b(Tensor self, ${string}) -> Tensor`>>().toBeAny();
-    expectTypeOf<SchemaArgs<`a::b(Tensor self, Tensor ${string}) -> Tensor`>>().toBeAny();
+    expectTypeOf<SchemaArgs<`a::b(${string}) -> Tensor`>>().toBeAny();
+    for (const named of [
+      {} as SchemaArgs<`a::b(Tensor self, ${string}) -> Tensor`>,
+      {} as SchemaArgs<`a::b(Tensor self, int ${string}, bool flag) -> Tensor`>,
+    ]) {
+      expectTypeOf(named.self).toEqualTypeOf<Tensor>();
+      expectTypeOf(named.other).toBeAny();
+    }
   });
 
   it('names the same arguments as the parser, for a schema of each kind', () => {

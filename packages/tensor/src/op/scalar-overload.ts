@@ -13,7 +13,7 @@ export function defineScalarOverload(
   op: OpOverload<Tensor>,
   inplace: OpOverload<Tensor>,
   tail: '' | ', Scalar alpha=1' = '',
-): OpOverload {
+): OpOverload<Tensor> {
   const decomposed =
     (target: OpOverload<Tensor>) =>
     (args: { self: Tensor; other: ScalarLike; alpha?: ScalarLike }): Tensor =>

@@ -13,6 +13,7 @@ import type { DeviceType } from '../device.js';
 import type { DType } from '../dtype.js';
 import type { MemoryFormat } from '../memory-format.js';
 import type { Tensor } from '../tensor.js';
+import type { NamedArgs } from './op-record.js';
 
 /** Arguments of which nothing is known: every function fits them. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see above
@@ -62,8 +63,16 @@ type Declared<T extends string> = T extends `${infer Head}=${string}` ? Trim<Hea
 
 /** What stands between the commas of a list, as a union. */
 type Pieces<T extends string, Done extends string = never> = T extends `${infer Head},${infer Rest}`
-  ? Pieces<Rest, Done | Declared<Plain<Head>>>
-  : Done | Declared<Plain<T>>;
+  ? Pieces<Rest, Done | PieceOf<Head>>
+  : Done | PieceOf<T>;
+
+/** What it declares; for text of which nothing is known, something that leaves the union's others as they are. */
+type PieceOf<T extends string> =
+  Declared<Plain<T>> extends infer P extends string
+    ? string extends P
+      ? `? ${string}`
+      : P
+    : never;
 
 /** Name that a piece gives an argument; never for `*` and for the tail of a default. */
 type NameOf<P> = P extends `${string} ${infer Name}` ? Trim<Name> : never;
@@ -79,16 +88,25 @@ type Opaque<P extends string> = P extends `${infer Head}[${string}]${infer Tail}
     ? P
     : never;
 
+/** The other pieces. */
+type Clear<P extends string> = P extends unknown
+  ? [Opaque<P>] extends [never]
+    ? P
+    : never
+  : never;
+
 /** Arguments by name, from the text between the parentheses of a signature. */
 type ArgsOf<T extends string> = [Opaque<Pieces<T>>] extends [never]
   ? { [P in Pieces<T> as NameOf<P>]: ArgumentOf<P> }
-  : Anything;
+  : [Clear<Pieces<T>>] extends [never]
+    ? Anything
+    : { [P in Clear<Pieces<T>> as NameOf<P>]: ArgumentOf<P> } & NamedArgs;
 
 /**
  * Arguments of an operator by name, as its record's functions receive them. A `Tensor` may also be a number in
  * pointwise and composite operators (PyTorch's wrapped number): a function that allows it says so.
- * `any` for a schema whose arguments are not known until the program runs; unknown text behind `=` is taken to be a
- * default.
+ * `any` for arguments that are not known until the program runs, beside those that are; unknown text behind `=` is taken
+ * to be a default.
  *
  * @example
  * type Args = SchemaArgs<'custom::scale(Tensor self, float factor=1.0, Tensor? mask=None) -> Tensor'>;

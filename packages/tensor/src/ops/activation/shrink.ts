@@ -16,7 +16,7 @@ function backwardOf(name: string, gradName: string): OpOverload<Tensor> {
     name,
     ['Scalar lambd'],
     ({ lambd }) => {
-      const limit = scalarValue(lambd as ScalarLike);
+      const limit = scalarValue(lambd);
       return (grad, x) => (x >= -limit && x <= limit ? 0 : grad);
     },
     { gradName },

@@ -86,7 +86,7 @@ const toDtypeOp = defineOp(
   },
 );
 
-export const toDeviceOp: OpOverload = defineOp(
+export const toDeviceOp: OpOverload<Tensor> = defineOp(
   'aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
   {
     decompose: ({ self, device, dtype, copy, memory_format }) =>

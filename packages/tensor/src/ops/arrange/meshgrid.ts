@@ -3,14 +3,13 @@
  */
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import type { DType } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
 import { broadcastShapes, contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import {
-  OPTIONS,
+  PLACEMENT,
   type TensorOptions,
   finish,
   NO_OPTIONS,
@@ -21,7 +20,6 @@ import { indexSelect } from '../indexing/select.js';
 import { stack } from './join.js';
 import { flatten, transpose } from '../view/dims.js';
 import { expand, reshape, view } from '../view/view.js';
-import type { DeviceType } from '../../device.js';
 
 /** Numbering of a grid's first two dimensions: rows first as matrices have it, or columns first. */
 export type GridIndexing = 'ij' | 'xy';
@@ -167,27 +165,27 @@ function defineTriangle(
     return [rows, columns];
   };
   return defineOp(
-    `aten::${name}(int row, int col, int offset=0, *, ${OPTIONS.replace('dtype=None', 'dtype=4')}) -> Tensor`,
+    `aten::${name}(int row, int col, int offset=0, *, ScalarType? dtype=4, ${PLACEMENT}) -> Tensor`,
     {
       tags: ['factory'],
       meta: ({ row, col, offset, dtype, device }) => {
         if (!(row >= 0) || !(col >= 0))
           throw new TesseraError(
             'invalid-argument',
-            `${name}: row and col must be non-negative, got ${row as number} and ${col as number}`,
+            `${name}: row and col must be non-negative, got ${row} and ${col}`,
             { hints: ['Give the size of the matrix.'] },
           );
-        const sizes = [2, positions(row as number, col as number, offset as number)[0].length];
+        const sizes = [2, positions(row, col, offset)[0].length];
         return {
           sizes,
           strides: contiguousStrides(sizes),
           // 4 is PyTorch's number of int64.
-          dtype: typeof dtype === 'string' ? (dtype as DType) : 'int64',
-          device: (device as DeviceType | null) ?? 'cpu',
+          dtype: typeof dtype === 'string' ? dtype : 'int64',
+          device: device ?? 'cpu',
         };
       },
       kernel: ({ row, col, offset }, [out]) =>
-        writeNumbers(out!, positions(row as number, col as number, offset as number).flat()),
+        writeNumbers(out!, positions(row, col, offset).flat()),
     },
   );
 }

@@ -24,12 +24,14 @@ export interface TensorOptions {
   readonly requiresGrad?: boolean;
 }
 
-/** The tail of every factory schema. */
-export const OPTIONS =
-  'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
+/** The tail of every factory schema, behind the dtype. */
+export const PLACEMENT = 'Layout? layout=None, Device? device=None, bool? pin_memory=None';
+
+/** The tail of most. */
+export const OPTIONS: `ScalarType? dtype=None, ${typeof PLACEMENT}` = `ScalarType? dtype=None, ${PLACEMENT}`;
 
 /** The arguments of `OPTIONS` that matter. */
-interface Placement {
+export interface Placement {
   readonly dtype: DType | null;
   readonly device: DeviceType | null;
 }

@@ -39,16 +39,21 @@ function newMeta(args: {
   };
 }
 
+/** With arguments of which nothing is known: some of them have a number to fill with. */
+type OpenSchema = `${string}(${string}) -> Tensor`;
+
 function defineLike(
   name: string,
   extra: string,
   kernel: (args: { fill_value: ScalarLike }, outs: readonly Tensor[]) => void,
   tags: OpRecord['tags'] = ['non-differentiable'],
 ): OpOverload<Tensor> {
-  return defineOp(
-    `aten::${name}_like(Tensor self${extra}, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
-    { tags, meta: extra === '' ? likeMeta : checkingFill('fill_value', likeMeta), kernel },
-  );
+  const schema: OpenSchema = `aten::${name}_like(Tensor self${extra}, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`;
+  return defineOp(schema, {
+    tags,
+    meta: extra === '' ? likeMeta : checkingFill('fill_value', likeMeta),
+    kernel,
+  });
 }
 
 const emptyLikeOp = defineLike('empty', '', leaveUninitialized, [
@@ -73,10 +78,12 @@ function defineNew(
   kernel: (args: { fill_value: ScalarLike }, outs: readonly Tensor[]) => void,
   tags: OpRecord['tags'] = ['non-differentiable'],
 ): OpOverload<Tensor> {
-  return defineOp(
-    `aten::new_${name}(Tensor self, SymInt[] size${extra}, *, ${OPTIONS}) -> Tensor`,
-    { tags, meta: extra === '' ? newMeta : checkingFill('fill_value', newMeta), kernel },
-  );
+  const schema: OpenSchema = `aten::new_${name}(Tensor self, SymInt[] size${extra}, *, ${OPTIONS}) -> Tensor`;
+  return defineOp(schema, {
+    tags,
+    meta: extra === '' ? newMeta : checkingFill('fill_value', newMeta),
+    kernel,
+  });
 }
 
 const newEmptyOp = defineNew('empty', '', leaveUninitialized, [

@@ -10,24 +10,34 @@ import { DTYPES, type DType } from '../../dtype.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord } from '../../op/op-record.js';
+import type { OpRecord } from '../../op/op-record.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import {
   OPTIONS,
+  type Placement,
   type TensorOptions,
   finish,
   NO_OPTIONS,
   TENSOR_OPTIONS,
   checkedDtype,
 } from './factory.js';
-import type { DeviceType } from '../../device.js';
 
 /** A bound of a range. */
 export type Bound = ScalarLike | Tensor;
 
-function boundValue(bound: unknown, dtype: DType): number {
-  const value = isTensor(bound) ? readNumbers(bound)[0]! : scalarValue(bound as ScalarLike);
+interface SpaceArgs extends Placement {
+  readonly start: Bound;
+  readonly end: Bound;
+  readonly steps: number;
+  /** Of logspace. */
+  readonly base?: number;
+}
+
+type Kind = 'Scalar' | 'Tensor';
+
+function boundValue(bound: Bound, dtype: DType): number {
+  const value = isTensor(bound) ? readNumbers(bound)[0]! : scalarValue(bound);
   return DTYPES[dtype].category === 'floating' ? roundTo(dtype, value) : Math.trunc(value);
 }
 
@@ -36,12 +46,11 @@ function boundValue(bound: unknown, dtype: DType): number {
  * operation with it.
  */
 function spaced(
-  { start, end, steps }: NamedArgs,
+  { start, end, steps: count }: SpaceArgs,
   dtype: DType,
   round: (value: number) => number,
 ): Float64Array {
   const [from, to] = [boundValue(start, dtype), boundValue(end, dtype)];
-  const count = steps as number;
   const step = count > 1 ? round(round(to - from) / (count - 1)) : 0;
   return Float64Array.from({ length: count }, (_, i) =>
     count === 1 || i < Math.floor(count / 2)
@@ -59,27 +68,26 @@ function linspaceRounding(dtype: DType): (value: number) => number {
 
 function spaceRecord(
   name: string,
-  kernel: NonNullable<OpRecord['kernel']>,
-): OpRecord<NamedArgs, never> {
+  kernel: NonNullable<OpRecord<SpaceArgs>['kernel']>,
+): OpRecord<SpaceArgs, never> {
   return {
     tags: ['factory', 'non-differentiable'],
     meta: ({ start, end, steps, dtype, device }) => {
-      const wide = [start, end].find((bound) => isTensor(bound) && bound.ndim > 0) as
-        Tensor | undefined;
+      const wide = [start, end].filter(isTensor).find((bound) => bound.ndim > 0);
       if (!(steps >= 0) || wide !== undefined)
         throw new TesseraError(
           'invalid-argument',
           wide === undefined
-            ? `${name}: number of steps must be non-negative, got ${steps as number}`
+            ? `${name}: number of steps must be non-negative, got ${steps}`
             : `${name} only supports 0-dimensional start and end tensors, but got start with ${wide.ndim} dimension(s)`,
           { hints: ['Ask for zero or more steps between two numbers.'] },
         );
-      const bound = [start, end].find((value) => isTensor(value));
+      const bound = [start, end].find(isTensor);
       return {
-        sizes: [steps as number],
+        sizes: [steps],
         strides: [1],
-        dtype: (dtype as DType | null) ?? defaultDType(),
-        device: (device as DeviceType | null) ?? bound?.device ?? 'cpu',
+        dtype: dtype ?? defaultDType(),
+        device: device ?? bound?.device ?? 'cpu',
       };
     },
     kernel,
@@ -89,11 +97,11 @@ function spaceRecord(
 /** Registers the overloads for numbers and tensors; returned as [start is a tensor][end is a tensor]. */
 function defineSpace(
   name: string,
-  base: string,
-  record: OpRecord<NamedArgs, never>,
+  base: '' | 'float base=10.0, ',
+  record: OpRecord<SpaceArgs, never>,
 ): readonly (readonly [OpOverload<Tensor>, OpOverload<Tensor>])[] {
-  const kinds = ['Scalar', 'Tensor'] as const;
-  const define = (start: string, end: string): OpOverload<Tensor> => {
+  const kinds: readonly Kind[] = ['Scalar', 'Tensor'];
+  const define = (start: Kind, end: Kind): OpOverload<Tensor> => {
     const overload = start === 'Scalar' && end === 'Scalar' ? '' : `.${start}_${end}`;
     return defineOp(
       `aten::${name}${overload}(${start} start, ${end} end, int steps, ${base}*, ${OPTIONS}) -> Tensor`,
@@ -115,7 +123,7 @@ const logspaceOps = defineSpace(
   'logspace',
   'float base=10.0, ',
   spaceRecord('logspace', (args, [out]) => {
-    const base = scalarValue(args.base as ScalarLike);
+    const base = scalarValue(args.base ?? 10);
     writeNumbers(
       out!,
       spaced(args, out!.dtype, (value) => value).map((exponent) => base ** exponent),

@@ -36,7 +36,7 @@ function countOf(sizes: readonly number[], dims: readonly number[]): number {
   return dims.reduce((count, dim) => count * sizes[dim]!, 1);
 }
 
-const c2cOp: OpOverload = defineOp(
+const c2cOp: OpOverload<Tensor> = defineOp(
   'tessera::fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor',
   {
     tags: ['compute-intensive'],
@@ -50,12 +50,12 @@ const c2cOp: OpOverload = defineOp(
     },
     // The matrix of the transform is symmetric; its conjugate is that of the other direction.
     vjp: ({ dim, normalization, forward }, { grad }) => ({
-      self: () => callOp(c2cOp, [grad, dim, normalization, forward !== true]) as Tensor,
+      self: () => callOp(c2cOp, [grad, dim, normalization, forward !== true]),
     }),
   },
 );
 
-const r2cOp: OpOverload = defineOp(
+const r2cOp: OpOverload<Tensor> = defineOp(
   'tessera::fft_r2c(Tensor self, int[] dim, int normalization) -> Tensor',
   {
     tags: ['compute-intensive'],
@@ -89,7 +89,7 @@ const r2cOp: OpOverload = defineOp(
           device: grad.device,
         });
         const whole = missing === 0 ? grad : cat([grad, rest], last);
-        return select(callOp(c2cOp, [whole, dim, normalization, false]) as Tensor, -1, 0);
+        return select(callOp(c2cOp, [whole, dim, normalization, false]), -1, 0);
       },
     }),
   },
@@ -104,7 +104,7 @@ function cut(sizes: readonly number[], kept: readonly number[], dim: number): In
   return Int32Array.from({ length: count }, (_, i) => Math.floor(i / run) * whole + (i % run));
 }
 
-const c2rOp: OpOverload = defineOp(
+const c2rOp: OpOverload<Tensor> = defineOp(
   'tessera::fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor',
   {
     tags: ['compute-intensive'],
@@ -144,7 +144,7 @@ const c2rOp: OpOverload = defineOp(
     vjp: ({ dim, normalization }, { grad }) => ({
       self: () => {
         const last = dim.at(-1)!;
-        const half = callOp(r2cOp, [grad, dim, normalization]) as Tensor;
+        const half = callOp(r2cOp, [grad, dim, normalization]);
         // Those inside count twice: once for their conjugates.
         const twice = grad.sizes[last]! - half.sizes[last]!;
         if (twice <= 0) return half;
@@ -164,12 +164,12 @@ export function c2c(
   scale: FftScale,
   forward: boolean,
 ): Tensor {
-  return callOp(c2cOp, [self, dim, scale, forward]) as Tensor;
+  return callOp(c2cOp, [self, dim, scale, forward]);
 }
 
 /** Real to half of the complex result, as pairs. */
 export function r2c(self: Tensor, dim: readonly number[], scale: FftScale): Tensor {
-  return callOp(r2cOp, [self, dim, scale]) as Tensor;
+  return callOp(r2cOp, [self, dim, scale]);
 }
 
 /** Half of a complex spectrum, as pairs, back to `lastSize` real numbers. */
@@ -179,5 +179,5 @@ export function c2r(
   scale: FftScale,
   lastSize: number,
 ): Tensor {
-  return callOp(c2rOp, [self, dim, scale, lastSize]) as Tensor;
+  return callOp(c2rOp, [self, dim, scale, lastSize]);
 }

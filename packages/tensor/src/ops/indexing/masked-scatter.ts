@@ -64,7 +64,7 @@ const maskedScatterOp = defineOp(
 );
 const maskedScatterInplace = defineInplace(maskedScatterOp);
 
-export const maskedScatterBackwardOp: OpOverload = defineOp(
+export const maskedScatterBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor',
   {
     decompose: ({ grad_output: grad, mask, sizes }) => {
@@ -86,7 +86,7 @@ function bounded(self: Tensor, indices: TensorIndices): (Tensor | null)[] {
   );
 }
 
-export const unsafeMaskedIndexOp: OpOverload = defineOp(
+export const unsafeMaskedIndexOp: OpOverload<Tensor> = defineOp(
   'aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor',
   {
     decompose: ({ self: x, mask, indices, fill }) => {
@@ -96,7 +96,7 @@ export const unsafeMaskedIndexOp: OpOverload = defineOp(
     },
   },
 );
-export const unsafeMaskedIndexPutAccumulateOp: OpOverload = defineOp(
+export const unsafeMaskedIndexPutAccumulateOp: OpOverload<Tensor> = defineOp(
   'aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor',
   {
     decompose: ({ self: x, mask, indices, values }) => {

@@ -180,8 +180,8 @@ const scatterValueWithOp = defineOp(
       ),
   },
 );
-export const scatterWithInplaceOp: OpOverload = defineInplace(scatterWithOp);
-export const scatterValueWithInplaceOp: OpOverload = defineInplace(scatterValueWithOp);
+export const scatterWithInplaceOp: OpOverload<Tensor> = defineInplace(scatterWithOp);
+export const scatterValueWithInplaceOp: OpOverload<Tensor> = defineInplace(scatterValueWithOp);
 
 const INCLUDE_SELF: OptionNames<{ includeSelf?: boolean }> = { includeSelf: true };
 

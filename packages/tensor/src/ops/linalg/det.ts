@@ -7,7 +7,7 @@ import { luFactor } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { matmul } from '../matmul/composite.js';
 import { mul, sub } from '../pointwise/arithmetic.js';
@@ -20,9 +20,8 @@ import { inv } from './inverse.js';
 import { batchCount, checkSquare, columnMajorMeta, rowMajorMeta } from './shape.js';
 
 /** Meta of `numbers` values for each matrix, and of its factors. */
-function factoredMeta(name: string, numbers: number): (args: NamedArgs) => TensorMeta[] {
-  return ({ A }) => {
-    const x = A as Tensor;
+function factoredMeta(name: string, numbers: number): (args: { A: Tensor }) => TensorMeta[] {
+  return ({ A: x }) => {
     checkSquare(name, x);
     const value = rowMajorMeta(x.sizes.slice(0, -2), x);
     return [

@@ -75,24 +75,19 @@ function normOfMatrix(
 
 const MATRIX_TAIL = 'int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor';
 
-function defineMatrixNorm(signature: string, orderOf: (ord: unknown) => MatrixOrder): OpOverload {
-  return defineOp(`aten::linalg_matrix_norm${signature}${MATRIX_TAIL}`, {
+function defineMatrixNorm(
+  overload: '' | '.str_ord',
+  declared: 'Scalar ord' | 'str ord="fro"',
+  orderOf: (ord: ScalarLike | string) => MatrixOrder,
+): OpOverload<Tensor> {
+  return defineOp(`aten::linalg_matrix_norm${overload}(Tensor self, ${declared}, ${MATRIX_TAIL}`, {
     decompose: ({ self, ord, dim, keepdim, dtype }) =>
-      normOfMatrix(
-        'linalg.matrix_norm',
-        self as Tensor,
-        orderOf(ord),
-        dim as number[],
-        keepdim as boolean,
-        dtype as DType | null,
-      ),
+      normOfMatrix('linalg.matrix_norm', self, orderOf(ord), dim, keepdim, dtype),
   });
 }
 
-const matrixNormOp = defineMatrixNorm('(Tensor self, Scalar ord, ', (ord) =>
-  fixedScalar(ord as ScalarLike),
-);
-const matrixNormStringOp = defineMatrixNorm('.str_ord(Tensor self, str ord="fro", ', namedOrder);
+const matrixNormOp = defineMatrixNorm('', 'Scalar ord', (ord) => fixedScalar(ord as ScalarLike));
+const matrixNormStringOp = defineMatrixNorm('.str_ord', 'str ord="fro"', namedOrder);
 
 /** @throws invalid-argument */
 function namedOrder(ord: unknown): 'fro' | 'nuc' {
@@ -143,13 +138,7 @@ export function matrixNorm(
 ): Tensor {
   checkOptionNames('matrixNorm', options, REDUCE);
   const op = typeof order === 'string' ? matrixNormStringOp : matrixNormOp;
-  return callOp(op, [
-    self,
-    order,
-    dim,
-    options?.keepdim ?? false,
-    options?.dtype ?? null,
-  ]) as Tensor;
+  return callOp(op, [self, order, dim, options?.keepdim ?? false, options?.dtype ?? null]);
 }
 
 /** Norm of vectors (one dim) or matrices (two dims); of all elements if neither `order` nor `dim` is given. @throws invalid-argument, dtype-unsupported */

@@ -95,12 +95,18 @@ function condition(x: Tensor, order: MatrixOrder | null): Tensor {
   return maskedFill(found, ne(info, 0), Infinity);
 }
 
-const condOp: OpOverload = defineOp('aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor', {
-  decompose: ({ self, p }) => condition(self, p === null ? null : fixedScalar(p)),
-});
-const condStringOp: OpOverload = defineOp('aten::linalg_cond.p_str(Tensor self, str p) -> Tensor', {
-  decompose: ({ self, p }) => condition(self, p === 'fro' || p === 'nuc' ? p : refuseOrder(p)),
-});
+const condOp: OpOverload<Tensor> = defineOp(
+  'aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor',
+  {
+    decompose: ({ self, p }) => condition(self, p === null ? null : fixedScalar(p)),
+  },
+);
+const condStringOp: OpOverload<Tensor> = defineOp(
+  'aten::linalg_cond.p_str(Tensor self, str p) -> Tensor',
+  {
+    decompose: ({ self, p }) => condition(self, p === 'fro' || p === 'nuc' ? p : refuseOrder(p)),
+  },
+);
 
 /** Options of `matrixRank`. */
 export interface MatrixRankOptions {
@@ -125,5 +131,5 @@ export function matrixRank(self: Tensor, options: MatrixRankOptions = {}): Tenso
 
 /** Condition numbers: ‖A‖ · ‖A⁻¹‖ in a norm (2 by default), [.., M, N] → [..]; infinite for singular matrices. @throws shape-mismatch, invalid-argument, invalid-dim, dtype-unsupported */
 export function cond(self: Tensor, order: MatrixOrder | null = null): Tensor {
-  return callOp(typeof order === 'string' ? condStringOp : condOp, [self, order]) as Tensor;
+  return callOp(typeof order === 'string' ? condStringOp : condOp, [self, order]);
 }

@@ -37,8 +37,8 @@ function defineLoss(
   losses: (difference: Tensor, bounds: Bounds) => Tensor,
 ): OpOverload<Tensor> {
   return defineOp(`aten::${name}(Tensor self, Tensor target, int reduction=1${extra}) -> Tensor`, {
-    decompose: (args: NamedArgs) =>
-      reduced(losses(sub(args.self, args.target), args as Bounds), args.reduction),
+    decompose: ({ self, target, reduction, beta, delta }: NamedArgs) =>
+      reduced(losses(sub(self, target), { beta, delta }), reduction),
   });
 }
 
@@ -101,10 +101,10 @@ function defineLossBackward(
   return defineOp(
     `aten::${name}_backward(Tensor grad_output, Tensor self, Tensor target, int reduction${extra}) -> Tensor`,
     {
-      decompose: (args) => {
-        const difference = sub(args.self as Tensor, args.target as Tensor);
-        const scaled = mul(slope(difference, args), args.grad_output as Tensor);
-        return args.reduction === 1 ? div(scaled, difference.numel) : scaled;
+      decompose: ({ grad_output, self, target, reduction, beta, delta }) => {
+        const difference = sub(self, target);
+        const scaled = mul(slope(difference, { beta, delta }), grad_output);
+        return reduction === 1 ? div(scaled, difference.numel) : scaled;
       },
     },
   );

@@ -5,7 +5,6 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { formatSizes, numelOf, reducedSizes, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -99,16 +98,21 @@ function ranks(sorted: Tensor, q: Tensor, skipNan: boolean): Tensor {
   return maskedFill(expand(place, shape), blocked, last);
 }
 
-function compute(name: string, skipNan: boolean): (args: NamedArgs) => Tensor {
-  return ({ self, q, dim, keepdim, interpolation }) => {
-    const x = self as Tensor;
-    const shares = isTensor(q)
-      ? q
-      : scalarTensor(q as number, { dtype: x.dtype, device: x.device });
-    const at = wrapDim((dim as number | null) ?? 0, x.ndim, name);
-    check(name, x, shares, interpolation as string);
+interface QuantileArgs {
+  readonly self: Tensor;
+  readonly q: Tensor | number;
+  readonly dim: number | null;
+  readonly keepdim: boolean;
+  readonly interpolation: string;
+}
+
+function compute(name: string, skipNan: boolean): (args: QuantileArgs) => Tensor {
+  return ({ self: x, q, dim, keepdim, interpolation }) => {
+    const shares = isTensor(q) ? q : scalarTensor(q, { dtype: x.dtype, device: x.device });
+    const at = wrapDim(dim ?? 0, x.ndim, name);
+    check(name, x, shares, interpolation);
     const over = dim === null ? x.sizes.map((_, d) => d) : x.ndim === 0 ? [] : [at];
-    const kept = reducedSizes(x.sizes, over, keepdim as boolean);
+    const kept = reducedSizes(x.sizes, over, keepdim);
     const [rows] = sort(
       dim === null ? flatten(x) : at === x.ndim - 1 ? x : transpose(unsqueeze(x, -1), at, -1),
     );

@@ -63,7 +63,7 @@ const sortOp = defineOp(
   'aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
   sortRecord,
 );
-export const stableSortOp: OpOverload = defineOp(
+export const stableSortOp: OpOverload<[values: Tensor, indices: Tensor]> = defineOp(
   'aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
   sortRecord,
 );
@@ -74,7 +74,7 @@ const argsortOp = defineOp(
     decompose: ({ self, dim, descending }) => callOp(sortOp, [self, dim, descending])[1],
   },
 );
-export const stableArgsortOp: OpOverload = defineOp(
+export const stableArgsortOp: OpOverload<Tensor> = defineOp(
   'aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor',
   {
     decompose: ({ self, dim, descending }) => callOp(sortOp, [self, dim, descending])[1],

@@ -115,7 +115,7 @@ function movedStrides(sizes: readonly number[], dim: number): number[] {
   return sizes.map((_, d) => (d === dim ? along! : rest.shift()!));
 }
 
-export const uniqueElementsOp: OpOverload = defineOp(
+export const uniqueElementsOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)',
   {
     tags: TAGS,

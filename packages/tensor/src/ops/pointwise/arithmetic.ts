@@ -142,19 +142,19 @@ const negOp = defineOp(
 );
 const negInplace = defineInplace(negOp);
 
-export const addScalarOp: OpOverload = defineScalarOverload(
+export const addScalarOp: OpOverload<Tensor> = defineScalarOverload(
   'add',
   addOp,
   addInplace,
   ', Scalar alpha=1',
 );
-export const subScalarOp: OpOverload = defineScalarOverload(
+export const subScalarOp: OpOverload<Tensor> = defineScalarOverload(
   'sub',
   subOp,
   subInplace,
   ', Scalar alpha=1',
 );
-export const mulScalarOp: OpOverload = defineScalarOverload('mul', mulOp, mulInplace);
+export const mulScalarOp: OpOverload<Tensor> = defineScalarOverload('mul', mulOp, mulInplace);
 const rsubScalarOp = defineOp(
   'aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor',
   {

@@ -47,7 +47,7 @@ const divOp = defineOp(
   }),
 );
 const divInplace = defineInplace(divOp);
-export const divScalarOp: OpOverload = defineScalarOverload('div', divOp, divInplace);
+export const divScalarOp: OpOverload<Tensor> = defineScalarOverload('div', divOp, divInplace);
 
 function quotientFunction(args: NamedArgs): Arithmetic {
   if (args.rounding_mode === 'floor') return checked('div', args, floorQuotient);
@@ -84,7 +84,7 @@ const roundedDivOp = defineOp(
     },
   },
 );
-export const roundedDivScalarOp: OpOverload = defineOp(
+export const roundedDivScalarOp: OpOverload<Tensor> = defineOp(
   'aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor',
   {
     decompose: ({ self, other, rounding_mode }) =>
@@ -148,7 +148,7 @@ const trueDivideInplace = defineOp(
   'aten::true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)',
   { decompose: ({ self, other }) => callOp(divInplace, [self, other]) },
 );
-export const trueDivideScalarOp: OpOverload = defineScalarOverload(
+export const trueDivideScalarOp: OpOverload<Tensor> = defineScalarOverload(
   'true_divide',
   divOp,
   divInplace,

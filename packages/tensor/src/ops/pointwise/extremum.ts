@@ -72,13 +72,13 @@ function ignoringNan(
 const largest = ignoringNan('fmax', Math.max, ge);
 const smallest = ignoringNan('fmin', Math.min, le);
 
-export const maxOtherOp: OpOverload = defineOp(
+export const maxOtherOp: OpOverload<Tensor> = defineOp(
   'aten::max.other(Tensor self, Tensor other) -> Tensor',
   {
     decompose: ({ self, other }) => maximum(self, other),
   },
 );
-export const minOtherOp: OpOverload = defineOp(
+export const minOtherOp: OpOverload<Tensor> = defineOp(
   'aten::min.other(Tensor self, Tensor other) -> Tensor',
   {
     decompose: ({ self, other }) => minimum(self, other),
@@ -163,7 +163,7 @@ function oneSided(
       ...options,
       saved: ['self'],
       vjp: (args, { grad }) => ({
-        self: () => where(keeps(args.self as Tensor, args[bound] as ScalarLike), grad, 0),
+        self: () => where(keeps(args.self, args[bound] as ScalarLike), grad, 0),
       }),
     }),
   );

@@ -108,13 +108,13 @@ const frexpOp = defineOp(
   }),
 );
 
-export const ldexpOp: OpOverload = defineOp(
+export const ldexpOp: OpOverload<Tensor> = defineOp(
   'aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor',
   {
     decompose: ({ self, other }) => ldexp(self, other),
   },
 );
-export const ldexpInplaceOp: OpOverload = defineOp(
+export const ldexpInplaceOp: OpOverload<Tensor> = defineOp(
   'aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)',
   {
     decompose: ({ self, other }) => ldexp_(self, other),

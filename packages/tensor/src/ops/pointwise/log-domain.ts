@@ -135,19 +135,19 @@ const xlogyOp = defineOp(
   }),
 );
 const xlogyInplace = defineInplace(xlogyOp);
-export const xlogyScalarSelfOp: OpOverload = defineOp(
+export const xlogyScalarSelfOp: OpOverload<Tensor> = defineOp(
   'aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor',
   {
     decompose: ({ self, other }) => callOp(xlogyOp, [self, other]),
   },
 );
-export const xlogyScalarOtherOp: OpOverload = defineOp(
+export const xlogyScalarOtherOp: OpOverload<Tensor> = defineOp(
   'aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor',
   {
     decompose: ({ self, other }) => callOp(xlogyOp, [self, other]),
   },
 );
-export const xlogyInplaceScalarOtherOp: OpOverload = defineOp(
+export const xlogyInplaceScalarOtherOp: OpOverload<Tensor> = defineOp(
   'aten::xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)',
   {
     decompose: ({ self, other }) => callOp(xlogyInplace, [self, other]),

@@ -125,9 +125,12 @@ function doublePower(self: Power, exponent: Power): Tensor {
   return pow(double(self), double(exponent));
 }
 
-function defineFloatPower(overload: string, args: string): OpOverload<Tensor> {
+function defineFloatPower(
+  overload: string,
+  args: `Tensor self, ${'Tensor' | 'Scalar'} exponent` | 'Scalar self, Tensor exponent',
+): OpOverload<Tensor> {
   return defineOp(`aten::float_power.${overload}(${args}) -> Tensor`, {
-    decompose: ({ self, exponent }) => doublePower(self as Power, exponent as Power),
+    decompose: ({ self, exponent }) => doublePower(self, exponent),
   });
 }
 
@@ -137,20 +140,19 @@ const floatPowerOps = {
   base: defineFloatPower('Scalar', 'Scalar self, Tensor exponent'),
 };
 
-function defineFloatPowerInplace(overload: string, type: string): OpOverload<Tensor> {
+function defineFloatPowerInplace(overload: string, type: 'Tensor' | 'Scalar'): OpOverload<Tensor> {
   return defineOp(
     `aten::float_power_.${overload}(Tensor(a!) self, ${type} exponent) -> Tensor(a!)`,
     {
       decompose: ({ self, exponent }) => {
-        if ((self as Tensor).dtype !== 'float64') {
+        if (self.dtype !== 'float64') {
           throw new TesseraError(
             'dtype-mismatch',
-            `the base given to float_power_ has dtype ${(self as Tensor).dtype} but the operation's result requires dtype float64`,
+            `the base given to float_power_ has dtype ${self.dtype} but the operation's result requires dtype float64`,
             { hints: ["Use floatPower, or convert the base: x.to('float64')."] },
           );
         }
-        const power = exponent as Power;
-        return pow_(self as Tensor, isTensor(power) ? toDtype(power, 'float64') : power);
+        return pow_(self, isTensor(exponent) ? toDtype(exponent, 'float64') : exponent);
       },
     },
   );

@@ -25,13 +25,14 @@ interface MaxPool {
 
 function define(rank: 2 | 3): MaxPool {
   const op = `max_pool${rank}d`;
-  const parameters = `int[${rank}] kernel_size, int[${rank}] stride=[], int[${rank}] padding=0, int[${rank}] dilation=1, bool ceil_mode=False`;
+  const parameters =
+    `int[${rank}] kernel_size, int[${rank}] stride=[], int[${rank}] padding=0, int[${rank}] dilation=1, bool ceil_mode=False` as const;
   const withIndices = defineOp(
     `aten::${op}_with_indices(Tensor self, ${parameters}) -> (Tensor, Tensor)`,
     {
       tags: ['reduction'],
       meta: (args) => {
-        const self = args.self as Tensor;
+        const self = args.self;
         checkNumbers(op, self);
         const sizes = [...self.sizes.slice(0, -rank), ...slidingShape(op, rank, args).output];
         const meta = imageMeta(self, sizes);
@@ -39,10 +40,10 @@ function define(rank: 2 | 3): MaxPool {
       },
       kernel: (args, [out, indices]) => {
         const shape = slidingShape(op, rank, args);
-        const x = readNumbers(args.self as Tensor);
+        const x = readNumbers(args.self);
         const values = new Float64Array(out!.numel);
         const positions = new Float64Array(out!.numel);
-        const planes = numelOf((args.self as Tensor).sizes.slice(0, -rank));
+        const planes = numelOf(args.self.sizes.slice(0, -rank));
         forEachWindow(
           planes,
           shape.input,

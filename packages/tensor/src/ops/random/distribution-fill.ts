@@ -8,7 +8,8 @@ import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type Draw, drawNormal, drawUniform, fillWith } from '../../kernels/random-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
+import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
 import { floatingMeta, selfMeta, zeroGradient } from './meta.js';
 
@@ -21,27 +22,25 @@ interface Rule {
 }
 
 /** Parameters are checked by the meta rule: code that is compiled draws without the kernel. */
-function define(
+function define<const P extends string>(
   name: string,
-  parameters: string,
-  metaOf: NonNullable<OpRecord['meta']>,
+  parameters: P,
+  metaOf: (args: { self: Tensor }) => TensorMeta,
   { name: checked, holds, message, hint }: Rule,
-  drawOf: (args: NamedArgs) => Draw,
-): OpOverload {
-  return defineOp(
-    `aten::${name}(Tensor self, ${parameters}, *, Generator? generator=None) -> Tensor`,
-    {
-      tags: ['random'],
-      meta: (args) => {
-        const value = scalarValue(args[checked] as ScalarLike);
-        if (!holds(value))
-          throw new TesseraError('invalid-argument', message + value, { hints: [hint] });
-        return metaOf(args);
-      },
-      kernel: (args, [out]) => fillWith(out!, drawOf(args)),
-      vjp: zeroGradient,
+  drawOf: (args: SchemaArgs<`(${P}) -> Tensor`>) => Draw,
+): OpOverload<Tensor> {
+  const schema: `${string}(${string}) -> Tensor` = `aten::${name}(Tensor self, ${parameters}, *, Generator? generator=None) -> Tensor`;
+  return defineOp(schema, {
+    tags: ['random'],
+    meta: (args) => {
+      const value = scalarValue(args[checked] as ScalarLike);
+      if (!holds(value))
+        throw new TesseraError('invalid-argument', message + value, { hints: [hint] });
+      return metaOf(args);
     },
-  );
+    kernel: (args, [out]) => fillWith(out!, drawOf(args)),
+    vjp: zeroGradient,
+  });
 }
 
 const normalOp = define(
@@ -56,7 +55,7 @@ const normalOp = define(
   },
   ({ mean, std }) => {
     const draw = drawNormal();
-    return (i) => (mean as number) + (std as number) * draw(i);
+    return (i) => mean + std * draw(i);
   },
 );
 
@@ -74,7 +73,7 @@ const exponentialOp = define(
   },
   ({ lambd }) => {
     const draw = drawUniform('float32');
-    return (i) => -Math.log1p(-draw(i)) / (lambd as number);
+    return (i) => -Math.log1p(-draw(i)) / lambd;
   },
 );
 
@@ -91,8 +90,7 @@ const cauchyOp = define(
   ({ median, sigma }) => {
     const draw = drawUniform('float32');
     // The middle of a step of the uniform numbers, since the tangent is infinite at its end.
-    return (i) =>
-      (median as number) + (sigma as number) * Math.tan(Math.PI * (draw(i) + 2 ** -25 - 0.5));
+    return (i) => median + sigma * Math.tan(Math.PI * (draw(i) + 2 ** -25 - 0.5));
   },
 );
 
@@ -108,7 +106,7 @@ const logNormalOp = define(
   },
   ({ mean, std }) => {
     const draw = drawNormal();
-    return (i) => Math.exp((mean as number) + (std as number) * draw(i));
+    return (i) => Math.exp(mean + std * draw(i));
   },
 );
 

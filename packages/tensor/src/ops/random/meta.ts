@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { isFloatingPoint } from '../../dtype.js';
 import { formatStrides } from '../../memory-format.js';
-import type { NamedArgs, TensorMeta, Vjp } from '../../op/op-record.js';
+import type { TensorMeta, Vjp } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
 
@@ -12,17 +12,17 @@ import { zerosLike } from '../factory/like.js';
 export const zeroGradient: Vjp = (_args, { grad }) => ({ self: () => zerosLike(grad) });
 
 /** The result is like `self`. */
-export function selfMeta({ self }: NamedArgs): TensorMeta {
+export function selfMeta({ self }: { self: Tensor }): TensorMeta {
   return {
     sizes: self.sizes,
-    strides: formatStrides(self as Tensor, null),
+    strides: formatStrides(self, null),
     dtype: self.dtype,
     device: self.device,
   };
 }
 
 /** The result is like `self`, which holds floats. @throws dtype-unsupported */
-export function floatingMeta(name: string): (args: NamedArgs) => TensorMeta {
+export function floatingMeta(name: string): (args: { self: Tensor }) => TensorMeta {
   return (args) => {
     const meta = selfMeta(args);
     if (!isFloatingPoint(meta.dtype))

@@ -4,7 +4,6 @@
 import { TesseraError } from '@tessera/shared';
 import { defaultDType } from '../../default-dtype.js';
 import { callOp } from '../../dispatch/dispatcher.js';
-import type { DType } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import {
   type Draw,
@@ -22,13 +21,13 @@ import type { Tensor } from '../../tensor.js';
 import { toDevice } from '../arrange/copy.js';
 import {
   OPTIONS,
+  PLACEMENT,
   type TensorOptions,
   factoryMeta,
   finish,
   NO_OPTIONS,
   checkedDtype,
 } from '../factory/factory.js';
-import type { DeviceType } from '../../device.js';
 
 const FACTORY = { tags: ['factory', 'random'] as const, meta: factoryMeta(defaultDType) };
 const randOp = defineOp(`aten::rand(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
@@ -58,14 +57,19 @@ function integerMeta<Args extends NamedArgs>(
     rule({ ...args, dtype: args.dtype === null || args.dtype === 'long' ? 'int64' : args.dtype });
 }
 
-const LONG_OPTIONS = OPTIONS.replace('dtype=None', 'dtype=long');
+const LONG_OPTIONS = `ScalarType? dtype=long, ${PLACEMENT}` as const;
 
 const wholes = factoryMeta(() => 'int64');
 
+interface Range {
+  readonly low?: number;
+  readonly high: number;
+}
+
 const RANDINT = {
   tags: ['factory', 'random'] as const,
-  meta: integerMeta((args: Parameters<typeof wholes>[0]) => {
-    const { low = 0, high } = args as NamedArgs;
+  meta: integerMeta((args: Parameters<typeof wholes>[0] & Range) => {
+    const { low = 0, high } = args;
     if (high > low) return wholes(args);
     throw new TesseraError(
       'invalid-argument',
@@ -73,8 +77,8 @@ const RANDINT = {
       { hints: ['The upper bound is exclusive.'] },
     );
   }),
-  kernel: ({ low = 0, high }: NamedArgs, [out]: readonly Tensor[]) =>
-    fillWith(out!, integerDraw(low as number, high as number)),
+  kernel: ({ low = 0, high }: Range, [out]: readonly Tensor[]) =>
+    fillWith(out!, integerDraw(low, high)),
 };
 
 const randintOp: OpOverload<Tensor> = withOverloads(
@@ -88,10 +92,10 @@ const randintOp: OpOverload<Tensor> = withOverloads(
 const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Tensor`, {
   tags: ['factory', 'random'],
   meta: integerMeta((args) => ({
-    sizes: [args.n as number],
+    sizes: [args.n],
     strides: [1],
-    dtype: args.dtype as DType,
-    device: (args.device as DeviceType | null) ?? 'cpu',
+    dtype: args.dtype ?? 'int64',
+    device: args.device ?? 'cpu',
   })),
   kernel: (_args, [out]) => {
     const draw = drawUniform('float32');

@@ -26,7 +26,7 @@ const TINY: Readonly<Record<string, number>> = {
   float64: 2 ** -1022,
 };
 
-const gammaOp: OpOverload = defineOp(
+const gammaOp: OpOverload<Tensor> = defineOp(
   'aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor',
   {
     tags: ['random'],
@@ -42,12 +42,12 @@ const gammaOp: OpOverload = defineOp(
     },
     saved: ['self', 'out'],
     vjp: ({ self }, { grad, out }) => ({
-      self: () => mul(grad, callOp(gammaGradOp, [self, out]) as Tensor),
+      self: () => mul(grad, callOp(gammaGradOp, [self, out])),
     }),
   },
 );
 
-const gammaGradOp: OpOverload = defineOp(
+const gammaGradOp: OpOverload<Tensor> = defineOp(
   'aten::_standard_gamma_grad(Tensor self, Tensor output) -> Tensor',
   {
     ...restrictedTo(
@@ -108,7 +108,7 @@ const binomialOp = defineOp(
  * @see torch._standard_gamma
  */
 export function standardGamma(self: Tensor): Tensor {
-  return callOp(gammaOp, [self, null]) as Tensor;
+  return callOp(gammaOp, [self, null]);
 }
 
 /** Counts of events that happen as often as self says on average. @throws invalid-argument, dtype-unsupported */

@@ -8,7 +8,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
 import { emptyFromMeta, isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -94,17 +94,23 @@ const histcOp = defineOp(
 );
 
 /** Counts (or weights) per bin, divided by their total and the bins' widths if a density is asked for. */
-function histogramRecord(
-  edgesOf: (args: Record<string, unknown>, values: Float64Array) => Float64Array,
-  countOf: (args: Record<string, unknown>) => number,
+interface HistogramArgs {
+  readonly self: Tensor;
+  readonly weight: Tensor | null;
+  readonly density: boolean;
+}
+
+function histogramRecord<Args extends HistogramArgs>(
+  edgesOf: (args: Args, values: Float64Array) => Float64Array,
+  countOf: (args: Args) => number,
   equalBins: boolean,
-): OpRecord<NamedArgs, [Tensor, Tensor]> {
+): OpRecord<Args, [Tensor, Tensor]> {
   return {
     tags: ['non-differentiable'],
     meta: (args) => {
-      const self = args.self as Tensor;
+      const self = args.self;
       checkFloating('histogramdd', self);
-      const weight = args.weight as Tensor | null;
+      const weight = args.weight;
       if (weight !== null && !sameNumbers(weight.sizes, self.sizes))
         throw new TesseraError(
           'shape-mismatch',
@@ -115,8 +121,8 @@ function histogramRecord(
       return [rowMeta(count, self), rowMeta(count + 1, self)];
     },
     kernel: (args, [hist, edgesOut]) => {
-      const values = readNumbers(args.self as Tensor);
-      const weights = args.weight === null ? null : readNumbers(args.weight as Tensor);
+      const values = readNumbers(args.self);
+      const weights = args.weight === null ? null : readNumbers(args.weight);
       const weightOf = (i: number): number => weights?.[i] ?? 1;
       const edges = edgesOf(args, values);
       const count = edges.length - 1;
@@ -153,36 +159,36 @@ function fillGivenBins(
   return counts;
 }
 
-const histogramOp: OpOverload = defineOp(
+const histogramOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)',
   histogramRecord(
     ({ bins, range }, values) => {
-      const [low, high] = (range ?? [0, 0]) as [number, number];
-      const count = bins as number;
+      const [low, high] = range ?? [0, 0];
+      const count = bins;
       const [from, to] = outerEdges('torch.histogram', values, low, high);
       return Float64Array.from({ length: count + 1 }, (_, i) =>
         i === count ? to : from + ((to - from) / count) * i,
       );
     },
-    ({ bins }) => checkBins(bins as number),
+    ({ bins }) => checkBins(bins),
     true,
   ),
 );
-const histogramEdgesOp: OpOverload = defineOp(
+const histogramEdgesOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)',
   histogramRecord(
-    ({ bins }) => readNumbers(bins as Tensor),
+    ({ bins }) => readNumbers(bins),
     ({ self, bins }) => {
-      const edges = bins as Tensor;
+      const edges = bins;
       if (edges.ndim !== 1 || edges.numel < 2)
         refuse(
           `torch.histogramdd: bins tensor should have one dimension of at least 2 edges, but got ${formatSizes(edges.sizes)}`,
           'n + 1 edges make n bins.',
         );
-      if (edges.dtype !== (self as Tensor).dtype)
+      if (edges.dtype !== self.dtype)
         throw new TesseraError(
           'dtype-mismatch',
-          `torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype ${(self as Tensor).dtype} and bins for dimension 0 with dtype ${edges.dtype}`,
+          `torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype ${self.dtype} and bins for dimension 0 with dtype ${edges.dtype}`,
           { hints: ['Convert one of them: bins.to(x.dtype).'] },
         );
       return edges.numel - 1;
@@ -249,10 +255,9 @@ export function histogram(
 ): [hist: Tensor, binEdges: Tensor] {
   checkOptionNames('histogram', options, HISTOGRAM);
   const { range = null, weight = null, density = false } = options;
-  const result = isTensor(bins)
+  return isTensor(bins)
     ? callOp(histogramEdgesOp, [self, bins, weight, density])
     : callOp(histogramOp, [self, bins, range, weight, density]);
-  return result as [Tensor, Tensor];
 }
 
 /** How often 0, 1, 2, … occur in integers [N]: int64, or sums of their weights. A graph break in compiled functions. @throws invalid-argument, dtype-unsupported, shape-mismatch */

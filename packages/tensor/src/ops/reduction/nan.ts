@@ -47,7 +47,7 @@ const nanmeanOp = defineOp(
 const countDimsOp = defineOp('aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor', {
   decompose: ({ self, dim }) => sum(ne(self, 0), dim),
 });
-export const countAllOp: OpOverload = defineOp(
+export const countAllOp: OpOverload<Tensor> = defineOp(
   'aten::count_nonzero(Tensor self, int? dim=None) -> Tensor',
   {
     decompose: ({ self, dim }) => sum(ne(self, 0), dim),

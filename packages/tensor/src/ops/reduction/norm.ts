@@ -101,7 +101,7 @@ const vectorNormOp = defineOp(
     }),
   },
 );
-export const normDimOp: OpOverload = defineOp(
+export const normDimOp: OpOverload<Tensor> = defineOp(
   'aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor',
   {
     decompose: ({ self, p, dim, keepdim }) =>

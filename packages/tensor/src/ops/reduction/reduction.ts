@@ -78,7 +78,7 @@ const sumOp = defineOp(
   },
 );
 
-export const sumAllOp: OpOverload = defineOp(
+export const sumAllOp: OpOverload<Tensor> = defineOp(
   'aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor',
   {
     decompose: ({ self, dtype }) => callOp(sumOp, [self, null, false, dtype]),
@@ -108,7 +108,7 @@ const meanOp = defineOp(
     }),
   },
 );
-export const meanAllOp: OpOverload = defineOp(
+export const meanAllOp: OpOverload<Tensor> = defineOp(
   'aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor',
   {
     decompose: ({ self, dtype }) => callOp(meanOp, [self, null, false, dtype]),

@@ -22,6 +22,9 @@ interface Family {
   readonly kind: Interpolation;
 }
 
+/** Arguments of an operator of a family: beside the size, `align_corners` and scales of which some have none. */
+type SizeArgs = NamedArgs & { readonly output_size: readonly number[] };
+
 /** Names of the scale arguments, outermost dimension first. */
 function scaleNames(rank: Rank): string[] {
   return rank === 1 ? ['scales'] : ['scales_d', 'scales_h', 'scales_w'].slice(3 - rank);
@@ -55,7 +58,7 @@ function checkSizes(
 function tablesOf(
   family: Family,
   input: readonly number[],
-  args: NamedArgs,
+  args: SizeArgs,
   like: Tensor,
 ): TapTable[] {
   const names = scaleNames(family.rank);
@@ -64,9 +67,9 @@ function tablesOf(
       family.kind,
       {
         input: size,
-        output: (args.output_size as number[])[d]!,
+        output: args.output_size[d]!,
         alignCorners: args.align_corners === true,
-        scale: (args[names[d]!] as number | null | undefined) ?? null,
+        scale: args[names[d]!] ?? null,
       },
       like.dtype,
       family.kind === 'linear' && family.rank === 2,
@@ -77,24 +80,21 @@ function tablesOf(
 /** Registers a family and returns its form that takes a size or scales. */
 function define(family: Family): OpOverload<Tensor> {
   const { op, rank } = family;
-  const corners = hasCorners(family) ? ', bool align_corners' : '';
-  const scales = scaleNames(rank)
-    .map((name) => `, float? ${name}=None`)
-    .join('');
+  const corners = hasCorners(family) ? ['bool align_corners'] : [];
+  const tail = [...corners, ...scaleNames(rank).map((name) => `float? ${name}=None`)].join(', ');
   const rest = (args: NamedArgs): unknown[] => [
     ...(hasCorners(family) ? [args.align_corners] : []),
-    ...scaleNames(rank).map((name) => args[name] as unknown),
+    ...scaleNames(rank).map((name) => args[name]),
   ];
   const plain = defineOp(
-    `aten::${op}(Tensor self, SymInt[${rank}] output_size${corners}${scales}) -> Tensor`,
+    `aten::${op}(Tensor self, SymInt[${rank}] output_size, ${tail}) -> Tensor`,
     {
       meta: ({ self, output_size }) => {
-        const x = self as Tensor;
-        checkSizes(family, x.sizes, output_size as number[]);
-        return imageMeta(x, [...x.sizes.slice(0, 2), ...(output_size as number[])]);
+        checkSizes(family, self.sizes, output_size);
+        return imageMeta(self, [...self.sizes.slice(0, 2), ...output_size]);
       },
       kernel: (args, [out]) => {
-        const x = args.self as Tensor;
+        const x = args.self;
         const fixedPoint = x.dtype === 'uint8' && hasCorners(family);
         const tables = tablesOf(family, x.sizes, args, x);
         const run = fixedPoint ? resampleBytes : resample;
@@ -106,13 +106,12 @@ function define(family: Family): OpOverload<Tensor> {
     },
   );
   const backward: OpOverload<Tensor> = defineOp(
-    `aten::${op}_backward(Tensor grad_output, SymInt[${rank}] output_size, SymInt[${rank + 2}] input_size${corners}${scales}) -> Tensor`,
+    `aten::${op}_backward(Tensor grad_output, SymInt[${rank}] output_size, SymInt[${rank + 2}] input_size, ${tail}) -> Tensor`,
     {
       meta: ({ grad_output, output_size, input_size }) => {
-        const input = input_size as number[];
-        checkSizes(family, input, output_size as number[]);
-        const expected = [...input.slice(0, 2), ...(output_size as number[])];
-        const given = (grad_output as Tensor).sizes;
+        checkSizes(family, input_size, output_size);
+        const expected = [...input_size.slice(0, 2), ...output_size];
+        const given = grad_output.sizes;
         if (given.length !== expected.length || expected.some((size, d) => size !== given[d]))
           throw new TesseraError(
             'shape-mismatch',
@@ -120,13 +119,11 @@ function define(family: Family): OpOverload<Tensor> {
             { hints: ['input_size is [N, C, …], output_size the spatial sizes.'] },
           );
         // PyTorch keeps channels last for images, not for volumes.
-        return rank === 3
-          ? denseMeta(grad_output as Tensor, input)
-          : imageMeta(grad_output as Tensor, input);
+        return rank === 3 ? denseMeta(grad_output, input_size) : imageMeta(grad_output, input_size);
       },
       kernel: (args, [out]) => {
-        const grad = args.grad_output as Tensor;
-        const input = args.input_size as number[];
+        const grad = args.grad_output;
+        const input = args.input_size;
         const tables = tablesOf(family, input, args, grad);
         writeNumbers(
           out!,
@@ -138,18 +135,17 @@ function define(family: Family): OpOverload<Tensor> {
       }),
     },
   );
-  return defineVec(family, plain, corners);
+  return defineVec(family, plain);
 }
 
 /** The form that takes a size or scales. */
-function defineVec(family: Family, plain: OpOverload<Tensor>, corners: string): OpOverload<Tensor> {
+function defineVec(family: Family, plain: OpOverload<Tensor>): OpOverload<Tensor> {
   const { op, rank } = family;
   return defineOp(
-    `aten::${op}.vec(Tensor input, SymInt[]? output_size${corners}, float[]? scale_factors) -> Tensor`,
+    `aten::${op}.vec(Tensor input, SymInt[]? output_size,${hasCorners(family) ? ' bool align_corners,' : ''} float[]? scale_factors) -> Tensor`,
     {
-      decompose: ({ input, output_size, align_corners, scale_factors }) => {
-        const sizes = output_size as number[] | null;
-        const factors = scale_factors as number[] | null;
+      decompose: (args) => {
+        const { input, output_size: sizes, scale_factors: factors } = args;
         if ((sizes === null) === (factors === null) || (sizes ?? factors)!.length !== rank)
           throw new TesseraError(
             'invalid-argument',
@@ -157,10 +153,9 @@ function defineVec(family: Family, plain: OpOverload<Tensor>, corners: string): 
             { hints: ['Give the sizes wanted, or how many times larger the result is.'] },
           );
         const output =
-          sizes ??
-          (input as Tensor).sizes.slice(2).map((size, d) => Math.floor(size * factors![d]!));
+          sizes ?? input.sizes.slice(2).map((size, d) => Math.floor(size * factors![d]!));
         const scales = output.map((_, d) => factors?.[d] ?? null);
-        const middle = hasCorners(family) ? [align_corners] : [];
+        const middle = 'align_corners' in args ? [args.align_corners] : [];
         return callOp(plain, [input, output, ...middle, ...scales]);
       },
     },

@@ -136,7 +136,7 @@ function defineGradient(name: string, args: string): OpOverload<Tensor[]> {
       const list = Array.isArray(spacing)
         ? spacing
         : dims.map(() => (spacing as ScalarLike | null | undefined) ?? 1);
-      return gradients(self as Tensor, list, dims, edge_order as number);
+      return gradients(self, list, dims, edge_order);
     },
   });
 }

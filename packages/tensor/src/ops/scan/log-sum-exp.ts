@@ -48,7 +48,7 @@ function share(a: number, b: number): number {
  * The derivative of `out = logcumsumexp(x)` and its transpose. With shares kᵢⱼ = exp(xᵢ - outⱼ) for i ≤ j: Σⱼ kᵢⱼ wⱼ
  * if from the end, else Σᵢ kᵢⱼ wᵢ. Kept as multiples of exp(out), which only grows, neither sum overflows.
  */
-const weightedOp: OpOverload = defineOp(
+const weightedOp: OpOverload<Tensor> = defineOp(
   'tessera::logcumsumexp_weighted(Tensor weight, Tensor self, Tensor out, int dim, bool from_end) -> Tensor',
   {
     meta: ({ out }) => ({
@@ -101,7 +101,7 @@ const weightedOp: OpOverload = defineOp(
 );
 
 function weighted(weight: Tensor, x: Tensor, out: Tensor, dim: number, fromEnd: boolean): Tensor {
-  return callOp(weightedOp, [weight, x, out, dim, fromEnd]) as Tensor;
+  return callOp(weightedOp, [weight, x, out, dim, fromEnd]);
 }
 
 /** log Σ exp(x) of the elements up to each along a dimension, without overflow. @throws invalid-dim, dtype-unsupported */

@@ -34,7 +34,7 @@ const unfoldCopyOp = defineViewCopy(unfoldOp);
 const unsqueezeCopyOp = defineViewCopy(unsqueezeOp);
 // A copy needs no view that exists.
 const viewCopyOp = withOverloads(
-  defineViewCopy(viewOp, ({ self, size }) => reshape(self as Tensor, size as number[])),
+  defineViewCopy(viewOp, ({ self, size }) => reshape(self, size)),
   defineOp('aten::lift_fresh_copy(Tensor self) -> Tensor', {
     decompose: ({ self }) => clone(self, { memoryFormat: 'contiguous' }),
   }),

@@ -118,19 +118,19 @@ function cutLike(self: Tensor, parts: readonly Tensor[], dim: number): Tensor[] 
   return parts.map(({ sizes }) => slice(self, at, end, (end += sizes[at]!)));
 }
 
-export const unsafeChunkOp: OpOverload = defineOp(
+export const unsafeChunkOp: OpOverload<Tensor[]> = defineOp(
   'aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]',
   {
     decompose: ({ self, chunks, dim }) => cutLike(self, chunk(self, chunks, dim), dim),
   },
 );
-export const unsafeSplitOp: OpOverload = defineOp(
+export const unsafeSplitOp: OpOverload<Tensor[]> = defineOp(
   'aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]',
   {
     decompose: ({ self, split_size, dim }) => cutLike(self, split(self, split_size, dim), dim),
   },
 );
-export const unsafeSplitWithSizesOp: OpOverload = defineOp(
+export const unsafeSplitWithSizesOp: OpOverload<Tensor[]> = defineOp(
   'aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]',
   {
     decompose: ({ self, split_sizes, dim }) => cutLike(self, split(self, split_sizes, dim), dim),

@@ -108,13 +108,13 @@ const reshapeOp = defineOp('aten::reshape(Tensor(a) self, SymInt[] shape) -> Ten
   },
 });
 
-export const unsafeViewOp: OpOverload = defineOp(
+export const unsafeViewOp: OpOverload<Tensor> = defineOp(
   'aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor',
   {
     decompose: ({ self, size }) => view(self, size),
   },
 );
-export const broadcastToOp: OpOverload = defineOp(
+export const broadcastToOp: OpOverload<Tensor> = defineOp(
   'aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)',
   {
     decompose: ({ self, size }) => expand(self, size),
