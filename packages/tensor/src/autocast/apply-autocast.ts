@@ -121,7 +121,7 @@ function castTensor(tensor: Tensor, dtype: DType, { casts }: AutocastScope): Ten
     isNarrow(dtype);
   const known = keep ? casts.get(tensor) : undefined;
   if (known !== undefined) return known;
-  const result = callOp(getOp('aten::to.dtype'), [tensor, dtype, false, false, null]) as Tensor;
+  const result = callOp(getOp('aten::to.dtype'), [tensor, dtype, false, false, null]);
   if (keep) casts.set(tensor, result);
   return result;
 }

@@ -50,8 +50,8 @@ export function composedGradients<K extends string>(
 
 /** The same values with an edge of their own, so that two uses of one tensor stay apart. */
 function ownEdge(tensor: Tensor): Tensor {
-  if (requiresGrad(tensor)) return callOp(getOp('aten::alias'), [tensor]) as Tensor;
-  const leaf = callOp(getOp('aten::detach'), [tensor]) as Tensor;
+  if (requiresGrad(tensor)) return callOp(getOp('aten::alias'), [tensor]);
+  const leaf = callOp(getOp('aten::detach'), [tensor]);
   leaf.requiresGradFlag = true;
   return leaf;
 }

@@ -45,9 +45,7 @@ function asGiven<T>(list: readonly T[], like: TensorOrList): T | readonly T[] {
 /** Inputs with an edge of their own: views with createGraph, else detached leaves. */
 function leavesOf(inputs: readonly Tensor[], createGraph: boolean): Tensor[] {
   return inputs.map((input) =>
-    createGraph && input.requiresGrad
-      ? (callOp(getOp('aten::alias'), [input]) as Tensor)
-      : leafOf(input),
+    createGraph && input.requiresGrad ? callOp(getOp('aten::alias'), [input]) : leafOf(input),
   );
 }
 
@@ -193,7 +191,7 @@ export function jacobianRows(
   return leaves.map((leaf, i) => {
     const sizes = [...out.sizes, ...leaf.sizes];
     if (numelOf(sizes) === 0) return noGrad(() => zerosOf({ ...leaf, sizes, dtype: out.dtype }));
-    const stacked = callOp(getOp('aten::stack'), [perRow.map((row) => row[i]!), 0]) as Tensor;
+    const stacked = callOp(getOp('aten::stack'), [perRow.map((row) => row[i]!), 0]);
     return stacked.reshape(sizes);
   });
 }

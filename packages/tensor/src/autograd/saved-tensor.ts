@@ -89,7 +89,7 @@ export class SavedTensor {
 function unpacked({ value, hooks, edge }: Packed): Tensor {
   const tensor = outsideScopes(() => withPackedSaves(null, () => hooks.unpack(value)));
   if (edge === null) return tensor;
-  const out = callOp(getOp('aten::detach'), [tensor]) as Tensor;
+  const out = callOp(getOp('aten::detach'), [tensor]);
   const meta = autogradMeta(out);
   if (edge.node instanceof AccumulateGrad) meta.accumulator = edge.node;
   else {

@@ -88,7 +88,7 @@ function prepare(
   const followed = given.map((tensor) => isFollowed && tensor.requiresGrad);
   const leaves = given.map((tensor, i) => {
     const spread = mode instanceof VmapMode ? mode.spread(tensor) : tensor;
-    return followed[i]! ? (callOp(getOp('aten::alias'), [spread]) as Tensor) : leafOf(spread);
+    return followed[i]! ? callOp(getOp('aten::alias'), [spread]) : leafOf(spread);
   });
   let next = 0;
   const take = (values: readonly unknown[], part: (typeof chosen)[number]): unknown =>

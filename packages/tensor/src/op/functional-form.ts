@@ -53,7 +53,7 @@ function runOnCopies(op: OpOverload, args: readonly unknown[]): Tensor[] {
   const copyOf = (arg: unknown): unknown => {
     if (Array.isArray(arg)) return arg.map(copyOf);
     if (!isTensor(arg) || !written.has(arg)) return arg;
-    const copy = copies.get(arg) ?? (callOp(getOp('aten::clone'), [arg, null]) as Tensor);
+    const copy = copies.get(arg) ?? callOp(getOp('aten::clone'), [arg, null]);
     copies.set(arg, copy);
     return copy;
   };

@@ -73,7 +73,7 @@ function composedInto(
   const value = decompose({ ...args, self: before }) as Tensor;
   if (!kept && functional.record.resizes?.(args) === true && adopt(self, value)) return self;
   checkInPlace(functional, self, value);
-  return callOp(getOp('aten::copy_'), [self, value, false]) as Tensor;
+  return callOp(getOp('aten::copy_'), [self, value, false]);
 }
 
 /** Makes `self` the tensor that `value` is; not while a tracer listens, which would miss it. */

@@ -5,6 +5,7 @@
  * identified by its object; `aten::add.Tensor` finds it.
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
+import type { ResultOf } from './named-results.js';
 import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, OpTag } from './op-record.js';
 import { type Schema, readSchema } from './schema.js';
 import type { SchemaArgs, SchemaResult } from './schema-types.js';
@@ -101,6 +102,7 @@ const ELSEWHERE =
   "Use what registers it, as bundlers drop the rest: '@tessera/nn', '@tessera/tensor/linalg' or '@tessera/tensor/fft'.";
 
 /** The overload of a qualified name (`aten::add.Tensor`). @throws op-unknown */
+export function getOp<const Name extends string>(qualifiedName: Name): OpOverload<ResultOf<Name>>;
 export function getOp(qualifiedName: string): OpOverload {
   const op = registry.get(qualifiedName);
   if (op === undefined) {

@@ -218,7 +218,7 @@ class LazySchema implements Schema {
   constructor(text: string) {
     const head = /^\s*(\w+)::(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+?)\s*$/s.exec(text);
     if (head === null) fail(text, "expected 'namespace::name.overload(args) -> returns'");
-    const [, namespace, name, overload, argText, returnText] = head as string[];
+    const [, namespace, name, overload, argText, returnText] = head;
     this.text = text;
     this.namespace = namespace!;
     this.name = name!;

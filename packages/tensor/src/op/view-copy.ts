@@ -10,7 +10,7 @@ import type { NamedArgs } from './op-record.js';
 /** A row-major copy; by name, so that this file needs no operator family. */
 function copied(tensor: Tensor): Tensor {
   const format: MemoryFormat = 'contiguous';
-  return callOp(getOp('aten::clone'), [tensor, format]) as Tensor;
+  return callOp(getOp('aten::clone'), [tensor, format]);
 }
 
 /**

@@ -73,7 +73,7 @@ export const convolution: BatchRule = (call) => {
       bias: bias === null ? null : call.folded(bias),
       groups: groups * call.size,
     }),
-  ) as Tensor;
+  );
   const [images, all, ...rest] = out.sizes;
   return out.reshape([images!, call.size, all! / call.size, ...rest]).transpose(0, 1);
 };
