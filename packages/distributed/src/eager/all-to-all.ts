@@ -25,7 +25,7 @@ import { checkTensor, stageBoth, stageList } from './staged-tensor.js';
 export function allToAll<const O extends CollectiveOptions>(
   outputs: readonly Tensor[],
   inputs: readonly Tensor[],
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const group = groupOf<CollectiveOptions>('allToAll', options, COLLECTIVE);
   checkTensor('allToAll', inputs[0]);
@@ -76,15 +76,15 @@ function countsOf(
 export function allToAllSingle<const O extends AllToAllSingleOptions>(
   output: Tensor,
   input: Tensor,
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const name = 'allToAllSingle';
   const group = groupOf<AllToAllSingleOptions>(name, options, SPLITS);
   checkTensor(name, output);
   checkTensor(name, input);
   checkDType(name, output, input.dtype);
-  const sends = countsOf('input', input, options.inputSplitSizes, group.size);
-  const receives = countsOf('output', output, options.outputSplitSizes, group.size);
+  const sends = countsOf('input', input, options?.inputSplitSizes, group.size);
+  const receives = countsOf('output', output, options?.outputSplitSizes, group.size);
   const work = launch(group, stageBoth(name, input, output), ([from, to]) =>
     group.communicator.allToAll(from!, to!, sends, receives),
   );

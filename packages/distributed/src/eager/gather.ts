@@ -25,7 +25,7 @@ import { checkTensor, emptyStage, stage, stageBoth, stageList } from './staged-t
 export function allGather<const O extends CollectiveOptions>(
   outputs: readonly Tensor[],
   input: Tensor,
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const group = groupOf<CollectiveOptions>('allGather', options, COLLECTIVE);
   checkTensor('allGather', input);
@@ -46,7 +46,7 @@ export function allGather<const O extends CollectiveOptions>(
 export function allGatherIntoTensor<const O extends CollectiveOptions>(
   output: Tensor,
   input: Tensor,
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const name = 'allGatherIntoTensor';
   const group = groupOf<CollectiveOptions>(name, options, COLLECTIVE);
@@ -87,7 +87,7 @@ export function gather<const O extends CollectiveOptions>(
   input: Tensor,
   outputs: readonly Tensor[] | null,
   dst: number,
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const group = groupOf<CollectiveOptions>('gather', options, COLLECTIVE);
   const root = rankIn('gather', group, dst, 'dst');
@@ -117,7 +117,7 @@ export function scatter<const O extends CollectiveOptions>(
   output: Tensor,
   inputs: readonly Tensor[] | null,
   src: number,
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const group = groupOf<CollectiveOptions>('scatter', options, COLLECTIVE);
   const root = rankIn('scatter', group, src, 'src');

@@ -34,11 +34,11 @@ const tails = new WeakMap<ProcessGroup, Promise<unknown>>();
  */
 export function groupOf<O extends { readonly group?: ProcessGroup | undefined }>(
   name: string,
-  options: O,
+  options: O | undefined,
   known: OptionNames<O>,
 ): ProcessGroup {
   checkOptionNames(name, options, known);
-  const { group } = options;
+  const group = options?.group;
   if (group === null)
     throw new TesseraError('invalid-argument', `${name}: this process is not in the group.`, {
       hints: [
@@ -98,6 +98,9 @@ function releasing(work: Work, staged: readonly StagedTensor[]): Work {
 }
 
 /** The `Work`, or its promise. */
-export function started<O extends CollectiveOptions>(work: Work, options: O): Started<O> {
-  return (options.async === true ? work : work.wait()) as Started<O>;
+export function started<O extends CollectiveOptions>(
+  work: Work,
+  options: O | undefined,
+): Started<O> {
+  return (options?.async === true ? work : work.wait()) as Started<O>;
 }

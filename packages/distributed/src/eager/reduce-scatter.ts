@@ -18,10 +18,10 @@ import { checkTensor, stage, stageBoth, stageList } from './staged-tensor.js';
 export function reduceScatter<const O extends ReduceOptions>(
   output: Tensor,
   inputs: readonly Tensor[],
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const name = 'reduceScatter';
-  const { op = 'sum' } = options;
+  const { op = 'sum' }: ReduceOptions = options ?? {};
   const group = groupOf<ReduceOptions>(name, options, REDUCE);
   checkTensor(name, output);
   checkReduction(name, op, output.dtype);
@@ -44,10 +44,10 @@ export function reduceScatter<const O extends ReduceOptions>(
 export function reduceScatterTensor<const O extends ReduceOptions>(
   output: Tensor,
   input: Tensor,
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const name = 'reduceScatterTensor';
-  const { op = 'sum' } = options;
+  const { op = 'sum' }: ReduceOptions = options ?? {};
   const group = groupOf<ReduceOptions>(name, options, REDUCE);
   checkTensor(name, output);
   checkTensor(name, input);

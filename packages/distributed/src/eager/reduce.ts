@@ -32,11 +32,8 @@ export const REDUCE: OptionNames<ReduceOptions> = { op: true, ...COLLECTIVE };
  * @example await allReduce(loss, { op: 'avg' });
  * @see torch.distributed.all_reduce
  */
-export function allReduce<const O extends ReduceOptions>(
-  tensor: Tensor,
-  options: O = {} as O,
-): Started<O> {
-  const { op = 'sum' } = options;
+export function allReduce<const O extends ReduceOptions>(tensor: Tensor, options?: O): Started<O> {
+  const { op = 'sum' }: ReduceOptions = options ?? {};
   const group = groupOf<ReduceOptions>('allReduce', options, REDUCE);
   checkTensor('allReduce', tensor);
   checkReduction('allReduce', op, tensor.dtype);
@@ -55,9 +52,9 @@ export function allReduce<const O extends ReduceOptions>(
 export function reduce<const O extends ReduceOptions>(
   tensor: Tensor,
   dst: number,
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
-  const { op = 'sum' } = options;
+  const { op = 'sum' }: ReduceOptions = options ?? {};
   const group = groupOf<ReduceOptions>('reduce', options, REDUCE);
   const root = rankIn('reduce', group, dst, 'dst');
   checkTensor('reduce', tensor);
@@ -78,7 +75,7 @@ export function reduce<const O extends ReduceOptions>(
 export function broadcast<const O extends CollectiveOptions>(
   tensor: Tensor,
   src: number,
-  options: O = {} as O,
+  options?: O,
 ): Started<O> {
   const group = groupOf<CollectiveOptions>('broadcast', options, COLLECTIVE);
   const root = rankIn('broadcast', group, src, 'src');
@@ -95,7 +92,7 @@ export function broadcast<const O extends CollectiveOptions>(
  * @throws distributed-unavailable; distributed-mismatch and distributed-timeout when awaited
  * @see torch.distributed.barrier
  */
-export function barrier<const O extends CollectiveOptions>(options: O = {} as O): Started<O> {
+export function barrier<const O extends CollectiveOptions>(options?: O): Started<O> {
   const group = groupOf<CollectiveOptions>('barrier', options, COLLECTIVE);
   return started(
     launch(group, [], () => group.communicator.barrier()),
