@@ -181,7 +181,8 @@ function* compile(
 ): Steps<CompiledTemplate> {
   const { capabilities, device } = backend;
   const lowered = yield* stageOf('lower', loweringSteps(module, capabilities, name, sizes));
-  const { lowering, graph } = lowered;
+  const { lowering } = lowered;
+  const graph = capabilities.rewriteLowered?.(lowered) ?? lowered.graph;
   yield;
   checkDtypes(graph, capabilities.dtypes, device);
   yield;
@@ -189,7 +190,7 @@ function* compile(
   const launchNodes = schedule.groups.map(({ nodes }) => [
     ...new Set(nodes.flatMap((node) => node.nodes)),
   ]);
-  const built = yield* stageOf('build kernels', buildSteps(lowered, schedule));
+  const built = yield* stageOf('build kernels', buildSteps({ lowering, graph }, schedule));
   const { kernels, memory } = built;
   yield;
   const template = assemble(name, device, graph, kernels, memory, sizes?.symbols ?? []);

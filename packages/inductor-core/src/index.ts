@@ -293,4 +293,5 @@ export { Lowering } from './lower/lowering.js';
 export { LoweredTensor } from './lower/lowered-tensor.js';
 export { ExprMath, type Term } from './lower/expr-math.js';
 export { lowerGraph, type LoweringResult } from './lower/lower-graph.js';
+export { turnedRows } from './lower/turned-rows.js';
 export type { IrBuffer, IrNode, IrOutput, LoweredGraph } from './lower/ir-node.js';

@@ -7,6 +7,8 @@
 import type { DType, DeviceMemory, DeviceType, Tensor } from '@tessera/tensor';
 import type { Steps } from '@tessera/shared';
 import type { FusedKernel } from '../ir/kernel.js';
+import type { LoweredGraph } from '../lower/ir-node.js';
+import type { LoweringResult } from '../lower/lower-graph.js';
 import type { AttentionKernels } from '../lower/ops/attention-kernel.js';
 import type { FactoredRows } from '../lower/ops/factored-row.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
@@ -48,6 +50,8 @@ export interface Capabilities {
    * the row is made of (a norm), rather than read what another kernel made.
    */
   readonly factoredRows?: FactoredRows | undefined;
+  /** Rewrites a lowered graph before it is cut into kernels (`turnedRows`); it stays as it is where absent. */
+  readonly rewriteLowered?: (lowered: LoweringResult) => LoweredGraph;
   /** Most rows, of a multiple of so many values, that products with packed weights sum like a single one; one where absent. */
   readonly packedRows?: { readonly rows: number; readonly step: number };
   /**

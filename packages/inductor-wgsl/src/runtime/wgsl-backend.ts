@@ -6,6 +6,7 @@ import {
   AttentionKernels,
   FACTORED_ROWS,
   type TileMemory,
+  turnedRows,
 } from '@tessera/inductor-core';
 import { type Steps, atOnce } from '@tessera/shared';
 import type {
@@ -54,7 +55,7 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
       fewRows: { rows: MOST_ROWS, keys: LONGEST_ROW },
     }),
     recurrences: 'registers',
-    factoredRows: target.software ? undefined : FACTORED_ROWS,
+    ...(target.software ? {} : { factoredRows: FACTORED_ROWS, rewriteLowered: turnedRows }),
   };
 }
 
