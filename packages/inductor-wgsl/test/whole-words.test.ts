@@ -67,10 +67,9 @@ describe('whole words', () => {
     const { text } = generateKernel(rowTimesWords(64, 512), CARD);
     const loads = (name: string): string[] => text.match(new RegExp(`= ${name}\\[.*`, 'g')) ?? [];
     for (const name of ['words', 'scales']) {
-      const places = loads(name).map((each) => each.replace(/\.[xy];$/, ''));
-      expect(places.length).toBeGreaterThan(0);
+      expect(loads(name).length).toBeGreaterThan(0);
       expect(text).toContain(`${name}: array<vec2<`);
-      expect(new Set(places).size).toBe(places.length / 2);
+      expect(new Set(loads(name)).size).toBe(loads(name).length);
     }
     expect(loads('scales').length).toBe(loads('words').length);
   });
@@ -78,7 +77,8 @@ describe('whole words', () => {
   it('are one to a scale where groups have a word each', () => {
     const { text } = generateKernel(rowTimesWords(16, 64, 8), CARD);
     const count = (name: string): number => text.split(`= ${name}[`).length - 1;
-    expect(count('scales')).toBe(2 * count('words'));
+    expect(count('words')).toBeGreaterThan(0);
+    expect(count('scales')).toBe(count('words'));
   });
 
   it('are left alone on software', () => {

@@ -16,11 +16,16 @@ export function rawElement(buffer: BufferAccess, index: string): string {
   return `${buffer.variable}[${vectorIndex(index)}][${grouped(index)} & 3u]`;
 }
 
-/** The first or the second part of the pair whose first element is at an index text. */
-export function pairedText(buffer: BufferAccess, first: string, part: 0 | 1): string {
-  const { variable, vector } = buffer;
-  if (!vector) return `${variable}[${grouped(first)} >> 1u].${['x', 'y'][part]}`;
-  return `bitcast<vec4h>(${variable}[${grouped(first)} >> 3u].${['xy', 'zw'][part]})`;
+/** The pair of elements, or of vectors of four halves, whose first element is at an index text. */
+export function pairText(buffer: BufferAccess, first: string): string {
+  if (buffer.vector) return wideText(buffer, first);
+  return `${buffer.variable}[${grouped(first)} >> 1u]`;
+}
+
+/** The first or the second part of a pair. */
+export function partText({ vector }: BufferAccess, pair: string, part: 0 | 1): string {
+  if (!vector) return `${pair}.${['x', 'y'][part]}`;
+  return `bitcast<vec4h>(${pair}.${['xy', 'zw'][part]})`;
 }
 
 /** Eight halves of a buffer of pairs, from an index text on: a multiple of eight. */

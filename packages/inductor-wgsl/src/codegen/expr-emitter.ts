@@ -38,6 +38,8 @@ export class ExprEmitter {
   private readonly innerDependent: ReadonlySet<Expr>;
   private readonly useCounts = new Map<Expr, number>();
   private readonly accs = new Map<number, Value>();
+  /** Names of what several expressions take a part of, by its text, of each scope. */
+  private readonly wholes = new WeakMap<Scope['values'], Map<string, string>>();
   private readonly indexNames: IndexNames;
   /** What holds for the threads that effects are for, by name; checks of others do not report. */
   private tests: readonly string[] = [];
@@ -273,6 +275,22 @@ export class ExprEmitter {
     const { text, width } = loadedElement(this, expr);
     const type = computeType(buffer.param.dtype);
     return { text: fromStorage(text, buffer, width), type, width, atom: false };
+  }
+
+  /**
+   * The name of what an expression takes a part of, in the scope where the expression is. Drivers make two accesses of two
+   * that read parts of one vector.
+   */
+  once(expr: Expr, text: string): string {
+    const scope = this.scopeOf(expr);
+    let names = this.wholes.get(scope.values);
+    if (names === undefined) this.wholes.set(scope.values, (names = new Map()));
+    let name = names.get(text);
+    if (name === undefined) {
+      names.set(text, (name = this.builder.names.fresh('t')));
+      scope.block.line(`let ${name} = ${text};`);
+    }
+    return name;
   }
 
   /** Runs `emit` with statements going to where an expression is emitted. */

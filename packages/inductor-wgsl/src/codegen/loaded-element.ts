@@ -1,6 +1,6 @@
 /** @file What a load reads: an element, a vector, or the elements that lanes touch. */
 import { type Expr, pairedPlace } from '@tessera/inductor-core';
-import { elementText, pairedText, rawElement, vectorIndex } from './buffer-access.js';
+import { elementText, pairText, partText, rawElement, vectorIndex } from './buffer-access.js';
 import type { ExprEmitter } from './expr-emitter.js';
 import { typeName, type Width } from './wgsl-types.js';
 
@@ -15,7 +15,8 @@ export function loadedElement(
   if (buffer.paired) {
     const width = buffer.vector ? 4 : 1;
     const { first, part } = pairedPlace(expr.index, width, emitter.still)!;
-    return { text: pairedText(buffer, emitter.indexBase(first), part), width };
+    const pair = pairText(buffer, emitter.indexBase(first));
+    return { text: partText(buffer, emitter.once(expr, pair), part), width };
   }
   if (stride === 0) return { text: elementText(buffer, emitter.indexBase(expr.index)), width: 1 };
   if (stride === 1 && alignment === 4 && buffer.vector) {
