@@ -14,6 +14,7 @@ import { extent, fastest, fillsLanes, moves } from '../../ir/loop-vars.js';
 import { indexSymbols, postorder, stmtRoots } from '../../ir/walk.js';
 import { reductionOf } from '../reductions.js';
 import { laneAccess } from './lane-access.js';
+import { pairedPlace } from './paired-elements.js';
 import { carrierOf, type ThreadTarget } from './thread-target.js';
 
 /** See the file header. Thread counts are powers of two. */
@@ -43,6 +44,8 @@ const THREADS_PER_UNIT = 1024;
 const MAX_STEPS = { kept: 8, once: 16 };
 /** Elements that a thread should take so that starting it pays. */
 const ELEMENTS_PER_THREAD = 16;
+/** Threads for a long row of pairs: so many, or enough that each has so many elements, eight accesses of 16 bytes. */
+const PAIRED = { threads: 128, elements: 64 };
 /**
  * Steps of a column that a thread should take, each of four elements or of one: many where all of their loads can be under
  * way at once, which those behind a store cannot.
@@ -66,6 +69,8 @@ interface Traffic {
   outerVectors: boolean;
   /** Elements that are loaded for one outer point alone: words of packed weights are few. */
   loads: number;
+  /** Some of them as pairs of vectors (`pairedHalves`). */
+  innerPairs: boolean;
 }
 
 /** How many elements an outer point loads at an index; none where all points load the same. */
@@ -83,6 +88,7 @@ function measure(kernel: LoopKernel<Size>): Traffic {
     innerVectors: false,
     outerVectors: false,
     loads: 0,
+    innerPairs: false,
   };
   const inner = fastest(kernel.inner);
   const outer = fastest(kernel.outer);
@@ -105,12 +111,17 @@ function measure(kernel: LoopKernel<Size>): Traffic {
     alignments: nowhere,
     isUniform: (_: Expr) => false,
   });
+  // A variable of one vector begins at 0 only.
+  const still = inner?.size === 4 ? inner.name : null;
   for (const index of indices) {
     const along = inner === null ? null : laneAccess(index, facts(inner.name));
     const across = outer === null ? null : laneAccess(index, facts(outer.name));
     if (along?.stride === 1) {
       // A vector that all outer points share comes from cache: it has no say.
-      if (across?.stride !== 0) traffic.inner++;
+      if (across?.stride !== 0) {
+        traffic.inner++;
+        traffic.innerPairs ||= still !== null && pairedPlace(index, 4, still)?.part === 1;
+      }
       traffic.innerVectors ||= along.alignment === 4;
     } else if (across?.stride === 1 && along?.stride !== 0) {
       traffic.outer++;
@@ -185,7 +196,13 @@ function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: ThreadTarget):
   if (target.software) return softwareSchedule(lanes, 'inner', points);
   const most = Math.min(largestWorkgroup(kernel, 1, target), floorPower(units));
   const taken = traffic.loads > 0 ? Math.min(elements, traffic.loads) : elements;
-  const wanted = floorPower(taken / ELEMENTS_PER_THREAD);
+  // Pairs have half as many points as elements.
+  const wanted = traffic.innerPairs
+    ? Math.min(
+        floorPower((2 * elements) / ELEMENTS_PER_THREAD),
+        Math.max(PAIRED.threads, floorPower(traffic.loads / PAIRED.elements)),
+      )
+    : floorPower(taken / ELEMENTS_PER_THREAD);
   let innerThreads = Math.min(THREADS, wanted, most);
   // Few rows: more threads for each, until the device is full or a row has no more work to give.
   while (innerThreads < most && points * innerThreads < target.parallelism * THREADS_PER_UNIT)

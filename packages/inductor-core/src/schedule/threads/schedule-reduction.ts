@@ -13,6 +13,7 @@ import {
   sizeMod,
   sizeSub,
 } from '@tessera/shared';
+import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import type { LoopKernel, Stage } from '../../ir/kernel.js';
 import { extent, fastest, moves } from '../../ir/loop-vars.js';
@@ -50,11 +51,13 @@ export function scheduleReduction(
   kernel: LoopKernel<Size>,
   target: ThreadTarget,
   threads: ReductionThreads = chooseReductionThreads(kernel, target),
+  /** Whether both terms of a value are added to its sum one after the other. */
+  termsApart = false,
 ): ScheduledKernel {
   // Values in registers cost nothing to read again, and each exponential is computed once.
   const isUnrolled = threads.steps > 0;
   const prepared = isUnrolled ? inTwoPasses(kernel, ({ op }) => op === 'online_softmax') : kernel;
-  return new ReductionScheduler(prepared, target, threads).schedule();
+  return new ReductionScheduler(prepared, target, threads, termsApart).schedule();
 }
 
 /** An unrolled step of the inner loops. */
@@ -84,6 +87,7 @@ class ReductionScheduler {
     private readonly kernel: LoopKernel<Size>,
     private readonly target: ThreadTarget,
     private readonly threads: ReductionThreads,
+    private readonly termsApart: boolean,
   ) {
     const { lanes, outerThreads } = threads;
     this.combiner = new ThreadCombiner(threads, target, (prefix) => this.fresh(prefix));
@@ -209,10 +213,18 @@ class ReductionScheduler {
   /** The statements of an inner stage for one point, or one on each lane. */
   private statements(stage: Stage): ScheduledBody {
     const { at } = this;
-    return stage.body.map((stmt): ScheduledStmt => {
-      if (stmt.kind === 'store') return stmt;
-      return { kind: 'update', of: `${stmt.op}.${stmt.ids[0]}`, value: stmt.value, at };
-    });
+    const parts = (value: Expr): readonly Expr[] =>
+      this.termsApart && value.kind === 'op' && value.op === 'add' ? value.args : [value];
+    const most = Math.max(...stage.body.map(({ value }) => parts(value).length));
+    // First terms of all sums first: they have elements in common.
+    return Array.from({ length: most }, (_, number) => number).flatMap((number) =>
+      stage.body.flatMap((stmt): ScheduledStmt[] => {
+        const value = parts(stmt.value)[number];
+        if (value === undefined) return [];
+        if (stmt.kind === 'store') return [stmt];
+        return [{ kind: 'update', of: `${stmt.op}.${stmt.ids[0]}`, value, at }];
+      }),
+    );
   }
 
   private vectorised(body: ScheduledBody): ScheduledBody {

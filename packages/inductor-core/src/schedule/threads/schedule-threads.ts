@@ -4,6 +4,7 @@
 import type { Size } from '@tessera/shared';
 import type { LoopKernel } from '../../ir/kernel.js';
 import type { ScheduledKernel } from '../kernel/scheduled-kernel.js';
+import { pairedHalves } from './paired-halves.js';
 import { schedulePointwise } from './schedule-pointwise.js';
 import { scheduleReduction } from './schedule-reduction.js';
 import type { ThreadTarget } from './thread-target.js';
@@ -13,5 +14,8 @@ import { wholeWords } from './whole-words.js';
 export function scheduleThreads(kernel: LoopKernel<Size>, target: ThreadTarget): ScheduledKernel {
   const hasInner = kernel.stages.some((stage) => stage.kind === 'inner');
   if (!hasInner) return schedulePointwise(kernel, target);
-  return scheduleReduction(target.software ? kernel : wholeWords(kernel), target);
+  if (target.software) return scheduleReduction(kernel, target);
+  const words = wholeWords(kernel);
+  const paired = words === kernel && target.f16 ? pairedHalves(kernel) : words;
+  return scheduleReduction(paired, target, undefined, paired !== words);
 }

@@ -9,6 +9,8 @@ import type { TargetDescription } from '../target-description.js';
 /** See the file header. Sizes in bytes, counts in threads or groups. Vectors have four lanes. */
 export interface ThreadTarget {
   readonly arithmetic: TargetDescription;
+  /** Elements of float16 have two bytes; elsewhere they have four. */
+  readonly f16: boolean;
   /** Bounds of the number of threads that exchange values directly, or null where none do. */
   readonly subgroups: { readonly min: number; readonly max: number } | null;
   readonly maxWorkgroupThreads: number;
