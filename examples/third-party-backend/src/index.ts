@@ -29,7 +29,7 @@ export const javascriptBackend: core.KernelBackend = core.hostBackend({
         ...Object.values(LIBRARY),
       ) as core.HostKernel,
   },
-  capabilities: { scans: true, widestAttention: 256 },
+  capabilities: { scans: true, attention: new core.AttentionKernels({ widest: 256 }) },
 });
 
 /** Makes it the backend of `cpu`, for compiled functions and eager operators. */

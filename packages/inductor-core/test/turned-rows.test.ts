@@ -10,6 +10,7 @@ import {
   type ExecutionPlan,
   compileGraph,
   compileToExecutable,
+  FACTORED_ROWS,
   printKernel,
   turnedRows,
   verifyPlan,
@@ -20,7 +21,7 @@ import { interpreterBackend } from './interpreter-backend.js';
 const WIDTH = 48;
 const HEADS = 3;
 const HEAD = 8;
-const PLAIN: Partial<Capabilities> = { repeatsRowSums: true, maxBuffersPerKernel: 12 };
+const PLAIN: Partial<Capabilities> = { factoredRows: FACTORED_ROWS, maxBuffersPerKernel: 12 };
 const TURNED: Partial<Capabilities> = { ...PLAIN, rewriteLowered: turnedRows };
 
 type Program = (...inputs: Tensor[]) => Tensor[];

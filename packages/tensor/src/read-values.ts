@@ -59,7 +59,8 @@ export function readItem(tensor: Tensor): Item {
 
 /** The only element of a tensor that is known to be on `cpu`, where it is not awaited. @throws invalid-argument */
 export function itemAtOnce(tensor: Tensor): number {
-  return readItem(tensor);
+  // A program may have declared that `Item` is awaited.
+  return readItem(tensor) as number;
 }
 
 /** Whether the only element of a tensor is not 0; awaitable on devices other than `cpu`, as `item`. */
