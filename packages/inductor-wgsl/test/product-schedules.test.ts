@@ -10,6 +10,7 @@ import {
   type MatmulTile,
   printScheduled,
   type ProductChoices,
+  ResultShare,
   type ScheduledKernel,
   type ScheduledStmt,
   scheduleProduct,
@@ -326,7 +327,7 @@ describe('schedules of products for threads', () => {
         ...kernel.params,
         ...['rows', 'columns'].map((name) => ({ name, dtype: 'float32', access: 'read' }) as const),
       ];
-      const share = { of, rows: test('rows', 'm0'), columns: test('columns', 'n0') };
+      const share = new ResultShare(of, test('rows', 'm0'), test('columns', 'n0'));
       return { ...kernel, params, share } as MatmulKernel;
     });
     for (const [rows, columns] of [
