@@ -1,7 +1,13 @@
 /**
  * @file How the threads of a workgroup share one row of attention, and which kernels are made row by row.
  */
-import { extent, postorder, type AttentionKernel, type Expr } from '@tessera/inductor-core';
+import {
+  extent,
+  postorder,
+  type AttentionKernel,
+  type Expr,
+  type ScheduleFacts,
+} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { itemSize } from '@tessera/tensor';
 import type { WgslTarget } from './target.js';
@@ -133,4 +139,17 @@ export function attentionRow(
   return threads <= maxWorkgroupThreads && bytes(threads) <= maxWorkgroupBytes
     ? { ...common, threads }
     : null;
+}
+
+/** How the kernel runs, for tools. */
+export function rowFacts(kernel: string, { threads, perKey, perColumn }: AttentionRow): ScheduleFacts {
+  return {
+    kernel,
+    facts: {
+      'part of a workgroup': 'one row',
+      'threads of a workgroup': threads,
+      'threads that share a score': perKey,
+      'threads that share a result': threads / perColumn,
+    },
+  };
 }

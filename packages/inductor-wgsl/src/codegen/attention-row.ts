@@ -6,10 +6,10 @@
  * many loads are under way at once, and that the row is one launch. Where a thread for every four keys holds all that it
  * loads, scores become weights in registers.
  */
-import { type AttentionKernel, type ScheduleFacts } from '@tessera/inductor-core';
+import type { AttentionKernel } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { AttentionFrame } from './attention-frame.js';
-import { attentionRow, sumPlaces, type AttentionRow } from './attention-row-shape.js';
+import { attentionRow, rowFacts, sumPlaces, type AttentionRow } from './attention-row-shape.js';
 import { CodeBlock } from './code-block.js';
 import { sumOverLanes } from './lane-sums.js';
 import { plus } from './offset-text.js';
@@ -34,18 +34,6 @@ export function generateRowAttention(
   return {
     ...new RowGenerator(kernel, target, variant, row).generate(),
     schedule: () => rowFacts(kernel.name, row),
-  };
-}
-
-function rowFacts(kernel: string, { threads, perKey, perColumn }: AttentionRow): ScheduleFacts {
-  return {
-    kernel,
-    facts: {
-      'part of a workgroup': 'one row',
-      'threads of a workgroup': threads,
-      'threads that share a score': perKey,
-      'threads that share a result': threads / perColumn,
-    },
   };
 }
 
