@@ -142,7 +142,10 @@ export function attentionRow(
 }
 
 /** How the kernel runs, for tools. */
-export function rowFacts(kernel: string, { threads, perKey, perColumn }: AttentionRow): ScheduleFacts {
+export function rowFacts(
+  kernel: string,
+  { threads, perKey, perColumn }: AttentionRow,
+): ScheduleFacts {
   return {
     kernel,
     facts: {
