@@ -63,17 +63,34 @@ function isOneKernel(
   );
 }
 
-/** The states after all steps, given what the input gives the gates, [T, N, gates · hidden]. */
-function allStates(
+/** What a cell leaves along a sequence; what nobody asks for is not made. */
+interface Run {
+  /** [T, N, output] */
+  readonly hidden: Tensor;
+  /** [T, N, hidden]; null of cells without any. */
+  readonly cells: () => Tensor | null;
+  readonly last: () => CellState;
+}
+
+/** Runs a cell along all steps, given what the input gives the gates, [T, N, gates · hidden]. */
+function runCell(
   kind: CellKind,
   gates: Tensor,
   initial: CellState,
   weights: CellWeights,
   reverse: boolean,
-): { readonly hidden: Tensor; readonly cells: Tensor | null } {
+): Run {
   if (isOneKernel(kind, gates, initial, weights)) {
     const { output, cells } = wholeLayer(kind, gates, initial, weights, reverse);
-    return { hidden: output, cells };
+    const end = reverse ? 0 : -1;
+    return {
+      hidden: output,
+      cells: () => cells,
+      last: () => ({
+        hidden: select(output, 0, end),
+        cell: cells === null ? null : select(cells, 0, end),
+      }),
+    };
   }
   const inputs = unbind(gates, 0);
   const states: CellState[] = [];
@@ -84,7 +101,8 @@ function allStates(
   }
   return {
     hidden: stack(states.map(({ hidden }) => hidden)),
-    cells: kind === 'lstm' ? stack(states.map(({ cell }) => cell!)) : null,
+    cells: () => (kind === 'lstm' ? stack(states.map(({ cell }) => cell!)) : null),
+    last: () => state,
   };
 }
 
@@ -97,10 +115,8 @@ export function recurrentLayer(
   reverse: boolean,
 ): { readonly output: Tensor; readonly last: CellState } {
   const gates = linear(input, weights.weightIh, weights.biasIh);
-  const { hidden, cells } = allStates(kind, gates, initial, weights, reverse);
-  const end = reverse ? 0 : -1;
-  const cell = cells === null ? null : select(cells, 0, end);
-  return { output: hidden, last: { hidden: select(hidden, 0, end), cell } };
+  const { hidden, last } = runCell(kind, gates, initial, weights, reverse);
+  return { output: hidden, last: last() };
 }
 
 /**
@@ -122,7 +138,11 @@ export function packedRecurrentLayer(
   const gates = linear(data, weights.weightIh, weights.biasIh);
   // States stay finite behind the end, where products with gradients of zero must be zero: relu alone could grow.
   const padded = places.padded(gates, kind === 'relu' ? -Infinity : 0, reverse);
-  const { hidden, cells } = allStates(kind, padded, initial, weights, false);
-  const last = { hidden: places.last(hidden), cell: cells === null ? null : places.last(cells) };
-  return { output: places.packed(hidden, reverse), last };
+  const run = runCell(kind, padded, initial, weights, false);
+  const cells = run.cells();
+  const last = {
+    hidden: places.last(run.hidden),
+    cell: cells === null ? null : places.last(cells),
+  };
+  return { output: places.packed(run.hidden, reverse), last };
 }
