@@ -45,6 +45,8 @@ export class PackedPlaces {
   private readonly total: number;
   /** Whether a sequence has a step, [T, N]. */
   private readonly exists: Tensor;
+  /** Places that were asked for: all layers of a network share them. */
+  private readonly made = new Map<string, Tensor>();
 
   constructor(
     private readonly batchSizes: readonly number[],
@@ -64,10 +66,14 @@ export class PackedPlaces {
 
   /** Packed data as [T, N, …], each sequence from its first step on, or from its last. */
   padded(data: Tensor, filler: number, reverse = false): Tensor {
-    // What lies behind the end of a sequence is replaced. Its rows differ, as gradients are added to them.
-    const places = new Int32Array(this.exists.numel).map((_, i) => i % this.total);
-    forEachStep(this.batchSizes, (row, t, n) => (places[this.place(t, n, reverse)] = row));
-    const rows = index(data, placesTensor(places, this.sizes, this.device));
+    const rows = index(
+      data,
+      this.places(`rows ${reverse}`, this.sizes, (places) => {
+        // What lies behind the end of a sequence is replaced. Its rows differ, as gradients are added to them.
+        for (let i = 0; i < places.length; i++) places[i] = i % this.total;
+        forEachStep(this.batchSizes, (row, t, n) => (places[this.place(t, n, reverse)] = row));
+      }),
+    );
     let exists = this.exists;
     while (exists.ndim < rows.ndim) exists = unsqueeze(exists, -1);
     const { dtype, device } = data;
@@ -76,21 +82,28 @@ export class PackedPlaces {
 
   /** The steps of [T, N, …] as packed data: undoes `padded`. */
   packed(padded: Tensor, reverse: boolean): Tensor {
-    const places = new Int32Array(this.total);
-    forEachStep(this.batchSizes, (row, t, n) => (places[row] = this.place(t, n, reverse)));
-    return this.taken(padded, places);
+    const places = this.places(`steps ${reverse}`, [this.total], (to) =>
+      forEachStep(this.batchSizes, (row, t, n) => (to[row] = this.place(t, n, reverse))),
+    );
+    return index(flatten(padded, 0, 1), places);
   }
 
   /** The last step of each sequence of [T, N, …], [N, …]. */
   last(padded: Tensor): Tensor {
-    return this.taken(
-      padded,
-      Int32Array.from(this.lengths, (length, n) => this.place(length - 1, n, false)),
+    const places = this.places('last', [this.lengths.length], (to) =>
+      this.lengths.forEach((length, n) => (to[n] = this.place(length - 1, n, false))),
     );
+    return index(flatten(padded, 0, 1), places);
   }
 
-  private taken(padded: Tensor, places: Int32Array): Tensor {
-    return index(flatten(padded, 0, 1), placesTensor(places, [places.length], this.device));
+  private places(key: string, sizes: number[], fill: (places: Int32Array) => void): Tensor {
+    let places = this.made.get(key);
+    if (places === undefined) {
+      const numbers = new Int32Array(sizes.reduce((all, size) => all * size, 1));
+      fill(numbers);
+      this.made.set(key, (places = placesTensor(numbers, sizes, this.device)));
+    }
+    return places;
   }
 
   private place(t: number, n: number, reverse: boolean): number {
