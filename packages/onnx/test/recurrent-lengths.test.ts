@@ -3,7 +3,7 @@
  * before others included.
  */
 import { compile, observeCompilations } from '@tessera/compile';
-import { type Tensor, isTensor, noGrad, randint, randn } from '@tessera/tensor';
+import { type Tensor, isTensor, noGrad, ones, randint, randn, tensor } from '@tessera/tensor';
 import { expect, it } from 'vitest';
 import { importOnnx } from '../src/index.js';
 import { type Contrib, given, noise } from './support/beside-onnxruntime.js';
@@ -123,4 +123,35 @@ it.each(['LSTM', 'GRU', 'RNN'] as const)('%s: one code for all lengths', async (
   }
   stop();
   expect(counts.slice(3)).toEqual([0, 0]);
+});
+
+it('RNN: states that grow behind the end of a sequence reach no gradient', async () => {
+  const twos = (name: string, dims: readonly number[]) => {
+    const count = dims.reduce((all, n) => all * n, 1);
+    return floats(
+      name,
+      dims,
+      Array.from({ length: count }, () => 2),
+    );
+  };
+  const bytes = model({
+    inputs: [value('x', ['T', 'N', INPUT]), value('lengths', ['N'], 6)],
+    outputs: [value('y', ['T', 1, 'N', HIDDEN])],
+    nodes: [
+      {
+        op: 'RNN',
+        in: ['x', 'W', 'Recurrence', '', 'lengths'],
+        out: ['y'],
+        attributes: { hidden_size: HIDDEN, activations: ['Relu'] },
+      },
+    ],
+    initializers: [twos('W', [1, HIDDEN, INPUT]), twos('Recurrence', [1, HIDDEN, HIDDEN])],
+  });
+  const module = await importOnnx(bytes);
+  // A state is four times the one before: beyond float32 long before the end.
+  const x = ones([80, 2, INPUT]);
+  const lengths = tensor([3, 2], { dtype: 'int32' });
+  (module.call(x, lengths)['y'] as Tensor).sum().backward();
+  for (const [name, { grad }] of module.namedParameters())
+    expect(Boolean(grad?.isfinite().all().item()), name).toBe(true);
 });

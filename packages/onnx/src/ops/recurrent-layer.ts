@@ -88,14 +88,17 @@ export function runLayer(
   const turned = reverse ? where(runs, ends.sub(1).sub(time), time) : null;
   const ordered = (x: Tensor): Tensor =>
     turned === null ? x : x.gather(0, forUnits(turned, x.shape[2]!));
-  const { output, cells } = recurrentLayer(kind, ordered(gates), state, weights, false);
+  // States stay finite behind the end, where products with gradients of zero must be zero: relu alone could grow.
+  const beyond = runs.logicalNot().unsqueeze(-1);
+  const finite = ordered(gates).maskedFill(beyond, kind === 'relu' ? -Infinity : 0);
+  const { output, cells } = recurrentLayer(kind, finite, state, weights, false);
   const lastStep = ends.sub(1).clamp(0);
   const last = (states: Tensor, before: Tensor): Tensor => {
     const after = states.gather(0, forUnits(lastStep, states.shape[2]!)).select(0, 0);
     return where(ends.reshape([-1, 1]).gt(0), after, before);
   };
   return {
-    outputs: ordered(output).maskedFill(runs.logicalNot().unsqueeze(-1), 0),
+    outputs: ordered(output).maskedFill(beyond, 0),
     last: {
       hidden: last(output, state.hidden),
       cell: cells === null ? null : last(cells, state.cell!),
