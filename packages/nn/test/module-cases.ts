@@ -76,7 +76,7 @@ function isRecorded(value: unknown): value is RecordedTensor {
 /** Name of a case in a test. */
 export function caseName({ kind, args, inputs, train }: ModuleCase): string {
   const short = JSON.stringify(args, (_, value: unknown) => (isRecorded(value) ? 'tensor' : value));
-  const shapes = (list: unknown[]): string =>
+  const shapes = (list: readonly unknown[]): string =>
     list
       .map((item) =>
         Array.isArray(item)

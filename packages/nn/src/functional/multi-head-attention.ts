@@ -112,10 +112,10 @@ function project(
   const third = (tensor: Tensor): Tensor[] => split(tensor, size, 0);
   if (query === key && key === value && !Array.isArray(weight)) {
     // One product for all three.
-    const all = linear(query, weight as Tensor, bias);
+    const all = linear(query, weight, bias);
     return split(all, size, -1) as [Tensor, Tensor, Tensor];
   }
-  const weights = Array.isArray(weight) ? (weight as Tensor[]) : third(weight as Tensor);
+  const weights = Array.isArray(weight) ? weight : third(weight);
   const biases = bias === null ? [null, null, null] : third(bias);
   return [query, key, value].map((x, i) => linear(x, weights[i]!, biases[i])) as [
     Tensor,

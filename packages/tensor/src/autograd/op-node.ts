@@ -181,7 +181,7 @@ export class OpNode extends GradNode {
   private collect(results: GradsOf, source: EdgeSource, edge: number): Tensor | null {
     if (this.nextEdges[edge] === null) return null;
     const entry = results[source.name];
-    const result = source.index >= 0 && Array.isArray(entry) ? entry[source.index] : entry;
+    const result = Array.isArray(entry) ? entry[source.index] : entry;
     const grad = typeof result === 'function' ? result() : (result ?? null);
     if (grad === null) return null;
     const target = this.targets[edge]!;

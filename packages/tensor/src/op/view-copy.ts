@@ -31,8 +31,8 @@ export function defineViewCopy<Result>(
   const copy = text.replace(`::${name}`, `::${name}_copy`).replaceAll(/\(a(?: -> \*)?\)/g, '');
   return defineOp(copy, {
     decompose: (args) => {
-      const parts = decompose(args);
-      return Array.isArray(parts) ? parts.map(copied) : copied(parts as Tensor);
+      const parts = decompose(args) as Tensor | Tensor[];
+      return Array.isArray(parts) ? parts.map(copied) : copied(parts);
     },
   }) as OpOverload<Result>;
 }

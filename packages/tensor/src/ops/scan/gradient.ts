@@ -131,11 +131,10 @@ const TAIL = 'int edge_order=1) -> Tensor[]';
 /** Registers an overload: how it names spacing and dims. */
 function defineGradient(name: string, args: string): OpOverload<Tensor[]> {
   return defineOp(`aten::gradient.${name}(Tensor self, *, ${args}${TAIL}`, {
-    decompose: ({ self, spacing, dim, edge_order }) => {
+    decompose: ({ self, spacing: given, dim, edge_order }) => {
       const dims = wrapDims(dim as number | number[] | null, self.ndim, 'gradient');
-      const list = Array.isArray(spacing)
-        ? spacing
-        : dims.map(() => (spacing as ScalarLike | null | undefined) ?? 1);
+      const spacing = given as Spacing | readonly Spacing[] | null | undefined;
+      const list = Array.isArray(spacing) ? spacing : dims.map(() => spacing ?? 1);
       return gradients(self, list, dims, edge_order);
     },
   });
