@@ -19,6 +19,9 @@ const CUTS: Readonly<Record<string, string>> = {
 const CONTROL = 3;
 const ADDED = 4;
 
+const isWords = (list: unknown): list is readonly string[] =>
+  Array.isArray(list) && list.every((word) => typeof word === 'string');
+
 /** Has texts begin with a token, where they do. */
 function beginning(does: unknown, token: string | undefined): object | null {
   if (does !== true || token === undefined) return null;
@@ -43,18 +46,18 @@ export function ggufVocabulary(metadata: GgufMetadata): VocabularyFiles {
   const tokens = of('ggml.tokens');
   const merges = of('ggml.merges') ?? [];
   const kinds = (of('ggml.token_type') ?? []) as readonly number[];
-  if (!Array.isArray(tokens) || !Array.isArray(merges))
+  if (!isWords(tokens) || !Array.isArray(merges))
     throw new TesseraError('model-invalid', 'The file has no list of tokens.', {
       hints: ['Give the folder of a tokenizer.json of the same model: --tokenizer FOLDER.'],
     });
   const name = (id: unknown): string | undefined =>
-    typeof id === 'number' ? (tokens[id] as string) : undefined;
+    typeof id === 'number' ? tokens[id] : undefined;
   const begin = name(of('ggml.bos_token_id'));
   return {
     tokenizer: {
       version: '1.0',
       normalizer: null,
-      added_tokens: tokens.flatMap((content: string, id) =>
+      added_tokens: tokens.flatMap((content, id) =>
         kinds[id] === CONTROL || kinds[id] === ADDED
           ? [
               {
@@ -85,7 +88,7 @@ export function ggufVocabulary(metadata: GgufMetadata): VocabularyFiles {
       },
       model: {
         type: 'BPE',
-        vocab: Object.fromEntries(tokens.map((token: string, id) => [token, id])),
+        vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
         merges,
       },
     },

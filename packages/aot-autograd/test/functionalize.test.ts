@@ -7,7 +7,7 @@ import { op } from './support/compare.js';
 
 const values = (module: GraphModule, ...inputs: unknown[]): unknown => {
   const result = module.forward(...inputs);
-  return (Array.isArray(result) ? result : [result]).map((t: Tensor) => t.toArray());
+  return ([result].flat() as Tensor[]).map((t) => t.toArray());
 };
 
 /** Traces and makes functional; checks that nothing writes before the epilogue, and that results are equal. */

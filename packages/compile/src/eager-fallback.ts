@@ -27,7 +27,7 @@ export function withEagerFallback(backend: Backend): Backend {
     } catch (error) {
       const code = REFUSALS.find((one) => isTesseraError(error, one));
       if (code === undefined) throw error;
-      const [message] = (error as Error).message.split('\n') as [string];
+      const [message] = (error as Error).message.split('\n');
       reportUncompiled(code, message);
       if (request !== undefined) warnUncompiled(request, code, message);
       counters.inc('aot_autograd', 'eager_fallback');

@@ -24,7 +24,7 @@ export type JsonArgument =
 export function encodeArgument(arg: Argument): JsonArgument {
   if (arg instanceof Node) return { node: arg.name };
   if (arg instanceof SymInt) return { size: encodeSize(arg) };
-  if (Array.isArray(arg)) return (arg as readonly Argument[]).map(encodeArgument);
+  if (Array.isArray(arg)) return arg.map(encodeArgument);
   if (typeof arg === 'number') {
     if (Object.is(arg, -0)) return { number: '-0' };
     return Number.isFinite(arg) ? arg : { number: String(arg) as 'NaN' | 'Infinity' | '-Infinity' };

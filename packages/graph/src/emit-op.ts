@@ -2,7 +2,7 @@
  * @file Adding operator calls to a graph with their `meta.val` inferred, for passes that rewrite.
  */
 import { SymInt, SymScalar, sizeHint } from '@tessera/shared';
-import { type OpOverload, type Tensor, callOp, isTensor, noGrad } from '@tessera/tensor';
+import { type OpOverload, callOp, isTensor, noGrad } from '@tessera/tensor';
 import { withFakeTensors, withoutModes } from '@tessera/tensor/internal';
 import { getItem } from './get-item.js';
 import { graphError } from './graph-error.js';
@@ -33,7 +33,7 @@ export function emitGetItem(graph: Graph, list: Node, index: number): Node {
   const vals = list.meta.val;
   node.meta = {
     ...list.meta,
-    val: Array.isArray(vals) ? (vals as (Tensor | null)[])[index] : undefined,
+    val: Array.isArray(vals) ? vals[index] : undefined,
   };
   return node;
 }
@@ -56,8 +56,8 @@ function exampleOf(arg: Argument): unknown {
         'Trace the graph with makeFx, or set meta.val.',
       );
     }
-    return isTensor(val) || !Array.isArray(val) ? val : [...(val as unknown[])];
+    return isTensor(val) || !Array.isArray(val) ? val : [...val];
   }
   if (arg instanceof SymInt) return sizeHint(arg);
-  return Array.isArray(arg) ? (arg as readonly Argument[]).map(exampleOf) : arg;
+  return Array.isArray(arg) ? arg.map(exampleOf) : arg;
 }

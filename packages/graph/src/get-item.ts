@@ -12,5 +12,5 @@ export function getItem(list: readonly unknown[], index: number): unknown {
       { hints: ['An operator with several results gives a list of that many values.'] },
     );
   }
-  return (list as readonly unknown[])[index];
+  return list[index];
 }

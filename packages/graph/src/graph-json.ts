@@ -248,8 +248,7 @@ function readShape(
   };
   if (!json.isList) return one(json, val);
   if (!Array.isArray(val)) json.refuse('is not that of the value');
-  const of = val as readonly unknown[];
-  return json.items().map((shape, i) => (shape.value === null ? null : one(shape, of[i])));
+  return json.items().map((shape, i) => (shape.value === null ? null : one(shape, val[i])));
 }
 
 function targetToJson(node: Node): JsonTarget {

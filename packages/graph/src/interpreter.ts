@@ -113,7 +113,7 @@ export class Interpreter {
   private load(arg: Argument): unknown {
     if (arg instanceof Node) return this.env.get(arg);
     if (arg instanceof SymInt) return this.module.graph.symbols!.compile(arg)(this.sizes);
-    if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => this.load(item));
+    if (Array.isArray(arg)) return arg.map((item) => this.load(item));
     if (typeof arg === 'object' && arg !== null) {
       return Object.fromEntries(Object.entries(arg).map(([key, value]) => [key, this.load(value)]));
     }

@@ -166,7 +166,7 @@ function kindMatches(formal: SchemaArgument, arg: Argument, op: OpOverload): boo
   if (!type.list)
     return scalarMatches(type.base, arg) || (type.base === 'Tensor' && isWrapped(arg, op));
   if (!Array.isArray(arg)) return type.length !== null && scalarMatches(type.base, arg);
-  return (arg as readonly Argument[]).every((item) =>
+  return arg.every((item) =>
     item === null || item === undefined ? type.elementOptional : scalarMatches(type.base, item),
   );
 }

@@ -17,6 +17,7 @@
 import { SymInt } from '@tessera/shared';
 import type { OpOverload, Tensor } from '@tessera/tensor';
 import type { Graph } from './graph.js';
+import { graphError } from './graph-error.js';
 import type { SymbolicVal } from './symbolic/symbolic-shape.js';
 
 /** What a node does. */
@@ -124,6 +125,16 @@ export class Node {
     this.graph.revision++;
   }
 
+  /** The argument at a position, where it is a node: what a schema calls a tensor. @throws graph-lint where it is none */
+  input(index = 0): Node {
+    const arg = this.argValues[index];
+    if (arg instanceof Node) return arg;
+    throw graphError(
+      `Argument ${index} of ${this.name} is no node.`,
+      'Give tensors of a call by the nodes that make them.',
+    );
+  }
+
   /** Nodes among the arguments, each once, in order. */
   allInputNodes(): readonly Node[] {
     return this.inputs;
@@ -169,7 +180,7 @@ function nodesIn(args: readonly Argument[]): Node[] {
       if (seen === null ? found.includes(arg) : seen.has(arg)) return;
       seen?.add(arg);
       found.push(arg);
-    } else if (Array.isArray(arg)) for (const item of arg as readonly Argument[]) visit(item);
+    } else if (Array.isArray(arg)) for (const item of arg) visit(item);
     else if (typeof arg === 'object' && arg !== null && !(arg instanceof SymInt))
       for (const item of Object.values(arg)) visit(item);
   };
@@ -181,7 +192,7 @@ function nodesIn(args: readonly Argument[]): Node[] {
 export function mapArgument(arg: Argument, fn: (node: Node) => Argument): Argument {
   if (arg instanceof Node) return fn(arg);
   if (arg instanceof SymInt) return arg;
-  if (Array.isArray(arg)) return arg.map((item) => mapArgument(item as Argument, fn));
+  if (Array.isArray(arg)) return arg.map((item) => mapArgument(item, fn));
   if (typeof arg === 'object' && arg !== null) {
     return Object.fromEntries(
       Object.entries(arg).map(([key, value]) => [key, mapArgument(value, fn)]),

@@ -105,7 +105,7 @@ function callable(target: Target): string {
 export function printArgument(arg: Argument): string {
   if (arg instanceof Node) return arg.name;
   if (arg instanceof SymInt) return String(arg);
-  if (Array.isArray(arg)) return `[${(arg as readonly Argument[]).map(printArgument).join(', ')}]`;
+  if (Array.isArray(arg)) return `[${arg.map(printArgument).join(', ')}]`;
   if (typeof arg === 'object' && arg !== null) {
     const entries = Object.entries(arg);
     return `{ ${entries.map(([key, value]) => `${propertyName(key)}: ${printArgument(value)}`).join(', ')} }`;

@@ -145,7 +145,7 @@ function builder(
   }
   if (typeof arg !== 'object' || arg === null) return () => arg;
   if (Array.isArray(arg)) {
-    const items = (arg as readonly Argument[]).map((item) => builder(item, slotOf, symbols));
+    const items = arg.map((item) => builder(item, slotOf, symbols));
     return (slots) => items.map((item) => item(slots));
   }
   const entries = Object.entries(arg).map(

@@ -86,8 +86,7 @@ class SymbolicTracer implements PreDispatchMode {
 
   private argument(value: unknown): Argument {
     if (isTensor(value)) return this.nodeOf(value);
-    if (Array.isArray(value))
-      return (value as readonly unknown[]).map((item) => this.argument(item));
+    if (Array.isArray(value)) return value.map((item) => this.argument(item));
     if (typeof value === 'object' && value !== null) {
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => [key, this.argument(item)]),

@@ -84,8 +84,7 @@ export class TraceRecorder {
   argument(value: unknown): Argument {
     if (isTensor(value)) return this.nodeOf(value);
     if (value instanceof SymScalar) return this.scalarNode(value);
-    if (Array.isArray(value))
-      return (value as readonly unknown[]).map((item) => this.argument(item));
+    if (Array.isArray(value)) return value.map((item) => this.argument(item));
     if (typeof value === 'object' && value !== null) {
       const proto: unknown = Object.getPrototypeOf(value);
       if (proto !== Object.prototype && proto !== null) {
@@ -149,7 +148,7 @@ export class TraceRecorder {
       return;
     }
     if (!Array.isArray(result)) return;
-    (result as readonly unknown[]).forEach((item, index) => {
+    result.forEach((item, index) => {
       if (!isTensor(item)) return;
       const element = this.graph.callFunction(getItem, [node, index], 'getitem');
       element.meta = { ...node.meta, val: this.snapshots.of(item) };

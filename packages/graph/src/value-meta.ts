@@ -34,7 +34,7 @@ export function tensorVal(node: Node): Tensor | null {
 export function tensorVals(node: Node): readonly Tensor[] {
   const val = node.meta.val;
   if (isTensor(val)) return [val];
-  return Array.isArray(val) ? (val as readonly unknown[]).filter(isTensor) : [];
+  return Array.isArray(val) ? val.filter(isTensor) : [];
 }
 
 /**
@@ -69,9 +69,7 @@ export class ValSnapshots {
   of(value: unknown): Val | null {
     if (isTensor(value)) return this.tensor(value);
     if (Array.isArray(value)) {
-      return (value as readonly unknown[]).map((item) =>
-        isTensor(item) ? this.tensor(item) : null,
-      );
+      return value.map((item) => (isTensor(item) ? this.tensor(item) : null));
     }
     return typeof value === 'number' || typeof value === 'boolean' ? value : null;
   }

@@ -31,6 +31,14 @@ describe('Graph', () => {
     `);
   });
 
+  it('gives an argument that is a node, and says which is none', () => {
+    const graph = new Graph();
+    const x = graph.placeholder('x');
+    const scaled = graph.callFunction(mul, [x, 2], 'scaled');
+    expect(scaled.input()).toBe(x);
+    expect(() => scaled.input(1)).toThrow(/Argument 1 of scaled is no node/);
+  });
+
   it('refuses to erase a node in use', () => {
     const graph = new Graph();
     const x = graph.placeholder('x');

@@ -65,7 +65,7 @@ function recordOf(inputs: OnnxInputs): Readonly<Record<string, OnnxInput>> | nul
   const [first = null] = inputs;
   const isRecord =
     inputs.length === 1 && typeof first === 'object' && !isTensor(first) && !Array.isArray(first);
-  return isRecord ? (first as Readonly<Record<string, OnnxInput>> | null) : null;
+  return isRecord ? first : null;
 }
 
 /** See the file header. Made by `importOnnx`. */

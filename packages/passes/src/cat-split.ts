@@ -73,14 +73,14 @@ function joinedWhole(join: Node): Node | null {
   const inOrder = items.every(
     (item, i) => item.target === getItem && item.args[0] === cut && item.args[1] === i,
   );
-  return inOrder ? (cut.args[0] as Node) : null;
+  return inOrder ? cut.input() : null;
 }
 
 /** The part of a join that a cut takes out again. */
 function cutPart(part: Node): Node | null {
   const [cut, index] = part.args as readonly [Node, number];
   if (part.target !== getItem || !SPLITS.has(cut.target)) return null;
-  const join = cut.args[0] as Node;
+  const join = cut.input();
   if (join.target !== CAT || cutDim(cut) !== wrapped(join)) return null;
   const items = join.args[0] as readonly Node[];
   const parts = cut.meta.val;
@@ -114,5 +114,5 @@ function wrapped(join: Node): number {
 
 function cutDim(cut: Node): number {
   const dim = cut.args[2] as number;
-  return dim < 0 ? dim + tensorVal(cut.args[0] as Node)!.ndim : dim;
+  return dim < 0 ? dim + tensorVal(cut.input())!.ndim : dim;
 }

@@ -101,10 +101,7 @@ function elementsOf(node: Node): number {
   const { val } = node.meta;
   if (isTensor(val)) return numelOf(val.sizes);
   if (!Array.isArray(val)) return 0;
-  return (val as readonly (Tensor | null)[]).reduce(
-    (sum, item) => sum + (item === null ? 0 : numelOf(item.sizes)),
-    0,
-  );
+  return val.reduce((sum, item) => sum + (item === null ? 0 : numelOf(item.sizes)), 0);
 }
 
 function run(
@@ -114,7 +111,7 @@ function run(
 ): unknown {
   const value = (arg: Argument): unknown => {
     if (arg instanceof Node) return folded.get(arg)!.value;
-    return Array.isArray(arg) ? (arg as readonly Argument[]).map(value) : arg;
+    return Array.isArray(arg) ? arg.map(value) : arg;
   };
   return (fn as (...args: unknown[]) => unknown)(...node.args.map(value));
 }

@@ -102,8 +102,7 @@ function rememberStorages(removed: Node, kept: Node, moved: Map<Storage, Storage
 function followStorages(node: Node, moved: ReadonlyMap<Storage, Storage>): void {
   const { val } = node.meta;
   if (isTensor(val)) node.meta.val = follow(val, moved);
-  else if (Array.isArray(val))
-    node.meta.val = (val as readonly (Tensor | null)[]).map((item) => item && follow(item, moved));
+  else if (Array.isArray(val)) node.meta.val = val.map((item) => item && follow(item, moved));
 }
 
 function follow(val: Tensor, moved: ReadonlyMap<Storage, Storage>): Tensor {

@@ -10,7 +10,7 @@ import {
   inferVal,
   tensorVals,
 } from '@tessera/graph';
-import { type Tensor, isTensor } from '@tessera/tensor';
+import { isTensor } from '@tessera/tensor';
 import { getOp } from '@tessera/tensor/internal';
 import { sameLayout } from './structural-key.js';
 
@@ -81,7 +81,7 @@ function contiguousCopy(graph: Graph, value: Node, before: Node): Node {
 function itemVal(node: Node): Node['meta']['val'] {
   const [list, index] = node.args as readonly [Node, number];
   const vals = list.meta.val;
-  return Array.isArray(vals) ? (vals as readonly (Tensor | null)[])[index] : undefined;
+  return Array.isArray(vals) ? vals[index] : undefined;
 }
 
 function missingVal(module: GraphModule, node: Node): Node['meta']['val'] {

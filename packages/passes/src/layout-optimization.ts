@@ -43,7 +43,7 @@ function optimizeLayouts(module: GraphModule, frozen: boolean): number {
   const { nodes } = module.graph;
   const use = frozen ? 'frozen' : nodes.some(isConvolutionBackward) ? 'training' : 'inference';
   const convolutions = nodes.filter((node) => {
-    const image = operandsOf(node) === null ? null : tensorVal(node.args[0] as Node);
+    const image = operandsOf(node) === null ? null : tensorVal(node.input());
     return image?.ndim === 4 && prefersChannelsLast(use, image.device);
   });
   const fewest = passesConfig.forceLayoutOptimization ? 1 : FEWEST_CONVOLUTIONS;
@@ -101,13 +101,13 @@ class Layouts {
 
   layOut(node: Node, { images, weight, groups }: Operands): void {
     for (const at of images) {
-      const image = node.args[at] as Node;
+      const image = node.input(at);
       const val = tensorVal(image)!;
       if (val.sizes[1]! >= FEWEST_CHANNELS)
         this.replace(node, at, image, formatStrides(val, 'channelsLast'));
     }
     if (weight !== null) {
-      const parameter = node.args[weight] as Node;
+      const parameter = node.input(weight);
       this.replace(node, weight, parameter, weightStrides(tensorVal(parameter)!, groups));
     }
     if (isConvolutionBackward(node)) this.keepWeightGradient(node);

@@ -72,7 +72,7 @@ export function propagateLayouts(module: GraphModule): number {
 /** Takes out a layout that its value has by now. */
 function dropIfRight(module: GraphModule, node: Node): boolean {
   if (node.target !== forceStrideOrder) return false;
-  const value = node.args[0] as Node;
+  const value = node.input();
   if (!liesAs(tensorVal(value)!, node.args[1] as number[])) return false;
   node.replaceAllUsesWith(value);
   module.graph.eraseNode(node);

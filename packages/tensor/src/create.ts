@@ -31,7 +31,7 @@ const VIEW_DTYPES: readonly [abstract new (...args: never[]) => ArrayBufferView,
 /** Shape and flat values of nested arrays. @throws shape-mismatch, invalid-argument */
 function flatten(data: TensorData): { sizes: number[]; values: (number | boolean | bigint)[] } {
   const sizes: number[] = [];
-  for (let level: TensorData = data; Array.isArray(level); level = level[0] as TensorData) {
+  for (let level: TensorData = data; Array.isArray(level); level = level[0]) {
     sizes.push(level.length);
     if (level.length === 0) break;
   }
@@ -48,7 +48,7 @@ function flatten(data: TensorData): { sizes: number[]; values: (number | boolean
           },
         );
       }
-      for (const inner of item) next.push(inner as TensorData);
+      for (const inner of item) next.push(inner);
     }
     level = next;
   }

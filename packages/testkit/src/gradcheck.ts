@@ -15,7 +15,7 @@ export interface GradcheckOptions {
 type Outputs = Tensor | readonly Tensor[];
 
 function listOf(outputs: Outputs): Tensor[] {
-  return Array.isArray(outputs) ? (outputs as Tensor[]) : [outputs as Tensor];
+  return Array.isArray(outputs) ? (outputs as Tensor[]) : [outputs];
 }
 
 /** Column of the Jacobian by central differences: d outputs / d inputs[i][j]. */

@@ -251,7 +251,7 @@ class Functionalizer {
   }
 
   private addGetItem(node: Node): void {
-    const list = this.mapped.get(node.args[0] as Node);
+    const list = this.mapped.get(node.input());
     const index = node.args[1] as number;
     if (list?.kind !== 'list')
       throw unsupported(
@@ -305,7 +305,7 @@ class Functionalizer {
 
   private finish(output: Node): void {
     const returned = output.args[0];
-    const list = (Array.isArray(returned) ? returned : [returned]) as readonly Argument[];
+    const list = Array.isArray(returned) ? returned : [returned];
     const values = list.map((arg) => {
       const mapped = this.mapped.get(arg as Node);
       return mapped?.kind === 'value'

@@ -33,7 +33,7 @@ export function viewOrigin(node: Node): ViewOrigin {
     const { target } = at;
     if (target === getItem) {
       index = at.args[1] as number;
-      at = at.args[0] as Node;
+      at = at.input();
       continue;
     }
     const self = at.args[0];
@@ -48,7 +48,7 @@ export function viewOrigin(node: Node): ViewOrigin {
 
 /** An argument of a view as a constant: views in a traced graph have no run-time scalars. */
 function constant(arg: Argument): unknown {
-  return Array.isArray(arg) ? [...(arg as readonly unknown[])] : arg;
+  return Array.isArray(arg) ? [...arg] : arg;
 }
 
 /** A single step that reads `view`'s layout from a tensor laid out like `base`. */

@@ -35,7 +35,7 @@ export function nodeRoles(joint: JointGraph): NodeRoles {
   for (const input of joint.inputs) forward.add(input);
   // Results of an op with several are made with it.
   for (const node of nodes)
-    if (node.target === getItem && forward.has(node.args[0] as Node)) forward.add(node);
+    if (node.target === getItem && forward.has(node.input())) forward.add(node);
   const gradients = new Set(
     outputs.slice(joint.forwardOutputs).filter((arg) => arg instanceof Node),
   );

@@ -79,7 +79,7 @@ export function assignNodes(joint: JointGraph, pinned: readonly Node[] = []): As
   for (const input of joint.inputs) forward.add(input);
   // Results of an op with several are made with it: they are what backward can save, not the list.
   for (const node of nodes)
-    if (node.target === getItem && forward.has(node.args[0] as Node)) forward.add(node);
+    if (node.target === getItem && forward.has(node.input())) forward.add(node);
   const gradients = nodesOf(outputs.slice(joint.forwardOutputs));
   const backward = closure([...gradients, ...effects.filter((node) => late.has(node))], (node) =>
     forward.has(node),
@@ -161,7 +161,7 @@ export function isViewNode(node: Node): boolean {
 /** The node whose memory a view shows. */
 export function viewedNode(view: Node): Node {
   let node = view;
-  while (isViewNode(node)) node = node.args[0] as Node;
+  while (isViewNode(node)) node = node.input();
   return node;
 }
 

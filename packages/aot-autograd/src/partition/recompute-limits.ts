@@ -68,8 +68,7 @@ export function keptNodes(roles: NodeRoles, flags: RecomputeFlags): Set<Node> {
   if (!flags.longChains) keepLongChains(roles, keep);
   if (!flags.farApart) keepFarReads(roles, keep);
   // A list is not saved; its items are.
-  for (const node of roles.nodes)
-    if (node.target === getItem && kept.has(node.args[0] as Node)) keep(node);
+  for (const node of roles.nodes) if (node.target === getItem && kept.has(node.input())) keep(node);
   return kept;
 }
 

@@ -23,7 +23,7 @@ function refuseOther(name: string, value: unknown, holders: readonly unknown[]):
   if (typeof value === 'number' && Number.isFinite(value)) return;
   const inside = [...holders, value];
   if (Array.isArray(value) && !holders.includes(value)) {
-    for (const item of value as unknown[]) refuseOther(name, item, inside);
+    for (const item of value) refuseOther(name, item, inside);
   } else if (isRecord(value) && !holders.includes(value)) {
     // A key without a value is as good as none.
     for (const item of Object.values(value))

@@ -119,7 +119,7 @@ function olderItem(older: Older<Pattern>, i: number): Older<Pattern> | null {
   const { pattern, calls } = older;
   if (pattern.code === 3) return { pattern: pattern.items[i]!, calls };
   if (pattern.code !== 2 || !Array.isArray(pattern.value)) return null;
-  return { pattern: { code: 2, value: (pattern.value as unknown[])[i] }, calls };
+  return { pattern: { code: 2, value: pattern.value[i] }, calls };
 }
 
 function olderInt(older: Older<Pattern> | null): Older<IntPattern> | null {

@@ -9,7 +9,7 @@ import { type GradModeStep, lookThrough } from '../trace/step.js';
 import { type EventKind, MISS } from './event.js';
 
 /** Host function that graphs call where the program switched grad mode. */
-export const gradModeNode: HostFunction = setGradEnabled as HostFunction;
+export const gradModeNode: HostFunction = setGradEnabled;
 
 registerHostFunction('setGradEnabled', gradModeNode, { pure: false });
 

@@ -36,9 +36,7 @@ function makerOf(
   let isRead = false;
   for (let index = path.length - 1; index >= 0; index--) {
     const entry = path[index]!;
-    const steps: readonly Step[] = Array.isArray(entry)
-      ? (entry as readonly Step[])
-      : [entry as Step];
+    const steps: readonly Step[] = Array.isArray(entry) ? entry : [entry];
     if (steps[0]!.kind === 'break') isRead = false;
     const maker = steps.find((step) => makes(step, slot));
     if (maker !== undefined) {

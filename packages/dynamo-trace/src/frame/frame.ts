@@ -242,7 +242,7 @@ export class Frame implements Bindings, PendingValue {
   /** Steps were recorded or matched: the same for the memory that they access. */
   announce(recorded: Step | readonly Step[]): void {
     if (modes.suspended === null) return;
-    const steps = Array.isArray(recorded) ? (recorded as readonly Step[]) : [recorded as Step];
+    const steps = Array.isArray(recorded) ? recorded : [recorded];
     this.whileBusy((suspended) => {
       for (const step of steps) {
         if (isRandom(step)) suspended.onAccess(GENERATOR_MEMORY, true);

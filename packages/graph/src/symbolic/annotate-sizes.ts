@@ -129,7 +129,7 @@ function runNode(
   const load = (arg: Argument): unknown => {
     if (arg instanceof Node) return values.get(arg);
     if (arg instanceof SymInt) return evaluate(arg);
-    return Array.isArray(arg) ? (arg as readonly Argument[]).map(load) : arg;
+    return Array.isArray(arg) ? arg.map(load) : arg;
   };
   const args = node.args.map((arg, i) => load(withSymbols(arg, symbolicArgs?.[i])));
   const { target } = node;
@@ -161,9 +161,8 @@ function fakeOf(
 function shapeOf(fitter: SizeFitter, values: readonly unknown[]): SymbolicVal | null {
   if (values.every(isTensor)) return tensorShape(fitter, values);
   if (!values.every(Array.isArray)) return null;
-  const lists = values as unknown[][];
-  const shapes = lists[0].map((_, i) => {
-    const items = lists.map((list) => list[i]);
+  const shapes = values[0].map((_, i) => {
+    const items = values.map((list) => list[i]);
     return items.every(isTensor) ? tensorShape(fitter, items) : null;
   });
   return shapes.some((shape) => shape !== null) ? shapes : null;

@@ -47,9 +47,7 @@ export class GraphAtSizes {
       copy.meta = {
         ...node.meta,
         val: Array.isArray(val)
-          ? (val as readonly (Tensor | null)[]).map((item, i) =>
-              valueAt(item, (shapes as readonly (SymbolicShape | null)[])[i]),
-            )
+          ? val.map((item, i) => valueAt(item, (shapes as readonly (SymbolicShape | null)[])[i]))
           : valueAt(val, shapes as SymbolicShape | undefined),
       };
       copies.set(node, copy);

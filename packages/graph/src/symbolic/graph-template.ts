@@ -217,10 +217,8 @@ export class GraphTemplate {
     const val = this.shapes.get(node);
     if (val === undefined) return undefined;
     if (Array.isArray(val))
-      return (val as readonly (SymbolicShape | null)[]).map((shape) =>
-        shape === null ? null : this.simplified(shape),
-      );
-    return this.simplified(val as SymbolicShape);
+      return val.map((shape) => (shape === null ? null : this.simplified(shape)));
+    return this.simplified(val);
   }
 
   private simplified({ sizes, strides }: SymbolicShape): SymbolicShape {
@@ -274,7 +272,7 @@ export class GraphTemplate {
     const argument = (arg: Argument): Argument => {
       if (typeof arg === 'number') return next();
       if (arg instanceof Node || typeof arg !== 'object' || arg === null) return arg;
-      if (Array.isArray(arg)) return (arg as readonly Argument[]).map(argument);
+      if (Array.isArray(arg)) return arg.map(argument);
       return Object.fromEntries(
         Object.entries(arg as Record<string, Argument>).map(([key, item]) => [key, argument(item)]),
       );
@@ -285,9 +283,7 @@ export class GraphTemplate {
       else if (Array.isArray(val))
         this.shapes.set(
           node,
-          (val as readonly unknown[]).map((item, part) =>
-            isTensor(item) ? shape(item, node, part) : null,
-          ),
+          val.map((item, part) => (isTensor(item) ? shape(item, node, part) : null)),
         );
       const before = numbers.varying.length;
       const args = node.args.map((arg, i) => {
@@ -391,7 +387,7 @@ function numbersOf({ graph }: GraphModule): GraphNumbers {
   };
   for (const node of graph.nodes) {
     const { val } = node.meta;
-    if (Array.isArray(val)) for (const item of val as readonly unknown[]) value(item, null);
+    if (Array.isArray(val)) for (const item of val) value(item, null);
     else value(val, node.op === 'placeholder' ? node : null);
     node.args.forEach(argument);
   }

@@ -60,7 +60,7 @@ function sameShape(a: Argument, b: Argument): boolean {
     return Object.is(a, b) || (Number.isFinite(a) && Number.isFinite(b));
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false;
-    return (a as readonly Argument[]).every((item, i) => sameShape(item, b[i] as Argument));
+    return a.every((item, i) => sameShape(item, b[i]));
   }
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null)
     return Object.is(a, b);

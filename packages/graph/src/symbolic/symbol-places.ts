@@ -38,7 +38,7 @@ export function symbolValues(graph: Graph): Map<SymInt, number> {
       if (symbolic.kind === 'symbol' && typeof arg === 'number' && !values.has(symbolic))
         values.set(symbolic, arg);
     } else if (Array.isArray(symbolic) && Array.isArray(arg)) {
-      (symbolic as readonly Argument[]).forEach((item, i) => visit(arg[i] as Argument, item));
+      symbolic.forEach((item, i) => visit(arg[i], item));
     }
   };
   for (const node of graph.nodes)
@@ -50,5 +50,5 @@ export function symbolValues(graph: Graph): Map<SymInt, number> {
 export function withSymbols(arg: Argument, symbolic: Argument): Argument {
   if (symbolic instanceof SymInt) return typeof arg === 'number' ? symbolic : arg;
   if (!Array.isArray(symbolic) || !Array.isArray(arg)) return arg;
-  return (arg as readonly Argument[]).map((item, i) => withSymbols(item, symbolic[i] as Argument));
+  return arg.map((item, i) => withSymbols(item, symbolic[i]));
 }

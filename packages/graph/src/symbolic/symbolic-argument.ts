@@ -15,7 +15,7 @@ export function holdsSymbol(arg: Argument, test?: (size: SymInt) => boolean): bo
 export function mapSymbols(arg: Argument, fn: (size: SymInt) => Argument): Argument {
   if (arg instanceof SymInt) return fn(arg);
   if (arg instanceof Node || typeof arg !== 'object' || arg === null) return arg;
-  if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => mapSymbols(item, fn));
+  if (Array.isArray(arg)) return arg.map((item) => mapSymbols(item, fn));
   return Object.fromEntries(
     Object.entries(arg).map(([key, value]) => [key, mapSymbols(value, fn)]),
   );

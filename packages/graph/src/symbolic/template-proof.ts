@@ -173,7 +173,7 @@ class TemplateReader {
 
   private listOf(node: Node): readonly SymbolicShape[] {
     const shapes = this.template.shapesOf(node) ?? [];
-    const list = (Array.isArray(shapes) ? shapes : [shapes]) as readonly (SymbolicShape | null)[];
+    const list = Array.isArray(shapes) ? shapes : [shapes];
     return list.filter((shape) => shape !== null);
   }
 
@@ -210,7 +210,7 @@ class TemplateReader {
       const shape = this.shapesOf(arg)[0];
       return shape === undefined ? () => undefined : (computed) => shapeIn(shape, computed);
     }
-    if (Array.isArray(arg)) return this.list(arg as readonly Argument[]);
+    if (Array.isArray(arg)) return this.list(arg);
     if (!isSymbolic(arg)) return () => arg;
     const slot = this.template.program.slot(arg);
     return (computed) => computed[slot];

@@ -76,7 +76,7 @@ export class GraphUnifier {
     const first = vals[0];
     if (isTensor(first)) return this.tensorShape(node, vals as Tensor[]);
     if (!Array.isArray(first)) return null;
-    const list = (first as readonly (Tensor | null)[]).map((item, i) =>
+    const list = first.map((item, i) =>
       item === null
         ? null
         : this.tensorShape(
@@ -111,7 +111,7 @@ export class GraphUnifier {
       return this.fit(node, `argument '${formal}'`, values as number[]);
     }
     if (Array.isArray(first)) {
-      return (first as readonly Argument[]).map((_, k) =>
+      return first.map((_, k) =>
         this.argument(
           node,
           i,

@@ -30,7 +30,7 @@ export function ownResults(graph: Graph): void {
         mapArgument(arg, (input) => (input === node ? contents(node) : input)),
       );
   const output = graph.outputNode!;
-  const end = nodes.find((node) => isUpdate(node) && !isComputed(node.args[0] as Node)) ?? output;
+  const end = nodes.find((node) => isUpdate(node) && !isComputed(node.input())) ?? output;
   const returned = new Set<Node>();
   output.args = output.args.map((arg) =>
     mapArgument(arg, (node) => {

@@ -7,7 +7,6 @@
  */
 import type { DeviceType } from '@tessera/tensor';
 import {
-  type Argument,
   Graph,
   GraphModule,
   type Node,
@@ -163,12 +162,10 @@ class Splitter {
 
   private results(): SplitResult[] {
     const list = this.module.graph.outputNode!.args[0];
-    return (Array.isArray(list) ? (list as readonly Argument[]) : [list]).map(
-      (arg): SplitResult => {
-        const slot = this.slotOf.get(arg as Node);
-        return slot === undefined ? { kind: 'value', value: arg } : { kind: 'slot', slot };
-      },
-    );
+    return (Array.isArray(list) ? list : [list]).map((arg): SplitResult => {
+      const slot = this.slotOf.get(arg as Node);
+      return slot === undefined ? { kind: 'value', value: arg } : { kind: 'slot', slot };
+    });
   }
 }
 

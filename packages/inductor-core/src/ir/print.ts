@@ -302,8 +302,7 @@ function printExternArg(arg: ExternArg<Size>): string {
 }
 
 function printExternValue(value: Extract<ExternArg<Size>, { kind: 'value' }>['value']): string {
-  if (Array.isArray(value))
-    return `[${(value as readonly (Size | boolean)[]).map(printExternValue).join()}]`;
+  if (Array.isArray(value)) return `[${value.map(printExternValue).join()}]`;
   return value instanceof SymInt ? String(value) : JSON.stringify(value);
 }
 

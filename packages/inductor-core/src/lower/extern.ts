@@ -74,11 +74,10 @@ function externArg(
   if (arg instanceof RuntimeScalar && arg.expr.kind === 'scalar')
     return { kind: 'scalar', name: arg.expr.name };
   if (Array.isArray(arg)) {
-    const items = arg as readonly LoweredArg[];
-    if (items.length > 0 && items.every(isSize)) return { kind: 'value', value: items };
-    if (items.length > 0 && items.every((item) => typeof item === 'boolean'))
-      return { kind: 'value', value: items };
-    return { kind: 'list', items: items.map((item) => externArg(l, item, reads, op)) };
+    if (arg.length > 0 && arg.every(isSize)) return { kind: 'value', value: arg };
+    if (arg.length > 0 && arg.every((item) => typeof item === 'boolean'))
+      return { kind: 'value', value: arg };
+    return { kind: 'list', items: arg.map((item) => externArg(l, item, reads, op)) };
   }
   if (arg === null || arg === undefined) return { kind: 'value', value: null };
   if (isSize(arg) || typeof arg === 'string' || typeof arg === 'boolean')

@@ -54,8 +54,7 @@ export class InPlaceWrites<V> {
     const { byScatter, made, done } = this.found;
     const write = byScatter.get(node);
     if (write !== undefined) this.write(write);
-    else if (done.has(node))
-      this.host.values.set(node, this.host.values.get(node.args[1] as Node)!);
+    else if (done.has(node)) this.host.values.set(node, this.host.values.get(node.input(1))!);
     return write !== undefined || done.has(node) || made.has(node);
   }
 
@@ -65,7 +64,7 @@ export class InPlaceWrites<V> {
     l.origin = { op: op.replace(/^.*::|\..*$/g, ''), node: node.name };
     const before = (values.get(base) as LoweredTensor).wholeBuffer!;
     this.keepOld(before, new Set([scatter, ...steps.map(({ after }) => after)]), scatter);
-    const target = values.get(scatter.args[0] as Node) as LoweredTensor;
+    const target = values.get(scatter.input()) as LoweredTensor;
     const args = this.host.argsOf(scatter).map((arg) => this.host.argument(arg));
     const { coords, sizes, value } = placedPart(l, target, args, this.host.callOf(scatter));
     const place = l.address(before, coords);
@@ -114,7 +113,7 @@ export class InPlaceWrites<V> {
       else if (Array.isArray(value))
         values.set(
           node,
-          (value as (LoweredTensor | null)[]).map((item) => (item === null ? null : keep(item))),
+          value.map((item) => (item === null ? null : keep(item))),
         );
     }
   }

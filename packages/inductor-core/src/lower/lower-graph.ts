@@ -6,7 +6,7 @@
  * inputs (`copy_` epilogues) and outputs come last. Modelled on inductor's `GraphLowering`.
  */
 import { type Steps, SymInt, TesseraError, atOnce } from '@tessera/shared';
-import { type Argument, type GraphModule, Node, type SymbolicShape, getItem } from '@tessera/graph';
+import { type Argument, type GraphModule, Node, getItem } from '@tessera/graph';
 import { type LoweringHandler, loweringOf } from '@tessera/passes';
 import { type DeviceType, OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import { getOp } from '@tessera/tensor/internal';
@@ -151,7 +151,7 @@ class GraphLowering {
     this.lowering.programOrder.now = meta.isBackward === true ? null : (meta.programOrder ?? null);
     if (this.writes.lower(node)) return;
     if (target === getItem) {
-      const list = this.values.get(node.args[0] as Node) as readonly (LoweredTensor | null)[];
+      const list = this.values.get(node.input()) as readonly (LoweredTensor | null)[];
       const item = list[node.args[1] as number];
       if (item != null) this.values.set(node, this.settle(node, item));
       return;
@@ -213,13 +213,11 @@ class GraphLowering {
   /** What is recorded of a node's results; null for one that is no tensor. */
   private recorded(node: Node): (RecordedResult | null)[] {
     const { val } = node.meta;
-    const vals = Array.isArray(val) ? (val as readonly unknown[]) : [val];
+    const vals = Array.isArray(val) ? val : [val];
     const symbolic = this.sizes?.shapesOf(node);
     return vals.map((each, i) => {
       if (!isTensor(each)) return null;
-      const shape = Array.isArray(symbolic)
-        ? (symbolic as readonly (SymbolicShape | null)[])[i]
-        : (symbolic as SymbolicShape | undefined);
+      const shape = Array.isArray(symbolic) ? symbolic[i] : symbolic;
       if (shape == null) return recordedTensor(each);
       const strides = shape.strides.map((stride, d) => stride ?? each.strides[d]!);
       return new RecordedResult(each.dtype, shape.sizes, strides);
@@ -304,7 +302,7 @@ class GraphLowering {
         this.unsupported(arg, 'is used but was not computed (its op returns nothing there)');
       return value;
     }
-    if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => this.argument(item));
+    if (Array.isArray(arg)) return arg.map((item) => this.argument(item));
     return arg as LoweredArg;
   }
 
@@ -335,16 +333,12 @@ function recordedTensor({ dtype, sizes, strides }: Tensor): RecordedResult {
 /** An argument with numbers for symbolic sizes. */
 function withNumbers(arg: LoweredArg): LoweredArg {
   if (arg instanceof SymInt) return fixed(arg);
-  return Array.isArray(arg) ? (arg as readonly LoweredArg[]).map(withNumbers) : arg;
+  return Array.isArray(arg) ? arg.map(withNumbers) : arg;
 }
 
 function deviceOf(node: Node): DeviceType {
   const { val } = node.meta;
-  const first = isTensor(val)
-    ? val
-    : Array.isArray(val)
-      ? (val as readonly unknown[]).find(isTensor)
-      : undefined;
+  const first = isTensor(val) ? val : Array.isArray(val) ? val.find(isTensor) : undefined;
   return first === undefined ? 'cpu' : first.device;
 }
 

@@ -14,7 +14,7 @@ import { type Shape, isDense, isEmpty, isSame, numelOf, rowMajorStrides } from '
 
 /** Entries of the graph's output value: one value, or a list of them. */
 function entriesOf(output: Argument): readonly Argument[] {
-  return Array.isArray(output) ? (output as readonly Argument[]) : [output];
+  return Array.isArray(output) ? output : [output];
 }
 
 /** Makes the outputs, with a pause after each. @throws graph-lint for structures other than a flat list */

@@ -119,7 +119,7 @@ function updatesOf(nodes: readonly Node[]): Map<Node, Node[]> {
   const updates = new Map<Node, Node[]>();
   for (const node of nodes) {
     if (nameOf(node) !== 'aten::copy_') continue;
-    const input = node.args[0] as Node;
+    const input = node.input();
     updates.set(input, [...(updates.get(input) ?? []), node]);
   }
   return updates;
@@ -158,7 +158,7 @@ function writeOf(result: Node, questions: WriteQuestions): PartialWrite | null {
         base: undone,
         steps: [...write!.steps, { view: write!.base, after: node }],
       };
-    else write = isScatter ? { base: node.args[0] as Node, scatter: node, steps: [] } : null;
+    else write = isScatter ? { base: node.input(), scatter: node, steps: [] } : null;
   }
   return write;
 }

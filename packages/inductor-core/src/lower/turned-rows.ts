@@ -111,7 +111,7 @@ function wholeRow(
     if (maker?.kind !== 'pointwise' || rowLength(maker) !== rowLength(row)) continue;
     if (load !== l.loadBuffer(maker.out, l.vars(row.out.sizes))) continue;
     inside.push(maker);
-    const value = l.substitute(whole.value, new Map(), new Map([[load as Expr, maker.value]]));
+    const value = l.substitute(whole.value, new Map(), new Map([[load, maker.value]]));
     whole = { ...whole, value, ...workOfBoth(maker, whole) };
   }
   return { row: whole, inside };
@@ -213,7 +213,7 @@ function withRow(
         const twin = twins.get(each.buf);
         return twin === undefined ? each : l.loadBuffer(twin, l.coordsOf(own));
       },
-    }) as [Expr];
+    });
     values.set(load, value);
   }
   const memo = new Map<Expr, Expr>(values);

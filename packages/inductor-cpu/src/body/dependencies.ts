@@ -46,7 +46,7 @@ export class Dependencies {
         if (!this.#known.has(expr)) this.#known.set(expr, this.#direct(expr));
       }
     }
-    return this.#known.get(root) as Names;
+    return this.#known.get(root)!;
   }
 
   #direct(expr: Expr): Names {

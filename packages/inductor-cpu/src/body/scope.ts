@@ -97,7 +97,7 @@ export class Scope {
 
   /** The local that holds a loop variable (its value in the first lane of the first group). */
   variable(name: string): Local<'i32'> {
-    return this.#variables.get(name) as Local<'i32'>;
+    return this.#variables.get(name)!;
   }
 
   /** A finished reduction. */
@@ -143,7 +143,7 @@ export class Scope {
     open((body) => {
       this.levels.push(newLevel());
       body();
-      const closed = this.levels.pop() as Level;
+      const closed = this.levels.pop()!;
       for (const name of closed.names) {
         this.#bound.delete(name);
         this.#varying.delete(name);

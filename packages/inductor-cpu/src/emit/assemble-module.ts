@@ -127,8 +127,8 @@ export function* assemblySteps(spec: ModuleSpec): Steps<Uint8Array<ArrayBuffer>>
     w.unsigned((isFunction ? functionIndices.get(item) : globalIndices.get(item)) as number);
   });
   const indices = {
-    functionIndex: (callee: Callee): number => functionIndices.get(callee) as number,
-    globalIndex: (global: Global): number => globalIndices.get(global) as number,
+    functionIndex: (callee: Callee): number => functionIndices.get(callee)!,
+    globalIndex: (global: Global): number => globalIndices.get(global)!,
   };
   const bodies: ByteWriter[] = [];
   for (const fn of functions) {

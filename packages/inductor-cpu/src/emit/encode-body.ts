@@ -94,7 +94,7 @@ class BodyEncoder {
       case 'set':
         this.code(statement.code);
         out.byte(0x21);
-        out.unsigned(this.slots.get(statement.local) as number);
+        out.unsigned(this.slots.get(statement.local)!);
         return;
       case 'set-global':
         this.code(statement.code);
@@ -192,11 +192,11 @@ class BodyEncoder {
         return;
       case 'local':
         out.byte(0x20);
-        out.unsigned(this.slots.get(node.local) as number);
+        out.unsigned(this.slots.get(node.local)!);
         return;
       case 'tee':
         out.byte(0x22);
-        out.unsigned(this.slots.get(node.local) as number);
+        out.unsigned(this.slots.get(node.local)!);
         return;
       case 'global':
         out.byte(0x23);

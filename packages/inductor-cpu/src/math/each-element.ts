@@ -2,7 +2,7 @@
  * @file Calls of scalar functions for every element of vector registers.
  */
 import type { ScalarType } from '@tessera/inductor-core';
-import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
+import type { Regs, VectorBuilder } from '../body/vector-builder.js';
 import { call, lane, op } from '../emit/code.js';
 import type { Callee, Code, ValType } from '../emit/types.js';
 
@@ -18,7 +18,6 @@ const lanesOf = (shape: Shape): 2 | 4 => (shape === 'f64x2' || shape === 'i64x2'
 
 /** Instructions whose names are put together. */
 const splat = op as (name: string, value: Code) => Code<'v128'>;
-const extract = lane as (name: string, k: number, from: Reg) => Code<ValType>;
 const replace = lane as (name: string, k: number, into: Code<'v128'>, value: Code) => Code<'v128'>;
 
 /**
@@ -44,7 +43,7 @@ export function eachElement(
       ...args.map((regs, i) => {
         const lanes = lanesOf(shapes[i]!);
         const reg = regs[Math.floor(index / lanes) % regs.length]!;
-        return extract(`${shapes[i]!}.extract_lane`, index % lanes, reg);
+        return lane(`${shapes[i]!}.extract_lane`, index % lanes, reg);
       }),
     );
   if (uniform) return [vb.let(splat(`${into}.splat`, element(0)))];

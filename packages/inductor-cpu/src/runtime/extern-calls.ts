@@ -69,7 +69,7 @@ export function runExtern(
   }
   // Inside an op: nothing is recorded, and no mode sees the call.
   const result = withoutModes(() => noGrad(() => callOp(op, args)));
-  const results = (Array.isArray(result) ? (result as unknown[]) : [result]).filter(isTensor);
+  const results = (Array.isArray(result) ? result : [result]).filter(isTensor);
   if (results.length !== kernel.outputs.length) {
     throw new TesseraError(
       'plan-invalid',

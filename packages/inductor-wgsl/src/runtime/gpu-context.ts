@@ -62,7 +62,7 @@ export class GpuContext {
     const f16 = features.has('shader-f16');
     // Generated code tells subgroups apart by the numbers of their threads.
     const oneSize = subgroups !== null && subgroups.min === subgroups.max;
-    const hasMatrices = f16 && oneSize && features.has(SUBGROUP_MATRIX as GPUFeatureName);
+    const hasMatrices = f16 && oneSize && features.has(SUBGROUP_MATRIX);
     if (hasMatrices && !hasMatrixCode())
       log(
         'perf',

@@ -76,7 +76,7 @@ export class GradScaler {
   scale(losses: readonly Tensor[]): Tensor[];
   scale(losses: Tensor | readonly Tensor[]): Tensor | Tensor[] {
     const one = (loss: Tensor): Tensor => (this.enabled ? mul(loss, this.scaleValue) : loss);
-    return Array.isArray(losses) ? losses.map(one) : one(losses as Tensor);
+    return Array.isArray(losses) ? losses.map(one) : one(losses);
   }
 
   /**

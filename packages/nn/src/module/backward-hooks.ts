@@ -140,7 +140,7 @@ export function runWithBackwardHooks(
           HookedArguments.apply(call, ...positions.map((i) => args[i] as Tensor)),
         );
   const result = forward(inner);
-  const results = Array.isArray(result) ? (result as readonly unknown[]) : [result];
+  const results = Array.isArray(result) ? result : [result];
   const outPositions = results.flatMap((value, i) => (isTensor(value) ? [i] : []));
   if (!results.some(differentiable)) return result;
   const outer = replaceAt(

@@ -94,7 +94,7 @@ export function functionalCall<M extends Module>(
   options: FunctionalCallOptions = {},
 ): ReturnType<M['forward']> {
   const given = new Map<string, Tensor>();
-  for (const part of Array.isArray(state) ? (state as Record<string, Tensor>[]) : [state]) {
+  for (const part of Array.isArray(state) ? state : [state]) {
     for (const [name, tensor] of Object.entries(part)) {
       if (!isTensor(tensor)) throw mismatch(module, `'${name}' is no tensor.`);
       if (given.has(name)) throw mismatch(module, `'${name}' was given twice.`);

@@ -81,7 +81,7 @@ export abstract class ConvBase<P extends readonly number[] | string> extends Mod
     const { rank } = this;
     const list = typeof value === 'number' ? Array<number>(rank).fill(value) : value;
     if (Array.isArray(list) && list.length === rank && list.every((item) => Number.isInteger(item)))
-      return [...(list as readonly number[])];
+      return [...list];
     const given = Array.isArray(value) ? `[${value.join(', ')}]` : `'${String(value)}'`;
     throw new TesseraError(
       'invalid-argument',

@@ -96,7 +96,7 @@ export function packPaddedSequence(
   const places = order.map((_, i) => order.indexOf(i));
   const [sortedIndices, unsortedIndices] = [order, places].map((list) =>
     tensor(list, { dtype: 'int64', device }),
-  ) as [Tensor, Tensor];
+  );
   GIVEN_ORDER.set(unsortedIndices, places);
   return { data, batchSizes, sortedIndices, unsortedIndices };
 }

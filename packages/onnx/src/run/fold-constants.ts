@@ -49,7 +49,7 @@ function valuesOf(node: OnnxNode, known: Known, run: Run): HostArray[] | null {
       node.type === 'Constant' && node.domain === ''
         ? findOperator(node)!(call).values
         : (findShapeOperator(node, inputs)?.(call) ?? null);
-    const list = Array.isArray(made) ? (made as readonly Value[]) : [made];
+    const list = Array.isArray(made) ? made : [made];
     if (!list.every((value) => value instanceof HostArray)) return null;
     return list.map(({ dtype, shape, data }) => new HostArray(dtype, shape, data, true));
   } catch {

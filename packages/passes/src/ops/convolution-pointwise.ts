@@ -41,7 +41,7 @@ export const convolutionPointwise: OpOverload<Tensor> = defineOp(
         false,
         [0],
         groups,
-      ]) as Tensor;
+      ]);
       const activation = activationOf(attr);
       return activation === null ? convolved : (callOp(getOp(activation), [convolved]) as Tensor);
     },

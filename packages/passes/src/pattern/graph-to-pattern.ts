@@ -32,7 +32,7 @@ export function graphToPattern(module: GraphModule, options: GraphToPatternOptio
     if (arg instanceof Node) return made.get(arg)!;
     if (typeof arg === 'number' && byScalar.has(arg)) return KeywordArg(byScalar.get(arg)!);
     if (Array.isArray(arg)) {
-      const items = (arg as readonly Argument[]).map(argument);
+      const items = arg.map(argument);
       const plain = !items.some((item) => item instanceof Pattern);
       return plain && !options.exact ? Ignored() : items;
     }
@@ -51,7 +51,7 @@ export function graphToPattern(module: GraphModule, options: GraphToPatternOptio
         'Pass the tensor as an argument of the searched function.',
       );
   }
-  const outputs = (Array.isArray(result) ? result : [result]) as readonly Argument[];
+  const outputs = Array.isArray(result) ? result : [result];
   const patterns = outputs.map((output) => made.get(output as Node)!);
   return patterns.length === 1 ? patterns[0]! : MultiOutput(patterns);
 }

@@ -10,7 +10,7 @@ import {
   mapArgument,
   traceOnFakes,
 } from '@tessera/graph';
-import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
+import { isTensor, noGrad } from '@tessera/tensor';
 import { withoutModes } from '@tessera/tensor/internal';
 import type { MatchState } from './match-state.js';
 import { MultiOutputPattern, type Pattern } from './pattern.js';
@@ -133,9 +133,9 @@ export function traceOn(fn: (...args: never[]) => unknown, args: readonly Argume
 function exampleOf(arg: Argument): unknown {
   if (arg instanceof Node) {
     const { val } = arg.meta;
-    return Array.isArray(val) ? [...(val as readonly (Tensor | null)[])] : val;
+    return Array.isArray(val) ? [...val] : val;
   }
-  return Array.isArray(arg) ? (arg as readonly Argument[]).map(exampleOf) : arg;
+  return Array.isArray(arg) ? arg.map(exampleOf) : arg;
 }
 
 function copyOf(

@@ -124,7 +124,7 @@ class ListPattern extends Pattern {
     const outerArgs = state.args;
     const outerBound = state.bound;
     const bundles: Argument[] = [];
-    for (const item of value as readonly Argument[]) {
+    for (const item of value) {
       const saved = state.save();
       state.args = [];
       // Every item is matched afresh by the same pattern objects.
@@ -202,7 +202,7 @@ export function CallFunction(
 ): CallPattern {
   const last = args.at(-1);
   const options = isOptions(last) ? last : null;
-  const targets = (Array.isArray(target) ? target : [target]) as readonly PatternTarget[];
+  const targets = Array.isArray(target) ? target : [target];
   return new CallPattern(
     targets.map((item) => (typeof item === 'string' ? getOp(item) : item)),
     options === null ? args : args.slice(0, -1),
@@ -236,15 +236,14 @@ export function matchAt(pattern: Pattern, node: Node): MatchState | null {
 function matchArgument(pattern: PatternArgument, value: Argument, state: MatchState): boolean {
   if (pattern instanceof Pattern) return pattern.match(value, state);
   if (Array.isArray(pattern)) {
-    const items = pattern as readonly PatternArgument[];
     return (
       Array.isArray(value) &&
-      value.length === items.length &&
-      items.every((item, i) => matchArgument(item, value[i] as Argument, state))
+      value.length === pattern.length &&
+      pattern.every((item, i) => matchArgument(item, value[i], state))
     );
   }
   // Absent is absent, however it is written.
-  return sameArgument((pattern as Argument) ?? null, value ?? null);
+  return sameArgument(pattern ?? null, value ?? null);
 }
 
 function isDefault(node: Node, index: number): boolean {
@@ -256,7 +255,7 @@ function isDefault(node: Node, index: number): boolean {
 function patternsIn(args: readonly PatternArgument[]): Pattern[] {
   return args.flatMap((arg) => {
     if (arg instanceof Pattern) return [arg];
-    return Array.isArray(arg) ? patternsIn(arg as readonly PatternArgument[]) : [];
+    return Array.isArray(arg) ? patternsIn(arg) : [];
   });
 }
 

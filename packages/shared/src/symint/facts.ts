@@ -63,7 +63,7 @@ export class Facts {
     if (cached !== undefined) return cached;
     for (const node of nodesWithout(size, this.#ranges))
       this.#ranges.set(node, this.#computeRange(node));
-    return this.#ranges.get(size) as ValueRange;
+    return this.#ranges.get(size)!;
   }
 
   /** Whether the relation certainly holds, certainly fails, or neither. */
@@ -177,7 +177,7 @@ export class Facts {
 
   #rangeFromOperands(node: SymInt): ValueRange {
     const ranges = node.args.map((arg) =>
-      typeof arg === 'number' ? exactly(arg) : (this.#ranges.get(arg) as ValueRange),
+      typeof arg === 'number' ? exactly(arg) : this.#ranges.get(arg)!,
     );
     switch (node.kind) {
       case 'symbol':

@@ -119,7 +119,7 @@ function sharedNodes(env: ShapeEnv): Map<SymInt, string> {
   }
   const shared = new Map<SymInt, string>();
   for (const node of nodes) {
-    if (['floordiv', 'mod', 'min', 'max'].includes(node.kind) && (uses.get(node) as number) > 1) {
+    if (['floordiv', 'mod', 'min', 'max'].includes(node.kind) && uses.get(node)! > 1) {
       shared.set(node, `t${shared.size}`);
     }
   }

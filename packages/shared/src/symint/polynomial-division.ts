@@ -31,7 +31,7 @@ export function divideWithRemainder(
 ): { quotient: Size; remainder: Size } {
   const divisor = polynomialOf(d);
   const lead = [...divisor.terms.keys()].sort(compareMonomials)[0];
-  const leadCoeff = divisor.terms.get(lead) as number;
+  const leadCoeff = divisor.terms.get(lead)!;
   const isMonomial = divisor.terms.size === 1 && divisor.constant === 0;
   const rest = polynomialOf(n);
   const quotient = constantPolynomial(0);
@@ -39,7 +39,7 @@ export function divideWithRemainder(
     const term = nextDivisibleTerm(rest, lead, leadCoeff);
     if (term === undefined) break;
     const ratio = ratioOf(env, term, lead);
-    const coeff = Math.trunc((rest.terms.get(term) as number) / leadCoeff);
+    const coeff = Math.trunc(rest.terms.get(term)! / leadCoeff);
     addScaled(quotient, ratio, coeff);
     addScaled(rest, multiplySizes(env, ratio, d), -coeff);
   }

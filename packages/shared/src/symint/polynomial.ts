@@ -60,7 +60,7 @@ export function fromPolynomial(env: SymIntOwner, polynomial: Polynomial): Size {
   if (terms.size === 0) return constant;
   const monomials = [...terms.keys()];
   if (monomials.length > 1) monomials.sort(compareMonomials);
-  const coeffs = monomials.map((monomial) => exact(terms.get(monomial) as number));
+  const coeffs = monomials.map((monomial) => exact(terms.get(monomial)!));
   if (monomials.length === 1 && coeffs[0] === 1 && constant === 0) return monomials[0];
   return env.intern('sum', monomials, coeffs, constant);
 }

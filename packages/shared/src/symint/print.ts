@@ -33,7 +33,7 @@ export function printSum(
 ): string {
   const texts = new Map<SymInt, Text>();
   for (const monomial of monomials) texts.set(monomial, textOf(monomial, nameOf));
-  return sumText(monomials, coeffs, constant, (node) => texts.get(node) as Text).text;
+  return sumText(monomials, coeffs, constant, (node) => texts.get(node)!).text;
 }
 
 function textOf(size: Size, nameOf: NodeNamer): Text {
@@ -41,7 +41,7 @@ function textOf(size: Size, nameOf: NodeNamer): Text {
   const texts = new Map<SymInt, Text>();
   const pending: SymInt[] = [size];
   const look = (operand: Size): Text =>
-    typeof operand === 'number' ? numberText(operand) : (texts.get(operand) as Text);
+    typeof operand === 'number' ? numberText(operand) : texts.get(operand)!;
   while (pending.length > 0) {
     const node = pending[pending.length - 1];
     if (texts.has(node)) {
@@ -59,7 +59,7 @@ function textOf(size: Size, nameOf: NodeNamer): Text {
     if (missing.length > 0) pending.push(...missing);
     else texts.set(node, nodeText(node, look));
   }
-  return texts.get(size) as Text;
+  return texts.get(size)!;
 }
 
 function numberText(value: number): Text {

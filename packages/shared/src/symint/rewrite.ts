@@ -40,7 +40,7 @@ export function evaluateSize(size: Size, bindings: Readonly<Record<string, numbe
   for (const node of nodesOf(size)) {
     values.set(node, node.kind === 'symbol' ? boundValue(node, bindings) : applyNode(node, values));
   }
-  return values.get(size) as number;
+  return values.get(size)!;
 }
 
 function boundValue(symbol: SymInt, bindings: Readonly<Record<string, number>>): number {
@@ -69,9 +69,7 @@ function applyNode(
   node: Pick<SymInt, 'kind' | 'args' | 'coeffs' | 'constant'>,
   values: ReadonlyMap<SymInt, number>,
 ): number {
-  const operands = node.args.map((arg) =>
-    typeof arg === 'number' ? arg : (values.get(arg) as number),
-  );
+  const operands = node.args.map((arg) => (typeof arg === 'number' ? arg : values.get(arg)!));
   switch (node.kind) {
     case 'symbol':
       return Number.NaN;
@@ -104,12 +102,12 @@ export function rebuildSize(size: Size, replace: (node: SymInt) => Size): Size {
     const built = node.kind === 'symbol' ? node : rebuildNode(node, rebuilt);
     rebuilt.set(node, typeof built === 'number' ? built : replace(built));
   }
-  return rebuilt.get(size) as Size;
+  return rebuilt.get(size)!;
 }
 
 function rebuildNode(node: SymInt, rebuilt: ReadonlyMap<SymInt, Size>): Size {
   const { env } = node;
-  const args = node.args.map((arg) => (typeof arg === 'number' ? arg : (rebuilt.get(arg) as Size)));
+  const args = node.args.map((arg) => (typeof arg === 'number' ? arg : rebuilt.get(arg)!));
   switch (node.kind) {
     case 'symbol':
       return node;

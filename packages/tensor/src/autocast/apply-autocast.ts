@@ -135,7 +135,7 @@ function deviceOf(args: readonly unknown[]): DeviceType | null {
   for (const arg of args) {
     if (isTensor(arg)) return arg.device;
     if (Array.isArray(arg)) {
-      const first = (arg as unknown[]).find(isTensor);
+      const first = arg.find(isTensor);
       if (first !== undefined) return first.device;
     }
   }

@@ -49,8 +49,7 @@ class Recorder implements PreDispatchMode {
   handle(op: OpOverload, args: readonly unknown[]): unknown {
     this.text.push(`${op.displayName}(${args.map((arg) => this.print(arg)).join()})`);
     const result = withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
-    for (const out of Array.isArray(result) ? (result as unknown[]) : [result])
-      if (isTensor(out)) this.add(out);
+    for (const out of Array.isArray(result) ? result : [result]) if (isTensor(out)) this.add(out);
     return result;
   }
 

@@ -67,9 +67,7 @@ export class FunctionNode extends GradNode {
         ...grads: (Tensor | null)[]
       ) => FunctionGradients
     )(this.context, ...given);
-    const list = Array.isArray(result)
-      ? (result as readonly (Tensor | null)[])
-      : [(result ?? null) as Tensor | null];
+    const list = Array.isArray(result) ? result : [result ?? null];
     const surplus = list.slice(this.args.length).some((grad) => grad != null);
     if (list.length < this.args.length || surplus) {
       throw new TesseraError(

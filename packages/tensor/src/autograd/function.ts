@@ -31,7 +31,7 @@ function run(owner: FunctionClass, args: readonly unknown[]): unknown {
   const traced = activeMode(args) !== null;
   // A result that is an untouched argument, or that a trace has computed already, becomes a tensor of
   // its own over the same memory.
-  const outs = (isList ? (result as unknown[]) : [result]).map((out) =>
+  const outs = (isList ? result : [result]).map((out) =>
     isTensor(out) && !context.dirty.has(out) && (inputs.has(out) || (traced && !out.isLazy))
       ? noGrad(() => callOp(getOp('aten::alias'), [out]))
       : out,

@@ -35,7 +35,7 @@ type Fn<I extends TensorOrList, O extends TensorOrList> = (
 ) => O;
 
 function listOf(value: TensorOrList): Tensor[] {
-  return Array.isArray(value) ? [...(value as readonly Tensor[])] : [value as Tensor];
+  return Array.isArray(value) ? [...value] : [value];
 }
 
 function asGiven<T>(list: readonly T[], like: TensorOrList): T | readonly T[] {

@@ -36,7 +36,7 @@ const GRAD: OptionNames<GradOptions> = {
 };
 
 function listOf<T>(value: T | readonly T[]): readonly T[] {
-  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
+  return Array.isArray(value) ? value : [value];
 }
 
 /**

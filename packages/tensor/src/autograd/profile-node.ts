@@ -10,7 +10,7 @@ export function tensorsOf(
   values: readonly unknown[],
 ): { sizes: readonly number[]; isFake: boolean }[] {
   return values.flatMap((value) =>
-    isTensor(value) ? [value] : Array.isArray(value) ? (value as unknown[]).filter(isTensor) : [],
+    isTensor(value) ? [value] : Array.isArray(value) ? value.filter(isTensor) : [],
   );
 }
 

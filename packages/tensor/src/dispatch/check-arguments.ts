@@ -34,7 +34,7 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
       if (device === null) device = arg.device;
       else if (arg.device !== device) deviceMismatch(op, device, arg.device);
     } else if (formal.type.base === 'Tensor' && Array.isArray(arg)) {
-      for (const item of arg as readonly unknown[]) {
+      for (const item of arg) {
         if (!isTensor(item)) continue;
         if (device === null) device = item.device;
         else if (item.device !== device) deviceMismatch(op, device, item.device);
@@ -93,7 +93,7 @@ function kindMatches(formal: SchemaArgument, arg: unknown): boolean {
   if (arg === null || arg === undefined) return optional;
   if (list) {
     if (!Array.isArray(arg)) return false;
-    for (const item of arg as unknown[]) {
+    for (const item of arg) {
       if (base === 'Tensor' ? !isTensor(item) && !(elementOptional && item === null) : isText(item))
         return false;
       if (base === 'int' && !isWhole(item)) return false;

@@ -117,7 +117,7 @@ export function deviceOf(op: OpOverload, args: readonly unknown[]): string {
     const arg = args[i];
     if (isTensor(arg)) return arg.device;
     if (Array.isArray(arg)) {
-      const first = (arg as unknown[]).find(isTensor);
+      const first = arg.find(isTensor);
       if (first !== undefined) return first.device;
     }
   }

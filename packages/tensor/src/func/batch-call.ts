@@ -35,7 +35,7 @@ export class BatchCall {
 
   /** Whether an argument, or an element of a list of tensors, differs between examples. */
   isBatched(arg: unknown): boolean {
-    if (Array.isArray(arg)) return (arg as unknown[]).some((item) => this.isBatched(item));
+    if (Array.isArray(arg)) return arg.some((item) => this.isBatched(item));
     return batchedAt(arg, this.level) !== null;
   }
 
@@ -48,7 +48,7 @@ export class BatchCall {
   tensors(): Tensor[] {
     return this.op.tensorArgs.flatMap((i) => {
       const arg = this.args[i];
-      return isTensor(arg) ? [arg] : Array.isArray(arg) ? (arg as unknown[]).filter(isTensor) : [];
+      return isTensor(arg) ? [arg] : Array.isArray(arg) ? arg.filter(isTensor) : [];
     });
   }
 
@@ -91,8 +91,7 @@ export class BatchCall {
   mapTensors(map: (tensor: Tensor) => Tensor): unknown[] {
     return this.args.map((arg, i) => {
       if (!this.op.tensorArgs.includes(i)) return arg;
-      if (Array.isArray(arg))
-        return (arg as unknown[]).map((item) => (isTensor(item) ? map(item) : item));
+      if (Array.isArray(arg)) return arg.map((item) => (isTensor(item) ? map(item) : item));
       return isTensor(arg) ? map(arg) : arg;
     });
   }
@@ -113,5 +112,5 @@ export class BatchCall {
 /** A result with every tensor in it replaced. */
 export function mapResult(result: unknown, map: (tensor: Tensor) => unknown): unknown {
   if (isTensor(result)) return map(result);
-  return Array.isArray(result) ? (result as unknown[]).map((item) => mapResult(item, map)) : result;
+  return Array.isArray(result) ? result.map((item) => mapResult(item, map)) : result;
 }

@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { DTYPES, type DType, type DTypeCategory } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
+import type { NamedArgs, OpRecord } from '../op/op-record.js';
 
 const NAMES: Readonly<Record<DTypeCategory, string>> = {
   floating: 'floating-point tensors',
@@ -54,7 +54,7 @@ export function restrictedTo<Args extends NamedArgs>(
     ...record,
     meta: (args) => {
       const metas = record.meta!(args);
-      const { dtype } = (Array.isArray(metas) ? metas[0] : metas) as TensorMeta;
+      const { dtype } = Array.isArray(metas) ? metas[0] : metas;
       check(name, dtype, allowed);
       return metas;
     },

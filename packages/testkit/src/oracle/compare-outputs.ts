@@ -64,10 +64,7 @@ export class OracleComparison {
       const list = actual as unknown[];
       if (list.length !== expected.length)
         this.differences.push(`${what}: ${list.length} tensors, expected ${expected.length}`);
-      else
-        expected.forEach((item, i) =>
-          this.walk(`${what}[${i}]`, list[i], item as OracleValue, compare),
-        );
+      else expected.forEach((item, i) => this.walk(`${what}[${i}]`, list[i], item, compare));
     } else if (!isOracleTensor(expected)) {
       const plain =
         typeof expected === 'object' && 'float' in expected

@@ -124,7 +124,7 @@ function readsFloats(entry: OracleCase): (value: OracleValue | undefined) => boo
 function decode(value: OracleValue, make: MakeTensor): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (isOracleTensor(value)) return make(value);
-  if (Array.isArray(value)) return value.map((item) => decode(item as OracleValue, make));
+  if (Array.isArray(value)) return value.map((item) => decode(item, make));
   if ('float' in value) return Number(value.float!.replace('inf', 'Infinity'));
   if ('dtype' in value) return value.dtype;
   if ('device' in value) return value.device;

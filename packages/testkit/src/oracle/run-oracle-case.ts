@@ -108,12 +108,12 @@ async function onCpu(value: unknown): Promise<unknown> {
   return Array.isArray(value) ? Promise.all(value.map(onCpu)) : value;
 }
 
-function asList(result: unknown): unknown[] {
+function asList(result: unknown): readonly unknown[] {
   return isTensor(result) || !Array.isArray(result) ? [result] : result;
 }
 
 /** Results the way the oracle lists them. */
-function outputsOf(entry: OracleCase, result: unknown): unknown[] {
+function outputsOf(entry: OracleCase, result: unknown): readonly unknown[] {
   const list = asList(result);
   return entry.out.length === 1 && Array.isArray(entry.out[0]) ? [list] : list;
 }

@@ -126,7 +126,7 @@ export class JsonConfig {
     if (this.fields[name] === undefined) return absent;
     if (!this.has(name)) return [];
     const value = this.fields[name];
-    const list = Array.isArray(value) ? (value as unknown[]) : [value];
+    const list = Array.isArray(value) ? value : [value];
     if (list.some((item) => !Number.isSafeInteger(item))) throw this.invalid(name, 'token numbers');
     return list as number[];
   }

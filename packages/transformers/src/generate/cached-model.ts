@@ -29,7 +29,7 @@ export function oneGraph<F extends (...args: Tensor[]) => Tensor | Tensor[]>(
   fn: F,
   compiles: boolean,
 ): F {
-  return compiles ? (compile(fn, { fullgraph: true, dynamic: false }) as F) : fn;
+  return compiles ? compile(fn, { fullgraph: true, dynamic: false }) : fn;
 }
 
 /** See the file header. */

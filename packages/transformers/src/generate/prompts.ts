@@ -25,9 +25,7 @@ export function promptsOf(prompts: Prompts, vocabSize: number): readonly (readon
       refuse(`a prompt is ${kindOf(prompt)}`, 'Give an array of token numbers for each text.');
     if (prompt.length === 0)
       refuse('a prompt has no tokens', 'Begin a text with the token that begins texts.');
-    const bad = (prompt as readonly number[]).find(
-      (token) => !Number.isInteger(token) || token < 0 || token >= vocabSize,
-    );
+    const bad = prompt.find((token) => !Number.isInteger(token) || token < 0 || token >= vocabSize);
     if (bad !== undefined)
       refuse(
         `${typeof bad === 'number' ? bad : kindOf(bad)} is no token`,

@@ -117,7 +117,7 @@ export class TextGenerator {
   }
 
   private made<F extends (...args: Tensor[]) => Tensor>(fn: F): F {
-    return this.compiles ? (compile(fn, { fullgraph: true, dynamic: false }) as F) : fn;
+    return this.compiles ? compile(fn, { fullgraph: true, dynamic: false }) : fn;
   }
 
   /**

@@ -28,8 +28,9 @@ function refuse(name: string, value: unknown, wanted: string): never {
 }
 
 const areTokens = (list: unknown, vocabSize: number): boolean =>
-  Array.isArray(list) &&
-  list.every((token) => Number.isInteger(token) && token >= 0 && token < vocabSize);
+  Array.isArray(list) && list.every((token) => isWhole(token) && token < vocabSize);
+
+const isWhole = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0;
 
 /** Names of options that are rules. */
 export function ruleNames(options: TokenRuleOptions): string[] {
@@ -65,7 +66,7 @@ export class TokenRules {
     const { badWords = [] } = options;
     if (
       !Array.isArray(badWords) ||
-      badWords.some((word: unknown[]) => !areTokens(word, vocabSize) || word.length === 0)
+      badWords.some((word) => !areTokens(word, vocabSize) || word.length === 0)
     )
       refuse('badWords', badWords, `a list of lists of ${wanted}`);
     return ruleNames(options).length === 0 ? null : new TokenRules(options, ends);

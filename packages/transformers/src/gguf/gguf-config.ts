@@ -18,7 +18,7 @@ class Values {
   number(name: string): number | undefined {
     const value = this.metadata.get(`${this.architecture}.${name}`);
     if (value === undefined || typeof value === 'number') return value;
-    if (Array.isArray(value) && new Set(value as GgufValue[]).size === 1) return value[0] as number;
+    if (Array.isArray(value) && new Set(value).size === 1) return value[0] as number;
     if (Array.isArray(value))
       throw new TesseraError(
         'model-unsupported',

@@ -4,7 +4,6 @@
  * What a state gets from the one or two before it is a product with a matrix that has a one in each row: sums of one
  * number and zeros are that number.
  */
-import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { NEVER, fitsWorkgroup } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
@@ -45,7 +44,7 @@ interface Walk {
 function walk(l: Lowering, shape: Shape, dtype: DType, backward: boolean): Walk | null {
   const { recurrences } = l.capabilities;
   if (recurrences === undefined || shape.includes(0)) return null;
-  const [steps, rows, last] = shape as [Size, Size, Size];
+  const [steps, rows, last] = shape;
   const states = fixed(last);
   if (recurrences === 'registers' && !fitsWorkgroup(2, states)) return null;
   const { ir } = l;

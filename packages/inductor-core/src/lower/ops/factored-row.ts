@@ -87,7 +87,7 @@ function staysFactored(l: Lowering, node: Node, row: LoweredTensor): boolean {
   const isProduct = ([user, value]: readonly [Node, Node]): boolean => {
     const at = ROW_OF[operatorOf(user)?.qualifiedName ?? ''];
     if (at === undefined) return false;
-    const { sizes } = (user.args[at + 1] as Node).meta.val as { readonly sizes: readonly Size[] };
+    const { sizes } = user.input(at + 1).meta.val as { readonly sizes: readonly Size[] };
     return user.args.every((arg, i) => (arg === value) === (i === at)) && isSmall(numelOf(sizes));
   };
   return (
@@ -107,7 +107,7 @@ function factoredProduct(
   dtype: DType,
 ): LoweredTensor | null {
   if (!isSingleRow(row) || !isSmall(stored)) return null;
-  const inner = row.shape.at(-1) as number;
+  const inner = row.shape.at(-1)!;
   const k = l.freshVar('k0', inner);
   const found = factored(l, row, k.index);
   if (found === null || splitPoint(l.capabilities, columns, k.vars) !== null) return null;

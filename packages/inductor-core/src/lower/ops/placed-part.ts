@@ -196,7 +196,7 @@ export function placedPart(
 /** Whether `placedPart` takes a scatter: not if sums, masks or a search among very many indices are needed. */
 export function canBePlaced(l: Lowering, scatter: Node): boolean {
   const { qualifiedName } = scatter.target as OpOverload;
-  const whole = tensorVal(scatter.args[0] as Node);
+  const whole = tensorVal(scatter.input());
   if (whole === null || whole.ndim === 0) return false;
   if (PLACEMENTS[qualifiedName] === undefined || registeredLowering(qualifiedName) !== undefined)
     return false;

@@ -76,7 +76,7 @@ export function overAll(name: string, rest: readonly unknown[] = []): BatchRule 
     const self = call.tensors()[0]!;
     const flat = reshape(call.values(self), [call.size, -1]);
     const result = callOp(getOp(name), [flat, 1, false, ...rest]);
-    return Array.isArray(result) ? (result as unknown[])[0] : result;
+    return Array.isArray(result) ? result[0] : result;
   };
 }
 

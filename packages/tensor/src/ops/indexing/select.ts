@@ -165,7 +165,7 @@ const embeddingBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor',
   {
     meta: ({ grad_output, num_weights }) => {
-      const sizes = [num_weights, grad_output.sizes.at(-1) as number];
+      const sizes = [num_weights, grad_output.sizes.at(-1)!];
       return {
         sizes,
         strides: contiguousStrides(sizes),

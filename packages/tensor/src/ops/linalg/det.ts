@@ -107,7 +107,7 @@ const cofactorOp = defineOp('tessera::linalg_cofactor(Tensor A) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ A }) => rowMajorMeta(A.sizes, A),
   kernel: ({ A }, [out]) => {
-    const n = A.sizes.at(-1) as number;
+    const n = A.sizes.at(-1)!;
     const values = readNumbers(A);
     for (let at = 0; at < values.length; at += n * n) {
       const part = values.subarray(at, at + n * n);

@@ -67,7 +67,7 @@ const expOp: OpOverload<Tensor> = withOverloads(
       };
     },
     kernel: ({ self }, [out]) => {
-      const n = self.sizes.at(-1) as number;
+      const n = self.sizes.at(-1)!;
       const values = readNumbers(self);
       const result = new Float64Array(values.length);
       for (let at = 0; at < values.length; at += n * n)

@@ -45,7 +45,7 @@ const alphasOp: OpOverload<Tensor> = defineOp(
       return { sizes, strides: contiguousStrides(sizes), dtype, device };
     },
     kernel: ({ log_probs, reach }, [out]) => {
-      const [, rows, states] = log_probs.sizes as [number, number, number];
+      const [, rows, states] = log_probs.sizes;
       const [given, back] = [readNumbers(log_probs), readNumbers(reach)];
       const alphas = new Float64Array(given.length);
       const step = rows * states;
@@ -71,7 +71,7 @@ const alphasOp: OpOverload<Tensor> = defineOp(
         return composedGradients({ log_probs, reach }, [grad], (given) => [
           composedAlphas(given.log_probs!, reach),
         ]);
-      const alphas = outs[0] as Tensor;
+      const alphas = outs[0];
       const first = unsqueeze(start(log_probs), 0);
       const earlier = narrow(alphas, 0, 0, alphas.sizes[0]! - 1);
       const shares = softmax(stack(sources(cat([first, earlier]), reach)), 0);
@@ -92,7 +92,7 @@ const backwardOp: OpOverload<Tensor> = defineOp(
       device,
     }),
     kernel: ({ grad_output, shares }, [out]) => {
-      const [steps, rows, states] = grad_output.sizes as [number, number, number];
+      const [steps, rows, states] = grad_output.sizes;
       const [given, parts] = [readNumbers(grad_output), readNumbers(shares)];
       const grads = Float64Array.from(given);
       const step = rows * states;
@@ -107,7 +107,7 @@ const backwardOp: OpOverload<Tensor> = defineOp(
 
 /** Before the first step, [N, S]: in the first state. */
 function start({ sizes, dtype, device }: Tensor): Tensor {
-  const [, rows, states] = sizes as [number, number, number];
+  const [, rows, states] = sizes;
   const like = { dtype, device };
   const one = where(arange(states, { device }).eq(0), full([], 0, like), full([], NEVER, like));
   return expand(one, [rows, states]);

@@ -28,7 +28,7 @@ const diagEmbedOp = defineOp(
           { hints: ['Name two different dimensions of a tensor with at least one.'] },
         );
       const sizes = self.sizes.slice(0, -1);
-      const length = (self.sizes.at(-1) as number) + Math.abs(offset);
+      const length = self.sizes.at(-1)! + Math.abs(offset);
       sizes.splice(Math.min(a, b), 0, length);
       sizes.splice(Math.max(a, b), 0, length);
       const blank = zeros(sizes, { dtype: self.dtype, device: self.device });
