@@ -97,12 +97,9 @@ describe('symbols', () => {
     const { shapes } = one;
     one.bindSymbol(0, 5);
     one.bindSymbol(1, 7);
-    expect([one.symbols, one.shapes.values]).toEqual([
+    expect([one.symbols, one.shapes.point]).toEqual([
       [5, 7],
-      [
-        [0, 5],
-        [1, 7],
-      ],
+      [0, 5, 1, 7],
     ]);
     one.unbindSymbols(shapes);
     expect([one.symbols, one.shapes === shapes]).toEqual([[undefined, undefined], true]);

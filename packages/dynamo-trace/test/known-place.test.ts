@@ -1,6 +1,7 @@
 /**
  * @file What is known of steps is known behind each choice of their cases, and there are only so many.
  */
+import { SizeSamples } from '@tessera/shared';
 import { expect, it } from 'vitest';
 import { KnownPlace } from '../src/dynamic/known-place.js';
 import type { Frame } from '../src/frame/frame.js';
@@ -9,7 +10,13 @@ import type { OpStep, OutSpec } from '../src/trace/step.js';
 /** A step whose only argument is its case. */
 const STEP = {
   kind: 'op',
-  rule: { isFollowed: true, caseOf: ([of]: readonly unknown[]) => of, slots: [] },
+  rule: {
+    isFollowed: true,
+    caseOf: ([of]: readonly unknown[]) => of,
+    slots: [],
+    divides: false,
+    left: [],
+  },
 } as unknown as OpStep;
 const FRAME = { slots: [] } as unknown as Frame;
 
@@ -37,7 +44,7 @@ it('knows of a step what calls in its case, behind the same cases, were told', (
   const sizeAt = (place: KnownPlace, of: string): number | undefined =>
     place.at(STEP, [of], FRAME, [0, 20])?.outs[0]!.sizes[0];
   const [inside, outside] = ['inside', 'outside'].map(
-    (of) => start.at(STEP, [of], FRAME, [0, 20])!.behind,
+    (of) => start.at(STEP, [of], FRAME, [0, 20])!.behind.place,
   );
   expect([sizeAt(start, 'inside'), sizeAt(start, 'outside')]).toEqual([20, 21]);
   expect([sizeAt(inside!, 'inside'), sizeAt(outside!, 'inside')]).toEqual([40, 60]);
@@ -46,7 +53,7 @@ it('knows of a step what calls in its case, behind the same cases, were told', (
 });
 
 it('keeps no more places than it has room for, and goes on knowing those', () => {
-  const start = new KnownPlace({ places: 3 });
+  const start = new KnownPlace({ room: 3, samples: new SizeSamples() });
   const note = (of: string): KnownPlace | null => start.note(STEP, [of], made(3), FRAME, [0, 3]);
   const found = ['a', 'b', 'c', 'd'].map(note);
   expect(found.map((place) => place !== null)).toEqual([true, true, true, false]);

@@ -11,61 +11,65 @@ import {
 } from '../src/index.js';
 
 function samplesOf(...list: (readonly number[])[]): SizeSamples {
-  const samples = new SizeSamples();
-  for (const sizes of list) samples.add(sizes);
-  return samples;
+  return list.reduce((samples, sizes) => samples.with(sizes) ?? samples, new SizeSamples());
 }
 
 describe('samples of sizes', () => {
   it('determine others of one size once they are four', () => {
     const samples = samplesOf([4], [9], [4], [17]);
-    expect(samples.determine([5])).toBe(false);
-    samples.add([3]);
-    expect(samples.determine([5])).toBe(true);
+    expect(samples.at([5])).toBeNull();
+    expect(samples.with([3])!.at([5])).toEqual([1, 5, 25, 125]);
   });
 
   it('need ten for two sizes that vary by themselves', () => {
-    const samples = new SizeSamples();
+    let samples = new SizeSamples();
     const sizes = [2, 3, 5, 9].flatMap((a, i) => [2, 4, 7, 8].slice(i).map((b) => [a, b]));
     sizes.forEach((pair, i) => {
-      expect(samples.determine([30, 50]), `after ${i}`).toBe(false);
-      samples.add(pair);
+      expect(samples.at([30, 50]), `after ${i}`).toBeNull();
+      samples = samples.with(pair)!;
     });
-    expect(samples.determine([30, 50])).toBe(true);
+    expect(samples.at([30, 50])).not.toBeNull();
   });
 
   it('that lie in a special way determine nothing, however many they are', () => {
     const sizes = Array.from({ length: 24 }, (_, i) => [i + 2, (i + 2) ** 2]);
-    expect(samplesOf(...sizes).suffice).toBe(false);
+    expect(samplesOf(...sizes).at(sizes[0]!)).toBeNull();
   });
 
   it('in which sizes went together determine only such', () => {
     const samples = samplesOf([4, 4, 9, 7], [9, 9, 19, 7], [17, 17, 35, 7], [3, 3, 7, 7]);
-    expect(samples.determine([5, 5, 11, 7])).toBe(true);
-    expect(samples.determine([5, 6, 11, 7])).toBe(false);
-    expect(samples.determine([5, 5, 12, 7])).toBe(false);
-    expect(samples.determine([5, 5, 11, 8])).toBe(false);
-    expect(samples.determine([5, 5, 11])).toBe(false);
+    expect(samples.at([5, 5, 11, 7])).not.toBeNull();
+    expect(samples.at([5, 6, 11, 7])).toBeNull();
+    expect(samples.at([5, 5, 12, 7])).toBeNull();
+    expect(samples.at([5, 5, 11, 8])).toBeNull();
+    expect(samples.at([5, 5, 11])).toBeNull();
   });
 
   it('learn that sizes do not go together after all', () => {
     const samples = samplesOf([4, 4], [9, 9], [17, 17], [3, 3]);
-    expect(samples.determine([5, 5])).toBe(true);
-    samples.add([5, 6]);
-    expect(samples.suffice).toBe(false);
+    expect(samples.at([5, 5])).not.toBeNull();
+    expect(samples.with([5, 6])!.at([5, 5])).toBeNull();
   });
 
   it('are no longer collected where they would never determine anything', () => {
-    const samples = new SizeSamples();
     const sizes = (i: number): number[] => [
       2 + i,
       2 + i ** 2,
       2 + ((i * 7) % 97),
       2 + ((i * i) % 89),
     ];
-    for (let i = 0; i < 500; i++) samples.add(sizes(i));
+    const samples = samplesOf(...Array.from({ length: 500 }, (_, i) => sizes(i)));
     expect(samples.list.length).toBe(64);
-    expect(samples.suffice).toBe(false);
+    expect(samples.at(sizes(0))).toBeNull();
+  });
+
+  it('are one object for each sequence of them, which computes products of sizes once', () => {
+    const start = samplesOf([4], [9]);
+    const [one, two] = [start, start].map((from) => from.with([17])!.with([3])!);
+    expect(one).toBe(two);
+    expect(start.with([3])).not.toBe(start.with([17]));
+    const sizes = [5];
+    expect(one!.at(sizes)).toBe(two!.at(sizes));
   });
 
   it('agree on a polynomial of degree 3 wherever they determine it', () => {

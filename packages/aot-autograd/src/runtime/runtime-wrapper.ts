@@ -227,10 +227,12 @@ function inputGatherer(plan: RuntimePlan): (inputs: readonly unknown[]) => reado
   const { inputPositions, basePositions } = plan;
   if (inputPositions.length === plan.inputCount && basePositions.length === 0)
     return (inputs) => inputs;
-  return (inputs) => [
-    ...inputPositions.map((position) => inputs[position]),
-    ...basePositions.map((position) => flatBase(inputs[position] as Tensor)),
-  ];
+  return (inputs) => {
+    const gathered: unknown[] = [];
+    for (let i = 0; i < inputPositions.length; i++) gathered.push(inputs[inputPositions[i]!]);
+    for (const position of basePositions) gathered.push(flatBase(inputs[position] as Tensor));
+    return gathered;
+  };
 }
 
 function flatBase(tensor: Tensor): Tensor {

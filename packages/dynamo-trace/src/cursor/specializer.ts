@@ -88,7 +88,9 @@ export class Specializer {
     const { frame } = this;
     const left = remaindersOf(step, args, frame);
     const place = this.learns ? before.place : null;
-    const behind = place?.note(step, args, outs, frame, this.sizesWith(left)) ?? null;
+    // With all that is left of them, the sizes of which it makes others.
+    const sizes = left.length === 0 ? this.point : [...this.point, ...left];
+    const behind = place?.note(step, args, outs, frame, sizes) ?? null;
     if (behind !== null) this.behind = behindStep(before, behind, left);
     // Of a region of which nothing is known as a whole, the steps inside say what is behind it.
     else if (step.kind !== 'region') this.behind = unknownBehind(before, step, left);
@@ -104,23 +106,17 @@ export class Specializer {
       this.behind = met.behind;
       return met.outs;
     }
-    if (behind.place === null || this.recorder !== null || !this.learns) return null;
-    const left = remaindersOf(step, args, frame);
-    const found = behind.place.at(step, args, frame, this.sizesWith(left));
+    if (behind.place === null || this.recorder !== null || this.cursor.isRemembered) return null;
+    const found = behind.place.at(step, args, frame, this.point, behind);
     if (found === null) return null;
-    this.behind = behindStep(behind, found.behind, left);
-    made.set(step, { outs: found.outs, behind: this.behind });
+    this.behind = found.behind;
+    made.set(step, found);
     return found.outs;
   }
 
   /** Whether results and code are taken from other sizes. A call that is remembered keeps code of its own. */
   private get learns(): boolean {
     return !this.cursor.isRemembered;
-  }
-
-  /** The sizes of which a step makes others: with all that is left of them. */
-  private sizesWith(left: readonly number[]): readonly number[] {
-    return left.length === 0 ? this.point : [...this.point, ...left];
   }
 
   /** What is known behind the steps of the current segment, and so their cases; null if nothing is known of one of them. */
@@ -135,11 +131,11 @@ export class Specializer {
    */
   get point(): readonly number[] {
     const { left } = this.behind;
-    const values = this.frame.symbolValues();
-    if (left.length === 0) return values;
-    if (this.joinedOf[0] !== values || this.joinedOf[1] !== left) {
-      this.joinedOf = [values, left];
-      this.joined = [...values, ...left];
+    const { point } = this.frame.shapes;
+    if (left.length === 0) return point;
+    if (this.joinedOf[0] !== point || this.joinedOf[1] !== left) {
+      this.joinedOf = [point, left];
+      this.joined = [...point, ...left];
     }
     return this.joined;
   }
@@ -177,11 +173,9 @@ export class Specializer {
   /** The code that is known to be that of these sizes; null where their graph is needed to run the segment. */
   private proven(template: Segment): SizedCode | null {
     if (this.recorder !== null) return null;
-    const { frame } = this;
     const like = template.knowing(this.cases);
-    if (like === null || !like.serves(frame)) return null;
-    const code = like.codeFor(frame, this.point);
-    return code === null ? null : sizedCode(like, template, code);
+    const code = like?.codeFor(this.frame, this.point) ?? null;
+    return code === null ? null : sizedCode(like!, template, code);
   }
 
   private recorded(template: Segment): Segment {
@@ -196,9 +190,10 @@ export class Specializer {
   }
 
   private get sizes(): string[] {
-    return this.frame.shapes.values.map(([index, value]) => {
+    const { point } = this.frame.shapes;
+    return point.flatMap((index, i) => {
       const entry = this.table.entries[index]!;
-      return `${entry.symbol.name} = ${value} (${entry.source})`;
+      return i % 2 > 0 ? [] : `${entry.symbol.name} = ${point[i + 1]!} (${entry.source})`;
     });
   }
 }

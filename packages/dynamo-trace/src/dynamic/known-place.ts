@@ -10,15 +10,22 @@
  * known behind some steps, each in one case, and samples of a step are those of calls that came by the same place.
  */
 import { LayoutClass, type Shaped, layoutClass } from '@tessera/graph';
-import { SampledNumbers } from '@tessera/shared';
+import { SampledNumbers, SizeSamples } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
-import { type Arguments, mayLeave } from './remainders.js';
-import { isWhole } from './step-rule.js';
+import { type Arguments, mayLeave, remaindersOf } from './remainders.js';
+import { isWhole, mayDiffer } from './step-rule.js';
 
 type Results = readonly (OutSpec | null)[];
 
-/** Places of a program: sizes that bring ever new cases are not worth remembering. */
+/** What the places of a program share. */
+interface Program {
+  /** How many more places there may be: sizes that bring ever new cases are not worth remembering. */
+  room: number;
+  /** No samples: steps that were seen at the same sizes share what is computed of those. */
+  readonly samples: SizeSamples;
+}
+
 const MOST = 2 ** 15;
 
 /** What is known behind the steps so far. */
@@ -31,11 +38,15 @@ export interface SoFar {
   readonly isKnown: boolean;
 }
 
-/** A known step: its results, and the place behind it. */
-export interface KnownStep {
+/** What a step makes at some sizes. */
+export interface Made {
+  /** Its results; of a backward and of a region, what they leave behind. */
   readonly outs: Results;
-  readonly behind: KnownPlace;
+  /** What is known behind it. */
+  readonly behind: SoFar;
 }
+
+const NOTHING: readonly number[] = [];
 
 /** See the file header. */
 export class KnownPlace {
@@ -43,8 +54,7 @@ export class KnownPlace {
   readonly plain: SoFar = { place: this, left: [], isKnown: true };
   private readonly families: StepFamily[] = [];
 
-  /** @param room how many more places there may be */
-  constructor(private readonly room: { places: number } = { places: MOST }) {}
+  constructor(private readonly program: Program = { room: MOST, samples: new SizeSamples() }) {}
 
   /** Notes what a step makes at the sizes of a call, with what divisions left of them; the place behind it, null if nothing is known of it. */
   note(
@@ -61,24 +71,37 @@ export class KnownPlace {
     const key = [own, ...layouts.map(layoutClass), structureOf(outs)].join(';');
     let family = this.families.find((other) => other.step === step && other.key === key);
     if (family === undefined) {
-      if (this.room.places === 0) return null;
-      this.room.places--;
-      const behind = new KnownPlace(this.room);
-      family = new StepFamily(step, key, own, operands!, layouts, outs, behind);
+      const { program } = this;
+      if (program.room === 0) return null;
+      program.room--;
+      const numbers = new SampledNumbers(program.samples);
+      const behind = new KnownPlace(program);
+      family = new StepFamily(step, key, own, operands!, layouts, outs, numbers, behind);
       this.families.push(family);
     }
     family.add(sizes, outs);
     return family.behind;
   }
 
-  /** What a step makes at the sizes of a call; null if it is not known. */
-  at(step: MakingStep, args: Arguments, frame: Frame, sizes: readonly number[]): KnownStep | null {
+  /**
+   * What a step makes at the sizes of a call; null if it is not known.
+   *
+   * @param before what is known before it: here
+   */
+  at(
+    step: MakingStep,
+    args: Arguments,
+    frame: Frame,
+    sizes: readonly number[],
+    before: SoFar = this.plain,
+  ): Made | null {
     const { families } = this;
     for (let i = 0; i < families.length; i++) {
       const family = families[i]!;
-      const outs = family.step === step ? family.at(sizes) : null;
-      if (outs !== null && family.isCaseOf(args, outs, frame))
-        return { outs, behind: family.behind };
+      if (family.step !== step) continue;
+      const left = family.leaves ? remaindersOf(step, args, frame) : NOTHING;
+      const outs = family.at(left.length === 0 ? sizes : [...sizes, ...left], args, frame);
+      if (outs !== null) return { outs, behind: behindStep(before, family.behind, left) };
     }
     return null;
   }
@@ -91,24 +114,25 @@ export function behindStep(before: SoFar, place: KnownPlace, left: readonly numb
   return { place, left: left.length === 0 ? earlier : [...earlier, ...left], isKnown };
 }
 
-/** The layout of an operand in the first sample, and its class. */
-interface OperandLayout extends Shaped {
-  readonly of: LayoutClass;
-}
-
-/** A result, where its numbers are, and which of them vary. */
+/** A result with numbers that vary, and where they are. */
 interface VaryingResult {
-  readonly spec: OutSpec | null;
-  readonly at: number;
+  readonly position: number;
+  readonly spec: OutSpec;
   /** Places of sizes that vary: those below 2 are another case. */
   readonly sizes: readonly number[];
-  readonly varies: boolean;
+  /** Where its sizes are, and its strides, if any of them vary; else -1. */
+  readonly sizesAt: number;
+  readonly stridesAt: number;
+  readonly offsetAt: number;
 }
 
 /** What a step made in calls of one case. */
 class StepFamily {
-  private readonly numbers = new SampledNumbers();
-  private readonly layouts: readonly OperandLayout[];
+  /** Whether its divisions leave something, and whether it is in one case or another. */
+  readonly leaves: boolean;
+  private readonly differs: boolean;
+  /** Those of the operands. */
+  private readonly layouts: readonly LayoutClass[];
   /** Null until it is asked for. */
   private results: readonly VaryingResult[] | null = null;
 
@@ -119,13 +143,12 @@ class StepFamily {
     private readonly operands: readonly number[],
     layouts: readonly Shaped[],
     private readonly example: Results,
+    private readonly numbers: SampledNumbers,
     readonly behind: KnownPlace,
   ) {
-    this.layouts = layouts.map(({ sizes, strides }) => ({
-      sizes,
-      strides,
-      of: new LayoutClass({ sizes, strides }),
-    }));
+    this.leaves = mayLeave(step);
+    this.differs = mayDiffer(step);
+    this.layouts = layouts.map((layout) => new LayoutClass(layout));
   }
 
   add(sizes: readonly number[], outs: Results): void {
@@ -133,60 +156,59 @@ class StepFamily {
   }
 
   /**
-   * The results of a call, those of the example where nothing of them varies; null if they are not known, or a size that
-   * varies is below 2, which is another case. A loop over numbers: it seldom runs, so nothing inlines it.
+   * The results of a call in the case of the family, those of the example where nothing of them varies; null for others,
+   * if they are not known, or if a size that varies is below 2, which is another case. One function: it seldom runs, so
+   * nothing inlines what it calls.
    */
-  at(sizes: readonly number[]): Results | null {
-    const numbers = this.numbers.at(sizes);
-    if (numbers === null) return null;
-    const results = (this.results ??= this.varying());
-    if (results.length === 0) return this.example;
-    const outs: (OutSpec | null)[] = [];
-    for (let i = 0; i < results.length; i++) {
-      const { spec, at, sizes: places, varies } = results[i]!;
-      if (!varies || spec === null) {
-        outs.push(spec);
-        continue;
-      }
-      for (let k = 0; k < places.length; k++) if (numbers[places[k]!]! < 2) return null;
-      const middle = at + spec.sizes.length;
-      const end = middle + spec.sizes.length;
-      outs.push({
-        ...spec,
-        sizes: numbers.slice(at, middle),
-        strides: numbers.slice(middle, end),
-        offset: numbers[end]!,
-      });
-    }
-    return outs;
-  }
-
-  /** The results; none if nothing of any varies. */
-  private varying(): readonly VaryingResult[] {
-    let at = 0;
-    const results = this.example.map((spec): VaryingResult => {
-      const from = at;
-      const rank = spec?.sizes.length ?? 0;
-      if (spec !== null) at += 2 * rank + 1;
-      const places = Array.from({ length: at - from }, (_, i) => from + i);
-      const varying = places.filter((place) => !this.numbers.isFixed(place));
-      const sizes = varying.filter((place) => place < from + rank);
-      return { spec, at: from, sizes, varies: varying.length > 0 };
-    });
-    return results.some(({ varies }) => varies) ? results : [];
-  }
-
-  /** Whether a step that makes this is in the case of the family. */
-  isCaseOf(args: Arguments, outs: Results, frame: Frame): boolean {
+  at(sizes: readonly number[], args: Arguments, frame: Frame): Results | null {
     const { operands, layouts } = this;
     for (let i = 0; i < operands.length; i++) {
       const operand = frame.slots[operands[i]!]!;
-      const { sizes, strides, of } = layouts[i]!;
-      // Most operands have the lists of numbers that they had: nothing of them varies.
-      if ((operand.sizes !== sizes || operand.strides !== strides) && !of.has(operand))
-        return false;
+      const like = layouts[i]!;
+      // Most have the lists of numbers that they had.
+      if (operand.sizes === like.sizes && operand.strides === like.strides) continue;
+      if (!like.has(operand)) return null;
     }
-    return ownCase(this.step, args, outs) === this.own;
+    const numbers = this.numbers.at(sizes);
+    if (numbers === null) return null;
+    const results = (this.results ??= this.varying());
+    const outs = results.length === 0 ? this.example : this.example.slice();
+    for (let i = 0; i < results.length; i++) {
+      const { position, spec, sizes, sizesAt, stridesAt, offsetAt } = results[i]!;
+      for (let k = 0; k < sizes.length; k++) if (numbers[sizes[k]!]! < 2) return null;
+      const rank = spec.sizes.length;
+      // Every field by name: copies of objects are slow where they are seldom made.
+      (outs as (OutSpec | null)[])[position] = {
+        slot: spec.slot,
+        same: spec.same,
+        dtype: spec.dtype,
+        device: spec.device,
+        sizes: sizesAt < 0 ? spec.sizes : numbers.slice(sizesAt, sizesAt + rank),
+        strides: stridesAt < 0 ? spec.strides : numbers.slice(stridesAt, stridesAt + rank),
+        offset: numbers[offsetAt]!,
+        requiresGrad: spec.requiresGrad,
+      };
+    }
+    return this.differs && ownCase(this.step, args, outs) !== this.own ? null : outs;
+  }
+
+  /** The results of which something varies. */
+  private varying(): readonly VaryingResult[] {
+    let next = 0;
+    return this.example.flatMap((spec, position) => {
+      if (spec === null) return [];
+      const rank = spec.sizes.length;
+      const varyingIn = (from: number, count: number): number[] =>
+        Array.from({ length: count }, (_, i) => from + i).filter((at) => !this.numbers.isFixed(at));
+      const at = next;
+      next += 2 * rank + 1;
+      const offsetAt = next - 1;
+      const sizes = varyingIn(at, rank);
+      const sizesAt = sizes.length > 0 ? at : -1;
+      const stridesAt = varyingIn(at + rank, rank).length > 0 ? at + rank : -1;
+      const varies = sizesAt >= 0 || stridesAt >= 0 || !this.numbers.isFixed(offsetAt);
+      return varies ? [{ position, spec, sizes, sizesAt, stridesAt, offsetAt }] : [];
+    });
   }
 }
 

@@ -7,16 +7,8 @@
  */
 import type { SizedSegment } from '../backend.js';
 import type { Segment } from '../trace/segment.js';
-import type { OutSpec, Step } from '../trace/step.js';
-import type { SoFar } from './known-place.js';
-
-/** What a step makes at some sizes. */
-export interface Made {
-  /** Its results; of a backward and of a region, what they leave behind. */
-  readonly outs: readonly (OutSpec | null)[];
-  /** What is known behind it. */
-  readonly behind: SoFar;
-}
+import type { Step } from '../trace/step.js';
+import type { Made } from './known-place.js';
 
 /** The code of a segment for some sizes. */
 export interface SizedCode {
@@ -34,6 +26,8 @@ export class ShapeBinding {
   readonly made: Map<Step, Made> = new Map();
   /** Code for these sizes, by the segment that it specialises. */
   readonly codes: Map<Segment, SizedCode> = new Map();
+  /** Numbers and values of the symbols that are bound, in turns. */
+  readonly point: readonly number[];
   /** By symbol and value. */
   private children: Map<number, ShapeBinding>[] | null = null;
 
@@ -41,7 +35,9 @@ export class ShapeBinding {
     readonly parent: ShapeBinding | null,
     readonly symbol: number,
     readonly value: number,
-  ) {}
+  ) {
+    this.point = parent === null ? [] : [...parent.point, symbol, value];
+  }
 
   /** The node with one more symbol bound. */
   child(symbol: number, value: number): ShapeBinding {
@@ -50,11 +46,6 @@ export class ShapeBinding {
     let node = nodes.get(value);
     if (node === undefined) nodes.set(value, (node = new ShapeBinding(this, symbol, value)));
     return node;
-  }
-
-  /** Bound values by symbol number, outermost first. */
-  get values(): [symbol: number, value: number][] {
-    return this.parent === null ? [] : [...this.parent.values, [this.symbol, this.value]];
   }
 
   /** Drops what was worked out here, and the node itself where nothing hangs on it. */
@@ -114,7 +105,7 @@ export class ShapeBindings {
     if (this.sharesCode) return true;
     if (size < Math.min(AT_ONCE, limit)) return true;
     this.calls++;
-    const key = binding.values.join();
+    const key = binding.point.join();
     const isNew = !this.declined.has(key);
     if (isNew) {
       if (this.declined.size >= UNUSED * limit) this.declined.clear();

@@ -60,9 +60,6 @@ export class Frame implements Bindings, PendingValue {
   /** Segments of this call that ran, compiled or not. */
   readonly finished: Segment[] = [];
   private readonly leftOut: LeftOut[] = [];
-  /** `symbolValues`, and the shape binding that they are of. */
-  private values: readonly number[] = [];
-  private valuesOf: ShapeBinding | null = null;
   /** Slots of tensors whose cache entry another frame has. */
   private displaced: Map<Tensor, number> | null = null;
   /** Gradients that leaves have dropped although recorded operators may still read them. */
@@ -135,20 +132,6 @@ export class Frame implements Bindings, PendingValue {
   bindSymbol(index: number, value: number): void {
     this.symbols[index] = value;
     this.shapes = this.shapes.child(index, value);
-  }
-
-  /** Numbers and values of the symbols that have one. */
-  symbolValues(): readonly number[] {
-    if (this.valuesOf !== this.shapes) {
-      this.valuesOf = this.shapes;
-      const values: number[] = [];
-      for (let symbol = 0; symbol < this.symbols.length; symbol++) {
-        const value = this.symbols[symbol];
-        if (value !== undefined) values.push(symbol, value);
-      }
-      this.values = values;
-    }
-    return this.values;
   }
 
   /** Takes back what was bound since `shapes` was current. */

@@ -64,11 +64,10 @@ export class TensorGuard {
     if (tensor.dtype !== this.dtype || tensor.device !== this.device) return false;
     if (requiresGrad(tensor) !== this.requiresGrad) return false;
     if (this.isSymbolic) return this.bind(tensor, run!);
-    if (
-      !sameNumbers(tensor.sizes, this.sizes as readonly number[]) ||
-      !this.strides.every((stride, i) => tensor.strides[i] === stride || tensor.sizes[i] === 1)
-    )
-      return false;
+    const { sizes, strides } = tensor;
+    if (!sameNumbers(sizes, this.sizes as readonly number[])) return false;
+    for (let i = 0; i < sizes.length; i++)
+      if (strides[i] !== this.strides[i] && sizes[i] !== 1) return false;
     tensor.guardSpec = this;
     return true;
   }

@@ -30,18 +30,11 @@ export class SegmentCases {
 
   /** The last one in some cases whose code, with these results, knows of other sizes; null where none does. */
   knowing(cases: KnownPlace | null, outputs: ReadonlySet<number>): Segment | null {
-    const family = this.of(cases);
-    if (family === null) return null;
+    const family = cases === null ? undefined : this.families.get(cases);
+    if (family === undefined) return null;
     const { latest, serving } = family;
-    if (latest !== null && knowsOthers(latest, outputs)) return (family.serving = latest);
+    if (latest?.knowsOtherSizes(outputs) === true) return (family.serving = latest);
     // Sizes with code of their own (a 2) know of no others: those before them still do.
-    return serving !== null && knowsOthers(serving, outputs) ? serving : null;
+    return serving?.knowsOtherSizes(outputs) === true ? serving : null;
   }
-}
-
-/** Whether the code of a segment, with these results, knows of other sizes. */
-function knowsOthers(segment: Segment, outputs: ReadonlySet<number>): boolean {
-  // What it does not return yet is in no code of it.
-  segment.addOutputs(outputs);
-  return segment.knowsOtherSizes;
 }

@@ -234,19 +234,22 @@ export class Segment {
     return this.families.knowing(cases, this.outputSet);
   }
 
-  /** The code for other sizes, if it is known to be what their graph would be compiled to. */
+  /** The code for a call at other sizes, if it is known to be what their graph would be compiled to, and may run. */
   codeFor(frame: Frame, point: readonly number[]): SizedSegment | null {
-    return this.compiled!.forSizes!(point, this.gather(frame));
+    if (!this.fits(frame)) return null;
+    const inputs = this.gather(frame);
+    return this.changesHooked(inputs) ? null : this.compiled!.forSizes!(point, inputs);
   }
 
   /** Whether its code may run for a call at other sizes. */
   serves(frame: Frame): boolean {
-    if (!this.fits(frame)) return false;
-    return this.mutated.length === 0 || !this.changesHooked(this.gather(frame));
+    return this.fits(frame) && !(this.mutated.length > 0 && this.changesHooked(this.gather(frame)));
   }
 
-  /** Whether its code knows of other sizes, at which all its operators do the same. */
-  get knowsOtherSizes(): boolean {
+  /** Whether its code, with these results, knows of other sizes, at which all its operators do the same. */
+  knowsOtherSizes(outputs: ReadonlySet<number>): boolean {
+    // What it does not return yet is in no code of it.
+    this.addOutputs(outputs);
     if (this.compiled?.forSizes === undefined) return false;
     return (this.uniform ??= this.graph.nodes.every(isUniformNode));
   }
@@ -350,14 +353,12 @@ export class Segment {
    * node that the value had, and what read it before through it. Such a call runs operator by operator.
    */
   changesHooked(inputs: readonly SegmentInput[]): boolean {
-    return this.mutated.some((i) => {
-      const tensor = inputs[i] as Tensor;
-      return (
-        hasGradientHooks(tensor) &&
-        (tensor.retainsGrad || tensor.base !== null) &&
-        gradFnOf(tensor) !== null
-      );
-    });
+    for (let i = 0; i < this.mutated.length; i++) {
+      const tensor = inputs[this.mutated[i]!] as Tensor;
+      if (!hasGradientHooks(tensor) || gradFnOf(tensor) === null) continue;
+      if (tensor.retainsGrad || tensor.base !== null) return true;
+    }
+    return false;
   }
 
   private *compiling(inputs: readonly SegmentInput[]): Steps<CompiledSegment> {

@@ -16,7 +16,6 @@ import {
   type Size,
   SizeProgram,
   type SymInt,
-  compareNumbers,
   isDetermined,
   remaindersIn,
   sizeMul,
@@ -74,9 +73,10 @@ interface VaryingSlot {
   readonly slot: number;
 }
 
-/** A guard on a slot. */
-interface Condition extends Pick<Relation, 'op' | 'bound'> {
-  readonly slot: number;
+/** The least and the most that a number may be, and one that it may not be. */
+function boundsOf({ op, bound }: Relation): readonly [least: number, most: number, not: number] {
+  if (op === '!=') return [-Infinity, Infinity, bound];
+  return [op === '<=' ? -Infinity : bound, op === '>=' ? Infinity : bound, NaN];
 }
 
 /** See the file header. */
@@ -94,9 +94,10 @@ export class GraphTemplate {
   /** How many of the numbers that vary are no polynomials that samples determine: the first ones. */
   readonly quotients: number;
   private readonly numbers: readonly number[];
-  private conditions: readonly Condition[] = [];
+  /** Slots, and `boundsOf` each, in turns. */
+  private conditions: readonly number[] = [];
   /** The guards of which `conditions` are made. */
-  private guards: readonly ShapeGuard[] = [];
+  private guards: readonly ShapeGuard[] | null = null;
 
   /** @param graphs of one program, in sizes that differ; the first is the example */
   private constructor(
@@ -174,7 +175,7 @@ export class GraphTemplate {
   }
 
   /** Whether symbols may have the values with which a list begins. */
-  isInRange(values: readonly number[]): boolean {
+  private isInRange(values: readonly number[]): boolean {
     const { sources } = this;
     for (let i = 0; i < sources.length; i++)
       if (!(values[i]! >= sources[i]!.min && values[i]! <= LARGEST)) return false;
@@ -186,23 +187,25 @@ export class GraphTemplate {
     const { guards } = this.env;
     if (guards !== this.guards) {
       this.guards = guards;
-      this.conditions = guards.map(({ relation: { base, op, bound } }) => ({
-        slot: this.program.slot(base),
-        op,
-        bound,
-      }));
+      this.conditions = [
+        ...this.sources.flatMap(({ min }, slot) => [slot, min, LARGEST, NaN]),
+        ...guards.flatMap(({ relation }) => [
+          this.program.slot(relation.base),
+          ...boundsOf(relation),
+        ]),
+      ];
     }
     return this.program.run(values);
   }
 
-  /** Whether the conditions that were needed of the symbols hold where the program computes this. */
+  /** Whether symbols may have their values, and the conditions that were needed of them hold, where the program computes this. */
   admits(computed: readonly number[]): boolean {
     const { conditions } = this;
-    for (let i = 0; i < conditions.length; i++) {
-      const { slot, op, bound } = conditions[i]!;
-      // NaN differs from every bound.
-      const value = computed[slot]!;
-      if (Number.isNaN(value) || !compareNumbers(value, op, bound)) return false;
+    for (let i = 0; i < conditions.length; i += 4) {
+      const value = computed[conditions[i]!]!;
+      // NaN is in no range.
+      if (!(value >= conditions[i + 1]! && value <= conditions[i + 2]!)) return false;
+      if (value === conditions[i + 3]) return false;
     }
     return true;
   }

@@ -122,12 +122,12 @@ export const LAST: number = 2 ** 53 - 1;
 function bounds(start: number, end: number, size: number): string {
   const from = start < 0 ? start + size : start;
   const to = end < 0 ? end + size : end;
-  const least = Math.min(Math.max(from, 0), size);
-  return `${start < 0}${place(from, 0, size)}${end < 0}${place(to, least, size)}`;
-}
-
-function place(at: number, first: number, last: number): string {
-  return at < first ? '<' : at > last ? '>' : '';
+  const least = from < 0 ? 0 : from > size ? size : from;
+  // Most slices begin and end inside, counted from the front.
+  let found = start < 0 ? '-' : '';
+  if (from < 0 || from > size) found += from < 0 ? '<' : '>';
+  if (to < least || to > size) found += to < least ? ';<' : ';>';
+  return end < 0 ? `${found};-` : found;
 }
 
 /** By name, as `baseName` gives it. */
@@ -208,6 +208,6 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   upsample_bilinear2d: scaled,
 };
 
-function numelOf(sizes: readonly number[]): number {
+export function numelOf(sizes: readonly number[]): number {
   return sizes.reduce((product, size) => product * size, 1);
 }

@@ -4,21 +4,31 @@
  * Every operator of it does the same at all sizes (`isUniform`). Where its numbers are known (`ProvenSizes`), what is left
  * to ask at further sizes is whether operators are in the case in which they were for the example.
  */
-import { type Size, SymInt, numbersIn } from '@tessera/shared';
+import { type Size, SymInt, numbersIn, sizeMul } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import { type Argument, Node } from '../node.js';
 import type { GraphTemplate } from './graph-template.js';
 import type { SymbolicShape } from './symbolic-shape.js';
-import type { Shaped } from './operator-cases.js';
+import type { CaseOf, Shaped } from './operator-cases.js';
 import { LayoutClass, casesOf, isUniform } from './uniform-operators.js';
 
-/** A value of what the template's program computes. */
-type In<T> = (computed: readonly number[]) => T;
+/** What a case is asked of: a slot of what the template's program computes, a layout in slots, a list, or what never varies. */
+type Part = number | SlottedShape | readonly Part[] | Fixed;
 
-/** A condition: what a case is, and what it must be. */
-interface Condition {
-  readonly caseIn: In<string | null>;
-  readonly wanted: string;
+interface Fixed {
+  readonly value: unknown;
+}
+
+/** A call of an operator. */
+interface Call {
+  readonly caseOf: CaseOf;
+  readonly args: readonly Part[];
+  readonly outs: readonly Part[];
+}
+
+/** A condition: in which case it must be. */
+interface Condition extends Call {
+  readonly wanted: string | null;
 }
 
 /** A layout, as slots of the template's program. */
@@ -27,11 +37,12 @@ interface SlottedShape {
   readonly strides: readonly number[];
 }
 
-/** An input whose layout varies, and of which class it must be. */
+/** An input whose layout varies. */
 interface VaryingInput extends SlottedShape {
   readonly position: number;
   readonly offset: number;
-  readonly wanted: LayoutClass;
+  /** Of which class it must be; null where its expressions say that its elements lie side by side. */
+  readonly wanted: LayoutClass | null;
 }
 
 /** See the file header. */
@@ -48,15 +59,12 @@ export class TemplateProof {
     const { nodes } = template.example.graph;
     if (!nodes.every(isUniformNode)) return null;
     const reader = new TemplateReader(template);
-    const cases = nodes.flatMap((node) => reader.caseOf(node) ?? []);
+    const calls = nodes.flatMap((node) => reader.callOf(node) ?? []);
     const example = template.at(template.symbols.map(({ hint }) => hint!));
-    const conditions: Condition[] = [];
-    for (const caseIn of cases) {
-      const wanted = caseIn(example);
-      if (wanted === null) return null;
-      conditions.push({ caseIn, wanted });
-    }
-    return new TemplateProof(reader.sizes, conditions, reader.inputs);
+    const conditions = calls.map((call): Condition => ({ ...call, wanted: caseIn(call, example) }));
+    return conditions.some(({ wanted }) => wanted === null)
+      ? null
+      : new TemplateProof(reader.sizes, conditions, reader.inputs);
   }
 
   /**
@@ -68,41 +76,44 @@ export class TemplateProof {
     for (let i = 0; i < sizes.length; i++) if (!(computed[sizes[i]!]! >= 2)) return false;
     for (let i = 0; i < this.inputs.length; i++) {
       const input = this.inputs[i]!;
-      if (inputs !== null && !isInput(input, computed, inputs[input.position] as Tensor))
-        return false;
-      if (!input.wanted.has(shapeIn(input, computed))) return false;
+      const { position, offset, sizes, strides, wanted } = input;
+      if (wanted !== null && !wanted.has(partIn(input, computed) as Shaped)) return false;
+      if (inputs === null) continue;
+      const given = inputs[position] as Tensor;
+      if (given.storageOffset !== offset || given.sizes.length !== sizes.length) return false;
+      for (let k = 0; k < sizes.length; k++) {
+        if (given.sizes[k] !== computed[sizes[k]!]) return false;
+        if (given.strides[k] !== computed[strides[k]!]) return false;
+      }
     }
     for (let i = 0; i < conditions.length; i++)
-      if (conditions[i]!.caseIn(computed) !== conditions[i]!.wanted) return false;
+      if (caseIn(conditions[i]!, computed) !== conditions[i]!.wanted) return false;
     return true;
   }
 }
 
-function isInput(
-  { sizes, strides, offset }: VaryingInput,
-  computed: readonly number[],
-  input: Tensor,
-): boolean {
-  return (
-    input.storageOffset === offset &&
-    areIn(input.sizes, sizes, computed) &&
-    areIn(input.strides, strides, computed)
-  );
+/** The case of a call where the template's program computes this. */
+function caseIn({ caseOf, args, outs }: Call, computed: readonly number[]): string | null {
+  return caseOf(listIn(args, computed), listIn(outs, computed) as Shaped[]);
 }
 
-/** Whether numbers are what was computed in slots. */
-function areIn(
-  numbers: readonly number[],
-  slots: readonly number[],
-  computed: readonly number[],
-): boolean {
-  if (numbers.length !== slots.length) return false;
-  for (let i = 0; i < slots.length; i++) if (numbers[i] !== computed[slots[i]!]) return false;
-  return true;
+/** What a part is where the template's program computes this. */
+function partIn(part: Part, computed: readonly number[]): unknown {
+  if (typeof part === 'number') return computed[part];
+  if ('value' in part) return part.value;
+  if (!('sizes' in part)) return listIn(part, computed);
+  return { sizes: numbersIn(part.sizes, computed), strides: numbersIn(part.strides, computed) };
 }
 
-function shapeIn({ sizes, strides }: SlottedShape, computed: readonly number[]): Shaped {
-  return { sizes: numbersIn(sizes, computed), strides: numbersIn(strides, computed) };
+/** A list: what most parts are is read here, without a call. */
+function listIn(parts: readonly Part[], computed: readonly number[]): unknown[] {
+  const list: unknown[] = [];
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]!;
+    if (typeof part === 'number') list.push(computed[part]);
+    else list.push('value' in part ? part.value : partIn(part, computed));
+  }
+  return list;
 }
 
 /** Whether a node does the same at all sizes. */
@@ -119,12 +130,11 @@ class TemplateReader {
   /** Inputs of the graph whose layout varies. */
   get inputs(): VaryingInput[] {
     return this.template.example.graph.placeholders.flatMap((node, position) => {
-      const shape = this.shapesOf(node)[0];
-      if (shape === undefined || !this.varies(node)) return [];
-      const example = node.meta.val as Tensor;
-      const { sizes, strides } = example;
-      const wanted = new LayoutClass({ sizes, strides });
-      return [{ ...shape, position, offset: example.storageOffset, wanted }];
+      const [symbolic] = this.listOf(node);
+      if (symbolic === undefined || !this.varies(node)) return [];
+      const { sizes, strides, storageOffset: offset } = node.meta.val as Tensor;
+      const wanted = isDense(symbolic) ? null : new LayoutClass({ sizes, strides });
+      return [{ ...this.shape(symbolic), position, offset, wanted }];
     });
   }
 
@@ -133,42 +143,21 @@ class TemplateReader {
     return [...this.sized];
   }
 
-  /** The case of a node; null if it is in one for all sizes. */
-  caseOf(node: Node): In<string | null> | null {
-    const outs = this.shapesOf(node);
+  /** What is called in a node; null if it is in one case at all sizes. */
+  callOf(node: Node): Call | null {
+    const outs = this.listOf(node).map((shape) => this.layout(shape));
     const { target } = node;
     const caseOf = target instanceof OpOverload ? casesOf(target) : null;
     if (caseOf === null) return null;
     const given = this.template.argsOf(node);
     if (![node, ...node.allInputNodes()].some((value) => this.varies(value)) && given === node.args)
       return null;
-    const argsIn = this.list(given);
-    const outsIn = this.shapes(outs, this.varies(node));
-    return (computed) => caseOf(argsIn(computed), outsIn(computed));
-  }
-
-  /** Shapes of results; the same list for all sizes if they do not vary. */
-  private shapes(outs: readonly SlottedShape[], vary: boolean): In<readonly Shaped[]> {
-    let known: readonly Shaped[] | null = null;
-    return (computed) => {
-      if (known !== null) return known;
-      const made: Shaped[] = [];
-      for (let i = 0; i < outs.length; i++) made.push(shapeIn(outs[i]!, computed));
-      if (!vary) known = made;
-      return made;
-    };
-  }
-
-  /** Shapes of the values of a node. */
-  private shapesOf(node: Node): readonly SlottedShape[] {
-    return this.listOf(node).map((shape) => this.shape(shape));
+    return { caseOf, args: given.map((arg) => this.part(arg)), outs };
   }
 
   /** Whether the layout of a node's value varies. */
   private varies(node: Node): boolean {
-    return this.listOf(node).some(({ sizes, strides }) =>
-      [...sizes, ...strides].some((size) => typeof size === 'object' && size !== null),
-    );
+    return this.listOf(node).some(varies);
   }
 
   private listOf(node: Node): readonly SymbolicShape[] {
@@ -186,35 +175,38 @@ class TemplateReader {
     return { sizes: slots, strides: strides.map((stride) => program.slot(stride ?? 0)) };
   }
 
-  /** A list, of which most items never vary. */
-  private list(args: readonly (Argument | Size)[]): In<readonly unknown[]> {
-    const items = args.map((arg) => this.argument(arg));
-    const varying = [...args.keys()].filter((i) => this.isVarying(args[i]));
-    let first: readonly unknown[] | null = null;
-    return (computed) => {
-      if (first === null) return (first = items.map((item) => item(computed)));
-      const made = first.slice();
-      for (let i = 0; i < varying.length; i++) made[varying[i]!] = items[varying[i]!]!(computed);
-      return made;
-    };
-  }
-
-  /** Whether an argument depends on what was computed. */
-  private isVarying(arg: unknown): boolean {
-    if (arg instanceof Node) return this.varies(arg);
-    return isSymbolic(arg) || (Array.isArray(arg) && arg.some((item) => this.isVarying(item)));
-  }
-
-  private argument(arg: Argument | Size): In<unknown> {
+  private part(arg: Argument | Size): Part {
     if (arg instanceof Node) {
-      const shape = this.shapesOf(arg)[0];
-      return shape === undefined ? () => undefined : (computed) => shapeIn(shape, computed);
+      const [shape] = this.listOf(arg);
+      return shape === undefined ? { value: undefined } : this.layout(shape);
     }
-    if (Array.isArray(arg)) return this.list(arg);
-    if (!isSymbolic(arg)) return () => arg;
-    const slot = this.template.program.slot(arg);
-    return (computed) => computed[slot];
+    if (isSymbolic(arg)) return this.template.program.slot(arg);
+    if (!Array.isArray(arg)) return { value: arg };
+    const parts = arg.map((item) => this.part(item));
+    // Numbers alone are read by nobody who changes them.
+    return parts.every(isFixed) ? { value: parts.map(({ value }) => value) } : parts;
   }
+
+  private layout(shape: SymbolicShape): Part {
+    if (varies(shape)) return this.shape(shape);
+    return { value: { sizes: shape.sizes, strides: shape.strides.map((stride) => stride ?? 0) } };
+  }
+}
+
+function varies({ sizes, strides }: SymbolicShape): boolean {
+  return [...sizes, ...strides].some(isSymbolic);
+}
+
+function isFixed(part: Part): part is Fixed {
+  return typeof part === 'object' && 'value' in part;
+}
+
+/** Whether expressions say that elements lie side by side in the order of dimensions; those that are equal are one object. */
+function isDense({ sizes, strides }: SymbolicShape): boolean {
+  let below: Size = 1;
+  for (let i = sizes.length - 1; i >= 0; below = sizeMul(below, sizes[i--]!))
+    if (strides[i] !== below) return false;
+  return true;
 }
 
 function isSymbolic(arg: unknown): arg is SymInt {

@@ -7,7 +7,7 @@
  * right at enough sizes (`SizeSamples`) are right at others of the same case.
  */
 import type { OpOverload } from '@tessera/tensor';
-import { CASES, type CaseOf, type Shaped } from './operator-cases.js';
+import { CASES, type CaseOf, type Shaped, numelOf } from './operator-cases.js';
 
 /** Those without cases, by name; operators on elements are told by their tag. */
 const UNIFORM: ReadonlySet<string> = new Set(
@@ -78,31 +78,36 @@ const names = new WeakMap<OpOverload, string>();
 
 /** The layouts that operators may not tell from an example. */
 export class LayoutClass {
+  /** Those of the example. */
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
   private readonly code: string;
   private readonly isDense: boolean;
 
-  constructor(private readonly example: Shaped) {
+  constructor(example: Shaped) {
+    this.sizes = example.sizes;
+    this.strides = example.strides;
     this.code = layoutClass(example);
-    this.isDense = this.isDenseLike(example);
+    this.isDense = isDense(example);
   }
 
   /** Whether a layout is of the class. */
-  has(layout: Shaped): boolean {
-    return (this.isDense && this.isDenseLike(layout)) || layoutClass(layout) === this.code;
-  }
-
-  /** Whether elements lie side by side in the order of dimensions, of which the same are one: all such are of one class. */
-  private isDenseLike({ sizes, strides }: Shaped): boolean {
-    const like = this.example.sizes;
-    if (sizes.length !== like.length) return false;
-    let below = 1;
-    for (let i = sizes.length - 1; i >= 0; i--) {
+  has({ sizes, strides }: Shaped): boolean {
+    const like = this.sizes;
+    let i = this.isDense && sizes.length === like.length ? sizes.length - 1 : -2;
+    // Those of whose dimensions the same are one, and whose elements lie side by side in their order, are of one class.
+    for (let below = 1; i >= 0 && strides[i] === below; i--) {
       const size = sizes[i]!;
-      if (strides[i] !== below || (size === 1) !== (like[i] === 1)) return false;
+      if ((size === 1) !== (like[i] === 1) || size === 0) break;
       below *= size;
     }
-    return below > 0;
+    return i === -1 || layoutClass({ sizes, strides }) === this.code;
   }
+}
+
+/** Whether elements lie side by side in the order of dimensions. */
+function isDense({ sizes, strides }: Shaped): boolean {
+  return sizes.every((size, i) => size > 0 && strides[i] === numelOf(sizes.slice(i + 1)));
 }
 
 /** Name without PyTorch's namespace, without overload, and without the underscore of writing in place. */

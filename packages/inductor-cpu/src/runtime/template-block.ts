@@ -35,8 +35,8 @@ export class TemplateBlocks {
   /** Words of a block that have values of slots of the program, and those slots. */
   private readonly words: number[] = [];
   private readonly slots: number[] = [];
-  /** Buffers in the arena; `word` of a block says where, a slot how many elements they have. */
-  private readonly scratch;
+  /** Buffers in the arena: the slot of how many elements they have, bytes of one, and which word of a block says where, in turns. */
+  private readonly scratch: readonly number[];
   /** In which order they come and go. */
   private readonly order: readonly number[];
   private readonly isFixed: boolean;
@@ -71,10 +71,9 @@ export class TemplateBlocks {
     });
     const { numbers, order } = scratchOf(template);
     this.order = order;
-    this.scratch = numbers.map((i) => {
+    this.scratch = numbers.flatMap((i) => {
       const { dtype, numel } = template.buffers[i];
-      const word = (layout.places + 4 * i) >>> 2;
-      return { slot: sizes.slot(numel), itemSize: itemSize(dtype), word };
+      return [sizes.slot(numel), itemSize(dtype), (layout.places + 4 * i) >>> 2];
     });
     this.isFixed = numbers.every((i) => typeof template.buffers[i].numel === 'number');
     this.packed = this.pack(this.bytesOf(sizes.run(template.symbols.map(({ hint }) => hint!))));
@@ -90,8 +89,7 @@ export class TemplateBlocks {
   private bytesOf(computed: readonly number[]): readonly number[] {
     const { scratch } = this;
     const bytes: number[] = [];
-    for (let i = 0; i < scratch.length; i++)
-      bytes.push(computed[scratch[i].slot] * scratch[i].itemSize);
+    for (let i = 0; i < scratch.length; i += 3) bytes.push(computed[scratch[i]] * scratch[i + 1]);
     return bytes;
   }
 
@@ -148,7 +146,7 @@ export class TemplateBlocks {
     i32.set(this.image, start);
     for (let i = 0; i < words.length; i++) i32[start + words[i]] = computed[slots[i]];
     const { offsets, total } = this.placesAt(computed);
-    for (let i = 0; i < scratch.length; i++) i32[start + scratch[i].word] = offsets[i];
+    for (let i = 0; i < offsets.length; i++) i32[start + scratch[3 * i + 2]] = offsets[i];
     let parallelNs = 0;
     let parallelLaunches = 0;
     for (let i = 0; i < shared.length; i++) {

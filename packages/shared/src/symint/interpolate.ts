@@ -9,16 +9,6 @@ export interface Combination {
   readonly divisor: number;
 }
 
-/** A combination of products; NaN where it cannot be computed exactly. */
-export function valueOf({ terms, divisor }: Combination, products: readonly number[]): number {
-  let sum = 0;
-  for (let i = 0; i < terms.length; i += 2) {
-    sum += terms[i + 1]! * products[terms[i]!]!;
-    if (!Number.isSafeInteger(sum)) return NaN;
-  }
-  return sum / divisor;
-}
-
 /**
  * Per number, the one combination that has its values; null where one has none, or more than one. Fractions are exact: elimination by
  * Bareiss, E. H., "Sylvester's identity and multistep integer-preserving Gaussian elimination" (1968).

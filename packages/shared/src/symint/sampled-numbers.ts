@@ -1,41 +1,39 @@
 /**
  * @file `SampledNumbers`: numbers that a program computes from sizes, known where samples determine them.
  */
-import { type Combination, interpolate, valueOf } from './interpolate.js';
-import { type Product, SizeSamples, productsAt } from './size-samples.js';
-
-/** A number that varies, and where it is. */
-interface Varying {
-  readonly places: readonly number[];
-  readonly value: Combination;
-  readonly isLinear: boolean;
-}
+import { interpolate } from './interpolate.js';
+import { SizeSamples } from './size-samples.js';
 
 /** What samples say of numbers. */
 interface Known {
   /** The numbers of the first sample, of which those that vary are other ones. */
   readonly first: readonly number[];
-  /** In the order of their first places. */
-  readonly varying: readonly Varying[];
-  /** What those are made of. */
-  readonly products: readonly Product[];
+  /**
+   * Those that vary, in the order of their first places, each as: the divisor of a combination of products, how many terms
+   * it has, the products and their factors in turns, how many places it has, and the places.
+   */
+  readonly varying: readonly number[];
   /** How many numbers there are before one that is not linear in the sizes. */
   readonly linear: number;
 }
 
 /** See the file header. Sizes are numbers of symbols and their values, in turns. */
 export class SampledNumbers {
-  private readonly samples = new SizeSamples();
   private readonly numbers: (readonly number[])[] = [];
   /** Undefined until it is asked for, null if no polynomials have the numbers of all samples. */
   private known: Known | null | undefined;
+
+  /** @param samples none; numbers that begin with the same ones share what is computed of sizes */
+  constructor(private samples: SizeSamples = new SizeSamples()) {}
 
   /** Notes what the numbers were at sizes; whether that said anything new. */
   add(sizes: readonly number[], numbers: readonly number[]): boolean {
     // What is known already needs no more samples; one that contradicts it leaves nothing that fits all.
     if (this.known === null) return false;
     if (this.at(sizes)?.every((number, i) => number === numbers[i]) === true) return false;
-    if (!this.samples.add(sizes)) return false;
+    const samples = this.samples.with(sizes);
+    if (samples === null) return false;
+    this.samples = samples;
     this.numbers.push(numbers);
     this.known = undefined;
     return true;
@@ -52,26 +50,33 @@ export class SampledNumbers {
   }
 
   /**
-   * The numbers at sizes; null where the samples do not determine them. A loop over those that vary: it seldom runs, so
-   * nothing inlines it.
+   * The numbers at sizes; null where the samples do not determine them. A loop over a list: it seldom runs, so nothing
+   * inlines what it calls, and caches have forgotten what it reads.
    *
    * @param count of the first of them; others may be those of another sample
    */
   at(sizes: readonly number[], count: number = Infinity): readonly number[] | null {
-    if (!this.samples.determine(sizes)) return null;
+    const products = this.samples.at(sizes);
+    if (products === null) return null;
     const known = this.known === undefined ? (this.known = this.fit()) : this.known;
     if (known === null) return null;
-    const { first, varying, products } = known;
+    const { first, varying } = known;
     if (varying.length === 0) return first;
-    const values = productsAt(products, sizes);
     const found = first.slice();
-    for (let i = 0; i < varying.length; i++) {
-      const { places, value } = varying[i]!;
-      if (places[0]! >= count) break;
-      const number = valueOf(value, values);
-      // A quotient that came out even in all samples does not here.
-      if (!Number.isInteger(number)) return null;
-      for (let k = 0; k < places.length; k++) found[places[k]!] = number;
+    for (let i = 0; i < varying.length;) {
+      const divisor = varying[i]!;
+      const places = i + 2 + 2 * varying[i + 1]!;
+      if (varying[places + 1]! >= count) break;
+      let sum = 0;
+      for (i += 2; i < places; i += 2) {
+        sum += varying[i + 1]! * products[varying[i]!]!;
+        // It would not be exact.
+        if (!(sum <= Number.MAX_SAFE_INTEGER && sum >= -Number.MAX_SAFE_INTEGER)) return null;
+      }
+      // A quotient that came out even in all samples may not here.
+      if (sum % divisor !== 0) return null;
+      const end = places + 1 + varying[places]!;
+      for (i = places + 1; i < end; i++) found[varying[i]!] = sum / divisor;
     }
     return found;
   }
@@ -92,42 +97,17 @@ export class SampledNumbers {
     });
     const all = [...columns.values()];
     const found = interpolate(
-      list.map((sizes) => productsAt(products, sizes)),
+      list.map((sizes) => this.samples.at(sizes)!),
       numbers.map((sample) => all.map(([at]) => sample[at!]!)),
     );
     if (found === null) return null;
-    const used = new UsedProducts(products);
-    const varying = found.map((value, i): Varying => ({
-      places: all[i]!,
-      value: used.in(value),
-      isLinear: value.terms.every((term, k) => k % 2 > 0 || products[term]!.degree < 2),
-    }));
-    const curved = varying.find(({ isLinear }) => !isLinear);
-    return { first, varying, products: used.list, linear: curved?.places[0] ?? Infinity };
-  }
-}
-
-/** Products that combinations are made of, without those that none needs. */
-class UsedProducts {
-  readonly list: Product[];
-  private readonly places = new Map([[0, 0]]);
-
-  constructor(private readonly all: readonly Product[]) {
-    this.list = [all[0]!];
-  }
-
-  /** A combination of all products as one of those that are used. */
-  in({ terms, divisor }: Combination): Combination {
-    return { terms: terms.map((term, i) => (i % 2 > 0 ? term : this.place(term))), divisor };
-  }
-
-  private place(product: number): number {
-    let found = this.places.get(product);
-    if (found === undefined) {
-      const { of, ...rest } = this.all[product]!;
-      found = this.list.push({ ...rest, of: this.place(of) }) - 1;
-      this.places.set(product, found);
-    }
-    return found;
+    const curved = found.findIndex(({ terms }) =>
+      terms.some((term, k) => k % 2 === 0 && products[term]!.degree > 1),
+    );
+    const varying = found.flatMap(({ terms, divisor }, i) => {
+      const places = all[i]!;
+      return [divisor, terms.length / 2, ...terms, places.length, ...places];
+    });
+    return { first, varying, linear: all[curved]?.[0] ?? Infinity };
   }
 }

@@ -2,24 +2,29 @@
  * @file `SizeProgram`: expressions of symbols as one straight-line program, for evaluating many of them at once.
  *
  * Expressions are made once each (`ExprPool`), so what they have in common is computed once. A choice of values is evaluated
- * when it is new and seldom again: a loop over a list costs less than closures that the engine has not met. All slots are
+ * when it is new and seldom again: a loop over a list of numbers costs less than closures that the engine has not met, and objects that caches have forgotten. All slots are
  * computed, those too that a condition on another one keeps from being asked, so no slot throws.
  */
 import { floorDivNumbers, modNumbers } from './integer-arithmetic.js';
 import type { Size } from './size.js';
 import type { SymInt } from './sym-int.js';
 
-/** What a slot is computed from; slots of `args` come before it. */
-interface SizeStep extends Pick<SymInt, 'kind' | 'coeffs' | 'constant'> {
-  readonly to: number;
-  readonly args: readonly number[];
-}
+/** Kinds of expressions that are computed from others. */
+const KINDS: readonly SymInt['kind'][] = ['sum', 'floordiv', 'mod', 'product', 'min', 'max'];
+const SUM = 0;
+const MOD = 2;
+const PRODUCT = 3;
+const MIN = 4;
 
 /** See the file header. */
 export class SizeProgram {
   /** Slots with the numbers that no symbol changes. */
   private readonly initial: number[] = [];
-  private readonly steps: SizeStep[] = [];
+  /**
+   * How slots are computed, one after another: the kind, the slot, how many arguments it has, their slots, and of a sum
+   * its constant and the factors of its arguments.
+   */
+  private readonly code: number[] = [];
   private readonly known = new Map<Size, number>();
 
   /** @param symbols in the order in which values are given; their slots are the first ones */
@@ -37,7 +42,8 @@ export class SizeProgram {
     if (kind === 'symbol') return this.add(size, NaN);
     const args = size.args.map((arg) => this.slot(arg));
     const to = this.add(size, 0);
-    this.steps.push({ to, kind, args, coeffs, constant });
+    this.code.push(KINDS.indexOf(kind), to, args.length, ...args);
+    if (kind === 'sum') this.code.push(constant, ...coeffs);
     return to;
   }
 
@@ -49,10 +55,34 @@ export class SizeProgram {
 
   /** What all slots are at values of the symbols: NaN, which equals nothing, where one divides by zero. */
   run(values: readonly number[]): readonly number[] {
-    const { steps } = this;
+    const { code } = this;
     const at = this.initial.slice();
     for (let i = 0; i < this.symbols.length; i++) at[i] = values[i]!;
-    for (let i = 0; i < steps.length; i++) at[steps[i]!.to] = computed(steps[i]!, at);
+    for (let i = 0; i < code.length;) {
+      const kind = code[i]!;
+      const to = code[i + 1]!;
+      const end = i + 3 + code[i + 2]!;
+      i += 3;
+      let value = at[code[i]!]!;
+      if (kind === SUM) {
+        value = code[end]!;
+        const factors = end + 1 - i;
+        for (; i < end; i++) value += code[i + factors]! * at[code[i]!]!;
+        i = end + factors;
+      } else if (kind <= MOD) {
+        const by = at[code[i + 1]!]!;
+        if (by === 0) value = NaN;
+        else value = kind === MOD ? modNumbers(value, by) : floorDivNumbers(value, by);
+        i = end;
+      } else {
+        for (i++; i < end; i++) {
+          const next = at[code[i]!]!;
+          if (kind === PRODUCT) value *= next;
+          else value = kind === MIN ? Math.min(value, next) : Math.max(value, next);
+        }
+      }
+      at[to] = value;
+    }
     return at;
   }
 }
@@ -62,27 +92,4 @@ export function numbersIn(slots: readonly number[], computed: readonly number[])
   const numbers: number[] = [];
   for (let i = 0; i < slots.length; i++) numbers.push(computed[slots[i]!]!);
   return numbers;
-}
-
-function computed({ kind, args, coeffs, constant }: SizeStep, at: readonly number[]): number {
-  let value = at[args[0]!]!;
-  switch (kind) {
-    case 'sum':
-      value = constant;
-      for (let i = 0; i < args.length; i++) value += coeffs[i]! * at[args[i]!]!;
-      return value;
-    case 'floordiv':
-      return at[args[1]!] === 0 ? NaN : floorDivNumbers(value, at[args[1]!]!);
-    case 'mod':
-      return at[args[1]!] === 0 ? NaN : modNumbers(value, at[args[1]!]!);
-    case 'product':
-      for (let i = 1; i < args.length; i++) value *= at[args[i]!]!;
-      return value;
-    case 'min':
-      for (let i = 1; i < args.length; i++) value = Math.min(value, at[args[i]!]!);
-      return value;
-    default:
-      for (let i = 1; i < args.length; i++) value = Math.max(value, at[args[i]!]!);
-      return value;
-  }
 }

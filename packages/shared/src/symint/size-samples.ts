@@ -17,18 +17,10 @@ const DEGREE = 3;
 const MOST_TERMS = 20;
 /** Samples after which no more are looked at: sizes that vary in so many ways are never determined. */
 const MOST_SAMPLES = 64;
+/** Sizes of which products of differences are exact are below it. */
+const EXACT = 2 ** 25;
 /** Modulus of the rank: products of residues are exact numbers. */
 const PRIME = 67_108_859;
-
-/** How a size goes together with another one in all samples: `(size - at) * run = (other - otherAt) * slope`. */
-interface Relation {
-  readonly size: number;
-  readonly at: number;
-  readonly other: number;
-  readonly otherAt: number;
-  readonly run: number;
-  readonly slope: number;
-}
 
 /** A size that varies by itself. */
 interface FreeSize {
@@ -44,61 +36,80 @@ export interface Product {
   readonly degree: number;
 }
 
-/** What polynomials of sizes are made of. */
+/** What polynomials of sizes are made of, as lists of numbers: they are read when caches have forgotten them. */
 interface Basis {
   /** Sizes that never change, and their values, in turns. */
   readonly fixed: readonly number[];
-  readonly relations: readonly Relation[];
+  /**
+   * How sizes go together with others in all samples: `(size - at) * run = (other - otherAt) * slope`, as `size`, `at`,
+   * `other`, `otherAt`, `run` and `slope`.
+   */
+  readonly relations: readonly number[];
   readonly free: readonly FreeSize[];
   readonly products: readonly Product[];
+  /** Of each product but the first: which one it is a product of, and the size. */
+  readonly factors: readonly number[];
 }
 
-/** See the file header. */
+/**
+ * See the file header. Samples do not change: there is one object for each sequence of them, so that numbers which were
+ * seen at the same sizes share what is computed of those.
+ */
 export class SizeSamples {
-  readonly list: (readonly number[])[] = [];
-  private readonly keys = new Set<string>();
+  /** Those with one more sample, by its sizes. */
+  private readonly further = new Map<string, SizeSamples>();
   /** Undefined until it is asked for, null while the samples determine nothing. */
-  private known: Basis | null | undefined = null;
+  private known: Basis | null | undefined;
+  /** The sizes that were asked for last, and their products. */
+  private last: readonly number[] | null = null;
+  private found: readonly number[] | null = null;
 
-  /** Adds the sizes of a sample; false if it is there already, or of another number of sizes, or one too many. */
-  add(sizes: readonly number[]): boolean {
-    if (this.list.length === MOST_SAMPLES) return false;
+  constructor(readonly list: readonly (readonly number[])[] = []) {}
+
+  /** These and one more; null if it is there already, or of another number of sizes, or one too many. */
+  with(sizes: readonly number[]): SizeSamples | null {
+    const { list } = this;
+    if (list.length === MOST_SAMPLES || (list[0] ?? sizes).length !== sizes.length) return null;
+    if (list.some((sample) => sample.every((size, i) => size === sizes[i]))) return null;
     const key = sizes.join();
-    if (this.keys.has(key) || (this.list[0] ?? sizes).length !== sizes.length) return false;
-    this.keys.add(key);
-    this.list.push([...sizes]);
-    this.known = undefined;
-    return true;
+    let more = this.further.get(key);
+    if (more === undefined) this.further.set(key, (more = new SizeSamples([...list, [...sizes]])));
+    return more;
   }
 
-  private get basis(): Basis | null {
-    if (this.known === undefined) this.known = determined(this.list);
-    return this.known;
-  }
-
-  /** Whether what is known of the samples determines polynomials for other sizes at all. */
-  get suffice(): boolean {
-    return this.basis !== null;
-  }
-
-  /** The products of sizes that determined polynomials are sums of. */
+  /** The products of sizes that determined polynomials are sums of; none while there are none. */
   get products(): readonly Product[] {
-    return this.basis!.products;
+    return this.known?.products ?? [];
   }
 
-  /** Whether the samples determine polynomials at these sizes. Loops: it seldom runs, so nothing inlines it. */
-  determine(sizes: readonly number[]): boolean {
-    const { basis } = this;
-    if (basis === null || sizes.length !== this.list[0]!.length) return false;
-    const { fixed, relations, free } = basis;
-    for (let i = 0; i < fixed.length; i += 2) if (sizes[fixed[i]!] !== fixed[i + 1]) return false;
-    for (let i = 0; i < relations.length; i++) if (!holds(relations[i]!, sizes)) return false;
+  /**
+   * The values of the products at sizes, a list that does not change; null where the samples do not determine polynomials.
+   * One function: it seldom runs, so nothing inlines what it calls.
+   */
+  at(sizes: readonly number[]): readonly number[] | null {
+    if (this.last === sizes) return this.found;
+    this.last = sizes;
+    this.found = null;
+    const basis = this.known === undefined ? (this.known = determined(this.list)) : this.known;
+    if (basis === null || sizes.length !== this.list[0]!.length) return null;
+    const { fixed, relations, free, factors } = basis;
+    for (let i = 0; i < fixed.length; i += 2) if (sizes[fixed[i]!] !== fixed[i + 1]) return null;
+    for (let i = 0; i < relations.length; i += 6) {
+      const from = sizes[relations[i]!]! - relations[i + 1]!;
+      const other = sizes[relations[i + 2]!]! - relations[i + 3]!;
+      if (from * relations[i + 4]! !== other * relations[i + 5]!) return null;
+    }
     for (let i = 0; i < free.length; i++) {
       const { size, values } = free[i]!;
-      const value = sizes[size]!;
-      if (values === null ? !isExact(value) : !values.has(value)) return false;
+      if (values !== null && !values.has(sizes[size]!)) return null;
     }
-    return true;
+    // Products of differences of such numbers are exact.
+    for (let i = 0; i < sizes.length; i++)
+      if ((sizes[i]! | 0) !== sizes[i] || sizes[i]! >= EXACT || sizes[i]! <= -EXACT) return null;
+    const values = [1];
+    for (let i = 0; i < factors.length; i += 2)
+      values.push(values[factors[i]!]! * sizes[factors[i + 1]!]!);
+    return (this.found = values);
   }
 }
 
@@ -134,25 +145,14 @@ export function remaindersIn(size: Size): readonly Size[] {
   return size.kind === 'floordiv' ? [...below, sizeMod(size.args[0]!, size.args[1]!)] : below;
 }
 
-/** Products of differences of such numbers are exact. */
-function isExact(size: number): boolean {
-  return Number.isInteger(size) && Math.abs(size) < 2 ** 25;
-}
-
-function holds(
-  { size, at, other, otherAt, run, slope }: Relation,
-  sizes: readonly number[],
-): boolean {
-  const value = sizes[size]!;
-  return isExact(value) && (value - at) * run === (sizes[other]! - otherAt) * slope;
-}
-
 /** What polynomials are made of that samples determine; null if they do not. */
 function determined(samples: readonly (readonly number[])[]): Basis | null {
-  if (!samples.flat().every(isExact)) return null;
+  if (samples.length === 0) return null;
+  if (!samples.flat().every((size) => Number.isInteger(size) && Math.abs(size) < EXACT))
+    return null;
   const fixed: number[] = [];
   const free: FreeSize[] = [];
-  const relations: Relation[] = [];
+  const relations: number[] = [];
   for (let size = 0; size < samples[0]!.length; size++) {
     const first = samples[0]![size]!;
     if (samples.every((sample) => sample[size] === first)) {
@@ -162,7 +162,7 @@ function determined(samples: readonly (readonly number[])[]): Basis | null {
     const before = free.map((other) => other.size);
     const relation = relationOf(samples, size, before);
     if (relation !== null) {
-      relations.push(relation);
+      relations.push(...relation);
       continue;
     }
     const values = new Set(samples.map((sample) => sample[size]!));
@@ -170,31 +170,26 @@ function determined(samples: readonly (readonly number[])[]): Basis | null {
   }
   const products = productsOf(free);
   if (products.length > Math.min(MOST_TERMS, samples.length)) return null;
-  const times = (a: number, b: number): number => (residue(a) * b) % PRIME;
-  const rows = samples.map((sample) => productsAt(products, sample, times));
-  return hasFullRank(rows) ? { fixed, relations, free, products } : null;
+  const factors = products.slice(1).flatMap(({ of, size }) => [of, size]);
+  const rows = samples.map((sample) => residuesAt(products, sample));
+  return hasFullRank(rows) ? { fixed, relations, free, products, factors } : null;
 }
 
-/** That a size follows one of those before it; null if it does not. */
+/** How a size follows one of those before it, as in `Basis.relations`; null if it does not. */
 function relationOf(
   samples: readonly (readonly number[])[],
   size: number,
   before: readonly number[],
-): Relation | null {
+): readonly number[] | null {
   const [first, ...others] = samples;
   const at = first[size]!;
   for (const other of before) {
     const otherAt = first[other]!;
     const far = others.find((sample) => sample[other] !== otherAt)!;
-    const relation = {
-      size,
-      at,
-      other,
-      otherAt,
-      run: far[other]! - otherAt,
-      slope: far[size]! - at,
-    };
-    if (others.every((sample) => holds(relation, sample))) return relation;
+    const run = far[other]! - otherAt;
+    const slope = far[size]! - at;
+    if (others.every((each) => (each[size]! - at) * run === (each[other]! - otherAt) * slope))
+      return [size, at, other, otherAt, run, slope];
   }
   return null;
 }
@@ -215,19 +210,11 @@ function productsOf(free: readonly FreeSize[]): readonly Product[] {
   return all;
 }
 
-/** Products of sizes. */
-export function productsAt(
-  products: readonly Product[],
-  sizes: readonly number[],
-  times: ((a: number, b: number) => number) | null = null,
-): number[] {
+/** Products of sizes, modulo a prime. */
+function residuesAt(products: readonly Product[], sizes: readonly number[]): number[] {
   const values = [1];
-  for (let i = 1; i < products.length; i++) {
-    const { of, size } = products[i]!;
-    const a = sizes[size]!;
-    const b = values[of]!;
-    values.push(times === null ? a * b : times(a, b));
-  }
+  for (const { of, size } of products.slice(1))
+    values.push((residue(sizes[size]!) * values[of]!) % PRIME);
   return values;
 }
 

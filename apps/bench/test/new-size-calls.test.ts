@@ -1,0 +1,77 @@
+/**
+ * @file What a new size costs is counted in calls of functions: the first time that code runs, and seldom later, engines
+ * optimise none of it, so that its calls are what its time goes by.
+ */
+import { Session } from 'node:inspector';
+import { type Tensor, manualSeed } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { DYNAMIC_WORKLOADS, compiledStep } from '../src/dynamic/workloads.js';
+
+/** Functions of Tessera's packages that a run calls, and how often in all. */
+class Calls {
+  private readonly session = new Session();
+
+  constructor() {
+    this.session.connect();
+    this.session.post('Profiler.enable');
+    this.session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  }
+
+  during(run: () => void): { readonly calls: number; readonly functions: number } {
+    this.taken();
+    run();
+    const counts = this.taken();
+    return { calls: counts.reduce((sum, count) => sum + count, 0), functions: counts.length };
+  }
+
+  private taken(): number[] {
+    const found: number[] = [];
+    this.session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
+      for (const { url, functions } of result) {
+        if (!url.includes('@tessera')) continue;
+        for (const { ranges } of functions) if (ranges[0]!.count > 0) found.push(ranges[0]!.count);
+      }
+    });
+    return found;
+  }
+
+  end(): void {
+    this.session.disconnect();
+  }
+}
+
+/** What a new size and a repeated one call, once sizes are known. */
+function callsOf(name: string): Record<'fresh' | 'again', ReturnType<Calls['during']>> {
+  const workload = DYNAMIC_WORKLOADS.find((each) => each.name === name)!;
+  manualSeed(0);
+  const program = workload.make('cpu', true);
+  const { step } = compiledStep(workload, program);
+  const run = (size: number, inputs: readonly Tensor[]): void => {
+    for (const tensor of [step(size, inputs)].flat() as Tensor[]) tensor.dispose();
+  };
+  const sizes = workload.sizes(true);
+  const last = sizes.at(-1)!;
+  for (const size of sizes.slice(0, -1)) run(size, program.inputs(size));
+  const inputs = program.inputs(last);
+  const calls = new Calls();
+  try {
+    const fresh = calls.during(() => run(last, inputs));
+    // Inputs that were checked before are checked by their mark.
+    run(last, inputs);
+    return { fresh, again: calls.during(() => run(last, inputs)) };
+  } finally {
+    calls.end();
+  }
+}
+
+describe('a call with a new size', () => {
+  it.each([
+    ['moving_slice', 70, 45],
+    ['growing_cache', 92, 48],
+  ])('of %s calls few functions more than a repeated one', (name, more, others) => {
+    const { fresh, again } = callsOf(name);
+    expect(fresh.calls).toBeGreaterThan(again.calls);
+    expect(fresh.calls - again.calls).toBeLessThanOrEqual(more);
+    expect(fresh.functions - again.functions).toBeLessThanOrEqual(others);
+  });
+});
