@@ -72,8 +72,11 @@ export class SizeSamples {
     if (list.length === MOST_SAMPLES || (list[0] ?? sizes).length !== sizes.length) return null;
     if (list.some((sample) => sample.every((size, i) => size === sizes[i]))) return null;
     const key = sizes.join();
-    let more = this.further.get(key);
-    if (more === undefined) this.further.set(key, (more = new SizeSamples([...list, [...sizes]])));
+    const known = this.further.get(key);
+    if (known !== undefined) return known;
+    const more = new SizeSamples([...list, [...sizes]]);
+    // Longer sequences are of numbers that are seldom determined: each has its own.
+    if (list.length < MOST_TERMS) this.further.set(key, more);
     return more;
   }
 
