@@ -95,7 +95,7 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
     symbols: compiled.symbols.map(({ symbol, source, min, max }) => ({
       name: symbol.name,
       source,
-      hint: symbol.hint!,
+      hint: symbol.hint,
       min,
       max,
     })),

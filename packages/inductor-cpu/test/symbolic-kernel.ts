@@ -27,10 +27,9 @@ export const SIZES: readonly number[] = [2, 3, 4, 5, 7, 8, 16, 31, 64, 129];
 
 /** New symbols that are at least 2. The size that was seen first is 8, or what `hints` say. */
 export function symbols(count: number, ...hints: readonly number[]): SymInt[] {
-  const env = new ShapeEnv({ duckShape: false });
-  return Array.from(
-    { length: count },
-    (_, i) => env.createSymbol(hints[i] ?? 8, { source: `n${i}`, min: 2 }) as SymInt,
+  const env = new ShapeEnv();
+  return Array.from({ length: count }, (_, i) =>
+    env.createSymbol(hints[i] ?? 8, { source: `n${i}`, min: 2 }),
   );
 }
 

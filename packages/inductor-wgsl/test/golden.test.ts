@@ -41,7 +41,7 @@ const MATRICES: WgslTarget = {
 };
 
 /** Sizes that are known when a kernel runs; the first ones seen were 4096. */
-const env = new ShapeEnv({ duckShape: false });
+const env = new ShapeEnv();
 const [N, M] = ['x', 'y'].map((source) => env.createSymbol(4096, { source, min: 2 })) as [
   Size,
   Size,

@@ -70,7 +70,7 @@ function compare(
 
 describe('schedules of products for threads', () => {
   it('of rows whose number is a symbol: slabs, registers, and routines that load and store', () => {
-    const rows = new ShapeEnv({ duckShape: false }).createSymbol(24, { source: 'x', min: 2 });
+    const rows = new ShapeEnv().createSymbol(24, { source: 'x', min: 2 });
     const kernel = matmulOfRows(rows, { n: 12, k: 20 });
     const scheduled = scheduleProduct(kernel, scheduleTarget(CARD), {
       tile: SMALL,

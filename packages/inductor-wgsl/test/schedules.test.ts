@@ -14,7 +14,7 @@ import {
   type ScheduledKernel,
   verifyScheduled,
 } from '@tessera/inductor-core';
-import { evaluateSize, ShapeEnv, type Size } from '@tessera/shared';
+import { ShapeEnv, type Size, sizeHint } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { scheduleTarget } from '../src/codegen/target.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
@@ -117,7 +117,7 @@ describe('schedules for threads', () => {
     `);
     const data = { x: wave(rows * pitch), scale: wave(rows, 3), out: zeros(rows * columns) };
     // Of rows whose length is a symbol, the bounds are expressions.
-    const length = new ShapeEnv({ duckShape: false }).createSymbol(columns, {
+    const length = new ShapeEnv().createSymbol(columns, {
       source: 'x',
       min: 2,
     });
@@ -125,8 +125,7 @@ describe('schedules for threads', () => {
     const scheduled = scheduleThreads(symbolic, scheduleTarget(CARD));
     expect(printScheduled(scheduled)).toContain('by 32, where i1 < s0');
     const found = copied(data);
-    const at = (size: Size): number => evaluateSize(size, { s0: columns });
-    interpretScheduled(scheduled, { buffers: found, subgroupSize: 32, sizes: at });
+    interpretScheduled(scheduled, { buffers: found, subgroupSize: 32, sizes: sizeHint });
     const wanted = copied(data);
     interpretKernel(kernel, wanted);
     expect(found['out']!.findIndex((value, i) => value !== wanted['out']![i])).toBe(-1);
@@ -410,7 +409,7 @@ describe('schedules for threads', () => {
   });
 
   it('of sizes that are symbols: bounds are expressions', () => {
-    const rows = new ShapeEnv({ duckShape: false }).createSymbol(24, { source: 'x', min: 2 });
+    const rows = new ShapeEnv().createSymbol(24, { source: 'x', min: 2 });
     const scheduled = scheduleThreads(softmax<Size>(rows, 2048), scheduleTarget(CARD));
     expect(printScheduled(scheduled)).toMatchInlineSnapshot(`
       "scheduled softmax

@@ -103,7 +103,6 @@ export const ERROR_CODES = {
   'pure-stale': 'A function compiled with `pure` would no longer do what was compiled',
   'lifted-scalar': 'Arithmetic was attempted on a scalar that is only known at run time',
   'symint-arithmetic': 'JavaScript arithmetic was attempted on a symbolic size',
-  'symint-data-dependent': 'A decision depends on a size that is only known at run time',
   'codegen-invalid': 'A code generator built an invalid WebAssembly function',
   'kernel-trap': 'A generated kernel was stopped by the engine',
   'plan-invalid': 'An execution plan is malformed or does not fit this runtime',

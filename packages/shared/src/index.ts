@@ -43,7 +43,6 @@ export type { PytreeNodeDefinition, PytreeNodeOptions } from './pytree/node-regi
 
 // Symbolic integers
 export {
-  allStatic,
   isStatic,
   sizeAdd,
   sizeCeilDiv,
@@ -51,7 +50,6 @@ export {
   sizeFloorDiv,
   sizeHint,
   sizeKnown,
-  sizeLe,
   sizeLt,
   sizeMax,
   sizeMin,
@@ -61,19 +59,16 @@ export {
   sizeProduct,
   sizeSub,
   sizeSum,
-  sizeToNumber,
-  sizesEqual,
 } from './symint/size.js';
 export type { Size } from './symint/size.js';
 export { SymInt } from './symint/sym-int.js';
 export type { SymIntKind, SymIntOwner, SymIntParts } from './symint/sym-int.js';
 export { ShapeEnv } from './symint/shape-env.js';
-export type { ShapeEnvOptions, ShapeGuard, SymbolInfo, SymbolOptions } from './symint/shape-env.js';
+export type { SymbolOptions } from './symint/shape-env.js';
 export { compareNumbers, gcd } from './symint/integer-arithmetic.js';
 export { commonUnit, isMultiple, quotientOf } from './symint/multiples.js';
 export type { RelationOp } from './symint/integer-arithmetic.js';
 export type { Relation } from './symint/relation.js';
-export { printRelation } from './symint/relation.js';
 export {
   ANY_INTEGER,
   addRanges,
@@ -90,8 +85,7 @@ export {
 } from './symint/value-range.js';
 export type { ValueRange } from './symint/value-range.js';
 export { printSize } from './symint/print.js';
-export type { NodeNamer } from './symint/print.js';
-export { evaluateSize, freeSymbols } from './symint/rewrite.js';
+export { freeSymbols } from './symint/rewrite.js';
 export { compileSize } from './symint/compile-size.js';
 export type { SizeFunction } from './symint/compile-size.js';
 export { SizeProgram, numbersIn } from './symint/size-program.js';
@@ -102,18 +96,9 @@ export { SizeFitter } from './symint/fit-size.js';
 export { SampledNumbers } from './symint/sampled-numbers.js';
 export { SizeSamples, isDetermined, remaindersIn } from './symint/size-samples.js';
 export type { FitTerm } from './symint/fit-size.js';
-export { checkShapeGuards, emitShapeGuards } from './symint/guard-code.js';
-export type { ShapeCheck, ShapeGuardCode } from './symint/guard-code.js';
 
 // Run-time scalars
-export {
-  SymScalar,
-  isPlainInteger,
-  isSymScalar,
-  scalarHint,
-  scalarKind,
-  sizeToScalar,
-} from './sym-scalar.js';
+export { SymScalar, isPlainInteger, isSymScalar, scalarKind } from './sym-scalar.js';
 export type { Scalar, ScalarKind, ScalarLike } from './sym-scalar.js';
 
 // The host

@@ -7,8 +7,6 @@
  * would be frozen into the graph. Modelled on `torch.SymFloat`.
  */
 import { TesseraError } from './errors.js';
-import type { Size } from './symint/size.js';
-import type { SymInt } from './symint/sym-int.js';
 
 /** A plain scalar argument. */
 export type Scalar = number | boolean;
@@ -42,14 +40,11 @@ export class SymScalar {
   readonly kind: ScalarKind;
   /** Where the value comes from, for messages; may be empty. */
   readonly name: string;
-  /** The size expression that gives the value, when it is derived from tensor sizes. */
-  readonly expr: SymInt | undefined;
 
-  constructor(hint: number, kind: ScalarKind, name = '', expr?: SymInt) {
+  constructor(hint: number, kind: ScalarKind, name = '') {
     this.hint = hint;
     this.kind = kind;
     this.name = name;
-    this.expr = expr;
   }
 
   /** Describes the scalar, for messages and printed graphs. */
@@ -84,16 +79,4 @@ export function isSymScalar(value: unknown): value is SymScalar {
     value !== null &&
     (value as Partial<SymScalar>).isSymScalar === true
   );
-}
-
-/** The value of a scalar as seen while capturing. */
-export function scalarHint(scalar: ScalarLike): Scalar {
-  if (!isSymScalar(scalar)) return scalar;
-  return scalar.kind === 'bool' ? scalar.hint !== 0 : scalar.hint;
-}
-
-/** A size as an operator's scalar argument, as in `sum / numel`: plain when the size is static. */
-export function sizeToScalar(size: Size): number | SymScalar {
-  if (typeof size === 'number') return size;
-  return new SymScalar(size.hint ?? Number.NaN, 'int', size.toString(), size);
 }

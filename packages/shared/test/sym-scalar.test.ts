@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ShapeEnv, SymScalar, scalarHint, sizeMul, sizeToScalar } from '../src/index.js';
+import { SymScalar } from '../src/index.js';
 import { thrownBy } from './thrown-by.js';
 
 describe('SymScalar', () => {
@@ -20,22 +20,5 @@ describe('SymScalar', () => {
   it('may be printed', () => {
     expect(`${lr.toString()}`).toBe('SymScalar(lr, float, hint 0.1)');
     expect(String(new SymScalar(3, 'int'))).toBe('SymScalar(int, hint 3)');
-  });
-
-  it('has a hint of its own type', () => {
-    expect(scalarHint(lr)).toBe(0.1);
-    expect(scalarHint(new SymScalar(1, 'bool'))).toBe(true);
-    expect(scalarHint(2.5)).toBe(2.5);
-    expect(scalarHint(false)).toBe(false);
-  });
-});
-
-describe('sizeToScalar', () => {
-  it('keeps a plain size plain and carries a symbolic one with its expression', () => {
-    expect(sizeToScalar(6)).toBe(6);
-    const size = sizeMul(new ShapeEnv().createSymbol(8, { source: 'x.size(0)' }), 3);
-    const scalar = sizeToScalar(size) as SymScalar;
-    expect(scalar).toMatchObject({ hint: 24, kind: 'int', name: '3 * s0' });
-    expect(scalar.expr).toBe(size);
   });
 });

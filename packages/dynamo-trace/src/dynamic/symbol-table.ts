@@ -39,12 +39,12 @@ export class SymbolTable {
   readonly start: KnownPlace = new KnownPlace();
   /** Sizes of arguments in captured calls, by printed source: a dim that changed once is dynamic. */
   readonly sizesSeen: Map<string, Map<number, number>> = new Map();
-  private readonly env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
+  private readonly env = new ShapeEnv();
   private readonly indices = new Map<SymInt, number>();
 
   /** A new symbol. @throws invalid-argument if the hint is out of range */
   create(hint: number, source: string, range: SymbolRange): SymbolEntry {
-    const symbol = this.env.createSymbol(hint, { source, ...range }) as SymInt;
+    const symbol = this.env.createSymbol(hint, { source, ...range });
     const index = this.entries.length;
     const entry: SymbolEntry = { index, symbol, source, ...range, values: new Map() };
     this.entries.push(entry);

@@ -56,14 +56,14 @@ export interface JsonSymbols {
 
 /** See the file header. */
 export class GraphSymbols {
-  private readonly env = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
+  private readonly env = new ShapeEnv();
   readonly symbols: readonly SymInt[];
   readonly relations: SymbolRelation[] = [];
   private readonly indices: ReadonlyMap<SymInt, number>;
 
   constructor(readonly specs: readonly SymbolSpec[]) {
-    this.symbols = specs.map(
-      ({ hint, min, max, source }) => this.env.createSymbol(hint, { source, min, max }) as SymInt,
+    this.symbols = specs.map(({ hint, min, max, source }) =>
+      this.env.createSymbol(hint, { source, min, max }),
     );
     this.indices = new Map(this.symbols.map((symbol, i) => [symbol, i]));
   }

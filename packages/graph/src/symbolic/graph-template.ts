@@ -12,7 +12,6 @@
 import {
   type Relation,
   ShapeEnv,
-  type ShapeGuard,
   type Size,
   SizeProgram,
   type SymInt,
@@ -81,7 +80,7 @@ function boundsOf({ op, bound }: Relation): readonly [least: number, most: numbe
 
 /** See the file header. */
 export class GraphTemplate {
-  readonly env: ShapeEnv = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
+  readonly env: ShapeEnv = new ShapeEnv();
   readonly symbols: readonly SymInt[];
   private readonly sources: readonly SymbolSource[];
   private readonly shapes = new Map<Node, SymbolicVal>();
@@ -97,7 +96,7 @@ export class GraphTemplate {
   /** Slots, and `boundsOf` each, in turns. */
   private conditions: readonly number[] = [];
   /** The guards of which `conditions` are made. */
-  private guards: readonly ShapeGuard[] | null = null;
+  private guards: readonly Relation[] | null = null;
 
   /** @param graphs of one program, in sizes that differ; the first is the example */
   private constructor(
@@ -189,10 +188,7 @@ export class GraphTemplate {
       this.guards = guards;
       this.conditions = [
         ...this.sources.flatMap(({ min }, slot) => [slot, min, LARGEST, NaN]),
-        ...guards.flatMap(({ relation }) => [
-          this.program.slot(relation.base),
-          ...boundsOf(relation),
-        ]),
+        ...guards.flatMap((guard) => [this.program.slot(guard.base), ...boundsOf(guard)]),
       ];
     }
     return this.program.run(values);

@@ -135,7 +135,7 @@ export class TemplateNumbers {
 
   private add(at: number, values: readonly number[], { source, min }: Free): SymInt {
     if (values.some((value) => value < min || value > LARGEST)) throw new Unfit();
-    const symbol = this.env.createSymbol(values[0]!, { source, min, max: LARGEST }) as SymInt;
+    const symbol = this.env.createSymbol(values[0]!, { source, min, max: LARGEST });
     this.columns.set(values.join(), symbol);
     this.sources.push({ at, min });
     this.fitter = null;

@@ -60,7 +60,7 @@ export class TemplateProof {
     if (!nodes.every(isUniformNode)) return null;
     const reader = new TemplateReader(template);
     const calls = nodes.flatMap((node) => reader.callOf(node) ?? []);
-    const example = template.at(template.symbols.map(({ hint }) => hint!));
+    const example = template.at(template.symbols.map(({ hint }) => hint));
     const conditions = calls.map((call): Condition => ({ ...call, wanted: caseIn(call, example) }));
     return conditions.some(({ wanted }) => wanted === null)
       ? null

@@ -94,7 +94,7 @@ function blockOf(keys: number): number | null {
 
 /** Cuts of a graph's values to counts of keys. */
 class Cuts {
-  readonly env: ShapeEnv = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
+  readonly env: ShapeEnv = new ShapeEnv();
   readonly counts: CountedBlocks[] = [];
   readonly shapes = new Map<Node, SymbolicShape>();
   private readonly made = new Map<string, Node>();
@@ -111,7 +111,7 @@ class Cuts {
     );
     if (found === undefined) {
       const source = `blocks of keys up to ${input.name}`;
-      const symbol = this.env.createSymbol(most, { source, min: 1, max: most }) as SymInt;
+      const symbol = this.env.createSymbol(most, { source, min: 1, max: most });
       this.counts.push((found = { symbol, input: at, plus, block, most }));
     }
     return sizeMul(found.symbol, block);

@@ -72,7 +72,7 @@ class BoundedExecutable implements Executable {
     this.counted = (inputs) => counts.map((count, i) => blocksUpTo(inputs[places[i]!]!, count));
     const at = new TemplateSizes(sizes.symbols);
     this.holds = (values) =>
-      sizes.env.guards.every(({ relation: { base, op, bound } }) =>
+      sizes.env.guards.every(({ base, op, bound }) =>
         compareNumbers(at.functionOf(base)(values), op, bound),
       );
   }

@@ -39,11 +39,6 @@ export function fixed(size: Size): number {
   throw new SizesNeeded(size);
 }
 
-/** A size as the example has it: for what is a matter of speed alone. */
-export function exampleOf(size: Size): number {
-  return typeof size === 'number' ? size : (size.hint ?? 1);
-}
-
 /** Sizes as numbers. */
 export function fixedShape(shape: Shape): readonly number[] {
   return isNumbers(shape) ? shape : shape.map(fixed);

@@ -74,7 +74,7 @@ export function scratchOf(
   { buffers, symbols }: PlanTemplate,
   bytesOf: (dtype: DType) => number = itemSize,
 ): { readonly numbers: readonly number[]; readonly order: readonly number[] } {
-  const valueOf = new TemplateSizes(symbols).at(symbols.map(({ hint }) => hint!));
+  const valueOf = new TemplateSizes(symbols).at(symbols.map(({ hint }) => hint));
   const numbers: number[] = [];
   const intervals = buffers.flatMap(({ dtype, numel, source }, i) => {
     if (source.kind !== 'scratch') return [];

@@ -76,7 +76,7 @@ export class TemplateBlocks {
       return [sizes.slot(numel), itemSize(dtype), (layout.places + 4 * i) >>> 2];
     });
     this.isFixed = numbers.every((i) => typeof template.buffers[i].numel === 'number');
-    this.packed = this.pack(this.bytesOf(sizes.run(template.symbols.map(({ hint }) => hint!))));
+    this.packed = this.pack(this.bytesOf(sizes.run(template.symbols.map(({ hint }) => hint))));
     this.shared = template.launches.flatMap(({ kernel }) => {
       const code = codes[kernel];
       if (sharable.parallelNs <= 0 || !isWorthSharing(code)) return [];

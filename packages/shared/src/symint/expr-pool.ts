@@ -17,7 +17,7 @@ export class ExprPool {
   }
 
   /** A new symbol; names are unique because the environment counts them. */
-  symbol(name: string, hint: number | undefined): SymInt {
+  symbol(name: string, hint: number): SymInt {
     return this.#create('symbol', name, [], [], 0, hint);
   }
 
@@ -54,7 +54,7 @@ export class ExprPool {
     args: readonly Size[],
     coeffs: readonly number[],
     constant: number,
-    hint: number | undefined,
+    hint: number,
   ): SymInt {
     return new SymInt({
       id: this.#nextId++,

@@ -1,13 +1,8 @@
 /**
  * @file Symbolic sizes as JavaScript source text.
- *
- * The same text is shown to people and compiled into guard checks.
  */
 import type { Size } from './size.js';
 import type { SymInt } from './sym-int.js';
-
-/** Chooses the text of a node, or undefined to print its operation; must name every symbol. */
-export type NodeNamer = (node: SymInt) => string | undefined;
 
 /** How tightly the outermost operator of a text binds: 0 sum or remainder, 1 product, 2 atom. */
 const Binding = { Sum: 0, Product: 1, Atom: 2 } as const;
@@ -17,27 +12,9 @@ interface Text {
   readonly binding: number;
 }
 
-const bySymbolName: NodeNamer = (node) => (node.kind === 'symbol' ? node.name : undefined);
-
 /** The size as a JavaScript expression. */
-export function printSize(size: Size, nameOf: NodeNamer = bySymbolName): string {
-  return textOf(size, nameOf).text;
-}
-
-/** The sum of `coeffs[i] * monomials[i]` and `constant` as a JavaScript expression. */
-export function printSum(
-  monomials: readonly SymInt[],
-  coeffs: readonly number[],
-  constant: number,
-  nameOf: NodeNamer = bySymbolName,
-): string {
-  const texts = new Map<SymInt, Text>();
-  for (const monomial of monomials) texts.set(monomial, textOf(monomial, nameOf));
-  return sumText(monomials, coeffs, constant, (node) => texts.get(node)!).text;
-}
-
-function textOf(size: Size, nameOf: NodeNamer): Text {
-  if (typeof size === 'number') return numberText(size);
+export function printSize(size: Size): string {
+  if (typeof size === 'number') return String(size);
   const texts = new Map<SymInt, Text>();
   const pending: SymInt[] = [size];
   const look = (operand: Size): Text =>
@@ -48,18 +25,13 @@ function textOf(size: Size, nameOf: NodeNamer): Text {
       pending.pop();
       continue;
     }
-    const name = nameOf(node);
-    if (name !== undefined) {
-      texts.set(node, { text: name, binding: Binding.Atom });
-      continue;
-    }
     const missing = node.args.filter(
       (arg): arg is SymInt => typeof arg !== 'number' && !texts.has(arg),
     );
     if (missing.length > 0) pending.push(...missing);
     else texts.set(node, nodeText(node, look));
   }
-  return texts.get(size)!;
+  return texts.get(size)!.text;
 }
 
 function numberText(value: number): Text {

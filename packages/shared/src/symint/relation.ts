@@ -8,8 +8,6 @@
 import { compareNumbers } from './integer-arithmetic.js';
 import type { RelationOp } from './integer-arithmetic.js';
 import { addScaledSize, linearFormOf } from './polynomial.js';
-import { printSum } from './print.js';
-import type { NodeNamer } from './print.js';
 import type { Size } from './size.js';
 import type { SymInt, SymIntOwner } from './sym-int.js';
 import { inRange } from './value-range.js';
@@ -82,42 +80,4 @@ export function decideByRange({ op, bound }: Relation, range: ValueRange): boole
     case '>=':
       return range.lo >= bound ? true : range.hi < bound ? false : undefined;
   }
-}
-
-/** The relation as a JavaScript expression: `s0 === 2 * s1`, `s0 + 3 <= s1`. */
-export function printRelation(relation: Relation, nameOf?: NodeNamer): string {
-  const { base, bound } = relation;
-  const monomials = base.kind === 'sum' ? (base.args as readonly SymInt[]) : [base];
-  const coeffs = base.kind === 'sum' ? base.coeffs : [1];
-  const side = (sign: number): { monomials: SymInt[]; coeffs: number[] } => {
-    const chosen = monomials.map((_, i) => i).filter((i) => Math.sign(coeffs[i]) === sign);
-    return {
-      monomials: chosen.map((i) => monomials[i]),
-      coeffs: chosen.map((i) => Math.abs(coeffs[i])),
-    };
-  };
-  const left = side(1);
-  const right = side(-1);
-  const { op, leftConstant, rightConstant } = placeConstant(
-    relation.op,
-    bound,
-    right.monomials.length > 0,
-  );
-  const leftText = printSum(left.monomials, left.coeffs, leftConstant, nameOf);
-  const rightText = printSum(right.monomials, right.coeffs, rightConstant, nameOf);
-  return `${leftText} ${op} ${rightText}`;
-}
-
-/** Where the bound reads best: on the right if alone there, else so that it is positive. */
-function placeConstant(
-  op: Relation['op'],
-  bound: number,
-  rightHasTerms: boolean,
-): { op: string; leftConstant: number; rightConstant: number } {
-  const text = op === '==' ? '===' : op === '!=' ? '!==' : op;
-  if (!rightHasTerms) return { op: text, leftConstant: 0, rightConstant: bound };
-  if (op === '<=' && bound === -1) return { op: '<', leftConstant: 0, rightConstant: 0 };
-  if (op === '>=' && bound === 1) return { op: '>', leftConstant: 0, rightConstant: 0 };
-  if (bound < 0) return { op: text, leftConstant: -bound, rightConstant: 0 };
-  return { op: text, leftConstant: 0, rightConstant: bound };
 }

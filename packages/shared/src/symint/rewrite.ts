@@ -1,10 +1,9 @@
 /**
- * @file Walking symbolic sizes: evaluation, free symbols, rebuilding with replacements.
+ * @file Walking symbolic sizes: hints, free symbols, rebuilding with replacements.
  *
  * Operands have lower ids than their users, so sorting the reachable nodes by id is a topological
  * order and no walk recurses.
  */
-import { TesseraError } from '../errors.js';
 import { floorDivSizes, modSizes } from './divide.js';
 import { extremumOf } from './extremum.js';
 import { floorDivNumbers, modNumbers } from './integer-arithmetic.js';
@@ -29,54 +28,19 @@ export function freeSymbols(...roots: readonly Size[]): SymInt[] {
   return nodesOf(...roots).filter((node) => node.kind === 'symbol');
 }
 
-/**
- * The value of a size for given symbol values.
- *
- * @throws invalid-argument when a symbol has no value or a divisor is zero.
- */
-export function evaluateSize(size: Size, bindings: Readonly<Record<string, number>>): number {
-  if (typeof size === 'number') return size;
-  const values = new Map<SymInt, number>();
-  for (const node of nodesOf(size)) {
-    values.set(node, node.kind === 'symbol' ? boundValue(node, bindings) : applyNode(node, values));
-  }
-  return values.get(size)!;
-}
-
-function boundValue(symbol: SymInt, bindings: Readonly<Record<string, number>>): number {
-  if (Object.hasOwn(bindings, symbol.name)) return bindings[symbol.name];
-  throw new TesseraError('invalid-argument', `The symbol ${symbol.name} has no value.`, {
-    context: { symbol: symbol.name, given: Object.keys(bindings) },
-    hints: [`Give a value for every symbol of the expression: { ${symbol.name}: … }.`],
-  });
-}
-
-/** The hint of a node from the hints of its operands; undefined when one of them has none. */
-export function hintOf(
-  node: Pick<SymInt, 'kind' | 'args' | 'coeffs' | 'constant'>,
-): number | undefined {
-  const values = new Map<SymInt, number>();
-  for (const arg of node.args) {
-    if (typeof arg === 'number') continue;
-    if (arg.hint === undefined) return undefined;
-    values.set(arg, arg.hint);
-  }
-  return applyNode(node, values);
-}
-
-/** Computes one node from the values of its operands. */
-function applyNode(
-  node: Pick<SymInt, 'kind' | 'args' | 'coeffs' | 'constant'>,
-  values: ReadonlyMap<SymInt, number>,
-): number {
-  const operands = node.args.map((arg) => (typeof arg === 'number' ? arg : values.get(arg)!));
-  switch (node.kind) {
+/** The hint of a node, from those of its operands. @throws invalid-argument when a divisor is zero */
+export function hintOf({
+  kind,
+  args,
+  coeffs,
+  constant,
+}: Pick<SymInt, 'kind' | 'args' | 'coeffs' | 'constant'>): number {
+  const operands = args.map((arg) => (typeof arg === 'number' ? arg : arg.hint));
+  switch (kind) {
     case 'symbol':
       return Number.NaN;
     case 'sum':
-      return (
-        operands.reduce((total, value, i) => total + node.coeffs[i] * value, node.constant) + 0
-      );
+      return operands.reduce((total, value, i) => total + coeffs[i] * value, constant) + 0;
     case 'product':
       return operands.reduce((product, value) => product * value, 1) + 0;
     case 'floordiv':

@@ -106,46 +106,15 @@ export function sizeLt(a: Size, b: Size): boolean {
   return envOf(a, b).guard(a, '<', b);
 }
 
-/** Whether `a <= b`; records a guard when it depends on a symbol. */
-export function sizeLe(a: Size, b: Size): boolean {
-  if (typeof a === 'number' && typeof b === 'number') return a <= b;
-  return envOf(a, b).guard(a, '<=', b);
-}
-
-/** Whether the shapes are equal; records guards for symbolic dimensions. */
-export function sizesEqual(a: readonly Size[], b: readonly Size[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (!sizeEq(a[i], b[i])) return false;
-  return true;
-}
-
 /** The answer where it is certain for every allowed size, else undefined; never records a guard. */
 export function sizeKnown(a: Size, op: RelationOp, b: Size): boolean | undefined {
   if (typeof a === 'number' && typeof b === 'number') return compareNumbers(a, op, b);
   return envOf(a, b).known(a, op, b);
 }
 
-/**
- * The value for the sizes seen while capturing; records no guard.
- *
- * @throws symint-data-dependent when there is no such value.
- */
+/** The value for the sizes seen while capturing; records no guard. */
 export function sizeHint(size: Size): number {
-  if (typeof size === 'number') return size;
-  if (size.hint !== undefined) return size.hint;
-  throw new TesseraError(
-    'symint-data-dependent',
-    `The size ${size.toString()} is only known at run time.`,
-    {
-      context: { expression: size.toString() },
-      hints: ['Give the size a fixed upper bound, or break the graph before it is needed.'],
-    },
-  );
-}
-
-/** The size as a plain number; a symbolic size is fixed to its hint with a guard. */
-export function sizeToNumber(size: Size): number {
-  return typeof size === 'number' ? size : size.env.guardInt(size);
+  return typeof size === 'number' ? size : size.hint;
 }
 
 function envOf(a: Size, b: Size): SymIntOwner {

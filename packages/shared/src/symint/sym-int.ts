@@ -59,8 +59,6 @@ export interface SymIntOwner {
   known(left: Size, op: RelationOp, right: Size): boolean | undefined;
   /** Fixes an expression to its hint with a guard. */
   guardInt(expr: SymInt): number;
-  /** What happens when JavaScript turns an expression into a number. */
-  coerceToNumber(expr: SymInt): number;
 }
 
 /** The parts of a node; only the environment creates nodes. */
@@ -72,7 +70,7 @@ export interface SymIntParts {
   readonly args: readonly Size[];
   readonly coeffs: readonly number[];
   readonly constant: number;
-  readonly hint: number | undefined;
+  readonly hint: number;
 }
 
 /** Integer expression over symbols; see the file comment for the normal form. */
@@ -93,8 +91,8 @@ export class SymInt {
   readonly coeffs: readonly number[];
   /** For a `sum`: the constant that is added; else 0. */
   readonly constant: number;
-  /** Value for the sizes seen while capturing; undefined when it depends on data. */
-  readonly hint: number | undefined;
+  /** Value for the sizes seen while capturing. */
+  readonly hint: number;
 
   constructor(parts: SymIntParts) {
     this.id = parts.id;
@@ -117,27 +115,22 @@ export class SymInt {
     return printSize(this);
   }
 
-  /** @throws symint-arithmetic unless the environment specialises on coercion. */
-  valueOf(): number {
-    return this.env.coerceToNumber(this);
+  /** @throws symint-arithmetic always. */
+  valueOf(): never {
+    throw new TesseraError(
+      'symint-arithmetic',
+      `The symbolic size ${printSize(this)} was used as a plain number.`,
+      {
+        context: { expression: printSize(this), hint: this.hint },
+        hints: [
+          'Compute with sizeAdd, sizeMul, sizeFloorDiv and the other size functions, which accept numbers and symbolic sizes.',
+        ],
+      },
+    );
   }
 
-  /** @throws symint-arithmetic unless a string is wanted or the environment specialises. */
-  [Symbol.toPrimitive](hint: 'string' | 'number' | 'default'): string | number {
-    return hint === 'string' ? printSize(this) : this.env.coerceToNumber(this);
+  /** @throws symint-arithmetic unless a string is wanted. */
+  [Symbol.toPrimitive](hint: 'string' | 'number' | 'default'): string {
+    return hint === 'string' ? printSize(this) : this.valueOf();
   }
-}
-
-/** The error for JavaScript arithmetic on an expression. */
-export function coercionError(expr: SymInt): TesseraError {
-  return new TesseraError(
-    'symint-arithmetic',
-    `The symbolic size ${printSize(expr)} was used as a plain number.`,
-    {
-      context: { expression: printSize(expr), hint: expr.hint },
-      hints: [
-        'Compute with sizeAdd, sizeMul, sizeFloorDiv and the other size functions, which accept numbers and symbolic sizes.',
-      ],
-    },
-  );
 }

@@ -6,6 +6,7 @@
  * that the fastest-moving variable has unit stride in the result. Groups are the batch; a depthwise
  * convolution has one row per group and so becomes a reduction (see contract.ts).
  */
+import { sizeHint } from '@tessera/shared';
 import { readyOperand } from '../ready-operand.js';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -23,7 +24,7 @@ import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
-import { exampleOf, fixedShape, isEmpty, numelOf } from '../shape-math.js';
+import { fixedShape, isEmpty, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** An image-shaped product: per group, `channels` by (images × pixels), summed over `k`. */
@@ -49,7 +50,7 @@ const MIN_PIXELS = 32;
 const MAX_TAPS = 64;
 
 function fitsWindows({ sizes, dtype }: ConvTarget, taps: readonly number[]): boolean {
-  const count = sizes.slice(2).reduce<number>((n, size) => n * exampleOf(size), 1);
+  const count = sizes.slice(2).reduce<number>((n, size) => n * sizeHint(size), 1);
   return dtype === 'float32' && count >= MIN_PIXELS && Number(numelOf(taps)) <= MAX_TAPS;
 }
 

@@ -1,12 +1,12 @@
 /**
  * @file How many input elements of a resizing there are to an output element, of sizes that may be symbolic.
  */
-import { type Size, SymInt, sizeAdd, sizeMul } from '@tessera/shared';
+import { type Size, SymInt, sizeAdd, sizeHint, sizeMul } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { ExprMath, type Term } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import type { LoweredArg } from '../registry.js';
-import { exampleOf, fixed, isLarger } from '../shape-math.js';
+import { fixed, isLarger } from '../shape-math.js';
 
 /** Resizing along one dimension; see `Resize` of `@tessera/tensor`. */
 export interface SizedResize {
@@ -48,6 +48,6 @@ function rounded(value: number, dtype: DType): number {
 
 /** How many times `b` is in `a` at all sizes, if that is a whole number; else 0. */
 export function wholeQuotient(a: Size, b: Size): number {
-  const times = exampleOf(a) / exampleOf(b);
+  const times = sizeHint(a) / sizeHint(b);
   return Number.isInteger(times) && a === sizeMul(b, times) ? times : 0;
 }

@@ -10,7 +10,7 @@
  * is reductions over independent points, which threads, vectors and workgroups share. The cost is a few
  * launches: one more level per factor of `BLOCK`. @see Blelloch, "Prefix sums and their applications"
  */
-import { type Size, isMultiple, sizeCeilDiv, sizeSub } from '@tessera/shared';
+import { type Size, isMultiple, sizeCeilDiv, sizeHint, sizeSub } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -21,7 +21,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, neutral, reducePlan } from '../reduce.js';
 import { dimsOf } from './reduction.js';
-import { type Shape, exampleOf, fixed, isEmpty, isLarger, numelOf } from '../shape-math.js';
+import { type Shape, fixed, isEmpty, isLarger, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** How a running value takes in the next element. */
@@ -53,7 +53,7 @@ function pieceOf(l: Lowering, rows: Size, length: Size): Size {
   const { parallelism } = l.capabilities;
   if (isLarger(2 * SHORTEST_PIECE, length) || !isLarger(parallelism, rows)) return length;
   const wanted = Math.ceil(parallelism / fixed(rows));
-  const example = exampleOf(length);
+  const example = sizeHint(length);
   return Math.ceil(example / Math.min(wanted, Math.floor(example / SHORTEST_PIECE)));
 }
 
