@@ -15,31 +15,21 @@ export { graphError } from './graph-error.js';
 export { type Attribute, GraphModule } from './graph-module.js';
 export type { AttributeLookup, Submodule } from './submodule.js';
 export { getItem } from './get-item.js';
-export {
-  type HostFunctionTraits,
-  hostFunction,
-  hostFunctionName,
-  isPureHostFunction,
-  registerHostFunction,
-} from './host-functions.js';
+export { type HostFunctionTraits, hostFunction, registerHostFunction } from './host-functions.js';
 export { type PrintOptions, printArgument, printGraph, printNode } from './print-graph.js';
 export { copyModule } from './copy-module.js';
 export { type AttributeSource, lintGraph } from './lint.js';
 export {
   type JsonSymbols,
-  GraphSymbols,
   type SymbolRelation,
   type SymbolSpec,
-  placeName,
 } from './symbolic/graph-symbols.js';
 export {
   isSymbolicShape,
   type SymbolicShape,
   type SymbolicVal,
-  symbolicStrides,
 } from './symbolic/symbolic-shape.js';
-export { annotateSizes } from './symbolic/annotate-sizes.js';
-export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
+export { holdsSymbol } from './symbolic/symbolic-argument.js';
 export { numbersIn } from './symbolic/explore-sizes.js';
 export { GraphTemplate, isSameGraph } from './symbolic/graph-template.js';
 export { fractionOf } from './symbolic/scaled-sizes.js';
@@ -52,7 +42,7 @@ export type { Shaped } from './symbolic/operator-cases.js';
 export type { CaseOf } from './symbolic/operator-cases.js';
 export { LayoutClass, casesOf, isUniform, layoutClass } from './symbolic/uniform-operators.js';
 export { sameConstant } from './symbolic/same-program.js';
-export { type SizedInput, fakesAt } from './symbolic/sized-inputs.js';
+export { type SizedInput } from './symbolic/sized-inputs.js';
 export {
   type DeclaredSize,
   type SizedTrace,
@@ -63,16 +53,16 @@ export {
 export { Interpreter } from './interpreter.js';
 export { type Program, compileGraph } from './program.js';
 export { lastUses } from './last-uses.js';
-export { eliminateDeadCode, isImpure, isPureOp } from './dead-code.js';
+export { eliminateDeadCode, isImpure } from './dead-code.js';
 export { type MakeFxOptions, makeFx } from './make-fx.js';
 export { type TraceFunctionOptions, traceOnFakes } from './trace-function.js';
 export { type DecompositionTable, ProxyMode } from './proxy-modes.js';
 export { TraceRecorder } from './trace-recorder.js';
 export { emitGetItem, emitOp, inferVal } from './emit-op.js';
 export { FakeConverter } from './fake-inputs.js';
-export { currentNode, withCurrentNode } from './current-node.js';
+export { currentNode } from './current-node.js';
 export { symbolicTrace } from './symbolic-trace.js';
-export { AliasSets, aliasedInputs, writtenInputs } from './alias-sets.js';
+export { AliasSets, writtenInputs } from './alias-sets.js';
 export { memoryOrder } from './memory-order.js';
 export { splitModule } from './split-module.js';
 export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
@@ -101,9 +91,9 @@ export {
   readStep,
 } from './source.js';
 export { JsonField, type Refusal, encodeNumber } from './json-field.js';
-export { type JsonArgument, encodeArgument, readArgument, readSize } from './argument-json.js';
+export { type JsonArgument } from './argument-json.js';
 export { parameterNames } from './parameter-names.js';
 export { moduleStack } from './module-stack.js';
 export { userFrame } from './user-frame.js';
-export { describeTensor, describeVal, tensorVal, tensorVals, ValSnapshots } from './value-meta.js';
+export { describeVal, tensorVal, tensorVals } from './value-meta.js';
 export { isTransfer } from './transfer.js';

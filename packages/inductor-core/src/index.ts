@@ -2,7 +2,7 @@
  * @file Public API of @tessera/inductor-core: the loop IR, the compiler and the backend contract.
  */
 export type { IndexExpr, LoopVar, SizedLoop } from './ir/index-expr.js';
-export { type SizeValue, isStaticKernel, kernelAt, kernelSizes } from './ir/kernel-at.js';
+export { type SizeValue, isStaticKernel, kernelAt } from './ir/kernel-at.js';
 export { type GeneratedKernel, kernelLoops, loopsByRole } from './ir/kernel-parts.js';
 export {
   type PlanTemplate,
@@ -36,7 +36,7 @@ export type {
 export { IndexBuilder } from './ir/index-build.js';
 export { divisorOf } from './ir/index-bounds.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';
-export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
+export { SCALAR_ARITY } from './ir/scalar-ops.js';
 export {
   indexOf,
   indexSymbols,
@@ -48,11 +48,11 @@ export {
 } from './ir/walk.js';
 export { dependents } from './ir/dependents.js';
 export { operandsOf, type WordPart, wordPart } from './ir/word-part.js';
-export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
+export { type IndexDivision, printIndex, printKernel } from './ir/print.js';
 export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
 export { valueError } from '@tessera/tensor/internal';
 export { type KernelChecks, checkAt, checksOf, checksOfAll } from './ir/kernel-checks.js';
-export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
+export { verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
 export { functionProgram } from './schedule/functions/function-table.js';
@@ -84,17 +84,15 @@ export {
 export { REFERENCE_TARGET, type TargetDescription } from './schedule/target-description.js';
 export {
   type Assignments,
-  mustSettle,
   type Reduction,
   type Register,
-  SETTLE_EVERY,
   type Settling,
   type UpdateStep,
 } from './schedule/reduction.js';
 export { type ReductionOptions, reductionOf } from './schedule/reductions.js';
 export { printReduction } from './schedule/print-reduction.js';
-export { extent, fastest, fillsLanes, moves } from './ir/loop-vars.js';
-export { type LaneAccess, type LaneFacts, laneAccess } from './schedule/threads/lane-access.js';
+export { extent, fastest, moves } from './ir/loop-vars.js';
+export { type LaneAccess, type LaneFacts } from './schedule/threads/lane-access.js';
 export { LaneContext, type LaneSpec } from './schedule/threads/lane-context.js';
 export {
   choosePairedBuffers,
@@ -179,7 +177,7 @@ export {
   tileThreads,
 } from './schedule/products/product-tiles.js';
 export { addTime, productTime, TIMED_TILES } from './schedule/products/product-times.js';
-export { addProducts, registerBlock } from './schedule/products/register-block.js';
+export { addProducts } from './schedule/products/register-block.js';
 export { type PartialMatmul, ResultShare, shareOf } from './schedule/products/result-share.js';
 export { type ProductChoices, scheduleProduct } from './schedule/products/schedule-product.js';
 export {
@@ -238,7 +236,6 @@ export {
 
 export {
   compileGraph,
-  compileToPlan,
   type CompileOptions,
   type CompileTarget,
   type CompiledPlan,
@@ -251,7 +248,6 @@ export {
 } from './compile-to-executable.js';
 export {
   compileDevices,
-  deviceSteps,
   splitSteps,
   wholeSteps,
   type CompiledParts,
@@ -272,7 +268,7 @@ export { FACTORED_ROWS, type FactoredRows } from './lower/ops/factored-row.js';
 export { printPlan } from './plan/print-plan.js';
 export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';
-export { allocateData, bindPlan, hostData } from './plan/bind-plan.js';
+export { allocateData } from './plan/bind-plan.js';
 export { interpretPlan } from './plan/interpret-plan.js';
 export { EagerProvider } from './eager/eager-provider.js';
 

@@ -5,10 +5,9 @@ export { initWebGpu, WebGpu } from './runtime/init-webgpu.js';
 export type { WebGpuOptions } from './runtime/open-context.js';
 export { LoadedPlan } from './runtime/loaded-plan.js';
 export type { DeviceProfile } from './runtime/gpu-context.js';
-export { WgslBackend, wgslCapabilities } from './runtime/wgsl-backend.js';
+export { wgslCapabilities } from './runtime/wgsl-backend.js';
 export { WgslExecutable } from './runtime/executable.js';
 export type { TileTiming } from './runtime/matmul-tuner.js';
-export { WgpuRuntime } from './runtime/wgpu-runtime.js';
 
 export { generateKernel } from './codegen/generate.js';
 export type { BindingSlot, UniformField, WgslProgram } from './codegen/wgsl-program.js';

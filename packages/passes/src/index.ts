@@ -12,13 +12,11 @@ export {
   preGradPipeline,
 } from './pipeline.js';
 export { type CustomPass, type PassesConfig, passesConfig } from './config.js';
-export { inferMissingVals } from './infer-vals.js';
 
 // Pattern matcher
 export {
   Arg,
   CallFunction,
-  CallPattern,
   Ignored,
   KeywordArg,
   ListOf,
@@ -27,9 +25,7 @@ export {
   type PatternArgument,
   type PatternTarget,
   type UserCount,
-  matchAt,
 } from './pattern/pattern.js';
-export { MatchState } from './pattern/match-state.js';
 export { Match } from './pattern/match.js';
 export {
   type ExtraCheck,
@@ -57,7 +53,7 @@ export { addmmFusion } from './addmm-fusion.js';
 export { attentionFusion } from './attention.js';
 export { capturedAttention } from './attention-captured.js';
 export { shareHeads, sharedHeads } from './shared-heads.js';
-export { catSplit, simplifyCatSplit } from './cat-split.js';
+export { catSplit } from './cat-split.js';
 export { matmulEpilogue } from './matmul-epilogue.js';
 export { type LayoutUse, layoutOptimization } from './layout-optimization.js';
 
