@@ -15,6 +15,7 @@ export { assertNever } from './assert-never.js';
 export { checkFunction } from './check-function.js';
 export { nearestNames } from './nearest-names.js';
 export { type RunInScope, scopesOf } from './scope.js';
+export { PriorityQueue } from './priority-queue.js';
 export { type OptionNames, checkOptionNames } from './option-names.js';
 
 // Logs

@@ -5,7 +5,7 @@
  * comes before what does not; a call that waits runs when nothing else is left to do. Compare "raise communication,
  * sink waits" in inductor's scheduler.
  */
-import { TesseraError } from '@tessera/shared';
+import { PriorityQueue, TesseraError } from '@tessera/shared';
 import type { Group } from './group.js';
 
 type Successors = (group: Group) => ReadonlySet<Group>;
@@ -19,15 +19,19 @@ export function inExecutionOrder(groups: readonly Group[], successors: Successor
   const waiting = new Map<Group, number>(groups.map((group) => [group, 0]));
   for (const group of groups)
     for (const next of successors(group)) waiting.set(next, waiting.get(next)! + 1);
-  const heap = new ReadyHeap(urgencies(groups, successors));
-  for (const [group, count] of waiting) if (count === 0) heap.push(group);
+  const urgency = urgencies(groups, successors);
+  const ready = new PriorityQueue<Group>((a, b) => {
+    const [first, second] = [urgency.get(a) ?? 0, urgency.get(b) ?? 0];
+    return first < second || (first === second && a.id < b.id);
+  });
+  for (const [group, count] of waiting) if (count === 0) ready.push(group);
   const order: Group[] = [];
-  for (let group = heap.pop(); group !== undefined; group = heap.pop()) {
+  for (let group = ready.pop(); group !== undefined; group = ready.pop()) {
     order.push(group);
     for (const next of successors(group)) {
       const left = waiting.get(next)! - 1;
       waiting.set(next, left);
-      if (left === 0) heap.push(next);
+      if (left === 0) ready.push(next);
     }
   }
   if (order.length < groups.length)
@@ -63,46 +67,4 @@ function urgencies(groups: readonly Group[], successors: Successors): Map<Group,
     else if (!urgency.has(group)) urgency.set(group, starts.length);
   }
   return urgency;
-}
-
-/** Binary heap of groups that are ready: by urgency, then by id. */
-class ReadyHeap {
-  private readonly items: Group[] = [];
-
-  constructor(private readonly urgency: ReadonlyMap<Group, number>) {}
-
-  private isBefore(a: Group, b: Group): boolean {
-    const [first, second] = [this.urgency.get(a) ?? 0, this.urgency.get(b) ?? 0];
-    return first < second || (first === second && a.id < b.id);
-  }
-
-  push(group: Group): void {
-    const { items } = this;
-    let i = items.push(group) - 1;
-    while (i > 0) {
-      const parent = (i - 1) >> 1;
-      if (!this.isBefore(group, items[parent]!)) break;
-      items[i] = items[parent]!;
-      i = parent;
-    }
-    items[i] = group;
-  }
-
-  pop(): Group | undefined {
-    const { items } = this;
-    const top = items[0];
-    const last = items.pop();
-    if (last === undefined || items.length === 0) return top;
-    let i = 0;
-    for (;;) {
-      let child = 2 * i + 1;
-      if (child >= items.length) break;
-      if (child + 1 < items.length && this.isBefore(items[child + 1]!, items[child]!)) child++;
-      if (!this.isBefore(items[child]!, last)) break;
-      items[i] = items[child]!;
-      i = child;
-    }
-    items[i] = last;
-    return top;
-  }
 }

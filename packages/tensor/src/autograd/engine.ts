@@ -5,7 +5,7 @@
  * are complete when a node runs. `createGraph` leaves grad mode on, so vjps record their own history.
  */
 import { withAutocastSettings } from '../autocast/autocast-state.js';
-import { TesseraError } from '@tessera/shared';
+import { PriorityQueue, TesseraError } from '@tessera/shared';
 import { formatSizes, sameNumbers } from '../shape.js';
 import {
   LibraryScope,
@@ -26,7 +26,6 @@ import type { GradientListener } from './gradient-listener.js';
 import { addGradients, onesLike, sumToSize } from './gradient-ops.js';
 import { gradEdge, requiresGrad } from './history.js';
 import { afterHook, replaced } from './hook-results.js';
-import { NodeQueue } from './node-queue.js';
 
 /** What `runBackward` does with the results. */
 export interface BackwardOptions {
@@ -158,7 +157,8 @@ let told: Set<GradientListener> | null = null;
 
 class BackwardRun {
   private readonly buffers = new Map<GradNode, (Tensor | null)[]>();
-  private readonly ready = new NodeQueue();
+  /** Nodes whose gradients are complete, the one that was created last first. */
+  private readonly ready = new PriorityQueue<GradNode>((a, b) => a.sequenceNr > b.sequenceNr);
   private readonly ran: GradNode[] = [];
   private wanted: Edge[] | null = null;
   private needed: NeededOutputs | null = null;
@@ -182,7 +182,7 @@ class BackwardRun {
     rootEdges.forEach((edge, i) => this.addGradient(edge, fitted(edge, grads[i]!, null, i)));
     for (const node of new Set(rootNodes))
       if ((dependencies.get(node) ?? 0) === 0) this.ready.push(node);
-    for (let node = this.ready.pop(); node !== null; node = this.ready.pop()) {
+    for (let node = this.ready.pop(); node !== undefined; node = this.ready.pop()) {
       this.runNode(node);
       for (const edge of node.nextEdges) {
         if (edge === null) continue;
