@@ -6,11 +6,12 @@
  * the gradients of a softmax are NaN and those of the operator are not. An operator that keeps them NaN would be
  * exact, but computing weights again saves memory, not time (heads of [256, 64] train in 0.75 to 0.9 of the time
  * with saved weights), and PyTorch saves the weights of masked attention too. On joint graphs, where weights may
- * be read by backward, see attention.ts. Modelled on the training patterns of inductor's fuse_attention.
+ * be read by backward, see attention.ts. A program that has the operator nowhere (a page whose device has no kernels
+ * for it) computes what it wrote. Modelled on the training patterns of inductor's fuse_attention.
  */
 import { type Argument, Node, emitOp, tensorVal } from '@tessera/graph';
-import type { Tensor } from '@tessera/tensor';
-import { getOp, sameNumbers } from '@tessera/tensor/internal';
+import type { OpOverload, Tensor } from '@tessera/tensor';
+import { findOp, getOp, sameNumbers } from '@tessera/tensor/internal';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
 import { CallFunction, KeywordArg, type Pattern } from './pattern/pattern.js';
@@ -48,9 +49,13 @@ for (const { pattern, factor } of SCORES)
     { passes: capturedAttention, extraCheck: isAttention },
   );
 
+/** The operator, where the program has it. */
+const attention = (): OpOverload | undefined => findOp('aten::scaled_dot_product_attention');
+
 function isAttention({ kwargs, output }: Match): boolean {
   const { query, turned, value, dim, by = 1 } = kwargs;
-  if (typeof by !== 'number' || (dim !== -1 && dim !== 3)) return false;
+  if (attention() === undefined || typeof by !== 'number' || (dim !== -1 && dim !== 3))
+    return false;
   const key = keyOf(turned);
   if (key === null) return false;
   const vals = [query, key, value, output].map((arg) =>
@@ -79,9 +84,7 @@ function fuse(match: Match, scale: number): void {
   const { query, turned, value } = kwargs;
   const { val: _, ...origin } = output.meta;
   const args = [query, keyOf(turned), value, null, 0, false, scale, false];
-  const made = graph.insertingBefore(output, () =>
-    emitOp(graph, getOp('aten::scaled_dot_product_attention'), args, origin),
-  );
+  const made = graph.insertingBefore(output, () => emitOp(graph, attention()!, args, origin));
   output.replaceAllUsesWith(made);
   match.eraseNodes();
   const view = turned as Node;

@@ -1,6 +1,7 @@
 /**
  * @file Attention written out as products and a softmax becomes the operator for it, which code generators
- * lower as a whole; with a term added to the scores (a mask), too.
+ * lower as a whole; with a term added to the scores (a mask), too. Where nothing uses it (`useAttentionFusion`) it is
+ * computed as it was written, which the operator would be as well.
  *
  * Only where nobody else reads scores or weights: a graph that records gradients keeps what its backward
  * reads. Where a mask hides everything from a row the operator gives zeros and a softmax NaN, which the
@@ -12,7 +13,7 @@ import { type Tensor, callOp } from '@tessera/tensor';
 import {
   contiguousStrides,
   fakeFromMeta,
-  getOp,
+  findOp,
   sameNumbers,
   scaledDotProductAttention,
 } from '@tessera/tensor/internal';
@@ -91,7 +92,8 @@ function example(sizes: readonly number[]): Tensor {
 
 /** The operator, with NaN for rows that see nothing. */
 function masked(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: number): Tensor {
-  const flash = getOp('aten::_scaled_dot_product_flash_attention_for_cpu');
+  // The operator itself is made of it.
+  const flash = findOp('aten::_scaled_dot_product_flash_attention_for_cpu')!;
   const [out, logSumExp] = callOp(flash, [query, key, value, 0, false, mask, scale]) as [
     Tensor,
     Tensor,

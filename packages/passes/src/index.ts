@@ -51,6 +51,7 @@ export { foldViews, viewFolding } from './view-folding.js';
 export { hashCall, sameArgument, sameCall, sameLayout } from './structural-key.js';
 export { addmmFusion } from './addmm-fusion.js';
 export { attentionFusion } from './attention.js';
+export { useAttentionFusion } from './use-attention.js';
 export { capturedAttention } from './attention-captured.js';
 export { shareHeads, sharedHeads } from './shared-heads.js';
 export { catSplit } from './cat-split.js';

@@ -2,7 +2,6 @@
  * @file The order of the built-in passes, on one screen.
  */
 import { addmmFusion } from './addmm-fusion.js';
-import { attentionFusion } from './attention.js';
 import { capturedAttention } from './attention-captured.js';
 import { catSplit } from './cat-split.js';
 import { passesConfig } from './config.js';
@@ -44,11 +43,13 @@ const preGradPatterns: readonly Pass[] = [
   sharedHeads, //       its keys and values read where they are, not repeated
 ];
 
-/** Patterns on the joint graph: what needs the user's whole expression. */
-const jointPatterns: readonly Pass[] = [
-  attentionFusion, //   softmax(q kᵀ · c) v as one operator
-  dce,
-];
+/** Patterns on the joint graph: what needs the user's whole expression. Who can do more with their operators brings them. */
+const jointPatterns = new Set<Pass>();
+
+/** Makes a pass one of the joint graph's patterns. */
+export function addJointPattern(pass: Pass): void {
+  jointPatterns.add(pass);
+}
 
 /** Patterns on each graph that goes to a backend. */
 const postGradPatterns: readonly Pass[] = [
@@ -73,7 +74,7 @@ export function jointPipeline({
   return [
     ...customPass('jointCustomPrePass', passesConfig.jointCustomPrePass),
     ...jointPasses,
-    ...(passesConfig.patternMatcher ? jointPatterns : []),
+    ...(passesConfig.patternMatcher && jointPatterns.size > 0 ? [...jointPatterns, dce] : []),
     ...(freezes ? [] : layouts()),
     ...customPass('jointCustomPostPass', passesConfig.jointCustomPostPass),
   ];

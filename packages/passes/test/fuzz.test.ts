@@ -28,6 +28,7 @@ import {
   runPasses,
   viewFolding,
   weightPrepacking,
+  useAttentionFusion,
 } from '../src/index.js';
 import { type Observation, observe, sameObservation } from './support/observe.js';
 import { type GraphTraits, randomGraph } from './support/random-graph.js';
@@ -35,6 +36,8 @@ import { type GraphTraits, randomGraph } from './support/random-graph.js';
 const first = Number(process.env['TESSERA_FUZZ_SEED'] ?? 1);
 const graphs = Number(process.env['TESSERA_FUZZ_GRAPHS'] ?? 40);
 const SIZE = 20;
+
+useAttentionFusion();
 
 /** Passes for graphs with any ops; pipelines, and passes on joint and later graphs, get functional ones. */
 const PASSES: readonly (readonly [string, readonly Pass[], GraphTraits])[] = [

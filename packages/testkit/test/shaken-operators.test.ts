@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { type Platform, build } from 'esbuild';
 import { afterAll, expect, test } from 'vitest';
 import { leanSources } from '../../../tooling/lean-sources.mjs';
 
@@ -14,15 +14,18 @@ const folder = mkdtempSync(join(tmpdir(), 'tessera-shaken-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** What a program prints as JSON, bundled with or without the marks that let operators go. */
-async function run(program: string, { shaken = true } = {}): Promise<unknown> {
+async function run(
+  program: string,
+  { shaken = true, platform = 'node' }: { shaken?: boolean; platform?: Platform } = {},
+): Promise<unknown> {
   const { outputFiles } = await build({
     stdin: { contents: program, resolveDir: join(packages, 'testkit'), loader: 'ts' },
     bundle: true,
     format: 'esm',
-    platform: 'node',
+    platform,
     target: 'es2022',
     conditions: ['@tessera/source'],
-    external: ['webgpu', 'koffi'],
+    external: ['webgpu', 'koffi', 'node:*'],
     plugins: shaken ? [leanSources()] : [],
     write: false,
     logLevel: 'error',
@@ -52,6 +55,8 @@ const COMPILED = `
   import { compile } from '@tessera/compile';
   globalThis.result = compile;
 `;
+
+const ATTENTION = 'aten::scaled_dot_product_attention';
 
 test('a program of one operator has no operator that is not reached', async () => {
   const names = await operatorsOf(SMALL);
@@ -119,6 +124,44 @@ test('attention written out is found and replaced in a program that never names 
     console.log(JSON.stringify(worst));
   `;
   expect(await run(program)).toBeLessThan(1e-6);
+});
+
+test('attention written out is computed as it is written in a page without kernels for it', async () => {
+  const program = `
+    import { manualSeed, randn } from '@tessera/tensor';
+    import { allOps } from '@tessera/tensor/internal';
+    import { compile } from '@tessera/compile';
+    manualSeed(0);
+    const inputs = [0, 1, 2].map(() => randn([2, 2, 8, 4]));
+    const attend = (q, k, v) => q.matmul(k.transpose(-2, -1)).mul(0.5).softmax(-1).matmul(v);
+    const compiled = compile(attend);
+    const gradientsOf = (fn) => {
+      const [q, k, v] = inputs.map((input) => input.detach().requiresGrad_());
+      fn(q, k, v).square().sum().backward();
+      return [q.grad, k.grad, v.grad];
+    };
+    let worst = 0;
+    const compare = (a, b) => (worst = Math.max(worst, a.sub(b).abs().max().item()));
+    for (let i = 0; i < 3; i++) {
+      compare(compiled(...inputs), attend(...inputs));
+      const expected = gradientsOf(attend);
+      gradientsOf(compiled).forEach((grad, j) => compare(grad, expected[j]));
+    }
+    const names = allOps().map((op) => op.qualifiedName);
+    console.log(JSON.stringify([worst, names.includes('${ATTENTION}')]));
+  `;
+  const [worst, isThere] = (await run(program, { platform: 'browser' })) as [number, boolean];
+  expect(worst).toBeLessThan(1e-5);
+  expect(isThere).toBe(false);
+});
+
+test('a page that never names attention has it for devices with kernels for it', async () => {
+  const program = `
+    import { initWebGpu } from '@tessera/compile';
+    globalThis.result = initWebGpu;
+    ${SHOW_NAMES}
+  `;
+  expect(await run(program, { platform: 'browser' })).toContain(ATTENTION);
 });
 
 test('a model trains in a bundle that dropped what it does not use', async () => {

@@ -4,6 +4,7 @@
  * A graph whose masks bound keys by an input is compiled for all counts of keys (bounded-keys.ts), and each call reads the
  * input to choose one. All keys are always right, so a count for which the code's conditions do not hold is no error.
  */
+import { useAttentionFusion } from '@tessera/passes';
 import { type Steps, compareNumbers, isTesseraError, log, stage } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
@@ -107,5 +108,6 @@ function blocksUpTo(places: Tensor, { plus, block, most }: CountedBlocks): numbe
  * `@tessera/transformers` does, and programs without it call this before they compile.
  */
 export function useBoundedKeys(): void {
+  useAttentionFusion();
   registerGraphForm(bounded);
 }

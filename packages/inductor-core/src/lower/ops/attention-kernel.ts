@@ -4,6 +4,7 @@
  * The gradient of the query sums over the keys, those of key and value over the queries (of all heads that share
  * them); each kernel computes the weights again from their log Σ exp.
  */
+import { useAttentionFusion } from '@tessera/passes';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
@@ -30,7 +31,9 @@ export interface AttentionLimits {
 
 /** See `Capabilities.attention`. */
 export class AttentionKernels {
-  constructor(readonly limits: AttentionLimits) {}
+  constructor(readonly limits: AttentionLimits) {
+    useAttentionFusion();
+  }
 
   /** Whether a kernel in tiles pays. */
   takesTiles({ width, length, scoreSizes }: Attention): boolean {
