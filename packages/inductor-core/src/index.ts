@@ -49,7 +49,6 @@ export {
 export { dependents } from './ir/dependents.js';
 export { operandsOf, type WordPart, wordPart } from './ir/word-part.js';
 export { type IndexDivision, printIndex, printKernel } from './ir/print.js';
-export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
 export { valueError } from '@tessera/tensor/internal';
 export { type KernelChecks, checkAt, checksOf, checksOfAll } from './ir/kernel-checks.js';
 export { verifyKernel } from './ir/verify.js';

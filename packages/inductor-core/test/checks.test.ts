@@ -14,7 +14,6 @@ import {
   interpretPlan,
   planFromJson,
   planToJson,
-  pointwiseBody,
   printKernel,
   verifyKernel,
 } from '../src/index.js';
@@ -109,10 +108,6 @@ describe('checks of indices', () => {
     const read = planFromJson(planToJson(plan));
     expect(read.kernels.map(printKernel)).toEqual(plan.kernels.map(printKernel));
     expect(checksIn(read)).toEqual([indexCheck('gather', 4)]);
-  });
-
-  it('keep a kernel from being a plain list of values', () => {
-    expect(pointwiseBody(gatherPlan().kernels[0]!)).toBeNull();
   });
 });
 

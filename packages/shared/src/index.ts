@@ -11,7 +11,6 @@ export { TesseraError, isTesseraError } from './errors.js';
 export type { TesseraErrorOptions } from './errors.js';
 export { ERROR_CODES } from './error-codes.js';
 export type { ErrorCode } from './error-codes.js';
-export { assertNever } from './assert-never.js';
 export { checkFunction } from './check-function.js';
 export { nearestNames } from './nearest-names.js';
 export { type RunInScope, scopesOf } from './scope.js';
@@ -31,12 +30,7 @@ export type { ConfigOption, OptionValidator } from './config/config-option.js';
 // Pytrees
 export { treeFlatten, treeLeaves, treeMap, treeUnflatten } from './pytree/pytree.js';
 export type { Flattened, IsLeaf } from './pytree/pytree.js';
-export {
-  treePaths,
-  treeSpecDifference,
-  treeSpecEqual,
-  treeSpecToString,
-} from './pytree/tree-spec-compare.js';
+export { treePaths, treeSpecDifference, treeSpecEqual } from './pytree/tree-spec-compare.js';
 export { LEAF_SPEC } from './pytree/tree-spec.js';
 export type { TreeSpec } from './pytree/tree-spec.js';
 export { registerPytreeNode } from './pytree/node-registry.js';

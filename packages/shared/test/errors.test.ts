@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TesseraError, assertNever, isTesseraError, nearestNames } from '../src/index.js';
-import { thrownBy } from './thrown-by.js';
+import { TesseraError, isTesseraError, nearestNames } from '../src/index.js';
 
 describe('TesseraError', () => {
   const error = new TesseraError(
@@ -47,14 +46,6 @@ describe('TesseraError', () => {
     expect(isTesseraError(foreign, 'pytree-mismatch')).toBe(false);
     expect(isTesseraError(new Error('x'))).toBe(false);
     expect(isTesseraError(undefined)).toBe(false);
-  });
-});
-
-describe('assertNever', () => {
-  it('names the value that arrived although the types forbid it', () => {
-    const error = thrownBy(() => assertNever('float128' as never, 'dtype'));
-    expect(error.code).toBe('invalid-argument');
-    expect(error.message).toContain('Unexpected dtype: float128');
   });
 });
 

@@ -8,7 +8,6 @@ import {
   treePaths,
   treeSpecDifference,
   treeSpecEqual,
-  treeSpecToString,
   treeUnflatten,
 } from '../src/index.js';
 import type { TreeSpec } from '../src/index.js';
@@ -43,7 +42,6 @@ describe('treeFlatten', () => {
     const { leaves, spec } = treeFlatten(value);
     expect(leaves).toEqual([1, 'two', null, undefined, 3, 4]);
     expect(spec.numLeaves).toBe(6);
-    expect(treeSpecToString(spec)).toBe('{b: [*, *], a: Map{"k": *, 7: *}, p: Point(*, [*])}');
     expect(treeUnflatten(leaves, spec)).toEqual(value);
   });
 
@@ -105,7 +103,6 @@ describe('treeFlatten', () => {
     const { leaves, spec } = treeFlatten(deep);
     expect(leaves).toEqual([1]);
     expect(treeSpecEqual(spec, specOf(treeUnflatten(leaves, spec)))).toBe(true);
-    expect(treeSpecToString(spec)).toHaveLength(100_000 * 2 + 50_000 * 'deep: '.length + 1);
   });
 });
 

@@ -146,7 +146,6 @@ export {
   gradientListenerOf,
   setGradientListener,
 } from './autograd/gradient-listener.js';
-export { attachNode } from './autograd/record.js';
 export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';
 export { type Like, type TensorOrList } from './autograd/functional.js';
 export { type CheckpointStep, checkpointWith } from './autograd/activation-checkpoint.js';

@@ -1,5 +1,5 @@
 /**
- * @file Comparing and printing the structure of nested values.
+ * @file Comparing the structure of nested values, and naming their leaves.
  */
 import { treeFlatten } from './pytree.js';
 import { childAccessor } from './tree-spec.js';
@@ -73,45 +73,6 @@ function describeNode(spec: TreeSpec): string {
     case 'class':
       return `a ${spec.definition.name} with ${spec.children.length} children`;
   }
-}
-
-/** The structure as text: `{a: [*, *], b: Map{"x": *}}`, with `*` for a leaf. */
-export function treeSpecToString(spec: TreeSpec): string {
-  const parts: string[] = [];
-  const pending: (TreeSpec | string)[] = [spec];
-  for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
-    if (typeof item === 'string') parts.push(item);
-    else if (item.kind === 'leaf') parts.push('*');
-    else {
-      const [opening, closing] = brackets(item);
-      parts.push(opening);
-      pending.push(closing);
-      for (let i = item.children.length - 1; i >= 0; i--) {
-        pending.push(item.children[i]);
-        if (item.kind === 'record') pending.push(`${item.keys[i]}: `);
-        if (item.kind === 'map') pending.push(`${keyText(item.keys[i])}: `);
-        if (i > 0) pending.push(', ');
-      }
-    }
-  }
-  return parts.join('');
-}
-
-function brackets(spec: ContainerSpec): [string, string] {
-  switch (spec.kind) {
-    case 'array':
-      return ['[', ']'];
-    case 'record':
-      return ['{', '}'];
-    case 'map':
-      return ['Map{', '}'];
-    case 'class':
-      return [`${spec.definition.name}(`, ')'];
-  }
-}
-
-function keyText(key: unknown): string {
-  return typeof key === 'string' ? JSON.stringify(key) : String(key);
 }
 
 /** The accessor of every leaf, in order: `[0].weight`, `["a b"]`, `.get("x")`. */

@@ -141,11 +141,4 @@ export function checkInPlaceLeaf(self: Tensor): void {
   );
 }
 
-/** Makes an output of a custom node. */
-export function attachNode(outs: readonly Tensor[], node: GradNode): void {
-  outs.forEach((out, i) => {
-    if (isFloatingPoint(out.dtype)) setHistory(out, node, i);
-  });
-}
-
 bindAutograd(recordOp);
