@@ -1,7 +1,7 @@
 /**
  * @file Values that a program keeps, where compiled code shares or splits memory in its own way.
  */
-import { type Tensor, tensor } from '@tessera/tensor';
+import { type Tensor, grad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -74,6 +74,39 @@ describe.each(['eager', 'aot_eager', 'inductor'])('a kept value (%s)', (backend)
         [3, 6],
         [9, 12],
       ]);
+    }
+  });
+
+  it.each([
+    ['of a parameter', (x: Tensor, w: Tensor): [Tensor, Tensor] => [x.matmul(w).pow(2), w]],
+    [
+      'of a leaf made inside',
+      (x: Tensor, w: Tensor): [Tensor, Tensor] => {
+        const leaf = x.mul(2).requiresGrad_();
+        return [leaf.pow(2).matmul(w), leaf];
+      },
+    ],
+  ])('is differentiated once, inside: %s', (_, make) => {
+    let kept: Tensor | null = null;
+    const unrelated = tensor([1]).requiresGrad_();
+    const f = compile(
+      (x: Tensor, w: Tensor) => {
+        const [value, leaf] = make(x, w);
+        kept = value;
+        return grad(value.sum(), [leaf])[0]!;
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) {
+      const w = tensor([
+        [0.5, -1],
+        [2, 0.3],
+      ]).requiresGrad_();
+      f(tensor([[i + 1, 2]]), w);
+      expect(kept!.sizes).toEqual([1, 2]);
+      expect(grad(kept!.sum(), [unrelated], { allowUnused: true })).toEqual([null]);
+      expect(() => grad(kept!.sum(), [w]), `call ${i}`).toThrow(/backward-twice/);
+      expect(() => kept!.sum().backward(), `call ${i}`).toThrow(/backward-twice/);
     }
   });
 });

@@ -89,4 +89,29 @@ describe('GradScaler', () => {
     }
     expect(losses.at(-1)!).toBeLessThan(0.3 * losses[0]!);
   });
+
+  it('steps an optimizer once between updates, and does not divide its gradients behind that', () => {
+    const make = (): optim.SGD => {
+      const p = new Parameter(tensor([1]));
+      p.grad = tensor([8]);
+      return new optim.SGD([p], { lr: 1 });
+    };
+    const [first, second] = [make(), make()];
+    const scaler = new GradScaler({ initScale: 8 });
+    scaler.step(first);
+    expect(() => scaler.step(first)).toThrow(
+      /step\(\) has already been called since the last update/,
+    );
+    expect(() => scaler.unscale_(first)).toThrow(/unscale_\(\) is being called after step\(\)/);
+    scaler.step(second);
+    scaler.update();
+    expect(scaler.step(first)).toBe(true);
+  });
+
+  it('takes the device of the model', () => {
+    expect(new GradScaler({ device: 'cpu', initScale: 4 }).scale(tensor(2)).item()).toBe(8);
+    expect(() => new GradScaler({ device: 'cuda' as never })).toThrow(
+      /The GPU is device 'wgpu' here/,
+    );
+  });
 });

@@ -5,7 +5,7 @@ import { type GradNode, type Storage, type Tensor } from '@tessera/tensor';
 import { gradFnOf } from '@tessera/tensor/internal';
 
 /** Nodes on the way from a tensor to the leaves. */
-function nodesBehind(tensor: Tensor): Set<GradNode> {
+export function nodesBehind(tensor: Tensor): Set<GradNode> {
   const seen = new Set<GradNode>();
   const root = gradFnOf(tensor);
   const stack = root === null ? [] : [root];

@@ -34,7 +34,13 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { isDense } from '../layout.js';
-import { type EagerHistory, eagerHistories, isUsedUp, leadsToSome } from './eager-history.js';
+import {
+  type EagerHistory,
+  eagerHistories,
+  isUsedUp,
+  leadsToSome,
+  nodesBehind,
+} from './eager-history.js';
 import { type OutputPlan, planOutputs } from './output-plan.js';
 import {
   type ExampleInput,
@@ -60,15 +66,15 @@ export type ValueGrad =
   | { readonly kind: 'none' }
   /** It has a gradient: tangent number `index`. */
   | { readonly kind: 'tangent'; readonly index: number }
-  /** It requires grad, but its graph was used up by a `backward()` in the program. */
-  | { readonly kind: 'consumed' }
+  /** It requires grad, but a `backward()` of the program used up its graph, which led to the inputs at these positions. */
+  | { readonly kind: 'consumed'; readonly positions: readonly number[] }
   /** It requires grad, but of leaves only that the program made and nobody else has. */
   | { readonly kind: 'unseen' };
 
 /** An input whose update is differentiable, so the caller's tensor gets new history. */
 export interface DifferentiableUpdate {
   readonly position: number;
-  readonly tangent: number | null;
+  readonly grad: ValueGrad;
 }
 
 /** An input to which the program gave another layout. */
@@ -137,6 +143,7 @@ class JointTracer {
   private readonly tangents: Tensor[] = [];
   private readonly tangentNodes: Node[] = [];
   private readonly roots: Tensor[] = [];
+  private readonly leaves: readonly Leaf[];
   /** Where gradients leave the program. */
   private readonly entries: ReadonlySet<GradNode>;
 
@@ -145,18 +152,18 @@ class JointTracer {
     private readonly recorder: TraceRecorder,
     private readonly primals: Primals,
   ) {
-    this.entries = new Set(primals.list.flatMap((p) => (p.kind === 'tensor' && p.entry) || []));
+    this.leaves = primals.list.filter((p): p is Leaf => p.kind === 'tensor' && p.entry !== null);
+    this.entries = new Set(this.leaves.map(({ entry }) => entry));
   }
 
   *trace(): Steps<JointTrace> {
-    const { recorder, primals, request } = this;
+    const { recorder, primals, request, leaves } = this;
     const run = request.run(primals.byPosition.map((primal) => primal.value));
     const outputs = 'next' in run ? yield* run : run;
     const gradEnabledAfter = this.restoreGradMode();
     const { plans, values } = planOutputs(outputs, primals, recorder);
     const valueGrads = values.map((value) => this.gradOf(value));
     const updates = this.differentiableUpdates();
-    const leaves = primals.list.filter((p): p is Leaf => p.kind === 'tensor' && p.entry !== null);
     const histories = eagerHistories(
       this.roots,
       leaves.map((leaf) => leaf.entry),
@@ -194,7 +201,11 @@ class JointTracer {
 
   private gradOf(value: Tensor): ValueGrad {
     if (!requiresGrad(value)) return { kind: 'none' };
-    if (isUsedUp(value)) return { kind: 'consumed' };
+    if (isUsedUp(value)) {
+      const behind = nodesBehind(value);
+      const reached = this.leaves.filter(({ entry }) => behind.has(entry));
+      return { kind: 'consumed', positions: reached.map(({ position }) => position) };
+    }
     if (!leadsToSome(value, this.entries)) return { kind: 'unseen' };
     return { kind: 'tangent', index: this.addTangent(value) };
   }
@@ -215,11 +226,7 @@ class JointTracer {
       if (primal.kind !== 'tensor' || !requiresGrad(primal.value)) continue;
       if (gradFnOf(primal.value) === primal.entry) continue;
       this.rejectSharedUpdate(primal);
-      const consumed = isUsedUp(primal.value);
-      updates.push({
-        position: primal.position,
-        tangent: consumed ? null : this.addTangent(primal.value),
-      });
+      updates.push({ position: primal.position, grad: this.gradOf(primal.value) });
     }
     return updates;
   }

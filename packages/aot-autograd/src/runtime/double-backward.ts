@@ -42,10 +42,13 @@ export class CompiledDoubleBackward extends GradNode {
   }
 }
 
-/** History of a result whose graph a `backward()` inside the compiled program used up. */
+/**
+ * History of a result whose graph a `backward()` inside the compiled program used up. `grad()` with respect to what
+ * that graph led to runs into it; what it did not lead to is as unused as in eager mode.
+ */
 export class ConsumedBackward extends GradNode {
-  constructor(value: Tensor) {
-    super('ConsumedBackward', [], [metaOf(value)]);
+  constructor(value: Tensor, edges: readonly (Edge | null)[]) {
+    super('ConsumedBackward', edges, [metaOf(value)]);
   }
 
   override apply(): never {

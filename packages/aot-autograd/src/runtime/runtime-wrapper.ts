@@ -9,6 +9,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type GeneratorState, type Tensor, enableGrad, isTensor, noGrad } from '@tessera/tensor';
 import {
+  type Edge,
   type GradMeta,
   asStrided_,
   gradEdge,
@@ -89,13 +90,7 @@ function wrapper(
   sample: CompiledGraph,
 ): Wrap {
   const own = ownSaved(plan, sample);
-  const consumed = [
-    ...plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : [])),
-    ...plan.updates.flatMap(({ tangent }, i) =>
-      tangent === null ? [plan.valueGrads.length + i] : [],
-    ),
-  ];
-  const unseen = plan.valueGrads.flatMap((grad, i) => (grad.kind === 'unseen' ? [i] : []));
+  const grads = gradsOf(plan);
   return (outputs, forward, backward) => {
     const call: SizedGraph = (inputs) => {
       if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
@@ -108,11 +103,15 @@ function wrapper(
       if (plan.saved !== null && backward !== null && gradMode.enabled) {
         attach(plan, backward, own, inputs, graphInputs, values, generator);
       }
-      for (const i of consumed) {
-        setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
-      }
-      for (const i of unseen)
-        setHistory(values[i] as Tensor, new UnseenLeaves(values[i] as Tensor), 0);
+      grads.forEach((grad, i) => {
+        if (grad.kind !== 'consumed' && grad.kind !== 'unseen') return;
+        const value = values[i] as Tensor;
+        const node =
+          grad.kind === 'unseen'
+            ? new UnseenLeaves(value)
+            : new ConsumedBackward(value, edgesOf(grad.positions, inputs));
+        setHistory(value, node, 0);
+      });
       for (const layout of plan.layouts) layOut(inputs[layout.position] as Tensor, layout);
       plan.updates.forEach(({ position }, i) => {
         const update = values[plan.valueGrads.length + i] as Tensor;
@@ -241,6 +240,15 @@ function flatBase(tensor: Tensor): Tensor {
   return makeTensor(storage, dtype, device, [elements], [1], 0);
 }
 
+/** How the graph's results take part in autograd: its values, and the inputs that it updates. */
+function gradsOf({ valueGrads, updates }: RuntimePlan): ValueGrad[] {
+  return [...valueGrads, ...updates.map(({ grad }) => grad)];
+}
+
+function edgesOf(positions: readonly number[], inputs: readonly unknown[]): (Edge | null)[] {
+  return positions.map((position) => gradEdge(inputs[position] as Tensor));
+}
+
 /** Gives the values that require grad their backward node. */
 function attach(
   plan: RuntimePlan,
@@ -251,18 +259,15 @@ function attach(
   values: readonly unknown[],
   generator: GeneratorState,
 ): void {
-  const edges = plan.gradPositions.map((position) => gradEdge(inputs[position] as Tensor));
+  const edges = edgesOf(plan.gradPositions, inputs);
   if (edges.every((edge) => edge === null)) return;
   const state = [generator.seed, generator.offset];
   const saved = plan.saved!.map(
     ({ kind, index }) => ({ input: graphInputs, output: values, generator: state })[kind][index],
   );
   const targets: Tensor[] = new Array<Tensor>(program.tangents.length);
-  plan.valueGrads.forEach((grad, i) => {
+  gradsOf(plan).forEach((grad, i) => {
     if (grad.kind === 'tangent') targets[grad.index] = values[i] as Tensor;
-  });
-  plan.updates.forEach(({ tangent }, i) => {
-    if (tangent !== null) targets[tangent] = values[plan.valueGrads.length + i] as Tensor;
   });
   const metas = targets.map(({ sizes, dtype, device }): GradMeta => ({ sizes, dtype, device }));
   // An edge to what no result leads to would make the engine run what lies behind others on the way there.

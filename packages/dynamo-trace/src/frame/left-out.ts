@@ -8,10 +8,17 @@
  */
 import { Graph, GraphModule, type Node, getItem, tensorVals } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import { type GeneratorState, type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import {
+  type GeneratorState,
+  type GradNode,
+  type Storage,
+  type Tensor,
+  isTensor,
+} from '@tessera/tensor';
 import {
   type TensorBase,
   beginWithoutHistory,
+  gradFnOf,
   makeTensor,
   noteWrittenSince,
   rngState,
@@ -233,6 +240,7 @@ export class LeftOut {
     const value = values[made.indexOf(target)]!;
     if (this.sharing(fakeOf(target)).some(([real]) => real.storage !== value.storage))
       throw new Lost('a part of its memory was returned alone');
+    made.forEach((node, i) => useUp(values[i]!, fakeOf(node)));
     show(values);
     made.forEach((node, i) => segment.give(frame, segment.slotOf(node)!, values[i]!));
   }
@@ -260,6 +268,22 @@ export class LeftOut {
     } finally {
       restoreRng(generator);
     }
+  }
+}
+
+/** What a `backward()` of the segment freed of the history of `fake` is freed in that of `value`, which was made again. */
+function useUp(value: Tensor, fake: Tensor): void {
+  const pairs = [[gradFnOf(value), gradFnOf(fake)]];
+  const seen = new Set<GradNode>();
+  // An array gives what is added meanwhile too.
+  for (const [node, like] of pairs) {
+    if (node == null || seen.has(node) || node.name !== like?.name) continue;
+    seen.add(node);
+    if (like.released) node.release();
+    node.released ||= like.released;
+    node.nextEdges.forEach((edge, i) =>
+      pairs.push([edge?.node ?? null, like.nextEdges[i]?.node ?? null]),
+    );
   }
 }
 

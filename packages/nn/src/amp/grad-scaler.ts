@@ -6,12 +6,26 @@
  * step is decided on the host, from one value read back per step. Modelled on `torch.amp.GradScaler`.
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
-import { type Tensor, any, isfinite, logicalNot, logicalOr, mul, noGrad } from '@tessera/tensor';
-import { gradientOf, mul_ } from '@tessera/tensor/internal';
+import {
+  type DeviceType,
+  type Tensor,
+  any,
+  isfinite,
+  logicalNot,
+  logicalOr,
+  mul,
+  noGrad,
+} from '@tessera/tensor';
+import { deviceRuntime, gradientOf, mul_ } from '@tessera/tensor/internal';
 import type { Optimizer } from '../optim/optimizer.js';
 
 /** Options of `GradScaler`. */
 export interface GradScalerOptions {
+  /**
+   * The device that the model is on. On one that is read with `await`, such as `wgpu`, `step` says at once that
+   * `stepAsync` is meant. The scale itself is a number, and serves losses on any device. Default `cpu`.
+   */
+  readonly device?: DeviceType;
   /** Default 65536. */
   readonly initScale?: number;
   /** Factor of the scale after `growthInterval` good steps. Default 2. */
@@ -25,6 +39,7 @@ export interface GradScalerOptions {
 }
 
 const GRAD_SCALER: OptionNames<GradScalerOptions> = {
+  device: true,
   initScale: true,
   growthFactor: true,
   backoffFactor: true,
@@ -52,11 +67,14 @@ export class GradScaler {
   /** Optimizers whose gradients were divided since the last `update()`: whether any is not finite. */
   private readonly unscaled = new Map<Optimizer, Tensor | null>();
   private overflowed = false;
-  private stepped = false;
+  private readonly stepped = new Set<Optimizer>();
+  private readonly device: DeviceType;
 
-  /** @throws invalid-argument */
+  /** @throws invalid-argument, device-unavailable */
   constructor(options: GradScalerOptions = {}) {
     checkOptionNames('GradScaler', options, GRAD_SCALER);
+    this.device = options.device ?? 'cpu';
+    if (this.device !== 'cpu') deviceRuntime(this.device);
     this.enabled = options.enabled ?? true;
     this.scaleValue = options.initScale ?? 65536;
     this.growthFactor = options.growthFactor ?? 2;
@@ -86,6 +104,7 @@ export class GradScaler {
    */
   unscale_(optimizer: Optimizer): void {
     if (!this.enabled) return;
+    if (this.stepped.has(optimizer)) refuse('unscale_() is being called after step()');
     if (this.unscaled.has(optimizer))
       refuse('unscale_() has already been called on this optimizer since the last update()');
     const inverse = 1 / this.scaleValue;
@@ -110,9 +129,15 @@ export class GradScaler {
    * Steps the optimizer unless a gradient overflowed; returns whether it did. Reads one value back, so
    * gradients must be on `cpu`; elsewhere use `stepAsync`.
    *
-   * @throws data-async-only for gradients on another device
+   * @throws data-async-only on another device; invalid-argument after a step since the last `update()`
    */
   step(optimizer: Optimizer): boolean {
+    if (this.enabled && this.device !== 'cpu')
+      throw new TesseraError(
+        'data-async-only',
+        `GradScaler: whether gradients on '${this.device}' are finite is read with await.`,
+        { hints: ['Use await scaler.stepAsync(optimizer).'] },
+      );
     const bad = this.prepare(optimizer);
     return this.finishStep(optimizer, bad !== null && Number(bad.item()) !== 0);
   }
@@ -127,7 +152,8 @@ export class GradScaler {
   update(newScale?: number): void {
     if (!this.enabled) return;
     if (newScale !== undefined) this.scaleValue = newScale;
-    else if (!this.stepped) refuse('update() was called before any step() of this iteration');
+    else if (this.stepped.size === 0)
+      refuse('update() was called before any step() of this iteration');
     else if (this.overflowed) {
       this.scaleValue *= this.backoffFactor;
       this.growthTracker = 0;
@@ -138,7 +164,7 @@ export class GradScaler {
     }
     this.unscaled.clear();
     this.overflowed = false;
-    this.stepped = false;
+    this.stepped.clear();
   }
 
   /** What is needed to go on after a restart; empty if disabled. */
@@ -167,12 +193,14 @@ export class GradScaler {
 
   private prepare(optimizer: Optimizer): Tensor | null {
     if (!this.enabled) return null;
+    if (this.stepped.has(optimizer))
+      refuse('step() has already been called since the last update()');
     if (!this.unscaled.has(optimizer)) this.unscale_(optimizer);
     return this.unscaled.get(optimizer)!;
   }
 
   private finishStep(optimizer: Optimizer, overflow: boolean): boolean {
-    this.stepped = true;
+    this.stepped.add(optimizer);
     if (overflow) this.overflowed = true;
     else optimizer.step();
     return !overflow;
