@@ -186,7 +186,9 @@ export class Tensor extends TensorBase {
 
   /** Whether the tensor was not made by a recorded op. */
   get isLeaf(): boolean {
-    return gradFnOf(this) === null && activeMode([this])?.givesGradients?.(this) !== true;
+    const mode = activeMode([this]);
+    if (this.isLazy && mode?.isLeafMadeInside?.(this) === true) return true;
+    return gradFnOf(this) === null && mode?.givesGradients?.(this) !== true;
   }
 
   /** The backward node that made this tensor, or null for leaves. */

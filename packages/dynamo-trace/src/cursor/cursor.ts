@@ -258,6 +258,10 @@ export class Cursor implements PreDispatchMode {
     return this.frame.givesGradients(tensor);
   }
 
+  isLeafMadeInside(tensor: TensorBase): boolean {
+    return this.frame.leaves.has(tensor);
+  }
+
   onUntraced(why: string): void {
     this.breakGraph(breakReason('GB0004', why));
   }

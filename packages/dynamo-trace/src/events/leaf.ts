@@ -27,6 +27,7 @@ export function becomeLeaf({ frame }: Cursor, tensor: Tensor, made: Tensor): voi
   const [slot, before] = [frame.slotOf(made), frame.slotOf(tensor)];
   frame.bind(slot, tensor);
   frame.bind(before, made);
+  frame.leaves.add(tensor);
   tensor.requiresGradFlag = true;
   made.requiresGradFlag = false;
   tensor.guardSpec = null;

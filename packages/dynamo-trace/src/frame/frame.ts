@@ -57,6 +57,8 @@ export class Frame implements Bindings, PendingValue {
   readonly watched: Set<number> = new Set();
   /** Tensors that exist, no views, that take gradients with their views once the current segment has run. */
   readonly gaining: Set<TensorBase> = new Set();
+  /** Lazy tensors that are leaves made by the program. */
+  readonly leaves: Set<TensorBase> = new Set();
   /** Segments of this call that ran, compiled or not. */
   readonly finished: Segment[] = [];
   private readonly leftOut: LeftOut[] = [];
@@ -148,8 +150,10 @@ export class Frame implements Bindings, PendingValue {
   noteGradients(slots: readonly number[]): void {
     for (const slot of slots) {
       const tensor = this.slots[slot]!;
-      if (tensor.isLazy) tensor.requiresGradFlag = true;
-      else this.gaining.add(tensor.base ?? tensor);
+      if (tensor.isLazy) {
+        tensor.requiresGradFlag = true;
+        this.leaves.delete(tensor);
+      } else this.gaining.add(tensor.base ?? tensor);
     }
   }
 

@@ -121,8 +121,8 @@ export abstract class Optimizer<
       const lifted = inputs.scalars as unknown as Lifted<S>[];
       noGrad(() => buckets.forEach((bucket, i) => this.update(bucket, lifted[i]!)));
     };
-    // An update of the user's own may read anything.
-    if (isTrustedUpdate(this.update))
+    // An update of the user's own may read anything; a leaf that a compiled call makes is nothing that exists before it.
+    if (isTrustedUpdate(this.update) && !buckets.some(({ params }) => params.some(isMadeByCall)))
       inLibraryScope(() => trustedRegion(this, 'step', { scalars }, update));
     else update({ scalars });
     return loss;
@@ -170,8 +170,9 @@ export abstract class Optimizer<
   /** The state of a parameter with all tensors that its group's choices ask for. */
   private readyState(param: Tensor, group: ParamGroup<O>): ParamState {
     const existing = this._states.get(param);
-    // Made now, not recorded: a trace must find the state as something that exists.
-    const fresh = withoutModes(() => noGrad(() => this.stateTensors(param, group)));
+    const make = (): Record<string, Tensor> => noGrad(() => this.stateTensors(param, group));
+    // Made now, not recorded: a trace must find the state as something that exists, like its parameter.
+    const fresh = isMadeByCall(param) ? make() : withoutModes(make);
     const state = existing ?? { step: 0, tensors: {} };
     for (const [name, tensor] of Object.entries(fresh)) state.tensors[name] ??= keep(tensor);
     this._states.set(param, state);
@@ -222,6 +223,11 @@ export abstract class Optimizer<
     });
     return `${this.constructor.name} (\n${groups.join('\n\n')}\n)`;
   }
+}
+
+/** Whether a parameter has no value yet, because the compiled call that makes it is still being traced. */
+function isMadeByCall({ isLazy }: Tensor): boolean {
+  return isLazy;
 }
 
 trackClass(Optimizer);

@@ -63,6 +63,8 @@ export interface PreDispatchMode {
   onSetHook?(tensor: TensorBase): void;
   /** Whether a write that is recorded, and has not run yet, lets gradients flow into a tensor. */
   givesGradients?(tensor: TensorBase): boolean;
+  /** Whether a lazy tensor was made a leaf by `requiresGrad_()`. */
+  isLeafMadeInside?(tensor: TensorBase): boolean;
   /**
    * The engine is about to be asked for the gradients of these tensors: by a hook, `retainGrad()`, `grad()` or
    * `backward({ inputs })`. What is differentiated may be among them.
