@@ -17,7 +17,17 @@ import type { SymbolText } from './index-emitter.js';
 import { decompose } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
 import { widen } from './value.js';
-import { typeName } from './wgsl-types.js';
+import { typeName, type Width } from './wgsl-types.js';
+
+/**
+ * Weights of gradients are e to the power of what is 0 at most, relative to their row's sum: WGSL's own function may be off
+ * by 2|x| units in the last place of them, which is nothing beside the weights near 1 (as in `RunningSoftmax`).
+ */
+class GradientEmitter extends ExprEmitter {
+  override helper(name: string, width: Width): string {
+    return name === 'exp' && !this.builder.target.software ? name : super.helper(name, width);
+  }
+}
 
 /** Declares the variables of x at the four lanes that begin at `position`, a multiple of four. */
 function decomposeLanes(
@@ -59,7 +69,8 @@ export function addWeighFunction(
   const vector = typeName(type, 4);
   const block = new CodeBlock();
   const root = kernel.weights[q];
-  const emitter = new ExprEmitter(builder, weighing, [root]);
+  const Emitter = kernel.softmax ? ExprEmitter : GradientEmitter;
+  const emitter = new Emitter(builder, weighing, [root]);
   emitter.enter(
     block,
     new Map([

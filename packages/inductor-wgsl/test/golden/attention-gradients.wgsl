@@ -20,47 +20,6 @@ fn min_vec4f(a: vec4f, b: vec4f) -> vec4f {
   return select(select(min(a, b), b, is_nan_vec4f(b)), a, is_nan_vec4f(a));
 }
 
-fn exp_core_vec4f(r: vec4f) -> vec4f {
-  var p = vec4f(1.9875691500e-4);
-  p = p * r + vec4f(1.3981999507e-3);
-  p = p * r + vec4f(8.3334519073e-3);
-  p = p * r + vec4f(4.1665795894e-2);
-  p = p * r + vec4f(1.6666665459e-1);
-  p = p * r + vec4f(5.0000001201e-1);
-  return p * (r * r) + r;
-}
-
-fn exp_near_vec4f(x: vec4f) -> vec4f {
-  let t = bitcast<vec4u>(x * vec4f(1.44269504) + vec4f(12582912.0)) | vec4u(0x4b000000u);
-  let n = bitcast<vec4f>(t) - vec4f(12582912.0);
-  let r = x - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
-  return bitcast<vec4f>(bitcast<vec4u>(exp_core_vec4f(r) + vec4f(1.0)) + (t << vec4u(23u)));
-}
-
-fn scale_vec4f(x: vec4f, n: vec4i) -> vec4f {
-  let half = n >> vec4u(1u);
-  let low = bitcast<vec4f>((half + vec4i(127)) << vec4u(23u));
-  let high = bitcast<vec4f>((n - half + vec4i(127)) << vec4u(23u));
-  return x * low * high;
-}
-
-fn exp_far_vec4f(x: vec4f) -> vec4f {
-  let c = clamp(x, vec4f(-104.0), vec4f(89.0));
-  let n = round(c * vec4f(1.44269504));
-  let r = c - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
-  let y = scale_vec4f(exp_core_vec4f(r) + vec4f(1.0), vec4i(n));
-  return select(y, x, is_nan_vec4f(x));
-}
-
-fn exp_vec4f(x: vec4f) -> vec4f {
-  var y = exp_near_vec4f(x);
-  let far = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x42aeac4fu);
-  if (any(far)) {
-    y = select(y, exp_far_vec4f(x), far);
-  }
-  return y;
-}
-
 fn load_a0(batch: u32, along: u32, depth: u32) -> vec4f {
   let t0 = k[(3200u * batch + 32u * along + depth) >> 2u];
   return t0;
@@ -109,15 +68,14 @@ fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> ve
   let j0____ = batch % 2u;
   let b0____ = batch / 2u;
   let t6 = sums[(200u * b0____ + 100u * j0____ + along) >> 2u];
-  return select(vec4f(0), exp_vec4f(min_vec4f((score0 - t6), vec4f(1.0))), (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
+  return select(vec4f(0), exp(min_vec4f((score0 - t6), vec4f(1.0))), (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
 }
 
 fn weigh1(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> vec4f {
   let j0_____ = batch % 2u;
   let b0_____ = batch / 2u;
   let t7 = sums[(200u * b0_____ + 100u * j0_____ + along) >> 2u];
-  let t8 = (exp_vec4f(min_vec4f((score0 - t7), vec4f(1.0))) * score1);
-  return select(vec4f(0), t8, (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
+  return select(vec4f(0), (exp(min_vec4f((score0 - t7), vec4f(1.0))) * score1), (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
 }
 
 @compute @workgroup_size(32)
