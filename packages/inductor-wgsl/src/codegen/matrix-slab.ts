@@ -109,6 +109,17 @@ export class MatrixSlab implements Slab {
     return `(${row}) * ${this.stride / this.values}u + (${column}) / ${this.values}u`;
   }
 
+  /**
+   * The row of a unit, of the `at`-th row's worth of them. Threads that write 128 bytes of short rows together take rows that
+   * lie in different banks: of eight, not neighbours but every second or fourth.
+   */
+  private rowOf(at: string): string {
+    const pieces = (this.rowsAlongK ? this.place.bk : this.place.extent) / 8;
+    if (pieces !== 2 && pieces !== 4) return at;
+    const together = 8 / pieces;
+    return `(${at} / 8u * 8u + ${at} % ${together}u * ${pieces}u + ${at} % 8u / ${together}u)`;
+  }
+
   /** The units of each thread. */
   private share(): Unit[] {
     const { order, rowsAlongK, values } = this;
@@ -121,7 +132,7 @@ export class MatrixSlab implements Slab {
       const [row, column] =
         order === 'threads along k'
           ? [`${unit} % ${bk}u`, `${unit} / ${bk}u`]
-          : [`${unit} / ${along}u`, `${unit} % ${along}u`];
+          : [this.rowOf(`${unit} / ${along}u`), `${unit} % ${along}u`];
       const first = `(${column}) * ${values}u`;
       return rowsAlongK ? { test, k: first, x: row } : { test, k: row, x: first };
     });

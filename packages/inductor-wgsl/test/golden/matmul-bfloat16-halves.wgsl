@@ -111,8 +111,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var next_b5 = vec4h(0);
   var next_b6 = vec4h(0);
   var next_b7 = vec4h(0);
-  next_a0 = load_a(batch, first_m + lane / 4u, 0u + (lane % 4u) * 8u);
-  next_a1 = load_a(batch, first_m + (lane + 256u) / 4u, 0u + ((lane + 256u) % 4u) * 8u);
+  next_a0 = load_a(batch, first_m + (lane / 4u / 8u * 8u + lane / 4u % 2u * 4u + lane / 4u % 8u / 2u), 0u + (lane % 4u) * 8u);
+  next_a1 = load_a(batch, first_m + ((lane + 256u) / 4u / 8u * 8u + (lane + 256u) / 4u % 2u * 4u + (lane + 256u) / 4u % 8u / 2u), 0u + ((lane + 256u) % 4u) * 8u);
   next_b0 = load_b(batch, first_n + (lane % 64u) * 4u, 0u + lane / 64u);
   next_b1 = load_b(batch, first_n + ((lane + 256u) % 64u) * 4u, 0u + (lane + 256u) / 64u);
   next_b2 = load_b(batch, first_n + ((lane + 512u) % 64u) * 4u, 0u + (lane + 512u) / 64u);
@@ -122,8 +122,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   next_b6 = load_b(batch, first_n + ((lane + 1536u) % 64u) * 4u, 0u + (lane + 1536u) / 64u);
   next_b7 = load_b(batch, first_n + ((lane + 1792u) % 64u) * 4u, 0u + (lane + 1792u) / 64u);
   for (var step = 0u; step < 128u; step++) {
-    slab_a0[(lane / 4u) * 5u + ((lane % 4u) * 8u) / 8u] = next_a0;
-    slab_a0[((lane + 256u) / 4u) * 5u + (((lane + 256u) % 4u) * 8u) / 8u] = next_a1;
+    slab_a0[((lane / 4u / 8u * 8u + lane / 4u % 2u * 4u + lane / 4u % 8u / 2u)) * 5u + ((lane % 4u) * 8u) / 8u] = next_a0;
+    slab_a0[(((lane + 256u) / 4u / 8u * 8u + (lane + 256u) / 4u % 2u * 4u + (lane + 256u) / 4u % 8u / 2u)) * 5u + (((lane + 256u) % 4u) * 8u) / 8u] = next_a1;
     slab_b0[(lane / 64u) * 66u + ((lane % 64u) * 4u) / 4u] = next_b0;
     slab_b0[((lane + 256u) / 64u) * 66u + (((lane + 256u) % 64u) * 4u) / 4u] = next_b1;
     slab_b0[((lane + 512u) / 64u) * 66u + (((lane + 512u) % 64u) * 4u) / 4u] = next_b2;
@@ -134,8 +134,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     slab_b0[((lane + 1792u) / 64u) * 66u + (((lane + 1792u) % 64u) * 4u) / 4u] = next_b7;
     workgroupBarrier();
     if (step + 1u < 128u) {
-      next_a0 = load_a(batch, first_m + lane / 4u, (step + 1u) * 32u + (lane % 4u) * 8u);
-      next_a1 = load_a(batch, first_m + (lane + 256u) / 4u, (step + 1u) * 32u + ((lane + 256u) % 4u) * 8u);
+      next_a0 = load_a(batch, first_m + (lane / 4u / 8u * 8u + lane / 4u % 2u * 4u + lane / 4u % 8u / 2u), (step + 1u) * 32u + (lane % 4u) * 8u);
+      next_a1 = load_a(batch, first_m + ((lane + 256u) / 4u / 8u * 8u + (lane + 256u) / 4u % 2u * 4u + (lane + 256u) / 4u % 8u / 2u), (step + 1u) * 32u + ((lane + 256u) % 4u) * 8u);
       next_b0 = load_b(batch, first_n + (lane % 64u) * 4u, (step + 1u) * 32u + lane / 64u);
       next_b1 = load_b(batch, first_n + ((lane + 256u) % 64u) * 4u, (step + 1u) * 32u + (lane + 256u) / 64u);
       next_b2 = load_b(batch, first_n + ((lane + 512u) % 64u) * 4u, (step + 1u) * 32u + (lane + 512u) / 64u);
