@@ -128,4 +128,29 @@ describe('refused dtypes', () => {
       .backward();
     expect(x.grad!.toArray()).toEqual([1, 0]);
   });
+
+  it('losses compute in the type of their input, which targets and weights have too', () => {
+    const p = tensor([0.5, 0.2, 0.9]);
+    const labels = tensor([1, 0, 1]);
+    for (const dtype of ['int64', 'bool', 'float64'] as const)
+      expect(() => T.binaryCrossEntropy(p, labels.to(dtype))).toThrow(
+        `Found dtype ${dtype} but expected float32`,
+      );
+    expect(T.binaryCrossEntropy(p, labels, { weight: labels.to('int64') }).dtype).toBe('float32');
+    expect(() => T.binaryCrossEntropyWithLogits(p, labels.to('int64'))).toThrow(
+      "result type float32 can't be cast to the desired output type int64",
+    );
+    expect(() => T.binaryCrossEntropyWithLogits(p, labels.to('bool'))).toThrow(
+      /with two bool tensors is not supported/,
+    );
+    const whole = labels.to('int64');
+    expect(() => T.mseLoss(whole, whole, { reduction: 'none' })).toThrow(
+      `"mse_loss" not implemented for 'int64'`,
+    );
+    expect(() =>
+      T.nllLoss(tensor([[-1, -2]]), tensor([1]).to('int64'), {
+        weight: tensor([1, 2]).to('float64'),
+      }),
+    ).toThrow('expected scalar type float32 but found float64 for the weight');
+  });
 });

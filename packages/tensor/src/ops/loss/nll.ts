@@ -72,6 +72,12 @@ function checkInputs({ self, target, weight }: Losses): void {
     );
   }
   checkClassWeight('nll_loss', weight, self.sizes[classDim(self)]!);
+  if (weight !== null && weight.dtype !== self.dtype)
+    throw new TesseraError(
+      'dtype-mismatch',
+      `nll_loss: expected scalar type ${self.dtype} but found ${weight.dtype} for the weight`,
+      { hints: [`Convert it: weight.to('${self.dtype}').`] },
+    );
 }
 
 /** @throws shape-mismatch unless there is a weight for each class, or none */

@@ -11,7 +11,7 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
-import type { DType } from '../../dtype.js';
+import { type DType, isFloatingPoint } from '../../dtype.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
@@ -19,7 +19,7 @@ import { log, log1p } from '../pointwise/exponential.js';
 import { type Reduction, reductionNumber } from './nll.js';
 import { type LossOptions, LOSS, reduced, reductionOf } from './reduce.js';
 import { div } from '../pointwise/division.js';
-import { add, mul, neg, rsub, sub } from '../pointwise/arithmetic.js';
+import { add, mul, neg, refuseBools, rsub, sub } from '../pointwise/arithmetic.js';
 import { abs, sign } from '../pointwise/rounding.js';
 import { logSigmoid } from '../activation/log-sigmoid.js';
 import { sigmoid } from '../pointwise/trigonometric.js';
@@ -43,7 +43,10 @@ function defineLoss(
 }
 
 const mseOp = withOverloads(
-  defineLoss('mse_loss', '', (difference) => mul(difference, difference)),
+  defineLoss('mse_loss', '', (difference) => {
+    checkFloating('mse_loss', difference);
+    return mul(difference, difference);
+  }),
   defineLossBackward('mse_loss', '', (difference) => mul(difference, 2)),
 );
 const l1Op = defineLoss('l1_loss', '', abs);
@@ -160,9 +163,18 @@ function entropyMeta({
   reduction: number;
 }): TensorMeta {
   checkFloating('binary_cross_entropy', self);
+  if (target.dtype !== self.dtype)
+    throw typeError(`Found dtype ${target.dtype} but expected ${self.dtype}`, self.dtype);
   checkTargetSize(self, target);
   const operands = [self, target, ...(weight === null ? [] : [weight])];
   return weightedMeta('binary_cross_entropy', operands, self, resultType([self]), reduction);
+}
+
+/** A target of another type than the loss computes with. */
+function typeError(what: string, wanted: DType): TesseraError {
+  return new TesseraError('dtype-mismatch', what, {
+    hints: [`Convert the target: target.to('${wanted}').`],
+  });
 }
 
 const binaryCrossEntropyOp: OpOverload<Tensor> = withOverloads(
@@ -237,6 +249,15 @@ const withLogitsOp = defineOp(
     meta: ({ self, target, weight, pos_weight, reduction }) => {
       const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null);
       const name = 'binary_cross_entropy_with_logits';
+      // It is subtracted from ones, and the product with the input is written over that.
+      refuseBools(target);
+      if (!isFloatingPoint(target.dtype)) {
+        const result = resultType(operands);
+        throw typeError(
+          `result type ${result} can't be cast to the desired output type ${target.dtype}`,
+          result,
+        );
+      }
       return weightedMeta(name, operands, target, resultType(operands), reduction);
     },
     kernel: ({ self, target, weight, pos_weight, reduction }, [out]) => {

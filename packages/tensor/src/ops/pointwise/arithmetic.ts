@@ -67,7 +67,7 @@ const addOp = defineOp(
 const addInplace = defineInplace(addOp);
 
 /** @throws dtype-unsupported if an operand is a bool */
-function refuseBools(...operands: readonly unknown[]): void {
+export function refuseBools(...operands: readonly unknown[]): void {
   const isBool = (operand: unknown): boolean =>
     typeof operand === 'boolean' || (isTensor(operand) && operand.dtype === 'bool');
   if (!operands.some(isBool)) return;
