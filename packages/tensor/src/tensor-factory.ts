@@ -95,8 +95,10 @@ function negativeSize(sizes: readonly number[], size: number): never {
   );
 }
 
-/** FakeTensor: metadata and an identity, no values. */
+/** FakeTensor: metadata and an identity, no values. @throws shape-mismatch */
 export function fakeFromMeta(meta: TensorMeta): Tensor {
+  for (const size of meta.sizes)
+    if (typeof size === 'number' && size < 0) negativeSize(meta.sizes, size);
   const extent = storageExtent(meta.sizes, meta.strides);
   const storage = Storage.fake(meta.device, extent * itemSize(meta.dtype));
   return makeTensor(storage, meta.dtype, meta.device, meta.sizes, meta.strides);

@@ -52,6 +52,8 @@ function adaptiveAvgPool(
     }
     const input = x.shape.slice(lead);
     const output = call.shape.slice(lead);
+    // No element of an input is divided into no windows.
+    if (output.includes(0)) return l.pointwise(call.shape, l.ir.const(call.dtype, 0));
     const kernel = equalWindows(input, output);
     if (kernel === null) return adaptiveWindows(l, x, lead, input, output, call.shape);
     const plain: Window = {

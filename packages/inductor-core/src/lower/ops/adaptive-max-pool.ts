@@ -23,6 +23,10 @@ function adaptiveMaxPool(
     const lead = x.shape.length - spatial;
     const input = x.shape.slice(lead);
     const output = call.shape.slice(lead);
+    if (output.includes(0))
+      return [x.dtype, 'int64' as const].map((dtype) =>
+        l.pointwise(call.shape, l.ir.const(dtype, 0)),
+      );
     const kernel = equalWindows(input, output);
     if (kernel !== null) {
       const zeros = kernel.map(() => 0);
@@ -92,6 +96,7 @@ function adaptiveMaxPoolBackward(
     const lead = x.shape.length - spatial;
     const input = x.shape.slice(lead);
     const output = g.shape.slice(lead);
+    if (output.includes(0)) return l.pointwise(x.shape, l.ir.const(call.dtype, 0));
     const vars = l.vars(x.shape);
     const m = new ExprMath(l.ir);
     const acc = accumulateDtype(g.dtype);
