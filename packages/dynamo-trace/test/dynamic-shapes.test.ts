@@ -312,7 +312,7 @@ describe('what people see of symbols', () => {
         SHAPE_ENV 2 <= L['x'].size()[0]
       Symbols:
         s0 = 7 (L['x'].size()[0], from 2)
-        s1 = 7 (size)
+        s1 = 5 (size)
       "
     `);
     expect(explainFunction(compiled).symbols[0]).toEqual({

@@ -1,7 +1,7 @@
 /**
  * @file Templates of graphs whose sizes are rounded quotients: two sizes say what all others are.
  */
-import { type Tensor, zeros } from '@tessera/tensor';
+import { type Tensor, pad, zeros } from '@tessera/tensor';
 import { avgPool2d, conv2d, im2col, maxPool2d, maxPool3d } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { type GraphModule, GraphTemplate, makeFx } from '../src/index.js';
@@ -47,5 +47,33 @@ describe('the template of two graphs', () => {
     const template = GraphTemplate.of([at(216), at(224)])!;
     for (let size = 64; size < 100; size++)
       expect(template.match(at(size)), `${size}`).toEqual([size]);
+  });
+
+  const ROWS: Readonly<Record<string, Program>> = {
+    'rows of windows': (x) => {
+      const down = conv2d(x, weight(3), { stride: 3 });
+      const rows = down.permute([0, 2, 3, 1]).reshape([-1, 2]);
+      return rows.reshape([down.shape[0]!, -1, 2]);
+    },
+    'all windows but the last, in pairs': (x) => {
+      const down = conv2d(x, weight(4), { stride: 5, padding: 2 });
+      const cut = down.narrow(3, 0, down.shape[3]! - 1);
+      return cut.permute([2, 3, 0, 1]).reshape([-1, 4]);
+    },
+  };
+
+  it('takes what a program computes of sizes for a size', () => {
+    const at = (rows: number, batch: number): GraphModule =>
+      traced((x) => pad(x, [0, 0, 0, (8 - (x.shape[0]! % 8)) % 8]), [rows, batch]);
+    const template = GraphTemplate.of([at(9, 4), at(18, 7)])!;
+    for (const rows of [9, 13, 25, 31]) expect(template.match(at(rows, 5))?.[0]).toBe(rows);
+  });
+
+  it.each(Object.entries(ROWS))('multiplies batches and windows: %s', (_, program) => {
+    const at = (batch: number, size: number): GraphModule =>
+      traced(program, [batch, 2, size, 2 * size + 3]);
+    const template = GraphTemplate.of([at(6, 70), at(4, 91)])!;
+    for (let size = 64; size < 80; size++)
+      expect(template.match(at(8, size)), `${size}`).toEqual([8, size, 2 * size + 3]);
   });
 });

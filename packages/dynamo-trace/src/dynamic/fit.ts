@@ -9,7 +9,7 @@ import type { SymbolEntry } from './symbol-table.js';
 /** Values by number of the capture. */
 export type Observations = ReadonlyMap<number, number>;
 
-/** The simplest expression through all observations; null if none is found. */
+/** A plain expression through all observations; null if none is found: what may be anything is a symbol of its own. */
 export function fitExpression(target: Observations, symbols: readonly SymbolEntry[]): Size | null {
   const calls = [...target.keys()];
   const usable = symbols.filter((entry) => calls.every((call) => entry.values.has(call)));
@@ -18,6 +18,6 @@ export function fitExpression(target: Observations, symbols: readonly SymbolEntr
     size: entry.symbol,
     at: calls.map((call) => entry.values.get(call)!),
   }));
-  const found = new SizeFitter(terms).fit(calls.map((call) => target.get(call)!));
+  const found = new SizeFitter(terms).near(calls.map((call) => target.get(call)!));
   return typeof found === 'number' ? null : found;
 }

@@ -245,7 +245,8 @@ export class GraphTemplate {
   private read(numbers: TemplateNumbers): void {
     let at = 0;
     let free: Free | null = null;
-    const next = (likely: Hint['likely'] = []): Size => numbers.fit(at++, { free, likely });
+    let near: readonly Size[] = [];
+    const next = (likely: Hint['likely'] = []): Size => numbers.fit(at++, { free, likely, near });
     const shape = (tensor: Tensor, node: Node, part = 0): SymbolicShape => {
       const isMade = isTensor(node.meta.val) && namesSizes(node);
       const rank = tensor.sizes.length;
@@ -255,16 +256,16 @@ export class GraphTemplate {
         scaledSizes(node, sizesOf),
         partSizes(node, part, sizesOf),
       ];
-      const read = node
-        .allInputNodes()
-        .flatMap((input) => this.sizesIn(input))
-        .filter((sizes) => sizes.length === rank);
+      const given = node.allInputNodes().flatMap((input) => this.sizesIn(input));
+      const read = given.filter((sizes) => sizes.length === rank);
+      near = [...new Set(given.flat())];
       const sizes = tensor.sizes.map((_, d) => {
         free = isMade ? { source: `${node.name}.size()[${d}]`, min: SMALLEST } : null;
         const made = proposals.map((proposed) => proposed.at(d - rank) ?? 0);
         return next([...made, ...read.map((sizes) => sizes[d]!)]);
       });
       free = null;
+      near = [];
       const likely = denseStrides(tensor, sizes);
       return { sizes, strides: likely.map((stride) => next([stride])) };
     };

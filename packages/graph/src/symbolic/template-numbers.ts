@@ -37,6 +37,8 @@ export interface Hint {
   readonly free: Free | null;
   /** Expressions, of which it is the first that has its values; a number that does not vary may be one too. */
   readonly likely: readonly Size[];
+  /** Sizes that its node is given, of which it may be a part, a product or a neighbour. */
+  readonly near: readonly Size[];
 }
 
 /** A number of a graph that is an expression. */
@@ -83,7 +85,7 @@ export class TemplateNumbers {
   }
 
   /** What a number is; they are asked for in their order. @throws Unfit */
-  fit(at: number, { free, likely }: Hint): Size {
+  fit(at: number, { free, likely, near }: Hint): Size {
     const values = this.valuesAt(at);
     const isConstant = values.every((value) => Object.is(value, values[0]));
     const key = values.join();
@@ -92,7 +94,8 @@ export class TemplateNumbers {
     if (isConstant && proposed === undefined) return values[0]!;
     if (!values.every(Number.isSafeInteger)) throw new Unfit();
     if (proposed !== undefined) this.equate(proposed, key);
-    let found = proposed ?? this.seen.get(key) ?? this.explain(values);
+    let found =
+      proposed ?? this.seen.get(key) ?? this.near(near, values) ?? this.explain(values, free);
     if (found === null && free !== null) found = this.add(at, values, free);
     if (found === null || typeof found === 'number') throw new Unfit();
     if (!isConstant) this.seen.set(key, found);
@@ -128,9 +131,17 @@ export class TemplateNumbers {
     return [...this.columns].map(([key, size]) => ({ size, at: key.split(',').map(Number) }));
   }
 
-  private explain(values: readonly number[]): Size | null {
+  private near(sizes: readonly Size[], values: readonly number[]): Size | null {
+    const terms = sizes.flatMap((size) =>
+      typeof size === 'number' ? [] : [{ size, at: this.valuesOf(size).split(',').map(Number) }],
+    );
+    return new SizeFitter(terms).near(values);
+  }
+
+  /** What may be a symbol of its own is no line that happens to go through few graphs. */
+  private explain(values: readonly number[], free: Free | null): Size | null {
     this.fitter ??= new SizeFitter(this.terms());
-    return this.fitter.fit(values);
+    return free === null ? this.fitter.fit(values) : this.fitter.near(values);
   }
 
   private add(at: number, values: readonly number[], { source, min }: Free): SymInt {

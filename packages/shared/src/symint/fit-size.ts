@@ -48,6 +48,25 @@ export class SizeFitter {
     return found;
   }
 
+  /**
+   * What a few runs are enough to tell: a multiple or a part of a term or of a product of terms, a term and a constant, or
+   * a quotient of the only term; null if there is none. A line goes through any two, and a quotient of one of many terms
+   * often.
+   */
+  near(wanted: readonly number[]): Size | null {
+    const { terms, products } = this;
+    return (
+      firstOf([...terms, ...products], (term) => multiple(term, wanted)) ??
+      firstOf(terms, (term) => shifted(term, wanted)) ??
+      firstOf([...terms, ...products], (term) => part(term, wanted)) ??
+      (terms.length === 1 ? rounded(terms[0]!, wanted) : null)
+    );
+  }
+
+  private get products(): FitTerm[] {
+    return productsOf(this.terms.slice(0, COMBINED_TERMS));
+  }
+
   /** What later values may be multiples or quotients of: polynomials of symbols are covered anyway. */
   private keep(found: Size | null, at: readonly number[]): void {
     if (found === null || typeof found === 'number' || this.terms.length >= TERMS_KEPT) return;
@@ -56,8 +75,7 @@ export class SizeFitter {
   }
 
   private search(wanted: readonly number[]): Size | null {
-    const { terms } = this;
-    const products = productsOf(terms.slice(0, COMBINED_TERMS));
+    const { terms, products } = this;
     const sums = sumsOf(terms.slice(0, COMBINED_TERMS));
     // Through two runs there is a line over every symbol. Sizes that grow together differ by a constant.
     return (
@@ -94,6 +112,13 @@ function multiple(term: FitTerm, wanted: readonly number[]): Size | null {
   return wanted.every((value, i) => value === k * term.at[i]!) ? sizeMul(term.size, k) : null;
 }
 
+/** `k * term / d` that leaves nothing. */
+function part({ at, size }: FitTerm, wanted: readonly number[]): Size | null {
+  const [k, d] = [wanted[0]!, at[0]!];
+  if (d === 0 || !wanted.every((value, i) => value * d === k * at[i]!)) return null;
+  return sizeFloorDiv(sizeMul(size, k), d);
+}
+
 /** `term + c`. */
 function shifted(term: FitTerm, wanted: readonly number[]): Size | null {
   const c = wanted[0]! - term.at[0]!;
@@ -123,6 +148,15 @@ function quotient(term: FitTerm, wanted: readonly number[]): Size | null {
     }
     if (wanted.every((value, i) => value === term.at[i]! % k)) return sizeMod(term.size, k);
   }
+  return null;
+}
+
+/** `floor(term / k)` or `ceil(term / k)`. */
+function rounded(term: FitTerm, wanted: readonly number[]): Size | null {
+  for (let k = 2; k <= LARGEST_DIVISOR; k++)
+    for (const c of [0, k - 1])
+      if (wanted.every((value, i) => value === Math.floor((term.at[i]! + c) / k)))
+        return sizeFloorDiv(sizeAdd(term.size, c), k);
   return null;
 }
 
