@@ -9,6 +9,7 @@ import {
   type Expr,
   extent,
   LaneContext,
+  postorder,
   type RecurrenceKernel,
   type ScheduleFacts,
   stmtRoots,
@@ -176,6 +177,10 @@ class RecurrenceGenerator {
     const nexts = kernel.states.map(({ next }) => next);
     const roots = [...kernel.vectors, ...nexts, ...kernel.stores.flatMap(stmtRoots)];
     const emitter = this.emitter(loop, symbols, roots);
+    // What the states have no part in is on its way while the threads wait for each other.
+    for (const expr of postorder(roots))
+      if (expr.kind === 'load' && postorder([expr]).every(({ kind }) => kind !== 'acc'))
+        emitter.value(expr);
     // States change at the end of a step, while what is computed of them goes by their names.
     const present = states.map((state) => builder.names.fresh(`${state}_now`));
     for (const [s, name] of present.entries()) loop.line(`let ${name} = ${states[s]};`);

@@ -501,6 +501,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var state0 = t288;
   var state1 = 1.0;
   for (var step0 = 0u; step0 < uniforms.size2; step0++) {
+    let t289 = given[uniforms.size1 * step0 + 96u * row + unit];
     let state0_now0 = state0;
     let state1_now0 = state1;
     if (member == 0u) {
@@ -568,7 +569,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     workgroupBarrier();
     let product0 = parts0[unit + 0u] + parts0[unit + 96u];
     let product1 = parts0[unit + 192u];
-    let t289 = given[uniforms.size1 * step0 + 96u * row + unit];
     let t290 = tanh_f32((product0 + t289));
     let t291 = (state1_now0 * sigmoid_f32(product1));
     if (member == 0u) {

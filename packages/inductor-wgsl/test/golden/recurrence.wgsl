@@ -114,6 +114,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var state0 = t18;
   var state1 = 1.0;
   for (var step0 = 0u; step0 < 92u; step0++) {
+    let t19 = given[24u * step0 + 6u * row + unit];
     let state0_now0 = state0;
     let state1_now0 = state1;
     if (member == 0u) {
@@ -131,7 +132,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     workgroupBarrier();
     let product0 = parts0[unit + 0u] + parts0[unit + 6u];
     let product1 = parts0[unit + 12u];
-    let t19 = given[24u * step0 + 6u * row + unit];
     let t20 = tanh_f32((product0 + t19));
     let t21 = (state1_now0 * sigmoid_f32(product1));
     if (member == 0u) {
