@@ -4,6 +4,7 @@
 export type { IndexExpr, LoopVar, SizedLoop } from './ir/index-expr.js';
 export { type SizeValue, isStaticKernel, kernelAt } from './ir/kernel-at.js';
 export { type GeneratedKernel, kernelLoops, loopsByRole } from './ir/kernel-parts.js';
+export { type KernelMap, mapKernel } from './ir/map-kernel.js';
 export {
   type PlanTemplate,
   type TemplateBuffer,

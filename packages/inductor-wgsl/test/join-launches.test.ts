@@ -1,16 +1,23 @@
 /**
  * Launches that do not wait for each other are joined, and give what they give one after the other.
  */
-import { type ExecutionPlan, compileGraph, interpretPlan } from '@tessera/inductor-core';
+import {
+  type ExecutionPlan,
+  type FusedKernel,
+  compileGraph,
+  interpretPlan,
+} from '@tessera/inductor-core';
 import { makeFx } from '@tessera/graph';
 import { type Tensor, manualSeed, randn, tensor, zeros } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, type WgslTarget, wgslCapabilities } from '../src/index.js';
+import { generateKernel } from '../src/codegen/generate.js';
 import { joinLaunches } from '../src/runtime/join-launches.js';
 import { openGpu } from './support/open-gpu.js';
 import { deviceTensor, readTensor } from './support/plans.js';
-import { expectClose } from './support/run-kernel.js';
+import { recurrenceKernel } from './support/recurrence-kernel.js';
+import { expectClose, runOnDevice } from './support/run-kernel.js';
 
 const gpu = await openGpu();
 
@@ -25,6 +32,41 @@ function planOf(
     backend: { device: 'wgpu', capabilities: wgslCapabilities(target) },
     name: 'joined',
   });
+}
+
+/** Two recurrences of so many units, each with buffers of its own. */
+function recurrences(units: readonly [number, number]): ExecutionPlan {
+  const [rows, steps] = [3, 5];
+  const parts = units.map((n, i) => {
+    const kernel = { ...recurrenceKernel(rows, steps, n), name: `recurrence_${i}` };
+    const sizes = [rows * n, steps * rows * n, 3 * n * n, steps * rows * n, rows * n];
+    return { kernel, sizes };
+  });
+  const inputs = parts.flatMap(({ sizes }) => sizes.slice(0, 3));
+  const outputs = parts.flatMap(({ sizes }) => sizes.slice(3));
+  const buffer = (kind: 'input' | 'output') => (numel: number, index: number) => ({
+    name: `${kind}${index}`,
+    dtype: 'float32' as const,
+    numel,
+    source: { kind, index },
+  });
+  return {
+    version: 1,
+    name: 'recurrences',
+    device: 'wgpu',
+    buffers: [...inputs.map(buffer('input')), ...outputs.map(buffer('output'))],
+    constants: [],
+    scalars: [],
+    kernels: parts.map(({ kernel }) => kernel),
+    launches: [0, 1].map((i) => ({
+      kernel: i,
+      buffers: [0, 1, 2].map((k) => 3 * i + k).concat([6 + 2 * i, 7 + 2 * i]),
+      scalars: [],
+    })),
+    numInputs: inputs.length,
+    outputs: outputs.map((numel) => ({ dtype: 'float32', sizes: [numel], strides: [1] })),
+    arenaBytes: 0,
+  };
 }
 
 /** How many kernels of the plan each launch is of. */
@@ -114,6 +156,13 @@ describe('which launches are joined', () => {
     expect(joined(plan)).toEqual([1, 1]);
   });
 
+  it('joins recurrences whose workgroups are alike, where a launch can bind so much', () => {
+    const wide: WgslTarget = { ...BASELINE_TARGET, maxStorageBuffers: 10 };
+    expect(joined(recurrences([32, 32]), wide)).toEqual([2]);
+    expect(joined(recurrences([32, 40]), wide)).toEqual([1, 1]);
+    expect(joined(recurrences([32, 32]))).toEqual([1, 1]);
+  });
+
   it('joins nothing on software adapters', () => {
     const plan = planOf(products, rowAnd(512, 128));
     expect(joined(plan, { ...BASELINE_TARGET, software: true })).toEqual([1, 1]);
@@ -143,6 +192,27 @@ describe.skipIf(gpu === null)('joined launches', () => {
     const inputs = [randn([700]), randn([3, 1000])];
     const plan = planOf((x, y) => [x.sin(), y.exp()], inputs);
     await runBoth(plan, inputs);
+  });
+
+  it('compute recurrences side by side', async () => {
+    const plan = recurrences([32, 32]);
+    const target: WgslTarget = { ...BASELINE_TARGET, maxStorageBuffers: 10 };
+    const { kernels, launches } = joinLaunches(plan, target);
+    const kernel = kernels[launches[0].kernel] as FusedKernel;
+    manualSeed(4);
+    const values = plan.buffers.map(({ numel }) => [...readNumbers(randn([numel]).mul(0.5))]);
+    const wanted = interpretPlan(plan, values.slice(0, plan.numInputs));
+    const buffers = Object.fromEntries(
+      kernel.params.map(({ name }, i) => [name, values[launches[0].buffers[i]]]),
+    );
+    const found = await runOnDevice(gpu!, kernel, buffers, [], {
+      generate: (given, variant) => generateKernel(given, target, variant),
+    });
+    for (const [i, { name }] of kernel.params.entries()) {
+      const output = launches[0].buffers[i] - plan.numInputs;
+      if (output >= 0)
+        expectClose(found[name], [...(wanted[output] as Float32Array)], 'float32', name, 10);
+    }
   });
 
   it('keep checks, each with its number', async () => {

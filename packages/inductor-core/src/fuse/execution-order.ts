@@ -3,7 +3,8 @@
  *
  * Except around what goes on beside them: a call that starts something runs as soon as it can, so what leads to it
  * comes before what does not; a call that waits runs when nothing else is left to do. Compare "raise communication,
- * sink waits" in inductor's scheduler.
+ * sink waits" in inductor's scheduler. A recurrence, which few threads compute step by step, comes after what need not wait
+ * for it: recurrences that do not wait for each other are neighbours then, which a device may run side by side.
  */
 import { PriorityQueue, TesseraError } from '@tessera/shared';
 import type { Group } from './group.js';
@@ -21,7 +22,9 @@ export function inExecutionOrder(groups: readonly Group[], successors: Successor
     for (const next of successors(group)) waiting.set(next, waiting.get(next)! + 1);
   const urgency = urgencies(groups, successors);
   const ready = new PriorityQueue<Group>((a, b) => {
-    const [first, second] = [urgency.get(a) ?? 0, urgency.get(b) ?? 0];
+    const [first, second] = [a, b].map(
+      (group) => (urgency.get(group) ?? 0) + (group.kind === 'recurrence' ? 0.5 : 0),
+    );
     return first < second || (first === second && a.id < b.id);
   });
   for (const [group, count] of waiting) if (count === 0) ready.push(group);

@@ -10,12 +10,13 @@ import type { Expr, Stmt } from './expr.js';
 import type { LoopVar, SizedLoop } from './index-expr.js';
 import type { ExternArg, ExternKernel, FusedKernel } from './kernel.js';
 import { type GeneratedKernel, kernelLoops, kernelRoots, kernelStmts } from './kernel-parts.js';
+import { type KernelMap, mapKernel } from './map-kernel.js';
 import { indexValues, postorder } from './walk.js';
 
 /** The value of a size. */
 export type SizeValue = (size: Size) => number;
 
-class Specialiser {
+class Specialiser implements KernelMap<number> {
   private readonly ir = new IrBuilder();
   private readonly memo = new Map<Expr, Expr>();
 
@@ -98,60 +99,7 @@ function externSizes({ args, outputs }: ExternKernel<Size>): SymInt[] {
 export function kernelAt(kernel: FusedKernel<Size>, valueOf: SizeValue): FusedKernel {
   if (isStaticKernel(kernel)) return kernel;
   if (kernel.kind === 'extern') return externAt(kernel, valueOf);
-  const at = new Specialiser(valueOf);
-  if (kernel.kind === 'loop')
-    return {
-      ...kernel,
-      outer: at.loops(kernel.outer),
-      inner: at.loops(kernel.inner),
-      stages: kernel.stages.map(({ kind, body }) => ({
-        kind,
-        body: body.map((stmt) => at.stmt(stmt)),
-      })),
-    };
-  const stores = (body: readonly Stmt[]): Stmt[] => body.map((stmt) => at.stmt(stmt));
-  if (kernel.kind === 'attention')
-    return {
-      ...kernel,
-      batch: at.loops(kernel.batch),
-      m: at.loops(kernel.m),
-      j: at.loops(kernel.j),
-      k: at.loops(kernel.k),
-      n: at.loops(kernel.n),
-      scores: kernel.scores.map(({ a, b }) => ({ a: at.expr(a), b: at.expr(b) })),
-      weights: kernel.weights.map((weight) => at.expr(weight)),
-      values: kernel.values.map((value) => at.expr(value)),
-      epilogue: stores(kernel.epilogue),
-      rowStores: stores(kernel.rowStores),
-    };
-  if (kernel.kind === 'recurrence')
-    return {
-      ...kernel,
-      batch: at.loops(kernel.batch),
-      step: at.loops(kernel.step),
-      n: at.loops(kernel.n),
-      k: at.loops(kernel.k),
-      states: kernel.states.map(({ initial, next }) => ({
-        initial: at.expr(initial),
-        next: at.expr(next),
-      })),
-      vectors: kernel.vectors.map((vector) => at.expr(vector)),
-      products: kernel.products.map((terms) =>
-        terms.map(({ vector, weight }) => ({ vector, weight: at.expr(weight) })),
-      ),
-      stores: stores(kernel.stores),
-      lastStores: stores(kernel.lastStores),
-    };
-  return {
-    ...kernel,
-    batch: at.loops(kernel.batch),
-    m: at.loops(kernel.m),
-    n: at.loops(kernel.n),
-    k: at.loops(kernel.k),
-    a: at.expr(kernel.a),
-    b: at.expr(kernel.b),
-    epilogue: stores(kernel.epilogue),
-  };
+  return mapKernel(kernel, new Specialiser(valueOf));
 }
 
 const known = new WeakMap<FusedKernel<Size>, readonly SymInt[]>();

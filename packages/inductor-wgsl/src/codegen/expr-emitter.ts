@@ -37,7 +37,7 @@ export class ExprEmitter {
   private readonly scopes = new ValueScopes();
   private readonly innerDependent: ReadonlySet<Expr>;
   private readonly useCounts = new Map<Expr, number>();
-  private readonly accs = new Map<number, Value>();
+  private readonly known = new Map<number | Expr, Value>();
   /** Names of what several expressions take a part of, by its text, of each scope. */
   private readonly wholes = new WeakMap<Scope['values'], Map<string, string>>();
   private readonly indexNames: IndexNames;
@@ -99,9 +99,9 @@ export class ExprEmitter {
     return this.scopes.innermost.block;
   }
 
-  /** Makes the result of a reduction known. */
-  setAcc(id: number, value: Value): void {
-    this.accs.set(id, value);
+  /** Makes the result of a reduction known, or a load that was made before. */
+  setAcc(id: number | Expr, value: Value): void {
+    this.known.set(id, value);
   }
 
   /** The value of an expression, emitting what is not yet there. */
@@ -195,7 +195,7 @@ export class ExprEmitter {
       case 'index':
         return this.loopIndex(expr.index, computeType(expr.dtype));
       case 'load':
-        return this.load(expr);
+        return this.known.get(expr) ?? this.load(expr);
       case 'random':
         return randomValue(this, expr);
       case 'check': {
@@ -228,7 +228,7 @@ export class ExprEmitter {
   }
 
   private acc(id: number): Value {
-    const value = this.accs.get(id);
+    const value = this.known.get(id);
     if (value === undefined) throw unknownName(this.builder.kernel.name, 'result', id);
     return value;
   }

@@ -5,10 +5,10 @@ import { type TileMemory } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
 import { generateAttention } from './attention.js';
 import type { LaunchedKernel } from './joined-kernel.js';
-import { generateJoined, generateLoop } from './loop.js';
+import { generateLoop, generateLoops } from './loop.js';
 import { generateMatmul } from './matmul.js';
 import type { WgslProgram } from './wgsl-program.js';
-import { generateRecurrence } from './recurrence.js';
+import { generateRecurrence, generateRecurrences } from './recurrence-program.js';
 import type { WgslTarget } from './target.js';
 import { directVariant, type KernelVariant } from './variant.js';
 
@@ -36,7 +36,12 @@ export function generateKernel(
       },
     );
   }
-  if (kernel.kind === 'joined') return generateJoined(kernel, target, variant);
+  if (kernel.kind === 'joined') {
+    const loops = kernel.parts.filter((part) => part.kind === 'loop');
+    if (loops.length > 0) return generateLoops(kernel, loops, target, variant);
+    const recurrences = kernel.parts.filter((part) => part.kind === 'recurrence');
+    return generateRecurrences(kernel, recurrences, target, variant);
+  }
   if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
   if (kernel.kind === 'recurrence') return generateRecurrence(kernel, target, variant);
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });

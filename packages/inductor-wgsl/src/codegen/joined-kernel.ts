@@ -1,5 +1,5 @@
 /**
- * @file `JoinedKernel`: loop kernels that do not wait for one another, in one launch whose workgroups they divide.
+ * @file `JoinedKernel`: loop kernels, or recurrences, that do not wait for one another, in one launch whose workgroups they divide.
  *
  * A launch takes a GPU longer than a small kernel, and the processor as long as a large one. PyTorch's inductor calls
  * these combo kernels.
@@ -10,17 +10,20 @@ import {
   type FusedKernel,
   IrBuilder,
   type IndexExpr,
+  type KernelMap,
   type Launch,
   type LoopKernel,
-  type LoopVar,
+  mapKernel,
+  type RecurrenceKernel,
   type Rewrite,
   type ScalarParam,
-  type SizedLoop,
-  type Stmt,
   stmtRoots,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { unusedName } from './names.js';
+
+/** What may share a launch, with others of its kind. */
+export type JoinedPart = LoopKernel<Size> | RecurrenceKernel<Size>;
 
 /** See the file header. Parts name buffers and scalars as the whole does; each has loop variables of its own. */
 export interface JoinedKernel {
@@ -28,7 +31,7 @@ export interface JoinedKernel {
   readonly name: string;
   readonly params: readonly BufferParam[];
   readonly scalars: readonly ScalarParam[];
-  readonly parts: readonly LoopKernel<Size>[];
+  readonly parts: readonly JoinedPart[];
 }
 
 /** What a launch may be of. */
@@ -36,7 +39,7 @@ export type LaunchedKernel = FusedKernel<Size> | JoinedKernel;
 
 /** A kernel with what a launch binds to it. */
 export interface BoundKernel {
-  readonly kernel: LoopKernel<Size>;
+  readonly kernel: JoinedPart;
   readonly launch: Launch;
 }
 
@@ -77,33 +80,32 @@ export function joinKernels(bound: readonly BoundKernel[]): {
 
 /** A kernel with other names of its buffers and loop variables. */
 function renamed(
-  kernel: LoopKernel<Size>,
+  kernel: JoinedPart,
   nameOf: (buffer: string) => string,
   variableOf: (variable: string) => string,
-): LoopKernel<Size> {
+): JoinedPart {
   const ir = new IrBuilder();
-  const loops = (vars: readonly SizedLoop[]): LoopVar<Size>[] =>
-    vars.map(({ name, size }) => ({ name: variableOf(name), size }));
-  const [outer, inner] = [loops(kernel.outer), loops(kernel.inner)];
-  for (const { name, size } of [...outer, ...inner]) ir.sym(name, size);
   const symbol = (name: string): IndexExpr => ir.sym(variableOf(name));
   const memo = new Map<Expr, Expr>();
   const rule: Rewrite = {
     symbol,
     load: ({ dtype, buf }, index) => ir.load(dtype, nameOf(buf), index),
   };
-  const stmt = (each: Stmt): Stmt => {
-    ir.rewrite(stmtRoots(each), rule, memo);
-    const value = memo.get(each.value)!;
-    if (each.kind === 'reduce') return { ...each, value };
-    const index = ir.substituteIndex(each.index, symbol, (inside) => memo.get(inside)!);
-    return { ...each, buf: nameOf(each.buf), index, value };
+  const map: KernelMap<Size> = {
+    loops: (vars) =>
+      vars.map(({ name, size }) => {
+        ir.sym(variableOf(name), size);
+        return { name: variableOf(name), size };
+      }),
+    expr: (root) => ir.rewrite([root], rule, memo)[0],
+    stmt(each) {
+      ir.rewrite(stmtRoots(each), rule, memo);
+      const value = memo.get(each.value)!;
+      if (each.kind === 'reduce') return { ...each, value };
+      const index = ir.substituteIndex(each.index, symbol, (inside) => memo.get(inside)!);
+      return { ...each, buf: nameOf(each.buf), index, value };
+    },
   };
-  return {
-    ...kernel,
-    outer,
-    inner,
-    params: kernel.params.map((param) => ({ ...param, name: nameOf(param.name) })),
-    stages: kernel.stages.map(({ kind, body }) => ({ kind, body: body.map(stmt) })),
-  };
+  const params = kernel.params.map((param) => ({ ...param, name: nameOf(param.name) }));
+  return { ...mapKernel(kernel, map), params };
 }

@@ -40,10 +40,11 @@ export function scheduleTogether(
 }
 
 /** Generates loop kernels that share a launch. */
-export function generateJoined(
+export function generateLoops(
   kernel: JoinedKernel,
+  parts: readonly LoopKernel<Size>[],
   target: WgslTarget,
   variant: KernelVariant,
 ): WgslProgram {
-  return emitJoined(kernel, scheduleTogether(kernel.parts, target), target, variant);
+  return emitJoined(kernel, scheduleTogether(parts, target), target, variant);
 }

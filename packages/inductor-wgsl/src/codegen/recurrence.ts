@@ -2,8 +2,8 @@
  * @file Recurrences: a workgroup runs all steps of a row, and its threads keep the weights in registers.
  *
  * `unit` is the element of the states that a thread works at, `member` which terms of its products are the thread's.
- * Each step the vectors go through workgroup memory to all threads and the terms back to the members of each unit, who
- * all know the states. What is computed of them, all compute, one writes.
+ * Each step the vectors go through workgroup memory to all threads and the terms back to the first member of each unit,
+ * which alone knows the states.
  */
 import {
   type Expr,
@@ -16,30 +16,30 @@ import {
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
-import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
 import { decompose } from './loop-vars.js';
-import { ProgramBuilder } from './program.js';
-import type { WgslProgram } from './wgsl-program.js';
+import type { ProgramBuilder } from './program.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
-import type { KernelVariant } from './variant.js';
+import type { Value } from './value.js';
 import { computeType, typeName, type ScalarType } from './wgsl-types.js';
 
-/** Generates a recurrence kernel. */
-export function generateRecurrence(
-  kernel: RecurrenceKernel<Size>,
-  target: WgslTarget,
-  variant: KernelVariant,
-): WgslProgram {
-  return new RecurrenceGenerator(kernel, target, variant).generate();
+/** Threads of a unit: each has some of the terms of its products. */
+function membersOf({ n, products }: RecurrenceKernel<Size>, target: WgslTarget): number {
+  const most = Math.floor(target.maxWorkgroupThreads / (extent(n) as number));
+  return Math.max(1, Math.min(products.flat().length, most));
+}
+
+/** Threads of a workgroup. */
+export function recurrenceThreads(kernel: RecurrenceKernel<Size>, target: WgslTarget): number {
+  return (extent(kernel.n) as number) * membersOf(kernel, target);
 }
 
 type Symbols = ReadonlyMap<string, SymbolText>;
 
-class RecurrenceGenerator {
-  private readonly builder: ProgramBuilder;
+/** See the file header. */
+export class RecurrenceGenerator {
   private readonly context = new LaneContext({}, []);
   private readonly type: ScalarType;
   private readonly vector: string;
@@ -51,24 +51,21 @@ class RecurrenceGenerator {
   /** Threads that share a unit, and how many terms each has. */
   private readonly members: number;
   private readonly rounds: number;
-  private readonly body = new CodeBlock();
+  private body = new CodeBlock();
   private readonly states: readonly string[];
   private readonly vectors: string;
   private readonly parts: string;
 
   constructor(
     private readonly kernel: RecurrenceKernel<Size>,
-    private readonly target: WgslTarget,
-    variant: KernelVariant,
+    private readonly builder: ProgramBuilder,
   ) {
-    this.builder = new ProgramBuilder(kernel, target, variant, new Set());
     this.type = computeType(kernel.accDtype);
     this.vector = typeName(this.type, 4);
     this.units = extent(kernel.n) as number;
     this.chunks = Math.ceil(this.units / 4);
     this.terms = kernel.products.flat();
-    const most = Math.floor(target.maxWorkgroupThreads / this.units);
-    this.members = Math.max(1, Math.min(this.terms.length, most));
+    this.members = membersOf(kernel, builder.target);
     this.rounds = Math.ceil(this.terms.length / this.members);
     const { names } = this.builder;
     for (const name of ['row', 'unit', 'member', 'start', 'sum']) names.claim(name);
@@ -82,11 +79,11 @@ class RecurrenceGenerator {
     this.parts = this.builder.workgroupArray('parts', this.type, this.terms.length * this.units);
   }
 
-  generate(): WgslProgram {
-    const { kernel, target, builder, body, units, members } = this;
-    const { id, workgroups, hasSurplus } = linearGrid(extent(kernel.batch), target);
-    body.line(`let row = ${id};`);
-    if (hasSurplus) body.line(`if (row >= ${builder.size(extent(kernel.batch))}) { return; }`);
+  /** Appends the kernel, for the row of that number. */
+  emit(body: CodeBlock, row: string): void {
+    const { kernel, builder, units } = this;
+    this.body = body;
+    body.line(`let row = ${row};`);
     body.line(`let unit = lane % ${units}u;`);
     body.line(`let member = lane / ${units}u;`);
     const symbols: Symbols = new Map([
@@ -95,17 +92,11 @@ class RecurrenceGenerator {
     ]);
     this.loadWeights(symbols);
     this.initialise(symbols);
-    const step = builder.names.fresh('step');
-    const loop = new CodeBlock();
-    this.step(loop, new Map([...symbols, ...decompose(loop, builder, kernel.step, step)]));
-    const steps = builder.size(extent(kernel.step));
-    body.nest(`for (var ${step} = 0u; ${step} < ${steps}; ${step}++)`, loop);
+    this.steps(symbols);
     this.storeLast(symbols);
-    const program = builder.finish(units * members, body, workgroups);
-    return { ...program, schedule: () => this.facts() };
   }
 
-  private facts(): ScheduleFacts {
+  facts(): ScheduleFacts {
     const { kernel, units, members, rounds, chunks } = this;
     return {
       kernel: kernel.name,
@@ -172,15 +163,47 @@ class RecurrenceGenerator {
       body.line(`var ${states[s]} = ${emitter.value(root).text};`);
   }
 
-  private step(loop: CodeBlock, symbols: Symbols): void {
+  /** The loop over the steps. What a step reads is asked for a step ahead: memory takes as long to answer as a step. */
+  private steps(symbols: Symbols): void {
+    const { body, builder, kernel } = this;
+    const roots = [
+      ...kernel.vectors,
+      ...kernel.states.map(({ next }) => next),
+      ...kernel.stores.flatMap(stmtRoots),
+    ];
+    const loads = postorder(roots).filter(
+      (expr) => expr.kind === 'load' && postorder([expr]).every(({ kind }) => kind !== 'acc'),
+    );
+    const symbolsAt = (block: CodeBlock, step: string): Symbols =>
+      new Map([...symbols, ...decompose(block, builder, kernel.step, step)]);
+    const load = (block: CodeBlock, step: string): Value[] => {
+      const emitter = this.emitter(block, symbolsAt(block, step), loads);
+      return loads.map((expr) => emitter.value(expr));
+    };
+    const ahead = load(body, '0u').map((value) => {
+      const text = builder.names.fresh('ahead');
+      body.line(`var ${text} = ${value.text};`);
+      return { ...value, text };
+    });
+    const step = builder.names.fresh('step');
+    const steps = builder.size(extent(kernel.step));
+    const loop = new CodeBlock();
+    const emitter = this.emitter(loop, symbolsAt(loop, step), roots);
+    for (const [i, value] of ahead.entries())
+      emitter.setAcc(loads[i], emitter.atom({ ...value, atom: false }));
+    if (loads.length > 0) {
+      const next = builder.names.fresh('next');
+      loop.line(`let ${next} = min(${step} + 1u, ${steps} - 1u);`);
+      for (const [i, { text }] of load(loop, next).entries())
+        loop.line(`${ahead[i].text} = ${text};`);
+    }
+    this.step(loop, emitter);
+    body.nest(`for (var ${step} = 0u; ${step} < ${steps}; ${step}++)`, loop);
+  }
+
+  /** A step: one member knows the states and makes the next ones, all multiply. */
+  private step(loop: CodeBlock, emitter: ExprEmitter): void {
     const { kernel, states, builder } = this;
-    const nexts = kernel.states.map(({ next }) => next);
-    const roots = [...kernel.vectors, ...nexts, ...kernel.stores.flatMap(stmtRoots)];
-    const emitter = this.emitter(loop, symbols, roots);
-    // What the states have no part in is on its way while the threads wait for each other.
-    for (const expr of postorder(roots))
-      if (expr.kind === 'load' && postorder([expr]).every(({ kind }) => kind !== 'acc'))
-        emitter.value(expr);
     // States change at the end of a step, while what is computed of them goes by their names.
     const present = states.map((state) => builder.names.fresh(`${state}_now`));
     for (const [s, name] of present.entries()) loop.line(`let ${name} = ${states[s]};`);
@@ -194,13 +217,15 @@ class RecurrenceGenerator {
     loop.line('workgroupBarrier();');
     this.multiply(loop);
     loop.line('workgroupBarrier();');
-    this.know(emitter, states.length, this.products(loop));
-    const stores = new CodeBlock();
+    const last = new CodeBlock();
+    emitter.confine(last);
+    this.know(emitter, states.length, this.products(last));
     for (const stmt of kernel.stores)
-      if (stmt.kind === 'store') emitStore(emitter, stmt, { full: stores });
-    const following = nexts.map((next) => emitter.atom(emitter.value(next)).text);
-    loop.nest('if (member == 0u)', stores);
-    for (const [s, text] of following.entries()) loop.line(`${states[s]} = ${text};`);
+      if (stmt.kind === 'store') emitStore(emitter, stmt, { full: last });
+    const following = kernel.states.map(({ next }) => emitter.atom(emitter.value(next)).text);
+    for (const [s, text] of following.entries()) last.line(`${states[s]} = ${text};`);
+    emitter.leave();
+    loop.nest('if (member == 0u)', last);
   }
 
   /** The terms of this thread, into workgroup memory. */

@@ -68,21 +68,40 @@ export function emitJoined(
 ): WgslProgram {
   const seen = parts.map(seeKernel);
   const builder = builderOf(kernel, seen, target, variant);
+  return sideBySide(
+    builder,
+    parts[0].threads!.extent,
+    seen.map((part) => ({
+      groups: part.scheduled.grid.extent as number,
+      emit: (block, group) => new ScheduledEmitter(part, builder, target).emit(block, group),
+    })),
+  );
+}
+
+/** The program of parts that divide the workgroups of a launch, each appended with the text of its own group's number. */
+export function sideBySide(
+  builder: ProgramBuilder,
+  threads: number,
+  parts: readonly {
+    readonly groups: number;
+    readonly emit: (block: CodeBlock, group: string) => void;
+  }[],
+): WgslProgram {
   const block = new CodeBlock();
   let before = 0;
-  for (const [i, part] of seen.entries()) {
+  for (const [i, { groups, emit }] of parts.entries()) {
     const inner = new CodeBlock();
-    const end = before + (part.scheduled.grid.extent as number);
+    const end = before + groups;
     let group = 'group.x';
     if (before > 0) {
       group = builder.names.fresh('group');
       inner.line(`let ${group} = group.x - ${before}u;`);
     }
-    new ScheduledEmitter(part, builder, target).emit(inner, group);
+    emit(inner, group);
     const condition = `if (group.x < ${end}u)`;
-    const isLast = i === seen.length - 1;
+    const isLast = i === parts.length - 1;
     block.nest(i === 0 ? condition : isLast ? 'else' : `else ${condition}`, inner);
     before = end;
   }
-  return builder.finish(parts[0].threads!.extent, block, [before, 1]);
+  return builder.finish(threads, block, [before, 1]);
 }

@@ -1,5 +1,5 @@
 /**
- * @file Launches of small kernels that do not wait for each other, joined: a rewrite of the plan before code is generated.
+ * @file Launches of small kernels, or of recurrences, that do not wait for each other, joined: a rewrite of the plan before code is generated.
  *
  * Neighbours are joined if none writes what another accesses, if their workgroups are alike, and if each takes so little
  * time that its launch counts. Outputs of a few bytes lie in slots of larger buffers, which other parameters of a launch
@@ -9,15 +9,21 @@
 import {
   type BufferParam,
   checksOfAll,
+  extent,
   type FusedKernel,
   isStaticKernel,
   type Launch,
-  type LoopKernel,
 } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
-import { type BoundKernel, joinKernels, type LaunchedKernel } from '../codegen/joined-kernel.js';
+import {
+  type BoundKernel,
+  type JoinedPart,
+  joinKernels,
+  type LaunchedKernel,
+} from '../codegen/joined-kernel.js';
 import { scheduleTogether } from '../codegen/loop.js';
+import { recurrenceThreads } from '../codegen/recurrence.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import { SLOT_BYTES } from './slab.js';
@@ -75,8 +81,9 @@ class Joiner {
     return { kernels: this.kernels, launches };
   }
 
-  private isSmall(kernel: FusedKernel<Size>, { buffers }: Launch): kernel is LoopKernel {
-    if (kernel.kind !== 'loop' || !isStaticKernel(kernel)) return false;
+  private isSmall(kernel: FusedKernel<Size>, { buffers }: Launch): kernel is JoinedPart {
+    if (kernel.kind !== 'loop' && kernel.kind !== 'recurrence') return false;
+    if (!isStaticKernel(kernel)) return false;
     let total = 0;
     for (const index of buffers) {
       // Whoever plans memory says what is wrong with a malformed plan.
@@ -115,14 +122,22 @@ class Joiner {
     const key = bound.map(({ launch }) => launch.kernel).join();
     let found = this.fitting.get(key);
     if (found === undefined) {
-      const scheduled = scheduleTogether(
-        bound.map(({ kernel }) => kernel),
-        this.target,
-      );
-      const groups = scheduled.reduce((sum, { grid }) => sum + (grid.extent as number), 0);
+      const { target } = this;
+      const kernels = bound.map(({ kernel }) => kernel);
+      const loops = kernels.filter((kernel) => kernel.kind === 'loop');
+      const recurrences = kernels.filter((kernel) => kernel.kind === 'recurrence');
+      const shapes = [
+        ...scheduleTogether(loops, target).map(({ grid, threads }) => [
+          grid.extent,
+          threads!.extent,
+        ]),
+        ...recurrences.map((each) => [extent(each.batch), recurrenceThreads(each, target)]),
+      ];
+      const groups = shapes.reduce((sum, [count]) => sum + (count as number), 0);
       found =
-        new Set(scheduled.map(({ threads }) => threads!.extent)).size === 1 &&
-        groups <= this.target.maxWorkgroupsPerDimension;
+        (loops.length === 0 || recurrences.length === 0) &&
+        new Set(shapes.map(([, threads]) => threads)).size === 1 &&
+        groups <= target.maxWorkgroupsPerDimension;
       this.fitting.set(key, found);
     }
     return found;

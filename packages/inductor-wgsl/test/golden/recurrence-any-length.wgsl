@@ -79,8 +79,8 @@ fn sigmoid_f32(x: f32) -> f32 {
 
 @compute @workgroup_size(192)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  if ((group.y * 65535u + group.x) >= uniforms.size0) { return; }
   let row = (group.y * 65535u + group.x);
-  if (row >= uniforms.size0) { return; }
   let unit = lane % 96u;
   let member = lane / 96u;
   var w0_0 = vec4f();
@@ -500,8 +500,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let t288 = first[96u * row + unit];
   var state0 = t288;
   var state1 = 1.0;
+  let t289 = given[uniforms.size1 * 0u + 96u * row + unit];
+  var ahead0 = t289;
   for (var step0 = 0u; step0 < uniforms.size2; step0++) {
-    let t289 = given[uniforms.size1 * step0 + 96u * row + unit];
+    let t290 = ahead0;
+    let next0 = min(step0 + 1u, uniforms.size2 - 1u);
+    let t291 = given[uniforms.size1 * next0 + 96u * row + unit];
+    ahead0 = t291;
     let state0_now0 = state0;
     let state1_now0 = state1;
     if (member == 0u) {
@@ -567,15 +572,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       parts0[lane + 192u] = (sum.x + sum.y) + (sum.z + sum.w);
     }
     workgroupBarrier();
-    let product0 = parts0[unit + 0u] + parts0[unit + 96u];
-    let product1 = parts0[unit + 192u];
-    let t290 = tanh_f32((product0 + t289));
-    let t291 = (state1_now0 * sigmoid_f32(product1));
     if (member == 0u) {
-      out[uniforms.size1 * step0 + 96u * row + unit] = t290;
+      let product0 = parts0[unit + 0u] + parts0[unit + 96u];
+      let product1 = parts0[unit + 192u];
+      let t292 = tanh_f32((product0 + t290));
+      out[uniforms.size1 * step0 + 96u * row + unit] = t292;
+      let t293 = (state1_now0 * sigmoid_f32(product1));
+      state0 = t292;
+      state1 = t293;
     }
-    state0 = t290;
-    state1 = t291;
   }
   if (member == 0u) {
     last[96u * row + unit] = state1;

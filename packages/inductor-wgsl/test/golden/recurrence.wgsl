@@ -113,8 +113,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let t18 = first[6u * row + unit];
   var state0 = t18;
   var state1 = 1.0;
+  let t19 = given[24u * 0u + 6u * row + unit];
+  var ahead0 = t19;
   for (var step0 = 0u; step0 < 92u; step0++) {
-    let t19 = given[24u * step0 + 6u * row + unit];
+    let t20 = ahead0;
+    let next0 = min(step0 + 1u, 92u - 1u);
+    let t21 = given[24u * next0 + 6u * row + unit];
+    ahead0 = t21;
     let state0_now0 = state0;
     let state1_now0 = state1;
     if (member == 0u) {
@@ -130,15 +135,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       parts0[lane] = (sum.x + sum.y) + (sum.z + sum.w);
     }
     workgroupBarrier();
-    let product0 = parts0[unit + 0u] + parts0[unit + 6u];
-    let product1 = parts0[unit + 12u];
-    let t20 = tanh_f32((product0 + t19));
-    let t21 = (state1_now0 * sigmoid_f32(product1));
     if (member == 0u) {
-      out[24u * step0 + 6u * row + unit] = t20;
+      let product0 = parts0[unit + 0u] + parts0[unit + 6u];
+      let product1 = parts0[unit + 12u];
+      let t22 = tanh_f32((product0 + t20));
+      out[24u * step0 + 6u * row + unit] = t22;
+      let t23 = (state1_now0 * sigmoid_f32(product1));
+      state0 = t22;
+      state1 = t23;
     }
-    state0 = t20;
-    state1 = t21;
   }
   if (member == 0u) {
     last[6u * row + unit] = state1;
