@@ -264,6 +264,7 @@ export { boundTo } from './plan/bound-to.js';
 export { type ArgumentCheck, argumentCheck, checkedExecutable } from './plan/checked-executable.js';
 export { type PlanObserver, observePlans } from './plan/observe-plans.js';
 export { AttentionKernels, type AttentionLimits } from './lower/ops/attention-kernel.js';
+export { fitsWorkgroup } from './lower/fits-workgroup.js';
 export { FACTORED_ROWS, type FactoredRows } from './lower/ops/factored-row.js';
 export { printPlan } from './plan/print-plan.js';
 export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';

@@ -6,6 +6,7 @@ import {
   type RecurrenceKernel,
   compileGraph,
   compileToExecutable,
+  fitsWorkgroup,
   planFromJson,
   planToJson,
   printKernel,
@@ -148,11 +149,27 @@ describe('recurrence kernels', () => {
     expect(plan.kernels.map(({ kind }) => kind)).toEqual(['extern']);
   });
 
-  it('are not made of layers whose weights are too many', () => {
+  it('of weights too many for registers read those of neighbours next to each other', () => {
     const backend = target({ extern: true, recurrences: 'registers' });
-    const wide = forwardGraph({ kind: 'lstm', reverse: false, hidden: 128 });
-    const plan = compileGraph(wide, { backend, name: 'layer' });
-    expect(plan.kernels.map(({ kind }) => kind)).toEqual(['extern']);
+    const plan = compileGraph(forwardGraph({ kind: 'lstm', reverse: false, hidden: 128 }), {
+      backend,
+      name: 'layer',
+    });
+    expect(plan.kernels.map(({ kind }) => kind)).toEqual(['loop', 'recurrence']);
+    const text = printKernel(plan.kernels[1]!);
+    expect(/product1 of vector0:\n {4}t0: f32 = (.*)/.exec(text)![1]).toBe(
+      'in4[512*k0 + n0 + 128]',
+    );
+    const later = backwardGraph({ kind: 'lstm', reverse: false, hidden: 128 });
+    expect(compileGraph(later, { backend, name: 'layer' }).kernels).toHaveLength(1);
+  });
+
+  it('keep weights in registers where they are few', () => {
+    expect(fitsWorkgroup(4, 64)).toBe(true);
+    expect(fitsWorkgroup(4, 96)).toBe(true);
+    expect(fitsWorkgroup(4, 128)).toBe(false);
+    expect(fitsWorkgroup(1, 192)).toBe(true);
+    expect(fitsWorkgroup(3, 512)).toBe(false);
   });
 
   it('are refused where a term has no vector, and where k is not as long as n', () => {

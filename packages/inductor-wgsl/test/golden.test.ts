@@ -93,6 +93,7 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
   ],
   ['recurrence', recurrenceKernel(4, 92, 6), BASELINE_TARGET],
   ['recurrence-any-length', recurrenceKernel<Size>(N, M, 96), BASELINE_TARGET],
+  ['recurrence-wide', recurrenceKernel<Size>(N, M, 301), BASELINE_TARGET],
   ['softmax-row', softmax(32, 2048), BASELINE_TARGET],
   ['softmax-long-row', softmax(32, 50000), BASELINE_TARGET],
   ['softmax-subgroups', softmax(32, 2048), SUBGROUPS],

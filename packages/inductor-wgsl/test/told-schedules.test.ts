@@ -74,6 +74,14 @@ describe('what programs tell of their schedules', () => {
         terms of a thread: 2
         weights in registers of a thread: 192"
     `);
+    expect(told(recurrenceKernel(4, 92, 512))).toMatchInlineSnapshot(`
+      "scheduled recurrence
+        a workgroup: all steps of a row
+        threads of a workgroup: 256
+        units of a thread: 2
+        units multiplied at a time: 512
+        weights: read at every step"
+    `);
   });
 
   it('is the tile of attention', () => {

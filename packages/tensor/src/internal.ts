@@ -304,7 +304,7 @@ export { weightInt4packMm, weightInt8packMm } from './ops/matmul/weight-only.js'
 export { type CellKind, type CellState, type StateWeights } from './ops/recurrent/cell.js';
 export { GATES, recurrentStep } from './ops/recurrent/cell.js';
 export { NEVER, ctcAlphas } from './ops/recurrent/ctc.js';
-export { fitsOneKernel, fitsWorkgroup, recurrentLayer } from './ops/recurrent/layer.js';
+export { recurrentLayer } from './ops/recurrent/layer.js';
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention/attention.js';
 
 // Convolution and pooling

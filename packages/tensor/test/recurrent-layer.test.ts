@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Tensor, allclose, grad, manualSeed, randn, stack, unbind } from '../src/index.js';
-import {
-  type CellKind,
-  GATES,
-  fitsOneKernel,
-  recurrentLayer,
-  recurrentStep,
-} from '../src/internal.js';
+import { type CellKind, GATES, recurrentLayer, recurrentStep } from '../src/internal.js';
 
 interface Call {
   readonly gates: Tensor;
@@ -111,13 +105,5 @@ describe('a layer as one op', () => {
     expect(() =>
       recurrentLayer('lstm', gates, { hidden: hidden.narrow(0, 0, 1), cell }, weights, false),
     ).toThrow(/expected a state \[2, 3\], got \[1, 3\]/);
-  });
-
-  it('is for layers whose weights a workgroup holds', () => {
-    expect(fitsOneKernel('lstm', 64)).toBe(true);
-    expect(fitsOneKernel('lstm', 96)).toBe(true);
-    expect(fitsOneKernel('lstm', 128)).toBe(false);
-    expect(fitsOneKernel('tanh', 192)).toBe(true);
-    expect(fitsOneKernel('gru', 512)).toBe(false);
   });
 });

@@ -36,8 +36,8 @@ export interface Capabilities {
   /** What lowers attention to attention kernels (`new AttentionKernels({ widest: 128 })`); where absent, scores lie in memory. */
   readonly attention?: AttentionKernels;
   /**
-   * Where recurrence kernels have their weights: in `registers`, which few fit into, or in `memory`, from which vectors
-   * along units are read at every step. Absent where none can be generated: an operator call per layer runs.
+   * Where recurrence kernels have their weights: in `registers` if they are few enough (`fitsWorkgroup`), or in `memory`,
+   * from which vectors along units are read at every step. Absent where none can be generated: an operator call per layer runs.
    */
   readonly recurrences?: 'registers' | 'memory';
   /**

@@ -7,11 +7,12 @@ import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
 import type { JoinedKernel } from './joined-kernel.js';
 import { ProgramBuilder } from './program.js';
-import { RecurrenceGenerator, recurrenceThreads } from './recurrence.js';
+import { keepsWeights, RecurrenceGenerator, recurrenceThreads } from './recurrence.js';
 import { sideBySide } from './scheduled-program.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import type { WgslProgram } from './wgsl-program.js';
+import { generateWideRecurrence } from './wide-recurrence.js';
 
 /** Generates a recurrence kernel. */
 export function generateRecurrence(
@@ -19,6 +20,7 @@ export function generateRecurrence(
   target: WgslTarget,
   variant: KernelVariant,
 ): WgslProgram {
+  if (!keepsWeights(kernel)) return generateWideRecurrence(kernel, target, variant);
   const builder = new ProgramBuilder(kernel, target, variant, new Set());
   const { id, workgroups, hasSurplus } = linearGrid(extent(kernel.batch), target);
   const body = new CodeBlock();
@@ -29,7 +31,7 @@ export function generateRecurrence(
   return { ...program, schedule: () => generator.facts() };
 }
 
-/** Generates recurrences that share a launch. */
+/** Generates recurrences that share a launch; registers hold the weights of each. */
 export function generateRecurrences(
   kernel: JoinedKernel,
   parts: readonly RecurrenceKernel<Size>[],

@@ -1,5 +1,6 @@
 /**
- * @file Recurrences: a workgroup runs all steps of a row, and its threads keep the weights in registers.
+ * @file Recurrences: a workgroup runs all steps of a row, and its threads keep the weights in registers, where those are
+ * few enough.
  *
  * `unit` is the element of the states that a thread works at, `member` which terms of its products are the thread's.
  * Each step the vectors go through workgroup memory to all threads and the terms back to the first member of each unit,
@@ -8,6 +9,7 @@
 import {
   type Expr,
   extent,
+  fitsWorkgroup,
   LaneContext,
   postorder,
   type RecurrenceKernel,
@@ -29,6 +31,11 @@ import { computeType, typeName, type ScalarType } from './wgsl-types.js';
 function membersOf({ n, products }: RecurrenceKernel<Size>, target: WgslTarget): number {
   const most = Math.floor(target.maxWorkgroupThreads / (extent(n) as number));
   return Math.max(1, Math.min(products.flat().length, most));
+}
+
+/** Whether registers hold the weights: those of other recurrences are read at every step (wide-recurrence.ts). */
+export function keepsWeights({ n, products }: RecurrenceKernel<Size>): boolean {
+  return fitsWorkgroup(products.flat().length, extent(n) as number);
 }
 
 /** Threads of a workgroup. */

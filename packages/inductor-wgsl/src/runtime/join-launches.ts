@@ -23,7 +23,7 @@ import {
   type LaunchedKernel,
 } from '../codegen/joined-kernel.js';
 import { scheduleTogether } from '../codegen/loop.js';
-import { recurrenceThreads } from '../codegen/recurrence.js';
+import { keepsWeights, recurrenceThreads } from '../codegen/recurrence.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import { SLOT_BYTES } from './slab.js';
@@ -84,6 +84,8 @@ class Joiner {
   private isSmall(kernel: FusedKernel<Size>, { buffers }: Launch): kernel is JoinedPart {
     if (kernel.kind !== 'loop' && kernel.kind !== 'recurrence') return false;
     if (!isStaticKernel(kernel)) return false;
+    // Vectors of a wide one may take all workgroup memory.
+    if (kernel.kind === 'recurrence' && !keepsWeights(kernel)) return false;
     let total = 0;
     for (const index of buffers) {
       // Whoever plans memory says what is wrong with a malformed plan.

@@ -1,15 +1,24 @@
 /**
  * @file One step, and one direction, of a recurrent network.
  *
- * The products of the inputs are one matrix product for all steps, only those of the hidden state run step by step:
- * as plain operators, or as one op where a device runs them in one kernel.
+ * The products of the inputs are one matrix product for all steps, only those of the hidden state run step by step, all
+ * in one op. Plain operators do what it does not: a single step, and states and weights of different types.
  */
-import { type Tensor, linear, matmul, select, stack, unbind } from '@tessera/tensor';
+import {
+  type Tensor,
+  arange,
+  flip,
+  linear,
+  matmul,
+  select,
+  stack,
+  unbind,
+  zerosLike,
+} from '@tessera/tensor';
 import {
   type CellKind,
   type CellState,
   type StateWeights,
-  fitsOneKernel,
   mT,
   recurrentLayer as wholeLayer,
   recurrentStep,
@@ -47,20 +56,36 @@ export function recurrentCell(
   return step(kind, linear(input, weights.weightIh, weights.biasIh), state, weights);
 }
 
-/** Whether the steps of a layer are one kernel: on WebGPU if the weights are few. */
-function isOneKernel(
-  kind: CellKind,
+/** Whether the steps of a layer are one op. */
+function isOneOp(
   gates: Tensor,
   { hidden, cell }: CellState,
   { weightHh, biasHh, weightHr }: CellWeights,
 ): boolean {
-  const others = [weightHh, biasHh, hidden, cell].filter((x) => x !== null);
-  return (
-    weightHr === null &&
-    gates.sizes[0]! > 1 &&
-    others.every(({ dtype }) => dtype === gates.dtype) &&
-    (gates.device !== 'wgpu' || fitsOneKernel(kind, hidden.sizes[1]!))
-  );
+  const others = [weightHh, weightHr, biasHh, hidden, cell].filter((x) => x !== null);
+  return gates.sizes[0]! > 1 && others.every(({ dtype }) => dtype === gates.dtype);
+}
+
+/**
+ * A layer whose hidden states h are projections of m: as W_hh h = (W_hh W_hr) m, it is a layer of m with one matrix, and
+ * all projections are one product afterwards. What the first step gets is no projection of anything, and joins its input.
+ */
+function projectedLayer(
+  kind: CellKind,
+  gates: Tensor,
+  { hidden, cell }: CellState,
+  { weightHh, biasHh }: StateWeights,
+  weightHr: Tensor,
+  reverse: boolean,
+): ReturnType<typeof wholeLayer> {
+  const [steps] = gates.sizes as [number];
+  const time = arange(steps, { device: gates.device });
+  const isLater = (reverse ? flip(time, [0]) : time).ne(0).reshape([-1, 1, 1]);
+  const first = linear(hidden, weightHh).expand(gates.sizes).maskedFill(isLater, 0);
+  const state = { hidden: zerosLike(cell!), cell };
+  const weights = { weightHh: matmul(weightHh, weightHr), biasHh };
+  const { output, cells } = wholeLayer(kind, gates.add(first), state, weights, reverse);
+  return { output: linear(output, weightHr), cells };
 }
 
 /** What a cell leaves along a sequence; what nobody asks for is not made. */
@@ -80,9 +105,13 @@ function runCell(
   weights: CellWeights,
   reverse: boolean,
 ): Run {
-  if (isOneKernel(kind, gates, initial, weights)) {
-    const { output, cells } = wholeLayer(kind, gates, initial, weights, reverse);
+  if (isOneOp(gates, initial, weights)) {
     const end = reverse ? 0 : -1;
+    const { output, cells } =
+      weights.weightHr === null
+        ? wholeLayer(kind, gates, initial, weights, reverse)
+        : projectedLayer(kind, gates, initial, weights, weights.weightHr, reverse);
+
     return {
       hidden: output,
       cells: () => cells,

@@ -6,7 +6,7 @@
  * too, and what they give there is left out; backwards they are turned round before, within their own lengths.
  */
 import { type Tensor, arange, cat, where } from '@tessera/tensor';
-import { type CellKind, fitsOneKernel, recurrentLayer } from '@tessera/tensor/internal';
+import { type CellKind, recurrentLayer } from '@tessera/tensor/internal';
 import type { NodeCall } from '../run/node-call.js';
 
 /** Hidden state [N, hidden], and the cell state of an LSTM. */
@@ -43,12 +43,6 @@ export function layerKind(call: NodeCall, activations: readonly string[]): CellK
   const isPlain = call.float('clip', 0) === 0 && !call.flag('input_forget') && !call.has(7);
   if (!isPlain || (type === 'GRU' && !call.flag('linear_before_reset'))) return null;
   return KINDS[`${type} ${activations.join(' ').toLowerCase()}`] ?? null;
-}
-
-/** Whether a device runs all steps in one kernel, and there are several. */
-export function isOneLayer(kind: CellKind, steps: number, recurrence: Tensor): boolean {
-  const { device, shape } = recurrence;
-  return steps > 1 && (device !== 'wgpu' || fitsOneKernel(kind, shape[1]!));
 }
 
 /** Rows of weights or biases with the gates in PyTorch's order. */

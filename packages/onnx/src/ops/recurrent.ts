@@ -11,7 +11,6 @@ import {
   type DirectionRun,
   type State,
   inLayerOrder,
-  isOneLayer,
   layerKind,
   runLayer,
 } from './recurrent-layer.js';
@@ -88,7 +87,7 @@ function runDirection(
   const steps = x.shape[0]!;
   const lengths = call.optional(4)?.to('int64').reshape([-1, 1]) ?? null;
   const { kind } = own;
-  if (kind !== null && isOneLayer(kind, steps, own.recurrence)) {
+  if (kind !== null && steps > 1) {
     const [weight, weightHh] = [own.weight, own.recurrence].map((w) => inLayerOrder(kind, w));
     const [bias = null, biasHh = null] = own.biases?.map((b) => inLayerOrder(kind, b)) ?? [];
     const gates = linear(x, weight!, bias);

@@ -5,7 +5,7 @@
  * number and zeros are that number.
  */
 import type { DType } from '@tessera/tensor';
-import { NEVER, fitsWorkgroup } from '@tessera/tensor/internal';
+import { NEVER } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprMath } from '../expr-math.js';
@@ -42,11 +42,9 @@ interface Walk {
 
 /** A walk over [T, N, S]; null where the device has no kernel for it. */
 function walk(l: Lowering, shape: Shape, dtype: DType, backward: boolean): Walk | null {
-  const { recurrences } = l.capabilities;
-  if (recurrences === undefined || shape.includes(0)) return null;
+  if (l.capabilities.recurrences === undefined || shape.includes(0)) return null;
   const [steps, rows, last] = shape;
   const states = fixed(last);
-  if (recurrences === 'registers' && !fitsWorkgroup(2, states)) return null;
   const { ir } = l;
   const m = new ExprMath(ir);
   const acc = accumulateDtype(dtype);

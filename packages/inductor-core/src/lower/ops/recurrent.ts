@@ -5,7 +5,7 @@
  * multiplied and give the gradient of the state before.
  */
 import type { DType } from '@tessera/tensor';
-import { type CellKind, fitsOneKernel, GATES } from '@tessera/tensor/internal';
+import { type CellKind, GATES } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import type { RecurrentTerm } from '../../ir/kernel.js';
@@ -13,13 +13,14 @@ import type { RecurrentResult } from '../ir-node.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
+import { fitsWorkgroup } from '../fits-workgroup.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
 import { within } from '../within.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import { type Shape, fixed } from '../shape-math.js';
 
-/** Units of a vector, of which the weights lie next to each other where they are read at every step. */
+/** Units of a CPU's vector. */
 const VECTOR = 4;
 
 function optional(l: Lowering, x: LoweredTensor | null): LoweredTensor | null {
@@ -65,26 +66,31 @@ class Layer {
   }
 
   private weights(weight: LoweredTensor, transposes: boolean): (gate: number) => Expr {
-    const { l, hidden } = this;
+    const { l, hidden, gates } = this;
     const { ir } = l;
     const coords = (gate: IndexExpr, unit: IndexExpr, other: IndexExpr): IndexExpr[] => {
       const [of, from] = transposes ? [other, unit] : [unit, other];
       return [ir.add(of, ir.scale(gate, hidden)), from];
     };
     const [unit, other] = [this.unit.index, this.other.index];
-    if (l.capabilities.recurrences !== 'memory')
+    const isMemory = l.capabilities.recurrences === 'memory';
+    // On a GPU, neighbours among threads read the neighbours among units: as a gradient finds them.
+    if (!isMemory && (transposes || fitsWorkgroup(gates, hidden)))
       return (gate) => weight.load(coords(ir.int(gate), unit, other));
-    const sizes = [Math.ceil(hidden / VECTOR), hidden, this.gates, VECTOR];
+    // Units whose weights, of the same other unit, lie next to each other.
+    const together = isMemory ? VECTOR : hidden;
+    const sizes = [Math.ceil(hidden / together), hidden, gates, together];
     const [block, from, gate, lane] = l.vars(sizes);
-    const at = ir.add(ir.scale(block, VECTOR), lane);
+    const at = ir.add(ir.scale(block, together), lane);
     const value = weight.load(coords(gate, at, from));
-    const isWhole = hidden % VECTOR === 0;
+    const isWhole = hidden % together === 0;
     const packed = l.pointwise(
       sizes,
       isWhole ? value : ir.masked(within(l, at, 0, hidden), value, 0),
     );
     packed.realize();
-    return (part) => packed.load([ir.div(unit, VECTOR), other, ir.int(part), ir.mod(unit, VECTOR)]);
+    return (part) =>
+      packed.load([ir.div(unit, together), other, ir.int(part), ir.mod(unit, together)]);
   }
 
   private wide(value: Expr): Expr {
@@ -191,10 +197,8 @@ function nothing(l: Lowering, dtype: DType): LoweredTensor {
 }
 
 /** Whether a layer with these outputs is a kernel on the device; its reference kernel runs elsewhere. */
-function isKernel({ capabilities }: Lowering, outputs: Shape, kind: CellKind): boolean {
-  const { recurrences } = capabilities;
-  if (recurrences === undefined || outputs.includes(0)) return false;
-  return recurrences === 'memory' || fitsOneKernel(kind, fixed(outputs[2]!));
+function isKernel({ capabilities }: Lowering, outputs: Shape): boolean {
+  return capabilities.recurrences !== undefined && !outputs.includes(0);
 }
 
 /** Arguments: gates, weight, bias, hidden, cell, kind, reverse. */
@@ -204,7 +208,7 @@ const forward: LoweringOf<'tessera::recurrent_layer'> = (
   call,
 ) => {
   const kind = cellKind as CellKind;
-  if (!isKernel(l, call.shape, kind)) return null;
+  if (!isKernel(l, call.shape)) return null;
   const layer = new Layer(l, call.shape, readyOperand(l, weight), kind, reverse === true, false);
   const { acc, gates } = layer;
   for (const x of [given, bias]) optional(l, x);
@@ -297,7 +301,7 @@ const backward: LoweringOf<'tessera::recurrent_layer_backward'> = (
   call,
 ) => {
   const kind = cellKind as CellKind;
-  if (!isKernel(l, output.shape, kind)) return null;
+  if (!isKernel(l, output.shape)) return null;
   for (const x of [gradOutput, gradCells, before, cellsBefore, output, cells, kept]) optional(l, x);
   const layer = new Layer(l, output.shape, readyOperand(l, weight), kind, reverse !== true, true);
   const { m, acc, gates } = layer;

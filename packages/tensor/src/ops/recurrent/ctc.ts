@@ -24,7 +24,6 @@ import { narrow } from '../view/slice.js';
 import { unsqueeze } from '../view/dims.js';
 import { unbind } from '../view/split.js';
 import { where } from '../pointwise/where.js';
-import { fitsWorkgroup } from './layer.js';
 
 /** Logarithm of an impossible event; finite, so that gradients stay numbers. */
 export const NEVER = -1e30;
@@ -142,9 +141,7 @@ function composedAlphas(logProbs: Tensor, reach: Tensor): Tensor {
  * @throws shape-mismatch
  */
 export function ctcAlphas(logProbs: Tensor, reach: Tensor): Tensor {
-  const { dtype, device, sizes } = logProbs;
-  const isOne = device !== 'wgpu' || fitsWorkgroup(FURTHEST, sizes[2]!);
-  if ((dtype !== 'float32' && dtype !== 'float64') || !isOne)
-    return composedAlphas(logProbs, reach);
+  const { dtype } = logProbs;
+  if (dtype !== 'float32' && dtype !== 'float64') return composedAlphas(logProbs, reach);
   return callOp(alphasOp, [logProbs, reach]);
 }

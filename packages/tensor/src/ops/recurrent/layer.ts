@@ -252,24 +252,6 @@ const statesOp: OpOverload<[Tensor, Tensor]> = defineOp(
   },
 );
 
-/** Threads that every device has in a workgroup. */
-const WORKGROUP = 256;
-/** Weights that fit into the registers of a thread (255 on NVIDIA's cards), and of a workgroup (65,536), beside the rest. */
-const THREAD_WEIGHTS = 192;
-const GROUP_WEIGHTS = 40_000;
-
-/** Whether so many products with square weights are few enough that a GPU's workgroup keeps the weights in registers. */
-export function fitsWorkgroup(terms: number, hidden: number): boolean {
-  if (hidden > WORKGROUP) return false;
-  const rounds = Math.ceil(terms / Math.floor(WORKGROUP / hidden));
-  return rounds * hidden <= THREAD_WEIGHTS && terms * hidden * hidden <= GROUP_WEIGHTS;
-}
-
-/** Whether one kernel runs all steps of a layer on a GPU. */
-export function fitsOneKernel(kind: CellKind, hidden: number): boolean {
-  return fitsWorkgroup(GATES[kind], hidden);
-}
-
 /**
  * A layer as one op: gates [T, N, gates · H] of the input → outputs.
  *
