@@ -178,8 +178,12 @@ export class RecurrenceGenerator {
       ...kernel.states.map(({ next }) => next),
       ...kernel.stores.flatMap(stmtRoots),
     ];
+    // Not of what the kernel writes, which a step may change, nor where the states have a part in the place.
     const loads = postorder(roots).filter(
-      (expr) => expr.kind === 'load' && postorder([expr]).every(({ kind }) => kind !== 'acc'),
+      (expr) =>
+        expr.kind === 'load' &&
+        builder.buffer(expr.buf).param.access === 'read' &&
+        postorder([expr]).every(({ kind }) => kind !== 'acc'),
     );
     const symbolsAt = (block: CodeBlock, step: string): Symbols =>
       new Map([...symbols, ...decompose(block, builder, kernel.step, step)]);
