@@ -119,6 +119,12 @@ describe('texts', () => {
     expect(begins(['tokenizer.ggml.pre', 'llama-bpe'])).toEqual([0, 1]);
   });
 
+  it('of GGUF files are refused where tokens are no words', () => {
+    const refused = (): unknown =>
+      ggufVocabulary(new Map([...METADATA, ['tokenizer.ggml.tokens', ['a', 7]]] as never));
+    expect(refused).toThrow(expect.objectContaining({ code: 'model-invalid' }) as Error);
+  });
+
   it('keep their spaces, but those before punctuation where the file says so and pieces are no merged bytes', () => {
     const text = (config: Readonly<Record<string, unknown>>, model: object = PIECES.model) =>
       new Vocabulary({ tokenizer: { ...PIECES, model }, config }).text([2, 4, 6]);

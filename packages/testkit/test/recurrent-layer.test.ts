@@ -16,30 +16,23 @@ import {
   type DeviceType,
   type Tensor,
   allclose,
-  cat,
   grad,
-  linear,
   manualSeed,
   noGrad,
   randint,
   randn,
-  stack,
   tensor,
-  unbind,
-  zeros,
 } from '@tessera/tensor';
 import { grad as slopeOf, vmap } from '@tessera/tensor/func';
-import { type CellState, recurrentStep } from '@tessera/tensor/internal';
 import { fullTests, sampleName, sampled } from '../../../tooling/full-tests.js';
 import { runAndGetCode } from '../src/index.js';
+import { type Network, outputs, stepByStep } from './steps-one-by-one.js';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 const wanted = process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 
 // Compiling for SwiftShader takes seconds.
 vi.setConfig({ testTimeout: 120_000 });
-
-type Network = LSTM | GRU | RNN;
 
 /** Networks by name, with the same parameters on every device. */
 const NETWORKS: Readonly<Record<string, () => Network>> = {
@@ -75,55 +68,6 @@ async function results(
   const grads = [input, ...network.parameters()].map((leaf) => leaf.grad!);
   const lists = await Promise.all([...outs, ...grads].map((tensor) => tensor.flatten().toArray()));
   return lists as number[][];
-}
-
-function outputs(network: Network): (x: Tensor) => Tensor[] {
-  return (x) => {
-    const run = network.call.bind(network) as (x: Tensor) => [Tensor, Tensor | [Tensor, Tensor]];
-    const [output, last] = run(x);
-    return [output, ...(Array.isArray(last) ? last : [last])];
-  };
-}
-
-type States = readonly [hidden: Tensor, cell: Tensor | null];
-
-/** The same in plain operators. */
-function stepByStep(network: Network): (x: Tensor) => Tensor[] {
-  const kinds = { LSTM: 'lstm', GRU: 'gru', RNN: (network as RNN).nonlinearity } as const;
-  const kind = kinds[network.constructor.name as keyof typeof kinds];
-  const fields = network as unknown as Record<string, Tensor | undefined>;
-  const direction = (x: Tensor, suffix: string): [output: Tensor, last: States] => {
-    const of = (name: string): Tensor | null => fields[`${name}_${suffix}`] ?? null;
-    const weights = { weightHh: of('weight_hh')!, biasHh: of('bias_hh') };
-    const first = zeros([x.sizes[1]!, network.hiddenSize], { device: x.device });
-    let state: CellState = { hidden: first, cell: kind === 'lstm' ? first : null };
-    const inputs = unbind(linear(x, of('weight_ih')!, of('bias_ih')), 0);
-    const isReverse = suffix.endsWith('reverse');
-    const ordered = (list: readonly Tensor[]): Tensor[] =>
-      isReverse ? [...list].reverse() : [...list];
-    const outputs = ordered(inputs).map((input) => {
-      state = recurrentStep(kind, input, state, weights);
-      return state.hidden;
-    });
-    return [stack(ordered(outputs)), [state.hidden, state.cell]];
-  };
-  return (x) => {
-    let value = x;
-    const last: States[] = [];
-    for (let layer = 0; layer < network.numLayers; layer++) {
-      const names = network.bidirectional ? [`l${layer}`, `l${layer}_reverse`] : [`l${layer}`];
-      const outputs = names.map((suffix) => {
-        const [output, states] = direction(value, suffix);
-        last.push(states);
-        return output;
-      });
-      value = cat(outputs, -1);
-    }
-    const hidden = stack(last.map(([each]) => each));
-    return kind === 'lstm'
-      ? [value, hidden, stack(last.map(([, each]) => each!))]
-      : [value, hidden];
-  };
 }
 
 describe.runIf(wanted)('layers of recurrent networks on WebGPU', () => {

@@ -4,29 +4,16 @@
  */
 import { compile, initWebGpu, observeCompilations } from '@tessera/compile';
 import { GRU, LSTM, RNN, functional as F } from '@tessera/nn';
-import {
-  type DeviceType,
-  type Tensor,
-  cat,
-  linear,
-  manualSeed,
-  randint,
-  randn,
-  stack,
-  tensor,
-  unbind,
-  zeros,
-} from '@tessera/tensor';
-import { type CellState, recurrentStep } from '@tessera/tensor/internal';
+import { type DeviceType, type Tensor, manualSeed, randint, randn, tensor } from '@tessera/tensor';
 import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { runAndGetCode } from '../src/index.js';
+import { type Network, outputs, stepByStep } from './steps-one-by-one.js';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 const wanted = process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 
 vi.setConfig({ testTimeout: 240_000 });
 
-type Network = LSTM | GRU | RNN;
 type Run = (x: Tensor) => Tensor;
 
 const NETWORKS: Readonly<Record<string, () => Network>> = {
@@ -51,51 +38,15 @@ function scored(parts: readonly Tensor[]): Tensor {
     .reduce((a, b) => a.add(b));
 }
 
-function whole(network: Network): Run {
-  return (x) => {
-    const run = network.call.bind(network) as (x: Tensor) => [Tensor, Tensor | [Tensor, Tensor]];
-    const [output, last] = run(x);
-    return scored([output, ...(Array.isArray(last) ? last : [last])]);
-  };
-}
+const whole =
+  (network: Network): Run =>
+  (x) =>
+    scored(outputs(network)(x));
 
-/** The same in plain operators, for one layer. */
-function stepByStep(network: Network): Run {
-  const kinds = { LSTM: 'lstm', GRU: 'gru', RNN: 'tanh' } as const;
-  const kind = kinds[network.constructor.name as keyof typeof kinds];
-  const fields = network as unknown as Record<string, Tensor | undefined>;
-  return (x) => {
-    const runs = (network.bidirectional ? ['l0', 'l0_reverse'] : ['l0']).map((suffix) => {
-      const of = (name: string): Tensor | null => fields[`${name}_${suffix}`] ?? null;
-      const weights = { weightHh: of('weight_hh')!, biasHh: of('bias_hh') };
-      const projection = of('weight_hr');
-      const rows = x.sizes[1]!;
-      let state: CellState = {
-        hidden: zeros([rows, weights.weightHh.sizes[1]!]),
-        cell: kind === 'lstm' ? zeros([rows, network.hiddenSize]) : null,
-      };
-      const inputs = unbind(linear(x, of('weight_ih')!, of('bias_ih')), 0);
-      const isReverse = suffix.endsWith('reverse');
-      const outputs = (isReverse ? inputs.reverse() : inputs).map((input) => {
-        const next = recurrentStep(kind, input, state, weights);
-        const hidden = projection === null ? next.hidden : linear(next.hidden, projection);
-        state = { ...next, hidden };
-        return hidden;
-      });
-      return { output: stack(isReverse ? outputs.reverse() : outputs), state };
-    });
-    const last = stack(runs.map(({ state }) => state.hidden));
-    const cells = kind === 'lstm' ? [stack(runs.map(({ state }) => state.cell!))] : [];
-    return scored([
-      cat(
-        runs.map(({ output }) => output),
-        -1,
-      ),
-      last,
-      ...cells,
-    ]);
-  };
-}
+const oneByOne =
+  (network: Network): Run =>
+  (x) =>
+    scored(stepByStep(network)(x));
 
 /** Value and gradients of input and parameters. */
 async function results(network: Network, x: Tensor, run: Run): Promise<number[][]> {
@@ -168,11 +119,11 @@ function ofDevice(device: DeviceType): void {
       });
       expect(made).toBe(1);
       for (const [i, x] of inputs.entries()) {
-        const [value, , ...grads] = await results(onCpu, x, stepByStep(onCpu));
+        const [value, , ...grads] = await results(onCpu, x, oneByOne(onCpu));
         expectEqual(result[i]!, [value!, ...grads]);
       }
       const eager = await results(network, inputs[0]!.to(device), whole(network));
-      expectEqual(eager, await results(onCpu, inputs[0]!, stepByStep(onCpu)));
+      expectEqual(eager, await results(onCpu, inputs[0]!, oneByOne(onCpu)));
       const { compiled } = await runAndGetCode(compile(step), inputs[0]!.to(device));
       const kinds = compiled.flatMap(({ plan }) =>
         plan.launches.map(({ kernel }) => plan.kernels[kernel]!.kind),

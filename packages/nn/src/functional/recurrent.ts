@@ -78,8 +78,7 @@ function projectedLayer(
   weightHr: Tensor,
   reverse: boolean,
 ): ReturnType<typeof wholeLayer> {
-  const [steps] = gates.sizes as [number];
-  const time = arange(steps, { device: gates.device });
+  const time = arange(gates.sizes[0]!, { device: gates.device });
   const isLater = (reverse ? flip(time, [0]) : time).ne(0).reshape([-1, 1, 1]);
   const first = linear(hidden, weightHh).expand(gates.sizes).maskedFill(isLater, 0);
   const state = { hidden: zerosLike(cell!), cell };
@@ -111,7 +110,6 @@ function runCell(
       weights.weightHr === null
         ? wholeLayer(kind, gates, initial, weights, reverse)
         : projectedLayer(kind, gates, initial, weights, weights.weightHr, reverse);
-
     return {
       hidden: output,
       cells: () => cells,
