@@ -300,4 +300,22 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
       expect(again.slice(1).map((t) => t.requiresGrad)).toEqual([true, true, true]);
     }
   });
+
+  it('views of a part that nobody returns, made before their memory was written to', () => {
+    const kept: Tensor[] = [];
+    const fn = (leaf: Tensor, alias: Tensor): void => {
+      const part = leaf.unbind(0)[1]!;
+      if ((alias.sum().item() as number) > 100) return;
+      kept.push(part.squeeze());
+      alias.add_(alias);
+    };
+    const compiled = compile(fn, { backend });
+    for (const run of [fn, compiled, compiled]) {
+      const leaf = tensor([1, 2, 3]).requiresGrad_();
+      run(leaf, leaf.detach());
+      expect(leaf.toArray()).toEqual([2, 4, 6]);
+      expect(kept.at(-1)!.item()).toBe(4);
+      expect(() => kept.at(-1)!.mul(2)).toThrow('Output 0 of Squeeze is a view and its base');
+    }
+  });
 });

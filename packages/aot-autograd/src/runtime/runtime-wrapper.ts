@@ -92,8 +92,13 @@ function wrapper(
   const own = ownSaved(plan, sample);
   const grads = gradsOf(plan);
   return (outputs, forward, backward) => {
+    const precedesWrite = outputs.map((output) => isMadeBeforeWrite(output, plan));
+    const anyPrecedes = precedesWrite.includes(true);
     const call: SizedGraph = (inputs) => {
       if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
+      const early = anyPrecedes
+        ? outputs.map((output, i) => (precedesWrite[i] ? makeOutput(output, inputs, []) : null))
+        : null;
       const graphInputs = gather(inputs);
       const generator = rngState();
       for (const position of plan.mutatedPositions)
@@ -117,7 +122,7 @@ function wrapper(
         const update = values[plan.valueGrads.length + i] as Tensor;
         withoutModes(() => enableGrad(() => (inputs[position] as Tensor).copy_(update)));
       });
-      return outputs.map((output) => makeOutput(output, inputs, values));
+      return outputs.map((output, i) => early?.[i] ?? makeOutput(output, inputs, values));
     };
     // What has history although the program began without gradients got it after it switched them on.
     return plan.gradEnabled ? call : (inputs) => enableGrad(() => call(inputs));
@@ -278,6 +283,11 @@ function attach(
     target.base = null;
     setHistory(target, node, i);
   });
+}
+
+/** Whether a view of an input is made before the program writes to it: a view of what was written may be refused. */
+function isMadeBeforeWrite(output: OutputPlan, { layouts }: RuntimePlan): boolean {
+  return output.kind === 'input-view' && output.writtenSince && layouts.length === 0;
 }
 
 function makeOutput(
