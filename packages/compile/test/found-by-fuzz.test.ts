@@ -318,4 +318,38 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
       expect(() => kept.at(-1)!.mul(2)).toThrow('Output 0 of Squeeze is a view and its base');
     }
   });
+
+  it('a view of what was no view itself when this was captured', () => {
+    const fn = (whole: Tensor, part: Tensor): Tensor => {
+      const rows = part.narrow(0, 1, 2);
+      part.squeeze_();
+      rows.fill_(3);
+      return part.minimum(whole);
+    };
+    const compiled = compile(fn, { backend });
+    const first = ones([4, 3]).requiresGrad_().mul(1);
+    compiled(first, first);
+    for (const run of [fn, compiled, compiled]) {
+      const leaf = arange(12).view([4, 3]).mul(0.1).detach().requiresGrad_();
+      const whole = leaf.mul(1);
+      run(whole, whole.slice(0, 0, null, 1)).sum().backward();
+      expect(leaf.grad!.sum(1).toArray()).toEqual([3, 0, 0, 3]);
+    }
+  });
+
+  it('a part that nobody uses once its memory has another layout', () => {
+    const fn = compile(
+      (x: Tensor) => {
+        const part = x.split(1, 0)[1]!;
+        if ((part.sum().item() as number) > -100) part.erf();
+        x.squeeze_();
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) {
+      const x = ones([3, 3]).requiresGrad_().mul(2);
+      fn(x);
+      expect(x.sum().item()).toBe(18);
+    }
+  });
 });

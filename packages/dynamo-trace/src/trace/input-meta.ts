@@ -29,9 +29,9 @@ export function inputMetaOf(tensor: Tensor): InputMeta {
   };
 }
 
-/** Only what takes gradients is asked for its history: a view that was made and written to without them throws, as in PyTorch. */
+/** Only what takes gradients is asked for its history, which a view that must not be written (`madeAs`) refuses afterwards. */
 function isLeaf(tensor: Tensor, grad: boolean): boolean {
-  return !grad || gradFnOf(tensor) === null;
+  return !grad || (tensor.madeAs === null ? gradFnOf(tensor) : tensor.autograd?.gradFn) == null;
 }
 
 /** Whether a tensor has a value and is still what it was. */

@@ -269,7 +269,8 @@ export class Segment {
     const base = this.bases.get(slot);
     if (base === undefined || base === null) return base;
     const tensor = frame.slots[base];
-    return tensor?.storageOrNull === null ? undefined : tensor;
+    // What was no view when this was captured may be one of a tensor from outside now.
+    return tensor?.storageOrNull === null ? undefined : (tensor?.base ?? tensor);
   }
 
   /** Gives the lazy tensor of a call in `slot`, if there is one, the value that was computed for it. */
