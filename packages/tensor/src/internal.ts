@@ -135,6 +135,7 @@ export {
   gradFnOf,
   hasGradientHooks,
   beginWithoutHistory,
+  isHistoryRefused,
   noteWrittenSince,
   requiresGrad,
   setHistory,

@@ -325,7 +325,7 @@ function withHistoryOf(value: Tensor, alias: Tensor): Tensor {
 function view(base: Tensor, plan: AliasPlan): Tensor {
   const make = (): Tensor => withoutModes(() => replayView(base, plan.steps));
   const made = plan.differentiable ? make() : noGrad(make);
-  made.madeAs = plan.madeAs;
+  made.madeAs = plan.madeAs ?? base.madeAs;
   if (plan.writtenSince) noteWrittenSince(made);
   return made;
 }

@@ -7,7 +7,14 @@
 import { FakeConverter, Graph, type Node, getItem } from '@tessera/graph';
 import { SymScalar } from '@tessera/shared';
 import { GradNode, type OpOverload, type Storage, type Tensor } from '@tessera/tensor';
-import { type GradMeta, gradFnOf, requiresGrad, setHistory } from '@tessera/tensor/internal';
+import {
+  type GradMeta,
+  gradFnOf,
+  isHistoryRefused,
+  noteWrittenSince,
+  requiresGrad,
+  setHistory,
+} from '@tessera/tensor/internal';
 import type { Backend } from '../backend.js';
 import { inputMetaOf } from '../trace/input-meta.js';
 import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';
@@ -83,10 +90,13 @@ export class SegmentBuilder {
 
   /** Makes a tensor an input. */
   addInput(slot: number, tensor: Tensor, name: string, source: string): void {
+    // Either may refuse the tensor; then the graph is as it was.
+    const fake = this.fakeOf(tensor);
+    const meta = inputMetaOf(tensor);
     const node = this.placeholder(name);
-    node.meta.val = this.fakeOf(tensor);
+    node.meta.val = fake;
     node.meta.source = source;
-    this.inputs.push({ slot, scalar: -1, meta: inputMetaOf(tensor) });
+    this.inputs.push({ slot, scalar: -1, meta });
     this.bind(slot, node);
   }
 
@@ -147,12 +157,19 @@ export class SegmentBuilder {
     fake.madeAs = tensor.madeAs;
     if (tensor.isLazy) return fake;
     // What was computed before is no leaf: the program may modify it in place.
-    const node = fake.requiresGradFlag ? gradFnOf(tensor) : null;
+    const isRefused = isHistoryRefused(tensor);
+    const made = isRefused ? (tensor.autograd?.gradFn ?? null) : gradFnOf(tensor);
+    const node = fake.requiresGradFlag ? made : null;
     if (node !== null) {
       const { outputNr } = tensor.autograd!;
       setHistory(fake, new ComputedBefore(fake, node, outputNr), outputNr);
     }
     if (tensor.base !== null) fake.base = this.fakeOf(tensor.base as Tensor);
+    if (isRefused) {
+      // Reading its history is an error here too; where nothing does, nothing is wrong.
+      fake.requiresGradFlag = tensor.requiresGradFlag;
+      noteWrittenSince(fake);
+    }
     return fake;
   }
 
@@ -220,20 +237,27 @@ export class SegmentBuilder {
       startGradMode,
       backend,
       { name, program },
-      mutated.length === 0 ? null : this.sharing(),
+      this.sharing(),
       new Set(visible),
       this.writers,
       this.leaves,
     );
   }
 
-  private sharing(): Shared[] {
+  /** How inputs share memory, if that counts: where some are written to, or give their `madeAs` to views. */
+  private sharing(): Shared[] | null {
     const fakes = this.inputs.map(({ slot }) => (slot < 0 ? null : this.fake(slot)));
-    return sharingOf(fakes).map((shared, i) => {
-      const storage = fakes[i]?.storageOrNull ?? null;
-      const isWritten = storage !== null && this.writers.has(storage);
-      return isWritten ? shared : { ...shared, madeAs: undefined };
+    const views = [...this.produced.keys()].map((slot) => this.fake(slot));
+    const viewed = new Set(views.map((view) => (view.base === null ? null : view.storageOrNull)));
+    const counts = fakes.map((fake) => {
+      const storage = fake?.storageOrNull ?? null;
+      if (storage === null) return false;
+      return this.writers.has(storage) || (fake!.madeAs !== null && viewed.has(storage));
     });
+    if (!counts.includes(true)) return null;
+    return sharingOf(fakes).map((shared, i) =>
+      counts[i] === true ? shared : { ...shared, madeAs: undefined },
+    );
   }
 
   /** Whether another value is a view of this one. */

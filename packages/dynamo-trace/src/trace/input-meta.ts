@@ -5,7 +5,7 @@
  * inputs others (`unsqueeze_`, a gradient's history, memory that was released).
  */
 import type { Tensor, TensorMeta } from '@tessera/tensor';
-import { gradFnOf, requiresGrad, sameNumbers } from '@tessera/tensor/internal';
+import { gradFnOf, isHistoryRefused, requiresGrad, sameNumbers } from '@tessera/tensor/internal';
 
 /** See the file header. */
 export interface InputMeta extends TensorMeta {
@@ -29,9 +29,8 @@ export function inputMetaOf(tensor: Tensor): InputMeta {
   };
 }
 
-/** Only what takes gradients is asked for its history, which a view that must not be written (`madeAs`) refuses afterwards. */
 function isLeaf(tensor: Tensor, grad: boolean): boolean {
-  return !grad || (tensor.madeAs === null ? gradFnOf(tensor) : tensor.autograd?.gradFn) == null;
+  return !grad || (!isHistoryRefused(tensor) && gradFnOf(tensor) === null);
 }
 
 /** Whether a tensor has a value and is still what it was. */

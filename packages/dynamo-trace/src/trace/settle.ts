@@ -22,7 +22,7 @@ export function settle(
   lazy.strides = value.strides;
   const isBase = base === null || base?.storageOrNull === value.storage;
   lazy.base = isBase ? base : value.base;
-  lazy.madeAs = like.madeAs;
+  lazy.madeAs = like.madeAs ?? value.madeAs;
   lazy.requiresGradFlag = value.requiresGradFlag;
   lazy.guardSpec = null;
   const history = value.autograd;

@@ -57,12 +57,17 @@ export function beginWithoutHistory(view: TensorBase): void {
   if (version !== 0) autogradMeta(view).versionAtGradFn = version;
 }
 
+/** Whether a tensor is a view that must not be written (`madeAs`) and was: its history cannot be read. */
+export function isHistoryRefused(view: TensorBase): boolean {
+  return view.madeAs !== null && view.base?.requiresGradFlag === true && wasWrittenSince(view);
+}
+
 /** The node that made a tensor, or null for leaves. A lazy tensor that has history is computed first. */
 export function gradFnOf(tensor: TensorBase): GradNode | null {
   if (tensor.storageOrNull === null && tensor.requiresGradFlag) void tensor.storage;
-  const { base, madeAs } = tensor;
-  if (madeAs !== null && base?.requiresGradFlag === true && wasWrittenSince(tensor))
-    refuseWrittenView(tensor, madeAs, 'its base or another view of its base has been');
+  const { base } = tensor;
+  if (isHistoryRefused(tensor))
+    refuseWrittenView(tensor, tensor.madeAs!, 'its base or another view of its base has been');
   if (base !== null && viewIsStale(tensor)) {
     setHistory(tensor, new ViewOfBase(tensor as Tensor, base as Tensor, gradEdge(base)), 0);
   }
