@@ -125,7 +125,9 @@ async function meanwhile(
   try {
     if (call.meanwhile === 'read') {
       const sum = args[0]!.sum().item();
-      store.count += (args[0]!.device === 'cpu' ? sum : await sum) > 0 ? 1 : 2;
+      // Read first: `+=` would add to what it was before the wait.
+      const read = args[0]!.device === 'cpu' ? sum : await sum;
+      store.count += read > 0 ? 1 : 2;
     } else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
     else if (call.meanwhile === 'call') second = run();
   } catch (error) {

@@ -147,7 +147,10 @@ const OBSERVE = [
   '  };',
   '  try {',
   '    const results: Result[] = [noGrad ? T.noGrad(run) : run()];',
-  "    if (meanwhile === 'read') store.count += (args[0]!.device === 'cpu' ? args[0]!.sum().item() : await args[0]!.sum().item()) > 0 ? 1 : 2;",
+  "    if (meanwhile === 'read') {",
+  "      const read = args[0]!.device === 'cpu' ? args[0]!.sum().item() : await args[0]!.sum().item();",
+  '      store.count += read > 0 ? 1 : 2;',
+  '    }',
   "    if (meanwhile === 'write') T.noGrad(() => args[0]!.add_(1));",
   "    if (meanwhile === 'call') results.push(run());",
   // A minimised function may return nothing.
