@@ -24,7 +24,7 @@ import {
   reportTo,
 } from '@tessera/shared';
 import { type Storage, type Tensor } from '@tessera/tensor';
-import { gradFnOf, hasGradientHooks, show } from '@tessera/tensor/internal';
+import { type TensorBase, gradFnOf, hasGradientHooks, show } from '@tessera/tensor/internal';
 import { now } from '../clock.js';
 import {
   type Backend,
@@ -265,7 +265,7 @@ export class Segment {
   }
 
   /** The tensor of a call that the value in `slot` is a view of: null for none, undefined if it is not there. */
-  baseOf(slot: number, frame: Bindings): Tensor | null | undefined {
+  baseOf(slot: number, frame: Bindings): TensorBase | null | undefined {
     const base = this.bases.get(slot);
     if (base === undefined || base === null) return base;
     const tensor = frame.slots[base];
