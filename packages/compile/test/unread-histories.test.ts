@@ -38,6 +38,26 @@ describe.each(['eager', 'aot_eager', 'inductor'])('%s: histories that nobody rea
     }
   });
 
+  it('of a part that only operators without derivatives read', () => {
+    const compiled = compile(
+      (x: Tensor, w: Tensor): Tensor[] => {
+        const part = x.chunk(2, 0)[0]!;
+        const turned = x.transpose_(0, -1);
+        return [part.logicalNot(), turned.mul(w)];
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) {
+      const [x, w] = [made([3]), ones([3]).requiresGrad_()];
+      const [zero, product] = compiled(x, w);
+      product!.sum().backward();
+      expect([zero!.toArray(), w.grad!.toArray()]).toEqual([
+        [false, false],
+        [1, 1, 1],
+      ]);
+    }
+  });
+
   it('and refuses those that are read', () => {
     const fn = (x: Tensor): Tensor => {
       const part = noGrad(() => x.narrow(0, 0, 3));

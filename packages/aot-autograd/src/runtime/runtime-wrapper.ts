@@ -18,6 +18,7 @@ import {
   makeTensor,
   modes,
   noteWrittenSince,
+  requiresGrad,
   rngState,
   setHistory,
   withoutModes,
@@ -264,8 +265,8 @@ function attach(
   values: readonly unknown[],
   generator: GeneratorState,
 ): void {
-  const edges = edgesOf(plan.gradPositions, inputs);
-  if (edges.every((edge) => edge === null)) return;
+  const wanted = plan.gradPositions;
+  if (!wanted.some((position) => requiresGrad(inputs[position] as Tensor))) return;
   const state = [generator.seed, generator.offset];
   const saved = plan.saved!.map(
     ({ kind, index }) => ({ input: graphInputs, output: values, generator: state })[kind][index],
@@ -276,7 +277,9 @@ function attach(
   });
   const metas = targets.map(({ sizes, dtype, device }): GradMeta => ({ sizes, dtype, device }));
   // An edge to what no result leads to would make the engine run what lies behind others on the way there.
-  const reached = edges.map((edge, i) => (program.reaches[i]! ? edge : null));
+  const reached = wanted.map((position, i) =>
+    program.reaches[i]! ? gradEdge(inputs[position] as Tensor) : null,
+  );
   const node = new CompiledFunctionBackward(program, reached, metas, saved, own);
   targets.forEach((target, i) => {
     // The graph may have made it as a view of a tensor that nobody else has.
