@@ -2,46 +2,13 @@
  * @file What a new size costs is counted in calls of functions: the first time that code runs, and seldom later, engines
  * optimise none of it, so that its calls are what its time goes by.
  */
-import { Session } from 'node:inspector';
 import { type Tensor, manualSeed } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { DYNAMIC_WORKLOADS, compiledStep } from '../src/dynamic/workloads.js';
-
-/** Functions of Tessera's packages that a run calls, and how often in all. */
-class Calls {
-  private readonly session = new Session();
-
-  constructor() {
-    this.session.connect();
-    this.session.post('Profiler.enable');
-    this.session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  }
-
-  during(run: () => void): { readonly calls: number; readonly functions: number } {
-    this.taken();
-    run();
-    const counts = this.taken();
-    return { calls: counts.reduce((sum, count) => sum + count, 0), functions: counts.length };
-  }
-
-  private taken(): number[] {
-    const found: number[] = [];
-    this.session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
-      for (const { url, functions } of result) {
-        if (!url.includes('@tessera')) continue;
-        for (const { ranges } of functions) if (ranges[0]!.count > 0) found.push(ranges[0]!.count);
-      }
-    });
-    return found;
-  }
-
-  end(): void {
-    this.session.disconnect();
-  }
-}
+import { type CallCounts, FunctionCalls } from './function-calls.js';
 
 /** What a new size and a repeated one call, once sizes are known. */
-function callsOf(name: string): Record<'fresh' | 'again', ReturnType<Calls['during']>> {
+function callsOf(name: string): Record<'fresh' | 'again', CallCounts> {
   const workload = DYNAMIC_WORKLOADS.find((each) => each.name === name)!;
   manualSeed(0);
   const program = workload.make('cpu', true);
@@ -53,7 +20,7 @@ function callsOf(name: string): Record<'fresh' | 'again', ReturnType<Calls['duri
   const last = sizes.at(-1)!;
   for (const size of sizes.slice(0, -1)) run(size, program.inputs(size));
   const inputs = program.inputs(last);
-  const calls = new Calls();
+  const calls = new FunctionCalls();
   try {
     const fresh = calls.during(() => run(last, inputs));
     // Inputs that were checked before are checked by their mark.
