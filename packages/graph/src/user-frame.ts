@@ -79,9 +79,12 @@ function positionsOf(sites: readonly CallSite[]): string | null {
 
 /** The innermost frame outside Tessera; the host's formatter, where it has one, may know its source. */
 function frameOf(sites: readonly CallSite[]): string | undefined {
+  let own: string | null = null;
   for (const site of sites) {
     const script = site.getScriptNameOrSourceURL!();
-    if (script === null || OWN.test(script)) continue;
+    // Frames of a file follow each other.
+    if (script === own || script === null || OWN.test((own = script))) continue;
+    own = null;
     const text = errors.prepareStackTrace?.(new Error('frame'), [site]);
     const frame = firstOutside(typeof text === 'string' ? text : `at ${String(site)}`);
     if (frame !== undefined) return frame;

@@ -143,5 +143,5 @@ function isState({ target, meta }: Node, { writers }: Segment): boolean {
   if (!(target instanceof OpOverload) || value.requiresGradFlag) return false;
   const { qualifiedName } = target;
   if (qualifiedName.startsWith('aten::clone')) return true;
-  return FILLING.test(qualifiedName) && writers.has(value.storage);
+  return writers.has(value.storage) && FILLING.test(qualifiedName);
 }
