@@ -1,5 +1,5 @@
 /**
- * @file What the build writes in sources, so that pages download less: see the files that this one calls.
+ * @file What the build writes in sources, so that pages download and programs read less: see the files that this one calls.
  */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -8,6 +8,7 @@ import { assignedFields } from './assigned-fields.mjs';
 import { writeDensePrograms } from './dense-programs.mjs';
 import { writeMethods } from './method-table.mjs';
 import { pureMarks } from './pure-definitions.mjs';
+import { withoutComments } from './without-comments.mjs';
 
 const SOURCES = /packages[\\/](\w|-)+[\\/]src[\\/].*\.ts$/;
 
@@ -37,7 +38,7 @@ export function leanSources() {
  * @param {string} path
  */
 export function leanSource(text, path) {
-  const written = writtenOut(text, path);
+  const written = withoutComments(writtenOut(text, path), path);
   const source = ts.createSourceFile(path, written, ts.ScriptTarget.Latest, true);
   return inserted(written, [
     ...(IN_PARTS.test(path) ? pureMarks(source) : []),

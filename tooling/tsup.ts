@@ -2,11 +2,12 @@
  * @file The one build recipe for every package: ESM only, ES2022, declarations and source maps.
  * `@tessera/*` and npm dependencies stay external, so two packages never carry a copy of a third.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
 import { leanSources } from './lean-sources.mjs';
+import { oneImport } from './one-import.mjs';
 import { pureNamespaces } from './pure-namespaces.mjs';
 
 type TsupConfig = ReturnType<typeof defineConfig>;
@@ -78,6 +79,12 @@ function entryApart(name: string | undefined): NonNullable<Options['esbuildPlugi
   ];
 }
 
+/** The texts of the package's sources. */
+const sourceTexts = (): string[] =>
+  readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join('src', file), 'utf8'));
+
 /** Builds the entries of a published package, with declarations. */
 export function libraryBuild({
   typesBanner = '',
@@ -88,13 +95,20 @@ export function libraryBuild({
   if (!existsSync('src/index.ts')) return [];
   const { library, forNode } = packageEntries();
   const entry = [...library, ...forNode, ...(program === undefined ? [] : [program])];
+  const splitting = entry.length > 1;
   return defineConfig({
     ...common,
     entry,
     platform: program === undefined ? 'neutral' : 'node',
     // What two entries share is a file of its own: a page has each module once.
-    splitting: entry.length > 1,
-    esbuildPlugins: [...common.esbuildPlugins!, ...entryApart(apart)],
+    splitting,
+    // Other packages stay outside all the same, see there.
+    ...(splitting ? {} : { noExternal: [/^@tessera\//] }),
+    esbuildPlugins: [
+      ...common.esbuildPlugins!,
+      ...entryApart(apart),
+      ...(splitting ? [] : [oneImport(sourceTexts())]),
+    ],
     onSuccess() {
       writeDeclarations(process.cwd(), library, typesBanner);
       for (const [name, text] of Object.entries(files)) writeFileSync(join('dist', name), text);
