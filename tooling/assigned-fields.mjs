@@ -6,6 +6,7 @@
  * needs no declaration. Fields that it may leave alone keep theirs, by which all objects of a class have one form.
  */
 import ts from 'typescript';
+import { shortNames } from './private-names.mjs';
 
 /** @typedef {{ at: number, until?: number, text: string }} Insertion */
 
@@ -48,7 +49,12 @@ function inClass(node) {
   );
   return [
     ...declared.map((member) => ({ at: member.getStart(), until: member.getEnd(), text: '' })),
-    ...ofParameters(made.parameters, made.body, node.heritageClauses?.some(isExtends) === true),
+    ...ofParameters(
+      made.parameters,
+      made.body,
+      node.heritageClauses?.some(isExtends) === true,
+      (name) => shortNames(node).get(name)?.text ?? name,
+    ),
   ];
 }
 
@@ -88,9 +94,10 @@ function leaves(node) {
  * @param {readonly ts.ParameterDeclaration[]} parameters
  * @param {ts.Block} body
  * @param {boolean} isDerived
+ * @param {(name: string) => string} nameOf what the field is called
  * @returns {Insertion[]}
  */
-function ofParameters(parameters, body, isDerived) {
+function ofParameters(parameters, body, isDerived, nameOf) {
   const fields = parameters.filter(({ modifiers }) => modifiers !== undefined);
   if (fields.length === 0) return [];
   const above = body.statements.find(
@@ -99,7 +106,9 @@ function ofParameters(parameters, body, isDerived) {
       ts.isCallExpression(statement.expression) &&
       statement.expression.expression.kind === ts.SyntaxKind.SuperKeyword,
   );
-  const text = fields.map(({ name }) => ` this.${name.getText()} = ${name.getText()};`).join('');
+  const text = fields
+    .map(({ name }) => ` this.${nameOf(name.getText())} = ${name.getText()};`)
+    .join('');
   if (isDerived && above === undefined) return [];
   return [
     ...fields.map(({ modifiers, name }) => ({

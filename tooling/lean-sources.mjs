@@ -7,6 +7,7 @@ import ts from 'typescript';
 import { assignedFields } from './assigned-fields.mjs';
 import { writeDensePrograms } from './dense-programs.mjs';
 import { writeMethods } from './method-table.mjs';
+import { privateNames } from './private-names.mjs';
 import { pureMarks } from './pure-definitions.mjs';
 import { withoutComments } from './without-comments.mjs';
 
@@ -42,7 +43,7 @@ export function leanSource(text, path) {
   const source = ts.createSourceFile(path, written, ts.ScriptTarget.Latest, true);
   return inserted(written, [
     ...(IN_PARTS.test(path) ? pureMarks(source) : []),
-    ...(ORDERED.test(path) ? [] : assignedFields(source)),
+    ...(ORDERED.test(path) ? [] : [...assignedFields(source), ...privateNames(source)]),
   ]);
 }
 
@@ -66,6 +67,8 @@ function inserted(text, insertions) {
   let result = '';
   let done = 0;
   for (const { at, until = at, text: between } of insertions.sort((a, b) => a.at - b.at)) {
+    // Names in a declaration that is left out go with it.
+    if (at < done) continue;
     result += text.slice(done, at) + between;
     done = until;
   }

@@ -1,6 +1,8 @@
 /**
- * @file Fields in built files: what a constructor sets is not declared besides, and objects are the same.
+ * @file Fields in built files: what a constructor sets is not declared besides, private members have short names, and
+ * objects are the same.
  */
+import { readFileSync, readdirSync } from 'node:fs';
 import { transform } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { leanSource } from '../../../tooling/lean-sources.mjs';
@@ -56,13 +58,16 @@ describe('fields that constructors set', () => {
       new Named(4, 'x'),
       new Named(4, ''),
     ];
+    const short: Readonly<Record<string, string>> = { tripled: '$a', rest: '$b' };
     expect(made(after).map((value) => ({ ...value }))).toEqual(
-      made(before).map((value) => ({ ...value })),
+      made(before).map((value) =>
+        Object.fromEntries(Object.entries(value).map(([name, of]) => [short[name] ?? name, of])),
+      ),
     );
     expect(new after.classes.Place(3, [1]).text).toBe('6,9,1');
     // Also those that nothing was assigned to: all objects of a class have one form.
-    expect(Object.keys(new after.classes.Place(3)).sort()).toEqual(
-      Object.keys(new before.classes.Place(3)).sort(),
+    expect(Object.keys(new after.classes.Place(3)).length).toBe(
+      Object.keys(new before.classes.Place(3)).length,
     );
   });
 
@@ -74,5 +79,74 @@ describe('fields that constructors set', () => {
 
   test('modules keep the order of their fields', () => {
     expect(leanSource(CLASSES, '/packages/transformers/src/place.ts')).toBe(CLASSES);
+  });
+});
+
+const COUNTERS = `
+  class Counter {
+    static private made = 0;
+    private steps = 0;
+    private readonly history: number[] = [];
+    private nested = { steps: 10, add() { this.steps++; return this.steps; } };
+    private shared = 1;
+    private picked = 2;
+    private named = 3;
+    constructor(private readonly by = 1, readonly from = 0) { Counter.made += by; }
+    private get last() { return this.history.at(-1); }
+    private set last(value) { this.history.push(value); }
+    private step() { this.steps += this.by; this.last = this.steps; }
+    run(times: number) { [...Array(times)].forEach(() => this.step()); return [this.steps, this.last, this.nested.add()]; }
+    of(other: { shared: number }) { const { picked } = this; return [other.shared, this.shared, picked, this['named']]; }
+  }
+  class Loud extends Counter { private volume = 1; loudness() { return this.volume; } }
+  export const results = () => {
+    const counter = new Loud(2);
+    return [counter.run(3), counter.of({ shared: 5 }), counter.loudness(), Counter.made];
+  };
+`;
+
+describe('private members', () => {
+  const short = leanSource(COUNTERS, '/packages/graph/src/counters.ts');
+
+  test('classes do what they did', async () => {
+    const results = async (text: string): Promise<unknown> => {
+      const { classes } = await load(text);
+      return (classes as unknown as { results: () => unknown }).results();
+    };
+    const after = await results(short);
+    expect(after).toEqual([[6, 6, 11], [5, 1, 2, 3], 1, 2]);
+    expect(after).toEqual(await results(COUNTERS));
+  });
+
+  test('have short names where only `this` is asked for them, in classes without one above', () => {
+    const long = [
+      'made',
+      'steps',
+      'history',
+      'nested',
+      'shared',
+      'picked',
+      'named',
+      'last',
+      'step',
+    ];
+    const kept = long.filter((name) => new RegExp(`(this|Counter)\\W+${name}\\b`).test(short));
+    // `steps` is also a member of the object literal, which is another `this`.
+    expect(kept).toEqual(['made', 'steps', 'shared', 'named']);
+    expect(short).toContain('{ picked } = this');
+    expect(short).toContain('private volume = 1');
+    expect(short).toMatch(/this\.\$\w = by;/);
+  });
+
+  test('no source has such a name, which a class below could have for something else', () => {
+    const packages = new URL('../../', import.meta.url);
+    const sources = readdirSync(packages, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      /^[\w-]+[\\/]src[\\/].*\.ts$/.test(path),
+    );
+    expect(sources.length).toBeGreaterThan(1000);
+    const named = sources.filter((path) =>
+      /(\.|\breadonly |^ +)\$[a-z]{1,2}\b/m.test(readFileSync(new URL(path, packages), 'utf8')),
+    );
+    expect(named).toEqual([]);
   });
 });
