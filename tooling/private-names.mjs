@@ -31,11 +31,20 @@ export function privateNames(source) {
     if (ts.isClassLike(node))
       for (const { text, places } of shortNames(node).values())
         for (const place of places)
-          insertions.push({ at: place.getStart(), until: place.getEnd(), text });
+          insertions.push(
+            isShorthand(place)
+              ? { at: place.getStart(), text: `${text}: ` }
+              : { at: place.getStart(), until: place.getEnd(), text },
+          );
     ts.forEachChild(node, visit);
   }
   visit(source);
   return insertions;
+}
+
+/** Whether a name is both a member's and a variable's: `const { name } = this`. @param {ts.Node} place */
+function isShorthand({ parent }) {
+  return ts.isBindingElement(parent) && parent.propertyName === undefined;
 }
 
 /**
@@ -86,7 +95,10 @@ function askedOtherwise(node, places) {
       if (isThis && at.expression.kind === ThisKeyword) places.get(at.name.text).push(at.name);
       else others.add(at.name.text);
     } else if (ts.isBindingElement(at)) {
-      others.add((at.propertyName ?? at.name).getText());
+      const name = at.propertyName ?? at.name;
+      if (at.dotDotDotToken !== undefined) for (const member of places.keys()) others.add(member);
+      else if (isThis && isOfThis(at)) places.get(name.getText())?.push(name);
+      else others.add(name.getText());
     } else if (ts.isStringLiteralLike(at)) {
       others.add(at.text);
     }
@@ -95,6 +107,12 @@ function askedOtherwise(node, places) {
   }
   visit(node, true);
   return others;
+}
+
+/** Whether a name is taken from `this`: `const { name } = this`. @param {ts.BindingElement} element */
+function isOfThis({ parent: pattern }) {
+  const { parent: declaration } = pattern;
+  return ts.isVariableDeclaration(declaration) && declaration.initializer?.kind === ThisKeyword;
 }
 
 /** @param {ts.Node} node */
