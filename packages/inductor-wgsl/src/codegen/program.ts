@@ -57,7 +57,6 @@ export class ProgramBuilder {
     pairedBuffers: ReadonlySet<string> = new Set(),
   ) {
     this.checks = kernel.kind === 'joined' ? checksOfAll(kernel.parts) : checksOf(kernel);
-    if (this.checks.list.length > 0) this.names.claim('first_check');
     this.declareScalars();
     this.declareBuffers(variant, vectorBuffers, pairedBuffers);
     if (this.checks.list.length > 0) this.declareChecks();
@@ -72,7 +71,7 @@ export class ProgramBuilder {
   checkFunction(width: Width): string {
     let name = this.checkFunctions.get(width);
     if (name !== undefined) return name;
-    name = this.names.claim(width === 4 ? 'report_lanes' : 'report');
+    name = width === 4 ? 'report_lanes' : 'report';
     this.checkFunctions.set(width, name);
     const body = new CodeBlock();
     if (width === 4) {
@@ -194,7 +193,7 @@ export class ProgramBuilder {
   }
 
   private declareChecks(): void {
-    this.failedName = this.names.claim('failed');
+    this.failedName = 'failed';
     this.uniformLines.push(`  first_check: u32,\n`);
     this.uniforms.push({ kind: 'checks' });
     this.declarations.push(

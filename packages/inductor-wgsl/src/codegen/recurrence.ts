@@ -75,7 +75,6 @@ export class RecurrenceGenerator {
     this.members = membersOf(kernel, builder.target);
     this.rounds = Math.ceil(this.terms.length / this.members);
     const { names } = this.builder;
-    for (const name of ['row', 'unit', 'member', 'start', 'sum']) names.claim(name);
     this.states = kernel.states.map(() => names.fresh('state'));
     const padded = this.chunks * 4;
     this.vectors = this.builder.workgroupArray(

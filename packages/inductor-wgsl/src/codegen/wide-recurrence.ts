@@ -67,7 +67,6 @@ class WideRecurrence {
     const bytes = kernel.vectors.length * this.threads * ELEMENT_BYTES;
     this.slice = Math.max(1, Math.min(this.own, Math.floor(target.maxWorkgroupBytes / bytes)));
     const { names } = this.builder;
-    for (const name of ['row', 'unit', 'mine', 'begin', 'start', 'at']) names.claim(name);
     this.states = kernel.states.map(() => names.fresh('state'));
     this.sums = kernel.products.map(() => names.fresh('sum'));
     this.vectors = kernel.vectors.map(() =>

@@ -5,7 +5,7 @@
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec4f>;
-@group(0) @binding(5) var<storage, read_write> sums: array<f32>;
+@group(0) @binding(5) var<storage, read_write> sums_: array<f32>;
 var<workgroup> slab_a0: array<array<f32, 20>, 16>;
 var<workgroup> slab_b0: array<array<f32, 68>, 16>;
 var<workgroup> slab_v0: array<array<vec4f, 17>, 16>;
@@ -86,7 +86,7 @@ fn store_c(batch: u32, down: u32, along: u32, product0: vec4f) {
 }
 
 fn store_row(batch: u32, down: u32, sum: f32) {
-  sums[1024u * batch + down] = sum;
+  sums_[1024u * batch + down] = sum;
 }
 
 fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {

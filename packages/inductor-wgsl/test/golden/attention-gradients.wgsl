@@ -4,9 +4,9 @@
 @group(0) @binding(1) var<storage, read> q: array<vec4f>;
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<storage, read> g: array<vec4f>;
-@group(0) @binding(4) var<storage, read> sums: array<vec4f>;
-@group(0) @binding(5) var<storage, read_write> dv: array<vec4f>;
-@group(0) @binding(6) var<storage, read_write> dk: array<vec4f>;
+@group(0) @binding(4) var<storage, read> sums_: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> dv_: array<vec4f>;
+@group(0) @binding(6) var<storage, read_write> dk_: array<vec4f>;
 var<workgroup> slab_a0: array<array<f32, 20>, 8>;
 var<workgroup> slab_b0: array<array<f32, 36>, 8>;
 var<workgroup> slab_v0: array<array<vec4f, 9>, 8>;
@@ -60,21 +60,21 @@ fn load_v1(batch: u32, along: u32, depth: u32) -> vec4f {
 
 fn store_c(batch: u32, down: u32, along: u32, product0: vec4f, product1: vec4f) {
   if (down >= 100u) { return; }
-  dv[(3200u * batch + 32u * down + along) >> 2u] = product0;
-  dk[(3200u * batch + 32u * down + along) >> 2u] = product1;
+  dv_[(3200u * batch + 32u * down + along) >> 2u] = product0;
+  dk_[(3200u * batch + 32u * down + along) >> 2u] = product1;
 }
 
 fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> vec4f {
   let j0____ = batch % 2u;
   let b0____ = batch / 2u;
-  let t6 = sums[(200u * b0____ + 100u * j0____ + along) >> 2u];
+  let t6 = sums_[(200u * b0____ + 100u * j0____ + along) >> 2u];
   return select(vec4f(0), exp(min_vec4f((score0 - t6), vec4f(1.0))), (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
 }
 
 fn weigh1(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> vec4f {
   let j0_____ = batch % 2u;
   let b0_____ = batch / 2u;
-  let t7 = sums[(200u * b0_____ + 100u * j0_____ + along) >> 2u];
+  let t7 = sums_[(200u * b0_____ + 100u * j0_____ + along) >> 2u];
   return select(vec4f(0), (exp(min_vec4f((score0 - t7), vec4f(1.0))) * score1), (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
 }
 

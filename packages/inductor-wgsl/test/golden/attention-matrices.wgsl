@@ -12,7 +12,7 @@ diagnostic(off, chromium.subgroup_matrix_uniformity);
 @group(0) @binding(2) var<storage, read> v: array<vec4u>;
 @group(0) @binding(3) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec4h>;
-@group(0) @binding(5) var<storage, read_write> sums: array<f32>;
+@group(0) @binding(5) var<storage, read_write> sums_: array<f32>;
 var<workgroup> slab0: array<vec4u, 240>;
 var<workgroup> passage0: array<vec4f, 288>;
 var<workgroup> scales0: array<f32, 32>;
@@ -109,7 +109,7 @@ fn store_c(batch: u32, down: u32, along: u32, product0: vec4f) {
 
 fn store_row(batch: u32, down: u32, sum: f32) {
   if (down >= 1000u) { return; }
-  sums[1000u * batch + down] = sum;
+  sums_[1000u * batch + down] = sum;
 }
 
 fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {

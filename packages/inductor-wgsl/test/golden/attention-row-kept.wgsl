@@ -9,7 +9,7 @@ enable subgroups;
 @group(0) @binding(2) var<storage, read> v: array<vec4h>;
 @group(0) @binding(3) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<vec4h>;
-@group(0) @binding(5) var<storage, read_write> sums: array<f32>;
+@group(0) @binding(5) var<storage, read_write> sums_: array<f32>;
 var<workgroup> weights0: array<f32, 256>;
 var<workgroup> peak0: array<f32, 2>;
 var<workgroup> total0: array<f32, 2>;
@@ -99,7 +99,7 @@ fn store_c(batch: u32, down: u32, along: u32, product0: vec4f) {
 }
 
 fn store_row(batch: u32, down: u32, sum: f32) {
-  sums[batch + 0u] = sum;
+  sums_[batch + 0u] = sum;
 }
 
 fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {

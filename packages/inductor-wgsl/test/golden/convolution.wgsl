@@ -1,6 +1,6 @@
 // workgroups: 128 × 1
 
-@group(0) @binding(0) var<storage, read> image: array<f32>;
+@group(0) @binding(0) var<storage, read> image_: array<f32>;
 @group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
 var<workgroup> slab_a0: array<array<vec4f, 17>, 16>;
@@ -15,7 +15,7 @@ fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
   let k1 = (depth / 3u) % 3u;
   let k0 = depth / 9u;
   let x0 = 2048u * m0 + 256u * k0 + 16u * m1 + 16u * k1 + m2 + k2 - 17u;
-  let t0 = vec4f(image[x0], image[x0 + 1u], image[x0 + 2u], image[x0 + 3u]);
+  let t0 = vec4f(image_[x0], image_[x0 + 1u], image_[x0 + 2u], image_[x0 + 3u]);
   let t1 = vec4i((m2 + vec4u(0u, 1u, 2u, 3u)) + k2 - 1u);
   let t2 = i32(m1 + k1 - 1u);
   let t3 = (vec4<bool>(((t2 >= 0) & (t2 < 16))) & ((t1 >= vec4i(0)) & (t1 < vec4i(16))));

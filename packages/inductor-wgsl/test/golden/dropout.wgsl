@@ -1,15 +1,15 @@
 // workgroups: 1 × 1
 
 struct Uniforms {
-  seed: i32,
-  offset: i32,
+  seed_: i32,
+  offset_: i32,
   p: f32,
 }
 @group(1) @binding(0) var<uniform> uniforms: Uniforms;
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> out: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> noise: array<vec4f>;
-@group(0) @binding(3) var<storage, read_write> mask: array<vec4u>;
+@group(0) @binding(2) var<storage, read_write> noise_: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> mask_: array<vec4u>;
 
 var<private> nan_bits: u32 = 0x7fc00000u;
 
@@ -213,12 +213,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let point = group.x * 256u + lane;
   if (point >= 128u) { return; }
   let i0 = point * 4u;
-  let t0 = uniform_vec4f(vec4u(u32(uniforms.seed)), vec4u(u32(uniforms.offset)), (i0 + vec4u(0u, 1u, 2u, 3u)));
+  let t0 = uniform_vec4f(vec4u(u32(uniforms.seed_)), vec4u(u32(uniforms.offset_)), (i0 + vec4u(0u, 1u, 2u, 3u)));
   let t1 = (t0 >= vec4f(uniforms.p));
   let t2 = x[i0 >> 2u];
   let t3 = ((t2 * vec4f(t1)) * vec4f((f32(1.0) / (1.0 - uniforms.p))));
   out[i0 >> 2u] = t3;
-  let t4 = normal_vec4f(vec4u(u32(uniforms.seed)), vec4u(u32(add_long_i32(uniforms.offset, 1))), (i0 + vec4u(0u, 1u, 2u, 3u)));
-  noise[i0 >> 2u] = t4;
-  mask[i0 >> 2u] = select(vec4u(0u), vec4u(1u), t1);
+  let t4 = normal_vec4f(vec4u(u32(uniforms.seed_)), vec4u(u32(add_long_i32(uniforms.offset_, 1))), (i0 + vec4u(0u, 1u, 2u, 3u)));
+  noise_[i0 >> 2u] = t4;
+  mask_[i0 >> 2u] = select(vec4u(0u), vec4u(1u), t1);
 }

@@ -7,10 +7,10 @@ enable subgroups;
 enable chromium_experimental_subgroup_matrix;
 diagnostic(off, chromium.subgroup_matrix_uniformity);
 
-@group(0) @binding(0) var<storage, read> halves_a: array<vec4u>;
-@group(0) @binding(1) var<storage, read> halves_b: array<f16>;
-@group(0) @binding(2) var<storage, read> scales_a: array<f32>;
-@group(0) @binding(3) var<storage, read> scales_b: array<vec4f>;
+@group(0) @binding(0) var<storage, read> halves_a_: array<vec4u>;
+@group(0) @binding(1) var<storage, read> halves_b_: array<f16>;
+@group(0) @binding(2) var<storage, read> scales_a_: array<f32>;
+@group(0) @binding(3) var<storage, read> scales_b_: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> out: array<f32>;
 var<workgroup> slab_a0: array<vec4u, 640>;
 var<workgroup> slab_b0: array<vec4h, 2112>;
@@ -25,21 +25,21 @@ fn round_bf16_vec4f(x: vec4f) -> vec4f {
 }
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4u {
-  return halves_a[(4096u * along + depth) >> 3u];
+  return halves_a_[(4096u * along + depth) >> 3u];
 }
 
 fn load_b(batch: u32, along: u32, depth: u32) -> vec4h {
   let x0 = 4098u * depth + along;
-  return vec4h(halves_b[x0], halves_b[x0 + 1u], halves_b[x0 + 2u], halves_b[x0 + 3u]);
+  return vec4h(halves_b_[x0], halves_b_[x0 + 1u], halves_b_[x0 + 2u], halves_b_[x0 + 3u]);
 }
 
 fn left_row(batch: u32, at: u32) -> bool {
-  let t0 = scales_a[at];
+  let t0 = scales_a_[at];
   return (t0 < 0.0);
 }
 
 fn left_column(batch: u32, at: u32) -> bool {
-  let t1 = scales_b[at >> 2u][at & 3u];
+  let t1 = scales_b_[at >> 2u][at & 3u];
   return (t1 < 0.0);
 }
 
@@ -49,8 +49,8 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
   let along1 = min(along + 2u, 4097u);
   let along2 = min(along + 3u, 4097u);
   if ((left_row(batch, down) || left_column(batch, along) || left_column(batch, along0) || left_column(batch, along1) || left_column(batch, along2))) { return; }
-  let t2 = scales_b[along >> 2u];
-  let t3 = scales_a[down];
+  let t2 = scales_b_[along >> 2u];
+  let t3 = scales_a_[down];
   let t4 = round_bf16_vec4f((product * (vec4f(t3) * t2)));
   let x1 = 4098u * down + along;
   if (along + 3u < 4098u) {

@@ -5,8 +5,8 @@ enable f16;
 enable subgroups;
 
 @group(0) @binding(0) var<storage, read> a: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> scales_a: array<f32>;
-@group(0) @binding(2) var<storage, read_write> halves_a: array<vec4h>;
+@group(0) @binding(1) var<storage, read_write> scales_a_: array<f32>;
+@group(0) @binding(2) var<storage, read_write> halves_a_: array<vec4h>;
 var<workgroup> shared_0: array<f32, 8>;
 var<workgroup> shared_1: array<f32, 8>;
 
@@ -177,8 +177,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let t61 = select(t60, (t60 * 0.25), t47);
     let t62 = select(t61, (t61 * 0.5), t49);
     let t63 = ((is_nan_f32(acc0) | (acc0 >= 1.5111573e+23)) | ((acc1 * t62) < 0.000061035156));
-    scales_a[point] = select(t50, (-t50), t63);
-    scales_a[point + 4096u] = t62;
+    scales_a_[point] = select(t50, (-t50), t63);
+    scales_a_[point + 4096u] = t62;
   }
   let t64 = max_f32(acc0, 1.4210855e-14);
   let t65 = (t64 < 0.000015258789);
@@ -215,8 +215,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let t96 = select(t93, (t93 * 0.25), t95);
   let t97 = (select(t94, (t94 * 0.25), t95) >= 65536.0);
   let t98 = select(t96, (t96 * 0.5), t97);
-  halves_a[(4096u * point + k0) >> 2u] = vec4h((t1 * vec4f(t98)));
-  halves_a[(4096u * point + k0_) >> 2u] = vec4h((t5 * vec4f(t98)));
-  halves_a[(4096u * point + k0__) >> 2u] = vec4h((t9 * vec4f(t98)));
-  halves_a[(4096u * point + k0___) >> 2u] = vec4h((t13 * vec4f(t98)));
+  halves_a_[(4096u * point + k0) >> 2u] = vec4h((t1 * vec4f(t98)));
+  halves_a_[(4096u * point + k0_) >> 2u] = vec4h((t5 * vec4f(t98)));
+  halves_a_[(4096u * point + k0__) >> 2u] = vec4h((t9 * vec4f(t98)));
+  halves_a_[(4096u * point + k0___) >> 2u] = vec4h((t13 * vec4f(t98)));
 }

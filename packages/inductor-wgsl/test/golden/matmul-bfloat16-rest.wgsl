@@ -3,8 +3,8 @@
 @group(0) @binding(0) var<storage, read> a: array<vec4f>;
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
-@group(0) @binding(3) var<storage, read> scales_a: array<f32>;
-@group(0) @binding(4) var<storage, read> scales_b: array<f32>;
+@group(0) @binding(3) var<storage, read> scales_a_: array<f32>;
+@group(0) @binding(4) var<storage, read> scales_b_: array<f32>;
 var<workgroup> slab_a0: array<array<f32, 76>, 16>;
 var<workgroup> slab_b0: array<array<vec4f, 9>, 16>;
 var<workgroup> some0: array<atomic<u32>, 4>;
@@ -29,12 +29,12 @@ fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
 }
 
 fn left_row(batch: u32, at: u32) -> bool {
-  let t2 = scales_a[at];
+  let t2 = scales_a_[at];
   return (t2 < 0.0);
 }
 
 fn left_column(batch: u32, at: u32) -> bool {
-  let t3 = scales_b[at];
+  let t3 = scales_b_[at];
   return (t3 < 0.0);
 }
 

@@ -6,11 +6,11 @@ struct Uniforms {
   size2: u32,
 }
 @group(1) @binding(0) var<uniform> uniforms: Uniforms;
-@group(0) @binding(0) var<storage, read> first: array<f32>;
-@group(0) @binding(1) var<storage, read> given: array<f32>;
-@group(0) @binding(2) var<storage, read> weights: array<f32>;
+@group(0) @binding(0) var<storage, read> first_: array<f32>;
+@group(0) @binding(1) var<storage, read> given_: array<f32>;
+@group(0) @binding(2) var<storage, read> weights_: array<f32>;
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
-@group(0) @binding(4) var<storage, read_write> last: array<f32>;
+@group(0) @binding(4) var<storage, read_write> last_: array<f32>;
 var<workgroup> vector0: array<f32, 302>;
 var<workgroup> vector1: array<f32, 302>;
 
@@ -86,7 +86,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   for (var mine = 0u; mine < 2u; mine++) {
     let unit = mine * 151u + lane;
     if (unit < 301u) {
-      let t0 = first[301u * row + unit];
+      let t0 = first_[301u * row + unit];
       state0[mine] = t0;
       state1[mine] = 1.0;
     }
@@ -113,9 +113,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
           var total1 = sum1[mine];
           for (var at = 0u; at < min(302u, 301u - start); at += 1u) {
             let other0 = start + at + 0u;
-            let t3 = weights[301u * unit + other0];
-            let t4 = weights[301u * unit + other0 + 90601u];
-            let t5 = weights[301u * unit + other0 + 181202u];
+            let t3 = weights_[301u * unit + other0];
+            let t4 = weights_[301u * unit + other0 + 90601u];
+            let t5 = weights_[301u * unit + other0 + 181202u];
             total0 += t3 * vector0[at + 0u];
             total0 += t4 * vector1[at + 0u];
             total1 += t5 * vector0[at + 0u];
@@ -133,7 +133,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         let t7 = state1[mine];
         let t8 = sum0[mine];
         let t9 = sum1[mine];
-        let t10 = given[uniforms.size1 * step0 + 301u * row + unit];
+        let t10 = given_[uniforms.size1 * step0 + 301u * row + unit];
         let t11 = tanh_f32((t8 + t10));
         let t12 = (t7 * sigmoid_f32(t9));
         out[uniforms.size1 * step0 + 301u * row + unit] = t11;
@@ -147,7 +147,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     if (unit < 301u) {
       let t13 = state0[mine];
       let t14 = state1[mine];
-      last[301u * row + unit] = t14;
+      last_[301u * row + unit] = t14;
     }
   }
 }

@@ -1,10 +1,10 @@
 // workgroups: 4 × 1
 
-@group(0) @binding(0) var<storage, read> first: array<f32>;
-@group(0) @binding(1) var<storage, read> given: array<f32>;
-@group(0) @binding(2) var<storage, read> weights: array<f32>;
+@group(0) @binding(0) var<storage, read> first_: array<f32>;
+@group(0) @binding(1) var<storage, read> given_: array<f32>;
+@group(0) @binding(2) var<storage, read> weights_: array<f32>;
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
-@group(0) @binding(4) var<storage, read_write> last: array<f32>;
+@group(0) @binding(4) var<storage, read_write> last_: array<f32>;
 var<workgroup> vectors0: array<f32, 16>;
 var<workgroup> parts0: array<f32, 18>;
 
@@ -80,45 +80,45 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var w0_1 = vec4f();
   switch (member) {
     case 0u: {
-      let t0 = weights[6u * unit + 0u];
-      let t1 = weights[6u * unit + 1u];
-      let t2 = weights[6u * unit + 2u];
-      let t3 = weights[6u * unit + 3u];
+      let t0 = weights_[6u * unit + 0u];
+      let t1 = weights_[6u * unit + 1u];
+      let t2 = weights_[6u * unit + 2u];
+      let t3 = weights_[6u * unit + 3u];
       w0_0 = vec4f(t0, t1, t2, t3);
-      let t4 = weights[6u * unit + 4u];
-      let t5 = weights[6u * unit + 5u];
+      let t4 = weights_[6u * unit + 4u];
+      let t5 = weights_[6u * unit + 5u];
       w0_1 = vec4f(t4, t5, 0, 0);
     }
     case 1u: {
-      let t6 = weights[6u * unit + 0u + 36u];
-      let t7 = weights[6u * unit + 1u + 36u];
-      let t8 = weights[6u * unit + 2u + 36u];
-      let t9 = weights[6u * unit + 3u + 36u];
+      let t6 = weights_[6u * unit + 0u + 36u];
+      let t7 = weights_[6u * unit + 1u + 36u];
+      let t8 = weights_[6u * unit + 2u + 36u];
+      let t9 = weights_[6u * unit + 3u + 36u];
       w0_0 = vec4f(t6, t7, t8, t9);
-      let t10 = weights[6u * unit + 4u + 36u];
-      let t11 = weights[6u * unit + 5u + 36u];
+      let t10 = weights_[6u * unit + 4u + 36u];
+      let t11 = weights_[6u * unit + 5u + 36u];
       w0_1 = vec4f(t10, t11, 0, 0);
     }
     default: {
-      let t12 = weights[6u * unit + 0u + 72u];
-      let t13 = weights[6u * unit + 1u + 72u];
-      let t14 = weights[6u * unit + 2u + 72u];
-      let t15 = weights[6u * unit + 3u + 72u];
+      let t12 = weights_[6u * unit + 0u + 72u];
+      let t13 = weights_[6u * unit + 1u + 72u];
+      let t14 = weights_[6u * unit + 2u + 72u];
+      let t15 = weights_[6u * unit + 3u + 72u];
       w0_0 = vec4f(t12, t13, t14, t15);
-      let t16 = weights[6u * unit + 4u + 72u];
-      let t17 = weights[6u * unit + 5u + 72u];
+      let t16 = weights_[6u * unit + 4u + 72u];
+      let t17 = weights_[6u * unit + 5u + 72u];
       w0_1 = vec4f(t16, t17, 0, 0);
     }
   }
-  let t18 = first[6u * row + unit];
+  let t18 = first_[6u * row + unit];
   var state0 = t18;
   var state1 = 1.0;
-  let t19 = given[24u * 0u + 6u * row + unit];
+  let t19 = given_[24u * 0u + 6u * row + unit];
   var ahead0 = t19;
   for (var step0 = 0u; step0 < 92u; step0++) {
     let t20 = ahead0;
     let next0 = min(step0 + 1u, 92u - 1u);
-    let t21 = given[24u * next0 + 6u * row + unit];
+    let t21 = given_[24u * next0 + 6u * row + unit];
     ahead0 = t21;
     let state0_now0 = state0;
     let state1_now0 = state1;
@@ -146,6 +146,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
   }
   if (member == 0u) {
-    last[6u * row + unit] = state1;
+    last_[6u * row + unit] = state1;
   }
 }

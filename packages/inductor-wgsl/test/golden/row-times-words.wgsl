@@ -3,8 +3,8 @@
 enable subgroups;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(1) var<storage, read> words: array<vec2<i32>>;
-@group(0) @binding(2) var<storage, read> scales: array<vec2<f32>>;
+@group(0) @binding(1) var<storage, read> words_: array<vec2<i32>>;
+@group(0) @binding(2) var<storage, read> scales_: array<vec2<f32>>;
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
 
 fn shl_int_vec4i(a: vec4i, b: vec4i) -> vec4i {
@@ -24,7 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let k0 = r0 / 2u;
   var sum0 = vec4f(0.0);
   var sum1 = vec4f(0.0);
-  let t0 = scales[(8192u * k0 + 2u * point) >> 1u];
+  let t0 = scales_[(8192u * k0 + 2u * point) >> 1u];
   let t1 = t0.x;
   let t2 = t0.y;
   let t3 = x[(32u * k0 + 16u * k1 + 0u + 12u) >> 2u];
@@ -34,7 +34,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let t7 = vec4i((0u + vec4u(0u, 1u, 2u, 3u)));
   let t8 = (t7 * vec4i(4));
   let t9 = shl_int_vec4i(vec4i(15), t8);
-  let t10 = words[(64u * point + 4u * k0 + 2u * k1) >> 1u];
+  let t10 = words_[(64u * point + 4u * k0 + 2u * k1) >> 1u];
   let t11 = t10.y;
   let t12 = (vec4f(1.0) / vec4f(shl_int_vec4i(vec4i(1), t8)));
   let t13 = t10.x;
