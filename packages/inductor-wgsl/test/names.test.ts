@@ -3,6 +3,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { NameScope } from '../src/codegen/names.js';
+import { BASELINE_TARGET, generateKernel } from '../src/index.js';
+import { recurrenceKernel } from './support/recurrence-kernel.js';
 
 const named = (...wanted: string[]): string[] => {
   const scope = new NameScope();
@@ -39,5 +41,15 @@ describe('names of kernels', () => {
       'sums_',
       'sums__',
     ]);
+  });
+
+  it('are not those of variables: a buffer of the name is read', () => {
+    const text = JSON.stringify(recurrenceKernel(4, 92, 6)).replaceAll('"weights"', '"unit"');
+    const kernel = JSON.parse(text) as ReturnType<typeof recurrenceKernel>;
+    const { text: wgsl } = generateKernel(kernel, BASELINE_TARGET);
+    const declared = /var<storage, read> (unit\w*): array<f32>/.exec(wgsl)![1]!;
+    expect(wgsl).toContain('let unit = lane % 6u;');
+    expect(declared).not.toBe('unit');
+    expect(wgsl).toContain(`${declared}[6u * unit + 0u]`);
   });
 });
