@@ -15,7 +15,8 @@ import ts from 'typescript';
 const { PrivateKeyword, StaticKeyword, ExtendsKeyword, ThisKeyword } = ts.SyntaxKind;
 
 /** @param {ts.Node} node @param {ts.SyntaxKind} kind */
-const hasModifier = (node, kind) => node.modifiers?.some((modifier) => modifier.kind === kind);
+const hasModifier = (node, kind) =>
+  ts.canHaveModifiers(node) && node.modifiers?.some((modifier) => modifier.kind === kind);
 
 /**
  * Short names in the places of the long ones.
@@ -71,12 +72,13 @@ function privateMembers(node) {
     if (ts.isConstructorDeclaration(member)) {
       for (const parameter of member.parameters)
         if (hasModifier(parameter, PrivateKeyword)) members.set(parameter.name.getText(), []);
-    } else if (hasModifier(member, PrivateKeyword) && ts.isIdentifier(member.name)) {
-      members.set(member.name.text, [...(members.get(member.name.text) ?? []), member.name]);
+    } else if (member.name && hasModifier(member, PrivateKeyword)) {
+      const name = member.name.getText();
+      members.set(name, [...(members.get(name) ?? []), member.name]);
     }
   }
-  for (const member of node.members)
-    if (hasModifier(member, StaticKeyword) && member.name) members.delete(member.name.getText());
+  for (const { name } of node.members.filter((member) => hasModifier(member, StaticKeyword)))
+    if (name !== undefined) members.delete(name.getText());
   return members;
 }
 
@@ -91,8 +93,8 @@ function askedOtherwise(node, places) {
   const others = new Set();
   /** @param {ts.Node} at @param {boolean} isThis whether `this` is an object of the class */
   function visit(at, isThis) {
-    if (ts.isPropertyAccessExpression(at) && places.has(at.name.text)) {
-      if (isThis && at.expression.kind === ThisKeyword) places.get(at.name.text).push(at.name);
+    if (ts.isPropertyAccessExpression(at)) {
+      if (isThis && at.expression.kind === ThisKeyword) places.get(at.name.text)?.push(at.name);
       else others.add(at.name.text);
     } else if (ts.isBindingElement(at)) {
       const name = at.propertyName ?? at.name;
