@@ -46,9 +46,11 @@ function transposedCut(
   const before: number[] = [];
   const after = range(rank).map((i) => {
     const size = wanted?.[i] ?? sizes[i]! * stride[i]!;
-    const total = full[i]! + extra[i]! - size;
+    // Nothing is added to reach a size that is not given: the result stays smaller where the windows leave it so.
+    const rest = full[i]! + extra[i]! - size;
+    const total = wanted === null ? Math.max(rest, 0) : rest;
     before[i] = mode === 'SAME_UPPER' ? Math.floor(total / 2) : total - Math.floor(total / 2);
-    return full[i]! - size - before[i]!;
+    return total - before[i]! - extra[i]!;
   });
   return [before, after];
 }

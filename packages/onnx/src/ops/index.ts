@@ -30,6 +30,7 @@ import { indexing, indexingLists } from './indexing.js';
 import { linearAttention } from './linear-attention.js';
 import { lossLists } from './loss.js';
 import { products } from './matmul.js';
+import { nGrams } from './n-grams.js';
 import { norms, normLists } from './norm.js';
 import { poolLists, pools } from './pool.js';
 import { quantization, quantizationLists } from './quantize.js';
@@ -59,6 +60,7 @@ for (const table of [
   products,
   convolutions,
   pools,
+  nGrams,
   norms,
   resizing,
   sampling,

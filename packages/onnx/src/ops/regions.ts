@@ -140,6 +140,42 @@ function roiAlign(call: NodeCall): Tensor {
     .transpose(1, 2);
 }
 
+/** Which elements along a dimension each bin of a box has: bool, [boxes, bins, elements]. Boxes are of whole elements. */
+function binsOf(rois: Tensor, low: number, bins: number, size: number, scale: number): Tensor {
+  const on = { dtype: rois.dtype, device: rois.device };
+  // Halves are rounded up, corners of boxes being positive.
+  const corner = (i: number): Tensor => rois.select(1, i).mul(scale).add(0.5).floor();
+  const start = corner(low).reshape([-1, 1]);
+  const length = corner(low + 2)
+    .reshape([-1, 1])
+    .sub(start)
+    .add(1)
+    .clamp(1);
+  const bin = arange(bins, on);
+  const width = length.div(bins);
+  const [first, end] = [bin.mul(width).floor(), bin.add(1).mul(width).ceil()];
+  const place = arange(size, on).sub(start).unsqueeze(1);
+  return place.ge(first.unsqueeze(-1)).logicalAnd(place.lt(end.unsqueeze(-1)));
+}
+
+/** Boxes [R, 5] of images, the image in front → [R, C, bins, bins], each bin the largest of its elements. */
+function maxRoiPool(call: NodeCall): Tensor {
+  const [x, rois] = [call.tensor(0), call.tensor(1)];
+  if (x.ndim !== 4) call.fail(`an input with ${x.ndim} dimensions instead of 4`);
+  const [high, wide] = call.ints('pooled_shape') ?? [];
+  if (high === undefined || wide === undefined) call.fail(`pooled_shape has no two numbers`);
+  const scale = call.float('spatial_scale', 1);
+  const [height, width] = x.shape.slice(2);
+  const rows = binsOf(rois, 2, high, height!, scale).unsqueeze(1).unsqueeze(-1);
+  const columns = binsOf(rois, 1, wide, width!, scale).unsqueeze(1).unsqueeze(1);
+  const own = x.indexSelect(0, rois.select(1, 0).to('int64')).unsqueeze(2);
+  const lowest = fullLike(own, -Infinity);
+  const tall = where(rows, own, lowest).amax([3]).unsqueeze(3);
+  const found = where(columns, tall, -Infinity).amax([4]);
+  // A bin outside of the image has no elements, and is zero.
+  return where(found.eq(-Infinity), 0, found);
+}
+
 /** A convolution [N, C, H, W] whose taps are moved by offsets [N, groups · taps · 2, H', W'], and weighted by a mask. */
 function deformed(call: NodeCall): Tensor {
   const [x, weight, moved] = [call.tensor(0), call.tensor(1), call.tensor(2)];
@@ -196,4 +232,8 @@ function deformed(call: NodeCall): Tensor {
 }
 
 /** Operators of the standard domain. */
-export const regions: OperatorTable = { RoiAlign: roiAlign, DeformConv: deformed };
+export const regions: OperatorTable = {
+  RoiAlign: roiAlign,
+  MaxRoiPool: maxRoiPool,
+  DeformConv: deformed,
+};

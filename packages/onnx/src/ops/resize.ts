@@ -54,11 +54,9 @@ function position(call: NodeCall, { from, to, scale, length, roi }: Axis, y: num
       return length === 1 ? 0 : fround((y * (from - 1)) / (length - 1));
     case 'tf_crop_and_resize': {
       const [start, end] = roi;
-      const own =
-        length === 1
-          ? ((end - start) * (from - 1)) / 2
-          : (y * (end - start) * (from - 1)) / (length - 1);
-      return own + start * (from - 1);
+      if (length === 1) return fround(fround(0.5 * fround(start + end)) * (from - 1));
+      const own = fround(fround(y * fround(end - start)) * (from - 1));
+      return fround(fround(start * (from - 1)) + fround(own / fround(length - 1)));
     }
     case 'tf_half_pixel_for_nn':
       return center;

@@ -34,7 +34,8 @@ function affineGrid(call: NodeCall): Tensor {
   const axes = sizes.map((size, i) => {
     const edge = corners ? 1 : 1 - 1 / size;
     const shape = range(rank).map((dim) => (dim === i ? size : 1));
-    return linspace(size === 1 && corners ? -1 : -edge, edge, size, on)
+    // A single element lies at the end, as in onnxruntime: the definition divides by zero there.
+    return linspace(size === 1 && corners ? edge : -edge, edge, size, on)
       .reshape(shape)
       .expand(sizes);
   });

@@ -31,7 +31,8 @@ export function reshapeTarget(
 /** The dimensions of size 1 that are left out. */
 export function squeezedDims(call: NodeCall, from: readonly number[]): number[] {
   const axes = call.axes(1, 13);
-  if (axes === null) return range(from.length).filter((dim) => from[dim] === 1);
+  if (axes === null || axes.length === 0)
+    return range(from.length).filter((dim) => from[dim] === 1);
   const dims = call.dims(axes, from.length);
   for (const dim of dims)
     if (from[dim] !== 1) call.fail(`dimension ${dim} has size ${from[dim]}, not 1`);
@@ -64,6 +65,9 @@ export interface SlicedAxis {
   readonly step: number;
 }
 
+/** The largest numbers of 32 and 64 bits, the latter as a float64 has it. */
+const LARGEST: readonly number[] = [2 ** 31 - 1, 2 ** 63];
+
 /** What Slice takes of each axis, with bounds inside of it. */
 export function slicedAxes(call: NodeCall, shape: readonly number[]): SlicedAxis[] {
   const asInputs = call.opset >= 10;
@@ -77,9 +81,11 @@ export function slicedAxes(call: NodeCall, shape: readonly number[]): SlicedAxis
     if (step === 0) call.fail('a step is 0');
     const bound = (value: number, low: number, high: number): number =>
       Math.min(Math.max(value < 0 ? value + size : value, low), high);
-    return step > 0
-      ? { dim, start: bound(starts[i]!, 0, size), end: bound(ends[i]!, 0, size), step }
-      : { dim, start: bound(starts[i]!, 0, size - 1), end: bound(ends[i]!, -1, size - 1), step };
+    if (step > 0)
+      return { dim, start: bound(starts[i]!, 0, size), end: bound(ends[i]!, 0, size), step };
+    // The largest number is no place: it means as far as there is, backwards too.
+    const end = LARGEST.includes(ends[i]!) ? -1 : bound(ends[i]!, -1, size - 1);
+    return { dim, start: bound(starts[i]!, 0, size - 1), end, step };
   });
 }
 
@@ -117,7 +123,7 @@ function split(call: NodeCall): Tensor[] {
   return splitSizes(call, x.shape[dim]!).map((size) => x.narrow(dim, (start += size) - size, size));
 }
 
-/** Where each element along an axis comes from, with `before` and `after` more of them; negative pads take some away. */
+/** Where each element along an axis comes from, with `before` and `after` more of them. */
 function borderIndices(
   call: NodeCall,
   size: number,
@@ -165,8 +171,12 @@ export function paddedBy(call: NodeCall, pads: readonly number[], value: number)
   let result = x;
   for (const dim of dims) {
     if (before[dim] === 0 && after[dim] === 0) continue;
-    const around = [before[dim]!, after[dim]!] as const;
-    result = result.indexSelect(dim, borderIndices(call, x.shape[dim]!, around, mode));
+    // What is taken away is not there when the rest is repeated or mirrored.
+    const [front, behind] = [Math.max(-before[dim]!, 0), Math.max(-after[dim]!, 0)];
+    const size = x.shape[dim]! - front - behind;
+    const around = [before[dim]! + front, after[dim]! + behind] as const;
+    const index = borderIndices(call, size, around, mode);
+    result = result.indexSelect(dim, front === 0 ? index : index.add(front));
   }
   return result;
 }
