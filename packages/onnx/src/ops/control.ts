@@ -4,7 +4,7 @@
  * Conditions and counts that come from shapes and constants are known to the host, so that a compiled call unrolls
  * them; others are read from their tensor, which ends a compiled graph there.
  */
-import { type Tensor, stack } from '@tessera/tensor';
+import { type Tensor, stack, zeros } from '@tessera/tensor';
 import { HostArray } from '../run/host-array.js';
 import type { NodeCall } from '../run/node-call.js';
 import { type Value, isArray } from '../run/value.js';
@@ -18,11 +18,29 @@ function branch(call: NodeCall): Value[] {
 
 /** Values of one output of every round, as one tensor. @throws onnx-invalid for sequences */
 function stacked(call: NodeCall, values: readonly Value[], dim: number, output: number): Tensor {
-  if (values.length === 0) call.fail(`no round gives output ${output}, so it has no shape`);
   const tensors = values.map((value) =>
     isArray(value) ? call.asTensor(value) : call.fail(`output ${output} of its body is no tensor`),
   );
   return stack(tensors, dim);
+}
+
+/**
+ * What rounds give, where there may have been none: then the body runs all the same, and its values say what sizes there
+ * are no elements of.
+ */
+function collectedFrom(
+  call: NodeCall,
+  collected: readonly (readonly Value[])[],
+  run: () => readonly Value[],
+  first: number,
+  axes: readonly number[],
+): Tensor[] {
+  if (collected[0]?.length !== 0)
+    return collected.map((values, i) => stacked(call, values, axes[i]!, first + i));
+  return run().map((value, i) => {
+    const one = stacked(call, [value], axes[i]!, first + i);
+    return one.narrow(axes[i]!, 0, 0);
+  });
 }
 
 /** Rounds while a condition holds; values are carried from round to round, others are collected. */
@@ -32,16 +50,21 @@ function loop(call: NodeCall): Value[] {
   let goesOn = !call.has(1) || call.number(1) !== 0;
   let carried: readonly Value[] = call.inputs.slice(2);
   const collected: Value[][] = body.outputs.slice(1 + carried.length).map(() => []);
-  for (let round = 0; round < limit && goesOn; round++) {
+  const run = (round: number): Value[] => {
     const count = new HostArray('int64', [], [round]);
     const condition = new HostArray('bool', [], [1]);
-    const [next, ...values] = call.runGraph(body, [count, condition, ...carried]);
+    return call.runGraph(body, [count, condition, ...carried]);
+  };
+  for (let round = 0; round < limit && goesOn; round++) {
+    const [next, ...values] = run(round);
     carried = values.slice(0, carried.length);
     values.slice(carried.length).forEach((value, i) => collected[i]!.push(value));
     goesOn = isArray(next!) ? call.truth(next) : call.fail('its body gives no condition');
   }
-  const lists = collected.map((values, i) => stacked(call, values, 0, carried.length + i));
-  return [...carried, ...lists];
+  const given = carried.length;
+  const sample = (): Value[] => run(0).slice(1 + given);
+  const axes = collected.map(() => 0);
+  return [...carried, ...collectedFrom(call, collected, sample, given, axes)];
 }
 
 /** A body over slices of inputs. Before opset 9 there was a batch dimension in front. */
@@ -89,19 +112,25 @@ function scanOnce(call: NodeCall, initial: readonly Value[], scanned: readonly T
   ];
   const rounds = scanned[0]!.shape[call.dim(axes[0]!, scanned[0]!.ndim)]!;
   let states = initial;
+  const run = (slices: readonly Tensor[]): Value[] => call.runGraph(body, [...states, ...slices]);
+  const sample = (): Value[] => {
+    const shapes = scanned.map((x, i) => x.shape.toSpliced(call.dim(axes[i]!, x.ndim), 1));
+    const empty = scanned.map(({ dtype }, i) => zeros(shapes[i]!, { dtype, device: call.device }));
+    return run(empty).slice(states.length);
+  };
   const collected: Value[][] = range(outputs).map(() => []);
   for (let round = 0; round < rounds; round++) {
     const slices = scanned.map((x, i) =>
       x.select(axes[i]!, backward[i] === 0 ? round : rounds - 1 - round),
     );
-    const values = call.runGraph(body, [...states, ...slices]);
+    const values = run(slices);
     states = values.slice(0, states.length);
     values.slice(states.length).forEach((value, i) => {
       if (outBackward[i] === 0) collected[i]!.push(value);
       else collected[i]!.unshift(value);
     });
   }
-  return [...states, ...collected.map((values, i) => stacked(call, values, outAxes[i]!, i))];
+  return [...states, ...collectedFrom(call, collected, sample, 0, outAxes)];
 }
 
 /** Operators of the standard domain. */
