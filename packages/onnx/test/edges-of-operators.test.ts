@@ -62,6 +62,26 @@ const grids = [0, 1].flatMap((corners) =>
   ]),
 );
 
+/** Positions are float32: some lie on an element only as those. */
+const crops = ['ceil', 'floor'].map((nearest): Case => [
+  nearest,
+  node(
+    'Resize',
+    [
+      noise([1, 1, 6, 4, 2], 1),
+      given('float32', [10], [0, 0, 0.1, 0.1, 0, 1, 1, 1, 1, 0.8].map(Math.fround)),
+      given('float32', [5], [1, 1, 3, 2.5, 1.5]),
+    ],
+    {
+      mode: 'nearest',
+      nearest_mode: nearest,
+      coordinate_transformation_mode: 'tf_crop_and_resize',
+      extrapolation_value: { float: 1.5 },
+    },
+    13,
+  ),
+]);
+
 /** Within the image, over its edges, outside of it, and smaller than an element. */
 const BOXES = [
   ...[0, 0, 0, 7, 9],
@@ -113,7 +133,7 @@ const grams = ['TF', 'IDF', 'TFIDF'].flatMap((mode) =>
   ),
 );
 
-describeLikeOnnxruntime({ slices, squeezes, pads, transposed, grids, rois, grams });
+describeLikeOnnxruntime({ slices, squeezes, pads, transposed, grids, crops, rois, grams });
 
 describeRefused([
   [
