@@ -76,11 +76,9 @@ describe('what programs tell of their schedules', () => {
     `);
     expect(told(recurrenceKernel(4, 92, 512))).toMatchInlineSnapshot(`
       "scheduled recurrence
-        a workgroup: all steps of a row
-        threads of a workgroup: 256
-        units of a thread: 2
-        units multiplied at a time: 512
-        weights: read at every step"
+        a launch: a step of all rows
+        a workgroup: 8 units of 2 rows
+        threads of a workgroup: 8 units × 32 members"
     `);
   });
 

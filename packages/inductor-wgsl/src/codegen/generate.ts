@@ -4,16 +4,18 @@
 import { type TileMemory } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
 import { generateAttention } from './attention.js';
+import { generateChainStep } from './chain-step.js';
 import type { LaunchedKernel } from './joined-kernel.js';
 import { generateLoop, generateLoops } from './loop.js';
 import { generateMatmul } from './matmul.js';
 import type { WgslProgram } from './wgsl-program.js';
+import { recurrenceChain } from './recurrence-chain.js';
 import { generateRecurrence, generateRecurrences } from './recurrence-program.js';
 import type { WgslTarget } from './target.js';
 import { directVariant, type KernelVariant } from './variant.js';
 
 /**
- * Generates the WGSL of a kernel for an adapter.
+ * Generates the WGSL of a kernel for an adapter; of a recurrence that is a chain, that of its step.
  *
  * @param variant how the launch's buffers lie in memory; each alone and from its first element if absent
  * @throws kernel-missing for an extern kernel, dtype-unsupported for float64
@@ -42,8 +44,14 @@ export function generateKernel(
     const recurrences = kernel.parts.filter((part) => part.kind === 'recurrence');
     return generateRecurrences(kernel, recurrences, target, variant);
   }
+  if (kernel.kind === 'step') return generateChainStep(kernel, target, variant);
   if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
-  if (kernel.kind === 'recurrence') return generateRecurrence(kernel, target, variant);
+  if (kernel.kind === 'recurrence') {
+    const chain = recurrenceChain(kernel);
+    return chain === null
+      ? generateRecurrence(kernel, target, variant)
+      : generateKernel(chain.step, target);
+  }
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, { memory: tiles });
   return generateLoop(kernel, target, variant);
 }

@@ -21,6 +21,7 @@ import {
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { unusedName } from './names.js';
+import type { ChainStep } from './recurrence-chain.js';
 
 /** What may share a launch, with others of its kind. */
 export type JoinedPart = LoopKernel<Size> | RecurrenceKernel<Size>;
@@ -35,7 +36,7 @@ export interface JoinedKernel {
 }
 
 /** What a launch may be of. */
-export type LaunchedKernel = FusedKernel<Size> | JoinedKernel;
+export type LaunchedKernel = FusedKernel<Size> | JoinedKernel | ChainStep;
 
 /** A kernel with what a launch binds to it. */
 export interface BoundKernel {

@@ -7,20 +7,18 @@ import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
 import type { JoinedKernel } from './joined-kernel.js';
 import { ProgramBuilder } from './program.js';
-import { keepsWeights, RecurrenceGenerator, recurrenceThreads } from './recurrence.js';
+import { RecurrenceGenerator, recurrenceThreads } from './recurrence.js';
 import { sideBySide } from './scheduled-program.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import type { WgslProgram } from './wgsl-program.js';
-import { generateWideRecurrence } from './wide-recurrence.js';
 
-/** Generates a recurrence kernel. */
+/** Generates a recurrence kernel whose weights registers hold. */
 export function generateRecurrence(
   kernel: RecurrenceKernel<Size>,
   target: WgslTarget,
   variant: KernelVariant,
 ): WgslProgram {
-  if (!keepsWeights(kernel)) return generateWideRecurrence(kernel, target, variant);
   const builder = new ProgramBuilder(kernel, target, variant, new Set());
   const { id, workgroups, hasSurplus } = linearGrid(extent(kernel.batch), target);
   const body = new CodeBlock();

@@ -33,7 +33,7 @@ function membersOf({ n, products }: RecurrenceKernel<Size>, target: WgslTarget):
   return Math.max(1, Math.min(products.flat().length, most));
 }
 
-/** Whether registers hold the weights: those of other recurrences are read at every step (wide-recurrence.ts). */
+/** Whether registers hold the weights: other recurrences are a chain of launches (recurrence-chain.ts). */
 export function keepsWeights({ n, products }: RecurrenceKernel<Size>): boolean {
   return fitsWorkgroup(products.flat().length, extent(n) as number);
 }

@@ -69,8 +69,9 @@ export class WgslExecutable implements Executable {
     this.residence = { memory, byte: itemSizes.map(() => 0) };
     this.placeScratch();
     const workgroups = code.programs.map((program) => workgroupsAt(program.workgroups, sizeAt));
-    this.launches = plan.launches.map(({ kernel }) => ({
+    this.launches = plan.launches.map(({ kernel, times = 1 }) => ({
       workgroups: workgroups[kernel],
+      times: sizeAt(times),
       blocks: this.blocks,
     }));
     // Compiling here rather than in the first run keeps that run's time its own.

@@ -29,7 +29,7 @@ import { deviceItemSize } from '../codegen/wgsl-types.js';
 import { SLOT_BYTES } from './slab.js';
 
 /** What of a plan, or of a template, is rewritten. */
-interface Launches {
+export interface Launches {
   readonly kernels: readonly FusedKernel<Size>[];
   readonly launches: readonly Launch[];
   readonly buffers: readonly {
@@ -84,7 +84,7 @@ class Joiner {
   private isSmall(kernel: FusedKernel<Size>, { buffers }: Launch): kernel is JoinedPart {
     if (kernel.kind !== 'loop' && kernel.kind !== 'recurrence') return false;
     if (!isStaticKernel(kernel)) return false;
-    // Vectors of a wide one may take all workgroup memory.
+    // A wide one is a chain.
     if (kernel.kind === 'recurrence' && !keepsWeights(kernel)) return false;
     let total = 0;
     for (const index of buffers) {

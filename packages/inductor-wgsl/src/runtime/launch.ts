@@ -53,6 +53,8 @@ export type VariantSource = (variant: KernelVariant, key: string) => WgslProgram
 export interface SizedLaunch {
   /** Workgroups in x and y; none in x where there is nothing to do. */
   readonly workgroups: readonly [number, number];
+  /** How often it is launched in a row. */
+  readonly times: number;
   readonly blocks: ScalarBlocks;
   /** The program that ran last, and its uniforms. */
   program?: WgslProgram;
@@ -77,10 +79,10 @@ export class KernelLaunch {
     this.itemSizes = kernel.params.map(({ dtype }) => deviceItemSize(dtype, f16));
   }
 
-  /** Records the launch. */
+  /** Records the launch, as often as it is wanted. */
   encode(residence: Residence, scalars: readonly number[], sized: SizedLaunch): void {
-    const { workgroups, blocks } = sized;
-    if (workgroups[0] === 0) return;
+    const { workgroups, times, blocks } = sized;
+    if (workgroups[0] === 0 || times === 0) return;
     const { stream, uniforms } = this.runtime;
     const bound = this.find(residence) ?? this.bind(residence);
     const { program } = bound;
@@ -92,10 +94,12 @@ export class KernelLaunch {
     if (bound.whole.length > 0) this.setOffsets(bound, residence);
     const { dynamicOffsets } = bound;
     if (dynamicOffsets !== null) this.setDynamicOffsets(bound, dynamicOffsets, residence);
-    stream.makeRoom();
     const block = sized.uniforms!;
-    const at = block === null ? -1 : blocks.place(block, scalars, bound.offsets);
-    stream.dispatch(bound.dispatch, workgroups, dynamicOffsets, uniforms.group, at);
+    for (let i = 0; i < times; i++) {
+      stream.makeRoom();
+      const at = block === null ? -1 : blocks.place(block, scalars, bound.offsets);
+      stream.dispatch(bound.dispatch, workgroups, dynamicOffsets, uniforms.group, at);
+    }
   }
 
   private uniformsOf(program: WgslProgram, blocks: ScalarBlocks): UniformBlock | null {

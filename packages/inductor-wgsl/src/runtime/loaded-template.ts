@@ -7,6 +7,7 @@
 import {
   type Executable,
   type PlanTemplate,
+  type TemplateBuffer,
   type TemplateExecutable,
   TemplateSizes,
   outputsAt,
@@ -14,8 +15,8 @@ import {
 } from '@tessera/inductor-core';
 import type { SymInt } from '@tessera/shared';
 import { TesseraError } from '@tessera/shared';
+import { type DeviceLaunches, deviceLaunches } from './chain-launches.js';
 import { WgslExecutable } from './executable.js';
-import { joinLaunches, type JoinedLaunches } from './join-launches.js';
 import { LoadedPlan } from './loaded-plan.js';
 import type { PlanCode } from './plan-code.js';
 import { PlanMemory } from './plan-memory.js';
@@ -30,7 +31,7 @@ const LARGEST = 2 ** 32 - 1;
 /** What all sizes share on one device. */
 interface Home {
   readonly backend: WgslBackend;
-  readonly launches: JoinedLaunches;
+  readonly launches: DeviceLaunches<TemplateBuffer>;
   readonly code: PlanCode;
   readonly memory: PlanMemory;
   /** Of the first sizes that were asked for, and all others. */
@@ -79,7 +80,7 @@ export class LoadedTemplate implements TemplateExecutable {
   }
 
   private move(backend: WgslBackend): Home {
-    const launches = joinLaunches(this.template, backend.target);
+    const launches = deviceLaunches(this.template, backend.target);
     const code = backend.code(launches.kernels);
     const sizes = code.programs.flatMap(({ uniforms }) =>
       uniforms.flatMap((field) => (field.kind === 'size' ? [field.size] : [])),
@@ -96,7 +97,7 @@ export class LoadedTemplate implements TemplateExecutable {
     const { launches, code, memory, sizes } = home;
     const valueOf = this.sizes.at(values);
     if (sizes.some((size) => Math.abs(valueOf(size)) > LARGEST)) throw tooLarge(template, values);
-    const numels = template.buffers.map(({ numel }) => valueOf(numel));
+    const numels = launches.buffers.map(({ numel }) => valueOf(numel));
     return new WgslExecutable(runtime, {
       routes: (home.routes ??= new PlanRoutes(runtime, { ...template, ...launches }, code, numels)),
       numels,

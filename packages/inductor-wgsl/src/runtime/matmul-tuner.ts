@@ -149,7 +149,7 @@ async function timeTiles(
       report,
     );
     const { workgroups } = generate(directVariant(memory.length));
-    const sized = { workgroups: workgroupsAt(workgroups, Number), blocks };
+    const sized = { workgroups: workgroupsAt(workgroups, Number), times: 1, blocks };
     const run = async (count: number): Promise<number> => {
       const start = performance.now();
       blocks.begin();

@@ -7,6 +7,7 @@
 import type { ExecutionPlan, PlanBuffer, TemplateBuffer } from '@tessera/inductor-core';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import { sizeClass } from './buffer-pool.js';
+import type { RepeatedLaunch } from './chain-launches.js';
 import { KernelLaunch } from './launch.js';
 import type { PlanCode } from './plan-code.js';
 import { SLOT_BYTES } from './slab.js';
@@ -14,11 +15,12 @@ import { scratchPieces } from './scratch-plan.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** A plan, or a template of plans, as far as memory and launches are concerned. */
-export interface RoutedPlan extends Pick<ExecutionPlan, 'name' | 'device' | 'launches'> {
+export interface RoutedPlan extends Pick<ExecutionPlan, 'name' | 'device'> {
   readonly buffers: readonly (
     Pick<PlanBuffer, 'dtype' | 'source'> | Pick<TemplateBuffer, 'dtype' | 'source'>
   )[];
   readonly kernels: readonly LaunchedKernel[];
+  readonly launches: readonly RepeatedLaunch[];
   /** See `Executable`. */
   readonly launchOrigins?: readonly number[];
 }

@@ -15,6 +15,7 @@ import type {
   FusedKernel,
   KernelBackend,
   KernelSource,
+  PlanBuffer,
   PlanTemplate,
 } from '@tessera/inductor-core';
 import { LONGEST_ROW, MOST_ROWS } from '../codegen/attention-row-shape.js';
@@ -27,8 +28,8 @@ import type { WgslTarget } from '../codegen/target.js';
 import type { WgslProgram } from '../codegen/wgsl-program.js';
 import type { KernelVariant } from '../codegen/variant.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
+import { type DeviceLaunches, deviceLaunches } from './chain-launches.js';
 import { WgslExecutable } from './executable.js';
-import { type JoinedLaunches, joinLaunches } from './join-launches.js';
 import { LoadedPlan } from './loaded-plan.js';
 import { LoadedTemplate } from './loaded-template.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
@@ -59,10 +60,13 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
   };
 }
 
+/** Of a plan sizes are numbers. */
+type PlanLaunches = DeviceLaunches<PlanBuffer>;
+
 /** A plan with its products split, as it is launched, and its code. */
 interface MadeCode {
   readonly split: SplitPlan;
-  readonly layout: Omit<SplitPlan, 'kernels'> & JoinedLaunches;
+  readonly layout: Omit<SplitPlan, keyof PlanLaunches> & PlanLaunches;
   readonly code: PlanCode;
 }
 
@@ -107,7 +111,9 @@ export class WgslBackend implements KernelBackend {
     }
     const code = this.code(layout.kernels, programs);
     yield () => {
-      const bytes = layout.buffers.map(({ dtype, numel }) => numel * this.runtime.itemSize(dtype));
+      const bytes = layout.buffers.map(
+        ({ dtype, numel }) => Number(numel) * this.runtime.itemSize(dtype),
+      );
       const direct = [...boundDirectly(layout, bytes)];
       return this.runtime.pipelines.prepare(
         direct.map((kernel) => ({
@@ -125,7 +131,7 @@ export class WgslBackend implements KernelBackend {
 
   private launchesOf(plan: ExecutionPlan): Omit<MadeCode, 'code'> {
     const split = rewriteProducts(plan, this.target);
-    return { split, layout: { ...split, ...joinLaunches(split, this.target) } };
+    return { split, layout: { ...split, ...deviceLaunches(split, this.target) } };
   }
 
   private program(kernel: LaunchedKernel, variant?: KernelVariant): WgslProgram {
@@ -150,7 +156,7 @@ export class WgslBackend implements KernelBackend {
   executable(plan: ExecutionPlan, made: MadeCode | null = null): WgslExecutable {
     const { split, layout } = made ?? this.launchesOf(plan);
     const code = made?.code ?? this.code(layout.kernels);
-    const numels = layout.buffers.map(({ numel }) => numel);
+    const numels = layout.buffers.map(({ numel }) => Number(numel));
     return new WgslExecutable(this.runtime, {
       routes: new PlanRoutes(this.runtime, layout, code, numels),
       numels,

@@ -1,7 +1,13 @@
 /**
  * @file Runs one kernel on the device and by the reference interpreter, and compares.
  */
-import { interpretKernel, verifyKernel, type FusedKernel } from '@tessera/inductor-core';
+import {
+  type Executable,
+  type ExecutionPlan,
+  type FusedKernel,
+  interpretKernel,
+  verifyKernel,
+} from '@tessera/inductor-core';
 import { type DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
@@ -12,11 +18,14 @@ import {
 } from '@tessera/tensor/internal';
 import { expect } from 'vitest';
 import {
+  generateKernel,
   WgslExecutable,
   type KernelVariant,
   type WebGpu,
   type WgslProgram,
+  type WgslTarget,
 } from '../../src/index.js';
+import { deviceLaunches } from '../../src/runtime/chain-launches.js';
 import { PlanCode } from '../../src/runtime/plan-code.js';
 import { PlanRoutes } from '../../src/runtime/plan-routes.js';
 import { PlanMemory } from '../../src/runtime/plan-memory.js';
@@ -60,8 +69,34 @@ export function expectClose(
 export interface RunOptions {
   /** Generates the code instead of the backend. */
   readonly generate?: (kernel: FusedKernel, variant?: KernelVariant) => WgslProgram;
+  /** What the code is generated for; the device itself if absent. */
+  readonly target?: WgslTarget;
   /** Elements before the first of every tensor: views into larger storages. */
   readonly offset?: number;
+}
+
+/** A plan of one kernel, loaded as usual, for another target, or with code of the caller. */
+function executableOf(
+  gpu: WebGpu,
+  plan: ExecutionPlan,
+  { generate, target }: RunOptions,
+): Executable {
+  if (generate === undefined && target === undefined) return gpu.backend.load(plan);
+  const layout = target === undefined ? plan : { ...plan, ...deviceLaunches(plan, target) };
+  const numels = layout.buffers.map(({ numel }) => Number(numel));
+  const code = new PlanCode(layout.kernels, (index, variant) =>
+    target === undefined
+      ? generate!(plan.kernels[index], variant)
+      : generateKernel(layout.kernels[index], target, variant),
+  );
+  return new WgslExecutable(gpu.runtime, {
+    routes: new PlanRoutes(gpu.runtime, layout, code, numels),
+    numels,
+    outputs: plan.outputs,
+    plan: () => plan,
+    memory: new PlanMemory(gpu.runtime, plan.constants),
+    ownsMemory: true,
+  });
 }
 
 /** Runs a kernel on the device; gives the final content of every parameter. */
@@ -70,25 +105,11 @@ export async function runOnDevice(
   kernel: FusedKernel,
   buffers: Readonly<Record<string, readonly number[]>>,
   scalars: readonly number[] = [],
-  { generate, offset = 0 }: RunOptions = {},
+  options: RunOptions = {},
 ): Promise<Record<string, number[]>> {
+  const { offset = 0 } = options;
   const plan = singlePlan(kernel, (name) => buffers[name].length);
-  const executable =
-    generate === undefined
-      ? gpu.backend.load(plan)
-      : new WgslExecutable(gpu.runtime, {
-          routes: new PlanRoutes(
-            gpu.runtime,
-            plan,
-            new PlanCode(plan.kernels, (_, variant) => generate(kernel, variant)),
-            plan.buffers.map(({ numel }) => numel),
-          ),
-          numels: plan.buffers.map(({ numel }) => numel),
-          outputs: plan.outputs,
-          plan: () => plan,
-          memory: new PlanMemory(gpu.runtime, plan.constants),
-          ownsMemory: true,
-        });
+  const executable = executableOf(gpu, plan, options);
   const tensors = kernel.params.map((param) => {
     const padding = new Array<number>(offset).fill(1);
     const whole = deviceTensor(gpu, param.dtype, [...padding, ...buffers[param.name], ...padding]);
