@@ -2,7 +2,8 @@
  * @file The comparison helpers and counting backends on results whose verdict is known.
  */
 import { compile, compileFx, compileFxInner } from '@tessera/compile';
-import { type Tensor, full, ones, tensor } from '@tessera/tensor';
+import { Storage, type Tensor, full, ones, tensor } from '@tessera/tensor';
+import { makeTensor, readNumbers, writeNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   CompileCounter,
@@ -10,11 +11,28 @@ import {
   assertClose,
   assertCloseAsync,
   gradcheck,
+  oracleTensor,
   compareEqualOutsAndGrads,
   randStrided,
   runAndGetCode,
   same,
 } from '../src/index.js';
+
+describe('tensors of the oracle', () => {
+  it('have zeros between elements, whatever their memory held: devices refuse some numbers', () => {
+    // 2⁴⁰, which devices without int64 cannot store, in memory that the next tensors get.
+    const dirty = Array.from({ length: 8 }, () => Storage.allocate('cpu', 5 * 8));
+    const huge = new Array<number>(5).fill(2 ** 40);
+    for (const each of dirty) writeNumbers(makeTensor(each, 'int64', 'cpu', [5], [1]), huge);
+    for (const each of dirty) each.release();
+    const bytes = new Uint8Array(BigInt64Array.of(1n, 2n, 4n).buffer);
+    const file = { torch: '', cases: [], bytes: () => bytes };
+    const reference = { tensor: 0, dtype: 'int64', shape: [3], stride: [2] } as const;
+    const { storage } = oracleTensor(file, reference);
+    const whole = makeTensor(storage, 'int64', 'cpu', [5], [1]);
+    expect([...readNumbers(whole)]).toEqual([1, 0, 2, 0, 4]);
+  });
+});
 
 describe('same', () => {
   it('compares nested results, dtypes and shapes', async () => {

@@ -24,7 +24,7 @@ export interface DeviceLaunches<B extends Launches['buffers'][number]> {
 }
 
 /** Memory between the launches of a chain. */
-export interface CarriedBuffer {
+interface CarriedBuffer {
   readonly name: string;
   readonly dtype: DType;
   readonly numel: Size;

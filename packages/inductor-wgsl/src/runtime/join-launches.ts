@@ -40,7 +40,7 @@ export interface Launches {
 }
 
 /** See the file header. */
-export interface JoinedLaunches {
+interface JoinedLaunches {
   readonly kernels: readonly LaunchedKernel[];
   readonly launches: readonly Launch[];
 }

@@ -2,14 +2,7 @@
  * @file Arguments of an oracle case: tensors in the layout that PyTorch saw, and everything else by the schema.
  */
 import { SymScalar } from '@tessera/shared';
-import {
-  type DeviceType,
-  type OpOverload,
-  type Tensor,
-  fromBytes,
-  itemSize,
-  Storage,
-} from '@tessera/tensor';
+import { type DeviceType, type OpOverload, type Tensor, fromBytes, zeros } from '@tessera/tensor';
 import {
   contiguousStrides,
   fakeFromMeta,
@@ -42,11 +35,9 @@ export function oracleTensor(file: OracleFile, reference: OracleTensor): Tensor 
   const { dtype, shape, stride } = reference;
   const dense = fromBytes(file.bytes(reference), shape, dtype);
   if (stride === undefined) return dense;
-  const storage = Storage.allocate('cpu', storageExtent(shape, stride) * itemSize(dtype));
-  const out = makeTensor(storage, dtype, 'cpu', shape, stride);
   // What lies between the elements is copied to devices too, which refuse some numbers.
-  const whole = makeTensor(storage, dtype, 'cpu', [storageExtent(shape, stride)], [1]);
-  writeNumbers(whole, new Array<number>(whole.numel).fill(0));
+  const { storage } = zeros([storageExtent(shape, stride)], { dtype });
+  const out = makeTensor(storage, dtype, 'cpu', shape, stride);
   writeNumbers(out, readNumbers(dense));
   return out;
 }
