@@ -7,10 +7,10 @@ struct Uniforms {
   size3: u32,
 }
 @group(1) @binding(0) var<uniform> uniforms: Uniforms;
-@group(0) @binding(0) var<storage, read> given: array<f32>;
-@group(0) @binding(1) var<storage, read> weights: array<f32>;
+@group(0) @binding(0) var<storage, read> given_: array<f32>;
+@group(0) @binding(1) var<storage, read> weights_: array<f32>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32>;
-@group(0) @binding(3) var<storage, read_write> carried: array<f32>;
+@group(0) @binding(3) var<storage, read_write> carried_: array<f32>;
 var<workgroup> sums0: array<f32, 256>;
 var<workgroup> parts0: array<f32, 3696>;
 
@@ -84,7 +84,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first_row = ((group.y * 65535u + group.x) / 38u) * 16u;
   let unit = min(first_unit + lane % 8u, 300u);
   let member = lane / 8u;
-  let now = u32(carried[6u * uniforms.size0 + first_row * 301u + first_unit]);
+  let now = u32(carried_[6u * uniforms.size0 + first_row * 301u + first_unit]);
   let read_at = (now % 2u) * 2u * uniforms.size0;
   let write_at = (1u - now % 2u) * 2u * uniforms.size0;
   let row0 = read_at + (min(first_row + 0u, uniforms.size1 - 1u)) * 301u;
@@ -137,41 +137,41 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var total1_15 = f32(0);
   for (var at = member; at < 301u; at += 32u) {
     let other0 = at;
-    let t0 = weights[301u * unit + other0];
-    let t1 = weights[301u * unit + other0 + 90601u];
-    let t2 = weights[301u * unit + other0 + 181202u];
-    let value0 = carried[row0 + other0];
-    let value1 = carried[1u * uniforms.size0 + row0 + other0];
-    let value2 = carried[row1 + other0];
-    let value3 = carried[1u * uniforms.size0 + row1 + other0];
-    let value4 = carried[row2 + other0];
-    let value5 = carried[1u * uniforms.size0 + row2 + other0];
-    let value6 = carried[row3 + other0];
-    let value7 = carried[1u * uniforms.size0 + row3 + other0];
-    let value8 = carried[row4 + other0];
-    let value9 = carried[1u * uniforms.size0 + row4 + other0];
-    let value10 = carried[row5 + other0];
-    let value11 = carried[1u * uniforms.size0 + row5 + other0];
-    let value12 = carried[row6 + other0];
-    let value13 = carried[1u * uniforms.size0 + row6 + other0];
-    let value14 = carried[row7 + other0];
-    let value15 = carried[1u * uniforms.size0 + row7 + other0];
-    let value16 = carried[row8 + other0];
-    let value17 = carried[1u * uniforms.size0 + row8 + other0];
-    let value18 = carried[row9 + other0];
-    let value19 = carried[1u * uniforms.size0 + row9 + other0];
-    let value20 = carried[row10 + other0];
-    let value21 = carried[1u * uniforms.size0 + row10 + other0];
-    let value22 = carried[row11 + other0];
-    let value23 = carried[1u * uniforms.size0 + row11 + other0];
-    let value24 = carried[row12 + other0];
-    let value25 = carried[1u * uniforms.size0 + row12 + other0];
-    let value26 = carried[row13 + other0];
-    let value27 = carried[1u * uniforms.size0 + row13 + other0];
-    let value28 = carried[row14 + other0];
-    let value29 = carried[1u * uniforms.size0 + row14 + other0];
-    let value30 = carried[row15 + other0];
-    let value31 = carried[1u * uniforms.size0 + row15 + other0];
+    let t0 = weights_[301u * unit + other0];
+    let t1 = weights_[301u * unit + other0 + 90601u];
+    let t2 = weights_[301u * unit + other0 + 181202u];
+    let value0 = carried_[row0 + other0];
+    let value1 = carried_[1u * uniforms.size0 + row0 + other0];
+    let value2 = carried_[row1 + other0];
+    let value3 = carried_[1u * uniforms.size0 + row1 + other0];
+    let value4 = carried_[row2 + other0];
+    let value5 = carried_[1u * uniforms.size0 + row2 + other0];
+    let value6 = carried_[row3 + other0];
+    let value7 = carried_[1u * uniforms.size0 + row3 + other0];
+    let value8 = carried_[row4 + other0];
+    let value9 = carried_[1u * uniforms.size0 + row4 + other0];
+    let value10 = carried_[row5 + other0];
+    let value11 = carried_[1u * uniforms.size0 + row5 + other0];
+    let value12 = carried_[row6 + other0];
+    let value13 = carried_[1u * uniforms.size0 + row6 + other0];
+    let value14 = carried_[row7 + other0];
+    let value15 = carried_[1u * uniforms.size0 + row7 + other0];
+    let value16 = carried_[row8 + other0];
+    let value17 = carried_[1u * uniforms.size0 + row8 + other0];
+    let value18 = carried_[row9 + other0];
+    let value19 = carried_[1u * uniforms.size0 + row9 + other0];
+    let value20 = carried_[row10 + other0];
+    let value21 = carried_[1u * uniforms.size0 + row10 + other0];
+    let value22 = carried_[row11 + other0];
+    let value23 = carried_[1u * uniforms.size0 + row11 + other0];
+    let value24 = carried_[row12 + other0];
+    let value25 = carried_[1u * uniforms.size0 + row12 + other0];
+    let value26 = carried_[row13 + other0];
+    let value27 = carried_[1u * uniforms.size0 + row13 + other0];
+    let value28 = carried_[row14 + other0];
+    let value29 = carried_[1u * uniforms.size0 + row14 + other0];
+    let value30 = carried_[row15 + other0];
+    let value31 = carried_[1u * uniforms.size0 + row15 + other0];
     total0_0 += t0 * value0;
     total0_0 += t1 * value1;
     total1_0 += t2 * value0;
@@ -282,20 +282,20 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let row = first_row + cell / 8u;
     if (own < 301u && row < uniforms.size1) {
       let place = row * 301u + own;
-      let state0 = carried[4u * uniforms.size0 + place];
-      let state1 = carried[5u * uniforms.size0 + place];
-      let t3 = given[uniforms.size0 * now + 301u * row + own];
+      let state0 = carried_[4u * uniforms.size0 + place];
+      let state1 = carried_[5u * uniforms.size0 + place];
+      let t3 = given_[uniforms.size0 * now + 301u * row + own];
       let t4 = tanh_f32((sums0[0u + cell] + t3));
       let following0 = t4;
       let following1 = (state1 * sigmoid_f32(sums0[128u + cell]));
       out[uniforms.size0 * now + 301u * row + own] = t4;
-      carried[4u * uniforms.size0 + place] = following0;
-      carried[5u * uniforms.size0 + place] = following1;
-      if (cell == 0u) { carried[6u * uniforms.size0 + place] = f32(now + 1u); }
+      carried_[4u * uniforms.size0 + place] = following0;
+      carried_[5u * uniforms.size0 + place] = following1;
+      if (cell == 0u) { carried_[6u * uniforms.size0 + place] = f32(now + 1u); }
       if (now + 1u < uniforms.size3) {
         let later = now + 1u;
-        carried[write_at + place] = following0;
-        carried[1u * uniforms.size0 + write_at + place] = (following0 * following1);
+        carried_[write_at + place] = following0;
+        carried_[1u * uniforms.size0 + write_at + place] = (following0 * following1);
       }
     }
   }
