@@ -18,7 +18,7 @@ const STEP = {
     left: [],
   },
 } as unknown as OpStep;
-const FRAME = { slots: [] } as unknown as Frame;
+const FRAME = { slots: [], shapes: { point: [0, 0] } } as unknown as Frame;
 
 const made = (size: number): OutSpec[] => [
   {

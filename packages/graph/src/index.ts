@@ -37,7 +37,7 @@ export { isUniformNode } from './symbolic/template-proof.js';
 export { ProvenSizes } from './symbolic/proven-sizes.js';
 export type { GraphAtSizes } from './symbolic/graph-at-sizes.js';
 export { GraphSamples, type SampledGraph } from './symbolic/graph-samples.js';
-export { dividesSizes, remaindersOfCall } from './symbolic/call-remainders.js';
+export { dividesSizes, numbersOfCall, remaindersOfCall } from './symbolic/call-remainders.js';
 export type { Shaped } from './symbolic/operator-cases.js';
 export type { CaseOf } from './symbolic/operator-cases.js';
 export { LayoutClass, casesOf, isUniform, layoutClass } from './symbolic/uniform-operators.js';

@@ -3,8 +3,9 @@
  *
  * Every call that asked them is a sample. Where an operator does the same at all sizes, and the samples determine what
  * it computes from sizes (`SizeSamples`), its results are what the samples say, for calls in the same case. Quotients are
- * polynomials of the sizes and of what the divisions leave, so remainders (`remaindersOf`) are sizes like others. Nothing
- * is known of steps that are given other integers.
+ * polynomials of the sizes and of what the divisions leave, so remainders (`remaindersOf`) are sizes like others. Behind
+ * divisions a step is seen at the sizes of its own operands too (`ownNumbers`), which fewer samples determine. Nothing is
+ * known of steps that are given other integers.
  *
  * What is a polynomial behind a slice that lies inside is another one behind a slice that does not: a place is what is
  * known behind some steps, each in one case, and samples of a step are those of calls that came by the same place.
@@ -13,7 +14,7 @@ import { LayoutClass, type Shaped, layoutClass } from '@tessera/graph';
 import { SampledNumbers, SizeSamples } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
-import { type Arguments, mayLeave, remaindersOf } from './remainders.js';
+import { type Arguments, mayLeave, ownNumbers, remaindersOf } from './remainders.js';
 import { isWhole, mayDiffer } from './step-rule.js';
 
 type Results = readonly (OutSpec | null)[];
@@ -79,7 +80,7 @@ export class KnownPlace {
       family = new StepFamily(step, key, own, operands!, layouts, outs, numbers, behind);
       this.families.push(family);
     }
-    family.add(sizes, outs);
+    family.add(sizes, args, frame, outs);
     return family.behind;
   }
 
@@ -133,6 +134,9 @@ class StepFamily {
   private readonly differs: boolean;
   /** Those of the operands. */
   private readonly layouts: readonly LayoutClass[];
+  private readonly areDense: boolean;
+  /** What is known by the sizes of its operands alone (`ownNumbers`). */
+  private readonly alone = new SampledNumbers();
   /** Null until it is asked for. */
   private results: readonly VaryingResult[] | null = null;
 
@@ -149,10 +153,14 @@ class StepFamily {
     this.leaves = mayLeave(step);
     this.differs = mayDiffer(step);
     this.layouts = layouts.map((layout) => new LayoutClass(layout));
+    this.areDense = this.layouts.every(({ isDense }) => isDense);
   }
 
-  add(sizes: readonly number[], outs: Results): void {
-    if (this.numbers.add(sizes, numbersOf(outs))) this.results = null;
+  add(sizes: readonly number[], args: Arguments, frame: Frame, outs: Results): void {
+    const numbers = numbersOf(outs);
+    const own = this.ownNumbers(sizes, args, frame);
+    if (own !== null && this.alone.add(own, numbers)) this.results = null;
+    if (this.numbers.add(sizes, numbers)) this.results = null;
   }
 
   /**
@@ -169,7 +177,11 @@ class StepFamily {
       if (operand.sizes === like.sizes && operand.strides === like.strides) continue;
       if (!like.has(operand)) return null;
     }
-    const numbers = this.numbers.at(sizes);
+    let numbers = this.numbers.at(sizes);
+    if (numbers === null) {
+      const own = this.ownNumbers(sizes, args, frame);
+      numbers = own === null ? null : this.alone.at(own);
+    }
     if (numbers === null) return null;
     const results = (this.results ??= this.varying());
     const outs = results.length === 0 ? this.example : this.example.slice();
@@ -192,6 +204,21 @@ class StepFamily {
     return this.differs && ownCase(this.step, args, outs) !== this.own ? null : outs;
   }
 
+  /** What its results are made of, where divisions may have left something and samples of few numbers tell more. */
+  private ownNumbers(
+    { length }: readonly number[],
+    args: Arguments,
+    frame: Frame,
+  ): readonly number[] | null {
+    const isDivided = length > frame.shapes.point.length;
+    return isDivided && this.areDense ? ownNumbers(this.step, args, frame) : null;
+  }
+
+  /** Whether a number of the results is the same in all samples. */
+  private isFixed(at: number): boolean {
+    return this.numbers.isFixed(at) && this.alone.isFixed(at);
+  }
+
   /** The results of which something varies. */
   private varying(): readonly VaryingResult[] {
     let next = 0;
@@ -199,14 +226,14 @@ class StepFamily {
       if (spec === null) return [];
       const rank = spec.sizes.length;
       const varyingIn = (from: number, count: number): number[] =>
-        Array.from({ length: count }, (_, i) => from + i).filter((at) => !this.numbers.isFixed(at));
+        Array.from({ length: count }, (_, i) => from + i).filter((at) => !this.isFixed(at));
       const at = next;
       next += 2 * rank + 1;
       const offsetAt = next - 1;
       const sizes = varyingIn(at, rank);
       const sizesAt = sizes.length > 0 ? at : -1;
       const stridesAt = varyingIn(at + rank, rank).length > 0 ? at + rank : -1;
-      const varies = sizesAt >= 0 || stridesAt >= 0 || !this.numbers.isFixed(offsetAt);
+      const varies = sizesAt >= 0 || stridesAt >= 0 || !this.isFixed(offsetAt);
       return varies ? [{ position, spec, sizes, sizesAt, stridesAt, offsetAt }] : [];
     });
   }

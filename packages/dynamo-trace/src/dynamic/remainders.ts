@@ -4,7 +4,7 @@
  * `floor(n / 2)` is `(n - r) / 2`. Divisions are those of the integers that a step is given, which were found by fitting,
  * and those of its operator (slices with steps, windows that move by more than one).
  */
-import { remaindersOfCall } from '@tessera/graph';
+import { numbersOfCall, remaindersOfCall } from '@tessera/graph';
 import type { Frame } from '../frame/frame.js';
 import type { Step } from '../trace/step.js';
 
@@ -24,6 +24,19 @@ export function remaindersOf(step: Step, args: Arguments, frame: Frame): readonl
   const values = left.map((remainder) => remainder(frame.symbols));
   if (divides) values.push(...remaindersOfCall(step.op, args!));
   return values.flatMap((value) => [-1, 2 + value]);
+}
+
+/**
+ * What the results of a step are sums and products of, of dense tensors, whatever was divided before it: few numbers, which
+ * few samples determine. Null for steps with remainders of their integers, and those that are no operators.
+ */
+export function ownNumbers(step: Step, args: Arguments, frame: Frame): readonly number[] | null {
+  if (step.kind !== 'op' || step.rule.left.length > 0) return null;
+  const { slots, integers, divides } = step.rule;
+  const numbers = slots.flatMap((slot) => frame.slots[slot]!.sizes);
+  for (const slot of slots) numbers.push(frame.slots[slot]!.storageOffset);
+  for (const integer of integers) numbers.push(integer(frame.symbols));
+  return divides ? numbersOfCall(step.op, args!, numbers) : numbers;
 }
 
 /** Whether a step has remainders. */

@@ -38,6 +38,26 @@ export function remaindersOfCall(op: OpOverload, args: readonly unknown[]): numb
   return REMAINDERS[baseName(op)]?.(args) ?? leftOfWindows(op, args);
 }
 
+/**
+ * What the results of a call are sums and products of, where its tensors are dense: their sizes and the other integers of
+ * the call, `numbers`, and what its divisions leave. How many windows an operator moves says of an image all that its size
+ * does: what they leave is in no result.
+ *
+ * @param numbers begin with the sizes of the first argument; changed
+ */
+export function numbersOfCall(
+  op: OpOverload,
+  args: readonly unknown[],
+  numbers: number[],
+): readonly number[] {
+  const windows = REMAINDERS[baseName(op)] === undefined ? windowsOf(op, args, kernelOf) : null;
+  if (windows === null) return [...numbers, ...remaindersOfCall(op, args)];
+  const sizes = sizesOf(args[0]);
+  for (const { dim, padding, reach, stride } of windows)
+    numbers[sizes.length + dim] = Math.floor((sizes.at(dim)! + 2 * padding - reach) / stride);
+  return numbers;
+}
+
 function leftOfSlice(sizes: readonly number[], rest: readonly unknown[]): number[] {
   const [dim, start, end, step] = rest as (number | null | undefined)[];
   const size = sizes.at(dim ?? 0)!;
@@ -49,8 +69,6 @@ function leftOfSlice(sizes: readonly number[], rest: readonly unknown[]): number
 }
 
 function leftOfWindows(op: OpOverload, args: readonly unknown[]): number[] {
-  const kernelOf = (weight: unknown): readonly number[] | undefined =>
-    (weight as Shaped | undefined)?.sizes.slice(2);
   const sizes = sizesOf(args[0]);
   return (windowsOf(op, args, kernelOf) ?? []).flatMap(({ dim, padding, reach, stride }) =>
     left(sizes.at(dim)! + 2 * padding - reach, stride),
@@ -60,6 +78,10 @@ function leftOfWindows(op: OpOverload, args: readonly unknown[]): number[] {
 /** What a division leaves that may leave something. */
 function left(size: number, divisor: number): number[] {
   return divisor === 1 ? [] : [modNumbers(size, divisor)];
+}
+
+function kernelOf(weight: unknown): readonly number[] | undefined {
+  return (weight as Shaped | undefined)?.sizes.slice(2);
 }
 
 function sizesOf(tensor: unknown): readonly number[] {

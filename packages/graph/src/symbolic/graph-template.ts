@@ -308,7 +308,7 @@ function denseStrides({ strides }: Tensor, sizes: readonly Size[]): readonly Siz
   return dense;
 }
 
-function hasSizes(value: unknown): value is { readonly sizes: readonly Size[] } {
+export function hasSizes(value: unknown): value is { readonly sizes: readonly Size[] } {
   return typeof value === 'object' && value !== null && 'sizes' in value;
 }
 

@@ -3,10 +3,12 @@
  *
  * The graphs that the template was found to stand for are samples: of the sizes of the program, and of the numbers that
  * vary in its graph. Where they determine those numbers (`SampledNumbers`), the template says the same of them, and
- * operators are in the same cases (`TemplateProof`), the graph would be the template.
+ * operators are in the same cases (`TemplateProof`), the graph would be the template. Where too many numbers are left of
+ * divisions for that, samples are looked at node by node (`NodeSamples`).
  */
 import { SampledNumbers } from '@tessera/shared';
 import type { GraphTemplate } from './graph-template.js';
+import { NodeSamples } from './node-samples.js';
 import { TemplateProof } from './template-proof.js';
 
 /** See the file header. */
@@ -17,18 +19,21 @@ export class ProvenSizes {
   private constructor(
     private readonly template: GraphTemplate,
     private readonly proof: TemplateProof,
+    private readonly nodes: NodeSamples | null,
   ) {}
 
   /** What samples can tell of a template; null where operators may do something else at other sizes. */
   static of(template: GraphTemplate): ProvenSizes | null {
     const proof = TemplateProof.of(template);
-    return proof === null ? null : new ProvenSizes(template, proof);
+    return proof === null ? null : new ProvenSizes(template, proof, NodeSamples.of(template));
   }
 
   /** Notes that a graph made for sizes of the program is the template at values of its symbols. */
   add(sizes: readonly number[], values: readonly number[]): void {
     const { template, samples } = this;
-    samples.add(sizes, [...values, ...template.numbersIn(template.at(values))]);
+    const computed = template.at(values);
+    samples.add(sizes, [...values, ...template.numbersIn(computed)]);
+    this.nodes?.add(computed);
   }
 
   /**
@@ -45,7 +50,7 @@ export class ProvenSizes {
     const { quotients } = template;
     const symbols = template.symbols.length;
     let numbers = samples.at(sizes, symbols + quotients);
-    if (numbers === null) return null;
+    if (numbers === null) return inputs === null ? null : this.computedByNode(inputs);
     // A polynomial of numbers that are linear in the sizes is one of the sizes, of the same degree: samples tell it.
     const isTold = samples.areLinear(symbols);
     if (!isTold) numbers = samples.at(sizes);
@@ -55,6 +60,16 @@ export class ProvenSizes {
     return (told === 0 || template.hasNumbers(computed, numbers, told)) &&
       template.admits(computed) &&
       proof.holds(computed, inputs)
+      ? computed
+      : null;
+  }
+
+  /** What the program computes for inputs, if every node of the template is known to be right there. */
+  private computedByNode(inputs: readonly unknown[]): readonly number[] | null {
+    const { template, proof, nodes } = this;
+    if (nodes === null) return null;
+    const computed = template.at(nodes.valuesFor(inputs));
+    return template.admits(computed) && proof.holds(computed, inputs) && nodes.holds(computed)
       ? computed
       : null;
   }

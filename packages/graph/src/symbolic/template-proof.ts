@@ -202,7 +202,7 @@ function isFixed(part: Part): part is Fixed {
 }
 
 /** Whether expressions say that elements lie side by side in the order of dimensions; those that are equal are one object. */
-function isDense({ sizes, strides }: SymbolicShape): boolean {
+export function isDense({ sizes, strides }: SymbolicShape): boolean {
   let below: Size = 1;
   for (let i = sizes.length - 1; i >= 0; below = sizeMul(below, sizes[i--]!))
     if (strides[i] !== below) return false;

@@ -82,7 +82,8 @@ export class LayoutClass {
   readonly sizes: readonly number[];
   readonly strides: readonly number[];
   private readonly code: string;
-  private readonly isDense: boolean;
+  /** Whether elements lie side by side in the order of dimensions: then those of every layout of the class do. */
+  readonly isDense: boolean;
 
   constructor(example: Shaped) {
     this.sizes = example.sizes;
