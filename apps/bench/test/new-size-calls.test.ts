@@ -35,6 +35,8 @@ describe('a call with a new size', () => {
   it.each([
     ['moving_slice', 70, 45],
     ['growing_cache', 92, 48],
+    ['mlp_forward', 100, 52],
+    ['resnet18_images', 4200, 160],
   ])('of %s calls few functions more than a repeated one', (name, more, others) => {
     const { fresh, again } = callsOf(name);
     expect(fresh.calls).toBeGreaterThan(again.calls);

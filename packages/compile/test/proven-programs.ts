@@ -279,6 +279,40 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       return [...[...out, ...pools].map((value) => value.detach()), ...gradients(sumOf(out), [a])];
     },
   },
+  'windows over windows': {
+    inputs: (n) => [w(1, 2, 2 * n + 25, 2 * n + 25), w(3, 2, 5, 5), w(3, 3, 3, 3), w(3, 3, 1, 1)],
+    // One more, since two of the first four have as many windows.
+    samples: 5,
+    fn: (a, wide, k, narrow) => {
+      const half = F.maxPool2d(F.conv2d(a, wide, { stride: 2, padding: 2 }).relu(), 3, {
+        stride: 2,
+      });
+      const part = F.conv2d(half, k, { stride: 2, padding: 1 });
+      const third = F.conv2d(part.add(F.conv2d(half, narrow, { stride: 2 })), k, { padding: 1 });
+      const last = F.avgPool2d(third.relu(), 2, { stride: 1 });
+      return [part, last, last.mean([2, 3]), F.adaptiveAvgPool2d(part, 1).flatten(1)];
+    },
+  },
+  'windows over windows, in rows and columns': {
+    inputs: (n) => [w(2, 2, n + 25, 3 * n + 18), w(3, 2, 3, 3), w(3, 3, 3, 3)],
+    // Of rows and columns, and until both have had enough numbers of windows.
+    samples: 12,
+    fn: (a, k, l) => {
+      const half = F.conv2d(a, k, { stride: 2, padding: 1 });
+      const part = F.conv2d(half.add(1), l, { stride: [2, 3], dilation: 2 });
+      return [half.sum([2, 3]), part.transpose(2, 3).mul(2), part.softmax(-1), part.mean()];
+    },
+  },
+  'windows over windows, and what is made of their sizes': {
+    inputs: (n) => [w(1, 2, n + 25, n + 25), w(3, 2, 3, 3), w(3, 3, 3, 3)],
+    samples: 13,
+    fn: (a, k, l) => {
+      const half = F.conv2d(a, k, { stride: 2, padding: 1 });
+      const part = F.maxPool2d(F.conv2d(half, l, { stride: 2 }), 2);
+      const rows = part.flatten(2).transpose(1, 2);
+      return [rows.matmul(rows.mT), rows.reshape([-1]).cumsum(0)];
+    },
+  },
   'rearranged parts': {
     inputs: (n) => [leaf(n + 2, 4), w(n, n + 3), leaf(3, 4, n, n), w(n)],
     fn: (a, x, image, v) => {
