@@ -158,7 +158,7 @@ class StepFamily {
 
   add(sizes: readonly number[], args: Arguments, frame: Frame, outs: Results): void {
     const numbers = numbersOf(outs);
-    const own = this.ownNumbers(sizes, args, frame);
+    const own = this.isAlone(sizes, frame) ? ownNumbers(this.step, args, frame) : null;
     if (own !== null && this.alone.add(own, numbers)) this.results = null;
     if (this.numbers.add(sizes, numbers)) this.results = null;
   }
@@ -178,9 +178,9 @@ class StepFamily {
       if (!like.has(operand)) return null;
     }
     let numbers = this.numbers.at(sizes);
-    if (numbers === null) {
-      const own = this.ownNumbers(sizes, args, frame);
-      numbers = own === null ? null : this.alone.at(own);
+    if (numbers === null && this.isAlone(sizes, frame)) {
+      const own = ownNumbers(this.step, args, frame);
+      if (own !== null) numbers = this.alone.at(own);
     }
     if (numbers === null) return null;
     const results = (this.results ??= this.varying());
@@ -204,14 +204,9 @@ class StepFamily {
     return this.differs && ownCase(this.step, args, outs) !== this.own ? null : outs;
   }
 
-  /** What its results are made of, where divisions may have left something and samples of few numbers tell more. */
-  private ownNumbers(
-    { length }: readonly number[],
-    args: Arguments,
-    frame: Frame,
-  ): readonly number[] | null {
-    const isDivided = length > frame.shapes.point.length;
-    return isDivided && this.areDense ? ownNumbers(this.step, args, frame) : null;
+  /** Whether divisions may have left something, and sizes of operands say all of them. */
+  private isAlone({ length }: readonly number[], { shapes }: Frame): boolean {
+    return this.areDense && length > shapes.point.length;
   }
 
   /** Whether a number of the results is the same in all samples. */

@@ -6,6 +6,7 @@
  */
 import { numbersOfCall, remaindersOfCall } from '@tessera/graph';
 import type { Frame } from '../frame/frame.js';
+import { integersOf } from '../trace/pattern.js';
 import type { Step } from '../trace/step.js';
 
 /** What an operator is called with; null for steps of other kinds. */
@@ -26,17 +27,15 @@ export function remaindersOf(step: Step, args: Arguments, frame: Frame): readonl
   return values.flatMap((value) => [-1, 2 + value]);
 }
 
-/**
- * What the results of a step are sums and products of, of dense tensors, whatever was divided before it: few numbers, which
- * few samples determine. Null for steps with remainders of their integers, and those that are no operators.
- */
+/** What the results of a step of dense tensors are sums and products of, whatever was divided before it; null for steps whose integers have remainders. */
 export function ownNumbers(step: Step, args: Arguments, frame: Frame): readonly number[] | null {
   if (step.kind !== 'op' || step.rule.left.length > 0) return null;
-  const { slots, integers, divides } = step.rule;
-  const numbers = slots.flatMap((slot) => frame.slots[slot]!.sizes);
-  for (const slot of slots) numbers.push(frame.slots[slot]!.storageOffset);
-  for (const integer of integers) numbers.push(integer(frame.symbols));
-  return divides ? numbersOfCall(step.op, args!, numbers) : numbers;
+  const operands = step.rule.slots.map((slot) => frame.slots[slot]!);
+  const numbers = operands.flatMap(({ sizes }) => sizes);
+  numbers.push(...operands.map(({ storageOffset }) => storageOffset));
+  for (const arg of step.args)
+    if (arg.code > 2) numbers.push(...integersOf(arg).map((int) => int.evaluate(frame.symbols)));
+  return step.rule.divides ? numbersOfCall(step.op, args!, numbers) : numbers;
 }
 
 /** Whether a step has remainders. */

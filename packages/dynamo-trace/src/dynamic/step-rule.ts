@@ -13,8 +13,6 @@ export interface StepRule {
   readonly isFollowed: boolean;
   /** What tells the cases of its operator; null where there is one. */
   readonly caseOf: CaseOf | null;
-  /** Its integers that vary. */
-  readonly integers: readonly SizeFunction[];
   /** What the divisions in its integers leave. */
   readonly left: readonly SizeFunction[];
   /** Whether its operator divides. */
@@ -28,9 +26,6 @@ export function ruleOf(op: OpOverload, args: readonly Pattern[]): StepRule {
   return {
     isFollowed: isUniform(op) && args.every(isFollowed),
     caseOf: casesOf(op),
-    integers: args.flatMap((arg) =>
-      arg.code < 3 ? [] : integersOf(arg).map((int) => int.evaluate),
-    ),
     left: args.flatMap(integersOf).flatMap(({ remainders }) => remainders),
     divides: dividesSizes(op, (position) => isOne(args[position])),
     slots: args.flatMap(slotsOf),
