@@ -13,56 +13,56 @@ const NAMESPACE = 'one-import';
 
 /**
  * A plugin of esbuild. What a package imports of another is a module of the bundle between them, which is nothing but
- * the import: for packages of one file, as files that share it would have to export all of it to each other.
+ * the import: for packages of one file, as files that share it would have to export all of it to each other. A package
+ * that a module imports as a whole (`import * as core`) is left as it is.
  *
  * @param {readonly string[]} sources texts of the package's files
  */
 export function oneImport(sources) {
-  /** @type {Map<string, Set<string>>} */
+  /** @type {Map<string, Set<string> | null>} */
   const imported = new Map();
   for (const text of sources) addImports(imported, text);
   return {
     name: NAMESPACE,
     setup(build) {
       build.onResolve({ filter: PACKAGES }, ({ path, kind, namespace }) =>
-        kind === 'import-statement' && namespace !== NAMESPACE
+        kind === 'import-statement' && namespace !== NAMESPACE && imported.get(path)
           ? { path, namespace: NAMESPACE, sideEffects: false }
           : { path, external: true },
       );
       build.onLoad({ filter: PACKAGES, namespace: NAMESPACE }, ({ path }) => ({
-        contents: `export { ${[...(imported.get(path) ?? [])].sort().join(', ')} } from '${path}';`,
+        contents: `export { ${[...imported.get(path)].sort().join(', ')} } from '${path}';`,
       }));
     },
   };
 }
 
 /**
- * Notes the values that a source imports or exports of other packages.
+ * Notes the values that a source imports or exports of other packages; null for a package that it imports as a whole.
  *
- * @param {Map<string, Set<string>>} imported
+ * @param {Map<string, Set<string> | null>} imported
  * @param {string} text
  */
 function addImports(imported, text) {
   const source = ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest);
   for (const statement of source.statements) {
-    const names = namesOf(statement);
-    if (names === undefined) continue;
-    const { text: from } = statement.moduleSpecifier;
-    if (!PACKAGES.test(from)) continue;
-    const known = imported.get(from) ?? new Set();
-    imported.set(from, known);
-    for (const { isTypeOnly, propertyName, name } of names)
-      if (!isTypeOnly) known.add((propertyName ?? name).text);
+    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) continue;
+    const from = statement.moduleSpecifier?.text;
+    const clause = ts.isImportDeclaration(statement) ? statement.importClause : statement;
+    if (from === undefined || clause?.isTypeOnly) continue;
+    const names = namesIn(statement);
+    const known = imported.get(from);
+    if (names === undefined || known === null) imported.set(from, null);
+    else imported.set(from, new Set([...(known ?? []), ...names]));
   }
 }
 
-/** @param {ts.Statement} statement */
-function namesOf(statement) {
-  if (ts.isImportDeclaration(statement)) {
-    if (statement.importClause?.isTypeOnly) return undefined;
-    return statement.importClause?.namedBindings?.elements;
-  }
-  if (!ts.isExportDeclaration(statement) || statement.isTypeOnly) return undefined;
-  if (statement.moduleSpecifier === undefined) return undefined;
-  return statement.exportClause?.elements;
+/** Names of values in braces; undefined where there is something else. */
+function namesIn(statement) {
+  const { elements } = ts.isImportDeclaration(statement)
+    ? ((statement.importClause?.name ? undefined : statement.importClause?.namedBindings) ?? {})
+    : (statement.exportClause ?? {});
+  return elements
+    ?.filter(({ isTypeOnly }) => !isTypeOnly)
+    .map(({ propertyName, name }) => (propertyName ?? name).text);
 }

@@ -85,4 +85,20 @@ describe('imports of another package', () => {
     expect(text).toContain('import("@tessera/nn")');
     expect(text).toMatch(/export \{\s+gcd,\s+run\s+\};/);
   });
+
+  test('of a whole package, and for its effects, stay', async () => {
+    const text = await built({
+      './index.js': `
+        import * as core from '@tessera/shared';
+        import '@tessera/tensor';
+        import { helper } from './helper.js';
+        export const run = (size: number): unknown => helper(core.log(size));`,
+      './helper.js': `
+        import { log } from '@tessera/shared';
+        export const helper = (x: unknown): unknown => log(x);`,
+    });
+    expect(text).toContain('import * as core from "@tessera/shared";');
+    expect(text).toContain('core.log(size)');
+    expect(text).toContain('import "@tessera/tensor";');
+  });
 });
