@@ -262,3 +262,17 @@ export function hasInternalOverlap(sizes: readonly number[], strides: readonly n
   }
   return false;
 }
+
+/** A gradient has the shape of what it is the gradient of. @throws shape-mismatch */
+export function checkGradient(
+  op: string,
+  { sizes: given }: { readonly sizes: readonly number[] },
+  sizes: readonly number[],
+): void {
+  if (sameNumbers(given, sizes)) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `${op}_backward: Expected grad_output to have the same shape as output; output has shape ${formatSizes(sizes)} but got grad_output of shape ${formatSizes(given)}`,
+    { hints: ['Give one gradient per element of the result.'] },
+  );
+}

@@ -57,7 +57,12 @@ export function convolutionShape(
       },
     );
   }
-  for (const [name, values] of Object.entries({ stride, padding, dilation })) {
+  for (const [name, values] of Object.entries({
+    stride,
+    padding,
+    dilation,
+    output_padding: extra,
+  })) {
     if (values.length === rank) continue;
     throw new TesseraError(
       'invalid-argument',
@@ -67,10 +72,11 @@ export function convolutionShape(
   }
   const kernel = weight.slice(2);
   checkWindows('convolution', { kernel, stride, padding, dilation });
-  if (transposed && extra.some((n, i) => n < 0 || n >= Math.max(stride[i]!, dilation[i]!)))
+  const isNegative = extra.some((n) => n < 0);
+  if (isNegative || (transposed && extra.some((n, i) => n >= Math.max(stride[i]!, dilation[i]!))))
     throw new TesseraError(
       'invalid-argument',
-      `convolution: output padding must be smaller than either stride or dilation, but got output_padding ${formatSizes(extra)}`,
+      `convolution: ${isNegative ? 'negative output_padding is not supported' : `output padding must be smaller than either stride or dilation, but got output_padding ${formatSizes(extra)}`}`,
       { hints: ['Use a smaller output padding.'] },
     );
   const spatial = input.slice(2);

@@ -40,6 +40,39 @@ export function checkDtype(op: string, name: string, tensor: Tensor, dtype: DTyp
   );
 }
 
+/**
+ * The type of a norm's statistics: the one that its parameters share, which is the input's, or float32 beside halves.
+ *
+ * @throws dtype-mismatch
+ */
+export function statisticsType(
+  input: Tensor,
+  ...parameters: readonly (Tensor | null | undefined)[]
+): DType {
+  const given = parameters.flatMap((parameter) => parameter?.dtype ?? []);
+  const type = given[0] ?? input.dtype;
+  const mixed = type !== input.dtype;
+  const other = given.find((dtype) => dtype !== (mixed ? 'float32' : type));
+  if (other === undefined && (!mixed || DTYPES[input.dtype].itemSize === 2)) return type;
+  throw new TesseraError(
+    'dtype-mismatch',
+    mixed
+      ? `mixed dtype (CPU): ${other === undefined ? 'all inputs must share same datatype.' : 'expect parameter to have scalar type of float32'}`
+      : `expected scalar type ${type} but found ${other}`,
+    { hints: [`Convert weight, bias and running statistics: x.to('${input.dtype}').`] },
+  );
+}
+
+/** @throws dtype-mismatch for a tensor of another type */
+export function expectType(tensor: Tensor, dtype: DType): void {
+  if (tensor.dtype === dtype) return;
+  throw new TesseraError(
+    'dtype-mismatch',
+    `expected scalar type ${dtype} but found ${tensor.dtype}`,
+    { hints: [`Convert it: x.to('${dtype}').`] },
+  );
+}
+
 /** What most arithmetic is defined for. */
 export const NUMBERS: readonly DTypeCategory[] = ['floating', 'integral'];
 

@@ -19,19 +19,20 @@ export function windowCount(
   return ceil && (count - 1) * stride >= size + padding ? count - 1 : count;
 }
 
-/** A per-dimension parameter: one number stands for all. @throws invalid-argument */
+/** A per-dimension parameter: unless it `isStrict`, one number stands for all. @throws invalid-argument */
 export function perDimension(
   op: string,
   name: string,
   value: number | readonly number[],
   rank: number,
+  isStrict = false,
 ): readonly number[] {
   const list = typeof value === 'number' ? [value] : value;
   if (list.length === rank) return list;
-  if (list.length === 1) return Array<number>(rank).fill(list[0]!);
+  if (list.length === 1 && !isStrict) return Array<number>(rank).fill(list[0]!);
   throw new TesseraError(
     'invalid-argument',
-    `${op}: ${name} must be a number or ${rank} numbers, not ${formatSizes(list)}`,
+    `${op}: ${name} must be ${isStrict ? '' : 'a number or '}${rank} numbers, not ${formatSizes(list)}`,
     { hints: [`Give one ${name} per spatial dimension.`] },
   );
 }

@@ -11,7 +11,7 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, RuntimeScalar } from '../registry.js';
-import { selectedPlace, sizeArg, sliceStart } from './view-maps.js';
+import { expandTensor, selectedPlace, sizeArg, sliceStart } from './view-maps.js';
 import { type Shape, fixed, isSame } from '../shape-math.js';
 import { type LoweringTable, type SizedLoweringOf, lowerings } from '../typed-lowering.js';
 
@@ -116,13 +116,30 @@ const selectScatter: SizedLoweringOf<'aten::select_scatter'> = (l, [x, src, dim,
   });
 };
 
+/** A gradient of the sizes of its part, to which it may be broadcast; where sizes vary, it has them. */
+function wholeGradient(
+  l: Lowering,
+  grad: LoweredTensor,
+  sizes: Shape,
+  part: (sizes: readonly number[]) => readonly number[],
+): LoweredTensor {
+  const known = sizes.filter((size) => typeof size === 'number');
+  return known.length === sizes.length ? expandTensor(l, grad, part(known)) : grad;
+}
+
 const sliceBackward: SizedLoweringOf<'aten::slice_backward'> = (
   l,
-  [grad, , dim, start, , step],
+  [grad, , dim, start, end, step],
   call,
 ) => {
   const at = wrapDim(Number(dim), call.shape.length, call.op);
-  return intoSlice(l, null, grad, call.shape, at, slicePlaces(call.shape[at]!, start, step));
+  const places = slicePlaces(call.shape[at]!, start, step);
+  const whole = wholeGradient(l, grad, call.shape, (sizes) => {
+    if (typeof places.start !== 'number' || typeof end !== 'number') return grad.shape as number[];
+    const length = fixed(sliceStart(sizes[at]!, end)) - places.start;
+    return sizes.map((size, d) => (d === at ? Math.ceil(Math.max(length, 0) / places.step) : size));
+  });
+  return intoSlice(l, null, whole, call.shape, at, places);
 };
 
 const selectBackward: SizedLoweringOf<'aten::select_backward'> = (
@@ -132,7 +149,8 @@ const selectBackward: SizedLoweringOf<'aten::select_backward'> = (
 ) => {
   const at = wrapDim(Number(dim), call.shape.length, call.op);
   const start = selectedPlace(index, call.shape[at]!);
-  return intoSlice(l, null, withDim(l, grad, at), call.shape, at, {
+  const whole = wholeGradient(l, grad, call.shape, (sizes) => sizes.filter((_, d) => d !== at));
+  return intoSlice(l, null, withDim(l, whole, at), call.shape, at, {
     start,
     step: 1,
   });
@@ -181,15 +199,13 @@ const diagonalBackward: SizedLoweringOf<'aten::diagonal_backward'> = (
   call,
 ) => {
   const rank = call.shape.length;
-  return intoDiagonal(
-    l,
-    null,
-    grad,
-    call.shape,
-    fixed(sizeArg(offset)),
-    wrapDim(Number(dim1), rank, call.op),
-    wrapDim(Number(dim2), rank, call.op),
-  );
+  const [a, b] = [wrapDim(Number(dim1), rank, call.op), wrapDim(Number(dim2), rank, call.op)];
+  const shift = fixed(sizeArg(offset));
+  const whole = wholeGradient(l, grad, call.shape, (sizes) => [
+    ...sizes.filter((_, d) => d !== a && d !== b),
+    Math.max(Math.min(sizes[a]! + Math.min(shift, 0), sizes[b]! - Math.max(shift, 0)), 0),
+  ]);
+  return intoDiagonal(l, null, whole, call.shape, shift, a, b);
 };
 
 /** Operators that take places and sizes as expressions. */

@@ -8,7 +8,7 @@ import { mapRows, rowLayout } from '../../kernels/reduce-kernel.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, wrapDim } from '../../shape.js';
+import { checkGradient, contiguousStrides, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
 import { exp } from '../pointwise/exponential.js';
@@ -33,14 +33,17 @@ function forwardMeta({ self, dim }: { self: Tensor; dim: number }): TensorMeta {
 
 function backwardMeta({
   grad_output,
+  output,
   dim,
   input_dtype,
 }: {
   grad_output: Tensor;
+  output: Tensor;
   dim: number;
   input_dtype: DType;
 }): TensorMeta {
   wrapDim(dim, grad_output.ndim, 'softmax backward');
+  checkGradient('softmax', grad_output, output.sizes);
   return {
     sizes: grad_output.sizes,
     strides: contiguousStrides(grad_output.sizes),

@@ -27,16 +27,18 @@ const positionsOp = defineOp(
     awaited: 'repeatInterleaveAsync(x, repeats)',
     produce: ({ repeats: counts, output_size }) => {
       checkCounts(counts);
-      const positions: number[] = [];
-      readNumbers(counts).forEach((count, i) => {
-        if (count < 0) refuseRepeats(NEGATIVE);
-        for (let n = 0; n < count; n++) positions.push(i);
-      });
-      if (output_size !== null && output_size !== positions.length)
+      const repeats = readNumbers(counts);
+      if (repeats.some((count) => count < 0)) refuseRepeats(NEGATIVE);
+      const total = repeats.reduce((sum, count) => sum + count, 0);
+      if (output_size !== null && output_size !== total)
         refuseRepeats(
-          `repeat_interleave: output size ${output_size}, but ${positions.length} elements`,
+          `repeat_interleave: allocated size does not match required size: ${output_size} and ${total}`,
         );
-      const out = emptyContiguous([positions.length], counts.dtype, counts.device);
+      // Memory for any count of positions is asked for before they are made.
+      const out = emptyContiguous([total], counts.dtype, counts.device);
+      const positions = new Float64Array(total);
+      let end = 0;
+      repeats.forEach((count, i) => positions.fill(i, end, (end += count)));
       writeNumbers(out, positions);
       return out;
     },

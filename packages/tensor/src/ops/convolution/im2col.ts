@@ -30,7 +30,8 @@ interface WindowArgs {
 
 /** @throws shape-mismatch, invalid-argument */
 function patchesOf(op: string, image: readonly number[], args: WindowArgs): Patches {
-  const list = (name: keyof WindowArgs): readonly number[] => perDimension(op, name, args[name], 2);
+  const list = (name: keyof WindowArgs): readonly number[] =>
+    perDimension(op, name, args[name], 2, true);
   const [kernel, dilation] = [list('kernel_size'), list('dilation')];
   const [padding, stride] = [list('padding'), list('stride')];
   checkWindows(op, { kernel, dilation, padding, stride });

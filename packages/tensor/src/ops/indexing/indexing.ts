@@ -44,6 +44,10 @@ const indexOp: OpOverload<Tensor> = defineOp(
   {
     meta: (args) => {
       const self = args.self;
+      if (args.indices.length === 0)
+        throw new TesseraError('invalid-argument', 'at least one index must be provided', {
+          hints: ['Clone the tensor to have a copy of all of it.'],
+        });
       checkIndices('index', args.indices);
       const { sizes, strides } = planIndex(self, args.indices);
       return { sizes, strides, dtype: self.dtype, device: self.device };

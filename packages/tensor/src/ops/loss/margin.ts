@@ -2,10 +2,11 @@
  * @file Losses that ask for a margin between similarities or distances.
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { checkInPlace } from '../../dispatch/check-in-place.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { defaultDType } from '../../default-dtype.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq, ne } from '../pointwise/comparison.js';
@@ -89,11 +90,16 @@ const rankingOp = defineOp(
   },
 );
 
-const softOp = defineOp(
+const softOp: OpOverload<Tensor> = defineOp(
   'aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
   {
-    decompose: ({ self, target, reduction }) =>
-      reduced(log1p(exp(mul(neg(target), self))), reduction),
+    decompose: ({ self, target, reduction }) => {
+      // What PyTorch writes the losses into has the input's shape and type.
+      const into = neg(self);
+      const losses = log1p(exp(mul(into, target)));
+      checkInPlace(softOp, into, losses);
+      return reduced(toDtype(losses, self.dtype), reduction);
+    },
   },
 );
 

@@ -8,7 +8,7 @@ import { mean, sum } from '../reduction/reduction.js';
 
 /** Losses after ATen's reduction number (0 none, 1 mean, 2 sum). */
 export function reduced(losses: Tensor, reduction: unknown): Tensor {
-  return reduction === 0 ? losses : reduction === 1 ? mean(losses) : sum(losses);
+  return reduction === 1 ? mean(losses) : reduction === 2 ? sum(losses) : losses;
 }
 
 /** Parameters that every loss has. */

@@ -2,6 +2,7 @@
  * @file The operator of cross products of 3-vectors, which `cross` and `linalg.cross` call.
  */
 import { TesseraError } from '@tessera/shared';
+import { checkNumbers, expectType } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -28,6 +29,8 @@ export const linalgCrossOp: OpOverload<Tensor> = defineOp(
         refuseVectors(
           `linalg.cross: dimension ${dim} has length ${self.sizes[at]} and ${other.sizes[at]}, not 3`,
         );
+      expectType(other, self.dtype);
+      checkNumbers('cross', self);
       const [a, b] = broadcastTensors([self, other]);
       const forth = mul(roll(a, -1, at), roll(b, -2, at));
       const back = mul(roll(a, -2, at), roll(b, -1, at));

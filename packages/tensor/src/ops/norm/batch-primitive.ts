@@ -13,11 +13,11 @@ import {
   normalizeChannels,
 } from '../../kernels/batch-norm-kernel.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { checkFloating, statisticsType } from '../../kernels/restrict-dtypes.js';
 import { imageMeta } from '../../kernels/suggest-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta, Vjp } from '../../op/op-record.js';
-import { formatSizes } from '../../shape.js';
+import { checkGradient, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { rsqrt } from '../pointwise/exponential.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
@@ -60,6 +60,12 @@ function vector(input: Tensor, size: number, dtype = input.dtype): TensorMeta {
   return { sizes: [size], strides: [1], dtype, device: input.device };
 }
 
+/** @throws dtype-mismatch */
+function statisticMeta(args: BatchArgs, size: number): TensorMeta {
+  const { input, weight, bias, running_mean, running_var } = args;
+  return vector(input, size, statisticsType(input, weight, bias, running_mean, running_var));
+}
+
 /** Normalises with the saved statistics, which are rounded to their type as PyTorch's are. */
 function normalizeSaved(
   { input, weight, bias }: { input: Tensor; weight: Tensor | null; bias: Tensor | null },
@@ -80,7 +86,7 @@ export const batchNormFunctionalOp: OpOverload<[Tensor, Tensor, Tensor, Tensor, 
     meta: (args) => {
       const input = args.input;
       const out = outputMeta(args);
-      const stat = vector(input, args.training === true ? input.sizes[1]! : 0);
+      const stat = statisticMeta(args, args.training === true ? input.sizes[1]! : 0);
       return [
         out,
         stat,
@@ -140,9 +146,9 @@ export const batchNormNoStatsOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp
   {
     tags: ['reduction'],
     meta: (args) => {
-      const input = args.input;
-      const stat = vector(input, input.sizes[1] ?? 0);
-      return [outputMeta(args), stat, stat];
+      const out = outputMeta(args);
+      const stat = statisticMeta(args, args.input.sizes[1]!);
+      return [out, stat, stat];
     },
     kernel: (args, [out, saveMean, saveInvstd]) => {
       const input = args.input;
@@ -165,8 +171,9 @@ export const batchNormNoTrainingOp: OpOverload<[Tensor, Tensor, Tensor]> = defin
   {
     tags: ['pointwise'],
     meta: (args) => {
-      const stat = vector(args.input, 0);
-      return [outputMeta(args), stat, stat];
+      const out = outputMeta(args);
+      const stat = statisticMeta(args, 0);
+      return [out, stat, stat];
     },
     kernel: (args, [out]) => {
       const input = args.input;
@@ -196,6 +203,7 @@ const backwardOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp(
       const mask = args.output_mask;
       const weight = args.weight;
       const channels = input.sizes[1]!;
+      checkGradient('batch_norm', args.grad_out, input.sizes);
       return [
         mask[0] ? outputMeta({ ...args, bias: null }) : vector(input, 0),
         vector(input, mask[1] ? channels : 0, weight?.dtype),

@@ -5,11 +5,18 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { composedGradients } from '../../autograd/composed-gradient.js';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { checkFloating, statisticsType } from '../../kernels/restrict-dtypes.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../../shape.js';
+import {
+  checkGradient,
+  contiguousStrides,
+  formatSizes,
+  numelOf,
+  sameNumbers,
+} from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { detach } from '../arrange/copy.js';
 import { rsqrt } from '../pointwise/exponential.js';
@@ -22,17 +29,17 @@ import { unsqueeze } from '../view/dims.js';
 
 type Maybe = Tensor | null;
 
-function dense(sizes: readonly number[], like: Tensor): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype: like.dtype, device: like.device };
+function dense(sizes: readonly number[], like: Tensor, dtype = like.dtype): TensorMeta {
+  return { sizes, strides: contiguousStrides(sizes), dtype, device: like.device };
 }
 
 const groupNormOp = defineOp(
   'aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
-    meta: ({ input, N, group }) => {
+    meta: ({ input, weight, bias, N, group }) => {
       checkFloating('group_norm', input);
-      const stat = dense([N, group], input);
+      const stat = dense([N, group], input, statisticsType(input, weight, bias));
       return [dense(input.sizes, input), stat, stat];
     },
     kernel: ({ input, weight, bias, C, HxW: inner, group, eps }, [out, mean_, rstd]) => {
@@ -90,16 +97,21 @@ const backwardOp = defineOp(
   'aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
-    meta: ({ input, C, output_mask: mask }) => {
+    meta: ({ grad_out, input, weight, C, output_mask: mask }) => {
+      checkGradient('group_norm', grad_out, input.sizes);
       if (input.sizes[1] !== C)
         throw new TesseraError(
           'shape-mismatch',
           `native_group_norm_backward: input of shape ${formatSizes(input.sizes)} does not have ${C} channels`,
           { hints: ['C is the size of dimension 1.'] },
         );
-      const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
-        dense(wanted ? sizes : [0], input);
-      return [part(mask[0]!, input.sizes), part(mask[1]!, [C]), part(mask[2]!, [C])];
+      const part = (wanted: boolean, sizes: readonly number[], dtype?: DType): TensorMeta =>
+        dense(wanted ? sizes : [0], input, dtype);
+      return [
+        part(mask[0]!, input.sizes),
+        part(mask[1]!, [C], weight?.dtype),
+        part(mask[2]!, [C], weight?.dtype),
+      ];
     },
     kernel: (
       {

@@ -7,7 +7,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { contiguous, copy_ } from '../arrange/copy.js';
+import { contiguous, copy_, toDtype } from '../arrange/copy.js';
 import { type BatchNormOptions, batchNormOp } from './batch.js';
 import { mean } from '../reduction/reduction.js';
 import { expand, reshape, view } from '../view/view.js';
@@ -35,7 +35,9 @@ const instanceNormOp = defineOp(
       const [batch, channels] = input.sizes;
       const repeated = (x: Maybe): Maybe =>
         x === null ? null : reshape(expand(x, [batch, x.numel]), [batch * x.numel]);
-      const [means, variances] = [repeated(runningMean), repeated(runningVar)];
+      // Unlike those of batch norm, running statistics may have any type.
+      const converted = (x: Maybe): Maybe => repeated(x === null ? null : toDtype(x, input.dtype));
+      const [means, variances] = [converted(runningMean), converted(runningVar)];
       const out = callOp(batchNormOp, [
         view(contiguous(input), [1, batch * channels, ...input.sizes.slice(2)]),
         repeated(args.weight),

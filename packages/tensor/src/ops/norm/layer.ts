@@ -7,10 +7,16 @@ import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { checkFloating, statisticsType } from '../../kernels/restrict-dtypes.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../../shape.js';
+import {
+  checkGradient,
+  contiguousStrides,
+  formatSizes,
+  numelOf,
+  sameNumbers,
+} from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { contiguous, detach, toDtype } from '../arrange/copy.js';
 import { rsqrt } from '../pointwise/exponential.js';
@@ -46,8 +52,8 @@ function axisOf(
   return axis;
 }
 
-function dense(sizes: readonly number[], like: Tensor): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype: like.dtype, device: like.device };
+function dense(sizes: readonly number[], like: Tensor, dtype = like.dtype): TensorMeta {
+  return { sizes, strides: contiguousStrides(sizes), dtype, device: like.device };
 }
 
 const layerNormOp = defineOp(
@@ -60,6 +66,7 @@ const layerNormOp = defineOp(
       const stat = dense(
         input.sizes.map((size, i) => (i < axis ? size : 1)),
         input,
+        statisticsType(input, weight, bias),
       );
       return [dense(input.sizes, input), stat, stat];
     },
@@ -113,14 +120,15 @@ const layerNormBackwardOp = defineOp(
   'aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
-    meta: ({ input, normalized_shape, output_mask: mask }) => {
+    meta: ({ grad_out, input, normalized_shape, weight, output_mask: mask }) => {
       axisOf('native_layer_norm_backward', input, normalized_shape, null, null);
-      const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
-        dense(wanted ? sizes : [0], input);
+      checkGradient('layer_norm', grad_out, input.sizes);
+      const part = (wanted: boolean, sizes: readonly number[], dtype?: DType): TensorMeta =>
+        dense(wanted ? sizes : [0], input, dtype);
       return [
         part(mask[0]!, input.sizes),
-        part(mask[1]!, normalized_shape),
-        part(mask[2]!, normalized_shape),
+        part(mask[1]!, normalized_shape, weight?.dtype),
+        part(mask[2]!, normalized_shape, weight?.dtype),
       ];
     },
     kernel: (

@@ -6,9 +6,8 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { adaptiveSpans, forEachTap, forEachWindow } from '../../kernels/pooling-kernel.js';
 import { perDimension } from '../../kernels/spatial.js';
 import { denseMeta, imageMeta } from '../../kernels/suggest-format.js';
-import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { numelOf } from '../../shape.js';
+import { checkGradient, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { checkPoolParts, planesOf, zerosOf } from './shape.js';
 import { gather } from '../indexing/scatter.js';
@@ -22,8 +21,7 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
     {
       tags: ['reduction'],
       meta: ({ self: x, output_size }) => {
-        checkFloating(op, x);
-        checkPoolParts(op, rank, x, 1);
+        checkPoolParts(op, rank, x, output_size, 1);
         const sizes = [...x.sizes.slice(0, -rank), ...output_size];
         // Of images, the layout is kept; volumes come out contiguous.
         const meta = rank === 2 ? imageMeta(x, sizes) : denseMeta(x, sizes);
@@ -61,7 +59,14 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
   const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor`,
     {
-      meta: ({ self }) => imageMeta(self, self.sizes),
+      meta: ({ grad_output, self, indices }) => {
+        checkGradient(op, grad_output, [
+          ...self.sizes.slice(0, -rank),
+          ...indices.sizes.slice(-rank),
+        ]);
+        checkGradient(op, indices, grad_output.sizes);
+        return imageMeta(self, self.sizes);
+      },
       kernel: ({ grad_output, self, indices }, [out]) => {
         const at = readNumbers(indices);
         const result = new Float64Array(out!.numel);

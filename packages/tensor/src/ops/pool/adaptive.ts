@@ -11,6 +11,7 @@ import {
 } from '../../kernels/pooling-kernel.js';
 import { perDimension } from '../../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { checkGradient } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { checkPoolParts, checkPoolRank, planesOf, poolMeta, zerosOf } from './shape.js';
 import { mean } from '../reduction/reduction.js';
@@ -25,7 +26,7 @@ function defineAdaptive(rank: 2 | 3): OpOverload<Tensor> {
   const forward = defineOp(`aten::_${op}(Tensor self, SymInt[${rank}] output_size) -> Tensor`, {
     tags: ['reduction'],
     meta: ({ self, output_size }) => {
-      checkPoolParts(op, rank, self, -rank);
+      checkPoolParts(op, rank, self, output_size, -rank);
       return poolMeta(self, [...self.sizes.slice(0, -rank), ...output_size]);
     },
     kernel: ({ self, output_size }, [out]) => {
@@ -45,7 +46,13 @@ function defineAdaptive(rank: 2 | 3): OpOverload<Tensor> {
   const backward: OpOverload<Tensor> = defineOp(
     `aten::_${op}_backward(Tensor grad_output, Tensor self) -> Tensor`,
     {
-      meta: ({ self }) => poolMeta(self, self.sizes),
+      meta: ({ grad_output, self }) => {
+        checkGradient(op, grad_output, [
+          ...self.sizes.slice(0, -rank),
+          ...grad_output.sizes.slice(-rank),
+        ]);
+        return poolMeta(self, self.sizes);
+      },
       kernel: ({ grad_output, self }, [out]) => {
         const grads = readNumbers(grad_output);
         const input = self.sizes.slice(-rank);

@@ -14,6 +14,7 @@ import {
 import { perDimension } from '../../kernels/spatial.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { checkGradient } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { planesOf, poolMeta, slidingShape, zerosOf } from './shape.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
@@ -88,7 +89,12 @@ function define(rank: 2 | 3): OpOverload<Tensor> {
   const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor`,
     {
-      meta: ({ self }) => poolMeta(self, self.sizes),
+      meta: (args) => {
+        const { self, grad_output } = args;
+        const { output } = slidingShape(op, rank, args);
+        checkGradient(op, grad_output, [...self.sizes.slice(0, -rank), ...output]);
+        return poolMeta(self, self.sizes);
+      },
       kernel: (args, [out]) => {
         const shape = slidingShape(op, rank, args);
         const grads = readNumbers(args.grad_output);

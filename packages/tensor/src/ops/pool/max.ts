@@ -9,7 +9,7 @@ import { imageMeta } from '../../kernels/suggest-format.js';
 import { perDimension } from '../../kernels/spatial.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { numelOf } from '../../shape.js';
+import { checkGradient, numelOf } from '../../shape.js';
 import { slidingShape } from './shape.js';
 import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
@@ -85,7 +85,13 @@ function define(rank: 2 | 3): MaxPool {
   const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_with_indices_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, int[${rank}] dilation, bool ceil_mode, Tensor indices) -> Tensor`,
     {
-      meta: ({ self }) => imageMeta(self, self.sizes),
+      meta: (args) => {
+        const { self, grad_output, indices } = args;
+        const { output } = slidingShape(op, rank, args);
+        checkGradient(op, grad_output, [...self.sizes.slice(0, -rank), ...output]);
+        checkGradient(op, indices, grad_output.sizes);
+        return imageMeta(self, self.sizes);
+      },
       kernel: ({ grad_output, self, indices }, [out]) => {
         const grads = readNumbers(grad_output);
         const at = readNumbers(indices);

@@ -4,6 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type PoolShape, pooledSizes } from '../../kernels/pooling-kernel.js';
 import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { checkWindows, perDimension } from '../../kernels/spatial.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
@@ -68,9 +69,21 @@ export function slidingShape(op: string, rank: number, args: WindowArgs): PoolSh
   return { input, output, kernel, stride, padding, dilation };
 }
 
-/** The parts of an adaptive pooling have elements along dimension `from` and those after it. @throws shape-mismatch */
-export function checkPoolParts(op: string, rank: number, self: Tensor, from: number): void {
+/**
+ * The parts of an adaptive pooling, `size` of them, have elements along dimension `from` and those after it.
+ *
+ * @throws shape-mismatch, invalid-argument, dtype-unsupported
+ */
+export function checkPoolParts(
+  op: string,
+  rank: number,
+  self: Tensor,
+  size: readonly number[],
+  from: number,
+): void {
+  checkFloating(op, self);
   checkPoolRank(op, rank, self);
+  perDimension(op, 'output_size', size, rank, true);
   if (!self.sizes.slice(from).includes(0)) return;
   throw new TesseraError(
     'shape-mismatch',

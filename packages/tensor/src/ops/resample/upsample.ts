@@ -6,11 +6,12 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type TapTable, resample, resampleBackward } from '../../kernels/resample-kernel.js';
 import { resampleBytes } from '../../kernels/resample-uint8.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { denseMeta, imageMeta } from '../../kernels/suggest-format.js';
 import { type Interpolation, upsampleTaps } from '../../kernels/upsample-taps.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs } from '../../op/op-record.js';
-import { formatSizes } from '../../shape.js';
+import { checkGradient, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { planesOf } from '../pool/shape.js';
 
@@ -91,6 +92,9 @@ function define(family: Family): OpOverload<Tensor> {
     {
       meta: ({ self, output_size }) => {
         checkSizes(family, self.sizes, output_size);
+        // Of integers there are bytes, and those not where lines or volumes are interpolated.
+        if (self.dtype !== 'uint8' || (family.kind === 'linear' && rank !== 2))
+          checkFloating(op, self);
         return imageMeta(self, [...self.sizes.slice(0, 2), ...output_size]);
       },
       kernel: (args, [out]) => {
@@ -110,14 +114,7 @@ function define(family: Family): OpOverload<Tensor> {
     {
       meta: ({ grad_output, output_size, input_size }) => {
         checkSizes(family, input_size, output_size);
-        const expected = [...input_size.slice(0, 2), ...output_size];
-        const given = grad_output.sizes;
-        if (given.length !== expected.length || expected.some((size, d) => size !== given[d]))
-          throw new TesseraError(
-            'shape-mismatch',
-            `${op}_backward: Expected grad_output to have the same shape as output; output has shape ${formatSizes(expected)} but got grad_output of shape ${formatSizes(given)}`,
-            { hints: ['input_size is [N, C, …], output_size the spatial sizes.'] },
-          );
+        checkGradient(op, grad_output, [...input_size.slice(0, 2), ...output_size]);
         // PyTorch keeps channels last for images, not for volumes.
         return rank === 3 ? denseMeta(grad_output, input_size) : imageMeta(grad_output, input_size);
       },

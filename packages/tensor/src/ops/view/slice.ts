@@ -7,8 +7,9 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers, readNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { OpRecord, TensorMeta, ViewMeta } from '../../op/op-record.js';
+import type { OpRecord, ViewMeta } from '../../op/op-record.js';
 import {
+  type Layout,
   SLICE_END,
   diagonalView,
   partOf,
@@ -16,28 +17,29 @@ import {
   sliceView,
 } from '../../kernels/view-geometry.js';
 import { isIntegral } from '../../dtype.js';
-import { contiguousStrides, wrapDim } from '../../shape.js';
+import { contiguousStrides, expandStrides, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 
 type PartGradient = { grad_output: Tensor; input_sizes: readonly number[] };
 
-function backwardMeta({ grad_output, input_sizes }: PartGradient): TensorMeta {
-  return {
-    sizes: input_sizes,
-    strides: contiguousStrides(input_sizes),
-    dtype: grad_output.dtype,
-    device: grad_output.device,
-  };
-}
-
 /** Record of the backward op of a partial view: zeros with the gradient in the part. */
 function backwardRecord<Args extends PartGradient>(
-  part: (out: Tensor, args: Args) => ViewMeta,
+  part: (out: Layout, args: Args) => ViewMeta,
   forward: (grad: Tensor, args: Args) => Tensor,
 ): OpRecord<Args, never> {
   return {
-    meta: backwardMeta,
+    meta: (args) => {
+      const { grad_output: grad, input_sizes } = args;
+      const meta = {
+        sizes: input_sizes,
+        strides: contiguousStrides(input_sizes),
+        dtype: grad.dtype,
+        device: grad.device,
+      };
+      expandStrides(grad.sizes, grad.strides, part({ ...meta, storageOffset: 0 }, args).sizes);
+      return meta;
+    },
     kernel: (args, [out]) => {
       writeNumbers(out!, new Float64Array(out!.numel));
       const target = partOf(out!, part(out!, args));
