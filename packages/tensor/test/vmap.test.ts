@@ -239,6 +239,17 @@ describe('vmap gives what a loop gives', () => {
 });
 
 describe('inDims and outDims', () => {
+  it('null is for results that all examples share', () => {
+    const shared = ones([2]);
+    const [each, all] = vmap((x: Tensor) => [x.mul(2), shared] as const, { outDims: [0, null] })(
+      ones([3]),
+    );
+    expect([each.sizes, all === shared]).toEqual([[3], true]);
+    expect(() => vmap((x: Tensor) => x.mul(2), { outDims: null })(ones([3]))).toThrow(
+      'can not return a BatchedTensor when outDim is null',
+    );
+  });
+
   it('describe nested arguments and results', () => {
     const fn = vmap(
       ({ a, b }: { a: Tensor; b: Tensor[] }, k: number) => ({ s: a.add(b[0]!).mul(k), d: [b[1]!] }),

@@ -13,7 +13,7 @@ import { modes, withPreDispatchMode } from '../dispatch/modes.js';
 import { formatSizes, wrapDim } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { makeBatched } from './batched-tensor.js';
+import { batchedAt, makeBatched } from './batched-tensor.js';
 import type { Randomness } from './rules/random.js';
 import { VmapMode, valuesAt } from './vmap-mode.js';
 
@@ -25,7 +25,7 @@ export type BatchDims =
 export interface VmapOptions {
   /** Where the examples of each argument lie: one for all arguments, or a list with one for each (default 0). */
   readonly inDims?: BatchDims;
-  /** Where the examples of each result lie (default 0). */
+  /** Where the examples of each result lie (default 0); null for what is shared by all examples. */
   readonly outDims?: BatchDims;
   /**
    * What random operators do: `'error'` (default), `'same'` numbers for all examples, or `'different'` ones.
@@ -145,9 +145,12 @@ export function vmap<A extends unknown[], R>(
     const places = dimsOf(result, outDims, 'outDims');
     const whole = outs.leaves.map((leaf, i) => {
       const place = places[i]!;
-      if (place === null)
-        throw invalid('outDims may not be null.', 'Say where the examples of each result go.');
-      return valuesAt(mode, leaf, place);
+      if (place !== null) return valuesAt(mode, leaf, place);
+      if (batchedAt(leaf, mode) === null) return leaf;
+      throw invalid(
+        'the function can not return a BatchedTensor when outDim is null',
+        'Say where the examples of each result go: null is for what all share.',
+      );
     });
     return treeUnflatten(whole, outs.spec) as R;
   };

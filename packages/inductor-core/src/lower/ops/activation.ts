@@ -2,7 +2,7 @@
  * @file Lowerings of activation functions and their backward formulas, as PyTorch defines them.
  */
 import type { Expr } from '../../ir/expr.js';
-import { elementwise, operandArg, operandExpr, tensorArg } from './elementwise.js';
+import { elementwise, elementwiseWithNumbers, operandArg, operandExpr, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
@@ -30,7 +30,7 @@ export function activation(
   ) => Expr,
 ): LoweringFn {
   return (l, args, call) =>
-    elementwise(
+    elementwiseWithNumbers(
       l,
       args.slice(0, count).map((arg) => operandArg(arg, call.op)),
       call.dtype,
@@ -42,6 +42,7 @@ export function activation(
           args,
         ),
       call.op,
+      args.slice(count).filter((arg) => arg instanceof RuntimeScalar),
     );
 }
 

@@ -156,6 +156,27 @@ export function elementwise(
   );
 }
 
+/**
+ * As `elementwise`, for operators that take a number with all its digits beside 16-bit floats. A number that is not
+ * known while lowering, or one that is to be as eager has it, would be rounded to the type that is computed in.
+ */
+export function elementwiseWithNumbers(
+  lowering: Lowering,
+  operands: readonly Operand[],
+  dtype: DType,
+  combine: (...args: Expr[]) => Expr,
+  op: string,
+  numbers: readonly LoweredArg[] = operands,
+): LoweredTensor {
+  const isExact = numbers.every(
+    (operand) =>
+      operand instanceof LoweredTensor ||
+      (typeof operand === 'number' && !lowering.emulatesPrecisionCasts),
+  );
+  const computed = !isExact && (dtype === 'float16' || dtype === 'bfloat16') ? 'float32' : dtype;
+  return castTensor(lowering, elementwise(lowering, operands, computed, combine, op), dtype);
+}
+
 /** One scalar operation over operands of a common type. */
 export function scalarOp(
   lowering: Lowering,

@@ -7,6 +7,7 @@ import { checkedDivisor } from '../checked-value.js';
 import {
   castTensor,
   elementwise,
+  elementwiseWithNumbers,
   isOperand,
   operandArg,
   operandExpr,
@@ -67,12 +68,12 @@ const rsub: LoweringOf<'aten::rsub.Tensor' | 'aten::rsub.Scalar'> = (
   );
 
 const mul: LoweringOf<'aten::mul.Tensor' | 'aten::mul.Scalar'> = (l, [self, other], call) =>
-  elementwise(l, [self, other], call.dtype, (a, b) => product(l, a, b), call.op);
+  elementwiseWithNumbers(l, [self, other], call.dtype, (a, b) => product(l, a, b), call.op);
 
 const div: LoweringOf<
   'aten::div.Tensor' | 'aten::div.Scalar' | 'aten::true_divide.Tensor' | 'aten::true_divide.Scalar'
 > = (l, [self, other], call) =>
-  elementwise(l, [self, other], call.dtype, (a, b) => l.ir.op('div', [a, b]), call.op);
+  elementwiseWithNumbers(l, [self, other], call.dtype, (a, b) => l.ir.op('div', [a, b]), call.op);
 
 const divMode: LoweringOf<'aten::div.Tensor_mode' | 'aten::div.Scalar_mode'> = (l, args, call) => {
   const [self, other, mode] = args;
@@ -203,7 +204,7 @@ const lerp: LoweringOf<'aten::lerp.Scalar' | 'aten::lerp.Tensor'> = (
   [self, end, weight],
   call,
 ) =>
-  elementwise(
+  elementwiseWithNumbers(
     l,
     [self, end, weight],
     call.dtype,
@@ -219,7 +220,7 @@ const lerp: LoweringOf<'aten::lerp.Scalar' | 'aten::lerp.Tensor'> = (
 
 function addc(divide: boolean): LoweringOf<'aten::addcmul' | 'aten::addcdiv'> {
   return (l, [self, t1, t2, value], call) => {
-    return elementwise(
+    return elementwiseWithNumbers(
       l,
       [self, t1, t2],
       call.dtype,
@@ -232,6 +233,7 @@ function addc(divide: boolean): LoweringOf<'aten::addcmul' | 'aten::addcdiv'> {
             : product(l, scaledBy(l, a, value), b),
         ),
       call.op,
+      [value],
     );
   };
 }

@@ -14,6 +14,7 @@ import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
 import { type DType, isFloatingPoint } from '../../dtype.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
+import { toDtype } from '../arrange/copy.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
 import { log, log1p } from '../pointwise/exponential.js';
 import { type Reduction, reductionNumber } from './nll.js';
@@ -37,8 +38,11 @@ function defineLoss(
   losses: (difference: Tensor, bounds: Bounds) => Tensor,
 ): OpOverload<Tensor> {
   return defineOp(`aten::${name}(Tensor self, Tensor target, int reduction=1${extra}) -> Tensor`, {
-    decompose: ({ self, target, reduction, beta, delta }: NamedArgs) =>
-      reduced(losses(sub(self, target), { beta, delta }), reduction),
+    decompose: ({ self, target, reduction, beta, delta }: NamedArgs) => {
+      const each = losses(sub(self, target), { beta, delta });
+      // Alone of its kind, PyTorch's huber_loss has the type of its input.
+      return reduced(name === 'huber_loss' ? toDtype(each, self.dtype) : each, reduction);
+    },
   });
 }
 
@@ -258,7 +262,8 @@ const withLogitsOp = defineOp(
           result,
         );
       }
-      return weightedMeta(name, operands, target, resultType(operands), reduction);
+      // The losses are written over the target's part of them.
+      return weightedMeta(name, operands, target, target.dtype, reduction);
     },
     kernel: ({ self, target, weight, pos_weight, reduction }, [out]) => {
       const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null);

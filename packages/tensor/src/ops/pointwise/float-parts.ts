@@ -3,7 +3,7 @@
  */
 import { type ScalarLike, type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { DTYPES, type DType } from '../../dtype.js';
+import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { copySign, nextAfterIn, signBit, splitFloat } from '../../kernels/float-parts.js';
 import {
@@ -14,7 +14,7 @@ import {
   scalarValue,
   unary,
 } from '../../kernels/pointwise-kernel.js';
-import { restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { checkNumbers, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { signOf } from '../../kernels/special-functions.js';
 import { defineInplace } from '../../op/inplace.js';
 import {
@@ -29,6 +29,7 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
+import { toDtype } from '../arrange/copy.js';
 import { eq, isfinite, ne } from './comparison.js';
 import { div } from './division.js';
 import { exp2 } from './exponential.js';
@@ -201,12 +202,22 @@ export function frexp(self: Tensor): [mantissa: Tensor, exponent: Tensor] {
   return callOp(frexpOp, [self]);
 }
 
-/** self · 2^other */
+/** 2^other for a product with `self`, which may be of 16 bits where the power does not fit. @throws dtype-unsupported */
+function powerFor(self: Tensor, other: Tensor): Tensor {
+  if (!isFloatingPoint(self.dtype) || isFloatingPoint(other.dtype)) return exp2(other);
+  checkNumbers('ldexp_cpu_exp', other);
+  return exp2(toDtype(other, self.dtype === 'float64' ? 'float64' : 'float32'));
+}
+
+/** self · 2^other; integers beside floats leave their type. @throws dtype-unsupported */
 export function ldexp(self: Tensor, other: Tensor): Tensor {
-  return mul(self, exp2(other));
+  const product = mul(self, powerFor(self, other));
+  return isFloatingPoint(other.dtype) || !isFloatingPoint(self.dtype)
+    ? product
+    : toDtype(product, self.dtype);
 }
 
 /** self = ldexp(self, other) */
 export function ldexp_(self: Tensor, other: Tensor): Tensor {
-  return mul_(self, exp2(other));
+  return mul_(self, powerFor(self, other));
 }

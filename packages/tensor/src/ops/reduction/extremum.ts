@@ -146,13 +146,13 @@ export const min: ExtremumFunction = extremum('min', minima, minimum);
 /** Largest elements over dims (all by default); ties share the gradient. @throws invalid-dim, shape-mismatch */
 export function amax(
   self: Tensor,
-  dim: number | readonly number[] = [],
+  dim: number | readonly number[] | null = null,
   options?: KeepdimOptions,
 ): Tensor {
   checkOptionNames('amax', options, KEEPDIM);
   return callOp(maxima.over, [
     self,
-    typeof dim === 'number' ? [dim] : dim,
+    typeof dim === 'number' ? [dim] : (dim ?? []),
     options?.keepdim ?? false,
   ]);
 }
@@ -160,13 +160,13 @@ export function amax(
 /** Smallest elements over dims (all by default); ties share the gradient. @throws invalid-dim, shape-mismatch */
 export function amin(
   self: Tensor,
-  dim: number | readonly number[] = [],
+  dim: number | readonly number[] | null = null,
   options?: KeepdimOptions,
 ): Tensor {
   checkOptionNames('amin', options, KEEPDIM);
   return callOp(minima.over, [
     self,
-    typeof dim === 'number' ? [dim] : dim,
+    typeof dim === 'number' ? [dim] : (dim ?? []),
     options?.keepdim ?? false,
   ]);
 }

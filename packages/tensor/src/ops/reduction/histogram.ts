@@ -163,7 +163,7 @@ const histogramOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)',
   histogramRecord(
     ({ bins, range }, values) => {
-      const [low, high] = range ?? [0, 0];
+      const [low, high] = range ?? [0, values.length === 0 ? 1 : 0];
       const count = bins;
       const [from, to] = outerEdges('torch.histogram', values, low, high);
       return Float64Array.from({ length: count + 1 }, (_, i) =>
