@@ -13,9 +13,9 @@ const wantsGpu =
 
 type Fn = (x: Tensor) => Tensor;
 const resized =
-  (outputSize: number[], alignCorners = false): Fn =>
+  (outputSize: number[], alignCorners = false, mode: 'linear' | 'bicubic' = 'linear'): Fn =>
   (x) =>
-    upsample(x, { outputSize, mode: 'linear', antialias: true, alignCorners });
+    upsample(x, { outputSize, mode, antialias: true, alignCorners });
 const renormed =
   (indices: unknown, maxNorm: number, type: number): Fn =>
   (x) =>
@@ -37,6 +37,8 @@ const DIFFERENTIABLE: [string, number[], Fn][] = [
   ['enlarging', [1, 1, 3, 4], resized([7, 5])],
   ['shrinking far', [1, 1, 64, 40], resized([2, 1])],
   ['one element', [1, 1, 1, 1], resized([1, 1])],
+  ['shrinking, cubic', [1, 2, 9, 13], resized([4, 3], false, 'bicubic')],
+  ['enlarging between corners, cubic', [2, 1, 3, 4], resized([7, 5], true, 'bicubic')],
 ];
 const OTHERS: [string, number[], Fn][] = [
   ['rows scaled down', [6, 5], renormed([0, 4, 4, 2], 1, 2)],

@@ -63,7 +63,7 @@ describe('parameters of norms', () => {
     const leaf = weight.requiresGrad_();
     T.layerNorm(x, [4], { weight: leaf }).sum().backward();
     // In bfloat16 it would be 1.5234.
-    expect(leaf.grad!.toArray()[3]).toBeCloseTo(1.52127, 4);
+    expect(leaf.grad!.select(0, 3).item()).toBeCloseTo(1.52127, 4);
     expect(leaf.grad!.dtype).toBe('float32');
   });
 
@@ -301,5 +301,46 @@ describe('types and values of results', () => {
         null,
       ).item(),
     ).toBe(3);
+  });
+});
+
+describe('antialiased cubic resizing', () => {
+  // A 1×1×2×6 image of 0, 1, …, 11.
+  const image = (): Tensor => T.arange(0, 12).to('float32').reshape([1, 1, 2, 6]);
+  const resize = (x: Tensor, outputSize: number[], alignCorners = false): Tensor =>
+    T.upsample(x, { outputSize, mode: 'bicubic', antialias: true, alignCorners });
+
+  it('averages with the filter that Pillow has', () => {
+    const close = (actual: Tensor, expected: number[]): void =>
+      expected.forEach((value, i) =>
+        expect(actual.reshape([-1]).select(0, i).item()).toBeCloseTo(value, 4),
+      );
+    close(resize(image(), [1, 3]), [3.54393, 5.5, 7.45607]);
+    close(
+      resize(image(), [3, 4]),
+      [
+        -0.10671, 1.3143, 2.89623, 4.31724, 3.28803, 4.70903, 6.29097, 7.71198, 6.68276, 8.10377,
+        9.6857, 11.10671,
+      ],
+    );
+    close(resize(image(), [1, 3], true), [0.05047, 2.59691, 4.24699]);
+    expect(resize(image().mul(20).to('uint8'), [1, 3]).reshape([-1]).toArray()).toEqual([
+      71, 110, 149,
+    ]);
+    const x = image().requiresGrad_();
+    resize(x, [1, 3])
+      .mul(tensor([1, 2, 3]))
+      .sum()
+      .backward();
+    close(x.grad!.select(2, 1), [0.19787, 0.32408, 0.42785, 0.58684, 0.80106, 0.6623]);
+  });
+
+  it('is refused where there is no image or no filter', () => {
+    const reason = 'restricted to bilinear and bicubic modes and requires a 4-D tensor';
+    const antialias = true;
+    expect(() =>
+      T.upsample(ones([1, 1, 4]), { outputSize: [2], mode: 'linear', antialias }),
+    ).toThrow(reason);
+    expect(() => T.upsample(image(), { outputSize: [1, 2], antialias })).toThrow(reason);
   });
 });

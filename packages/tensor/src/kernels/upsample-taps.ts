@@ -9,7 +9,8 @@ import { roundTo } from './elements.js';
 import type { TapTable, Taps } from './resample-kernel.js';
 
 /** How elements between input elements are made. */
-export type Interpolation = 'nearest' | 'nearest-exact' | 'linear' | 'cubic' | 'linear-antialiased';
+export type Interpolation =
+  'nearest' | 'nearest-exact' | 'linear' | 'cubic' | 'linear-antialiased' | 'cubic-antialiased';
 
 /** Resizing along one dimension. */
 export interface Resize {
@@ -81,16 +82,26 @@ function cubic(resize: Resize, round: Round, store: Round): TapTable {
   });
 }
 
-/** A triangle as wide as an output element, over the input elements. */
-function antialiased(resize: Resize, round: Round): TapTable {
+/** The cubic filter of antialiased resizing at distance `x`, which Pillow has too. */
+function cubicFilter(x: number): number {
+  if (x >= 2) return 0;
+  return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : ((-0.5 * x + 2.5) * x - 4) * x + 2;
+}
+
+/** A triangle as wide as an output element, or a cubic filter of twice its width, over the input elements. */
+function antialiased(resize: Resize, round: Round, isCubic: boolean): TapTable {
   const ratio = resizeRatio(resize, round);
-  const support = Math.max(ratio, 1);
+  const scale = Math.max(ratio, 1);
+  const support = isCubic ? 2 * scale : scale;
   return Array.from({ length: resize.output }, (_, o): Taps => {
     const centre = round(ratio * (o + 0.5));
     const first = Math.max(Math.trunc(round(centre - support + 0.5)), 0);
     const end = Math.min(Math.trunc(round(centre + support + 0.5)), resize.input);
     const at = Array.from({ length: Math.max(end - first, 0) }, (_, j) => first + j);
-    const weights = at.map((i) => Math.max(0, 1 - Math.abs((i - centre + 0.5) / support)));
+    const weights = at.map((i) => {
+      const distance = Math.abs((i - centre + 0.5) / scale);
+      return isCubic ? cubicFilter(distance) : Math.max(0, 1 - distance);
+    });
     const total = weights.reduce((a, b) => a + b, 0);
     return { at, weights: weights.map((weight) => (total === 0 ? weight : round(weight / total))) };
   });
@@ -117,6 +128,7 @@ export function upsampleTaps(
     case 'cubic':
       return cubic(resize, round, store);
     case 'linear-antialiased':
-      return antialiased(resize, round);
+    case 'cubic-antialiased':
+      return antialiased(resize, round, kind === 'cubic-antialiased');
   }
 }

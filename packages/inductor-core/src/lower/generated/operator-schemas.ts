@@ -211,6 +211,9 @@ export interface OperatorSchemas {
   'aten::_unsafe_masked_index': "aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor";
   'aten::_unsafe_masked_index_put_accumulate': "aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor";
   'aten::_unsafe_view': "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor";
+  'aten::_upsample_bicubic2d_aa': "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor";
+  'aten::_upsample_bicubic2d_aa.vec': "aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";
+  'aten::_upsample_bicubic2d_aa_backward': "aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor";
   'aten::_upsample_bilinear2d_aa': "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor";
   'aten::_upsample_bilinear2d_aa.vec': "aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor";
   'aten::_upsample_bilinear2d_aa_backward': "aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor";

@@ -15,7 +15,7 @@ import { type Axis, reach } from './resample.js';
 import { type SizedResize, wholeQuotient } from './resize-ratio.js';
 
 /** How elements between input elements are made. */
-export type Kind = Exclude<ResizeInterpolation, 'linear-antialiased'>;
+export type Kind = Exclude<ResizeInterpolation, 'linear-antialiased' | 'cubic-antialiased'>;
 
 /** Which elements another one has to do with. */
 export type Readers = ReturnType<Axis['readers']>;

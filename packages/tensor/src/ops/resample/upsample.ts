@@ -170,11 +170,10 @@ const linear = ['upsample_linear1d', 'upsample_bilinear2d', 'upsample_trilinear3
   define({ op, rank: RANKS[i]!, kind: 'linear' }),
 );
 const cubic = define({ op: 'upsample_bicubic2d', rank: 2, kind: 'cubic' });
-const antialiased = define({
-  op: '_upsample_bilinear2d_aa',
-  rank: 2,
-  kind: 'linear-antialiased',
-});
+const antialiased = {
+  linear: define({ op: '_upsample_bilinear2d_aa', rank: 2, kind: 'linear-antialiased' }),
+  bicubic: define({ op: '_upsample_bicubic2d_aa', rank: 2, kind: 'cubic-antialiased' }),
+};
 
 /** How `upsample` makes the elements between. */
 export type UpsampleMode = 'nearest' | 'nearest-exact' | 'linear' | 'bicubic';
@@ -189,7 +188,7 @@ export interface UpsampleOptions {
   readonly mode?: UpsampleMode;
   /** Whether the corner elements of input and result fall together (default false). */
   readonly alignCorners?: boolean;
-  /** Whether shrinking averages what lies between; for `linear` in two dimensions. */
+  /** Whether shrinking averages what lies between; for `linear` and `bicubic` in two dimensions. */
   readonly antialias?: boolean;
 }
 
@@ -197,20 +196,25 @@ export interface UpsampleOptions {
 export function upsample(self: Tensor, options: UpsampleOptions): Tensor {
   const { outputSize = null, scaleFactors = null, mode = 'nearest' } = options;
   const at = self.ndim - 3;
+  const isImage = self.ndim === 4;
+  if (options.antialias === true && (!isImage || !(mode in antialiased)))
+    throw new TesseraError(
+      'invalid-argument',
+      'Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input',
+      { hints: ['Leave antialias out.'] },
+    );
   const found =
     mode === 'nearest'
       ? nearest[at]
       : mode === 'nearest-exact'
         ? nearestExact[at]
-        : mode === 'bicubic'
-          ? self.ndim === 4
-            ? cubic
-            : undefined
-          : options.antialias === true
-            ? self.ndim === 4
-              ? antialiased
-              : undefined
-            : linear[at];
+        : options.antialias === true
+          ? antialiased[mode]
+          : mode === 'linear'
+            ? linear[at]
+            : isImage
+              ? cubic
+              : undefined;
   if (found === undefined)
     throw new TesseraError(
       'invalid-argument',
