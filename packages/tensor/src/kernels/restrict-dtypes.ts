@@ -32,12 +32,23 @@ function check(name: string, dtype: DType, allowed: readonly DTypeCategory[]): v
 
 /** @throws dtype-mismatch for an argument of another dtype */
 export function checkDtype(op: string, name: string, tensor: Tensor, dtype: DType): void {
-  if (tensor.dtype === dtype) return;
-  throw new TesseraError(
-    'dtype-mismatch',
-    `${op}(): expected dtype ${dtype} for \`${name}\` but got dtype ${tensor.dtype}`,
-    { hints: [`Convert it: ${name}.to('${dtype}').`] },
-  );
+  if (tensor.dtype !== dtype)
+    mismatch(
+      `${op}(): expected dtype ${dtype} for \`${name}\` but got dtype ${tensor.dtype}`,
+      dtype,
+    );
+}
+
+function mismatch(message: string, dtype: DType): never {
+  throw new TesseraError('dtype-mismatch', message, {
+    hints: [`Convert it: x.to('${dtype}').`],
+  });
+}
+
+/** @throws dtype-mismatch for a tensor of another type */
+export function expectType(tensor: Tensor, dtype: DType): void {
+  if (tensor.dtype !== dtype)
+    mismatch(`expected scalar type ${dtype} but found ${tensor.dtype}`, dtype);
 }
 
 /**
@@ -46,31 +57,18 @@ export function checkDtype(op: string, name: string, tensor: Tensor, dtype: DTyp
  * @throws dtype-mismatch
  */
 export function statisticsType(
-  input: Tensor,
+  { dtype }: Tensor,
   ...parameters: readonly (Tensor | null | undefined)[]
 ): DType {
-  const given = parameters.flatMap((parameter) => parameter?.dtype ?? []);
-  const type = given[0] ?? input.dtype;
-  const mixed = type !== input.dtype;
-  const other = given.find((dtype) => dtype !== (mixed ? 'float32' : type));
-  if (other === undefined && (!mixed || DTYPES[input.dtype].itemSize === 2)) return type;
-  throw new TesseraError(
-    'dtype-mismatch',
-    mixed
-      ? `mixed dtype (CPU): ${other === undefined ? 'all inputs must share same datatype.' : 'expect parameter to have scalar type of float32'}`
-      : `expected scalar type ${type} but found ${other}`,
-    { hints: [`Convert weight, bias and running statistics: x.to('${input.dtype}').`] },
-  );
-}
-
-/** @throws dtype-mismatch for a tensor of another type */
-export function expectType(tensor: Tensor, dtype: DType): void {
-  if (tensor.dtype === dtype) return;
-  throw new TesseraError(
-    'dtype-mismatch',
-    `expected scalar type ${dtype} but found ${tensor.dtype}`,
-    { hints: [`Convert it: x.to('${dtype}').`] },
-  );
+  const given = parameters.filter((parameter) => parameter != null);
+  const type = given[0]?.dtype ?? dtype;
+  if (type !== dtype && (type !== 'float32' || DTYPES[dtype].itemSize !== 2))
+    mismatch(
+      `mixed dtype (CPU): ${type === 'float32' ? 'all inputs must share same datatype.' : 'expect parameter to have scalar type of float32'}`,
+      dtype,
+    );
+  for (const parameter of given) expectType(parameter, type);
+  return type;
 }
 
 /** What most arithmetic is defined for. */

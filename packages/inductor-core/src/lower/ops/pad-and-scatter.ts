@@ -116,30 +116,13 @@ const selectScatter: SizedLoweringOf<'aten::select_scatter'> = (l, [x, src, dim,
   });
 };
 
-/** A gradient of the sizes of its part, to which it may be broadcast; where sizes vary, it has them. */
-function wholeGradient(
-  l: Lowering,
-  grad: LoweredTensor,
-  sizes: Shape,
-  part: (sizes: readonly number[]) => readonly number[],
-): LoweredTensor {
-  const known = sizes.filter((size) => typeof size === 'number');
-  return known.length === sizes.length ? expandTensor(l, grad, part(known)) : grad;
-}
-
 const sliceBackward: SizedLoweringOf<'aten::slice_backward'> = (
   l,
-  [grad, , dim, start, end, step],
+  [grad, , dim, start, , step],
   call,
 ) => {
   const at = wrapDim(Number(dim), call.shape.length, call.op);
-  const places = slicePlaces(call.shape[at]!, start, step);
-  const whole = wholeGradient(l, grad, call.shape, (sizes) => {
-    if (typeof places.start !== 'number' || typeof end !== 'number') return grad.shape as number[];
-    const length = fixed(sliceStart(sizes[at]!, end)) - places.start;
-    return sizes.map((size, d) => (d === at ? Math.ceil(Math.max(length, 0) / places.step) : size));
-  });
-  return intoSlice(l, null, whole, call.shape, at, places);
+  return intoSlice(l, null, grad, call.shape, at, slicePlaces(call.shape[at]!, start, step));
 };
 
 const selectBackward: SizedLoweringOf<'aten::select_backward'> = (
@@ -149,8 +132,9 @@ const selectBackward: SizedLoweringOf<'aten::select_backward'> = (
 ) => {
   const at = wrapDim(Number(dim), call.shape.length, call.op);
   const start = selectedPlace(index, call.shape[at]!);
-  const whole = wholeGradient(l, grad, call.shape, (sizes) => sizes.filter((_, d) => d !== at));
-  return intoSlice(l, null, withDim(l, whole, at), call.shape, at, {
+  // A gradient may be broadcast to its part.
+  const part = call.shape.filter((_, d) => d !== at);
+  return intoSlice(l, null, withDim(l, expandTensor(l, grad, part), at), call.shape, at, {
     start,
     step: 1,
   });
@@ -201,11 +185,13 @@ const diagonalBackward: SizedLoweringOf<'aten::diagonal_backward'> = (
   const rank = call.shape.length;
   const [a, b] = [wrapDim(Number(dim1), rank, call.op), wrapDim(Number(dim2), rank, call.op)];
   const shift = fixed(sizeArg(offset));
-  const whole = wholeGradient(l, grad, call.shape, (sizes) => [
-    ...sizes.filter((_, d) => d !== a && d !== b),
-    Math.max(Math.min(sizes[a]! + Math.min(shift, 0), sizes[b]! - Math.max(shift, 0)), 0),
-  ]);
-  return intoDiagonal(l, null, whole, call.shape, shift, a, b);
+  const [rows, columns] = [call.shape[a]!, call.shape[b]!];
+  const length =
+    typeof rows === 'number' && typeof columns === 'number'
+      ? Math.max(Math.min(rows + Math.min(shift, 0), columns - Math.max(shift, 0)), 0)
+      : grad.shape[rank - 2]!;
+  const part = [...call.shape.filter((_, d) => d !== a && d !== b), length];
+  return intoDiagonal(l, null, expandTensor(l, grad, part), call.shape, shift, a, b);
 };
 
 /** Operators that take places and sizes as expressions. */

@@ -9,7 +9,7 @@ import { normOf } from '../../kernels/norm-kernel.js';
 import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
-import { promoteTypes, toFloating } from '../../type-promotion.js';
+import { toFloating } from '../../type-promotion.js';
 import { eq } from '../pointwise/comparison.js';
 import { toDtype } from '../arrange/copy.js';
 import { exp } from '../pointwise/exponential.js';
@@ -45,7 +45,7 @@ const logsumexpOp = defineOp(
   },
 );
 
-/** @throws dtype-unsupported for integers, dtype-mismatch for a type that holds less than the input's */
+/** @throws dtype-unsupported for integers */
 function normType(self: Tensor, args: ReduceArgs): DType {
   const dtype = args.dtype ?? self.dtype;
   if (DTYPES[dtype].category !== 'floating' || DTYPES[self.dtype].category !== 'floating') {
@@ -55,12 +55,6 @@ function normType(self: Tensor, args: ReduceArgs): DType {
       { hints: ["Convert first: x.to('float32')."] },
     );
   }
-  if (promoteTypes(self.dtype, dtype) !== dtype)
-    throw new TesseraError(
-      'dtype-mismatch',
-      `linalg.vector_norm: the dtype of the input (${self.dtype}) should be convertible without narrowing to the specified dtype (${dtype})`,
-      { hints: ['Leave dtype out, and convert the result.'] },
-    );
   return dtype;
 }
 

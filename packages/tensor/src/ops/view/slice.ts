@@ -17,7 +17,7 @@ import {
   sliceView,
 } from '../../kernels/view-geometry.js';
 import { isIntegral } from '../../dtype.js';
-import { contiguousStrides, expandStrides, wrapDim } from '../../shape.js';
+import { checkGradient, contiguousStrides, expandStrides, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 
@@ -59,7 +59,11 @@ const selectBackwardOp = defineOp(
 const sliceBackwardOp = defineOp(
   'aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor',
   backwardRecord(
-    (out, { dim, start, end, step }) => sliceView(out, dim, start, end, step),
+    (out, { grad_output, dim, start, end, step }) => {
+      const view = sliceView(out, dim, start, end, step);
+      checkGradient('slice', grad_output, view.sizes);
+      return view;
+    },
     (grad, { dim, start, end, step }) => slice(grad, dim, start, end, step),
   ),
 );
