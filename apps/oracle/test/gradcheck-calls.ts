@@ -84,6 +84,10 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   'aten::native_dropout': [[values(6), 0.4, true]],
   'aten::slice_scatter': [[values(4, 3), values(2, 3), 0, 1, 3, 1]],
   'aten::_upsample_bilinear2d_aa': [[values(1, 1, 5, 5), [3, 2], false, null, null]],
+  'aten::_upsample_bicubic2d_aa': [[values(1, 1, 5, 5), [3, 2], false, null, null]],
+  'aten::_upsample_bicubic2d_aa_backward': [
+    [values(1, 1, 3, 2), [3, 2], [1, 1, 5, 5], false, null, null],
+  ],
   'aten::_native_batch_norm_legit_functional': [
     [...NORM, true, 0.1, 1e-5],
     [...NORM, false, 0.1, 1e-5],
