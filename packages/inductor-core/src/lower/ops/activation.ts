@@ -2,7 +2,13 @@
  * @file Lowerings of activation functions and their backward formulas, as PyTorch defines them.
  */
 import type { Expr } from '../../ir/expr.js';
-import { elementwise, elementwiseWithNumbers, operandArg, operandExpr, tensorArg } from './elementwise.js';
+import {
+  elementwise,
+  elementwiseWithNumbers,
+  operandArg,
+  operandExpr,
+  tensorArg,
+} from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
