@@ -332,7 +332,9 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
     for (const run of [fn, compiled, compiled]) {
       const leaf = arange(12).view([4, 3]).mul(0.1).detach().requiresGrad_();
       const whole = leaf.mul(1);
-      run(whole, whole.slice(0, 0, null, 1)).sum().backward();
+      run(whole, whole.slice(0, 0, null, 1))
+        .sum()
+        .backward();
       expect(leaf.grad!.sum(1).toArray()).toEqual([3, 0, 0, 3]);
     }
   });
