@@ -111,7 +111,7 @@ function callAgain(run: () => Tensor[] | Promise<Tensor[]>, { store }: World): (
   };
 }
 
-/** Does what the caller does while an async call waits; everything that was returned. */
+/** Does what the caller does while an async call waits (adding to a count after the read); everything that was returned. */
 async function meanwhile(
   call: CallSpec,
   { args, store }: World,
@@ -125,7 +125,6 @@ async function meanwhile(
   try {
     if (call.meanwhile === 'read') {
       const sum = args[0]!.sum().item();
-      // Read first: `+=` would add to what it was before the wait.
       const read = args[0]!.device === 'cpu' ? sum : await sum;
       store.count += read > 0 ? 1 : 2;
     } else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
