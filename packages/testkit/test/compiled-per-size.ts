@@ -5,11 +5,7 @@
 const EVERYWHERE: readonly string[] = [
   // Kernels of windows are numbers, which vary here where sizes are like them.
   'aten::avg_pool2d',
-  'aten::avg_pool2d_backward',
   'aten::avg_pool3d',
-  'aten::avg_pool3d_backward',
-  'aten::max_pool2d_with_indices_backward',
-  'aten::max_pool3d_with_indices_backward',
   // A factor that is not that of the sizes.
   'aten::_upsample_nearest_exact3d_backward',
   // Modes and padding are numbers, which vary here where sizes are like them.
