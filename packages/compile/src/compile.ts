@@ -126,6 +126,9 @@ export function compile(target: Compilable, options: CompileOptions = {}): AnyFu
     }
   };
   Object.defineProperty(wrapper, 'name', { value: fn.name });
+  // Modules are called with `call`: that of functions would take the first argument for `this`.
+  if (self !== undefined)
+    Object.defineProperty(wrapper, 'call', { value: (...args: unknown[]) => wrapper(...args) });
   functions.set(wrapper, { compiled, inSlices });
   const ref = new WeakRef(compiled);
   live.add(ref);

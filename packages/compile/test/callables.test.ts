@@ -74,4 +74,16 @@ describe('compile', () => {
     expect(exported.guards).toHaveLength(2);
     expect((exported.call(x, y) as Tensor).toArray()).toEqual(model.call(x, y).toArray());
   });
+
+  it('is called as a module is, too', () => {
+    const model = new Scaled();
+    const [x, y] = [tensor([[1, 2]]), tensor([[3, 4]])];
+    const compiled = compile(model);
+    const called = compiled.call as unknown as (...args: Tensor[]) => Tensor;
+    expect(called(x, y).toArray()).toEqual(model.call(x, y).toArray());
+    const scaled = compile(function (this: { by: number }, t: Tensor) {
+      return t.mul(this.by);
+    });
+    expect(scaled.call({ by: 2 }, x).toArray()).toEqual(x.mul(2).toArray());
+  });
 });

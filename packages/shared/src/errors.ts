@@ -19,6 +19,19 @@ export interface TesseraErrorOptions {
   readonly cause?: unknown;
 }
 
+/** Frames of a stack: those of the library come first, up to some thirty, and what called it is to be among them. */
+const FRAMES = 64;
+
+/** Has the engine keep enough frames, where it counts them; returns how many it kept before. */
+function keepFrames(): number | undefined {
+  const { stackTraceLimit } = Error as { readonly stackTraceLimit?: number };
+  // Whoever wants none gets none; `node --frozen-intrinsics` does not let it be changed.
+  if (!stackTraceLimit || stackTraceLimit >= FRAMES || !Object.isExtensible(Error))
+    return undefined;
+  Error.stackTraceLimit = FRAMES;
+  return stackTraceLimit;
+}
+
 /** Error with a stable {@link ErrorCode}, the facts behind it and hints that say what to do. */
 export class TesseraError extends Error {
   readonly code: ErrorCode;
@@ -29,10 +42,12 @@ export class TesseraError extends Error {
 
   constructor(code: ErrorCode, message: string, options: TesseraErrorOptions = {}) {
     const { context = {}, hints = [], location, cause } = options;
+    const limit = keepFrames();
     super(
       formatMessage(code, message, hints, location),
       cause === undefined ? undefined : { cause },
     );
+    if (limit !== undefined) Error.stackTraceLimit = limit;
     this.name = 'TesseraError';
     this.code = code;
     this.context = context;

@@ -40,7 +40,7 @@ const BUILT_IN: Readonly<Record<LogArtifact, string>> = {
   output_code: 'the generated kernels: WGSL or WebAssembly text',
   perf: 'what made code slower than it could be: fallbacks, copies, missed vectorisation',
   schedule: 'the order of kernels, the memory plan, and how kernels run on their device',
-  dynamic: 'which sizes became symbols, which were fixed, and which graphs share their code',
+  dynamic: 'what gets code for every size although its sizes are symbols, and why',
 };
 
 // Marked for bundlers: a page that logs nothing has none of this.
@@ -72,8 +72,13 @@ export function log(name: LogArtifactName, text: () => string): void {
  * Switches artifacts on or off; artifacts that are not named keep their state.
  *
  * @throws unknown-log-artifact when a name is not registered; the message lists all names.
+ * @throws invalid-argument for names without what to do with them
  */
 export function setLogs(settings: { readonly [name in LogArtifactName]?: boolean }): void {
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings))
+    throw new TesseraError('invalid-argument', 'setLogs() takes an object of artifacts.', {
+      hints: ['Write setLogs({ recompiles: true }).'],
+    });
   for (const name of Object.keys(settings)) if (!artifacts.has(name)) throw unknownArtifact(name);
   for (const [name, on] of Object.entries(settings)) {
     if (on === true) enabled.add(name);

@@ -73,3 +73,25 @@ describe('nearestNames', () => {
     expect(nearestNames('a1', ['a2', 'a3', 'a4', 'a5'], 2)).toEqual(['a2', 'a3']);
   });
 });
+
+describe('stacks', () => {
+  const deep = (n: number): TesseraError =>
+    n === 0 ? new TesseraError('invalid-argument', 'deep') : deep(n - 1);
+  const callOfTheUser = (): TesseraError => deep(30);
+
+  it('reach the frames of the user behind those of the library, and leave the limit as it was', () => {
+    const before = Error.stackTraceLimit;
+    expect(callOfTheUser().stack).toContain('callOfTheUser');
+    expect(Error.stackTraceLimit).toBe(before);
+  });
+
+  it('are none where none are wanted', () => {
+    const before = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+    try {
+      expect(callOfTheUser().stack).not.toContain('callOfTheUser');
+    } finally {
+      Error.stackTraceLimit = before;
+    }
+  });
+});

@@ -22,6 +22,14 @@ afterEach(() => {
 });
 
 describe('log artifacts', () => {
+  it('are named in an object', () => {
+    for (const wrong of ['recompiles', ['recompiles'], null])
+      expect(thrownBy(() => setLogs(wrong as never))).toMatchObject({
+        code: 'invalid-argument',
+        hints: ['Write setLogs({ recompiles: true }).'],
+      });
+  });
+
   it('are off until they are switched on, and then get the text', () => {
     const text = vi.fn(() => 'L[x] is a float32 tensor');
     log('guards', text);

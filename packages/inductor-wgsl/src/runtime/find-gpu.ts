@@ -19,8 +19,9 @@ export async function findGpu(dawnFlags: readonly string[]): Promise<GPU> {
   if (gpu !== undefined) return gpu;
   let dawn: DawnModule;
   try {
-    // A variable keeps bundlers from resolving a package that browsers do not need, the comments from warning of it.
-    const packageName = 'webgpu';
+    // A name that is computed keeps bundlers from resolving a package that browsers do not need (some put constants in
+    // their places), the comments from warning of it.
+    const packageName = ['web', 'gpu'].join('');
     dawn = (await import(
       /* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ packageName
     )) as DawnModule;
