@@ -11,11 +11,11 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '579.6 kB';
+const EVERYTHING = '579.7 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '21.0 kB',
+  shared: '21.1 kB',
   tensor: '170.6 kB',
   nn: '58.4 kB',
   distributed: '27.2 kB',
