@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '579.7 kB';
+const EVERYTHING = '579.9 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -23,7 +23,7 @@ const budgets = {
   graph: '34.8 kB',
   passes: '16.8 kB',
   'aot-autograd': '21.1 kB',
-  'dynamo-trace': '45.6 kB',
+  'dynamo-trace': '45.7 kB',
   'inductor-core': '164.8 kB',
   'inductor-cpu': '61.0 kB',
   'inductor-wgsl': '56.6 kB',

@@ -80,6 +80,19 @@ export function checkCompiled(compiled: CompiledSegment): CompiledSegment {
   );
 }
 
+/** What compiled code returned, if that is as many values as the graph has. @throws unknown-backend */
+export function checkOutputs(outs: readonly Tensor[], count: number): readonly Tensor[] {
+  if (count === 0 || outs?.length >= count) return outs;
+  const got = Array.isArray(outs) ? `${outs.length} values` : 'no list of values';
+  throw new TesseraError(
+    'unknown-backend',
+    `The function that the backend made returned ${got}; the graph has ${count}.`,
+    {
+      hints: ['It returns an array, also of one value, in the order of the outputs of the graph.'],
+    },
+  );
+}
+
 /** Why a backend is called. */
 export interface CompileRequest {
   /** The graph is one that the backend was given before, now for these sizes (`s0 = 5 (…)`); null for a new graph. */

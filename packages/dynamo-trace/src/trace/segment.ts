@@ -33,6 +33,7 @@ import {
   type SegmentInput,
   type SizedSegment,
   checkCompiled,
+  checkOutputs,
   stepsOf,
 } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
@@ -345,7 +346,7 @@ export class Segment {
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
       const code = proven ?? (this.compiled ??= atOnce(this.compiling(inputs)));
       this.isFresh = this.compiled?.isFresh;
-      return code(inputs);
+      return checkOutputs(code(inputs), this.outputSlots.length);
     });
   }
 

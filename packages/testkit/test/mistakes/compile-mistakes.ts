@@ -171,6 +171,27 @@ export const COMPILE_MISTAKES: readonly Mistake[] = [
     'A backend takes (graphModule,',
   ],
   [
+    'compiled code that returns one tensor, not a list',
+    () => compile(double, { backend: any(() => (inputs: Tensor[]) => inputs[0]) })(ones([2])),
+    'unknown-backend',
+    'no list of values',
+    'It returns an array, also of one value',
+  ],
+  [
+    'compiled code that returns too few tensors',
+    () => compile(double, { backend: any(() => () => []) })(ones([2])),
+    'unknown-backend',
+    '0 values',
+    'It returns an array, also of one value',
+  ],
+  [
+    'compiled code that returns nothing',
+    () => compile(double, { backend: any(() => () => undefined) })(ones([2])),
+    'unknown-backend',
+    'no list of values',
+    'It returns an array, also of one value',
+  ],
+  [
     'a dimension to mark that is not there',
     () => markDynamic(ones([2]), 3),
     'invalid-argument',
