@@ -58,6 +58,20 @@ describe.each(['eager', 'aot_eager', 'inductor'])('%s: histories that nobody rea
     }
   });
 
+  it('of a part of what was written to without gradients', () => {
+    const fn = (x: Tensor): Tensor => {
+      const flat = x.view([-1]);
+      x.retainGrad();
+      flat.clamp_(-1, 1);
+      return flat.split(1, 0)[3]!;
+    };
+    const compiled = compile(fn, { backend });
+    for (const run of [fn, compiled, compiled]) {
+      const part = noGrad(() => run(ones([2, 3]).requiresGrad_()));
+      expect(part.isLeaf).toBe(true);
+    }
+  });
+
   it('and refuses those that are read', () => {
     const fn = (x: Tensor): Tensor => {
       const part = noGrad(() => x.narrow(0, 0, 3));

@@ -175,6 +175,14 @@ describe('views whose history cannot follow writes', () => {
     }
   }
 
+  it('are not those whose base takes gradients only later', () => {
+    const base = plain();
+    base.mul_(2);
+    const view = viewed(base);
+    base.requiresGrad_();
+    expect(view.isLeaf).toBe(true);
+  });
+
   it('have a code of their own', () => {
     const refused = expect.objectContaining({ code: 'inplace-view' });
     expect(() => twice(unbound(made(leaf())))).toThrow(refused);

@@ -72,7 +72,7 @@ export function log(name: LogArtifactName, text: () => string): void {
  * Switches artifacts on or off; artifacts that are not named keep their state.
  *
  * @throws unknown-log-artifact when a name is not registered; the message lists all names.
- * @throws invalid-argument for names without what to do with them
+ * @throws invalid-argument when `settings` is a name or a list of names.
  */
 export function setLogs(settings: { readonly [name in LogArtifactName]?: boolean }): void {
   if (typeof settings !== 'object' || settings === null || Array.isArray(settings))

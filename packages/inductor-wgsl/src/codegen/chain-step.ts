@@ -5,22 +5,15 @@
  * thread's, and each weight that it reads counts for all of the rows. The sums of the members come together in workgroup
  * memory, and then a thread is a unit of a row: it makes the next states, and what the next step multiplies.
  */
-import {
-  type Expr,
-  extent,
-  LaneContext,
-  type RecurrenceKernel,
-  stmtRoots,
-} from '@tessera/inductor-core';
+import { extent, type RecurrenceKernel, stmtRoots } from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv, sizeHint, sizeMul } from '@tessera/shared';
 import { elementText } from './buffer-access.js';
 import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
-import { ExprEmitter } from './expr-emitter.js';
-import type { SymbolText } from './index-emitter.js';
 import { decompose } from './loop-vars.js';
 import { ProgramBuilder } from './program.js';
 import { type ChainStep, planesOf } from './recurrence-chain.js';
+import { type Symbols, StepValues } from './step-values.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
@@ -36,22 +29,21 @@ export function generateChainStep(
   return new ChainStepGenerator(step, target, variant).generate();
 }
 
-type Symbols = ReadonlyMap<string, SymbolText>;
-
-/** Threads of a workgroup, and units, whose weights neighbours among them read: 32 bytes. */
+/** Threads of a workgroup. */
 const THREADS = { gpu: 256, software: 32 };
+/** Units of a workgroup: neighbours among its threads read weights of so many in a row, 32 bytes. */
 const UNITS = 8;
-/** Most rows of a workgroup, and workgroups that the device should have before they have more. */
+/** Most rows of a workgroup. */
 const MOST_ROWS = 16;
 const ELEMENT_BYTES = 4;
-/** Loads that a thread has under way together, about. */
+/** About how many loads a thread begins before it waits for the first. */
 const UNDER_WAY = 16;
 
 class ChainStepGenerator {
   private readonly builder: ProgramBuilder;
   private readonly kernel: RecurrenceKernel<Size>;
-  private readonly context = new LaneContext({}, []);
   private readonly type: ScalarType;
+  private readonly values: StepValues;
   private readonly width: number;
   private readonly plane: string;
   private readonly allRows: string;
@@ -76,6 +68,7 @@ class ChainStepGenerator {
     );
     const { batch, n, accDtype, products } = this.kernel;
     this.type = computeType(accDtype);
+    this.values = new StepValues(this.builder, this.type);
     this.width = extent(n) as number;
     const rows = extent(batch);
     this.plane = this.builder.size(sizeMul(rows, this.width));
@@ -150,17 +143,6 @@ class ChainStepGenerator {
     return elementText(this.builder.buffer(carried), index);
   }
 
-  private emitter(block: CodeBlock, symbols: Symbols, roots: readonly Expr[]): ExprEmitter {
-    const emitter = new ExprEmitter(this.builder, this.context, roots);
-    emitter.enter(block, symbols);
-    return emitter;
-  }
-
-  private know(emitter: ExprEmitter, first: number, texts: readonly string[]): void {
-    for (const [i, text] of texts.entries())
-      emitter.setAcc(first + i, { text, type: this.type, width: 1, atom: true });
-  }
-
   /** Sums of a thread's terms, of each product and row. */
   private multiply(body: CodeBlock): void {
     const { builder, kernel, rows, width, members, allRows, type } = this;
@@ -187,7 +169,7 @@ class ChainStepGenerator {
     const other = builder.names.fresh('other');
     loop.line(`let ${other} = at${by === 0 ? '' : ` + ${by}u`};`);
     const terms = kernel.products.flat();
-    const emitter = this.emitter(
+    const emitter = this.values.emitter(
       loop,
       new Map([...symbols, ...decompose(loop, builder, kernel.k, other)]),
       terms.map(({ weight }) => weight),
@@ -259,7 +241,7 @@ class ChainStepGenerator {
       ...decompose(inside, builder, kernel.n, 'own'),
     ]);
     const nexts = kernel.states.map(({ next }) => next);
-    const emitter = this.emitter(
+    const emitter = this.values.emitter(
       inside,
       new Map([...points, ...decompose(inside, builder, kernel.step, 'now')]),
       [...nexts, ...kernel.stores.flatMap(stmtRoots)],
@@ -269,9 +251,9 @@ class ChainStepGenerator {
       inside.line(`let ${name} = ${this.carried(planes.states + s, 'place')};`);
       return name;
     });
-    this.know(emitter, 0, states);
+    this.values.know(emitter, 0, states);
     const products = kernel.products.map((_, p) => `${this.sums}[${p * cells}u + cell]`);
-    this.know(emitter, states.length, products);
+    this.values.know(emitter, states.length, products);
     // Stores come when all is read: their buffers may be read, too.
     const stores = new CodeBlock();
     for (const stmt of kernel.stores)
@@ -288,12 +270,12 @@ class ChainStepGenerator {
     inside.line(`if (cell == 0u) { ${this.carried(planes.number, 'place')} = f32(now + 1u); }`);
     const after = new CodeBlock();
     after.line('let later = now + 1u;');
-    const ahead = this.emitter(
+    const ahead = this.values.emitter(
       after,
       new Map([...points, ...decompose(after, builder, kernel.step, 'later')]),
       kernel.vectors,
     );
-    this.know(ahead, 0, following);
+    this.values.know(ahead, 0, following);
     for (const [v, vector] of kernel.vectors.entries())
       after.line(`${this.carried(v, 'write_at + place')} = ${ahead.value(vector).text};`);
     inside.nest(`if (now + 1u < ${builder.size(extent(kernel.step))})`, after);

@@ -10,7 +10,6 @@ import {
   type Expr,
   extent,
   fitsWorkgroup,
-  LaneContext,
   postorder,
   type RecurrenceKernel,
   type ScheduleFacts,
@@ -18,10 +17,10 @@ import {
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { CodeBlock } from './code-block.js';
-import { ExprEmitter } from './expr-emitter.js';
-import type { SymbolText } from './index-emitter.js';
+import type { ExprEmitter } from './expr-emitter.js';
 import { decompose } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
+import { type Symbols, StepValues } from './step-values.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import type { Value } from './value.js';
@@ -43,12 +42,10 @@ export function recurrenceThreads(kernel: RecurrenceKernel<Size>, target: WgslTa
   return (extent(kernel.n) as number) * membersOf(kernel, target);
 }
 
-type Symbols = ReadonlyMap<string, SymbolText>;
-
 /** See the file header. */
 export class RecurrenceGenerator {
-  private readonly context = new LaneContext({}, []);
   private readonly type: ScalarType;
+  private readonly values: StepValues;
   private readonly vector: string;
   /** Elements of a state, and vectors of four that hold as many. */
   private readonly units: number;
@@ -68,6 +65,7 @@ export class RecurrenceGenerator {
     private readonly builder: ProgramBuilder,
   ) {
     this.type = computeType(kernel.accDtype);
+    this.values = new StepValues(builder, this.type);
     this.vector = typeName(this.type, 4);
     this.units = extent(kernel.n) as number;
     this.chunks = Math.ceil(this.units / 4);
@@ -115,17 +113,6 @@ export class RecurrenceGenerator {
     };
   }
 
-  private emitter(block: CodeBlock, symbols: Symbols, roots: readonly Expr[]): ExprEmitter {
-    const emitter = new ExprEmitter(this.builder, this.context, roots);
-    emitter.enter(block, symbols);
-    return emitter;
-  }
-
-  private know(emitter: ExprEmitter, first: number, texts: readonly string[]): void {
-    for (const [i, text] of texts.entries())
-      emitter.setAcc(first + i, { text, type: this.type, width: 1, atom: true });
-  }
-
   private weight(round: number, chunk: number): string {
     return `w${round}_${chunk}`;
   }
@@ -158,13 +145,13 @@ export class RecurrenceGenerator {
     const [k] = this.kernel.k;
     const other: Symbols =
       k === undefined ? symbols : new Map([...symbols, [k.name, { text: `${at}u`, width: 1 }]]);
-    return this.emitter(block, other, [weight]).value(weight).text;
+    return this.values.emitter(block, other, [weight]).value(weight).text;
   }
 
   private initialise(symbols: Symbols): void {
     const { body, kernel, states } = this;
     const roots = kernel.states.map(({ initial }) => initial);
-    const emitter = this.emitter(body, symbols, roots);
+    const emitter = this.values.emitter(body, symbols, roots);
     for (const [s, root] of roots.entries())
       body.line(`var ${states[s]} = ${emitter.value(root).text};`);
   }
@@ -187,7 +174,7 @@ export class RecurrenceGenerator {
     const symbolsAt = (block: CodeBlock, step: string): Symbols =>
       new Map([...symbols, ...decompose(block, builder, kernel.step, step)]);
     const load = (block: CodeBlock, step: string): Value[] => {
-      const emitter = this.emitter(block, symbolsAt(block, step), loads);
+      const emitter = this.values.emitter(block, symbolsAt(block, step), loads);
       return loads.map((expr) => emitter.value(expr));
     };
     const ahead = load(body, '0u').map((value) => {
@@ -198,7 +185,7 @@ export class RecurrenceGenerator {
     const step = builder.names.fresh('step');
     const steps = builder.size(extent(kernel.step));
     const loop = new CodeBlock();
-    const emitter = this.emitter(loop, symbolsAt(loop, step), roots);
+    const emitter = this.values.emitter(loop, symbolsAt(loop, step), roots);
     for (const [i, value] of ahead.entries())
       emitter.setAcc(loads[i], emitter.atom({ ...value, atom: false }));
     if (loads.length > 0) {
@@ -217,7 +204,7 @@ export class RecurrenceGenerator {
     // States change at the end of a step, while what is computed of them goes by their names.
     const present = states.map((state) => builder.names.fresh(`${state}_now`));
     for (const [s, name] of present.entries()) loop.line(`let ${name} = ${states[s]};`);
-    this.know(emitter, 0, present);
+    this.values.know(emitter, 0, present);
     const shared = new CodeBlock();
     for (const [v, vector] of kernel.vectors.entries())
       shared.line(
@@ -229,7 +216,7 @@ export class RecurrenceGenerator {
     loop.line('workgroupBarrier();');
     const last = new CodeBlock();
     emitter.confine(last);
-    this.know(emitter, states.length, this.products(last));
+    this.values.know(emitter, states.length, this.products(last));
     for (const stmt of kernel.stores)
       if (stmt.kind === 'store') emitStore(emitter, stmt, { full: last });
     const following = kernel.states.map(({ next }) => emitter.atom(emitter.value(next)).text);
@@ -283,8 +270,8 @@ export class RecurrenceGenerator {
   private storeLast(symbols: Symbols): void {
     const { body, kernel, states } = this;
     const block = new CodeBlock();
-    const emitter = this.emitter(block, symbols, kernel.lastStores.flatMap(stmtRoots));
-    this.know(emitter, 0, states);
+    const emitter = this.values.emitter(block, symbols, kernel.lastStores.flatMap(stmtRoots));
+    this.values.know(emitter, 0, states);
     for (const stmt of kernel.lastStores)
       if (stmt.kind === 'store') emitStore(emitter, stmt, { full: block });
     body.nest('if (member == 0u)', block);

@@ -166,14 +166,20 @@ function maxRoiPool(call: NodeCall): Tensor {
   if (high === undefined || wide === undefined) call.fail(`pooled_shape has no two numbers`);
   const scale = call.float('spatial_scale', 1);
   const [height, width] = x.shape.slice(2);
-  const rows = binsOf(rois, 2, high, height!, scale).unsqueeze(1).unsqueeze(-1);
-  const columns = binsOf(rois, 1, wide, width!, scale).unsqueeze(1).unsqueeze(1);
+  const down = binsOf(rois, 2, high, height!, scale);
+  const across = binsOf(rois, 1, wide, width!, scale);
+  const rows = down.unsqueeze(1).unsqueeze(-1);
+  const columns = across.unsqueeze(1).unsqueeze(1);
   const own = x.indexSelect(0, rois.select(1, 0).to('int64')).unsqueeze(2);
   const lowest = fullLike(own, -Infinity);
   const tall = where(rows, own, lowest).amax([3]).unsqueeze(3);
   const found = where(columns, tall, -Infinity).amax([4]);
   // A bin outside of the image has no elements, and is zero.
-  return where(found.eq(-Infinity), 0, found);
+  const hasElements = down
+    .any([-1])
+    .unsqueeze(-1)
+    .logicalAnd(across.any([-1]).unsqueeze(1));
+  return where(hasElements.unsqueeze(1), found, 0);
 }
 
 /** A convolution [N, C, H, W] whose taps are moved by offsets [N, groups · taps · 2, H', W'], and weighted by a mask. */

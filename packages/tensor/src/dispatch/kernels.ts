@@ -147,8 +147,9 @@ function makeView(self: Tensor, base: TensorBase | null, madeAs: MadeAs, view: V
   out.base = base;
   if (base !== null)
     out.madeAs = gradMode.enabled ? madeAs : gradMode.inference ? 'inference' : 'no_grad';
-  if (base?.requiresGradFlag === true && (!gradMode.enabled || !requiresGrad(self)))
-    beginWithoutHistory(out);
+  // A base may take gradients later; of what must not be written it counts then whether it was written since.
+  const counts = base?.requiresGradFlag === true || out.madeAs !== null;
+  if (counts && (!gradMode.enabled || !requiresGrad(self))) beginWithoutHistory(out);
   return out;
 }
 

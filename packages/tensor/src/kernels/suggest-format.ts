@@ -3,6 +3,7 @@
  *
  * @see c10::TensorImpl::is_channels_last_strides
  */
+import type { DType } from '../dtype.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -23,9 +24,13 @@ export function suggestsChannelsLast({ sizes, strides }: Tensor): boolean {
   return true;
 }
 
-/** Meta of a row-major image made from `self`. */
-export function denseMeta(self: Tensor, sizes: readonly number[]): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
+/** Meta of a row-major result made from `self`. */
+export function denseMeta(
+  self: Tensor,
+  sizes: readonly number[],
+  dtype: DType = self.dtype,
+): TensorMeta {
+  return { sizes, strides: contiguousStrides(sizes), dtype, device: self.device };
 }
 
 /** Meta of an image made from `self`: of another size, in the format that `self` suggests. */

@@ -8,15 +8,10 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating, statisticsType } from '../../kernels/restrict-dtypes.js';
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import {
-  checkGradient,
-  contiguousStrides,
-  formatSizes,
-  numelOf,
-  sameNumbers,
-} from '../../shape.js';
+import { checkGradient, formatSizes, numelOf, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { detach } from '../arrange/copy.js';
 import { rsqrt } from '../pointwise/exponential.js';
@@ -29,18 +24,14 @@ import { unsqueeze } from '../view/dims.js';
 
 type Maybe = Tensor | null;
 
-function dense(sizes: readonly number[], like: Tensor, dtype = like.dtype): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype, device: like.device };
-}
-
 const groupNormOp = defineOp(
   'aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
     meta: ({ input, weight, bias, N, group }) => {
       checkFloating('group_norm', input);
-      const stat = dense([N, group], input, statisticsType(input, weight, bias));
-      return [dense(input.sizes, input), stat, stat];
+      const stat = denseMeta(input, [N, group], statisticsType(input, weight, bias));
+      return [denseMeta(input, input.sizes), stat, stat];
     },
     kernel: ({ input, weight, bias, C, HxW: inner, group, eps }, [out, mean_, rstd]) => {
       const x = readNumbers(input);
@@ -106,7 +97,7 @@ const backwardOp = defineOp(
           { hints: ['C is the size of dimension 1.'] },
         );
       const part = (wanted: boolean, sizes: readonly number[], dtype?: DType): TensorMeta =>
-        dense(wanted ? sizes : [0], input, dtype);
+        denseMeta(input, wanted ? sizes : [0], dtype);
       return [
         part(mask[0]!, input.sizes),
         part(mask[1]!, [C], weight?.dtype),

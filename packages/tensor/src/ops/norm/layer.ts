@@ -8,15 +8,10 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating, statisticsType } from '../../kernels/restrict-dtypes.js';
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import {
-  checkGradient,
-  contiguousStrides,
-  formatSizes,
-  numelOf,
-  sameNumbers,
-} from '../../shape.js';
+import { checkGradient, formatSizes, numelOf, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { contiguous, detach, toDtype } from '../arrange/copy.js';
 import { rsqrt } from '../pointwise/exponential.js';
@@ -52,10 +47,6 @@ function axisOf(
   return axis;
 }
 
-function dense(sizes: readonly number[], like: Tensor, dtype = like.dtype): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype, device: like.device };
-}
-
 const layerNormOp = defineOp(
   'aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)',
   {
@@ -63,12 +54,12 @@ const layerNormOp = defineOp(
     meta: ({ input, normalized_shape, weight, bias }) => {
       checkFloating('layer_norm', input);
       const axis = axisOf('layer_norm', input, normalized_shape, weight, bias);
-      const stat = dense(
-        input.sizes.map((size, i) => (i < axis ? size : 1)),
+      const stat = denseMeta(
         input,
+        input.sizes.map((size, i) => (i < axis ? size : 1)),
         statisticsType(input, weight, bias),
       );
-      return [dense(input.sizes, input), stat, stat];
+      return [denseMeta(input, input.sizes), stat, stat];
     },
     kernel: ({ input, normalized_shape, weight, bias, eps }, [out, mean_, rstd]) => {
       const x = readNumbers(input);
@@ -124,7 +115,7 @@ const layerNormBackwardOp = defineOp(
       axisOf('native_layer_norm_backward', input, normalized_shape, null, null);
       checkGradient('layer_norm', grad_out, input.sizes);
       const part = (wanted: boolean, sizes: readonly number[], dtype?: DType): TensorMeta =>
-        dense(wanted ? sizes : [0], input, dtype);
+        denseMeta(input, wanted ? sizes : [0], dtype);
       return [
         part(mask[0]!, input.sizes),
         part(mask[1]!, normalized_shape, weight?.dtype),

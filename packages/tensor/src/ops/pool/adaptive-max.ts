@@ -64,7 +64,7 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
           ...self.sizes.slice(0, -rank),
           ...indices.sizes.slice(-rank),
         ]);
-        checkGradient(op, indices, grad_output.sizes);
+        checkGradient(op, grad_output, indices.sizes);
         return imageMeta(self, self.sizes);
       },
       kernel: ({ grad_output, self, indices }, [out]) => {

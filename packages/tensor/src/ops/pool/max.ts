@@ -89,7 +89,7 @@ function define(rank: 2 | 3): MaxPool {
         const { self, grad_output, indices } = args;
         const { output } = slidingShape(op, rank, args);
         checkGradient(op, grad_output, [...self.sizes.slice(0, -rank), ...output]);
-        checkGradient(op, indices, grad_output.sizes);
+        checkGradient(op, grad_output, indices.sizes);
         return imageMeta(self, self.sizes);
       },
       kernel: ({ grad_output, self, indices }, [out]) => {
