@@ -7,8 +7,8 @@
 import { TesseraError } from '@tessera/shared';
 import { broadcastShapes, contiguousStrides, formatSizes, numelOf, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { wrapIndex } from './coordinates.js';
-import { readNumbers } from './elements.js';
+import { coordinatesIn, positionsOfHits, wrapIndex } from './coordinates.js';
+import { forEachOffset, readNumbers } from './elements.js';
 import { pointwiseStrides } from './pointwise-strides.js';
 
 /** Index of one dim. The shape of a result needs no values, which fakes and other devices do not show. */
@@ -45,16 +45,11 @@ export function checkMask(sizes: readonly number[], dim: number, mask: Tensor): 
 
 /** Positions where a mask holds, per dim. @throws fake-data-access */
 function maskIndices(mask: Tensor): DimIndex[] {
-  const values = readNumbers(mask);
-  const strides = contiguousStrides(mask.sizes);
-  const hits: number[] = [];
-  values.forEach((value, i) => {
-    if (value !== 0) hits.push(i);
-  });
-  return mask.sizes.map((size, d) => ({
+  const hits = positionsOfHits(readNumbers(mask));
+  return mask.sizes.map((_, d) => ({
     shape: [hits.length],
     strides: [1],
-    values: () => Float64Array.from(hits, (i) => Math.floor(i / strides[d]!) % size),
+    values: () => coordinatesIn(mask.sizes, d, hits),
   }));
 }
 
@@ -121,11 +116,9 @@ export function planIndex(self: Tensor, indices: readonly (Tensor | null)[]): In
     for (const d of indexed) {
       const own = perDim[d]!;
       const values = own.values();
-      broadcastTo(
-        own.shape,
-        shape,
-        (from, to) => (base[to]! += wrapIndex(values[from]!, sizes[d]!, 'index') * strides[d]!),
-      );
+      const from = offsets(shape, broadcastStrides(own.shape, contiguousStrides(own.shape), shape));
+      for (let i = 0; i < count; i++)
+        base[i]! += wrapIndex(values[from[i]!]!, sizes[d]!, 'index') * strides[d]!;
     }
     const inner = offsets(
       tail.map((d) => sizes[d]!),
@@ -137,27 +130,17 @@ export function planIndex(self: Tensor, indices: readonly (Tensor | null)[]): In
     );
     const out = new Int32Array(outer.length * count * inner.length);
     let at = 0;
-    for (const o of outer) for (const b of base) for (const i of inner) out[at++] = o + b + i;
+    for (const o of outer)
+      for (const b of base) for (let i = 0; i < inner.length; i++) out[at++] = o + b + inner[i]!;
     return out;
   };
   return { sizes: result, strides, positions };
 }
 
 function offsets(sizes: readonly number[], strides: readonly number[]): Int32Array {
-  const own = contiguousStrides(sizes);
-  return Int32Array.from({ length: numelOf(sizes) }, (_, i) =>
-    sizes.reduce((sum, size, d) => sum + (Math.floor(i / own[d]!) % size) * strides[d]!, 0),
-  );
-}
-
-function broadcastTo(
-  own: readonly number[],
-  shape: readonly number[],
-  visit: (from: number, to: number) => void,
-): void {
-  offsets(shape, broadcastStrides(own, contiguousStrides(own), shape)).forEach((from, to) =>
-    visit(from, to),
-  );
+  const found = new Int32Array(numelOf(sizes));
+  forEachOffset(sizes, strides, (i, offset) => (found[i] = offset));
+  return found;
 }
 
 /** Strides of a tensor broadcast to `shape`. */

@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { contiguousStrides, formatSizes, numelOf } from '../shape.js';
+import { forEachOffset } from './elements.js';
 import { indexCheck, valueError } from './value-check.js';
 
 /** Wraps an index that may be negative. @throws index-out-of-range */
@@ -36,35 +37,62 @@ export function sliceLayout(sizes: readonly number[], dim: number): SliceLayout 
 }
 
 /**
- * Calls `visit(i, target)` for each element `i` of an index tensor of shape `shape` (row-major), with the
- * row-major position in a tensor of shape `sizes` at the same coordinates but `indices[i]` along `dim`.
+ * For each element of an index tensor of shape `shape` (row-major), the row-major position in a tensor of shape `sizes` at
+ * the same coordinates but the index along `dim`.
  *
  * @throws index-out-of-range
  */
-export function forEachIndexed(
+export function indexedPositions(
   shape: readonly number[],
   sizes: readonly number[],
   dim: number,
-  indices: ArrayLike<number>,
+  indices: Float64Array,
   op: string,
-  visit: (i: number, target: number) => void,
-): void {
-  if (sizes.length === 0) {
-    for (let i = 0; i < indices.length; i++) visit(i, strictIndex(indices[i]!, 1, op));
-    return;
-  }
+): Uint32Array {
+  const size = sizes[dim] ?? 1;
   const strides = contiguousStrides(sizes);
-  const coordinate = new Array<number>(shape.length).fill(0);
-  for (let i = 0; i < indices.length; i++) {
-    let target = strictIndex(indices[i]!, sizes[dim]!, op) * strides[dim]!;
-    for (let d = 0; d < coordinate.length; d++)
-      if (d !== dim) target += coordinate[d]! * strides[d]!;
-    visit(i, target);
-    for (let d = coordinate.length - 1; d >= 0; d--) {
-      if (++coordinate[d]! < shape[d]!) break;
-      coordinate[d] = 0;
-    }
+  const along = strides[dim] ?? 1;
+  const others = shape.map((_, d) => (d === dim ? 0 : (strides[d] ?? 0)));
+  const positions = new Uint32Array(indices.length);
+  forEachOffset(shape, others, (i, offset) => {
+    positions[i] = offset + strictIndex(indices[i]!, size, op) * along;
+  });
+  return positions;
+}
+
+/** Row-major positions of the elements other than 0 (NaN is one). */
+export function positionsOfHits(values: Float64Array): Uint32Array {
+  const found = new Uint32Array(values.length);
+  let count = 0;
+  // Without a branch: of masks, engines guess every other one wrong.
+  for (let i = 0; i < values.length; i++) {
+    found[count] = i;
+    count += values[i] === 0 ? 0 : 1;
   }
+  return found.subarray(0, count);
+}
+
+/** The coordinate in one dimension of row-major positions. */
+export function coordinatesIn(
+  sizes: readonly number[],
+  dim: number,
+  positions: Uint32Array,
+): Float64Array {
+  const stride = numelOf(sizes.slice(dim + 1));
+  const size = sizes[dim]!;
+  const found = new Float64Array(positions.length);
+  for (let i = 0; i < found.length; i++) {
+    const rows = Math.floor(positions[i]! / stride);
+    found[i] = rows - size * Math.floor(rows / size);
+  }
+  return found;
+}
+
+/** The values at positions. */
+export function pick(values: Float64Array, positions: ArrayLike<number>): Float64Array {
+  const picked = new Float64Array(positions.length);
+  for (let i = 0; i < picked.length; i++) picked[i] = values[positions[i]!]!;
+  return picked;
 }
 
 /** Refuses an index tensor that is larger than `sizes` in a dim other than `dim`. @throws shape-mismatch */

@@ -6,144 +6,68 @@
  * 2⁵³ lose precision here.
  */
 import { asyncOnly } from '../dispatch/unreadable-now.js';
-import { cpuHeap } from '../heap/cpu-heap.js';
+import { type CpuHeap, cpuHeap } from '../heap/cpu-heap.js';
 import { type DType, itemSize } from '../dtype.js';
 import type { TensorBase } from '../tensor-base.js';
 import { expandStrides, isContiguous, numelOf } from '../shape.js';
 import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './float16.js';
 
-/** Element getter by element index from a byte address. */
-function reader(dtype: DType, ptr: number): (i: number) => number {
-  const heap = cpuHeap();
-  switch (dtype) {
-    case 'float32': {
-      const a = heap.f32;
-      const o = ptr >>> 2;
-      return (i) => a[o + i]!;
-    }
-    case 'float64': {
-      const a = heap.f64;
-      const o = ptr / 8;
-      return (i) => a[o + i]!;
-    }
-    case 'int64': {
-      const a = heap.i64;
-      const o = ptr / 8;
-      return (i) => Number(a[o + i]!);
-    }
-    case 'int32': {
-      const a = heap.i32;
-      const o = ptr >>> 2;
-      return (i) => a[o + i]!;
-    }
-    case 'int16': {
-      const a = heap.i16;
-      const o = ptr >>> 1;
-      return (i) => a[o + i]!;
-    }
-    case 'int8': {
-      const a = heap.i8;
-      return (i) => a[ptr + i]!;
-    }
-    case 'uint8': {
-      const a = heap.u8;
-      return (i) => a[ptr + i]!;
-    }
-    case 'bool': {
-      const a = heap.u8;
-      return (i) => (a[ptr + i] === 0 ? 0 : 1);
-    }
-    case 'float16': {
-      const a = heap.u16;
-      const o = ptr >>> 1;
-      return (i) => halfToNumber(a[o + i]!);
-    }
-    case 'bfloat16': {
-      const a = heap.u16;
-      const o = ptr >>> 1;
-      return (i) => bfloatToNumber(a[o + i]!);
-    }
-  }
+/** The heap as elements of a dtype; of int64, as their halves. */
+const VIEWS = {
+  float32: 'f32',
+  float64: 'f64',
+  int64: 'i32',
+  int32: 'i32',
+  int16: 'i16',
+  int8: 'i8',
+  uint8: 'u8',
+  bool: 'u8',
+  float16: 'u16',
+  bfloat16: 'u16',
+} as const satisfies Record<DType, keyof CpuHeap>;
+
+type HeapView = CpuHeap[(typeof VIEWS)[DType]];
+
+/** How an element that is no number in the heap is read and written there, by its place. */
+interface Codec {
+  decode(view: HeapView, at: number): number;
+  encode(view: HeapView, at: number, value: number): void;
 }
 
-/** float → int conversion as C does it: truncation, NaN and overflow give the minimum for 64 bit. */
-function toBigInt(value: number): bigint {
-  if (!Number.isFinite(value)) return -(2n ** 63n);
-  return BigInt(Math.trunc(value));
-}
+const CODECS: Readonly<Partial<Record<DType, Codec>>> = {
+  int64: {
+    decode: (view, at) => view[2 * at + 1]! * 2 ** 32 + (view[2 * at]! >>> 0),
+    // As C converts: truncated; NaN and what is infinite are the least number.
+    encode(view, at, value) {
+      const isFinite = value - value === 0;
+      const whole = Math.trunc(value);
+      view[2 * at] = isFinite ? whole : 0;
+      view[2 * at + 1] = isFinite ? Math.floor(whole / 2 ** 32) : 2 ** 31;
+    },
+  },
+  bool: {
+    decode: (view, at) => (view[at] === 0 ? 0 : 1),
+    encode: (view, at, value) => (view[at] = value !== 0 ? 1 : 0),
+  },
+  float16: {
+    decode: (view, at) => halfToNumber(view[at]!),
+    encode: (view, at, value) => (view[at] = numberToHalf(value)),
+  },
+  bfloat16: {
+    decode: (view, at) => bfloatToNumber(view[at]!),
+    encode: (view, at, value) => (view[at] = numberToBfloat(value)),
+  },
+};
 
 /** Element setter by element index from a byte address in the heap as it is now; rounds or wraps to the dtype. */
 export function elementWriter(dtype: DType, ptr: number): (i: number, value: number) => void {
-  const heap = cpuHeap();
-  switch (dtype) {
-    case 'float32': {
-      const a = heap.f32;
-      const o = ptr >>> 2;
-      return (i, v) => {
-        a[o + i] = v;
-      };
-    }
-    case 'float64': {
-      const a = heap.f64;
-      const o = ptr / 8;
-      return (i, v) => {
-        a[o + i] = v;
-      };
-    }
-    case 'int64': {
-      const a = heap.i64;
-      const o = ptr / 8;
-      return (i, v) => {
-        a[o + i] = toBigInt(v);
-      };
-    }
-    case 'int32': {
-      const a = heap.i32;
-      const o = ptr >>> 2;
-      return (i, v) => {
-        a[o + i] = v;
-      };
-    }
-    case 'int16': {
-      const a = heap.i16;
-      const o = ptr >>> 1;
-      return (i, v) => {
-        a[o + i] = v;
-      };
-    }
-    case 'int8': {
-      const a = heap.i8;
-      return (i, v) => {
-        a[ptr + i] = v;
-      };
-    }
-    case 'uint8': {
-      const a = heap.u8;
-      return (i, v) => {
-        a[ptr + i] = v;
-      };
-    }
-    case 'bool': {
-      const a = heap.u8;
-      return (i, v) => {
-        a[ptr + i] = v !== 0 ? 1 : 0;
-      };
-    }
-    case 'float16': {
-      const a = heap.u16;
-      const o = ptr >>> 1;
-      return (i, v) => {
-        a[o + i] = numberToHalf(v);
-      };
-    }
-    case 'bfloat16': {
-      const a = heap.u16;
-      const o = ptr >>> 1;
-      return (i, v) => {
-        a[o + i] = numberToBfloat(v);
-      };
-    }
-  }
+  const view = cpuHeap()[VIEWS[dtype]];
+  const start = ptr / itemSize(dtype);
+  const codec = CODECS[dtype];
+  if (codec !== undefined) return (i, value) => codec.encode(view, start + i, value);
+  return (i, value) => {
+    view[start + i] = value;
+  };
 }
 
 const scratch = new Int32Array(1);
@@ -175,27 +99,40 @@ export function roundTo(dtype: DType, value: number): number {
   }
 }
 
+/** Calls `visit` for every row of a layout, in row-major order: its first element, where that lies, how many there are, how far apart. */
+function forEachRow(
+  sizes: readonly number[],
+  strides: readonly number[],
+  visit: (logical: number, offset: number, count: number, stride: number) => void,
+): void {
+  const numel = numelOf(sizes);
+  // One row where it can be; a dimension of one element is none.
+  const dims = isContiguous(sizes, strides) ? [] : sizes.flatMap((size, d) => (size > 1 ? d : []));
+  const inner = dims.pop();
+  const [count, stride] = inner === undefined ? [numel, 1] : [sizes[inner]!, strides[inner]!];
+  const index = dims.map(() => 0);
+  let offset = 0;
+  for (let i = 0; i < numel; i += count) {
+    visit(i, offset, count, stride);
+    for (let k = dims.length - 1; k >= 0; k--) {
+      const d = dims[k]!;
+      offset += strides[d]!;
+      if (++index[k]! < sizes[d]!) break;
+      offset -= sizes[d]! * strides[d]!;
+      index[k] = 0;
+    }
+  }
+}
+
 /** Calls `visit(logicalIndex, elementOffset)` for every element of a layout, in row-major order. */
 export function forEachOffset(
   sizes: readonly number[],
   strides: readonly number[],
   visit: (logical: number, offset: number) => void,
 ): void {
-  const numel = numelOf(sizes);
-  if (numel === 0) return;
-  const ndim = sizes.length;
-  const index = new Array<number>(ndim).fill(0);
-  let offset = 0;
-  for (let i = 0; i < numel; i++) {
-    visit(i, offset);
-    for (let d = ndim - 1; d >= 0; d--) {
-      index[d]!++;
-      offset += strides[d]!;
-      if (index[d]! < sizes[d]!) break;
-      offset -= index[d]! * strides[d]!;
-      index[d] = 0;
-    }
-  }
+  forEachRow(sizes, strides, (first, offset, count, stride) => {
+    for (let i = 0; i < count; i++) visit(first + i, offset + i * stride);
+  });
 }
 
 function address(tensor: TensorBase, what: string, writes = false): number {
@@ -213,14 +150,19 @@ export function readNumbers(
 ): Float64Array {
   const out = new Float64Array(numelOf(sizes));
   if (out.length === 0) return out;
-  const read = reader(tensor.dtype, address(tensor, 'reading values'));
+  const { dtype } = tensor;
+  const start = address(tensor, 'reading values') / itemSize(dtype);
   const strides =
     sizes === tensor.sizes ? tensor.strides : expandStrides(tensor.sizes, tensor.strides, sizes);
-  if (isContiguous(sizes, strides)) for (let i = 0; i < out.length; i++) out[i] = read(i);
-  else
-    forEachOffset(sizes, strides, (i, offset) => {
-      out[i] = read(offset);
-    });
+  const view = cpuHeap()[VIEWS[dtype]];
+  const codec = CODECS[dtype];
+  forEachRow(sizes, strides, (first, offset, count, stride) => {
+    let at = start + offset;
+    if (codec !== undefined)
+      for (let i = first; i < first + count; i++, at += stride) out[i] = codec.decode(view, at);
+    else if (stride === 1) out.set(view.subarray(at, at + count), first);
+    else for (let i = first; i < first + count; i++, at += stride) out[i] = view[at]!;
+  });
   return out;
 }
 
@@ -239,10 +181,21 @@ export function readWholes(tensor: TensorBase): BigInt64Array {
 /** Writes elements in row-major order, rounding to the tensor's dtype. */
 export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): void {
   if (values.length === 0) return;
-  const write = elementWriter(tensor.dtype, address(tensor, 'writing values', true));
-  if (isContiguous(tensor.sizes, tensor.strides))
-    for (let i = 0; i < values.length; i++) write(i, values[i]!);
-  else forEachOffset(tensor.sizes, tensor.strides, (i, offset) => write(offset, values[i]!));
+  const { dtype, sizes, strides } = tensor;
+  const start = address(tensor, 'writing values', true) / itemSize(dtype);
+  const view = cpuHeap()[VIEWS[dtype]];
+  const codec = CODECS[dtype];
+  if (codec === undefined && isContiguous(sizes, strides)) {
+    view.set(values, start);
+    return;
+  }
+  forEachRow(sizes, strides, (first, offset, count, stride) => {
+    let at = start + offset;
+    if (codec === undefined)
+      for (let i = first; i < first + count; i++, at += stride) view[at] = values[i]!;
+    else
+      for (let i = first; i < first + count; i++, at += stride) codec.encode(view, at, values[i]!);
+  });
 }
 
 /**

@@ -7,12 +7,14 @@ const scratchU32 = new Uint32Array(scratchF32.buffer);
 
 /** Number of an IEEE half given as 16 bits. */
 export function halfToNumber(bits: number): number {
+  const magnitude = bits & 0x7fff;
+  if (magnitude > 0x7c00) return NaN;
   const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >>> 10) & 31;
-  const mantissa = bits & 0x3ff;
-  if (exponent === 31) return mantissa === 0 ? sign * Infinity : NaN;
-  if (exponent === 0) return sign * mantissa * 2 ** -24;
-  return sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
+  if (magnitude === 0x7c00) return sign * Infinity;
+  if (magnitude < 0x400) return sign * magnitude * 2 ** -24;
+  // The exponent of a float32 counts from elsewhere.
+  scratchU32[0] = (magnitude << 13) + 0x38000000;
+  return sign * scratchF32[0]!;
 }
 
 /** Bits of the half nearest to a number. */

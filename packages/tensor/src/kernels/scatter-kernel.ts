@@ -3,10 +3,10 @@
  */
 import type { ScalarLike } from '@tessera/shared';
 import type { TensorMeta } from '../op/op-record.js';
-import { wrapDim, numelOf } from '../shape.js';
+import { contiguousStrides, numelOf, sameNumbers, wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { checkIndexShape, checkIndexType, forEachIndexed } from './coordinates.js';
-import { readNumbers, writeNumbers } from './elements.js';
+import { checkIndexShape, checkIndexType, indexedPositions } from './coordinates.js';
+import { forEachOffset, readNumbers, writeNumbers } from './elements.js';
 import { scalarValue } from './pointwise-kernel.js';
 import { checkDtype } from './restrict-dtypes.js';
 import { denseMeta } from './suggest-format.js';
@@ -34,14 +34,15 @@ export function scatterMeta(op: string): (args: ScatterArgs) => TensorMeta {
   };
 }
 
-/** Elements of `src` by position in the index. `src` may be larger: only the part under the index is read. */
-export function sourceUnderIndex(shape: readonly number[], src: Tensor): (i: number) => number {
+/** Elements of `src` under an index of a shape, which may be smaller. */
+export function sourceUnderIndex(shape: readonly number[], src: Tensor): Float64Array {
   const values = readNumbers(src);
-  const along = coordinatesAlong(shape);
-  const positions = new Int32Array(along.length);
-  const sizes = src.ndim === 0 ? [1] : src.sizes;
-  forEachIndexed(shape, sizes, 0, along, 'scatter', (i, from) => (positions[i] = from));
-  return (i) => values[positions[i]!]!;
+  if (sameNumbers(shape, src.sizes)) return values;
+  const under = new Float64Array(numelOf(shape));
+  forEachOffset(shape, contiguousStrides(src.sizes), (i, from) => {
+    under[i] = values[from]!;
+  });
+  return under;
 }
 
 /** Kernel that combines old and new values at the indexed positions. */
@@ -51,30 +52,13 @@ export function scatterKernel(
 ): (args: ScatterArgs, outs: readonly Tensor[]) => void {
   return ({ self, dim, index, src, value }, [out]) => {
     const results = readNumbers(self);
-    const indices = readNumbers(index);
     const at = wrapDim(dim, self.ndim);
-    const shape = index.sizes;
-    let source: (i: number) => number;
-    if (src !== undefined) {
-      source = sourceUnderIndex(shape, src);
-    } else {
-      const constant = scalarValue(value!);
-      source = () => constant;
-    }
-    forEachIndexed(
-      shape,
-      self.sizes,
-      at,
-      indices,
-      op,
-      (i, to) => (results[to] = combine(results[to]!, source(i))),
-    );
+    const to = indexedPositions(index.sizes, self.sizes, at, readNumbers(index), op);
+    const source =
+      src === undefined
+        ? new Float64Array(to.length).fill(scalarValue(value!))
+        : sourceUnderIndex(index.sizes, src);
+    for (let i = 0; i < to.length; i++) results[to[i]!] = combine(results[to[i]!]!, source[i]!);
     writeNumbers(out!, results);
   };
-}
-
-/** The coordinate along dim 0 of each element of a shape: an index that changes nothing. */
-function coordinatesAlong(shape: readonly number[]): Float64Array {
-  const inner = numelOf(shape.slice(1));
-  return Float64Array.from({ length: (shape[0] ?? 1) * inner }, (_, i) => Math.floor(i / inner));
 }

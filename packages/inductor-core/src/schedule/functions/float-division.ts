@@ -1,8 +1,7 @@
 /**
  * @file Remainders and integer-valued quotients of floats, with PyTorch's signs.
  *
- * `fmod` works on the bits, so it is exact for every quotient; `remainder` and `floordiv` follow
- * `c10::div_floor_floating`.
+ * `fmod` is exact for every quotient; `remainder` and `floordiv` follow `c10::div_floor_floating`.
  */
 import type { FunctionTable } from './program.js';
 
@@ -30,11 +29,9 @@ export function roundedDown(type: 'f32' | 'f64', suffix: '' | '_f64'): FunctionT
   };
 }
 
-/** See the file header. */
-export const FLOAT_DIVISION: FunctionTable = {
-  fmod: {
-    ulp: 0,
-    text: `fn fmod(a: f32, b: f32) -> f32 {
+/** What works on the bits, element by element. */
+function fmodBits(name: string): string {
+  return `fn ${name}(a: f32, b: f32) -> f32 {
   let sign = bitcast<u32>(a) & 0x80000000u;
   var x = bitcast<u32>(a) & 0x7fffffffu;
   let y = bitcast<u32>(b) & 0x7fffffffu;
@@ -56,7 +53,33 @@ export const FLOAT_DIVISION: FunctionTable = {
   ex -= shift;
   x = select(mx, (mx & 0x7fffffu) | (ex << 23u), mx >= 0x800000u);
   return bitcast<f32>(x | sign);
-}`,
+}`;
+}
+
+/** See the file header. */
+export const FLOAT_DIVISION: FunctionTable = {
+  /**
+   * In f64, the quotient of two f32 below 2²⁹ is on the right side of every integer, its product with the divisor exact,
+   * and so is the difference.
+   */
+  fmod: {
+    ulp: 0,
+    text: ({ ieee }) =>
+      ieee
+        ? `fn fmod(a: f32, b: f32) -> f32 {
+  let x = f64(a);
+  let y = f64(b);
+  let rest = f32(x - trunc(x / y) * y);
+  var r = select(@copysign(rest, a), a, abs(b) == @inf());
+  let far = !(abs(a / b) < 536870000.0);
+  if (any(far)) { r = select(r, @fmod_bits(a, b), far); }
+  return r;
+}`
+        : fmodBits('fmod'),
+  },
+  fmod_bits: {
+    called: true,
+    text: fmodBits('fmod_bits'),
   },
   ...roundedDown('f32', ''),
 };

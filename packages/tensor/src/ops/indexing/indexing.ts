@@ -7,6 +7,7 @@
 import { type OptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkMask, isMask, planIndex } from '../../kernels/advanced-index.js';
+import { pick, positionsOfHits } from '../../kernels/coordinates.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -53,11 +54,7 @@ const indexOp: OpOverload<Tensor> = defineOp(
       return { sizes, strides, dtype: self.dtype, device: self.device };
     },
     kernel: ({ self, indices }, [out]) => {
-      const values = readNumbers(self);
-      writeNumbers(
-        out!,
-        Float64Array.from(planIndex(self, indices).positions(), (at) => values[at]!),
-      );
+      writeNumbers(out!, pick(readNumbers(self), planIndex(self, indices).positions()));
     },
     saved: ['indices'],
     vjp: ({ self, indices }, { grad }) => ({
@@ -104,12 +101,13 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
       const result = readNumbers(self);
       const plan = planIndex(self, indices);
       const written = readNumbers(values, plan.sizes);
-      plan.positions().forEach(
+      const positions = plan.positions();
+      for (let i = 0; i < positions.length; i++) {
+        const at = positions[i]!;
         // The running sum is an element of the result, rounded at each step.
-        (at, i) =>
-          (result[at] =
-            accumulate === true ? roundTo(self.dtype, result[at]! + written[i]!) : written[i]!),
-      );
+        result[at] =
+          accumulate === true ? roundTo(self.dtype, result[at]! + written[i]!) : written[i]!;
+      }
       writeNumbers(out!, result);
     },
     saved: ['indices'],
@@ -149,7 +147,7 @@ export const maskedSelectOp: OpOverload<Tensor> = defineOp(
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_select');
       const values = readNumbers(self, sizes);
       const chosen = readNumbers(mask, sizes);
-      const picked = values.filter((_, i) => chosen[i] !== 0);
+      const picked = pick(values, positionsOfHits(chosen));
       const out = emptyContiguous([picked.length], self.dtype, self.device);
       writeNumbers(out, picked);
       return out;

@@ -3,6 +3,7 @@
  */
 import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { coordinatesIn, positionsOfHits } from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
 import { contiguousStrides } from '../../shape.js';
@@ -11,26 +12,21 @@ import type { Tensor } from '../../tensor.js';
 import { unsqueeze } from '../view/dims.js';
 import { unbind } from '../view/split.js';
 
-/** Row-major positions of the elements other than 0 (NaN is one). */
-function hits(self: Tensor): number[] {
-  const found: number[] = [];
-  readNumbers(self).forEach((value, i) => {
-    if (value !== 0) found.push(i);
-  });
-  return found;
-}
-
 /** One row of coordinates per row-major position. */
-function coordinates(sizes: readonly number[], positions: readonly number[]): number[] {
-  const strides = contiguousStrides(sizes);
-  return positions.flatMap((at) => sizes.map((size, d) => Math.floor(at / strides[d]!) % size));
+function coordinates(sizes: readonly number[], positions: Uint32Array): Float64Array {
+  const rows = new Float64Array(positions.length * sizes.length);
+  for (let d = 0; d < sizes.length; d++) {
+    const column = coordinatesIn(sizes, d, positions);
+    for (let i = 0; i < column.length; i++) rows[i * sizes.length + d] = column[i]!;
+  }
+  return rows;
 }
 
 const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
   tags: ['data-dependent', 'non-differentiable'],
   awaited: 'nonzeroAsync(x), or await indexAsync(x, mask)',
   produce: ({ self }) => {
-    const found = hits(self);
+    const found = positionsOfHits(readNumbers(self));
     // One column of positions per dimension, each contiguous.
     const out = emptyFromMeta({
       sizes: [found.length, self.ndim],
@@ -68,7 +64,7 @@ const nonzeroStaticOp = defineOp(
       return { sizes, strides: contiguousStrides(sizes), dtype: 'int64', device: self.device };
     },
     kernel: ({ self, size, fill_value }, [out]) => {
-      const found = hits(self).slice(0, size);
+      const found = positionsOfHits(readNumbers(self)).subarray(0, size);
       const rows = new Float64Array(out!.numel).fill(fill_value);
       rows.set(coordinates(self.sizes, found));
       writeNumbers(out!, rows);

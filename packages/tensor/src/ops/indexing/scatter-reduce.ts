@@ -4,7 +4,7 @@
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
-import { forEachIndexed } from '../../kernels/coordinates.js';
+import { indexedPositions } from '../../kernels/coordinates.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { scatterMeta, sourceUnderIndex } from '../../kernels/scatter-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -75,12 +75,15 @@ function kernel(args: ReduceArgs, [out]: readonly Tensor[]): void {
   const source = sourceUnderIndex(index.sizes, src);
   const integral = !isFloatingPoint(self.dtype);
   const at = wrapDim(args.dim, self.ndim);
-  forEachIndexed(index.sizes, self.sizes, at, readNumbers(index), 'scatter_reduce', (i, to) => {
+  const indices = readNumbers(index);
+  const positions = indexedPositions(index.sizes, self.sizes, at, indices, 'scatter_reduce');
+  for (let i = 0; i < positions.length; i++) {
+    const to = positions[i]!;
     const held = counts[to] === 0 ? start : result[to]!;
     // The running value is an element of the result: it is rounded, or wraps, at each step.
-    result[to] = roundTo(self.dtype, combine(held, source(i)));
+    result[to] = roundTo(self.dtype, combine(held, source[i]!));
     counts[to]!++;
-  });
+  }
   if (reduce === 'mean')
     result.forEach((total, i) => {
       const mean = total / Math.max(counts[i]!, 1);

@@ -3,7 +3,12 @@
  */
 import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { checkIndexShape, checkIndexType, forEachIndexed } from '../../kernels/coordinates.js';
+import {
+  checkIndexShape,
+  checkIndexType,
+  indexedPositions,
+  pick,
+} from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scatterKernel, scatterMeta } from '../../kernels/scatter-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -33,18 +38,9 @@ const gatherOp = defineOp(
     },
     kernel: ({ self, dim, index }, [out]) => {
       const values = readNumbers(self);
-      const results = new Float64Array(out!.numel);
-      forEachIndexed(
-        index.sizes,
-        self.sizes,
-        wrapDim(dim, self.ndim),
-        readNumbers(index),
-        'gather',
-        (i, at) => {
-          results[i] = values[at]!;
-        },
-      );
-      writeNumbers(out!, results);
+      const at = wrapDim(dim, self.ndim);
+      const from = indexedPositions(index.sizes, self.sizes, at, readNumbers(index), 'gather');
+      writeNumbers(out!, pick(values, from));
     },
     saved: ['index'],
     vjp: ({ self, dim, index }, { grad }) => ({
