@@ -70,33 +70,27 @@ export function elementWriter(dtype: DType, ptr: number): (i: number, value: num
   };
 }
 
-const scratch = new Int32Array(1);
+const ROUNDINGS: Readonly<Record<DType, (value: number) => number>> = {
+  float64: (value) => value,
+  float32: Math.fround,
+  float16: (value) => halfToNumber(numberToHalf(value)),
+  bfloat16: (value) => bfloatToNumber(numberToBfloat(value)),
+  int64: Math.trunc,
+  int32: (value) => value | 0,
+  int16: (value) => (value << 16) >> 16,
+  int8: (value) => (value << 24) >> 24,
+  uint8: (value) => value & 255,
+  bool: (value) => (value !== 0 ? 1 : 0),
+};
 
-/** A number as an element of a dtype holds it: rounded, or wrapped. */
+/** What makes a number what an element of a dtype holds of it: rounded, or wrapped. */
+export function roundingTo(dtype: DType): (value: number) => number {
+  return ROUNDINGS[dtype];
+}
+
+/** A number as an element of a dtype holds it. */
 export function roundTo(dtype: DType, value: number): number {
-  switch (dtype) {
-    case 'float64':
-      return value;
-    case 'float32':
-      return Math.fround(value);
-    case 'float16':
-      return halfToNumber(numberToHalf(value));
-    case 'bfloat16':
-      return bfloatToNumber(numberToBfloat(value));
-    case 'bool':
-      return value !== 0 ? 1 : 0;
-    case 'int64':
-      return Math.trunc(value);
-    default:
-      scratch[0] = value;
-      return dtype === 'int32'
-        ? scratch[0]!
-        : dtype === 'int16'
-          ? (scratch[0]! << 16) >> 16
-          : dtype === 'int8'
-            ? (scratch[0]! << 24) >> 24
-            : scratch[0]! & 255;
-  }
+  return ROUNDINGS[dtype](value);
 }
 
 /** Calls `visit` for every row of a layout, in row-major order: its first element, where that lies, how many there are, how far apart. */

@@ -8,7 +8,7 @@ import { type OptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkMask, isMask, planIndex } from '../../kernels/advanced-index.js';
 import { pick, positionsOfHits } from '../../kernels/coordinates.js';
-import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -102,11 +102,11 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
       const plan = planIndex(self, indices);
       const written = readNumbers(values, plan.sizes);
       const positions = plan.positions();
+      const round = roundingTo(self.dtype);
       for (let i = 0; i < positions.length; i++) {
         const at = positions[i]!;
         // The running sum is an element of the result, rounded at each step.
-        result[at] =
-          accumulate === true ? roundTo(self.dtype, result[at]! + written[i]!) : written[i]!;
+        result[at] = accumulate === true ? round(result[at]! + written[i]!) : written[i]!;
       }
       writeNumbers(out!, result);
     },

@@ -5,7 +5,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { indexedPositions } from '../../kernels/coordinates.js';
-import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
 import { scatterMeta, sourceUnderIndex } from '../../kernels/scatter-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -76,12 +76,13 @@ function kernel(args: ReduceArgs, [out]: readonly Tensor[]): void {
   const integral = !isFloatingPoint(self.dtype);
   const at = wrapDim(args.dim, self.ndim);
   const indices = readNumbers(index);
+  const round = roundingTo(self.dtype);
   const positions = indexedPositions(index.sizes, self.sizes, at, indices, 'scatter_reduce');
   for (let i = 0; i < positions.length; i++) {
     const to = positions[i]!;
     const held = counts[to] === 0 ? start : result[to]!;
     // The running value is an element of the result: it is rounded, or wraps, at each step.
-    result[to] = roundTo(self.dtype, combine(held, source[i]!));
+    result[to] = round(combine(held, source[i]!));
     counts[to]!++;
   }
   if (reduce === 'mean')
