@@ -11,7 +11,11 @@ export interface OnnxRuntime {
   readonly InferenceSession: {
     create(model: Uint8Array, options: InferenceSession.SessionOptions): Promise<InferenceSession>;
   };
-  readonly Tensor: new (type: 'float32', data: Float32Array, dims: readonly number[]) => Tensor;
+  readonly Tensor: new (
+    type: 'float32' | 'int64',
+    data: Float32Array | BigInt64Array,
+    dims: readonly number[],
+  ) => Tensor;
 }
 
 function prepare(
@@ -31,10 +35,14 @@ function prepare(
     async first() {
       session = await ort.InferenceSession.create(model, options);
       // A graph that holds weights as constants has no inputs for them, and the web package refuses others.
-      instance.inputs.forEach(({ data, shape }, i) => {
+      instance.inputs.forEach(({ dtype, data, shape }, i) => {
         const name = `x${i}`;
         if (session!.inputNames.includes(name))
-          feeds[name] = new ort.Tensor('float32', data as Float32Array, shape);
+          feeds[name] = new ort.Tensor(
+            dtype,
+            dtype === 'int64' ? BigInt64Array.from(data, BigInt) : (data as Float32Array),
+            shape,
+          );
       });
       await run();
     },
@@ -59,7 +67,7 @@ export function onnxEngine(
     ...about,
     async prepare(_workload, instance): Promise<Prepared | Unsupported> {
       const { onnx } = instance.programs;
-      if (onnx === undefined) return { unsupported: 'ONNX Runtime does not train' };
+      if (onnx === undefined) return { unsupported: 'not written for it' };
       return prepare(ort, instance, onnx().toBytes(), {
         graphOptimizationLevel: 'all',
         executionMode: 'sequential',

@@ -8,6 +8,7 @@ import { firstCallMlp, firstCallTiny } from './first-call.js';
 import { layerNorm } from './layer-norm.js';
 import { matmuls } from './matmul.js';
 import { mlpTrainStep } from './mlp-train-step.js';
+import { operators } from './operators.js';
 import { pointwiseChain } from './pointwise-chain.js';
 import { softmax } from './softmax.js';
 import { tinyCall, tinyCallPure } from './tiny-call.js';
@@ -23,6 +24,7 @@ export const WORKLOADS: readonly Workload[] = [
   tinyCallPure,
   firstCallTiny,
   firstCallMlp,
+  ...operators,
 ];
 
 /** Workloads of the given names or groups; without names, those of the device. @throws invalid-argument */
