@@ -307,6 +307,19 @@ export { functional, init, lrScheduler, optim, parametrize };
 // Data
 export { DataLoader, type DataLoaderOptions } from './data/data-loader.js';
 export { type Collated, defaultCollate } from './data/collate.js';
-export { type Dataset, type IterableDataset, Subset, TensorDataset } from './data/dataset.js';
-export { type Sampler, randomSampler, sequentialSampler } from './data/sampler.js';
+export {
+  ConcatDataset,
+  type Dataset,
+  type IterableDataset,
+  Subset,
+  TensorDataset,
+  randomSplit,
+} from './data/dataset.js';
+export {
+  type Sampler,
+  type WeightedSamplerOptions,
+  randomSampler,
+  sequentialSampler,
+  weightedRandomSampler,
+} from './data/sampler.js';
 export type { WorkerOptions } from './data/worker-pool.js';

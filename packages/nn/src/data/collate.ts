@@ -49,9 +49,7 @@ function collate(samples: readonly unknown[]): unknown {
       // As in PyTorch, whole numbers become int64 and others the default float.
       return tensor(
         samples as number[],
-        typeof first === 'number' && samples.every(Number.isInteger)
-          ? { dtype: 'int64' }
-          : {},
+        typeof first === 'number' && samples.every(Number.isInteger) ? { dtype: 'int64' } : {},
       );
     case 'string':
       return [...samples];

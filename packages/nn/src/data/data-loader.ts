@@ -99,7 +99,8 @@ export class DataLoader<T, B = Collated<T>> {
   get length(): number {
     if (!isIndexed(this.dataset))
       refuse('an iterable dataset has no length', 'Count the batches while iterating.');
-    const batches = this.dataset.length / this.batchSize;
+    const samples = this.sampler?.numSamples ?? this.dataset.length;
+    const batches = samples / this.batchSize;
     return this.options.dropLast === true ? Math.floor(batches) : Math.ceil(batches);
   }
 

@@ -1,8 +1,9 @@
 /**
  * @file Datasets: samples by number, or one after another.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
+import { randomSampler } from './sampler.js';
 
 /** Samples by number. */
 export interface Dataset<T> {
@@ -48,7 +49,7 @@ export class Subset<T> implements Dataset<T> {
     readonly dataset: Dataset<T>,
     readonly indices: readonly number[],
   ) {
-    if (typeof dataset?.get !== 'function' || !Array.isArray(indices))
+    if (!isDataset(dataset) || !Array.isArray(indices))
       throw new TesseraError(
         'invalid-argument',
         'Subset: a dataset and a list of indices expected.',
@@ -65,4 +66,77 @@ export class Subset<T> implements Dataset<T> {
   get(index: number): T | Promise<T> {
     return this.dataset.get(this.indices[index]!);
   }
+}
+
+function isDataset(value: unknown): value is Dataset<unknown> {
+  return typeof (value as Dataset<unknown> | null | undefined)?.get === 'function';
+}
+
+/** Datasets one behind the other. @see torch.utils.data.ConcatDataset */
+export class ConcatDataset<T> implements Dataset<T> {
+  /** Where each of them ends. */
+  private readonly ends: readonly number[];
+
+  /** @throws invalid-argument unless it is given a list of datasets */
+  constructor(readonly datasets: readonly Dataset<T>[]) {
+    if (!Array.isArray(datasets) || datasets.length === 0 || !datasets.every(isDataset))
+      throw new TesseraError('invalid-argument', 'ConcatDataset: a list of datasets expected.', {
+        hints: ['Write new ConcatDataset([first, second]).'],
+      });
+    let end = 0;
+    this.ends = datasets.map(({ length }) => (end += length));
+  }
+
+  get length(): number {
+    return this.ends.at(-1)!;
+  }
+
+  get(index: number): T | Promise<T> {
+    const which = this.ends.findIndex((end) => index < end);
+    const dataset = this.datasets[which]!;
+    return dataset.get(index - (this.ends[which]! - dataset.length));
+  }
+}
+
+/**
+ * Divides a dataset by chance into parts of some lengths, or of shares of it that add up to 1. With a seed the parts are the
+ * same in every run; without, they follow `manualSeed`.
+ *
+ * @example const [train, valid] = randomSplit(dataset, [0.9, 0.1], { seed: 0 });
+ * @throws invalid-argument unless the lengths add up to that of the dataset
+ * @see torch.utils.data.random_split
+ */
+export function randomSplit<T>(
+  dataset: Dataset<T>,
+  lengths: readonly number[],
+  options: { readonly seed?: number } = {},
+): Subset<T>[] {
+  checkOptionNames('randomSplit', options, SPLIT);
+  const { length } = dataset;
+  const sizes = sum(lengths) === 1 && length !== 1 ? sharesOf(length, lengths) : [...lengths];
+  if (sum(sizes) !== length || !sizes.every((size) => Number.isInteger(size) && size >= 0))
+    throw new TesseraError(
+      'invalid-argument',
+      `randomSplit: Sum of input lengths does not equal the length of the input dataset! Got [${lengths.join(', ')}] for ${length} samples.`,
+      { hints: ['Give whole numbers that add up to its length, or shares that add up to 1.'] },
+    );
+  const order = Array.from(randomSampler(length, options.seed ?? null)(0), Number);
+  let from = 0;
+  return sizes.map((size) => new Subset(dataset, order.slice(from, (from += size))));
+}
+
+const SPLIT: OptionNames<{ seed?: number }> = { seed: true };
+
+function sum(numbers: readonly number[]): number {
+  // Shares such as 0.7, 0.2 and 0.1 do not add up exactly.
+  return Number(numbers.reduce((total, each) => total + each, 0).toFixed(9));
+}
+
+/** Whole numbers of samples; those that are left over go to the first parts, one to each. */
+function sharesOf(length: number, shares: readonly number[]): number[] {
+  const sizes = shares.map((share) => Math.floor(length * share));
+  const left = length - sum(sizes);
+  return sizes.map(
+    (size, i) => size + Math.floor(left / sizes.length) + (i < left % sizes.length ? 1 : 0),
+  );
 }
