@@ -113,7 +113,7 @@ export function randomSplit<T>(
 ): Subset<T>[] {
   checkOptionNames('randomSplit', options, SPLIT);
   const { length } = dataset;
-  const sizes = sum(lengths) === 1 && length !== 1 ? sharesOf(length, lengths) : [...lengths];
+  const sizes = sum(lengths) === 1 ? sharesOf(length, lengths) : [...lengths];
   if (sum(sizes) !== length || !sizes.every((size) => Number.isInteger(size) && size >= 0))
     throw new TesseraError(
       'invalid-argument',
