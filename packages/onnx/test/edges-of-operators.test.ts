@@ -1,6 +1,7 @@
 /**
  * @file What operators do at the edges of their definitions, beside onnxruntime; found by random attributes.
  */
+import type { Tensor } from '@tessera/tensor';
 import { expect, it } from 'vitest';
 import { importOnnx } from '../src/index.js';
 import { type Contrib, fileOf, given, inputsOf, noise } from './support/beside-onnxruntime.js';
@@ -180,4 +181,27 @@ it('a box takes the gradient to its largest elements', async () => {
   const total = in0!.grad!.sum().item() as number;
   // Each bin with elements has one of them: of four boxes one lies outside, and one with its last column.
   expect(total).toBeCloseTo(3 * (3 * 6 - 2));
+});
+
+it('a bin of -∞ is none without elements: -∞ is its largest', async () => {
+  // onnxruntime starts from the smallest number that is not infinite, and would give that one.
+  const low = -Infinity;
+  const image = [
+    ...[low, low, 2, low],
+    ...[low, low, low, low],
+    ...[-3, low, low, low],
+    ...[low, low, low, low],
+  ];
+  const boxes = [...[0, 0, 0, 3, 3], ...[0, 3, 3, 3, 3], ...[0, 9, 0, 12, 3]];
+  const contrib = node(
+    'MaxRoiPool',
+    [given('float32', [1, 1, 4, 4], image), given('float32', [3, 5], boxes)],
+    { pooled_shape: [2, 2] },
+  );
+  const { out0 } = (await importOnnx(fileOf(contrib))).call(inputsOf(contrib));
+  expect((out0 as Tensor).reshape([3, 4]).tolist()).toEqual([
+    [low, 2, -3, low],
+    [low, low, low, low],
+    [0, 0, 0, 0],
+  ]);
 });
