@@ -3,8 +3,8 @@
  */
 import { type Tensor, pad, zeros } from '@tessera/tensor';
 import { avgPool2d, conv2d, im2col, maxPool2d, maxPool3d } from '@tessera/tensor/internal';
-import { describe, expect, it } from 'vitest';
-import { type GraphModule, GraphTemplate, makeFx } from '../src/index.js';
+import { describe, expect, it, vi } from 'vitest';
+import { Graph, type GraphModule, GraphTemplate, makeFx } from '../src/index.js';
 
 type Program = (x: Tensor) => Tensor;
 
@@ -47,6 +47,20 @@ describe('the template of two graphs', () => {
     const template = GraphTemplate.of([at(216), at(224)])!;
     for (let size = 64; size < 100; size++)
       expect(template.match(at(size)), `${size}`).toEqual([size]);
+  });
+
+  it('lists the nodes of a graph as often, however many it has', () => {
+    const ofSteps = (steps: number): number => {
+      const [a, b, c] = [64, 80, 96].map((size) =>
+        traced((x) => Array.from({ length: steps }).reduce<Tensor>((y) => y.neg(), x), [2, size]),
+      );
+      const lists = vi.spyOn(Graph.prototype, 'nodes', 'get');
+      expect(GraphTemplate.of([a!, b!])!.match(c!)).toEqual([96]);
+      const count = lists.mock.calls.length;
+      lists.mockRestore();
+      return count;
+    };
+    expect(ofSteps(40)).toBe(ofSteps(20));
   });
 
   const ROWS: Readonly<Record<string, Program>> = {

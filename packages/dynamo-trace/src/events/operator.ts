@@ -290,7 +290,7 @@ function addOperator(
     written.size === 0 &&
     !op.isMutable &&
     fakes.every((fake, i) => fake === null || existing[i]! >= 0);
-  const gaining = gainingGradients(recorder, fakes, existing);
+  const gaining = isIdentity ? [] : gainingGradients(recorder, fakes, existing);
   const nodes = isIdentity ? [] : builder.addOp(op, prepared, fakes, isList, meta);
   const outs = fakes.map((fake, i) =>
     fake === null ? null : recorder.outSpec(fake, existing[i]!, slotFor(recorder, known, i)),

@@ -290,7 +290,8 @@ export class Segment {
   get bases(): ReadonlyMap<number, number | null> {
     if (this.known !== null) return this.known;
     const slots = new Map<unknown, number>();
-    this.inputs.forEach(({ slot }, i) => slots.set(this.graph.nodes[i]!.meta.val, slot));
+    const { placeholders } = this.graph;
+    this.inputs.forEach(({ slot }, i) => slots.set(placeholders[i]!.meta.val, slot));
     for (const [slot, { meta }] of this.produced) slots.set(meta.val, slot);
     const bases = new Map<number, number | null>();
     for (const [slot, { meta }] of this.produced) {

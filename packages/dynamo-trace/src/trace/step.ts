@@ -184,11 +184,15 @@ export function specOf(tensor: Tensor, slot: number): OutSpec {
   };
 }
 
-/** Slots whose memory a step accesses, and whether it writes to it. */
-export function* accesses(step: Step): Iterable<readonly [slot: number, writes: boolean]> {
+/** Slots whose memory a step writes to or, with `reads`, reads; and whether it writes. */
+export function* accesses(
+  step: Step,
+  reads = true,
+): Iterable<readonly [slot: number, writes: boolean]> {
   if (step.kind !== 'op' && step.kind !== 'backward') return;
   for (const slot of step.kind === 'op' ? step.written : slotsOf(step.args.at(-1)!))
     yield [slot, true];
+  if (!reads) return;
   for (const pattern of step.args) for (const slot of slotsOf(pattern)) yield [slot, false];
 }
 
@@ -205,7 +209,7 @@ export function isDueBefore(
   slots: Bindings['slots'],
 ): boolean {
   if (storage === GENERATOR_MEMORY) return isRandom(step);
-  for (const [slot, wrote] of accesses(step))
-    if ((wrote || writes) && slots[slot]?.storageOrNull === storage) return true;
+  for (const [slot] of accesses(step, writes))
+    if (slots[slot]?.storageOrNull === storage) return true;
   return false;
 }

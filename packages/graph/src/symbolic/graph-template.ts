@@ -344,8 +344,9 @@ function memories(inputs: readonly Node[]): number[] {
 
 function isSameProgram(a: GraphModule, b: GraphModule): boolean {
   if (programDifference(a, b) !== null) return false;
+  const others = b.graph.nodes;
   return a.graph.nodes.every((node, i) => {
-    const other = b.graph.nodes[i]!;
+    const other = others[i]!;
     return (
       node.meta.isBackward === other.meta.isBackward &&
       node.meta.programOrder === other.meta.programOrder &&
