@@ -7,6 +7,7 @@ import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable } from '../registry.js';
 import { joinHeads, repeatHeads, splitHeads } from './attention.js';
 import { addedMask, both, causalMask, places } from './attention-masks.js';
+import { cacheForm } from './contrib-quantized-cache.js';
 import { anglesAt, rotate } from './rotary.js';
 
 /** Query, key and value as [B, heads, L, E], from inputs of their own or packed into one or two. */
@@ -62,11 +63,8 @@ function multiHead(call: NodeCall): (Tensor | null)[] {
   return [joinHeads(y), key, value];
 }
 
-/** Scores → weights: capped, masked, and with a sink of each head, which takes a share of nothing. */
-function weightsOf(call: NodeCall, scores: Tensor, mask: Tensor): Tensor {
-  const softcap = call.float('softcap', 0);
-  const capped = softcap === 0 ? scores : scores.div(softcap).tanh().mul(softcap);
-  const masked = capped.add(mask);
+/** Masked scores → weights, with a sink of each head, which takes a share of nothing. */
+function weightsOf(call: NodeCall, masked: Tensor): Tensor {
   const sink = call.optional(11);
   if (sink === null && call.int('smooth_softmax', 0) !== 1) return F.softmax(masked, -1);
   const [batch, heads, length, keys] = masked.shape;
@@ -92,8 +90,16 @@ function withNew(past: Tensor | null, fresh: Tensor, at: Tensor, room: number): 
   return cat(parts, 2).scatter(2, index, fresh);
 }
 
-/** Causal attention whose keys and values several heads share, with rotary embeddings and a cache. */
-function groupQuery(call: NodeCall): Tensor[] {
+/** The heads of query or key, each of norm one where the node has weights for that. */
+function normed(call: NodeCall, x: Tensor, input: number): Tensor {
+  const weight = call.optional(input);
+  if (weight === null) return x;
+  return F.rmsNorm(x, [x.shape[3]!], { weight, eps: call.float('qk_norm_epsilon', 1e-6) });
+}
+
+/** Attention whose keys and values several heads share, with rotary embeddings and a cache. */
+function groupQuery(call: NodeCall): (Tensor | null)[] {
+  if (call.flag('sliding_window_cache')) call.unsupported('sliding_window_cache');
   const [heads, shared] = [call.int('num_heads'), call.int('kv_num_heads')];
   const packed = call.tensor(0);
   const size = call.has(1) ? packed.shape[2]! / heads : packed.shape[2]! / (heads + 2 * shared);
@@ -102,8 +108,8 @@ function groupQuery(call: NodeCall): Tensor[] {
       call.has(1) ? call.tensor(input) : packed.narrow(2, start * size, count * size),
       count,
     );
-  let query = part(0, 0, heads);
-  let key = part(1, heads, shared);
+  let query = normed(call, part(0, 0, heads), 14);
+  let key = normed(call, part(1, heads, shared), 15);
   const value = part(2, heads + shared, shared);
   const length = query.shape[2]!;
   // Where each sequence's tokens of this call stand: behind its own past, however long the cache is.
@@ -126,28 +132,40 @@ function groupQuery(call: NodeCall): Tensor[] {
     query = rotate(query, rotation);
     key = rotate(key, rotation);
   }
-  const [pastKey, pastValue] = [call.optional(3), call.optional(4)];
-  const past = pastKey?.shape[2] ?? 0;
+  const past = call.optional(3)?.shape[2] ?? 0;
   // A cache may have room already.
   const keys = past === 0 ? length : Math.max(past, call.number(6));
-  const allKeys = withNew(past === 0 ? null : pastKey, key, position, keys);
-  const allValues = withNew(past === 0 ? null : pastValue, value, position, keys);
-  const at = position.unsqueeze(1).unsqueeze(3);
+  const cached = (input: number, fresh: Tensor, type: string, scale: number): [Tensor, Tensor] => {
+    const form = cacheForm(call, type, scale);
+    const kept = past === 0 ? null : call.optional(input);
+    const present = withNew(kept, form?.toCache(fresh) ?? fresh, position, keys);
+    return [present, repeatHeads(form?.fromCache(present) ?? present, heads)];
+  };
+  const [presentKey, k] = cached(3, key, 'k_quant_type', 12);
+  const [presentValue, v] = cached(4, value, 'v_quant_type', 13);
+  const at = (call.flag('causal', true) ? position : last.clamp(0)).unsqueeze(1).unsqueeze(3);
   const window = call.int('local_window_size', -1);
   let seen = places(call, keys).le(at);
   if (window > 0) seen = seen.logicalAnd(places(call, keys).gt(at.sub(window)));
   const bias = call.optional(10);
-  const mask = bias === null ? addedMask(seen, query) : addedMask(seen, query).add(bias);
+  const mask = addedMask(seen, query);
   const scale = call.float('scale', 0) || 1 / Math.sqrt(size);
-  const [k, v] = [repeatHeads(allKeys, heads), repeatHeads(allValues, heads)];
+  const softcap = call.float('softcap', 0);
   const isPlain =
-    call.float('softcap', 0) === 0 && !call.has(11) && call.int('smooth_softmax', 0) !== 1;
+    softcap === 0 && !call.has(11) && call.int('smooth_softmax', 0) !== 1 && !call.wants(3);
   if (isPlain) {
-    const y = F.scaledDotProductAttention(query, k, v, { attnMask: mask, scale });
-    return [joinHeads(y), allKeys, allValues];
+    const attnMask = bias === null ? mask : mask.add(bias);
+    const y = F.scaledDotProductAttention(query, k, v, { attnMask, scale });
+    return [joinHeads(y), presentKey, presentValue];
   }
-  const weights = weightsOf(call, query.matmul(k.transpose(2, 3)).mul(scale), mask);
-  return [joinHeads(weights.matmul(v)), allKeys, allValues];
+  const products = query.matmul(k.transpose(2, 3)).mul(scale);
+  const capped = softcap === 0 ? products : products.div(softcap).tanh().mul(softcap);
+  const scores = bias === null ? capped : capped.add(bias);
+  const weights = weightsOf(call, scores.add(mask));
+  // What is given has no room, and zeros for what a token does not see.
+  const asked = (): Tensor =>
+    (call.int('qk_output') === 1 ? where(seen, scores, 0) : weights).narrow(3, 0, call.number(6));
+  return [joinHeads(weights.matmul(v)), presentKey, presentValue, call.wants(3) ? asked() : null];
 }
 
 /** Operators with several outputs. */
