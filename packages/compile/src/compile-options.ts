@@ -2,6 +2,7 @@
  * @file Names and kinds of the options of `compile`.
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
+import { isTensor } from '@tessera/tensor';
 
 /** What each option of `compile` may be. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
@@ -15,19 +16,26 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   guardFailFn: ['function'],
 };
 
-/** Checks names and kinds of the options of `compile`. @throws invalid-argument */
-export function checkCompileOptions(options: object): void {
-  if (typeof options !== 'object' || options === null)
+/** Checks names and kinds of the options of `compile` and `explain`. @throws invalid-argument */
+export function checkCompileOptions(options: object, what = 'compile'): void {
+  const isArgument = isTensor(options);
+  if (typeof options !== 'object' || options === null || isArgument)
     throw new TesseraError(
       'invalid-argument',
-      `compile(): options are an object, not ${String(options)}.`,
-      { hints: ["Name them: compile(fn, { backend: 'inductor' })."] },
+      `${what}(): options are an object, not ${isArgument ? 'a Tensor' : String(options)}.`,
+      {
+        hints: [
+          isArgument
+            ? `The result is what takes the arguments: ${what}(fn)(x).`
+            : `Name them: ${what}(fn, { backend: 'inductor' }).`,
+        ],
+      },
     );
   for (const [name, value] of Object.entries(options)) {
     const kinds = KINDS[name];
     if (kinds === undefined) {
       const near = nearestNames(name, Object.keys(KINDS));
-      throw new TesseraError('invalid-argument', `compile() has no option '${name}'.`, {
+      throw new TesseraError('invalid-argument', `${what}() has no option '${name}'.`, {
         context: { option: name },
         hints: [
           near.length > 0

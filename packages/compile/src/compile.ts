@@ -10,7 +10,7 @@ import {
 import type { ExportedGraph, GraphModule } from '@tessera/graph';
 import type { Module } from '@tessera/nn';
 import { discardFor, discardFrozen } from '@tessera/passes';
-import { type ConfigValues, TesseraError } from '@tessera/shared';
+import { type ConfigValues, TesseraError, inspectsAs } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { type Compilable, callableOf } from './callable.js';
 import { type BackendLike, lookupBackend } from './backend-registry.js';
@@ -58,6 +58,8 @@ export interface Made {
   /** Calls it; what has to be compiled for the call is compiled in slices. */
   readonly inSlices: (args: readonly unknown[]) => Promise<unknown>;
 }
+
+inspectsAs(CompiledFunction, (compiled) => String(explainFunction(compiled)));
 
 const functions = new WeakMap<object, Made>();
 /** Compiled functions that somebody still holds, for `reset()`. */
@@ -189,6 +191,7 @@ export function explain(
   target: AnyFunction | Module,
   options: CompileOptions = {},
 ): (...args: unknown[]) => Explanation | Promise<Explanation> {
+  checkCompileOptions(options, 'explain');
   return function (this: unknown, ...args) {
     const wrapper = functions.has(target)
       ? (target as AnyFunction)

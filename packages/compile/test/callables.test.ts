@@ -1,11 +1,12 @@
 /**
  * @file What `compile` takes besides functions, and how it names what they read.
  */
+import { inspect } from 'node:util';
 import { Linear, Module, Parameter, Sequential } from '@tessera/nn';
 import { symbolicTrace } from '@tessera/graph';
 import { type Tensor, ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { compile, explain, exportGraph } from '../src/index.js';
+import { compile, compiledFunctionOf, explain, exportGraph } from '../src/index.js';
 
 class Scaled extends Module {
   scale = 2;
@@ -86,4 +87,12 @@ describe('compile', () => {
     });
     expect(scaled.call({ by: 2 }, x).toArray()).toEqual(x.mul(2).toArray());
   });
+});
+
+it('consoles print what is known of a compiled function, and exported graphs, as text', () => {
+  const double = compile((x: Tensor) => x.mul(2));
+  double(ones([2]));
+  expect(inspect(compiledFunctionOf(double))).toContain('1 graph(s), 0 graph break(s), 1 ops');
+  const exported = exportGraph((x: Tensor) => x.mul(2), [ones([2])]);
+  expect(inspect(exported)).toBe(exported.print());
 });

@@ -5,11 +5,13 @@
  * GraphModule. `forward` runs the graph with the current attributes and follows edits of the graph.
  * Modelled on torch.fx.GraphModule.
  */
+import { inspectsAs } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { graphError } from './graph-error.js';
-import type { Graph } from './graph.js';
+import { Graph } from './graph.js';
 import { lintGraph } from './lint.js';
-import { type PrintOptions, printGraph } from './print-graph.js';
+import { Node } from './node.js';
+import { type PrintOptions, printGraph, printNode } from './print-graph.js';
 import { type Program, compileGraph } from './program.js';
 import type { Submodule } from './submodule.js';
 
@@ -117,6 +119,10 @@ export class GraphModule {
     }
   }
 }
+
+inspectsAs(GraphModule);
+inspectsAs(Graph, printGraph);
+inspectsAs(Node, printNode);
 
 function longestModulePrefix(
   attributes: ReadonlyMap<string, Attribute>,

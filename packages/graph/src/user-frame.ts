@@ -6,6 +6,8 @@
  * the line of a position takes all line ends of its script, and Tessera's own are long.
  */
 
+import { keepFrames } from '@tessera/shared';
+
 /** Frames of Tessera's own packages, from sources and from installed builds. */
 const OWN = /\/node_modules\/@tessera\/|\/packages\/[\w-]+\/(?:src|dist)\/|node:internal/;
 
@@ -25,7 +27,6 @@ type StackFormatter = (error: Error, sites: readonly CallSite[]) => unknown;
 
 /** What V8 knows of `Error`. */
 const errors = Error as unknown as {
-  stackTraceLimit?: number;
   prepareStackTrace?: StackFormatter;
 };
 
@@ -54,13 +55,13 @@ export function userFrame(): string | undefined {
 function stackText(formatter: StackFormatter | null): string {
   // `node --frozen-intrinsics`: the stack is as long as the host says, and its text is read.
   if (!Object.isExtensible(errors)) return new Error('frame').stack ?? '';
-  const { stackTraceLimit, prepareStackTrace } = errors;
-  errors.stackTraceLimit = MOST_FRAMES;
+  const { prepareStackTrace } = errors;
+  const undo = keepFrames(MOST_FRAMES);
   if (formatter !== null) errors.prepareStackTrace = formatter;
   try {
     return new Error('frame').stack ?? '';
   } finally {
-    errors.stackTraceLimit = stackTraceLimit;
+    undo();
     if (formatter !== null) errors.prepareStackTrace = prepareStackTrace;
   }
 }

@@ -1,11 +1,23 @@
+import { inspect } from 'node:util';
 import { getOp } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { Graph, getItem, printGraph } from '../src/index.js';
+import { Graph, GraphModule, getItem, printGraph } from '../src/index.js';
 
 const mul = getOp('aten::mul.Tensor');
 const neg = getOp('aten::neg');
 
 describe('Graph', () => {
+  it('prints as text in consoles, and so do its nodes, its module and operators', () => {
+    const graph = new Graph();
+    const x = graph.placeholder('x');
+    const a = graph.callFunction(mul, [x, 2]);
+    graph.output([a]);
+    expect(inspect(graph)).toBe(printGraph(graph));
+    expect(inspect([x, a])).toBe('[ x: Tensor, const mul = aten.mul.Tensor(x, 2); ]');
+    expect(inspect(new GraphModule([], graph))).toBe(printGraph(graph));
+    expect(inspect({ op: a.target })).toBe('{ op: aten.mul.Tensor }');
+  });
+
   it('keeps uses exact through edits', () => {
     const graph = new Graph();
     const x = graph.placeholder('x');

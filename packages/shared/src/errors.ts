@@ -5,6 +5,7 @@
  * code, says what to do, and points to a page in `docs/errors/`. Modelled on JAX's error classes.
  */
 import type { ErrorCode } from './error-codes.js';
+import { keepFrames } from './keep-frames.js';
 import { REPOSITORY } from './repository.js';
 
 /** Optional parts of a {@link TesseraError}. */
@@ -22,16 +23,6 @@ export interface TesseraErrorOptions {
 /** Frames of a stack: those of the library come first, up to some thirty, and what called it is to be among them. */
 const FRAMES = 64;
 
-/** Has the engine keep enough frames, where it counts them; returns how many it kept before. */
-function keepFrames(): number | undefined {
-  const { stackTraceLimit } = Error as { readonly stackTraceLimit?: number };
-  // Whoever wants none gets none; `node --frozen-intrinsics` does not let it be changed.
-  if (!stackTraceLimit || stackTraceLimit >= FRAMES || !Object.isExtensible(Error))
-    return undefined;
-  Error.stackTraceLimit = FRAMES;
-  return stackTraceLimit;
-}
-
 /** Error with a stable {@link ErrorCode}, the facts behind it and hints that say what to do. */
 export class TesseraError extends Error {
   readonly code: ErrorCode;
@@ -42,12 +33,14 @@ export class TesseraError extends Error {
 
   constructor(code: ErrorCode, message: string, options: TesseraErrorOptions = {}) {
     const { context = {}, hints = [], location, cause } = options;
-    const limit = keepFrames();
+    // Whoever wants none gets none.
+    const kept = Error.stackTraceLimit || 0;
+    const undo = keepFrames(kept && Math.max(kept, FRAMES));
     super(
       formatMessage(code, message, hints, location),
       cause === undefined ? undefined : { cause },
     );
-    if (limit !== undefined) Error.stackTraceLimit = limit;
+    undo();
     this.name = 'TesseraError';
     this.code = code;
     this.context = context;

@@ -11,6 +11,8 @@ export { TesseraError, isTesseraError } from './errors.js';
 export type { TesseraErrorOptions } from './errors.js';
 export { ERROR_CODES } from './error-codes.js';
 export type { ErrorCode } from './error-codes.js';
+export { inspectsAs } from './inspects-as.js';
+export { keepFrames } from './keep-frames.js';
 export { checkFunction } from './check-function.js';
 export { nearestNames } from './nearest-names.js';
 export { type RunInScope, scopesOf } from './scope.js';

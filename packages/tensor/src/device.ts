@@ -6,7 +6,7 @@
  * to hold tensors. Host layout below means PyTorch's element widths (`itemSize`), little-endian.
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
-import type { DType } from './dtype.js';
+import { DTYPES, type DType } from './dtype.js';
 import type { OpOverload } from './op/op-overload.js';
 import type { Tensor } from './tensor.js';
 
@@ -102,10 +102,12 @@ function hintFor(type: string, known: readonly string[]): string {
   if (typeof type !== 'string') return "Pass the name of a dtype or a device: x.to('float16').";
   const [plain] = type.split(':');
   if (GPU_NAMES.has(plain!)) return `The GPU is device 'wgpu' here: ${start}`;
-  const dtype = DTYPE_NAMES[plain!];
-  if (dtype !== undefined) return `If you meant a dtype, it is '${dtype}'.`;
   const [near] = nearestNames(type, known);
-  return near === undefined ? `Devices are ${known.join(', ')}.` : `Did you mean '${near}'?`;
+  if (near !== undefined) return `Did you mean '${near}'?`;
+  const dtype = DTYPE_NAMES[plain!] ?? nearestNames(type, Object.keys(DTYPES))[0];
+  return dtype === undefined
+    ? `Devices are ${known.join(', ')}.`
+    : `If you meant a dtype, it is '${dtype}'.`;
 }
 
 /** The runtime of a device. @throws device-unavailable */

@@ -20,7 +20,7 @@ import { isInferenceTensor, refuseInferenceTensor } from './autograd/inference-m
 import './autograd/autograd-grad-op.js';
 import './autograd/record.js';
 import type { DeviceType } from './device.js';
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, inspectsAs } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
 import { noData } from './no-data.js';
 import { operatorOnTensor } from './operator-on-tensor.js';
@@ -354,12 +354,7 @@ export class Tensor extends TensorBase {
 
 Object.defineProperty(Tensor.prototype, 'data', { get: noData, set: noData });
 
-// Node's console prints tensors as text.
-Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {
-  value(this: Tensor): string {
-    return formatTensor(this);
-  },
-});
+inspectsAs(Tensor, formatTensor);
 
 /** Operator methods; see `tensor-methods.ts`. */
 export interface Tensor extends TensorMethods {}

@@ -112,13 +112,12 @@ function wantedSize(
     if (dynamic !== true || hint < 2) return null;
     return [`${hint}`, { ...at, min: 2, max: Infinity, declared: false, bounded: false }];
   }
-  const min = Math.max(2, range.min ?? 2);
-  const max = range.max ?? Infinity;
-  if (hint < min || hint > max) {
+  const { min = 2, max = Infinity } = range;
+  if (min < 2 || hint < min || hint > max) {
     throw new TesseraError(
       'invalid-argument',
-      `exportGraph: dim ${dim} is declared dynamic but has size ${hint}, which is not from ${min} to ${max}.`,
-      { hints: ['Sizes 0 and 1 are always specialised. Export with an example in the range.'] },
+      `exportGraph: dim ${dim}, which has size ${hint}, is declared to be from ${min} to ${max}.`,
+      { hints: ['Declare it from 2, and around the example: sizes 0 and 1 have exports of their own.'] },
     );
   }
   const shared = 'name' in range ? range.name : undefined;

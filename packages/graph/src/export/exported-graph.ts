@@ -1,7 +1,7 @@
 /**
  * @file `ExportedGraph`: a graph with the conditions under which it stands for a function.
  */
-import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { TesseraError, inspectsAs, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { GraphModule } from '../graph-module.js';
 import type { Node } from '../node.js';
@@ -146,6 +146,8 @@ export class ExportedGraph {
     return null;
   }
 }
+
+inspectsAs(ExportedGraph, (graph) => graph.print());
 
 /** Marks a leaf of a result template. */
 export class ResultLeaf {

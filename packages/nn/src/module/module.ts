@@ -6,7 +6,7 @@
  * found. Modules are tracked objects: the attributes of one that a tracer guards (an argument of a `pure` function, say)
  * are constants, and its tensors inputs. Modelled on `torch.nn.Module`.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, inspectsAs } from '@tessera/shared';
 import { type DeviceType, type DType, type Tensor, isTensor } from '@tessera/tensor';
 import { runningModules, trackClass } from '@tessera/tensor/internal';
 import { Parameter } from '../parameter.js';
@@ -334,11 +334,7 @@ export abstract class Module {
 }
 
 Object.defineProperty(Module.prototype, MODULE_TAG, { value: true });
-Object.defineProperty(Module.prototype, Symbol.for('nodejs.util.inspect.custom'), {
-  value(this: Module): string {
-    return this.toString();
-  },
-});
+inspectsAs(Module);
 Object.defineProperty(Module.prototype, 'forward', {
   configurable: true,
   writable: true,

@@ -6,7 +6,7 @@ import { calculateFanInAndFanOut } from '../init/fan.js';
 import { uniform_ } from '../init/fill.js';
 import { kaimingUniform_ } from '../init/kaiming.js';
 import { pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
@@ -37,6 +37,7 @@ export class Linear extends Module {
     options: LinearOptions = {},
   ) {
     super();
+    checkNumbers(new.target, { inFeatures, outFeatures });
     checkOptions(new.target, options);
     const { bias = true, ...factory } = options;
     this.weight = new Parameter(empty([outFeatures, inFeatures], factory));

@@ -47,8 +47,8 @@ function etaAfter(group: ASGDOptions, lr: number, step: number): number {
  * the next. @see torch.optim.ASGD
  */
 export class ASGD extends Optimizer<ASGDOptions, ASGDScalars> {
-  /** The learning rate that each group had at a step. */
-  private readonly _rates: WeakMap<ASGDOptions, Map<number, number>> = new WeakMap();
+  /** What each step of a group has set for the one after it. */
+  private readonly _etas: WeakMap<ASGDOptions, Map<number, number>> = new WeakMap();
 
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<ASGDOptions>, options: Partial<ASGDOptions> = {}) {
@@ -70,18 +70,30 @@ export class ASGD extends Optimizer<ASGDOptions, ASGDScalars> {
 
   protected override hostState(group: ASGDOptions, step: number): Record<string, number> {
     return {
-      eta: etaAfter(group, group.lr, step),
+      eta: this.etasOf(group).get(step) ?? etaAfter(group, group.lr, step),
       mu: 1 / Math.max(1, step - group.t0),
     };
   }
 
+  protected override restoreHostState(
+    group: ASGDOptions,
+    step: number,
+    { eta }: Readonly<Record<string, number>>,
+  ): void {
+    if (eta !== undefined) this.etasOf(group).set(step, eta);
+  }
+
+  private etasOf(group: ASGDOptions): Map<number, number> {
+    let etas = this._etas.get(group);
+    if (etas === undefined) this._etas.set(group, (etas = new Map()));
+    return etas;
+  }
+
   protected override scalars(group: ASGDOptions, step: number): ASGDScalars {
-    let rates = this._rates.get(group);
-    if (rates === undefined) this._rates.set(group, (rates = new Map()));
-    const before = rates.get(step - 1) ?? group.lr;
-    rates.delete(step - 1);
-    rates.set(step, group.lr);
-    const eta = etaAfter(group, before, step - 1);
+    const etas = this.etasOf(group);
+    const eta = etas.get(step - 1) ?? etaAfter(group, group.lr, step - 1);
+    etas.delete(step - 1);
+    etas.set(step, etaAfter(group, group.lr, step));
     return {
       weightDecay: group.weightDecay,
       decay: 1 - group.lambd * eta,

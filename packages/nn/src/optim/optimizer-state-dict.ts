@@ -64,13 +64,21 @@ function checkGroup(saved: object, group: object, i: number): void {
   }
 }
 
-/** Replaces options and state. @throws state-dict-mismatch, before anything is changed */
+/** What was loaded of a parameter besides tensors. */
+type HostState<O extends CommonOptions> = readonly [
+  group: ParamGroup<O>,
+  step: number,
+  numbers: Readonly<Record<string, number>>,
+];
+
+/** Replaces options and state; returns what of it is no tensor. @throws state-dict-mismatch, before anything is changed */
 export function importState<O extends CommonOptions>(
   given: unknown,
   groups: ParamGroup<O>[],
   states: Map<Tensor, ParamState>,
   fresh: (param: Tensor, group: O) => Readonly<Record<string, Tensor>>,
-): void {
+): HostState<O>[] {
+  const onHost: HostState<O>[] = [];
   const dict = readStateDict(
     given,
     groups.map(({ params }) => params.length),
@@ -92,7 +100,9 @@ export function importState<O extends CommonOptions>(
       const saved = dict.state[numbers[at]!];
       if (saved !== undefined) {
         const likes = fresh(param, { ...group, ...dict.paramGroups[i] });
-        loaded.set(param, stateOf(saved, param, likes, numbers[at]!));
+        const { state, host } = stateOf(saved, param, likes, numbers[at]!);
+        loaded.set(param, state);
+        onHost.push([group, state.step, host]);
       }
     });
   });
@@ -102,6 +112,7 @@ export function importState<O extends CommonOptions>(
   });
   states.clear();
   for (const [param, state] of loaded) states.set(param, state);
+  return onHost;
 }
 
 function stateOf(
@@ -109,13 +120,15 @@ function stateOf(
   param: Tensor,
   likes: Readonly<Record<string, Tensor>>,
   number: number,
-): ParamState {
+): { readonly state: ParamState; readonly host: Readonly<Record<string, number>> } {
   const tensors: Record<string, Tensor> = {};
-  let step: number | null = null;
+  const host: Record<string, number> = {};
   for (const [name, value] of Object.entries(saved)) {
-    if (name === 'step') step = isTensor(value) ? itemAtOnce(value) : value;
-    // A single number (NAdam's product of momenta) follows from the step count.
-    else if (isTensor(value) && (value.ndim > 0 || param.ndim === 0)) {
+    if (!isTensor(value)) host[name] = value;
+    // A single number that is no state of a parameter without dimensions: NAdam's product of momenta.
+    else if (value.ndim === 0 && (param.ndim > 0 || !(name in likes)))
+      host[name] = itemAtOnce(value);
+    else {
       const { sizes } = likes[name] ?? param;
       if (!sameNumbers(value.sizes, sizes))
         mismatch(
@@ -127,5 +140,5 @@ function stateOf(
     }
   }
   // PyTorch's SGD keeps no step count: a momentum buffer means that there was a step.
-  return { step: step ?? 1, tensors };
+  return { state: { step: host['step'] ?? 1, tensors }, host };
 }

@@ -10,7 +10,7 @@
  * the numbers of a step (`scalars`) and the update of one bucket (`update`). Modelled on
  * `torch.optim.Optimizer` and its single-tensor algorithms.
  */
-import { checkOptionNames } from '@tessera/shared';
+import { checkOptionNames, inspectsAs } from '@tessera/shared';
 import { type Tensor, enableGrad, keep, noGrad } from '@tessera/tensor';
 import {
   gradientOf,
@@ -70,10 +70,16 @@ export abstract class Optimizer<
   protected abstract stateTensors(param: Tensor, group: O): Record<string, Tensor>;
   /** Numbers of update number `step` (from 1), computed on the host. */
   protected abstract scalars(group: O, step: number): S;
-  /** State in PyTorch's form that follows from options and step count: saved, and ignored when loaded. */
+  /** State in PyTorch's form that follows from options and step count: saved, and told to `restoreHostState` when loaded. */
   protected hostState(_group: O, _step: number): Record<string, number> {
     return {};
   }
+  /** Takes what of a loaded `hostState` does not follow from the options alone. */
+  protected restoreHostState(
+    _group: O,
+    _step: number,
+    _numbers: Readonly<Record<string, number>>,
+  ): void {}
   /** Updates one bucket in place; the numbers may only be arguments of ops. */
   protected abstract update(bucket: Bucket<O>, scalars: Lifted<S>): void;
 
@@ -204,9 +210,10 @@ export abstract class Optimizer<
    * optimizer.loadStateDict({ ...state, ...options });
    */
   loadStateDict(dict: OptimizerStateDict | Readonly<Record<string, unknown>>): void {
-    importState(dict, this.paramGroups, this._states, (param, group) =>
+    const restore = importState(dict, this.paramGroups, this._states, (param, group) =>
       withoutModes(() => noGrad(() => this.stateTensors(param, group))),
     );
+    for (const [group, step, numbers] of restore) this.restoreHostState(group, step, numbers);
     this._plan = { buckets: [], _active: [] };
   }
 
@@ -231,6 +238,7 @@ function isMadeByCall({ isLazy }: Tensor): boolean {
 }
 
 trackClass(Optimizer);
+inspectsAs(Optimizer);
 // The name by which a tracer asks.
 Object.defineProperty(Optimizer.prototype, Symbol.for('tessera.trackedState'), {
   value: Optimizer.prototype._trackedState,

@@ -1,9 +1,11 @@
 /**
  * @file State dicts as an optimizer is given them: its own, PyTorch's `{ state, param_groups }`, and the flat names
- * that `loadTorchCheckpoint` makes of that (`state.0.exp_avg`, and `param_groups.0.lr` among the values).
+ * that `loadTorchCheckpoint` makes of that (`state.0.exp_avg`, and `param_groups.0.lr` among the values) or
+ * `saveCheckpoint` of our own, where numbers are tensors (`paramGroups.0.lr`).
  */
 import { TesseraError } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
+import { itemAtOnce } from '@tessera/tensor/internal';
 import type { OptimizerStateDict } from './optimizer-state-dict.js';
 
 /** What PyTorch's groups have besides options: how it computes, names, and where its schedulers keep theirs. */
@@ -41,13 +43,23 @@ function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** What is no tensor, and is written as one in a file of tensors; see `saveCheckpoint`. */
+function plain(value: unknown): unknown {
+  if (!isTensor(value)) return value;
+  const { dtype } = value;
+  if (dtype === 'uint8') return String.fromCharCode(...(value.toArray() as number[]));
+  if (value.ndim > 0) return null;
+  const number = itemAtOnce(value);
+  return dtype === 'bool' ? number !== 0 : number;
+}
+
 /** The options of a group that are set, by our names; a list of names with numbers is an array. */
 function optionsOf(group: Tree): Tree {
   const options: Tree = {};
   for (const [name, value] of Object.entries(group)) {
     // What PyTorch leaves open, each optimizer here has a default for.
     if (IGNORED.has(name) || value === null) continue;
-    const list = isTree(value) && '0' in value ? Object.values(value) : value;
+    const list = isTree(value) && '0' in value ? Object.values(value).map(plain) : plain(value);
     options[camelCase(name)] = typeof list === 'string' ? camelCase(list) : list;
   }
   return options;
@@ -61,7 +73,7 @@ function optionsOf(group: Tree): Tree {
  */
 export function readStateDict(dict: unknown, sizes: readonly number[]): OptimizerStateDict {
   const flat = isTree(dict) ? dict : {};
-  const given = Object.keys(flat).some((name) => /^(state|param_groups)\./.test(name))
+  const given = Object.keys(flat).some((name) => /^(state|paramGroups|param_groups)\./.test(name))
     ? nested(flat)
     : flat;
   const groups = given['paramGroups'] ?? given['param_groups'];

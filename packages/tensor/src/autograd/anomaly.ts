@@ -1,7 +1,7 @@
 /**
  * @file Anomaly mode: backward nodes remember where the forward op was called, and NaN gradients are errors.
  */
-import { type OptionNames, checkOptionNames, scopesOf } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, keepFrames, scopesOf } from '@tessera/shared';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { untraced } from '../dispatch/untraced.js';
 import { type AnomalyMode, anomaly } from './anomaly-state.js';
@@ -51,11 +51,8 @@ export function isAnomalyEnabled(): boolean {
 
 /** Notes the current stack in a new node. */
 function noteForwardCall(node: GradNode): void {
-  const limit = Error.stackTraceLimit;
-  // `node --frozen-intrinsics` does not let it be changed.
-  const changes = Object.isExtensible(Error);
-  if (changes) Error.stackTraceLimit = FRAMES;
+  const undo = keepFrames(FRAMES);
   node.forwardStack = new Error('forward').stack?.split('\n').slice(2).join('\n') ?? null;
-  if (changes) Error.stackTraceLimit = limit;
+  undo();
   node.anomalyParent = currentBackwardNode();
 }

@@ -4,18 +4,25 @@
  * Either everything that was asked for is returned, or nothing: on an error, and when the signal is aborted, the
  * tensors that were already made are released.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { toDevice } from '../ops/arrange/copy.js';
 import type { Tensor } from '../tensor.js';
 import { type ByteSource, beside, pathOf, resolveSource } from './byte-source.js';
 import { invalidCheckpoint, parseIndex } from './checkpoint-index.js';
 import { Cursor } from './cursor.js';
 import { type Loading, type PlaceOptions, disposeAll, reading, startLoading } from './loading.js';
-import { type StreamOptions, readSafetensors } from './safetensors-stream.js';
+import { STREAM_OPTIONS, type StreamOptions, readSafetensors } from './safetensors-stream.js';
 import { checkKeys, chosenBy, warnSkipped } from './select-tensors.js';
 import { checkFloatDType } from './stored-type.js';
 
 /** What `loadCheckpoint` takes besides the source. */
 export interface LoadCheckpointOptions extends StreamOptions, PlaceOptions {}
+
+const OPTIONS: OptionNames<LoadCheckpointOptions> = {
+  ...STREAM_OPTIONS,
+  device: true,
+  cache: true,
+};
 
 /**
  * Loads a checkpoint: a `.safetensors` file, or a `.safetensors.index.json` with its shards beside it. Either all
@@ -35,6 +42,7 @@ export async function loadCheckpoint(
   source: ByteSource,
   options: LoadCheckpointOptions = {},
 ): Promise<Record<string, Tensor>> {
+  checkOptionNames('loadCheckpoint', options, OPTIONS);
   checkFloatDType(options.dtype);
   const loading = startLoading(source, options);
   const { signal } = loading;

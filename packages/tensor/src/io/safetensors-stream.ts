@@ -5,6 +5,7 @@
  * are there. So a file of any size is loaded with no second copy of it, also into another dtype, and a truncated one
  * fails without leaving a tensor half-filled. Where tensors are chosen, only they are read, if the source allows it.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { emptyContiguous } from '../tensor-factory.js';
 import { withoutModes } from '../dispatch/modes.js';
 import type { DType } from '../dtype.js';
@@ -50,6 +51,17 @@ export interface StreamOptions extends SourceOptions {
   /** Called for a tensor that no dtype can hold and that was not asked for by `keys`; else a warning says so. */
   readonly onSkip?: ((tensor: SkippedTensor) => void) | undefined;
 }
+
+/** Their names. */
+export const STREAM_OPTIONS: OptionNames<StreamOptions> = {
+  signal: true,
+  requestInit: true,
+  keys: true,
+  dtype: true,
+  onProgress: true,
+  onMetadata: true,
+  onSkip: true,
+};
 
 function endsEarly(position: number, missing: number): never {
   invalidFile(`it ends after ${position} bytes, ${missing} before what its header says`);
@@ -101,6 +113,7 @@ export async function* streamSafetensors(
   source: ByteSource,
   options: StreamOptions = {},
 ): AsyncGenerator<LoadedTensor, void, undefined> {
+  checkOptionNames('streamSafetensors', options, STREAM_OPTIONS);
   checkFloatDType(options.dtype);
   const { requestInit, keys } = options;
   const signal = signalOf(source, options);

@@ -1,13 +1,14 @@
 /**
  * @file Writing checkpoints: one safetensors file, or several with an index that says what is where.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { download } from '../device-copy.js';
 import { itemSize } from '../dtype.js';
 import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { isTensor } from '../tensor-factory.js';
 import { nodeFs } from './node-fs.js';
+import { type SavedOptimizer, isOptimizerState, optimizerTensors } from './optimizer-tensors.js';
 import { serializeSafetensors } from './safetensors.js';
 
 /** What `saveCheckpoint` takes besides the tensors. */
@@ -17,23 +18,35 @@ export interface SaveCheckpointOptions {
   readonly maxShardBytes?: number;
 }
 
+const OPTIONS: OptionNames<SaveCheckpointOptions> = { metadata: true, maxShardBytes: true };
+
 /**
  * Writes tensors (on any device) to a `.safetensors` file, in Node. The file appears complete or not at
  * all. Returns the paths written: one, or the index and its shards.
  *
+ * The state dict of an optimizer is tensors by name in the file, `state.0.exp_avg`, where `loadStateDict` finds them
+ * again; what is no tensor of it, is there as one.
+ *
  * @throws invalid-argument for anything but tensors; device-unavailable where there is no file system; serializeSafetensors gives the bytes there
+ * @example
+ * await saveCheckpoint('model.safetensors', model.stateDict());
+ * await saveCheckpoint('optimizer.safetensors', optimizer.stateDict());
+ * optimizer.loadStateDict(await loadCheckpoint('optimizer.safetensors'));
  */
 export async function saveCheckpoint(
   path: string,
-  tensors: Readonly<Record<string, Tensor>>,
+  values: Readonly<Record<string, Tensor>> | SavedOptimizer,
   options: SaveCheckpointOptions = {},
 ): Promise<string[]> {
+  checkOptionNames('saveCheckpoint', options, OPTIONS);
   const fs = nodeFs();
   if (fs === null) {
     throw new TesseraError('device-unavailable', 'There is no file system here to save to.', {
       hints: ['Use serializeSafetensors() for the bytes and offer them as a download.'],
     });
   }
+  const tensors = isOptimizerState(values) ? optimizerTensors(values) : values;
+  refuseStateful(tensors);
   for (const [name, value] of Object.entries(tensors)) if (!isTensor(value)) refuse(name, value);
   const shards = splitShards(tensors, options.maxShardBytes ?? Infinity);
   const write = async (to: string, data: Uint8Array | string): Promise<void> => {
@@ -67,6 +80,16 @@ export async function saveCheckpoint(
   const indexPath = `${stem}.safetensors.index.json`;
   await write(indexPath, JSON.stringify(index, null, 2));
   return [indexPath, ...written];
+}
+
+/** Refuses a module or an optimizer, whose state it is that is saved. */
+function refuseStateful(value: { readonly stateDict?: unknown }): void {
+  if (typeof value.stateDict !== 'function') return;
+  throw new TesseraError(
+    'invalid-argument',
+    `saveCheckpoint() writes tensors by name, not ${value.constructor.name}.`,
+    { hints: ['Give its state: saveCheckpoint(path, model.stateDict()).'] },
+  );
 }
 
 function refuse(name: string, value: unknown): never {

@@ -4,7 +4,7 @@
  * An overload is what graphs call (`call_function` targets), guards match and backends lower. It is
  * identified by its object; `aten::add.Tensor` finds it.
  */
-import { TesseraError, nearestNames } from '@tessera/shared';
+import { TesseraError, inspectsAs, nearestNames } from '@tessera/shared';
 import type { ResultOf } from './named-results.js';
 import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, OpTag } from './op-record.js';
 import { type Schema, readSchema } from './schema.js';
@@ -74,6 +74,8 @@ export class OpOverload<out Result = unknown> {
     return this.displayName;
   }
 }
+
+inspectsAs(OpOverload);
 
 const registry = new Map<string, OpOverload>();
 

@@ -80,9 +80,9 @@ export const NN_MISTAKES: readonly Mistake[] = [
   [
     'a layer of a string size',
     () => new Linear(any('3'), 2),
-    'schema-arguments',
-    '3',
-    'Pass an array of whole numbers.',
+    'invalid-argument',
+    'inFeatures must be a number',
+    'new Linear(inFeatures, outFeatures)',
   ],
   [
     'a convolution of the wrong channels',

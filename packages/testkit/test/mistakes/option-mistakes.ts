@@ -16,7 +16,15 @@ import {
   optim,
   parametrize,
 } from '@tessera/nn';
-import { autocast, ones, saveCheckpoint, zeros } from '@tessera/tensor';
+import {
+  autocast,
+  loadCheckpoint,
+  loadTorchCheckpoint,
+  ones,
+  saveCheckpoint,
+  streamSafetensors,
+  zeros,
+} from '@tessera/tensor';
 import type { Mistake } from './mistake.js';
 
 const any = (value: unknown): never => value as never;
@@ -158,11 +166,60 @@ export const OPTION_MISTAKES: readonly Mistake[] = [
     "Name them: { device: 'cpu' }.",
   ],
   [
-    'an optimizer as a checkpoint of tensors',
-    () => saveCheckpoint('never.safetensors', any(new optim.SGD([layer.weight]).stateDict())),
+    'nested state as a checkpoint of tensors',
+    () => saveCheckpoint('never.safetensors', any({ encoder: layer.stateDict() })),
     'invalid-argument',
-    "'state' is an object",
+    "'encoder' is an object",
+    "'encoder.weight'",
+  ],
+  [
+    'a module as a checkpoint of tensors',
+    () => saveCheckpoint('never.safetensors', any(layer)),
+    'invalid-argument',
+    'not Linear',
+    'saveCheckpoint(path, model.stateDict())',
+  ],
+  [
+    'an optimizer as a checkpoint of tensors',
+    () => saveCheckpoint('never.safetensors', any(new optim.SGD([layer.weight]))),
+    'invalid-argument',
+    'not SGD',
+    'stateDict()',
+  ],
+  [
+    'a misspelt option of loadCheckpoint',
+    () => loadCheckpoint('never.safetensors', any({ dtyp: 'float16' })),
+    'invalid-argument',
+    "'dtyp'",
+    "Did you mean 'dtype'?",
+  ],
+  [
+    'a misspelt option of loadTorchCheckpoint',
+    () => loadTorchCheckpoint('never.pt', any({ prefx: 'model' })),
+    'invalid-argument',
+    "'prefx'",
+    "Did you mean 'prefix'?",
+  ],
+  [
+    'a misspelt option of streamSafetensors',
+    () => streamSafetensors('never.safetensors', any({ mmap: true })).next(),
+    'invalid-argument',
+    "'mmap'",
+    'Its options are: signal',
+  ],
+  [
+    'a misspelt option of saveCheckpoint',
+    () => saveCheckpoint('never.safetensors', {}, any({ meta: {} })),
+    'invalid-argument',
+    "'meta'",
     'metadata',
+  ],
+  [
+    'a layer without its outputs',
+    () => Reflect.construct(Linear, [3]),
+    'invalid-argument',
+    'outFeatures must be a number.',
+    'new Linear(inFeatures, outFeatures)',
   ],
   [
     'a layer of layers by position',

@@ -111,6 +111,20 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
     'The product of the sizes must',
   ],
   [
+    'a word for the end of a range',
+    () => arange(any('a')),
+    'schema-arguments',
+    "argument 'end' must be Scalar",
+    'Pass a number.',
+  ],
+  [
+    'a misspelt dtype',
+    () => ones([2]).to(any('float65')),
+    'device-unavailable',
+    "'float65'",
+    "If you meant a dtype, it is 'float64'.",
+  ],
+  [
     'a step of zero',
     () => arange(0, 5, 0),
     'invalid-argument',

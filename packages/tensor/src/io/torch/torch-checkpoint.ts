@@ -5,6 +5,7 @@
  * in the file is run. Tensors that lie on one storage do so when they are loaded; storages go straight into the heap,
  * in the order of the file.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import type { DType } from '../../dtype.js';
 import { toDevice } from '../../ops/arrange/copy.js';
 import { withoutModes } from '../../dispatch/modes.js';
@@ -55,6 +56,19 @@ export interface LoadTorchCheckpointOptions extends SourceOptions, PlaceOptions 
   readonly onSkip?: ((tensor: SkippedTensor) => void) | undefined;
 }
 
+const OPTIONS: OptionNames<LoadTorchCheckpointOptions> = {
+  prefix: true,
+  keys: true,
+  dtype: true,
+  device: true,
+  cache: true,
+  signal: true,
+  requestInit: true,
+  onProgress: true,
+  onValues: true,
+  onSkip: true,
+};
+
 /** A storage to read, and the tensors on it. */
 interface WantedStorage {
   readonly entry: ZipEntry;
@@ -81,6 +95,7 @@ export async function loadTorchCheckpoint(
   source: ByteSource,
   options: LoadTorchCheckpointOptions = {},
 ): Promise<Record<string, Tensor>> {
+  checkOptionNames('loadTorchCheckpoint', options, OPTIONS);
   checkFloatDType(options.dtype);
   const loading = startLoading(source, options);
   // A cache is filled by whole files.

@@ -13,6 +13,7 @@ import type { OpRecord } from '../../op/op-record.js';
 import { contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { numberType } from '../../type-promotion.js';
+import { isTensor } from '../../tensor-factory.js';
 import { OPTIONS, type TensorOptions, finish, NO_OPTIONS, checkedDtype } from './factory.js';
 import type { DeviceType } from '../../device.js';
 
@@ -119,10 +120,11 @@ export function arange(
   options?: TensorOptions,
 ): Tensor;
 export function arange(...args: readonly (ScalarLike | TensorOptions | undefined)[]): Tensor {
-  const numbers = args.filter(isScalar);
+  // What is no number, the schema refuses by its place.
+  const numbers = args.filter((arg) => isScalar(arg) || typeof arg === 'string' || isTensor(arg));
   const options =
-    (args.find((arg) => typeof arg === 'object' && !isScalar(arg)) as TensorOptions | undefined) ??
-    {};
+    (args.find((arg) => typeof arg === 'object' && !isScalar(arg) && !isTensor(arg)) as
+      TensorOptions | undefined) ?? {};
   const [start, end] = numbers.length === 1 ? [0, numbers[0]!] : [numbers[0]!, numbers[1]!];
   return finish(
     callOp(arangeOp, [
