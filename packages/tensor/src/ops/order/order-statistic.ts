@@ -3,8 +3,7 @@
  */
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { medianPosition, modePosition, selectPosition } from '../../kernels/order-kernel.js';
+import { readRows, writeOrdered } from '../../kernels/ordered-rows.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -38,11 +37,11 @@ function checkOrdered(name: string, self: Tensor): void {
 
 const kthvalueOp = defineOp(
   'aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
-  choosing('kthvalue', (row, { k }) => selectPosition(row, k - 1), checkRank),
+  choosing('kthvalue', (order, start, { k }) => order.select(start, k - 1), checkRank),
 );
 const modeOp = defineOp(
   'aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
-  choosing('mode', modePosition),
+  choosing('mode', (order, start) => order.mode(start)),
 );
 
 interface Median {
@@ -58,10 +57,10 @@ function defineMedian(name: 'median' | 'nanmedian', skipNan: boolean): Median {
       return { sizes: [], strides: [], dtype: self.dtype, device: self.device };
     },
     kernel: ({ self }, [out]) => {
-      const values = readNumbers(self);
+      const { values, order, wholes } = readRows(self);
       // Nothing has no median: NaN, which integers hold as their conversion of it.
-      const value = values.length === 0 ? Number.NaN : values[medianPosition(values, skipNan)]!;
-      writeNumbers(out!, [value]);
+      const value = values.length === 0 ? Number.NaN : values[order.median(0, skipNan)]!;
+      writeOrdered(out!, Float64Array.of(value), wholes);
     },
     saved: ['self', 'out'],
     vjp: ({ self }, { grad, out }) => ({ self: () => shareGradient(grad, self, out) }),
@@ -70,7 +69,7 @@ function defineMedian(name: 'median' | 'nanmedian', skipNan: boolean): Median {
     `aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`,
     choosing(
       name,
-      (row) => medianPosition(row, skipNan),
+      (order, start) => order.median(start, skipNan),
       ({ self }) => checkOrdered(name, self),
     ),
   );

@@ -5,6 +5,7 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { strictIndex } from '../../kernels/coordinates.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { readComparable } from '../../kernels/ordered-rows.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
@@ -16,24 +17,35 @@ import { resultType } from '../../type-promotion.js';
 import { toDtype } from '../arrange/copy.js';
 
 /**
- * Position in `sequence[from, to)` before the first element that is at least `value` (or, on the right,
- * above it). Comparisons with NaN fail, so NaN goes last.
+ * For each value the position in its sequence before the first element that is at least as large (or, on the right,
+ * larger): values in groups of `perRow`, sequences of `length`. Comparisons with NaN fail, so NaN goes last.
  */
-function insertion(
-  sequence: (i: number) => number,
-  to: number,
-  value: number,
+function insertions(
+  sequences: Float64Array,
+  length: number,
+  values: Float64Array,
+  perRow: number,
   right: boolean,
-): number {
-  let low = 0;
-  let high = to;
-  while (low < high) {
-    const middle = low + ((high - low) >> 1);
-    const element = sequence(middle);
-    if (right ? element > value : element >= value) high = middle;
-    else low = middle + 1;
+): Int32Array {
+  const found = new Int32Array(values.length);
+  for (let i = 0, start = 0, left = perRow; i < found.length; i++, left--) {
+    if (left === 0) {
+      start += length;
+      left = perRow;
+    }
+    const value = values[i]!;
+    let at = start;
+    // Few branches depend on the values: engines would guess every other one wrong.
+    for (let rest = length; rest > 0;) {
+      const half = rest >> 1;
+      const element = sequences[at + half]!;
+      const before = Number(right ? !(element > value) : !(element >= value));
+      at += (half + 1) & -before;
+      rest = half - (before & ~rest);
+    }
+    found[i] = at - start;
   }
-  return low;
+  return found;
 }
 
 function refuse(
@@ -115,21 +127,21 @@ function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor
     const sorted = args[sequence] as Tensor;
     const { self } = args as { self: Tensor | ScalarLike };
     const right = args.right === true || args.side === 'right';
-    const elements = readNumbers(sorted);
-    const order = args.sorter == null ? null : readNumbers(args.sorter as Tensor);
     const length = sorted.sizes[sorted.ndim - 1]!;
-    order?.forEach((at) => strictIndex(at, length, 'searchsorted'));
-    const values = isTensor(self) ? readNumbers(self) : [held(sorted, scalarValue(self))];
+    const read = isTensor(self)
+      ? readComparable(sorted, self).numbers
+      : [readNumbers(sorted), Float64Array.of(held(sorted, scalarValue(self)))];
+    let elements = read[0]!;
+    const values = read[1]!;
     const perRow = isTensor(self) && sorted.ndim > 1 ? self.sizes[self.ndim - 1]! : values.length;
-    const results = Float64Array.from(values, (value, i) => {
-      const start = Math.floor(i / perRow) * length;
-      const element =
-        order === null
-          ? (j: number) => elements[start + j]!
-          : (j: number) => elements[start + order[start + j]!]!;
-      return insertion(element, length, value, right);
-    });
-    writeNumbers(out!, results);
+    const order = args.sorter == null ? null : readNumbers(args.sorter as Tensor);
+    if (order !== null) {
+      const positions = order.map(
+        (at, i) => i - (i % length) + strictIndex(at, length, 'searchsorted'),
+      );
+      elements = elements.map((_, i) => elements[positions[i]!]!);
+    }
+    writeNumbers(out!, insertions(elements, length, values, perRow, right));
   };
 }
 

@@ -3,32 +3,39 @@
  */
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { writeNumbers } from '../../kernels/elements.js';
-import { mapRows, reduceRows } from '../../kernels/reduce-kernel.js';
+import type { RowOrder } from '../../kernels/order-kernel.js';
+import { readRows, writeRows } from '../../kernels/ordered-rows.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { formatStrides } from '../../memory-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, Vjp } from '../../op/op-record.js';
-import { contiguousStrides, wrapDim, numelOf } from '../../shape.js';
+import { contiguousStrides, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
 import { scatter } from '../indexing/scatter.js';
 import type { ValuesAndIndices } from '../reduction/extremum.js';
 
-/** Ascending order with NaN last; descending is its reverse, with equal elements still in order. */
-function sortedPositions(values: Float64Array, descending: boolean): number[] {
-  const compare = (a: number, b: number): number =>
-    a === b || (Number.isNaN(a) && Number.isNaN(b))
-      ? 0
-      : Number.isNaN(a)
-        ? 1
-        : Number.isNaN(b)
-          ? -1
-          : a - b;
-  const direction = descending ? -1 : 1;
-  return Array.from(values, (_, i) => i).sort(
-    (i, j) => direction * compare(values[i]!, values[j]!) || i - j,
-  );
+/** Orders the rows along a dim by `ordered` and writes the first elements of each, and where they come from. */
+function orderRows(
+  self: Tensor,
+  dim: number,
+  [values, indices]: readonly Tensor[],
+  ordered: (order: RowOrder, start: number, count: number) => Int32Array,
+): void {
+  const from = readRows(self, dim);
+  const count = from.rows === 0 ? 0 : values!.numel / from.rows;
+  const chosen = new Float64Array(values!.numel);
+  const places = new Int32Array(values!.numel);
+  for (let row = 0; row < from.rows; row++) {
+    const start = row * from.length;
+    const order = ordered(from.order, start, count);
+    for (let i = 0, to = row * count; i < count; i++, to++) {
+      places[to] = order[i]!;
+      chosen[to] = from.values[start + order[i]!]!;
+    }
+  }
+  writeRows(values!, chosen, dim, from.wholes);
+  writeRows(indices!, places, dim);
 }
 
 /** The gradient returns to where the values came from. */
@@ -49,12 +56,7 @@ const sortRecord: OpRecord<{ self: Tensor; dim: number; descending: boolean }, n
     return [values, { ...values, dtype: 'int64' as const }];
   },
   kernel: ({ self, dim, descending }, outs) => {
-    mapRows(self, wrapDim(dim, self.ndim), outs, (row, [values, indices]) => {
-      sortedPositions(row, descending).forEach((from, i) => {
-        values![i] = row[from]!;
-        indices![i] = from;
-      });
-    });
+    orderRows(self, dim, outs, (order, start) => order.sort(start, descending));
   },
   saved: ['out.1'],
   vjp: scatterBack,
@@ -108,30 +110,8 @@ const topkOp = defineOp(
       };
       return [values, { ...values, dtype: 'int64' as const }];
     },
-    kernel: ({ self, k: count, dim, largest }, outs) => {
-      const at = wrapDim(dim, self.ndim);
-      const best = new Float64Array(outs[0]!.numel);
-      const from = new Float64Array(outs[0]!.numel);
-      reduceRows(self, self.ndim === 0 ? [] : [at], (row, r) => {
-        sortedPositions(row, largest)
-          .slice(0, count)
-          .forEach((position, i) => {
-            best[r * count + i] = row[position]!;
-            from[r * count + i] = position;
-          });
-      });
-      // Rows hold the k elements in the last dim; the outputs have them in dim `at`.
-      const rows = (out: Tensor, values: Float64Array): void => {
-        const inner = numelOf(self.sizes.slice(at + 1));
-        const placed = values.map((_, i) => {
-          const position = Math.floor(i / inner) % count;
-          const row = Math.floor(i / (inner * count)) * inner + (i % inner);
-          return values[row * count + position]!;
-        });
-        writeNumbers(out, placed);
-      };
-      rows(outs[0]!, best);
-      rows(outs[1]!, from);
+    kernel: ({ self, dim, largest }, outs) => {
+      orderRows(self, dim, outs, (order, start, count) => order.sortBest(start, count, largest));
     },
     saved: ['out.1'],
     vjp: scatterBack,

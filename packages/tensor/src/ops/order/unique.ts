@@ -5,10 +5,9 @@
  */
 import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import type { DType } from '../../dtype.js';
 import { sliceLayout } from '../../kernels/coordinates.js';
-import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { ascending } from '../../kernels/order-kernel.js';
+import { writeNumbers } from '../../kernels/elements.js';
+import { readRows, writeOrdered } from '../../kernels/ordered-rows.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpTag } from '../../op/op-record.js';
 import { contiguousStrides, numelOf, wrapDim } from '../../shape.js';
@@ -28,47 +27,48 @@ const AWAITED = 'uniqueAsync(x)';
 /** Elements (or slices) by first of a group: which one stands for it, the group of each, the sizes. */
 interface Groups {
   readonly first: readonly number[];
-  readonly of: Float64Array;
+  readonly of: Int32Array;
   readonly counts: readonly number[];
 }
 
 /** Groups of equal neighbours in an order of positions. */
-function runs(order: readonly number[], same: (a: number, b: number) => boolean): Groups {
+function runs(order: Int32Array, same: (a: number, b: number) => boolean): Groups {
   const first: number[] = [];
   const counts: number[] = [];
-  const of = new Float64Array(order.length);
-  order.forEach((position, i) => {
+  const of = new Int32Array(order.length);
+  let start = 0;
+  for (let i = 0; i < order.length; i++) {
+    const position = order[i]!;
     if (i === 0 || !same(order[i - 1]!, position)) {
+      if (i > 0) counts.push(i - start);
       first.push(position);
-      counts.push(0);
+      start = i;
     }
-    counts[counts.length - 1]!++;
     of[position] = first.length - 1;
-  });
+  }
+  if (order.length > 0) counts.push(order.length - start);
   return { first, of, counts };
 }
 
-function vector(values: ArrayLike<number>, sizes: readonly number[], dtype: DType): Tensor {
-  const out = emptyContiguous(sizes, dtype, 'cpu');
-  writeNumbers(out, values);
-  return out;
-}
-
 function longs(values: ArrayLike<number> | null, sizes?: readonly number[]): Tensor {
-  return vector(values ?? [], sizes ?? [values?.length ?? 0], 'int64');
+  const out = emptyContiguous(sizes ?? [values?.length ?? 0], 'int64', 'cpu');
+  writeNumbers(out, values ?? []);
+  return out;
 }
 
 /** Distinct elements of a flattened tensor, the inverse in the shape of self, the counts. */
 function elements(self: Tensor, sorted: boolean, inverse: boolean, counts: boolean): Tensor[] {
-  const values = readNumbers(self);
-  const order = sorted ? ascending(values) : Array.from(values, (_, i) => i);
+  const { values, order: rows, wholes } = readRows(self);
+  const order = sorted ? rows.sort(0) : Int32Array.from(values, (_, i) => i);
   const groups = runs(order, (a, b) => values[a] === values[b]);
+  const distinct = emptyContiguous([groups.first.length], self.dtype, 'cpu');
+  writeOrdered(
+    distinct,
+    Float64Array.from(groups.first, (at) => values[at]!),
+    wholes,
+  );
   return [
-    vector(
-      groups.first.map((at) => values[at]!),
-      [groups.first.length],
-      self.dtype,
-    ),
+    distinct,
     inverse ? longs(groups.of, self.sizes) : longs(null),
     counts ? longs(groups.counts) : longs(null),
   ];
@@ -77,21 +77,25 @@ function elements(self: Tensor, sorted: boolean, inverse: boolean, counts: boole
 /** Distinct slices along a dim, the group of each slice, the counts. */
 function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
   const { outer, size, inner } = sliceLayout(self.sizes, dim);
-  const values = readNumbers(self);
+  const { values, wholes } = readRows(self);
   const width = outer * inner;
   const at = (slice: number, i: number): number =>
-    values[(Math.floor(i / inner) * size + slice) * inner + (i % inner)]!;
+    values[
+      outer === 1 ? slice * inner + i : (Math.floor(i / inner) * size + slice) * inner + (i % inner)
+    ]!;
   const compare = (a: number, b: number): number => {
     for (let i = 0; i < width; i++) {
-      const [x, y] = [at(a, i), at(b, i)];
+      const x = at(a, i);
+      const y = at(b, i);
       if (x !== y) return x < y ? -1 : 1;
     }
     return 0;
   };
-  const order = Array.from({ length: size }, (_, i) => i);
+  const order = Int32Array.from({ length: size }, (_, i) => i);
   if (sorted) order.sort((a, b) => compare(a, b) || a - b);
   const groups = runs(order, (a, b) => compare(a, b) === 0);
-  const sizes = self.sizes.map((s, d) => (d === dim ? groups.first.length : s));
+  const count = groups.first.length;
+  const sizes = self.sizes.map((s, d) => (d === dim ? count : s));
   const out = emptyFromMeta({
     sizes,
     strides: movedStrides(sizes, dim),
@@ -99,12 +103,11 @@ function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
     device: 'cpu',
   });
   const result = new Float64Array(numelOf(sizes));
-  const layout = sliceLayout(sizes, dim);
   groups.first.forEach((slice, g) => {
     for (let i = 0; i < width; i++)
-      result[(Math.floor(i / inner) * layout.size + g) * inner + (i % inner)] = at(slice, i);
+      result[(Math.floor(i / inner) * count + g) * inner + (i % inner)] = at(slice, i);
   });
-  writeNumbers(out, result);
+  writeOrdered(out, result, wholes);
   return [out, longs(groups.of), longs(groups.counts)];
 }
 

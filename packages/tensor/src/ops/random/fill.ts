@@ -6,6 +6,7 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { RowOrder } from '../../kernels/order-kernel.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { drawUniform, fillWith, normalKernel, uniformKernel } from '../../kernels/random-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -104,19 +105,37 @@ function refuseMultinomial(why: string, hint: string): never {
   throw new TesseraError('invalid-argument', `multinomial: ${why}`, { hints: [hint] });
 }
 
-/** Weights of a row. @throws invalid-argument */
-function checkWeights(weights: Float64Array): Float64Array {
-  if (weights.some((weight) => !(weight >= 0 && weight < Infinity)))
+/** Sum of the weights of a row. @throws invalid-argument */
+function totalWeight(weights: Float64Array): number {
+  let total = 0;
+  let isValid = true;
+  for (const weight of weights) {
+    total += weight;
+    isValid &&= weight >= 0 && weight < Infinity;
+  }
+  if (!isValid)
     refuseMultinomial(
       'probability tensor contains either `inf`, `nan` or element < 0',
       'Weights are finite and not negative; they need not sum to 1.',
     );
-  if (!(weights.reduce((sum, weight) => sum + weight, 0) > 0))
+  if (!(total > 0))
     refuseMultinomial(
       'invalid multinomial distribution (sum of probabilities <= 0)',
       'Give at least one category a weight.',
     );
-  return weights;
+  return total;
+}
+
+/** The first category at which a part of the total weight is used up; rounding may leave it to the last one with a weight. */
+function categoryAt(weights: Float64Array, part: number): number {
+  let rest = part;
+  let last = 0;
+  for (let at = 0; at < weights.length; at++) {
+    rest -= weights[at]!;
+    if (rest < 0) return at;
+    if (weights[at]! > 0) last = at;
+  }
+  return last;
 }
 
 const multinomialOp = defineOp(
@@ -148,28 +167,25 @@ const multinomialOp = defineOp(
       };
     },
     kernel: ({ self, num_samples: count, replacement }, [out]) => {
-      const weights = Float64Array.from(readNumbers(self));
+      const weights = readNumbers(self);
       const categories = self.sizes.at(-1)!;
       const draw = drawUniform('float32');
-      const drawn = new Float64Array(out!.numel);
+      const drawn = new Int32Array(out!.numel);
+      const order = new RowOrder(weights, categories);
       for (let row = 0; row * count < drawn.length; row++) {
         const start = row * categories;
-        const own = checkWeights(weights.subarray(start, start + categories));
+        const own = order.row(start);
+        const total = totalWeight(own);
         if (replacement === true && count > 1) {
-          const total = own.reduce((sum, weight) => sum + weight, 0);
-          for (let i = row * count; i < (row + 1) * count; i++) {
-            let rest = draw(i) * total;
-            let at = own.findIndex((weight) => (rest -= weight) < 0);
-            if (at < 0) at = own.findLastIndex((weight) => weight > 0);
-            drawn[i] = at;
-          }
+          for (let i = row * count; i < (row + 1) * count; i++)
+            drawn[i] = categoryAt(own, draw(i) * total);
         } else {
-          // A race of exponential clocks: the first to ring is a draw, the next one without it, and so on.
-          const rings = own.map((weight, j) => -Math.log1p(-draw(start + j)) / weight);
-          const order = Array.from(own.keys()).sort((a, b) =>
-            own[a]! > 0 && own[b]! > 0 ? rings[a]! - rings[b]! : own[b]! - own[a]!,
-          );
-          for (let i = 0; i < count; i++) drawn[row * count + i] = order[i]!;
+          // A race of exponential clocks: the first to ring is a draw, the next one without it, and so on. Those without
+          // weight never ring and come last.
+          for (let j = 0; j < categories; j++)
+            own[j] = own[j]! > 0 ? -Math.log1p(-draw(start + j)) / own[j]! : NaN;
+          const first = order.sortBest(start, count, false);
+          for (let i = 0; i < count; i++) drawn[row * count + i] = first[i]!;
         }
       }
       writeNumbers(out!, drawn);

@@ -99,10 +99,13 @@ const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Ten
   })),
   kernel: (_args, [out]) => {
     const draw = drawUniform('float32');
-    const order = Float64Array.from({ length: out!.numel }, (_, i) => i);
+    const order = new Int32Array(out!.numel);
+    for (let i = 0; i < order.length; i++) order[i] = i;
     for (let i = 0; i < order.length - 1; i++) {
       const j = i + Math.floor(draw(i) * (order.length - i));
-      [order[i], order[j]] = [order[j]!, order[i]!];
+      const drawn = order[j]!;
+      order[j] = order[i]!;
+      order[i] = drawn;
     }
     writeNumbers(out!, order);
   },

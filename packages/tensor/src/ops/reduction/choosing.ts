@@ -3,12 +3,9 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { writeNumbers } from '../../kernels/elements.js';
-import {
-  type ReduceArgs,
-  reduceDims,
-  reduceMeta,
-  reduceRows,
-} from '../../kernels/reduce-kernel.js';
+import type { RowOrder } from '../../kernels/order-kernel.js';
+import { readRows, writeOrdered } from '../../kernels/ordered-rows.js';
+import { type ReduceArgs, reduceDims, reduceMeta } from '../../kernels/reduce-kernel.js';
 import type { OpRecord } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
@@ -36,7 +33,7 @@ export function checkNotEmpty(name: string, args: ReduceArgs): void {
 /** Values and positions of the element of each row that `choose` names; the gradient goes back to it. */
 export function choosing<Args extends { self: Tensor; dim: number; keepdim: boolean }>(
   name: string,
-  choose: (row: Float64Array, args: NoInfer<Args>) => number,
+  choose: (order: RowOrder, start: number, args: NoInfer<Args>) => number,
   check: (args: NoInfer<Args>) => void = () => undefined,
 ): OpRecord<Args, never> {
   const rule = reduceMeta(name, (self) => self.dtype);
@@ -49,13 +46,15 @@ export function choosing<Args extends { self: Tensor; dim: number; keepdim: bool
       return [values, { ...values, dtype: 'int64' }];
     },
     kernel: (args, [values, indices]) => {
-      const chosen = new Float64Array(values!.numel);
-      const at = new Float64Array(values!.numel);
-      reduceRows(args.self, reduceDims(args, name), (row, i) => {
-        at[i] = choose(row, args);
-        chosen[i] = row[at[i]!]!;
-      });
-      writeNumbers(values!, chosen);
+      const from = readRows(args.self, args.dim);
+      const chosen = new Float64Array(from.rows);
+      const at = new Int32Array(from.rows);
+      for (let row = 0; row < from.rows; row++) {
+        const start = row * from.length;
+        at[row] = choose(from.order, start, args);
+        chosen[row] = from.values[start + at[row]!]!;
+      }
+      writeOrdered(values!, chosen, from.wholes);
       writeNumbers(indices!, at);
     },
     saved: ['out.1'],

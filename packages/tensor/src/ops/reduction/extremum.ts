@@ -79,7 +79,7 @@ function define(name: 'max' | 'min', better: (a: number, b: number) => boolean):
   });
   const along = defineOp(
     `aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`,
-    choosing(name, (row) => winner(row, better)),
+    choosing(name, (order, start) => winner(order.row(start), better)),
   );
   const position = defineOp(
     `aten::arg${name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`,

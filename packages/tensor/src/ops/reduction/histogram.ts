@@ -47,8 +47,11 @@ function outerEdges(
 ): [low: number, high: number] {
   let [from, to] = [low, high];
   if (from === to && values.length > 0) {
-    from = values.reduce((a, b) => (b < a || Number.isNaN(b) ? b : a), Infinity);
-    to = values.reduce((a, b) => (b > a || Number.isNaN(b) ? b : a), -Infinity);
+    [from, to] = [Infinity, -Infinity];
+    for (let i = 0; i < values.length; i++) {
+      from = Math.min(from, values[i]!);
+      to = Math.max(to, values[i]!);
+    }
   }
   if (from === to) [from, to] = [from - 0.5, to + 0.5];
   if (!Number.isFinite(from) || !Number.isFinite(to))
@@ -60,16 +63,17 @@ function outerEdges(
 /** Adds weights into `count` bins of equal width; the last one holds its upper end. */
 function fillEqualBins(
   values: Float64Array,
-  weightOf: (i: number) => number,
+  weights: Float64Array | null,
   count: number,
   [low, high]: readonly [number, number],
 ): Float64Array {
   const counts = new Float64Array(count);
-  values.forEach((value, i) => {
-    if (!(value >= low && value <= high)) return;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (!(value >= low && value <= high)) continue;
     const at = Math.floor(((value - low) / (high - low)) * count);
-    counts[Math.min(at, count - 1)]! += weightOf(i);
-  });
+    counts[Math.min(at, count - 1)]! += weights === null ? 1 : weights[i]!;
+  }
   return counts;
 }
 
@@ -85,10 +89,7 @@ const histcOp = defineOp(
       const values = readNumbers(self);
       const [low, high] = [scalarValue(min), scalarValue(max)];
       const edges = outerEdges('torch.histc', values, low, high);
-      writeNumbers(
-        out!,
-        fillEqualBins(values, () => 1, bins, edges),
-      );
+      writeNumbers(out!, fillEqualBins(values, null, bins, edges));
     },
   },
 );
@@ -123,12 +124,11 @@ function histogramRecord<Args extends HistogramArgs>(
     kernel: (args, [hist, edgesOut]) => {
       const values = readNumbers(args.self);
       const weights = args.weight === null ? null : readNumbers(args.weight);
-      const weightOf = (i: number): number => weights?.[i] ?? 1;
       const edges = edgesOf(args, values);
       const count = edges.length - 1;
       const counts = equalBins
-        ? fillEqualBins(values, weightOf, count, [edges[0]!, edges[count]!])
-        : fillGivenBins(values, weightOf, edges);
+        ? fillEqualBins(values, weights, count, [edges[0]!, edges[count]!])
+        : fillGivenBins(values, weights, edges);
       if (args.density === true) {
         const total = counts.reduce((a, b) => a + b, 0);
         counts.forEach((each, i) => (counts[i] = each / total / (edges[i + 1]! - edges[i]!)));
@@ -142,20 +142,23 @@ function histogramRecord<Args extends HistogramArgs>(
 /** Adds weights into bins between ascending edges; the last one holds its upper end. */
 function fillGivenBins(
   values: Float64Array,
-  weightOf: (i: number) => number,
+  weights: Float64Array | null,
   edges: Float64Array,
 ): Float64Array {
   const counts = new Float64Array(edges.length - 1);
-  values.forEach((value, i) => {
-    if (!(value >= edges[0]! && value <= edges.at(-1)!)) return;
-    let [low, high] = [0, counts.length];
+  const [first, last] = [edges[0]!, edges.at(-1)!];
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (!(value >= first && value <= last)) continue;
+    let low = 0;
+    let high = counts.length;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
       if (edges[middle]! <= value) low = middle;
       else high = middle;
     }
-    counts[low]! += weightOf(i);
-  });
+    counts[low]! += weights === null ? 1 : weights[i]!;
+  }
   return counts;
 }
 
@@ -205,11 +208,15 @@ const bincountOp = defineOp(
     produce: ({ self: x, weights: w, minlength }) => {
       checkBincount(x, w, minlength);
       const values = readNumbers(x);
-      if (values.some((value) => value < 0)) refuseCounted();
+      let length = minlength;
+      for (let i = 0; i < values.length; i++) {
+        if (values[i]! < 0) refuseCounted();
+        length = Math.max(length, values[i]! + 1);
+      }
       const shares = w === null ? null : readNumbers(w);
-      const length = values.reduce((a, b) => Math.max(a, b + 1), minlength);
       const counts = new Float64Array(length);
-      values.forEach((value, i) => (counts[value]! += shares?.[i] ?? 1));
+      for (let i = 0; i < values.length; i++)
+        counts[values[i]!]! += shares === null ? 1 : shares[i]!;
       const dtype = w === null ? 'int64' : w.dtype === 'float32' ? 'float32' : 'float64';
       const out = emptyFromMeta(rowMeta(length, x, dtype));
       writeNumbers(out, counts);
