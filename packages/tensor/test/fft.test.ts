@@ -3,7 +3,7 @@
  * mistakes. Arguments and first derivatives are compared with PyTorch's in apps/oracle.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, arange, fromTypedArray, ones, zeros } from '../src/index.js';
+import { type Tensor, arange, fromTypedArray, ones, stack, zeros } from '../src/index.js';
 import * as fft from '../src/fft.js';
 import { readNumbers } from '../src/internal.js';
 import { gradientError, secondGradientError } from './support/gradient-check.js';
@@ -56,6 +56,47 @@ describe('fft', () => {
       expect(distance(readNumbers(fft.hfft(spectrum, { n })), readNumbers(x))).toBeLessThan(1e-14);
     },
   );
+
+  // More rows than are transformed at once, with a rest, beside each other and one after the other.
+  it.each([
+    [3, 700],
+    [300, 15],
+    [40, 37],
+    [2, 5003],
+  ])('of many rows, along any dimension: %d × %d', (rows, n) => {
+    const x = waves(rows, n, 3);
+    for (const dim of [0, 1, 2]) {
+      const alone = (of: (row: Tensor) => Tensor, y: Tensor, d: number): Tensor => {
+        const moved = y.movedim(d, -1);
+        const each = moved.flatten(0, -2).unbind(0);
+        const made = stack(each.map(of));
+        return made.unflatten(0, moved.shape.slice(0, 2));
+      };
+      const spectrum = fft.rfft(x, { dim });
+      const expected = alone((row) => fft.rfft(row), x, dim);
+      expect(distance(readNumbers(spectrum.movedim(dim, -2)), readNumbers(expected))).toBe(0);
+      const back = fft.irfft(spectrum, { dim, n: x.size(dim) });
+      expect(distance(readNumbers(back), readNumbers(x))).toBeLessThan(1e-13);
+      const z = fft.complex(x, x.square());
+      const whole = fft.fft(z, { dim }).select(-1, 0);
+      const parts = alone(
+        (row) => fft.fft(row.unflatten(0, [-1, 2])).select(-1, 0),
+        z.movedim(dim, -2).flatten(-2),
+        2,
+      );
+      expect(distance(readNumbers(whole.movedim(dim, -1)), readNumbers(parts))).toBe(0);
+    }
+  });
+
+  it('keeps NaN in its row, and infinity where it is a sum', () => {
+    const x = waves(4, 9);
+    x.narrow(0, 1, 1).fill_(NaN);
+    const kept = fft.rfft(x).sum([1, 2]).toArray() as number[];
+    expect(kept.map((value) => Number.isNaN(value))).toEqual([false, true, false, false]);
+    const infinite = fft.rfft(fromTypedArray(Float64Array.of(1, Infinity, 2, 3), [4]));
+    expect(infinite.select(0, 0).toArray()).toEqual([Infinity, 0]);
+    expect(infinite.select(0, 2).toArray()).toEqual([-Infinity, 0]);
+  });
 
   it('keeps the energy with norm: ortho', () => {
     const z = waves(3, 8, 2);

@@ -9,14 +9,14 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import {
   type FftScale,
+  complexAlong,
   fftFactor,
-  fromPairs,
-  toPairs,
-  transformAlong,
+  halfAlong,
+  realAlong,
 } from '../../kernels/fft-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, numelOf } from '../../shape.js';
+import { contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { cat } from '../arrange/join.js';
 import { zeros } from '../factory/factory.js';
@@ -43,10 +43,10 @@ const c2cOp: OpOverload<Tensor> = defineOp(
     meta: ({ self }) => metaOf(self.sizes, self),
     kernel: ({ self, dim, normalization, forward }, [out]) => {
       const sizes = out!.sizes.slice(0, -1);
-      const values = fromPairs(readNumbers(self));
-      for (const d of dim) transformAlong(values, sizes, d, forward);
+      const values = readNumbers(self);
       const factor = fftFactor(normalization as FftScale, countOf(sizes, dim));
-      writeNumbers(out!, toPairs(values, factor));
+      dim.forEach((d, i) => complexAlong(values, sizes, d, forward, i === 0 ? factor : 1));
+      writeNumbers(out!, values);
     },
     // The matrix of the transform is symmetric; its conjugate is that of the other direction.
     vjp: ({ dim, normalization, forward }, { grad }) => ({
@@ -65,19 +65,11 @@ const r2cOp: OpOverload<Tensor> = defineOp(
       return metaOf([...withSize(sizes, last, (sizes[last]! >> 1) + 1), 2], self);
     },
     kernel: ({ self, dim, normalization }, [out]) => {
-      const sizes = self.sizes;
-      const last = dim.at(-1)!;
-      const re = readNumbers(self);
-      const values = { re, im: new Float64Array(re.length) };
-      for (const d of dim) transformAlong(values, sizes, d, true);
-      // The other half is the conjugate of this one.
-      const kept = out!.sizes.slice(0, -1);
-      const places = cut(sizes, kept, last);
-      const half = {
-        re: Float64Array.from(places, (at) => values.re[at]!),
-        im: Float64Array.from(places, (at) => values.im[at]!),
-      };
-      writeNumbers(out!, toPairs(half, fftFactor(normalization as FftScale, countOf(sizes, dim))));
+      const factor = fftFactor(normalization as FftScale, countOf(self.sizes, dim));
+      const values = realAlong(readNumbers(self), self.sizes, dim.at(-1)!, factor);
+      const sizes = out!.sizes.slice(0, -1);
+      for (const d of dim.slice(0, -1)) complexAlong(values, sizes, d, true, 1);
+      writeNumbers(out!, values);
     },
     // What is not there receives nothing; of the input there is a real part only.
     vjp: ({ self, dim, normalization }, { grad }) => ({
@@ -95,15 +87,6 @@ const r2cOp: OpOverload<Tensor> = defineOp(
   },
 );
 
-/** Row-major places of the elements below `kept[dim]` in a dimension. */
-function cut(sizes: readonly number[], kept: readonly number[], dim: number): Int32Array {
-  const inner = numelOf(sizes.slice(dim + 1));
-  const count = numelOf(kept);
-  const run = kept[dim]! * inner;
-  const whole = sizes[dim]! * inner;
-  return Int32Array.from({ length: count }, (_, i) => Math.floor(i / run) * whole + (i % run));
-}
-
 const c2rOp: OpOverload<Tensor> = defineOp(
   'tessera::fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor',
   {
@@ -112,34 +95,13 @@ const c2rOp: OpOverload<Tensor> = defineOp(
       const sizes = self.sizes.slice(0, -1);
       return metaOf(withSize(sizes, dim.at(-1)!, last_dim_size), self);
     },
-    kernel: ({ self, dim, normalization, last_dim_size: n }, [out]) => {
+    kernel: ({ self, dim, normalization }, [out]) => {
       const half = self.sizes.slice(0, -1);
-      const last = dim.at(-1)!;
-      const given = fromPairs(readNumbers(self));
-      for (const d of dim.slice(0, -1)) transformAlong(given, half, d, false);
+      const given = readNumbers(self);
+      for (const d of dim.slice(0, -1)) complexAlong(given, half, d, false, 1);
       const { sizes } = out!;
-      const inner = numelOf(sizes.slice(last + 1));
-      const values = {
-        re: new Float64Array(out!.numel),
-        im: new Float64Array(out!.numel),
-      };
-      // What is beyond the middle is the conjugate of what is before it.
-      for (let i = 0; i < out!.numel; i++) {
-        const k = Math.floor(i / inner) % n;
-        const outer = Math.floor(i / (inner * n));
-        const from = k > n - k ? n - k : k;
-        const at = (outer * half[last]! + from) * inner + (i % inner);
-        values.re[i] = given.re[at]!;
-        values.im[i] = from === k ? given.im[at]! : -given.im[at]!;
-        // Numbers that are their own conjugates are real.
-        if (k === 0 || 2 * k === n) values.im[i] = 0;
-      }
-      transformAlong(values, sizes, last, false);
       const factor = fftFactor(normalization as FftScale, countOf(sizes, dim));
-      writeNumbers(
-        out!,
-        values.re.map((value) => value * factor),
-      );
+      writeNumbers(out!, halfAlong(given, sizes, dim.at(-1)!, factor));
     },
     vjp: ({ dim, normalization }, { grad }) => ({
       self: () => {
