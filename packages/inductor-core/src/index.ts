@@ -3,7 +3,7 @@
  */
 export type { IndexExpr, LoopVar, SizedLoop } from './ir/index-expr.js';
 export { type SizeValue, isStaticKernel, kernelAt } from './ir/kernel-at.js';
-export { type GeneratedKernel, kernelLoops, loopsByRole } from './ir/kernel-parts.js';
+export { type GeneratedKernel, kernelLoops, kernelStmts, loopsByRole } from './ir/kernel-parts.js';
 export { type KernelMap, mapKernel } from './ir/map-kernel.js';
 export {
   type PlanTemplate,
@@ -129,12 +129,41 @@ export type {
 } from './schedule/kernel/scheduled-kernel.js';
 export type {
   Cell,
+  RegisterOp,
   RegisterStmt,
   RegisterValue,
   Routine,
   RoutineCall,
 } from './schedule/kernel/registers.js';
 export { indexAt, sum, times, variable, whole } from './schedule/kernel/places.js';
+export { register } from './schedule/kernel/register-values.js';
+export {
+  type AttentionExtents,
+  attentionFrame,
+  type AttentionOperand,
+  type AttentionOrders,
+  visitColumns,
+} from './schedule/attention/attention-frame.js';
+export {
+  ATTENTION_TILES,
+  attentionFits,
+  type AttentionNeeds,
+  attentionNeeds,
+  type AttentionTile,
+  chooseAttentionTile,
+  tileColumns,
+  WIDEST_ATTENTION,
+} from './schedule/attention/attention-tiles.js';
+export {
+  type TileRegisters,
+  weighScores,
+  weightRegisters,
+} from './schedule/attention/attention-weights.js';
+export { RunningSoftmax } from './schedule/attention/running-softmax.js';
+export {
+  type AttentionChoices,
+  scheduleAttention,
+} from './schedule/attention/schedule-attention.js';
 export {
   contiguousAlongK,
   lanesAlong,
@@ -177,7 +206,7 @@ export {
   tileThreads,
 } from './schedule/products/product-tiles.js';
 export { addTime, productTime, TIMED_TILES } from './schedule/products/product-times.js';
-export { addProducts } from './schedule/products/register-block.js';
+export { registerBlock } from './schedule/products/register-block.js';
 export { type PartialMatmul, ResultShare, shareOf } from './schedule/products/result-share.js';
 export { type ProductChoices, scheduleProduct } from './schedule/products/schedule-product.js';
 export {

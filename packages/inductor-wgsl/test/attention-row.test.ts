@@ -1,11 +1,10 @@
 /**
  * Attention of single rows: on the device as software makes it, as a GPU without subgroups makes it, and with them.
  */
-import { verifyKernel, type AttentionKernel } from '@tessera/inductor-core';
+import { verifyKernel, WIDEST_ATTENTION, type AttentionKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { attentionRow, LONGEST_ROW } from '../src/codegen/attention-row-shape.js';
 import { generateRowAttention } from '../src/codegen/attention-row.js';
-import { WIDEST_ATTENTION } from '../src/codegen/attention-tiles.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
 import {

@@ -1,13 +1,14 @@
-import { verifyKernel, type AttentionKernel } from '@tessera/inductor-core';
-import { describe, expect, it } from 'vitest';
-import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import {
   ATTENTION_TILES,
+  type AttentionChoices,
   attentionFits,
+  type AttentionKernel,
   chooseAttentionTile,
+  verifyKernel,
   WIDEST_ATTENTION,
-  type AttentionTile,
-} from '../src/codegen/attention-tiles.js';
+} from '@tessera/inductor-core';
+import { describe, expect, it } from 'vitest';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { generateAttention } from '../src/codegen/attention.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET } from '../src/index.js';
@@ -37,17 +38,17 @@ describe.skipIf(gpu === null)('attention kernels on the device', () => {
   async function compare(
     kernel: AttentionKernel,
     data: Record<string, number[]>,
-    tile?: AttentionTile,
+    choices?: AttentionChoices,
   ): Promise<void> {
     verifyKernel(kernel);
     await compareKernel(gpu!, kernel, used(kernel, data), [], kernel.softmax ? 20 : 60, {
-      ...(tile !== undefined && {
+      ...(choices !== undefined && {
         generate: (given, variant) =>
           generateAttention(
             given as AttentionKernel,
             gpu!.backend.target,
             variant ?? directVariant(given.params.length),
-            tile,
+            choices,
           ),
       }),
     });
@@ -78,8 +79,8 @@ describe.skipIf(gpu === null)('attention kernels on the device', () => {
     it(`computes the same with every tile: ${JSON.stringify(tile)} (${sampleName})`, async () => {
       const shape: AttentionSpec = { batch: 2, m: 75, j: 75, width: 24 };
       const causal: AttentionSpec = { ...shape, triangle: 'lower' };
-      await compare(forwardAttention(causal), attentionData(causal), tile);
-      await compare(gradientAttention(shape), attentionData(shape), tile);
+      await compare(forwardAttention(causal), attentionData(causal), { tile });
+      await compare(gradientAttention(shape), attentionData(shape), { tile });
     });
   }
 });

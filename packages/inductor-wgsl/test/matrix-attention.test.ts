@@ -1,6 +1,5 @@
-import { verifyKernel, type AttentionKernel } from '@tessera/inductor-core';
+import { attentionNeeds, verifyKernel, type AttentionKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { attentionNeeds } from '../src/codegen/attention-tiles.js';
 import {
   MATRIX_ATTENTION_TILES,
   matrixAttentionFits,

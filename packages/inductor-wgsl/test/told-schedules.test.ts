@@ -1,6 +1,7 @@
 import {
   printSchedule,
   printScheduled,
+  scheduleAttention,
   scheduleProduct,
   scheduleThreads,
 } from '@tessera/inductor-core';
@@ -82,15 +83,13 @@ describe('what programs tell of their schedules', () => {
     `);
   });
 
-  it('is the tile of attention', () => {
+  it('is the scheduled kernel of attention in tiles, or the tile of matrices', () => {
     const shape = { batch: 2, m: 64, j: 64, width: 64 };
-    expect(told(forwardAttention(shape))).toMatchInlineSnapshot(`
-      "scheduled attention
-        tile of a workgroup: 16 × 64
-        part of a thread: 4 × 4
-        k at a time: 16
-        threads of a workgroup: 64"
-    `);
+    const kernel = forwardAttention(shape);
+    expect(told(kernel)).toBe(
+      printScheduled(scheduleAttention(kernel, scheduleTarget(BASELINE_TARGET))),
+    );
+    expect(told(kernel)).toMatch(/^scheduled attention\n {2}grid group: 8\n {2}threads lane: 64\n/);
     const half = forwardAttention({ ...shape, half: true });
     expect(told(half, MATRICES)).toMatchInlineSnapshot(`
       "scheduled attention

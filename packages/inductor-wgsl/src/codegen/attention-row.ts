@@ -17,8 +17,7 @@ import type { WgslProgram } from './wgsl-program.js';
 import { shareTotal } from './share-total.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { addWeighFunction } from './weigh-function.js';
-import { typeName } from './wgsl-types.js';
+import { computeType, typeName } from './wgsl-types.js';
 
 /** Below all logits but -∞; finite, so that differences are numbers. */
 const LOWEST = '-3.4028234e38';
@@ -56,17 +55,16 @@ class RowGenerator {
     this.frame = new AttentionFrame(kernel, target, variant, extents, {
       orders: { factors: 'vectors along k', values: 'along x' },
     });
-    const { builder, type, body } = this.frame;
+    const { builder, body } = this.frame;
+    const type = computeType(kernel.accDtype);
     this.body = body;
     this.vector = typeName(type, 4);
     this.weights = builder.workgroupArray('weights', typeName(type, 1), 4 * row.quads);
-    addWeighFunction(this.frame, kernel, 0, 4);
   }
 
   generate(): WgslProgram {
     const { frame, body, row, kernel } = this;
-    const { builder } = frame;
-    const workgroups = frame.placeTile();
+    const { builder, workgroups } = frame;
     if (workgroups === null) return builder.finish(1, body, [0, 1]);
     if (row.spread > 1) builder.requireSubgroups();
     this.score();

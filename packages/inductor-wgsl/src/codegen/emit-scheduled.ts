@@ -8,10 +8,12 @@
 import {
   type Condition,
   extent,
+  type IndexExpr,
   indexSymbols,
   type Lanes,
   loopsByRole,
   type LoopStmt,
+  type RegisterValue,
   type Routine,
   type ScheduledBody,
   type ScheduledKernel,
@@ -26,7 +28,7 @@ import type { ProgramBuilder } from './program.js';
 import { ScheduleNames } from './schedule-names.js';
 import type { SeenKernel } from './scheduled-lanes.js';
 import type { WgslTarget } from './target.js';
-import { computeType, typeName } from './wgsl-types.js';
+import { computeType, typeName, type Width } from './wgsl-types.js';
 
 type Effect = 'store' | 'update' | 'settle' | 'share' | 'fetch' | 'merge';
 const EFFECTS: ReadonlySet<string> = new Set<Effect>([
@@ -38,6 +40,13 @@ const EFFECTS: ReadonlySet<string> = new Set<Effect>([
   'merge',
 ]);
 
+/** Exponentials are WGSL's own, which may be off by 2|x| units in the last place. */
+class QuickEmitter extends ExprEmitter {
+  override helper(name: string, width: Width): string {
+    return name === 'exp' ? name : super.helper(name, width);
+  }
+}
+
 /** See the file header. */
 export class ScheduledEmitter {
   private readonly emitter: ExprEmitter;
@@ -47,6 +56,7 @@ export class ScheduledEmitter {
   private readonly registers: RegisterEmitter;
   private readonly single: StatementEmitter;
   private effects: Effects | null = null;
+  private readonly inlined = new Map<string, (block: CodeBlock, at: readonly string[]) => void>();
 
   /** Emits a kernel of a program, whose buffers are declared as its accesses want them. */
   constructor(
@@ -57,7 +67,8 @@ export class ScheduledEmitter {
     const { scheduled, lanes, still, context, roots, inner } = seen;
     this.scheduled = scheduled;
     this.names = new ScheduleNames(scheduled, lanes, builder, target);
-    this.emitter = new ExprEmitter(builder, context, roots, inner, still);
+    const Emitter = seen.isQuick ? QuickEmitter : ExprEmitter;
+    this.emitter = new Emitter(builder, context, roots, inner, still);
     const { reduced } = loopsByRole(scheduled.kernel);
     const accumulators = new AccumulatorEmitter(scheduled, this.emitter, extent(reduced));
     const { shared, registers = 'float32' } = scheduled;
@@ -73,7 +84,7 @@ export class ScheduledEmitter {
       accumulators,
       registers: this.registers,
     });
-    this.names.call = ({ routine, at }) => this.registers.call(routine, at);
+    this.names.registers = this.registers;
   }
 
   /** Emits the body for the instance whose number is `group`. */
@@ -92,29 +103,39 @@ export class ScheduledEmitter {
     this.within(block, () => this.body(body));
   }
 
-  /** Text of an array of cells, which is declared if it is not; or which other code has declared as `own`. */
-  array(name: string, own?: string): string {
-    return this.registers.array(name, own);
+  /** Has other code write what is done at visits of a routine, of texts of its places. */
+  inline(routine: string, write: (block: CodeBlock, at: readonly string[]) => void): void {
+    this.inlined.set(routine, write);
+  }
+
+  /** Text of a place. */
+  place(index: IndexExpr): string {
+    return this.names.place(index);
+  }
+
+  /** Text of a value in registers. */
+  value(value: RegisterValue): string {
+    return this.registers.value(value);
   }
 
   /** Adds the function that a routine is. */
-  routine({ name, parameters, results, gives, body }: Routine): void {
+  routine({ name, parameters, results, isSingle, gives, body }: Routine): void {
     const { emitter, builder } = this;
     const type = computeType(this.scheduled.registers!);
     const block = new CodeBlock();
     for (const parameter of parameters) this.names.own(parameter, parameter);
+    const width = isSingle ? 1 : 4;
     for (const [id, text] of results.entries())
-      emitter.setAcc(id, { text, type, width: 4, atom: true });
+      emitter.setAcc(id, { text, type, width, atom: true });
     // All is read before anything is written.
     const stores = new CodeBlock();
     const effects: Effects = { updates: block, stores: { full: stores }, valid: null };
     this.within(block, () => this.conditionally(effects, body));
     block.append(stores);
-    const vector = typeName(type, 4);
-    const given = gives === 'bool' ? 'bool' : (this.seen.loaded?.vector ?? vector);
+    const given = gives === 'bool' ? 'bool' : (this.seen.loaded?.vector ?? typeName(type, 4));
     const all = [
       ...parameters.map((parameter) => `${parameter}: u32`),
-      ...results.map((result) => `${result}: ${vector}`),
+      ...results.map((result) => `${result}: ${typeName(type, width)}`),
     ].join(', ');
     builder.addFunction(`${name}(${all})${gives === undefined ? '' : ` -> ${given}`}`, block);
   }
@@ -144,6 +165,14 @@ export class ScheduledEmitter {
         return this.when(stmt);
       case 'vector':
         return this.vector(stmt.lanes, stmt.body);
+      case 'visit': {
+        const own = this.inlined.get(stmt.routine);
+        if (own === undefined) return this.single.emit(stmt, this.effects);
+        return own(
+          this.block,
+          stmt.at.map((index) => this.names.place(index)),
+        );
+      }
       case 'point': {
         let key = this.points.get(stmt.number);
         if (key === undefined) this.points.set(stmt.number, (key = {}));
@@ -251,9 +280,12 @@ export class ScheduledEmitter {
 
   /** Gives a variable of the schedule its four values, where a vector along it defines others by them. */
   private widen(lane: string, body: ScheduledBody): void {
-    const defines = (stmt: ScheduledStmt): boolean =>
-      stmt.kind === 'let' && indexSymbols(stmt.index).has(lane);
-    if (this.names.isOfKernel(lane) || !body.some(defines)) return;
+    const isOf = (index: IndexExpr): boolean => indexSymbols(index).has(lane);
+    const asks = (stmt: ScheduledStmt): boolean =>
+      stmt.kind === 'let'
+        ? isOf(stmt.index)
+        : stmt.kind === 'give' && stmt.where?.kind === 'below' && isOf(stmt.where.index);
+    if (this.names.isOfKernel(lane) || !body.some(asks)) return;
     this.block.line(`let ${lane}_lanes = ${lane} + vec4u(0u, 1u, 2u, 3u);`);
     this.names.own(lane, `${lane}_lanes`, 4);
   }

@@ -98,6 +98,7 @@ export class StatementEmitter {
       case 'multiply':
       case 'write':
       case 'visit':
+      case 'pair':
         return registers.emit(block, stmt);
       case 'keep':
       case 'recall':

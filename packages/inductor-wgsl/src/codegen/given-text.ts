@@ -1,8 +1,9 @@
 /** @file What a routine gives, in WGSL. */
-import type { RegisterStmt } from '@tessera/inductor-core';
+import type { Condition, RegisterStmt } from '@tessera/inductor-core';
 import { wideText } from './buffer-access.js';
 import type { ExprEmitter } from './expr-emitter.js';
 import { halfVector } from './half-values.js';
+import { literal } from './literals.js';
 import type { ScheduleNames } from './schedule-names.js';
 import { widen } from './value.js';
 import type { LoadExpr } from './wide-halves.js';
@@ -14,9 +15,21 @@ export interface Loaded {
   readonly wide: LoadExpr | null;
 }
 
+/** Text of where a condition holds, of each of four values if it is of a variable that differs. */
+function insideText(where: Condition, emitter: ExprEmitter, names: ScheduleNames): string {
+  if (where.kind !== 'below' || where.index.kind !== 'sym') return names.condition(where);
+  const { index, limit } = where;
+  const wide = names.isOfKernel(index.name)
+    ? emitter.indexLanes(index).text
+    : names.isWide(index.name)
+      ? names.place(index)
+      : null;
+  return wide === null ? names.condition(where) : `${wide} < vec4u(${names.place(limit)})`;
+}
+
 /** Lines that end a routine. */
 export function givenText(
-  { value: expr, where }: Extract<RegisterStmt, { kind: 'give' }>,
+  { value: expr, where, otherwise = 0 }: Extract<RegisterStmt, { kind: 'give' }>,
   emitter: ExprEmitter,
   names: ScheduleNames,
   loaded?: Loaded,
@@ -31,10 +44,7 @@ export function givenText(
   const vector = loaded?.vector ?? typeName(found!.type, 4);
   const value = found === null ? halfVector(emitter, expr) : widen(found, 4);
   if (where === undefined) return `return ${value};`;
-  const isWide =
-    where.kind === 'below' && where.index.kind === 'sym' && names.isOfKernel(where.index.name);
-  const inside = isWide
-    ? `${emitter.indexLanes(where.index).text} < vec4u(${names.place(where.limit)})`
-    : names.condition(where);
-  return `return select(${vector}(0), ${value}, ${inside});`;
+  const helper = (name: string): string => `${emitter.helper(name, 1)}()`;
+  const other = `${vector}(${otherwise === 0 ? 0 : literal(otherwise, 'f32', helper)})`;
+  return `return select(${other}, ${value}, ${insideText(where, emitter, names)});`;
 }

@@ -4,9 +4,15 @@
  * Factors and values are float16, sums are float32; weights are rounded to float16 before they meet the values, as
  * PyTorch does.
  */
-import { type AttentionKernel, extent, rowBits } from '@tessera/inductor-core';
+import {
+  type AttentionKernel,
+  type AttentionNeeds,
+  type AttentionTile,
+  extent,
+  rowBits,
+  WIDEST_ATTENTION,
+} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
-import { WIDEST_ATTENTION, type AttentionNeeds, type AttentionTile } from './attention-tiles.js';
 import { isHalf } from './half-values.js';
 import { SLAB_PADDING } from './matrix-tiles.js';
 import type { WgslTarget } from './target.js';

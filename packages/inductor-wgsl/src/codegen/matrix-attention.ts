@@ -6,10 +6,21 @@
  * through workgroup memory to become weights, and so do results where they are scaled: that is put off while weights
  * stay small, and seldom happens after the first tiles.
  */
-import { type AttentionKernel, placeThread } from '@tessera/inductor-core';
+import {
+  type AttentionKernel,
+  type AttentionOperand,
+  type IndexExpr,
+  placeThread,
+  registerBlock,
+  RunningSoftmax,
+  type ScheduledStmt,
+  type TileRegisters,
+  visitColumns,
+  weighScores,
+  weightRegisters,
+} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
-import { AttentionFrame, type AttentionOperand } from './attention-frame.js';
-import { AttentionWeights } from './attention-weights.js';
+import { AttentionFrame } from './attention-frame.js';
 import { CodeBlock } from './code-block.js';
 import {
   FACTOR_CHUNK,
@@ -23,11 +34,8 @@ import { MatrixPassage } from './matrix-passage.js';
 import { MatrixSlab, slabType } from './matrix-slab.js';
 import { type Grid, grid, loadedMatrix, multiplied, resultType } from './matrix-text.js';
 import { plus } from './offset-text.js';
-import { spellLets } from './place-text.js';
 import type { ProgramBuilder } from './program.js';
 import type { WgslProgram } from './wgsl-program.js';
-import { RegisterBlock } from './register-block.js';
-import { RunningSoftmax } from './running-softmax.js';
 import type { MatrixShape, WgslTarget } from './target.js';
 import { tileFacts } from './tile-facts.js';
 import type { KernelVariant } from './variant.js';
@@ -71,8 +79,8 @@ class MatrixAttention {
   private readonly products: Grid;
   private readonly factors: readonly Grid[];
   private readonly results: readonly Grid[];
-  private readonly scores: readonly RegisterBlock[];
-  private readonly weights: AttentionWeights;
+  private readonly scores: readonly TileRegisters[];
+  private readonly weights: readonly TileRegisters[];
   private readonly softmax: RunningSoftmax | null;
   /** The last visit in which what results are scaled by was not 1 in some row. */
   private readonly grown: string;
@@ -105,13 +113,11 @@ class MatrixAttention {
     this.products = grid('c', down, bn / n);
     this.factors = kernel.scores.map((_, p) => grid(`a${p}_`, down, widths.k / k));
     this.results = kernel.values.map((_, q) => grid(`r${q}_`, down, widths.n / n));
-    this.scores = kernel.scores.map((_, p) => new RegisterBlock(`s${p}_`, tm, tn / 4));
-    this.weights = new AttentionWeights(kernel, this.frame, tile, this.scores, {
-      kind: 'by row',
-      stride: weightStride(tile),
-    });
+    this.scores = kernel.scores.map((_, p) => registerBlock(`s${p}_`, tm, tn / 4));
+    this.weights = weightRegisters(kernel, tile, this.scores);
+    const logits = this.scores[0];
     this.softmax = kernel.softmax
-      ? new RunningSoftmax(builder, tile, this.scores[0], SLACK, true)
+      ? new RunningSoftmax({ tile, logits, target, slack: SLACK, inSubgroup: true })
       : null;
     // The last: what matrices are loaded from must begin at a multiple of 16 bytes.
     // Of 16 bytes.
@@ -119,31 +125,36 @@ class MatrixAttention {
   }
 
   generate(): WgslProgram {
-    const { frame, builder, tile, softmax } = this;
-    const { body } = frame;
-    const workgroups = frame.placeTile();
+    const { frame, builder, tile, softmax, kernel } = this;
+    const { body, parts, workgroups } = frame;
     if (workgroups === null) return builder.finish(1, body, [0, 1]);
-    spellLets(body, builder, placeThread(tile, builder.target));
+    parts.part(body, placeThread(tile, builder.target));
     body.line(`let part_m = (lane / ${this.lanes}u) * ${this.perSubgroup}u;`);
     this.loadFactors();
     for (const name of this.results.flat(2))
       body.line(`var ${name} = ${resultType(this.shape)}();`);
     if (softmax !== null) {
-      softmax.declare(body);
+      parts.part(body, softmax.begin);
       body.line('var visit = 0u;');
     }
     for (const slab of this.columns) slab.declare(body);
     for (const slab of this.values) slab.declare(body);
-    frame.visitColumns(
-      (loop) => this.visitTile(loop),
-      (walk, first) => this.columns[0].fetch(walk, '0u', first),
-    );
+    parts.inline('begin_turn', (walk, [first]) => this.columns[0].fetch(walk, '0u', first));
+    parts.inline('visit_tile', (loop) => this.visitTile(loop));
+    const visit = (routine: string, at: readonly IndexExpr[]): ScheduledStmt[] => [
+      { kind: 'visit', routine, at, of: [] },
+    ];
+    const columns = visitColumns(kernel, tile, {
+      prepare: (first) => visit('begin_turn', [first]),
+      visit: visit('visit_tile', []),
+    });
+    parts.part(body, columns);
     if (softmax !== null) {
-      softmax.finish(body);
-      this.passage.publishScales((i) => softmax.divisor(i), body);
+      parts.part(body, softmax.finish);
+      this.passage.publishScales((i) => parts.value(softmax.divisor(i)), body);
     }
-    if (this.kernel.epilogue.length > 0) this.storeResults();
-    if (this.kernel.rowStores.length > 0) softmax?.storeRows(body);
+    if (kernel.epilogue.length > 0) this.passage.storeResults(body, this.results, softmax !== null);
+    if (softmax !== null && kernel.rowStores.length > 0) parts.part(body, [softmax.storeRows]);
     return builder.finish(this.threads, body, workgroups);
   }
 
@@ -156,8 +167,8 @@ class MatrixAttention {
     return new MatrixSlab(operand, order, side, {
       extent,
       bk,
-      batch,
-      origin,
+      batch: frame.parts.place(batch),
+      origin: frame.parts.place(origin),
       threads,
       isWide: frame.isWide,
       array: slab,
@@ -190,7 +201,8 @@ class MatrixAttention {
 
   /** The weights of a tile, and what they give. */
   private visitTile(loop: CodeBlock): void {
-    const { tile, softmax, weights, columns, values } = this;
+    const { tile, softmax, scores, weights, columns, values, frame, passage } = this;
+    const { parts } = frame;
     for (const [p, slab] of columns.entries()) {
       loop.scope((inner) => slab.publish(inner));
       loop.line('workgroupBarrier();');
@@ -198,18 +210,19 @@ class MatrixAttention {
       next.fetch(loop, p + 1 < columns.length ? '0u' : 'first_j');
       loop.scope((inner) => this.multiplyFactors(inner, p));
       loop.line('workgroupBarrier();');
-      this.passage.readScores(loop, this.scores[p]);
+      parts.part(loop, [{ kind: 'clear', of: scores[p].flat() }]);
+      passage.readScores(loop, scores[p]);
     }
-    weights.compute(loop);
-    softmax?.advance(loop);
+    parts.part(loop, weighScores(tile, frame.place, scores, weights));
+    if (softmax !== null) parts.part(loop, softmax.advance);
     for (const [q, slab] of values.entries()) {
       if (q > 0) loop.line('workgroupBarrier();');
-      weights.publish(loop, q);
+      passage.layWeights(loop, weights[q]);
       loop.scope((inner) => slab.publish(inner));
       if (softmax !== null) {
         loop.line('visit++;');
-        loop.line(`if (${softmax.grows()}) { atomicStore(&${this.grown}, visit); }`);
-        this.passage.publishScales((i) => softmax.shrink(i), loop);
+        loop.line(`if (grows) { atomicStore(&${this.grown}, visit); }`);
+        passage.publishScales((i) => parts.value(softmax.shrink(i)), loop);
         loop.line(`let last_grown = workgroupUniformLoad(&${this.grown});`);
       } else loop.line('workgroupBarrier();');
       if (q + 1 < values.length) values[q + 1].fetch(loop, 'first_j');
@@ -220,7 +233,7 @@ class MatrixAttention {
         );
       if (softmax !== null)
         loop.scope(
-          (inner) => this.passage.scaleRows(inner, this.results[0]),
+          (inner) => passage.scaleRows(inner, this.results[0]),
           'if (visit > 1u && last_grown == visit)',
         );
       loop.scope((inner) => this.multiplyValues(inner, q));
@@ -247,14 +260,14 @@ class MatrixAttention {
 
   /** Adds the products of weights and values. */
   private multiplyValues(loop: CodeBlock, q: number): void {
-    const { shape, tile, results, values, weights } = this;
+    const { shape, tile, results, values, passage } = this;
     const stride = weightStride(tile) / 4;
     const left = `subgroup_matrix_left<f16, ${shape.k}, ${shape.m}>`;
     for (let k = 0; k < tile.bn; k += shape.k) {
       const step = new CodeBlock();
       for (const i of results[q].keys()) {
         const at = `(part_m${plus(i * shape.m)}) * ${stride}u${plus(k / 4)}`;
-        step.line(`let w${i} = ${loadedMatrix(left, 'row_major', weights.array, at, stride)};`);
+        step.line(`let w${i} = ${loadedMatrix(left, 'row_major', passage.weights, at, stride)};`);
       }
       for (const j of results[q][0].keys()) {
         const at = values[q].matrixAt(shape, `${j * shape.n}u`, `${k}u`);
@@ -265,33 +278,6 @@ class MatrixAttention {
         step.nest('', product);
       }
       loop.nest('', step);
-    }
-  }
-
-  /** Passes results to `store_c`, a matrix of each at a time. */
-  private storeResults(): void {
-    const { shape, results, lanes, passage, frame, softmax } = this;
-    const { body } = frame;
-    const { m, n } = shape;
-    for (const [i, names] of results[0].entries()) {
-      for (const j of names.keys()) {
-        for (const [q, grid] of results.entries()) body.line(passage.store(grid[i][j], i, q));
-        body.line('workgroupBarrier();');
-        const store = new CodeBlock();
-        store.line(`let down = part_m${plus(i * m)} + unit / ${n / 4}u;`);
-        store.line(`let at = down * ${passage.stride}u + unit % ${n / 4}u;`);
-        const products = results.map((_, q) => {
-          const vector = `${passage.array}[at${plus((q * n) / 4)}]`;
-          return softmax === null ? vector : `${vector} / ${passage.scales}[down]`;
-        });
-        const along = `(unit % ${n / 4}u) * 4u${plus(j * n)}`;
-        store.line(`store_c(batch, first_m + down, ${along}, ${products.join(', ')});`);
-        body.nest(
-          `for (var unit = lane % ${lanes}u; unit < ${(m * n) / 4}u; unit += ${lanes}u)`,
-          store,
-        );
-        body.line('workgroupBarrier();');
-      }
     }
   }
 }

@@ -1,9 +1,13 @@
 /**
  * @file Where the code for subgroup matrices is, if the program asked for it (`useSubgroupMatrices`).
  */
-import type { AttentionKernel, FusedKernel, MatmulKernel } from '@tessera/inductor-core';
+import type {
+  AttentionKernel,
+  AttentionNeeds,
+  FusedKernel,
+  MatmulKernel,
+} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
-import type { AttentionNeeds } from './attention-tiles.js';
 import type { MatrixTile } from './matrix-tiles.js';
 import type { Replacement } from './replace-kernels.js';
 import type { WgslTarget } from './target.js';

@@ -2,13 +2,16 @@
  * @file Memory of a workgroup through which matrices pass, because what a thread holds of one is not told: scores on
  * their way to threads, and results that are scaled or stored.
  */
+import type { TileRegisters } from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
-import { type MatrixAttentionTile, scoreStride } from './matrix-attention-tiles.js';
+import { type MatrixAttentionTile, scoreStride, weightStride } from './matrix-attention-tiles.js';
 import { type Grid, loadedMatrix, resultType, storedMatrix } from './matrix-text.js';
 import { plus } from './offset-text.js';
 import type { ProgramBuilder } from './program.js';
-import type { RegisterBlock } from './register-block.js';
 import type { MatrixShape } from './target.js';
+import { typeName } from './wgsl-types.js';
+
+const HALVES = typeName('f16', 4);
 
 /** See the file header. Every subgroup has rows of its own. */
 export class MatrixPassage {
@@ -18,6 +21,8 @@ export class MatrixPassage {
   readonly stride: number;
   /** A number for each row: what results are scaled by. */
   readonly scales: string;
+  /** Weights, in rows of float16. */
+  readonly weights: string;
 
   constructor(
     builder: ProgramBuilder,
@@ -28,6 +33,7 @@ export class MatrixPassage {
     this.stride = scoreStride(tile) / 4;
     this.array = builder.workgroupArray('passage', 'vec4f', tile.bm * this.stride);
     this.scales = builder.workgroupArray('scales', 'f32', tile.bm);
+    this.weights = builder.workgroupArray('weights', HALVES, (tile.bm * weightStride(tile)) / 4);
   }
 
   /** Text that lays a matrix in the passage: in the rows `i` of its subgroup, at column `j`. */
@@ -41,13 +47,28 @@ export class MatrixPassage {
   }
 
   /** Scores that this thread makes weights of. */
-  readScores(loop: CodeBlock, scores: RegisterBlock): void {
-    const { tile, array, stride } = this;
-    const [rows, columns] = [tile.bm / tile.tm, tile.bn / tile.tn];
-    for (const [i, names] of scores.names.entries()) {
-      const down = `(row * 4u${plus((i >> 2) * rows * 4 + (i & 3))})`;
+  readScores(loop: CodeBlock, scores: TileRegisters): void {
+    this.each(scores, this.stride, (name, at) => loop.line(`${name} = ${this.array}[${at}];`));
+  }
+
+  /** Lays weights in memory; a barrier must follow. */
+  layWeights(loop: CodeBlock, weights: TileRegisters): void {
+    this.each(weights, weightStride(this.tile) / 4, (name, at) =>
+      loop.line(`${this.weights}[${at}] = ${HALVES}(${name});`),
+    );
+  }
+
+  /** Visits a thread's vectors with their places in rows so long. */
+  private each(
+    registers: TileRegisters,
+    stride: number,
+    visit: (name: string, at: string) => void,
+  ): void {
+    const { bm, bn, tm, tn } = this.tile;
+    for (const [i, names] of registers.entries()) {
+      const down = `(row * 4u${plus((i >> 2) * (bm / tm) * 4 + (i & 3))})`;
       for (const [g, name] of names.entries())
-        loop.line(`var ${name} = ${array}[${down} * ${stride}u + column${plus(g * columns)}];`);
+        visit(name, `${down} * ${stride}u + column${plus((g * bn) / tn)}`);
     }
   }
 
@@ -82,6 +103,32 @@ export class MatrixPassage {
             `${name} = ${loadedMatrix(resultType(shape), 'row_major', array, this.at(i, at), stride)};`,
           );
         block.line('workgroupBarrier();');
+      }
+    }
+  }
+
+  /** Passes results to `store_c`, a matrix of each at a time; divided by the scales of their rows if they are to be. */
+  storeResults(body: CodeBlock, results: readonly Grid[], isScaled: boolean): void {
+    const { shape, lanes, array, scales, stride } = this;
+    const { m, n } = shape;
+    for (const [i, names] of results[0].entries()) {
+      for (const j of names.keys()) {
+        for (const [q, grid] of results.entries()) body.line(this.store(grid[i][j], i, q));
+        body.line('workgroupBarrier();');
+        const store = new CodeBlock();
+        store.line(`let down = part_m${plus(i * m)} + unit / ${n / 4}u;`);
+        store.line(`let at = down * ${stride}u + unit % ${n / 4}u;`);
+        const products = results.map((_, q) => {
+          const vector = `${array}[at${plus((q * n) / 4)}]`;
+          return isScaled ? `${vector} / ${scales}[down]` : vector;
+        });
+        const along = `(unit % ${n / 4}u) * 4u${plus(j * n)}`;
+        store.line(`store_c(batch, first_m + down, ${along}, ${products.join(', ')});`);
+        body.nest(
+          `for (var unit = lane % ${lanes}u; unit < ${(m * n) / 4}u; unit += ${lanes}u)`,
+          store,
+        );
+        body.line('workgroupBarrier();');
       }
     }
   }

@@ -1,9 +1,8 @@
 /**
  * @file WGSL text of a schedule's own indices, u32: where threads are, bounds of loops, places in shared memory.
  */
-import type { IndexExpr, ScheduledBody } from '@tessera/inductor-core';
+import type { IndexExpr } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
-import type { CodeBlock } from './code-block.js';
 
 /** How variables and sizes read. */
 export interface PlaceNames {
@@ -71,15 +70,4 @@ export function placeText(index: IndexExpr, names: PlaceNames): string {
     }
   };
   return visit(index).text;
-}
-
-/** Appends the definitions of variables by others, which go by their names. */
-export function spellLets(
-  block: CodeBlock,
-  builder: Pick<PlaceNames, 'size'>,
-  body: ScheduledBody,
-): void {
-  const names: PlaceNames = { variable: (name) => name, size: (size) => builder.size(size) };
-  for (const stmt of body)
-    if (stmt.kind === 'let') block.line(`let ${stmt.name} = ${placeText(stmt.index, names)};`);
 }

@@ -5,9 +5,9 @@ import {
   type IndexExpr,
   kernelLoops,
   type Lanes,
-  type RoutineCall,
   type ScheduledKernel,
 } from '@tessera/inductor-core';
+import type { RegisterEmitter } from './emit-registers.js';
 import type { SymbolText } from './index-emitter.js';
 import { placeText, type PlaceNames } from './place-text.js';
 import type { ProgramBuilder } from './program.js';
@@ -24,8 +24,8 @@ export class ScheduleNames {
   private readonly wide = new Set<string>();
   /** Values of variables of unrolled loops. */
   private readonly fixed = new Map<string, number>();
-  /** Text of a visit of a routine. */
-  call: (call: RoutineCall) => string = () => '';
+  /** What spells conditions on registers, and visits of routines. */
+  registers: Pick<RegisterEmitter, 'call' | 'exceeds'> | null = null;
   /** Texts of the kernel's variables, by scope. */
   private readonly symbols: Map<string, SymbolText>[] = [];
   private readonly placeNames: PlaceNames = {
@@ -126,7 +126,9 @@ export class ScheduleNames {
       case 'below':
         return `${this.place(condition.index)} < ${this.place(condition.limit)}`;
       case 'call':
-        return this.call(condition);
+        return this.registers!.call(condition);
+      case 'exceeds':
+        return this.registers!.exceeds(condition.value, condition.limit);
       case 'not':
         return this.opposite(condition.of);
       case 'either':

@@ -77,6 +77,8 @@ export interface SeenKernel {
   readonly inner: ReadonlySet<string>;
   readonly accesses: readonly AccessGroup[];
   readonly routines: readonly SeenRoutine[];
+  /** See `Routine`. */
+  readonly isQuick?: true;
   /** What the routine gives, where that is not as sums are typed. */
   readonly loaded?: Loaded;
 }
@@ -116,7 +118,7 @@ export function seeRoutine(
   routine: Routine,
   loaded?: Loaded,
 ): SeenRoutine {
-  const { body, results } = routine;
+  const { body, results, isSingle, isQuick } = routine;
   const vector = body.find((stmt) => stmt.kind === 'vector');
   const stmts = [...body, ...(vector?.body ?? [])];
   const lets = (vector?.body ?? []).filter((stmt) => stmt.kind === 'let');
@@ -131,7 +133,7 @@ export function seeRoutine(
       ...(isOfKernel
         ? { lane: lanes!.lane }
         : { scattered: new Set(scattered.map(({ name }) => name)) }),
-      vectorAccs: results.length > 0,
+      vectorAccs: results.length > 0 && !isSingle,
     },
     roots,
   );
@@ -144,6 +146,7 @@ export function seeRoutine(
     inner: new Set(lets.map(({ name }) => name)),
     accesses: [{ context, exprs, stores }],
     routines: [],
+    ...(isQuick && { isQuick }),
     ...(loaded !== undefined && { loaded }),
   };
   return { routine, seen };

@@ -30,7 +30,8 @@ function builderOf(
   if (variant.offsets) return new ProgramBuilder(kernel, target, variant, new Set());
   const vectors = chooseVectorBuffers(parts.flatMap(({ accesses }) => accesses));
   // Four values of an operand are eight bytes already.
-  if (kernel.kind === 'matmul') return new ProgramBuilder(kernel, target, variant, vectors);
+  if (kernel.kind === 'matmul' || kernel.kind === 'attention')
+    return new ProgramBuilder(kernel, target, variant, vectors);
   const isHalf = ({ dtype }: BufferParam): boolean => storageType(dtype, target.f16) === 'f16';
   const halves = new Set(kernel.params.filter(isHalf).map(({ name }) => name));
   const paired = parts.map(({ accesses, still }) =>

@@ -8,8 +8,7 @@ import {
   type Expr,
   fastest,
   indexSymbols,
-  LaneContext,
-  lanesAlong,
+  type LaneContext,
   type LoadOrder,
   pairedPlace,
   postorder,
@@ -27,12 +26,6 @@ export interface LoadedOperand {
   readonly operand: ProductOperand;
   readonly order: LoadOrder;
   readonly context: LaneContext;
-}
-
-/** An operand that is loaded in an order. */
-export function loadedOperand(operand: ProductOperand, order: LoadOrder): LoadedOperand {
-  const lanes = lanesAlong(order === 'vectors along k' ? operand.k : operand.x);
-  return { operand, order, context: new LaneContext(lanes, [operand.expr]) };
 }
 
 /** Values that are read at a time. */

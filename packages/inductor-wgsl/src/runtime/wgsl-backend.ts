@@ -7,6 +7,7 @@ import {
   FACTORED_ROWS,
   type TileMemory,
   turnedRows,
+  WIDEST_ATTENTION,
 } from '@tessera/inductor-core';
 import { type Steps, atOnce } from '@tessera/shared';
 import type {
@@ -19,7 +20,6 @@ import type {
   PlanTemplate,
 } from '@tessera/inductor-core';
 import { LONGEST_ROW, MOST_ROWS } from '../codegen/attention-row-shape.js';
-import { WIDEST_ATTENTION } from '../codegen/attention-tiles.js';
 import { generateKernel } from '../codegen/generate.js';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import type { SplitPlan } from '../codegen/replace-kernels.js';

@@ -109,207 +109,193 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var r0_1_0 = vec4f(0);
   var r0_2_0 = vec4f(0);
   var r0_3_0 = vec4f(0);
-  var peak0 = vec4f(-3.4028234e38);
+  var peak0 = vec4f((-0x1.fffffep+127));
   var total0 = vec4f(0);
-  let end_block = min(16u, (first_m + 79u) / 64u);
-  for (var block = 0u; block < end_block; block++) {
+  let end_block = min((first_m + 79u) / 64u, 16u);
+  for (var block = 0u; block < end_block; block += 1u) {
     let first_j = block * 64u;
     var s0_0_0 = vec4f(0);
     var s0_1_0 = vec4f(0);
     var s0_2_0 = vec4f(0);
     var s0_3_0 = vec4f(0);
-    {
-      var next_a00 = vec4f(0);
-      var next_b00 = vec4f(0);
-      var next_b01 = vec4f(0);
-      var next_b02 = vec4f(0);
-      var next_b03 = vec4f(0);
-      next_a00 = load_a0(batch, first_m + lane / 4u, (lane % 4u) * 4u);
-      next_b00 = load_b0(batch, first_j + lane / 4u, (lane % 4u) * 4u);
-      next_b01 = load_b0(batch, first_j + (lane + 64u) / 4u, ((lane + 64u) % 4u) * 4u);
-      next_b02 = load_b0(batch, first_j + (lane + 128u) / 4u, ((lane + 128u) % 4u) * 4u);
-      next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, ((lane + 192u) % 4u) * 4u);
-      for (var step = 0u; step < 4u; step += 1u) {
-        slab_a0[(lane % 4u) * 4u][lane / 4u] = next_a00.x;
-        slab_a0[(lane % 4u) * 4u + 1u][lane / 4u] = next_a00.y;
-        slab_a0[(lane % 4u) * 4u + 2u][lane / 4u] = next_a00.z;
-        slab_a0[(lane % 4u) * 4u + 3u][lane / 4u] = next_a00.w;
-        slab_b0[(lane % 4u) * 4u][lane / 4u] = next_b00.x;
-        slab_b0[(lane % 4u) * 4u + 1u][lane / 4u] = next_b00.y;
-        slab_b0[(lane % 4u) * 4u + 2u][lane / 4u] = next_b00.z;
-        slab_b0[(lane % 4u) * 4u + 3u][lane / 4u] = next_b00.w;
-        slab_b0[((lane + 64u) % 4u) * 4u][(lane + 64u) / 4u] = next_b01.x;
-        slab_b0[((lane + 64u) % 4u) * 4u + 1u][(lane + 64u) / 4u] = next_b01.y;
-        slab_b0[((lane + 64u) % 4u) * 4u + 2u][(lane + 64u) / 4u] = next_b01.z;
-        slab_b0[((lane + 64u) % 4u) * 4u + 3u][(lane + 64u) / 4u] = next_b01.w;
-        slab_b0[((lane + 128u) % 4u) * 4u][(lane + 128u) / 4u] = next_b02.x;
-        slab_b0[((lane + 128u) % 4u) * 4u + 1u][(lane + 128u) / 4u] = next_b02.y;
-        slab_b0[((lane + 128u) % 4u) * 4u + 2u][(lane + 128u) / 4u] = next_b02.z;
-        slab_b0[((lane + 128u) % 4u) * 4u + 3u][(lane + 128u) / 4u] = next_b02.w;
-        slab_b0[((lane + 192u) % 4u) * 4u][(lane + 192u) / 4u] = next_b03.x;
-        slab_b0[((lane + 192u) % 4u) * 4u + 1u][(lane + 192u) / 4u] = next_b03.y;
-        slab_b0[((lane + 192u) % 4u) * 4u + 2u][(lane + 192u) / 4u] = next_b03.z;
-        slab_b0[((lane + 192u) % 4u) * 4u + 3u][(lane + 192u) / 4u] = next_b03.w;
-        workgroupBarrier();
-        if (step + 1u < 4u) {
-          next_a00 = load_a0(batch, first_m + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
-          next_b00 = load_b0(batch, first_j + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
-          next_b01 = load_b0(batch, first_j + (lane + 64u) / 4u, (step + 1u) * 16u + ((lane + 64u) % 4u) * 4u);
-          next_b02 = load_b0(batch, first_j + (lane + 128u) / 4u, (step + 1u) * 16u + ((lane + 128u) % 4u) * 4u);
-          next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, (step + 1u) * 16u + ((lane + 192u) % 4u) * 4u);
-        }
-        {
-          let a0 = vec4f(slab_a0[0u][row * 4u], slab_a0[0u][row * 4u + 1u], slab_a0[0u][row * 4u + 2u], slab_a0[0u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[0u][column * 4u], slab_b0[0u][column * 4u + 1u], slab_b0[0u][column * 4u + 2u], slab_b0[0u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[1u][row * 4u], slab_a0[1u][row * 4u + 1u], slab_a0[1u][row * 4u + 2u], slab_a0[1u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[1u][column * 4u], slab_b0[1u][column * 4u + 1u], slab_b0[1u][column * 4u + 2u], slab_b0[1u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[2u][row * 4u], slab_a0[2u][row * 4u + 1u], slab_a0[2u][row * 4u + 2u], slab_a0[2u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[2u][column * 4u], slab_b0[2u][column * 4u + 1u], slab_b0[2u][column * 4u + 2u], slab_b0[2u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[3u][row * 4u], slab_a0[3u][row * 4u + 1u], slab_a0[3u][row * 4u + 2u], slab_a0[3u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[3u][column * 4u], slab_b0[3u][column * 4u + 1u], slab_b0[3u][column * 4u + 2u], slab_b0[3u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[4u][row * 4u], slab_a0[4u][row * 4u + 1u], slab_a0[4u][row * 4u + 2u], slab_a0[4u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[4u][column * 4u], slab_b0[4u][column * 4u + 1u], slab_b0[4u][column * 4u + 2u], slab_b0[4u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[5u][row * 4u], slab_a0[5u][row * 4u + 1u], slab_a0[5u][row * 4u + 2u], slab_a0[5u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[5u][column * 4u], slab_b0[5u][column * 4u + 1u], slab_b0[5u][column * 4u + 2u], slab_b0[5u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[6u][row * 4u], slab_a0[6u][row * 4u + 1u], slab_a0[6u][row * 4u + 2u], slab_a0[6u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[6u][column * 4u], slab_b0[6u][column * 4u + 1u], slab_b0[6u][column * 4u + 2u], slab_b0[6u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[7u][row * 4u], slab_a0[7u][row * 4u + 1u], slab_a0[7u][row * 4u + 2u], slab_a0[7u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[7u][column * 4u], slab_b0[7u][column * 4u + 1u], slab_b0[7u][column * 4u + 2u], slab_b0[7u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[8u][row * 4u], slab_a0[8u][row * 4u + 1u], slab_a0[8u][row * 4u + 2u], slab_a0[8u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[8u][column * 4u], slab_b0[8u][column * 4u + 1u], slab_b0[8u][column * 4u + 2u], slab_b0[8u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[9u][row * 4u], slab_a0[9u][row * 4u + 1u], slab_a0[9u][row * 4u + 2u], slab_a0[9u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[9u][column * 4u], slab_b0[9u][column * 4u + 1u], slab_b0[9u][column * 4u + 2u], slab_b0[9u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[10u][row * 4u], slab_a0[10u][row * 4u + 1u], slab_a0[10u][row * 4u + 2u], slab_a0[10u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[10u][column * 4u], slab_b0[10u][column * 4u + 1u], slab_b0[10u][column * 4u + 2u], slab_b0[10u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[11u][row * 4u], slab_a0[11u][row * 4u + 1u], slab_a0[11u][row * 4u + 2u], slab_a0[11u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[11u][column * 4u], slab_b0[11u][column * 4u + 1u], slab_b0[11u][column * 4u + 2u], slab_b0[11u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[12u][row * 4u], slab_a0[12u][row * 4u + 1u], slab_a0[12u][row * 4u + 2u], slab_a0[12u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[12u][column * 4u], slab_b0[12u][column * 4u + 1u], slab_b0[12u][column * 4u + 2u], slab_b0[12u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[13u][row * 4u], slab_a0[13u][row * 4u + 1u], slab_a0[13u][row * 4u + 2u], slab_a0[13u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[13u][column * 4u], slab_b0[13u][column * 4u + 1u], slab_b0[13u][column * 4u + 2u], slab_b0[13u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[14u][row * 4u], slab_a0[14u][row * 4u + 1u], slab_a0[14u][row * 4u + 2u], slab_a0[14u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[14u][column * 4u], slab_b0[14u][column * 4u + 1u], slab_b0[14u][column * 4u + 2u], slab_b0[14u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = vec4f(slab_a0[15u][row * 4u], slab_a0[15u][row * 4u + 1u], slab_a0[15u][row * 4u + 2u], slab_a0[15u][row * 4u + 3u]);
-          let b0 = vec4f(slab_b0[15u][column * 4u], slab_b0[15u][column * 4u + 1u], slab_b0[15u][column * 4u + 2u], slab_b0[15u][column * 4u + 3u]);
-          s0_0_0 += a0.x * b0;
-          s0_1_0 += a0.y * b0;
-          s0_2_0 += a0.z * b0;
-          s0_3_0 += a0.w * b0;
-        }
-        workgroupBarrier();
+    var next_a00 = vec4f(0);
+    var next_b00 = vec4f(0);
+    var next_b01 = vec4f(0);
+    var next_b02 = vec4f(0);
+    var next_b03 = vec4f(0);
+    next_a00 = load_a0(batch, first_m + lane / 4u, (lane % 4u) * 4u);
+    next_b00 = load_b0(batch, first_j + lane / 4u, (lane % 4u) * 4u);
+    next_b01 = load_b0(batch, first_j + (lane + 64u) / 4u, ((lane + 64u) % 4u) * 4u);
+    next_b02 = load_b0(batch, first_j + (lane + 128u) / 4u, ((lane + 128u) % 4u) * 4u);
+    next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, ((lane + 192u) % 4u) * 4u);
+    for (var step = 0u; step < 4u; step += 1u) {
+      slab_a0[(lane % 4u) * 4u][lane / 4u] = next_a00.x;
+      slab_a0[(lane % 4u) * 4u + 1u][lane / 4u] = next_a00.y;
+      slab_a0[(lane % 4u) * 4u + 2u][lane / 4u] = next_a00.z;
+      slab_a0[(lane % 4u) * 4u + 3u][lane / 4u] = next_a00.w;
+      slab_b0[(lane % 4u) * 4u][lane / 4u] = next_b00.x;
+      slab_b0[(lane % 4u) * 4u + 1u][lane / 4u] = next_b00.y;
+      slab_b0[(lane % 4u) * 4u + 2u][lane / 4u] = next_b00.z;
+      slab_b0[(lane % 4u) * 4u + 3u][lane / 4u] = next_b00.w;
+      slab_b0[((lane + 64u) % 4u) * 4u][(lane + 64u) / 4u] = next_b01.x;
+      slab_b0[((lane + 64u) % 4u) * 4u + 1u][(lane + 64u) / 4u] = next_b01.y;
+      slab_b0[((lane + 64u) % 4u) * 4u + 2u][(lane + 64u) / 4u] = next_b01.z;
+      slab_b0[((lane + 64u) % 4u) * 4u + 3u][(lane + 64u) / 4u] = next_b01.w;
+      slab_b0[((lane + 128u) % 4u) * 4u][(lane + 128u) / 4u] = next_b02.x;
+      slab_b0[((lane + 128u) % 4u) * 4u + 1u][(lane + 128u) / 4u] = next_b02.y;
+      slab_b0[((lane + 128u) % 4u) * 4u + 2u][(lane + 128u) / 4u] = next_b02.z;
+      slab_b0[((lane + 128u) % 4u) * 4u + 3u][(lane + 128u) / 4u] = next_b02.w;
+      slab_b0[((lane + 192u) % 4u) * 4u][(lane + 192u) / 4u] = next_b03.x;
+      slab_b0[((lane + 192u) % 4u) * 4u + 1u][(lane + 192u) / 4u] = next_b03.y;
+      slab_b0[((lane + 192u) % 4u) * 4u + 2u][(lane + 192u) / 4u] = next_b03.z;
+      slab_b0[((lane + 192u) % 4u) * 4u + 3u][(lane + 192u) / 4u] = next_b03.w;
+      workgroupBarrier();
+      if (step + 1u < 4u) {
+        next_a00 = load_a0(batch, first_m + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+        next_b00 = load_b0(batch, first_j + lane / 4u, (step + 1u) * 16u + (lane % 4u) * 4u);
+        next_b01 = load_b0(batch, first_j + (lane + 64u) / 4u, (step + 1u) * 16u + ((lane + 64u) % 4u) * 4u);
+        next_b02 = load_b0(batch, first_j + (lane + 128u) / 4u, (step + 1u) * 16u + ((lane + 128u) % 4u) * 4u);
+        next_b03 = load_b0(batch, first_j + (lane + 192u) / 4u, (step + 1u) * 16u + ((lane + 192u) % 4u) * 4u);
       }
+      {
+        let a0 = vec4f(slab_a0[0u][row * 4u], slab_a0[0u][row * 4u + 1u], slab_a0[0u][row * 4u + 2u], slab_a0[0u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[0u][column * 4u], slab_b0[0u][column * 4u + 1u], slab_b0[0u][column * 4u + 2u], slab_b0[0u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[1u][row * 4u], slab_a0[1u][row * 4u + 1u], slab_a0[1u][row * 4u + 2u], slab_a0[1u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[1u][column * 4u], slab_b0[1u][column * 4u + 1u], slab_b0[1u][column * 4u + 2u], slab_b0[1u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[2u][row * 4u], slab_a0[2u][row * 4u + 1u], slab_a0[2u][row * 4u + 2u], slab_a0[2u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[2u][column * 4u], slab_b0[2u][column * 4u + 1u], slab_b0[2u][column * 4u + 2u], slab_b0[2u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[3u][row * 4u], slab_a0[3u][row * 4u + 1u], slab_a0[3u][row * 4u + 2u], slab_a0[3u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[3u][column * 4u], slab_b0[3u][column * 4u + 1u], slab_b0[3u][column * 4u + 2u], slab_b0[3u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[4u][row * 4u], slab_a0[4u][row * 4u + 1u], slab_a0[4u][row * 4u + 2u], slab_a0[4u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[4u][column * 4u], slab_b0[4u][column * 4u + 1u], slab_b0[4u][column * 4u + 2u], slab_b0[4u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[5u][row * 4u], slab_a0[5u][row * 4u + 1u], slab_a0[5u][row * 4u + 2u], slab_a0[5u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[5u][column * 4u], slab_b0[5u][column * 4u + 1u], slab_b0[5u][column * 4u + 2u], slab_b0[5u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[6u][row * 4u], slab_a0[6u][row * 4u + 1u], slab_a0[6u][row * 4u + 2u], slab_a0[6u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[6u][column * 4u], slab_b0[6u][column * 4u + 1u], slab_b0[6u][column * 4u + 2u], slab_b0[6u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[7u][row * 4u], slab_a0[7u][row * 4u + 1u], slab_a0[7u][row * 4u + 2u], slab_a0[7u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[7u][column * 4u], slab_b0[7u][column * 4u + 1u], slab_b0[7u][column * 4u + 2u], slab_b0[7u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[8u][row * 4u], slab_a0[8u][row * 4u + 1u], slab_a0[8u][row * 4u + 2u], slab_a0[8u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[8u][column * 4u], slab_b0[8u][column * 4u + 1u], slab_b0[8u][column * 4u + 2u], slab_b0[8u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[9u][row * 4u], slab_a0[9u][row * 4u + 1u], slab_a0[9u][row * 4u + 2u], slab_a0[9u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[9u][column * 4u], slab_b0[9u][column * 4u + 1u], slab_b0[9u][column * 4u + 2u], slab_b0[9u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[10u][row * 4u], slab_a0[10u][row * 4u + 1u], slab_a0[10u][row * 4u + 2u], slab_a0[10u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[10u][column * 4u], slab_b0[10u][column * 4u + 1u], slab_b0[10u][column * 4u + 2u], slab_b0[10u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[11u][row * 4u], slab_a0[11u][row * 4u + 1u], slab_a0[11u][row * 4u + 2u], slab_a0[11u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[11u][column * 4u], slab_b0[11u][column * 4u + 1u], slab_b0[11u][column * 4u + 2u], slab_b0[11u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[12u][row * 4u], slab_a0[12u][row * 4u + 1u], slab_a0[12u][row * 4u + 2u], slab_a0[12u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[12u][column * 4u], slab_b0[12u][column * 4u + 1u], slab_b0[12u][column * 4u + 2u], slab_b0[12u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[13u][row * 4u], slab_a0[13u][row * 4u + 1u], slab_a0[13u][row * 4u + 2u], slab_a0[13u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[13u][column * 4u], slab_b0[13u][column * 4u + 1u], slab_b0[13u][column * 4u + 2u], slab_b0[13u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[14u][row * 4u], slab_a0[14u][row * 4u + 1u], slab_a0[14u][row * 4u + 2u], slab_a0[14u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[14u][column * 4u], slab_b0[14u][column * 4u + 1u], slab_b0[14u][column * 4u + 2u], slab_b0[14u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = vec4f(slab_a0[15u][row * 4u], slab_a0[15u][row * 4u + 1u], slab_a0[15u][row * 4u + 2u], slab_a0[15u][row * 4u + 3u]);
+        let b0 = vec4f(slab_b0[15u][column * 4u], slab_b0[15u][column * 4u + 1u], slab_b0[15u][column * 4u + 2u], slab_b0[15u][column * 4u + 3u]);
+        s0_0_0 += a0.x * b0;
+        s0_1_0 += a0.y * b0;
+        s0_2_0 += a0.z * b0;
+        s0_3_0 += a0.w * b0;
+      }
+      workgroupBarrier();
     }
-    {
-      let weight0 = weigh0(batch, first_m + row * 4u, first_j + column * 4u, s0_0_0);
-      s0_0_0 = weight0;
-    }
-    {
-      let weight0 = weigh0(batch, first_m + row * 4u + 1u, first_j + column * 4u, s0_1_0);
-      s0_1_0 = weight0;
-    }
-    {
-      let weight0 = weigh0(batch, first_m + row * 4u + 2u, first_j + column * 4u, s0_2_0);
-      s0_2_0 = weight0;
-    }
-    {
-      let weight0 = weigh0(batch, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0);
-      s0_3_0 = weight0;
-    }
+    s0_0_0 = weigh0(batch, first_m + row * 4u, first_j + column * 4u, s0_0_0);
+    s0_1_0 = weigh0(batch, first_m + row * 4u + 1u, first_j + column * 4u, s0_1_0);
+    s0_2_0 = weigh0(batch, first_m + row * 4u + 2u, first_j + column * 4u, s0_2_0);
+    s0_3_0 = weigh0(batch, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0);
     var next0 = vec4f(max(max(max(s0_0_0.x, s0_0_0.y), s0_0_0.z), s0_0_0.w), max(max(max(s0_1_0.x, s0_1_0.y), s0_1_0.z), s0_1_0.w), max(max(max(s0_2_0.x, s0_2_0.y), s0_2_0.z), s0_2_0.w), max(max(max(s0_3_0.x, s0_3_0.y), s0_3_0.z), s0_3_0.w));
     rows0[column][row] = next0;
     workgroupBarrier();
-    next0 = rows0[0][row];
-    for (var other = 1u; other < 16u; other++) {
+    next0 = rows0[0u][row];
+    for (var other = 1u; other < 16u; other += 1u) {
       next0 = max(next0, rows0[other][row]);
     }
     next0 = max(next0, peak0);
@@ -320,187 +306,185 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     s0_2_0 = exp(s0_2_0 - peak0.z);
     s0_3_0 = exp(s0_3_0 - peak0.w);
     total0 = total0 * shrink0 + vec4f(dot(s0_0_0, vec4f(1)), dot(s0_1_0, vec4f(1)), dot(s0_2_0, vec4f(1)), dot(s0_3_0, vec4f(1)));
-    r0_0_0 *= shrink0.x;
-    r0_1_0 *= shrink0.y;
-    r0_2_0 *= shrink0.z;
-    r0_3_0 *= shrink0.w;
+    r0_0_0 = r0_0_0 * shrink0.x;
+    r0_1_0 = r0_1_0 * shrink0.y;
+    r0_2_0 = r0_2_0 * shrink0.z;
+    r0_3_0 = r0_3_0 * shrink0.w;
     weights0[column * 4u][row] = vec4f(s0_0_0.x, s0_1_0.x, s0_2_0.x, s0_3_0.x);
     weights0[column * 4u + 1u][row] = vec4f(s0_0_0.y, s0_1_0.y, s0_2_0.y, s0_3_0.y);
     weights0[column * 4u + 2u][row] = vec4f(s0_0_0.z, s0_1_0.z, s0_2_0.z, s0_3_0.z);
     weights0[column * 4u + 3u][row] = vec4f(s0_0_0.w, s0_1_0.w, s0_2_0.w, s0_3_0.w);
-    {
-      var next_v00 = vec4f(0);
-      var next_v01 = vec4f(0);
-      var next_v02 = vec4f(0);
-      var next_v03 = vec4f(0);
-      next_v00 = load_v0(batch, (lane % 16u) * 4u, first_j + lane / 16u);
-      next_v01 = load_v0(batch, ((lane + 64u) % 16u) * 4u, first_j + (lane + 64u) / 16u);
-      next_v02 = load_v0(batch, ((lane + 128u) % 16u) * 4u, first_j + (lane + 128u) / 16u);
-      next_v03 = load_v0(batch, ((lane + 192u) % 16u) * 4u, first_j + (lane + 192u) / 16u);
-      for (var step = 0u; step < 4u; step += 1u) {
-        slab_v0[lane / 16u][lane % 16u] = next_v00;
-        slab_v0[(lane + 64u) / 16u][(lane + 64u) % 16u] = next_v01;
-        slab_v0[(lane + 128u) / 16u][(lane + 128u) % 16u] = next_v02;
-        slab_v0[(lane + 192u) / 16u][(lane + 192u) % 16u] = next_v03;
-        workgroupBarrier();
-        if (step + 1u < 4u) {
-          next_v00 = load_v0(batch, (lane % 16u) * 4u, first_j + (step + 1u) * 16u + lane / 16u);
-          next_v01 = load_v0(batch, ((lane + 64u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 64u) / 16u);
-          next_v02 = load_v0(batch, ((lane + 128u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 128u) / 16u);
-          next_v03 = load_v0(batch, ((lane + 192u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 192u) / 16u);
-        }
-        let first_k = step * 16u;
-        {
-          let a0 = weights0[first_k][row];
-          let b0 = slab_v0[0u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 1u][row];
-          let b0 = slab_v0[1u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 2u][row];
-          let b0 = slab_v0[2u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 3u][row];
-          let b0 = slab_v0[3u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 4u][row];
-          let b0 = slab_v0[4u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 5u][row];
-          let b0 = slab_v0[5u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 6u][row];
-          let b0 = slab_v0[6u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 7u][row];
-          let b0 = slab_v0[7u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 8u][row];
-          let b0 = slab_v0[8u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 9u][row];
-          let b0 = slab_v0[9u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 10u][row];
-          let b0 = slab_v0[10u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 11u][row];
-          let b0 = slab_v0[11u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 12u][row];
-          let b0 = slab_v0[12u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 13u][row];
-          let b0 = slab_v0[13u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 14u][row];
-          let b0 = slab_v0[14u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        {
-          let a0 = weights0[first_k + 15u][row];
-          let b0 = slab_v0[15u][column];
-          r0_0_0 += a0.x * b0;
-          r0_1_0 += a0.y * b0;
-          r0_2_0 += a0.z * b0;
-          r0_3_0 += a0.w * b0;
-        }
-        workgroupBarrier();
+    var next_v00 = vec4f(0);
+    var next_v01 = vec4f(0);
+    var next_v02 = vec4f(0);
+    var next_v03 = vec4f(0);
+    next_v00 = load_v0(batch, (lane % 16u) * 4u, first_j + lane / 16u);
+    next_v01 = load_v0(batch, ((lane + 64u) % 16u) * 4u, first_j + (lane + 64u) / 16u);
+    next_v02 = load_v0(batch, ((lane + 128u) % 16u) * 4u, first_j + (lane + 128u) / 16u);
+    next_v03 = load_v0(batch, ((lane + 192u) % 16u) * 4u, first_j + (lane + 192u) / 16u);
+    for (var step = 0u; step < 4u; step += 1u) {
+      slab_v0[lane / 16u][lane % 16u] = next_v00;
+      slab_v0[(lane + 64u) / 16u][(lane + 64u) % 16u] = next_v01;
+      slab_v0[(lane + 128u) / 16u][(lane + 128u) % 16u] = next_v02;
+      slab_v0[(lane + 192u) / 16u][(lane + 192u) % 16u] = next_v03;
+      workgroupBarrier();
+      if (step + 1u < 4u) {
+        next_v00 = load_v0(batch, (lane % 16u) * 4u, first_j + (step + 1u) * 16u + lane / 16u);
+        next_v01 = load_v0(batch, ((lane + 64u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 64u) / 16u);
+        next_v02 = load_v0(batch, ((lane + 128u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 128u) / 16u);
+        next_v03 = load_v0(batch, ((lane + 192u) % 16u) * 4u, first_j + (step + 1u) * 16u + (lane + 192u) / 16u);
       }
+      let first_k = step * 16u;
+      {
+        let a0 = weights0[first_k][row];
+        let b0 = slab_v0[0u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 1u][row];
+        let b0 = slab_v0[1u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 2u][row];
+        let b0 = slab_v0[2u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 3u][row];
+        let b0 = slab_v0[3u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 4u][row];
+        let b0 = slab_v0[4u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 5u][row];
+        let b0 = slab_v0[5u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 6u][row];
+        let b0 = slab_v0[6u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 7u][row];
+        let b0 = slab_v0[7u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 8u][row];
+        let b0 = slab_v0[8u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 9u][row];
+        let b0 = slab_v0[9u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 10u][row];
+        let b0 = slab_v0[10u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 11u][row];
+        let b0 = slab_v0[11u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 12u][row];
+        let b0 = slab_v0[12u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 13u][row];
+        let b0 = slab_v0[13u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 14u][row];
+        let b0 = slab_v0[14u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      {
+        let a0 = weights0[first_k + 15u][row];
+        let b0 = slab_v0[15u][column];
+        r0_0_0 += a0.x * b0;
+        r0_1_0 += a0.y * b0;
+        r0_2_0 += a0.z * b0;
+        r0_3_0 += a0.w * b0;
+      }
+      workgroupBarrier();
     }
   }
   rows0[column][row] = total0;
   workgroupBarrier();
-  total0 = rows0[0][row];
-  for (var other = 1u; other < 16u; other++) {
+  total0 = rows0[0u][row];
+  for (var other = 1u; other < 16u; other += 1u) {
     total0 = total0 + rows0[other][row];
   }
-  let divisor0 = select(total0, vec4f(1), total0 == vec4f(0));
-  r0_0_0 /= divisor0.x;
-  r0_1_0 /= divisor0.y;
-  r0_2_0 /= divisor0.z;
-  r0_3_0 /= divisor0.w;
+  let divisor0 = select(total0, vec4f(1.0), total0 == vec4f(0.0));
+  r0_0_0 = r0_0_0 / divisor0.x;
+  r0_1_0 = r0_1_0 / divisor0.y;
+  r0_2_0 = r0_2_0 / divisor0.z;
+  r0_3_0 = r0_3_0 / divisor0.w;
   store_c(batch, first_m + row * 4u, column * 4u, r0_0_0);
   store_c(batch, first_m + row * 4u + 1u, column * 4u, r0_1_0);
   store_c(batch, first_m + row * 4u + 2u, column * 4u, r0_2_0);
   store_c(batch, first_m + row * 4u + 3u, column * 4u, r0_3_0);
   if (column == 0u) {
-    store_row(batch, first_m + row * 4u, select(peak0.x + log_f32(divisor0.x), -inf_f32(), total0.x == 0));
-    store_row(batch, first_m + row * 4u + 1u, select(peak0.y + log_f32(divisor0.y), -inf_f32(), total0.y == 0));
-    store_row(batch, first_m + row * 4u + 2u, select(peak0.z + log_f32(divisor0.z), -inf_f32(), total0.z == 0));
-    store_row(batch, first_m + row * 4u + 3u, select(peak0.w + log_f32(divisor0.w), -inf_f32(), total0.w == 0));
+    store_row(batch, first_m + row * 4u, select(peak0.x + log_f32(divisor0.x), (-inf_f32()), total0.x == 0.0));
+    store_row(batch, first_m + row * 4u + 1u, select(peak0.y + log_f32(divisor0.y), (-inf_f32()), total0.y == 0.0));
+    store_row(batch, first_m + row * 4u + 2u, select(peak0.z + log_f32(divisor0.z), (-inf_f32()), total0.z == 0.0));
+    store_row(batch, first_m + row * 4u + 3u, select(peak0.w + log_f32(divisor0.w), (-inf_f32()), total0.w == 0.0));
   }
 }

@@ -68,14 +68,14 @@ fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> ve
   let j0____ = batch % 2u;
   let b0____ = batch / 2u;
   let t6 = sums_[(200u * b0____ + 100u * j0____ + along) >> 2u];
-  return select(vec4f(0), exp(min_vec4f((score0 - t6), vec4f(1.0))), (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
+  return select(vec4f(0), exp(min_vec4f((score0 - t6), vec4f(1.0))), (along + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
 }
 
 fn weigh1(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> vec4f {
   let j0_____ = batch % 2u;
   let b0_____ = batch / 2u;
   let t7 = sums_[(200u * b0_____ + 100u * j0_____ + along) >> 2u];
-  return select(vec4f(0), (exp(min_vec4f((score0 - t7), vec4f(1.0))) * score1), (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
+  return select(vec4f(0), (exp(min_vec4f((score0 - t7), vec4f(1.0))) * score1), (along + vec4u(0u, 1u, 2u, 3u)) < vec4u(100u));
 }
 
 @compute @workgroup_size(32)
@@ -94,175 +94,159 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var r1_1_0 = vec4f(0);
   var r1_2_0 = vec4f(0);
   var r1_3_0 = vec4f(0);
-  for (var turn = 0u; turn < 2u; turn++) {
+  for (var turn = 0u; turn < 2u; turn += 1u) {
     let place = batch * 2u + turn;
     let end_block = 4u;
-    for (var block = 0u; block < end_block; block++) {
+    for (var block = 0u; block < end_block; block += 1u) {
       let first_j = block * 32u;
       var s0_0_0 = vec4f(0);
       var s0_1_0 = vec4f(0);
       var s0_2_0 = vec4f(0);
       var s0_3_0 = vec4f(0);
-      {
-        var next_a00 = vec4f(0);
-        var next_b00 = vec4f(0);
-        var next_b01 = vec4f(0);
-        next_a00 = load_a0(batch, first_m + lane / 2u, (lane % 2u) * 4u);
-        next_b00 = load_b0(place, first_j + lane / 2u, (lane % 2u) * 4u);
-        next_b01 = load_b0(place, first_j + (lane + 32u) / 2u, ((lane + 32u) % 2u) * 4u);
-        for (var step = 0u; step < 4u; step += 1u) {
-          slab_a0[(lane % 2u) * 4u][lane / 2u] = next_a00.x;
-          slab_a0[(lane % 2u) * 4u + 1u][lane / 2u] = next_a00.y;
-          slab_a0[(lane % 2u) * 4u + 2u][lane / 2u] = next_a00.z;
-          slab_a0[(lane % 2u) * 4u + 3u][lane / 2u] = next_a00.w;
-          slab_b0[(lane % 2u) * 4u][lane / 2u] = next_b00.x;
-          slab_b0[(lane % 2u) * 4u + 1u][lane / 2u] = next_b00.y;
-          slab_b0[(lane % 2u) * 4u + 2u][lane / 2u] = next_b00.z;
-          slab_b0[(lane % 2u) * 4u + 3u][lane / 2u] = next_b00.w;
-          slab_b0[((lane + 32u) % 2u) * 4u][(lane + 32u) / 2u] = next_b01.x;
-          slab_b0[((lane + 32u) % 2u) * 4u + 1u][(lane + 32u) / 2u] = next_b01.y;
-          slab_b0[((lane + 32u) % 2u) * 4u + 2u][(lane + 32u) / 2u] = next_b01.z;
-          slab_b0[((lane + 32u) % 2u) * 4u + 3u][(lane + 32u) / 2u] = next_b01.w;
-          workgroupBarrier();
-          if (step + 1u < 4u) {
-            next_a00 = load_a0(batch, first_m + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
-            next_b00 = load_b0(place, first_j + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
-            next_b01 = load_b0(place, first_j + (lane + 32u) / 2u, (step + 1u) * 8u + ((lane + 32u) % 2u) * 4u);
-          }
-          for (var kk = 0u; kk < 8u; kk += 1u) {
-            let a0 = vec4f(slab_a0[kk][row * 4u], slab_a0[kk][row * 4u + 1u], slab_a0[kk][row * 4u + 2u], slab_a0[kk][row * 4u + 3u]);
-            let b0 = vec4f(slab_b0[kk][column * 4u], slab_b0[kk][column * 4u + 1u], slab_b0[kk][column * 4u + 2u], slab_b0[kk][column * 4u + 3u]);
-            s0_0_0 += a0.x * b0;
-            s0_1_0 += a0.y * b0;
-            s0_2_0 += a0.z * b0;
-            s0_3_0 += a0.w * b0;
-          }
-          workgroupBarrier();
+      var next_a00 = vec4f(0);
+      var next_b00 = vec4f(0);
+      var next_b01 = vec4f(0);
+      next_a00 = load_a0(batch, first_m + lane / 2u, (lane % 2u) * 4u);
+      next_b00 = load_b0(place, first_j + lane / 2u, (lane % 2u) * 4u);
+      next_b01 = load_b0(place, first_j + (lane + 32u) / 2u, ((lane + 32u) % 2u) * 4u);
+      for (var step = 0u; step < 4u; step += 1u) {
+        slab_a0[(lane % 2u) * 4u][lane / 2u] = next_a00.x;
+        slab_a0[(lane % 2u) * 4u + 1u][lane / 2u] = next_a00.y;
+        slab_a0[(lane % 2u) * 4u + 2u][lane / 2u] = next_a00.z;
+        slab_a0[(lane % 2u) * 4u + 3u][lane / 2u] = next_a00.w;
+        slab_b0[(lane % 2u) * 4u][lane / 2u] = next_b00.x;
+        slab_b0[(lane % 2u) * 4u + 1u][lane / 2u] = next_b00.y;
+        slab_b0[(lane % 2u) * 4u + 2u][lane / 2u] = next_b00.z;
+        slab_b0[(lane % 2u) * 4u + 3u][lane / 2u] = next_b00.w;
+        slab_b0[((lane + 32u) % 2u) * 4u][(lane + 32u) / 2u] = next_b01.x;
+        slab_b0[((lane + 32u) % 2u) * 4u + 1u][(lane + 32u) / 2u] = next_b01.y;
+        slab_b0[((lane + 32u) % 2u) * 4u + 2u][(lane + 32u) / 2u] = next_b01.z;
+        slab_b0[((lane + 32u) % 2u) * 4u + 3u][(lane + 32u) / 2u] = next_b01.w;
+        workgroupBarrier();
+        if (step + 1u < 4u) {
+          next_a00 = load_a0(batch, first_m + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
+          next_b00 = load_b0(place, first_j + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
+          next_b01 = load_b0(place, first_j + (lane + 32u) / 2u, (step + 1u) * 8u + ((lane + 32u) % 2u) * 4u);
         }
+        for (var kk = 0u; kk < 8u; kk += 1u) {
+          let a0 = vec4f(slab_a0[kk][row * 4u], slab_a0[kk][row * 4u + 1u], slab_a0[kk][row * 4u + 2u], slab_a0[kk][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[kk][column * 4u], slab_b0[kk][column * 4u + 1u], slab_b0[kk][column * 4u + 2u], slab_b0[kk][column * 4u + 3u]);
+          s0_0_0 += a0.x * b0;
+          s0_1_0 += a0.y * b0;
+          s0_2_0 += a0.z * b0;
+          s0_3_0 += a0.w * b0;
+        }
+        workgroupBarrier();
       }
       var s1_0_0 = vec4f(0);
       var s1_1_0 = vec4f(0);
       var s1_2_0 = vec4f(0);
       var s1_3_0 = vec4f(0);
-      {
-        var next_a10 = vec4f(0);
-        var next_b10 = vec4f(0);
-        var next_b11 = vec4f(0);
-        next_a10 = load_a1(batch, first_m + lane / 2u, (lane % 2u) * 4u);
-        next_b10 = load_b1(place, first_j + lane / 2u, (lane % 2u) * 4u);
-        next_b11 = load_b1(place, first_j + (lane + 32u) / 2u, ((lane + 32u) % 2u) * 4u);
-        for (var step = 0u; step < 4u; step += 1u) {
-          slab_a0[(lane % 2u) * 4u][lane / 2u] = next_a10.x;
-          slab_a0[(lane % 2u) * 4u + 1u][lane / 2u] = next_a10.y;
-          slab_a0[(lane % 2u) * 4u + 2u][lane / 2u] = next_a10.z;
-          slab_a0[(lane % 2u) * 4u + 3u][lane / 2u] = next_a10.w;
-          slab_b0[(lane % 2u) * 4u][lane / 2u] = next_b10.x;
-          slab_b0[(lane % 2u) * 4u + 1u][lane / 2u] = next_b10.y;
-          slab_b0[(lane % 2u) * 4u + 2u][lane / 2u] = next_b10.z;
-          slab_b0[(lane % 2u) * 4u + 3u][lane / 2u] = next_b10.w;
-          slab_b0[((lane + 32u) % 2u) * 4u][(lane + 32u) / 2u] = next_b11.x;
-          slab_b0[((lane + 32u) % 2u) * 4u + 1u][(lane + 32u) / 2u] = next_b11.y;
-          slab_b0[((lane + 32u) % 2u) * 4u + 2u][(lane + 32u) / 2u] = next_b11.z;
-          slab_b0[((lane + 32u) % 2u) * 4u + 3u][(lane + 32u) / 2u] = next_b11.w;
-          workgroupBarrier();
-          if (step + 1u < 4u) {
-            next_a10 = load_a1(batch, first_m + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
-            next_b10 = load_b1(place, first_j + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
-            next_b11 = load_b1(place, first_j + (lane + 32u) / 2u, (step + 1u) * 8u + ((lane + 32u) % 2u) * 4u);
-          }
-          for (var kk = 0u; kk < 8u; kk += 1u) {
-            let a0 = vec4f(slab_a0[kk][row * 4u], slab_a0[kk][row * 4u + 1u], slab_a0[kk][row * 4u + 2u], slab_a0[kk][row * 4u + 3u]);
-            let b0 = vec4f(slab_b0[kk][column * 4u], slab_b0[kk][column * 4u + 1u], slab_b0[kk][column * 4u + 2u], slab_b0[kk][column * 4u + 3u]);
-            s1_0_0 += a0.x * b0;
-            s1_1_0 += a0.y * b0;
-            s1_2_0 += a0.z * b0;
-            s1_3_0 += a0.w * b0;
-          }
-          workgroupBarrier();
+      var next_a10 = vec4f(0);
+      var next_b10 = vec4f(0);
+      var next_b11 = vec4f(0);
+      next_a10 = load_a1(batch, first_m + lane / 2u, (lane % 2u) * 4u);
+      next_b10 = load_b1(place, first_j + lane / 2u, (lane % 2u) * 4u);
+      next_b11 = load_b1(place, first_j + (lane + 32u) / 2u, ((lane + 32u) % 2u) * 4u);
+      for (var step = 0u; step < 4u; step += 1u) {
+        slab_a0[(lane % 2u) * 4u][lane / 2u] = next_a10.x;
+        slab_a0[(lane % 2u) * 4u + 1u][lane / 2u] = next_a10.y;
+        slab_a0[(lane % 2u) * 4u + 2u][lane / 2u] = next_a10.z;
+        slab_a0[(lane % 2u) * 4u + 3u][lane / 2u] = next_a10.w;
+        slab_b0[(lane % 2u) * 4u][lane / 2u] = next_b10.x;
+        slab_b0[(lane % 2u) * 4u + 1u][lane / 2u] = next_b10.y;
+        slab_b0[(lane % 2u) * 4u + 2u][lane / 2u] = next_b10.z;
+        slab_b0[(lane % 2u) * 4u + 3u][lane / 2u] = next_b10.w;
+        slab_b0[((lane + 32u) % 2u) * 4u][(lane + 32u) / 2u] = next_b11.x;
+        slab_b0[((lane + 32u) % 2u) * 4u + 1u][(lane + 32u) / 2u] = next_b11.y;
+        slab_b0[((lane + 32u) % 2u) * 4u + 2u][(lane + 32u) / 2u] = next_b11.z;
+        slab_b0[((lane + 32u) % 2u) * 4u + 3u][(lane + 32u) / 2u] = next_b11.w;
+        workgroupBarrier();
+        if (step + 1u < 4u) {
+          next_a10 = load_a1(batch, first_m + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
+          next_b10 = load_b1(place, first_j + lane / 2u, (step + 1u) * 8u + (lane % 2u) * 4u);
+          next_b11 = load_b1(place, first_j + (lane + 32u) / 2u, (step + 1u) * 8u + ((lane + 32u) % 2u) * 4u);
         }
+        for (var kk = 0u; kk < 8u; kk += 1u) {
+          let a0 = vec4f(slab_a0[kk][row * 4u], slab_a0[kk][row * 4u + 1u], slab_a0[kk][row * 4u + 2u], slab_a0[kk][row * 4u + 3u]);
+          let b0 = vec4f(slab_b0[kk][column * 4u], slab_b0[kk][column * 4u + 1u], slab_b0[kk][column * 4u + 2u], slab_b0[kk][column * 4u + 3u]);
+          s1_0_0 += a0.x * b0;
+          s1_1_0 += a0.y * b0;
+          s1_2_0 += a0.z * b0;
+          s1_3_0 += a0.w * b0;
+        }
+        workgroupBarrier();
       }
-      {
-        let weight0 = weigh0(place, first_m + row * 4u, first_j + column * 4u, s0_0_0, s1_0_0);
-        let weight1 = weigh1(place, first_m + row * 4u, first_j + column * 4u, s0_0_0, s1_0_0);
-        s0_0_0 = weight0;
-        s1_0_0 = weight1;
-      }
-      {
-        let weight0 = weigh0(place, first_m + row * 4u + 1u, first_j + column * 4u, s0_1_0, s1_1_0);
-        let weight1 = weigh1(place, first_m + row * 4u + 1u, first_j + column * 4u, s0_1_0, s1_1_0);
-        s0_1_0 = weight0;
-        s1_1_0 = weight1;
-      }
-      {
-        let weight0 = weigh0(place, first_m + row * 4u + 2u, first_j + column * 4u, s0_2_0, s1_2_0);
-        let weight1 = weigh1(place, first_m + row * 4u + 2u, first_j + column * 4u, s0_2_0, s1_2_0);
-        s0_2_0 = weight0;
-        s1_2_0 = weight1;
-      }
-      {
-        let weight0 = weigh0(place, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0, s1_3_0);
-        let weight1 = weigh1(place, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0, s1_3_0);
-        s0_3_0 = weight0;
-        s1_3_0 = weight1;
-      }
+      let weight0_0_0 = weigh0(place, first_m + row * 4u, first_j + column * 4u, s0_0_0, s1_0_0);
+      let weight1_0_0 = weigh1(place, first_m + row * 4u, first_j + column * 4u, s0_0_0, s1_0_0);
+      s0_0_0 = weight0_0_0;
+      s1_0_0 = weight1_0_0;
+      let weight0_1_0 = weigh0(place, first_m + row * 4u + 1u, first_j + column * 4u, s0_1_0, s1_1_0);
+      let weight1_1_0 = weigh1(place, first_m + row * 4u + 1u, first_j + column * 4u, s0_1_0, s1_1_0);
+      s0_1_0 = weight0_1_0;
+      s1_1_0 = weight1_1_0;
+      let weight0_2_0 = weigh0(place, first_m + row * 4u + 2u, first_j + column * 4u, s0_2_0, s1_2_0);
+      let weight1_2_0 = weigh1(place, first_m + row * 4u + 2u, first_j + column * 4u, s0_2_0, s1_2_0);
+      s0_2_0 = weight0_2_0;
+      s1_2_0 = weight1_2_0;
+      let weight0_3_0 = weigh0(place, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0, s1_3_0);
+      let weight1_3_0 = weigh1(place, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0, s1_3_0);
+      s0_3_0 = weight0_3_0;
+      s1_3_0 = weight1_3_0;
       weights0[column * 4u][row] = vec4f(s0_0_0.x, s0_1_0.x, s0_2_0.x, s0_3_0.x);
       weights0[column * 4u + 1u][row] = vec4f(s0_0_0.y, s0_1_0.y, s0_2_0.y, s0_3_0.y);
       weights0[column * 4u + 2u][row] = vec4f(s0_0_0.z, s0_1_0.z, s0_2_0.z, s0_3_0.z);
       weights0[column * 4u + 3u][row] = vec4f(s0_0_0.w, s0_1_0.w, s0_2_0.w, s0_3_0.w);
-      {
-        var next_v00 = vec4f(0);
-        var next_v01 = vec4f(0);
-        next_v00 = load_v0(place, (lane % 8u) * 4u, first_j + lane / 8u);
-        next_v01 = load_v0(place, ((lane + 32u) % 8u) * 4u, first_j + (lane + 32u) / 8u);
-        for (var step = 0u; step < 4u; step += 1u) {
-          slab_v0[lane / 8u][lane % 8u] = next_v00;
-          slab_v0[(lane + 32u) / 8u][(lane + 32u) % 8u] = next_v01;
-          workgroupBarrier();
-          if (step + 1u < 4u) {
-            next_v00 = load_v0(place, (lane % 8u) * 4u, first_j + (step + 1u) * 8u + lane / 8u);
-            next_v01 = load_v0(place, ((lane + 32u) % 8u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 8u);
-          }
-          let first_k = step * 8u;
-          for (var kk = 0u; kk < 8u; kk += 1u) {
-            let a0 = weights0[first_k + kk][row];
-            let b0 = slab_v0[kk][column];
-            r0_0_0 += a0.x * b0;
-            r0_1_0 += a0.y * b0;
-            r0_2_0 += a0.z * b0;
-            r0_3_0 += a0.w * b0;
-          }
-          workgroupBarrier();
+      var next_v00 = vec4f(0);
+      var next_v01 = vec4f(0);
+      next_v00 = load_v0(place, (lane % 8u) * 4u, first_j + lane / 8u);
+      next_v01 = load_v0(place, ((lane + 32u) % 8u) * 4u, first_j + (lane + 32u) / 8u);
+      for (var step = 0u; step < 4u; step += 1u) {
+        slab_v0[lane / 8u][lane % 8u] = next_v00;
+        slab_v0[(lane + 32u) / 8u][(lane + 32u) % 8u] = next_v01;
+        workgroupBarrier();
+        if (step + 1u < 4u) {
+          next_v00 = load_v0(place, (lane % 8u) * 4u, first_j + (step + 1u) * 8u + lane / 8u);
+          next_v01 = load_v0(place, ((lane + 32u) % 8u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 8u);
         }
+        let first_k = step * 8u;
+        for (var kk = 0u; kk < 8u; kk += 1u) {
+          let a0 = weights0[first_k + kk][row];
+          let b0 = slab_v0[kk][column];
+          r0_0_0 += a0.x * b0;
+          r0_1_0 += a0.y * b0;
+          r0_2_0 += a0.z * b0;
+          r0_3_0 += a0.w * b0;
+        }
+        workgroupBarrier();
       }
       workgroupBarrier();
       weights0[column * 4u][row] = vec4f(s1_0_0.x, s1_1_0.x, s1_2_0.x, s1_3_0.x);
       weights0[column * 4u + 1u][row] = vec4f(s1_0_0.y, s1_1_0.y, s1_2_0.y, s1_3_0.y);
       weights0[column * 4u + 2u][row] = vec4f(s1_0_0.z, s1_1_0.z, s1_2_0.z, s1_3_0.z);
       weights0[column * 4u + 3u][row] = vec4f(s1_0_0.w, s1_1_0.w, s1_2_0.w, s1_3_0.w);
-      {
-        var next_v10 = vec4f(0);
-        var next_v11 = vec4f(0);
-        next_v10 = load_v1(place, (lane % 8u) * 4u, first_j + lane / 8u);
-        next_v11 = load_v1(place, ((lane + 32u) % 8u) * 4u, first_j + (lane + 32u) / 8u);
-        for (var step = 0u; step < 4u; step += 1u) {
-          slab_v0[lane / 8u][lane % 8u] = next_v10;
-          slab_v0[(lane + 32u) / 8u][(lane + 32u) % 8u] = next_v11;
-          workgroupBarrier();
-          if (step + 1u < 4u) {
-            next_v10 = load_v1(place, (lane % 8u) * 4u, first_j + (step + 1u) * 8u + lane / 8u);
-            next_v11 = load_v1(place, ((lane + 32u) % 8u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 8u);
-          }
-          let first_k = step * 8u;
-          for (var kk = 0u; kk < 8u; kk += 1u) {
-            let a0 = weights0[first_k + kk][row];
-            let b0 = slab_v0[kk][column];
-            r1_0_0 += a0.x * b0;
-            r1_1_0 += a0.y * b0;
-            r1_2_0 += a0.z * b0;
-            r1_3_0 += a0.w * b0;
-          }
-          workgroupBarrier();
+      var next_v10 = vec4f(0);
+      var next_v11 = vec4f(0);
+      next_v10 = load_v1(place, (lane % 8u) * 4u, first_j + lane / 8u);
+      next_v11 = load_v1(place, ((lane + 32u) % 8u) * 4u, first_j + (lane + 32u) / 8u);
+      for (var step = 0u; step < 4u; step += 1u) {
+        slab_v0[lane / 8u][lane % 8u] = next_v10;
+        slab_v0[(lane + 32u) / 8u][(lane + 32u) % 8u] = next_v11;
+        workgroupBarrier();
+        if (step + 1u < 4u) {
+          next_v10 = load_v1(place, (lane % 8u) * 4u, first_j + (step + 1u) * 8u + lane / 8u);
+          next_v11 = load_v1(place, ((lane + 32u) % 8u) * 4u, first_j + (step + 1u) * 8u + (lane + 32u) / 8u);
         }
+        let first_k = step * 8u;
+        for (var kk = 0u; kk < 8u; kk += 1u) {
+          let a0 = weights0[first_k + kk][row];
+          let b0 = slab_v0[kk][column];
+          r1_0_0 += a0.x * b0;
+          r1_1_0 += a0.y * b0;
+          r1_2_0 += a0.z * b0;
+          r1_3_0 += a0.w * b0;
+        }
+        workgroupBarrier();
       }
     }
   }

@@ -33,8 +33,8 @@ fn round_f16_vec4f(x: vec4f) -> vec4f {
   return bitcast<vec4f>(kept | (bits & vec4u(0x80000000u)));
 }
 
-fn inf_vec4f() -> vec4f {
-  return vec4f(bitcast<f32>(inf_bits));
+fn inf_f32() -> f32 {
+  return f32(bitcast<f32>(inf_bits));
 }
 
 fn log_fraction_f32(x: f32) -> f32 {
@@ -69,10 +69,6 @@ fn is_nan_f32(x: f32) -> bool {
 
 fn nan_f32() -> f32 {
   return f32(bitcast<f32>(nan_bits));
-}
-
-fn inf_f32() -> f32 {
-  return f32(bitcast<f32>(inf_bits));
 }
 
 fn log_specials_f32(x: f32, y: f32) -> f32 {
@@ -114,7 +110,7 @@ fn store_row(batch: u32, down: u32, sum: f32) {
 
 fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {
   let t0 = bias[(1000u * down + along) >> 2u];
-  return select(-inf_vec4f(), ((score0 * vec4f(0.25)) + t0), (vec4u(along) + vec4u(0u, 1u, 2u, 3u)) < vec4u(1000u));
+  return select(vec4f((-inf_f32())), ((score0 * vec4f(0.25)) + t0), (along + vec4u(0u, 1u, 2u, 3u)) < vec4u(1000u));
 }
 
 @compute @workgroup_size(64)
@@ -145,7 +141,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var r0_0_0 = subgroup_matrix_result<f32, 16, 16>();
   var r0_0_1 = subgroup_matrix_result<f32, 16, 16>();
   var r0_0_2 = subgroup_matrix_result<f32, 16, 16>();
-  var peak0 = vec4f(-3.4028234e38);
+  var peak0 = vec4f((-0x1.fffffep+127));
   var total0 = vec4f(0);
   var visit = 0u;
   var next_b00 = vec4u(0);
@@ -158,7 +154,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   next_b00 = load_b0(batch, 0u + lane / 6u, 0u + (lane % 6u) * 8u);
   next_b01 = load_b0(batch, 0u + (lane + 64u) / 6u, 0u + ((lane + 64u) % 6u) * 8u);
   next_b02 = load_b0(batch, 0u + (lane + 128u) / 6u, 0u + ((lane + 128u) % 6u) * 8u);
-  for (var block = 0u; block < end_block; block++) {
+  for (var block = 0u; block < end_block; block += 1u) {
     let first_j = block * 32u;
     {
       slab0[(lane / 6u) * 7u + ((lane % 6u) * 8u) / 8u] = next_b00;
@@ -200,32 +196,24 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       subgroupMatrixStore<row_major>(&passage0, (part_m) * 9u + 4u, c0_1, 9u);
     }
     workgroupBarrier();
-    var s0_0_0 = passage0[(row * 4u) * 9u + column];
-    var s0_1_0 = passage0[(row * 4u + 1u) * 9u + column];
-    var s0_2_0 = passage0[(row * 4u + 2u) * 9u + column];
-    var s0_3_0 = passage0[(row * 4u + 3u) * 9u + column];
-    {
-      let weight0 = weigh0(batch, first_m + row * 4u, first_j + column * 4u, s0_0_0);
-      s0_0_0 = weight0;
-    }
-    {
-      let weight0 = weigh0(batch, first_m + row * 4u + 1u, first_j + column * 4u, s0_1_0);
-      s0_1_0 = weight0;
-    }
-    {
-      let weight0 = weigh0(batch, first_m + row * 4u + 2u, first_j + column * 4u, s0_2_0);
-      s0_2_0 = weight0;
-    }
-    {
-      let weight0 = weigh0(batch, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0);
-      s0_3_0 = weight0;
-    }
+    var s0_0_0 = vec4f(0);
+    var s0_1_0 = vec4f(0);
+    var s0_2_0 = vec4f(0);
+    var s0_3_0 = vec4f(0);
+    s0_0_0 = passage0[(row * 4u) * 9u + column];
+    s0_1_0 = passage0[(row * 4u + 1u) * 9u + column];
+    s0_2_0 = passage0[(row * 4u + 2u) * 9u + column];
+    s0_3_0 = passage0[(row * 4u + 3u) * 9u + column];
+    s0_0_0 = weigh0(batch, first_m + row * 4u, first_j + column * 4u, s0_0_0);
+    s0_1_0 = weigh0(batch, first_m + row * 4u + 1u, first_j + column * 4u, s0_1_0);
+    s0_2_0 = weigh0(batch, first_m + row * 4u + 2u, first_j + column * 4u, s0_2_0);
+    s0_3_0 = weigh0(batch, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0);
     var next0 = vec4f(max(max(max(s0_0_0.x, s0_0_0.y), s0_0_0.z), s0_0_0.w), max(max(max(s0_1_0.x, s0_1_0.y), s0_1_0.z), s0_1_0.w), max(max(max(s0_2_0.x, s0_2_0.y), s0_2_0.z), s0_2_0.w), max(max(max(s0_3_0.x, s0_3_0.y), s0_3_0.z), s0_3_0.w));
     next0 = max(next0, subgroupShuffleXor(next0, 2u));
     next0 = max(next0, subgroupShuffleXor(next0, 4u));
     next0 = max(next0, subgroupShuffleXor(next0, 8u));
-    let grows0 = next0 > peak0 + vec4f(6);
-    next0 = select(peak0, next0, grows0);
+    let grows = any(next0 > peak0 + 6.0);
+    next0 = select(peak0, next0, next0 > peak0 + 6.0);
     let shrink0 = exp(peak0 - next0);
     peak0 = next0;
     s0_0_0 = exp(s0_0_0 - peak0.x);
@@ -243,7 +231,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       slab0[((lane + 128u) / 6u) * 7u + (((lane + 128u) % 6u) * 8u) / 8u] = next_v02;
     }
     visit++;
-    if (any(grows0)) { atomicStore(&grown0[0], visit); }
+    if (grows) { atomicStore(&grown0[0], visit); }
     if (column == 0u) {
       scales0[row * 4u] = shrink0.x;
       scales0[row * 4u + 1u] = shrink0.y;
@@ -315,7 +303,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   total0 = total0 + subgroupShuffleXor(total0, 2u);
   total0 = total0 + subgroupShuffleXor(total0, 4u);
   total0 = total0 + subgroupShuffleXor(total0, 8u);
-  let divisor0 = select(total0, vec4f(1), total0 == vec4f(0));
+  let divisor0 = select(total0, vec4f(1.0), total0 == vec4f(0.0));
   if (column == 0u) {
     scales0[row * 4u] = divisor0.x;
     scales0[row * 4u + 1u] = divisor0.y;
@@ -347,9 +335,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   workgroupBarrier();
   if (column == 0u) {
-    store_row(batch, first_m + row * 4u, select(peak0.x + log_f32(divisor0.x), -inf_f32(), total0.x == 0));
-    store_row(batch, first_m + row * 4u + 1u, select(peak0.y + log_f32(divisor0.y), -inf_f32(), total0.y == 0));
-    store_row(batch, first_m + row * 4u + 2u, select(peak0.z + log_f32(divisor0.z), -inf_f32(), total0.z == 0));
-    store_row(batch, first_m + row * 4u + 3u, select(peak0.w + log_f32(divisor0.w), -inf_f32(), total0.w == 0));
+    store_row(batch, first_m + row * 4u, select(peak0.x + log_f32(divisor0.x), (-inf_f32()), total0.x == 0.0));
+    store_row(batch, first_m + row * 4u + 1u, select(peak0.y + log_f32(divisor0.y), (-inf_f32()), total0.y == 0.0));
+    store_row(batch, first_m + row * 4u + 2u, select(peak0.z + log_f32(divisor0.z), (-inf_f32()), total0.z == 0.0));
+    store_row(batch, first_m + row * 4u + 3u, select(peak0.w + log_f32(divisor0.w), (-inf_f32()), total0.w == 0.0));
   }
 }

@@ -99,7 +99,7 @@ fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = group.x;
   let batch = tile % 32u;
-  let first_m = (tile / 32u) * 1u;
+  let first_m = tile / 32u;
   for (var i = lane; i < 20u; i += 256u) {
     query0[i] = load_a0(batch, first_m, i * 4u);
   }

@@ -111,7 +111,7 @@ fn weigh0(batch: u32, down: u32, along: u32, score0: vec4f) -> vec4f {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = group.x;
   let batch = tile % 32u;
-  let first_m = (tile / 32u) * 1u;
+  let first_m = tile / 32u;
   let neighbour = lane % 8u;
   let query0 = load_a0(batch, first_m, neighbour * 4u);
   let query1 = load_a0(batch, first_m, neighbour * 4u + 32u);

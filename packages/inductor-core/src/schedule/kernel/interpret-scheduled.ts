@@ -19,6 +19,7 @@ import type {
   ScheduledKernel,
   ScheduledStmt,
 } from './scheduled-kernel.js';
+import type { RoutineCall } from './registers.js';
 import { CellMemory, type RegisterThread } from './thread-registers.js';
 import { ALONE, type Element, type Part, SharedMemory, ThreadState } from './thread-state.js';
 
@@ -154,7 +155,14 @@ class Interpreter {
         case 'below':
           return this.index(each.index, thread, element) < this.index(each.limit, thread, element);
         case 'call':
-          return this.call(thread, each.routine, each.at)[0] !== 0;
+          return this.call(thread, each)[0] !== 0;
+        case 'exceeds': {
+          const registers = this.registersOf(thread);
+          const [value, limit] = [each.value, each.limit].map((of) =>
+            this.cells.value(registers, of),
+          );
+          return value!.some((one, i) => one > limit![limit!.length === 1 ? 0 : i]!);
+        }
         case 'not':
           return !this.holds([each.of], thread, element);
         case 'either':
@@ -166,15 +174,15 @@ class Interpreter {
   /** Visits a routine with results: what it gives. */
   private call(
     thread: ThreadState,
-    name: string,
-    at: readonly IndexExpr[],
-    results: readonly string[] = [],
+    { routine: name, at, of = [] }: Pick<RoutineCall, 'routine' | 'at' | 'of'>,
   ): readonly number[] {
     const { parameters, body } = this.scheduled.routines!.find((each) => each.name === name)!;
     const variables = new Map(thread.variables);
     const places = at.map((index) => this.index(index, thread));
+    const registers = this.registersOf(thread);
+    const handed = of.map((value) => this.cells.value(registers, value));
     parameters.forEach((parameter, i) => thread.variables.set(parameter, places[i]!));
-    results.forEach((result, id) => thread.results.set(id, [...thread.registers.get(result)!]));
+    handed.forEach((result, id) => thread.results.set(id, [...result]));
     if (this.body(thread, body, ALONE).next([]).done !== true) this.fail(`'${name}' waits`);
     thread.variables.clear();
     for (const [variable, value] of variables) thread.variables.set(variable, value);
@@ -195,7 +203,7 @@ class Interpreter {
     return {
       registers: thread.registers,
       index: (index) => this.index(index, thread),
-      call: (routine, at) => this.call(thread, routine, at),
+      call: (call) => this.call(thread, call),
     };
   }
 
@@ -299,13 +307,27 @@ class Interpreter {
         this.cells.run(this.registersOf(thread), stmt);
         return true;
       case 'visit':
-        this.call(thread, stmt.routine, stmt.at, stmt.of);
+        this.call(thread, stmt);
         return true;
+      case 'pair': {
+        const own = stmt.of.map((name): Part => ({
+          values: thread.registers.get(name)!,
+          count: 0,
+        }));
+        const number = thread.variables.get(this.scheduled.threads!.name)!;
+        const other = (yield { exchanged: own })[number ^ stmt.bit]!;
+        this.cells.pair(
+          this.registersOf(thread),
+          stmt,
+          other.map(({ values }) => values),
+        );
+        return true;
+      }
       case 'give':
         thread.given = elements.map((element) =>
           stmt.where === undefined || this.holds([stmt.where], thread, element)
             ? this.perhaps(stmt.value, thread, element)
-            : 0,
+            : (stmt.otherwise ?? 0),
         );
         return true;
       case 'mark':

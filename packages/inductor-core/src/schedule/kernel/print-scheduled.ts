@@ -65,7 +65,9 @@ class BodyPrinter {
       case 'test':
         return condition.name;
       case 'call':
-        return this.call(condition.routine, condition.at);
+        return this.registerValue(condition);
+      case 'exceeds':
+        return `any of ${this.registerValue(condition.value)} > ${this.registerValue(condition.limit)}`;
       case 'not':
         return `not ${this.condition(condition.of)}`;
       case 'either':
@@ -73,8 +75,13 @@ class BodyPrinter {
     }
   }
 
-  private call(routine: string, at: readonly IndexExpr[], of: readonly string[] = []): string {
-    return `${routine}(${[...at.map((index) => this.index(index)), ...of].join(', ')})`;
+  private call(
+    routine: string,
+    at: readonly IndexExpr[],
+    of: readonly RegisterValue[] = [],
+  ): string {
+    const handed = of.map((each) => this.registerValue(each));
+    return `${routine}(${[...at.map((index) => this.index(index)), ...handed].join(', ')})`;
   }
 
   private cell({ array, row, at }: Cell): string {
@@ -85,12 +92,18 @@ class BodyPrinter {
     switch (value.kind) {
       case 'register':
         return value.element === undefined ? value.name : `${value.name}.${value.element}`;
+      case 'number':
+        return String(value.value);
       case 'pack':
         return `(${value.of.map((each) => this.registerValue(each)).join(', ')})`;
       case 'read':
         return this.cell(value.from);
+      case 'op':
+        return `${value.op}(${value.of.map((each) => this.registerValue(each)).join(', ')})`;
+      case 'fold':
+        return `${value.by} of all in ${value.of.join(', ')}`;
       case 'call':
-        return this.call(value.routine, value.at);
+        return this.call(value.routine, value.at, value.of);
     }
   }
 
@@ -175,7 +188,9 @@ class BodyPrinter {
       case 'clear':
         return this.line(`clear ${stmt.of.join(', ')}`);
       case 'set':
-        return this.line(`${stmt.register} = ${this.registerValue(stmt.value)}`);
+        return this.line(
+          `${stmt.keeps ? 'begin ' : ''}${stmt.register} = ${this.registerValue(stmt.value)}`,
+        );
       case 'add':
         return this.line(`${stmt.to} += ${this.registerValue(stmt.value)}`);
       case 'multiply': {
@@ -188,9 +203,14 @@ class BodyPrinter {
         return this.line(this.call(stmt.routine, stmt.at, stmt.of));
       case 'give': {
         const value = this.value(stmt.value);
-        const where = stmt.where === undefined ? '' : ` where ${this.condition(stmt.where)}, or 0`;
+        const where =
+          stmt.where === undefined
+            ? ''
+            : ` where ${this.condition(stmt.where)}, or ${stmt.otherwise ?? 0}`;
         return this.line(`give ${value}${where}`);
       }
+      case 'pair':
+        return this.line(`pair ${stmt.of.join(', ')} by ${stmt.by}, bit ${stmt.bit}`);
       case 'mark':
         return this.line(`mark ${this.cell(stmt.cell)} if ${this.condition(stmt.where)}`);
       case 'agree':
@@ -224,11 +244,12 @@ function printShared({ name, dtype, rows, length, width }: SharedArray): string 
   return `  shared ${name}: ${shortDtype(dtype)}${width === 4 ? ' × 4' : ''}[${places}]`;
 }
 
-function printRoutine({ name, parameters, results, gives, body }: Routine): string[] {
+function printRoutine({ name, parameters, results, gives, isQuick, body }: Routine): string[] {
   const printer = new BodyPrinter('    ');
   printer.print(body);
   const head = `  routine ${name}(${[...parameters, ...results].join(', ')})`;
-  return [`${head}${gives === undefined ? '' : `: ${shortDtype(gives)}`}`, ...printer.lines];
+  const type = gives === undefined ? '' : `: ${shortDtype(gives)}`;
+  return [`${head}${type}${isQuick ? ', quick' : ''}`, ...printer.lines];
 }
 
 /** The text of a scheduled kernel. */

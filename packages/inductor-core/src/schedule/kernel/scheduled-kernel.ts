@@ -59,7 +59,7 @@ import type { Expr, Stmt } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { GeneratedKernel } from '../../ir/kernel-parts.js';
 import type { Reduction } from '../reduction.js';
-import type { RegisterStmt, Routine, RoutineCall } from './registers.js';
+import type { RegisterStmt, RegisterValue, Routine, RoutineCall } from './registers.js';
 
 /** Instances that run side by side, under the name by which each knows its number. */
 export interface ParallelAxis<S extends Size = Size> {
@@ -117,6 +117,8 @@ export type Condition =
   | { readonly kind: 'test'; readonly name: string }
   /** What a routine gives. */
   | RoutineCall
+  /** One of the four values is greater than its limit. */
+  | { readonly kind: 'exceeds'; readonly value: RegisterValue; readonly limit: RegisterValue }
   | { readonly kind: 'not'; readonly of: Condition }
   | { readonly kind: 'either'; readonly of: readonly Condition[] };
 

@@ -3,7 +3,7 @@
  * have.
  */
 import { toComputeType } from '../../ir/scalar-eval.js';
-import type { Cell, RegisterStmt, RegisterValue } from './registers.js';
+import type { Cell, RegisterOp, RegisterStmt, RegisterValue, RoutineCall } from './registers.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import type { ScheduledKernel } from './scheduled-kernel.js';
 
@@ -12,13 +12,32 @@ export interface RegisterThread {
   readonly registers: Map<string, readonly number[]>;
   index(index: IndexExpr): number;
   /** What a routine gives. */
-  call(routine: string, at: readonly IndexExpr[]): readonly number[];
+  call(call: RoutineCall): readonly number[];
 }
 
 type RegisterOnlyStmt = Extract<
   RegisterStmt,
   { kind: 'clear' | 'set' | 'add' | 'multiply' | 'write' }
 >;
+
+/** What operations give for one element. */
+const OPS: Readonly<Record<RegisterOp, (a: number, b: number, x: number, y: number) => number>> = {
+  add: (a, b) => a + b,
+  sub: (a, b) => a - b,
+  mul: (a, b) => a * b,
+  div: (a, b) => a / b,
+  larger: (a, b) => Math.max(a, b),
+  exp: Math.exp,
+  'quick exp': Math.exp,
+  log: Math.log,
+  equal: (a, b, x, y) => (a === b ? x : y),
+  greater: (a, b, x, y) => (a > b ? x : y),
+};
+
+/** An element of what is one value for all elements, or four. */
+function elementOf(value: readonly number[], i: number): number {
+  return value[value.length === 1 ? 0 : i]!;
+}
 
 /** The cells of one instance. */
 export class CellMemory {
@@ -52,9 +71,14 @@ export class CellMemory {
       case 'clear':
         for (const name of stmt.of) registers.set(name, [0, 0, 0, 0]);
         return;
-      case 'set':
-        registers.set(stmt.register, this.value(thread, stmt.value).map(round));
+      case 'set': {
+        const value = this.value(thread, stmt.value);
+        registers.set(
+          stmt.register,
+          [0, 1, 2, 3].map((i) => round(elementOf(value, i))),
+        );
         return;
+      }
       case 'add': {
         const added = this.value(thread, stmt.value);
         return sum(stmt.to, (i) => added[i]!);
@@ -77,12 +101,49 @@ export class CellMemory {
     }
   }
 
+  /** What an operation gives, as precise as registers are. */
+  private combine(op: RegisterOp, a: number, b: number, x = NaN, y = NaN): number {
+    return toComputeType(OPS[op](a, b, x, y), this.scheduled.registers!);
+  }
+
+  /** The registers of a thread, together with those of another. */
+  pair(
+    { registers }: RegisterThread,
+    { of, by }: Extract<RegisterStmt, { kind: 'pair' }>,
+    other: readonly (readonly number[])[],
+  ): void {
+    of.forEach((name, j) => {
+      const own = registers.get(name)!;
+      registers.set(
+        name,
+        own.map((a, i) => this.combine(by, a, other[j]![i]!)),
+      );
+    });
+  }
+
   private register({ registers }: RegisterThread, name: string): readonly number[] {
     return registers.get(name) ?? this.fail(`register ${name} was not set`);
   }
 
-  private value(thread: RegisterThread, value: RegisterValue): readonly number[] {
+  /** Four values, or one. */
+  value(thread: RegisterThread, value: RegisterValue): readonly number[] {
     switch (value.kind) {
+      case 'number':
+        return [value.value];
+      case 'op': {
+        const of = value.of.map((each) => this.value(thread, each));
+        const width = Math.max(...of.map(({ length }) => length));
+        return Array.from({ length: width }, (_, i) => {
+          const [a, b, x, y] = of.map((each) => elementOf(each, i));
+          return this.combine(value.op, a!, b!, x, y);
+        });
+      }
+      case 'fold':
+        return [
+          value.of
+            .flatMap((name) => this.register(thread, name))
+            .reduce((a, b) => this.combine(value.by, a, b)),
+        ];
       case 'register': {
         const all = this.register(thread, value.name);
         return value.element === undefined ? all : [all[value.element]!];
@@ -94,7 +155,7 @@ export class CellMemory {
         return this.cells.get(key) ?? this.fail(`${key} is read, which nobody wrote`);
       }
       case 'call':
-        return thread.call(value.routine, value.at);
+        return thread.call(value);
     }
   }
 

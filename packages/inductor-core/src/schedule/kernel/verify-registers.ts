@@ -3,7 +3,14 @@
  * wide as the cells that they go to, and that routines are given what they want.
  */
 import type { IndexExpr } from '../../ir/index-expr.js';
-import type { Cell, RegisterStmt, RegisterValue, Routine } from './registers.js';
+import type {
+  Cell,
+  RegisterOp,
+  RegisterStmt,
+  RegisterValue,
+  Routine,
+  RoutineCall,
+} from './registers.js';
 import type { ScheduledKernel } from './scheduled-kernel.js';
 
 /** The verifier that asks. */
@@ -14,6 +21,20 @@ export interface RegisterChecks {
 }
 
 type RegisterOnlyStmt = Exclude<RegisterStmt, { kind: 'give' | 'mark' | 'agree' }>;
+
+/** Values that an operation takes. */
+const OPERANDS: Readonly<Record<RegisterOp, number>> = {
+  add: 2,
+  sub: 2,
+  mul: 2,
+  div: 2,
+  larger: 2,
+  exp: 1,
+  'quick exp': 1,
+  log: 1,
+  equal: 4,
+  greater: 4,
+};
 
 /** See the file header. */
 export class RegisterVerifier {
@@ -34,7 +55,8 @@ export class RegisterVerifier {
         for (const name of stmt.of) this.known.add(name);
         return;
       case 'set':
-        this.wide(stmt.value, 4);
+        if (stmt.keeps && stmt.value.kind === 'number') this.width(stmt.value);
+        else this.wide(stmt.value, 4);
         this.known.add(stmt.register);
         return;
       case 'add':
@@ -50,12 +72,12 @@ export class RegisterVerifier {
       case 'write':
         return this.wide(stmt.value, this.cell(stmt.to));
       case 'visit': {
-        const { results, gives } = this.routine(stmt.routine, stmt.at);
+        const { gives } = this.routine(stmt);
         if (gives !== undefined) this.checks.fail(`nobody takes what '${stmt.routine}' gives`);
-        if (results.length !== stmt.of.length)
-          this.checks.fail(`'${stmt.routine}' has ${results.length} results`);
-        for (const name of stmt.of) this.register(name);
+        return;
       }
+      case 'pair':
+        for (const name of stmt.of) this.register(name);
     }
   }
 
@@ -69,13 +91,16 @@ export class RegisterVerifier {
     return declared.width;
   }
 
-  /** A routine that is visited at a place. */
-  routine(name: string, at: readonly IndexExpr[]): Routine {
+  /** A routine that is visited. */
+  routine({ routine: name, at, of = [] }: Pick<RoutineCall, 'routine' | 'at' | 'of'>): Routine {
     const routine = this.routines.get(name);
     if (routine === undefined) this.checks.fail(`there is no routine '${name}'`);
     if (routine.parameters.length !== at.length)
       this.checks.fail(`'${name}' has ${routine.parameters.length} parameters`);
     for (const index of at) this.checks.index(index);
+    if (routine.results.length !== of.length)
+      this.checks.fail(`'${name}' has ${routine.results.length} results`);
+    for (const value of of) this.wide(value, routine.isSingle ? 1 : 4);
     return routine;
   }
 
@@ -88,8 +113,18 @@ export class RegisterVerifier {
     if (found !== width) this.checks.fail(`${found} values where ${width} are wanted`);
   }
 
-  private width(value: RegisterValue): number {
+  /** How many values there are. */
+  width(value: RegisterValue): number {
     switch (value.kind) {
+      case 'number':
+        return 1;
+      case 'op':
+        if (value.of.length !== OPERANDS[value.op])
+          this.checks.fail(`'${value.op}' of ${value.of.length} values`);
+        return Math.max(...value.of.map((each) => this.width(each)));
+      case 'fold':
+        for (const name of value.of) this.register(name);
+        return 1;
       case 'register':
         this.register(value.name);
         return value.element === undefined ? 4 : 1;
@@ -99,7 +134,7 @@ export class RegisterVerifier {
       case 'read':
         return this.cell(value.from);
       case 'call':
-        return this.routine(value.routine, value.at).gives === this.scheduled.registers ? 4 : 0;
+        return this.routine(value).gives === this.scheduled.registers ? 4 : 0;
     }
   }
 }

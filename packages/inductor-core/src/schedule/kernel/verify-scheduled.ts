@@ -153,8 +153,11 @@ class Verifier {
         if (!this.known.has(`?${each.name}`)) this.fail(`test '${each.name}' is not known here`);
         return this.known.get(`?${each.name}`)!;
       case 'call':
-        if (this.registers.routine(each.routine, each.at).gives !== 'bool')
+        if (this.registers.routine(each).gives !== 'bool')
           this.fail(`'${each.routine}' gives no condition`);
+        return true;
+      case 'exceeds':
+        for (const value of [each.value, each.limit]) this.registers.width(value);
         return true;
       case 'not':
         return this.condition(each.of);
@@ -285,7 +288,10 @@ class Verifier {
       case 'multiply':
       case 'write':
       case 'visit':
-        return this.registers.stmt(stmt);
+      case 'pair':
+        this.registers.stmt(stmt);
+        if (stmt.kind === 'pair') this.meet('pair');
+        return;
       case 'store': {
         this.value(stmt.value);
         this.index(stmt.index);

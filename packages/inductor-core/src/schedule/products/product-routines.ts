@@ -21,7 +21,7 @@ interface VectorPlace {
 }
 
 /** The four values from a position on, which is a multiple of four. */
-function vectorPlace(vars: readonly SizedLoop[], position: string): VectorPlace {
+export function vectorPlace(vars: readonly SizedLoop[], position: string): VectorPlace {
   const { lane } = lanesAlong(vars);
   const lets = placesOf(vars, variable(position));
   if (lane === undefined) return { lane: position, lets, isWithin: true };
@@ -35,7 +35,7 @@ function vectorPlace(vars: readonly SizedLoop[], position: string): VectorPlace 
 }
 
 /** A vector behind the variables that its statements name. */
-function vector(
+export function vector(
   { lane, isWithin }: VectorPlace,
   lets: ScheduledBody,
   body: ScheduledBody,

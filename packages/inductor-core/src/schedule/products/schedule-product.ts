@@ -10,6 +10,7 @@ import type { Size } from '@tessera/shared';
 import type { MatmulKernel } from '../../ir/kernel.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { minus, sum, times, variable, whole } from '../kernel/places.js';
+import { register } from '../kernel/register-values.js';
 import type { Cell } from '../kernel/registers.js';
 import type { ScheduledBody, ScheduledKernel, ScheduledStmt } from '../kernel/scheduled-kernel.js';
 import type { ThreadTarget } from '../threads/thread-target.js';
@@ -96,7 +97,7 @@ function tiledProduct(
       const down = (i >> 2) * rows * 4 + (i & 3);
       const m = sum(variable('first_m'), times(variable('row'), 4), whole(down));
       const n = sum(variable('first_n'), times(variable('column'), 4), whole(g * columns * 4));
-      return { kind: 'visit', routine: 'store_c', at: [batch, m, n], of: [name] };
+      return { kind: 'visit', routine: 'store_c', at: [batch, m, n], of: [register(name)] };
     }),
   );
   const sums = slices > 1 ? addSlices(results.flat(), threads / slices, slices) : null;
@@ -147,7 +148,7 @@ function addSlices(
   const write: ScheduledBody = names.map((name, i) => ({
     kind: 'write',
     to: cell(minus(lane, half, perSlice), i),
-    value: { kind: 'register', name },
+    value: register(name),
   }));
   const read: ScheduledBody = names.map((name, i) => ({
     kind: 'add',

@@ -1,9 +1,11 @@
 /**
- * @file Tile shapes of the attention generator, as data, and the choice among them.
+ * @file Tile shapes of attention, as data, and the choice among them.
  */
-import { type AttentionKernel, extent, slabPadding, type TileChoice } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
-import type { WgslTarget } from './target.js';
+import type { AttentionKernel } from '../../ir/kernel.js';
+import { extent } from '../../ir/loop-vars.js';
+import type { ProductTarget, TileChoice } from '../products/product-tiles.js';
+import { slabPadding } from '../products/slab-layout.js';
 
 /**
  * A workgroup makes `bm` rows of results from `bn` columns of weights at a time; a thread makes `tm × tn` of these
@@ -120,7 +122,7 @@ export function resultVectors(shape: AttentionTile, width: number): number {
 export function attentionPadding(
   shape: AttentionTile,
   needs: AttentionNeeds,
-  target: WgslTarget,
+  target: ProductTarget,
 ): number {
   const { bk } = shape;
   const bytes = (padding: number): number => workgroupBytes(shape, needs, padding);
@@ -146,7 +148,7 @@ function workgroupBytes(
 export function attentionFits(
   tile: AttentionTile,
   needs: AttentionNeeds,
-  target: WgslTarget,
+  target: ProductTarget,
 ): boolean {
   return (
     (tile.bm / tile.tm) * tileColumns(tile) <= target.maxWorkgroupThreads &&
@@ -157,13 +159,16 @@ export function attentionFits(
 /** The widest results for which some tile fits any device. */
 export const WIDEST_ATTENTION = 128;
 
-function tilesFor({ width }: AttentionNeeds, { software }: WgslTarget): readonly AttentionChoice[] {
+function tilesFor(
+  { width }: AttentionNeeds,
+  { software }: ProductTarget,
+): readonly AttentionChoice[] {
   if (software) return SOFTWARE_TILES;
   return width > NARROW ? WIDE_TILES : GPU_TILES;
 }
 
 /** The first tile that gives a device as many workgroups as it wants of it. */
-export function chooseAttentionTile(needs: AttentionNeeds, target: WgslTarget): AttentionTile {
+export function chooseAttentionTile(needs: AttentionNeeds, target: ProductTarget): AttentionTile {
   const usable = tilesFor(needs, target).filter(({ tile }) => attentionFits(tile, needs, target));
   const groups = ({ bm }: AttentionTile): number => Math.ceil(needs.rows / bm) * needs.batch;
   return usable.find(({ tile, enough }) => groups(tile) >= enough * target.parallelism)!.tile;
