@@ -217,6 +217,20 @@ export {
   walkSlabs,
 } from './schedule/products/slab.js';
 export { slabPadding } from './schedule/products/slab-layout.js';
+export {
+  type ChainStep,
+  keepsWeights,
+  planesOf,
+  recurrenceChain,
+} from './schedule/launches/recurrence-chain.js';
+export {
+  type ReplacedLaunches,
+  type RepeatedLaunch,
+  type Replacement,
+  replaceKernels,
+} from './schedule/launches/replace-kernels.js';
+export { matmulPieces, splitDeepProduct, splitProduct } from './schedule/launches/split-product.js';
+export { unusedName, usedParameters } from './schedule/launches/used-parameters.js';
 export { scheduleScalar } from './schedule/scalar/schedule-scalar.js';
 export type {
   AccumulatorStmt,

@@ -4,8 +4,7 @@ import { bfloatProduct, inHalves, isBfloatProduct } from '../src/codegen/bfloat-
 import { generateKernel } from '../src/codegen/generate.js';
 import { generateMatrixMatmul } from '../src/codegen/matrix-matmul.js';
 import { matrixTile } from '../src/codegen/matrix-tiles.js';
-import { replaceKernels } from '../src/codegen/replace-kernels.js';
-import { rewriteProducts } from '../src/codegen/rewrite-products.js';
+import { rewriteProducts, splitPlan } from '../src/codegen/rewrite-products.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET, WgslExecutable, type WgslTarget } from '../src/index.js';
 import { PlanCode } from '../src/runtime/plan-code.js';
@@ -123,7 +122,7 @@ describe.skipIf(gpu === null)('products of bfloat16 in halves, emulated on the d
       subgroups: { min: 32, max: 32 },
       matrices: MATRICES.matrices,
     };
-    const whole = replaceKernels(
+    const whole = splitPlan(
       singlePlan(kernel, (name) => data[name].length),
       (found) => inHalves(found as MatmulKernel),
     );

@@ -9,8 +9,7 @@ import {
   tileThreads,
   type MatmulTile,
 } from '@tessera/inductor-core';
-import { productTime, TIMED_TILES } from '@tessera/inductor-core';
-import { matmulPieces, splitMatmul } from '../src/codegen/split-matmul.js';
+import { matmulPieces, productTime, splitProduct, TIMED_TILES } from '@tessera/inductor-core';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET } from '../src/index.js';
 import {
@@ -230,7 +229,7 @@ describe('deep, small products', () => {
     expect(matmulPieces(matmulKernel({ m: 8192, n: 8192, k: 65536 }), BASELINE_TARGET)).toBe(1);
     // 50257 is 29 times 1733; the last of 22 pieces is shorter.
     expect(matmulPieces(matmulKernel({ m: 512, n: 768, k: 50257 }), BASELINE_TARGET)).toBe(22);
-    const { partial, sum, elements } = splitMatmul(matmulKernel(deep), 8);
+    const { partial, sum, elements } = splitProduct(matmulKernel(deep), 8);
     for (const kernel of [partial, sum]) verifyKernel(kernel);
     expect([partial.params, sum.params].map((params) => params.map((param) => param.name))).toEqual(
       [

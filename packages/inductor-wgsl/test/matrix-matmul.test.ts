@@ -1,4 +1,4 @@
-import { verifyKernel, type MatmulKernel } from '@tessera/inductor-core';
+import { matmulPieces, verifyKernel, type MatmulKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { generateKernel } from '../src/codegen/generate.js';
 import { isHalf } from '../src/codegen/half-values.js';
@@ -9,7 +9,6 @@ import {
   matrixTilesFor,
   type MatrixTile,
 } from '../src/codegen/matrix-tiles.js';
-import { matmulPieces } from '../src/codegen/split-matmul.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
 import { halfMatrices } from '../src/runtime/matrix-shape.js';
@@ -134,8 +133,12 @@ describe('products by subgroup matrices', () => {
   });
 
   it('cut long sums of few results into pieces', () => {
-    expect(matmulPieces(half({ m: 128, n: 128, k: 8192 }), MATRICES)).toBeGreaterThan(4);
-    expect(matmulPieces(half({ m: 4096, n: 4096, k: 8192 }), MATRICES)).toBe(1);
+    const pieces = (spec: MatmulSpec): number => {
+      const kernel = half(spec);
+      return matmulPieces(kernel, MATRICES, matrixTile(kernel, MATRICES));
+    };
+    expect(pieces({ m: 128, n: 128, k: 8192 })).toBeGreaterThan(4);
+    expect(pieces({ m: 4096, n: 4096, k: 8192 })).toBe(1);
   });
 
   it('keep within the memory that they say, and use each size of subgroup whole', () => {

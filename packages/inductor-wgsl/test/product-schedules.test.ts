@@ -14,13 +14,13 @@ import {
   type ScheduledKernel,
   type ScheduledStmt,
   scheduleProduct,
+  splitProduct,
   variable,
   verifyScheduled,
   whole,
 } from '@tessera/inductor-core';
 import { ShapeEnv } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
-import { splitMatmul } from '../src/codegen/split-matmul.js';
 import { scheduleTarget } from '../src/codegen/target.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
 import {
@@ -280,9 +280,17 @@ describe('schedules of products for threads', () => {
       [50, 2],
     ] as const) {
       const spec: MatmulSpec = { m: 6, n: 8, k, transposeA: true, biasRelu: true };
-      const { partial, elements } = splitMatmul(matmulKernel(spec), pieces);
-      const { a, b } = matmulData(spec);
+      const { partial, sum, elements } = splitProduct(matmulKernel(spec), pieces);
+      const data = matmulData(spec);
+      const { a, b } = data;
       compare(partial, { a, b, partial: new Array<number>(elements).fill(0) }, { tile: SMALL });
+      // Both kernels give what the whole gives.
+      const [wanted, out] = [[...data.out], [...data.out]];
+      const sums = new Array<number>(elements).fill(NaN);
+      interpretKernel(partial, { a: [...a], b: [...b], partial: sums });
+      interpretKernel(sum, { bias: [...data.bias], out, partial: sums });
+      interpretKernel(matmulKernel(spec), { ...data, out: wanted });
+      for (const [i, value] of out.entries()) expect(value).toBeCloseTo(wanted[i], 4);
     }
   });
 
@@ -301,7 +309,7 @@ describe('schedules of products for threads', () => {
       'threads along k',
     ]);
     // A piece has a whole number of slabs, but its rows are those of the whole.
-    const { partial } = splitMatmul(matmulKernel({ ...product, k: 50 }), 2);
+    const { partial } = splitProduct(matmulKernel({ ...product, k: 50 }), 2);
     const { a, batch, m, k } = partial;
     expect(loadOrder({ name: 'a', expr: a, batch, x: m, k })).toBe('threads along k');
   });

@@ -1,9 +1,9 @@
 /**
  * Recurrences of any width, chains of launches, on the device against the interpreter.
  */
+import { type LoopKernel, recurrenceChain, verifyKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, generateKernel, type WgslTarget } from '../src/index.js';
-import { recurrenceChain } from '../src/codegen/recurrence-chain.js';
 import { openGpu } from './support/open-gpu.js';
 import { recurrenceKernel } from './support/recurrence-kernel.js';
 import { compareKernel } from './support/run-kernel.js';
@@ -49,8 +49,10 @@ describe.skipIf(gpu === null)('chains of recurrences on the device', () => {
 describe('chains of recurrences', () => {
   it('bind no more than the recurrence and the memory between launches', () => {
     const kernel = recurrenceKernel(2, 3, 512);
-    const { start, step, end } = recurrenceChain(kernel)!;
-    const names = [start, step, end!].map(({ params }) => params.map(({ name }) => name));
+    const { kernels, times } = recurrenceChain(kernel)!;
+    for (const part of kernels) if (part.kind === 'loop') verifyKernel(part as LoopKernel);
+    expect(times).toEqual([undefined, 3]);
+    const names = kernels.map(({ params }) => params.map(({ name }) => name));
     expect(names).toEqual([
       ['first', 'carried'],
       ['given', 'weights', 'out', 'carried'],

@@ -10,11 +10,11 @@ import {
   type LoopKernel,
   type LoopVar,
   type MatmulKernel,
+  type Replacement,
   type Stage,
+  unusedName,
+  usedParameters,
 } from '@tessera/inductor-core';
-import { unusedName } from './names.js';
-import type { Replacement } from './replace-kernels.js';
-import { parameters } from './split-matmul.js';
 
 /** Rows of sums side by side, where neighbours lie along rows. */
 const PIECES = 64;
@@ -100,7 +100,7 @@ export class BfloatFactor {
     return e.cast(e.load('float16', packed.name, this.linear(this.order)), 'float32');
   }
 
-  scratch(): Replacement['scratch'] {
+  scratch(): Replacement<MatmulKernel>['scratch'] {
     const { packed, scale, extremes, count, pieces, values } = this;
     return [
       { ...packed, numel: values },
@@ -216,7 +216,7 @@ export class BfloatFactor {
     { value, reads = [], writes, stages }: LoopParts,
   ): LoopKernel {
     const { kernel, side } = this;
-    const { params, scalars } = parameters(kernel, value === undefined ? [] : [value], null);
+    const { params, scalars } = usedParameters(kernel, value === undefined ? [] : [value]);
     return {
       kind: 'loop',
       name: `${kernel.name}_${part}_${side}`,

@@ -14,16 +14,17 @@ import {
   IrBuilder,
   isReduction,
   type MatmulKernel,
+  matmulPieces,
   matmulShape,
   type PartialMatmul,
   postorder,
+  type Replacement,
   ResultShare,
   stmtRoots,
+  usedParameters,
 } from '@tessera/inductor-core';
 import { BfloatFactor, type Scratch } from './bfloat-factor.js';
 import { matrixTile } from './matrix-tiles.js';
-import type { Replacement } from './replace-kernels.js';
-import { matmulPieces, parameters } from './split-matmul.js';
 import type { WgslTarget } from './target.js';
 
 /** Operations (two for each product) that are worth the other kernels, and those for each value that is converted. */
@@ -40,7 +41,10 @@ function isBfloat(expr: Expr): boolean {
 }
 
 /** What stands for a large product of bfloat16 matrices on a device with subgroup matrices; null for other kernels. */
-export function bfloatProduct(kernel: FusedKernel, target: WgslTarget): Replacement | null {
+export function bfloatProduct(
+  kernel: FusedKernel,
+  target: WgslTarget,
+): Replacement<FusedKernel> | null {
   if (kernel.kind !== 'matmul' || target.matrices === null || !isBfloatProduct(kernel)) return null;
   const { batch, m, n, k } = matmulShape(kernel);
   const { product, ...replacement } = inHalves(kernel);
@@ -48,17 +52,20 @@ export function bfloatProduct(kernel: FusedKernel, target: WgslTarget): Replacem
     dtype === 'float16' ? [numel] : [],
   );
   const least = Math.max(ENOUGH.inAll, ENOUGH.each * (values[0] + values[1]));
+  const tile = matrixTile(product, target);
   const pays =
     2 * batch * m * n * k >= least &&
     values.every((count) => count <= MOST_VALUES) &&
     replacement.kernels.every(({ params }) => params.length <= target.maxStorageBuffers) &&
-    matrixTile(product, target) !== null &&
-    matmulPieces(product, target) <= MOST_PIECES;
+    tile !== null &&
+    matmulPieces(product, target, tile) <= MOST_PIECES;
   return pays ? replacement : null;
 }
 
 /** The kernels of a product that `isBfloatProduct` accepts; `product` is the one of halves, as if it made all results. */
-export function inHalves(kernel: MatmulKernel): Replacement & { readonly product: MatmulKernel } {
+export function inHalves(
+  kernel: MatmulKernel,
+): Replacement<FusedKernel> & { readonly product: MatmulKernel } {
   const e = new IrBuilder();
   const [a, b] = [new BfloatFactor(e, kernel, 'a'), new BfloatFactor(e, kernel, 'b')];
   const factor = e.op('mul', [a.factor(), b.factor()]);
@@ -71,7 +78,7 @@ export function inHalves(kernel: MatmulKernel): Replacement & { readonly product
   });
   const read = (buffer: Scratch): BufferParam => ({ ...buffer, access: 'read' });
   const scales = [read(a.scale), read(b.scale)];
-  const stored = parameters(kernel, kernel.epilogue.flatMap(stmtRoots), null, kernel);
+  const stored = usedParameters(kernel, [], kernel.epilogue);
   const product: MatmulKernel = {
     ...kernel,
     name: `${kernel.name}_halves`,

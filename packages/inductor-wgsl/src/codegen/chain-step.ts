@@ -5,14 +5,19 @@
  * thread's, and each weight that it reads counts for all of the rows. The sums of the members come together in workgroup
  * memory, and then a thread is a unit of a row: it makes the next states, and what the next step multiplies.
  */
-import { extent, type RecurrenceKernel, stmtRoots } from '@tessera/inductor-core';
+import {
+  type ChainStep,
+  extent,
+  planesOf,
+  type RecurrenceKernel,
+  stmtRoots,
+} from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv, sizeHint, sizeMul } from '@tessera/shared';
 import { elementText } from './buffer-access.js';
 import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
 import { decompose } from './loop-vars.js';
 import { ProgramBuilder } from './program.js';
-import { type ChainStep, planesOf } from './recurrence-chain.js';
 import { type Symbols, StepValues } from './step-values.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';

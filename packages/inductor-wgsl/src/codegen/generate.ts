@@ -1,7 +1,7 @@
 /**
  * @file `generateKernel`: WGSL for any kernel of the IR.
  */
-import { type TileMemory } from '@tessera/inductor-core';
+import { recurrenceChain, type TileMemory } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
 import { generateAttention } from './attention.js';
 import { generateChainStep } from './chain-step.js';
@@ -9,7 +9,6 @@ import type { LaunchedKernel } from './joined-kernel.js';
 import { generateLoop, generateLoops } from './loop.js';
 import { generateMatmul } from './matmul.js';
 import type { WgslProgram } from './wgsl-program.js';
-import { recurrenceChain } from './recurrence-chain.js';
 import { generateRecurrence, generateRecurrences } from './recurrence-program.js';
 import type { WgslTarget } from './target.js';
 import { directVariant, type KernelVariant } from './variant.js';

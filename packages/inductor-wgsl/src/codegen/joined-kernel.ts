@@ -6,6 +6,7 @@
  */
 import {
   type BufferParam,
+  type ChainStep,
   type Expr,
   type FusedKernel,
   IrBuilder,
@@ -18,10 +19,9 @@ import {
   type Rewrite,
   type ScalarParam,
   stmtRoots,
+  unusedName,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
-import { unusedName } from './names.js';
-import type { ChainStep } from './recurrence-chain.js';
 
 /** What may share a launch, with others of its kind. */
 export type JoinedPart = LoopKernel<Size> | RecurrenceKernel<Size>;

@@ -6,10 +6,10 @@ import type {
   AttentionNeeds,
   FusedKernel,
   MatmulKernel,
+  Replacement,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { MatrixTile } from './matrix-tiles.js';
-import type { Replacement } from './replace-kernels.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import type { WgslProgram } from './wgsl-program.js';
@@ -30,7 +30,10 @@ export interface MatrixCode {
     variant: KernelVariant,
   ) => WgslProgram | null;
   /** What stands for a product of bfloat16. */
-  readonly bfloatProduct: (kernel: FusedKernel, target: WgslTarget) => Replacement | null;
+  readonly bfloatProduct: (
+    kernel: FusedKernel,
+    target: WgslTarget,
+  ) => Replacement<FusedKernel> | null;
 }
 
 const known: { code: MatrixCode | null } = { code: null };

@@ -37,10 +37,3 @@ export class NameScope {
     }
   }
 }
-
-/** A name that nothing in a list has, as close to `wanted` as possible. */
-export function unusedName(taken: readonly { readonly name: string }[], wanted: string): string {
-  let name = wanted;
-  while (taken.some((other) => other.name === name)) name += '_';
-  return name;
-}

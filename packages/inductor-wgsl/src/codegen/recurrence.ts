@@ -9,7 +9,6 @@
 import {
   type Expr,
   extent,
-  fitsWorkgroup,
   postorder,
   type RecurrenceKernel,
   type ScheduleFacts,
@@ -30,11 +29,6 @@ import { computeType, typeName, type ScalarType } from './wgsl-types.js';
 function membersOf({ n, products }: RecurrenceKernel<Size>, target: WgslTarget): number {
   const most = Math.floor(target.maxWorkgroupThreads / (extent(n) as number));
   return Math.max(1, Math.min(products.flat().length, most));
-}
-
-/** Whether registers hold the weights: other recurrences are a chain of launches (recurrence-chain.ts). */
-export function keepsWeights({ n, products }: RecurrenceKernel<Size>): boolean {
-  return fitsWorkgroup(products.flat().length, extent(n) as number);
 }
 
 /** Threads of a workgroup. */

@@ -12,6 +12,7 @@ import {
   extent,
   type FusedKernel,
   isStaticKernel,
+  keepsWeights,
   type Launch,
 } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
@@ -23,7 +24,7 @@ import {
   type LaunchedKernel,
 } from '../codegen/joined-kernel.js';
 import { scheduleTogether } from '../codegen/loop.js';
-import { keepsWeights, recurrenceThreads } from '../codegen/recurrence.js';
+import { recurrenceThreads } from '../codegen/recurrence.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import { SLOT_BYTES } from './slab.js';

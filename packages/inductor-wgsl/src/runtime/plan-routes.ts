@@ -4,10 +4,14 @@
  *
  * Executables of one template share it, so a size that was not met before finds most bind groups made.
  */
-import type { ExecutionPlan, PlanBuffer, TemplateBuffer } from '@tessera/inductor-core';
+import type {
+  ExecutionPlan,
+  PlanBuffer,
+  RepeatedLaunch,
+  TemplateBuffer,
+} from '@tessera/inductor-core';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
 import { sizeClass } from './buffer-pool.js';
-import type { RepeatedLaunch } from './chain-launches.js';
 import { KernelLaunch } from './launch.js';
 import type { PlanCode } from './plan-code.js';
 import { SLOT_BYTES } from './slab.js';

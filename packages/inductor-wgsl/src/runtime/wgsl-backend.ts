@@ -22,8 +22,7 @@ import type {
 import { LONGEST_ROW, MOST_ROWS } from '../codegen/attention-row-shape.js';
 import { generateKernel } from '../codegen/generate.js';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
-import type { SplitPlan } from '../codegen/replace-kernels.js';
-import { rewriteProducts } from '../codegen/rewrite-products.js';
+import { rewriteProducts, type SplitPlan } from '../codegen/rewrite-products.js';
 import type { WgslTarget } from '../codegen/target.js';
 import type { WgslProgram } from '../codegen/wgsl-program.js';
 import type { KernelVariant } from '../codegen/variant.js';

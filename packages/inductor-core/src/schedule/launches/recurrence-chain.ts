@@ -6,23 +6,16 @@
  * read. Between launches states, vectors and the number of the step lie in memory, `carried`. Its planes, of a value for
  * each unit of each row: the vectors of even steps, those of odd ones, the states, and the number of the next step.
  */
-import {
-  type BufferParam,
-  type Expr,
-  extent,
-  IrBuilder,
-  type IndexExpr,
-  type LoopKernel,
-  type LoopVar,
-  postorder,
-  type RecurrenceKernel,
-  type ScalarParam,
-  type Stmt,
-  stmtRoots,
-} from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
-import { unusedName } from './names.js';
-import { keepsWeights } from './recurrence.js';
+import { IrBuilder } from '../../ir/build.js';
+import type { Expr, Stmt } from '../../ir/expr.js';
+import type { IndexExpr, LoopVar } from '../../ir/index-expr.js';
+import type { BufferParam, LoopKernel, RecurrenceKernel, ScalarParam } from '../../ir/kernel.js';
+import { extent } from '../../ir/loop-vars.js';
+import { stmtRoots } from '../../ir/walk.js';
+import { fitsWorkgroup } from '../../lower/fits-workgroup.js';
+import type { Replacement } from './replace-kernels.js';
+import { unusedName, usedParameters } from './used-parameters.js';
 
 /** A step of a recurrence, whose number is in memory. */
 export interface ChainStep {
@@ -35,13 +28,14 @@ export interface ChainStep {
   readonly carried: string;
 }
 
-/** Kernels in the order of their launches, the step as often as there are steps, and the elements between them. */
-export interface RecurrenceChain {
-  readonly start: LoopKernel<Size>;
+/** Kernels in the order of their launches, the step as often as there are steps, and what lies between them. */
+export type RecurrenceChain = Replacement<LoopKernel<Size> | ChainStep, Size> & {
   readonly step: ChainStep;
-  readonly end: LoopKernel<Size> | null;
-  readonly carried: string;
-  readonly numel: Size;
+};
+
+/** Whether registers hold the weights. */
+export function keepsWeights({ n, products }: RecurrenceKernel<Size>): boolean {
+  return fitsWorkgroup(products.flat().length, extent(n) as number);
 }
 
 /** Places of planes; see the file header. */
@@ -55,28 +49,12 @@ export function planesOf({ vectors, states }: RecurrenceKernel<Size>): {
   return { states: first, number, count: number + 1 };
 }
 
-/** What of a kernel's parameters some expressions and stores use. */
-function used(
-  kernel: RecurrenceKernel<Size>,
-  roots: readonly Expr[],
-  stores: readonly Stmt[],
-): { readonly params: BufferParam[]; readonly scalars: ScalarParam[] } {
-  const names = new Set<string>(stores.flatMap((stmt) => (stmt.kind === 'store' ? stmt.buf : [])));
-  for (const expr of postorder([...roots, ...stores.flatMap(stmtRoots)])) {
-    if (expr.kind === 'load') names.add(expr.buf);
-    else if (expr.kind === 'scalar') names.add(expr.name);
-  }
-  const isUsed = ({ name }: { readonly name: string }): boolean => names.has(name);
-  return { params: kernel.params.filter(isUsed), scalars: kernel.scalars.filter(isUsed) };
-}
-
 /** The kernels that begin and end a chain. */
 class Ends {
   private readonly e = new IrBuilder();
   private readonly vars: readonly LoopVar<Size>[];
   private readonly element: IndexExpr;
   private readonly plane: Size;
-  private readonly memo = new Map<Expr, Expr>();
 
   constructor(
     private readonly kernel: RecurrenceKernel<Size>,
@@ -93,7 +71,8 @@ class Ends {
   }
 
   start(): LoopKernel<Size> {
-    const { e, kernel, memo } = this;
+    const { e, kernel } = this;
+    const memo = new Map<Expr, Expr>();
     const isStep = new Set(kernel.step.map(({ name }) => name));
     const symbol = (name: string): IndexExpr | undefined =>
       isStep.has(name) ? e.int(0) : undefined;
@@ -114,10 +93,10 @@ class Ends {
   }
 
   end(): LoopKernel<Size> | null {
-    const { e, kernel, carried, memo } = this;
+    const { e, kernel, carried } = this;
     if (kernel.lastStores.length === 0) return null;
     const { states } = planesOf(kernel);
-    memo.clear();
+    const memo = new Map<Expr, Expr>();
     const acc = ({ dtype, id }: { dtype: Expr['dtype']; id: number }): Expr =>
       e.load(dtype, carried, this.at(states + id));
     e.rewrite(kernel.lastStores.flatMap(stmtRoots), { acc }, memo);
@@ -150,12 +129,11 @@ class Ends {
     body: readonly Stmt[],
   ): LoopKernel<Size> {
     const { kernel, carried } = this;
-    const { params, scalars } = used(kernel, roots, body);
+    const others = [{ name: carried, dtype: kernel.accDtype, access }];
     return {
       kind: 'loop',
       name: `${kernel.name}_${suffix}`,
-      params: [...params, { name: carried, dtype: kernel.accDtype, access }],
-      scalars,
+      ...usedParameters(kernel, roots, body, others),
       outer: this.vars,
       inner: [],
       stages: [{ kind: 'outer', body }],
@@ -172,18 +150,24 @@ export function recurrenceChain(kernel: RecurrenceKernel<Size>): RecurrenceChain
     ...vectors,
     ...products.flatMap((terms) => terms.map(({ weight }) => weight)),
   ];
-  const { params, scalars } = used(kernel, roots, stores);
   const carried = unusedName(kernel.params, 'carried');
   const ends = new Ends(kernel, carried);
+  const dtype = kernel.accDtype;
+  const others = [{ name: carried, dtype, access: 'readwrite' } as const];
   const step: ChainStep = {
     kind: 'step',
     name: `${kernel.name}_step`,
-    params: [...params, { name: carried, dtype: kernel.accDtype, access: 'readwrite' }],
-    scalars,
+    ...usedParameters(kernel, roots, stores, others),
     recurrence: kernel,
     carried,
   };
   const plane = sizeMul(extent(kernel.batch), extent(kernel.n));
   const numel = sizeMul(plane, planesOf(kernel).count);
-  return { start: ends.start(), step, end: ends.end(), carried, numel };
+  const end = ends.end();
+  return {
+    step,
+    kernels: [ends.start(), step, ...(end === null ? [] : [end])],
+    times: [undefined, extent(kernel.step)],
+    scratch: [{ name: carried, dtype, numel }],
+  };
 }

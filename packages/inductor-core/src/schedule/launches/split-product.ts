@@ -5,30 +5,21 @@
  * workgroups. Its sum is cut into pieces that run side by side as a batch, and a second kernel adds the
  * pieces and runs the epilogue. A sum whose length has no such divisor ends with zeros. A rewrite of the plan, before code is generated.
  */
+import { IrBuilder } from '../../ir/build.js';
+import type { IndexExpr, LoopVar } from '../../ir/index-expr.js';
+import type { FusedKernel, LoopKernel, MatmulKernel } from '../../ir/kernel.js';
+import { isReduction, matmulShape } from '../products/product-shape.js';
 import {
-  addTime,
-  type BufferParam,
   chooseMatmulTile,
-  type Expr,
   fastestTile,
-  type FusedKernel,
-  type IndexExpr,
-  IrBuilder,
-  isReduction,
-  type LoopKernel,
-  type LoopVar,
-  type MatmulKernel,
-  matmulShape,
-  postorder,
-  type ScalarParam,
-  shareOf,
-  stmtRoots,
+  type ProductTarget,
+  type ResultTile,
   tileGroups,
-} from '@tessera/inductor-core';
-import { matrixCode } from './matrix-code.js';
-import { unusedName } from './names.js';
+} from '../products/product-tiles.js';
+import { addTime } from '../products/product-times.js';
+import { shareOf } from '../products/result-share.js';
 import type { Replacement } from './replace-kernels.js';
-import type { WgslTarget } from './target.js';
+import { unusedName, usedParameters } from './used-parameters.js';
 
 /** Fewest steps of the sum that make a piece worth a workgroup, where times were measured and elsewhere. */
 const SMALLEST_PIECE = { timed: 128, other: 512 };
@@ -40,14 +31,21 @@ const UNEQUAL = { steps: 32, most: 32, price: 1.05 };
 /** Most bytes of partial sums. */
 const MOST_BYTES = 96 * 2 ** 20;
 
-/** Pieces into which a kernel's sum should be cut; 1 to leave it whole. */
-export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
+/**
+ * Pieces into which a kernel's sum should be cut; 1 to leave it whole.
+ *
+ * @param matrices the tile, where subgroups multiply matrices as a whole
+ */
+export function matmulPieces(
+  kernel: MatmulKernel,
+  target: ProductTarget,
+  matrices: ResultTile | null = null,
+): number {
   const shape = matmulShape(kernel);
   const results = shape.batch * shape.m * shape.n;
   if (isReduction(kernel) || shareOf(kernel) !== null || results === 0 || kernel.k.length === 0)
     return 1;
-  const [{ size }] = kernel.k;
-  const matrices = matrixCode(target)?.tile(kernel, target) ?? null;
+  const { size } = kernel.k[0]!;
   const timed = matrices === null && !target.software;
   const least = timed ? SMALLEST_PIECE.timed : SMALLEST_PIECE.other;
   const most = Math.min(
@@ -87,21 +85,25 @@ function leavesNone(size: number, pieces: number): boolean {
 }
 
 /** What stands for a deep product; null for other kernels. */
-export function splitDeepMatmul(kernel: FusedKernel, target: WgslTarget): Replacement | null {
-  const pieces = kernel.kind === 'matmul' ? matmulPieces(kernel, target) : 1;
+export function splitDeepProduct(
+  kernel: FusedKernel,
+  target: ProductTarget,
+  matrices: ResultTile | null,
+): Replacement<FusedKernel> | null {
+  const pieces = kernel.kind === 'matmul' ? matmulPieces(kernel, target, matrices) : 1;
   if (kernel.kind !== 'matmul' || pieces === 1) return null;
-  const { partial, sum, elements } = splitMatmul(kernel, pieces);
+  const { partial, sum, elements } = splitProduct(kernel, pieces);
   const { name, dtype } = partial.params.at(-1)!;
   return { kernels: [partial, sum], scratch: [{ name, dtype, numel: elements }] };
 }
 
 /** The two kernels, and the number of partial sums between them. */
-export function splitMatmul(
+export function splitProduct(
   kernel: MatmulKernel,
   pieces: number,
 ): { readonly partial: MatmulKernel; readonly sum: LoopKernel; readonly elements: number } {
   const e = new IrBuilder();
-  const [first, ...rest] = kernel.k;
+  const [first, ...rest] = kernel.k as [LoopVar, ...LoopVar[]];
   const vars = [...kernel.batch, ...kernel.m, ...kernel.n];
   const piece: LoopVar = { name: unusedName([...vars, ...kernel.k], 'piece'), size: pieces };
   const steps: LoopVar = { name: first.name, size: pieceLength(first.size, pieces) };
@@ -121,7 +123,7 @@ export function splitMatmul(
   const partial: MatmulKernel = {
     ...kernel,
     name: `${kernel.name}_partial`,
-    ...parameters(kernel, [a, b], { name: buffer, dtype: accDtype, access: 'write' }),
+    ...usedParameters(kernel, [a, b], [], [{ name: buffer, dtype: accDtype, access: 'write' }]),
     batch: [piece, ...kernel.batch],
     k: [steps, ...rest],
     a,
@@ -131,12 +133,9 @@ export function splitMatmul(
   const sum: LoopKernel = {
     kind: 'loop',
     name: `${kernel.name}_sum`,
-    ...parameters(
-      kernel,
-      kernel.epilogue.flatMap(stmtRoots),
+    ...usedParameters(kernel, [], kernel.epilogue, [
       { name: buffer, dtype: accDtype, access: 'read' },
-      kernel,
-    ),
+    ]),
     outer: vars,
     inner: [piece],
     stages: [
@@ -162,27 +161,4 @@ function linearIndex(e: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
   let index = e.int(0);
   for (const v of vars) index = e.add(e.scale(index, v.size), e.sym(v.name, v.size));
   return index;
-}
-
-/** The parameters that expressions (and the stores of `storing`) use, and one more. */
-export function parameters(
-  kernel: MatmulKernel,
-  roots: readonly Expr[],
-  extra: BufferParam | null,
-  storing?: MatmulKernel,
-): { params: BufferParam[]; scalars: ScalarParam[] } {
-  const buffers = new Set<string>();
-  const scalars = new Set<string>();
-  for (const expr of postorder(roots)) {
-    if (expr.kind === 'load') buffers.add(expr.buf);
-    else if (expr.kind === 'scalar') scalars.add(expr.name);
-  }
-  for (const stmt of storing?.epilogue ?? []) if (stmt.kind === 'store') buffers.add(stmt.buf);
-  return {
-    params: [
-      ...kernel.params.filter((param) => buffers.has(param.name)),
-      ...(extra === null ? [] : [extra]),
-    ],
-    scalars: kernel.scalars.filter((scalar) => scalars.has(scalar.name)),
-  };
 }
