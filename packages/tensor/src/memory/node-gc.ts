@@ -1,7 +1,5 @@
 /**
- * @file A synchronous garbage collection for Node, used under allocation pressure.
- *
- * Returns null where the host offers none (browsers): there, memory comes back between tasks.
+ * @file What Node lets a library ask of V8's garbage collector.
  */
 import { nodeBuiltin } from '@tessera/shared';
 
@@ -15,7 +13,18 @@ interface VmModule {
   Script: new (code: string) => { runInContext(context: object): unknown };
 }
 
-/** Builds the collector, or null. */
+/**
+ * Asks V8 to make no object old from the start.
+ *
+ * It does that where objects were seen to survive, as most do while a function is recorded, and never takes it back. A
+ * later call's objects die at once, but an old one is found dead late, and keeps what it points to: operands know their call,
+ * and that all its values, so that a few places where arrays are made let everything that calls make grow old.
+ */
+export function keepObjectsYoung(): void {
+  nodeBuiltin<V8Module>('node:v8')?.setFlagsFromString('--no-allocation-site-pretenuring');
+}
+
+/** A synchronous collection, used under allocation pressure; null in browsers, where memory comes back between tasks. */
 export function nodeCollector(): (() => void) | null {
   const v8 = nodeBuiltin<V8Module>('node:v8');
   const vm = nodeBuiltin<VmModule>('node:vm');

@@ -13,7 +13,7 @@ import { cpuHeap } from '../heap/cpu-heap.js';
 import { type DeviceType, deviceRuntime } from '../device.js';
 import { type MemoryReport, setOutOfMemoryReport, setPressureHook } from '../heap/heap-hooks.js';
 import { formatBytes } from '../heap/out-of-memory.js';
-import { nodeCollector } from './node-gc.js';
+import { keepObjectsYoung, nodeCollector } from './node-gc.js';
 import type { Storage } from './storage.js';
 
 /** One live allocation: enough to free it without the storage object. */
@@ -81,7 +81,10 @@ export function trackAllocation(storage: Storage): Allocation {
     era: collectionCount,
     freed: false,
   };
-  if (!watching) watchCollections();
+  if (!watching) {
+    keepObjectsYoung();
+    watchCollections();
+  }
   live.add(allocation);
   liveBytes += storage.nbytes;
   bytesSinceSweep += storage.nbytes;
