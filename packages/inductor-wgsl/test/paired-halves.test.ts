@@ -6,6 +6,7 @@ import {
   interpretScheduled,
   IrBuilder,
   type LoopKernel,
+  printScheduled,
   scheduleThreads,
   type Stmt,
   verifyKernel,
@@ -97,6 +98,20 @@ describe('halves in pairs', () => {
     expect(loads('x')).toHaveLength(8);
     expect(text).toContain('@workgroup_size(256)');
     expect(text).toContain('lane / 128u');
+  });
+
+  it('are added in sums of two floats, which leave registers to more threads', () => {
+    const kernel = rowTimesRows(2048, 8192);
+    expect(printScheduled(scheduleThreads(kernel, scheduleTarget(CARD)))).toContain(
+      'accumulator sum.0: narrow sum of f32',
+    );
+    const { text } = generateKernel(kernel, CARD);
+    expect(text).toContain('var sum0 = vec2f(0.0);');
+    expect(text).toMatch(/sum0 = sum0 \+ (t\d+)\.xy;\n\s*sum0 = sum0 \+ \1\.zw;/);
+    expect(text).toMatch(/var sum0_0 = sum0\.x;\n\s*sum0_0 = sum0_0 \+ sum0\.y;\n/);
+    expect(text).not.toMatch(/sum0\.[zw];/);
+    // Single halves are not worth it.
+    expect(generateKernel(rowTimesRows(8, 2044), CARD).text).toContain('var sum0 = vec4f(0.0);');
   });
 
   it('are left alone where rows begin between pairs, are wider in memory, or on software', () => {

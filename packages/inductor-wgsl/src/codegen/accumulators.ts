@@ -40,9 +40,9 @@ export class AccumulatorEmitter {
   /** Declares the state. */
   start(accumulator: Accumulator): void {
     const { emitter } = this;
-    const { width } = emitter.context;
     const { names } = emitter.builder;
-    const { name, reduction, ids } = accumulator;
+    const { name, reduction, ids, narrow } = accumulator;
+    const width = narrow === true ? 2 : emitter.context.width;
     const site: ReductionSite = {
       width,
       helper: (helper, of) => emitter.helper(helper, of),
@@ -54,7 +54,12 @@ export class AccumulatorEmitter {
 
   /** Takes in a value; where `valid` is false (if given) nothing changes. */
   update(name: string, block: CodeBlock, x: Value, at: Value, valid: string | null): void {
-    this.of(name).state.update(block, x, at, valid);
+    const { state, site } = this.of(name);
+    const parts = site.width < x.width ? ['.xy', '.zw'] : [''];
+    for (const part of parts) {
+      const text = `${x.text}${part}`;
+      state.update(block, { ...x, text, width: site.width }, at, valid);
+    }
   }
 
   settle(name: string, block: CodeBlock): void {
@@ -66,7 +71,7 @@ export class AccumulatorEmitter {
     this.advance(name, { parts: state.handOver() });
   }
 
-  /** Merges the four values of the parts into one each. */
+  /** Merges the values of the parts into one each. */
   fold(name: string): void {
     const { site, parts, accumulator } = this.of(name);
     const { block, builder } = this.emitter;
@@ -76,7 +81,7 @@ export class AccumulatorEmitter {
       block.line(`var ${text} = ${part.text}.x;`);
       return { ...part, text, width: 1 };
     });
-    for (const lane of ['y', 'z', 'w']) {
+    for (const lane of 'yzw'.slice(0, site.width - 1)) {
       const others = parts.map((part): Value => ({
         ...part,
         text: `${part.text}.${lane}`,

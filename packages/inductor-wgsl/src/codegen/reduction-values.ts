@@ -58,7 +58,7 @@ function emit(
   if (expr.kind === 'scalar') return operand(expr.name);
   const { op, dtype, args } = expr as Extract<Expr, { kind: 'op' }>;
   const values = args.map(known);
-  const width: Width = values.some((value) => value.width === 4) ? 4 : 1;
+  const width = values.reduce<Width>((most, each) => (each.width > most ? each.width : most), 1);
   const text = emitOp(
     {
       op,

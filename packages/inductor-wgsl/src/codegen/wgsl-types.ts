@@ -19,8 +19,8 @@ import type { DType } from '@tessera/tensor';
 export type ScalarType = 'f32' | 'i32' | 'u32' | 'bool';
 /** Type of a buffer element. */
 export type StorageType = 'f32' | 'f16' | 'i32' | 'u32';
-/** Values per expression: one, or four in a vector. */
-export type Width = 1 | 4;
+/** Values per expression: one, or four in a vector; two in accumulators that are narrow. */
+export type Width = 1 | 2 | 4;
 
 /** Element types that WebGPU buffers can hold. */
 export const DEVICE_DTYPES: ReadonlySet<DType> = new Set<DType>([
@@ -81,7 +81,7 @@ const VECTORS: Readonly<Record<ScalarType | StorageType, string>> = {
   bool: 'vec4<bool>',
 };
 
-/** WGSL name of a scalar or of the vector of four. */
+/** WGSL name of a scalar or a vector. */
 export function typeName(type: ScalarType | StorageType, width: Width): string {
-  return width === 1 ? type : VECTORS[type];
+  return width === 1 ? type : VECTORS[type].replace('4', String(width));
 }

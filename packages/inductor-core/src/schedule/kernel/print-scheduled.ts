@@ -224,9 +224,10 @@ class BodyPrinter {
 }
 
 function printAccumulator(accumulator: Accumulator): string {
-  const { name, reduction, ids, dtype, running, ragged } = accumulator;
+  const { name, reduction, ids, dtype, running, ragged, narrow } = accumulator;
   const results = ids.map((id) => `acc${id}`).join(', ');
-  const kind = `${running === true ? 'running ' : ''}${ragged === true ? 'ragged ' : ''}${reduction.op}`;
+  const facts = [running && 'running ', ragged && 'ragged ', narrow && 'narrow '];
+  const kind = `${facts.filter((fact) => fact !== undefined).join('')}${reduction.op}`;
   return `  accumulator ${name}: ${kind} of ${shortDtype(reduction.dtype)} gives ${results}: ${shortDtype(dtype)}`;
 }
 

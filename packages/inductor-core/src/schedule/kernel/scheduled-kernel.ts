@@ -106,6 +106,8 @@ export interface Accumulator {
   readonly running?: true;
   /** Whole vectors may follow one of which not all elements count. */
   readonly ragged?: true;
+  /** Takes in one half of a vector after the other: its state is half as wide, and leaves room for more threads. */
+  readonly narrow?: true;
 }
 
 /** What must hold; all of a list. */

@@ -204,7 +204,10 @@ class ReductionScheduler {
       const { op, ids, value, dtype } = stmt;
       const settles = mustSettle(steps);
       const reduction = reductionOf({ op, dtype: value.dtype, target: arithmetic, settles });
-      const accumulator = { name: `${op}.${ids[0]}`, reduction, ids, dtype };
+      // Half of a vector comes after the other, as terms do.
+      const isNarrow = this.termsApart && this.innerLane !== undefined;
+      const narrow = isNarrow ? ({ narrow: true } as const) : {};
+      const accumulator = { name: `${op}.${ids[0]}`, reduction, ids, dtype, ...narrow };
       this.accumulators.push(accumulator);
       return [accumulator];
     });
