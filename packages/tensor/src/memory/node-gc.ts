@@ -21,7 +21,11 @@ interface VmModule {
  * and that all its values, so that a few places where arrays are made let everything that calls make grow old.
  */
 export function keepObjectsYoung(): void {
-  nodeBuiltin<V8Module>('node:v8')?.setFlagsFromString('--no-allocation-site-pretenuring');
+  try {
+    nodeBuiltin<V8Module>('node:v8')?.setFlagsFromString('--no-allocation-site-pretenuring');
+  } catch {
+    // Hosts that are like Node in other ways have no flags to set: memory comes back a little later there.
+  }
 }
 
 /** A synchronous collection, used under allocation pressure; null in browsers, where memory comes back between tasks. */
