@@ -64,6 +64,28 @@ const convolutions: Case[] = [
       },
     },
   ],
+  ...[1, 2].map((group): Case => [
+    `NhwcConv: channels last in weights too, ${group} groups`,
+    {
+      op: 'NhwcConv',
+      // As many channels as the windows are high and wide: only the operator says which dimension is which.
+      inputs: [noise([1, 5, 6, 3 * group], 1), noise([4, 3, 3, 3], 2), bias],
+      attributes: { pads: [1, 1, 1, 1], group },
+      instead: {
+        nodes: [
+          { op: 'Transpose', in: ['in0'], out: ['x'], attributes: { perm: [0, 3, 1, 2] } },
+          { op: 'Transpose', in: ['in1'], out: ['w'], attributes: { perm: [0, 3, 1, 2] } },
+          {
+            op: 'Conv',
+            in: ['x', 'w', 'in2'],
+            out: ['y'],
+            attributes: { pads: [1, 1, 1, 1], group },
+          },
+          { op: 'Transpose', in: ['y'], out: ['out0'], attributes: { perm: [0, 2, 3, 1] } },
+        ],
+      },
+    },
+  ]),
   [
     'NhwcFusedConv: Z, Relu',
     {

@@ -45,10 +45,17 @@ function fusedConv(call: NodeCall): Tensor {
   return listedActivation(call)(z === null ? y : y.add(z));
 }
 
-/** The same over images whose channels come last. */
+/**
+ * The same over images whose channels come last. Optimizers write the weights of `NhwcConv` with channels last too,
+ * which is what its kernels take, while its definition says as `Conv` has them: where the numbers of channels tell.
+ */
 function channelsLastConv(call: NodeCall): Tensor {
   const x = call.tensor(0).movedim(-1, 1);
-  const y = convolve(call, x, call.tensor(1), call.optional(2)).movedim(1, -1);
+  const given = call.tensor(1);
+  const isLast =
+    call.node.type === 'NhwcConv' && given.size(-1) * call.int('group', 1) === x.shape[1];
+  const weight = isLast ? given.movedim(-1, 1) : given;
+  const y = convolve(call, x, weight, call.optional(2)).movedim(1, -1);
   const z = call.optional(3);
   return listedActivation(call)(z === null ? y : y.add(z));
 }
