@@ -251,7 +251,7 @@ describe('exportGraph with symbolic sizes', () => {
     const args: Parameters<typeof fn> = [numbers(1, 3), { y: numbers(2) }];
     const exporting = (dynamicShapes: object) => () =>
       exportGraph(fn, args, { dynamicShapes: dynamicShapes as never });
-    expect(exporting({ x: { 0: true } })).toThrow('declared dynamic but has size 1');
+    expect(exporting({ x: { 0: true } })).toThrow('dim 0, which has size 1');
     expect(exporting({ x: { 2: true } })).toThrow("has no dim '2'");
     expect(exporting({ cfg: { z: [true] } })).toThrow("has no 'z'");
     expect(exporting({ x: [null, { min: 4 }] })).toThrow('which is not from 4');

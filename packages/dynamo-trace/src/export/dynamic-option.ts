@@ -117,7 +117,7 @@ function wantedSize(
     throw new TesseraError(
       'invalid-argument',
       `exportGraph: dim ${dim}, which has size ${hint}, is declared to be from ${min} to ${max}.`,
-      { hints: ['Declare it from 2, and around the example: sizes 0 and 1 have exports of their own.'] },
+      { hints: ['Declare it from 2 and around the example; 0 and 1 are exported apart.'] },
     );
   }
   const shared = 'name' in range ? range.name : undefined;

@@ -9,7 +9,8 @@ export { Distribution, type DistributionOptions, type ParameterLike } from './di
 export { Exponential } from './exponential.js';
 export { Chi2, Gamma } from './gamma.js';
 export { Independent } from './independent.js';
-export { type DistributionClass, klDivergence, registerKl } from './kl.js';
+export { klDivergence, registerKl } from './kl.js';
+export type { DistributionClass } from './kl-families.js';
 export { Laplace } from './laplace.js';
 export { MultivariateNormal, type MultivariateNormalOptions } from './multivariate-normal.js';
 export { LogNormal, Normal } from './normal.js';

@@ -22,29 +22,12 @@ import type { Distribution } from './distribution.js';
 import { Exponential } from './exponential.js';
 import { Gamma } from './gamma.js';
 import { Independent, sumRightmost } from './independent.js';
+import { type DistributionClass, type Pair, familyPairs, pair } from './kl-families.js';
 import { Laplace } from './laplace.js';
 import { MultivariateNormal, halfLogDet, mahalanobis } from './multivariate-normal.js';
 import { LogNormal, Normal } from './normal.js';
 import { Poisson } from './poisson.js';
 import { Uniform } from './uniform.js';
-
-/** A class of distributions. */
-export type DistributionClass<D extends Distribution = Distribution> = abstract new (
-  ...args: never[]
-) => D;
-
-type Formula = (p: never, q: never) => Tensor;
-type Pair = readonly [p: DistributionClass, q: DistributionClass, formula: Formula];
-
-const EULER = 0.577215664901532860606512;
-
-function pair<P extends Distribution, Q extends Distribution>(
-  p: DistributionClass<P>,
-  q: DistributionClass<Q>,
-  formula: (p: P, q: Q) => Tensor,
-): Pair {
-  return [p, q, formula];
-}
 
 /** Σ p (log p - log q) over two outcomes or more, where 0 · log 0 is 0 and nothing makes up for q = 0. */
 function guarded(terms: Tensor, p: Tensor, q: Tensor): Tensor {
@@ -148,41 +131,7 @@ function builtInPairs(): Pair[] {
         .sub(halfLogDet(p.scaleTril))
         .add(spread.add(shift).sub(size).mul(0.5));
     }),
-    pair(Exponential, Gamma, (p, q) => {
-      const ratio = q.rate.div(p.rate);
-      const c = q.concentration;
-      return ratio
-        .sub(c.mul(log(ratio)))
-        .add(lgamma(c))
-        .add(c.mul(EULER))
-        .sub(1 + EULER);
-    }),
-    pair(Gamma, Exponential, (p, q) =>
-      q.rate.mul(p.concentration).div(p.rate).sub(p.entropy()).sub(log(q.rate)),
-    ),
-    pair(Uniform, Normal, (p, q) => {
-      const width = p.high.sub(p.low);
-      const shift = p.high.add(p.low).sub(q.loc.mul(2)).div(2).square();
-      return log(q.scale.mul(Math.sqrt(2 * Math.PI)).div(width)).add(
-        width.square().div(12).add(shift).mul(0.5).div(q.variance),
-      );
-    }),
-    pair(Exponential, Normal, (p, q) => {
-      const square = p.rate.square();
-      const moments = square.reciprocal().sub(q.loc.div(p.rate)).add(q.loc.square().mul(0.5));
-      return log(square.mul(q.variance).mul(2 * Math.PI))
-        .mul(0.5)
-        .sub(1)
-        .add(moments.div(q.variance));
-    }),
-    pair(Laplace, Normal, (p, q) => {
-      const ratio = p.scale.square().div(q.variance);
-      const shift = p.loc.sub(q.loc).square().mul(0.5).div(q.variance);
-      return ratio
-        .sub(log(ratio.mul(2 / Math.PI)).mul(0.5))
-        .add(shift)
-        .sub(1);
-    }),
+    ...familyPairs(),
     pair(Independent, Independent, (p, q) => {
       const count = p.reinterpretedBatchNdims;
       if (count !== q.reinterpretedBatchNdims) throw unknownPair(p, q);

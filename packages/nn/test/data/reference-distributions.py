@@ -1,8 +1,8 @@
 """Records what PyTorch's distributions compute: log probabilities with gradients, moments, entropies, divergences.
 
-    apt-get install python3-torch && /usr/bin/python3 reference-distributions.py
+    python3 reference-distributions.py
 
-Writes reference-distributions.json.gz beside this file (made with PyTorch 1.13, CPU).
+Writes reference-distributions.json.gz beside this file (made with PyTorch 2.13, CPU).
 """
 
 import gzip
@@ -124,6 +124,16 @@ more = [
     ("Poisson", [torch.tensor([0.5, 3.0, 4.25])]),
 ]
 cases += [case(kind, parameters) for kind, parameters in more]
+
+families = [("Bernoulli", "Poisson"), ("Beta", "Exponential"), ("Beta", "Gamma"), ("Beta", "Normal"), ("Gamma", "Normal"), ("Normal", "Laplace"), ("Poisson", "Bernoulli"), ("Poisson", "Binomial")]
+families += [(a, b) for a in ("Exponential", "Gamma") for b in ("Beta", "Uniform")]
+families += [(a, b) for a in ("Laplace", "Normal") for b in ("Beta", "Exponential", "Gamma", "Uniform")]
+given = [(a, PARAMETERS[a](), b, PARAMETERS[b]()) for a, b in families]
+near = [torch.tensor([0.0, 0.25, 0.5]), torch.tensor([1.0, 0.75, 1.5])]
+given += [("Uniform", near if b == "Beta" else [near[0] - (near[0] == 0.5).float(), near[1]], b, [positives(3) for _ in PARAMETERS[b]()]) for b in ("Beta", "Exponential", "Gamma")]
+given += [("Beta", PARAMETERS["Beta"](), "Uniform", [torch.tensor([0.0, -1.0, 0.5]), torch.tensor([1.0, 2.0, 2.0])])]
+for a, one, b, two in given:
+    divergences.append({"p": a, "q": b, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(a, one), make(b, two)))})
 
 path = pathlib.Path(__file__).with_name("reference-distributions.json.gz")
 with gzip.GzipFile(path, "wb", mtime=0) as file:

@@ -81,7 +81,7 @@ export const COMPILE_MISTAKES: readonly Mistake[] = [
     () => exportGraph(double, [ones([4, 3])], { dynamicShapes: [{ 0: { min: 1 } }] }),
     'invalid-argument',
     'declared to be from 1',
-    'sizes 0 and 1 have exports of their own',
+    '0 and 1 are exported apart',
   ],
   [
     'an object that has no backend',
