@@ -46,6 +46,24 @@ describe('GradScaler', () => {
     expect(scaler.getScale()).toBe(8);
   });
 
+  it('adapts the scale to gradients that were only divided', () => {
+    for (const [gradient, scale] of [
+      [8, 16],
+      [Infinity, 4],
+    ] as const) {
+      const p = new Parameter(tensor([1]));
+      const sgd = new optim.SGD([p], { lr: 1 });
+      const scaler = new GradScaler({ initScale: 8, growthInterval: 1 });
+      p.grad = tensor([gradient]);
+      scaler.unscale_(sgd);
+      scaler.update();
+      expect(scaler.getScale()).toBe(scale);
+      // As in PyTorch, and the next iteration begins.
+      expect(p.toArray()).toEqual([1]);
+      scaler.unscale_(sgd);
+    }
+  });
+
   it('says what is used wrongly', () => {
     const p = new Parameter(tensor([1]));
     const sgd = new optim.SGD([p], { lr: 1 });

@@ -148,13 +148,17 @@ export class GradScaler {
     return this.finishStep(optimizer, bad !== null && Number(await bad.item()) !== 0);
   }
 
-  /** Adapts the scale: once per iteration, after all optimizers stepped. @throws invalid-argument before a step */
+  /**
+   * Adapts the scale: once per iteration, after all optimizers stepped, or had their gradients divided.
+   *
+   * @throws invalid-argument before that; data-async-only where no step has read yet whether gradients on another device are finite
+   */
   update(newScale?: number): void {
     if (!this.enabled) return;
     if (newScale !== undefined) this.scaleValue = newScale;
-    else if (this.stepped.size === 0)
-      refuse('update() was called before any step() of this iteration');
-    else if (this.overflowed) {
+    else if (this.unscaled.size === 0)
+      refuse('update() was called before any step() or unscale_() of this iteration');
+    else if (this.overflowed || this.unscaledOverflowed()) {
       this.scaleValue *= this.backoffFactor;
       this.growthTracker = 0;
     } else if (++this.growthTracker === this.growthInterval) {
@@ -165,6 +169,14 @@ export class GradScaler {
     this.unscaled.clear();
     this.overflowed = false;
     this.stepped.clear();
+  }
+
+  /** Whether a gradient overflowed of an optimizer that has not stepped. */
+  private unscaledOverflowed(): boolean {
+    return [...this.unscaled].some(
+      ([optimizer, bad]) =>
+        bad !== null && !this.stepped.has(optimizer) && Number(bad.item()) !== 0,
+    );
   }
 
   /** What is needed to go on after a restart; empty if disabled. */

@@ -2,6 +2,7 @@
  * @file Ranges of optimizer options.
  */
 import { TesseraError } from '@tessera/shared';
+import { isTensor } from '@tessera/tensor';
 import type { CommonOptions } from './param-group.js';
 
 function describe(value: unknown): string {
@@ -14,7 +15,11 @@ export function checkOption(ok: boolean, name: string, value: unknown): void {
   if (ok) return;
   throw new TesseraError('invalid-argument', `Invalid ${name} value: ${describe(value)}`, {
     context: { option: name, value },
-    hints: [`See the range of ${name} in the documentation of the optimizer.`],
+    hints: [
+      isTensor(value)
+        ? `Give a number: ${name} may change between steps, and nothing is compiled again.`
+        : `See the range of ${name} in the documentation of the optimizer.`,
+    ],
   });
 }
 

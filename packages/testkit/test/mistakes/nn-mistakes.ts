@@ -295,6 +295,13 @@ export const NN_MISTAKES: readonly Mistake[] = [
     'See the range of lr in the',
   ],
   [
+    'a learning rate as a tensor',
+    () => new optim.SGD([weight()], { lr: any(ones([])) }),
+    'invalid-argument',
+    'lr',
+    'Give a number: lr may change between steps',
+  ],
+  [
     'a learning rate as text',
     () => new optim.SGD([weight()], { lr: any('0.1') }),
     'invalid-argument',

@@ -15,10 +15,10 @@ import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
 import { eq, ge } from './comparison.js';
-import { toDtype } from '../arrange/copy.js';
+import { clone, toDtype } from '../arrange/copy.js';
 import { log } from './exponential.js';
 import { scalarTensor } from '../factory/factory.js';
-import { zerosLike } from '../factory/like.js';
+import { onesLike, zerosLike } from '../factory/like.js';
 import { logicalAnd } from './logical.js';
 import { add, mul, sub } from './arithmetic.js';
 import { where } from './where.js';
@@ -197,6 +197,9 @@ function powerGradient(grad: Tensor, self: Tensor, exponent: ScalarLike): Tensor
 
 /** self ** exponent, either may be a number (but not both). @throws shape-mismatch, invalid-argument */
 export function pow(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): Tensor {
+  // A power that is a truth value keeps bools, as nothing else does.
+  if (typeof exponent === 'boolean' && isTensor(self) && self.dtype === 'bool')
+    return exponent ? clone(self) : onesLike(self);
   const op = isTensor(self) ? (isTensor(exponent) ? powTensorOp : powScalarOp) : powBaseOp;
   return callOp(op, [self, exponent]);
 }

@@ -10,6 +10,7 @@ import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { toFloating } from '../../type-promotion.js';
+import { clampMin } from '../pointwise/extremum.js';
 import { eq } from '../pointwise/comparison.js';
 import { toDtype } from '../arrange/copy.js';
 import { exp } from '../pointwise/exponential.js';
@@ -69,7 +70,9 @@ function normGradient(grad: Tensor, input: Tensor, out: Tensor, p: number, dim: 
   if (p === 2) return mul(kept, maskedFill(div(self, norm), eq(norm, 0), 0));
   if (Math.abs(p) === Infinity) {
     const mask = eq(abs(self), norm);
-    return mul(mul(sign(self), mask), div(kept, sum(mask, dim, { keepdim: true })));
+    // A norm of NaN is that of no element.
+    const count = clampMin(sum(mask, dim, { keepdim: true }), 1);
+    return mul(mul(sign(self), mask), div(kept, count));
   }
   if (p < 1) {
     const powered = maskedFill(pow(abs(self), p - 1), eq(self, 0), 0);
