@@ -59,7 +59,7 @@ export interface Made {
   readonly inSlices: (args: readonly unknown[]) => Promise<unknown>;
 }
 
-inspectsAs(CompiledFunction, (compiled) => String(explainFunction(compiled)));
+inspectsAs(CompiledFunction, ({ name, captures }) => `${name}: ${captures.length} trace(s)`);
 
 const functions = new WeakMap<object, Made>();
 /** Compiled functions that somebody still holds, for `reset()`. */
