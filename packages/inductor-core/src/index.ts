@@ -151,7 +151,6 @@ export {
   attentionNeeds,
   type AttentionTile,
   chooseAttentionTile,
-  tileColumns,
   WIDEST_ATTENTION,
 } from './schedule/attention/attention-tiles.js';
 export {
@@ -166,7 +165,6 @@ export {
 } from './schedule/attention/schedule-attention.js';
 export {
   contiguousAlongK,
-  lanesAlong,
   loadOrder,
   type LoadOrder,
   type ProductOperand,
@@ -177,11 +175,6 @@ export {
   productFrame,
 } from './schedule/products/product-frame.js';
 export {
-  loadRoutine,
-  type ProductStore,
-  storeRoutine,
-} from './schedule/products/product-routines.js';
-export {
   isReduction,
   matmulAsReduction,
   matmulClass,
@@ -191,7 +184,6 @@ export { placeThread, rowBits } from './schedule/products/product-threads.js';
 export {
   chooseMatmulTile,
   chooseTile,
-  fastestTile,
   isLarge,
   MATMUL_TILES,
   type MatmulShape,
@@ -200,23 +192,14 @@ export {
   type ResultTile,
   type TileChoice,
   tileFits,
-  tileGroups,
   type TileMemory,
   tilesFor,
   tileThreads,
 } from './schedule/products/product-tiles.js';
-export { addTime, productTime, TIMED_TILES } from './schedule/products/product-times.js';
+export { productTime, TIMED_TILES } from './schedule/products/product-times.js';
 export { registerBlock } from './schedule/products/register-block.js';
 export { type PartialMatmul, ResultShare, shareOf } from './schedule/products/result-share.js';
 export { type ProductChoices, scheduleProduct } from './schedule/products/schedule-product.js';
-export {
-  eachRow,
-  Slab,
-  type SlabPlace,
-  type SlabRow,
-  walkSlabs,
-} from './schedule/products/slab.js';
-export { slabPadding } from './schedule/products/slab-layout.js';
 export {
   type ChainStep,
   keepsWeights,
@@ -307,7 +290,6 @@ export { boundTo } from './plan/bound-to.js';
 export { type ArgumentCheck, argumentCheck, checkedExecutable } from './plan/checked-executable.js';
 export { type PlanObserver, observePlans } from './plan/observe-plans.js';
 export { AttentionKernels, type AttentionLimits } from './lower/ops/attention-kernel.js';
-export { fitsWorkgroup } from './lower/fits-workgroup.js';
 export { FACTORED_ROWS, type FactoredRows } from './lower/ops/factored-row.js';
 export { printPlan } from './plan/print-plan.js';
 export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';

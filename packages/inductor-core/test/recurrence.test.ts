@@ -6,12 +6,12 @@ import {
   type RecurrenceKernel,
   compileGraph,
   compileToExecutable,
-  fitsWorkgroup,
   planFromJson,
   planToJson,
   printKernel,
   verifyKernel,
 } from '../src/index.js';
+import { fitsWorkgroup } from '../src/lower/fits-workgroup.js';
 import { target } from './graph-builder.js';
 import { interpreterBackend } from './interpreter-backend.js';
 import {
