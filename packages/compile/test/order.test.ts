@@ -24,6 +24,18 @@ const cases: [name: string, fn: (x: Tensor) => Tensor[]][] = [
   ['median', (x) => [x.median(), ...x.median(1), x.nanmedian(), ...x.nanmedian(0)]],
   ['mode', (x) => [...x.mode(1), ...x.mode(0)]],
   ['search', (x) => [searchsorted(edges, x), bucketize(x, edges, { right: true })]],
+  [
+    'search in rows of several lengths',
+    (x) => {
+      const known = x.nanToNum({ nan: 1 });
+      const sorted = known.sort(1)[0];
+      return [
+        searchsorted(sorted, known, { right: true }),
+        searchsorted(known, x, { sorter: known.argsort(1) }),
+        bucketize(x, known.reshape([-1]).sort()[0], { outInt32: true }),
+      ];
+    },
+  ],
   ['search of a number', (x) => [searchsorted(x.sort(1)[0].select(0, 0), 0.25)]],
   ['search among integers', (x) => [x, bucketize(2.5, edges.to('int32'))]],
 ];

@@ -9,6 +9,7 @@ import {
   empty,
   fromTypedArray,
   histc,
+  rand,
   searchsorted,
   tensor,
   uniqueConsecutive,
@@ -275,4 +276,16 @@ it('counts in bins', () => {
   expect(bincount(tensor([1, 3, 1], { dtype: 'int64' }), { minlength: 5 }).toArray()).toEqual([
     0, 2, 0, 1, 0,
   ]);
+});
+
+it('draws categories without weight last, in every row', () => {
+  const rows = 3;
+  const weights = rand([rows, 100]).mul(tensor([0, 1, 1, 1, 0]).repeat([20]));
+  const drawn = numbers(weights.multinomial(100), 1);
+  const kept = rowsOf(weights, 1).map((row) => row.filter((weight) => weight !== 0).length);
+  drawn.forEach((row, r) => {
+    expect([...row].sort((a, b) => a - b)).toEqual(row.map((_, i) => i));
+    const last = row.slice(kept[r]);
+    expect(last).toEqual(row.map((_, i) => i).filter((i) => i % 5 === 0 || i % 5 === 4));
+  });
 });

@@ -15,7 +15,7 @@ function after(a: number, b: number): boolean {
   return a > b || (a !== a && b === b);
 }
 
-/** Orders rows that lie one after the other in `values`, reusing its memory from row to row. */
+/** Orders rows that lie one after the other in `values`, which stay as they are; its memory serves row after row. */
 export class RowOrder {
   /** Positions in the row that was ordered last. */
   readonly order: Int32Array;

@@ -1,8 +1,9 @@
 /**
  * @file Searches in sorted sequences: the position of a value is the number of elements before it.
  *
- * Short sequences are counted: no branches, and all reads at once. Long ones are left to the reference kernel where
- * there is one, and else bisected, in steps that are written out.
+ * Short sequences are counted: no branches, and all reads at once. Long ones are bisected, in steps that are written
+ * out, so code is for lengths between two powers of two. Where there is a reference kernel, sequences of a length that
+ * is not known are counted too, and left to it if that were many comparisons.
  */
 import { readyOperand } from '../ready-operand.js';
 import { type Size, sizeMul } from '@tessera/shared';
@@ -19,10 +20,11 @@ import { reducePlan } from '../reduce.js';
 import { type LoweredArg, type LoweringCall, RuntimeScalar } from '../registry.js';
 import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
 
-/** Comparisons beyond which bisection is faster. */
+/** Comparisons beyond which the reference kernel is faster than counting. */
 const MOST_COMPARISONS = 2 ** 22;
-/** Longest sequence of which all elements are counted where the other way is to bisect. */
+/** Longest sequences of which all elements are counted where they could be bisected: by threads, and by vectors. */
 const LONGEST_COUNTED = 16;
+const LONGEST_COUNTED_BY_VECTORS = 64;
 
 /** A number that is not whole is not rounded to the integers it is looked for among. */
 function comparedType(dtype: DType, operand: Operand): DType {
@@ -43,8 +45,8 @@ function search(
   call: LoweringCall,
 ): LoweredTensor | null {
   const length = sequence.shape.at(-1)!;
-  if (l.hasFallback && isLarger(sizeMul(numelOf(call.shape), length), MOST_COMPARISONS))
-    return null;
+  const countsAll = l.hasFallback && typeof length !== 'number';
+  if (countsAll && isLarger(sizeMul(numelOf(call.shape), length), MOST_COMPARISONS)) return null;
   const sorted = readyOperand(l, sequence);
   const order =
     sorter instanceof LoweredTensor
@@ -62,8 +64,9 @@ function search(
     // NaN goes last, as an element and as a value.
     return isFloatingPoint(type) ? l.ir.op('or', [before, l.ir.op('isnan', [value])]) : before;
   };
+  const longest = l.hasFallback ? LONGEST_COUNTED_BY_VECTORS : LONGEST_COUNTED;
   const count =
-    l.hasFallback || !isLarger(length, LONGEST_COUNTED)
+    countsAll || !isLarger(length, longest)
       ? counted(l, call, length, isBefore)
       : bisected(l, length, isBefore);
   return l.pointwise(call.shape, l.ir.cast(count, call.dtype));

@@ -91,9 +91,9 @@ function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
     }
     return 0;
   };
-  const order = Int32Array.from({ length: size }, (_, i) => i);
+  const order = Array.from({ length: size }, (_, i) => i);
   if (sorted) order.sort((a, b) => compare(a, b) || a - b);
-  const groups = runs(order, (a, b) => compare(a, b) === 0);
+  const groups = runs(Int32Array.from(order), (a, b) => compare(a, b) === 0);
   const count = groups.first.length;
   const sizes = self.sizes.map((s, d) => (d === dim ? count : s));
   const out = emptyFromMeta({

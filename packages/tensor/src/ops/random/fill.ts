@@ -171,22 +171,27 @@ const multinomialOp = defineOp(
       const categories = self.sizes.at(-1)!;
       const draw = drawUniform('float32');
       const drawn = new Int32Array(out!.numel);
-      const order = new RowOrder(weights, categories);
+      const repeats = replacement === true && count > 1;
       for (let row = 0; row * count < drawn.length; row++) {
         const start = row * categories;
-        const own = order.row(start);
+        const own = weights.subarray(start, start + categories);
         const total = totalWeight(own);
-        if (replacement === true && count > 1) {
+        if (repeats)
           for (let i = row * count; i < (row + 1) * count; i++)
             drawn[i] = categoryAt(own, draw(i) * total);
-        } else {
-          // A race of exponential clocks: the first to ring is a draw, the next one without it, and so on. Those without
-          // weight never ring and come last.
+        // A race of exponential clocks: the first to ring is a draw, the next one without it, and so on. Those without
+        // weight never ring and come last.
+        else
           for (let j = 0; j < categories; j++)
             own[j] = own[j]! > 0 ? -Math.log1p(-draw(start + j)) / own[j]! : NaN;
-          const first = order.sortBest(start, count, false);
-          for (let i = 0; i < count; i++) drawn[row * count + i] = first[i]!;
-        }
+      }
+      if (!repeats) {
+        const clocks = new RowOrder(weights, categories);
+        for (let row = 0; row * count < drawn.length; row++)
+          drawn.set(
+            clocks.sortBest(row * categories, count, false).subarray(0, count),
+            row * count,
+          );
       }
       writeNumbers(out!, drawn);
     },
