@@ -22,6 +22,7 @@ export class RowOrder {
   private readonly spare: Int32Array;
   private readonly words: Int32Array;
   private readonly spareWords: Int32Array;
+  private readonly taken: Float64Array;
   private readonly counts = new Int32Array(4 << 8);
   private keys: readonly Int32Array[] = [];
   /** How many elements that equal the one selected last came before it. */
@@ -35,11 +36,14 @@ export class RowOrder {
     this.spare = new Int32Array(length);
     this.words = new Int32Array(length);
     this.spareWords = new Int32Array(length);
+    this.taken = new Float64Array(length);
   }
 
-  /** The elements of a row. */
+  /** The elements of a row, until the next one is read. */
   row(start: number): Float64Array {
-    return this.values.subarray(start, start + this.length);
+    const { taken, values, length } = this;
+    for (let i = 0; i < length; i++) taken[i] = values[start + i]!;
+    return taken;
   }
 
   /** Positions in ascending or descending order; of equal elements, in order of position. */
@@ -134,7 +138,7 @@ export class RowOrder {
   /** Position of the k-th smallest element (k from 0), by quickselect with the median of three as pivot. */
   select(start: number, k: number): number {
     const { order, length } = this;
-    const keys = this.row(start).slice();
+    const keys = this.row(start);
     if (hasNan(keys)) keys.set(ranks(keys, this.sort(start)));
     for (let i = 0; i < length; i++) order[i] = i;
     quickselect(keys, order, k);
@@ -145,19 +149,19 @@ export class RowOrder {
 
   /** Position of the lower median: of the first NaN if there is one, unless those are left out. */
   median(start: number, skipNan: boolean): number {
-    const row = this.row(start);
+    const { values, length } = this;
     let nans = 0;
     let firstNan = 0;
-    for (let i = row.length - 1; i >= 0; i--)
-      if (row[i] !== row[i]) {
+    for (let i = length - 1; i >= 0; i--)
+      if (values[start + i] !== values[start + i]) {
         nans++;
         firstNan = i;
       }
-    if (nans === row.length || (nans > 0 && !skipNan)) return firstNan;
-    const value = row[this.select(start, (row.length - nans - 1) >> 1)]!;
+    if (nans === length || (nans > 0 && !skipNan)) return firstNan;
+    const value = values[start + this.select(start, (length - nans - 1) >> 1)]!;
     // Of equal elements the one that a stable sort puts there.
-    let at = row.indexOf(value);
-    while (this.passed-- > 0) at = row.indexOf(value, at + 1);
+    let at = -1;
+    for (let left = this.passed; left >= 0;) if (values[start + ++at] === value) left--;
     return at;
   }
 

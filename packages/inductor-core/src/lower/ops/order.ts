@@ -95,8 +95,12 @@ function less(l: Lowering, a: Expr, b: Expr): Expr {
   return l.ir.op('or', [m.lt(a, b), m.and(l.ir.op('not', [isNan(a)]), isNan(b))]);
 }
 
-/** For each place in order, the position of the element that takes it, as int32. */
-export function orderOf(rows: Rows, descending: boolean): LoweredTensor {
+/** For each place in order (at least for those in `places`), the position of the element that takes it, as int32. */
+export function orderOf(
+  rows: Rows,
+  descending: boolean,
+  places: Shape = rows.x.shape,
+): LoweredTensor {
   const { l, x, at } = rows;
   if (isLarger(rows.length, RANKED_ROW)) {
     const before = (a: Expr, b: Expr): Expr => (descending ? less(l, b, a) : less(l, a, b));
@@ -113,7 +117,7 @@ export function orderOf(rows: Rows, descending: boolean): LoweredTensor {
     return l.ir.cast(l.ir.op('or', [less(l, first, second), tied]), 'int32');
   });
   ranks.realize();
-  return overRow(rows, x.shape, 'sum', (j, vars) =>
+  return overRow(rows, places, 'sum', (j, vars) =>
     m.where(m.eq(ranks.load(along(vars, at, j)), index(vars[at]!)), index(j), 0),
   );
 }
@@ -156,8 +160,8 @@ const topk: LoweringOf<'aten::topk'> = (l, [original, k, dim, largest], call) =>
   if (isEmpty(call.shape)) return nothing(l, call.shape, original.dtype);
   const rows = rowsOf(l, original, dim ?? -1, call.op);
   if (rows === null) return null;
-  const order = orderOf(rows, largest !== false);
   const sizes = rows.x.shape.map((size, d) => (d === rows.at ? Number(k) : size));
+  const order = orderOf(rows, largest !== false, sizes);
   return chosen(rows, sizes, order, original.shape.length === 0 ? [] : sizes, original.dtype);
 };
 
