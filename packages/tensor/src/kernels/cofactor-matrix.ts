@@ -2,7 +2,7 @@
  * @file The matrix of cofactors, which is the derivative of the determinant, of singular matrices too.
  */
 import { invertMatrix, luFactor, transposed } from './dense-matrix.js';
-import { jacobiSvd } from './jacobi-svd.js';
+import { singularValues } from './singular-values.js';
 
 /** A diagonal of U below this share of its largest element is taken for that of a singular matrix. */
 const SINGULAR = 1e-9;
@@ -24,7 +24,7 @@ export function cofactorMatrix(values: Float64Array, n: number): Float64Array {
     return transposed(inverse, n, n).map((value) => value * scale);
   }
   // Σ u[k] v[k]ᵀ · (the product of all other singular values) · det(u) det(v).
-  const { u, s, v } = jacobiSvd(values, n, n, true);
+  const { u, s, v } = singularValues(values, n, n, 'full');
   const rows = (columns: readonly Float64Array[]): Float64Array =>
     Float64Array.from({ length: n * n }, (_, i) => columns[Math.floor(i / n)]![i % n]!);
   const sign = Math.round(determinant(rows(u), n) * determinant(rows(v), n));

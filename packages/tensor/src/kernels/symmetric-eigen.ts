@@ -1,14 +1,15 @@
 /**
  * @file Eigenvalues and eigenvectors of a real symmetric matrix, in double precision.
  *
- * Householder reflections make it tridiagonal, QL steps with implicit shifts make that diagonal. @see EISPACK
- * tred2, tql2
+ * Householder reflections make it tridiagonal, QL steps with implicit shifts make that diagonal. The matrix of
+ * reflections lies column by column, so that inner loops run along memory. @see EISPACK tred2, tql2
  */
+import { dot, hypot, largestOf, rotateColumns, transposed } from './dense-matrix.js';
 
-/** Eigenvalues ascend; column k of `vectors`, n × n and row-major, belongs to eigenvalue k. */
+/** Eigenvalues ascend; column k of `vectors`, n × n and row-major, belongs to eigenvalue k; null if none were asked for. */
 export interface SymmetricEigen {
   readonly values: Float64Array;
-  readonly vectors: Float64Array;
+  readonly vectors: Float64Array | null;
 }
 
 /** QL steps for one eigenvalue before giving up; two or three are usual. */
@@ -17,11 +18,11 @@ const MOST_STEPS = 60;
 /** Share of the largest element under which a column counts as zeros. */
 const NEGLIGIBLE = 2 ** -200;
 
-/** Reduces `v` to tridiagonal form: diagonal `d`, subdiagonal `e` from 1, and the rotation in `v`. */
+/** Reduces `v` to tridiagonal form: its diagonal is left there, the subdiagonal in `e` from 1; `v` and `d` hold the reflections. */
 function tridiagonalize(v: Float64Array, n: number, d: Float64Array, e: Float64Array): void {
-  for (let j = 0; j < n; j++) d[j] = v[(n - 1) * n + j]!;
+  for (let j = 0; j < n; j++) d[j] = v[j * n + n - 1]!;
   // What is left of a matrix of low rank is rounding errors of rounding errors: below any digit, it is nothing.
-  const negligible = v.reduce((a, b) => Math.max(a, Math.abs(b)), 0) * NEGLIGIBLE;
+  const negligible = largestOf(v) * NEGLIGIBLE;
   for (let i = n - 1; i > 0; i--) {
     let scale = 0;
     let h = 0;
@@ -29,9 +30,9 @@ function tridiagonalize(v: Float64Array, n: number, d: Float64Array, e: Float64A
     if (scale <= negligible) {
       e[i] = d[i - 1]!;
       for (let j = 0; j < i; j++) {
-        d[j] = v[(i - 1) * n + j]!;
-        v[i * n + j] = 0;
+        d[j] = v[j * n + i - 1]!;
         v[j * n + i] = 0;
+        v[i * n + j] = 0;
       }
     } else {
       for (let k = 0; k < i; k++) {
@@ -47,7 +48,6 @@ function tridiagonalize(v: Float64Array, n: number, d: Float64Array, e: Float64A
     }
     d[i] = h;
   }
-  accumulate(v, n, d);
   e[0] = 0;
 }
 
@@ -63,11 +63,11 @@ function reflect(
   e.fill(0, 0, i);
   for (let j = 0; j < i; j++) {
     const f = d[j]!;
-    v[j * n + i] = f;
+    v[i * n + j] = f;
     let g = e[j]! + v[j * n + j]! * f;
     for (let k = j + 1; k < i; k++) {
-      g += v[k * n + j]! * d[k]!;
-      e[k]! += v[k * n + j]! * f;
+      g += v[j * n + k]! * d[k]!;
+      e[k]! += v[j * n + k]! * f;
     }
     e[j] = g;
   }
@@ -80,39 +80,39 @@ function reflect(
   for (let j = 0; j < i; j++) e[j]! -= half * d[j]!;
   for (let j = 0; j < i; j++) {
     const [f, g] = [d[j]!, e[j]!];
-    for (let k = j; k < i; k++) v[k * n + j]! -= f * e[k]! + g * d[k]!;
-    d[j] = v[(i - 1) * n + j]!;
-    v[i * n + j] = 0;
+    for (let k = j; k < i; k++) v[j * n + k]! -= f * e[k]! + g * d[k]!;
+    d[j] = v[j * n + i - 1]!;
+    v[j * n + i] = 0;
   }
 }
 
-/** Multiplies the reflections that `v` holds into one rotation. */
+/** Multiplies the reflections that `v` holds into one rotation, and leaves the diagonal in `d`. */
 function accumulate(v: Float64Array, n: number, d: Float64Array): void {
   for (let i = 0; i < n - 1; i++) {
-    v[(n - 1) * n + i] = v[i * n + i]!;
+    v[i * n + n - 1] = v[i * n + i]!;
     v[i * n + i] = 1;
     const h = d[i + 1]!;
     if (h !== 0) {
-      for (let k = 0; k <= i; k++) d[k] = v[k * n + i + 1]! / h;
+      for (let k = 0; k <= i; k++) d[k] = v[(i + 1) * n + k]! / h;
       for (let j = 0; j <= i; j++) {
-        let g = 0;
-        for (let k = 0; k <= i; k++) g += v[k * n + i + 1]! * v[k * n + j]!;
-        for (let k = 0; k <= i; k++) v[k * n + j]! -= g * d[k]!;
+        const g = dot(v, (i + 1) * n, v, j * n, i + 1);
+        for (let k = 0; k <= i; k++) v[j * n + k]! -= g * d[k]!;
       }
     }
-    for (let k = 0; k <= i; k++) v[k * n + i + 1] = 0;
+    for (let k = 0; k <= i; k++) v[(i + 1) * n + k] = 0;
   }
   for (let j = 0; j < n; j++) {
-    d[j] = v[(n - 1) * n + j]!;
-    v[(n - 1) * n + j] = 0;
+    d[j] = v[j * n + n - 1]!;
+    v[j * n + n - 1] = 0;
   }
-  v[(n - 1) * n + n - 1] = 1;
+  v[n * n - 1] = 1;
 }
 
 /** Makes the tridiagonal matrix diagonal: its eigenvalues are left in `d`. Whether that came to an end. */
-function diagonalize(v: Float64Array, n: number, d: Float64Array, e: Float64Array): boolean {
+function diagonalize(v: Float64Array | null, n: number, d: Float64Array, e: Float64Array): boolean {
   e.copyWithin(0, 1);
   e[n - 1] = 0;
+  const rotations = [new Float64Array(n), new Float64Array(n)] as const;
   let shift = 0;
   let largest = 0;
   for (let l = 0; l < n; l++) {
@@ -121,7 +121,7 @@ function diagonalize(v: Float64Array, n: number, d: Float64Array, e: Float64Arra
     while (m < n - 1 && Math.abs(e[m]!) > Number.EPSILON * largest) m++;
     for (let step = 0; m > l; step++) {
       if (step === MOST_STEPS) return false;
-      shift += stepQl(v, n, d, e, l, m);
+      shift += stepQl(v, n, d, e, l, m, rotations);
       if (Math.abs(e[l]!) <= Number.EPSILON * largest) break;
     }
     d[l]! += shift;
@@ -132,16 +132,17 @@ function diagonalize(v: Float64Array, n: number, d: Float64Array, e: Float64Arra
 
 /** One implicit QL step on rows l to m; returns what the diagonal was shifted by. */
 function stepQl(
-  v: Float64Array,
+  v: Float64Array | null,
   n: number,
   d: Float64Array,
   e: Float64Array,
   l: number,
   m: number,
+  [cosines, sines]: readonly [Float64Array, Float64Array],
 ): number {
   const g = d[l]!;
   let p = (d[l + 1]! - g) / (2 * e[l]!);
-  let r = p < 0 ? -Math.hypot(p, 1) : Math.hypot(p, 1);
+  let r = p < 0 ? -hypot(p, 1) : hypot(p, 1);
   d[l] = e[l]! / (p + r);
   d[l + 1] = e[l]! * (p + r);
   const next = d[l + 1]!;
@@ -156,18 +157,16 @@ function stepQl(
     c2 = c;
     s2 = s;
     const [g, h] = [c * e[i]!, c * p];
-    r = Math.hypot(p, e[i]!);
+    r = hypot(p, e[i]!);
     e[i + 1] = s * r;
     s = e[i]! / r;
     c = p / r;
     p = c * d[i]! - s * g;
     d[i + 1] = h + s * (c * g + s * d[i]!);
-    for (let k = 0; k < n; k++) {
-      const right = v[k * n + i + 1]!;
-      v[k * n + i + 1] = s * v[k * n + i]! + c * right;
-      v[k * n + i] = c * v[k * n + i]! - s * right;
-    }
+    cosines[m - 1 - i] = c;
+    sines[m - 1 - i] = s;
   }
+  if (v !== null) rotateColumns(v, n, n, m, -1, cosines, sines, m - l);
   p = (-s * s2 * c3 * following * e[l]!) / next;
   e[l] = s * p;
   d[l] = c * p;
@@ -175,14 +174,25 @@ function stepQl(
 }
 
 /** Decomposes a symmetric row-major matrix; null if the steps do not come to an end. */
-export function symmetricEigen(matrix: Float64Array, n: number): SymmetricEigen | null {
+export function symmetricEigen(
+  matrix: Float64Array,
+  n: number,
+  withVectors: boolean,
+): SymmetricEigen | null {
   const v = matrix.slice();
   const d = new Float64Array(n);
   const e = new Float64Array(n + 1);
   if (n === 0) return { values: d, vectors: v };
   tridiagonalize(v, n, d, e);
-  if (!diagonalize(v, n, d, e)) return null;
+  if (withVectors) accumulate(v, n, d);
+  else for (let j = 0; j < n; j++) d[j] = v[j * n + j]!;
+  const vectors = withVectors ? transposed(v, n, n) : null;
+  if (!diagonalize(vectors, n, d, e)) return null;
   const order = Array.from(d.keys()).sort((a, b) => d[a]! - d[b]!);
-  const vectors = v.map((_, i) => v[Math.floor(i / n) * n + order[i % n]!]!);
-  return { values: d.map((_, k) => d[order[k]!]!), vectors };
+  const values = Float64Array.from(order, (from) => d[from]!);
+  if (vectors === null) return { values, vectors };
+  const sorted = new Float64Array(n * n);
+  for (let k = 0; k < n; k++)
+    for (let at = 0, from = order[k]!; at < n * n; at += n) sorted[at + k] = vectors[at + from]!;
+  return { values, vectors: sorted };
 }

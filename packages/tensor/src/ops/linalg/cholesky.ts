@@ -37,9 +37,9 @@ const choleskyExOp = defineOp(
       const values = readNumbers(x);
       const infos = Float64Array.from({ length: batchCount(x) }, (_, b) => {
         const part = values.subarray(b * n * n, (b + 1) * n * n);
-        if (upper === true) part.set(transposed(part, n, n));
+        if (upper !== true) part.set(transposed(part, n, n));
         const at = choleskyFactor(part, n);
-        if (upper === true) part.set(transposed(part, n, n));
+        if (upper !== true) part.set(transposed(part, n, n));
         return at;
       });
       if (check_errors === true)

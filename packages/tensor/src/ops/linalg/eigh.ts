@@ -55,7 +55,7 @@ const eighOp = defineOp(
           for (let j = 0; j < i; j++)
             if (upper) part[i * n + j] = part[j * n + i]!;
             else part[j * n + i] = part[i * n + j]!;
-        const made = part.every(Number.isFinite) ? symmetricEigen(part, n) : null;
+        const made = part.every(Number.isFinite) ? symmetricEigen(part, n, compute_v) : null;
         if (made === null)
           throw new TesseraError(
             'linalg-error',
@@ -63,7 +63,7 @@ const eighOp = defineOp(
             { hints: ['Check the input for NaN and infinity.'] },
           );
         found.set(made.values, b * n);
-        part.set(made.vectors);
+        if (made.vectors !== null) part.set(made.vectors);
       }
       writeNumbers(outs[0]!, found);
       if (compute_v === true) writeNumbers(outs[1]!, values);

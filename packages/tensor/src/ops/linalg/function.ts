@@ -5,7 +5,7 @@ import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { jacobiSvd } from '../../kernels/jacobi-svd.js';
+import { singularValues } from '../../kernels/singular-values.js';
 import { multiplyAdd } from '../../kernels/matmul-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
@@ -137,7 +137,12 @@ const pinvOp = defineOp(
       const result = new Float64Array(out!.numel);
       const usual = Math.max(m, n) * EPSILON[x.dtype as keyof typeof EPSILON];
       for (let b = 0; b * m * n < values.length && m * n > 0; b++) {
-        const { u, s, v } = jacobiSvd(values.subarray(b * m * n, (b + 1) * m * n), m, n, false);
+        const { u, s, v } = singularValues(
+          values.subarray(b * m * n, (b + 1) * m * n),
+          m,
+          n,
+          'reduced',
+        );
         const atLeast = absolute?.[b] ?? 0;
         // Without a relative limit, one is implied unless there is an absolute one.
         const share = relative?.[b] ?? (atLeast > 0 ? 0 : usual);

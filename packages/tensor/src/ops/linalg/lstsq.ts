@@ -4,7 +4,7 @@
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { jacobiSvd } from '../../kernels/jacobi-svd.js';
+import { singularValues } from '../../kernels/singular-values.js';
 import { defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -82,7 +82,7 @@ const lstsqOp = defineOp(
       const [residuals, ranks, singular]: [number[], number[], number[]] = [[], [], []];
       for (let i = 0; i < count; i++) {
         const matrix = matrices.subarray(i * m * n, (i + 1) * m * n);
-        const { u, s, v } = jacobiSvd(matrix, m, n, false);
+        const { u, s, v } = singularValues(matrix, m, n, 'reduced');
         const used = s.filter((value) => value > limit * s[0]!).length;
         ranks.push(used);
         singular.push(...s);

@@ -74,12 +74,12 @@ const luFactorExOp = defineOp(
     kernel: ({ A: x, pivot, check_errors }, [out, pivotsOut, infoOut]) => {
       const [m, n] = x.sizes.slice(-2);
       const values = readNumbers(x);
-      const pivots: number[] = [];
+      const pivots = new Int32Array(pivotsOut!.numel);
       const infos = Array.from({ length: batchCount(x) }, (_, b) => {
         const part = values.subarray(b * m * n, (b + 1) * m * n);
         const made = factorMatrix(part, m, n, pivot);
         part.set(made.lu);
-        pivots.push(...made.pivots);
+        pivots.set(made.pivots, b * made.pivots.length);
         return made.info;
       });
       if (check_errors === true)

@@ -76,12 +76,14 @@ const qrOp: OpOverload<[Tensor, Tensor]> = withOverloads(
       const [m, n] = x.sizes.slice(-2);
       const k = outs[1]!.sizes.at(-2)!;
       const values = readNumbers(x);
-      const [qs, rs]: [number[], number[]] = [[], []];
+      const rs = new Float64Array(outs[1]!.numel);
+      const qs = new Float64Array(mode === 'r' ? 0 : outs[0]!.numel);
       const count = numelOf(x.sizes.slice(0, -2));
       for (let b = 0; b < count; b++) {
-        const { q, r } = householderQr(values.subarray(b * m * n, (b + 1) * m * n), m, n);
-        for (let i = 0; i < m; i++) for (let j = 0; j < k; j++) qs.push(q[i * m + j]!);
-        for (let i = 0; i < k * n; i++) rs.push(r[i]!);
+        const matrix = values.subarray(b * m * n, (b + 1) * m * n);
+        const { q, r } = householderQr(matrix, m, n, mode === 'r' ? 0 : k);
+        if (mode !== 'r') qs.set(q, b * m * k);
+        rs.set(r.subarray(0, k * n), b * k * n);
       }
       writeNumbers(outs[1]!, rs);
       if (mode !== 'r') writeNumbers(outs[0]!, qs);

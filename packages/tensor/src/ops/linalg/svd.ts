@@ -6,7 +6,7 @@ import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { seemsToRequireGrad } from '../../autograd/history.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { jacobiSvd } from '../../kernels/jacobi-svd.js';
+import { singularValues } from '../../kernels/singular-values.js';
 import { defineOp } from '../../op/op-overload.js';
 import { checkMatrix, columnMajorStrides } from './shape.js';
 import type { TensorMeta } from '../../op/op-record.js';
@@ -90,19 +90,23 @@ const svdOp = defineOp(
           'linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.',
           { hints: ['Check the input for NaN and infinity.'] },
         );
-      const [us, ss, vs]: [number[], number[], number[]] = [[], [], []];
+      const [us, ss, vs] = outs.map(({ numel }) => new Float64Array(numel));
+      const wanted = compute_uv === false ? 'none' : full_matrices === true ? 'full' : 'reduced';
       const count = numelOf(x.sizes.slice(0, -2));
       for (let i = 0; i < count; i++) {
         const matrix = values.subarray(i * m * n, (i + 1) * m * n);
-        const { u, s, v } = jacobiSvd(matrix, m, n, full_matrices);
-        ss.push(...s);
-        for (let r = 0; r < m; r++) for (const column of u) us.push(column[r]!);
-        for (const column of v) vs.push(...column);
+        const { u, s, v } = singularValues(matrix, m, n, wanted);
+        ss!.set(s, i * s.length);
+        u.forEach((column, k) => {
+          const at = i * m * u.length + k;
+          for (let r = 0; r < m; r++) us![at + r * u.length] = column[r]!;
+        });
+        v.forEach((column, k) => vs!.set(column, (i * v.length + k) * n));
       }
-      writeNumbers(outs[1]!, ss);
+      writeNumbers(outs[1]!, ss!);
       if (compute_uv === false) return;
-      writeNumbers(outs[0]!, us);
-      writeNumbers(outs[2]!, vs);
+      writeNumbers(outs[0]!, us!);
+      writeNumbers(outs[2]!, vs!);
     },
     saved: ['out'],
     vjp: ({ compute_uv }, { grads, outs }) => ({
