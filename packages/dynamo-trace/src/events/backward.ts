@@ -17,6 +17,7 @@ import {
   gradFnOf,
   gradientOf,
   hasGradientHooks,
+  isHistoryRefused,
   requiresGrad,
   runBackward,
   setOwnGradient,
@@ -49,7 +50,7 @@ export function leavesSegment(inputs: readonly Tensor[], wanted: readonly Tensor
   if (outside.length === 0) return false;
   return inputs.some((tensor) => {
     const isOnlyOne = outside.length === 1 && outside[0] === tensor;
-    return !isOnlyOne && requiresGrad(tensor) && gradFnOf(tensor) !== null;
+    return !isOnlyOne && !isHistoryRefused(tensor) && gradFnOf(tensor) !== null;
   });
 }
 
@@ -140,7 +141,7 @@ function givesTwice(recorder: Recorder, { inputs }: BackwardCall): boolean {
 function candidateLeaves({ builder, frame }: Recorder): number[] {
   const given = builder.inputSlots.filter((slot) => {
     const tensor = frame.slots[slot]!;
-    return requiresGrad(tensor) && gradFnOf(tensor) === null;
+    return tensor.requiresGradFlag && !isHistoryRefused(tensor) && gradFnOf(tensor) === null;
   });
   const made = builder.leaves.map(({ slot }) => slot);
   return [...given, ...made.filter((slot) => frame.slots[slot]!.requiresGradFlag)];

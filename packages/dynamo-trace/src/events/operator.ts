@@ -13,6 +13,7 @@ import {
   modes,
   outsideGraphOp,
   programLeaf,
+  requiresGrad,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
@@ -330,7 +331,7 @@ function gainingGradients(
 ): number[] {
   const slots = builder
     .slotsWithGradients(fakes.filter((_, i) => existing[i]! >= 0))
-    .filter((slot) => !frame.slots[slot]!.requiresGradFlag);
+    .filter((slot) => !requiresGrad(frame.slots[slot]!));
   frame.noteGradients(slots);
   return slots;
 }

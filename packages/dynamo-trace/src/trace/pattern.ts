@@ -6,6 +6,7 @@
  */
 import { isPlainInteger } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
+import { requiresGrad } from '@tessera/tensor/internal';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import { type SymPattern, type SymbolBindings, matchSymbol } from './int-pattern.js';
 
@@ -98,7 +99,7 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): b
 /** Whether a value is a tensor that carries a guard because it passed it, and is as it was then. */
 export function passedBefore(guard: TensorGuard, value: unknown): boolean {
   const tensor = value as Tensor | null | undefined;
-  return tensor?.guardSpec === guard && tensor.requiresGradFlag === guard.requiresGrad;
+  return tensor?.guardSpec === guard && requiresGrad(tensor) === guard.requiresGrad;
 }
 
 /** What kind of run-time scalar a number is by itself. */
