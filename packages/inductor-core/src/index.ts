@@ -201,6 +201,7 @@ export { registerBlock } from './schedule/products/register-block.js';
 export { type PartialMatmul, ResultShare, shareOf } from './schedule/products/result-share.js';
 export { type ProductChoices, scheduleProduct } from './schedule/products/schedule-product.js';
 export {
+  type ChainPart,
   type ChainStep,
   keepsWeights,
   planesOf,

@@ -13,6 +13,7 @@ import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, type WgslTarget, wgslCapabilities } from '../src/index.js';
 import { generateKernel } from '../src/codegen/generate.js';
+import { deviceLaunches } from '../src/runtime/chain-launches.js';
 import { joinLaunches } from '../src/runtime/join-launches.js';
 import { openGpu } from './support/open-gpu.js';
 import { deviceTensor, readTensor } from './support/plans.js';
@@ -35,9 +36,10 @@ function planOf(
 }
 
 /** Two recurrences of so many units, each with buffers of its own. */
-function recurrences(units: readonly [number, number]): ExecutionPlan {
-  const [rows, steps] = [3, 5];
+function recurrences(units: readonly [number, number], lengths = [5, 5]): ExecutionPlan {
+  const rows = 3;
   const parts = units.map((n, i) => {
+    const steps = lengths[i];
     const kernel = { ...recurrenceKernel(rows, steps, n), name: `recurrence_${i}` };
     const sizes = [rows * n, steps * rows * n, 3 * n * n, steps * rows * n, rows * n];
     return { kernel, sizes };
@@ -163,6 +165,34 @@ describe('which launches are joined', () => {
     expect(joined(recurrences([32, 32]))).toEqual([1, 1]);
   });
 
+  it('joins the steps of wide recurrences, if there are as many', () => {
+    const plan = recurrences([136, 161]);
+    expect(joined(plan)).toEqual([2]);
+    expect(joined(recurrences([32, 136]))).toEqual([1, 1]);
+    expect(joined(recurrences([136, 136], [5, 4]))).toEqual([1, 1]);
+    expect(joined(plan, { ...BASELINE_TARGET, maxStorageBuffers: 7 })).toEqual([1, 1]);
+    const { kernels, launches, buffers } = deviceLaunches(plan, BASELINE_TARGET);
+    expect(launches.map(({ kernel, times = 1 }) => [kernels[kernel].name, times])).toEqual([
+      ['recurrence_0_start', 1],
+      ['recurrence_1_start', 1],
+      ['recurrence_0_with_recurrence_1_step', 5],
+      ['recurrence_0_end', 1],
+      ['recurrence_1_end', 1],
+    ]);
+    const scratch = buffers.slice(plan.buffers.length).map(({ name }) => name);
+    expect(scratch.map((name) => /carried_?$/.exec(name)?.[0])).toEqual(['carried', 'carried_']);
+  });
+
+  it('divides workgroup memory among recurrences', () => {
+    const { kernels } = deviceLaunches(recurrences([600, 700]), BASELINE_TARGET);
+    const step = kernels.find(({ kind }) => kind === 'step')!;
+    const { text } = generateKernel(step, BASELINE_TARGET);
+    const shared = [...text.matchAll(/var<workgroup> \w+: array<f32, (\d+)>/g)];
+    expect(shared).toHaveLength(4);
+    const bytes = shared.reduce((sum, [, count]) => sum + 4 * Number(count), 0);
+    expect(bytes).toBeLessThanOrEqual(BASELINE_TARGET.maxWorkgroupBytes);
+  });
+
   it('joins nothing on software adapters', () => {
     const plan = planOf(products, rowAnd(512, 128));
     expect(joined(plan, { ...BASELINE_TARGET, software: true })).toEqual([1, 1]);
@@ -213,6 +243,19 @@ describe.skipIf(gpu === null)('joined launches', () => {
       if (output >= 0)
         expectClose(found[name], [...(wanted[output] as Float32Array)], 'float32', name, 10);
     }
+  });
+
+  it.each([
+    [136, 161],
+    [300, 136],
+  ])('compute steps of wide recurrences side by side: %i and %i', async (...units) => {
+    const plan = recurrences(units);
+    expect(joined(plan, gpu!.backend.target)).toEqual([2]);
+    manualSeed(5);
+    const inputs = plan.buffers
+      .slice(0, plan.numInputs)
+      .map(({ numel }, i) => randn([numel]).mul(i % 3 === 2 ? 0.05 : 0.5));
+    await runBoth(plan, inputs);
   });
 
   it('keep checks, each with its number', async () => {

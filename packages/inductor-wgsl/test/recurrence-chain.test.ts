@@ -49,7 +49,7 @@ describe.skipIf(gpu === null)('chains of recurrences on the device', () => {
 describe('chains of recurrences', () => {
   it('bind no more than the recurrence and the memory between launches', () => {
     const kernel = recurrenceKernel(2, 3, 512);
-    const { kernels, times } = recurrenceChain(kernel)!;
+    const { kernels, times } = recurrenceChain([kernel])!;
     for (const part of kernels) if (part.kind === 'loop') verifyKernel(part as LoopKernel);
     expect(times).toEqual([undefined, 3]);
     const names = kernels.map(({ params }) => params.map(({ name }) => name));

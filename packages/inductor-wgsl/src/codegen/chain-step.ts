@@ -6,6 +6,7 @@
  * memory, and then a thread is a unit of a row: it makes the next states, and what the next step multiplies.
  */
 import {
+  type ChainPart,
   type ChainStep,
   extent,
   planesOf,
@@ -18,6 +19,7 @@ import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
 import { decompose } from './loop-vars.js';
 import { ProgramBuilder } from './program.js';
+import { sideBySide } from './scheduled-program.js';
 import { type Symbols, StepValues } from './step-values.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
@@ -31,7 +33,30 @@ export function generateChainStep(
   target: WgslTarget,
   variant: KernelVariant,
 ): WgslProgram {
-  return new ChainStepGenerator(step, target, variant).generate();
+  const { parts, name, params, scalars } = step;
+  const recurrences = parts.map(({ recurrence }) => recurrence);
+  const kernel = { kind: 'joined', name, params, scalars, parts: recurrences } as const;
+  const builder = new ProgramBuilder(kernel, target, variant, new Set());
+  const room = roomOf(target, parts.length);
+  const generators = parts.map((part) => new ChainStepGenerator(part, builder, room));
+  const [first] = generators;
+  const program =
+    parts.length === 1 ? first.alone() : sideBySide(builder, first.threads, generators);
+  return { ...program, schedule: () => ({ kernel: name, facts: first.facts() }) };
+}
+
+/** Workgroups of a step and their threads, where so many recurrences share its launch. */
+export function chainGroups(
+  recurrence: RecurrenceKernel<Size>,
+  target: WgslTarget,
+  sharing: number,
+): { readonly groups: Size; readonly threads: number } {
+  return shapeOf(recurrence, target, roomOf(target, sharing));
+}
+
+/** Bytes of workgroup memory for each. */
+function roomOf({ maxWorkgroupBytes }: WgslTarget, sharing: number): number {
+  return Math.floor(maxWorkgroupBytes / sharing);
 }
 
 /** Threads of a workgroup. */
@@ -44,59 +69,90 @@ const ELEMENT_BYTES = 4;
 /** About how many loads a thread begins before it waits for the first. */
 const UNDER_WAY = 16;
 
+/** How a step is divided. */
+interface StepShape {
+  /** Units and rows of a workgroup, and threads that share a unit. */
+  readonly units: number;
+  readonly rows: number;
+  readonly members: number;
+  readonly threads: number;
+  readonly groups: Size;
+}
+
+/** The shape of a step whose workgroups have so many bytes of memory. */
+function shapeOf(kernel: RecurrenceKernel<Size>, target: WgslTarget, room: number): StepShape {
+  const width = extent(kernel.n) as number;
+  const rows = extent(kernel.batch);
+  const most = target.software ? THREADS.software : THREADS.gpu;
+  const units = Math.min(width, target.software ? most : UNITS);
+  const members = Math.max(1, Math.floor(Math.min(most, target.maxWorkgroupThreads) / units));
+  const across = Math.ceil(width / units);
+  const bytes = kernel.products.length * units * ELEMENT_BYTES;
+  // As many rows as leave the device enough workgroups, and each row its sums in workgroup memory.
+  let taken = MOST_ROWS;
+  const isTooMany = (): boolean =>
+    2 * taken * bytes > room ||
+    taken >= 2 * sizeHint(rows) ||
+    2 * across * Math.ceil(sizeHint(rows) / taken) < target.parallelism;
+  while (taken > 1 && isTooMany()) taken /= 2;
+  const groups = sizeMul(sizeCeilDiv(rows, taken), across);
+  return { units, rows: taken, members, threads: units * members, groups };
+}
+
 class ChainStepGenerator {
-  private readonly builder: ProgramBuilder;
   private readonly kernel: RecurrenceKernel<Size>;
   private readonly type: ScalarType;
   private readonly values: StepValues;
   private readonly width: number;
   private readonly plane: string;
   private readonly allRows: string;
-  /** Units and rows of a workgroup, and threads that share a unit. */
-  private readonly units: number;
-  private readonly rows: number;
-  private readonly members: number;
+  private readonly shape: StepShape;
   private readonly sums: string;
 
+  /** @param room bytes of workgroup memory */
   constructor(
-    private readonly step: ChainStep,
-    private readonly target: WgslTarget,
-    variant: KernelVariant,
+    private readonly part: ChainPart,
+    private readonly builder: ProgramBuilder,
+    private readonly room: number,
   ) {
-    this.kernel = step.recurrence;
-    const { params, scalars } = step;
-    this.builder = new ProgramBuilder(
-      { ...this.kernel, params, scalars },
-      target,
-      variant,
-      new Set(),
-    );
+    this.kernel = part.recurrence;
     const { batch, n, accDtype, products } = this.kernel;
     this.type = computeType(accDtype);
-    this.values = new StepValues(this.builder, this.type);
+    this.values = new StepValues(builder, this.type);
     this.width = extent(n) as number;
     const rows = extent(batch);
-    this.plane = this.builder.size(sizeMul(rows, this.width));
-    this.allRows = this.builder.size(rows);
-    const threads = target.software ? THREADS.software : THREADS.gpu;
-    this.units = Math.min(this.width, target.software ? threads : UNITS);
-    this.members = Math.max(
-      1,
-      Math.floor(Math.min(threads, target.maxWorkgroupThreads) / this.units),
-    );
-    this.rows = this.chooseRows();
-    this.sums = this.builder.workgroupArray('sums', this.type, products.length * this.cells);
+    this.plane = builder.size(sizeMul(rows, this.width));
+    this.allRows = builder.size(rows);
+    this.shape = shapeOf(this.kernel, builder.target, room);
+    this.sums = builder.workgroupArray('sums', this.type, products.length * this.cells);
   }
 
-  generate(): WgslProgram {
-    const { builder, kernel, target, units, width, rows, members } = this;
+  get threads(): number {
+    return this.shape.threads;
+  }
+
+  /** Workgroups; where several parts share a launch, all sizes are known. */
+  get groups(): number {
+    return this.shape.groups as number;
+  }
+
+  /** The step in a launch of its own. */
+  alone(): WgslProgram {
+    const { builder, shape } = this;
+    const { id, workgroups, hasSurplus } = linearGrid(shape.groups, builder.target);
     const body = new CodeBlock();
+    if (hasSurplus) body.line(`if (${id} >= ${builder.size(shape.groups)}) { return; }`);
+    this.emit(body, id);
+    return builder.finish(this.threads, body, workgroups);
+  }
+
+  /** Appends what the workgroup of a number does. */
+  readonly emit = (body: CodeBlock, group: string): void => {
+    const { kernel, shape, width } = this;
+    const { units, rows } = shape;
     const across = Math.ceil(width / units);
-    const count = sizeMul(sizeCeilDiv(extent(kernel.batch), rows), across);
-    const { id, workgroups, hasSurplus } = linearGrid(count, target);
-    if (hasSurplus) body.line(`if (${id} >= ${builder.size(count)}) { return; }`);
-    body.line(`let first_unit = (${id} % ${across}u) * ${units}u;`);
-    body.line(`let first_row = (${id} / ${across}u) * ${rows}u;`);
+    body.line(`let first_unit = (${group} % ${across}u) * ${units}u;`);
+    body.line(`let first_row = (${group} / ${across}u) * ${rows}u;`);
     const unit = `first_unit + lane % ${units}u`;
     body.line(`let unit = ${width % units === 0 ? unit : `min(${unit}, ${width - 1}u)`};`);
     body.line(`let member = lane / ${units}u;`);
@@ -108,49 +164,33 @@ class ChainStepGenerator {
     this.multiply(body);
     this.gather(body);
     this.cellsOf(body);
-    const program = builder.finish(this.threads, body, workgroups);
-    const facts = {
+  };
+
+  facts(): Readonly<Record<string, string>> {
+    const { units, rows, members } = this.shape;
+    return {
       'a launch': 'a step of all rows',
       'a workgroup': `${units} units of ${rows} rows`,
       'threads of a workgroup': `${units} units × ${members} members`,
     };
-    return { ...program, schedule: () => ({ kernel: kernel.name, facts }) };
   }
 
   /** Units of rows that a workgroup has. */
   private get cells(): number {
-    return this.units * this.rows;
-  }
-
-  private get threads(): number {
-    return this.units * this.members;
-  }
-
-  /** As many rows as leave the device enough workgroups, and each row its sums in workgroup memory. */
-  private chooseRows(): number {
-    const { kernel, units, width, target } = this;
-    const rows = extent(kernel.batch);
-    const across = Math.ceil(width / units);
-    const bytes = kernel.products.length * units * ELEMENT_BYTES;
-    let most = MOST_ROWS;
-    const isTooMany = (): boolean =>
-      2 * most * bytes > target.maxWorkgroupBytes ||
-      most >= 2 * sizeHint(rows) ||
-      2 * across * Math.ceil(sizeHint(rows) / most) < target.parallelism;
-    while (most > 1 && isTooMany()) most /= 2;
-    return most;
+    return this.shape.units * this.shape.rows;
   }
 
   /** Text of an element of a plane. */
   private carried(plane: number, place: string): string {
-    const { carried } = this.step;
+    const { carried } = this.part;
     const index = plane === 0 ? place : `${plane}u * ${this.plane} + ${place}`;
     return elementText(this.builder.buffer(carried), index);
   }
 
   /** Sums of a thread's terms, of each product and row. */
   private multiply(body: CodeBlock): void {
-    const { builder, kernel, rows, width, members, allRows, type } = this;
+    const { builder, kernel, width, allRows, type } = this;
+    const { rows, members } = this.shape;
     for (let r = 0; r < rows; r++) {
       const row = `first_row + ${r}u`;
       const inside = rows === 1 ? row : `min(${row}, ${allRows} - 1u)`;
@@ -170,7 +210,8 @@ class ChainStepGenerator {
 
   /** Loads what a term of each product is made of; `adds` get the lines that add it. */
   private addTerms(loop: CodeBlock, symbols: Symbols, by: number, adds: string[]): void {
-    const { kernel, builder, rows } = this;
+    const { kernel, builder } = this;
+    const { rows } = this.shape;
     const other = builder.names.fresh('other');
     loop.line(`let ${other} = at${by === 0 ? '' : ` + ${by}u`};`);
     const terms = kernel.products.flat();
@@ -196,7 +237,8 @@ class ChainStepGenerator {
 
   /** Adds what the members have, some products and rows at a time, into `sums`. */
   private gather(body: CodeBlock): void {
-    const { kernel, rows, units, members, threads, target, cells, sums, type, builder } = this;
+    const { kernel, cells, sums, type, builder } = this;
+    const { rows, units, members, threads } = this.shape;
     const totals = kernel.products.flatMap((_, p) =>
       Array.from({ length: rows }, (__, r) => `total${p}_${r}`),
     );
@@ -208,7 +250,7 @@ class ChainStepGenerator {
     }
     // Threads that add neighbours' parts find them in other banks of the memory.
     const stride = threads + units;
-    const room = target.maxWorkgroupBytes / ELEMENT_BYTES - kernel.products.length * cells;
+    const room = this.room / ELEMENT_BYTES - kernel.products.length * cells;
     const most = Math.max(1, Math.min(totals.length, Math.floor(room / stride)));
     const parts = builder.workgroupArray('parts', type, most * stride);
     for (let first = 0; first < totals.length; first += most) {
@@ -234,7 +276,8 @@ class ChainStepGenerator {
 
   /** The next states of each unit of each row, what is stored, and the vectors of the next step. */
   private cellsOf(body: CodeBlock): void {
-    const { kernel, builder, units, width, cells, rows, allRows } = this;
+    const { kernel, builder, width, cells, allRows } = this;
+    const { units, rows } = this.shape;
     const planes = planesOf(kernel);
     const loop = new CodeBlock();
     loop.line(`let own = first_unit + cell % ${units}u;`);

@@ -46,7 +46,7 @@ export function generateKernel(
   if (kernel.kind === 'step') return generateChainStep(kernel, target, variant);
   if (kernel.kind === 'attention') return generateAttention(kernel, target, variant);
   if (kernel.kind === 'recurrence') {
-    const chain = recurrenceChain(kernel);
+    const chain = recurrenceChain([kernel]);
     return chain === null
       ? generateRecurrence(kernel, target, variant)
       : generateKernel(chain.step, target);

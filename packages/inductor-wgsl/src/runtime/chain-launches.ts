@@ -1,7 +1,12 @@
 /**
  * @file What is launched of a plan: small launches are joined, wide recurrences are chains of launches.
  */
-import { recurrenceChain, type ReplacedLaunches, replaceKernels } from '@tessera/inductor-core';
+import {
+  recurrenceChain,
+  type RecurrenceKernel,
+  type ReplacedLaunches,
+  replaceKernels,
+} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { LaunchedKernel } from '../codegen/joined-kernel.js';
@@ -33,8 +38,15 @@ export function deviceLaunches<B extends Launches['buffers'][number]>(
     kernels,
     launches,
     buffers: all,
-  } = replaceKernels(joined, (kernel) =>
-    kernel.kind === 'recurrence' ? recurrenceChain(kernel) : null,
-  ) ?? joined;
+  } = replaceKernels(joined, (kernel) => {
+    const recurrences = recurrencesOf(kernel);
+    return recurrences.length === 0 ? null : recurrenceChain(recurrences);
+  }) ?? joined;
   return { kernels, launches, buffers: all };
+}
+
+/** The recurrences that a launch is of. */
+function recurrencesOf(kernel: LaunchedKernel): readonly RecurrenceKernel<Size>[] {
+  const parts = kernel.kind === 'joined' ? kernel.parts : [kernel];
+  return parts.filter((part) => part.kind === 'recurrence');
 }

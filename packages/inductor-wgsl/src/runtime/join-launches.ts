@@ -14,6 +14,8 @@ import {
   isStaticKernel,
   keepsWeights,
   type Launch,
+  recurrenceChain,
+  type RecurrenceKernel,
 } from '@tessera/inductor-core';
 import { type Size, sizeHint } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
@@ -23,6 +25,7 @@ import {
   joinKernels,
   type LaunchedKernel,
 } from '../codegen/joined-kernel.js';
+import { chainGroups } from '../codegen/chain-step.js';
 import { scheduleTogether } from '../codegen/loop.js';
 import { recurrenceThreads } from '../codegen/recurrence.js';
 import type { WgslTarget } from '../codegen/target.js';
@@ -85,8 +88,6 @@ class Joiner {
   private isSmall(kernel: FusedKernel<Size>, { buffers }: Launch): kernel is JoinedPart {
     if (kernel.kind !== 'loop' && kernel.kind !== 'recurrence') return false;
     if (!isStaticKernel(kernel)) return false;
-    // A wide one is a chain.
-    if (kernel.kind === 'recurrence' && !keepsWeights(kernel)) return false;
     let total = 0;
     for (const index of buffers) {
       // Whoever plans memory says what is wrong with a malformed plan.
@@ -96,7 +97,8 @@ class Joiner {
       if (source.kind === 'output' && bytes <= SLOT_BYTES) return false;
       total += bytes;
     }
-    return total <= MOST_BYTES;
+    // A wide recurrence is a launch for each step.
+    return total <= MOST_BYTES || (kernel.kind === 'recurrence' && !keepsWeights(kernel));
   }
 
   private fits(open: readonly BoundKernel[], next: BoundKernel): boolean {
@@ -116,7 +118,7 @@ class Joiner {
       }
     }
     const checks = checksOfAll([...open, next].map(({ kernel }) => kernel)).list.length;
-    const bindings = access.size + Math.min(1, checks);
+    const bindings = bindingsOf([...open, next]) + Math.min(1, checks);
     return bindings <= this.target.maxStorageBuffers && this.areAlike([...open, next]);
   }
 
@@ -134,11 +136,12 @@ class Joiner {
           grid.extent,
           threads!.extent,
         ]),
-        ...recurrences.map((each) => [extent(each.batch), recurrenceThreads(each, target)]),
+        ...recurrences.map((each) => recurrenceShape(each, target, recurrences.length)),
       ];
       const groups = shapes.reduce((sum, [count]) => sum + (count as number), 0);
       found =
         (loops.length === 0 || recurrences.length === 0) &&
+        new Set(recurrences.map(stepsOfChain)).size <= 1 &&
         new Set(shapes.map(([, threads]) => threads)).size === 1 &&
         groups <= target.maxWorkgroupsPerDimension;
       this.fitting.set(key, found);
@@ -165,4 +168,32 @@ class Joiner {
 export function joinLaunches(plan: Launches, target: WgslTarget): JoinedLaunches {
   // Threads of a software adapter take turns, and a launch costs it little.
   return target.software ? plan : new Joiner(plan, target).run();
+}
+
+/** Buffers that kernels bind in one launch; steps of a chain have their memory, and leave its ends what only those use. */
+function bindingsOf(bound: readonly BoundKernel[]): number {
+  const places = bound.flatMap(({ kernel, launch }, i) => {
+    const place = (name: string): number | string =>
+      launch.buffers[kernel.params.findIndex((param) => param.name === name)] ?? `${i} ${name}`;
+    const isChain = kernel.kind === 'recurrence' && !keepsWeights(kernel);
+    const { params } = isChain ? recurrenceChain([kernel])!.step : kernel;
+    return params.map(({ name }) => place(name));
+  });
+  return new Set(places).size;
+}
+
+/** Workgroups of a launch, and their threads, where so many recurrences share it. */
+function recurrenceShape(
+  kernel: RecurrenceKernel<Size>,
+  target: WgslTarget,
+  sharing: number,
+): readonly [Size, number] {
+  if (keepsWeights(kernel)) return [extent(kernel.batch), recurrenceThreads(kernel, target)];
+  const { groups, threads } = chainGroups(kernel, target, sharing);
+  return [groups, threads];
+}
+
+/** How many launches a recurrence is; 0 where it is one. */
+function stepsOfChain(kernel: RecurrenceKernel<Size>): Size {
+  return keepsWeights(kernel) ? 0 : extent(kernel.step);
 }

@@ -15,17 +15,21 @@ import { extent } from '../../ir/loop-vars.js';
 import { stmtRoots } from '../../ir/walk.js';
 import { fitsWorkgroup } from '../../lower/fits-workgroup.js';
 import type { Replacement } from './replace-kernels.js';
-import { unusedName, usedParameters } from './used-parameters.js';
+import { type Parameters, unusedName, usedParameters } from './used-parameters.js';
 
-/** A step of a recurrence, whose number is in memory. */
+/** A recurrence, and the name of its memory between launches. */
+export interface ChainPart {
+  readonly recurrence: RecurrenceKernel<Size>;
+  readonly carried: string;
+}
+
+/** A step of recurrences that do not wait for one another and have as many steps; its number is in memory. */
 export interface ChainStep {
   readonly kind: 'step';
   readonly name: string;
   readonly params: readonly BufferParam[];
   readonly scalars: readonly ScalarParam[];
-  readonly recurrence: RecurrenceKernel<Size>;
-  /** Name of the memory between launches. */
-  readonly carried: string;
+  readonly parts: readonly ChainPart[];
 }
 
 /** Kernels in the order of their launches, the step as often as there are steps, and what lies between them. */
@@ -141,33 +145,54 @@ class Ends {
   }
 }
 
-/** The chain that stands for a recurrence; null where registers hold its weights. */
-export function recurrenceChain(kernel: RecurrenceKernel<Size>): RecurrenceChain | null {
-  if (keepsWeights(kernel)) return null;
-  const { states, vectors, products, stores } = kernel;
+/** What a step of a recurrence uses, with the memory between launches. */
+function stepParameters({ recurrence, carried }: ChainPart): Parameters {
+  const { states, vectors, products, stores, accDtype: dtype } = recurrence;
   const roots = [
     ...states.map(({ next }) => next),
     ...vectors,
     ...products.flatMap((terms) => terms.map(({ weight }) => weight)),
   ];
-  const carried = unusedName(kernel.params, 'carried');
-  const ends = new Ends(kernel, carried);
-  const dtype = kernel.accDtype;
-  const others = [{ name: carried, dtype, access: 'readwrite' } as const];
+  return usedParameters(recurrence, roots, stores, [{ name: carried, dtype, access: 'readwrite' }]);
+}
+
+/** Each name once. */
+function distinct<T extends { readonly name: string }>(all: readonly T[]): T[] {
+  return [...new Map(all.map((each) => [each.name, each])).values()];
+}
+
+/** The chain that stands for recurrences, which share the launches of its steps; null where registers hold their weights. */
+export function recurrenceChain(
+  recurrences: readonly RecurrenceKernel<Size>[],
+): RecurrenceChain | null {
+  if (recurrences.some(keepsWeights)) return null;
+  const taken: { readonly name: string }[] = recurrences.flatMap(({ params }) => params);
+  const parts = recurrences.map((recurrence): ChainPart => {
+    const carried = unusedName(taken, 'carried');
+    taken.push({ name: carried });
+    return { recurrence, carried };
+  });
+  const ends = parts.map(({ recurrence, carried }) => new Ends(recurrence, carried));
+  const used = parts.map(stepParameters);
   const step: ChainStep = {
     kind: 'step',
-    name: `${kernel.name}_step`,
-    ...usedParameters(kernel, roots, stores, others),
-    recurrence: kernel,
-    carried,
+    name: `${recurrences.map(({ name }) => name).join('_with_')}_step`,
+    params: distinct(used.flatMap(({ params }) => params)),
+    scalars: distinct(used.flatMap(({ scalars }) => scalars)),
+    parts,
   };
-  const plane = sizeMul(extent(kernel.batch), extent(kernel.n));
-  const numel = sizeMul(plane, planesOf(kernel).count);
-  const end = ends.end();
   return {
     step,
-    kernels: [ends.start(), step, ...(end === null ? [] : [end])],
-    times: [undefined, extent(kernel.step)],
-    scratch: [{ name: carried, dtype, numel }],
+    kernels: [
+      ...ends.map((each) => each.start()),
+      step,
+      ...ends.flatMap((each) => each.end() ?? []),
+    ],
+    times: [...ends.map(() => undefined), extent(recurrences[0]!.step)],
+    scratch: parts.map(({ recurrence, carried }) => {
+      const plane = sizeMul(extent(recurrence.batch), extent(recurrence.n));
+      const numel = sizeMul(plane, planesOf(recurrence).count);
+      return { name: carried, dtype: recurrence.accDtype, numel };
+    }),
   };
 }
