@@ -76,7 +76,7 @@ describe('what programs tell of their schedules', () => {
         weights in registers of a thread: 192"
     `);
     expect(told(recurrenceKernel(4, 92, 512))).toMatchInlineSnapshot(`
-      "scheduled recurrence
+      "scheduled recurrence_step
         a launch: a step of all rows
         a workgroup: 8 units of 2 rows
         threads of a workgroup: 8 units × 32 members"
