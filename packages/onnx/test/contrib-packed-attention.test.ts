@@ -2,8 +2,19 @@
  * @file Attention with packed projections gives what onnxruntime gives: masks of every form, past and present, and the
  * quantized form.
  */
+import type { Tensor } from '@tessera/tensor';
+import { expect, it } from 'vitest';
+import { importOnnx } from '../src/index.js';
 import { type Attributes, floats, ints as ints64 } from './support/build-model.js';
-import { type Contrib, type Numbers, given, noise, whole } from './support/beside-onnxruntime.js';
+import {
+  type Contrib,
+  type Numbers,
+  fileOf,
+  given,
+  inputsOf,
+  noise,
+  whole,
+} from './support/beside-onnxruntime.js';
 import {
   type Case,
   type Refused,
@@ -257,3 +268,17 @@ describeLikeOnnxruntime({
   QAttention: quantizedCases,
 });
 describeRefused(refused);
+
+it('halves have the lowest of their numbers for what hides padding', async () => {
+  const lowest = { mask_filter_value: { float: -3.4028234663852886e38 } };
+  const contrib = attention({ mask: given('int32', [2, 3], [1, 1, 1, 1, 0, 0]) }, lowest);
+  const model = await importOnnx(fileOf(contrib));
+  const inputs = inputsOf(contrib);
+  const [wanted] = Object.values(model.call(inputs)) as [Tensor];
+  const halves = Object.entries(inputs).map(([name, each]) => [
+    name,
+    each.dtype === 'float32' ? each.to('float16') : each,
+  ]);
+  const [own] = Object.values(model.call(Object.fromEntries(halves))) as [Tensor];
+  expect(own.sub(wanted).abs().max().item()).toBeLessThan(5e-3);
+});

@@ -10,6 +10,14 @@ export function addedMask(seen: Tensor, like: Tensor): Tensor {
   return where(seen, zerosLike(hidden), hidden);
 }
 
+/** The same with what the node says for keys that are padding; with the lowest number of halves where it has no such. */
+export function paddingMask(call: NodeCall, seen: Tensor, like: Tensor): Tensor {
+  const lowest = like.dtype === 'float16' ? -65504 : -Infinity;
+  const value = Math.max(call.float('mask_filter_value', -10000), lowest);
+  const hidden = full([], value, { dtype: like.dtype, device: like.device });
+  return where(seen, zerosLike(hidden), hidden);
+}
+
 /** Positions 0 … count - 1. */
 export function places(call: NodeCall, count: number): Tensor {
   return arange(count, { dtype: 'int64', device: call.device });

@@ -6,7 +6,7 @@ import { type Tensor, cat, full, where, zerosLike } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable } from '../registry.js';
 import { joinHeads, repeatHeads, splitHeads } from './attention.js';
-import { addedMask, both, causalMask, places } from './attention-masks.js';
+import { addedMask, both, causalMask, paddingMask, places } from './attention-masks.js';
 import { cacheForm } from './contrib-quantized-cache.js';
 import { anglesAt, rotate } from './rotary.js';
 
@@ -50,11 +50,7 @@ function multiHead(call: NodeCall): (Tensor | null)[] {
   let mask = call.optional(5);
   const padding = call.optional(4);
   if (padding !== null) {
-    const hidden = full([], call.float('mask_filter_value', -10000), {
-      dtype: query.dtype,
-      device: call.device,
-    });
-    mask = both(mask, where(unpadded(call, padding, keys), zerosLike(hidden), hidden));
+    mask = both(mask, paddingMask(call, unpadded(call, padding, keys), query));
   }
   if (call.flag('unidirectional'))
     mask = both(mask, addedMask(causalMask(call, length, keys), query));

@@ -2,11 +2,11 @@
  * @file The attention of one new token to a cache, as decoders of beam searches are exported.
  */
 import { functional as F } from '@tessera/nn';
-import { type Tensor, cat, full, where, zerosLike } from '@tessera/tensor';
+import { type Tensor, cat } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable } from '../registry.js';
 import { joinHeads, splitHeads } from './attention.js';
-import { both, places } from './attention-masks.js';
+import { both, paddingMask, places } from './attention-masks.js';
 
 /** Query, key and value of a token as [B, heads, 1, E], or a key and value that the encoder gives. */
 function operands(call: NodeCall, heads: number): [Tensor, Tensor, Tensor] {
@@ -64,12 +64,8 @@ function decoderAttention(call: NodeCall): (Tensor | null)[] {
   let mask = call.optional(4);
   const flags = call.optional(3);
   if (flags !== null) {
-    const hidden = full([], call.float('mask_filter_value', -10000), {
-      dtype: query.dtype,
-      device: call.device,
-    });
     const seen = flags.ne(0).reshape([flags.shape[0]!, 1, 1, keys.shape[2]!]);
-    mask = both(mask, where(seen, zerosLike(hidden), hidden));
+    mask = both(mask, paddingMask(call, seen, query));
   }
   const scale = call.float('scale', 0) || 1 / Math.sqrt(query.shape[3]!);
   const y = (): Tensor =>

@@ -3,11 +3,11 @@
  * floats (`Attention`), and over quantized numbers (`QAttention`).
  */
 import { functional as F } from '@tessera/nn';
-import { type Tensor, cat, full, matmul, stack, where, zerosLike } from '@tessera/tensor';
+import { type Tensor, cat, matmul, stack } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable } from '../registry.js';
 import { splitHeads, joinHeads } from './attention.js';
-import { addedMask, causalMask, both, places } from './attention-masks.js';
+import { addedMask, both, causalMask, paddingMask, places } from './attention-masks.js';
 import { scaling } from './scaling.js';
 
 /** Which inputs hold what; null for those that an operator does not have. */
@@ -46,12 +46,8 @@ function scoreBias(call: NodeCall, inputs: Inputs, query: Tensor, keys: number):
   let bias = inputs.bias === null ? null : call.optional(inputs.bias);
   const mask = call.optional(inputs.mask);
   if (mask !== null) {
-    const hidden = full([], call.float('mask_filter_value', -10000), {
-      dtype: query.dtype,
-      device: call.device,
-    });
     const seen = seenKeys(call, mask, batch, length, keys);
-    bias = both(bias, where(seen, zerosLike(hidden), hidden));
+    bias = both(bias, paddingMask(call, seen, query));
   }
   if (!call.flag('unidirectional')) return bias;
   return both(bias, addedMask(causalMask(call, length, keys), query));
