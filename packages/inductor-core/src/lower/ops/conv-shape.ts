@@ -1,13 +1,14 @@
 /**
  * @file The geometry of a convolution over any number of spatial dimensions.
  */
+import { sizeHint } from '@tessera/shared';
 import { within } from '../within.js';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { intList, type IntListArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { Shape } from '../shape-math.js';
+import { type Shape, numelOf } from '../shape-math.js';
 import type { RuntimeScalar } from '../registry.js';
 import type { DType } from '@tessera/tensor';
 
@@ -25,6 +26,19 @@ export interface ConvTarget {
   readonly dtype: DType;
   /** Strides of its memory; null for row-major. */
   readonly layout: Shape | null;
+}
+
+/** Fewer pixels, or more taps, are not worth a product of one row. */
+const MIN_PIXELS = 32;
+const MAX_TAPS = 64;
+
+/** Whether pixels that see the image at constant distances are worth a product of their own kind. */
+export function fitsWindows(
+  { sizes, dtype }: Pick<ConvTarget, 'sizes' | 'dtype'>,
+  taps: readonly number[],
+): boolean {
+  const count = sizes.slice(2).reduce<number>((n, size) => n * sizeHint(size), 1);
+  return dtype === 'float32' && count >= MIN_PIXELS && Number(numelOf(taps)) <= MAX_TAPS;
 }
 
 /** Reads stride, padding and dilation for `spatial` dimensions. */

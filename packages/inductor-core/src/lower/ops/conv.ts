@@ -6,7 +6,6 @@
  * that the fastest-moving variable has unit stride in the result. Groups are the batch; a depthwise
  * convolution has one row per group and so becomes a reduction (see contract.ts).
  */
-import { sizeHint } from '@tessera/shared';
 import { readyOperand } from '../ready-operand.js';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -15,16 +14,17 @@ import {
   type ConvGeometry,
   type ConvTarget,
   convGeometry,
+  fitsWindows,
   guardedLoad,
   inputPositions,
   outputPositions,
 } from './conv-shape.js';
-import { convOfTiles, windowsTile } from './conv-upsample.js';
+import { convOfPhases, hasPhases } from './conv-upsample.js';
 import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
-import { fixedShape, isEmpty, numelOf } from '../shape-math.js';
+import { fixedShape, isEmpty } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** An image-shaped product: per group, `channels` by (images × pixels), summed over `k`. */
@@ -43,15 +43,6 @@ interface ImageProduct {
     pixel: readonly IndexExpr[],
     k: readonly IndexExpr[],
   ) => Expr;
-}
-
-/** Fewer pixels, or more taps, are not worth a product of one row. */
-const MIN_PIXELS = 32;
-const MAX_TAPS = 64;
-
-function fitsWindows({ sizes, dtype }: ConvTarget, taps: readonly number[]): boolean {
-  const count = sizes.slice(2).reduce<number>((n, size) => n * sizeHint(size), 1);
-  return dtype === 'float32' && count >= MIN_PIXELS && Number(numelOf(taps)) <= MAX_TAPS;
 }
 
 function imageProduct(l: Lowering, spec: ImageProduct): LoweredTensor {
@@ -145,10 +136,10 @@ function convGradInput(
   target: ConvTarget,
 ): LoweredTensor {
   const [g, w] = [readyOperand(l, grad), readyOperand(l, weight)];
-  if (windowsTile(g, w, geometry, target)) return convOfTiles(l, g, w, geometry, target);
   const channels = w.sizes[1]!;
   const channelsOut = w.sizes[0]! / geometry.groups;
   const kernel = w.sizes.slice(2);
+  if (hasPhases(geometry, kernel)) return convOfPhases(l, g, w, geometry, target);
   return imageProduct(l, {
     groups: geometry.groups,
     channels,
