@@ -214,6 +214,7 @@ export class ScheduledEmitter {
       this.within(copy, () => this.body(body));
       this.block.nest('', copy);
     }
+    this.names.fix(name, null);
   }
 
   private when({ all, body, otherwise }: Extract<ScheduledStmt, { kind: 'when' }>): void {

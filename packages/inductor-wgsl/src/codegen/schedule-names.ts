@@ -58,9 +58,10 @@ export class ScheduleNames {
     return this.wide.has(name);
   }
 
-  /** Makes a variable a number. */
-  fix(name: string, value: number): void {
-    this.fixed.set(name, value);
+  /** Makes a variable a number; null lets go of it. */
+  fix(name: string, value: number | null): void {
+    if (value === null) this.fixed.delete(name);
+    else this.fixed.set(name, value);
   }
 
   /** Opens a scope, and gives what is known in it. */

@@ -26,9 +26,14 @@ export function plus(a: IndexExpr, b: IndexExpr): IndexExpr {
 
 /** The sum of all terms; those that are 0 are left out. */
 export function sum(...terms: readonly IndexExpr[]): IndexExpr {
-  const flat = terms
-    .flatMap((term) => (term.kind === 'add' ? term.terms : [term]))
-    .filter((term) => term.kind !== 'int' || term.value !== 0);
+  const flat: IndexExpr[] = [];
+  const take = (term: IndexExpr): void => {
+    if (term.kind !== 'int' || term.value !== 0) flat.push(term);
+  };
+  for (const term of terms) {
+    if (term.kind === 'add') term.terms.forEach(take);
+    else take(term);
+  }
   if (flat.length === 0) return whole(0);
   return flat.length === 1 ? flat[0]! : { kind: 'add', terms: flat };
 }
