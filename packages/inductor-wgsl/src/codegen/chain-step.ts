@@ -13,8 +13,9 @@ import {
   type RecurrenceKernel,
   stmtRoots,
 } from '@tessera/inductor-core';
-import { type Size, sizeCeilDiv, sizeHint, sizeMul } from '@tessera/shared';
+import { type Size, sizeMul } from '@tessera/shared';
 import { elementText } from './buffer-access.js';
+import { type StepShape, stepShape } from './chain-shape.js';
 import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
 import { decompose } from './loop-vars.js';
@@ -37,67 +38,15 @@ export function generateChainStep(
   const recurrences = parts.map(({ recurrence }) => recurrence);
   const kernel = { kind: 'joined', name, params, scalars, parts: recurrences } as const;
   const builder = new ProgramBuilder(kernel, target, variant, new Set());
-  const room = roomOf(target, parts.length);
-  const generators = parts.map((part) => new ChainStepGenerator(part, builder, room));
+  const generators = parts.map((part) => new ChainStepGenerator(part, builder, parts.length));
   const [first] = generators;
   const program =
     parts.length === 1 ? first.alone() : sideBySide(builder, first.threads, generators);
   return { ...program, schedule: () => ({ kernel: name, facts: first.facts() }) };
 }
 
-/** Workgroups of a step and their threads, where so many recurrences share its launch. */
-export function chainGroups(
-  recurrence: RecurrenceKernel<Size>,
-  target: WgslTarget,
-  sharing: number,
-): { readonly groups: Size; readonly threads: number } {
-  return shapeOf(recurrence, target, roomOf(target, sharing));
-}
-
-/** Bytes of workgroup memory for each. */
-function roomOf({ maxWorkgroupBytes }: WgslTarget, sharing: number): number {
-  return Math.floor(maxWorkgroupBytes / sharing);
-}
-
-/** Threads of a workgroup. */
-const THREADS = { gpu: 256, software: 32 };
-/** Units of a workgroup: neighbours among its threads read weights of so many in a row, 32 bytes. */
-const UNITS = 8;
-/** Most rows of a workgroup. */
-const MOST_ROWS = 16;
-const ELEMENT_BYTES = 4;
 /** About how many loads a thread begins before it waits for the first. */
 const UNDER_WAY = 16;
-
-/** How a step is divided. */
-interface StepShape {
-  /** Units and rows of a workgroup, and threads that share a unit. */
-  readonly units: number;
-  readonly rows: number;
-  readonly members: number;
-  readonly threads: number;
-  readonly groups: Size;
-}
-
-/** The shape of a step whose workgroups have so many bytes of memory. */
-function shapeOf(kernel: RecurrenceKernel<Size>, target: WgslTarget, room: number): StepShape {
-  const width = extent(kernel.n) as number;
-  const rows = extent(kernel.batch);
-  const most = target.software ? THREADS.software : THREADS.gpu;
-  const units = Math.min(width, target.software ? most : UNITS);
-  const members = Math.max(1, Math.floor(Math.min(most, target.maxWorkgroupThreads) / units));
-  const across = Math.ceil(width / units);
-  const bytes = kernel.products.length * units * ELEMENT_BYTES;
-  // As many rows as leave the device enough workgroups, and each row its sums in workgroup memory.
-  let taken = MOST_ROWS;
-  const isTooMany = (): boolean =>
-    2 * taken * bytes > room ||
-    taken >= 2 * sizeHint(rows) ||
-    2 * across * Math.ceil(sizeHint(rows) / taken) < target.parallelism;
-  while (taken > 1 && isTooMany()) taken /= 2;
-  const groups = sizeMul(sizeCeilDiv(rows, taken), across);
-  return { units, rows: taken, members, threads: units * members, groups };
-}
 
 class ChainStepGenerator {
   private readonly kernel: RecurrenceKernel<Size>;
@@ -109,11 +58,11 @@ class ChainStepGenerator {
   private readonly shape: StepShape;
   private readonly sums: string;
 
-  /** @param room bytes of workgroup memory */
+  /** @param sharing how many parts share the launch */
   constructor(
     private readonly part: ChainPart,
     private readonly builder: ProgramBuilder,
-    private readonly room: number,
+    sharing: number,
   ) {
     this.kernel = part.recurrence;
     const { batch, n, accDtype, products } = this.kernel;
@@ -123,7 +72,7 @@ class ChainStepGenerator {
     const rows = extent(batch);
     this.plane = builder.size(sizeMul(rows, this.width));
     this.allRows = builder.size(rows);
-    this.shape = shapeOf(this.kernel, builder.target, room);
+    this.shape = stepShape(this.kernel, builder.target, sharing);
     this.sums = builder.workgroupArray('sums', this.type, products.length * this.cells);
   }
 
@@ -250,7 +199,7 @@ class ChainStepGenerator {
     }
     // Threads that add neighbours' parts find them in other banks of the memory.
     const stride = threads + units;
-    const room = this.room / ELEMENT_BYTES - kernel.products.length * cells;
+    const room = this.shape.room - kernel.products.length * cells;
     const most = Math.max(1, Math.min(totals.length, Math.floor(room / stride)));
     const parts = builder.workgroupArray('parts', type, most * stride);
     for (let first = 0; first < totals.length; first += most) {

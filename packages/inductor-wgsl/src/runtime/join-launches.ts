@@ -25,7 +25,7 @@ import {
   joinKernels,
   type LaunchedKernel,
 } from '../codegen/joined-kernel.js';
-import { chainGroups } from '../codegen/chain-step.js';
+import { stepShape } from '../codegen/chain-shape.js';
 import { scheduleTogether } from '../codegen/loop.js';
 import { recurrenceThreads } from '../codegen/recurrence.js';
 import type { WgslTarget } from '../codegen/target.js';
@@ -189,7 +189,7 @@ function recurrenceShape(
   sharing: number,
 ): readonly [Size, number] {
   if (keepsWeights(kernel)) return [extent(kernel.batch), recurrenceThreads(kernel, target)];
-  const { groups, threads } = chainGroups(kernel, target, sharing);
+  const { groups, threads } = stepShape(kernel, target, sharing);
   return [groups, threads];
 }
 

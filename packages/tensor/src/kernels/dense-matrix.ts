@@ -2,7 +2,7 @@
  * @file Factorizations and solutions of single row-major matrices in double precision, with LAPACK's signs
  * and pivots.
  */
-import { addRows } from './matmul-kernel.js';
+import { addRows } from './add-rows.js';
 
 /** What `householderFactors` makes. */
 export interface HouseholderFactors {

@@ -28,12 +28,19 @@ const VIEWS = {
 
 type HeapView = CpuHeap[(typeof VIEWS)[DType]];
 
-/** How an element that is no number in the heap is read and written there, by its place. */
+/** How an element is read and written in the heap, by its place. */
 interface Codec {
   decode(view: HeapView, at: number): number;
   encode(view: HeapView, at: number, value: number): void;
 }
 
+/** Of elements that are numbers there. */
+const NUMBER: Codec = {
+  decode: (view, at) => view[at]!,
+  encode: (view, at, value) => (view[at] = value),
+};
+
+/** Of the others. */
 const CODECS: Readonly<Partial<Record<DType, Codec>>> = {
   int64: {
     decode: (view, at) => view[2 * at + 1]! * 2 ** 32 + (view[2 * at]! >>> 0),
@@ -63,11 +70,8 @@ const CODECS: Readonly<Partial<Record<DType, Codec>>> = {
 export function elementWriter(dtype: DType, ptr: number): (i: number, value: number) => void {
   const view = cpuHeap()[VIEWS[dtype]];
   const start = ptr / itemSize(dtype);
-  const codec = CODECS[dtype];
-  if (codec !== undefined) return (i, value) => codec.encode(view, start + i, value);
-  return (i, value) => {
-    view[start + i] = value;
-  };
+  const { encode } = CODECS[dtype] ?? NUMBER;
+  return (i, value) => encode(view, start + i, value);
 }
 
 const ROUNDINGS: Readonly<Record<DType, (value: number) => number>> = {
@@ -149,13 +153,11 @@ export function readNumbers(
   const strides =
     sizes === tensor.sizes ? tensor.strides : expandStrides(tensor.sizes, tensor.strides, sizes);
   const view = cpuHeap()[VIEWS[dtype]];
-  const codec = CODECS[dtype];
+  const codec = CODECS[dtype] ?? NUMBER;
   forEachRow(sizes, strides, (first, offset, count, stride) => {
     let at = start + offset;
-    if (codec !== undefined)
-      for (let i = first; i < first + count; i++, at += stride) out[i] = codec.decode(view, at);
-    else if (stride === 1) out.set(view.subarray(at, at + count), first);
-    else for (let i = first; i < first + count; i++, at += stride) out[i] = view[at]!;
+    if (codec === NUMBER && stride === 1) out.set(view.subarray(at, at + count), first);
+    else for (let i = first; i < first + count; i++, at += stride) out[i] = codec.decode(view, at);
   });
   return out;
 }
@@ -178,17 +180,11 @@ export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): voi
   const { dtype, sizes, strides } = tensor;
   const start = address(tensor, 'writing values', true) / itemSize(dtype);
   const view = cpuHeap()[VIEWS[dtype]];
-  const codec = CODECS[dtype];
-  if (codec === undefined && isContiguous(sizes, strides)) {
-    view.set(values, start);
-    return;
-  }
+  const codec = CODECS[dtype] ?? NUMBER;
+  if (codec === NUMBER && isContiguous(sizes, strides)) return view.set(values, start);
   forEachRow(sizes, strides, (first, offset, count, stride) => {
     let at = start + offset;
-    if (codec === undefined)
-      for (let i = first; i < first + count; i++, at += stride) view[at] = values[i]!;
-    else
-      for (let i = first; i < first + count; i++, at += stride) codec.encode(view, at, values[i]!);
+    for (let i = first; i < first + count; i++, at += stride) codec.encode(view, at, values[i]!);
   });
 }
 
