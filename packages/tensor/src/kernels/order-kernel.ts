@@ -2,7 +2,7 @@
  * @file Order within rows of numbers: stable sorting, the best few, the k-th smallest, the median, the most common.
  *
  * NaN is the largest number, and equal to itself; 0 and -0 are equal. Rows are sorted by the bits of their numbers, a
- * byte at a time from the last one: bytes that all numbers share, as the last ones of float32, cost nothing.
+ * byte at a time from the last one: bytes that all numbers share cost nothing.
  * Which of several equal elements is named matters to callers, so kthvalue and mode follow PyTorch's own procedures
  * (median-of-three quickselect, first longest run); the others name the first in order of position.
  */
