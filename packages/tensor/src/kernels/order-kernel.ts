@@ -126,11 +126,7 @@ export class RowOrder {
         moved[place] = word;
         to[place] = from[i]!;
       }
-      const [order, sorted] = [from, words];
-      from = to;
-      to = order;
-      words = moved;
-      moved = sorted;
+      [from, to, words, moved] = [to, from, moved, words];
     }
     if (from !== this.order) for (let i = 0; i < count; i++) to[i] = from[i]!;
   }

@@ -28,9 +28,7 @@ const TILE = 32;
 /** Matrices [count, rows, columns], each transposed. */
 function transposed<A extends Numbers>(from: A, rows: number, columns: number): A {
   if (rows === 1 || columns === 1) return from;
-  const to = (
-    from instanceof Int32Array ? new Int32Array(from.length) : new Float64Array(from.length)
-  ) as A;
+  const to = from.slice() as A;
   for (let base = 0; base < from.length; base += rows * columns)
     for (let top = 0; top < rows; top += TILE)
       for (let left = 0; left < columns; left += TILE) {
@@ -68,20 +66,11 @@ export function readComparable(...tensors: readonly Tensor[]): {
   if (!tensors.some((tensor, i) => tensor.dtype === 'int64' && isInexact(numbers[i]!)))
     return { numbers, wholes: null };
   const read = tensors.map((tensor) => readWholes(tensor));
-  const sorted = BigInt64Array.from(read.flatMap((wholes) => [...wholes])).sort();
-  const distinct = sorted.filter((value, i) => i === 0 || value !== sorted[i - 1]);
-  const numberOf = (whole: bigint): number => {
-    let low = 0;
-    for (let high = distinct.length - 1; low < high;) {
-      const middle = (low + high) >> 1;
-      if (distinct[middle]! < whole) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
+  const wholes = BigInt64Array.from(new Set(read.flatMap((each) => [...each]))).sort();
+  const places = new Map(Array.from(wholes, (whole, i) => [whole, i]));
   return {
-    numbers: read.map((wholes) => Float64Array.from(wholes, numberOf)),
-    wholes: distinct,
+    numbers: read.map((each) => Float64Array.from(each, (whole) => places.get(whole)!)),
+    wholes,
   };
 }
 

@@ -36,17 +36,15 @@ function runs(order: Int32Array, same: (a: number, b: number) => boolean): Group
   const first: number[] = [];
   const counts: number[] = [];
   const of = new Int32Array(order.length);
-  let start = 0;
   for (let i = 0; i < order.length; i++) {
     const position = order[i]!;
     if (i === 0 || !same(order[i - 1]!, position)) {
-      if (i > 0) counts.push(i - start);
       first.push(position);
-      start = i;
+      counts.push(0);
     }
     of[position] = first.length - 1;
+    counts[first.length - 1]!++;
   }
-  if (order.length > 0) counts.push(order.length - start);
   return { first, of, counts };
 }
 
@@ -80,9 +78,7 @@ function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
   const { values, wholes } = readRows(self);
   const width = outer * inner;
   const at = (slice: number, i: number): number =>
-    values[
-      outer === 1 ? slice * inner + i : (Math.floor(i / inner) * size + slice) * inner + (i % inner)
-    ]!;
+    values[(Math.floor(i / inner) * size + slice) * inner + (i % inner)]!;
   const compare = (a: number, b: number): number => {
     for (let i = 0; i < width; i++) {
       const x = at(a, i);
