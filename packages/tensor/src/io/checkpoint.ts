@@ -11,7 +11,7 @@ import { type ByteSource, beside, pathOf, resolveSource } from './byte-source.js
 import { invalidCheckpoint, parseIndex } from './checkpoint-index.js';
 import { Cursor } from './cursor.js';
 import { type Loading, type PlaceOptions, disposeAll, reading, startLoading } from './loading.js';
-import { STREAM_OPTIONS, type StreamOptions, readSafetensors } from './safetensors-stream.js';
+import { type StreamOptions, readSafetensors } from './safetensors-stream.js';
 import { checkKeys, chosenBy, warnSkipped } from './select-tensors.js';
 import { checkFloatDType } from './stored-type.js';
 
@@ -19,7 +19,13 @@ import { checkFloatDType } from './stored-type.js';
 export interface LoadCheckpointOptions extends StreamOptions, PlaceOptions {}
 
 const OPTIONS: OptionNames<LoadCheckpointOptions> = {
-  ...STREAM_OPTIONS,
+  signal: true,
+  requestInit: true,
+  keys: true,
+  dtype: true,
+  onProgress: true,
+  onMetadata: true,
+  onSkip: true,
   device: true,
   cache: true,
 };

@@ -52,8 +52,7 @@ export interface StreamOptions extends SourceOptions {
   readonly onSkip?: ((tensor: SkippedTensor) => void) | undefined;
 }
 
-/** Their names. */
-export const STREAM_OPTIONS: OptionNames<StreamOptions> = {
+const OPTIONS: OptionNames<StreamOptions> = {
   signal: true,
   requestInit: true,
   keys: true,
@@ -113,7 +112,7 @@ export async function* streamSafetensors(
   source: ByteSource,
   options: StreamOptions = {},
 ): AsyncGenerator<LoadedTensor, void, undefined> {
-  checkOptionNames('streamSafetensors', options, STREAM_OPTIONS);
+  checkOptionNames('streamSafetensors', options, OPTIONS);
   checkFloatDType(options.dtype);
   const { requestInit, keys } = options;
   const signal = signalOf(source, options);

@@ -215,11 +215,12 @@ export function choleskyFactor(values: Float64Array, n: number): number {
   for (let i = 1; i < n; i++) values.fill(0, i * n, i * n + i);
   for (let i = 0; i < n; i++) {
     const at = i * n + i;
-    addRows(values, at, n - i, values, i, n, values, i, n, i, -1);
-    const diagonal = values[at]!;
-    if (!(diagonal > 0)) return i + 1;
-    const root = Math.sqrt(diagonal);
-    for (let j = 0; j < n - i; j++) values[at + j]! /= root;
+    // The diagonal first: where it is not positive, the rest of the row stays what it was.
+    addRows(values, at, 1, values, i, n, values, i, n, i, -1);
+    if (!(values[at]! > 0)) return i + 1;
+    addRows(values, at + 1, n - i - 1, values, i + 1, n, values, i, n, i, -1);
+    const root = (values[at] = Math.sqrt(values[at]!));
+    for (let j = 1; j < n - i; j++) values[at + j]! /= root;
   }
   return 0;
 }
