@@ -6,7 +6,6 @@
  */
 import { isPlainInteger } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import { requiresGrad } from '@tessera/tensor/internal';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import { type SymPattern, type SymbolBindings, matchSymbol } from './int-pattern.js';
 
@@ -96,10 +95,15 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): b
   }
 }
 
-/** Whether a value is a tensor that carries a guard because it passed it, and is as it was then. */
+/**
+ * Whether a value is a tensor that carries a guard because it passed it, and is as it was then. (`requiresGrad` is written
+ * out: every call asks this for every input.)
+ */
 export function passedBefore(guard: TensorGuard, value: unknown): boolean {
   const tensor = value as Tensor | null | undefined;
-  return tensor?.guardSpec === guard && requiresGrad(tensor) === guard.requiresGrad;
+  if (tensor?.guardSpec !== guard) return false;
+  const takes = tensor.requiresGradFlag || tensor.base?.requiresGradFlag === true;
+  return takes === guard.requiresGrad;
 }
 
 /** What kind of run-time scalar a number is by itself. */
