@@ -3,7 +3,8 @@
  */
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { readRows, writeOrdered } from '../../kernels/ordered-rows.js';
+import { writeNumbers } from '../../kernels/elements.js';
+import { readRows } from '../../kernels/ordered-rows.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -57,10 +58,10 @@ function defineMedian(name: 'median' | 'nanmedian', skipNan: boolean): Median {
       return { sizes: [], strides: [], dtype: self.dtype, device: self.device };
     },
     kernel: ({ self }, [out]) => {
-      const { values, order, wholes } = readRows(self);
+      const { values, order } = readRows(self);
       // Nothing has no median: NaN, which integers hold as their conversion of it.
       const value = values.length === 0 ? Number.NaN : values[order.median(0, skipNan)]!;
-      writeOrdered(out!, Float64Array.of(value), wholes);
+      writeNumbers(out!, [value]);
     },
     saved: ['self', 'out'],
     vjp: ({ self }, { grad, out }) => ({ self: () => shareGradient(grad, self, out) }),

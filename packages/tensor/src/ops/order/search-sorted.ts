@@ -5,7 +5,6 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { strictIndex } from '../../kernels/coordinates.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
-import { readComparable } from '../../kernels/ordered-rows.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
@@ -129,7 +128,7 @@ function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor
     const right = args.right === true || args.side === 'right';
     const length = sorted.sizes[sorted.ndim - 1]!;
     const read = isTensor(self)
-      ? readComparable(sorted, self).numbers
+      ? [readNumbers(sorted), readNumbers(self)]
       : [readNumbers(sorted), Float64Array.of(held(sorted, scalarValue(self)))];
     let elements = read[0]!;
     const values = read[1]!;

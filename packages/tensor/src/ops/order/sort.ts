@@ -34,7 +34,7 @@ function orderRows(
       chosen[to] = from.values[start + order[i]!]!;
     }
   }
-  writeRows(values!, chosen, dim, from.wholes);
+  writeRows(values!, chosen, dim);
   writeRows(indices!, places, dim);
 }
 

@@ -7,7 +7,7 @@ import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { sliceLayout } from '../../kernels/coordinates.js';
 import { writeNumbers } from '../../kernels/elements.js';
-import { readRows, writeOrdered } from '../../kernels/ordered-rows.js';
+import { readRows } from '../../kernels/ordered-rows.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpTag } from '../../op/op-record.js';
 import { contiguousStrides, numelOf, wrapDim } from '../../shape.js';
@@ -56,14 +56,13 @@ function longs(values: ArrayLike<number> | null, sizes?: readonly number[]): Ten
 
 /** Distinct elements of a flattened tensor, the inverse in the shape of self, the counts. */
 function elements(self: Tensor, sorted: boolean, inverse: boolean, counts: boolean): Tensor[] {
-  const { values, order: rows, wholes } = readRows(self);
+  const { values, order: rows } = readRows(self);
   const order = sorted ? rows.sort(0) : Int32Array.from(values, (_, i) => i);
   const groups = runs(order, (a, b) => values[a] === values[b]);
   const distinct = emptyContiguous([groups.first.length], self.dtype, 'cpu');
-  writeOrdered(
+  writeNumbers(
     distinct,
     Float64Array.from(groups.first, (at) => values[at]!),
-    wholes,
   );
   return [
     distinct,
@@ -75,7 +74,7 @@ function elements(self: Tensor, sorted: boolean, inverse: boolean, counts: boole
 /** Distinct slices along a dim, the group of each slice, the counts. */
 function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
   const { outer, size, inner } = sliceLayout(self.sizes, dim);
-  const { values, wholes } = readRows(self);
+  const { values } = readRows(self);
   const width = outer * inner;
   const at = (slice: number, i: number): number =>
     values[(Math.floor(i / inner) * size + slice) * inner + (i % inner)]!;
@@ -103,7 +102,7 @@ function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
     for (let i = 0; i < width; i++)
       result[(Math.floor(i / inner) * count + g) * inner + (i % inner)] = at(slice, i);
   });
-  writeOrdered(out, result, wholes);
+  writeNumbers(out, result);
   return [out, longs(groups.of), longs(groups.counts)];
 }
 

@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { writeNumbers } from '../../kernels/elements.js';
 import type { RowOrder } from '../../kernels/order-kernel.js';
-import { readRows, writeOrdered } from '../../kernels/ordered-rows.js';
+import { readRows } from '../../kernels/ordered-rows.js';
 import { type ReduceArgs, reduceDims, reduceMeta } from '../../kernels/reduce-kernel.js';
 import type { OpRecord } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
@@ -54,7 +54,7 @@ export function choosing<Args extends { self: Tensor; dim: number; keepdim: bool
         at[row] = choose(from.order, start, args);
         chosen[row] = from.values[start + at[row]!]!;
       }
-      writeOrdered(values!, chosen, from.wholes);
+      writeNumbers(values!, chosen);
       writeNumbers(indices!, at);
     },
     saved: ['out.1'],
