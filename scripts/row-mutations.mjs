@@ -453,7 +453,7 @@ export const MUTATIONS = [
     ['test_requires_grad_fake_via_dynamo_recompiles'],
     [
       'dynamo-trace/src/guards/tensor-guard.ts',
-      'check(tensor: Tensor, run: SymbolBindings | null = null): boolean {',
+      'if (tensor.dtype !== this.dtype || tensor.device !== this.device) return false;',
       'if (sameNumbers(tensor.sizes, this.sizes)) return true;',
     ],
   ),

@@ -1,18 +1,16 @@
 /**
  * @file Compiling captured graphs: the door for the tracer, and for anyone who has a GraphModule.
  */
-import { type GraphModule, Interpreter, type Node } from '@tessera/graph';
+import { type GraphModule, Interpreter } from '@tessera/graph';
 import {
   LEAF_SPEC,
   type Steps,
-  TesseraError,
   type TreeSpec,
   atOnce,
   treeFlatten,
   treeUnflatten,
 } from '@tessera/shared';
-import { isTensor } from '@tessera/tensor';
-import { gradMode, requiresGrad } from '@tessera/tensor/internal';
+import { gradMode } from '@tessera/tensor/internal';
 import { type AotCompiled, type ProgramOptions, programSteps } from './aot-compile.js';
 import type { ExampleInput, InputInfo } from './joint/primals.js';
 
@@ -43,19 +41,6 @@ export function aotCompileCaptured(
   return atOnce(aotCapturedSteps(module, examples, options));
 }
 
-/** A view that only a write in the program gives the history of its base: here no input leads to another one. */
-function rejectGaining(example: ExampleInput, { name, meta }: Node): void {
-  if (!isTensor(example) || example.requiresGradFlag || !requiresGrad(example)) return;
-  const isWritten = isTensor(meta.val) && meta.val.storage.version !== 0;
-  // Of others such a history cannot be read.
-  if (!isWritten || example.madeAs !== null) return;
-  throw new TesseraError(
-    'aot-unsupported',
-    `Input '${name}' is a view that was made before its base took gradients, and their memory is written to.`,
-    { hints: ['Make the view after requiresGrad_().'] },
-  );
-}
-
 /** `aotCompileCaptured` with pauses. @throws aot-unsupported, graph-lint, and what the ops throw */
 export function* aotCapturedSteps(
   module: GraphModule,
@@ -63,7 +48,6 @@ export function* aotCapturedSteps(
   options: AotCapturedOptions,
 ): Steps<AotCaptured> {
   let structure: TreeSpec = LEAF_SPEC;
-  module.graph.placeholders.forEach((node, i) => rejectGaining(examples[i]!, node));
   const infos = module.graph.placeholders.map((node): InputInfo => ({
     name: node.name,
     scalarKind: node.meta.scalar?.kind,

@@ -56,8 +56,6 @@ export interface NodeMeta {
   stackTrace?: string;
   /** Sequence number of autograd: a backward node carries that of its forward node. */
   seqNr?: number;
-  /** Set for a view that was made where no gradients are recorded. */
-  unrecorded?: boolean;
   /** Whether the node was made while running backward. */
   isBackward?: boolean;
   /** Path and class of the enclosing modules, outermost first. */

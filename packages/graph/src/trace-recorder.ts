@@ -7,7 +7,7 @@
  */
 import { SymScalar } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
-import { currentBackwardNode, gradMode, peekSequenceNr } from '@tessera/tensor/internal';
+import { currentBackwardNode, peekSequenceNr } from '@tessera/tensor/internal';
 import { currentNode } from './current-node.js';
 import { getItem } from './get-item.js';
 import { graphError } from './graph-error.js';
@@ -71,7 +71,6 @@ export class TraceRecorder {
     const node = this.graph.callFunction(op, withMadeDtype(op, args, result));
     this.firstOp ??= node;
     node.meta = { ...this.origin(op, originalAten), val: this.snapshots.of(result) };
-    if (op.isView && !gradMode.enabled) node.meta.unrecorded = true;
     this.bind(node, result);
   }
 

@@ -134,6 +134,7 @@ export {
   gradEdge,
   gradFnOf,
   hasGradientHooks,
+  beginWithoutHistory,
   isHistoryRefused,
   noteWrittenSince,
   requiresGrad,

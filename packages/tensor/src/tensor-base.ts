@@ -55,8 +55,6 @@ export class TensorBase {
   declare base: TensorBase | null;
   /** How a view was made that has no history which could follow writes to its memory; null for others. @internal */
   declare madeAs: MadeAs;
-  /** Version of the storage when the view got its history, or was made without one; that of a later one has another. @internal */
-  declare historyVersion: number;
   /** Free slot for a tracer: what this value is in the current trace. @internal */
   declare traceSlot: number;
   /** Number of the traced call that `traceSlot` belongs to; 0 for none. @internal */
@@ -84,7 +82,6 @@ export class TensorBase {
     this.autograd = null;
     this.base = null;
     this.madeAs = null;
-    this.historyVersion = 0;
     this.traceSlot = -1;
     this.traceOwner = 0;
     this.guardSpec = null;

@@ -281,15 +281,15 @@ export class Tensor extends TensorBase {
   /** Calls `hook` with the gradient of this tensor in every backward; a returned tensor replaces it. Returns a remover. */
   registerHook(hook: GradHook): HookHandle {
     this.beforeWatching();
-    if (!requiresGrad(this)) {
+    const edge = gradEdge(this);
+    if (edge === null) {
       throw new TesseraError(
         'no-grad-graph',
         "cannot register a hook on a tensor that doesn't require gradient",
         { hints: ['Call requiresGrad_() first.'] },
       );
     }
-    const edge = gradEdge(this);
-    return { remove: edge === null ? () => {} : edge.node.addPreHook(edge.index, hook) };
+    return { remove: edge.node.addPreHook(edge.index, hook) };
   }
 
   /** A tracer gives the tensor the history that it has by now. */

@@ -36,6 +36,8 @@ export type OutputPlan =
 /** How a view is made of what it is a view of, once that is what the program leaves. */
 export interface ViewPlan {
   readonly steps: readonly ViewStep[];
+  /** Whether it has a history of its own. */
+  readonly differentiable: boolean;
   /** Whether the program wrote to its memory after it was made. */
   readonly writtenSince: boolean;
   readonly madeAs: MadeAs;
@@ -142,10 +144,9 @@ class OutputPlanner {
 
 /** Read before anybody asks for the history of `output`, which a view gets anew when its base was written to. */
 function viewPlan(output: Tensor, steps: readonly ViewStep[]): ViewPlan {
-  const recorded = output.requiresGradFlag;
-  const last = steps.length - 1;
   return {
-    steps: steps.map((step, i) => (i === last ? { ...step, recorded } : step)),
+    steps,
+    differentiable: output.requiresGradFlag,
     writtenSince: wasWrittenSince(output),
     madeAs: output.madeAs,
   };

@@ -5,7 +5,7 @@
  * that alias an input or each other do so after compilation too.
  */
 import { type Argument, Node, getItem } from '@tessera/graph';
-import { type OpOverload, type Tensor, callOp, noGrad } from '@tessera/tensor';
+import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
 import { getOp } from '@tessera/tensor/internal';
 
 /** One view op: its arguments after `self`, and which of several results. */
@@ -14,8 +14,6 @@ export interface ViewStep {
   readonly args: readonly unknown[];
   /** Position in the result list, or null. */
   readonly index: number | null;
-  /** Whether the view gets a history if what it is a view of has one. */
-  readonly recorded: boolean;
   /** For `as_strided` without an offset: elements from the first element of the tensor that it views. */
   readonly distance?: number;
 }
@@ -40,9 +38,7 @@ export function viewOrigin(node: Node): ViewOrigin {
     }
     const self = at.args[0];
     if (at.op !== 'call_function' || typeof target !== 'object' || !(self instanceof Node)) break;
-    const recorded = at.meta.unrecorded !== true;
-    if (target.isView)
-      steps.push({ op: target, args: at.args.slice(1).map(constant), index, recorded });
+    if (target.isView) steps.push({ op: target, args: at.args.slice(1).map(constant), index });
     else if (target.record.inplaceOf === undefined) break;
     index = null;
     at = self;
@@ -61,7 +57,6 @@ export function stridedStep(view: Tensor, base: Tensor): ViewStep {
     op: getOp('aten::as_strided'),
     args: [[...view.sizes], [...view.strides]],
     index: null,
-    recorded: view.requiresGradFlag,
     distance: view.storageOffset - base.storageOffset,
   };
 }
@@ -69,10 +64,9 @@ export function stridedStep(view: Tensor, base: Tensor): ViewStep {
 /** Makes the view of a real tensor. */
 export function replayView(base: Tensor, steps: readonly ViewStep[]): Tensor {
   let tensor = base;
-  for (const { op, args, index, recorded, distance } of steps) {
+  for (const { op, args, index, distance } of steps) {
     const place = distance === undefined ? [] : [tensor.storageOffset + distance];
-    const make = (): unknown => callOp(op, [tensor, ...args, ...place]);
-    const result = recorded ? make() : noGrad(make);
+    const result = callOp(op, [tensor, ...args, ...place]);
     tensor = (index === null ? result : (result as readonly Tensor[])[index]) as Tensor;
   }
   return tensor;

@@ -104,11 +104,11 @@ function wrapper(
       const generator = rngState();
       for (const position of plan.mutatedPositions)
         (inputs[position] as Tensor).storage.keepContents();
-      const takesGradients = plan.saved !== null && backward !== null && gradMode.enabled;
-      const edges = takesGradients ? reachedEdges(plan, backward, inputs) : null;
       const values = runUnrecorded(forward, graphInputs);
       for (const position of plan.mutatedPositions) (inputs[position] as Tensor).storage.version++;
-      if (edges !== null) attach(plan, backward!, edges, own, graphInputs, values, generator);
+      if (plan.saved !== null && backward !== null && gradMode.enabled) {
+        attach(plan, backward, own, inputs, graphInputs, values, generator);
+      }
       grads.forEach((grad, i) => {
         if (grad.kind !== 'consumed' && grad.kind !== 'unseen') return;
         const value = values[i] as Tensor;
@@ -255,29 +255,18 @@ function edgesOf(positions: readonly number[], inputs: readonly unknown[]): (Edg
   return positions.map((position) => gradEdge(inputs[position] as Tensor));
 }
 
-/** Where gradients of inputs go, before the program writes to them; null if no input takes any. */
-function reachedEdges(
-  { gradPositions }: RuntimePlan,
-  { reaches }: BackwardProgram,
-  inputs: readonly unknown[],
-): (Edge | null)[] | null {
-  if (!gradPositions.some((position) => requiresGrad(inputs[position] as Tensor))) return null;
-  // An edge to what no result leads to would make the engine run what lies behind others on the way there.
-  return gradPositions.map((position, i) =>
-    reaches[i]! ? gradEdge(inputs[position] as Tensor) : null,
-  );
-}
-
 /** Gives the values that require grad their backward node. */
 function attach(
   plan: RuntimePlan,
   program: BackwardProgram,
-  edges: readonly (Edge | null)[],
   own: readonly number[],
+  inputs: readonly unknown[],
   graphInputs: readonly unknown[],
   values: readonly unknown[],
   generator: GeneratorState,
 ): void {
+  const wanted = plan.gradPositions;
+  if (!wanted.some((position) => requiresGrad(inputs[position] as Tensor))) return;
   const state = [generator.seed, generator.offset];
   const saved = plan.saved!.map(
     ({ kind, index }) => ({ input: graphInputs, output: values, generator: state })[kind][index],
@@ -287,7 +276,11 @@ function attach(
     if (grad.kind === 'tangent') targets[grad.index] = values[i] as Tensor;
   });
   const metas = targets.map(({ sizes, dtype, device }): GradMeta => ({ sizes, dtype, device }));
-  const node = new CompiledFunctionBackward(program, edges, metas, saved, own);
+  // An edge to what no result leads to would make the engine run what lies behind others on the way there.
+  const reached = wanted.map((position, i) =>
+    program.reaches[i]! ? gradEdge(inputs[position] as Tensor) : null,
+  );
+  const node = new CompiledFunctionBackward(program, reached, metas, saved, own);
   targets.forEach((target, i) => {
     // The graph may have made it as a view of a tensor that nobody else has.
     target.base = null;
@@ -333,7 +326,8 @@ function withHistoryOf(value: Tensor, alias: Tensor): Tensor {
 }
 
 function view(base: Tensor, plan: AliasPlan): Tensor {
-  const made = withoutModes(() => replayView(base, plan.steps));
+  const make = (): Tensor => withoutModes(() => replayView(base, plan.steps));
+  const made = plan.differentiable ? make() : noGrad(make);
   made.madeAs = plan.madeAs ?? base.madeAs;
   if (plan.writtenSince) noteWrittenSince(made);
   return made;

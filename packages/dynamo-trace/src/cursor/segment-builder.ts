@@ -153,21 +153,23 @@ export class SegmentBuilder {
     const fake = this.converter.fresh(tensor);
     if (this.outside.has(fake)) return fake;
     this.outside.add(fake);
-    // Reading its history is an error of what was refused here too; where nothing does, nothing is wrong.
-    const isRefused = isHistoryRefused(tensor);
-    const isReadable = !isRefused && !tensor.isLazy;
-    const made = isReadable ? gradFnOf(tensor) : (tensor.autograd?.gradFn ?? null);
-    fake.requiresGradFlag = tensor.requiresGradFlag;
+    fake.requiresGradFlag = requiresGrad(tensor);
     fake.madeAs = tensor.madeAs;
     if (tensor.isLazy) return fake;
     // What was computed before is no leaf: the program may modify it in place.
+    const isRefused = isHistoryRefused(tensor);
+    const made = isRefused ? (tensor.autograd?.gradFn ?? null) : gradFnOf(tensor);
     const node = fake.requiresGradFlag ? made : null;
     if (node !== null) {
       const { outputNr } = tensor.autograd!;
       setHistory(fake, new ComputedBefore(fake, node, outputNr), outputNr);
     }
     if (tensor.base !== null) fake.base = this.fakeOf(tensor.base as Tensor);
-    if (isRefused) noteWrittenSince(fake);
+    if (isRefused) {
+      // Reading its history is an error here too; where nothing does, nothing is wrong.
+      fake.requiresGradFlag = tensor.requiresGradFlag;
+      noteWrittenSince(fake);
+    }
     return fake;
   }
 

@@ -17,7 +17,6 @@ import {
   gradFnOf,
   gradientOf,
   hasGradientHooks,
-  isHistoryRefused,
   requiresGrad,
   runBackward,
   setOwnGradient,
@@ -50,7 +49,7 @@ export function leavesSegment(inputs: readonly Tensor[], wanted: readonly Tensor
   if (outside.length === 0) return false;
   return inputs.some((tensor) => {
     const isOnlyOne = outside.length === 1 && outside[0] === tensor;
-    return !isOnlyOne && !isHistoryRefused(tensor) && gradFnOf(tensor) !== null;
+    return !isOnlyOne && requiresGrad(tensor) && gradFnOf(tensor) !== null;
   });
 }
 
@@ -141,7 +140,7 @@ function givesTwice(recorder: Recorder, { inputs }: BackwardCall): boolean {
 function candidateLeaves({ builder, frame }: Recorder): number[] {
   const given = builder.inputSlots.filter((slot) => {
     const tensor = frame.slots[slot]!;
-    return tensor.requiresGradFlag && !isHistoryRefused(tensor) && gradFnOf(tensor) === null;
+    return requiresGrad(tensor) && gradFnOf(tensor) === null;
   });
   const made = builder.leaves.map(({ slot }) => slot);
   return [...given, ...made.filter((slot) => frame.slots[slot]!.requiresGradFlag)];

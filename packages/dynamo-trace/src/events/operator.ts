@@ -13,7 +13,6 @@ import {
   modes,
   outsideGraphOp,
   programLeaf,
-  requiresGrad,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
@@ -331,7 +330,7 @@ function gainingGradients(
 ): number[] {
   const slots = builder
     .slotsWithGradients(fakes.filter((_, i) => existing[i]! >= 0))
-    .filter((slot) => !requiresGrad(frame.slots[slot]!));
+    .filter((slot) => !frame.slots[slot]!.requiresGradFlag);
   frame.noteGradients(slots);
   return slots;
 }

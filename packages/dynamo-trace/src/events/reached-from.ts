@@ -33,9 +33,7 @@ export function reachedFrom({ builder, frame }: Recorder, roots: readonly Tensor
     seen.add(node);
     historyBefore ||= node instanceof ComputedBefore;
     const slot = node instanceof AccumulateGrad ? builder.slotOfFake(node.leaf) : undefined;
-    // A leaf that the segment does not take is behind a view that it does.
-    if (slot === undefined) historyBefore ||= node instanceof AccumulateGrad;
-    else if (!inputs.has(slot)) leaves.add(slot);
+    if (slot !== undefined && !inputs.has(slot)) leaves.add(slot);
     for (const edge of node.nextEdges) if (edge !== null) stack.push(edge.node);
   }
   return { ownLeaves: [...leaves].map((slot) => frame.slots[slot]!), historyBefore };

@@ -17,6 +17,7 @@ import {
 } from '@tessera/tensor';
 import {
   type TensorBase,
+  beginWithoutHistory,
   gradFnOf,
   makeTensor,
   noteWrittenSince,
@@ -120,9 +121,9 @@ export class LeftOut {
       lazy.madeAs = fake.madeAs;
       // Whether it takes the gradients of its base is for these to say.
       lazy.requiresGradFlag = false;
-      lazy.historyVersion = real.storage.version;
       if (wasWrittenSince(fake) || this.wasWrittenTo(fake.storage, real.storage))
         noteWrittenSince(lazy);
+      else beginWithoutHistory(lazy);
       return true;
     }
     return false;

@@ -60,9 +60,9 @@ export class TensorGuard {
    * @param run where symbols are bound; a guard of numbers needs none
    */
   check(tensor: Tensor, run: SymbolBindings | null = null): boolean {
-    if (requiresGrad(tensor) !== this.requiresGrad) return false;
-    if (tensor.guardSpec === this) return true;
+    if (tensor.guardSpec === this && tensor.requiresGradFlag === this.requiresGrad) return true;
     if (tensor.dtype !== this.dtype || tensor.device !== this.device) return false;
+    if (requiresGrad(tensor) !== this.requiresGrad) return false;
     if (this.isSymbolic) return this.bind(tensor, run!);
     const { sizes, strides } = tensor;
     if (!sameNumbers(sizes, this.sizes as readonly number[])) return false;

@@ -95,15 +95,10 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): b
   }
 }
 
-/**
- * Whether a value is a tensor that carries a guard because it passed it, and is as it was then. (`requiresGrad` is written
- * out: every call asks this for every input.)
- */
+/** Whether a value is a tensor that carries a guard because it passed it, and is as it was then. */
 export function passedBefore(guard: TensorGuard, value: unknown): boolean {
   const tensor = value as Tensor | null | undefined;
-  if (tensor?.guardSpec !== guard) return false;
-  const takes = tensor.requiresGradFlag || tensor.base?.requiresGradFlag === true;
-  return takes === guard.requiresGrad;
+  return tensor?.guardSpec === guard && tensor.requiresGradFlag === guard.requiresGrad;
 }
 
 /** What kind of run-time scalar a number is by itself. */

@@ -22,7 +22,6 @@ export function settle(
   lazy.strides = value.strides;
   const isBase = base === null || base?.storageOrNull === value.storage;
   lazy.base = isBase ? base : value.base;
-  lazy.historyVersion = value.historyVersion;
   lazy.madeAs = like.madeAs ?? value.madeAs;
   lazy.requiresGradFlag = value.requiresGradFlag;
   lazy.guardSpec = null;
@@ -32,6 +31,7 @@ export function settle(
     else {
       lazy.autograd.gradFn = history.gradFn;
       lazy.autograd.outputNr = history.outputNr;
+      lazy.autograd.versionAtGradFn = history.versionAtGradFn;
     }
     // A leaf that the program made: its gradients arrive at the tensor that the program has.
     const { accumulator } = history;

@@ -11,6 +11,8 @@ export interface AutogradMeta {
   gradFn: GradNode | null;
   /** Which output of `gradFn` this tensor is. */
   outputNr: number;
+  /** Storage version when `gradFn` was set; a view whose version moved on regenerates its gradFn. */
+  versionAtGradFn: number;
   grad: Tensor | null;
   /** `grad`, as long as nobody but the library can hold it (own-gradient.ts); else null, or one that it was before. */
   ownGrad: Tensor | null;
@@ -27,6 +29,7 @@ export function autogradMeta(tensor: TensorBase): AutogradMeta {
   return (tensor.autograd ??= {
     gradFn: null,
     outputNr: 0,
+    versionAtGradFn: 0,
     grad: null,
     ownGrad: null,
     retainsGrad: false,

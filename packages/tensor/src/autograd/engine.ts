@@ -44,7 +44,7 @@ function rootGradients(
   gradOutputs: readonly (Tensor | null)[],
 ): Tensor[] {
   return roots.map((root, i) => {
-    if (gradEdge(root) === null) {
+    if (!requiresGrad(root)) {
       throw new TesseraError(
         'no-grad-graph',
         `element ${i} of tensors does not require grad and does not have a grad_fn`,
@@ -160,7 +160,7 @@ class BackwardRun {
   /** Nodes whose gradients are complete, the one that was created last first. */
   private readonly ready = new PriorityQueue<GradNode>((a, b) => a.sequenceNr > b.sequenceNr);
   private readonly ran: GradNode[] = [];
-  private wanted: (Edge | null)[] | null = null;
+  private wanted: Edge[] | null = null;
   private needed: NeededOutputs | null = null;
   private captured: (Tensor | null)[] = [];
   private readonly capturesOf = new Map<GradNode, { index: number; slot: number }[]>();
@@ -172,14 +172,12 @@ class BackwardRun {
     const rootNodes = rootEdges.map((edge) => edge.node);
     this.wanted = this.options.inputs?.map((input, i) => wantedEdge(input, i)) ?? null;
     this.wanted?.forEach((edge, slot) => {
-      if (edge === null) return;
       const list = this.capturesOf.get(edge.node) ?? [];
       list.push({ index: edge.index, slot });
       this.capturesOf.set(edge.node, list);
     });
     this.captured = (this.wanted ?? []).map(() => null);
-    const edges = this.wanted?.filter((edge) => edge !== null);
-    this.needed = edges === undefined ? null : new NeededOutputs(rootNodes, edges);
+    this.needed = this.wanted === null ? null : new NeededOutputs(rootNodes, this.wanted);
     const dependencies = countDependencies(rootNodes);
     rootEdges.forEach((edge, i) => this.addGradient(edge, fitted(edge, grads[i]!, null, i)));
     for (const node of new Set(rootNodes))
@@ -341,8 +339,9 @@ function fitted({ node, index }: Edge, grad: Tensor, from: GradNode | null, at: 
   );
 }
 
-function wantedEdge(input: Tensor, index: number): Edge | null {
-  if (!requiresGrad(input)) {
+function wantedEdge(input: Tensor, index: number): Edge {
+  const edge = gradEdge(input);
+  if (edge === null) {
     throw new TesseraError(
       'no-grad-graph',
       `One of the differentiated Tensors (input ${index}) does not require grad`,
@@ -351,5 +350,5 @@ function wantedEdge(input: Tensor, index: number): Edge | null {
       },
     );
   }
-  return gradEdge(input);
+  return edge;
 }

@@ -14,12 +14,11 @@ import type { Edge, GradNode } from './grad-node.js';
 import { refuseWrittenView } from './written-view.js';
 import { ViewOfBase } from './view-nodes.js';
 
-/**
- * Whether what is computed of this tensor is recorded. A view takes gradients where its base does, though one without a
- * history leads them nowhere (`gradEdge` is null).
- */
+/** Whether gradients flow into this tensor. */
 export function requiresGrad(tensor: TensorBase): boolean {
-  return tensor.requiresGradFlag || tensor.base?.requiresGradFlag === true;
+  if (tensor.requiresGradFlag) return true;
+  const base = tensor.base;
+  return base !== null && base.requiresGradFlag && viewIsStale(tensor);
 }
 
 /** The same as the program sees it: also after writes that a tracer has recorded and not run yet. */
@@ -29,31 +28,38 @@ export function seemsToRequireGrad(tensor: TensorBase): boolean {
 
 /** Whether the history of a view is not that of its base any more. */
 function viewIsStale(view: TensorBase): boolean {
-  const base = view.base!;
   if (!wasWrittenSince(view)) return false;
-  const hasOwn = view.autograd?.gradFn != null;
+  const base = view.base!;
   // Nothing leads from what was detached to where the view's own history began.
-  if (!base.requiresGradFlag) return hasOwn;
-  // What led to a leaf still does.
+  if (!base.requiresGradFlag) return view.autograd?.gradFn != null;
   const made = base.autograd?.gradFn ?? null;
-  return !hasOwn || (made !== null && !made.standsForLeaf);
+  return made !== null && !made.standsForLeaf;
 }
 
 /** Whether the memory of a view was written to after the view got its history, or was made without one. */
 export function wasWrittenSince(view: TensorBase): boolean {
   const storage = view.storageOrNull;
-  return view.base !== null && storage !== null && view.historyVersion !== storage.version;
+  return (
+    view.base !== null &&
+    storage !== null &&
+    (view.autograd?.versionAtGradFn ?? 0) !== storage.version
+  );
 }
 
 /** Makes a view one whose memory was written to since: a copy of such a view must be one too. */
 export function noteWrittenSince(view: TensorBase): void {
-  view.historyVersion = -1;
+  autogradMeta(view).versionAtGradFn = -1;
+}
+
+/** Marks a new view that takes no gradients, though its base does: only later updates of the base give it a history. */
+export function beginWithoutHistory(view: TensorBase): void {
+  const { version } = view.storage;
+  if (version !== 0) autogradMeta(view).versionAtGradFn = version;
 }
 
 /** Whether a tensor is a view that must not be written (`madeAs`) and was: its history cannot be read. */
 export function isHistoryRefused(view: TensorBase): boolean {
-  if (view.madeAs === null || !wasWrittenSince(view)) return false;
-  return view.base!.requiresGradFlag || view.autograd?.gradFn != null;
+  return view.madeAs !== null && view.base?.requiresGradFlag === true && wasWrittenSince(view);
 }
 
 /** The node that made a tensor, or null for leaves. A lazy tensor that has history is computed first. */
@@ -68,12 +74,11 @@ export function gradFnOf(tensor: TensorBase): GradNode | null {
   return tensor.autograd?.gradFn ?? null;
 }
 
-/** Where a gradient for this tensor goes; null if it goes nowhere. */
+/** Where a gradient for this tensor goes; null if it needs none. */
 export function gradEdge(tensor: TensorBase): Edge | null {
   if (!requiresGrad(tensor)) return null;
   const fn = gradFnOf(tensor);
   if (fn !== null) return { node: fn, index: tensor.autograd!.outputNr };
-  if (!tensor.requiresGradFlag) return null;
   const meta = autogradMeta(tensor);
   meta.accumulator ??= new AccumulateGrad(tensor as Tensor);
   return { node: meta.accumulator, index: 0 };
@@ -85,7 +90,7 @@ export function setHistory(tensor: TensorBase, node: GradNode, outputNr: number)
   if (meta.retainsGrad) moveRetained(tensor, node, outputNr);
   meta.gradFn = node;
   meta.outputNr = outputNr;
-  tensor.historyVersion = tensor.storageOrNull?.version ?? 0;
+  meta.versionAtGradFn = tensor.storageOrNull?.version ?? 0;
   tensor.requiresGradFlag = true;
   tensor.guardSpec = null;
 }

@@ -41,9 +41,13 @@ function differentiable(op: OpOverload): boolean {
 }
 
 function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
-  if (!anyRequiresGrad(op, args)) return dispatchBelowAutograd(op, args);
-  if (op.record.inplaceOf !== undefined) checkMadeAs(args[0] as Tensor);
-  if (!differentiable(op)) return dispatchBelowAutograd(op, args);
+  const wants = anyRequiresGrad(op, args);
+  if (op.record.inplaceOf !== undefined || op.record.layoutOf !== undefined) {
+    const { madeAs, base } = args[0] as Tensor;
+    if (madeAs !== null && (wants || base?.requiresGradFlag === true))
+      refuseWrittenView(args[0] as Tensor, madeAs, 'is being');
+  }
+  if (!wants || !differentiable(op)) return dispatchBelowAutograd(op, args);
   if (op.record.inplaceOf !== undefined) return recordInPlace(op, args);
   if (op.record.layoutOf !== undefined) return recordLayout(op, args);
   const node = OpNode.make(op, args, [], gradEdge);
@@ -91,7 +95,6 @@ function recordLayout(op: OpOverload, args: readonly unknown[]): Tensor {
   const self = args[0] as Tensor;
   const view = getOp(op.record.layoutOf!);
   if (!differentiable(view)) return dispatchBelowAutograd(op, args) as Tensor;
-  checkMadeAs(self);
   checkInPlaceLeaf(self);
   const node = OpNode.make(view, args, [], gradEdge);
   dispatchBelowAutograd(op, args);
@@ -119,11 +122,6 @@ export function rewriteHistory(self: Tensor, node: GradNode, selfEdge: number): 
   // self's own history now goes through the base.
   noteWrittenSince(self);
   gradFnOf(self);
-}
-
-/** Refuses to modify a view whose history cannot be written anew. @throws inplace-view */
-function checkMadeAs(self: Tensor): void {
-  if (self.madeAs !== null) refuseWrittenView(self, self.madeAs, 'is being');
 }
 
 /** Refuses to modify a leaf that requires grad, or a view of a leaf, even of one that does not. @throws inplace-leaf */

@@ -95,6 +95,7 @@ function unpacked({ value, hooks, edge }: Packed): Tensor {
   else {
     meta.gradFn = edge.node;
     meta.outputNr = edge.index;
+    meta.versionAtGradFn = out.storage.version;
   }
   out.requiresGradFlag = true;
   return out;

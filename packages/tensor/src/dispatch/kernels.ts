@@ -14,6 +14,7 @@ import {
 import { GENERATOR_MEMORY } from '../rng/generator.js';
 import type { MadeAs, TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
+import { beginWithoutHistory, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
@@ -128,16 +129,10 @@ export function deviceOf(op: OpOverload, args: readonly unknown[]): string {
 function runView(op: OpOverload, args: readonly unknown[]): unknown {
   const self = args[0] as Tensor;
   const result = op.record.view!(op.bind(args));
-  // A detached alias is no view to autograd, nor is one of an inference tensor: updates of the base give it no history.
-  const isView = !op.hasTag('non-differentiable') && !self.storage.isInference;
-  const base = isView ? (self.base ?? self) : null;
+  // A detached alias is no view to autograd: later updates of the base give it no history.
+  const base = op.hasTag('non-differentiable') ? null : (self.base ?? self);
   if (!isList(result)) return makeView(self, base, self.madeAs, result);
-  const madeAs = self.madeAs === 'inference' ? 'inference' : 'multiple';
-  return result.map((view) => makeView(self, base, madeAs, view));
-}
-
-function withoutGrad(): MadeAs {
-  return gradMode.inference ? 'inference' : 'no_grad';
+  return result.map((view) => makeView(self, base, 'multiple', view));
 }
 
 function makeView(self: Tensor, base: TensorBase | null, madeAs: MadeAs, view: ViewMeta): Tensor {
@@ -151,9 +146,10 @@ function makeView(self: Tensor, base: TensorBase | null, madeAs: MadeAs, view: V
   );
   out.base = base;
   if (base !== null)
-    out.madeAs = gradMode.enabled || madeAs === 'inference' ? madeAs : withoutGrad();
-  // Its base may take gradients later.
-  out.historyVersion = self.storage.version;
+    out.madeAs = gradMode.enabled ? madeAs : gradMode.inference ? 'inference' : 'no_grad';
+  // A base may take gradients later; of what must not be written it counts then whether it was written since.
+  const counts = base?.requiresGradFlag === true || out.madeAs !== null;
+  if (counts && (!gradMode.enabled || !requiresGrad(self))) beginWithoutHistory(out);
   return out;
 }
 

@@ -7,7 +7,6 @@
 import { TesseraError } from '@tessera/shared';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import type { ViewMeta } from '../op/op-record.js';
-import { gradMode } from '../autograd/grad-mode.js';
 import type { Tensor } from '../tensor.js';
 
 /** Runs the op. @throws invalid-argument for `detach_` of a view */
@@ -28,9 +27,8 @@ export function updateLayout(op: OpOverload, args: readonly unknown[]): Tensor {
   return self;
 }
 
-/** Drops the history of a tensor, which is not looked at in inference mode; its values, and so its version, do not change. */
+/** Drops the history of a tensor; its values, and so its version, do not change. */
 function forget(op: OpOverload, self: Tensor): void {
-  if (gradMode.inference) return;
   if (self.base !== null)
     throw new TesseraError(
       'invalid-argument',
