@@ -15,7 +15,7 @@ import {
 } from '@tessera/tensor';
 import { grad as slopeOf, vmap } from '@tessera/tensor/func';
 import { describe, expect, it, vi } from 'vitest';
-import { compile, explain } from '../src/index.js';
+import { compile, disable, explain } from '../src/index.js';
 
 describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => {
   it('an input that only an undifferentiated result depends on gets no gradient', () => {
@@ -352,6 +352,23 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
       const x = ones([3, 3]).requiresGrad_().mul(2);
       fn(x);
       expect(x.sum().item()).toBe(18);
+    }
+  });
+
+  it('what was detached of a view that was made without gradients, written to behind a break', () => {
+    const outside = disable((x: Tensor) => x.mul(2));
+    const fn = (x: Tensor, fail: boolean, source: Tensor): void => {
+      const part = x.detach();
+      outside(x);
+      if (fail) throw new RangeError('not yet');
+      part.copy_(source);
+    };
+    const compiled = compile(fn, { backend });
+    const x = noGrad(() => ones([12]).view([4, 3]));
+    expect(() => compiled(x, true, x)).toThrow('not yet');
+    for (let i = 2; i < 4; i++) {
+      compiled(x, false, tensor(i).requiresGrad_());
+      expect(x.sum().item()).toBe(12 * i);
     }
   });
 });

@@ -328,7 +328,8 @@ function withHistoryOf(value: Tensor, alias: Tensor): Tensor {
 function view(base: Tensor, plan: AliasPlan): Tensor {
   const make = (): Tensor => withoutModes(() => replayView(base, plan.steps));
   const made = plan.differentiable ? make() : noGrad(make);
-  made.madeAs = plan.madeAs ?? base.madeAs;
+  // What was detached is no view: how the tensor was made that it came from is nothing to it.
+  if (made.base !== null) made.madeAs = plan.madeAs ?? base.madeAs;
   if (plan.writtenSince) noteWrittenSince(made);
   return made;
 }
