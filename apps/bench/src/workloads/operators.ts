@@ -44,6 +44,20 @@ function int64s(values: readonly number[]): Uint8Array {
   return new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
 }
 
+/** The nodes of a sum along one dimension. */
+function summed(axis: number): Operator['onnx'] {
+  return (graph, x) => {
+    const axes = graph.tensor('int64', [1], int64s([axis]));
+    graph.node('ReduceSum', [x, axes], { keepdims: 0 }, 'y');
+  };
+}
+
+/** The nodes of the first `k` of every row in order. */
+function firstOf(graph: OnnxGraph, x: string, k: number, largest: 0 | 1): void {
+  const count = graph.tensor('int64', [1], int64s([k]));
+  graph.nodes('TopK', [x, count], { axis: 1, largest, sorted: 1 }, ['y', graph.value()]);
+}
+
 const total = (values: ArrayLike<number>): number =>
   Array.from(values).reduce((sum, value) => sum + value, 0);
 
@@ -55,10 +69,7 @@ const OPERATORS: readonly Operator[] = [
     tessera: (x) => x.sum(1),
     jax: () => (x) => x!.sum(1),
     tfjs: (tf) => (x) => tf.sum(x!, 1),
-    onnx(graph, x) {
-      const axes = graph.tensor('int64', [1], int64s([1]));
-      graph.node('ReduceSum', [x, axes], { keepdims: 0 }, 'y');
-    },
+    onnx: summed(1),
     reference: byRow((row) => [total(row)]),
   },
   {
@@ -68,10 +79,7 @@ const OPERATORS: readonly Operator[] = [
     tessera: (x) => x.sum(0),
     jax: () => (x) => x!.sum(0),
     tfjs: (tf) => (x) => tf.sum(x!, 0),
-    onnx(graph, x) {
-      const axes = graph.tensor('int64', [1], int64s([0]));
-      graph.node('ReduceSum', [x, axes], { keepdims: 0 }, 'y');
-    },
+    onnx: summed(0),
     reference: (rows) => Float64Array.from(rows[0]!, (_, i) => total(rows.map((row) => row[i]!))),
   },
   {
@@ -126,10 +134,7 @@ const OPERATORS: readonly Operator[] = [
       (x) =>
         numpy.sort(x!, 1),
     tfjs: (tf) => (x) => tf.neg(tf.topk(tf.neg(x!), x!.shape[1]!).values),
-    onnx(graph, x, _indices, columns) {
-      const k = graph.tensor('int64', [1], int64s([columns]));
-      graph.nodes('TopK', [x, k], { axis: 1, largest: 0, sorted: 1 }, ['y', graph.value()]);
-    },
+    onnx: (graph, x, _indices, columns) => firstOf(graph, x, columns, 0),
     reference: byRow((row) => row.slice().sort()),
   },
   {
@@ -138,10 +143,7 @@ const OPERATORS: readonly Operator[] = [
     sizes: (rows) => [rows, K],
     tessera: (x) => x.topk(K, { dim: 1 })[0],
     tfjs: (tf) => (x) => tf.topk(x!, K).values,
-    onnx(graph, x) {
-      const k = graph.tensor('int64', [1], int64s([K]));
-      graph.nodes('TopK', [x, k], { axis: 1, largest: 1, sorted: 1 }, ['y', graph.value()]);
-    },
+    onnx: (graph, x) => firstOf(graph, x, K, 1),
     reference: byRow((row) => row.slice().sort().reverse().subarray(0, K)),
   },
   {

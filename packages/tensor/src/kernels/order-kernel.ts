@@ -7,6 +7,9 @@
  * (median-of-three quickselect, first longest run); the others name the first in order of position.
  */
 
+/** Rows of numbers; those of float32 are ordered where they lie. */
+export type RowValues = Float32Array | Float64Array;
+
 /** Rows up to this long are sorted by insertion. */
 const SHORT = 64;
 
@@ -29,7 +32,7 @@ export class RowOrder {
   private passed = 0;
 
   constructor(
-    private readonly values: Float64Array,
+    private readonly values: RowValues,
     private readonly length: number,
   ) {
     this.order = new Int32Array(length);
@@ -189,19 +192,21 @@ function hasNan(row: Float64Array): boolean {
  * Unsigned integers in the order of the numbers, the last ones first: one for each number that float32 holds, else two,
  * for the halves of float64. Of the bits of negative numbers all are turned, of others the sign.
  */
-function keysOf(values: Float64Array): Int32Array[] {
-  const floats = new Float32Array(values);
+function keysOf(values: RowValues): Int32Array[] {
+  const floats = values instanceof Float32Array ? values : new Float32Array(values);
   let isSingle = true;
-  for (let i = 0; isSingle && i < floats.length; i++)
-    isSingle = floats[i] === values[i] || values[i] !== values[i];
-  const bits = new Int32Array((isSingle ? floats : values).buffer);
+  if (floats !== values)
+    for (let i = 0; isSingle && i < floats.length; i++)
+      isSingle = floats[i] === values[i] || values[i] !== values[i];
+  const { buffer, byteOffset, length } = isSingle ? floats : values;
   const step = isSingle ? 1 : 2;
-  const low = new Int32Array(values.length);
-  const high = isSingle ? low : new Int32Array(values.length);
-  for (let i = 0; i < values.length; i++) {
+  const bits = new Int32Array(buffer, byteOffset, step * length);
+  const low = new Int32Array(length);
+  const high = isSingle ? low : new Int32Array(length);
+  for (let i = 0; i < length; i++) {
     const value = values[i]!;
     const top = bits[step * i + step - 1]!;
-    const sign = value < 0 ? -1 : 0;
+    const sign = top >> 31;
     const isNan = value !== value;
     if (!isSingle) low[i] = isNan ? -1 : value === 0 ? 0 : bits[2 * i]! ^ sign;
     high[i] = isNan ? -1 : value === 0 ? 1 << 31 : top ^ (sign | (1 << 31));

@@ -3,18 +3,18 @@
  */
 import type { Tensor } from '../tensor.js';
 import { sliceLayout } from './coordinates.js';
-import { readNumbers, writeNumbers } from './elements.js';
-import { RowOrder } from './order-kernel.js';
+import { floatsInPlace, readNumbers, writeNumbers } from './elements.js';
+import { RowOrder, type RowValues } from './order-kernel.js';
 
 /** See the file header: `rows` rows of `length` numbers. */
 export interface OrderedRows {
-  readonly values: Float64Array;
+  readonly values: RowValues;
   readonly rows: number;
   readonly length: number;
   readonly order: RowOrder;
 }
 
-type Numbers = Float64Array | Int32Array;
+type Numbers = RowValues | Int32Array;
 
 /** Side of the squares in which matrices are transposed: what is read and written stays in the cache. */
 const TILE = 32;
@@ -35,12 +35,18 @@ function transposed<A extends Numbers>(from: A, rows: number, columns: number): 
   return to;
 }
 
-/** Reads the rows along `dim`; without it, all elements as one row. @throws use-after-dispose, fake-data-access, data-async-only */
+/**
+ * Reads the rows along `dim`: where they lie, if that can be, so that nothing may take memory while they are used. Without a
+ * dimension, all elements are copied as one row.
+ *
+ * @throws use-after-dispose, fake-data-access, data-async-only
+ */
 export function readRows(self: Tensor, dim?: number): OrderedRows {
   const { numel } = self;
   const { size, inner } =
     dim === undefined ? { size: numel, inner: 1 } : sliceLayout(self.sizes, dim);
-  const values = transposed(readNumbers(self), size, inner);
+  const inPlace = dim === undefined ? null : floatsInPlace(self);
+  const values = transposed(inPlace ?? readNumbers(self), size, inner);
   return {
     values,
     rows: size === 0 ? 0 : numel / size,

@@ -8,7 +8,7 @@
 import { IrBuilder } from '../../ir/build.js';
 import type { IndexExpr, LoopVar } from '../../ir/index-expr.js';
 import type { FusedKernel, LoopKernel, MatmulKernel } from '../../ir/kernel.js';
-import { isReduction, matmulShape } from '../products/product-shape.js';
+import { isReduction, matmulShape, sumStages } from '../products/product-shape.js';
 import {
   chooseMatmulTile,
   fastestTile,
@@ -138,21 +138,7 @@ export function splitProduct(
     ]),
     outer: vars,
     inner: [piece],
-    stages: [
-      {
-        kind: 'inner',
-        body: [
-          {
-            kind: 'reduce',
-            op: 'sum',
-            ids: [0],
-            dtype: accDtype,
-            value: e.load(accDtype, buffer, index),
-          },
-        ],
-      },
-      { kind: 'outer', body: kernel.epilogue },
-    ],
+    stages: sumStages(kernel, e.load(accDtype, buffer, index)),
   };
   return { partial, sum, elements: vars.reduce((n, v) => n * v.size, pieces) };
 }

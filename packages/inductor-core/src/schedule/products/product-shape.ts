@@ -3,6 +3,7 @@
  * kernels that are better made as reductions.
  */
 import { type Size, sizeHint } from '@tessera/shared';
+import type { Expr, Stmt } from '../../ir/expr.js';
 import type { LoopKernel, MatmulKernel } from '../../ir/kernel.js';
 import { extent } from '../../ir/loop-vars.js';
 import { contiguousAlongK, type ProductOperand } from './operand-order.js';
@@ -39,30 +40,28 @@ export function isReduction({
   return extent(m) === 1 || extent(n) === 1 || accDtype === 'int64';
 }
 
+/** The stages of a loop that sums a value, and then does what comes behind the products of a kernel. */
+export function sumStages(
+  { accDtype, epilogue }: MatmulKernel<Size>,
+  value: Expr,
+): LoopKernel<Size>['stages'] {
+  const sum: Stmt = { kind: 'reduce', op: 'sum', ids: [0], dtype: accDtype, value };
+  return [
+    { kind: 'inner', body: [sum] },
+    { kind: 'outer', body: epilogue },
+  ];
+}
+
 /** The same product as a loop kernel that sums over k. */
 export function matmulAsReduction(kernel: MatmulKernel<Size>): LoopKernel<Size> {
-  const { name, params, scalars, accDtype } = kernel;
+  const { name, params, scalars, accDtype: dtype, batch, m, n, k, a, b } = kernel;
   return {
     kind: 'loop',
     name,
     params,
     scalars,
-    outer: [...kernel.batch, ...kernel.m, ...kernel.n],
-    inner: kernel.k,
-    stages: [
-      {
-        kind: 'inner',
-        body: [
-          {
-            kind: 'reduce',
-            op: 'sum',
-            ids: [0],
-            dtype: accDtype,
-            value: { kind: 'op', op: 'mul', dtype: accDtype, args: [kernel.a, kernel.b] },
-          },
-        ],
-      },
-      { kind: 'outer', body: kernel.epilogue },
-    ],
+    outer: [...batch, ...m, ...n],
+    inner: k,
+    stages: sumStages(kernel, { kind: 'op', op: 'mul', dtype, args: [a, b] }),
   };
 }

@@ -22,16 +22,17 @@ function orderRows(
   [values, indices]: readonly Tensor[],
   ordered: (order: RowOrder, start: number, count: number) => Int32Array,
 ): void {
-  const from = readRows(self, dim);
-  const count = from.rows === 0 ? 0 : values!.numel / from.rows;
-  const chosen = new Float64Array(values!.numel);
+  const { values: numbers, order, rows, length } = readRows(self, dim);
+  const count = rows === 0 ? 0 : values!.numel / rows;
+  const chosen = numbers.slice(0, values!.numel);
   const places = new Int32Array(values!.numel);
-  for (let row = 0; row < from.rows; row++) {
-    const start = row * from.length;
-    const order = ordered(from.order, start, count);
+  for (let row = 0; row < rows; row++) {
+    const start = row * length;
+    const first = ordered(order, start, count);
     for (let i = 0, to = row * count; i < count; i++, to++) {
-      places[to] = order[i]!;
-      chosen[to] = from.values[start + order[i]!]!;
+      const place = first[i]!;
+      places[to] = place;
+      chosen[to] = numbers[start + place]!;
     }
   }
   writeRows(values!, chosen, dim);
