@@ -32,6 +32,15 @@ describe('names of kernels', () => {
     expect(named(...taken)).toEqual(taken.map((name) => `${name}_`));
   });
 
+  it('are no names of types, however many there are', () => {
+    const scope = new NameScope();
+    const given = ['u', 'i', 'f'].flatMap((prefix) =>
+      Array.from({ length: 70 }, () => scope.fresh(prefix)),
+    );
+    expect(new Set(given).size).toBe(210);
+    for (const type of ['u32', 'i32', 'f32', 'f16']) expect(given).not.toContain(type);
+  });
+
   it('are no reserved underscores, and none is there twice', () => {
     expect(named('_', '__x', 'x', 'x', 'sums', 'sums')).toEqual([
       'v__',

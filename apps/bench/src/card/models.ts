@@ -167,6 +167,7 @@ export const MODEL_ROWS: readonly CardWorkload[] = [
     },
   },
   decode('float16', 1000),
+  decode('bfloat16', null),
   decode('float32', null),
   decode('float16', null, 8),
   decode('float16', 500, 4),

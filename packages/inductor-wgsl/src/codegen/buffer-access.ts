@@ -52,6 +52,21 @@ export function laneOffset(name: string, offset: number): string {
 /** Text of a stored element as a value of its compute type. */
 export function fromStorage(text: string, buffer: BufferAccess, width: Width): string {
   if (buffer.storage === 'f16') return `${typeName('f32', width)}(${text})`;
+  if (buffer.storage === 'bf16') return fromBfloat(text, width);
   if (buffer.param.dtype === 'bool') return `(${text} != ${typeName('u32', width)}(0u))`;
   return text;
+}
+
+/** A bfloat16 is the upper half of the float32 of the same value. */
+function fromBfloat(text: string, width: Width): string {
+  if (width === 1) return `bitcast<f32>(vec2h(0h, ${text}))`;
+  const words = `bitcast<vec2u>(${text}).xxyy << vec4u(16u, 0u, 16u, 0u)`;
+  return `bitcast<vec4f>((${words}) & vec4u(0xffff0000u))`;
+}
+
+/** Halves of the float32 values of an atom, which are bfloat16 already. */
+export function toBfloat(atom: string, width: Width): string {
+  if (width === 1) return `bitcast<vec2h>(${atom}).y`;
+  const bits = `bitcast<vec4u>(${atom})`;
+  return `bitcast<vec4h>((${bits}.xz >> vec2u(16u)) | (${bits}.yw & vec2u(0xffff0000u)))`;
 }

@@ -9,6 +9,8 @@
  */
 const PLAIN = /\d|^rng_|_offset$|^(\w|out|bias|weight|mean|rstd)$/;
 const TAKEN = /^([fiu]\d\d|vec\d\w?|exp2)$/;
+/** Types that temporaries might be numbered like. */
+const TYPE = /^([fiu]32|f16)$/;
 
 /** Hands out identifiers; see the file header. */
 export class NameScope {
@@ -30,7 +32,7 @@ export class NameScope {
       const count = this.counters.get(prefix) ?? 0;
       this.counters.set(prefix, count + 1);
       const name = `${prefix}${count}`;
-      if (!this.used.has(name)) {
+      if (!this.used.has(name) && !TYPE.test(name)) {
         this.used.add(name);
         return name;
       }

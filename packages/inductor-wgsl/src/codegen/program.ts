@@ -21,7 +21,14 @@ import { NameScope } from './names.js';
 import type { JoinedKernel } from './joined-kernel.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { computeType, storageType, typeName, type ScalarType, type Width } from './wgsl-types.js';
+import {
+  computeType,
+  isHalfWide,
+  storageType,
+  typeName,
+  type ScalarType,
+  type Width,
+} from './wgsl-types.js';
 import type { BindingSlot, BufferAccess, UniformField, WgslProgram } from './wgsl-program.js';
 
 /** What is the same in a subgroup may differ between those of a workgroup, which is all that WGSL knows of. */
@@ -246,14 +253,14 @@ export class ProgramBuilder {
           },
         );
       }
-      if (storage === 'f16') this.usesF16 = true;
+      if (isHalfWide(storage)) this.usesF16 = true;
       const access = params.every((param) => param.access === 'read') ? 'read' : 'read_write';
       const vector = vectorBuffers.has(params[0].name);
       const paired = params.every(({ name }) => pairedBuffers.has(name));
       const element = paired
         ? vector
           ? 'vec4u'
-          : `vec2<${storage}>`
+          : `vec2<${typeName(storage, 1)}>`
         : typeName(storage, vector ? 4 : 1);
       const variable = this.names.claim(params[0].name);
       this.slots.push({ access, params: members });

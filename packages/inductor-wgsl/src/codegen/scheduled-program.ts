@@ -18,7 +18,7 @@ import type { WgslProgram } from './wgsl-program.js';
 import { seeKernel, type SeenKernel } from './scheduled-lanes.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { storageType } from './wgsl-types.js';
+import { isHalfWide, storageType } from './wgsl-types.js';
 
 /** A module whose buffers are declared as all kernels want them. */
 function builderOf(
@@ -32,7 +32,7 @@ function builderOf(
   // Four values of an operand are eight bytes already.
   if (kernel.kind === 'matmul' || kernel.kind === 'attention')
     return new ProgramBuilder(kernel, target, variant, vectors);
-  const isHalf = ({ dtype }: BufferParam): boolean => storageType(dtype, target.f16) === 'f16';
+  const isHalf = ({ dtype }: BufferParam): boolean => isHalfWide(storageType(dtype, target.f16));
   const halves = new Set(kernel.params.filter(isHalf).map(({ name }) => name));
   const paired = parts.map(({ accesses, still }) =>
     choosePairedBuffers(accesses, { vectors, halves, still }),

@@ -5,7 +5,7 @@
  * all stores of a body share one guard.
  */
 import type { Stmt } from '@tessera/inductor-core';
-import { elementText, rawElement, vectorIndex } from './buffer-access.js';
+import { elementText, rawElement, toBfloat, vectorIndex } from './buffer-access.js';
 import type { CodeBlock } from './code-block.js';
 import type { ExprEmitter } from './expr-emitter.js';
 import { narrow } from './op-table.js';
@@ -76,5 +76,8 @@ function toStorage(
   const narrowed = isNarrowed(stmt)
     ? text
     : narrow(text, buffer.param.dtype, { width, helper: (name) => emitter.helper(name, width) });
-  return buffer.storage === 'f16' ? `${typeName('f16', width)}(${narrowed})` : narrowed;
+  if (buffer.storage === 'f16') return `${typeName('f16', width)}(${narrowed})`;
+  if (buffer.storage !== 'bf16') return narrowed;
+  const whole = emitter.atom({ text: narrowed, type: 'f32', width, atom: false });
+  return toBfloat(whole.text, width);
 }

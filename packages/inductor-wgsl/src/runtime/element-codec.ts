@@ -1,12 +1,12 @@
 /**
- * @file Conversion between host layout (PyTorch's element widths) and device layout (4 bytes, or 2 for a
- * native float16).
+ * @file Conversion between host layout (PyTorch's element widths) and device layout (4 bytes, or 2 for 16-bit
+ * floats where the adapter has them).
  */
 import { TesseraError } from '@tessera/shared';
 import { itemSize, type DType } from '@tessera/tensor';
 import { halfToNumber, numberToBfloat, numberToHalf } from '@tessera/tensor/internal';
 import { LOST_INT64 } from '../codegen/long-integers.js';
-import { storageType } from '../codegen/wgsl-types.js';
+import { deviceItemSize } from '../codegen/wgsl-types.js';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -29,9 +29,8 @@ function view<T>(
  * @throws invalid-argument when an int64 does not fit in 32 bits, dtype-unsupported for float64
  */
 export function toDevice(dtype: DType, host: Uint8Array, f16: boolean): Bytes {
-  const storage = storageType(dtype, f16);
   const count = host.byteLength / itemSize(dtype);
-  if (itemSize(dtype) === (storage === 'f16' ? 2 : 4)) return view(Uint8Array, host);
+  if (itemSize(dtype) === deviceItemSize(dtype, f16)) return view(Uint8Array, host);
   const words = new Int32Array(count);
   const floats = new Float32Array(words.buffer);
   switch (dtype) {
@@ -98,8 +97,7 @@ function refuseLost(index: number): never {
 
 /** Host layout of device bytes. @throws invalid-argument for an int64 result that did not fit in 32 bits */
 export function toHost(dtype: DType, device: Bytes, f16: boolean): Bytes {
-  const storage = storageType(dtype, f16);
-  if (itemSize(dtype) === (storage === 'f16' ? 2 : 4)) return device.slice();
+  if (itemSize(dtype) === deviceItemSize(dtype, f16)) return device.slice();
   const words = view(Int32Array, device);
   const floats = view(Float32Array, device);
   const host = new Uint8Array(words.length * itemSize(dtype));

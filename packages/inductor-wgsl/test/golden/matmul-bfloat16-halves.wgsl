@@ -11,7 +11,7 @@ diagnostic(off, chromium.subgroup_matrix_uniformity);
 @group(0) @binding(1) var<storage, read> halves_b_: array<f16>;
 @group(0) @binding(2) var<storage, read> scales_a_: array<f32>;
 @group(0) @binding(3) var<storage, read> scales_b_: array<vec4f>;
-@group(0) @binding(4) var<storage, read_write> out: array<f32>;
+@group(0) @binding(4) var<storage, read_write> out: array<f16>;
 var<workgroup> slab_a0: array<vec4u, 640>;
 var<workgroup> slab_b0: array<vec4h, 2112>;
 var<workgroup> some0: array<atomic<u32>, 4>;
@@ -52,18 +52,19 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
   let t2 = scales_b_[along >> 2u];
   let t3 = scales_a_[down];
   let t4 = round_bf16_vec4f((product * (vec4f(t3) * t2)));
+  let t5 = bitcast<vec4h>((bitcast<vec4u>(t4).xz >> vec2u(16u)) | (bitcast<vec4u>(t4).yw & vec2u(0xffff0000u)));
   let x1 = 4098u * down + along;
   if (along + 3u < 4098u) {
-    out[x1] = t4.x;
-    out[x1 + 1u] = t4.y;
-    out[x1 + 2u] = t4.z;
-    out[x1 + 3u] = t4.w;
+    out[x1] = t5.x;
+    out[x1 + 1u] = t5.y;
+    out[x1 + 2u] = t5.z;
+    out[x1 + 3u] = t5.w;
   }
   else {
-    if (along + 0u < 4098u) { out[x1] = t4.x; }
-    if (along + 1u < 4098u) { out[x1 + 1u] = t4.y; }
-    if (along + 2u < 4098u) { out[x1 + 2u] = t4.z; }
-    if (along + 3u < 4098u) { out[x1 + 3u] = t4.w; }
+    if (along + 0u < 4098u) { out[x1] = t5.x; }
+    if (along + 1u < 4098u) { out[x1 + 1u] = t5.y; }
+    if (along + 2u < 4098u) { out[x1 + 2u] = t5.z; }
+    if (along + 3u < 4098u) { out[x1 + 3u] = t5.w; }
   }
 }
 

@@ -4,7 +4,7 @@ enable f16;
 
 enable subgroups;
 
-@group(0) @binding(0) var<storage, read> a: array<vec4f>;
+@group(0) @binding(0) var<storage, read> a: array<vec4h>;
 @group(0) @binding(1) var<storage, read_write> scales_a_: array<f32>;
 @group(0) @binding(2) var<storage, read_write> halves_a_: array<vec4h>;
 var<workgroup> shared_0: array<f32, 8>;
@@ -54,25 +54,25 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let k0___ = r3 * 4u;
   var max0 = vec4f((-inf_f32()));
   var min0 = vec4f(inf_f32());
-  let t0 = a[(4096u * point + k0) >> 2u];
+  let t0 = bitcast<vec4f>((bitcast<vec2u>(a[(4096u * point + k0) >> 2u]).xxyy << vec4u(16u, 0u, 16u, 0u)) & vec4u(0xffff0000u));
   let t1 = t0;
   let t2 = abs(t1);
   max0 = max_vec4f(max0, t2);
   let t3 = select(t2, vec4f(1152921500000000000.0), (t2 == vec4f(0.0)));
   min0 = min_vec4f(min0, t3);
-  let t4 = a[(4096u * point + k0_) >> 2u];
+  let t4 = bitcast<vec4f>((bitcast<vec2u>(a[(4096u * point + k0_) >> 2u]).xxyy << vec4u(16u, 0u, 16u, 0u)) & vec4u(0xffff0000u));
   let t5 = t4;
   let t6 = abs(t5);
   max0 = max_vec4f(max0, t6);
   let t7 = select(t6, vec4f(1152921500000000000.0), (t6 == vec4f(0.0)));
   min0 = min_vec4f(min0, t7);
-  let t8 = a[(4096u * point + k0__) >> 2u];
+  let t8 = bitcast<vec4f>((bitcast<vec2u>(a[(4096u * point + k0__) >> 2u]).xxyy << vec4u(16u, 0u, 16u, 0u)) & vec4u(0xffff0000u));
   let t9 = t8;
   let t10 = abs(t9);
   max0 = max_vec4f(max0, t10);
   let t11 = select(t10, vec4f(1152921500000000000.0), (t10 == vec4f(0.0)));
   min0 = min_vec4f(min0, t11);
-  let t12 = a[(4096u * point + k0___) >> 2u];
+  let t12 = bitcast<vec4f>((bitcast<vec2u>(a[(4096u * point + k0___) >> 2u]).xxyy << vec4u(16u, 0u, 16u, 0u)) & vec4u(0xffff0000u));
   let t13 = t12;
   let t14 = abs(t13);
   max0 = max_vec4f(max0, t14);

@@ -1,8 +1,10 @@
 // workgroups: 8256 × 1
 
-@group(0) @binding(0) var<storage, read> a: array<vec4f>;
-@group(0) @binding(1) var<storage, read> b: array<f32>;
-@group(0) @binding(2) var<storage, read_write> out: array<f32>;
+enable f16;
+
+@group(0) @binding(0) var<storage, read> a: array<vec4h>;
+@group(0) @binding(1) var<storage, read> b: array<f16>;
+@group(0) @binding(2) var<storage, read_write> out: array<f16>;
 @group(0) @binding(3) var<storage, read> scales_a_: array<f32>;
 @group(0) @binding(4) var<storage, read> scales_b_: array<f32>;
 var<workgroup> slab_a0: array<array<f32, 76>, 16>;
@@ -18,13 +20,13 @@ fn round_bf16_vec4f(x: vec4f) -> vec4f {
 }
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
-  let t0 = a[(4096u * along + depth) >> 2u];
+  let t0 = bitcast<vec4f>((bitcast<vec2u>(a[(4096u * along + depth) >> 2u]).xxyy << vec4u(16u, 0u, 16u, 0u)) & vec4u(0xffff0000u));
   return t0;
 }
 
 fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
   let x0 = 4098u * depth + along;
-  let t1 = vec4f(b[x0], b[x0 + 1u], b[x0 + 2u], b[x0 + 3u]);
+  let t1 = bitcast<vec4f>((bitcast<vec2u>(vec4h(b[x0], b[x0 + 1u], b[x0 + 2u], b[x0 + 3u])).xxyy << vec4u(16u, 0u, 16u, 0u)) & vec4u(0xffff0000u));
   return t1;
 }
 
@@ -45,18 +47,19 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
   let along2 = min(along + 3u, 4097u);
   if (!(left_row(batch, down) || left_column(batch, along) || left_column(batch, along0) || left_column(batch, along1) || left_column(batch, along2))) { return; }
   let t4 = round_bf16_vec4f(product);
+  let t5 = bitcast<vec4h>((bitcast<vec4u>(t4).xz >> vec2u(16u)) | (bitcast<vec4u>(t4).yw & vec2u(0xffff0000u)));
   let x1 = 4098u * down + along;
   if (along + 3u < 4098u) {
-    out[x1] = t4.x;
-    out[x1 + 1u] = t4.y;
-    out[x1 + 2u] = t4.z;
-    out[x1 + 3u] = t4.w;
+    out[x1] = t5.x;
+    out[x1 + 1u] = t5.y;
+    out[x1 + 2u] = t5.z;
+    out[x1 + 3u] = t5.w;
   }
   else {
-    if (along + 0u < 4098u) { out[x1] = t4.x; }
-    if (along + 1u < 4098u) { out[x1 + 1u] = t4.y; }
-    if (along + 2u < 4098u) { out[x1 + 2u] = t4.z; }
-    if (along + 3u < 4098u) { out[x1 + 3u] = t4.w; }
+    if (along + 0u < 4098u) { out[x1] = t5.x; }
+    if (along + 1u < 4098u) { out[x1 + 1u] = t5.y; }
+    if (along + 2u < 4098u) { out[x1 + 2u] = t5.z; }
+    if (along + 3u < 4098u) { out[x1 + 3u] = t5.w; }
   }
 }
 
