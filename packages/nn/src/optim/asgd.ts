@@ -4,7 +4,7 @@
 import { type Tensor, zerosLike } from '@tessera/tensor';
 import { lerp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from './trusted-updates.js';
-import type { Bucket, Structure } from './bucket.js';
+import type { Bucket, Carried, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative } from './option-checks.js';
@@ -35,11 +35,6 @@ export interface ASGDScalars {
   readonly mu: number;
 }
 
-/** The rate that update `step + 1` uses. */
-function etaAfter(group: ASGDOptions, lr: number, step: number): number {
-  return step === 0 ? lr : lr / (1 + group.lambd * lr * step) ** group.alpha;
-}
-
 /**
  * Averaged stochastic gradient descent; the averages are `stateOf(param).tensors.ax`.
  *
@@ -47,9 +42,6 @@ function etaAfter(group: ASGDOptions, lr: number, step: number): number {
  * the next. @see torch.optim.ASGD
  */
 export class ASGD extends Optimizer<ASGDOptions, ASGDScalars> {
-  /** What each step of a group has set for the one after it. */
-  private readonly _etas: WeakMap<ASGDOptions, Map<number, number>> = new WeakMap();
-
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<ASGDOptions>, options: Partial<ASGDOptions> = {}) {
     const defaults = { lr: 1e-2, lambd: 1e-4, alpha: 0.75, t0: 1e6 };
@@ -68,37 +60,21 @@ export class ASGD extends Optimizer<ASGDOptions, ASGDScalars> {
     return { ax: zerosLike(param) };
   }
 
-  protected override hostState(group: ASGDOptions, step: number): Record<string, number> {
+  /** Rate and weight for the next update, rounded to float32 as PyTorch keeps them. */
+  protected override carry({ lr, lambd, alpha, t0 }: ASGDOptions, step: number): Carried {
     return {
-      eta: this.etasOf(group).get(step) ?? etaAfter(group, group.lr, step),
-      mu: 1 / Math.max(1, step - group.t0),
+      eta: Math.fround(lr / (1 + lambd * lr * step) ** alpha),
+      mu: Math.fround(1 / Math.max(1, step - t0)),
     };
   }
 
-  protected override restoreHostState(
-    group: ASGDOptions,
-    step: number,
-    { eta }: Readonly<Record<string, number>>,
-  ): void {
-    if (eta !== undefined) this.etasOf(group).set(step, eta);
-  }
-
-  private etasOf(group: ASGDOptions): Map<number, number> {
-    let etas = this._etas.get(group);
-    if (etas === undefined) this._etas.set(group, (etas = new Map()));
-    return etas;
-  }
-
-  protected override scalars(group: ASGDOptions, step: number): ASGDScalars {
-    const etas = this.etasOf(group);
-    const eta = etas.get(step - 1) ?? etaAfter(group, group.lr, step - 1);
-    etas.delete(step - 1);
-    etas.set(step, etaAfter(group, group.lr, step));
+  protected override scalars(group: ASGDOptions, step: number, carried: Carried): ASGDScalars {
+    const { eta, mu } = { ...this.carry(group, step - 1), ...carried };
     return {
       weightDecay: group.weightDecay,
-      decay: 1 - group.lambd * eta,
-      negEta: -eta,
-      mu: 1 / Math.max(1, step - 1 - group.t0),
+      decay: 1 - group.lambd * eta!,
+      negEta: -eta!,
+      mu: mu!,
     };
   }
 

@@ -2,17 +2,21 @@
  * @file Buckets: the parameters of one step that share all its numbers.
  *
  * The numbers of an update (step size, bias corrections) follow from a group's options and from how
- * often a parameter was updated. Parameters of one group with equal step counts and the same kinds of
- * state form a bucket, which needs one set of numbers. Buckets are also what a tracer guards on an optimizer: the tensors that an
+ * often a parameter was updated, or are carried from one update to the next. Parameters of one group with equal step
+ * counts, equal carried numbers and the same kinds of state form a bucket, which needs one set of numbers. Buckets are also what a tracer guards on an optimizer: the tensors that an
  * update reads and the choices that select its ops, and none of the numbers.
  */
 import type { Tensor } from '@tessera/tensor';
 import type { CommonOptions, ParamGroup } from './param-group.js';
 
+/** Numbers that one update leaves for the next, by PyTorch's names; empty before the first. */
+export type Carried = Readonly<Record<string, number>>;
+
 /** The state of one parameter: tensors by PyTorch's names, and how often it was updated. */
 export interface ParamState {
   /** Number of updates so far. */
   step: number;
+  carried: Carried;
   readonly tensors: Record<string, Tensor>;
 }
 
@@ -42,7 +46,7 @@ export function sameStructure(a: Structure, b: Structure): boolean {
   return true;
 }
 
-/** Groups parameters by step count and names of state tensors, in order of first appearance. */
+/** Groups parameters by step count, carried numbers and names of state tensors, in order of first appearance. */
 export function makeBuckets<O extends CommonOptions>(
   group: ParamGroup<O>,
   structure: Structure,
@@ -50,8 +54,8 @@ export function makeBuckets<O extends CommonOptions>(
   states: readonly ParamState[],
 ): Bucket<O>[] {
   const alike = new Map<string, number[]>();
-  states.forEach(({ step, tensors }, i) => {
-    const key = [step, ...Object.keys(tensors).sort()].join();
+  states.forEach(({ step, carried, tensors }, i) => {
+    const key = [step, ...Object.values(carried), ...Object.keys(tensors).sort()].join();
     const list = alike.get(key);
     if (list === undefined) alike.set(key, [i]);
     else list.push(i);

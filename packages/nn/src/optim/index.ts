@@ -12,7 +12,7 @@ export { NAdam, type NAdamOptions, type NAdamScalars } from './nadam.js';
 export { RAdam, type RAdamOptions, type RAdamScalars } from './radam.js';
 export { Adagrad, type AdagradOptions, type AdagradScalars } from './adagrad.js';
 export { Adam, type AdamOptions, type AdamScalars, AdamW } from './adam.js';
-export type { Bucket, ParamState, Structure } from './bucket.js';
+export type { Bucket, Carried, ParamState, Structure } from './bucket.js';
 export type { Lifted } from './lifted.js';
 export { Optimizer } from './optimizer.js';
 export type { OptimizerStateDict } from './optimizer-state-dict.js';

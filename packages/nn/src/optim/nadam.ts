@@ -4,7 +4,7 @@
 import { type Tensor, zerosLike } from '@tessera/tensor';
 import { addcdiv_, addcmul_, lerp_, sqrt_ } from '@tessera/tensor/internal';
 import { trustUpdate } from './trusted-updates.js';
-import type { Bucket, Structure } from './bucket.js';
+import type { Bucket, Carried, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkAdaptive, checkNonNegative } from './option-checks.js';
@@ -53,9 +53,6 @@ function momentum({ betas, momentumDecay }: NAdamOptions, step: number): number 
 
 /** NAdam; the default rate is 2e-3. @see torch.optim.NAdam @see Dozat, Incorporating Nesterov Momentum into Adam */
 export class NAdam extends Optimizer<NAdamOptions, NAdamScalars> {
-  /** Products of the momenta up to a step, by the options that they follow from. */
-  private readonly _products: Map<string, number[]> = new Map();
-
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<NAdamOptions>, options: Partial<NAdamOptions> = {}) {
     super(
@@ -90,25 +87,20 @@ export class NAdam extends Optimizer<NAdamOptions, NAdamScalars> {
     return { exp_avg: zerosLike(param), exp_avg_sq: zerosLike(param) };
   }
 
-  protected override hostState(group: NAdamOptions, step: number): Record<string, number> {
-    return { mu_product: this.momentumProduct(group, step) };
+  /** Product of the momenta of all updates, rounded to float32 after each as PyTorch keeps it. */
+  protected override carry(group: NAdamOptions, step: number, before: Carried): Carried {
+    let product = before.mu_product ?? 1;
+    // A state that was saved without the product had these options all along.
+    for (let t = before.mu_product === undefined ? 1 : step; t <= step; t++)
+      product = Math.fround(product * Math.fround(momentum(group, t)));
+    return { mu_product: product };
   }
 
-  /** Product of the momenta of updates 1 to `step`, rounded to float32 after each as PyTorch keeps it. */
-  private momentumProduct(group: NAdamOptions, step: number): number {
-    const key = `${group.betas[0]}:${group.momentumDecay}`;
-    let products = this._products.get(key);
-    if (products === undefined) this._products.set(key, (products = [1]));
-    for (let t = products.length; t <= step; t++)
-      products.push(Math.fround(products[t - 1]! * Math.fround(momentum(group, t))));
-    return products[step]!;
-  }
-
-  protected override scalars(group: NAdamOptions, step: number): NAdamScalars {
+  protected override scalars(group: NAdamOptions, step: number, carried: Carried): NAdamScalars {
     const [beta1, beta2] = group.betas;
     const now = momentum(group, step);
     const next = momentum(group, step + 1);
-    const product = this.momentumProduct(group, step);
+    const product = this.carry(group, step, carried).mu_product!;
     return {
       weightDecay: group.weightDecay,
       shrink: 1 - group.lr * group.weightDecay,

@@ -23,7 +23,6 @@ export interface OptimizerStateDict {
 export function exportState<O extends CommonOptions>(
   groups: readonly ParamGroup<O>[],
   states: ReadonlyMap<Tensor, ParamState>,
-  hostState: (group: ParamGroup<O>, step: number) => Readonly<Record<string, number>>,
 ): OptimizerStateDict {
   const state: Record<number, Record<string, Tensor | number>> = {};
   let next = 0;
@@ -33,8 +32,7 @@ export function exportState<O extends CommonOptions>(
       ...options,
       params: params.map((param) => {
         const own = states.get(param);
-        if (own !== undefined)
-          state[next] = { step: own.step, ...hostState(group, own.step), ...own.tensors };
+        if (own !== undefined) state[next] = { step: own.step, ...own.carried, ...own.tensors };
         return next++;
       }),
     };
@@ -64,21 +62,13 @@ function checkGroup(saved: object, group: object, i: number): void {
   }
 }
 
-/** What was loaded of a parameter besides tensors. */
-type HostState<O extends CommonOptions> = readonly [
-  group: ParamGroup<O>,
-  step: number,
-  numbers: Readonly<Record<string, number>>,
-];
-
-/** Replaces options and state; returns what of it is no tensor. @throws state-dict-mismatch, before anything is changed */
+/** Replaces options and state. @throws state-dict-mismatch, before anything is changed */
 export function importState<O extends CommonOptions>(
   given: unknown,
   groups: ParamGroup<O>[],
   states: Map<Tensor, ParamState>,
   fresh: (param: Tensor, group: O) => Readonly<Record<string, Tensor>>,
-): HostState<O>[] {
-  const onHost: HostState<O>[] = [];
+): void {
   const dict = readStateDict(
     given,
     groups.map(({ params }) => params.length),
@@ -100,9 +90,7 @@ export function importState<O extends CommonOptions>(
       const saved = dict.state[numbers[at]!];
       if (saved !== undefined) {
         const likes = fresh(param, { ...group, ...dict.paramGroups[i] });
-        const { state, host } = stateOf(saved, param, likes, numbers[at]!);
-        loaded.set(param, state);
-        onHost.push([group, state.step, host]);
+        loaded.set(param, stateOf(saved, param, likes, numbers[at]!));
       }
     });
   });
@@ -112,7 +100,6 @@ export function importState<O extends CommonOptions>(
   });
   states.clear();
   for (const [param, state] of loaded) states.set(param, state);
-  return onHost;
 }
 
 function stateOf(
@@ -120,14 +107,14 @@ function stateOf(
   param: Tensor,
   likes: Readonly<Record<string, Tensor>>,
   number: number,
-): { readonly state: ParamState; readonly host: Readonly<Record<string, number>> } {
+): ParamState {
   const tensors: Record<string, Tensor> = {};
-  const host: Record<string, number> = {};
+  const numbers: Record<string, number> = {};
   for (const [name, value] of Object.entries(saved)) {
-    if (!isTensor(value)) host[name] = value;
+    if (!isTensor(value)) numbers[name] = value;
     // A single number that is no state of a parameter without dimensions: NAdam's product of momenta.
     else if (value.ndim === 0 && (param.ndim > 0 || !(name in likes)))
-      host[name] = itemAtOnce(value);
+      numbers[name] = itemAtOnce(value);
     else {
       const { sizes } = likes[name] ?? param;
       if (!sameNumbers(value.sizes, sizes))
@@ -140,5 +127,6 @@ function stateOf(
     }
   }
   // PyTorch's SGD keeps no step count: a momentum buffer means that there was a step.
-  return { state: { step: host['step'] ?? 1, tensors }, host };
+  const { step = 1, ...carried } = numbers;
+  return { step, carried, tensors };
 }

@@ -24,6 +24,7 @@ import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
 import { isTrustedUpdate } from './trusted-updates.js';
 import {
   type Bucket,
+  type Carried,
   type ParamState,
   type Plan,
   type Structure,
@@ -69,17 +70,11 @@ export abstract class Optimizer<
   /** Creates the state tensors of a parameter; called outside any trace. */
   protected abstract stateTensors(param: Tensor, group: O): Record<string, Tensor>;
   /** Numbers of update number `step` (from 1), computed on the host. */
-  protected abstract scalars(group: O, step: number): S;
-  /** State in PyTorch's form that follows from options and step count: saved, and told to `restoreHostState` when loaded. */
-  protected hostState(_group: O, _step: number): Record<string, number> {
-    return {};
+  protected abstract scalars(group: O, step: number, carried: Carried): S;
+  /** What update number `step`, which found `before`, leaves for the next: the options of every step so far are in it. */
+  protected carry(_group: O, _step: number, before: Carried): Carried {
+    return before;
   }
-  /** Takes what of a loaded `hostState` does not follow from the options alone. */
-  protected restoreHostState(
-    _group: O,
-    _step: number,
-    _numbers: Readonly<Record<string, number>>,
-  ): void {}
   /** Updates one bucket in place; the numbers may only be arguments of ops. */
   protected abstract update(bucket: Bucket<O>, scalars: Lifted<S>): void;
 
@@ -122,7 +117,12 @@ export abstract class Optimizer<
   step(closure: (() => Tensor) | null = null): Tensor | null {
     const loss = closure === null ? null : enableGrad(closure);
     const { buckets } = this.prepare();
-    const scalars = buckets.map((bucket) => this.scalars(bucket._group, bucket._records[0]!.step));
+    const scalars = buckets.map(({ _group: group, _records: records }) => {
+      const { step, carried } = records[0]!;
+      const next = this.carry(group, step, carried);
+      for (const record of records) record.carried = next;
+      return this.scalars(group, step, carried);
+    });
     const update = (inputs: { readonly scalars: readonly S[] }): void => {
       const lifted = inputs.scalars as unknown as Lifted<S>[];
       noGrad(() => buckets.forEach((bucket, i) => this.update(bucket, lifted[i]!)));
@@ -179,7 +179,7 @@ export abstract class Optimizer<
     const make = (): Record<string, Tensor> => noGrad(() => this.stateTensors(param, group));
     // Made now, not recorded: a trace must find the state as something that exists, like its parameter.
     const fresh = isMadeByCall(param) ? make() : withoutModes(make);
-    const state = existing ?? { step: 0, tensors: {} };
+    const state = existing ?? { step: 0, carried: {}, tensors: {} };
     for (const [name, tensor] of Object.entries(fresh)) state.tensors[name] ??= keep(tensor);
     this._states.set(param, state);
     return state;
@@ -194,9 +194,7 @@ export abstract class Optimizer<
 
   /** State by parameter number, by PyTorch's names, and groups with our names of options; shares memory with the optimizer. */
   stateDict(): OptimizerStateDict {
-    return exportState(this.paramGroups, this._states, (group, step) =>
-      this.hostState(group, step),
-    );
+    return exportState(this.paramGroups, this._states);
   }
 
   /**
@@ -210,10 +208,9 @@ export abstract class Optimizer<
    * optimizer.loadStateDict({ ...state, ...options });
    */
   loadStateDict(dict: OptimizerStateDict | Readonly<Record<string, unknown>>): void {
-    const restore = importState(dict, this.paramGroups, this._states, (param, group) =>
+    importState(dict, this.paramGroups, this._states, (param, group) =>
       withoutModes(() => noGrad(() => this.stateTensors(param, group))),
     );
-    for (const [group, step, numbers] of restore) this.restoreHostState(group, step, numbers);
     this._plan = { buckets: [], _active: [] };
   }
 
