@@ -123,3 +123,63 @@ describe('what containers and parameters cannot hold', () => {
     expect(refusal(call)).toContain(expected);
   });
 });
+
+describe('what PyTorch refuses by value', () => {
+  const [a, flat] = [ones([2, 3]), ones([3])];
+  const reduction = any('abc');
+  const labels = tensor([1, 2], { dtype: 'int64' });
+  const kinds = 'abc is not a valid value for reduction';
+  it.each<[string, () => unknown, string]>([
+    ['gaussianNllLoss', () => F.gaussianNllLoss(a, a, a, { reduction }), kinds],
+    ['multilabelSoftMarginLoss', () => F.multilabelSoftMarginLoss(a, a, { reduction }), kinds],
+    [
+      'tripletMarginWithDistanceLoss',
+      () => F.tripletMarginWithDistanceLoss(a, a, a, { reduction }),
+      kinds,
+    ],
+    [
+      'ctcLoss',
+      () => F.ctcLoss(ones([4, 1, 3]), labels.reshape([1, 2]), [4], [2], { reduction }),
+      kinds,
+    ],
+    [
+      'a margin of nothing',
+      () => F.tripletMarginWithDistanceLoss(a, a, a, { margin: 0 }),
+      'margin must be greater than 0, got 0',
+    ],
+    [
+      'an anchor of another rank',
+      () => F.tripletMarginWithDistanceLoss(flat, a, a),
+      'The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor 1D, positive 2D, and negative 2D inputs',
+    ],
+    [
+      'slopes the wrong way round',
+      () => F.rrelu(a, { lower: 0.3, upper: 0.1 }),
+      'Lower bound should be less than or equal to the upper bound',
+    ],
+    [
+      'limits the wrong way round',
+      () => F.hardtanh(a, { minVal: 1, maxVal: 0.5 }),
+      'min_val cannot be greater than max_val',
+    ],
+    [
+      'limits the wrong way round, of a module',
+      () => new nn.Hardtanh(1, -1),
+      'max_val (-1) must be greater than min_val (1)',
+    ],
+    [
+      'a matrix without places',
+      () => F.localResponseNorm(a, 3),
+      'Expected 3D or higher dimensionality input (got 2 dimensions)',
+    ],
+    ['floats for a class', () => F.multiMarginLoss(a, ones([2])), 'scalar type Long'],
+    ['floats for classes', () => F.multilabelMarginLoss(a, a), 'scalar type Long'],
+    [
+      'classes of nothing',
+      () => F.multilabelMarginLoss(ones([0]), tensor([], { dtype: 'int64' })),
+      'Expected non-empty vector or matrix with optional 0-dim batch size, but got: [0]',
+    ],
+  ])('%s', (_name, call, expected) => {
+    expect(refusal(call)).toContain(expected);
+  });
+});

@@ -354,7 +354,7 @@ export { type LayerNormOptions, layerNorm, nativeLayerNorm, rmsNorm } from './op
 export { type BatchNormOptions, batchNorm } from './ops/norm/batch.js';
 export { groupNorm } from './ops/norm/group.js';
 export { instanceNorm } from './ops/norm/instance.js';
-export { type NllLossOptions, type Reduction, nllLoss } from './ops/loss/nll.js';
+export { type NllLossOptions, type Reduction, nllLoss, reductionNumber } from './ops/loss/nll.js';
 export { type CrossEntropyOptions, crossEntropy } from './ops/loss/cross-entropy.js';
 export {
   type BinaryLossOptions,
@@ -380,7 +380,9 @@ export {
   marginRankingLoss,
   softMarginLoss,
   tripletMarginLoss,
+  checkTriplet,
 } from './ops/loss/margin.js';
+export { reduced } from './ops/loss/reduce.js';
 export {
   type MultiMarginLossOptions,
   multiMarginLoss,

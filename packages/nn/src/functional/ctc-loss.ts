@@ -38,7 +38,14 @@ import {
   unsqueeze,
   where,
 } from '@tessera/tensor';
-import { NEVER, type Reduction, constantPad, ctcAlphas, toDtype } from '@tessera/tensor/internal';
+import {
+  NEVER,
+  type Reduction,
+  constantPad,
+  ctcAlphas,
+  reductionNumber,
+  toDtype,
+} from '@tessera/tensor/internal';
 
 /** Options of `ctcLoss`. */
 export interface CtcLossOptions {
@@ -174,6 +181,7 @@ export function ctcLoss(
     zeroInfinity ? 0 : Infinity,
     where(eq(inputs, 0), 0, likelihood.neg().add(forLogits)),
   );
-  if (reduction === 'none') return losses;
-  return reduction === 'sum' ? sum(losses) : mean(losses.div(clampMin(lengths, 1)));
+  const number = reductionNumber(reduction);
+  if (number === 0) return losses;
+  return number === 2 ? sum(losses) : mean(losses.div(clampMin(lengths, 1)));
 }

@@ -1,7 +1,7 @@
 /**
  * @file Channels divided by what their neighbours are.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, reshape } from '@tessera/tensor';
 import { avgPool3d, constantPad } from '@tessera/tensor/internal';
 
@@ -30,6 +30,13 @@ export function localResponseNorm(
 ): Tensor {
   checkOptionNames('localResponseNorm', options, LOCAL_RESPONSE_NORM);
   const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
+  if (input.ndim < 3)
+    throw new TesseraError(
+      'shape-mismatch',
+      `localResponseNorm: Expected 3D or higher dimensionality input (got ${input.ndim} dimensions)`,
+      { hints: ['The input is [N, C, …], with at least one dimension after the channels.'] },
+    );
+  if (input.numel === 0) return input;
   const [n, channels] = input.sizes;
   // Channels are the depth of a volume of one channel.
   const squares = reshape(input.mul(input), [n, 1, channels, -1, 1]);

@@ -12,21 +12,23 @@ import {
   neg,
   noGrad,
   relu,
-  sum,
 } from '@tessera/tensor';
 import {
   type KlDivOptions,
   type Reduction,
   type TripletMarginLossOptions,
+  checkTriplet,
   klDiv as divergence,
   formatSizes,
+  reduced,
+  reductionNumber,
   sameNumbers,
 } from '@tessera/tensor/internal';
 import { pairwiseDistance } from './distance.js';
 
-/** The elements, their mean or their sum. */
+/** The elements, their mean or their sum. @throws invalid-argument */
 function reduce(losses: Tensor, reduction: Reduction): Tensor {
-  return reduction === 'none' ? losses : reduction === 'sum' ? sum(losses) : mean(losses);
+  return reduced(losses, reductionNumber(reduction));
 }
 
 /** Options of `klDiv`; `batchmean` divides by the batch, as the definition does. */
@@ -141,7 +143,7 @@ const TRIPLET_MARGIN_WITH_DISTANCE_LOSS: OptionNames<TripletMarginWithDistanceLo
   swap: true,
 };
 
-/** max(d(anchor, positive) - d(anchor, negative) + margin, 0). @throws shape-mismatch @see torch.nn.functional.triplet_margin_with_distance_loss */
+/** max(d(anchor, positive) - d(anchor, negative) + margin, 0). @throws shape-mismatch, invalid-argument @see torch.nn.functional.triplet_margin_with_distance_loss */
 export function tripletMarginWithDistanceLoss(
   anchor: Tensor,
   positive: Tensor,
@@ -150,6 +152,7 @@ export function tripletMarginWithDistanceLoss(
 ): Tensor {
   checkOptionNames('tripletMarginWithDistanceLoss', options, TRIPLET_MARGIN_WITH_DISTANCE_LOSS);
   const { margin = 1, swap = false, reduction = 'mean' } = options;
+  checkTriplet(anchor, positive, negative, margin);
   const distance = options.distanceFunction ?? pairwiseDistance;
   const near = distance(anchor, positive);
   let far = distance(anchor, negative);

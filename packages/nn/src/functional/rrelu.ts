@@ -1,7 +1,7 @@
 /**
  * @file The leaky ReLU of a random slope.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, emptyLike, gt, leakyRelu, noGrad, where } from '@tessera/tensor';
 import { leakyRelu_, uniform_ } from '@tessera/tensor/internal';
 
@@ -27,6 +27,12 @@ const RRELU: OptionNames<RReLUOptions> = {
 export function rrelu(input: Tensor, options: RReLUOptions = {}): Tensor {
   checkOptionNames('rrelu', options, RRELU);
   const { lower = 1 / 8, upper = 1 / 3, training = false, inplace = false } = options;
+  if (lower > upper)
+    throw new TesseraError(
+      'invalid-argument',
+      `rrelu: Lower bound should be less than or equal to the upper bound, but got ${lower} and ${upper}`,
+      { hints: ['The slopes lie between lower and upper.'] },
+    );
   if (!training) {
     const negativeSlope = (lower + upper) / 2;
     return inplace ? leakyRelu_(input, { negativeSlope }) : leakyRelu(input, { negativeSlope });

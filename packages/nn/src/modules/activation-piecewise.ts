@@ -1,6 +1,7 @@
 /**
  * @file Activations made of straight pieces, as modules.
  */
+import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
   hardshrink,
@@ -25,6 +26,12 @@ export class Hardtanh extends InplaceActivation {
   ) {
     super(options);
     checkNumbers(new.target, { minVal, maxVal });
+    if (!(maxVal > minVal))
+      throw new TesseraError(
+        'invalid-argument',
+        `Hardtanh: max_val (${maxVal}) must be greater than min_val (${minVal})`,
+        { hints: ['Write new Hardtanh(minVal, maxVal).'] },
+      );
   }
 
   override forward(input: Tensor): Tensor {

@@ -143,6 +143,7 @@ export abstract class BatchNorm extends Module {
   private averageBatches(input: Tensor, mean: Tensor, variance: Tensor, count: Tensor): Tensor {
     const batch = [zerosLike(mean), zerosLike(variance)] as const;
     const result = this.normalize(input, true, ...batch, 1);
+    if (input.numel === 0) return result;
     noGrad(() => {
       const share = reciprocal(count.to(mean.dtype === 'float64' ? 'float64' : 'float32'));
       const rest = rsub(share, 1);

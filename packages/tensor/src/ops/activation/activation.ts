@@ -74,9 +74,15 @@ const leakyReluOp = defineOp(
 );
 const leakyReluInplace = defineInplace(leakyReluOp);
 
-/** @throws dtype-unsupported for a negative limit of an unsigned type */
-function checkLimits(self: Tensor, ...limits: readonly ScalarLike[]): void {
-  if (self.dtype !== 'uint8' || limits.every((limit) => fixedScalar(limit) >= 0)) return;
+/** @throws invalid-argument for limits the wrong way round, dtype-unsupported for a negative one of an unsigned type */
+function checkLimits(self: Tensor, low: ScalarLike, high: ScalarLike): void {
+  if (typeof low === 'number' && typeof high === 'number' && low > high)
+    throw new TesseraError(
+      'invalid-argument',
+      `hardtanh: min_val cannot be greater than max_val, but got ${low} and ${high}`,
+      { hints: ['The result lies between minVal and maxVal.'] },
+    );
+  if (self.dtype !== 'uint8' || (fixedScalar(low) >= 0 && fixedScalar(high) >= 0)) return;
   throw new TesseraError(
     'dtype-unsupported',
     'cannot do hardtanh on an unsigned type with negative limits',

@@ -103,22 +103,27 @@ const softOp: OpOverload<Tensor> = defineOp(
   },
 );
 
+/** @throws shape-mismatch, invalid-argument */
+export function checkTriplet(a: Tensor, near: Tensor, far: Tensor, margin: number): void {
+  if (a.ndim !== near.ndim || a.ndim !== far.ndim)
+    throw new TesseraError(
+      'shape-mismatch',
+      `The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor ${a.ndim}D, positive ${near.ndim}D, and negative ${far.ndim}D inputs`,
+      { hints: ['They are all [N, D], or all [D].'] },
+    );
+  if (margin <= 0)
+    throw new TesseraError(
+      'invalid-argument',
+      `triplet_margin_loss: margin must be greater than 0, got ${margin}`,
+      { hints: ['The margin is the least distance wanted between the two pairs.'] },
+    );
+}
+
 const tripletOp = defineOp(
   'aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor',
   {
     decompose: ({ anchor: a, positive: near, negative: far, margin, p, eps, swap, reduction }) => {
-      if (a.ndim !== near.ndim || a.ndim !== far.ndim)
-        throw new TesseraError(
-          'shape-mismatch',
-          `The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor ${a.ndim}D, positive ${near.ndim}D, and negative ${far.ndim}D inputs`,
-          { hints: ['They are all [N, D], or all [D].'] },
-        );
-      if (margin <= 0)
-        throw new TesseraError(
-          'invalid-argument',
-          `triplet_margin_loss: margin must be greater than 0, got ${margin}`,
-          { hints: ['The margin is the least distance wanted between the two pairs.'] },
-        );
+      checkTriplet(a, near, far, margin);
       const distance = (x: Tensor, y: Tensor): Tensor => norm(add(floating(sub(x, y)), eps), p, -1);
       let apart = distance(a, far);
       if (swap === true) apart = minimum(apart, distance(near, far));

@@ -15,6 +15,7 @@ import { zeros } from '../factory/factory.js';
 import { arange } from '../factory/range.js';
 import { maskedFill } from '../pointwise/fill.js';
 import { logicalAnd, logicalNot, logicalOr } from '../pointwise/logical.js';
+import { checkClassType } from './nll.js';
 import { type LossOptions, reduced, reductionOf, LOSS } from './reduce.js';
 import { add, mul, neg, rsub } from '../pointwise/arithmetic.js';
 import { sum } from '../reduction/reduction.js';
@@ -28,7 +29,19 @@ function rows(x: Tensor): Tensor {
   return x.ndim === 2 ? x : reshape(x, [1, x.numel]);
 }
 
-/** @throws invalid-argument, shape-mismatch */
+/** Number of samples of [N, C] or [C]. @throws shape-mismatch */
+function checkScores(op: string, { sizes, ndim, numel }: Tensor): number {
+  const frames = ndim === 2 ? sizes[0]! : 1;
+  if (ndim > 2 || (numel === 0 && frames !== 0))
+    throw new TesseraError(
+      'shape-mismatch',
+      `${op}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: ${formatSizes(sizes)}`,
+      { hints: ['The input is [N, C] or [C].'] },
+    );
+  return frames;
+}
+
+/** @throws invalid-argument, shape-mismatch, dtype-mismatch */
 function checkSingle({
   self,
   target,
@@ -47,13 +60,8 @@ function checkSingle({
       { hints: ['p is the power of the margins.'] },
     );
   const [x, labels] = [self, target];
-  const frames = x.ndim === 2 ? x.sizes[0]! : 1;
-  if (x.ndim > 2 || (x.numel === 0 && frames !== 0))
-    throw new TesseraError(
-      'shape-mismatch',
-      `multi_margin_loss: Expected non-empty vector or matrix with optional 0-dim batch size, but got: ${formatSizes(x.sizes)}`,
-      { hints: ['The input is [N, C] or [C].'] },
-    );
+  const frames = checkScores('multi_margin_loss', x);
+  checkClassType('multi_margin_loss', labels);
   if (labels.ndim > 1 || labels.numel !== frames)
     throw new TesseraError(
       'shape-mismatch',
@@ -143,9 +151,11 @@ const singleOp: OpOverload<Tensor> = withOverloads(
   ),
 );
 
-/** @throws shape-mismatch */
+/** @throws shape-mismatch, dtype-mismatch */
 function checkSeveral(self: Tensor, target: Tensor): void {
-  if (self.ndim <= 2 && sameNumbers(rows(self).sizes, rows(target).sizes)) return;
+  checkScores('multilabel_margin_loss', self);
+  checkClassType('multilabel_margin_loss', target);
+  if (sameNumbers(rows(self).sizes, rows(target).sizes)) return;
   throw new TesseraError(
     'shape-mismatch',
     `multilabel_margin_loss: inconsistent target size: ${formatSizes(target.sizes)} for input of size: ${formatSizes(self.sizes)}`,

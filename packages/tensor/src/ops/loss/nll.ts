@@ -61,16 +61,20 @@ function checkTarget(self: Tensor, target: Tensor): void {
   }
 }
 
+/** @throws dtype-mismatch */
+export function checkClassType(op: string, { dtype }: Tensor): void {
+  if (dtype === 'int64' || dtype === 'uint8' || dtype === 'int32') return;
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}: expected scalar type Long but found ${dtype} for the target`,
+    { hints: ["Class indices are integers: target.to('int64')."] },
+  );
+}
+
 /** @throws shape-mismatch, dtype-mismatch */
 function checkInputs({ self, target, weight }: Losses): void {
   checkTarget(self, target);
-  if (target.dtype !== 'int64' && target.dtype !== 'uint8' && target.dtype !== 'int32') {
-    throw new TesseraError(
-      'dtype-mismatch',
-      `nll_loss: expected scalar type Long but found ${target.dtype} for the target`,
-      { hints: ["Class indices are integers: target.to('int64')."] },
-    );
-  }
+  checkClassType('nll_loss', target);
   checkClassWeight('nll_loss', weight, self.sizes[classDim(self)]!);
   if (weight !== null && weight.dtype !== self.dtype)
     throw new TesseraError(

@@ -12,6 +12,8 @@ import { withOverloads } from '../../op/with-overloads.js';
 import type { Tensor } from '../../tensor.js';
 import { clone, copy_ } from '../arrange/copy.js';
 import { newZeros } from '../factory/like.js';
+import { add, mul } from '../pointwise/arithmetic.js';
+import { select } from '../view/slice.js';
 import {
   batchNormFunctionalOp,
   batchNormNoStatsOp,
@@ -32,24 +34,20 @@ interface Batch {
   readonly eps: number;
 }
 
-/** An empty batch is returned as it is. */
-function emptyBatch(input: Tensor): Normalized {
+/** An empty batch is returned as it is, with a history that gives weight and bias gradients of zeros. */
+function emptyBatch({ input, weight, bias }: Batch): Normalized {
   const none = newZeros(input, [0]);
-  return [clone(input), none, none];
+  let output = clone(input);
+  // Of a number, not of a vector: halves stay halves beside float32 parameters.
+  if (weight != null && weight.numel > 0) output = mul(output, select(weight, 0, 0));
+  if (bias != null && bias.numel > 0) output = add(output, select(bias, 0, 0));
+  return [output, none, none];
 }
 
 /** Normalises, and updates the running statistics in place when training. */
-function normalize({
-  input,
-  weight,
-  bias,
-  running_mean,
-  running_var,
-  training,
-  momentum,
-  eps,
-}: Batch): Normalized {
-  if (input.numel === 0) return emptyBatch(input);
+function normalize(batch: Batch): Normalized {
+  const { input, weight, bias, running_mean, running_var, training, momentum, eps } = batch;
+  if (input.numel === 0) return emptyBatch(batch);
   const hasStats = running_mean != null && running_var != null;
   if (training !== true && hasStats)
     return callOp(batchNormNoTrainingOp, [
