@@ -3,6 +3,7 @@
  *
  * Found by calling both with the samples of PyTorch's OpInfo, changed at random. Values are PyTorch 2.13's.
  */
+import { TesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import * as api from '../src/index.js';
 import * as internal from '../src/internal.js';
@@ -337,5 +338,48 @@ describe('antialiased cubic resizing', () => {
       T.upsample(ones([1, 1, 4]), { outputSize: [2], mode: 'linear', antialias }),
     ).toThrow(reason);
     expect(() => T.upsample(image(), { outputSize: [1, 2], antialias })).toThrow(reason);
+  });
+});
+
+describe('bad calls of OpInfo', () => {
+  it.each<[string, () => unknown, string]>([
+    [
+      'arange that would take less than a step in the other direction',
+      () => T.arange(1549556900, 1549556828, 1989724),
+      'arange: bounds 1549556900 to 1549556828 are not reached with step 1989724',
+    ],
+    [
+      'roll along a dimension of a number',
+      () => T.roll(tensor(1), 0, 0),
+      'Dimension specified as 0 but tensor has no dimensions',
+    ],
+    [
+      'two sizes to infer',
+      () => ones([15]).reshape([5, -1, -1]),
+      'only one dimension can be inferred',
+    ],
+    [
+      'dot of matrices',
+      () => T.dot(ones([1, 1]), ones([3])),
+      '1D tensors expected, but got 2D and 1D tensors',
+    ],
+    [
+      'dot of other types',
+      () => T.dot(ones([3]), typed('float64', 3)),
+      'dot: expected both vectors to have same dtype, but found float32 and float64',
+    ],
+    [
+      'dot of other lengths',
+      () => T.dot(ones([9]), ones([3])),
+      'inconsistent tensor size, expected tensor [9] and src [3] to have the same number of elements, but got 9 and 3 elements respectively',
+    ],
+    [
+      'cat of other ranks',
+      () => T.cat([ones([2]), ones([2, 2])], 0),
+      'Tensors must have same number of dimensions: got 1 and 2',
+    ],
+  ])('%s', (_, refused, expected) => {
+    expect(refused).toThrow(expected);
+    expect(refused).toThrow(TesseraError);
   });
 });

@@ -52,7 +52,9 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
       ) {
         throw new TesseraError(
           'shape-mismatch',
-          `cat(): Sizes of tensors must match except in dimension ${at}, got ${list.map((x) => formatSizes(x.sizes)).join(' and ')}`,
+          tensor.ndim === model.ndim
+            ? `cat(): Sizes of tensors must match except in dimension ${at}, got ${list.map((x) => formatSizes(x.sizes)).join(' and ')}`
+            : `cat(): Tensors must have same number of dimensions: got ${model.ndim} and ${tensor.ndim}`,
           {
             context: { shapes: list.map((x) => x.sizes), dim: at },
             hints: ['Only the joined dimension may differ.'],

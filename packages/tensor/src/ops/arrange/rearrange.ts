@@ -61,6 +61,12 @@ const rollOp = defineOp('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[
           : `shifts and dimensions must align. shifts: ${by.length}, dims:${over.length}`,
         { hints: ['Give one shift per dimension, or one shift for the flattened tensor.'] },
       );
+    if (self.ndim === 0 && !flat)
+      throw new TesseraError(
+        'invalid-dim',
+        `Dimension specified as ${over[0]} but tensor has no dimensions`,
+        { hints: ['Leave dims out: a number is rolled onto itself.'] },
+      );
     if (self.numel === 0) return clone(self);
     if (flat) return view(rolled(view(contiguous(self), [-1]), by[0]!, 0), self.sizes);
     return by.reduce((value, shift, i) => rolled(value, shift, over[i]!), self);

@@ -49,7 +49,8 @@ const rangeRecord: OpRecord<RangeArgs, never> = {
     // As int64 the bounds are cut to whole numbers first.
     const exact = (value: number): number => (args.dtype === 'int64' ? Math.trunc(value) : value);
     const count = Math.ceil((exact(end) - exact(start)) / exact(step));
-    if (step === 0 || !(count >= 0) || count === Infinity) {
+    // Also less than a step in the other direction, which rounds to none.
+    if (step === 0 || !(count >= 0) || count === Infinity || (end - start) / step < 0) {
       throw new TesseraError(
         'invalid-argument',
         `arange: bounds ${start} to ${end} are not reached with step ${step}`,
