@@ -22,6 +22,8 @@ const SHAPES: readonly AttentionSpec[] = [
   { batch: 3, m: 1, j: 64, width: 64 },
   { batch: 2, m: 1, j: 301, width: 20 },
   { batch: 1, m: 3, j: 33, width: 7 },
+  { batch: 2, m: 3, j: 5, width: 2 },
+  { batch: 1, m: 1, j: 70, width: 1 },
   { batch: 2, m: 1, j: 1, width: 80, half: true },
   { batch: 2, m: 4, j: 70, width: 12, triangle: 'lower' },
   { batch: 1, m: 2, j: 1024, width: 128, half: true },
@@ -95,7 +97,7 @@ describe('rows of attention', () => {
       for (let width = 1; width <= WIDEST_ATTENTION; width++)
         expect(
           row({ batch: 1, m: 1, j: LONGEST_ROW, width }, { ...BASELINE_TARGET, subgroups }),
-        ).not.toBeNull();
+        ).toMatchObject({ perColumn: 2 ** Math.max(0, Math.ceil(Math.log2(width / 4))) });
   });
 
   it('keep a program within the memory and threads of the device', () => {

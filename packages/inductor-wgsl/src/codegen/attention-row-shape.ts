@@ -50,7 +50,7 @@ const HELD = { bytes: 128, kept: 512, values: 8, query: 2 };
 const SOFTWARE_THREADS = 16;
 
 const floorPower = (x: number): number => 2 ** Math.floor(Math.log2(Math.max(1, x)));
-const ceilPower = (x: number): number => 2 ** Math.ceil(Math.log2(x));
+const ceilPower = (x: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, x)));
 
 /** Bytes of the largest element that is loaded. */
 function loadedBytes(root: Expr, { f16 }: WgslTarget): number {
