@@ -179,6 +179,31 @@ describe('what PyTorch refuses by value', () => {
       () => F.multilabelMarginLoss(ones([0]), tensor([], { dtype: 'int64' })),
       'Expected non-empty vector or matrix with optional 0-dim batch size, but got: [0]',
     ],
+    [
+      'features that a cell does not have',
+      () => new nn.GRUCell(3, 4).call(ones([2, 5])),
+      'GRUCell: input has inconsistent input_size: got 5 expected 3',
+    ],
+    [
+      'one state for several rows',
+      () => new nn.RNNCell(3, 4).call(a, ones([1, 4])),
+      "RNNCell: Input batch size 2 doesn't match hidden0 batch size 1",
+    ],
+    [
+      'a cell state of another size',
+      () => new nn.LSTMCell(3, 4).call(a, [ones([2, 4]), ones([2, 1])]),
+      'LSTMCell: hidden1 has inconsistent hidden_size: got 1, expected 4',
+    ],
+    [
+      'one step size of Rprop',
+      () => new nn.optim.Rprop([new nn.Parameter(a)], { stepSizes: any(3) }),
+      'Invalid stepSizes value: 3',
+    ],
+    [
+      'a rate of LBFGS in quotes',
+      () => new nn.optim.LBFGS([new nn.Parameter(a)], { lr: any('0.1') }),
+      "Invalid lr value: '0.1'",
+    ],
   ])('%s', (_name, call, expected) => {
     expect(refusal(call)).toContain(expected);
   });

@@ -61,6 +61,12 @@ abstract class RNNCellBase extends Module {
     for (const parameter of this.parameters({ recurse: false })) uniform_(parameter, -bound, bound);
   }
 
+  private refuse(what: string): never {
+    throw new TesseraError('shape-mismatch', `${this.constructor.name}: ${what}`, {
+      hints: [`The input is [N, ${this.inputSize}], each state [N, ${this.hiddenSize}].`],
+    });
+  }
+
   /** The next state; without a given one it starts at zero. @throws shape-mismatch */
   protected next(input: Tensor, given: CellState | null): CellState {
     if (input.ndim !== 1 && input.ndim !== 2)
@@ -71,9 +77,12 @@ abstract class RNNCellBase extends Module {
       );
     const batched = input.ndim === 2;
     const rows = batched ? input : unsqueeze(input, 0);
-    const start = (state: Tensor | null): Tensor => {
+    const [batch, features] = rows.sizes;
+    if (features !== this.inputSize)
+      this.refuse(`input has inconsistent input_size: got ${features} expected ${this.inputSize}`);
+    const start = (state: Tensor | null, i: number): Tensor => {
       if (state === null)
-        return zeros([rows.sizes[0]!, this.hiddenSize], {
+        return zeros([batch!, this.hiddenSize], {
           dtype: input.dtype,
           device: input.device,
         });
@@ -83,7 +92,17 @@ abstract class RNNCellBase extends Module {
           `${this.constructor.name}: Expected hidden to be ${input.ndim}D, got ${state.ndim}D instead`,
           { hints: ['The state has a batch dimension exactly when the input has one.'] },
         );
-      return batched ? state : unsqueeze(state, 0);
+      const own = batched ? state : unsqueeze(state, 0);
+      // One row of state would be taken for all rows of the input.
+      if (own.sizes[0] !== batch)
+        this.refuse(
+          `Input batch size ${batch} doesn't match hidden${i} batch size ${own.sizes[0]}`,
+        );
+      if (own.sizes[1] !== this.hiddenSize)
+        this.refuse(
+          `hidden${i} has inconsistent hidden_size: got ${own.sizes[1]}, expected ${this.hiddenSize}`,
+        );
+      return own;
     };
     const weights: CellWeights = {
       weightIh: this.weight_ih,
@@ -93,8 +112,8 @@ abstract class RNNCellBase extends Module {
       weightHr: null,
     };
     const state = {
-      hidden: start(given?.hidden ?? null),
-      cell: this.kind === 'lstm' ? start(given?.cell ?? null) : null,
+      hidden: start(given?.hidden ?? null, 0),
+      cell: this.kind === 'lstm' ? start(given?.cell ?? null, 1) : null,
     };
     const result = recurrentCell(this.kind, rows, state, weights);
     if (batched) return result;

@@ -9,7 +9,7 @@ import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, cat, enableGrad, keep, zeros } from '@tessera/tensor';
 import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
 import { type Reading, largest, read, runAtOnce, runAwaiting } from './awaited-reads.js';
-import { checkOption } from './option-checks.js';
+import { checkNonNegative } from './option-checks.js';
 import {
   type CommonOptions,
   type OptimizerParams,
@@ -87,7 +87,7 @@ export class LBFGS {
       ...input!,
       params: checkedParams(input!.params, new Set()),
     };
-    checkOption(group.lr >= 0, 'lr', group.lr);
+    checkNonNegative(group, 'lr');
     this.paramGroups = [group];
   }
 

@@ -51,6 +51,8 @@ export class Rprop extends Optimizer<RpropOptions, RpropScalars> {
     checkNonNegative(group, 'lr');
     const [shrinking, growing] = group.etas;
     checkOption(shrinking > 0 && shrinking < 1 && growing > 1, 'etas', group.etas);
+    const { stepSizes: sizes } = group;
+    checkOption(Array.isArray(sizes) && sizes.length === 2, 'stepSizes', sizes);
   }
 
   protected override structure(group: RpropOptions): Structure {
