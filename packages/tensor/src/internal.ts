@@ -365,7 +365,7 @@ export {
   mseLoss,
   smoothL1Loss,
 } from './ops/loss/pointwise.js';
-export { type LossOptions } from './ops/loss/reduce.js';
+export { type LossOptions, reduced } from './ops/loss/reduce.js';
 export {
   type KlDivOptions,
   type PoissonNllLossOptions,
@@ -382,7 +382,6 @@ export {
   tripletMarginLoss,
   checkTriplet,
 } from './ops/loss/margin.js';
-export { reduced } from './ops/loss/reduce.js';
 export {
   type MultiMarginLossOptions,
   multiMarginLoss,

@@ -185,9 +185,7 @@ export function inferShape(shape: readonly number[], numel: number): number[] {
     else if (size < 0)
       throw new TesseraError(
         'shape-mismatch',
-        size === -1
-          ? `only one dimension can be inferred, but got ${formatSizes(shape)}`
-          : `invalid shape dimension ${size} in ${formatSizes(shape)}`,
+        `invalid shape dimension ${size} in ${formatSizes(shape)}`,
         { hints: ['Only one dimension may be -1.'] },
       );
     else known *= size;

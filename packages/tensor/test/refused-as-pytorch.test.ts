@@ -353,31 +353,6 @@ describe('bad calls of OpInfo', () => {
       () => T.roll(tensor(1), 0, 0),
       'Dimension specified as 0 but tensor has no dimensions',
     ],
-    [
-      'two sizes to infer',
-      () => ones([15]).reshape([5, -1, -1]),
-      'only one dimension can be inferred',
-    ],
-    [
-      'dot of matrices',
-      () => T.dot(ones([1, 1]), ones([3])),
-      '1D tensors expected, but got 2D and 1D tensors',
-    ],
-    [
-      'dot of other types',
-      () => T.dot(ones([3]), typed('float64', 3)),
-      'dot: expected both vectors to have same dtype, but found float32 and float64',
-    ],
-    [
-      'dot of other lengths',
-      () => T.dot(ones([9]), ones([3])),
-      'inconsistent tensor size, expected tensor [9] and src [3] to have the same number of elements, but got 9 and 3 elements respectively',
-    ],
-    [
-      'cat of other ranks',
-      () => T.cat([ones([2]), ones([2, 2])], 0),
-      'Tensors must have same number of dimensions: got 1 and 2',
-    ],
   ])('%s', (_, refused, expected) => {
     expect(refused).toThrow(expected);
     expect(refused).toThrow(TesseraError);

@@ -52,9 +52,7 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
       ) {
         throw new TesseraError(
           'shape-mismatch',
-          tensor.ndim === model.ndim
-            ? `cat(): Sizes of tensors must match except in dimension ${at}, got ${list.map((x) => formatSizes(x.sizes)).join(' and ')}`
-            : `cat(): Tensors must have same number of dimensions: got ${model.ndim} and ${tensor.ndim}`,
+          `cat(): Sizes of tensors must match except in dimension ${at}, got ${list.map((x) => formatSizes(x.sizes)).join(' and ')}`,
           {
             context: { shapes: list.map((x) => x.sizes), dim: at },
             hints: ['Only the joined dimension may differ.'],

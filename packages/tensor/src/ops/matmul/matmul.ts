@@ -177,30 +177,12 @@ const mvOp = defineOp('aten::mv(Tensor self, Tensor vec) -> Tensor', {
   }),
 });
 
-/** @throws shape-mismatch, dtype-mismatch */
-function checkVectors(a: Tensor, b: Tensor): void {
-  const [n, m] = [a.sizes[0]!, b.sizes[0]!];
-  if (a.ndim !== 1 || b.ndim !== 1 || n !== m)
-    throw new TesseraError(
-      'shape-mismatch',
-      a.ndim === 1 && b.ndim === 1
-        ? `dot: inconsistent tensor size, expected tensor [${n}] and src [${m}] to have the same number of elements, but got ${n} and ${m} elements respectively`
-        : `dot: 1D tensors expected, but got ${a.ndim}D and ${b.ndim}D tensors`,
-      { hints: ['For matrices there is matmul().'] },
-    );
-  if (a.dtype !== b.dtype)
-    throw new TesseraError(
-      'dtype-mismatch',
-      `dot: expected both vectors to have same dtype, but found ${a.dtype} and ${b.dtype}`,
-      { hints: [`Convert one: x.to('${a.dtype}').`] },
-    );
-}
-
 const dotOp = defineOp('aten::dot(Tensor self, Tensor tensor) -> Tensor', {
   tags: ['reduction'],
   meta: ({ self, tensor }) => {
-    checkVectors(self, tensor);
-    checkNumbers('dot', self);
+    if (self.ndim !== 1 || tensor.ndim !== 1 || self.sizes[0] !== tensor.sizes[0])
+      shapeError('dot', self, tensor);
+    checkTypes('dot', self, tensor);
     return { sizes: [], strides: [], dtype: self.dtype, device: self.device };
   },
   kernel: ({ self, tensor }, [out]) => {
