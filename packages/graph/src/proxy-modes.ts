@@ -47,6 +47,11 @@ export class ProxyMode implements DispatchMode {
       const result = this.decompose(op, () => decompose(args));
       if (result !== undefined) return result;
     }
+    const { expand } = op.record;
+    if (expand !== undefined) {
+      const result = this.decompose(op, () => expand(op.bind(args)));
+      if (result !== null) return result;
+    }
     // Converted first: an in-place op makes its tensor stand for the new value.
     const recorded = args.map((arg) => this.recorder.argument(arg));
     const result = dispatchBelowAutograd(op, args);

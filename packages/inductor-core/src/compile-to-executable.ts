@@ -35,6 +35,8 @@ export interface CompiledGraph {
   readonly executable: Executable;
   /** What a caller of the executable must know of the plan, whose kernels may be of any size. */
   readonly outline: PlanOutline;
+  /** Tensors of the graph that a caller of the executable appends to the inputs. */
+  readonly liftedConstants: readonly Tensor[];
   /** Whether the code is shared with other sizes of the graph. */
   readonly isShared: boolean;
   /** Names of the graph's nodes that each launch of the plan computes, for tools; views are in none. */
@@ -219,13 +221,14 @@ export function compiledGraph(
   executable: Executable,
   plan: PlanCall,
 ): CompiledGraph {
-  const { outline, outputs, launchNodes, isShared } = plan;
+  const { outline, outputs, launchNodes, liftedConstants, isShared } = plan;
   const { device } = backend;
   const metas = outline.outputs.map((output): TensorMeta => ({ ...output, device }));
   const call = new PlanCaller(route, plan).of(executable, metas);
   const { launchOrigins } = executable;
   const rest = {
     executable,
+    liftedConstants,
     launchNodes: launchOrigins?.map((origin) => launchNodes[origin]!) ?? launchNodes,
     outline,
     isShared,

@@ -10,14 +10,14 @@ import { type TesseraError, isTesseraError, reportTo } from '@tessera/shared';
 import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { type KernelProvider, reserveOffsets } from '@tessera/tensor/internal';
 import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
-import { compileGraph } from '../compile-graph.js';
+import { type CompiledPlan, compileToPlan } from '../compile-graph.js';
 import { inductorConfig } from '../config.js';
 import { takesSizes } from '../lower/find-lowering.js';
 import { isRepeatedByCode } from '../lower/ops/random.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import { SizeFamily } from '../sizes/size-family.js';
 import { opKey } from './op-key.js';
-import { type ArgPath, singleOpGraph } from './single-op-graph.js';
+import { type ArgPath, expandedGraph, singleOpGraph } from './single-op-graph.js';
 
 /** Sizes of an op that get code of their own. */
 const OWN_SIZES = 3;
@@ -31,6 +31,8 @@ interface Entry {
   readonly executable: Executable;
   readonly tensors: readonly ArgPath[];
   readonly scalars: readonly ArgPath[];
+  /** What follows the tensors of the call. */
+  readonly constants: readonly Tensor[];
   /** Where a random op takes the generator's state. */
   readonly rng: ExecutionPlan['rng'];
   /** Whether its code serves other sizes. */
@@ -45,6 +47,14 @@ interface Family {
   readonly code: SizeFamily;
   /** Why the next provider serves all sizes that have no code of their own. */
   missing: TesseraError | null;
+}
+
+/** Sizes of the tensors that a graph holds. */
+function tablesOf(module: GraphModule): string {
+  return module.graph.nodes
+    .filter(({ op }) => op === 'get_attr')
+    .map(({ meta }) => (meta.val as Tensor).sizes.join())
+    .join(';');
 }
 
 function at(args: readonly unknown[], path: ArgPath): unknown {
@@ -88,6 +98,7 @@ export class EagerProvider implements KernelProvider {
     const entry = this.lookup(op, args, outs);
     if (entry === null) return false;
     const inputs = entry.tensors.map((path) => at(args, path) as Tensor);
+    inputs.push(...entry.constants);
     const scalars = entry.scalars.map((path) => at(args, path) as number);
     if (entry.rng !== undefined) {
       const state = reserveOffsets(entry.rng.count);
@@ -137,14 +148,19 @@ export class EagerProvider implements KernelProvider {
     outs: readonly Tensor[],
     key: string,
   ): Entry | null {
-    const { module, tensors, scalars } = singleOpGraph(op, args, outs, !this.constantOps.has(op));
+    const isExpanded = op.record.expand !== undefined;
+    const { module, tensors, scalars } = isExpanded
+      ? expandedGraph(op, args)
+      : singleOpGraph(op, args, outs, !this.constantOps.has(op));
     try {
       const areSizes = tensors.length === 0 || takesSizes(op.qualifiedName);
       const bucket = areSizes
         ? key.replace(ORDINARY, '')
         : key.replace(SIZES, (list) => list.replace(ORDINARY, ''));
-      const { executable, rng, outputs, isShared } = this.code(op, module, bucket);
-      return { executable, tensors, scalars, rng, isShared, inPlace: outputs.length === 0 };
+      // Other tables are other programs.
+      const { executable, rng, outputs, isShared, liftedConstants } = this.code(op, module, isExpanded ? `${bucket};${tablesOf(module)}` : bucket);
+      const inPlace = outputs.length === 0;
+      return { executable, tensors, scalars, constants: liftedConstants, rng, isShared, inPlace };
     } catch (error) {
       // Not an error of the caller: the reference kernel takes over, or the dispatcher says that none exists.
       if (isTesseraError(error) && error.code === 'lifted-scalar' && !this.constantOps.has(op)) {
@@ -165,7 +181,9 @@ export class EagerProvider implements KernelProvider {
     op: OpOverload,
     module: GraphModule,
     bucket: string,
-  ): Pick<Entry, 'executable' | 'rng' | 'isShared'> & Pick<ExecutionPlan, 'outputs'> {
+  ): Pick<Entry, 'executable' | 'rng' | 'isShared'> &
+    Pick<ExecutionPlan, 'outputs'> &
+    Pick<CompiledPlan, 'liftedConstants'> {
     const { name } = op.schema;
     const key = `${op.qualifiedName}:${bucket}`;
     const family = this.families.get(key) ?? { sizes: 0, code: new SizeFamily(), missing: null };
@@ -174,16 +192,17 @@ export class EagerProvider implements KernelProvider {
       if (family.missing !== null) throw family.missing;
       try {
         const code = family.code.compile(module, this.target, { name });
-        const { executable, outline, isShared } = code;
-        return { executable, rng: outline.rng, outputs: outline.outputs, isShared };
+        const { executable, outline, isShared, liftedConstants } = code;
+        const { rng, outputs } = outline;
+        return { executable, rng, outputs, isShared, liftedConstants };
       } catch (error) {
         if (isTesseraError(error) && error.code === 'kernel-missing') family.missing = error;
         throw error;
       }
     }
-    const plan = compileGraph(module, { backend: this.target, name });
+    const { plan, liftedConstants } = compileToPlan(module, { backend: this.target, name });
     const { rng, outputs } = plan;
-    return { executable: this.backend.load(plan), rng, outputs, isShared: false };
+    return { executable: this.backend.load(plan), rng, outputs, isShared: false, liftedConstants };
   }
 
   /** Number of compiled calls held. */

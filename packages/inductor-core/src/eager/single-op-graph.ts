@@ -1,10 +1,17 @@
 /**
  * @file A graph of one operator call, for eager ops that run as compiled code.
  */
-import { type Argument, Graph, GraphModule, type Node, getItem } from '@tessera/graph';
+import {
+  type Argument,
+  Graph,
+  GraphModule,
+  type Node,
+  getItem,
+  traceOnFakes,
+} from '@tessera/graph';
 import { scalarKind } from '@tessera/shared';
 import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
-import { fakeFromMeta, getOp } from '@tessera/tensor/internal';
+import { dispatchBelowAutograd, fakeFromMeta, getOp } from '@tessera/tensor/internal';
 
 /** Where an input of the graph comes from: positions within the arguments. */
 export type ArgPath = readonly number[];
@@ -94,6 +101,20 @@ export function singleOpGraph(
     graph.output(results);
   }
   return { module: new GraphModule([], graph), tensors, scalars };
+}
+
+/** The graph that `op(args)` is in terms of other operators, its numbers constants. */
+export function expandedGraph(op: OpOverload, args: readonly unknown[]): SingleOpGraph {
+  const positions = [...args.keys()].filter((i) => isTensor(args[i]));
+  const module = traceOnFakes(
+    (...tensors: readonly Tensor[]) => {
+      const given = args.map((arg, i) => (isTensor(arg) ? tensors[positions.indexOf(i)] : arg));
+      return dispatchBelowAutograd(op, given);
+    },
+    positions.map((i) => args[i] as Tensor),
+    { stackTraces: false },
+  );
+  return { module, tensors: positions.map((i) => [i]), scalars: [] };
 }
 
 function withVal(node: Node, val: Tensor): Node {

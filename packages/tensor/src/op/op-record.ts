@@ -121,6 +121,11 @@ export interface OpRecord<
   /** The op in terms of others (CompositeImplicitAutograd). */
   readonly decompose?: (args: Args) => Result | TupleHint;
   /**
+   * A primitive op in terms of others, for compilers, which then need no code of their own for it: below autograd, so
+   * that the record's vjp stays (CompositeExplicitAutograd). Laid out as `meta` says; null leaves the call as it is.
+   */
+  readonly expand?: (args: Args) => Result | TupleHint | null;
+  /**
    * Vector-Jacobian product: gradient per argument name. List arguments return an array. Written in
    * differentiable ops, so that double backward works. Broadcast inputs need no care: the engine sums
    * a gradient to its input's shape and casts it to its dtype.

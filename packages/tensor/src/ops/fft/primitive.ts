@@ -22,6 +22,7 @@ import { cat } from '../arrange/join.js';
 import { zeros } from '../factory/factory.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { narrow, select } from '../view/slice.js';
+import { expandedC2c, expandedC2r, expandedR2c } from './expand.js';
 
 function metaOf(sizes: readonly number[], { dtype, device }: Tensor): TensorMeta {
   return { sizes, strides: contiguousStrides(sizes), dtype, device };
@@ -48,6 +49,8 @@ const c2cOp: OpOverload<Tensor> = defineOp(
       dim.forEach((d, i) => complexAlong(values, sizes, d, forward, i === 0 ? factor : 1));
       writeNumbers(out!, values);
     },
+    expand: ({ self, dim, normalization, forward }) =>
+      self.numel === 0 ? null : expandedC2c(self, dim, normalization as FftScale, forward),
     // The matrix of the transform is symmetric; its conjugate is that of the other direction.
     vjp: ({ dim, normalization, forward }, { grad }) => ({
       self: () => callOp(c2cOp, [grad, dim, normalization, forward !== true]),
@@ -71,6 +74,8 @@ const r2cOp: OpOverload<Tensor> = defineOp(
       for (const d of dim.slice(0, -1)) complexAlong(values, sizes, d, true, 1);
       writeNumbers(out!, values);
     },
+    expand: ({ self, dim, normalization }) =>
+      self.numel === 0 ? null : expandedR2c(self, dim, normalization as FftScale),
     // What is not there receives nothing; of the input there is a real part only.
     vjp: ({ self, dim, normalization }, { grad }) => ({
       self: () => {
@@ -103,6 +108,10 @@ const c2rOp: OpOverload<Tensor> = defineOp(
       const factor = fftFactor(normalization as FftScale, countOf(sizes, dim));
       writeNumbers(out!, halfAlong(given, sizes, dim.at(-1)!, factor));
     },
+    expand: ({ self, dim, normalization, last_dim_size }) =>
+      self.numel === 0
+        ? null
+        : expandedC2r(self, dim, normalization as FftScale, last_dim_size),
     vjp: ({ dim, normalization }, { grad }) => ({
       self: () => {
         const last = dim.at(-1)!;
