@@ -158,7 +158,11 @@ export class EagerProvider implements KernelProvider {
         ? key.replace(ORDINARY, '')
         : key.replace(SIZES, (list) => list.replace(ORDINARY, ''));
       // Other tables are other programs.
-      const { executable, rng, outputs, isShared, liftedConstants } = this.code(op, module, isExpanded ? `${bucket};${tablesOf(module)}` : bucket);
+      const { executable, rng, outputs, isShared, liftedConstants } = this.code(
+        op,
+        module,
+        isExpanded ? `${bucket};${tablesOf(module)}` : bucket,
+      );
       const inPlace = outputs.length === 0;
       return { executable, tensors, scalars, constants: liftedConstants, rng, isShared, inPlace };
     } catch (error) {

@@ -10,9 +10,6 @@
  * the last. Half spectra take the same steps from behind. Lengths with a large prime factor become convolutions of a
  * power of two. @see Bluestein, "A linear filtering approach to the computation of discrete Fourier transform", 1970
  */
-import { noGrad } from '../../autograd/grad-mode.js';
-import { withAutocastSettings } from '../../autocast/autocast-state.js';
-import { withPreDispatchMode } from '../../dispatch/modes.js';
 import { type FftScale, fftFactor } from '../../kernels/fft-kernel.js';
 import type { Tensor } from '../../tensor.js';
 import { contiguous } from '../arrange/copy.js';
@@ -35,6 +32,7 @@ import {
   realPartMatrix,
   twiddles,
 } from './tables.js';
+import { quietly } from './quietly.js';
 
 /** Lengths up to this are one product. */
 const LARGEST_FACTOR = 64;
@@ -96,10 +94,11 @@ function pairRows(x: Tensor, kind: TableKind, factor: number, keep: number): Ten
   const n1 = firstFactor(n);
   if (n1 === 0) return convolution(x, kind, factor, keep);
   if (n1 === 1)
-    return reshape(
-      matmul(reshape(x, [-1, 2 * n]), pairMatrix(kind, n, n, keep, factor)),
-      [-1, keep, 2],
-    );
+    return reshape(matmul(reshape(x, [-1, 2 * n]), pairMatrix(kind, n, n, keep, factor)), [
+      -1,
+      keep,
+      2,
+    ]);
   const n2 = n / n1;
   const parts = matmul(partsMatrix(kind, n1), reshape(x, [-1, n1, 2 * n2]));
   const split = reshape(parts, [-1, n1, 2, n2, 2]);
@@ -135,8 +134,7 @@ function realRows(x: Tensor, kind: TableKind, factor: number, keep: number): Ten
 function halfRows(x: Tensor, kind: TableKind, factor: number, n: number): Tensor {
   const given = x.sizes[1]!;
   const n1 = firstFactor(n);
-  if (n1 === 1)
-    return matmul(reshape(x, [-1, 2 * given]), halfMatrix(kind, n, given, factor));
+  if (n1 === 1) return matmul(reshape(x, [-1, 2 * given]), halfMatrix(kind, n, given, factor));
   const weighted = mul(x, occurrenceTable(kind, n, given, factor));
   const filled = (size: number): Tensor => constantPad(weighted, [0, 0, 0, size - given]);
   if (n1 === 0) return part(convolution(filled(n), kind, 1, n), 0);
@@ -165,11 +163,6 @@ function convolution(x: Tensor, kind: TableKind, factor: number, keep: number): 
   const filtered = product(part(spectrum, 0), part(spectrum, 1), chirpFilter(kind, n, length));
   const back = pairRows(filtered, { ...kind, sign: -1 }, 1, keep);
   return product(part(back, 0), part(back, 1), chirps(kind, n, keep, factor));
-}
-
-/** What is below autograd, autocast and capture. */
-function quietly(fn: () => Tensor): Tensor {
-  return withPreDispatchMode(null, () => withAutocastSettings(null, () => noGrad(fn)));
 }
 
 /** Rows along a dimension [R, …] through `of`; `pairs` in a last dimension of the tensor given, and of the one made. */

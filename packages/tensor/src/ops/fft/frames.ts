@@ -8,11 +8,13 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
+import { contiguous } from '../arrange/copy.js';
 import { ones } from '../factory/factory.js';
 import { div } from '../pointwise/division.js';
 import { mul, neg } from '../pointwise/arithmetic.js';
 import { constantPad } from '../resample/pad.js';
 import { realInput } from './arguments.js';
+import { quietly } from './quietly.js';
 
 /** Frames of `length` elements that start `hop` elements apart, of which the window covers `window` in the middle. */
 export interface Frames {
@@ -89,6 +91,9 @@ const divideByEnvelopeOp: OpOverload<Tensor> = defineOp(
         values.map((value, i) => value / divisors[i]!),
       );
     },
+    // Other devices are read asynchronously: there what windows do not cover becomes infinite or NaN.
+    expand: ({ self, envelope }) =>
+      self.device === 'cpu' ? null : quietly(() => contiguous(div(self, envelope))),
     savedFor: { self: ['envelope'], envelope: ['self', 'envelope'] },
     vjp: ({ self, envelope }, { grad }) => ({
       self: () => div(grad, envelope),
@@ -101,7 +106,7 @@ const divideByEnvelopeOp: OpOverload<Tensor> = defineOp(
  * [.., L] / [L], where the second is what the squares of all windows add up to. An operator, since whether it may be
  * divided by is known when it runs, also in a compiled function.
  *
- * @throws invalid-argument when it runs, if any divisor is 0
+ * @throws invalid-argument when it runs on the CPU, if any divisor is 0
  */
 export function divideByEnvelope(self: Tensor, envelope: Tensor): Tensor {
   return callOp(divideByEnvelopeOp, [self, envelope]);

@@ -109,9 +109,7 @@ const c2rOp: OpOverload<Tensor> = defineOp(
       writeNumbers(out!, halfAlong(given, sizes, dim.at(-1)!, factor));
     },
     expand: ({ self, dim, normalization, last_dim_size }) =>
-      self.numel === 0
-        ? null
-        : expandedC2r(self, dim, normalization as FftScale, last_dim_size),
+      self.numel === 0 ? null : expandedC2r(self, dim, normalization as FftScale, last_dim_size),
     vjp: ({ dim, normalization }, { grad }) => ({
       self: () => {
         const last = dim.at(-1)!;

@@ -138,12 +138,7 @@ export function halfMatrix(kind: TableKind, n: number, given: number, factor: nu
 }
 
 /** [given, 1]: `occurrences` of half a spectrum. */
-export function occurrenceTable(
-  kind: TableKind,
-  n: number,
-  given: number,
-  factor: number,
-): Tensor {
+export function occurrenceTable(kind: TableKind, n: number, given: number, factor: number): Tensor {
   return table(kind, `occurrences ${n} ${factor}`, [given, 1], (values) => {
     for (let k = 0; k < given; k++) values[k] = factor * occurrences(n, k);
   });
@@ -217,8 +212,7 @@ function chirpOf(n: number, sign: number): Float64Array {
 export function chirps(kind: TableKind, n: number, count: number, factor: number): Factors {
   return factors(kind, `chirp ${n} ${factor}`, [count, 2], (put) => {
     const chirp = chirpOf(n, kind.sign);
-    for (let k = 0; k < count; k++)
-      put(2 * k, factor * chirp[2 * k]!, factor * chirp[2 * k + 1]!);
+    for (let k = 0; k < count; k++) put(2 * k, factor * chirp[2 * k]!, factor * chirp[2 * k + 1]!);
   });
 }
 

@@ -1,0 +1,216 @@
+/**
+ * @file Fourier transforms as matrix products, eager and compiled, on both devices, against their host kernels in
+ * float64, which apps/oracle compares with PyTorch.
+ */
+import { type Tensor, cat, fromTypedArray, grad, zeros } from '@tessera/tensor';
+import * as fft from '@tessera/tensor/fft';
+import { emptyFromMeta, getOp, readNumbers } from '@tessera/tensor/internal';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { compile, initWebGpu } from '../src/index.js';
+
+function waves(dtype: 'float32' | 'float64', ...sizes: number[]): Tensor {
+  const numel = sizes.reduce((a, b) => a * b, 1);
+  const values = Float64Array.from({ length: numel }, (_, i) => Math.sin(1 + i * 12.9898));
+  return fromTypedArray(values, sizes).to(dtype);
+}
+
+/** The result of the host kernel for these values in float64. */
+function expected(name: 'c2c' | 'r2c' | 'c2r', x: Tensor, ...rest: unknown[]): Float64Array {
+  const op = getOp(`tessera::fft_${name}`);
+  const { meta, kernel } = op.record;
+  const bound = op.bind([x.double(), ...rest]);
+  const out = emptyFromMeta(meta!(bound) as never);
+  kernel!(bound, [out]);
+  return readNumbers(out);
+}
+
+/** The largest error, relative to the largest result. */
+function errorOf(actual: ArrayLike<number>, wanted: ArrayLike<number>): number {
+  expect(actual.length).toBe(wanted.length);
+  let [worst, largest] = [0, Number.MIN_VALUE];
+  for (let i = 0; i < wanted.length; i++) {
+    const distance = Math.abs(actual[i]! - wanted[i]!);
+    worst = distance <= worst ? worst : distance;
+    largest = Math.max(largest, Math.abs(wanted[i]!));
+  }
+  return worst / largest;
+}
+
+type Case = readonly [what: string, fn: (x: Tensor) => Tensor, x: Tensor, wanted: Float64Array];
+
+/** All transforms of two rows of a length. */
+function transforms(n: number, dtype: 'float32' | 'float64'): readonly Case[] {
+  const x = waves(dtype, 2, n);
+  const z = waves(dtype, 2, n, 2);
+  const half = waves(dtype, 2, (n >> 1) + 1, 2);
+  return [
+    ['rfft', (t) => fft.rfft(t), x, expected('r2c', x, [1], 0)],
+    ['fft', (t) => fft.fft(t), z, expected('c2c', z, [1], 0, true)],
+    ['ifft', (t) => fft.ifft(t), z, expected('c2c', z, [1], 2, false)],
+    ['irfft', (t) => fft.irfft(t, { n }), half, expected('c2r', half, [1], 2, n)],
+  ];
+}
+
+const BOUND = { float32: 2e-6, float64: 1e-13 } as const;
+
+const NORMS = ['backward', 'ortho', 'forward'] as const;
+/** By their numbers, of a transform forwards. */
+const SCALES = { backward: 0, ortho: 1, forward: 2 } as const;
+
+/** What is compared for several dimensions, norms and lengths. */
+const shaped: readonly Case[] = NORMS.flatMap((norm): Case[] => {
+  const x = waves('float32', 6, 70, 5);
+  const z = waves('float32', 6, 70, 5, 2);
+  const scale = SCALES[norm];
+  return [
+    [
+      `rfft along 1, ${norm}`,
+      (t) => fft.rfft(t, { dim: 1, norm }),
+      x,
+      expected('r2c', x, [1], scale),
+    ],
+    [`rfftn, ${norm}`, (t) => fft.rfftn(t, { norm }), x, expected('r2c', x, [0, 1, 2], scale)],
+    [
+      `fftn of two, ${norm}`,
+      (t) => fft.fftn(t, { dim: [2, 1], norm }),
+      z,
+      expected('c2c', z, [2, 1], scale, true),
+    ],
+    [
+      `longer, ${norm}`,
+      (t) => fft.rfft(t, { n: 90, dim: 1, norm }),
+      x,
+      expected('r2c', longer(x), [1], scale),
+    ],
+    [
+      `shorter, ${norm}`,
+      (t) => fft.rfft(t, { n: 66, dim: 1, norm }),
+      x,
+      expected('r2c', x.narrow(1, 0, 66), [1], scale),
+    ],
+    [
+      `irfftn, ${norm}`,
+      (t) => fft.irfftn(t, { s: [70, 9], dim: [1, 2], norm }),
+      z,
+      expected('c2r', z, [1, 2], 2 - scale, 9),
+    ],
+  ];
+});
+
+function longer(x: Tensor): Tensor {
+  return cat([x, zeros([6, 20, 5])], 1);
+}
+
+describe('on the CPU', () => {
+  it.each(['float32', 'float64'] as const)('lengths of every kind: %s', (dtype) => {
+    const lengths = [...Array(70).keys()].map((i) => i + 1);
+    for (const n of [...lengths, 97, 127, 131, 254, 262, 768, 1000, 1009, 1024, 3072, 65536])
+      for (const [what, fn, x, wanted] of transforms(n, dtype))
+        expect(errorOf(readNumbers(fn(x)), wanted), `${what} of ${n}`).toBeLessThan(BOUND[dtype]);
+  });
+
+  it('a million and three elements, which is a prime', () => {
+    const x = waves('float32', 1000003);
+    const error = errorOf(readNumbers(fft.rfft(x)), expected('r2c', x, [0], 0));
+    expect(error).toBeLessThan(BOUND.float32);
+  });
+
+  it.each(shaped)('%s', (_what, fn, x, wanted) => {
+    expect(errorOf(readNumbers(fn(x)), wanted)).toBeLessThan(BOUND.float32);
+    const compiled = compile(fn, { fullgraph: true })(x);
+    expect(errorOf(readNumbers(compiled), wanted)).toBeLessThan(BOUND.float32);
+  });
+
+  it.each([6, 100, 131])('gradients, and those of gradients: %d', (n) => {
+    const norm = 'ortho';
+    const fn = (x: Tensor): Tensor => fft.irfft(fft.rfft(x, { norm }).pow(3), { n, norm }).square();
+    const input = (): Tensor => waves('float64', 3, n).requiresGrad_();
+    const gradient = (of: (x: Tensor) => Tensor): Float64Array => {
+      const x = input();
+      of(x).sum().backward();
+      return readNumbers(x.grad!);
+    };
+    const first = gradient(fn);
+    expect(errorOf(gradient(compile(fn, { fullgraph: true })), first)).toBeLessThan(1e-12);
+    const steepness = (x: Tensor): Tensor =>
+      grad(fn(x).sum(), [x], { createGraph: true })[0]!.square().sum();
+    const second = gradient(steepness);
+    // What both change by when all elements become larger.
+    const step = 1e-5;
+    const change = (of: (x: Tensor) => Tensor): number => {
+      const at = (by: number): number => of(input().detach().add(by).requiresGrad_()).sum().item();
+      return (at(step) - at(-step)) / (2 * step);
+    };
+    const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
+    expect(change(fn) / sum(first)).toBeCloseTo(1, 5);
+    expect(change(steepness) / sum(second)).toBeCloseTo(1, 5);
+  });
+
+  it('any number of rows runs on the same code', () => {
+    const fn = (x: Tensor): Tensor => fft.irfft(fft.rfft(x).mul(2), { n: 100 }).sin();
+    const compiled = compile(fn, { fullgraph: true, dynamic: true });
+    for (const rows of [2, 3, 5, 7, 1, 11]) {
+      const x = waves('float32', rows, 100);
+      expect(errorOf(readNumbers(compiled(x)), readNumbers(fn(x)))).toBeLessThan(BOUND.float32);
+    }
+  });
+
+  it('lengths change between calls', () => {
+    const compiled = compile((x: Tensor): Tensor => fft.rfft(x));
+    for (const n of [90, 96, 131, 96, 64, 7])
+      for (const rows of [3, 4]) {
+        const x = waves('float32', rows, n);
+        const wanted = expected('r2c', x, [1], 0);
+        expect(errorOf(readNumbers(compiled(x)), wanted)).toBeLessThan(BOUND.float32);
+        expect(errorOf(readNumbers(fft.rfft(x)), wanted)).toBeLessThan(BOUND.float32);
+      }
+  });
+
+  it('nothing, which has no spectra', () => {
+    const x = waves('float32', 0, 70);
+    expect(fft.rfft(x).shape).toEqual([0, 36, 2]);
+    expect(compile((t: Tensor) => fft.rfft(t))(x).shape).toEqual([0, 36, 2]);
+  });
+});
+
+const wantsGpu =
+  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+
+describe.skipIf(!wantsGpu)('on WebGPU', () => {
+  beforeAll(async () => {
+    await initWebGpu();
+  });
+
+  const values = async (x: Tensor): Promise<number[]> =>
+    (await x.detach().flatten().toArray()) as number[];
+
+  it.each([1, 2, 37, 66, 131, 768, 1009, 65536])('length %d', async (n) => {
+    for (const [what, fn, x, wanted] of transforms(n, 'float32'))
+      expect(errorOf(await values(fn(x.to('wgpu'))), wanted), what).toBeLessThan(BOUND.float32);
+  });
+
+  it.each(shaped.slice(0, 6))('%s, compiled', async (_what, fn, x, wanted) => {
+    const compiled = compile(fn, { fullgraph: true })(x.to('wgpu'));
+    expect(errorOf(await values(compiled), wanted)).toBeLessThan(BOUND.float32);
+  });
+
+  it('stft and istft, with gradients, eager and compiled', async () => {
+    const window = fft.hannWindow(32);
+    const x = waves('float32', 2, 300);
+    const observe = async (
+      device: 'cpu' | 'wgpu',
+      wrap: (fn: (x: Tensor) => Tensor) => (x: Tensor) => Tensor,
+    ): Promise<number[]> => {
+      const options = { window: window.to(device) };
+      const fn = wrap((t) => fft.istft(fft.stft(t, 32, options).pow(3), 32, options));
+      const leaf = x.detach().to(device).requiresGrad_();
+      const y = fn(leaf);
+      y.sum().backward();
+      return [...(await values(y)), ...(await values(leaf.grad!))];
+    };
+    const wanted = await observe('cpu', (fn) => fn);
+    expect(errorOf(await observe('wgpu', (fn) => fn), wanted)).toBeLessThan(1e-5);
+    const compiled = await observe('wgpu', (fn) => compile(fn, { fullgraph: true }));
+    expect(errorOf(compiled, wanted)).toBeLessThan(1e-5);
+  });
+});

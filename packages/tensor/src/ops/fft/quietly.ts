@@ -1,0 +1,12 @@
+/**
+ * @file `quietly`: where operators run that stand for another one.
+ */
+import { noGrad } from '../../autograd/grad-mode.js';
+import { withAutocastSettings } from '../../autocast/autocast-state.js';
+import { withPreDispatchMode } from '../../dispatch/modes.js';
+import type { Tensor } from '../../tensor.js';
+
+/** Runs `fn` below autograd, autocast and capture, which have seen the operator itself. */
+export function quietly(fn: () => Tensor): Tensor {
+  return withPreDispatchMode(null, () => withAutocastSettings(null, () => noGrad(fn)));
+}
