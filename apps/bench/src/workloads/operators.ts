@@ -5,6 +5,7 @@
  * rearrange, and reads and writes at indices.
  */
 import { type Tensor, zeros } from '@tessera/tensor';
+import { rfft } from '@tessera/tensor/fft';
 import { type HostArray, numelOf } from '../harness/host-array.js';
 import { classes, normals } from '../harness/seeded.js';
 import type { Programs, Setting, Workload } from '../harness/workload.js';
@@ -159,6 +160,26 @@ const OPERATORS: readonly Operator[] = [
     reference: byRow((row) => {
       const by = Math.fround(0.7);
       return Float64Array.from(row, (value) => value - Math.floor(value / by) * by);
+    }),
+  },
+  {
+    name: 'rfft',
+    about: 'the spectrum of every row, real parts and imaginary ones in turn',
+    sizes: (rows, columns) => [rows, columns / 2 + 1, 2],
+    tessera: (x) => rfft(x),
+    tfjs: (tf) => (x) => {
+      const spectrum = tf.spectral.rfft(x!);
+      return tf.stack([tf.real(spectrum), tf.imag(spectrum)], -1);
+    },
+    reference: byRow((row) => {
+      const n = row.length;
+      const turns = Float64Array.from({ length: n }, (_, k) => Math.cos((2 * Math.PI * k) / n));
+      return Float64Array.from({ length: n + 2 }, (_, at) => {
+        const k = at >> 1;
+        // A sine is a cosine a quarter of a turn later.
+        const shift = at % 2 === 0 ? 0 : n / 4;
+        return row.reduce((sum, value, j) => sum + value * turns[(j * k + shift) % n]!, 0);
+      });
     }),
   },
   {

@@ -10,6 +10,8 @@ import type { DType } from '../../dtype.js';
 import { noGrad } from '../../autograd/grad-mode.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { fftPlan, unitRoots } from '../../kernels/fft-plan.js';
+import { outsideScopes } from '../../memory/library-scope.js';
+import { madeTensors } from '../../memory/made-tensors.js';
 import { numelOf } from '../../shape.js';
 import { emptyContiguous, withRealTensors } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -26,6 +28,17 @@ export interface TableKind {
 const tables = new Map<string, Tensor>();
 const MOST_TABLES = 256;
 
+/** Runs `make` as no part of what is traced, tidied up or released after a backward pass now. */
+function forLater(make: () => Tensor): Tensor {
+  const { list } = madeTensors;
+  madeTensors.list = null;
+  try {
+    return outsideScopes(() => withoutModes(() => withRealTensors(() => noGrad(make))));
+  } finally {
+    madeTensors.list = list;
+  }
+}
+
 /** A table by what determines its numbers. */
 function table(
   { dtype, device, sign }: TableKind,
@@ -38,15 +51,11 @@ function table(
   if (made !== undefined) return made;
   const values = new Float64Array(numelOf(sizes));
   fill(values);
-  made = withoutModes(() =>
-    withRealTensors(() =>
-      noGrad(() => {
-        const host = emptyContiguous(sizes, dtype, 'cpu');
-        writeNumbers(host, values);
-        return device === 'cpu' ? host : toDevice(host, device);
-      }),
-    ),
-  );
+  made = forLater(() => {
+    const host = emptyContiguous(sizes, dtype, 'cpu');
+    writeNumbers(host, values);
+    return device === 'cpu' ? host : toDevice(host, device);
+  });
   // Graphs keep those that they use.
   if (tables.size >= MOST_TABLES) tables.delete(tables.keys().next().value!);
   tables.set(key, made);
