@@ -167,10 +167,7 @@ const OPERATORS: readonly Operator[] = [
     about: 'the spectrum of every row, real parts and imaginary ones in turn',
     sizes: (rows, columns) => [rows, columns / 2 + 1, 2],
     tessera: (x) => rfft(x),
-    tfjs: (tf) => (x) => {
-      const spectrum = tf.spectral.rfft(x!);
-      return tf.stack([tf.real(spectrum), tf.imag(spectrum)], -1);
-    },
+    // TensorFlow.js has no kernel of it for WebAssembly.
     reference: byRow((row) => {
       const n = row.length;
       const turns = Float64Array.from({ length: n }, (_, k) => Math.cos((2 * Math.PI * k) / n));
