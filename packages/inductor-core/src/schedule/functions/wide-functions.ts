@@ -144,24 +144,30 @@ export const WIDE_FUNCTIONS: FunctionTable = {
     ulp: 1,
     called: true,
     text: `fn pow(x: f32, y: f32) -> f32 {
-  let a = f64(x);
-  let b = f64(y);
-  let size = abs(a);
-  let finite = @wide_exp(b * @wide_log(size));
+  var r = f32(@wide_exp(f64(y) * @wide_log(f64(abs(x)))));
+  if (any(!((x > 0.0) & (x < @inf()) & (abs(y) < @inf())))) { r = @pow_any(x, y, r); }
+  return r;
+}`,
+  },
+  /** A power of anything, given that of |x| where both are finite and x is not 0. */
+  pow_any: {
+    called: true,
+    text: `fn pow_any(x: f32, y: f32, finite: f32) -> f32 {
+  let size = abs(x);
   // |x| of 0 and ∞: 0 or ∞, by the sign of y; so does y = ±∞, by |x| against 1.
-  let edge = (a == 0.0) | (size == @inf64());
-  let unbounded = abs(b) == @inf64();
-  let overflow = select(1.0 / size, size, b > 0.0);
-  let grows = (b < 0.0) != (size > 1.0);
-  let magnitude = select(select(finite, overflow, edge), select(0.0, @inf64(), grows), unbounded);
+  let edge = (x == 0.0) | (size == @inf());
+  let unbounded = abs(y) == @inf();
+  let overflow = select(1.0 / size, size, y > 0.0);
+  let grows = (y < 0.0) != (size > 1.0);
+  let magnitude = select(select(finite, overflow, edge), select(0.0, @inf(), grows), unbounded);
   // Negative x: the sign of an odd integer power; NaN for powers between integers.
-  let whole = trunc(b) == b;
-  let half = b * 0.5;
+  let whole = trunc(y) == y;
+  let half = y * 0.5;
   let odd = whole & !(trunc(half) == half);
-  let signed = select(magnitude, -magnitude, odd & (bitcast<i64>(a) < 0));
-  let between = (a < 0.0) & !whole & !(unbounded | edge);
-  let one = (b == 0.0) | (a == 1.0) | (unbounded & (a == -1.0));
-  return f32(select(select(signed, @nan64(), between | (a != a) | (b != b)), 1.0, one));
+  let signed = select(magnitude, -magnitude, odd & (bitcast<i32>(x) < 0));
+  let between = (x < 0.0) & !whole & !(unbounded | edge);
+  let one = (y == 0.0) | (x == 1.0) | (unbounded & (x == -1.0));
+  return select(select(signed, @nan(), between | (x != x) | (y != y)), 1.0, one);
 }`,
   },
 };
