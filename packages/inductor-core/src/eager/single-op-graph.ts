@@ -12,6 +12,7 @@ import {
 import { scalarKind } from '@tessera/shared';
 import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import { dispatchBelowAutograd, fakeFromMeta, getOp } from '@tessera/tensor/internal';
+import { EXACT_POWERS } from '../lower/ops/pointwise.js';
 
 /** Where an input of the graph comes from: positions within the arguments. */
 export type ArgPath = readonly number[];
@@ -41,6 +42,8 @@ export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): ar
   // An integer parameter has no sign to give its zero.
   if (Object.is(arg, -0)) return false;
   const { base, list } = op.schema.args[index]!.type;
+  // A square is no call of a function.
+  if (arg in EXACT_POWERS && op.qualifiedName === 'aten::pow.Tensor_Scalar') return false;
   // Parameters of distributions are `float`s; elsewhere those are constants of the code, an epsilon for one.
   const isParameter = base === 'float' && op.hasTag('random');
   return !list && (base === 'Scalar' || base === 'Tensor' || isParameter);

@@ -169,7 +169,7 @@ const pow: LoweringOf<
 };
 
 /** Exponents with a cheaper form of the same value. */
-const EXACT_POWERS: Readonly<Record<number, (m: ExprMath, x: Expr) => Expr>> = {
+export const EXACT_POWERS: Readonly<Record<number, (m: ExprMath, x: Expr) => Expr>> = {
   0.5: (m, x) => m.sqrt(x),
   1: (_, x) => x,
   2: (m, x) => m.square(x),
