@@ -15,7 +15,7 @@ import { pointwiseStrides } from './pointwise-strides.js';
 interface DimIndex {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
-  readonly values: () => Float64Array;
+  readonly values: () => ArrayLike<number>;
 }
 
 /** An index worked out against the shape it indexes. */

@@ -77,14 +77,11 @@ export function coordinatesIn(
   sizes: readonly number[],
   dim: number,
   positions: Uint32Array,
-): Float64Array {
+): Int32Array {
   const stride = numelOf(sizes.slice(dim + 1));
   const size = sizes[dim]!;
-  const found = new Float64Array(positions.length);
-  for (let i = 0; i < found.length; i++) {
-    const rows = Math.floor(positions[i]! / stride);
-    found[i] = rows - size * Math.floor(rows / size);
-  }
+  const found = new Int32Array(positions.length);
+  for (let i = 0; i < found.length; i++) found[i] = ((positions[i]! / stride) >>> 0) % size;
   return found;
 }
 

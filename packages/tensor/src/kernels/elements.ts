@@ -133,7 +133,10 @@ export function forEachOffset(
   });
 }
 
-function address(tensor: TensorBase, what: string, writes = false): number {
+/** Where elements lie. */
+type Placed = Pick<TensorBase, 'dtype' | 'sizes' | 'strides' | 'storage' | 'storageOffset'>;
+
+function address(tensor: Placed, what: string, writes = false): number {
   const storage = tensor.storage;
   storage.assertReadable(what, writes);
   if (storage.device !== 'cpu')
@@ -175,13 +178,22 @@ export function readWholes(tensor: TensorBase): BigInt64Array {
 }
 
 /** Writes elements in row-major order, rounding to the tensor's dtype. */
-export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): void {
+export function writeNumbers(tensor: Placed, values: ArrayLike<number>): void {
   if (values.length === 0) return;
   const { dtype, sizes, strides } = tensor;
   const start = address(tensor, 'writing values', true) / itemSize(dtype);
   const view = cpuHeap()[VIEWS[dtype]];
   const codec = CODECS[dtype] ?? NUMBER;
-  if (codec === NUMBER && isContiguous(sizes, strides)) return view.set(values, start);
+  const isWhole = isContiguous(sizes, strides);
+  if (codec === NUMBER && isWhole) return view.set(values, start);
+  if (dtype === 'int64' && isWhole && values instanceof Int32Array) {
+    // Such are positions: no number has to be taken apart.
+    for (let i = 0, at = 2 * start; i < values.length; i++) {
+      view[at++] = values[i]!;
+      view[at++] = values[i]! >> 31;
+    }
+    return;
+  }
   forEachRow(sizes, strides, (first, offset, count, stride) => {
     let at = start + offset;
     for (let i = first; i < first + count; i++, at += stride) codec.encode(view, at, values[i]!);

@@ -12,14 +12,19 @@ import type { Tensor } from '../../tensor.js';
 import { unsqueeze } from '../view/dims.js';
 import { unbind } from '../view/split.js';
 
-/** One row of coordinates per row-major position. */
-function coordinates(sizes: readonly number[], positions: Uint32Array): Float64Array {
-  const rows = new Float64Array(positions.length * sizes.length);
-  for (let d = 0; d < sizes.length; d++) {
-    const column = coordinatesIn(sizes, d, positions);
-    for (let i = 0; i < column.length; i++) rows[i * sizes.length + d] = column[i]!;
-  }
-  return rows;
+/** Puts coordinates of row-major positions: those of a dimension are `column` apart, those of a position `row`. */
+function withCoordinates<To extends Int32Array | Float64Array>(
+  to: To,
+  { sizes }: Tensor,
+  positions: Uint32Array,
+  column: number,
+  row: number,
+): To {
+  sizes.forEach((_, d) => {
+    const found = coordinatesIn(sizes, d, positions);
+    for (let i = 0; i < found.length; i++) to[d * column + i * row] = found[i]!;
+  });
+  return to;
 }
 
 const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
@@ -34,7 +39,9 @@ const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
       dtype: 'int64',
       device: self.device,
     });
-    writeNumbers(out, coordinates(self.sizes, found));
+    const columns = withCoordinates(new Int32Array(out.numel), self, found, found.length, 1);
+    const { dtype, storage, storageOffset } = out;
+    writeNumbers({ dtype, storage, storageOffset, sizes: [out.numel], strides: [1] }, columns);
     return out;
   },
 });
@@ -66,8 +73,7 @@ const nonzeroStaticOp = defineOp(
     kernel: ({ self, size, fill_value }, [out]) => {
       const found = positionsOfHits(readNumbers(self)).subarray(0, size);
       const rows = new Float64Array(out!.numel).fill(fill_value);
-      rows.set(coordinates(self.sizes, found));
-      writeNumbers(out!, rows);
+      writeNumbers(out!, withCoordinates(rows, self, found, 1, self.ndim));
     },
   },
 );
