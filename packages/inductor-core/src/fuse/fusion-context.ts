@@ -6,7 +6,7 @@ import { itemSize } from '@tessera/tensor';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { type IrBuffer, type IrNode, type LoweredGraph, nodeOutputs } from '../lower/ir-node.js';
 import type { Lowering } from '../lower/lowering.js';
-import { nodeChecks } from '../lower/prune.js';
+import { nodeChecks, nodeReads } from '../lower/prune.js';
 import { numelOf } from '../lower/shape-math.js';
 import { type Access, type NodeAccesses, accessesOf } from './access.js';
 import type { Group, Member } from './group.js';
@@ -40,7 +40,7 @@ export class FusionContext {
       if (node.kind === 'extern')
         for (const read of node.reads)
           if (!this.buffers.has(read.name)) this.buffers.set(read.name, read);
-      for (const buf of new Set(found.reads.map((read) => read.buf))) {
+      for (const buf of nodeReads(node)) {
         const list = this.readers.get(buf) ?? [];
         list.push(node);
         this.readers.set(buf, list);

@@ -78,8 +78,8 @@ export function groupOf(node: IrNode, identity: (v: SizedLoop) => IndexExpr): Gr
   if (node.kind === 'recurrence') return { ...base, kind: 'recurrence', recurrence: node };
   if (node.kind === 'matmul')
     return { ...base, kind: 'matmul', matmul: node, prologue: [], epilogue: [] };
-  const inner = node.kind === 'reduction' ? node.inner : [];
-  const order = node.kind === 'reduction' ? node.order : node.vars;
+  const inner = node.kind === 'reduction' ? node.inner : node.steps;
+  const order = node.kind === 'reduction' ? node.order : [...node.vars, ...inner];
   const place = new Map([...node.vars, ...inner].map((v) => [v.name, identity(v)]));
   return {
     ...base,

@@ -57,6 +57,8 @@ export interface PointwiseNode extends Work {
    */
   readonly part: readonly IndexExpr[] | null;
   readonly vars: readonly SizedLoop[];
+  /** Variables whose points follow each other in order, because several of them may name one place of the part. */
+  readonly steps: readonly SizedLoop[];
   readonly value: Expr;
   /**
    * The buffer is memory that is overwritten. Without a part, it is an argument, of which every other access reads the

@@ -288,6 +288,7 @@ export class Lowering {
       out,
       part: null,
       vars: this.loopVars(out.sizes),
+      steps: [],
       value: this.ir.cast(expr, out.dtype),
       mutation,
       ...this.workOf([expr], false),

@@ -2,26 +2,33 @@
  * @file Nodes that store to a part of a buffer: beside nodes that fill the rest, or over what was there.
  */
 import type { Expr } from '../ir/expr.js';
-import type { IndexExpr } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { type IrBuffer, memoryOf } from './ir-node.js';
 import type { Lowering } from './lowering.js';
 import type { Shape } from './shape-math.js';
 
-/** Adds a node that stores `expr`, over the canonical variables of `sizes`, to a part of `out`. */
+/**
+ * Adds a node that stores `expr`, over the canonical variables of `sizes`, to a part of `out`; along the dimensions
+ * `steps` one element after another.
+ */
 export function addPart(
   l: Lowering,
   out: IrBuffer,
   sizes: Shape,
   expr: Expr,
   part: readonly IndexExpr[],
+  steps: readonly number[] = [],
 ): void {
   const mutation = out.before !== null;
+  const along = (areSteps: boolean): SizedLoop[] =>
+    l.loopVars(sizes.map((size, d) => (steps.includes(d) === areSteps ? size : 1)));
   l.nodes.push({
     kind: 'pointwise',
     id: l.nodes.length,
     out,
     part,
-    vars: l.loopVars(sizes),
+    vars: along(false),
+    steps: along(true),
     value: l.ir.cast(expr, out.dtype),
     mutation,
     ...l.workOf([expr], mutation),
@@ -38,9 +45,10 @@ export function addOverwrite(
   sizes: Shape,
   expr: Expr,
   part: readonly IndexExpr[],
+  steps?: readonly number[],
 ): IrBuffer {
   const name = `${memoryOf(before).name}_${l.nodes.length}`;
   const out: IrBuffer = { ...before, name, output: -1, before };
-  addPart(l, out, sizes, expr, part);
+  addPart(l, out, sizes, expr, part, steps);
   return out;
 }

@@ -44,10 +44,13 @@ function collect(node: IrNode): Contents {
   };
 }
 
-/** Names of the buffers that a node reads. */
+/** Names of the buffers that a node reads, or that are made for it to write over. */
 export function nodeReads(node: IrNode): Set<string> {
   if (node.kind === 'extern') return new Set(node.reads.map((buffer) => buffer.name));
-  return new Set(nodeLoads(node).map((load) => load.buf));
+  const reads = new Set(nodeLoads(node).map((load) => load.buf));
+  const before = node.kind === 'pointwise' ? node.out.before : null;
+  if (before?.kind === 'computed') reads.add(before.name);
+  return reads;
 }
 
 /** Whether a reference kernel is called for what it refuses: its results have no elements that anybody could read. */
@@ -64,7 +67,7 @@ export function pruneUnused(l: Lowering): IrNode[] {
   for (let i = l.nodes.length - 1; i >= 0; i--) {
     const node = l.nodes[i]!;
     const live =
-      (node.kind === 'pointwise' && node.mutation) ||
+      (node.kind === 'pointwise' && node.mutation && node.out.kind === 'input') ||
       (node.kind === 'extern' && node.effect !== null) ||
       onlyRefuses(node) ||
       nodeOutputs(node).some((out) => out.output >= 0 || needed.has(out.name));

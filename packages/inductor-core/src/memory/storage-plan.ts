@@ -48,16 +48,17 @@ class Planner {
   }
 
   private touch(name: string, at: number): void {
-    const buffer = memoryOf(this.buffers.get(name)!);
-    const known = this.shared.get(buffer.name);
+    const named = this.buffers.get(name)!;
+    const buffer = memoryOf(named);
+    let known = this.shared.get(buffer.name);
     if (known === undefined)
-      this.shared.set(buffer.name, {
-        members: [buffer],
-        first: at,
-        last: at,
-        output: buffer.output,
-      });
-    else known.last = at;
+      this.shared.set(
+        buffer.name,
+        (known = { members: [buffer], first: at, last: at, output: buffer.output }),
+      );
+    known.last = at;
+    // The memory may be an output as it is after a write alone.
+    known.output = Math.max(known.output, named.output);
   }
 
   /** Lets results take over the memory of values that die where they are made. */
@@ -67,27 +68,25 @@ class Planner {
       if (kernel.body.kind === 'extern') continue;
       const dying = (name: string): boolean => {
         const buffer = this.buffers.get(name)!;
-        const shared = this.shared.get(name)!;
-        return (
-          buffer.kind === 'computed' &&
-          buffer.output < 0 &&
-          shared.output < 0 &&
-          shared.last === at &&
-          shared.first < at
-        );
+        const { output, last, first } = this.sharedBy(name);
+        return buffer.kind === 'computed' && output < 0 && last === at && first < at;
       };
       const fresh = (name: string): boolean => {
         const buffer = this.buffers.get(name)!;
-        return buffer.kind === 'computed' && this.shared.get(name)!.first === at;
+        return buffer.kind === 'computed' && this.sharedBy(name).first === at;
       };
       for (const { input, output } of reusableInputs(kernel.body, this.buffers, dying, fresh))
         this.join(input, output);
     }
   }
 
+  private sharedBy(name: string): Shared {
+    return this.shared.get(memoryOf(this.buffers.get(name)!).name)!;
+  }
+
   private join(input: string, output: string): void {
-    const a = this.shared.get(input)!;
-    const b = this.shared.get(output)!;
+    const a = this.sharedBy(input);
+    const b = this.sharedBy(output);
     const joined: Shared = {
       members: [...a.members, ...b.members],
       first: Math.min(a.first, b.first),

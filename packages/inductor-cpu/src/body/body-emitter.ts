@@ -18,6 +18,7 @@ import {
   indexValues,
   operands,
   type Expr,
+  type IndexExpr,
   type LoopKernel,
   type LoopSpace,
   type MatmulKernel,
@@ -78,7 +79,7 @@ export class BodyEmitter {
     this.#arguments = new KernelArguments(f, entry, kernel, options.sizes);
     this.scope = new Scope(f);
     this.vb = new VectorBuilder(f, entry, options);
-    this.deps = new Dependencies(space);
+    this.deps = new Dependencies(space, changingBuffers(kernel));
     this.index = new IndexCode(
       this.scope,
       this.vb,
@@ -280,6 +281,19 @@ export class BodyEmitter {
     const offset = checksOffset(kernel.params.length, kernel.scalars.length);
     return { f, offset, number: checksOf(kernel).numberOf(expr) };
   }
+}
+
+/** Buffers that inner points store to, each with the inner variables. */
+function changingBuffers(
+  kernel: LoopKernel<Size> | MatmulKernel<Size> | RecurrenceKernel<Size>,
+): Map<string, readonly IndexExpr[]> {
+  const changing = new Map<string, readonly IndexExpr[]>();
+  if (kernel.kind !== 'loop') return changing;
+  const steps = kernel.inner.map(({ name }): IndexExpr => ({ kind: 'sym', name }));
+  for (const { kind, body } of kernel.stages)
+    for (const stmt of body)
+      if (kind === 'inner' && stmt.kind === 'store') changing.set(stmt.buf, steps);
+  return changing;
 }
 
 /** What a store converts: a cast to 16-bit floats would round what the store rounds again. */

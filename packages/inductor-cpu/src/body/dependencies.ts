@@ -29,7 +29,11 @@ const NONE: Names = new Set();
 export class Dependencies {
   readonly #known = new Map<Expr, Names>();
 
-  constructor(readonly space: LoopSpace) {}
+  /** `changing`: buffers whose elements may be others at each point of some variables, by name. */
+  constructor(
+    readonly space: LoopSpace,
+    readonly changing: ReadonlyMap<string, readonly IndexExpr[]> = new Map(),
+  ) {}
 
   /** Names of the loop variables, results (`#id`) and {@link READS_MEMORY} that an expression uses. */
   of(root: Expr): Names {
@@ -56,6 +60,9 @@ export class Dependencies {
     let names: Names = own.length === 0 ? NONE : new Set(own);
     if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random')
       names = union(names, this.ofForm(this.space.linear(expr.index)));
+    if (expr.kind === 'load')
+      for (const variable of this.changing.get(expr.buf) ?? [])
+        names = union(names, this.ofForm(this.space.linear(variable)));
     for (const operand of operands(expr)) names = union(names, this.of(operand));
     return names;
   }

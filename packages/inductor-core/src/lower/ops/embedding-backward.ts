@@ -10,11 +10,12 @@ import { type Size, sizeHint, sizeMul } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { affordable } from '../affordable.js';
-import { position } from '../checked-value.js';
+import { checkedPosition, position } from '../checked-value.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
+import { sumInSteps } from '../put-in-steps.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import { isSame, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
@@ -92,6 +93,22 @@ function sumsAtPositions(
   return l.pointwise([rows, columns], l.ir.masked(m.ge(last, 0), sum, 0));
 }
 
+/** The gradients of positions added to their rows one after another. */
+function inSteps(
+  l: Lowering,
+  rows: number,
+  index: LoweredTensor,
+  { shape, dtype, expr }: LoweredTensor,
+  skip: number | null,
+): LoweredTensor | null {
+  const [p, column] = l.vars(shape);
+  const m = new ExprMath(l.ir);
+  const row = index.load([p!]);
+  const coords = [checkedPosition(l, 'embedding', row, rows), column!];
+  const value = skip === null ? expr : m.where(m.eq(row, skip), 0, expr);
+  return sumInSteps(l, [rows, shape[1]!], dtype, { sizes: shape, along: [0] }, [{ coords, value }]);
+}
+
 /** embedding_dense_backward: grad_output, indices, num_weights, padding_idx, scale_grad_by_freq. */
 const embeddingBackward: LoweringOf<'aten::embedding_dense_backward'> = (
   l,
@@ -101,11 +118,11 @@ const embeddingBackward: LoweringOf<'aten::embedding_dense_backward'> = (
   const rows = Number(numWeights);
   const columns = g.shape[g.shape.length - 1]!;
   const count = numelOf(index.shape);
-  if (!affordable(l, sizeMul(rows, columns), count, sizeMul(count, columns), 'product'))
-    return null;
   const at = readyOperand(l, reshapeTensor(l, readyOperand(l, index), [count]));
   const source = reshapeTensor(l, g, [count, columns]);
   const skip = Number(padding) >= 0 ? Number(padding) : null;
+  if (!affordable(l, sizeMul(rows, columns), count, sizeMul(count, columns), 'product'))
+    return scale === true ? null : inSteps(l, rows, at, source, skip);
   const [positions, products] = [sizeHint(count), rows * sizeHint(sizeMul(count, columns))];
   const sum =
     positions > 1 && 2 * positions <= rows && products >= MANY_PRODUCTS

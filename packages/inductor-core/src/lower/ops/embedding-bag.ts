@@ -7,12 +7,13 @@ import { type Size, SymInt, sizeAdd, sizeMin, sizeMul } from '@tessera/shared';
 import { indexCheck } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { checkedIndices, position } from '../checked-value.js';
-import { contract } from './contract.js';
+import { checkedIndices, checkedPosition, position } from '../checked-value.js';
+import { type Contraction, contract } from './contract.js';
 import { reduceOver } from './distance.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
+import { sumInSteps, takesSteps } from '../put-in-steps.js';
 import { accumulateDtype } from '../reduce.js';
 import type { LoweredArg, RuntimeScalar } from '../registry.js';
 import { fixed, isEmpty, isSame } from '../shape-math.js';
@@ -63,7 +64,9 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
   const zeros = (i: number): LoweredTensor =>
     l.pointwise(call.results[i]!.shape, l.ir.const(call.results[i]!.dtype, 0));
   if (isEmpty([count, bags, width])) return [0, 1, 2, 3].map(zeros);
-  if (!affordable(l, sizeMul(bags, width), count, sizeMul(count, width), 'product')) return null;
+  const isProduct = affordable(l, sizeMul(bags, width), count, sizeMul(count, width), 'product');
+  const isSum = mode !== MAX && takesSteps(l) && affordable(l, bags, count, count);
+  if (!isProduct && !isSum) return null;
   const indices = checkedIndices(l, 'embedding_bag', given, rows);
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(weight.dtype);
@@ -100,7 +103,16 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
       l.pointwise([bags, width], m.where(isEmpty, 0, winner)),
     ];
   }
-  const sum = contract(l, {
+  const inSteps = (): LoweredTensor => {
+    const [i, d] = l.vars([count, width]);
+    const bag = bagOf.load([i!]);
+    const read = m.cast(weight.load([row(i!), d!]), acc);
+    const scaled = scales === null ? read : m.mul(read, m.cast(scales.load([i!]), acc));
+    const term = { coords: [position(l, bag, bags), d!], value: m.where(hit(bag, i!), scaled, 0) };
+    const steps = { sizes: [count, width], along: [0] };
+    return sumInSteps(l, [bags, width], weight.dtype, steps, [term])!;
+  };
+  const product: Contraction = {
     shape: { batch: [], m: [bags], n: [width], k: [count] },
     a: (_, [b], [i]) => {
       const own = m.cast(hit(l.ir.index('int32', b!), i!), acc);
@@ -112,7 +124,8 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
     layout: null,
     coords: ({ m: [b], n: [d] }) => [b!, d!],
     decode: ([b, d]) => ({ batch: [], m: [b!], n: [d!] }),
-  });
+  };
+  const sum = isProduct ? contract(l, product) : inSteps();
   if (mode !== MEAN) return [sum, bagList, zeros(2), zeros(3)];
   const total = m.cast(m.max(counts.load([l.vars([bags, width])[0]!]), 1), acc);
   const mean = l.pointwise(
@@ -158,7 +171,8 @@ const backward: SizedLoweringOf<'aten::_embedding_bag_backward'> = (l, args, cal
   const count = indices.shape[0]!;
   if (isEmpty([...call.shape, bags, count]))
     return l.pointwise(call.shape, l.ir.const(call.dtype, 0));
-  if (!affordable(l, sizeMul(rows, width), count, sizeMul(count, width), 'product')) return null;
+  const isProduct = affordable(l, sizeMul(rows, width), count, sizeMul(count, width), 'product');
+  if (!isProduct && (mode === MAX || args[7] === true || !takesSteps(l))) return null;
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(grad.dtype);
   if (mode === MAX) {
@@ -172,21 +186,36 @@ const backward: SizedLoweringOf<'aten::_embedding_bag_backward'> = (l, args, cal
   }
   const bagOf = bagsOf(l, named, offsets, bags, count);
   const uses = args[7] === true ? usesOfRows(l, indices, rows) : null;
+  /** What a row gets of the gradient of the bag that index i belongs to. */
+  const shareOf = (i: IndexExpr): Expr => {
+    const share = scales === null ? l.ir.const(acc, 1) : m.cast(scales.load([i]), acc);
+    if (mode !== MEAN) return share;
+    const size = sizes.load([position(l, bagOf.load([i]), bags)]);
+    return m.div(share, m.cast(m.max(size, 1), acc));
+  };
+  const given = (i: IndexExpr, d: IndexExpr): Expr =>
+    m.cast(grad.load([position(l, bagOf.load([i]), bags), d]), acc);
+  if (!isProduct) {
+    const [i, d] = l.vars([count, width]);
+    const index = indices.load([i!]);
+    const value = m.mul(given(i!, d!), shareOf(i!));
+    const term = {
+      coords: [checkedPosition(l, 'embedding_bag', index, rows), d!],
+      value: padding < 0 ? value : m.where(m.eq(index, padding), 0, value),
+    };
+    return sumInSteps(l, call.shape, call.dtype, { sizes: [count, width], along: [0] }, [term]);
+  }
   return contract(l, {
     shape: { batch: [], m: [rows], n: [width], k: [count] },
     a: (_, [v], [i]) => {
       const index = indices.load([i!]);
       const own = m.eq(index, l.ir.index(index.dtype, v!));
       const counted = padding < 0 ? own : m.and(own, m.ne(index, padding));
-      let share = scales === null ? l.ir.const(acc, 1) : m.cast(scales.load([i!]), acc);
-      if (uses !== null) share = m.div(share, m.cast(m.max(uses.load([v!]), 1), acc));
-      if (mode === MEAN) {
-        const size = sizes.load([position(l, bagOf.load([i!]), bags)]);
-        share = m.div(share, m.cast(m.max(size, 1), acc));
-      }
-      return m.where(counted, share, 0);
+      const share = shareOf(i!);
+      const each = uses === null ? share : m.div(share, m.cast(m.max(uses.load([v!]), 1), acc));
+      return m.where(counted, each, 0);
     },
-    b: (_, [i], [d]) => m.cast(grad.load([position(l, bagOf.load([i!]), bags), d!]), acc),
+    b: (_, [i], [d]) => given(i!, d!),
     sizes: call.shape,
     dtype: call.dtype,
     layout: null,

@@ -13,6 +13,7 @@ import { ExprMath } from '../expr-math.js';
 import { type GridTap, type Sampling, gridTaps, roundedTo } from './grid-taps.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
+import { sumInSteps } from '../put-in-steps.js';
 import { accumulateDtype } from '../reduce.js';
 import { type Shape, isEmpty, numelOf } from '../shape-math.js';
 import type { LoweredArg } from '../registry.js';
@@ -44,6 +45,14 @@ function tapsOf(
   });
 }
 
+/** All combinations of one tap per axis. */
+function combinations(axes: readonly (readonly GridTap[])[]): readonly GridTap[][] {
+  return axes.reduce<GridTap[][]>(
+    (all, axis) => all.flatMap((taps) => axis.map((tap) => [...taps, tap])),
+    [[]],
+  );
+}
+
 /** Σ over all combinations of one tap per axis of the element read times what `factor` makes of the taps. */
 function sumOfTaps(
   l: Lowering,
@@ -54,10 +63,7 @@ function sumOfTaps(
 ): Expr {
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(x.dtype);
-  let combinations: GridTap[][] = [[]];
-  for (const axis of axes)
-    combinations = combinations.flatMap((taps) => axis.map((tap) => [...taps, tap]));
-  return combinations
+  return combinations(axes)
     .map((taps) => {
       const exists = taps.map((tap) => tap.exists).reduce((a, b) => m.and(a, b));
       const places = taps.map(({ at }, d) => (x.shape[d + 2] === 1 ? l.ir.int(0) : at));
@@ -129,6 +135,30 @@ function imageGradient(
   });
 }
 
+/** The same as sums of what points give their taps, one after another. */
+function imageGradientInSteps(
+  l: Lowering,
+  gradient: LoweredTensor,
+  grid: LoweredTensor,
+  sizes: Shape,
+  sampling: Sampling,
+): LoweredTensor | null {
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(sampling.dtype);
+  const { shape } = gradient;
+  const [n, c, ...points] = l.vars(shape);
+  const given = m.cast(gradient.expr, acc);
+  const axes = tapsOf(l, grid, sizes.slice(2), sampling, [n!, ...points]);
+  const terms = combinations(axes).map((taps) => {
+    const exists = taps.map((tap) => tap.exists).reduce((a, b) => m.and(a, b));
+    const share = taps.map(({ weight }) => weight).reduce((a, b) => m.mul(a, b));
+    const places = taps.map(({ at }, d) => (sizes[d + 2] === 1 ? l.ir.int(0) : at));
+    return { coords: [n!, c!, ...places], value: m.where(exists, m.mul(given, share), 0) };
+  });
+  const along = points.map((_, d) => d + 2);
+  return sumInSteps(l, sizes, sampling.dtype, { sizes: shape, along }, terms);
+}
+
 /** An index as a number; a computed one is the number that it was made of. */
 function indexValue(l: Lowering, index: IndexExpr): Expr {
   return index.kind === 'value' ? index.value : l.ir.index('int32', index);
@@ -179,10 +209,14 @@ const backward: LoweringOf<'aten::grid_sampler_2d_backward' | 'aten::grid_sample
   const isNothing = isEmpty(dy.shape);
   const [dInput, dGrid] = call.results.map((result) => result!.shape);
   const points = numelOf(dy.shape.slice(2));
-  if (wantsImage && !affordable(l, numelOf(dInput), points, numelOf(dy.shape), 'product'))
-    return null;
+  const gradient = affordable(l, numelOf(dInput), points, numelOf(dy.shape), 'product')
+    ? imageGradient
+    : imageGradientInSteps;
+  const dImage =
+    wantsImage && !isNothing ? gradient(l, dy, g, dInput, sampling) : none(x.dtype, dInput);
+  if (dImage === null) return null;
   return [
-    wantsImage && !isNothing ? imageGradient(l, dy, g, dInput, sampling) : none(x.dtype, dInput),
+    dImage,
     wantsGrid && !isNothing ? gridGradient(l, dy, x, g, sampling) : none(g.dtype, dGrid),
   ];
 };

@@ -73,6 +73,8 @@ const gather: LoweringOf<'aten::gather'> = (l, [self, dim, at], call) => {
 export interface AdvancedIndex {
   /** Coordinates in the indexed tensor at the canonical variables of the result. */
   readonly coords: IndexExpr[];
+  /** Dimensions of the result that are those of the indices. */
+  readonly along: readonly number[];
 }
 
 /**
@@ -105,7 +107,7 @@ export function advancedIndex(
     );
     return place(named, size);
   });
-  return { coords };
+  return { coords, along: sharedSizes.map((_, i) => start + i) };
 }
 
 /** Masks select a number of elements that is known only at run time. */

@@ -4,14 +4,25 @@
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
+import { type DType, isFloatingPoint } from '@tessera/tensor';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import { castTensor, floating } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
+import { type Put, putInSteps } from '../put-in-steps.js';
 import { accumulateDtype, neutral } from '../reduce.js';
-import { alongDim, asBefore, atLeast1d, overSources, sourceOf, sourcePlaces } from './scatter.js';
+import {
+  alongDim,
+  alongSteps,
+  asBefore,
+  atLeast1d,
+  overSources,
+  type PlacedSteps,
+  sourceOf,
+  sourcePlaces,
+} from './scatter.js';
 import { isEmpty, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
@@ -49,10 +60,17 @@ const scatterReduce: LoweringOf<'aten::scatter_reduce.two'> = (
   if (isEmpty(indices.shape)) return original;
   const own = atLeast1d(original);
   const along = wrapDim(Number(dim), own.shape.length, call.op);
-  if (!affordable(l, numelOf(own.shape), indices.shape[along]!, numelOf(indices.shape)))
-    return null;
-  const at = sourcePlaces(l, 'scatter_reduce', indices, along, own.shape[along]!);
   const reduce = String(name) as Reduction;
+  const withSelf = includeSelf !== false;
+  if (
+    !affordable(l, numelOf(own.shape), indices.shape[along]!, numelOf(indices.shape), 'scatter')
+  ) {
+    const steps = alongSteps(l, 'scatter_reduce', indices, along, own.shape[along]!);
+    const value = sourceOf(l, atLeast1d(src), src.dtype)(l.vars(indices.shape));
+    const result = reducedInSteps(l, own, steps, reduce, value, withSelf);
+    return result === null ? null : asBefore(l, castTensor(l, result, own.dtype), original);
+  }
+  const at = sourcePlaces(l, 'scatter_reduce', indices, along, own.shape[along]!);
   // Logic is arithmetic on 0 and 1.
   const type = own.dtype === 'bool' ? 'int32' : accumulateDtype(own.dtype);
   const x = castTensor(l, own, type);
@@ -65,12 +83,38 @@ const scatterReduce: LoweringOf<'aten::scatter_reduce.two'> = (
   const met = over(op, m.where(sources.hits, l.ir.cast(sources.value, type), neutral(op, type)));
   const counts = over('sum', l.ir.cast(sources.hits, 'int32'));
   const untouched = m.eq(counts.expr, 0);
-  const together = includeSelf === false ? met.expr : join(m, reduce, x.expr, met.expr);
+  const together = withSelf ? join(m, reduce, x.expr, met.expr) : met.expr;
   const combined = m.where(untouched, x.expr, together);
-  const result =
-    reduce === 'mean' ? average(l, combined, counts.expr, includeSelf !== false) : combined;
+  // The total of integers is one of self's: it wraps.
+  const wraps = own.dtype !== 'bool' && floating(type) !== type;
+  const total = wraps ? l.ir.cast(combined, own.dtype) : combined;
+  const result = reduce === 'mean' ? average(l, total, counts.expr, withSelf) : total;
   return asBefore(l, l.pointwise(x.shape, l.ir.cast(result, own.dtype)), original);
 };
+
+/** Sources combined one after another, in what the elements of self are computed in. */
+function reducedInSteps(
+  l: Lowering,
+  self: LoweredTensor,
+  { coords, ...steps }: PlacedSteps,
+  reduce: Reduction,
+  value: Expr,
+  withSelf: boolean,
+): LoweredTensor | null {
+  const { dtype } = self;
+  const type = isFloatingPoint(dtype) ? accumulateDtype(dtype) : dtype === 'bool' ? 'int32' : dtype;
+  const m = new ExprMath(l.ir);
+  const from = (start: LoweredTensor, of: DType, put: Put['put']): LoweredTensor | null =>
+    putInSteps(l, start, of, steps, [{ coords, put }]);
+  const first = l.ir.const(type, neutral(COMBINE[reduce], type));
+  const start = withSelf ? self : from(self, type, () => first);
+  const source = l.ir.cast(value, type);
+  const total = start && from(start, type, (old) => join(m, reduce, old, source));
+  if (reduce !== 'mean' || total === null) return total;
+  const none = l.pointwise(self.shape, l.ir.const('int32', 0));
+  const counts = from(none, 'int32', (old) => m.add(old, 1))!;
+  return l.pointwise(self.shape, average(l, total.expr, counts.expr, withSelf));
+}
 
 /** A total over its number of parts; integers round down. */
 function average(l: Lowering, total: Expr, counts: Expr, withSelf: boolean): Expr {

@@ -8,14 +8,16 @@ import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
 import { type Size, sizeMul } from '@tessera/shared';
 import { wrapDim } from '@tessera/tensor/internal';
+import type { DType } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
-import { checkedIndex, checkedIndices, position } from '../checked-value.js';
-import { tensorArg } from './elementwise.js';
+import { checkedIndex, checkedIndices, checkedPosition, position } from '../checked-value.js';
+import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { advancedIndex, hasMask } from './indexing.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
+import { type Put, putInSteps, type Steps } from '../put-in-steps.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
 import { type Shape, isEmpty, isLarger, isSame, numelOf } from '../shape-math.js';
@@ -79,6 +81,38 @@ export function overSources(
   return reducePlan(l, { op, dtype: value.dtype, sizes, inner: sources.inner, order, value })[0]!;
 }
 
+/** self with the sources put, or added in elements of `sum`, in steps; see put-in-steps.ts. */
+function inSteps(
+  l: Lowering,
+  self: LoweredTensor,
+  { sum, coords, ...steps }: PlacedSteps & { readonly sum: DType | null },
+  source: Expr,
+  scale: LoweredArg = 1,
+): LoweredTensor | null {
+  const acc = sum ?? self.dtype;
+  const m = new ExprMath(l.ir);
+  const value = l.ir.cast(source, acc);
+  const put = (old: Expr): Expr => (sum === null ? value : m.add(old, scaled(l, value, scale)));
+  const result = putInSteps(l, self, acc, steps, [{ coords, put }]);
+  return result === null ? null : castTensor(l, result, self.dtype);
+}
+
+/** What sums are made in. Of bools, it is counted how many hold. */
+function sumDtype(dtype: DType): DType {
+  return dtype === 'bool' ? 'int32' : accumulateDtype(dtype);
+}
+
+/** What sums are made in whose running sum is an element of the result: of 16-bit floats it is rounded at each step. */
+function ownSum(dtype: DType): DType {
+  return dtype === 'bool' ? 'int32' : dtype;
+}
+
+function scaled(l: Lowering, value: Expr, scale: LoweredArg): Expr {
+  const factor =
+    scale instanceof RuntimeScalar ? l.ir.cast(scale.expr, value.dtype) : Number(scale ?? 1);
+  return factor === 1 ? value : new ExprMath(l.ir).mul(value, factor);
+}
+
 /** self + Σ of the sources that address each element. */
 function accumulated(
   l: Lowering,
@@ -86,8 +120,7 @@ function accumulated(
   sources: Sources,
   scale: LoweredArg,
 ): LoweredTensor {
-  // Of bools, it is counted how many hold.
-  const acc = self.dtype === 'bool' ? 'int32' : accumulateDtype(self.dtype);
+  const acc = sumDtype(self.dtype);
   const m = new ExprMath(l.ir);
   const sum = overSources(
     l,
@@ -96,9 +129,8 @@ function accumulated(
     'sum',
     m.where(sources.hits, l.ir.cast(sources.value, acc), 0),
   );
-  const factor = scale instanceof RuntimeScalar ? l.ir.cast(scale.expr, acc) : Number(scale ?? 1);
-  const scaled = factor === 1 ? sum.expr : m.mul(sum.expr, factor);
-  return l.pointwise(self.shape, l.ir.cast(m.add(l.ir.cast(self.expr, acc), scaled), self.dtype));
+  const total = m.add(l.ir.cast(self.expr, acc), scaled(l, sum.expr, scale));
+  return l.pointwise(self.shape, l.ir.cast(total, self.dtype));
 }
 
 /** The last source that addresses each element, or self. */
@@ -149,13 +181,43 @@ function scatter(
     const indices = atLeast1d(readyOperand(l, index));
     if (isEmpty(indices.shape)) return original;
     const along = wrapDim(Number(dim), x.shape.length, call.op);
-    if (!affordable(l, numelOf(x.shape), indices.shape[along]!, numelOf(indices.shape)))
-      return null;
     const name = add ? 'scatter_add' : 'scatter';
+    if (
+      !affordable(l, numelOf(x.shape), indices.shape[along]!, numelOf(indices.shape), 'scatter')
+    ) {
+      const from = operand instanceof LoweredTensor ? atLeast1d(operand) : operand;
+      const steps = {
+        ...alongSteps(l, name, indices, along, x.shape[along]!),
+        sum: add ? sumDtype(x.dtype) : null,
+      };
+      const source = sourceOf(l, from, x.dtype)(l.vars(indices.shape));
+      const result = inSteps(l, x, steps, source);
+      return result === null ? null : asBefore(l, result, original);
+    }
     const at = sourcePlaces(l, name, indices, along, x.shape[along]!);
     const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
     const sources = alongDim(l, name, x.shape, along, at, sourceOf(l, from, x.dtype));
     return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
+  };
+}
+
+/** Sources, and where each goes. */
+export type PlacedSteps = Steps & Pick<Put, 'coords'>;
+
+/** Where the sources of a scatter along one dimension go. */
+export function alongSteps(
+  l: Lowering,
+  op: string,
+  indices: LoweredTensor,
+  along: number,
+  size: Size,
+): PlacedSteps {
+  const vars = l.vars(indices.shape);
+  const place = checkedPosition(l, op, indices.load(vars), size);
+  return {
+    sizes: indices.shape,
+    along: [along],
+    coords: vars.map((v, d) => (d === along ? place : v)),
   };
 }
 
@@ -190,14 +252,24 @@ function indexInto(add: boolean): LoweringFn {
     const count = numelOf(indices.shape);
     if (isSame(count, 0)) return original;
     const wide = sizeMul(numelOf(x.shape.filter((_, d) => d !== along)), count);
-    if (!affordable(l, numelOf(x.shape), count, wide)) return null;
     const name = add ? 'index_add' : 'index_copy';
+    const given = tensorArg(source!, call.op);
+    const sourceAt = (from: LoweredTensor, coords: readonly IndexExpr[]): Expr =>
+      from.load(coords.map((coord, d) => (from.shape[d] === 1 ? l.ir.int(0) : coord)));
+    if (!affordable(l, numelOf(x.shape), count, wide, 'scatter')) {
+      const at = indexAlong(l, indices, x.shape, along);
+      const steps = {
+        ...alongSteps(l, name, at, along, x.shape[along]!),
+        sum: add ? ownSum(x.dtype) : null,
+      };
+      const own = sourceAt(atLeast1d(given), l.vars(at.shape));
+      const result = inSteps(l, x, steps, own, alpha);
+      return result === null ? null : asBefore(l, result, original);
+    }
     const places = count === 1 ? indices : checkedIndices(l, name, indices, x.shape[along]!);
     const at = indexAlong(l, places, x.shape, along);
-    const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
-    const sources = alongDim(l, name, x.shape, along, at, (coords) =>
-      from.load(coords.map((coord, d) => (from.shape[d] === 1 ? l.ir.int(0) : coord))),
-    );
+    const from = atLeast1d(readyOperand(l, given));
+    const sources = alongDim(l, name, x.shape, along, at, (coords) => sourceAt(from, coords));
     return asBefore(l, add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources), original);
   };
 }
@@ -207,11 +279,21 @@ const indexPut: LoweringOf<'aten::index_put'> = (l, [x, indices, values, accumul
   const masked = maskedPut(l, x, indices, values, accumulate === true);
   if (masked !== null) return masked;
   if (indices.every((index) => index == null) || hasMask(indices)) return null;
-  const source = readyOperand(l, values);
   const shape = indexedSizes(x.shape, indices);
   const count = numelOf(shape);
   if (isSame(count, 0)) return x;
-  if (!affordable(l, numelOf(x.shape), count, count)) return null;
+  const lead = shape.length - values.shape.length;
+  const valueOf = (from: LoweredTensor, point: readonly IndexExpr[]): Expr =>
+    from.load(from.shape.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)));
+  if (!affordable(l, numelOf(x.shape), count, count, 'scatter')) {
+    const place = (index: Expr, size: Size): IndexExpr =>
+      checkedPosition(l, 'index', index, size, true);
+    const ready = indices.map((index) => (index == null ? null : readyOperand(l, index)));
+    const { coords, along } = advancedIndex(l, x, ready, shape, place);
+    const sum = accumulate === true ? ownSum(x.dtype) : null;
+    return inSteps(l, x, { sizes: shape, along, coords, sum }, valueOf(values, l.vars(shape)));
+  }
+  const source = readyOperand(l, values);
   const m = new ExprMath(l.ir);
   const places = x.shape.map((size, d) => {
     const index = indices[d];
@@ -225,13 +307,7 @@ const indexPut: LoweringOf<'aten::index_put'> = (l, [x, indices, values, accumul
   const hits = targets
     .map((target, d) => m.eq(asValue(l, target), l.ir.index(asValue(l, target).dtype, vars[d]!)))
     .reduce((a, b) => m.and(a, b));
-  const lead = shape.length - source.shape.length;
-  const valueAt = (order: IndexExpr): Expr => {
-    const point = at(order);
-    return source.load(
-      source.shape.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)),
-    );
-  };
+  const valueAt = (order: IndexExpr): Expr => valueOf(source, at(order));
   const sources: Sources = {
     inner: fresh.vars,
     hits,

@@ -15,7 +15,7 @@ import { EXPENSIVE_OPS } from '../../ir/scalar-ops.js';
 import { type LinearForm, coefficientOf, otherParts } from '../../ir/linear-form.js';
 import { indexSymbols, indexValues, postorder, stmtRoots } from '../../ir/walk.js';
 import type { LoopSpace } from './loop-space.js';
-import type { PreparedSpace } from './prepare-space.js';
+import { type PreparedSpace, takesSteps } from './prepare-space.js';
 
 /** The chosen vectorisation. */
 export interface LaneChoice {
@@ -145,8 +145,8 @@ export function chooseLanes(
       (mode === 'outer' && inner.length > 0 ? 1.1 : 1);
     if (best === undefined || total < best.cost * 0.999) best = { mode, lane, across, cost: total };
   };
-  for (const lane of positional ? inner.slice(-1) : [...inner].reverse())
-    consider('row', lane, lane);
+  const rows = takesSteps(kernel) ? [] : positional ? inner.slice(-1) : [...inner].reverse();
+  for (const lane of rows) consider('row', lane, lane);
   for (const lane of [...outer].reverse()) consider('outer', lane, lane);
   if (inner.length === 0) {
     for (const lane of [...outer].reverse()) {

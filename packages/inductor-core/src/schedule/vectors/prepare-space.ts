@@ -5,11 +5,12 @@
  * and splitting mean.
  */
 import { type Size, sizeMul } from '@tessera/shared';
+import type { Stmt } from '../../ir/expr.js';
 import { divisorOf } from '../../ir/index-bounds.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import type { LoopKernel } from '../../ir/kernel.js';
 import { otherParts } from '../../ir/linear-form.js';
-import { indexOf, postorder, stmtRoots } from '../../ir/walk.js';
+import { indexOf, indexValues, postorder, stmtRoots } from '../../ir/walk.js';
 import { LoopSpace } from './loop-space.js';
 import { formsOf, mergeVariables } from './merge-variables.js';
 
@@ -38,6 +39,16 @@ function indicesOf({ stages }: LoopKernel<Size>): IndexExpr[] {
   return [...found];
 }
 
+/** Whether inner points store to computed places, where two of them may meet: they are taken one after another. */
+export function takesSteps({ stages }: LoopKernel<Size>): boolean {
+  return stages.some(({ kind, body }) => kind === 'inner' && body.some(isPlaced));
+}
+
+/** Whether a statement stores to a computed place. */
+export function isPlaced(stmt: Stmt): boolean {
+  return stmt.kind === 'store' && indexValues(stmt.index).length > 0;
+}
+
 /** Outer and inner variables are merged and split among themselves. */
 export function prepareSpace(kernel: LoopKernel<Size>): PreparedSpace {
   const indices = indicesOf(kernel);
@@ -52,7 +63,8 @@ export function prepareSpace(kernel: LoopKernel<Size>): PreparedSpace {
     });
     return mergeVariables(space, split, indices);
   });
-  if (outer.length + inner.length > 0) return { space, outer, inner };
+  // Points that follow each other are not taken together: the only one of the outer loops is a lane then.
+  if (outer.length > 0 || (inner.length > 0 && !takesSteps(kernel))) return { space, outer, inner };
   space.addUnit(UNIT);
   return { space, outer: [UNIT], inner };
 }

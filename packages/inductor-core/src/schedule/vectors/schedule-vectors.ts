@@ -9,8 +9,8 @@
  */
 import { type Size, isMultiple, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
-import { indexValues } from '../../ir/walk.js';
 import type { LoopKernel } from '../../ir/kernel.js';
+import { coefficientOf } from '../../ir/linear-form.js';
 import { times, variable, whole } from '../kernel/places.js';
 import type {
   Accumulator,
@@ -25,7 +25,7 @@ import { CoreItems, ITEM } from './core-items.js';
 import { KeptRows } from './kept-rows.js';
 import { chooseLanes, type LaneChoice } from './lane-choice.js';
 import { passesOf, type Pass } from './passes.js';
-import { type PreparedSpace, prepareSpace } from './prepare-space.js';
+import { isPlaced, type PreparedSpace, prepareSpace, takesSteps } from './prepare-space.js';
 import { VectorAccumulators } from './vector-accumulators.js';
 import { define, LANES, loopOver, stepped, type Steps, sweep } from './vector-loops.js';
 import type { VectorTarget } from './vector-target.js';
@@ -104,19 +104,39 @@ class VectorScheduler {
     return op === 'online_softmax' && dtype === 'float64' && !this.target.wideFunctions;
   }
 
-  /** Whether some store goes to a computed place, where two items may collide. */
+  /** Whether some store goes to a computed place, where two items may collide. Inner points meet among themselves. */
   private scatters(): boolean {
-    return this.kernel.stages.some(({ body }) =>
-      body.some((stmt) => stmt.kind === 'store' && indexValues(stmt.index).length > 0),
-    );
+    return this.kernel.stages.some(({ kind, body }) => kind === 'outer' && body.some(isPlaced));
   }
 
   private item(items: CoreItems): ScheduledBody {
     const fixed = this.definitions([...this.kernel.outer, ...this.kernel.inner], true);
     const outer = this.definitions(this.kernel.outer, false);
     const decoded = [...fixed, ...items.decode()];
+    if (this.stepsAlongRows()) {
+      const steps = this.definitions(this.kernel.inner, false);
+      const stores = this.passes.flatMap((pass) => pass.stores);
+      return [...decoded, ...this.each(this.lanes(items, [...outer, ...steps, ...stores]))];
+    }
     const passes = [...outer, ...this.passes.flatMap((pass, number) => this.pass(pass, number))];
     return [...decoded, ...(this.isRow ? passes : this.lanes(items, passes))];
+  }
+
+  /** Whether points that follow each other store to rows along the lanes: a row at a time then, as it lies in memory. */
+  private stepsAlongRows(): boolean {
+    const { kernel, passes, prepared, choice } = this;
+    const places = passes.flatMap(({ stores }) => stores.map(({ index }) => index));
+    return (
+      takesSteps(kernel) &&
+      kernel.stages.length === 1 &&
+      places.every((at) => coefficientOf(prepared.space.linear(at), choice.lane) === 1)
+    );
+  }
+
+  /** A body at each point of the inner loops. */
+  private each(body: ScheduledBody, pace: Parameters<typeof sweep>[1] = null): ScheduledBody {
+    const { name } = this.inner.at(-1)!;
+    return sweep(this.inner, pace, (range) => [loopOver(name, range, 1, body)]);
   }
 
   /** What variables of the kernel are of those of the schedule: those that are 0, or the others. */
@@ -216,8 +236,7 @@ class VectorScheduler {
       const vectors = this.vectors(step);
       return sweep(loops, pace, (range) => stepped(along, range, width, vectors));
     }
-    const { name } = inner.at(-1)!;
-    return sweep(inner, pace, (range) => [loopOver(name, range, 1, step)]);
+    return this.each(step, pace);
   }
 }
 
