@@ -242,6 +242,7 @@ export {
 } from './modules/multihead-attention.js';
 export {
   type DecoderMasks,
+  type EncoderLayerMasks,
   type EncoderMasks,
   TransformerDecoderLayer,
   TransformerEncoderLayer,

@@ -9,6 +9,7 @@ export { Distribution, type DistributionOptions, type ParameterLike } from './di
 export { Exponential } from './exponential.js';
 export { Chi2, Gamma } from './gamma.js';
 export { Independent } from './independent.js';
+export { MixtureSameFamily } from './mixture.js';
 export { klDivergence, registerKl } from './kl.js';
 export type { DistributionClass } from './kl-families.js';
 export { Laplace } from './laplace.js';

@@ -13,7 +13,7 @@ import {
   featureAlphaDropout,
 } from '../functional/dropout.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
-import { checkOptions } from '../module/check-options.js';
+import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import type { InplaceOptions } from './activation.js';
 
@@ -31,6 +31,7 @@ abstract class DropoutModule extends Module {
   ) {
     super();
     checkOptions(new.target, options);
+    checkNumbers(new.target, { p });
     if (!(p >= 0 && p <= 1))
       throw new TesseraError(
         'invalid-argument',

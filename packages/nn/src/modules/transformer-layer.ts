@@ -30,18 +30,24 @@ export interface TransformerLayerOptions extends FactoryOptions {
   readonly bias?: boolean;
 }
 
-/** Masks of a call of an encoder layer or an encoder. */
-export interface EncoderMasks {
+/** Masks of a call of an encoder layer. */
+export interface EncoderLayerMasks extends Omit<EncoderMasks, 'mask'> {
   /** [T, T] or [N · heads, T, T] */
   readonly srcMask?: Tensor | null;
+}
+
+/** Masks of a call of an encoder. */
+export interface EncoderMasks {
+  /** [T, T] or [N · heads, T, T] */
+  readonly mask?: Tensor | null;
   /** [N, T] */
   readonly srcKeyPaddingMask?: Tensor | null;
   /** Hint that the mask is causal (default false). */
   readonly isCausal?: boolean;
 }
 
-/** Names of an encoder's masks. */
-export const ENCODER_MASKS: OptionNames<EncoderMasks> = {
+/** Names of an encoder layer's masks. */
+const ENCODER_LAYER_MASKS: OptionNames<EncoderLayerMasks> = {
   srcMask: true,
   srcKeyPaddingMask: true,
   isCausal: true,
@@ -150,8 +156,8 @@ export class TransformerEncoderLayer extends Module {
   }
 
   /** [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
-  override forward(src: Tensor, masks: EncoderMasks = {}): Tensor {
-    checkOptionNames('TransformerEncoderLayer.call', masks, ENCODER_MASKS);
+  override forward(src: Tensor, masks: EncoderLayerMasks = {}): Tensor {
+    checkOptionNames('TransformerEncoderLayer.call', masks, ENCODER_LAYER_MASKS);
     if (this.normFirst) {
       const x = src.add(this.attend(this.norm1.call(src), masks));
       return x.add(this.feedForward(this.norm2.call(x)));
@@ -160,7 +166,7 @@ export class TransformerEncoderLayer extends Module {
     return this.norm2.call(x.add(this.feedForward(x)));
   }
 
-  private attend(x: Tensor, masks: EncoderMasks): Tensor {
+  private attend(x: Tensor, masks: EncoderLayerMasks): Tensor {
     const [output] = this.self_attn.call(x, x, x, {
       attnMask: masks.srcMask ?? null,
       keyPaddingMask: masks.srcKeyPaddingMask ?? null,

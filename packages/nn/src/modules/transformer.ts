@@ -13,12 +13,18 @@ import { LayerNorm } from './norm.js';
 import {
   DECODER_MASKS,
   type DecoderMasks,
-  ENCODER_MASKS,
   type EncoderMasks,
   TransformerDecoderLayer,
   TransformerEncoderLayer,
   type TransformerLayerOptions,
 } from './transformer-layer.js';
+
+/** Names of an encoder's masks. */
+const ENCODER_MASKS: OptionNames<EncoderMasks> = {
+  mask: true,
+  srcKeyPaddingMask: true,
+  isCausal: true,
+};
 
 /** Equal, independent layers. */
 function copies<M extends Module>(
@@ -51,7 +57,8 @@ export class TransformerEncoder extends Module {
   override forward(src: Tensor, masks: EncoderMasks = {}): Tensor {
     checkOptionNames('TransformerEncoder.call', masks, ENCODER_MASKS);
     let output = src;
-    for (const layer of this.layers) output = layer.call(output, masks);
+    const { mask: srcMask, ...others } = masks;
+    for (const layer of this.layers) output = layer.call(output, { srcMask, ...others });
     return this.norm === null ? output : this.norm.call(output);
   }
 }
@@ -188,7 +195,7 @@ export class Transformer extends Module {
         { hints: [`Their last dimension must be ${this.dModel}.`] },
       );
     const { srcMask, srcKeyPaddingMask, srcIsCausal: isCausal, ...others } = masks;
-    const memory = this.encoder.call(src, { srcMask, srcKeyPaddingMask, isCausal });
+    const memory = this.encoder.call(src, { mask: srcMask, srcKeyPaddingMask, isCausal });
     return this.decoder.call(tgt, memory, others);
   }
 

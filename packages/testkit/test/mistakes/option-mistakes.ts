@@ -40,18 +40,18 @@ const layer = new Linear(2, 2);
 
 export const OPTION_MISTAKES: readonly Mistake[] = [
   [
-    "an encoder's mask by PyTorch's name",
-    () => encoder.call(x, any({ mask })),
+    "an encoder's mask by its layers' name",
+    () => encoder.call(x, any({ srcMask: mask })),
     'invalid-argument',
-    "'mask'",
-    "Did you mean 'srcMask'?",
+    "'srcMask'",
+    'mask',
   ],
   [
     "an encoder's mask by position",
     () => encoder.call(x, any(mask)),
     'invalid-argument',
     'not a Tensor',
-    'Name them: { srcMask: … }.',
+    'Name them: { mask: … }.',
   ],
   [
     "an encoder layer's mask by position",
