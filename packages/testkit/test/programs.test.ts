@@ -1,5 +1,5 @@
 /**
- * @file Twenty ordinary programs, compiled on the CPU and on WebGPU, come to what they come to in eager mode.
+ * @file Ordinary programs, compiled on the CPU and on WebGPU, come to what they come to in eager mode.
  * Unless the run is full, a third of them runs on WebGPU.
  * `TESSERA_PROGRAMS_EAGER=1` runs them in eager mode on WebGPU too, `TESSERA_PROGRAMS_PROFILE=gpu` makes code as for
  * GPUs on adapters that run on the CPU.
@@ -7,9 +7,11 @@
 import { initWebGpu } from '@tessera/compile';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sampleName, sampled } from '../../../tooling/full-tests.js';
+import { architectureSearch } from './programs/architecture-search.js';
 import { contrastive } from './programs/contrastive.js';
 import { diffusion } from './programs/diffusion.js';
 import { fewShot } from './programs/few-shot.js';
+import { forwardForward } from './programs/forward-forward.js';
 import { generativeAdversarial } from './programs/generative-adversarial.js';
 import { gpt } from './programs/gpt.js';
 import { graphNetwork } from './programs/graph-network.js';
@@ -22,6 +24,7 @@ import { proximalPolicy } from './programs/proximal-policy.js';
 import { reinforce } from './programs/reinforce.js';
 import { residualNetwork } from './programs/residual-network.js';
 import { siamese } from './programs/siamese.js';
+import { styleTransfer } from './programs/style-transfer.js';
 import { superResolution } from './programs/super-resolution.js';
 import { translation } from './programs/translation.js';
 import { uNet } from './programs/u-net.js';
@@ -50,6 +53,9 @@ const PROGRAMS: readonly Program[] = [
   wordVectors,
   superResolution,
   siamese,
+  architectureSearch,
+  forwardForward,
+  styleTransfer,
 ];
 
 const wantsGpu =
