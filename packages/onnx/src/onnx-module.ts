@@ -11,6 +11,7 @@ import {
   type DeviceType,
   type Tensor,
   fromBytes,
+  isDType,
   isFloatingPoint,
   isTensor,
   keep,
@@ -80,6 +81,7 @@ export class OnnxModule extends Module {
   private readonly _decisions: Decisions;
   private readonly _constants = new Map<TensorLiteral, Tensor | HostArray>();
   private readonly _state: RunState;
+  private _isDouble = false;
   /** What is the same in every call, and becomes tensors where it is used as such, on every device. */
   private readonly _fixed: readonly (Tensor | HostArray)[];
   /** Names of the inputs that have to be given. */
@@ -98,6 +100,7 @@ export class OnnxModule extends Module {
     const state = {
       model,
       initializers: (graph: OnnxGraph) => this.initializersOf(graph),
+      isDouble: () => this._isDouble,
       known: (tensor: Tensor) => (this.isOwn(tensor) ? this._decisions.read(tensor) : undefined),
       constant: (literal: TensorLiteral) => this.constantOf(literal),
       folded: new Map(),
@@ -183,6 +186,7 @@ export class OnnxModule extends Module {
   /** @internal Numbers that decide something stay known on a device that cannot be read. */
   override _move(target: DType | DeviceType): void {
     const kept = this.knownNow();
+    if (isDType(target)) this._isDouble = target === 'float64';
     for (const module of this.modules()) if (module !== this) module._move(target);
     super._move(target);
     for (const [tensor, numbers] of kept)

@@ -1,6 +1,7 @@
 /**
  * @file Models in float64: operators that compute in float32 where they are given less do not round to it.
  */
+import { compile } from '@tessera/compile';
 import { type Tensor, noGrad, tensor } from '@tessera/tensor';
 import { expect, it } from 'vitest';
 import { importOnnx } from '../src/index.js';
@@ -103,4 +104,28 @@ it('the quantized LSTM of onnxruntime takes float64', async () => {
   const wanted = module.call(input).y!;
   const got = module.to('float64').call(input.to('float64')).y!;
   close(got, wanted.flatten().toArray() as number[]);
+});
+
+it('what the file casts to float32 is float64, in a call and a compiled one', async () => {
+  const module = await importOnnx(
+    model({
+      inputs: [value('x', [2, 2])],
+      outputs: [value('y', [2, 2])],
+      initializers: [floats('w', [2, 2], [1, 0, 0, 1])],
+      nodes: [
+        { op: 'Cast', in: ['x'], out: ['wide'], attributes: { to: 1 } },
+        { op: 'ReduceMean', in: ['wide'], out: ['mean'], attributes: { axes: [1] } },
+        { op: 'Sub', in: ['wide', 'mean'], out: ['centred'] },
+        { op: 'MatMul', in: ['centred', 'w'], out: ['y'] },
+      ],
+    }),
+  );
+  const call = compile((input: Tensor) => noGrad(() => module.call(input).y!));
+  expect(call(x.to('float32')).dtype).toBe('float32');
+  module.to('float64');
+  const wanted = [-0.5, 0.5, -1.5, 1.5];
+  close(module.call(x).y!.detach(), wanted);
+  close(call(x), wanted);
+  module.to('float32');
+  expect(call(x.to('float32')).dtype).toBe('float32');
 });

@@ -11,11 +11,15 @@ import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
 import { product } from './like.js';
 
+const FLOAT64: ElementType = { name: 'float64', dtype: 'float64', bits: 64, signed: true };
+
 /** What a cast makes: the type of an attribute, or the dtype of another value. */
 export function castTarget(call: NodeCall): ElementType {
   if (call.node.type === 'CastLike') return typeOf(call.array(1));
   const code = call.int('to');
-  return elementType(code) ?? call.unsupported(`a cast to ${elementTypeName(code)}`);
+  const type = elementType(code) ?? call.unsupported(`a cast to ${elementTypeName(code)}`);
+  // Exporters write what a norm computes in as a cast: in a model that was moved to float64 that is float64.
+  return type.dtype === 'float32' && call.isDouble ? FLOAT64 : type;
 }
 
 /** A tensor as another element type. */

@@ -45,6 +45,11 @@ export class NodeCall {
     return this.context.device;
   }
 
+  /** Whether the model was moved to float64, whatever its file says. */
+  get isDouble(): boolean {
+    return this.context.state.isDouble();
+  }
+
   /** Number of outputs that the node names. */
   get outputCount(): number {
     return this.node.outputs.length;

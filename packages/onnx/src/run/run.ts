@@ -31,6 +31,8 @@ export interface RunState {
   readonly model: OnnxModel;
   /** Values of initialisers by graph: parameters, buffers and constants. */
   initializers(graph: OnnxGraph): ReadonlyMap<string, Value>;
+  /** Whether the model was moved to float64. */
+  isDouble(): boolean;
   /** Numbers of an initialiser that decide something, such as scales; undefined for other tensors. */
   known(tensor: Tensor): HostArray | undefined;
   /** The value of a tensor in an attribute. */
