@@ -2,7 +2,18 @@
  * @file Corners of WebGPU: results that compilers of shaders like to fold, integers at their limits, and nothing at all.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Tensor, manualSeed, noGrad, randint, tensor, xlogy, zeros } from '@tessera/tensor';
+import {
+  type Tensor,
+  arange,
+  cartesianProd,
+  manualSeed,
+  noGrad,
+  randint,
+  tensor,
+  xlogy,
+  zeros,
+} from '@tessera/tensor';
+import { gridSample } from '@tessera/tensor/internal';
 import { compile, config, initWebGpu } from '../src/index.js';
 
 const wantsGpu =
@@ -33,6 +44,21 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     ['times a half float of zero', (x) => x.to('float16').mul(0)],
   ])('what is no number, %s, is none', (_name, fn) =>
     expectReference(fn, tensor([0, 1.5, nan, inf, -inf, -2, nan])),
+  );
+
+  it.each(['bilinear', 'nearest', 'bicubic'] as const)(
+    'sampling at places that are none is as on the CPU, %s',
+    (mode) =>
+      expectReference(
+        (x) => {
+          const image = arange(20, { dtype: 'float32', device: x.device }).reshape([1, 1, 4, 5]);
+          const places = cartesianProd([x, x]).reshape([1, 4, 4, 2]);
+          return (['zeros', 'border', 'reflection'] as const).map((paddingMode) =>
+            gridSample(image, places, { mode, paddingMode }),
+          );
+        },
+        tensor([nan, 0.25, inf, -inf]),
+      ),
   );
 
   it.each<[string, Fn]>([

@@ -15,6 +15,7 @@ import {
   tensor,
   trilIndices,
   triuIndices,
+  where,
 } from '@tessera/tensor';
 import { asStridedScatter, embeddingBag, readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
@@ -37,7 +38,8 @@ function expectClose(actual: readonly Tensor[], expected: readonly Tensor[]): vo
     expect(actual[i]!.dtype).toBe(tensor.dtype);
     const e = readNumbers(tensor);
     readNumbers(actual[i]!).forEach((value, at) => {
-      expect(Math.abs(value - e[at]!)).toBeLessThanOrEqual(2e-5 + 1e-4 * Math.abs(e[at]!));
+      if (Number.isNaN(e[at]!)) expect(value).toBeNaN();
+      else expect(Math.abs(value - e[at]!)).toBeLessThanOrEqual(2e-5 + 1e-4 * Math.abs(e[at]!));
     });
   });
 }
@@ -51,6 +53,24 @@ function sampled(mode: number, padding: number, corners: boolean) {
   return (x: Tensor, grid: Tensor): Tensor =>
     callOp(getOp('aten::grid_sampler'), [x, grid.mul(1.4), mode, padding, corners]) as Tensor;
 }
+
+/** Positions of which some are no numbers, among others. */
+const nowhere = (): Tensor =>
+  tensor(
+    [
+      [
+        [
+          [NaN, 0.2],
+          [0.1, -0.3],
+          [0.2, NaN],
+          [Infinity, 0.2],
+          [-0.4, -Infinity],
+          [3, 0.1],
+        ],
+      ],
+    ],
+    { requiresGrad: true },
+  );
 
 type Case = readonly [name: string, fn: (...inputs: Tensor[]) => Tensor, inputs: readonly Tensor[]];
 
@@ -69,6 +89,14 @@ const CASES: readonly Case[] = [
     `grid sampling ${mode} ${padding}`,
     sampled(mode, padding, padding === 1),
     [waves(2, 3, 5, 6), waves(2, 4, 3, 2)],
+  ]),
+  ...MODES.map(([mode, padding]): Case => [
+    `grid sampling ${mode} ${padding} at no place`,
+    (x, grid) => {
+      const seen = sampled(mode, padding, padding === 1)(x!, grid!);
+      return where(seen.isnan(), 5, seen);
+    },
+    [waves(1, 2, 5, 6), nowhere()],
   ]),
   ['volume sampling', sampled(0, 0, false), [waves(1, 2, 3, 4, 5), waves(1, 2, 2, 3, 3)]],
   ...(['sum', 'mean', 'max'] as const).map((mode): Case => [

@@ -9,7 +9,10 @@ import { thrownBy } from './thrown-by.js';
 function close(actual: Tensor, expected: readonly number[]): void {
   const values = Array.from(actual.toTypedArray(), Number);
   expect(values).toHaveLength(expected.length);
-  values.forEach((value, i) => expect(value).toBeCloseTo(expected[i]!, 4));
+  values.forEach((value, i) => {
+    if (Number.isNaN(expected[i])) expect(value).toBeNaN();
+    else expect(value).toBeCloseTo(expected[i]!, 4);
+  });
 }
 
 describe('an image seen through an affine map', () => {
@@ -61,5 +64,39 @@ describe('an image seen through an affine map', () => {
     expect(thrownBy(() => affineGrid(theta, [1, 1, 2, 3]))).toMatchObject({
       code: 'shape-mismatch',
     });
+  });
+});
+
+/** What torch 2.13 gives on the CPU; of a place that is no number border and reflection make the first element. */
+describe('a place that is no number', () => {
+  const image = (): Tensor =>
+    arange(20, { dtype: 'float32' }).add(1).reshape([1, 1, 4, 5]).requiresGrad_();
+  const at = (x: number): Tensor => tensor([[[[x, 0.2]]]]).requiresGrad_();
+
+  it.each([
+    ['bilinear', 'zeros', NaN, NaN, 0, [0, NaN]],
+    ['bilinear', 'zeros', -Infinity, NaN, 0, [0, NaN]],
+    ['bilinear', 'zeros', 1e10, 0, 0, [0, 0]],
+    ['bilinear', 'border', NaN, 10.5, 1, [0, 10]],
+    ['bilinear', 'border', Infinity, 14.5, 1, [0, 10]],
+    ['bilinear', 'reflection', Infinity, 10.5, 1, [0, 10]],
+    ['nearest', 'zeros', NaN, 0, 0, [0, 0]],
+    ['nearest', 'border', NaN, 11, 1, [0, 0]],
+    ['nearest', 'reflection', Infinity, 11, 1, [0, 0]],
+    ['bicubic', 'zeros', NaN, NaN, 0, [NaN, NaN]],
+    ['bicubic', 'border', Infinity, NaN, NaN, [NaN, NaN]],
+    ['bicubic', 'reflection', NaN, NaN, NaN, [NaN, NaN]],
+  ] as const)('%s, %s, %d: %d', (mode, paddingMode, x, value, share, slopes) => {
+    const [input, places] = [image(), at(x)];
+    const seen = gridSample(input, places, { mode, paddingMode });
+    close(seen, [value]);
+    seen.sum().backward();
+    close(input.grad!.sum(), [share]);
+    close(places.grad!, slopes);
+  });
+
+  it('reads nothing of a volume', () => {
+    const volume = arange(24, { dtype: 'float32' }).reshape([1, 1, 2, 3, 4]);
+    close(gridSample(volume, tensor([[[[[NaN, 0, 0]]]]])), [0]);
   });
 });

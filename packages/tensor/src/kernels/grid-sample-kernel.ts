@@ -133,7 +133,10 @@ function stepRounding({ input: { dtype } }: Sampling): (value: number) => number
   return isLow ? (value) => roundTo(dtype, value) : (value) => value;
 }
 
-/** Elements inside the image that point `p` reads. */
+/**
+ * Elements inside the image that point `p` reads; of images where a weight is no number those outside too, which are 0:
+ * their place is NaN.
+ */
 function pointTaps(
   call: Sampling,
   grid: Float64Array,
@@ -143,9 +146,13 @@ function pointTaps(
   const rank = sizes.length;
   const round = stepRounding(call);
   // Coordinate 0 belongs to the last axis.
-  const axes = sizes.map((size, d) =>
-    axisTaps(grid[p * rank + rank - 1 - d]!, size, call).filter(({ at }) => at >= 0 && at < size),
-  );
+  const all = sizes.map((size, d) => axisTaps(grid[p * rank + rank - 1 - d]!, size, call));
+  const isFinite = all.flat().every(({ weight }) => Number.isFinite(weight));
+  const axes = all.map((taps, d) => {
+    const isInside = ({ at }: AxisTap): boolean => at >= 0 && at < sizes[d]!;
+    if (isFinite || rank === 3) return taps.filter(isInside);
+    return taps.map((tap) => (isInside(tap) ? tap : { ...tap, at: NaN }));
+  });
   let taps: PointTap[] = [{ at: 0, weight: 1, slopes: [] }];
   let stride = 1;
   // The last axis first; the product rule, one factor at a time.
@@ -187,7 +194,7 @@ export function sampleGrid(call: Sampling, numel: number): Float64Array {
   const out = new Float64Array(numel);
   const round = stepRounding(call);
   forEachRead(call, (from, to, { weight }) => {
-    out[to] = round(out[to]! + round(weight * x[from]!));
+    out[to] = round(out[to]! + round(weight * (x[from] ?? 0)));
   });
   return out;
 }
@@ -205,9 +212,10 @@ export function sampleGridBackward(
   };
   const rank = call.grid.sizes.at(-1)!;
   forEachRead(call, (from, to, { weight, slopes }, point) => {
+    // Nothing is written at NaN.
     result.input[from]! += weight * grads[to]!;
     for (let d = 0; d < rank; d++)
-      result.grid[point * rank + rank - 1 - d]! += slopes[d]! * x[from]! * grads[to]!;
+      result.grid[point * rank + rank - 1 - d]! += slopes[d]! * (x[from] ?? 0) * grads[to]!;
   });
   return result;
 }

@@ -10,7 +10,7 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { contract } from './contract.js';
 import { reduceOver } from './distance.js';
 import { ExprMath } from '../expr-math.js';
-import { type GridTap, type Sampling, gridTaps, roundedTo } from './grid-taps.js';
+import { BICUBIC, type GridTap, type Sampling, gridTaps, roundedTo } from './grid-taps.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { sumInSteps } from '../put-in-steps.js';
@@ -59,6 +59,7 @@ function sumOfTaps(
   x: LoweredTensor,
   lead: readonly IndexExpr[],
   axes: readonly (readonly GridTap[])[],
+  sampling: Sampling,
   factor: (taps: readonly GridTap[]) => Expr,
 ): Expr {
   const m = new ExprMath(l.ir);
@@ -68,8 +69,9 @@ function sumOfTaps(
       const exists = taps.map((tap) => tap.exists).reduce((a, b) => m.and(a, b));
       const places = taps.map(({ at }, d) => (x.shape[d + 2] === 1 ? l.ir.int(0) : at));
       const value = l.ir.masked(exists, m.cast(x.load([...lead, ...places]), acc), 0);
-      // Not a product outside the image: the weight there may be anything, the value is 0.
-      return m.where(exists, m.mul(value, factor(taps)), 0);
+      const part = m.mul(value, factor(taps));
+      // Outside a volume is nothing; outside an image is 0, and NaN by a weight that is no number.
+      return sampling.rank === 3 ? m.where(exists, part, 0) : part;
     })
     .reduce((a, b) => m.add(a, b));
 }
@@ -91,7 +93,7 @@ const forward: LoweringOf<'aten::grid_sampler_2d' | 'aten::grid_sampler_3d'> = (
   const m = new ExprMath(l.ir);
   const [n, c, ...points] = l.vars(call.shape);
   const axes = tapsOf(l, g, x.shape.slice(2), sampling, [n, ...points]);
-  const value = sumOfTaps(l, x, [n, c], axes, (taps) =>
+  const value = sumOfTaps(l, x, [n, c], axes, sampling, (taps) =>
     product(
       m,
       taps.map((tap) => tap.weight),
@@ -112,17 +114,24 @@ function imageGradient(
   const m = new ExprMath(l.ir);
   const [batch, channels, ...spatial] = sizes;
   const acc = accumulateDtype(sampling.dtype);
-  const share = (place: readonly IndexExpr[], element: readonly IndexExpr[]): Expr =>
-    tapsOf(l, grid, spatial, sampling, place)
-      .map((taps, d) =>
-        taps
-          .map((tap) => {
-            const own = m.eq(indexValue(l, tap.at), indexValue(l, element[d]!));
-            return m.where(m.and(tap.exists, own), tap.weight, 0);
-          })
-          .reduce((a, b) => m.add(a, b)),
-      )
-      .reduce((a, b) => m.mul(a, b));
+  const share = (place: readonly IndexExpr[], element: readonly IndexExpr[]): Expr => {
+    const axes = tapsOf(l, grid, spatial, sampling, place).map((taps, d) => {
+      const reads = taps.map(({ at, exists }) =>
+        m.and(exists, m.eq(indexValue(l, at), indexValue(l, element[d]!))),
+      );
+      const weights = taps.map(({ weight }, i) => m.where(reads[i]!, weight, 0));
+      return { reads, weight: weights.reduce((a, b) => m.add(a, b)) };
+    });
+    const weight = axes.map((axis) => axis.weight).reduce((a, b) => m.mul(a, b));
+    if (sampling.interpolation !== BICUBIC) return weight;
+    // A weight of one axis that is no number is none of elements that the other does not read.
+    const isRead = axes.map(({ reads }) => reads.reduce((a, b) => m.or(a, b)));
+    return m.where(
+      isRead.reduce((a, b) => m.and(a, b)),
+      weight,
+      0,
+    );
+  };
   return contract(l, {
     shape: { batch: [batch], m: [channels], n: spatial, k: grid.shape.slice(1, -1) },
     a: ([n], [c], points) => m.cast(gradient.load([n!, c!, ...points]), acc),
@@ -180,7 +189,7 @@ function gridGradient(
   const axes = tapsOf(l, grid, x.shape.slice(2), sampling, [n, ...points]);
   const total = reduceOver(l, 'sum', grid.shape, x.shape[1]!, (c) => {
     const slopes = axes.map((_, axis) =>
-      sumOfTaps(l, x, [n, c], axes, (taps) =>
+      sumOfTaps(l, x, [n, c], axes, sampling, (taps) =>
         taps.map((tap, d) => (d === axis ? tap.slope : tap.weight)).reduce((a, b) => m.mul(a, b)),
       ),
     );

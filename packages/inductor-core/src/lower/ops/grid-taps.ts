@@ -12,7 +12,7 @@ import { clampedIndex } from './resample.js';
 
 /** ATen's numbers of the modes. */
 const NEAREST = 1;
-const BICUBIC = 2;
+export const BICUBIC = 2;
 const BORDER = 1;
 const REFLECTION = 2;
 const A = -0.75;
