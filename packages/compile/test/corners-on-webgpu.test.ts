@@ -61,6 +61,15 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
       ),
   );
 
+  it('truth values that are one element, read at checked places', () =>
+    expectReference(
+      (x) => {
+        const whether = x.narrow(0, 0, 1).to('bool').expand([8]);
+        return whether.indexSelect(0, x.to('int64')).logicalAnd(x.gt(1));
+      },
+      tensor([1, 0, 3, 2, 7, 6, 5, 4]),
+    ));
+
   it.each<[string, Fn]>([
     ['running minima', (x) => x.cummin(1)],
     ['running maxima', (x) => x.cummax(1)],

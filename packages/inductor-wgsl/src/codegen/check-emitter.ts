@@ -55,7 +55,7 @@ export function emitCheck(
     `${typeName('i32', width)}(${widen(subject, width)})`,
   ];
   block.line(`if (${failed}) { ${report}(${args.join(', ')}); }`);
-  const zero = `${typeName(value.type, width)}(0)`;
+  const zero = `${typeName(value.type, width)}(${value.type === 'bool' ? 'false' : '0'})`;
   return {
     text: `select(${zero}, ${widen(value, width)}, ${widen(ok, width)})`,
     type: value.type,
