@@ -106,6 +106,33 @@ it('the quantized LSTM of onnxruntime takes float64', async () => {
   close(got, wanted.flatten().toArray() as number[]);
 });
 
+it('constants of the file are float64, too', async () => {
+  const module = await importOnnx(
+    model({
+      inputs: [value('x', [2, 2])],
+      outputs: [value('y', [2, 2])],
+      initializers: [floats('w', [2, 2], [1, 0, 0, 1])],
+      nodes: [
+        {
+          op: 'Constant',
+          in: [],
+          out: ['c'],
+          attributes: { value: floats('', [2, 2], [3, 1, 2, 1]) },
+        },
+        { op: 'MatMul', in: ['c', 'w'], out: ['places'] },
+        { op: 'Sub', in: ['x', 'places'], out: ['y'] },
+      ],
+    }),
+  );
+  const call = compile((input: Tensor) => noGrad(() => module.to('float64').call(input).y!));
+  const wanted = [FAR - 3, FAR, FAR, FAR + 4];
+  close(call(x), wanted);
+  close(
+    noGrad(() => module.call(x).y!),
+    wanted,
+  );
+});
+
 it('what the file casts to float32 is float64, in a call and a compiled one', async () => {
   const module = await importOnnx(
     model({

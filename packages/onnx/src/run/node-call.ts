@@ -94,10 +94,11 @@ export class NodeCall {
     return this.has(input) ? this.tensor(input) : null;
   }
 
-  /** Numbers or a tensor as a tensor on the device of the call. */
+  /** Numbers or a tensor as a tensor on the device of the call; of float64 where the model is, as constants are not. */
   asTensor(value: Tensor | HostArray): Tensor {
-    if (value instanceof HostArray) return value.toTensor(this.device);
-    return value.device === this.device ? value : value.to(this.device);
+    const tensor = value instanceof HostArray ? value.toTensor(this.device) : value;
+    const there = tensor.device === this.device ? tensor : tensor.to(this.device);
+    return there.dtype === 'float32' && this.isDouble ? there.to('float64') : there;
   }
 
   /** All inputs from one on, as tensors. @throws onnx-invalid */
