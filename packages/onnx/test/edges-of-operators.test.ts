@@ -64,6 +64,25 @@ const grids = [0, 1].flatMap((corners) =>
 );
 
 /** Positions are float32: some lie on an element only as those. */
+/** Places that are no numbers, of which the standard says nothing, are the first; at the edge that is half outside. */
+const places = [
+  ...(['linear', 'nearest', 'cubic'] as const).flatMap((mode) =>
+    ['zeros', 'border', 'reflection'].map((padding_mode) => ({ mode, padding_mode })),
+  ),
+  { align_corners: 1 },
+].map((attributes): Case => [
+  `sampling ${Object.values(attributes).join(' ')}`,
+  node(
+    'GridSample',
+    [
+      noise([1, 2, 4, 5], 1),
+      given('float32', [1, 1, 4, 2], [NaN, 0.2, 0.1, -Infinity, Infinity, NaN, -0.3, 0.6]),
+    ],
+    attributes,
+    20,
+  ),
+]);
+
 const crops = ['ceil', 'floor'].map((nearest): Case => [
   nearest,
   node(
@@ -134,7 +153,7 @@ const grams = ['TF', 'IDF', 'TFIDF'].flatMap((mode) =>
   ),
 );
 
-describeLikeOnnxruntime({ slices, squeezes, pads, transposed, grids, crops, rois, grams });
+describeLikeOnnxruntime({ slices, squeezes, pads, transposed, grids, places, crops, rois, grams });
 
 describeRefused([
   [

@@ -1,7 +1,7 @@
 /**
  * @file Images at positions that a tensor gives.
  */
-import { type Tensor, linspace, matmul, ones, stack } from '@tessera/tensor';
+import { type Tensor, linspace, matmul, ones, stack, where } from '@tessera/tensor';
 import { gridSample } from '@tessera/tensor/internal';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
@@ -17,7 +17,10 @@ const MODES = {
 
 export function sample(call: NodeCall): Tensor {
   const mode = call.text('mode', call.opset < 20 ? 'bilinear' : 'linear');
-  return gridSample(call.tensor(0), call.tensor(1), {
+  const places = call.tensor(1);
+  // The standard says nothing of places that are no numbers: onnxruntime takes the first.
+  const somewhere = where(places.isfinite(), places, -1);
+  return gridSample(call.tensor(0), somewhere, {
     mode: MODES[mode as keyof typeof MODES] ?? call.fail(`mode '${mode}'`),
     paddingMode: call.choice('padding_mode', ['zeros', 'border', 'reflection'], 'zeros'),
     alignCorners: call.flag('align_corners'),
