@@ -2,8 +2,18 @@
  * @file Corners where PyTorch 2.13 was called beside, with what it gave.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, pow, tensor } from '../src/index.js';
-import { lstsq, vectorNorm } from '../src/linalg.js';
+import {
+  type Tensor,
+  callOp,
+  cov,
+  getOp,
+  ones,
+  polygamma,
+  pow,
+  tensor,
+  zeros,
+} from '../src/index.js';
+import { lstsq, vander, vectorNorm } from '../src/linalg.js';
 
 describe('the gradient of a largest or smallest magnitude', () => {
   const gradient = (values: number[], ord: number): unknown => {
@@ -90,4 +100,58 @@ describe('gradients of least squares', () => {
       [2.888888888888891, 5.185185185185193],
     ]);
   });
+});
+
+it('polygamma of what is infinite', () => {
+  const x = tensor([Infinity, -Infinity, 0], { dtype: 'float64' });
+  expect(polygamma(1, x).toArray()).toEqual([0, NaN, Infinity]);
+  expect(polygamma(2, x).toArray()).toEqual([NaN, -Infinity, -Infinity]);
+  expect(polygamma(3, x).toArray()).toEqual([NaN, Infinity, Infinity]);
+});
+
+/** The results of an operator that only graphs name. */
+const call = (name: string, ...args: unknown[]): Tensor[] =>
+  [callOp(getOp(`aten::${name}`), args)].flat() as Tensor[];
+
+it('the gradient of hardswish is NaN where the input is', () => {
+  const x = tensor([NaN, -3, 0, 3]);
+  expect(call('hardswish_backward', ones([4]), x)[0]!.toArray()).toEqual([NaN, 0, 0.5, 1]);
+});
+
+it('the derivative of the gradient of prelu counts 0 among what is positive', () => {
+  const x = tensor([-2, 0, 2]).requiresGrad_();
+  const grad = ones([3]).requiresGrad_();
+  const weight = tensor([0.25]);
+  const [forSelf] = call('_prelu_kernel_backward', grad, x, weight);
+  expect(forSelf!.toArray()).toEqual([0.25, 0.25, 1]);
+  forSelf!.sum().backward();
+  expect(grad.grad!.toArray()).toEqual([0.25, 1, 1]);
+});
+
+it('a single unreduced loss has a total weight', () => {
+  const [loss, total] = call(
+    'nll_loss_forward',
+    tensor([1, 2, 3]),
+    tensor(1, { dtype: 'int64' }),
+    tensor([1, 4, 1]),
+    0,
+    -100,
+  );
+  expect([loss!.item(), total!.item()]).toEqual([-8, 4]);
+});
+
+it('a number has powers like a vector of one', () => {
+  expect(vander(tensor(3), { n: 3 }).toArray()).toEqual([[1, 3, 9]]);
+  expect(vander(tensor(3, { dtype: 'int16' }), { n: 2 }).dtype).toBe('int64');
+});
+
+it('weights of a covariance are refused if one is negative or no number, or if they cancel', () => {
+  const x = ones([2, 2]);
+  expect(() => cov(x, { aweights: tensor([1, NaN]) })).toThrow(/aweights cannot be negative/);
+  expect(() => cov(x, { fweights: tensor([1, -1], { dtype: 'int64' }) })).toThrow(
+    /fweights cannot be negative/,
+  );
+  expect(() => cov(x, { aweights: zeros([2]) })).toThrow(
+    /weights sum to zero, can't be normalized/,
+  );
 });

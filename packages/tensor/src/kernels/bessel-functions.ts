@@ -39,10 +39,10 @@ export function besselI1e(x: number): number {
   return Number.isNaN(x) ? x : Math.sign(x) * scaled(1, Math.abs(x));
 }
 
-/** e^|x| · y, which overflows only where the product does. */
+/** e^|x| · y, which overflows only where the product does; NaN for what is infinite, as in PyTorch. */
 function unscaled(x: number, y: number): number {
   const half = Math.exp(Math.abs(x) / 2);
-  return half === Infinity ? half * Math.sign(y === 0 ? x : y) : half * y * half;
+  return half * y * half;
 }
 
 /** I₀(x) */

@@ -64,7 +64,8 @@ export function digamma(x: number): number {
 /** Hurwitz zeta Σ (q + k)⁻ˢ for s > 1, by Euler–Maclaurin; NaN where it is not real. */
 export function zeta(s: number, q: number): number {
   if (s === 1) return Infinity;
-  if (s < 1 || Number.isNaN(s) || Number.isNaN(q)) return NaN;
+  // Of what is infinite it is NaN, as in PyTorch.
+  if (!(s >= 1 && q < Infinity)) return NaN;
   if (q <= 0) {
     if (q === Math.floor(q)) return Infinity;
     if (s !== Math.floor(s)) return NaN;
@@ -89,6 +90,7 @@ export function zeta(s: number, q: number): number {
  */
 export function polygamma(n: number, x: number, round: (x: number) => number): number {
   if (n === 0) return digamma(x);
+  if (n === 1 && x === Infinity) return 0;
   if (n === 1 && x < 0.5) {
     const sine = round(Math.sin(round(round(Math.PI) * x)));
     return (Math.PI / sine) ** 2 - polygamma(1, 1 - x, round);

@@ -146,7 +146,7 @@ export const activationLowerings: LoweringTable = lowerings({
   }),
   'aten::hardtanh': activation(1, (m, [x], p) => m.min(m.max(x!, p(1)), p(2))),
   'aten::hardtanh_backward': activation(2, (m, [g, x], p) =>
-    gated(m, m.and(m.gt(x!, p(2)), m.lt(x!, p(3))), g!),
+    m.where(m.or(m.le(x!, p(2)), m.ge(x!, p(3))), 0, g!),
   ),
   'aten::hardsigmoid': activation(1, (m, [x]) => m.div(m.min(m.max(m.add(x!, 3), 0), 6), 6)),
   'aten::hardsigmoid_backward': activation(2, (m, [g, x]) =>
@@ -156,7 +156,7 @@ export const activationLowerings: LoweringTable = lowerings({
     m.div(m.mul(x!, m.min(m.max(m.add(x!, 3), 0), 6)), 6),
   ),
   'aten::hardswish_backward': activation(2, (m, [g, x]) =>
-    m.where(m.le(x!, -3), 0, m.where(m.lt(x!, 3), m.mul(g!, m.add(m.div(x!, 3), 0.5)), g!)),
+    m.where(m.le(x!, -3), 0, m.where(m.ge(x!, 3), g!, m.mul(g!, m.add(m.div(x!, 3), 0.5)))),
   ),
   'aten::mish': activation(1, (m, [x]) =>
     m.mul(x!, m.tanh(softplus(m, x!, m.term(1, x!.dtype), m.term(20, x!.dtype)))),

@@ -199,8 +199,7 @@ function scaledBessel(m: ExprMath, x: Expr, order: 0 | 1): Expr {
 function bessel(m: ExprMath, x: Expr, order: 0 | 1): Expr {
   const size = m.abs(x);
   const half = m.exp(m.mul(size, 0.5));
-  const value = m.mul(m.mul(half, scaledBessel(m, x, order)), half);
-  return m.where(m.isinf(x), order === 0 ? size : x, value);
+  return m.mul(m.mul(half, scaledBessel(m, x, order)), half);
 }
 
 /** Lowerings by overload name. */

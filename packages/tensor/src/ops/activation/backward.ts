@@ -6,7 +6,7 @@
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { pointwiseMeta, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
@@ -21,6 +21,8 @@ type BackwardFunction = (args: NamedArgs) => (grad: number, x: number) => number
 /** What differs between piecewise backward ops. */
 export interface PiecewiseOptions {
   readonly gradName?: string;
+  /** Whether `self` comes first where the layouts differ, not the gradient. */
+  readonly laidOutAsSelf?: boolean;
   /** For slopes that are not constant: the gradient in self, of the product of both gradients. */
   readonly bend?: (product: Tensor, self: Tensor) => Tensor;
 }
@@ -30,40 +32,52 @@ export function definePiecewise(
   name: string,
   parameters: readonly string[],
   fnOf: BackwardFunction,
-  { gradName = 'grad_output', bend }: PiecewiseOptions = {},
+  { gradName = 'grad_output', laidOutAsSelf = false, bend }: PiecewiseOptions = {},
 ): OpOverload<Tensor> {
   const tail = parameters.map((parameter) => `, ${parameter}`).join('');
+  const operands = [gradName, 'self'];
+  const meta = pointwiseMeta({
+    name: `${name}_backward`,
+    operands: laidOutAsSelf ? operands.toReversed() : operands,
+  });
   const op: OpOverload<Tensor> = defineOp(
     `aten::${name}_backward(Tensor ${gradName}, Tensor self${tail}) -> Tensor`,
-    pointwiseWith(fnOf, {
-      name: `${name}_backward`,
-      operands: [gradName, 'self'],
-      savedFor: {
-        [gradName]: ['self'],
-        self: bend === undefined ? [] : [gradName, 'self'],
-      },
-      vjp: (args, { grad }) => ({
-        [gradName]: () =>
-          callOp(
-            op,
-            op.schema.args.map(({ name: arg }) => (arg === gradName ? grad : args[arg])),
-          ),
-        self: () =>
-          bend === undefined
-            ? zerosLike(grad)
-            : bend(mul(grad, args[gradName] as Tensor), args.self as Tensor),
+    {
+      ...pointwiseWith(fnOf, {
+        operands,
+        savedFor: {
+          [gradName]: ['self'],
+          self: bend === undefined ? [] : [gradName, 'self'],
+        },
+        vjp: (args, { grad }) => ({
+          [gradName]: () =>
+            callOp(
+              op,
+              op.schema.args.map(({ name: arg }) => (arg === gradName ? grad : args[arg])),
+            ),
+          self: () =>
+            bend === undefined
+              ? zerosLike(grad)
+              : bend(mul(grad, args[gradName] as Tensor), args.self as Tensor),
+        }),
       }),
-    }),
+      meta,
+    },
   );
   return op;
 }
 
 const number = (value: unknown): number => scalarValue(value as ScalarLike);
 
-const thresholdOp = definePiecewise('threshold', ['Scalar threshold'], ({ threshold }) => {
-  const limit = number(threshold);
-  return (grad, x) => (x <= limit ? 0 : grad);
-});
+const thresholdOp = definePiecewise(
+  'threshold',
+  ['Scalar threshold'],
+  ({ threshold }) => {
+    const limit = number(threshold);
+    return (grad, x) => (x <= limit ? 0 : grad);
+  },
+  { laidOutAsSelf: true },
+);
 
 const leakyReluOp = definePiecewise(
   'leaky_relu',
@@ -79,6 +93,7 @@ const leakyReluOp = definePiecewise(
     }
     return (grad, x) => (x > 0 ? grad : grad * slope);
   },
+  { laidOutAsSelf: true },
 );
 
 const hardtanhOp = definePiecewise(
@@ -99,7 +114,7 @@ const hardsigmoidOp = definePiecewise(
 const hardswishOp = definePiecewise(
   'hardswish',
   [],
-  () => (grad, x) => (x <= -3 ? 0 : x < 3 ? grad * (x / 3 + 0.5) : grad),
+  () => (grad, x) => (x <= -3 ? 0 : x >= 3 ? grad : grad * (x / 3 + 0.5)),
   { bend: (product, x) => where(logicalAnd(gt(x, -3), lt(x, 3)), mul(product, 1 / 3), 0) },
 );
 

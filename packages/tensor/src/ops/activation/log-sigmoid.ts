@@ -3,23 +3,21 @@
  */
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { pointwise, pointwiseMeta } from '../../kernels/pointwise-kernel.js';
+import { pointwise } from '../../kernels/pointwise-kernel.js';
 import { restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { mul, neg, rsub } from '../pointwise/arithmetic.js';
 import { sigmoid } from '../pointwise/trigonometric.js';
-
-const meta = pointwiseMeta({ operands: ['self'] });
 
 /** `buffer` is e^-|x|, kept for the backward op. */
 const forwardOp = defineOp(
   'aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)',
   restrictedTo('floating', 'log_sigmoid', {
     tags: ['pointwise'],
-    meta: (args): TensorMeta[] => [meta(args), meta(args)],
+    meta: ({ self }) => [denseMeta(self, self.sizes), denseMeta(self, self.sizes)],
     kernel: ({ self }, [output, buffer]) => {
       const x = readNumbers(self);
       const decay = x.map((value) => Math.exp(-Math.abs(value)));

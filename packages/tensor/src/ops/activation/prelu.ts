@@ -8,7 +8,7 @@ import { pointwise, pointwiseMeta } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
-import { gt } from '../pointwise/comparison.js';
+import { ge } from '../pointwise/comparison.js';
 import { add, mul } from '../pointwise/arithmetic.js';
 import { reshape } from '../view/view.js';
 import { where } from '../pointwise/where.js';
@@ -28,7 +28,7 @@ const kernelOp = defineOp(
   }),
 );
 
-const backwardMeta = pointwiseMeta({ operands: ['grad_output', 'self', 'weight'], name: 'prelu' });
+const backwardMeta = pointwiseMeta({ operands: ['self', 'grad_output', 'weight'], name: 'prelu' });
 
 /** Gradients of both, of the shape of `self`: that of the slope is still to be summed over what it was broadcast to. */
 const backwardOp: OpOverload<[Tensor, Tensor]> = defineOp(
@@ -51,7 +51,8 @@ const backwardOp: OpOverload<[Tensor, Tensor]> = defineOp(
     },
     saved: ['grad_output', 'self', 'weight'],
     vjp: ({ grad_output, self, weight }, { grads: [forSelf, forWeight] }) => {
-      const isPositive = gt(self, 0);
+      // Unlike the slope, PyTorch's derivative of it counts 0 among the positive.
+      const isPositive = ge(self, 0);
       /** What the two results contribute where the slope applies, null where neither does. */
       const sum = (a: Tensor | null, b: Tensor | null): Tensor | null =>
         a === null ? b : b === null ? a : add(a, b);

@@ -4,7 +4,8 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { isChannelsLast, channelsLastStrides } from '../../kernels/pointwise-strides.js';
+import { channelsLastStrides } from '../../kernels/pointwise-strides.js';
+import { suggestsChannelsLast } from '../../kernels/suggest-format.js';
 import { defineOp } from '../../op/op-overload.js';
 import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -12,6 +13,7 @@ import { resultType } from '../../type-promotion.js';
 import { unsqueeze } from '../view/dims.js';
 import { partOf, sliceView } from '../../kernels/view-geometry.js';
 import { narrow } from '../view/slice.js';
+import { view } from '../view/view.js';
 
 /** A legacy empty vector takes part in no shape check. */
 function isEmptyVector(tensor: Tensor): boolean {
@@ -61,9 +63,7 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
       }
       sizes[at] += tensor.sizes[at]!;
     }
-    const channelsLast =
-      list.every((tensor) => isChannelsLast(tensor.sizes, tensor.strides)) &&
-      !list.every((tensor) => tensor.isContiguous());
+    const channelsLast = list.every(suggestsChannelsLast);
     return {
       sizes,
       strides: channelsLast ? channelsLastStrides(sizes) : contiguousStrides(sizes),
@@ -110,10 +110,13 @@ const stackOp = defineOp('aten::stack(Tensor[] tensors, int dim=0) -> Tensor', {
       );
     }
     const at = wrapDim(dim, first.ndim + 1, 'stack');
-    return cat(
-      list.map((tensor) => unsqueeze(tensor, at)),
-      at,
-    );
+    if (at === first.ndim)
+      return cat(
+        list.map((tensor) => unsqueeze(tensor, at)),
+        at,
+      );
+    // The joined dimension is cut, so that images stay channels last.
+    return view(cat(list, at), first.sizes.toSpliced(at, 0, list.length));
   },
 });
 

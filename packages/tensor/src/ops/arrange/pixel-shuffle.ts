@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { isChannelsLast } from '../../kernels/pointwise-strides.js';
+import { suggestsChannelsLast } from '../../kernels/suggest-format.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { alias } from '../view/strided.js';
@@ -18,8 +18,7 @@ function refuse(message: string): never {
 
 /** A fresh result in the memory format of the input. */
 function inFormatOf(self: Tensor, result: Tensor): Tensor {
-  const channelsLast =
-    self.ndim === 4 && isChannelsLast(self.sizes, self.strides) && !self.isContiguous();
+  const channelsLast = self.ndim === 4 && suggestsChannelsLast(self);
   return clone(result, { memoryFormat: channelsLast ? 'channelsLast' : 'contiguous' });
 }
 

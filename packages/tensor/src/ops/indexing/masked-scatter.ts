@@ -10,7 +10,7 @@ import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { clone } from '../arrange/copy.js';
+import { clone, contiguous } from '../arrange/copy.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
 import { zeros } from '../factory/factory.js';
 import { newFull } from '../factory/like.js';
@@ -44,11 +44,12 @@ const maskedScatterOp = defineOp(
           { hints: [`Convert it: source.to('${self.dtype}').`] },
         );
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_scatter');
-      const into = expand(self, sizes);
+      // Row-major, whatever the layouts are.
+      const into = contiguous(expand(self, sizes));
       // The sum of no elements: nothing is written, but the gradient of source is zero, not absent.
       if (numelOf(sizes) === 0)
         return source.requiresGrad && source.numel === 0 ? add(into, sum(source)) : clone(into);
-      const holds = expand(mask, sizes);
+      const holds = contiguous(expand(mask, sizes));
       const flat = reshape(source, [-1]);
       const counted = reshape(holds, [-1]);
       // Of an empty source nothing may be wanted: places from 1 are outside of the one element before it.

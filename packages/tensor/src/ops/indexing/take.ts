@@ -8,6 +8,8 @@ import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, formatSizes, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
+import { copy_ } from '../arrange/copy.js';
+import { emptyLike } from '../factory/like.js';
 import { remainder } from '../pointwise/division.js';
 import { type AccumulateOptions, ACCUMULATE, indexPutWith, indexWith } from './indexing.js';
 import { gather } from './scatter.js';
@@ -38,7 +40,8 @@ const putOp = defineOp(
         );
       const values = reshape(source, [-1]);
       const at = [reshape(index, [-1])];
-      return reshape(indexPutWith(reshape(x, [-1]), at, values, accumulate), x.sizes);
+      const written = reshape(indexPutWith(reshape(x, [-1]), at, values, accumulate), x.sizes);
+      return x.isContiguous() ? written : copy_(emptyLike(x), written);
     },
   },
 );

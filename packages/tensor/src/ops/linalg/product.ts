@@ -89,9 +89,10 @@ const vecdotOp = defineOp('aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1
 
 const vanderOp = defineOp('aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor', {
   decompose: ({ x, N }) => {
-    const nodes = x.dtype === 'bool' ? toDtype(x, 'int64') : x;
-    const columns = N ?? nodes.sizes.at(-1) ?? 0;
-    if (nodes.ndim === 0 || columns <= 1)
+    const vector = x.ndim === 0 ? unsqueeze(x, 0) : x;
+    const nodes = vector.dtype === 'bool' ? toDtype(vector, 'int64') : vector;
+    const columns = N ?? nodes.sizes.at(-1)!;
+    if (columns <= 1)
       throw new TesseraError('invalid-argument', 'N must be greater than 1.', {
         hints: ['x holds at least one node; N counts powers from 0.'],
       });

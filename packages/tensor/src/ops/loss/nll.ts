@@ -142,8 +142,8 @@ function forwardRecord(backward: () => OpOverload<Tensor>): OpRecord<Losses, nev
         output!,
         args.reduction === 0 ? losses : [args.reduction === MEAN ? lossSum / weightSum : lossSum],
       );
-      // Unreduced losses need no total; PyTorch leaves 0 there.
-      writeNumbers(totalWeight!, [args.reduction === 0 ? 0 : weightSum]);
+      // Unreduced losses need no total; PyTorch leaves 0 there, but for a single one.
+      writeNumbers(totalWeight!, [args.reduction === 0 && args.self.ndim > 1 ? 0 : weightSum]);
     },
     saved: ['self', 'target', 'weight', 'out.1'],
     constantOutputs: [1],

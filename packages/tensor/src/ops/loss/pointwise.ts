@@ -12,9 +12,10 @@ import { withOverloads } from '../../op/with-overloads.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
 import { type DType, isFloatingPoint } from '../../dtype.js';
+import { formatStrides } from '../../memory-format.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
-import { toDtype } from '../arrange/copy.js';
+import { contiguous, toDtype } from '../arrange/copy.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
 import { log, log1p } from '../pointwise/exponential.js';
 import { type Reduction, reductionNumber } from './nll.js';
@@ -110,7 +111,8 @@ function defineLossBackward(
     {
       decompose: ({ grad_output, self, target, reduction, beta, delta }) => {
         const difference = sub(self, target);
-        const scaled = mul(slope(difference, { beta, delta }), grad_output);
+        // Row-major, whatever the layout of the input is.
+        const scaled = contiguous(mul(slope(difference, { beta, delta }), grad_output));
         return reduction === 1 ? div(scaled, difference.numel) : scaled;
       },
     },
@@ -262,8 +264,9 @@ const withLogitsOp = defineOp(
           result,
         );
       }
-      // The losses are written over the target's part of them.
-      return weightedMeta(name, operands, target, target.dtype, reduction);
+      // The losses are written over the target's part of them, which has its layout.
+      const meta = weightedMeta(name, operands, target, target.dtype, reduction);
+      return reduction === 0 ? { ...meta, strides: formatStrides(target, null) } : meta;
     },
     kernel: ({ self, target, weight, pos_weight, reduction }, [out]) => {
       const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null);

@@ -29,26 +29,32 @@ const crossOp = defineOp('aten::cross(Tensor self, Tensor other, int? dim=None) 
   },
 });
 
+/** Values that can be read now; a fake tensor and another device have none. */
+function valuesAtHand(tensor: Tensor): Float64Array | null {
+  const isReadable = tensor.storageOrNull?.state === 'real' && tensor.device === 'cpu';
+  return isReadable ? readNumbers(tensor) : null;
+}
+
 /** Checks observation weights; their values only where they are at hand. @throws invalid-argument */
 function checkWeights(name: string, weights: Tensor | null, count: number): void {
   if (weights === null) return;
   const fail = (what: string): never => {
-    throw new TesseraError('invalid-argument', `cov(): expected ${name} ${what}`, {
+    throw new TesseraError('invalid-argument', `cov(): ${what}`, {
       hints: ['Give one non-negative weight per observation (column).'],
     });
   };
-  if (weights.ndim > 1) fail(`to have one or fewer dimensions but got ${weights.ndim} dimensions`);
+  if (weights.ndim > 1)
+    fail(`expected ${name} to have one or fewer dimensions but got ${weights.ndim} dimensions`);
   const right = name === 'fweights' ? isIntegral(weights.dtype) : isFloatingPoint(weights.dtype);
   if (!right)
     fail(
-      `to have ${name === 'fweights' ? 'integral' : 'floating point'} dtype but got ${weights.dtype}`,
+      `expected ${name} to have ${name === 'fweights' ? 'integral' : 'floating point'} dtype but got ${weights.dtype}`,
     );
   if (weights.numel !== count)
     fail(
-      `to have the same numel as there are observations in the input but got ${weights.numel} != ${count}`,
+      `expected ${name} to have the same numel as there are observations in the input but got ${weights.numel} != ${count}`,
     );
-  const readable = weights.storageOrNull?.state === 'real' && weights.device === 'cpu';
-  if (readable && readNumbers(weights).some((weight) => weight < 0)) fail('to be non-negative');
+  if (valuesAtHand(weights)?.some((weight) => !(weight >= 0))) fail(`${name} cannot be negative`);
 }
 
 const covOp = defineOp(
@@ -71,6 +77,12 @@ const covOp = defineOp(
         frequencies !== null && importance !== null
           ? mul(frequencies, importance)
           : (frequencies ?? importance);
+      if (weights !== null && valuesAtHand(weights)?.reduce((a, b) => a + b, 0) === 0)
+        throw new TesseraError(
+          'invalid-argument',
+          "cov(): weights sum to zero, can't be normalized",
+          { hints: ['Give at least one observation a weight.'] },
+        );
       const weighted = (x: Tensor): Tensor => (weights === null ? x : mul(x, weights));
       const total =
         weights === null

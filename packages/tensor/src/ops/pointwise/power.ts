@@ -11,6 +11,7 @@ import { defineInplace } from '../../op/inplace.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
@@ -46,7 +47,7 @@ function fixedPowerFunction(args: NamedArgs): (base: number, exponent: number) =
 }
 
 /** A power of numbers; of whole numbers, the exponent is known and not negative. */
-function defined<Args extends { exponent: Power }>(
+function defined<Args extends { self: Power; exponent: Power }>(
   record: OpRecord<Args, never>,
 ): OpRecord<Args, never> {
   const numeric = restrictedTo(NUMBERS, 'pow', record);
@@ -54,7 +55,7 @@ function defined<Args extends { exponent: Power }>(
     ...numeric,
     meta: (args) => {
       const meta = numeric.meta!(args) as TensorMeta;
-      const { exponent } = args;
+      const { self, exponent } = args;
       if (DTYPES[meta.dtype].category === 'integral' && !isTensor(exponent)) {
         if (fixedScalar(exponent) < 0)
           throw new TesseraError(
@@ -63,7 +64,8 @@ function defined<Args extends { exponent: Power }>(
             { hints: ["Convert the base first: x.to('float32')."] },
           );
       }
-      return meta;
+      // PyTorch's powers of a number are row-major.
+      return isTensor(self) ? meta : { ...meta, strides: contiguousStrides(meta.sizes) };
     },
   };
 }

@@ -5,11 +5,10 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { adaptiveSpans, forEachTap, forEachWindow } from '../../kernels/pooling-kernel.js';
 import { perDimension } from '../../kernels/spatial.js';
-import { denseMeta, imageMeta } from '../../kernels/suggest-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { checkGradient, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { checkPoolParts, planesOf, zerosOf } from './shape.js';
+import { checkPoolParts, planesOf, poolMeta, zerosOf } from './shape.js';
 import { gather } from '../indexing/scatter.js';
 import { reshape } from '../view/view.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
@@ -24,7 +23,7 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
         checkPoolParts(op, rank, x, output_size, 1);
         const sizes = [...x.sizes.slice(0, -rank), ...output_size];
         // Of images, the layout is kept; volumes come out contiguous.
-        const meta = rank === 2 ? imageMeta(x, sizes) : denseMeta(x, sizes);
+        const meta = poolMeta(rank, x, sizes);
         return [meta, { ...meta, dtype: 'int64' }];
       },
       kernel: ({ self, output_size }, [out, indices]) => {
@@ -65,7 +64,7 @@ function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
           ...indices.sizes.slice(-rank),
         ]);
         checkGradient(op, grad_output, indices.sizes);
-        return imageMeta(self, self.sizes);
+        return poolMeta(rank, self, self.sizes);
       },
       kernel: ({ grad_output, self, indices }, [out]) => {
         const at = readNumbers(indices);

@@ -27,7 +27,7 @@ function defineAdaptive(rank: 2 | 3): OpOverload<Tensor> {
     tags: ['reduction'],
     meta: ({ self, output_size }) => {
       checkPoolParts(op, rank, self, output_size, -rank);
-      return poolMeta(self, [...self.sizes.slice(0, -rank), ...output_size]);
+      return poolMeta(rank, self, [...self.sizes.slice(0, -rank), ...output_size]);
     },
     kernel: ({ self, output_size }, [out]) => {
       const x = readNumbers(self);
@@ -51,7 +51,7 @@ function defineAdaptive(rank: 2 | 3): OpOverload<Tensor> {
           ...self.sizes.slice(0, -rank),
           ...grad_output.sizes.slice(-rank),
         ]);
-        return poolMeta(self, self.sizes);
+        return poolMeta(rank, self, self.sizes);
       },
       kernel: ({ grad_output, self }, [out]) => {
         const grads = readNumbers(grad_output);

@@ -51,7 +51,7 @@ function define(rank: 2 | 3): OpOverload<Tensor> {
           throw new TesseraError('invalid-argument', `${op}: divisor must be not zero`, {
             hints: ['Leave divisorOverride out to divide by the number of elements.'],
           });
-        return poolMeta(self, [
+        return poolMeta(rank, self, [
           ...self.sizes.slice(0, -rank),
           ...slidingShape(op, rank, args).output,
         ]);
@@ -93,7 +93,7 @@ function define(rank: 2 | 3): OpOverload<Tensor> {
         const { self, grad_output } = args;
         const { output } = slidingShape(op, rank, args);
         checkGradient(op, grad_output, [...self.sizes.slice(0, -rank), ...output]);
-        return poolMeta(self, self.sizes);
+        return poolMeta(rank, self, self.sizes);
       },
       kernel: (args, [out]) => {
         const shape = slidingShape(op, rank, args);

@@ -3,23 +3,17 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type PoolShape, pooledSizes } from '../../kernels/pooling-kernel.js';
-import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { checkWindows, perDimension } from '../../kernels/spatial.js';
+import { denseMeta, imageMeta } from '../../kernels/suggest-format.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
+import { formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
 
-/** Meta of a pooling of `self`: its layout, another size. */
-export function poolMeta(self: Tensor, sizes: readonly number[]): TensorMeta {
-  const channelsLast = isChannelsLast(self.sizes, self.strides) && !self.isContiguous();
-  return {
-    sizes,
-    strides: channelsLast ? channelsLastStrides(sizes) : contiguousStrides(sizes),
-    dtype: self.dtype,
-    device: self.device,
-  };
+/** Meta of a mean over windows of `self`: PyTorch keeps channels last for images, not for volumes. */
+export function poolMeta(rank: number, self: Tensor, sizes: readonly number[]): TensorMeta {
+  return rank === 2 ? imageMeta(self, sizes) : denseMeta(self, sizes);
 }
 
 /** Pooling takes [N, C, …] or [C, …]. @throws shape-mismatch */

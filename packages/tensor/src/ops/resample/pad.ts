@@ -5,9 +5,10 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
-import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
+import { preservedStrides } from '../../kernels/pointwise-strides.js';
+import { imageMeta } from '../../kernels/suggest-format.js';
 import { defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import { formatSizes } from '../../shape.js';
 import { makeTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { clone } from '../arrange/copy.js';
@@ -52,13 +53,10 @@ const padOp = defineOp(
           { hints: ['Remove no more elements than there are.'] },
         );
       }
-      const channelsLast = isChannelsLast(self.sizes, self.strides) && !self.isContiguous();
-      return {
-        sizes,
-        strides: channelsLast ? channelsLastStrides(sizes) : contiguousStrides(sizes),
-        dtype: self.dtype,
-        device: self.device,
-      };
+      const meta = imageMeta(self, sizes);
+      // What only takes away is a copy of a part.
+      const isPart = args.pad.every((count) => count <= 0);
+      return isPart ? { ...meta, strides: preservedStrides(sizes, self.strides) } : meta;
     },
     kernel: (args, [out]) => {
       const self = args.self;

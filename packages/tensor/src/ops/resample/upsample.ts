@@ -115,8 +115,8 @@ function define(family: Family): OpOverload<Tensor> {
       meta: ({ grad_output, output_size, input_size }) => {
         checkSizes(family, input_size, output_size);
         checkGradient(op, grad_output, [...input_size.slice(0, 2), ...output_size]);
-        // PyTorch keeps channels last for images, not for volumes.
-        return rank === 3 ? denseMeta(grad_output, input_size) : imageMeta(grad_output, input_size);
+        const isDense = family.kind === 'cubic' || (family.kind !== 'linear' && rank === 3);
+        return isDense ? denseMeta(grad_output, input_size) : imageMeta(grad_output, input_size);
       },
       kernel: (args, [out]) => {
         const grad = args.grad_output;
