@@ -3,7 +3,8 @@
  * special values.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, isin, polygamma, tensor, zeros } from '@tessera/tensor';
+import * as activations from '@tessera/tensor';
+import { type Tensor, grad, isin, polygamma, tensor, zeros } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
 import { compile, config } from '../src/index.js';
 
@@ -52,6 +53,20 @@ const UNARY: readonly [name: string, low: number, high: number, fn?: Unary][] = 
   ['power of a half', -5, 5, (x) => x.pow(0.5)],
   ['power of minus a half', -5, 5, (x) => x.pow(-0.5)],
 ];
+
+/** Activations of pieces, whose gradient has a case for NaN in each. */
+const PIECEWISE = [
+  'relu',
+  'relu6',
+  'hardtanh',
+  'hardsigmoid',
+  'hardswish',
+  'softshrink',
+  'hardshrink',
+  'leakyRelu',
+  'elu',
+  'softplus',
+] as const;
 
 const BINARY: readonly [name: string, fn: (a: Tensor, b: Tensor) => Tensor][] = [
   ['atan2', (a, b) => a.atan2(b)],
@@ -114,6 +129,15 @@ describe.each([
       expect(differences(run(x), fn(x), EXACT.has(name) ? 0 : tolerance, readNumbers(x))).toEqual(
         [],
       ),
+    );
+  });
+
+  it.each(PIECEWISE)('the gradient of %s', (name) => {
+    const gradient = (input: Tensor): Tensor => grad(activations[name](input).sum(), input)[0]!;
+    const x = tensor(sample(-7, 7), { dtype }).requiresGrad_();
+    const run = compile(gradient, { fullgraph: true });
+    againstReference(() =>
+      expect(differences(run(x), gradient(x), tolerance, readNumbers(x.detach()))).toEqual([]),
     );
   });
 

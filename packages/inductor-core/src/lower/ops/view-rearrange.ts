@@ -11,7 +11,7 @@ import type { Lowering } from '../lowering.js';
 import type { RuntimeScalar } from '../registry.js';
 import { type LoweringCall } from '../registry.js';
 import { mapDim, reshapeTensor } from './view-maps.js';
-import { fixed, fixedShape, numelOf, type Shape } from '../shape-math.js';
+import { fixed, fixedShape, isDense, numelOf, type Shape } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
 /** The diagonal of a tensor, of the given shape. */
@@ -97,6 +97,35 @@ const repeat: LoweringOf<'aten::repeat'> = (l, [x], call) => {
   );
 };
 
+/** The first address of a strided view at which no element of its base lies; null: there is none. */
+function strayAddress(
+  base: { readonly sizes: readonly number[]; readonly strides: readonly number[] },
+  start: number,
+  size: readonly number[],
+  strides: readonly number[],
+): number | null {
+  const reach = size.reduce((at, length, d) => at + (length - 1) * strides[d]!, start);
+  const count = fixed(numelOf(size));
+  if (count === 0 || (isDense(base.sizes, base.strides) && reach < fixed(numelOf(base.sizes))))
+    return null;
+  for (let i = 0; i < count; i++) {
+    let address = start;
+    for (let d = size.length - 1, rest = i; d >= 0; d--) {
+      address += (rest % size[d]!) * strides[d]!;
+      rest = Math.floor(rest / size[d]!);
+    }
+    // Where the lowering reads it.
+    const found = base.sizes.reduce((at, length, d) => {
+      const stride = base.strides[d]!;
+      return length === 1 || stride === 0
+        ? at
+        : at + (Math.floor(address / stride) % length) * stride;
+    }, 0);
+    if (found !== address) return address;
+  }
+  return null;
+}
+
 /** A strided view needs memory to be a view of; its offset counts from that memory's start. */
 const asStrided: LoweringOf<'aten::as_strided' | 'aten::as_strided_copy'> = (
   l,
@@ -106,19 +135,20 @@ const asStrided: LoweringOf<'aten::as_strided' | 'aten::as_strided_copy'> = (
   const buffer = x.realize();
   const strides = intList(stride);
   // Where the memory begins in its storage may depend on sizes too.
-  fixedShape(buffer.sizes);
+  const base = { sizes: fixedShape(buffer.sizes), strides: fixedShape(buffer.strides) };
   const vars = l.vars(intList(size));
   const origin = buffer.input < 0 ? 0 : l.inputOffsets[buffer.input]!;
   const start = offset === null || offset === undefined ? storageOffset(call) : Number(offset);
-  if (start < origin) {
-    throw new TesseraError(
-      'invalid-argument',
-      `${call.op}: the view starts at element ${start} of its storage, before its base (at ${origin}).`,
-      {
-        hints: ['Pass the whole tensor into the compiled function and slice it there.'],
-      },
-    );
-  }
+  const refuse = (what: string): never => {
+    throw new TesseraError('invalid-argument', `${call.op}: the view ${what}.`, {
+      hints: ['Pass the whole tensor into the compiled function and slice it there.'],
+    });
+  };
+  if (start < origin)
+    refuse(`starts at element ${start} of its storage, before its base (at ${origin})`);
+  const stray = strayAddress(base, start - origin, intList(size), strides);
+  if (stray !== null)
+    refuse(`reads element ${origin + stray} of its storage, which is none of its base`);
   const flat = l.ir.add(
     l.ir.int(start - origin),
     ...vars.map((v, d) => l.ir.scale(v, strides[d]!)),
