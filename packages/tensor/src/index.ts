@@ -312,7 +312,8 @@ export { argsort, sort, topk } from './ops/order/sort.js';
 
 // Indexing
 export { gather, scatter, scatterAdd } from './ops/indexing/scatter.js';
-export { embedding, indexAdd, indexSelect } from './ops/indexing/select.js';
+export { embedding } from './ops/indexing/embedding.js';
+export { indexAdd, indexSelect } from './ops/indexing/select.js';
 export type { IndexItem } from './ops/indexing/items.js';
 export type { TensorIndices } from './ops/indexing/indexing.js';
 export { index, indexPut, maskedSelect } from './ops/indexing/subscript.js';
@@ -321,7 +322,8 @@ export { type IndexReduction, indexCopy, indexFill, indexReduce } from './ops/in
 export { type ScatterReduction, scatterReduce } from './ops/indexing/scatter-reduce.js';
 export { maskedScatter } from './ops/indexing/masked-scatter.js';
 export { put, take, takeAlongDim } from './ops/indexing/take.js';
-export { oneHot, tril, triu } from './ops/indexing/triangle.js';
+export { oneHot } from './ops/indexing/one-hot.js';
+export { tril, triu } from './ops/indexing/triangle.js';
 export { type PadMode, pad } from './ops/resample/pad.js';
 
 // Matrix products
@@ -334,7 +336,8 @@ export { einsum } from './ops/matmul/einsum.js';
 export { addbmm, addmv, addr } from './ops/matmul/added.js';
 export { corrcoef, cov, cross } from './ops/matmul/cross.js';
 export { cdist, pdist } from './ops/matmul/distance.js';
-export { cosineSimilarity, dist, pairwiseDistance, renorm } from './ops/matmul/similarity.js';
+export { cosineSimilarity, pairwiseDistance } from './ops/matmul/pairs.js';
+export { dist, renorm } from './ops/matmul/similarity.js';
 
 // Factories
 export { type TensorOptions, empty, full, ones, zeros } from './ops/factory/factory.js';

@@ -270,7 +270,11 @@ export class Tensor extends TensorBase {
       throw new TesseraError(
         'no-grad-graph',
         "can't retain_grad on Tensor that has requires_grad=False",
-        { hints: ['Call requiresGrad_() on the leaves before the forward pass.'] },
+        {
+          hints: [
+            'Call requiresGrad_() on the leaves before the forward pass, and do not run it under noGrad().',
+          ],
+        },
       );
     }
     if (fn === null) return;

@@ -46,10 +46,15 @@ const CODECS: Readonly<Partial<Record<DType, Codec>>> = {
     decode: (view, at) => view[2 * at + 1]! * 2 ** 32 + (view[2 * at]! >>> 0),
     // As C converts: truncated; NaN and what is infinite are the least number.
     encode(view, at, value) {
-      const isFinite = value - value === 0;
-      const whole = Math.trunc(value);
-      view[2 * at] = isFinite ? whole : 0;
-      view[2 * at + 1] = isFinite ? Math.floor(whole / 2 ** 32) : 2 ** 31;
+      const low = value | 0;
+      view[2 * at] = low;
+      // Most are positions, and need no division.
+      view[2 * at + 1] =
+        low === value
+          ? low >> 31
+          : value - value === 0
+            ? Math.floor(Math.trunc(value) / 2 ** 32)
+            : 2 ** 31;
     },
   },
   bool: {
@@ -184,16 +189,7 @@ export function writeNumbers(tensor: Placed, values: ArrayLike<number>): void {
   const start = address(tensor, 'writing values', true) / itemSize(dtype);
   const view = cpuHeap()[VIEWS[dtype]];
   const codec = CODECS[dtype] ?? NUMBER;
-  const isWhole = isContiguous(sizes, strides);
-  if (codec === NUMBER && isWhole) return view.set(values, start);
-  if (dtype === 'int64' && isWhole && values instanceof Int32Array) {
-    // Such are positions: no number has to be taken apart.
-    for (let i = 0, at = 2 * start; i < values.length; i++) {
-      view[at++] = values[i]!;
-      view[at++] = values[i]! >> 31;
-    }
-    return;
-  }
+  if (codec === NUMBER && isContiguous(sizes, strides)) return view.set(values, start);
   forEachRow(sizes, strides, (first, offset, count, stride) => {
     let at = start + offset;
     for (let i = first; i < first + count; i++, at += stride) codec.encode(view, at, values[i]!);

@@ -13,19 +13,16 @@ export interface OperandLayout {
   readonly strides: readonly number[];
 }
 
-/** Strides of channels-last (NHWC or NDHWC) order. */
+/** Dimensions from the innermost on in channels-last (NHWC or NDHWC) order. */
+export function channelsLastOrder(rank: number): number[] {
+  return [1, ...Array.from({ length: rank - 2 }, (_, i) => rank - 1 - i), 0];
+}
+
+/** Strides of channels-last order. */
 export function channelsLastStrides(sizes: readonly number[]): number[] {
-  const order = [
-    1,
-    ...sizes
-      .map((_, i) => i)
-      .slice(2)
-      .reverse(),
-    0,
-  ];
   const out = new Array<number>(sizes.length);
   let step = 1;
-  for (const dim of order) {
+  for (const dim of channelsLastOrder(sizes.length)) {
     out[dim] = step;
     step *= Math.max(sizes[dim]!, 1);
   }

@@ -3,6 +3,7 @@
  *
  * A reduction sees its input as rows: one row of elements per output element, both in row-major order.
  */
+import { denseMeta } from './suggest-format.js';
 import type { DType } from '../dtype.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, numelOf, reducedSizes, wrapDims } from '../shape.js';
@@ -30,7 +31,7 @@ export function reducedMeta(
   dtype: DType,
 ): TensorMeta {
   const sizes = reducedSizes(self.sizes, dims, keepdim);
-  return { sizes, strides: contiguousStrides(sizes), dtype, device: self.device };
+  return denseMeta(self, sizes, dtype);
 }
 
 /** Meta rule of a reduction over `dim` (all if null or absent), with `dtype` from the input's. */

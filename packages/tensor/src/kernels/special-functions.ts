@@ -67,6 +67,13 @@ export function logistic(x: number): number {
   return 1 / (1 + Math.exp(-x));
 }
 
+/** log(base ** a + base ** b) */
+export function addedLogs(a: number, b: number, base: number): number {
+  if (a === b && Math.abs(a) === Infinity) return a;
+  const rest = Math.log1p(base ** -Math.abs(a - b));
+  return Math.max(a, b) + (base === 2 ? rest / Math.LN2 : rest);
+}
+
 /** Rounds halves to the even neighbour. */
 export function roundHalfEven(x: number): number {
   const floor = Math.floor(x);

@@ -7,27 +7,26 @@ import type { DType } from '../dtype.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { channelsLastStrides } from './pointwise-strides.js';
+import type { TensorBase } from '../tensor-base.js';
+import { channelsLastOrder, channelsLastStrides } from './pointwise-strides.js';
 
 /** Whether the strides of a [N, C, H, W] or [N, C, D, H, W] tensor order its channels innermost. */
 export function suggestsChannelsLast({ sizes, strides }: Tensor): boolean {
-  if (sizes.length !== 4 && sizes.length !== 5) return false;
-  const spatial = sizes.map((_, i) => i).slice(2);
+  if ((sizes.length !== 4 && sizes.length !== 5) || strides[1] === 0) return false;
   let least = 0;
-  if (strides[1] === 0) return false;
-  for (const dim of [1, ...spatial.reverse(), 0]) {
-    if (sizes[dim] === 0 || strides[dim]! < least) return false;
+  return channelsLastOrder(sizes.length).every((dim) => {
     // Where one channel and one batch make both orders the same, row-major wins.
-    if (dim === 0 && least === strides[1]) return false;
-    least = strides[dim]! * Math.max(sizes[dim]!, 1);
-  }
-  return true;
+    const isOrdered =
+      sizes[dim] !== 0 && strides[dim]! >= least && (dim > 0 || least !== strides[1]);
+    least = strides[dim]! * sizes[dim]!;
+    return isOrdered;
+  });
 }
 
-/** Meta of a row-major result made from `self`. */
+/** Meta of a row-major result made from `self`: its sizes and its dtype unless others are given. */
 export function denseMeta(
-  self: Tensor,
-  sizes: readonly number[],
+  self: TensorBase,
+  sizes: readonly number[] = self.sizes,
   dtype: DType = self.dtype,
 ): TensorMeta {
   return { sizes, strides: contiguousStrides(sizes), dtype, device: self.device };

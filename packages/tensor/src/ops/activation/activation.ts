@@ -80,7 +80,7 @@ function checkLimits(self: Tensor, low: ScalarLike, high: ScalarLike): void {
     throw new TesseraError(
       'invalid-argument',
       `hardtanh: min_val cannot be greater than max_val, but got ${low} and ${high}`,
-      { hints: ['The result lies between minVal and maxVal.'] },
+      { hints: ['Swap the ends of the range.'] },
     );
   if (self.dtype !== 'uint8' || (fixedScalar(low) >= 0 && fixedScalar(high) >= 0)) return;
   throw new TesseraError(

@@ -1,6 +1,7 @@
 /**
  * @file softmax and log_softmax.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type DType, isFloatingPoint } from '../../dtype.js';
@@ -8,7 +9,7 @@ import { mapRows, rowLayout } from '../../kernels/reduce-kernel.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { checkGradient, contiguousStrides, wrapDim } from '../../shape.js';
+import { checkGradient, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
 import { exp } from '../pointwise/exponential.js';
@@ -23,12 +24,7 @@ function forwardMeta({ self, dim }: { self: Tensor; dim: number }): TensorMeta {
     });
   }
   wrapDim(dim, self.ndim, 'softmax');
-  return {
-    sizes: self.sizes,
-    strides: contiguousStrides(self.sizes),
-    dtype: self.dtype,
-    device: self.device,
-  };
+  return denseMeta(self);
 }
 
 function backwardMeta({
@@ -44,12 +40,7 @@ function backwardMeta({
 }): TensorMeta {
   wrapDim(dim, grad_output.ndim, 'softmax backward');
   checkGradient('softmax', grad_output, output.sizes);
-  return {
-    sizes: grad_output.sizes,
-    strides: contiguousStrides(grad_output.sizes),
-    dtype: input_dtype,
-    device: grad_output.device,
-  };
+  return denseMeta(grad_output, grad_output.sizes, input_dtype);
 }
 
 /** exp(x - max) of a row into `results`; returns the sum, or NaN for a row of -∞. */

@@ -42,7 +42,11 @@ export function sumToSize(self: Tensor, sizes: readonly number[]): Tensor {
     throw new TesseraError(
       'shape-mismatch',
       `size ${formatSizes(sizes)} is not expandable to size ${formatSizes(self.sizes)}.`,
-      { hints: ['Each size is 1 or that of self, counted from the last dimension.'] },
+      {
+        hints: [
+          'Sizes must be equal or 1, aligned from the last dimension; use unsqueeze() or reshape().',
+        ],
+      },
     );
   return sumBroadcast(self, sizes);
 }

@@ -53,20 +53,20 @@ function rolled(self: Tensor, shift: number, dim: number): Tensor {
 const rollOp = defineOp('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor', {
   decompose: ({ self, shifts: by, dims: over }) => {
     const flat = over.length === 0 && by.length === 1;
-    if (by.length === 0 || (!flat && by.length !== over.length))
-      throw new TesseraError(
-        'invalid-argument',
-        by.length === 0
-          ? '`shifts` required'
-          : `shifts and dimensions must align. shifts: ${by.length}, dims:${over.length}`,
-        { hints: ['Give one shift per dimension, or one shift for the flattened tensor.'] },
-      );
-    if (self.ndim === 0 && !flat)
-      throw new TesseraError(
-        'invalid-dim',
-        `Dimension specified as ${over[0]} but tensor has no dimensions`,
-        { hints: ['Leave dims out: a number is rolled onto itself.'] },
-      );
+    const problem =
+      by.length === 0
+        ? '`shifts` required'
+        : flat
+          ? null
+          : by.length !== over.length
+            ? `shifts and dimensions must align. shifts: ${by.length}, dims:${over.length}`
+            : self.ndim === 0
+              ? `Dimension specified as ${over[0]} but tensor has no dimensions`
+              : null;
+    if (problem !== null)
+      throw new TesseraError('invalid-argument', problem, {
+        hints: ['Give one shift per dimension, or one shift for the flattened tensor.'],
+      });
     if (self.numel === 0) return clone(self);
     if (flat) return view(rolled(view(contiguous(self), [-1]), by[0]!, 0), self.sizes);
     return by.reduce((value, shift, i) => rolled(value, shift, over[i]!), self);

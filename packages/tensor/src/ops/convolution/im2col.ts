@@ -1,13 +1,14 @@
 /**
  * @file Patches: every window of an image as a column, and columns summed back into an image.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkWindows, perDimension, windowCount } from '../../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
+import { formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 
 interface Patches {
@@ -68,7 +69,7 @@ function forEachPatchElement(
 }
 
 function dense(like: Tensor, sizes: readonly number[]): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype: like.dtype, device: like.device };
+  return denseMeta(like, sizes);
 }
 
 /** Whether a tensor has `rank` dimensions or one more, the batch, and only the batch may be empty. */

@@ -1,6 +1,7 @@
 /**
  * @file Embedding bags: rows of a table combined per bag of indices, and tables kept within a norm.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import {
@@ -18,7 +19,7 @@ import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
+import { formatSizes, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { promoteTypes } from '../../type-promotion.js';
 
@@ -74,12 +75,8 @@ function bagMeta(args: BagForwardArgs): TensorMeta[] {
   checkBags(args);
   const { weight, indices, offsets } = args;
   const bags = bagCount(args);
-  const dense = (sizes: number[], dtype: Tensor['dtype']): TensorMeta => ({
-    sizes,
-    strides: contiguousStrides(sizes),
-    dtype,
-    device: weight.device,
-  });
+  const dense = (sizes: number[], dtype: Tensor['dtype']): TensorMeta =>
+    denseMeta(weight, sizes, dtype);
   const long = promoteTypes(indices.dtype, offsets.dtype);
   const wide = [bags, weight.sizes[1]!];
   return [
@@ -135,7 +132,7 @@ const bagBackwardOp = defineOp(
   {
     meta: ({ grad, num_weights }) => {
       const sizes = [num_weights, grad.sizes[1]];
-      return { sizes, strides: contiguousStrides(sizes), dtype: grad.dtype, device: grad.device };
+      return denseMeta(grad, sizes);
     },
     kernel: bagBackwardKernel,
   },
@@ -143,12 +140,7 @@ const bagBackwardOp = defineOp(
 const sampleWeightsBackwardOp = defineOp(
   'aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor',
   {
-    meta: ({ grad, indices }) => ({
-      sizes: indices.sizes,
-      strides: contiguousStrides(indices.sizes),
-      dtype: grad.dtype,
-      device: grad.device,
-    }),
+    meta: ({ grad, indices }) => denseMeta(grad, indices.sizes),
     kernel: sampleWeightsBackwardKernel,
   },
 );

@@ -1,12 +1,12 @@
 /**
  * @file Positions of the elements other than 0.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { coordinatesIn, positionsOfHits } from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import { contiguousStrides } from '../../shape.js';
 import { emptyFromMeta } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { unsqueeze } from '../view/dims.js';
@@ -68,7 +68,7 @@ const nonzeroStaticOp = defineOp(
           { hints: ['It is the number of rows of the result.'] },
         );
       const sizes = [size, self.ndim];
-      return { sizes, strides: contiguousStrides(sizes), dtype: 'int64', device: self.device };
+      return denseMeta(self, sizes, 'int64');
     },
     kernel: ({ self, size, fill_value }, [out]) => {
       const found = positionsOfHits(readNumbers(self)).subarray(0, size);

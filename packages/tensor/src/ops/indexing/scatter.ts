@@ -1,6 +1,7 @@
 /**
  * @file gather and scatter: reading and writing at an index per element.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import {
@@ -13,7 +14,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scatterKernel, scatterMeta } from '../../kernels/scatter-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, wrapDim } from '../../shape.js';
+import { wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
@@ -29,12 +30,7 @@ const gatherOp = defineOp(
         checkIndexType('gather', index.dtype);
         checkIndexShape('gather', index.sizes, self.sizes, at, 'self');
       }
-      return {
-        sizes: index.sizes,
-        strides: contiguousStrides(index.sizes),
-        dtype: self.dtype,
-        device: self.device,
-      };
+      return denseMeta(self, index.sizes);
     },
     kernel: ({ self, dim, index }, [out]) => {
       const values = readNumbers(self);

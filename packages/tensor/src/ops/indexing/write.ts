@@ -1,6 +1,7 @@
 /**
  * @file Writing whole slices named by a vector of indices: index_copy, index_fill, index_reduce.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, sliceLayout, strictIndex } from '../../kernels/coordinates.js';
@@ -8,7 +9,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkSourceShape } from '../../kernels/source-shape.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
+import { formatSizes, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
@@ -57,12 +58,7 @@ const indexCopyOp = defineOp(
   {
     meta: (args) => {
       checkSlices('index_copy', args);
-      return {
-        sizes: args.self.sizes,
-        strides: contiguousStrides(args.self.sizes),
-        dtype: args.self.dtype,
-        device: args.self.device,
-      };
+      return denseMeta(args.self);
     },
     kernel: ({ self, dim, index, source }, [out]) => {
       const { outer, size, inner } = sliceLayout(self.sizes, dim);

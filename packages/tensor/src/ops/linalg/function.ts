@@ -1,6 +1,7 @@
 /**
  * @file Functions of matrices: exponential and pseudo-inverse.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
@@ -9,7 +10,7 @@ import { singularValues } from '../../kernels/singular-values.js';
 import { multiplyAdd } from '../../kernels/matmul-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { full, zeros } from '../factory/factory.js';
 import { cat } from '../arrange/join.js';
@@ -59,12 +60,7 @@ const expOp: OpOverload<Tensor> = withOverloads(
           `linalg.matrix_exp: A must be batches of square floating point matrices, but it is ${formatSizes(x.sizes)} of ${x.dtype}`,
           { hints: ['The last two dimensions are equal.'] },
         );
-      return {
-        sizes: x.sizes,
-        strides: contiguousStrides(x.sizes),
-        dtype: x.dtype,
-        device: x.device,
-      };
+      return denseMeta(x);
     },
     kernel: ({ self }, [out]) => {
       const n = self.sizes.at(-1)!;
@@ -125,7 +121,7 @@ const pinvOp = defineOp(
       checkMatrix('linalg.pinv', x);
       const [m, n] = x.sizes.slice(-2);
       const sizes = [...x.sizes.slice(0, -2), n, m];
-      return { sizes, strides: contiguousStrides(sizes), dtype: x.dtype, device: x.device };
+      return denseMeta(x, sizes);
     },
     kernel: ({ self: x, atol, rtol, hermitian }, [out]) => {
       const [m, n] = x.sizes.slice(-2);

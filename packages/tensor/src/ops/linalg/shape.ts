@@ -1,6 +1,7 @@
 /**
  * @file Checks, layouts and results that linear algebra operators share.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { TesseraError } from '@tessera/shared';
 import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
@@ -68,7 +69,7 @@ export function rowMajorMeta(
   like: Tensor,
   dtype: TensorMeta['dtype'] = like.dtype,
 ): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype, device: like.device };
+  return denseMeta(like, sizes, dtype);
 }
 
 /** Number of matrices in a batch. */

@@ -3,13 +3,14 @@
  *
  * `nll_loss_forward` takes [C] or [N, C], `nll_loss2d_forward` takes [N, C, H, W]; one kernel serves both.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type ValueCheck, valueError } from '../../kernels/value-check.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, sameNumbers, numelOf } from '../../shape.js';
+import { formatSizes, sameNumbers, numelOf } from '../../shape.js';
 import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
@@ -42,7 +43,7 @@ function lossSizes(self: Tensor): number[] {
 }
 
 function tensorMeta(sizes: readonly number[], like: Tensor): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype: like.dtype, device: like.device };
+  return denseMeta(like, sizes);
 }
 
 type Losses = SchemaArgs<`aten::nll_loss_forward(${typeof FORWARD_ARGS}) -> Tensor`>;

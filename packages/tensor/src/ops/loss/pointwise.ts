@@ -3,6 +3,7 @@
  */
 import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { refuseBools } from '../../kernels/refuse-bools.js';
 import { metaOfOperands } from '../../kernels/pointwise-kernel.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { valueError } from '../../kernels/value-check.js';
@@ -21,7 +22,7 @@ import { log, log1p } from '../pointwise/exponential.js';
 import { type Reduction, reductionNumber } from './nll.js';
 import { type LossOptions, LOSS, reduced, reductionOf } from './reduce.js';
 import { div } from '../pointwise/division.js';
-import { add, mul, neg, refuseBools, rsub, sub } from '../pointwise/arithmetic.js';
+import { add, mul, neg, rsub, sub } from '../pointwise/arithmetic.js';
 import { abs, sign } from '../pointwise/rounding.js';
 import { logSigmoid } from '../activation/log-sigmoid.js';
 import { sigmoid } from '../pointwise/trigonometric.js';

@@ -35,26 +35,31 @@ function valuesAtHand(tensor: Tensor): Float64Array | null {
   return isReadable ? readNumbers(tensor) : null;
 }
 
+/** @throws invalid-argument */
+function refuseWeights(what: string): never {
+  throw new TesseraError('invalid-argument', `cov(): ${what}`, {
+    hints: ['Weights are finite and not negative; they need not sum to 1.'],
+  });
+}
+
 /** Checks observation weights; their values only where they are at hand. @throws invalid-argument */
 function checkWeights(name: string, weights: Tensor | null, count: number): void {
   if (weights === null) return;
-  const fail = (what: string): never => {
-    throw new TesseraError('invalid-argument', `cov(): ${what}`, {
-      hints: ['Give one non-negative weight per observation (column).'],
-    });
-  };
   if (weights.ndim > 1)
-    fail(`expected ${name} to have one or fewer dimensions but got ${weights.ndim} dimensions`);
+    refuseWeights(
+      `expected ${name} to have one or fewer dimensions but got ${weights.ndim} dimensions`,
+    );
   const right = name === 'fweights' ? isIntegral(weights.dtype) : isFloatingPoint(weights.dtype);
   if (!right)
-    fail(
+    refuseWeights(
       `expected ${name} to have ${name === 'fweights' ? 'integral' : 'floating point'} dtype but got ${weights.dtype}`,
     );
   if (weights.numel !== count)
-    fail(
+    refuseWeights(
       `expected ${name} to have the same numel as there are observations in the input but got ${weights.numel} != ${count}`,
     );
-  if (valuesAtHand(weights)?.some((weight) => !(weight >= 0))) fail(`${name} cannot be negative`);
+  if (valuesAtHand(weights)?.some((weight) => !(weight >= 0)))
+    refuseWeights(`${name} cannot be negative`);
 }
 
 const covOp = defineOp(
@@ -78,11 +83,7 @@ const covOp = defineOp(
           ? mul(frequencies, importance)
           : (frequencies ?? importance);
       if (weights !== null && valuesAtHand(weights)?.reduce((a, b) => a + b, 0) === 0)
-        throw new TesseraError(
-          'invalid-argument',
-          "cov(): weights sum to zero, can't be normalized",
-          { hints: ['Give at least one observation a weight.'] },
-        );
+        refuseWeights("weights sum to zero, can't be normalized");
       const weighted = (x: Tensor): Tensor => (weights === null ? x : mul(x, weights));
       const total =
         weights === null

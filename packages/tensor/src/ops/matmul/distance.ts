@@ -1,6 +1,7 @@
 /**
  * @file Distances between all rows of matrices: cdist, pdist.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
@@ -8,7 +9,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { normOf } from '../../kernels/norm-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { broadcastShapes, contiguousStrides, formatSizes } from '../../shape.js';
+import { broadcastShapes, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { bitwiseOr } from '../pointwise/logical.js';
 import { eq } from '../pointwise/comparison.js';
@@ -60,7 +61,7 @@ function distanceMeta(name: string): (args: Points) => TensorMeta {
     check(name, x1, x2, p);
     const batch = broadcastShapes([x1.sizes.slice(0, -2), x2.sizes.slice(0, -2)], name);
     const sizes = [...batch, x1.sizes.at(-2)!, x2.sizes.at(-2)!];
-    return { sizes, strides: contiguousStrides(sizes), dtype: x1.dtype, device: x1.device };
+    return denseMeta(x1, sizes);
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * @file Matrix products that are primitive: mm, addmm, bmm, baddbmm, mv, dot.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -10,7 +11,7 @@ import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, expandStrides, formatSizes } from '../../shape.js';
+import { expandStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { t, transpose, unsqueeze } from '../view/dims.js';
@@ -36,7 +37,7 @@ function productMeta(op: string, a: Tensor, b: Tensor, rank: 2 | 3): TensorMeta 
     shapeError(op, a, b);
   checkTypes(op, a, b);
   const sizes = [...a.sizes.slice(0, rank - 1), b.sizes[rank - 1]!];
-  return { sizes, strides: contiguousStrides(sizes), dtype: a.dtype, device: a.device };
+  return denseMeta(a, sizes);
 }
 
 function checkTypes(op: string, a: Tensor, b: Tensor): void {

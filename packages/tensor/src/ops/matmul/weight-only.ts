@@ -6,6 +6,7 @@
  *
  * @see torch._weight_int8pack_mm, torch._weight_int4pack_mm; their packing is that of PyTorch's own kernels
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type DType, isFloatingPoint } from '../../dtype.js';
@@ -13,7 +14,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { multiplyAdd } from '../../kernels/matmul-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
 import { stack } from '../arrange/join.js';
@@ -48,7 +49,7 @@ function productMeta(op: string, self: Tensor, mat2: Tensor, perWord: number): T
       `${op}: expected floats @ int32 words, but got ${self.dtype} and ${mat2.dtype}`,
     );
   const sizes = [rows, mat2.sizes[0]!];
-  return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
+  return denseMeta(self, sizes);
 }
 
 /** Numbers of `bits` bits from words, sign-extended or not; [N, K] row by row. */

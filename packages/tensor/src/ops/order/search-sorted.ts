@@ -1,6 +1,7 @@
 /**
  * @file Searching sorted sequences: where values would be inserted, and which bucket they fall in.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { strictIndex } from '../../kernels/coordinates.js';
@@ -9,7 +10,7 @@ import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { isFloatingPoint } from '../../dtype.js';
-import { contiguousStrides, formatSizes, sameNumbers } from '../../shape.js';
+import { formatSizes, sameNumbers } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
@@ -112,12 +113,7 @@ function searchMeta(sequence: string): (args: NamedArgs) => TensorMeta {
     const values = args.self as Tensor | ScalarLike;
     check(sorted, values, args);
     const sizes = isTensor(values) ? values.sizes : [];
-    return {
-      sizes,
-      strides: contiguousStrides(sizes),
-      dtype: args.out_int32 === true ? 'int32' : 'int64',
-      device: sorted.device,
-    };
+    return denseMeta(sorted, sizes, args.out_int32 === true ? 'int32' : 'int64');
   };
 }
 

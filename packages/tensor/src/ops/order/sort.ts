@@ -1,6 +1,7 @@
 /**
  * @file Sorting and the k largest elements. NaN counts as the largest value; equal elements keep their order.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { RowOrder } from '../../kernels/order-kernel.js';
@@ -9,7 +10,7 @@ import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { formatStrides } from '../../memory-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, Vjp } from '../../op/op-record.js';
-import { contiguousStrides, wrapDim } from '../../shape.js';
+import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
 import { scatter } from '../indexing/scatter.js';
@@ -103,12 +104,7 @@ const topkOp = defineOp(
         );
       }
       const sizes = self.sizes.map((s, i) => (i === at ? k : s));
-      const values = {
-        sizes,
-        strides: contiguousStrides(sizes),
-        dtype: self.dtype,
-        device: self.device,
-      };
+      const values = denseMeta(self, sizes);
       return [values, { ...values, dtype: 'int64' as const }];
     },
     kernel: ({ self, dim, largest }, outs) => {

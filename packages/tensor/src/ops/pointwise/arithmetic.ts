@@ -5,9 +5,10 @@
  * functions. Numbers may stand for the second operand and are promoted as PyTorch's wrapped numbers;
  * the `.Scalar` overloads exist for graphs that name them and decompose into the same ops.
  */
-import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
+import { refuseBools } from '../../kernels/refuse-bools.js';
 import { checkFactor } from '../../kernels/factor.js';
 import { roundTo } from '../../kernels/elements.js';
 import { integerProduct } from '../../kernels/integer-arithmetic.js';
@@ -65,21 +66,6 @@ const addOp = defineOp(
   ),
 );
 const addInplace = defineInplace(addOp);
-
-/** @throws dtype-unsupported if an operand is a bool */
-export function refuseBools(...operands: readonly unknown[]): void {
-  const isBool = (operand: unknown): boolean =>
-    typeof operand === 'boolean' || (isTensor(operand) && operand.dtype === 'bool');
-  if (!operands.some(isBool)) return;
-  const [what, instead] = operands.every(isBool)
-    ? ['two bool tensors', 'Use the `^` or `logical_xor()`']
-    : ['a bool tensor', 'If you are trying to invert a mask, use the `~` or `logical_not()`'];
-  throw new TesseraError(
-    'dtype-unsupported',
-    `Subtraction, the \`-\` operator, with ${what} is not supported. ${instead} operator instead.`,
-    { hints: ['logicalXor(), logicalNot()'] },
-  );
-}
 
 const subRecord = checkingAlpha(
   pointwiseWith(

@@ -1,6 +1,7 @@
 /**
  * @file Logarithms of sums, odds and products: logaddexp, logit, xlogy.
  */
+import { addedLogs } from '../../kernels/special-functions.js';
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
@@ -24,7 +25,6 @@ import { where } from './where.js';
 
 /** log of the sum of two powers of a base. */
 function logAddExp(name: string, base: number, power: (x: Tensor) => Tensor): OpOverload<Tensor> {
-  const scale = Math.log(base);
   const share = (grad: Tensor, own: Tensor, other: Tensor): Tensor =>
     div(grad, add(power(sub(other, own)), 1));
   return defineOp(
@@ -32,21 +32,14 @@ function logAddExp(name: string, base: number, power: (x: Tensor) => Tensor): Op
     restrictedTo(
       'floating',
       name,
-      pointwise(
-        (a, b) => {
-          if (a === b && Math.abs(a) === Infinity) return a;
-          const rest = Math.log1p(base ** -Math.abs(a - b));
-          return Math.max(a, b) + (base === 2 ? rest / scale : rest);
-        },
-        {
-          name,
-          saved: ['self', 'other'],
-          vjp: ({ self, other }, { grad }) => ({
-            self: () => share(grad, self, other),
-            other: () => share(grad, other, self),
-          }),
-        },
-      ),
+      pointwise((a, b) => addedLogs(a, b, base), {
+        name,
+        saved: ['self', 'other'],
+        vjp: ({ self, other }, { grad }) => ({
+          self: () => share(grad, self, other),
+          other: () => share(grad, other, self),
+        }),
+      }),
     ),
   );
 }

@@ -60,19 +60,41 @@ function outerEdges(
   return [from, to];
 }
 
-/** Adds weights into `count` bins of equal width; the last one holds its upper end. */
-function fillEqualBins(
+/** The bin of a value that lies between the outer edges. */
+type PlaceOf = (value: number) => number;
+
+/** Among bins of equal width; the last one holds its upper end. */
+const amongEqual =
+  (count: number, low: number, high: number): PlaceOf =>
+  (value) =>
+    Math.min(Math.floor(((value - low) / (high - low)) * count), count - 1);
+
+/** Between ascending edges; the last bin holds its upper end. */
+const amongGiven =
+  (edges: Float64Array): PlaceOf =>
+  (value) => {
+    let low = 0;
+    let high = edges.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (edges[middle]! <= value) low = middle;
+      else high = middle;
+    }
+    return low;
+  };
+
+/** Adds weights into bins. */
+function fillBins(
   values: Float64Array,
   weights: Float64Array | null,
-  count: number,
-  [low, high]: readonly [number, number],
+  [count, low, high]: readonly [count: number, low: number, high: number],
+  placeOf: PlaceOf,
 ): Float64Array {
   const counts = new Float64Array(count);
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
-    if (!(value >= low && value <= high)) continue;
-    const at = Math.floor(((value - low) / (high - low)) * count);
-    counts[Math.min(at, count - 1)]! += weights === null ? 1 : weights[i]!;
+    if (value >= low && value <= high)
+      counts[placeOf(value)]! += weights === null ? 1 : weights[i]!;
   }
   return counts;
 }
@@ -88,8 +110,8 @@ const histcOp = defineOp(
     kernel: ({ self, bins, min, max }, [out]) => {
       const values = readNumbers(self);
       const [low, high] = [scalarValue(min), scalarValue(max)];
-      const edges = outerEdges('torch.histc', values, low, high);
-      writeNumbers(out!, fillEqualBins(values, null, bins, edges));
+      const range = [bins, ...outerEdges('torch.histc', values, low, high)] as const;
+      writeNumbers(out!, fillBins(values, null, range, amongEqual(...range)));
     },
   },
 );
@@ -126,9 +148,9 @@ function histogramRecord<Args extends HistogramArgs>(
       const weights = args.weight === null ? null : readNumbers(args.weight);
       const edges = edgesOf(args, values);
       const count = edges.length - 1;
-      const counts = equalBins
-        ? fillEqualBins(values, weights, count, [edges[0]!, edges[count]!])
-        : fillGivenBins(values, weights, edges);
+      const range = [count, edges[0]!, edges[count]!] as const;
+      const placeOf = equalBins ? amongEqual(...range) : amongGiven(edges);
+      const counts = fillBins(values, weights, range, placeOf);
       if (args.density === true) {
         const total = counts.reduce((a, b) => a + b, 0);
         counts.forEach((each, i) => (counts[i] = each / total / (edges[i + 1]! - edges[i]!)));
@@ -137,29 +159,6 @@ function histogramRecord<Args extends HistogramArgs>(
       writeNumbers(edgesOut!, edges);
     },
   };
-}
-
-/** Adds weights into bins between ascending edges; the last one holds its upper end. */
-function fillGivenBins(
-  values: Float64Array,
-  weights: Float64Array | null,
-  edges: Float64Array,
-): Float64Array {
-  const counts = new Float64Array(edges.length - 1);
-  const [first, last] = [edges[0]!, edges.at(-1)!];
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i]!;
-    if (!(value >= first && value <= last)) continue;
-    let low = 0;
-    let high = counts.length;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (edges[middle]! <= value) low = middle;
-      else high = middle;
-    }
-    counts[low]! += weights === null ? 1 : weights[i]!;
-  }
-  return counts;
 }
 
 const histogramOp: OpOverload<[Tensor, Tensor]> = defineOp(

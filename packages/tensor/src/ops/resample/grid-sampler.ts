@@ -1,6 +1,7 @@
 /**
  * @file Grid sampling: an image read at the positions that a grid holds.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers } from '../../kernels/elements.js';
@@ -12,7 +13,7 @@ import {
 } from '../../kernels/grid-sample-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, sameNumbers } from '../../shape.js';
+import { formatSizes, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 
 const PARAMETERS = 'int interpolation_mode, int padding_mode, bool align_corners';
@@ -75,7 +76,7 @@ function check(
 }
 
 function dense(like: Tensor, sizes: readonly number[]): TensorMeta {
-  return { sizes, strides: contiguousStrides(sizes), dtype: like.dtype, device: like.device };
+  return denseMeta(like, sizes);
 }
 
 /** Sizes of the result: batch and channels of the input, points of the grid. */

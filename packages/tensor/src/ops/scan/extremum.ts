@@ -1,10 +1,11 @@
 /**
  * @file Running extremes: cummax and cummin. Of equal values the last one counts; NaN stays once met.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { mapRows } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, wrapDim } from '../../shape.js';
+import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { zeros } from '../factory/factory.js';
 import type { ValuesAndIndices } from '../reduction/extremum.js';
@@ -17,12 +18,7 @@ function define(
   return defineOp(`aten::${name}(Tensor self, int dim) -> (Tensor values, Tensor indices)`, {
     meta: ({ self, dim }) => {
       wrapDim(dim, self.ndim, name);
-      const values = {
-        sizes: self.sizes,
-        strides: contiguousStrides(self.sizes),
-        dtype: self.dtype,
-        device: self.device,
-      };
+      const values = denseMeta(self);
       return [values, { ...values, dtype: 'int64' }];
     },
     kernel: ({ self, dim }, outs) =>

@@ -1,37 +1,27 @@
 /**
  * @file Running logarithms of sums of exponentials.
  */
+import { addedLogs } from '../../kernels/special-functions.js';
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { mapRows, rowLayout } from '../../kernels/reduce-kernel.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, wrapDim } from '../../shape.js';
+import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { mul, neg } from '../pointwise/arithmetic.js';
-
-/** log(eᵃ + eᵇ) */
-function joined(a: number, b: number): number {
-  if (Number.isNaN(a) || Number.isNaN(b)) return NaN;
-  const top = Math.max(a, b);
-  return Math.abs(top) === Infinity ? top : top + Math.log1p(Math.exp(Math.min(a, b) - top));
-}
 
 const logcumsumexpOp = defineOp('aten::logcumsumexp(Tensor self, int dim) -> Tensor', {
   meta: ({ self, dim }) => {
     checkFloating('logcumsumexp_out_cpu', self);
     wrapDim(dim, self.ndim, 'logcumsumexp');
-    return {
-      sizes: self.sizes,
-      strides: contiguousStrides(self.sizes),
-      dtype: self.dtype,
-      device: self.device,
-    };
+    return denseMeta(self);
   },
   kernel: ({ self, dim }, outs) =>
     mapRows(self, wrapDim(dim, self.ndim), outs, (values, [results]) => {
       let held = -Infinity;
-      values.forEach((value, i) => (results![i] = held = joined(held, value)));
+      values.forEach((value, i) => (results![i] = held = addedLogs(held, value, Math.E)));
     }),
   saved: ['self', 'out'],
   vjp: ({ self, dim }, { grad, out }) => ({
@@ -51,12 +41,7 @@ function share(a: number, b: number): number {
 const weightedOp: OpOverload<Tensor> = defineOp(
   'tessera::logcumsumexp_weighted(Tensor weight, Tensor self, Tensor out, int dim, bool from_end) -> Tensor',
   {
-    meta: ({ out }) => ({
-      sizes: out.sizes,
-      strides: contiguousStrides(out.sizes),
-      dtype: out.dtype,
-      device: out.device,
-    }),
+    meta: ({ out }) => denseMeta(out),
     kernel: ({ weight, self, out: end, dim, from_end }, [out]) => {
       const sizes = out!.sizes;
       const [w, x, reached] = [weight, self, end].map((tensor) => readNumbers(tensor, sizes));

@@ -1,6 +1,7 @@
 /**
  * @file Cumulative sums and products, and flip, which reverses them.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -37,12 +38,11 @@ function scanMeta(name: string): (args: ScanArgs) => TensorMeta {
       throw new TesseraError('dtype-unsupported', `${name}: not implemented for bool.`, {
         hints: ["Take running values of integers and convert: x.cumsum(0).to('bool')."],
       });
-    return {
-      sizes: self.sizes,
-      strides: contiguousStrides(self.sizes),
-      dtype: dtype ?? (DTYPES[self.dtype].category === 'floating' ? self.dtype : 'int64'),
-      device: self.device,
-    };
+    return denseMeta(
+      self,
+      self.sizes,
+      dtype ?? (DTYPES[self.dtype].category === 'floating' ? self.dtype : 'int64'),
+    );
   };
 }
 

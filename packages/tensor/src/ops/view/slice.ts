@@ -3,6 +3,7 @@
  *
  * The backward of a partial view puts the gradient into zeros; as an op it stays one node in a graph.
  */
+import { denseMeta } from '../../kernels/suggest-format.js';
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers, readNumbers } from '../../kernels/elements.js';
@@ -17,7 +18,7 @@ import {
   sliceView,
 } from '../../kernels/view-geometry.js';
 import { isIntegral } from '../../dtype.js';
-import { checkGradient, contiguousStrides, expandStrides, wrapDim } from '../../shape.js';
+import { checkGradient, expandStrides, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 
@@ -31,12 +32,7 @@ function backwardRecord<Args extends PartGradient>(
   return {
     meta: (args) => {
       const { grad_output: grad, input_sizes } = args;
-      const meta = {
-        sizes: input_sizes,
-        strides: contiguousStrides(input_sizes),
-        dtype: grad.dtype,
-        device: grad.device,
-      };
+      const meta = denseMeta(grad, input_sizes);
       expandStrides(grad.sizes, grad.strides, part({ ...meta, storageOffset: 0 }, args).sizes);
       return meta;
     },
