@@ -1,10 +1,10 @@
 /**
  * @file Buckets: the parameters of one step that share all its numbers.
  *
- * The numbers of an update (step size, bias corrections) follow from a group's options and from how
- * often a parameter was updated, or are carried from one update to the next. Parameters of one group with equal step
- * counts, equal carried numbers and the same kinds of state form a bucket, which needs one set of numbers. Buckets are also what a tracer guards on an optimizer: the tensors that an
- * update reads and the choices that select its ops, and none of the numbers.
+ * The numbers of an update (step size, bias corrections) follow from a group's options and from how often a parameter
+ * was updated, or are carried from one update to the next. Parameters of one group with equal step counts, equal carried
+ * numbers and the same kinds of state form a bucket, which needs one set of numbers. Buckets are also what a tracer
+ * guards on an optimizer: the tensors that an update reads and the choices that select its ops, and none of the numbers.
  */
 import type { Tensor } from '@tessera/tensor';
 import type { CommonOptions, ParamGroup } from './param-group.js';
