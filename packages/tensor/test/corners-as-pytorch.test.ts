@@ -128,6 +128,12 @@ it('the derivative of the gradient of prelu counts 0 among what is positive', ()
   expect(grad.grad!.toArray()).toEqual([0.25, 1, 1]);
 });
 
+it('images are resized with taps of no weight too', () => {
+  const x = tensor([[[1, 2, Infinity, 4]]]);
+  const [resized] = call('upsample_linear1d', x, [7], true, null);
+  expect(resized!.toArray()).toEqual([[[1, 1.5, NaN, Infinity, Infinity, Infinity, 4]]]);
+});
+
 it('a single unreduced loss has a total weight', () => {
   const [loss, total] = call(
     'nll_loss_forward',

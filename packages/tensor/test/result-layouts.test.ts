@@ -44,7 +44,6 @@ const dense: Readonly<Record<string, [call: () => Tensor, strides: number[]]>> =
     [8, 4, 4, 2, 1],
   ],
   maskedScatter: [() => columns.maskedScatter(columns.gt(0), columns), [4, 1]],
-  'pow of a number': [() => T.pow(2, columns), [4, 1]],
   logSigmoid: [() => T.logSigmoid(columns), [4, 1]],
   mse_loss_backward: [() => call('mse_loss_backward', columns, columns, columns, 0), [4, 1]],
   'leaky_relu_backward, of self first': [

@@ -55,11 +55,8 @@ export function resample(
   tables: readonly TapTable[],
 ): Float64Array {
   const out = new Float64Array(countOf(planes, tables));
-  // A single tap is a copy: no arithmetic, so that infinities stay what they are.
-  forEachTap(planes, input, tables, (to, from, weight) => {
-    if (weight === 1) out[to]! += x[from]!;
-    else if (weight !== 0) out[to]! += weight * x[from]!;
-  });
+  // A tap without weight takes part all the same: beside what is infinite the result is NaN, as in PyTorch.
+  forEachTap(planes, input, tables, (to, from, weight) => (out[to]! += weight * x[from]!));
   return out;
 }
 

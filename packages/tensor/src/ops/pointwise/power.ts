@@ -11,7 +11,6 @@ import { defineInplace } from '../../op/inplace.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
@@ -47,7 +46,7 @@ function fixedPowerFunction(args: NamedArgs): (base: number, exponent: number) =
 }
 
 /** A power of numbers; of whole numbers, the exponent is known and not negative. */
-function defined<Args extends { self: Power; exponent: Power }>(
+function defined<Args extends { exponent: Power }>(
   record: OpRecord<Args, never>,
 ): OpRecord<Args, never> {
   const numeric = restrictedTo(NUMBERS, 'pow', record);
@@ -55,7 +54,7 @@ function defined<Args extends { self: Power; exponent: Power }>(
     ...numeric,
     meta: (args) => {
       const meta = numeric.meta!(args) as TensorMeta;
-      const { self, exponent } = args;
+      const { exponent } = args;
       if (DTYPES[meta.dtype].category === 'integral' && !isTensor(exponent)) {
         if (fixedScalar(exponent) < 0)
           throw new TesseraError(
@@ -64,8 +63,7 @@ function defined<Args extends { self: Power; exponent: Power }>(
             { hints: ["Convert the base first: x.to('float32')."] },
           );
       }
-      // PyTorch's powers of a number are row-major.
-      return isTensor(self) ? meta : { ...meta, strides: contiguousStrides(meta.sizes) };
+      return meta;
     },
   };
 }
