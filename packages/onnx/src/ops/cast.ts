@@ -18,8 +18,8 @@ export function castTarget(call: NodeCall): ElementType {
   if (call.node.type === 'CastLike') return typeOf(call.array(1));
   const code = call.int('to');
   const type = elementType(code) ?? call.unsupported(`a cast to ${elementTypeName(code)}`);
-  // Exporters write what a norm computes in as a cast: in a model that was moved to float64 that is float64.
-  return type.dtype === 'float32' && call.isDouble ? FLOAT64 : type;
+  // Exporters write what a norm computes in as a cast, and the type of the model: of one that was moved it is float64.
+  return call.isDouble && isFloatingPoint(type.dtype) && type.bits >= 16 ? FLOAT64 : type;
 }
 
 /** A tensor as another element type. */

@@ -5,7 +5,13 @@
  * shapes, axes and counts. Reading numbers of a tensor ends a compiled graph there (or, on another device than the
  * CPU, needs `OnnxModule.run`), so handlers read only what they cannot do without.
  */
-import { type DType, type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
+import {
+  type DType,
+  type DeviceType,
+  type Tensor,
+  isFloatingPoint,
+  isTensor,
+} from '@tessera/tensor';
 import { describeNode, invalidOnnx, unsupportedForm } from '../errors.js';
 import type { AttributeValue, OnnxGraph, OnnxNode, TensorLiteral } from '../model/model.js';
 import { HostArray } from './host-array.js';
@@ -98,7 +104,7 @@ export class NodeCall {
   asTensor(value: Tensor | HostArray): Tensor {
     const tensor = value instanceof HostArray ? value.toTensor(this.device) : value;
     const there = tensor.device === this.device ? tensor : tensor.to(this.device);
-    return there.dtype === 'float32' && this.isDouble ? there.to('float64') : there;
+    return this.isDouble && isFloatingPoint(there.dtype) ? there.to('float64') : there;
   }
 
   /** All inputs from one on, as tensors. @throws onnx-invalid */
