@@ -19,7 +19,9 @@ import * as factory from './ops/factory/factory.js';
 import * as factoryRange from './ops/factory/range.js';
 import * as factorySpace from './ops/factory/space.js';
 import * as indexingEmbeddingBag from './ops/indexing/embedding-bag.js';
+import * as indexingEmbedding from './ops/indexing/embedding.js';
 import * as indexing from './ops/indexing/indexing.js';
+import * as indexingOneHot from './ops/indexing/one-hot.js';
 import * as lossCrossEntropy from './ops/loss/cross-entropy.js';
 import * as lossDivergence from './ops/loss/divergence.js';
 import * as lossMargin from './ops/loss/margin.js';
@@ -30,6 +32,7 @@ import * as matmulBilinear from './ops/matmul/bilinear.js';
 import * as matmulCrossOp from './ops/matmul/cross-op.js';
 import * as matmulDistance from './ops/matmul/distance.js';
 import * as matmulEinsum from './ops/matmul/einsum.js';
+import * as matmulPairs from './ops/matmul/pairs.js';
 import * as matmulWeightOnly from './ops/matmul/weight-only.js';
 import * as normBatchPrimitive from './ops/norm/batch-primitive.js';
 import * as normBatch from './ops/norm/batch.js';
@@ -76,7 +79,9 @@ const operatorModules = (): readonly object[] => [
   factoryRange,
   factorySpace,
   indexingEmbeddingBag,
+  indexingEmbedding,
   indexing,
+  indexingOneHot,
   lossCrossEntropy,
   lossDivergence,
   lossMargin,
@@ -87,6 +92,7 @@ const operatorModules = (): readonly object[] => [
   matmulCrossOp,
   matmulDistance,
   matmulEinsum,
+  matmulPairs,
   matmulWeightOnly,
   normBatchPrimitive,
   normBatch,
