@@ -32,10 +32,14 @@ describe('pnpm bench card', () => {
     120_000,
   );
 
-  it('has a figure of PyTorch for every row, but for weights of 8 and 4 bits', () => {
+  it('has a figure of PyTorch for every row, but for those of bfloat16, 8 and 4 bits', () => {
     const recorded = Object.keys(torch.results);
     const alone = CARD_ROWS.map(({ name }) => name).filter((name) => !recorded.includes(name));
-    expect(alone).toEqual(['llama1b_decode_int8', 'llama1b_decode_int4']);
+    expect(alone).toEqual([
+      'llama1b_decode_bfloat16',
+      'llama1b_decode_int8',
+      'llama1b_decode_int4',
+    ]);
   });
 
   it('prints a table, with what failed', () => {
