@@ -5,7 +5,6 @@ import type { ExprEmitter } from './expr-emitter.js';
 import { typeName, type Width } from './wgsl-types.js';
 
 /** Text of what a load reads, in the type in which it is stored. */
-/** Its text, in the type in which it is stored. */
 export function loadedElement(
   emitter: ExprEmitter,
   expr: Extract<Expr, { kind: 'load' }>,
