@@ -3,7 +3,8 @@
  *
  * Runs the reference kernels (whatever device the attribute is on). Never folds random or uninitialised
  * ops, values that depend on run-time scalars or symbolic sizes, attributes that the graph writes, or results of factory
- * ops alone (a code generator makes those better itself). Results above a size limit stay computed.
+ * ops alone (a code generator makes those better itself). Results above a size limit stay computed, and so does what only
+ * repeats an attribute: it costs nothing, and how often is a size of something else.
  */
 import {
   type Argument,
@@ -46,9 +47,15 @@ export function foldConstants(module: GraphModule, options: ConstantFoldingOptio
         : evaluate(node, folded, maxElements);
     if (result !== null && !sets.isWritten(node)) folded.set(node, result);
   }
+  const attributes = new Set(
+    [...folded].flatMap(([{ op }, { value }]) =>
+      op === 'get_attr' && isTensor(value) ? [value.storage] : [],
+    ),
+  );
   let replaced = 0;
   for (const [node, { value, fromAttribute }] of folded) {
     if (node.op === 'get_attr' || !fromAttribute || !isTensor(value)) continue;
+    if (repeats(value) && attributes.has(value.storage)) continue;
     const usedOutside = [...node.users.keys()].some((user) => !folded.has(user));
     if (!usedOutside || sets.escapes(node)) continue;
     const path = module.addAttribute('_folded', value);
@@ -63,6 +70,11 @@ export function foldConstants(module: GraphModule, options: ConstantFoldingOptio
 /** The pass with its limits. */
 export function constantFolding(options: ConstantFoldingOptions = {}): Pass {
   return { name: 'constant-folding', run: (module) => foldConstants(module, options) > 0 };
+}
+
+/** Whether elements are there several times. */
+function repeats({ sizes, strides }: Tensor): boolean {
+  return strides.some((stride, d) => stride === 0 && sizes[d]! > 1);
 }
 
 function attribute(

@@ -55,6 +55,14 @@ describe('foldConstants', () => {
     expect(foldConstants(written)).toBe(0);
   });
 
+  it('leaves what only repeats an attribute: how often may be a size of something else', () => {
+    const w = tensor([[1], [2]]);
+    const repeated = (x: Tensor): Tensor => x.mul(w.expand([2, x.sizes[1]!]));
+    expect(foldConstants(makeFx(repeated)(ones([2, 3])))).toBe(0);
+    const computed = (x: Tensor): Tensor => x.mul(w.expand([2, x.sizes[1]!]).neg());
+    expect(foldConstants(makeFx(computed)(ones([2, 3])))).toBe(1);
+  });
+
   it('computes constants (by hand)', () => {
     const hand = new Hand();
     const x = hand.input('x', [2]);
