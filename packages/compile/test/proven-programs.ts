@@ -361,6 +361,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
         F.groupNorm(z, 2),
         F.instanceNorm(z),
         F.cosineSimilarity(a, a.add(1), { dim: 0 }),
+        F.pairwiseDistance(a, a.add(1)),
         F.glu(a),
         F.dropout(a),
       ];

@@ -30,6 +30,7 @@ const UNIFORM: ReadonlySet<string> = new Set(
   huber_loss
   kl_div binary_cross_entropy binary_cross_entropy_with_logits
   relu6 square rsub selu celu glu glu_backward
+  cosine_similarity pairwise_distance
   mm bmm mv dot addmm baddbmm matmul linear outer inner einsum tensordot
   _scaled_dot_product_flash_attention_for_cpu
   _scaled_dot_product_flash_attention_for_cpu_backward
