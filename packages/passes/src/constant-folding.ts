@@ -3,8 +3,8 @@
  *
  * Runs the reference kernels (whatever device the attribute is on). Never folds random or uninitialised
  * ops, values that depend on run-time scalars or symbolic sizes, attributes that the graph writes, or results of factory
- * ops alone (a code generator makes those better itself). Results above a size limit stay computed, and so does what only
- * repeats an attribute: it costs nothing, and how often is a size of something else.
+ * ops alone (a code generator makes those better itself). Results above a size limit stay computed, and so do views that
+ * repeat elements, with all that follows: they cost nothing, and how often is a size of something else.
  */
 import {
   type Argument,
@@ -47,15 +47,9 @@ export function foldConstants(module: GraphModule, options: ConstantFoldingOptio
         : evaluate(node, folded, maxElements);
     if (result !== null && !sets.isWritten(node)) folded.set(node, result);
   }
-  const attributes = new Set(
-    [...folded].flatMap(([{ op }, { value }]) =>
-      op === 'get_attr' && isTensor(value) ? [value.storage] : [],
-    ),
-  );
   let replaced = 0;
   for (const [node, { value, fromAttribute }] of folded) {
     if (node.op === 'get_attr' || !fromAttribute || !isTensor(value)) continue;
-    if (repeats(value) && attributes.has(value.storage)) continue;
     const usedOutside = [...node.users.keys()].some((user) => !folded.has(user));
     if (!usedOutside || sets.escapes(node)) continue;
     const path = module.addAttribute('_folded', value);
@@ -106,7 +100,7 @@ function evaluate(
   const value = withoutModes(() =>
     noGrad(() => run((...args) => callOp(target, args), node, folded)),
   );
-  return { value, fromAttribute };
+  return isTensor(value) && repeats(value) ? null : { value, fromAttribute };
 }
 
 function elementsOf(node: Node): number {
