@@ -147,6 +147,27 @@ describe('Module', () => {
     expect(() => new Two().call(tensor([2]), 'three')).toThrow(/'other' must be Tensor/);
   });
 
+  it("gives a module's own methods the types of forward", () => {
+    let calls = 0;
+    class Tree extends Module {
+      inner: Tree | null = null;
+      override forward(x: Tensor, scale: number = 1): Tensor {
+        return this.inner === null ? x.mul(scale) : this.inner.call(x, scale).add(1);
+      }
+      twice(x: Tensor): Tensor {
+        // @ts-expect-error forward takes a tensor, then a number
+        const wrong = (): Tensor => this.call(2, x);
+        expect(wrong).toThrow();
+        return this.call(this.call(x, 2));
+      }
+    }
+    const tree = new Tree();
+    tree.inner = new Tree();
+    tree.registerForwardHook(() => void (calls += 1));
+    expect(tree.twice(tensor([3])).item()).toBe(8);
+    expect(calls).toBe(2);
+  });
+
   it('clears gradients and switches requires_grad', () => {
     const net = new Net();
     net

@@ -51,6 +51,12 @@ export interface TensorModule extends Module {
   forward(input: Tensor): Tensor;
 }
 
+/** What a module computes: any arguments, any result. */
+export type Forward = (...args: never[]) => unknown;
+
+/** A module whose `forward` is `F`: how `call` finds its types, inside of a module's own class as well. */
+export type CalledAs<F extends Forward> = Module & { forward: F };
+
 /** Fields that every module has for other things. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['training', '_buffers', '_hooks']);
 
@@ -77,8 +83,8 @@ export abstract class Module {
   /** Computes the module's result; called by `call`. */
   abstract forward(...args: never[]): unknown;
 
-  /** Runs the module: hooks around `forward`. */
-  call(...args: Parameters<this['forward']>): ReturnType<this['forward']> {
+  /** Runs the module: hooks around `forward`, whose arguments and result it has. */
+  call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<this['forward']> {
     const hooks = this._hooks;
     if (hooks !== null && !hooks.isEmpty)
       return hooks.run(this, args, (current) => this._run(current)) as ReturnType<this['forward']>;

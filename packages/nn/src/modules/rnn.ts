@@ -4,6 +4,7 @@
  * Sequences are [T, N, input], or [N, T, input] with `batchFirst`, or [T, input] without a batch; states
  * are [layers · directions, N, size]. Packed sequences (packed-sequence.ts) give packed outputs.
  */
+import type { CalledAs, Forward } from '../module/module.js';
 import { checkChoice, checkOptions } from '../module/check-options.js';
 import type { Tensor } from '@tessera/tensor';
 import type { PackedSequence } from './packed-sequence.js';
@@ -57,9 +58,9 @@ export class RNN extends RNNBase {
 
   /** Runs the module: hooks around `forward`. */
   override call(input: PackedSequence, hx?: Tensor | null): [output: PackedSequence, state: Tensor];
-  override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
+  override call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<F>;
   override call(...args: unknown[]): unknown {
-    return super.call(...(args as Parameters<this['forward']>));
+    return super.call(...(args as never[]));
   }
 }
 
@@ -86,9 +87,9 @@ export class GRU extends RNNBase {
 
   /** Runs the module: hooks around `forward`. */
   override call(input: PackedSequence, hx?: Tensor | null): [output: PackedSequence, state: Tensor];
-  override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
+  override call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<F>;
   override call(...args: unknown[]): unknown {
-    return super.call(...(args as Parameters<this['forward']>));
+    return super.call(...(args as never[]));
   }
 }
 
@@ -141,8 +142,8 @@ export class LSTM extends RNNBase {
     input: PackedSequence,
     hx?: readonly [hidden: Tensor, cell: Tensor] | null,
   ): [output: PackedSequence, state: [hidden: Tensor, cell: Tensor]];
-  override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
+  override call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<F>;
   override call(...args: unknown[]): unknown {
-    return super.call(...(args as Parameters<this['forward']>));
+    return super.call(...(args as never[]));
   }
 }
