@@ -32,4 +32,24 @@ describe.skipIf(!wantsGpu)('a model on WebGPU', () => {
     const [wanted, actual] = [await run('cpu'), await run('wgpu')];
     for (const [i, value] of actual.entries()) expect(value).toBeCloseTo(wanted[i]!, 3);
   });
+
+  it('has its table of positions on the device that came after a lost one', async () => {
+    const first = await initWebGpu();
+    const model = tinyModel();
+    const weights = model.stateDict();
+    const host = new Map(Object.entries(weights).map(([name, x]) => [name, x.clone()]));
+    const logits = async (): Promise<number[]> => {
+      model.loadStateDict(Object.fromEntries([...host].map(([name, x]) => [name, x.to('wgpu')])), {
+        assign: true,
+      });
+      const ids = tensor([[3, 17, 5]], { dtype: 'int64', device: 'wgpu' });
+      return ((await noGrad(() => model.call(ids)).toArray()) as number[][][]).flat(2);
+    };
+    const wanted = await logits();
+    const lost = new Promise((resolve) => first.onLost(resolve));
+    first.device.destroy();
+    await lost;
+    await initWebGpu();
+    expect(await logits()).toEqual(wanted);
+  });
 });

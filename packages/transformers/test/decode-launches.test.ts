@@ -3,7 +3,7 @@
  */
 import { compile, initWebGpu, observeCompilations } from '@tessera/compile';
 import { noGrad, tensor } from '@tessera/tensor';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { quantize, type QuantizeFormat, StaticCache } from '../src/index.js';
 import { LLAMA, tinyModel } from './support/tiny-model.js';
 
@@ -49,6 +49,22 @@ async function stepOf(
 }
 
 describe.skipIf(!wantsGpu)('a step of one token on WebGPU', () => {
+  it('copies nothing from the host', async () => {
+    const { runtime } = await initWebGpu({ profile: 'gpu' });
+    const model = tinyModel({ ...LLAMA, rope_scaling: { rope_type: 'dynamic', factor: 2 } });
+    model.to('wgpu');
+    const cache = new StaticCache(model.config, 128, { batch: 1, device: 'wgpu' });
+    const step = compile((ids, places) => model.at(ids, places, { cache }));
+    const [ids, first, second] = [[[3]], [0], [1]].map((x) =>
+      tensor(x, { dtype: 'int64', device: 'wgpu' }),
+    );
+    noGrad(() => step(ids!, first!));
+    const upload = vi.spyOn(runtime, 'upload');
+    noGrad(() => step(ids!, second!));
+    expect(upload).not.toHaveBeenCalled();
+    upload.mockRestore();
+  });
+
   it('launches few kernels a layer', async () => {
     // As for GPUs: where launches cost little, norms are kernels of their own.
     await initWebGpu({ profile: 'gpu' });

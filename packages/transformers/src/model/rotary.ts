@@ -2,8 +2,8 @@
  * @file Rotary positions: pairs of elements of each head, half a rotation apart in memory, turned by an angle that
  * grows with the position. @see https://arxiv.org/abs/2104.09864
  */
-import { type Tensor, cat, tensor } from '@tessera/tensor';
-import { withRealTensors } from '@tessera/tensor/internal';
+import { type DeviceRuntime, type DeviceType, type Tensor, cat, tensor } from '@tessera/tensor';
+import { deviceRuntime, withRealTensors, withoutModes } from '@tessera/tensor/internal';
 import type { Positions, RotaryScaling } from '../config/decoder-config.js';
 
 type Rotary = Extract<Positions, { kind: 'rotary' }>;
@@ -71,45 +71,61 @@ export interface Rotation {
   readonly sin: Tensor;
 }
 
+/** Numbers on the device of whoever asks. They are copied there once: a copy of each call would cut its graph in two. */
+class Table {
+  private readonly here: Tensor;
+  /** On the device that was asked for last, as long as that is there. */
+  private there: Tensor | null = null;
+  private runtime: DeviceRuntime | null = null;
+
+  constructor(values: readonly number[]) {
+    // No weights: they are there also in a model whose weights are still to be loaded.
+    this.here = withRealTensors(() => tensor([...values]));
+  }
+
+  on(device: DeviceType): Tensor {
+    if (device === this.here.device) return this.here;
+    const runtime = deviceRuntime(device);
+    if (this.there === null || this.runtime !== runtime) {
+      this.there = withRealTensors(() => withoutModes(() => this.here.to(device)));
+      this.runtime = runtime;
+    }
+    return this.there;
+  }
+}
+
 /** Makes rotations for positions. */
 export class RotaryTable {
   /** [dims / 2] */
-  private readonly frequencies: Tensor;
+  private readonly frequencies: Table;
   /**
    * For texts longer than that of training: the frequencies (`longrope`), or the powers of the growth of `theta` that they
    * are multiplied by (`dynamic`).
    */
-  private readonly long: Tensor | null;
+  private readonly long: Table | null;
 
   constructor(private readonly rotary: Rotary) {
     const { scaling, dims } = rotary;
-    // No weights: they are there also in a model whose weights are still to be loaded.
-    const table = (values: readonly number[]): Tensor => withRealTensors(() => tensor([...values]));
-    this.frequencies = table(frequencies(rotary, false));
+    this.frequencies = new Table(frequencies(rotary, false));
     this.long = null;
-    if (scaling.kind === 'longrope') this.long = table(frequencies(rotary, true));
+    if (scaling.kind === 'longrope') this.long = new Table(frequencies(rotary, true));
     if (scaling.kind === 'dynamic')
-      this.long = table(
+      this.long = new Table(
         Array.from({ length: dims / 2 }, (_, i) => (i === 0 ? 0 : (-2 * i) / (dims - 2))),
       );
   }
 
   /** Frequencies of a text of a length. */
-  private tableFor(length: number): Tensor {
+  private tableFor(length: number, device: DeviceType): Tensor {
     const { scaling } = this.rotary;
     const { frequencies: plain, long } = this;
-    switch (scaling.kind) {
-      case 'longrope':
-        return length > scaling.originalLength ? long! : plain;
-      case 'dynamic': {
-        const { factor, originalLength } = scaling;
-        if (length <= originalLength) return plain;
-        const growth = (factor * length) / originalLength - (factor - 1);
-        return plain.mul(long!.mul(Math.log(growth)).exp());
-      }
-      default:
-        return plain;
+    if (scaling.kind === 'longrope' && length > scaling.originalLength) return long!.on(device);
+    if (scaling.kind === 'dynamic' && length > scaling.originalLength) {
+      const { factor, originalLength } = scaling;
+      const growth = (factor * length) / originalLength - (factor - 1);
+      return plain.on(device).mul(long!.on(device).mul(Math.log(growth)).exp());
     }
+    return plain.on(device);
   }
 
   /**
@@ -119,9 +135,8 @@ export class RotaryTable {
    */
   rotation(positions: Tensor, length: number): Rotation {
     const { amplitude } = this.rotary;
-    const table = this.tableFor(length);
-    const own = table.device === positions.device ? table : table.to(positions.device);
-    const angles = positions.to('float32').unsqueeze(-1).mul(own).unsqueeze(1);
+    const table = this.tableFor(length, positions.device);
+    const angles = positions.to('float32').unsqueeze(-1).mul(table).unsqueeze(1);
     const both = cat([angles, angles], -1);
     const [cos, sin] = [both.cos(), both.sin()];
     return amplitude === 1 ? { cos, sin } : { cos: cos.mul(amplitude), sin: sin.mul(amplitude) };
