@@ -136,6 +136,18 @@ describe('which launches are joined', () => {
     expect(launches[0].buffers).toHaveLength(5);
   });
 
+  it('begins with the workgroups that read most', () => {
+    const few: Program = (x, w, ...both) => {
+      const [a, b] = both.map((each) => x.mm(each.t()));
+      return [x.mm(w.t()), a.mul(b)];
+    };
+    const { kernels } = joinLaunches(planOf(few, rowAnd(512, 128, 128)), BASELINE_TARGET);
+    expect(kernels).toHaveLength(1);
+    const { text, workgroups } = generateKernel(kernels[0], BASELINE_TARGET);
+    const [, first] = /if \(group\.x < (\d+)u\)/.exec(text)!;
+    expect(5 * Number(first)).toBe((workgroups as readonly number[])[0]);
+  });
+
   it('joins none that waits for another', () => {
     const plan = planOf(
       (x, w, v) => {

@@ -5,7 +5,10 @@ import {
   type BufferParam,
   choosePairedBuffers,
   chooseVectorBuffers,
+  extent,
   type GeneratedKernel,
+  kernelLoops,
+  postorder,
   type ScheduledKernel,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
@@ -60,14 +63,23 @@ export function emitScheduled(
   return builder.finish(scheduled.threads?.extent ?? 1, block, workgroups);
 }
 
-/** The program of kernels side by side, with as many threads each and grids of known extents. */
+/** Elements that a workgroup of a kernel reads, about. */
+function readsOfGroup({ scheduled: { kernel, grid }, roots }: SeenKernel): number {
+  const loads = postorder(roots).filter(({ kind }) => kind === 'load').length;
+  return (loads * (extent(kernelLoops(kernel)) as number)) / (grid.extent as number);
+}
+
+/**
+ * The program of kernels side by side, with as many threads each and grids of known extents. Workgroups that take longest
+ * are the first: the launch would wait for them while the others are done.
+ */
 export function emitJoined(
   kernel: JoinedKernel,
   parts: readonly ScheduledKernel[],
   target: WgslTarget,
   variant: KernelVariant,
 ): WgslProgram {
-  const seen = parts.map(seeKernel);
+  const seen = parts.map(seeKernel).sort((a, b) => readsOfGroup(b) - readsOfGroup(a));
   const builder = builderOf(kernel, seen, target, variant);
   return sideBySide(
     builder,
