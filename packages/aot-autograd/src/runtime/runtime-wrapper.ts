@@ -92,9 +92,10 @@ function wrapper(
 ): Wrap {
   const own = ownSaved(plan, sample);
   const grads = gradsOf(plan);
+  // Those of other sizes differ in numbers alone.
+  const precedesWrite = plan.outputs.map((output) => isMadeBeforeWrite(output, plan));
+  const anyPrecedes = precedesWrite.includes(true);
   return (outputs, forward, backward) => {
-    const precedesWrite = outputs.map((output) => isMadeBeforeWrite(output, plan));
-    const anyPrecedes = precedesWrite.includes(true);
     const call: SizedGraph = (inputs) => {
       if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
       const early = anyPrecedes

@@ -6,7 +6,7 @@
  * not made lately is made into that of other sizes, and again when its own come back.
  */
 import { type PlanTemplate, packInOrder, scratchOf } from '@tessera/inductor-core';
-import { type Size, SizeProgram, TesseraError, sizeSum } from '@tessera/shared';
+import { type Size, SizeProgram, TesseraError } from '@tessera/shared';
 import { cpuHeap, itemSize } from '@tessera/tensor';
 import type { PlanBlock } from './cpu-executable.js';
 import { type LoadedCode, planBlock } from './load-plan.js';
@@ -18,14 +18,15 @@ const LARGEST = 2 ** 31 - 1;
 /** Choices of sizes that have blocks at a time. */
 const MOST = 64;
 
-/** Scratch memory of buffers beyond which it is packed anew for sizes that need less: times what they need, and bytes. */
+/** Buffers are packed for sizes that need no more than so many times the bytes of others, and so many. */
 const SPARE = 4;
 const LITTLE = 4096;
+/** Packings that are kept. */
+const MOST_PACKED = 8;
 
 /** Places in the arena of buffers that have so many bytes, or fewer. */
 interface Packed extends ReturnType<typeof packInOrder> {
   readonly bytes: readonly number[];
-  readonly sum: number;
 }
 
 /** See the file header. */
@@ -39,9 +40,8 @@ export class TemplateBlocks {
   private readonly scratch: readonly number[];
   /** In which order they come and go. */
   private readonly order: readonly number[];
-  private readonly isFixed: boolean;
-  /** Where they are at sizes that were met last, or are larger. */
-  private packed: Packed;
+  /** Where they are at sizes that were met, or are somewhat larger: the last first. */
+  private readonly packed: Packed[] = [];
   /** Launches that threads may share. */
   private readonly shared;
   /** By their values, oldest first; null once they were released. */
@@ -75,8 +75,6 @@ export class TemplateBlocks {
       const { dtype, numel } = template.buffers[i];
       return [sizes.slot(numel), itemSize(dtype), (layout.places + 4 * i) >>> 2];
     });
-    this.isFixed = numbers.every((i) => typeof template.buffers[i].numel === 'number');
-    this.packed = this.pack(this.bytesOf(sizes.run(template.symbols.map(({ hint }) => hint))));
     this.shared = template.launches.flatMap(({ kernel }) => {
       const code = codes[kernel];
       if (sharable.parallelNs <= 0 || !isWorthSharing(code)) return [];
@@ -86,64 +84,57 @@ export class TemplateBlocks {
     });
   }
 
-  private bytesOf(computed: readonly number[]): readonly number[] {
-    const { scratch } = this;
-    const bytes: number[] = [];
-    for (let i = 0; i < scratch.length; i += 3) bytes.push(computed[scratch[i]] * scratch[i + 1]);
-    return bytes;
-  }
-
-  private pack(bytes: readonly number[]): Packed {
-    return { ...packInOrder(this.order, bytes), bytes, sum: sizeSum(bytes) as number };
-  }
-
   /** Places for buffers: those of other sizes, where there is room and not far too much; else for sizes that are somewhat larger too, which often come next. */
   private placesAt(computed: readonly number[]): Packed {
-    const { packed, isFixed } = this;
-    if (isFixed) return packed;
-    const bytes = this.bytesOf(computed);
+    const { packed, scratch } = this;
+    const bytes: number[] = [];
     let sum = 0;
-    let fits = true;
-    for (let i = 0; i < bytes.length; i++) {
-      sum += bytes[i];
-      if (bytes[i] > packed.bytes[i]) fits = false;
+    for (let i = 0; i < scratch.length; i += 3) {
+      const count = computed[scratch[i]] * scratch[i + 1];
+      bytes.push(count);
+      sum += count;
     }
-    if (fits && packed.sum <= SPARE * sum + LITTLE) return packed;
-    return (this.packed = this.pack(bytes.map((count) => Math.ceil(1.25 * count))));
+    for (let k = 0; k < packed.length; k++) {
+      const known = packed[k];
+      let fits = known.total <= SPARE * sum + LITTLE;
+      for (let i = 0; i < bytes.length && fits; i++) fits = bytes[i] <= known.bytes[i];
+      if (fits) return known;
+    }
+    // Those whose sizes never change are packed once.
+    const spare = packed.length === 0 ? 1 : 1.25;
+    const room = bytes.map((count) => Math.ceil(spare * count));
+    const made = { ...packInOrder(this.order, room), bytes: room };
+    if (packed.unshift(made) > MOST_PACKED) packed.pop();
+    return made;
   }
 
   /**
-   * The block for values of the template's symbols, which are known by their list; null once it was released.
+   * The block for values of the template's symbols, which are known by their list; null once it was released. One function:
+   * it seldom runs, so nothing inlines what it calls.
    *
    * @throws plan-invalid, out-of-memory
    */
   at(values: readonly number[]): PlanBlock | null {
-    if (this.made === null) return null;
-    const known = this.made.get(values);
+    const { made } = this;
+    if (made === null) return null;
+    const known = made.get(values);
     if (known !== undefined) return known;
+    const { image, scratch, words, slots, shared } = this;
+    const heap = cpuHeap();
     const computed = this.sizes.run(values);
-    const { slots } = this;
     for (let i = 0; i < slots.length; i++)
       if (!(Math.abs(computed[slots[i]]) <= LARGEST)) throw this.tooLarge(values);
-    const block = this.fill(this.address(this.made), computed);
-    this.made.set(values, block);
-    return block;
-  }
-
-  /** Memory for a block: that of the oldest, if there are enough. */
-  private address(made: Map<readonly number[], PlanBlock>): number {
-    if (made.size < MOST) return cpuHeap().alloc(this.image.byteLength);
-    const oldest: readonly number[] = made.keys().next().value!;
-    const { address } = made.get(oldest)!;
-    made.delete(oldest);
-    return address;
-  }
-
-  private fill(address: number, computed: readonly number[]): PlanBlock {
-    const { scratch, words, slots, shared } = this;
-    const { i32 } = cpuHeap();
+    // Memory for a block: that of the oldest, if there are enough.
+    let address: number;
+    if (made.size < MOST) address = heap.alloc(image.byteLength);
+    else {
+      const oldest: readonly number[] = made.keys().next().value!;
+      ({ address } = made.get(oldest)!);
+      made.delete(oldest);
+    }
+    const { i32 } = heap;
     const start = address >>> 2;
-    i32.set(this.image, start);
+    i32.set(image, start);
     for (let i = 0; i < words.length; i++) i32[start + words[i]] = computed[slots[i]];
     const { offsets, total } = this.placesAt(computed);
     for (let i = 0; i < offsets.length; i++) i32[start + scratch[3 * i + 2]] = offsets[i];
@@ -156,7 +147,9 @@ export class TemplateBlocks {
       parallelNs += items * costPerItem;
       parallelLaunches++;
     }
-    return { address, arenaBytes: total, parallelNs, parallelLaunches };
+    const block = { address, arenaBytes: total, parallelNs, parallelLaunches };
+    made.set(values, block);
+    return block;
   }
 
   /** Frees all blocks. */

@@ -13,8 +13,6 @@ interface Known {
    * it has, the products and their factors in turns, how many places it has, and the places.
    */
   readonly varying: readonly number[];
-  /** How many numbers there are before one that is not linear in the sizes. */
-  readonly linear: number;
 }
 
 /** See the file header. Sizes are numbers of symbols and their values, in turns. */
@@ -22,6 +20,8 @@ export class SampledNumbers {
   private readonly numbers: (readonly number[])[] = [];
   /** Undefined until it is asked for, null if no polynomials have the numbers of all samples. */
   private known: Known | null | undefined;
+  /** How many numbers there are before one that is not linear in the sizes; none while they are not known. */
+  linear = 0;
 
   /** @param samples none; numbers that begin with the same ones share what is computed of sizes */
   constructor(private samples: SizeSamples = new SizeSamples()) {}
@@ -42,11 +42,6 @@ export class SampledNumbers {
   /** Whether a number was the same in all samples. */
   isFixed(at: number): boolean {
     return this.numbers.every((numbers) => numbers[at] === this.numbers[0]![at]);
-  }
-
-  /** Whether the first so many numbers are linear in the sizes, which are known. */
-  areLinear(count: number): boolean {
-    return this.known!.linear >= count;
   }
 
   /**
@@ -108,6 +103,7 @@ export class SampledNumbers {
       const places = all[i]!;
       return [divisor, terms.length / 2, ...terms, places.length, ...places];
     });
-    return { first, varying, linear: all[curved]?.[0] ?? Infinity };
+    this.linear = all[curved]?.[0] ?? Infinity;
+    return { first, varying };
   }
 }
