@@ -40,6 +40,7 @@ import { kindOf } from './element-kind.js';
 import { IndexCode } from './index-code.js';
 import { KernelArguments } from './kernel-arguments.js';
 import { constantRegs, constantValue } from './leaf-values.js';
+import { movedBits } from './moved-halves.js';
 import { applyOperator } from './operators.js';
 import { emitRandom } from './random.js';
 import { Scope, type MaskContext } from './scope.js';
@@ -137,13 +138,17 @@ export class BodyEmitter {
   store(statement: Extract<Stmt, { kind: 'store' }>): void {
     const buffer = this.buffer(statement.buf);
     for (const index of indexValues(statement.index)) this.value(index);
-    const value = this.value(roundedByStore(statement.value));
+    const bits = buffer.dtype === statement.value.dtype ? movedBits(statement.value) : undefined;
+    const value = this.value(bits ?? roundedByStore(statement.value));
     this.vb.hint = 'out';
-    this.#access.store(
-      buffer,
-      this.space.linear(statement.index),
-      wrapTo(this.vb, convert(this.vb, value, kindOf(buffer.dtype)), buffer.dtype),
-    );
+    const form = this.space.linear(statement.index);
+    if (bits !== undefined) this.#access.store({ ...buffer, dtype: bits.dtype }, form, value);
+    else
+      this.#access.store(
+        buffer,
+        form,
+        wrapTo(this.vb, convert(this.vb, value, kindOf(buffer.dtype)), buffer.dtype),
+      );
   }
 
   /** Masks matter only to expressions that read memory. */
@@ -223,7 +228,12 @@ export class BodyEmitter {
       case 'acc':
         return scope.acc(expr.id);
       case 'load':
-        return this.#access.load(this.buffer(expr.buf), this.space.linear(expr.index), mask, level);
+        return this.#access.load(
+          { ...this.buffer(expr.buf), dtype: expr.dtype },
+          this.space.linear(expr.index),
+          mask,
+          level,
+        );
       case 'index': {
         const form = this.space.linear(expr.index);
         const whole: Value = {

@@ -20,22 +20,23 @@ export function halfToFloat(vb: VectorBuilder, raw: Regs): Regs {
 /** f32 → float16 bits, sign-extended. */
 export function floatToHalf(vb: VectorBuilder, x: Regs): Regs {
   const sign = vb.shift('i32x4.shr_s', vb.bin('v128.and', x, vb.i32(-0x80000000)), 16);
-  const magnitude = vb.bin('v128.and', x, vb.i32(0x7fffffff));
-  // Normal range: rebias the exponent and round the 13 dropped bits to even.
-  const odd = vb.bin('v128.and', vb.shift('i32x4.shr_u', magnitude, 13), vb.i32(1));
-  const rebased = vb.bin('i32x4.add', magnitude, vb.i32(((15 - 127) << 23) + 0xfff));
-  const normal = vb.shift('i32x4.shr_u', vb.bin('i32x4.add', rebased, odd), 13);
-  // Below 2^-14 the sum with 0.5 leaves the rounded denormal in the low bits.
-  const denormal = vb.bin('i32x4.sub', vb.add(magnitude, vb.f32(0.5)), vb.i32(0x3f000000));
-  const isDenormal = vb.bin('i32x4.lt_s', magnitude, vb.i32(0x38800000));
-  const isNan = vb.bin('i32x4.gt_s', magnitude, vb.i32(0x7f800000));
-  const infinite = vb.select(isNan, vb.i32(0x7e00), vb.i32(0x7c00));
-  const isLarge = vb.bin('i32x4.gt_s', magnitude, vb.i32(0x477fefff));
-  return vb.bin(
-    'v128.or',
-    sign,
-    vb.select(isLarge, infinite, vb.select(isDenormal, denormal, normal)),
+  // What is too large is 65536, which comes out as infinity.
+  const magnitude = vb.bin(
+    'i32x4.min_s',
+    vb.bin('v128.and', x, vb.i32(0x7fffffff)),
+    vb.i32(0x47800000),
   );
+  // A sum with a number 2^13 times the exponent's power rounds to 11 digits, and below 2^-14 to multiples of 2^-24.
+  const power = vb.bin(
+    'i32x4.max_s',
+    vb.bin('v128.and', magnitude, vb.i32(0x7f800000)),
+    vb.i32(0x38800000),
+  );
+  const large = vb.bin('i32x4.add', power, vb.i32(13 << 23));
+  const digits = vb.bin('i32x4.sub', vb.add(magnitude, large), large);
+  const exponent = vb.bin('i32x4.sub', vb.shift('i32x4.shr_u', power, 13), vb.i32(0x1c400));
+  const quiet = vb.bin('v128.and', vb.bin('f32x4.ne', x, x), vb.i32(0x200));
+  return vb.bin('v128.or', vb.bin('v128.or', sign, quiet), vb.bin('i32x4.add', digits, exponent));
 }
 
 /** bfloat16 bits → f32. */

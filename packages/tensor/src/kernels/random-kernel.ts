@@ -6,11 +6,13 @@
  * `low + ((u · 2²⁴) mod (high - low))` of the uniform u, probabilities are compared in single precision,
  * and 16-bit floats use only as many bits of u as they hold, to stay below 1.
  */
+import { runKernel } from '../dispatch/kernels.js';
 import type { DType } from '../dtype.js';
+import type { OpOverload } from '../op/op-overload.js';
 import { reserveOffsets } from '../rng/generator.js';
 import { philoxNormal, philoxUniform } from '../rng/philox.js';
 import type { Tensor } from '../tensor.js';
-import { writeNumbers } from './elements.js';
+import { readNumbers, writeNumbers } from './elements.js';
 
 /** Number of element `index`. */
 export type Draw = (index: number) => number;
@@ -21,6 +23,14 @@ export function drawUniform(dtype: DType): Draw {
   const levels = dtype === 'float16' ? 2 ** 11 : dtype === 'bfloat16' ? 2 ** 8 : 0;
   if (levels === 0) return (index) => philoxUniform(seed, offset, index);
   return (index) => Math.floor(philoxUniform(seed, offset, index) * levels) / levels;
+}
+
+/** The uniform numbers of one call of an operator that draws them: by the device's code, if it has some. */
+export function drawnBy(op: OpOverload, args: readonly unknown[]): Float64Array {
+  const drawn = runKernel(op, args) as Tensor;
+  const numbers = readNumbers(drawn);
+  drawn.dispose();
+  return numbers;
 }
 
 /** Takes a generator offset: normal numbers of one op. */

@@ -10,13 +10,19 @@ import { philox } from './philox.js';
 /** See the file header. */
 export class NumberStream {
   private readonly words = new Uint32Array(4);
+  private index = 0;
   private block = 0;
   private used = 4;
 
-  constructor(
-    private readonly state: GeneratorState,
-    private readonly index: number,
-  ) {}
+  constructor(private readonly state: GeneratorState) {}
+
+  /** From here on the numbers of this element. */
+  of(index: number): this {
+    this.index = index;
+    this.block = 0;
+    this.used = 4;
+    return this;
+  }
 
   /** A uniform number, strictly between 0 and 1. */
   uniform(): number {

@@ -99,26 +99,35 @@ function integers(l: Lowering, low: number, high: number, call: LoweringCall): L
   // Numbers that a device does not store have no value there.
   if (range < high - low && call.dtype === 'int64')
     return l.pointwise(call.shape, l.ir.const('int64', -(2 ** 31)));
-  const bits = (at: IndexExpr): Expr =>
-    m.cast(m.mul(drawn('uniform', at), 2 ** 24), isLong ? 'int64' : 'int32');
-  const rest = (value: Expr): Expr => l.ir.op('remainder', [value, l.ir.const(value.dtype, range)]);
+  const bits = (at: IndexExpr): Expr => m.mul(drawn('uniform', at), 2 ** 24);
   const index = linearize(l, l.vars(call.shape), call.shape);
-  let below = bits(index);
-  if (range > 2 ** 16) {
-    const upper = bits(l.ir.add(l.ir.scale(index, -1), l.ir.int(-1)));
-    if (isLong) below = m.add(m.mul(upper, 2 ** 24), below);
-    else {
+  const isWide = range > 2 ** 16;
+  const other = (): Expr => bits(l.ir.add(l.ir.scale(index, -1), l.ir.int(-1)));
+  let number: Expr;
+  if (isLong) {
+    // Whole numbers below the float's last digit: the quotient rounded down is that of integers.
+    const below = isWide
+      ? m.add(m.mul(m.cast(other(), 'float64'), 2 ** 24), m.cast(bits(index), 'float64'))
+      : bits(index);
+    const quotient = l.ir.op('floor', [m.div(below, range)]);
+    number = m.sub(below, m.mul(quotient, range));
+    if (range < 2 ** 31) number = m.cast(number, 'int32');
+  } else {
+    const rest = (value: Expr): Expr =>
+      l.ir.op('remainder', [m.cast(value, 'int32'), l.ir.const('int32', range)]);
+    number = rest(bits(index));
+    if (isWide) {
       // Sums of two remainders that need no more bits than they have.
       const sum = (a: Expr, b: Expr): Expr => {
         const left = m.sub(range, b);
         return m.where(m.ge(a, left), m.sub(a, left), m.add(a, b));
       };
-      let shifted = rest(upper);
+      let shifted = rest(other());
       for (let bit = 0; bit < 24; bit++) shifted = sum(shifted, shifted);
-      below = sum(shifted, rest(below));
+      number = sum(shifted, number);
     }
   }
-  return l.pointwise(call.shape, m.cast(m.add(m.cast(rest(below), 'int64'), low), call.dtype));
+  return l.pointwise(call.shape, m.cast(m.add(m.cast(number, 'int64'), low), call.dtype));
 }
 
 /** native_dropout: input, p, train → output, mask. Training always takes one offset, as eager does. */

@@ -94,7 +94,7 @@ function accessCost({ form, dtype }: Access, name: string, across: string | unde
   if (typeof step !== 'number') return 14;
   if (step === 0) return 0.4;
   if (step === 1) return width;
-  if (across !== undefined && coefficientOf(form, across) === 1 && itemSize(dtype) === 4) return 3;
+  if (across !== undefined && coefficientOf(form, across) === 1 && itemSize(dtype) <= 4) return 3;
   return 6;
 }
 

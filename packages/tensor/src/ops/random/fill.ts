@@ -8,7 +8,13 @@ import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { RowOrder } from '../../kernels/order-kernel.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
-import { drawUniform, fillWith, normalKernel, uniformKernel } from '../../kernels/random-kernel.js';
+import {
+  drawUniform,
+  drawnBy,
+  fillWith,
+  normalKernel,
+  uniformKernel,
+} from '../../kernels/random-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
@@ -33,6 +39,11 @@ const randnLikeOp = defineOp(
   { ...LIKE, kernel: normalKernel },
 );
 
+/** A uniform float32 number for each element. */
+function drawLike(tensor: Tensor): Float64Array {
+  return drawnBy(randLikeOp, [tensor, 'float32', null, null, null, null]);
+}
+
 /** @throws invalid-argument */
 function checkProbability(p: number): number {
   if (p >= 0 && p <= 1) return Math.fround(p);
@@ -47,9 +58,10 @@ const bernoulliOp = defineOp(
     tags: ['random'],
     meta: floatingMeta('bernoulli'),
     kernel: ({ self }, [out]) => {
-      const draw = drawUniform('float32');
+      const draws = drawLike(self);
       const p = readNumbers(self);
-      fillWith(out!, (i) => (draw(i) < checkProbability(p[i]!) ? 1 : 0));
+      for (let i = 0; i < p.length; i++) p[i] = draws[i]! < checkProbability(p[i]!) ? 1 : 0;
+      writeNumbers(out!, p);
     },
     vjp: zeroGradient,
   },
@@ -126,16 +138,15 @@ function totalWeight(weights: Float64Array): number {
   return total;
 }
 
-/** The first category at which a part of the total weight is used up; rounding may leave it to the last one with a weight. */
-function categoryAt(weights: Float64Array, part: number): number {
-  let rest = part;
-  let last = 0;
-  for (let at = 0; at < weights.length; at++) {
-    rest -= weights[at]!;
-    if (rest < 0) return at;
-    if (weights[at]! > 0) last = at;
+/** The first category with which the weights up to it, `sums`, exceed a part of their total. */
+function categoryAt(sums: Float64Array, part: number): number {
+  let low = 0;
+  for (let high = sums.length - 1; low < high;) {
+    const middle = (low + high) >> 1;
+    if (sums[middle]! > part) high = middle;
+    else low = middle + 1;
   }
-  return last;
+  return low;
 }
 
 const multinomialOp = defineOp(
@@ -169,21 +180,23 @@ const multinomialOp = defineOp(
     kernel: ({ self, num_samples: count, replacement }, [out]) => {
       const weights = readNumbers(self);
       const categories = self.sizes.at(-1)!;
-      const draw = drawUniform('float32');
       const drawn = new Int32Array(out!.numel);
       const repeats = replacement === true && count > 1;
+      const draws = drawLike(repeats ? out! : self);
       for (let row = 0; row * count < drawn.length; row++) {
         const start = row * categories;
         const own = weights.subarray(start, start + categories);
         const total = totalWeight(own);
-        if (repeats)
+        if (repeats) {
+          for (let j = 1; j < categories; j++) own[j]! += own[j - 1]!;
           for (let i = row * count; i < (row + 1) * count; i++)
-            drawn[i] = categoryAt(own, draw(i) * total);
+            drawn[i] = categoryAt(own, draws[i]! * total);
+        }
         // A race of exponential clocks: the first to ring is a draw, the next one without it, and so on. Those without
         // weight never ring and come last.
         else
           for (let j = 0; j < categories; j++)
-            own[j] = own[j]! > 0 ? -Math.log1p(-draw(start + j)) / own[j]! : NaN;
+            own[j] = own[j]! > 0 ? -Math.log1p(-draws[start + j]!) / own[j]! : NaN;
       }
       if (!repeats) {
         const clocks = new RowOrder(weights, categories);

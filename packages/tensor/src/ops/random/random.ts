@@ -7,7 +7,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import {
   type Draw,
-  drawUniform,
+  drawnBy,
   fillWith,
   normalKernel,
   uniformKernel,
@@ -98,11 +98,12 @@ const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Ten
     device: args.device ?? 'cpu',
   })),
   kernel: (_args, [out]) => {
-    const draw = drawUniform('float32');
-    const order = new Int32Array(out!.numel);
-    for (let i = 0; i < order.length; i++) order[i] = i;
-    for (let i = 0; i < order.length - 1; i++) {
-      const j = i + Math.floor(draw(i) * (order.length - i));
+    const draws = drawnBy(randOp, [out!.sizes, 'float32', null, null, null]);
+    const count = draws.length;
+    const order = new Int32Array(count);
+    for (let i = 0; i < count; i++) order[i] = i;
+    for (let i = 0; i < count - 1; i++) {
+      const j = i + Math.floor(draws[i]! * (count - i));
       const drawn = order[j]!;
       order[j] = order[i]!;
       order[i] = drawn;

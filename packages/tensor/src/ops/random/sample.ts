@@ -32,11 +32,11 @@ const gammaOp: OpOverload<Tensor> = defineOp(
     tags: ['random'],
     meta: floatingMeta('_standard_gamma'),
     kernel: ({ self }, [out]) => {
-      const state = reserveOffsets(1);
+      const stream = new NumberStream(reserveOffsets(1));
       const shapes = readNumbers(self);
       const least = TINY[out!.dtype]!;
       fillWith(out!, (i) => {
-        const sample = sampleGamma(shapes[i]!, new NumberStream(state, i));
+        const sample = sampleGamma(shapes[i]!, stream.of(i));
         return sample < least ? least : sample;
       });
     },
@@ -71,8 +71,8 @@ const poissonOp = defineOp('aten::poisson(Tensor self, Generator? generator=None
         'invalid Poisson rate, expected rate to be non-negative',
         { hints: ['Rates are finite and not negative.'] },
       );
-    const state = reserveOffsets(1);
-    fillWith(out!, (i) => samplePoisson(rates[i]!, new NumberStream(state, i)));
+    const stream = new NumberStream(reserveOffsets(1));
+    fillWith(out!, (i) => samplePoisson(rates[i]!, stream.of(i)));
   },
   vjp: zeroGradient,
 });
@@ -89,11 +89,11 @@ const binomialOp = defineOp(
     kernel: ({ count, prob }, [out]) => {
       const counts = readNumbers(count, out!.sizes);
       const shares = readNumbers(prob, out!.sizes);
-      const state = reserveOffsets(1);
+      const stream = new NumberStream(reserveOffsets(1));
       fillWith(out!, (i) => {
         const [n, p] = [counts[i]!, shares[i]!];
         if (!(n >= 0 && p >= 0 && p <= 1)) return NaN;
-        return sampleBinomial(Math.floor(n), p, new NumberStream(state, i));
+        return sampleBinomial(Math.floor(n), p, stream.of(i));
       });
     },
     vjp: (_args, { grad }) => ({ count: () => zerosLike(grad), prob: () => zerosLike(grad) }),
