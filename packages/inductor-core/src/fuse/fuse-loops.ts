@@ -19,6 +19,9 @@ import { type Equation, type Mapping, linearMapping, solvedMapping } from './mat
 /** Most nodes in one kernel. */
 const MOST_NODES = 256;
 
+/** Most nodes beside each other that fill parts of a buffer, where kernels are cheap: caches hold few rows far apart. */
+const MOST_PARTS = 8;
+
 /** How the guest lies in the host: at every point, or once per outer point. */
 interface Fit {
   readonly hostVars: readonly SizedLoop[];
@@ -231,6 +234,9 @@ export function fuseLoops(context: FusionContext, a: LoopGroup, b: LoopGroup): L
     sitesOf(context, guest.members),
   );
   if (shared === null) return null;
+  const { cheapKernels = false } = context.lowering.capabilities;
+  if (cheapKernels && shared.joined > 0 && a.nodes.length + b.nodes.length > MOST_PARTS)
+    return null;
   for (const mapping of candidates(context, host, guest, fit, shared)) {
     if (fit.paired && !separates(host, guest, mapping)) continue;
     if (fit.paired && !keepsOrder(context, host, guest, mapping)) continue;

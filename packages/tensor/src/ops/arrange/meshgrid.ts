@@ -149,20 +149,11 @@ const combinationsOp = defineOp(
 );
 
 /** Defines `tril_indices` or `triu_indices`: [2, N] rows and columns of a triangle, row by row. */
-function defineTriangle(
-  name: string,
-  keeps: (shift: number, offset: number) => boolean,
-): OpOverload<Tensor> {
-  const positions = (row: number, col: number, offset: number): [number[], number[]] => {
-    const rows: number[] = [];
-    const columns: number[] = [];
-    for (let i = 0; i < row; i++)
-      for (let j = 0; j < col; j++) {
-        if (!keeps(j - i, offset)) continue;
-        rows.push(i);
-        columns.push(j);
-      }
-    return [rows, columns];
+function defineTriangle(name: string, isLower: boolean): OpOverload<Tensor> {
+  /** The columns of row `i`: from the first to before the last. */
+  const columnsOf = (i: number, col: number, offset: number): [number, number] => {
+    const edge = Math.min(col, Math.max(0, i + offset + (isLower ? 1 : 0)));
+    return isLower ? [0, edge] : [edge, col];
   };
   return defineOp(
     `aten::${name}(int row, int col, int offset=0, *, ScalarType? dtype=4, ${PLACEMENT}) -> Tensor`,
@@ -175,7 +166,12 @@ function defineTriangle(
             `${name}: row and col must be non-negative, got ${row} and ${col}`,
             { hints: ['Give the size of the matrix.'] },
           );
-        const sizes = [2, positions(row, col, offset)[0].length];
+        let count = 0;
+        for (let i = 0; i < row; i++) {
+          const [from, to] = columnsOf(i, col, offset);
+          count += to - from;
+        }
+        const sizes = [2, count];
         return {
           sizes,
           strides: contiguousStrides(sizes),
@@ -184,14 +180,24 @@ function defineTriangle(
           device: device ?? 'cpu',
         };
       },
-      kernel: ({ row, col, offset }, [out]) =>
-        writeNumbers(out!, positions(row, col, offset).flat()),
+      kernel: ({ row, col, offset }, [out]) => {
+        const count = out!.sizes[1]!;
+        const positions = new Int32Array(2 * count);
+        for (let i = 0, at = 0; i < row; i++) {
+          const [from, to] = columnsOf(i, col, offset);
+          for (let j = from; j < to; j++, at++) {
+            positions[at] = i;
+            positions[at + count] = j;
+          }
+        }
+        writeNumbers(out!, positions);
+      },
     },
   );
 }
 
-const trilIndicesOp = defineTriangle('tril_indices', (shift, offset) => shift <= offset);
-const triuIndicesOp = defineTriangle('triu_indices', (shift, offset) => shift >= offset);
+const trilIndicesOp = defineTriangle('tril_indices', true);
+const triuIndicesOp = defineTriangle('triu_indices', false);
 
 /** All tensors expanded to their common shape. @throws shape-mismatch */
 export function broadcastTensors(tensors: readonly Tensor[]): Tensor[] {

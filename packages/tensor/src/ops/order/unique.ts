@@ -5,7 +5,7 @@
  */
 import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { sliceLayout } from '../../kernels/coordinates.js';
+import { pick, sliceLayout } from '../../kernels/coordinates.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { readRows } from '../../kernels/ordered-rows.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -26,26 +26,33 @@ const AWAITED = 'uniqueAsync(x)';
 
 /** Elements (or slices) by first of a group: which one stands for it, the group of each, the sizes. */
 interface Groups {
-  readonly first: readonly number[];
+  readonly first: Int32Array;
   readonly of: Int32Array;
-  readonly counts: readonly number[];
+  readonly counts: Int32Array;
 }
 
 /** Groups of equal neighbours in an order of positions. */
 function runs(order: Int32Array, same: (a: number, b: number) => boolean): Groups {
-  const first: number[] = [];
-  const counts: number[] = [];
-  const of = new Int32Array(order.length);
-  for (let i = 0; i < order.length; i++) {
+  const { length } = order;
+  const [first, counts, of] = [1, 2, 3].map(() => new Int32Array(length)) as [
+    Int32Array,
+    Int32Array,
+    Int32Array,
+  ];
+  let last = -1;
+  for (let i = 0; i < length; i++) {
     const position = order[i]!;
-    if (i === 0 || !same(order[i - 1]!, position)) {
-      first.push(position);
-      counts.push(0);
-    }
-    of[position] = first.length - 1;
-    counts[first.length - 1]!++;
+    if (i === 0 || !same(order[i - 1]!, position)) first[++last] = position;
+    of[position] = last;
+    counts[last]!++;
   }
-  return { first, of, counts };
+  return { first: first.subarray(0, last + 1), of, counts: counts.subarray(0, last + 1) };
+}
+
+function positions(count: number): Int32Array {
+  const all = new Int32Array(count);
+  for (let i = 0; i < count; i++) all[i] = i;
+  return all;
 }
 
 function longs(values: ArrayLike<number> | null, sizes?: readonly number[]): Tensor {
@@ -57,13 +64,10 @@ function longs(values: ArrayLike<number> | null, sizes?: readonly number[]): Ten
 /** Distinct elements of a flattened tensor, the inverse in the shape of self, the counts. */
 function elements(self: Tensor, sorted: boolean, inverse: boolean, counts: boolean): Tensor[] {
   const { values, order: rows } = readRows(self);
-  const order = sorted ? rows.sort(0) : Int32Array.from(values, (_, i) => i);
+  const order = sorted ? rows.sort(0) : positions(values.length);
   const groups = runs(order, (a, b) => values[a] === values[b]);
   const distinct = emptyContiguous([groups.first.length], self.dtype, 'cpu');
-  writeNumbers(
-    distinct,
-    Float64Array.from(groups.first, (at) => values[at]!),
-  );
+  writeNumbers(distinct, pick(values, groups.first));
   return [
     distinct,
     inverse ? longs(groups.of, self.sizes) : longs(null),
@@ -86,9 +90,9 @@ function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
     }
     return 0;
   };
-  const order = Array.from({ length: size }, (_, i) => i);
+  const order = positions(size);
   if (sorted) order.sort((a, b) => compare(a, b) || a - b);
-  const groups = runs(Int32Array.from(order), (a, b) => compare(a, b) === 0);
+  const groups = runs(order, (a, b) => compare(a, b) === 0);
   const count = groups.first.length;
   const sizes = self.sizes.map((s, d) => (d === dim ? count : s));
   const out = emptyFromMeta({
