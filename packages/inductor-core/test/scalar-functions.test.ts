@@ -166,10 +166,52 @@ describe('functions of 64 bits', () => {
           const got = run(name, ...[a, b].slice(0, SCALAR_ARITY[op]));
           const what = `${name}(${a}, ${b}) = ${got}, not ${exact}`;
           if (op === 'erf' && !Number.isNaN(a)) expect(got, what).toBeCloseTo(exact, 14);
+          else if (/^(exp|log|sigmoid)$/.test(op) && Number.isFinite(exact) && exact !== 0)
+            expect(Math.abs(got / exact - 1), what).toBeLessThanOrEqual(2 ** -51);
           else expect(Object.is(got + 0, exact + 0), what).toBe(true);
         }
       }
     }
+  });
+
+  const ONE = 2n ** 200n;
+  /** 2²⁰⁰ exp(x), by its series of x / 2¹² squared twelve times. */
+  const exact = (x: bigint): bigint => {
+    let [sum, term] = [ONE, ONE];
+    for (let k = 1n; term !== 0n; k++) {
+      term = (term * x) / (k * ONE * 4096n);
+      sum += term;
+    }
+    for (let k = 0; k < 12; k++) sum = (sum * sum) / ONE;
+    return sum;
+  };
+  const fixed = (x: number): bigint => BigInt(x * 2 ** 140) * 2n ** 60n;
+
+  it('exponentials and logarithms are within 1 ulp', () => {
+    let worst = 0;
+    for (let i = 0; i < 4000; i++) {
+      // As many near 0 as far away, with few digits so that they are exact here.
+      const x = Math.round(((i * 7919) % 4000) - 2000) * 2 ** -(i % 13) * 0.01;
+      const y = run('exp_f64', x);
+      const whole = exact(fixed(x));
+      const ulp = 2 ** (Math.floor(Math.log2(y)) - 52);
+      worst = Math.max(worst, Math.abs(Number(whole - fixed(y)) / 2 ** 200 / ulp));
+      // log(y + d) = log y + d / y: what is left of y after exp(log y), against the last digit of the logarithm.
+      const log = run('log_f64', y);
+      if (log === 0) continue;
+      const left = Number(fixed(y) - exact(fixed(log))) / 2 ** 200 / y;
+      worst = Math.max(worst, Math.abs(left) / 2 ** (Math.floor(Math.log2(Math.abs(log))) - 52));
+    }
+    expect(worst).toBeGreaterThan(0.5);
+    expect(worst).toBeLessThan(1);
+    // Subnormal results and arguments, and the ends of the range.
+    for (const x of [-708.5, -730, -744.4, -745.1, -745.2, -746, -1e300, 709.78, 709.79, 1e-320])
+      expect(Math.abs(run('exp_f64', x) - Math.exp(x)) || 0).toBeLessThanOrEqual(
+        x > 0 ? 2 ** 971 : 2 ** -1074,
+      );
+    expect([710, 1e9].map((x) => run('exp_f64', x))).toEqual([Infinity, Infinity]);
+    for (const x of [5e-324, 1e-310, 2 ** -1022, 1 - 2 ** -53, 1 + 2 ** -52, 1.7e308])
+      expect(Math.abs(run('log_f64', x) / Math.log(x) - 1)).toBeLessThanOrEqual(2 ** -52);
   });
 
   it('divide, shift and raise integers as the IR does', () => {

@@ -40,7 +40,6 @@ import { kindOf } from './element-kind.js';
 import { IndexCode } from './index-code.js';
 import { KernelArguments } from './kernel-arguments.js';
 import { constantRegs, constantValue } from './leaf-values.js';
-import { movedBits } from './moved-halves.js';
 import { applyOperator } from './operators.js';
 import { emitRandom } from './random.js';
 import { Scope, type MaskContext } from './scope.js';
@@ -138,17 +137,18 @@ export class BodyEmitter {
   store(statement: Extract<Stmt, { kind: 'store' }>): void {
     const buffer = this.buffer(statement.buf);
     for (const index of indexValues(statement.index)) this.value(index);
-    const bits = buffer.dtype === statement.value.dtype ? movedBits(statement.value) : undefined;
-    const value = this.value(bits ?? roundedByStore(statement.value));
+    // 16-bit floats that are only moved keep their bits, as integers.
+    const source = statement.value;
+    const isMoved =
+      source.kind === 'load' && source.dtype === buffer.dtype && source.dtype.endsWith('float16');
+    const dtype = isMoved ? 'int16' : buffer.dtype;
+    const value = this.value(isMoved ? { ...source, dtype } : roundedByStore(source));
     this.vb.hint = 'out';
-    const form = this.space.linear(statement.index);
-    if (bits !== undefined) this.#access.store({ ...buffer, dtype: bits.dtype }, form, value);
-    else
-      this.#access.store(
-        buffer,
-        form,
-        wrapTo(this.vb, convert(this.vb, value, kindOf(buffer.dtype)), buffer.dtype),
-      );
+    this.#access.store(
+      { ...buffer, dtype },
+      this.space.linear(statement.index),
+      wrapTo(this.vb, convert(this.vb, value, kindOf(dtype)), dtype),
+    );
   }
 
   /** Masks matter only to expressions that read memory. */

@@ -86,7 +86,10 @@ export function coordinatesIn(
 }
 
 /** The values at positions. */
-export function pick(values: Float32Array | Float64Array, positions: ArrayLike<number>): Float64Array {
+export function pick(
+  values: Float32Array | Float64Array,
+  positions: ArrayLike<number>,
+): Float64Array {
   const picked = new Float64Array(positions.length);
   for (let i = 0; i < picked.length; i++) picked[i] = values[positions[i]!]!;
   return picked;

@@ -59,9 +59,10 @@ const bernoulliOp = defineOp(
     meta: floatingMeta('bernoulli'),
     kernel: ({ self }, [out]) => {
       const draws = drawLike(self);
-      const p = readNumbers(self);
-      for (let i = 0; i < p.length; i++) p[i] = draws[i]! < checkProbability(p[i]!) ? 1 : 0;
-      writeNumbers(out!, p);
+      writeNumbers(
+        out!,
+        readNumbers(self).map((p, i) => (draws[i]! < checkProbability(p) ? 1 : 0)),
+      );
     },
     vjp: zeroGradient,
   },
@@ -74,10 +75,12 @@ const bernoulliPOp = defineOp(
       checkProbability(scalarValue(args.p));
       return selfMeta(args);
     },
-    kernel: ({ p }, [out]) => {
+    kernel: ({ self, p }, [out]) => {
       const limit = Math.fround(scalarValue(p));
-      const draw = drawUniform('float32');
-      fillWith(out!, (i) => (draw(i) < limit ? 1 : 0));
+      writeNumbers(
+        out!,
+        drawLike(self).map((u) => (u < limit ? 1 : 0)),
+      );
     },
     vjp: zeroGradient,
   },
