@@ -229,7 +229,7 @@ export class BodyEmitter {
         return scope.acc(expr.id);
       case 'load':
         return this.#access.load(
-          { ...this.buffer(expr.buf), dtype: expr.dtype },
+          this.#movedBuffer(expr),
           this.space.linear(expr.index),
           mask,
           level,
@@ -284,6 +284,12 @@ export class BodyEmitter {
       case 'op':
         return scope.at(level, () => applyOperator(vb, expr, expr.args.map(operand)));
     }
+  }
+
+  /** The buffer of a load: what is only moved is loaded as integers, see `store`. */
+  #movedBuffer({ buf, dtype }: Extract<Expr, { kind: 'load' }>): BufferRef {
+    const buffer = this.buffer(buf);
+    return dtype === 'int16' && buffer.dtype.endsWith('float16') ? { ...buffer, dtype } : buffer;
   }
 
   #site(expr: Extract<Expr, { kind: 'check' }>): CheckSite {

@@ -21,8 +21,8 @@ import { mT } from '../view/dims.js';
 import { narrow } from '../view/slice.js';
 import { tril } from '../indexing/triangle.js';
 
-/** Terms of the Taylor series; the matrix is scaled to a norm of at most 1/2 first. */
-const TERMS = 20;
+/** Terms of the Taylor series are GROUP², in as many groups; the matrix is scaled to a norm of at most 1/2 first. */
+const GROUP = 4;
 
 /** exp of a square matrix by scaling and squaring. */
 function exponential(values: Float64Array, n: number): Float64Array {
@@ -40,12 +40,21 @@ function exponential(values: Float64Array, n: number): Float64Array {
     multiplyAdd(a, b, out, n, n, n);
     return out;
   };
+  const one = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) one[i * n + i] = 1;
+  const powers = [one];
+  for (let k = 0; k < GROUP; k++) powers.push(product(powers[k]!, scaled));
+  const highest = powers.pop()!;
   let total = new Float64Array(n * n);
-  for (let i = 0; i < n; i++) total[i * n + i] = 1;
-  const one = total.slice();
-  // 1 + A (1 + A/2 (1 + A/3 (…)))
-  for (let k = TERMS; k >= 1; k--)
-    total = product(scaled, total).map((value, i) => value / k + one[i]!);
+  // Few products: a group's powers are there, and groups are taken together by the highest. @see Paterson and Stockmeyer, 1973
+  for (let group = GROUP - 1; group >= 0; group--) {
+    if (group < GROUP - 1) total = product(highest, total) as typeof total;
+    powers.forEach((power, k) => {
+      let factor = 1;
+      for (let i = group * GROUP + k; i > 1; i--) factor /= i;
+      for (let i = 0; i < total.length; i++) total[i]! += factor * power[i]!;
+    });
+  }
   for (let s = 0; s < halvings; s++) total = product(total, total) as typeof total;
   return total;
 }
