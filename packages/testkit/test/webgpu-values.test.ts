@@ -8,6 +8,7 @@ import {
   arange,
   download,
   full,
+  fullLike,
   grad,
   manualSeed,
   multinomial,
@@ -18,6 +19,7 @@ import {
   tensor,
   topk,
   zeros,
+  zerosLike,
 } from '@tessera/tensor';
 import { optim } from '@tessera/nn';
 import { toDevice } from '@tessera/tensor/internal';
@@ -52,6 +54,36 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
       expect(await read(fn(x))).toEqual(expected);
       expect(await read(compile(fn)(x))).toEqual(expected);
     });
+  });
+
+  describe('literal zeros beside zero, NaN and infinity', () => {
+    const x = [0, -0, NaN, Infinity, -2];
+    const cases: [string, (x: Tensor) => Tensor, number[]][] = [
+      ['divided', (x) => zerosLike(x).div(x), [NaN, NaN, NaN, 0, -0]],
+      ['negative, divided', (x) => fullLike(x, -0).div(x), [NaN, NaN, NaN, -0, 0]],
+      [
+        'divided, cut',
+        (x) => zerosLike(x).div(x, { roundingMode: 'trunc' }),
+        [NaN, NaN, NaN, 0, -0],
+      ],
+      [
+        'divided, floored',
+        (x) => zerosLike(x).div(x, { roundingMode: 'floor' }),
+        [NaN, NaN, NaN, 0, -0],
+      ],
+      ['multiplied', (x) => x.mul(0), [0, -0, NaN, NaN, -0]],
+      ['negative, multiplied', (x) => x.mul(-0), [-0, 0, NaN, NaN, 0]],
+    ];
+    it.each(cases)('%s, as on the CPU', async (_, fn, expected) => {
+      expect(fn(tensor(x)).toArray()).toEqual(expected);
+      expect(await read(compile(fn)(gpu(tensor(x))))).toEqual(expected);
+    });
+  });
+
+  it.each([0, 1])('the variance of nothing is NaN, corrected by %s', async (correction) => {
+    const x = gpu(zeros([0, 2]));
+    expect(await read(x.var(null, { correction }))).toBe(NaN);
+    expect(await read(x.std([0], { correction }))).toEqual([NaN, NaN]);
   });
 
   it('int64 elements take four bytes each: views by strides reach all of them, and no more', async () => {

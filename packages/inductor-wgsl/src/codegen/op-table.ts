@@ -41,15 +41,20 @@ const library =
     `${site.helper(name)}(${args.join(', ')})`;
 const same: Emit = ([a]) => a;
 
-const ZERO = /^(vec4f\()?0\.0\)?$/;
+const ZERO = /^(vec4f\()?(\(-)?0\.0\)*$/;
 
 /** A product of floats. NaN and infinity times a literal zero are NaN, whatever compilers take them for. */
-const product: Emit = ([a, b], site) =>
-  ZERO.test(b)
-    ? `${site.helper('times_zero')}(${a})`
-    : ZERO.test(a)
-      ? product([b, a], site)
-      : `(${a} * ${b})`;
+const product: Emit = ([a, b], site) => {
+  const [value, factor] = ZERO.test(b) ? [a, b] : [b, a];
+  if (!ZERO.test(factor)) return `(${a} * ${b})`;
+  const result = `${site.helper('times_zero')}(${value})`;
+  return factor.includes('-') ? `(-${result})` : result;
+};
+
+/** A quotient of floats; compilers take a literal zero divided by anything for zero, too. */
+const quotient: Emit = ([a, b], site) =>
+  ZERO.test(a) ? product([inverse([b], site), a], site) : `(${a} / ${b})`;
+const inverse: Emit = ([a], site) => `(${one(site)} / ${a})`;
 
 const times = (a: string, b: string, site: OpSite): string =>
   emitOp({ ...site, op: 'mul' }, [a, b]);
@@ -71,15 +76,18 @@ const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   add: { f32: infix('+'), i32: infix('+'), bool: infix('|') },
   sub: { f32: infix('-'), i32: infix('-'), bool: infix('!=') },
   mul: { f32: product, i32: infix('*'), bool: infix('&') },
-  div: floating(infix('/')),
-  floordiv: { f32: library('floordiv'), i32: library('floordiv_int') },
-  truncdiv: { f32: ([a, b]) => `trunc(${a} / ${b})`, i32: library('truncdiv_int') },
+  div: floating(quotient),
+  floordiv: {
+    f32: (args, site) => (ZERO.test(args[0]!) ? quotient : library('floordiv'))(args, site),
+    i32: library('floordiv_int'),
+  },
+  truncdiv: { f32: (args, site) => `trunc(${quotient(args, site)})`, i32: library('truncdiv_int') },
   remainder: { f32: library('remainder'), i32: library('remainder_int') },
   fmod: { f32: library('fmod'), i32: library('fmod_int') },
   neg: { f32: ([a]) => `(-${a})`, i32: ([a]) => `(-${a})`, bool: same },
   abs: { f32: builtin('abs'), i32: builtin('abs'), bool: same },
   sign: { f32: library('sign'), i32: builtin('sign'), bool: same },
-  reciprocal: floating(([a], site) => `(${one(site)} / ${a})`),
+  reciprocal: floating(inverse),
   square: { f32: ([a]) => `(${a} * ${a})`, i32: ([a], site) => times(a, a, site), bool: same },
   maximum: { f32: library('max'), i32: builtin('max'), bool: infix('|') },
   minimum: { f32: library('min'), i32: builtin('min'), bool: infix('&') },
