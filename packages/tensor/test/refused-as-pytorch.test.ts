@@ -7,6 +7,7 @@ import { TesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import * as api from '../src/index.js';
 import * as internal from '../src/internal.js';
+import { complex } from '../src/fft.js';
 import { type DType, type Tensor, callOp, getOp, ones, tensor, zeros } from '../src/index.js';
 
 const T = { ...api, ...internal };
@@ -113,6 +114,31 @@ describe('what is refused', () => {
       'adaptive means of integers',
       () => T.adaptiveAvgPool2d(typed('int64', 1, 4, 4), 2),
       '"adaptive_avg_pool2d" not implemented for \'int64\'',
+    ],
+    [
+      'pooling of no channels',
+      () => T.maxPool2d(ones([2, 0, 4, 4]), 1),
+      'Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:[2, 0, 4, 4]',
+    ],
+    [
+      'means over rows of nothing, without a batch',
+      () => T.avgPool1d(ones([0, 10]), 1),
+      'Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:[0, 1, 10]',
+    ],
+    [
+      'pooling of empty volumes',
+      () => T.maxPool3d(ones([0, 1, 2, 10]), 1),
+      "Expected input's non-batch dimensions to have positive length, but input has a shape of [0, 1, 2, 10] and non-batch dimension 0 has length zero!",
+    ],
+    [
+      'complex numbers with integers',
+      () => complex(ones([2]), typed('int32', 2)),
+      'Expected both inputs to be Half, Float or Double tensors but got float32 and int32',
+    ],
+    [
+      'complex numbers of two types',
+      () => complex(ones([2]), typed('float64', 2)),
+      'Expected object of scalar type float32 but got scalar type float64 for second argument',
     ],
     [
       'no indices',

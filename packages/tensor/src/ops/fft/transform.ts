@@ -3,8 +3,9 @@
  *
  * The operators have ATen's names and arguments in a namespace of ours, since ATen's are of complex dtypes.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
@@ -137,8 +138,23 @@ function any(op: OpOverload, self: Tensor, { s = null, dim = null, norm }: FftnO
   return callOp(op, [self, s, dim, norm ?? null]) as Tensor;
 }
 
-/** Pairs of real and imaginary parts: [..] → [.., 2]; real numbers if the latter are left out. @throws shape-mismatch */
+/** What parts of complex numbers may be. */
+const COMPLEX_OF: readonly DType[] = ['float16', 'float32', 'float64'];
+
+/** Pairs of real and imaginary parts: [..] → [.., 2]; real numbers if the latter are left out. @throws shape-mismatch, dtype-mismatch */
 export function complex(real: Tensor, imaginary: Tensor | null = null): Tensor {
+  if (imaginary !== null) {
+    const [a, b] = [real.dtype, imaginary.dtype];
+    const isComplex = COMPLEX_OF.includes(a) && COMPLEX_OF.includes(b);
+    if (a !== b || !isComplex)
+      throw new TesseraError(
+        'dtype-mismatch',
+        isComplex
+          ? `Expected object of scalar type ${a} but got scalar type ${b} for second argument`
+          : `Expected both inputs to be Half, Float or Double tensors but got ${a} and ${b}`,
+        { hints: ["Convert first: x.to('float32')."] },
+      );
+  }
   return stack([real, imaginary ?? zerosLike(real)], -1);
 }
 

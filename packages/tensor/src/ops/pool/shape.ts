@@ -46,6 +46,15 @@ export function slidingShape(op: string, rank: number, args: WindowArgs): PoolSh
   const stride = args.stride.length === 0 ? kernel : list('stride');
   const [padding, dilation] = [list('padding'), list('dilation')];
   checkWindows(op, { kernel, stride, padding, dilation });
+  const item = self.sizes.slice(-rank - 1);
+  if (item.includes(0))
+    throw new TesseraError(
+      'shape-mismatch',
+      rank === 3
+        ? `${op}(): Expected input's non-batch dimensions to have positive length, but input has a shape of ${formatSizes(self.sizes)} and non-batch dimension ${item.indexOf(0)} has length zero!`
+        : `${op}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:${formatSizes(self.sizes)}`,
+      { hints: ['Only a batch may be empty.'] },
+    );
   if (padding.some((pad, i) => pad > kernel[i]! / 2))
     throw new TesseraError(
       'invalid-argument',
