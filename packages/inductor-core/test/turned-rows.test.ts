@@ -3,7 +3,7 @@
  */
 import { makeFx } from '@tessera/graph';
 import { type DType, type Tensor, cat, manualSeed, randn, tensor } from '@tessera/tensor';
-import { readNumbers, weightInt8packMm } from '@tessera/tensor/internal';
+import { multilabelMarginLoss, readNumbers, weightInt8packMm } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   type Capabilities,
@@ -113,6 +113,11 @@ describe('columns of a row that are turned', () => {
     expect(launches(packed, inputs, PLAIN)).toBe(2);
     expect(launches(packed, inputs)).toBe(1);
     expectEager(packed, inputs, 1e-4);
+  });
+
+  it('are not looked for in rows that are read with other dimensions', () => {
+    const loss: Program = (x, target) => [multilabelMarginLoss(x!, target!)];
+    expectEager(loss, [tensor(0.5), tensor(0, { dtype: 'int64' })], 1e-6);
   });
 
   it('stay a kernel of their own where they are read otherwise', () => {

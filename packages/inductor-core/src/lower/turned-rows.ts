@@ -66,9 +66,10 @@ export function turnedRows({ lowering, graph }: LoweringResult): LoweredGraph {
       const length = maker === null ? null : rowLength(maker);
       if (maker?.kind !== 'pointwise' || length === null || length !== extent(node.vars)) continue;
       const turn = turnOf(lowering, node, name);
+      if (turn === null) continue;
       const { row, inside } = wholeRow(lowering, maker, makerFor);
-      const sums = turn === null ? null : sumsOf(row, writers);
-      if (turn === null || sums === null) continue;
+      const sums = sumsOf(row, writers);
+      if (sums === null) continue;
       const twins = new Map<string, IrBuffer>();
       for (const sum of sums) {
         const twin = twinOf(lowering, sum, turn);
@@ -109,6 +110,8 @@ function wholeRow(
   for (const load of nodeLoads(row)) {
     const maker = makerFor(load.buf, row);
     if (maker?.kind !== 'pointwise' || rowLength(maker) !== rowLength(row)) continue;
+    // Of one row each, they have the same sizes then.
+    if (maker.out.sizes.length !== row.out.sizes.length) continue;
     if (load !== l.loadBuffer(maker.out, l.vars(row.out.sizes))) continue;
     inside.push(maker);
     const value = l.substitute(whole.value, new Map(), new Map([[load, maker.value]]));
