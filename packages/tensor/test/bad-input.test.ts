@@ -483,3 +483,19 @@ describe('bad input', () => {
     expect(x.softmax(0).isnan().all().item()).toBe(1);
   });
 });
+
+describe('numbers in the place of tensors', () => {
+  const x = ones([2, 2]);
+  it.each<[string, unknown[], string]>([
+    ['matmul', [2, x], "argument 'self' must be Tensor, not number 2"],
+    ['linear', [2, x, null], "argument 'input' must be Tensor, not number 2"],
+    ['isclose', [2, 3, 1e-5, 1e-8, false], "argument 'self' must be Tensor, not number 2"],
+    ['ldexp.Tensor', [x, 2], "argument 'other' must be Tensor, not number 2"],
+    ['kron', [x, 2], "argument 'other' must be Tensor, not number 2"],
+    ['cross_entropy_loss', [x, 1, null, 1, -100, 0], "'target' must be Tensor, not number 1"],
+    ['nansum', [3, null, false, null], "argument 'self' must be Tensor, not number 3"],
+    ['roll', [x, 1, 0], "argument 'shifts' must be int[], not number 1"],
+  ])('%s says which argument it is', (name, args, text) => {
+    expect(() => callOp(getOp(`aten::${name}`), args)).toThrow(text);
+  });
+});

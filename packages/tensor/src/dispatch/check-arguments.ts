@@ -65,6 +65,14 @@ export function checkComposite(op: OpOverload, args: readonly unknown[]): void {
   }
 }
 
+/** Says which number a decomposition took for a tensor or a list, when it failed on it. @throws schema-arguments */
+export function refuseNumbers(op: OpOverload, args: readonly unknown[]): void {
+  op.schema.args.forEach((formal, i) => {
+    const { base, list } = formal.type;
+    if ((base === 'Tensor' || list) && isNumeric(args[i])) mismatch(op, formal, args[i]);
+  });
+}
+
 /** Refuses what is no operator with a list of arguments. @throws schema-arguments */
 export function refuseCall(op: unknown, args: unknown): never {
   const isOp = typeof op === 'object' && op !== null && 'schema' in op;

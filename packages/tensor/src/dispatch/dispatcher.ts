@@ -15,14 +15,14 @@
  *
  * Arguments are positional in schema order and complete. Nothing else intercepts ops.
  */
-import { profiling } from '@tessera/shared';
+import { isTesseraError, profiling } from '@tessera/shared';
 import { autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { transfers } from '../device.js';
 import type { OpOverload } from '../op/op-overload.js';
 import { libraryScopes, outsideScopes } from '../memory/library-scope.js';
 import { show } from '../memory/show.js';
-import { checkComposite, refuseCall } from './check-arguments.js';
+import { checkComposite, refuseCall, refuseNumbers } from './check-arguments.js';
 import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
 import { profileOp } from './profile-op.js';
@@ -72,7 +72,12 @@ function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
   const decompose = op.record.decompose;
   if (decompose !== undefined) {
     checkComposite(op, args);
-    return decompose(op.bind(args));
+    try {
+      return decompose(op.bind(args));
+    } catch (error) {
+      if (!isTesseraError(error)) refuseNumbers(op, args);
+      throw error;
+    }
   }
   const placed = transfers.active?.place(op, args, dispatchUnprofiled) ?? args;
   if (gradMode.enabled) return autograd(op, placed);
