@@ -2,7 +2,7 @@
  * @file What compiling a function did, as data and as text.
  */
 import { addReport, emptyReport } from '@tessera/shared';
-import { GRAPH_BREAKS } from './breaks/graph-breaks.js';
+import { BREAK_HINTS } from './breaks/graph-breaks.js';
 import type { RecordedBreak } from './breaks/report-break.js';
 import type { CompiledFunction } from './compiled-function.js';
 import type { GuardKind } from './guards/entry-guards.js';
@@ -121,7 +121,7 @@ function format(data: Omit<Explanation, 'toString'>): string {
   data.breakReasons.forEach((b, i) =>
     lines.push(
       `Break ${i + 1}: ${b.reason} (${b.code})${b.location === null ? '' : ` at ${b.location}`}`,
-      `  hint: ${GRAPH_BREAKS[b.code].hint}`,
+      `  hint: ${BREAK_HINTS[b.code]}`,
     ),
   );
   for (const { code, reason } of data.uncompiled)

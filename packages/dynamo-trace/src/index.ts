@@ -10,12 +10,8 @@ export {
   backendOf,
   stepsOf,
 } from './backend.js';
-export {
-  type BreakReason,
-  GRAPH_BREAKS,
-  type GraphBreakCode,
-  type GraphBreakEntry,
-} from './breaks/graph-breaks.js';
+export { GRAPH_BREAKS, type GraphBreakEntry } from './breaks/graph-break-table.js';
+export type { BreakReason, GraphBreakCode } from './breaks/graph-breaks.js';
 export type { RecordedBreak } from './breaks/report-break.js';
 export { type CaptureRecord, CompiledFunction } from './compiled-function.js';
 export type { AnyFunction, TraceOptions } from './trace-options.js';

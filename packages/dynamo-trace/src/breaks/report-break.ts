@@ -4,7 +4,7 @@
 import { userFrame } from '@tessera/graph';
 import { TesseraError, log } from '@tessera/shared';
 import type { RecorderOptions } from '../cursor/recorder.js';
-import { type BreakReason, GRAPH_BREAKS, type GraphBreakCode } from './graph-breaks.js';
+import { BREAK_HINTS, type BreakReason, type GraphBreakCode } from './graph-breaks.js';
 
 /** A graph break of a recorded call. */
 export interface RecordedBreak {
@@ -40,7 +40,7 @@ export function refuseBreak({ code, text }: BreakReason, functionName: string): 
     {
       location: userFrame(),
       context: { code },
-      hints: [GRAPH_BREAKS[code].hint, 'Or compile without fullgraph.'],
+      hints: [BREAK_HINTS[code], 'Or compile without fullgraph.'],
     },
   );
 }
