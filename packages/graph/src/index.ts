@@ -95,5 +95,5 @@ export { type JsonArgument } from './argument-json.js';
 export { parameterNames } from './parameter-names.js';
 export { moduleStack } from './module-stack.js';
 export { userFrame } from './user-frame.js';
-export { describeVal, tensorVal, tensorVals } from './value-meta.js';
+export { describeVal, shortDtype, tensorVal, tensorVals } from './value-meta.js';
 export { isTransfer } from './transfer.js';

@@ -12,18 +12,10 @@ import type { SymbolicShape, SymbolicVal } from './symbolic/symbolic-shape.js';
 
 type Val = NonNullable<NodeMeta['val']>;
 
-const SHORT: Readonly<Record<DType, string>> = {
-  float32: 'f32',
-  float64: 'f64',
-  float16: 'f16',
-  bfloat16: 'bf16',
-  int64: 'i64',
-  int32: 'i32',
-  int16: 'i16',
-  int8: 'i8',
-  uint8: 'u8',
-  bool: 'b8',
-};
+/** `f32`, `bf16`, `i64`, …, `bool`. */
+export function shortDtype(dtype: DType): string {
+  return dtype.replace(/^(bf|[fiu])[a-z]*/, '$1');
+}
 
 /** The node's value as one tensor, or null if it has none or several. */
 export function tensorVal(node: Node): Tensor | null {
@@ -43,12 +35,13 @@ export function tensorVals(node: Node): readonly Tensor[] {
  * @param shape sizes and strides as expressions, where they depend on symbols: `f32[s0, 3]`
  */
 export function describeTensor(tensor: Tensor, shape: SymbolicShape | null = null): string {
+  const { dtype } = tensor;
   const device = tensor.device === 'cpu' ? '' : `${tensor.device}:`;
   const { sizes, strides } = shape ?? tensor;
   const layout = isContiguous(tensor.sizes, tensor.strides)
     ? ''
     : ` strides [${strides.map((stride) => (stride === null ? '?' : String(stride))).join(', ')}]`;
-  return `${device}${SHORT[tensor.dtype]}[${sizes.map(String).join(', ')}]${layout}`;
+  return `${device}${dtype === 'bool' ? 'b8' : shortDtype(dtype)}[${sizes.map(String).join(', ')}]${layout}`;
 }
 
 /** The value in words, or null when nothing is known. */

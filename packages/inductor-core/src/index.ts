@@ -37,7 +37,7 @@ export type {
 export { IndexBuilder } from './ir/index-build.js';
 export { divisorOf } from './ir/index-bounds.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';
-export { SCALAR_ARITY } from './ir/scalar-ops.js';
+export { SCALAR_ARITY, TRANSCENDENTAL_OPS } from './ir/scalar-ops.js';
 export {
   indexOf,
   indexSymbols,

@@ -15,7 +15,7 @@ import {
 } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
 import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
-import { makeTensor } from '@tessera/tensor/internal';
+import { makeTensor, sameNumbers } from '@tessera/tensor/internal';
 import { type Pass, passOf } from './pass.js';
 import { hashCall, sameCall } from './structural-key.js';
 
@@ -47,7 +47,7 @@ function* cseSteps(module: GraphModule): Steps<number> {
     const hash = hashCall(node);
     const bucket = buckets.get(hash);
     const same = bucket?.find(
-      (other) => sameVersions(other.versions, seen) && sameCall(other.node, node),
+      (other) => sameNumbers(other.versions, seen) && sameCall(other.node, node),
     );
     if (same !== undefined && !(leaves(node, sets) && leaves(same.node, sets))) {
       rememberStorages(node, same.node, moved);
@@ -85,10 +85,6 @@ function leaves(node: Node, sets: AliasSets): boolean {
 
 function bump(versions: Map<Node, number>, root: Node): void {
   versions.set(root, (versions.get(root) ?? 0) + 1);
-}
-
-function sameVersions(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((version, i) => version === b[i]);
 }
 
 /** The vals of views of a removed node must name the memory of the node that stays. */

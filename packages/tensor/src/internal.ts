@@ -19,8 +19,9 @@ export {
   withFakeTensors,
   withRealTensors,
 } from './tensor-factory.js';
+export { LARGEST_FINITE } from './kernels/float-parts.js';
 export { formatStrides } from './memory-format.js';
-export { kindType, numberType } from './type-promotion.js';
+export { kindType, numberType, promotedType } from './type-promotion.js';
 export {
   contiguousStrides,
   formatSizes,
@@ -114,7 +115,12 @@ export { autogradGrad, autogradGradOuter, autogradGradTwice } from './autograd/a
 export { programLeaf } from './autograd/leaf-op.js';
 export { gradMode } from './autograd/grad-mode.js';
 export { runBackward } from './autograd/engine.js';
-export { type Edge, type GradMeta, peekSequenceNr } from './autograd/grad-node.js';
+export {
+  type Edge,
+  type GradMeta,
+  metaOf as gradMetaOf,
+  peekSequenceNr,
+} from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
 export {
   dropGradient,
@@ -147,7 +153,12 @@ export {
   gradientListenerOf,
   setGradientListener,
 } from './autograd/gradient-listener.js';
-export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';
+export { modifiedSince } from './autograd/saved-tensor.js';
+export {
+  CompiledGradient,
+  backwardOutsideGraph,
+  outsideGraphOp,
+} from './autograd/outside-graph.js';
 export { type Like, type TensorOrList } from './autograd/functional.js';
 export { type CheckpointStep, checkpointWith } from './autograd/activation-checkpoint.js';
 export { type HostCode, hostCall, tracedHostCalls } from './autograd/host-call.js';

@@ -1,6 +1,7 @@
 /**
  * @file Memory formats: which layout a copy gets.
  */
+import type { TensorMeta } from './op/op-record.js';
 import type { Tensor } from './tensor.js';
 import { contiguousStrides } from './shape.js';
 import { channelsLastStrides, preservedStrides } from './kernels/pointwise-strides.js';
@@ -12,4 +13,10 @@ export type MemoryFormat = 'contiguous' | 'preserve' | 'channelsLast' | 'channel
 export function formatStrides(self: Tensor, format: MemoryFormat | null): number[] {
   if (format === null || format === 'preserve') return preservedStrides(self.sizes, self.strides);
   return format === 'contiguous' ? contiguousStrides(self.sizes) : channelsLastStrides(self.sizes);
+}
+
+/** Result of the shape, dtype and order of dimensions of `self`. */
+export function metaOfSelf({ self }: { readonly self: Tensor }): TensorMeta {
+  const { sizes, dtype, device } = self;
+  return { sizes, strides: formatStrides(self, null), dtype, device };
 }

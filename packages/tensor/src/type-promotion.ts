@@ -45,10 +45,23 @@ export function kindType(kind: ScalarKind): DType {
 
 /** Result dtype of operands. */
 export function resultType(operands: readonly Operand[]): DType {
+  return promotedType(
+    operands,
+    (operand) => (isTensor(operand) ? (operand.ndim > 0 ? 0 : 1) : 2),
+    (operand) => (isTensor(operand) ? operand.dtype : numberType(operand as ScalarLike)),
+  );
+}
+
+/** Result dtype of operands of any kind, of which ranks and dtypes are known. */
+export function promotedType<T>(
+  operands: readonly T[],
+  rankOf: (operand: T) => 0 | 1 | 2,
+  dtypeOf: (operand: T) => DType,
+): DType {
   const ranks: (DType | null)[] = [null, null, null];
   for (const operand of operands) {
-    const rank = isTensor(operand) ? (operand.ndim > 0 ? 0 : 1) : 2;
-    const dtype = isTensor(operand) ? operand.dtype : numberType(operand as ScalarLike);
+    const rank = rankOf(operand);
+    const dtype = dtypeOf(operand);
     ranks[rank] = ranks[rank] === null ? dtype : promoteTypes(ranks[rank]!, dtype);
   }
   let result: DType | null = null;

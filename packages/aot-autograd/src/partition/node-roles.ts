@@ -2,8 +2,8 @@
  * @file Which nodes of a joint graph must run in the forward pass, which in the backward pass, and which
  * may run in either.
  */
-import { Node, getItem, isImpure } from '@tessera/graph';
-import { type JointGraph, closure, outputArguments } from './partition.js';
+import type { Node } from '@tessera/graph';
+import { type JointGraph, closure, passesOf } from './partition.js';
 
 /** See the file header. Every node that anything needs is in exactly one of the three. */
 export interface NodeRoles {
@@ -23,26 +23,10 @@ export interface NodeRoles {
 /** Sorts the nodes of a joint graph. */
 export function nodeRoles(joint: JointGraph): NodeRoles {
   const { nodes } = joint.module.graph;
-  const outputs = outputArguments(joint);
-  const late = new Set<Node>(joint.tangents);
-  for (const node of nodes)
-    if (node.allInputNodes().some((input) => late.has(input))) late.add(node);
-  const effects = nodes.filter(
-    (node) => node.op !== 'placeholder' && node.op !== 'output' && isImpure(node),
-  );
-  const results = outputs.slice(0, joint.forwardOutputs).filter((arg) => arg instanceof Node);
-  const forward = closure([...results, ...effects.filter((node) => !late.has(node))], () => false);
-  for (const input of joint.inputs) forward.add(input);
-  // Results of an op with several are made with it.
-  for (const node of nodes)
-    if (node.target === getItem && forward.has(node.input())) forward.add(node);
-  const gradients = new Set(
-    outputs.slice(joint.forwardOutputs).filter((arg) => arg instanceof Node),
-  );
-  const wanted = closure([...gradients, ...effects.filter((node) => late.has(node))], () => false);
+  const { late, forward, gradients, wanted } = passesOf(joint);
   const backward = new Set<Node>();
   const either = new Set<Node>();
-  for (const node of wanted) {
+  for (const node of closure(wanted, () => false)) {
     if (late.has(node)) backward.add(node);
     else if (!forward.has(node)) either.add(node);
   }
@@ -52,6 +36,6 @@ export function nodeRoles(joint: JointGraph): NodeRoles {
     forward,
     backward,
     either,
-    gradients,
+    gradients: new Set(gradients),
   };
 }

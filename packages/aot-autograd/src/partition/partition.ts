@@ -67,6 +67,23 @@ export interface Assignment {
 
 /** Splits the nodes by what the forward results, and the `pinned` nodes, need. */
 export function assignNodes(joint: JointGraph, pinned: readonly Node[] = []): Assignment {
+  const { forward, wanted } = passesOf(joint, pinned);
+  return { forward, backward: closure(wanted, (node) => forward.has(node)) };
+}
+
+/** What each pass of a joint graph is for. */
+export interface Passes {
+  /** What depends on a tangent. */
+  readonly late: ReadonlySet<Node>;
+  /** What the results and effects of the forward pass need, inputs and `pinned` nodes included. */
+  readonly forward: ReadonlySet<Node>;
+  /** What the graph returns as gradients. */
+  readonly gradients: readonly Node[];
+  /** Those, and the effects of the backward pass. */
+  readonly wanted: readonly Node[];
+}
+
+export function passesOf(joint: JointGraph, pinned: readonly Node[] = []): Passes {
   const nodes = joint.module.graph.nodes;
   const outputs = outputArguments(joint);
   const late = new Set<Node>(joint.tangents);
@@ -81,10 +98,8 @@ export function assignNodes(joint: JointGraph, pinned: readonly Node[] = []): As
   for (const node of nodes)
     if (node.target === getItem && forward.has(node.input())) forward.add(node);
   const gradients = nodesOf(outputs.slice(joint.forwardOutputs));
-  const backward = closure([...gradients, ...effects.filter((node) => late.has(node))], (node) =>
-    forward.has(node),
-  );
-  return { forward, backward };
+  const wanted = [...gradients, ...effects.filter((node) => late.has(node))];
+  return { late, forward, gradients, wanted };
 }
 
 function isEffect(node: Node): boolean {

@@ -4,7 +4,6 @@
  * Keeps exactly the values that the compiled backward graph reads, with the versions they had. The
  * backward graph is compiled when the first gradient arrives.
  */
-import { TesseraError } from '@tessera/shared';
 import {
   GradNode,
   type Storage,
@@ -19,6 +18,7 @@ import {
   type StorageKeeper,
   gradMode,
   holdGradient,
+  modifiedSince,
   backwardTwice,
   outsideScopes,
   setHistory,
@@ -28,7 +28,7 @@ import {
 import type { CompiledGraph } from '../graph-compiler.js';
 import type { EagerHistory } from '../joint/eager-history.js';
 import type { GradientSource } from '../partition/partition.js';
-import { CompiledDoubleBackward } from './double-backward.js';
+import { compiledDoubleBackward } from './double-backward.js';
 import { copyWithStrides, withLayout } from './layout-copy.js';
 
 /** A backward graph for some of the tangents. */
@@ -245,10 +245,8 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
       const copy = this.copies.get(i);
       const keptFor = this.program.watched.find(({ index }) => index === i)?.keptFor;
       if (copy === undefined || this.arrived.some((has, t) => has && keptFor!.has(t)))
-        throw new TesseraError(
-          'inplace-version',
-          `one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of shape [${value.sizes.join(', ')}] that a compiled function saved for backward is at version ${value.storage.version}; expected version ${this.versions[i]} instead.`,
-          { hints: ['Use the out-of-place op, or clone() the tensor before modifying it.'] },
+        throw modifiedSince(
+          `a tensor of shape [${value.sizes.join(', ')}] that a compiled function saved for backward is at version ${value.storage.version}; expected version ${this.versions[i]} instead.`,
         );
       saved[i] = copy;
     }
@@ -260,7 +258,7 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     results: readonly (Tensor | null)[],
     grads: readonly (Tensor | null)[],
   ): void {
-    const node = new CompiledDoubleBackward(results, [...this.nextEdges], grads);
+    const node = compiledDoubleBackward(results, [...this.nextEdges], grads);
     results.forEach((result, i) => {
       if (result !== null && !grads.includes(result)) setHistory(result, node, i);
     });

@@ -3,44 +3,26 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { GradNode, type Tensor } from '@tessera/tensor';
-import { type Edge, gradEdge } from '@tessera/tensor/internal';
-
-function metaOf(tensor: Tensor | null): {
-  sizes: readonly number[];
-  dtype: Tensor['dtype'];
-  device: Tensor['device'];
-} {
-  return tensor === null
-    ? { sizes: [], dtype: 'float32', device: 'cpu' }
-    : { sizes: tensor.sizes, dtype: tensor.dtype, device: tensor.device };
-}
+import { CompiledGradient, type Edge, gradEdge, gradMetaOf } from '@tessera/tensor/internal';
 
 /** History of gradients that a compiled backward made under createGraph. */
-export class CompiledDoubleBackward extends GradNode {
-  constructor(
-    results: readonly (Tensor | null)[],
-    inputs: readonly (Edge | null)[],
-    grads: readonly (Tensor | null)[],
-  ) {
-    super(
-      'CompiledFunctionBackwardBackward',
-      [...inputs, ...grads.map((grad) => (grad === null ? null : gradEdge(grad)))],
-      results.map(metaOf),
-    );
-  }
-
-  override apply(): never {
-    throw new TesseraError(
-      'double-backward-compiled',
-      'torch.compile with aot_autograd does not currently support double backward: the gradient of a compiled function was differentiated.',
-      {
-        hints: [
-          'Compute the first gradient inside the compiled function, or do not compile the part that is differentiated twice.',
-        ],
-      },
-    );
-  }
+export function compiledDoubleBackward(
+  results: readonly (Tensor | null)[],
+  inputs: readonly (Edge | null)[],
+  grads: readonly (Tensor | null)[],
+): GradNode {
+  return new CompiledGradient(
+    'CompiledFunctionBackwardBackward',
+    [...inputs, ...grads.map((grad) => (grad === null ? null : gradEdge(grad)))],
+    results.map((result) => gradMetaOf(result ?? NO_GRADIENT)),
+    'the gradient of a compiled function',
+    [
+      'Compute the first gradient inside the compiled function, or do not compile the part that is differentiated twice.',
+    ],
+  );
 }
+
+const NO_GRADIENT = { sizes: [], dtype: 'float32', device: 'cpu' } as const;
 
 /**
  * History of a result whose graph a `backward()` inside the compiled program used up. `grad()` with respect to what
@@ -48,7 +30,7 @@ export class CompiledDoubleBackward extends GradNode {
  */
 export class ConsumedBackward extends GradNode {
   constructor(value: Tensor, edges: readonly (Edge | null)[]) {
-    super('ConsumedBackward', edges, [metaOf(value)]);
+    super('ConsumedBackward', edges, [gradMetaOf(value)]);
   }
 
   override apply(): never {
@@ -63,7 +45,7 @@ export class ConsumedBackward extends GradNode {
 /** History of a result whose gradients go only to leaves that the compiled program made and nobody else has. */
 export class UnseenLeaves extends GradNode {
   constructor(value: Tensor) {
-    super('UnseenLeaves', [], [metaOf(value)]);
+    super('UnseenLeaves', [], [gradMetaOf(value)]);
   }
 
   override apply(): readonly (Tensor | null)[] {

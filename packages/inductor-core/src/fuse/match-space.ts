@@ -10,7 +10,7 @@ import { type Size, isMultiple, quotientOf, sizeMul } from '@tessera/shared';
 import type { IrBuilder } from '../ir/build.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { divisorOf } from '../ir/index-bounds.js';
-import { extent } from '../ir/loop-vars.js';
+import { extent, rowMajor } from '../ir/loop-vars.js';
 import { indexSymbols } from '../ir/walk.js';
 
 /** `guest` (over the guest's variables) is the same place as `host` (over the host's). */
@@ -30,12 +30,6 @@ function digitsOf(ir: IrBuilder, flat: IndexExpr, vars: readonly SizedLoop[]): M
     mapping.set(v.name, i === 0 ? digit : ir.mod(digit, v.size));
   });
   return mapping;
-}
-
-function rowMajor(ir: IrBuilder, vars: readonly SizedLoop[]): IndexExpr {
-  let flat = ir.int(0);
-  for (const v of vars) flat = ir.add(ir.scale(flat, v.size), ir.sym(v.name, v.size));
-  return flat;
 }
 
 /** The mapping that keeps row-major order. */

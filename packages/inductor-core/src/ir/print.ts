@@ -4,8 +4,8 @@
  * One line per distinct operation, numbered within its stage; indices print like source code. The text
  * is deterministic and complete: two kernels with the same text do the same.
  */
+import { shortDtype } from '@tessera/graph';
 import { type Size, SymInt, printSize } from '@tessera/shared';
-import type { DType } from '@tessera/tensor';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp, Stmt } from './expr.js';
 import type { IndexExpr, SizedLoop } from './index-expr.js';
@@ -37,24 +37,6 @@ const INFIX: Partial<Record<ScalarOp, string>> = {
   shl: '<<',
   shr: '>>',
 };
-
-const SHORT: Record<DType, string> = {
-  float32: 'f32',
-  float64: 'f64',
-  float16: 'f16',
-  bfloat16: 'bf16',
-  int64: 'i64',
-  int32: 'i32',
-  int16: 'i16',
-  int8: 'i8',
-  uint8: 'u8',
-  bool: 'bool',
-};
-
-/** `f32`, `i64`, … */
-export function shortDtype(dtype: DType): string {
-  return SHORT[dtype];
-}
 
 function number(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);

@@ -83,7 +83,7 @@ export const PREDICATES: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
 ]);
 
 /** Functions of floats beyond arithmetic and roots. */
-const TRANSCENDENTAL_OPS: readonly ScalarOp[] = [
+export const TRANSCENDENTAL_OPS: readonly ScalarOp[] = [
   'exp',
   'exp2',
   'expm1',

@@ -9,8 +9,9 @@
  */
 import { type Argument, Node, getItem, tensorVal } from '@tessera/graph';
 import { SymInt } from '@tessera/shared';
-import { type OpOverload, itemSize } from '@tessera/tensor';
+import { itemSize } from '@tessera/tensor';
 import { sameNumbers, wrapDim } from '@tessera/tensor/internal';
+import { operatorOf } from './node-uses.js';
 
 /** A view through which a part is written, and the node that holds what the view shows a part of, after the write. */
 export interface WriteStep {
@@ -74,12 +75,8 @@ const INDEXED: ReadonlySet<string> = new Set([
   'aten::scatter.value',
 ]);
 
-function opOf(node: Node): OpOverload | null {
-  return node.op === 'call_function' && typeof node.target === 'object' ? node.target : null;
-}
-
 function nameOf(node: Node): string {
-  return opOf(node)?.qualifiedName ?? '';
+  return operatorOf(node)?.qualifiedName ?? '';
 }
 
 /** The writes of a graph. */
@@ -170,7 +167,7 @@ function isRearranging(node: Node): boolean {
 /** What `view` is a view of, if `node` puts the view's new contents back into it. */
 function undoneBy(node: Node, view: Node, { argsOf }: WriteQuestions): Node | null {
   const whole = view.args[0];
-  if (opOf(view) === null || !(whole instanceof Node)) return null;
+  if (operatorOf(view) === null || !(whole instanceof Node)) return null;
   const [from, to] = [tensorVal(whole), tensorVal(node)];
   if (from === null || to === null || !sameNumbers(from.sizes, to.sizes)) return null;
   const scattered = VIEW_OF_SCATTER.get(nameOf(node));
@@ -282,7 +279,7 @@ function bytesNeededLater(
     const users = [...value.users.keys()];
     if (users.some(isLater)) bytes += bytesOf(value);
     for (const user of users) {
-      const op = opOf(user);
+      const op = operatorOf(user);
       // Products and reductions have memory of their own.
       const isLazy =
         op === null ? user.target === getItem : !MADE_AT_ONCE.some((tag) => op.hasTag(tag));

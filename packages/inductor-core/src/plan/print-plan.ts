@@ -1,8 +1,8 @@
 /**
  * @file A plan as text: its launches in order, where their buffers lie, and what memory that takes.
  */
+import { shortDtype } from '@tessera/graph';
 import { itemSize } from '@tessera/tensor';
-import { shortDtype } from '../ir/print.js';
 import type { BufferSource, ExecutionPlan, PlanBuffer } from './execution-plan.js';
 
 function placeOf(source: BufferSource): string {

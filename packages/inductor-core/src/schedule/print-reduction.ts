@@ -1,8 +1,9 @@
 /**
  * @file Reductions as text; see `Reduction` for how it reads.
  */
+import { shortDtype } from '@tessera/graph';
 import type { Expr } from '../ir/expr.js';
-import { ExprPrinter, shortDtype } from '../ir/print.js';
+import { ExprPrinter } from '../ir/print.js';
 import type { Assignments, Reduction, Register } from './reduction.js';
 
 function registers(list: readonly Register[]): string {

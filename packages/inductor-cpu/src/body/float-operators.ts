@@ -1,7 +1,7 @@
 /**
  * @file Operations on floats: arithmetic in vector instructions, and the functions of inductor-core's table.
  */
-import type { Expr, ScalarOp } from '@tessera/inductor-core';
+import { type Expr, TRANSCENDENTAL_OPS } from '@tessera/inductor-core';
 import { binary, unary, type Operator, type Operators } from './operator.js';
 import { tableOperators } from './table-operators.js';
 import type { Regs, VectorBuilder } from './vector-builder.js';
@@ -63,25 +63,8 @@ const FUNCTIONS = [
   'fmod',
   'remainder',
   'pow',
-  'exp',
-  'exp2',
-  'expm1',
-  'log',
-  'log2',
-  'log1p',
-  'sin',
-  'cos',
-  'tan',
-  'asin',
-  'acos',
-  'atan',
-  'atan2',
-  'sinh',
-  'cosh',
-  'tanh',
-  'sigmoid',
-  'erf',
-] as const satisfies readonly ScalarOp[];
+  ...TRANSCENDENTAL_OPS,
+] as const;
 
 /** Operators of f32. */
 export const FLOAT32_OPERATORS: Operators = {

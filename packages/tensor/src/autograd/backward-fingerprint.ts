@@ -9,7 +9,8 @@ import { fakeFromMeta, isTensor, withFakeTensors } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { withAutocastSettings } from '../autocast/autocast-state.js';
 import type { FunctionContext } from './function-context.js';
-import { type FunctionClass, FunctionNode, metaOf } from './function-node.js';
+import { type FunctionClass, FunctionNode } from './function-node.js';
+import { metaOf } from './grad-node.js';
 import { gradMode } from './grad-mode.js';
 import { withPackedSaves } from './saved-tensor-hooks.js';
 

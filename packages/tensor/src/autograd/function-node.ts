@@ -10,7 +10,7 @@ import type { Tensor } from '../tensor.js';
 import { holdGradient } from './accumulate-grad.js';
 import { anomaly } from './anomaly-state.js';
 import type { FunctionContext } from './function-context.js';
-import { type GradMeta, GradNode } from './grad-node.js';
+import { type GradMeta, GradNode, metaOf } from './grad-node.js';
 import { castTo, sumToSize, zerosOf } from './gradient-ops.js';
 import { gradEdge, setHistory } from './history.js';
 import { checkInPlaceLeaf, rewriteHistory } from './record.js';
@@ -102,11 +102,6 @@ export class FunctionNode extends GradNode {
     const shaped = sameNumbers(grad.sizes, meta.sizes) ? grad : sumToSize(grad, meta.sizes);
     return shaped.dtype === meta.dtype ? shaped : castTo(shaped, meta.dtype);
   }
-}
-
-/** What a gradient of a tensor looks like. */
-export function metaOf(tensor: Tensor): GradMeta {
-  return { sizes: tensor.sizes, dtype: tensor.dtype, device: tensor.device };
 }
 
 /**

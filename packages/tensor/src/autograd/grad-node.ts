@@ -19,6 +19,11 @@ export interface GradMeta {
   readonly device: DeviceType;
 }
 
+/** What a gradient of a tensor looks like. */
+export function metaOf({ sizes, dtype, device }: GradMeta): GradMeta {
+  return { sizes, dtype, device };
+}
+
 /** Called with a gradient; may return a replacement. */
 export type GradHook = (grad: Tensor) => Tensor | void;
 

@@ -22,26 +22,27 @@ import {
   requestOf,
 } from './autograd-grad-op.js';
 import { runBackward } from './engine.js';
-import { type GradMeta, GradNode } from './grad-node.js';
+import { type Edge, type GradMeta, GradNode, metaOf } from './grad-node.js';
 import { gradEdge, setHistory } from './history.js';
 
 /** History of a gradient that was computed over compiled code: differentiating it is an error. */
-class CompiledGradient extends GradNode {
-  constructor(grads: readonly GradMeta[], sources: readonly (Tensor | null)[]) {
-    const edges = sources.map((source) => (source === null ? null : gradEdge(source)));
-    super('CompiledGradientBackward', edges, grads);
+export class CompiledGradient extends GradNode {
+  /** @param what the gradient, in words; `hints`, what to do */
+  constructor(
+    name: string,
+    edges: readonly (Edge | null)[],
+    grads: readonly GradMeta[],
+    private readonly what: string,
+    private readonly hints: readonly string[],
+  ) {
+    super(name, edges, grads);
   }
 
   override apply(): never {
     throw new TesseraError(
       'double-backward-compiled',
-      'torch.compile with aot_autograd does not currently support double backward: a gradient that was computed with createGraph outside of a graph was differentiated.',
-      {
-        hints: [
-          'Inside a compiled function, run the forward pass, grad() or backward(), and what differentiates the result, without a graph break between and without hooks, so that all become one graph; explain(fn)(...args) lists the breaks.',
-          'Or do not compile the part that is differentiated twice.',
-        ],
-      },
+      `torch.compile with aot_autograd does not currently support double backward: ${this.what} was differentiated.`,
+      { hints: this.hints },
     );
   }
 }
@@ -62,12 +63,18 @@ function withoutGraph(request: GradientRequest): (Tensor | null)[] {
 
 /** Makes gradients depend on tensors in a way that cannot be differentiated. */
 function endHistory(grads: readonly Tensor[], sources: readonly (Tensor | null)[]): void {
-  const node = new CompiledGradient(grads.map(metaOf), sources);
+  const edges = sources.map((source) => (source === null ? null : gradEdge(source)));
+  const node = new CompiledGradient(
+    'CompiledGradientBackward',
+    edges,
+    grads.map(metaOf),
+    'a gradient that was computed with createGraph outside of a graph',
+    [
+      'Inside a compiled function, run the forward pass, grad() or backward(), and what differentiates the result, without a graph break between and without hooks, so that all become one graph; explain(fn)(...args) lists the breaks.',
+      'Or do not compile the part that is differentiated twice.',
+    ],
+  );
   grads.forEach((grad, i) => setHistory(grad, node, i));
-}
-
-function metaOf({ sizes, dtype, device }: Tensor): GradMeta {
-  return { sizes, dtype, device };
 }
 
 function define(overload: string, createGraph: CreateGraph): OpOverload {

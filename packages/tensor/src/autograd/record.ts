@@ -13,7 +13,7 @@ import { formatSizes } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { anomaly } from './anomaly-state.js';
-import type { GradMeta, GradNode } from './grad-node.js';
+import { type GradNode, metaOf } from './grad-node.js';
 import { cloneOf } from './gradient-ops.js';
 import { gradEdge, gradFnOf, noteWrittenSince, requiresGrad, setHistory } from './history.js';
 import { OpNode } from './op-node.js';
@@ -30,10 +30,6 @@ function anyRequiresGrad(op: OpOverload, args: readonly unknown[]): boolean {
     }
   }
   return false;
-}
-
-function metaOf(tensor: Tensor): GradMeta {
-  return { sizes: tensor.sizes, dtype: tensor.dtype, device: tensor.device };
 }
 
 function differentiable(op: OpOverload): boolean {

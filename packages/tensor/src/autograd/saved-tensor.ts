@@ -70,19 +70,24 @@ export class SavedTensor {
     if (now !== this.version) {
       const maker =
         this.maker === null ? '' : `, which is output ${this.outputNr} of ${this.maker.name},`;
-      throw new TesseraError(
-        'inplace-version',
-        `one of the variables needed for gradient computation has been modified by an inplace operation: [${DTYPES[tensor.dtype].scalarTypeName} ${formatSizes(tensor.sizes)}]${maker} is at version ${now}; expected version ${this.version} instead (needed by ${nodeName}).`,
-        {
-          hints: [
-            'Use the out-of-place op, or clone() the tensor before modifying it.',
-            'setDetectAnomaly(true) shows the forward op that saved it.',
-          ],
-        },
+      throw modifiedSince(
+        `[${DTYPES[tensor.dtype].scalarTypeName} ${formatSizes(tensor.sizes)}]${maker} is at version ${now}; expected version ${this.version} instead (needed by ${nodeName}).`,
+        'setDetectAnomaly(true) shows the forward op that saved it.',
       );
     }
     return tensor;
   }
+}
+
+/** The error of a saved tensor that was modified. */
+export function modifiedSince(what: string, ...hints: readonly string[]): TesseraError {
+  return new TesseraError(
+    'inplace-version',
+    `one of the variables needed for gradient computation has been modified by an inplace operation: ${what}`,
+    {
+      hints: ['Use the out-of-place op, or clone() the tensor before modifying it.', ...hints],
+    },
+  );
 }
 
 /** What a hook gives back, in the place in the graph that the saved tensor had. */

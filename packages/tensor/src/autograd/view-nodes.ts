@@ -12,11 +12,7 @@ import {
   zerosOf,
 } from './gradient-ops.js';
 import { backwardTwice } from './backward-twice.js';
-import { type Edge, type GradMeta, GradNode } from './grad-node.js';
-
-function metaOf(tensor: Tensor): GradMeta {
-  return { sizes: tensor.sizes, dtype: tensor.dtype, device: tensor.device };
-}
+import { type Edge, type GradMeta, GradNode, metaOf } from './grad-node.js';
 
 /** Gradient of a base from that of a view whose own history is stale (the base was modified since). */
 export class ViewOfBase extends GradNode {

@@ -4,6 +4,14 @@
 import type { DType } from '../dtype.js';
 import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './float16.js';
 
+/** Largest finite number of a dtype. */
+export const LARGEST_FINITE: Readonly<Partial<Record<DType, number>>> = {
+  float64: Number.MAX_VALUE,
+  float32: 3.4028234663852886e38,
+  float16: 65504,
+  bfloat16: 3.3895313892515355e38,
+};
+
 const f64 = new Float64Array(1);
 const i64 = new BigInt64Array(f64.buffer);
 const f32 = new Float32Array(1);

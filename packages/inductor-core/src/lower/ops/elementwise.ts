@@ -2,8 +2,8 @@
  * @file Building blocks of pointwise lowerings: operands, broadcasting, promotion.
  */
 import { SymInt, TesseraError } from '@tessera/shared';
-import { type DType, defaultDType, isFloatingPoint, promoteTypes } from '@tessera/tensor';
-import { kindType, numberType } from '@tessera/tensor/internal';
+import { type DType, defaultDType, isFloatingPoint } from '@tessera/tensor';
+import { kindType, numberType, promotedType } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
 import { roundToHalf } from '../../ir/scalar-eval.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -60,16 +60,6 @@ export function intList(arg: IntListArg, length?: number): number[] {
     : list;
 }
 
-const RANK: Readonly<Record<'bool' | 'integral' | 'floating', number>> = {
-  bool: 0,
-  integral: 1,
-  floating: 2,
-};
-
-function rankOf(dtype: DType): number {
-  return RANK[dtype === 'bool' ? 'bool' : isFloatingPoint(dtype) ? 'floating' : 'integral'];
-}
-
 function scalarDtype(operand: RuntimeScalar | SymInt | number | boolean): DType {
   if (operand instanceof SymInt) return 'int64';
   return operand instanceof RuntimeScalar ? kindType(operand.kind) : numberType(operand);
@@ -77,19 +67,11 @@ function scalarDtype(operand: RuntimeScalar | SymInt | number | boolean): DType 
 
 /** PyTorch's promotion over tensors, 0-d tensors and numbers. */
 export function promoted(operands: readonly Operand[]): DType {
-  const byRank: (DType | null)[] = [null, null, null];
-  for (const operand of operands) {
-    const isTensor = operand instanceof LoweredTensor;
-    const slot = isTensor ? (operand.shape.length > 0 ? 0 : 1) : 2;
-    const dtype = isTensor ? operand.dtype : scalarDtype(operand);
-    byRank[slot] = byRank[slot] === null ? dtype : promoteTypes(byRank[slot]!, dtype);
-  }
-  let result: DType | null = null;
-  for (const dtype of byRank) {
-    if (dtype === null) continue;
-    if (result === null || rankOf(dtype) > rankOf(result)) result = dtype;
-  }
-  return result ?? defaultDType();
+  return promotedType(
+    operands,
+    (operand) => (operand instanceof LoweredTensor ? (operand.shape.length > 0 ? 0 : 1) : 2),
+    (operand) => (operand instanceof LoweredTensor ? operand.dtype : scalarDtype(operand)),
+  );
 }
 
 /** The type itself if floating, else the default float type. */

@@ -2,6 +2,7 @@
  * @file Signs, neighbours and parts of floats, steps, extremes that pass over NaN, divisors of integers.
  */
 import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { LARGEST_FINITE } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import { NARROW_INTEGERS } from '../../ir/scalar-ops.js';
 import { parameter } from './activation.js';
@@ -38,17 +39,9 @@ const sign: LoweringOf<'aten::sign' | 'aten::sgn'> = (l, [self], call) => {
   return call.dtype === 'bool' ? x : scalarOp(l, 'sign', [x], call.dtype);
 };
 
-/** Largest finite number of a dtype. */
-const LARGEST: Readonly<Partial<Record<DType, number>>> = {
-  float64: Number.MAX_VALUE,
-  float32: 3.4028234663852886e38,
-  float16: 65504,
-  bfloat16: 3.3895313892515355e38,
-};
-
 const nanToNum: LoweringOf<'aten::nan_to_num'> = (l, [self, nan, posinf, neginf], call) => {
   const tensor = tensorArg(self, call.op);
-  const largest = LARGEST[call.dtype];
+  const largest = LARGEST_FINITE[call.dtype];
   if (largest === undefined) return tensor;
   const m = new ExprMath(l.ir);
   const x = tensor.expr;
@@ -76,7 +69,11 @@ const nextafter: LoweringOf<'aten::nextafter'> = (l, args, call) => {
   return formula((m, x, y) => {
     const step = m.max(m.mul(m.abs(x), half.relative), half.least);
     const moved = m.where(m.gt(y, x), m.add(x, step), m.sub(x, step));
-    const inside = m.where(m.isinf(x), m.copysign(m.term(LARGEST[call.dtype]!, x.dtype), x), moved);
+    const inside = m.where(
+      m.isinf(x),
+      m.copysign(m.term(LARGEST_FINITE[call.dtype]!, x.dtype), x),
+      moved,
+    );
     const settled = m.where(m.eq(x, y), y, inside);
     return m.where(m.isnan(y), y, settled);
   })(l, args, call);

@@ -3,9 +3,10 @@
  *
  * Each body defines the values that its own statements need, once, just before the first that does.
  */
+import { shortDtype } from '@tessera/graph';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { ExprPrinter, printIndex, shortDtype } from '../../ir/print.js';
+import { ExprPrinter, printIndex } from '../../ir/print.js';
 import { indexValues } from '../../ir/walk.js';
 import type { Cell, RegisterValue, Routine } from './registers.js';
 import type {

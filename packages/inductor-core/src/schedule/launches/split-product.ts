@@ -6,8 +6,9 @@
  * pieces and runs the epilogue. A sum whose length has no such divisor ends with zeros. A rewrite of the plan, before code is generated.
  */
 import { IrBuilder } from '../../ir/build.js';
-import type { IndexExpr, LoopVar } from '../../ir/index-expr.js';
+import type { LoopVar } from '../../ir/index-expr.js';
 import type { FusedKernel, LoopKernel, MatmulKernel } from '../../ir/kernel.js';
+import { rowMajor } from '../../ir/loop-vars.js';
 import { isReduction, matmulShape, sumStages } from '../products/product-shape.js';
 import {
   chooseMatmulTile,
@@ -118,7 +119,7 @@ export function splitProduct(
       pieces * steps.size === first.size ? operand : e.masked(counts, operand, 0),
     );
   const buffer = unusedName(kernel.params, 'partial');
-  const index = linearIndex(e, [piece, ...vars]);
+  const index = rowMajor(e, [piece, ...vars]);
   const { accDtype } = kernel;
   const partial: MatmulKernel = {
     ...kernel,
@@ -141,10 +142,4 @@ export function splitProduct(
     stages: sumStages(kernel, e.load(accDtype, buffer, index)),
   };
   return { partial, sum, elements: vars.reduce((n, v) => n * v.size, pieces) };
-}
-
-function linearIndex(e: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
-  let index = e.int(0);
-  for (const v of vars) index = e.add(e.scale(index, v.size), e.sym(v.name, v.size));
-  return index;
 }

@@ -6,7 +6,7 @@
  */
 import { productTime, TIMED_TILES } from './product-times.js';
 import { slabPadding } from './slab-layout.js';
-import type { ThreadTarget } from '../threads/thread-target.js';
+import { ceilPower, type ThreadTarget } from '../threads/thread-target.js';
 
 /**
  * A workgroup makes `bm × bn` results from slabs of `bk`; each thread makes `tm × tn` of them (4 or 8
@@ -102,8 +102,7 @@ export function tileFits(tile: MatmulTile, target: ProductTarget): boolean {
 
 /** Shapes for which the same tile is best: extents rounded up to powers of two. */
 export function matmulShapeClass(shape: MatmulShape): string {
-  const power = (x: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, x)));
-  return `${power(shape.batch)}x${power(shape.m)}x${power(shape.n)}x${power(shape.k)}`;
+  return `${ceilPower(shape.batch)}x${ceilPower(shape.m)}x${ceilPower(shape.n)}x${ceilPower(shape.k)}`;
 }
 
 /** Tiles found best by measurement, by `matmulClass`. Serialisable with `Object.fromEntries`. */

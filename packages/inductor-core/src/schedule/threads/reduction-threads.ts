@@ -15,7 +15,7 @@ import { indexSymbols, postorder, stmtRoots } from '../../ir/walk.js';
 import { reductionOf } from '../reductions.js';
 import { laneAccess } from './lane-access.js';
 import { pairedPlace } from './paired-elements.js';
-import { carrierOf, type ThreadTarget } from './thread-target.js';
+import { carrierOf, ceilPower, type ThreadTarget } from './thread-target.js';
 
 /** See the file header. Thread counts are powers of two. */
 export interface ReductionThreads {
@@ -59,7 +59,6 @@ const STRIDED_FROM = 8;
 const FULL_ACCESS = { vectors: 8, scalars: 32 };
 
 const floorPower = (x: number): number => 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, x))));
-const ceilPower = (x: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, x)));
 
 interface Traffic {
   /** Accesses that are contiguous along the fastest inner or outer variable. */

@@ -22,6 +22,9 @@ export interface ThreadTarget {
   readonly software: boolean;
 }
 
+/** The next power of two. */
+export const ceilPower = (x: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, x)));
+
 /** Type in which values of a dtype go from thread to thread. */
 export function carrierOf(dtype: DType): 'float32' | 'int32' | 'bool' {
   if (isFloat(dtype)) return 'float32';

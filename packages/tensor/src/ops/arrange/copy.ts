@@ -7,7 +7,7 @@ import { unreadable } from '../../dispatch/unreadable-now.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { type MemoryFormat, formatStrides } from '../../memory-format.js';
+import { type MemoryFormat, formatStrides, metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { expandStrides, isContiguous, sameNumbers } from '../../shape.js';
@@ -44,12 +44,7 @@ const copyOp = defineOp('aten::copy(Tensor self, Tensor src, bool non_blocking=F
   tags: ['pointwise'],
   meta: ({ self, src }) => {
     expandStrides(src.sizes, src.strides, self.sizes);
-    return {
-      sizes: self.sizes,
-      strides: formatStrides(self, null),
-      dtype: self.dtype,
-      device: self.device,
-    };
+    return metaOfSelf({ self });
   },
   kernel: ({ src }, [out]) => writeNumbers(out!, converted(src, out!)),
   // What self was is differentiated too: its nodes run, and run only once.

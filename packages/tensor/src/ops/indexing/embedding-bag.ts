@@ -14,7 +14,7 @@ import {
 } from '../../kernels/bag-kernel.js';
 import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { formatStrides } from '../../memory-format.js';
+import { metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
@@ -178,12 +178,7 @@ const renormOp = defineOp(
           `embedding_renorm_: 'self' must be 2-D, got ${formatSizes(self.sizes)}`,
           { hints: ['The table is [number of embeddings, size].'] },
         );
-      return {
-        sizes: self.sizes,
-        strides: formatStrides(self, null),
-        dtype: self.dtype,
-        device: self.device,
-      };
+      return metaOfSelf({ self });
     },
     kernel: ({ self, indices, max_norm, norm_type: p }, [out]) => {
       const [rows, width] = self.sizes;

@@ -9,7 +9,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { checkMask, isMask, planIndex } from '../../kernels/advanced-index.js';
 import { pick, positionsOfHits } from '../../kernels/coordinates.js';
 import { readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
-import { formatStrides } from '../../memory-format.js';
+import { metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, expandStrides } from '../../shape.js';
@@ -90,12 +90,7 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
         expandStrides(args.values.sizes, args.values.strides, sizes);
       }
       checkPutType(self, args.values);
-      return {
-        sizes: self.sizes,
-        strides: formatStrides(self, null),
-        dtype: self.dtype,
-        device: self.device,
-      };
+      return metaOfSelf({ self });
     },
     kernel: ({ self, indices, values, accumulate }, [out]) => {
       const result = readNumbers(self);

@@ -7,7 +7,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import type { RowOrder } from '../../kernels/order-kernel.js';
 import { readRows, writeRows } from '../../kernels/ordered-rows.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
-import { formatStrides } from '../../memory-format.js';
+import { metaOfSelf } from '../../memory-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, Vjp } from '../../op/op-record.js';
 import { wrapDim } from '../../shape.js';
@@ -49,12 +49,7 @@ const scatterBack: Vjp<{ self: Tensor; dim: number }> = ({ self, dim }, { grad, 
 const sortRecord: OpRecord<{ self: Tensor; dim: number; descending: boolean }, never> = {
   meta: ({ self, dim }) => {
     wrapDim(dim, self.ndim, 'sort');
-    const values = {
-      sizes: self.sizes,
-      strides: formatStrides(self, null),
-      dtype: self.dtype,
-      device: self.device,
-    };
+    const values = metaOfSelf({ self });
     return [values, { ...values, dtype: 'int64' as const }];
   },
   kernel: ({ self, dim, descending }, outs) => {

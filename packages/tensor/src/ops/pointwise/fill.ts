@@ -7,7 +7,7 @@ import { pointwiseKernel, pointwiseWith, scalarValue } from '../../kernels/point
 import { checkingFill } from '../../kernels/fill-value.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { denseMeta } from '../../kernels/suggest-format.js';
-import { formatStrides } from '../../memory-format.js';
+import { metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
@@ -16,15 +16,6 @@ import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
 import { where } from './where.js';
-
-function metaOfSelf({ self }: { self: Tensor }): TensorMeta {
-  return {
-    sizes: self.sizes,
-    strides: formatStrides(self, null),
-    dtype: self.dtype,
-    device: self.device,
-  };
-}
 
 const fillOp = defineOp('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', {
   tags: ['pointwise', 'uniform'],

@@ -3,9 +3,15 @@
  */
 import { type ScalarLike, type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
+import { DTYPES, isFloatingPoint } from '../../dtype.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
-import { copySign, nextAfterIn, signBit, splitFloat } from '../../kernels/float-parts.js';
+import {
+  LARGEST_FINITE,
+  copySign,
+  nextAfterIn,
+  signBit,
+  splitFloat,
+} from '../../kernels/float-parts.js';
 import {
   operandsOf,
   pointwise,
@@ -122,14 +128,6 @@ export const ldexpInplaceOp: OpOverload<Tensor> = defineOp(
   },
 );
 
-/** Largest finite number of a dtype. */
-const LARGEST: Readonly<Partial<Record<DType, number>>> = {
-  float64: Number.MAX_VALUE,
-  float32: 3.4028234663852886e38,
-  float16: 65504,
-  bfloat16: 3.3895313892515355e38,
-};
-
 const nanToNumOp = defineOp(
   'aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor',
   pointwiseWith(
@@ -141,8 +139,8 @@ const nanToNumOp = defineOp(
           : roundTo(dtype, scalarValue(value as ScalarLike));
       if (DTYPES[dtype].category !== 'floating') return (x) => x!;
       const forNan = given(nan, 0);
-      const high = given(posinf, LARGEST[dtype]!);
-      const low = given(neginf, -LARGEST[dtype]!);
+      const high = given(posinf, LARGEST_FINITE[dtype]!);
+      const low = given(neginf, -LARGEST_FINITE[dtype]!);
       return (x) => (Number.isNaN(x) ? forNan : x === Infinity ? high : x === -Infinity ? low : x!);
     },
     {

@@ -10,8 +10,9 @@ import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import type { SchemaArgs } from '../../op/schema-types.js';
+import { metaOfSelf } from '../../memory-format.js';
 import type { Tensor } from '../../tensor.js';
-import { floatingMeta, selfMeta, zeroGradient } from './meta.js';
+import { floatingMeta, zeroGradient } from './meta.js';
 
 /** A rule for parameters: the one whose name is given must satisfy `holds`. */
 interface Rule {
@@ -113,7 +114,7 @@ const logNormalOp = define(
 const geometricOp = define(
   'geometric',
   'float p',
-  selfMeta,
+  metaOfSelf,
   {
     name: 'p',
     holds: (p) => p > 0 && p < 1,

@@ -17,6 +17,7 @@ import {
 } from '../../kernels/random-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { metaOfSelf } from '../../memory-format.js';
 import type { Tensor } from '../../tensor.js';
 import {
   OPTIONS,
@@ -26,7 +27,7 @@ import {
   NO_OPTIONS,
   checkedDtype,
 } from '../factory/factory.js';
-import { floatingMeta, selfMeta, zeroGradient } from './meta.js';
+import { floatingMeta, zeroGradient } from './meta.js';
 
 const LIKE = { tags: ['random', 'non-differentiable'] as const, meta: likeMeta };
 
@@ -73,7 +74,7 @@ const bernoulliPOp = defineOp(
     tags: ['random'],
     meta: (args) => {
       checkProbability(scalarValue(args.p));
-      return selfMeta(args);
+      return metaOfSelf(args);
     },
     kernel: ({ self, p }, [out]) => {
       const limit = Math.fround(scalarValue(p));

@@ -9,7 +9,7 @@ import type { DType } from '../../dtype.js';
 import { DTYPES } from '../../dtype.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { mapRows } from '../../kernels/reduce-kernel.js';
-import { formatStrides } from '../../memory-format.js';
+import { metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
@@ -127,12 +127,7 @@ const cumprodInplace = defineInplace(cumprodOp);
 const flipOp = defineOp('aten::flip(Tensor self, int[] dims) -> Tensor', {
   meta: ({ self, dims }) => {
     if (dims.length > 0) wrapDims(dims, self.ndim, 'flip');
-    return {
-      sizes: self.sizes,
-      strides: formatStrides(self, null),
-      dtype: self.dtype,
-      device: self.device,
-    };
+    return metaOfSelf({ self });
   },
   kernel: ({ self, dims }, [out]) => {
     const reversed = dims.map((dim) => wrapDim(dim, self.ndim));

@@ -6,7 +6,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { formatStrides } from '../../memory-format.js';
+import { metaOfSelf } from '../../memory-format.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta, ViewMeta } from '../../op/op-record.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
@@ -42,12 +42,7 @@ function scatterMeta<Args extends Scattered>(
         { hints: ['Reshape or expand src first.'] },
       );
     }
-    return {
-      sizes: self.sizes,
-      strides: formatStrides(self, null),
-      dtype: self.dtype,
-      device: self.device,
-    };
+    return metaOfSelf({ self });
   };
 }
 
