@@ -19,7 +19,6 @@ export {
   withFakeTensors,
   withRealTensors,
 } from './tensor-factory.js';
-export { LARGEST_FINITE } from './kernels/float-parts.js';
 export { formatStrides } from './memory-format.js';
 export { kindType, numberType, promotedType } from './type-promotion.js';
 export {
@@ -41,7 +40,7 @@ export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.j
 export { besselI0e, besselI1e } from './kernels/bessel-functions.js';
 export { erf, floorQuotient, floorRemainder, roundHalfEven } from './kernels/special-functions.js';
 export { integerPower, integerProduct } from './kernels/integer-arithmetic.js';
-export { nextAfterIn } from './kernels/float-parts.js';
+export { LARGEST_FINITE, nextAfterIn } from './kernels/float-parts.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
 
 // Files
@@ -115,12 +114,7 @@ export { autogradGrad, autogradGradOuter, autogradGradTwice } from './autograd/a
 export { programLeaf } from './autograd/leaf-op.js';
 export { gradMode } from './autograd/grad-mode.js';
 export { runBackward } from './autograd/engine.js';
-export {
-  type Edge,
-  type GradMeta,
-  metaOf as gradMetaOf,
-  peekSequenceNr,
-} from './autograd/grad-node.js';
+export { type Edge, type GradMeta, metaOf, peekSequenceNr } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
 export {
   dropGradient,
@@ -129,7 +123,7 @@ export {
   setOwnGradient,
   zeroGradient,
 } from './autograd/own-gradient.js';
-export { backwardTwice } from './autograd/backward-twice.js';
+export { backwardTwice, modifiedSince } from './autograd/backward-twice.js';
 export {
   AccumulateGrad,
   gradientStrides,
@@ -153,12 +147,7 @@ export {
   gradientListenerOf,
   setGradientListener,
 } from './autograd/gradient-listener.js';
-export { modifiedSince } from './autograd/saved-tensor.js';
-export {
-  CompiledGradient,
-  backwardOutsideGraph,
-  outsideGraphOp,
-} from './autograd/outside-graph.js';
+export { EndOfGraph, backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';
 export { type Like, type TensorOrList } from './autograd/functional.js';
 export { type CheckpointStep, checkpointWith } from './autograd/activation-checkpoint.js';
 export { type HostCode, hostCall, tracedHostCalls } from './autograd/host-call.js';

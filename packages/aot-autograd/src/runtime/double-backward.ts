@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { GradNode, type Tensor } from '@tessera/tensor';
-import { CompiledGradient, type Edge, gradEdge, gradMetaOf } from '@tessera/tensor/internal';
+import { type Edge, EndOfGraph, gradEdge, metaOf } from '@tessera/tensor/internal';
 
 /** History of gradients that a compiled backward made under createGraph. */
 export function compiledDoubleBackward(
@@ -11,10 +11,10 @@ export function compiledDoubleBackward(
   inputs: readonly (Edge | null)[],
   grads: readonly (Tensor | null)[],
 ): GradNode {
-  return new CompiledGradient(
+  return new EndOfGraph(
     'CompiledFunctionBackwardBackward',
     [...inputs, ...grads.map((grad) => (grad === null ? null : gradEdge(grad)))],
-    results.map((result) => gradMetaOf(result ?? NO_GRADIENT)),
+    results.map((result) => metaOf(result ?? NO_GRADIENT)),
     'the gradient of a compiled function',
     [
       'Compute the first gradient inside the compiled function, or do not compile the part that is differentiated twice.',
@@ -30,7 +30,7 @@ const NO_GRADIENT = { sizes: [], dtype: 'float32', device: 'cpu' } as const;
  */
 export class ConsumedBackward extends GradNode {
   constructor(value: Tensor, edges: readonly (Edge | null)[]) {
-    super('ConsumedBackward', edges, [gradMetaOf(value)]);
+    super('ConsumedBackward', edges, [metaOf(value)]);
   }
 
   override apply(): never {
@@ -45,7 +45,7 @@ export class ConsumedBackward extends GradNode {
 /** History of a result whose gradients go only to leaves that the compiled program made and nobody else has. */
 export class UnseenLeaves extends GradNode {
   constructor(value: Tensor) {
-    super('UnseenLeaves', [], [gradMetaOf(value)]);
+    super('UnseenLeaves', [], [metaOf(value)]);
   }
 
   override apply(): readonly (Tensor | null)[] {

@@ -26,7 +26,7 @@ import { type Edge, type GradMeta, GradNode, metaOf } from './grad-node.js';
 import { gradEdge, setHistory } from './history.js';
 
 /** History of a gradient that was computed over compiled code: differentiating it is an error. */
-export class CompiledGradient extends GradNode {
+export class EndOfGraph extends GradNode {
   /** @param what the gradient, in words; `hints`, what to do */
   constructor(
     name: string,
@@ -64,7 +64,7 @@ function withoutGraph(request: GradientRequest): (Tensor | null)[] {
 /** Makes gradients depend on tensors in a way that cannot be differentiated. */
 function endHistory(grads: readonly Tensor[], sources: readonly (Tensor | null)[]): void {
   const edges = sources.map((source) => (source === null ? null : gradEdge(source)));
-  const node = new CompiledGradient(
+  const node = new EndOfGraph(
     'CompiledGradientBackward',
     edges,
     grads.map(metaOf),

@@ -1,7 +1,6 @@
 /**
  * @file Values that a backward node keeps, with the version they had.
  */
-import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
 import { getOp } from '../op/op-overload.js';
@@ -13,6 +12,7 @@ import type { Storage } from '../memory/storage.js';
 import { formatSizes } from '../shape.js';
 import { autogradMeta } from './autograd-meta.js';
 import { AccumulateGrad } from './accumulate-grad.js';
+import { modifiedSince } from './backward-twice.js';
 import { withGradMode } from './grad-mode.js';
 import type { Edge, GradNode } from './grad-node.js';
 import { gradEdge } from './history.js';
@@ -77,17 +77,6 @@ export class SavedTensor {
     }
     return tensor;
   }
-}
-
-/** The error of a saved tensor that was modified. */
-export function modifiedSince(what: string, ...hints: readonly string[]): TesseraError {
-  return new TesseraError(
-    'inplace-version',
-    `one of the variables needed for gradient computation has been modified by an inplace operation: ${what}`,
-    {
-      hints: ['Use the out-of-place op, or clone() the tensor before modifying it.', ...hints],
-    },
-  );
 }
 
 /** What a hook gives back, in the place in the graph that the saved tensor had. */
