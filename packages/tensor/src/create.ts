@@ -6,6 +6,7 @@ import { defaultDType } from './default-dtype.js';
 import { type DType, itemSize } from './dtype.js';
 import { cpuHeap } from './heap/cpu-heap.js';
 import { writeNumbers } from './kernels/elements.js';
+import { isBig } from './kernels/integer-arithmetic.js';
 import { type TensorOptions, checkTensorOptions } from './ops/factory/factory.js';
 import { formatSizes, numelOf } from './shape.js';
 import { emptyContiguous, isFakeMode, withRealTensors } from './tensor-factory.js';
@@ -108,14 +109,10 @@ export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
       return fromTypedArray(data, [(data as Uint8Array).length], options);
     const { sizes, values } = flatten(data);
     const out = emptyContiguous(sizes, options.dtype ?? inferDType(values), 'cpu');
-    if (out.dtype === 'int64' && values.some((value) => typeof value === 'bigint')) {
-      cpuHeap().i64.set(
-        values.map((value) => BigInt(value)),
-        out.dataPtr() / 8,
-      );
-    } else {
-      writeNumbers(out, values.map(Number));
-    }
+    writeNumbers(
+      out,
+      values.map((value) => (isBig(value) ? (value as number) : Number(value))),
+    );
     return finish(out, options);
   });
 }
@@ -152,7 +149,7 @@ export function fromTypedArray(
       const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
       cpuHeap().u8.set(bytes, out.dataPtr());
     } else {
-      writeNumbers(out, Array.from(data as unknown as ArrayLike<number | bigint>, Number));
+      writeNumbers(out, Array.from(data as unknown as ArrayLike<number>));
     }
     return finish(out, options);
   });

@@ -4,7 +4,7 @@
 import { deviceRuntime } from './device.js';
 import { itemSize } from './dtype.js';
 import { cpuHeap } from './heap/cpu-heap.js';
-import { readNumbers, writeNumbers } from './kernels/elements.js';
+import { readExact, writeNumbers } from './kernels/elements.js';
 import { contiguousStrides, isContiguous, numelOf, sameNumbers, storageExtent } from './shape.js';
 import { makeTensor } from './tensor-factory.js';
 import { Storage } from './memory/storage.js';
@@ -23,7 +23,7 @@ function staged(source: Tensor, target: Tensor): Tensor {
     storageExtent(layout.sizes, layout.strides) * itemSize(target.dtype),
   );
   const copy = makeTensor(storage, target.dtype, 'cpu', layout.sizes, layout.strides);
-  writeNumbers(copy, readNumbers(source, layout.sizes));
+  writeNumbers(copy, readExact(source, layout.sizes));
   return copy;
 }
 
@@ -54,7 +54,7 @@ export async function download(source: Tensor): Promise<Tensor> {
     count === 0 ? contiguousStrides(sizes) : strides,
   );
   if (source.device === 'cpu') {
-    writeNumbers(copy, readNumbers(source));
+    writeNumbers(copy, readExact(source));
   } else if (count > 0) {
     const bytes = await deviceRuntime(source.device).download(
       source.storage.memory!,

@@ -6,7 +6,7 @@
 import { defaultDType } from './default-dtype.js';
 import { type DType, isFloatingPoint } from './dtype.js';
 import { formatExponential, formatFixed } from './format-number.js';
-import { readNumbers } from './kernels/elements.js';
+import { readExact } from './kernels/elements.js';
 import { formatSizes, numelOf } from './shape.js';
 import type { Tensor } from './tensor.js';
 
@@ -76,7 +76,7 @@ function shownIndices(size: number, summarise: boolean): number[] {
 /** Nested brackets with PyTorch's line breaks and `...` for what is left out. */
 function formatBody(tensor: Tensor): string {
   const { sizes, dtype } = tensor;
-  const values = readNumbers(tensor);
+  const values = readExact(tensor);
   const summarise = values.length > THRESHOLD;
   const shown: number[] = [];
   const collect = (dim: number, offset: number): void => {

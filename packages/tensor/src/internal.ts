@@ -35,11 +35,11 @@ export {
   wrapDim,
   wrapDims,
 } from './shape.js';
-export { readNumbers, writeNumbers } from './kernels/elements.js';
+export { readNumbers, roundTo, writeNumbers } from './kernels/elements.js';
 export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.js';
 export { besselI0e, besselI1e } from './kernels/bessel-functions.js';
 export { erf, floorQuotient, floorRemainder, roundHalfEven } from './kernels/special-functions.js';
-export { integerPower, integerProduct } from './kernels/integer-arithmetic.js';
+export { exactIn, wholePower } from './kernels/integer-arithmetic.js';
 export { LARGEST_FINITE, nextAfterIn } from './kernels/float-parts.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
 

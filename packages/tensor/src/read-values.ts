@@ -6,7 +6,7 @@
 import { TesseraError } from '@tessera/shared';
 import { transfers } from './device.js';
 import type { DType } from './dtype.js';
-import { readNumbers, readWholes } from './kernels/elements.js';
+import { readExact, readNumbers } from './kernels/elements.js';
 import { formatSizes, numelOf } from './shape.js';
 import type { Tensor } from './tensor.js';
 
@@ -90,7 +90,7 @@ export function readTyped(tensor: Tensor): TypedValues {
   // As doubles, integers beyond 2^53 would be others. (WebGPU stores 32 bits of them.)
   if (dtype === 'int64' && device === 'cpu') {
     tensor.storage.assertReadable('toTypedArray()');
-    return readWholes(tensor);
+    return BigInt64Array.from(readExact(tensor), BigInt);
   }
   return withValues(tensor, 'toTypedArray()', (values) => typedOf(values, dtype));
 }

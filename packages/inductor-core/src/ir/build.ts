@@ -267,10 +267,10 @@ export class IrBuilder extends IndexBuilder {
     if (args.every((arg) => arg.kind === 'const')) {
       const values = args.map((arg) => arg.value);
       const operand = (op === 'where' ? args[1]! : args[0]!).dtype;
-      return this.const(
-        dtype,
-        evalScalar(op, dtype, operand, values[0]!, values[1] ?? 0, values[2] ?? 0),
-      );
+      const value = evalScalar(op, dtype, operand, values[0]!, values[1] ?? 0, values[2] ?? 0);
+      // A double may be another number than the int64 that code computes.
+      const isExact = dtype !== 'int64' || Number.isSafeInteger(value) || values.includes(value);
+      return isExact ? this.const(dtype, value) : null;
     }
     const [a, b, c] = args;
     switch (op) {

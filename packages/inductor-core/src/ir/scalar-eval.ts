@@ -12,15 +12,16 @@ import type { DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
   erf,
+  exactIn,
   floorQuotient,
   floorRemainder,
   halfToNumber,
-  integerPower,
-  integerProduct,
   nextAfterIn,
   numberToBfloat,
   numberToHalf,
   roundHalfEven,
+  roundTo,
+  wholePower,
 } from '@tessera/tensor/internal';
 import type { ScalarOp } from './expr.js';
 import { highest } from './integer-ranges.js';
@@ -95,7 +96,8 @@ export function castScalar(value: number, from: DType, to: DType): number {
   }
 }
 
-const longProduct = integerProduct('int64');
+const longProduct = exactIn('int64', (a, b) => a * b);
+const integerPower = exactIn('int64', wholePower);
 
 /** NaN-propagating extreme. */
 export function extreme(a: number, b: number, larger: boolean): number {
@@ -165,7 +167,7 @@ export function evalScalar(
       return toComputeType(a - b, dtype);
     case 'mul':
       return dtype === 'int64'
-        ? longProduct(a, b)
+        ? Number(longProduct(a, b))
         : float
           ? toComputeType(a * b, dtype)
           : toComputeType(Math.imul(a, b), dtype);
@@ -189,7 +191,7 @@ export function evalScalar(
       return toComputeType(1 / a, dtype);
     case 'square':
       return dtype === 'int64'
-        ? longProduct(a, a)
+        ? Number(longProduct(a, a))
         : float
           ? toComputeType(a * a, dtype)
           : Math.imul(a, a);
@@ -219,7 +221,7 @@ export function evalScalar(
               : a ** b,
             dtype,
           )
-        : toComputeType(integerPower(dtype === 'int64' ? dtype : 'int32')(a, b), dtype);
+        : Number(roundTo(dtype, integerPower(a, b)));
     case 'atan2':
       return toComputeType(Math.atan2(a, b), dtype);
     case 'sigmoid':

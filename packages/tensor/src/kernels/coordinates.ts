@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { contiguousStrides, formatSizes, numelOf } from '../shape.js';
-import { forEachOffset } from './elements.js';
+import { type Elements, forEachOffset } from './elements.js';
 import { indexCheck, valueError } from './value-check.js';
 
 /** Wraps an index that may be negative. @throws index-out-of-range */
@@ -87,11 +87,11 @@ export function coordinatesIn(
 
 /** The values at positions. */
 export function pick(
-  values: Float32Array | Float64Array,
+  values: Elements | Float32Array,
   positions: ArrayLike<number>,
-): Float64Array {
-  const picked = new Float64Array(positions.length);
-  for (let i = 0; i < picked.length; i++) picked[i] = values[positions[i]!]!;
+): Elements {
+  const picked = Array.isArray(values) ? [] : new Float64Array(positions.length);
+  for (let i = 0; i < positions.length; i++) picked[i] = values[positions[i]!]!;
   return picked;
 }
 

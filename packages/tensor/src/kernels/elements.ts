@@ -2,14 +2,15 @@
  * @file Elements of CPU tensors as JavaScript numbers: the memory access of every reference kernel.
  *
  * Reference kernels are written for clarity: they read whole tensors into `Float64Array`s in logical
- * (row-major) order, compute in double precision, and round once when writing. int64 values beyond
- * 2⁵³ lose precision here.
+ * (row-major) order, compute in double precision, and round once when writing. Kernels that are exact for int64
+ * read `Elements` instead, where what a double does not hold is a BigInt.
  */
 import { asyncOnly } from '../dispatch/unreadable-now.js';
 import { type CpuHeap, cpuHeap } from '../heap/cpu-heap.js';
-import { type DType, itemSize } from '../dtype.js';
+import { type DType, isIntegral, itemSize } from '../dtype.js';
 import type { TensorBase } from '../tensor-base.js';
 import { expandStrides, isContiguous, numelOf } from '../shape.js';
+import { isBig } from './integer-arithmetic.js';
 import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './float16.js';
 
 /** The heap as elements of a dtype; of int64, as their halves. */
@@ -46,6 +47,10 @@ const CODECS: Readonly<Partial<Record<DType, Codec>>> = {
     decode: (view, at) => view[2 * at + 1]! * 2 ** 32 + (view[2 * at]! >>> 0),
     // As C converts: truncated; NaN and what is infinite are the least number.
     encode(view, at, value) {
+      if (isBig(value)) {
+        cpuHeap().i64[at] = BigInt(value);
+        return;
+      }
       const low = value | 0;
       view[2 * at] = low;
       // Most are positions, and need no division.
@@ -71,6 +76,15 @@ const CODECS: Readonly<Partial<Record<DType, Codec>>> = {
   },
 };
 
+/** Of int64, where a double does not hold an element as a BigInt. */
+const EXACT: Codec = {
+  ...CODECS.int64!,
+  decode: (view, at) => {
+    const value = CODECS.int64!.decode(view, at);
+    return Number.isSafeInteger(value) ? value : (cpuHeap().i64[at] as unknown as number);
+  },
+};
+
 /** Element setter by element index from a byte address in the heap as it is now; rounds or wraps to the dtype. */
 export function elementWriter(dtype: DType, ptr: number): (i: number, value: number) => void {
   const view = cpuHeap()[VIEWS[dtype]];
@@ -92,14 +106,17 @@ const ROUNDINGS: Readonly<Record<DType, (value: number) => number>> = {
   bool: (value) => (value !== 0 ? 1 : 0),
 };
 
-/** What makes a number what an element of a dtype holds of it: rounded, or wrapped. */
-export function roundingTo(dtype: DType): (value: number) => number {
-  return ROUNDINGS[dtype];
+/** A number, or a BigInt among `Elements`, as an element of a dtype holds it: rounded, or wrapped. */
+export function roundTo(dtype: DType, value: number): number {
+  if (!isBig(value)) return ROUNDINGS[dtype](value);
+  if (dtype === 'int64') return value;
+  // Of bits that are cut off, a double would round those that are kept.
+  return ROUNDINGS[dtype](Number(isIntegral(dtype) ? BigInt.asIntN(32, BigInt(value)) : value));
 }
 
-/** A number as an element of a dtype holds it. */
-export function roundTo(dtype: DType, value: number): number {
-  return ROUNDINGS[dtype](value);
+/** What makes a number what an element of a dtype holds of it. */
+export function roundingTo(dtype: DType): (value: number) => number {
+  return (value) => roundTo(dtype, value);
 }
 
 /** Calls `visit` for every row of a layout, in row-major order: its first element, where that lies, how many there are, how far apart. */
@@ -149,37 +166,57 @@ function address(tensor: Placed, what: string, writes = false): number {
   return storage.ptr + tensor.storageOffset * itemSize(tensor.dtype);
 }
 
+/**
+ * Elements of any dtype exactly: of int64 in an array of numbers and, where doubles do not hold them, of BigInts,
+ * between which comparisons are exact. For arithmetic on both see integer-arithmetic.ts.
+ */
+export interface Elements extends Iterable<number> {
+  [i: number]: number;
+  readonly length: number;
+  forEach(visit: (value: number, i: number) => void): void;
+  map(convert: (value: number, i: number) => number): Elements;
+  some(test: (value: number) => boolean): boolean;
+  every(test: (value: number) => boolean): boolean;
+}
+
 /** Elements in row-major order, broadcast to `sizes` if given. @throws use-after-dispose, fake-data-access, data-async-only */
 export function readNumbers(
   tensor: TensorBase,
   sizes: readonly number[] = tensor.sizes,
 ): Float64Array {
-  const out = new Float64Array(numelOf(sizes));
-  if (out.length === 0) return out;
   const { dtype } = tensor;
+  return read(tensor, sizes, CODECS[dtype] ?? NUMBER, new Float64Array(numelOf(sizes)));
+}
+
+/** Elements as `readNumbers` has them, exactly. @throws use-after-dispose, fake-data-access, data-async-only */
+export function readExact(tensor: TensorBase, sizes: readonly number[] = tensor.sizes): Elements {
+  if (tensor.dtype !== 'int64') return readNumbers(tensor, sizes);
+  return read<Elements>(tensor, sizes, EXACT, new Array<number>(numelOf(sizes)));
+}
+
+function read<A extends Elements>(
+  tensor: TensorBase,
+  sizes: readonly number[],
+  codec: Codec,
+  out: A,
+): A {
+  if (out.length === 0) return out;
+  const { dtype, strides } = tensor;
   const start = address(tensor, 'reading values') / itemSize(dtype);
-  const strides =
-    sizes === tensor.sizes ? tensor.strides : expandStrides(tensor.sizes, tensor.strides, sizes);
   const view = cpuHeap()[VIEWS[dtype]];
-  const codec = CODECS[dtype] ?? NUMBER;
-  forEachRow(sizes, strides, (first, offset, count, stride) => {
+  const spread = sizes === tensor.sizes ? strides : expandStrides(tensor.sizes, strides, sizes);
+  forEachRow(sizes, spread, (first, offset, count, stride) => {
     let at = start + offset;
-    if (codec === NUMBER && stride === 1) out.set(view.subarray(at, at + count), first);
+    if (codec === NUMBER && stride === 1)
+      (out as Elements as Float64Array).set(view.subarray(at, at + count), first);
     else for (let i = first; i < first + count; i++, at += stride) out[i] = codec.decode(view, at);
   });
   return out;
 }
 
-/** Elements of an int64 tensor in row-major order, exactly. @throws use-after-dispose, fake-data-access, data-async-only */
-export function readWholes(tensor: TensorBase): BigInt64Array {
-  const out = new BigInt64Array(numelOf(tensor.sizes));
-  if (out.length === 0) return out;
-  const at = address(tensor, 'reading values') / itemSize('int64');
-  const { i64 } = cpuHeap();
-  forEachOffset(tensor.sizes, tensor.strides, (i, offset) => {
-    out[i] = i64[at + offset]!;
-  });
-  return out;
+/** Room for results of a dtype; those of integers are cut when they are written. */
+export function roomFor(dtype: DType, length: number): Elements {
+  return isIntegral(dtype) ? new Array<number>(length) : new Float64Array(length);
 }
 
 /** Writes elements in row-major order, rounding to the tensor's dtype. */
@@ -189,6 +226,8 @@ export function writeNumbers(tensor: Placed, values: ArrayLike<number>): void {
   const start = address(tensor, 'writing values', true) / itemSize(dtype);
   const view = cpuHeap()[VIEWS[dtype]];
   const codec = CODECS[dtype] ?? NUMBER;
+  if (dtype !== 'int64' && Array.isArray(values))
+    values = (values as number[]).map(roundingTo(dtype));
   if (codec === NUMBER && isContiguous(sizes, strides)) return view.set(values, start);
   forEachRow(sizes, strides, (first, offset, count, stride) => {
     let at = start + offset;

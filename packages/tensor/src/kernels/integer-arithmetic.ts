@@ -1,68 +1,90 @@
 /**
  * @file Integer arithmetic that wraps as the dtype does, where doubles would lose low bits.
+ *
+ * Elements of int64 are numbers as far as doubles hold them, and BigInts beyond (`readExact`). Functions of both are
+ * written with operators, which mean the same for either, and never meet the two kinds at once.
  */
-import { gcd } from '@tessera/shared';
-import type { DType } from '../dtype.js';
-import { itemSize } from '../dtype.js';
+import { type DType, isIntegral } from '../dtype.js';
 
-function wrap(value: bigint, dtype: DType): number {
-  return Number(BigInt.asIntN(itemSize(dtype) * 8, value));
+type Arithmetic = (...values: number[]) => number;
+
+/** A whole number modulo 2⁶⁴ as elements of int64 are given. */
+function wrapped(value: number | bigint): number {
+  const whole = BigInt.asIntN(64, BigInt(value));
+  const number = Number(whole);
+  return Number.isSafeInteger(number) ? number : (whole as unknown as number);
 }
 
-/** a · b of integers of a dtype. */
-export function integerProduct(dtype: DType): (a: number, b: number) => number {
-  return (a, b) => {
-    const product = a * b;
-    return Number.isSafeInteger(product) ? product : wrap(BigInt(a) * BigInt(b), dtype);
+/**
+ * `fn` on elements of a dtype. Of whole numbers it is exact modulo 2⁶⁴: `fn` is asked again in BigInts where an operand
+ * is one, or the result is no whole number that doubles hold.
+ */
+export function exactIn(dtype: DType, fn: Arithmetic): Arithmetic {
+  if (!isIntegral(dtype)) return fn;
+  return (...values) => {
+    const result = values.some(isBig) ? NaN : fn(...values);
+    if (Number.isSafeInteger(result)) return result;
+    return wrapped(fn(...(values.map(BigInt) as unknown[] as number[])));
   };
 }
 
-/** Product of many integers of a dtype. */
-export function productOfIntegers(values: Float64Array, dtype: DType): number {
-  const product = values.reduce((a, b) => a * b, 1);
-  // A product that a double holds was in its range all the way.
-  if (Number.isSafeInteger(product)) return product;
-  return wrap(
-    values.reduce((a, b) => BigInt.asIntN(64, a * BigInt(b)), 1n),
-    dtype,
-  );
+/** Whether a number is a BigInt. */
+export function isBig(value: unknown): boolean {
+  return typeof value === 'bigint';
 }
 
-/** a ** b of integers of a dtype, b ≥ 0; negative exponents give 0 except for bases 1 and -1. */
-export function integerPower(dtype: DType): (a: number, b: number) => number {
-  const product = integerProduct(dtype);
+/** A factor times an element; NaN where whole numbers give what doubles do not hold, so that `exactIn` asks again. */
+export function productIn(dtype: DType): (factor: number, value: number) => number {
+  if (!isIntegral(dtype)) return (a, b) => a * b;
   return (a, b) => {
-    if (b < 0) return a === 1 ? 1 : a === -1 ? (b % 2 === 0 ? 1 : -1) : 0;
-    // Squares of large numbers wrap in bits that a double does not have.
-    if (dtype === 'int64' && Math.abs(a) ** b > Number.MAX_SAFE_INTEGER)
-      return Number(wrappedPower(BigInt(a), b));
-    let result = 1;
-    let base = a;
-    for (let rest = b; rest > 0; rest = Math.floor(rest / 2)) {
-      if (rest % 2 === 1) result = product(result, base);
-      base = product(base, base);
-    }
-    return result;
+    if (isBig(b)) return (BigInt(a) * BigInt(b)) as unknown as number;
+    return Number.isSafeInteger(a * b) ? a * b : NaN;
   };
 }
 
-function wrappedPower(a: bigint, b: number): bigint {
+/** The larger of two elements; NaN wins. */
+export function larger(a: number, b: number): number {
+  return a > b ? a : a < b ? b : isBig(a) ? a : Math.max(a, b);
+}
+
+/** The smaller of two elements; NaN wins. */
+export function smaller(a: number, b: number): number {
+  return a < b ? a : a > b ? b : isBig(a) ? a : Math.min(a, b);
+}
+
+/** a ** b of whole numbers; negative exponents give 0 except for bases 1 and -1. */
+export function wholePower(a: number, b: number): number {
+  // What is no whole number here is asked again.
+  return isBig(a) ? (wrappedPower(BigInt(a), BigInt(b)) as unknown as number) : a ** b;
+}
+
+function wrappedPower(a: bigint, b: bigint): bigint {
+  if (b < 0n) return a * a === 1n ? (b % 2n === 0n ? 1n : a) : 0n;
   let result = 1n;
-  let base = a;
-  for (let rest = b; rest > 0; rest = Math.floor(rest / 2)) {
-    if (rest % 2 === 1) result = BigInt.asIntN(64, result * base);
+  for (let [base, rest] = [a, b]; rest > 0n; rest /= 2n) {
+    if (rest % 2n === 1n) result = BigInt.asIntN(64, result * base);
     base = BigInt.asIntN(64, base * base);
   }
   return result;
 }
 
+function magnitude(a: number): number {
+  return a < 0 ? -a : a;
+}
+
+/** Greatest common divisor of whole numbers. */
+export function commonDivisor(a: number, b: number): number {
+  while (b) [a, b] = [b, a % b];
+  return magnitude(a);
+}
+
 /** Least common multiple of integers of a dtype; 0 if either is 0. Its sign is lost before narrow types wrap. */
 export function leastCommonMultiple(dtype: DType): (a: number, b: number) => number {
-  const product = integerProduct(dtype);
+  const bits = dtype === 'int64' ? 64 : 32;
   return (a, b) => {
-    const divisor = gcd(a, b);
-    if (divisor === 0) return 0;
-    const multiple = product(a / divisor, b);
-    return Math.abs(dtype === 'int32' ? multiple | 0 : multiple);
+    if (!isBig(a)) return NaN;
+    const divisor = commonDivisor(a, b);
+    const multiple = divisor && BigInt.asIntN(bits, BigInt(a / divisor) * BigInt(b));
+    return magnitude(multiple as number);
   };
 }

@@ -3,7 +3,7 @@
  */
 
 /** (Σ |x|^p)^(1/p); ±Infinity: largest or smallest magnitude; 0: how many are not 0. */
-export function normOf(values: Float64Array, p: number): number {
+export function normOf(values: Iterable<number>, p: number): number {
   let total = 0;
   if (p === Infinity) {
     for (const value of values) total = Math.max(total, Math.abs(value));
@@ -14,8 +14,7 @@ export function normOf(values: Float64Array, p: number): number {
     for (const value of values) least = Math.min(least, Math.abs(value));
     return least;
   }
-  if (p === 0) return values.reduce((count, value) => count + (value !== 0 ? 1 : 0), 0);
   for (const value of values)
-    total += p === 1 ? Math.abs(value) : p === 2 ? value * value : Math.abs(value) ** p;
-  return p === 1 ? total : p === 2 ? Math.sqrt(total) : total ** (1 / p);
+    total += p === 0 ? Number(value !== 0) : p === 2 ? value * value : Math.abs(value) ** p;
+  return p === 0 || p === 1 ? total : p === 2 ? Math.sqrt(total) : total ** (1 / p);
 }

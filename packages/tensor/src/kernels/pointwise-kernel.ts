@@ -18,7 +18,8 @@ import { type Operand, resultType, toFloating } from '../type-promotion.js';
 import { broadcastShapes, numelOf } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { readNumbers, roundTo, writeNumbers } from './elements.js';
+import { readExact, roomFor, roundTo, roundingTo, writeNumbers } from './elements.js';
+import { exactIn } from './integer-arithmetic.js';
 import { pointwiseStrides } from './pointwise-strides.js';
 
 /** How the result dtype follows from the promoted operands. */
@@ -109,7 +110,8 @@ export function pointwiseMeta(options: PointwiseOptions = {}): (args: NamedArgs)
 
 /**
  * Reference kernel: `fn` on the operands' elements in double precision, in operand order. Numbers take
- * part as the dtype that the op computes in.
+ * part as the dtype that the op computes in. Where whole numbers are beyond doubles, `fn` gets BigInts:
+ * all of them if it is to compute, those that are if it tells true from false.
  */
 export function pointwiseKernel(
   fn: (...values: number[]) => number,
@@ -128,22 +130,23 @@ export function pointwiseKernel(
     const numberType = isLow && options.wideNumbers === true ? 'float32' : computed;
     const columns = operands.map((operand) => {
       if (!isTensor(operand)) return roundTo(numberType, scalarValue(operand as ScalarLike));
-      const values = readNumbers(operand, out.sizes);
+      const values = readExact(operand, out.sizes);
       // Integers are converted first; a tensor without dimensions may have more digits than what it is compared with.
       const isWider =
         operand.dtype !== computed &&
         (options.result === 'bool' || DTYPES[operand.dtype].category !== 'floating');
-      return isWider ? values.map((value) => roundTo(computed, value)) : values;
+      return isWider ? values.map(roundingTo(computed)) : values;
     });
     const n = numelOf(out.sizes);
-    const values = new Float64Array(n);
+    const values = roomFor(out.dtype, n);
+    const step = options.result === 'bool' ? fn : exactIn(computed, fn);
     const call = new Array<number>(columns.length);
     for (let i = 0; i < n; i++) {
       for (let c = 0; c < columns.length; c++) {
         const column = columns[c]!;
         call[c] = typeof column === 'number' ? column : column[i]!;
       }
-      values[i] = fn(...call);
+      values[i] = step(...call);
     }
     writeNumbers(out, values);
   };

@@ -8,7 +8,7 @@ import type { DType } from '../dtype.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, numelOf, reducedSizes, wrapDims } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { readNumbers, writeNumbers } from './elements.js';
+import { type Elements, readExact, roomFor, writeNumbers } from './elements.js';
 
 /** Arguments of reductions, which not all have. */
 export interface ReduceArgs {
@@ -80,11 +80,11 @@ export function rowLayout(sizes: readonly number[], dims: readonly number[]): Ro
 export function reduceRows(
   self: Tensor,
   dims: readonly number[],
-  row: (values: Float64Array, position: number) => void,
+  row: (values: Elements, position: number) => void,
 ): void {
   const { within, starts } = rowLayout(self.sizes, dims);
-  const values = readNumbers(self);
-  const buffer = new Float64Array(within.length);
+  const values = readExact(self);
+  const buffer = roomFor(self.dtype, within.length);
   for (let r = 0; r < starts.length; r++) {
     const start = starts[r]!;
     for (let i = 0; i < within.length; i++) buffer[i] = values[start + within[i]!]!;
@@ -95,11 +95,11 @@ export function reduceRows(
 /** Reference kernel of a reduction to one value. */
 export function reduceKernel<Args extends ReduceArgs>(
   op: string,
-  fn: (values: Float64Array, args: Args) => number,
+  fn: (values: Elements, args: Args) => number,
 ): (args: Args, outs: readonly Tensor[]) => void {
   return (args, outs) => {
     const out = outs[0]!;
-    const results = new Float64Array(numelOf(out.sizes));
+    const results = roomFor(out.dtype, numelOf(out.sizes));
     reduceRows(args.self, reduceDims(args, op), (values, i) => {
       results[i] = fn(values, args);
     });
@@ -115,13 +115,13 @@ export function mapRows(
   self: Tensor,
   dim: number,
   outs: readonly Tensor[],
-  row: (values: Float64Array, results: readonly Float64Array[]) => void,
+  row: (values: Elements, results: readonly Elements[]) => void,
 ): void {
   const { within, starts } = rowLayout(self.sizes, self.ndim === 0 ? [] : [dim]);
-  const values = readNumbers(self);
-  const results = outs.map(() => new Float64Array(values.length));
-  const buffer = new Float64Array(within.length);
-  const rows = outs.map(() => new Float64Array(within.length));
+  const values = readExact(self);
+  const results = outs.map(({ dtype }) => roomFor(dtype, values.length));
+  const buffer = roomFor(self.dtype, within.length);
+  const rows = outs.map(({ dtype }) => roomFor(dtype, within.length));
   for (const start of starts) {
     for (let i = 0; i < within.length; i++) buffer[i] = values[start + within[i]!]!;
     row(buffer, rows);

@@ -6,7 +6,15 @@ import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, numelOf, sameNumbers, wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { checkIndexShape, checkIndexType, indexedPositions } from './coordinates.js';
-import { forEachOffset, readNumbers, writeNumbers } from './elements.js';
+import {
+  type Elements,
+  forEachOffset,
+  readExact,
+  readNumbers,
+  roomFor,
+  writeNumbers,
+} from './elements.js';
+import { exactIn } from './integer-arithmetic.js';
 import { scalarValue } from './pointwise-kernel.js';
 import { checkDtype } from './restrict-dtypes.js';
 import { denseMeta } from './suggest-format.js';
@@ -35,10 +43,10 @@ export function scatterMeta(op: string): (args: ScatterArgs) => TensorMeta {
 }
 
 /** Elements of `src` under an index of a shape, which may be smaller. */
-export function sourceUnderIndex(shape: readonly number[], src: Tensor): Float64Array {
-  const values = readNumbers(src);
+export function sourceUnderIndex(shape: readonly number[], src: Tensor): Elements {
+  const values = readExact(src);
   if (sameNumbers(shape, src.sizes)) return values;
-  const under = new Float64Array(numelOf(shape));
+  const under = roomFor(src.dtype, numelOf(shape));
   forEachOffset(shape, contiguousStrides(src.sizes), (i, from) => {
     under[i] = values[from]!;
   });
@@ -51,14 +59,15 @@ export function scatterKernel(
   combine: (old: number, value: number) => number,
 ): (args: ScatterArgs, outs: readonly Tensor[]) => void {
   return ({ self, dim, index, src, value }, [out]) => {
-    const results = readNumbers(self);
+    const results = readExact(self);
+    const join = src ? exactIn(self.dtype, combine) : combine;
     const at = wrapDim(dim, self.ndim);
     const to = indexedPositions(index.sizes, self.sizes, at, readNumbers(index), op);
     const source =
       src === undefined
         ? new Float64Array(to.length).fill(scalarValue(value!))
         : sourceUnderIndex(index.sizes, src);
-    for (let i = 0; i < to.length; i++) results[to[i]!] = combine(results[to[i]!]!, source[i]!);
+    for (let i = 0; i < to.length; i++) results[to[i]!] = join(results[to[i]!]!, source[i]!);
     writeNumbers(out!, results);
   };
 }

@@ -1,6 +1,7 @@
 /**
  * @file Special functions that `Math` lacks, in double precision.
  */
+import { isBig } from './integer-arithmetic.js';
 
 const TWO_OVER_SQRT_PI = 2 / Math.sqrt(Math.PI);
 
@@ -91,6 +92,7 @@ export function signOf(x: number): number {
 /** Quotient rounded down, as Python's `//`: exact also where a / b rounds up to a whole number. */
 export function floorQuotient(a: number, b: number): number {
   if (b === 0) return a / b;
+  if (isBig(a)) return (a - floorRemainder(a, b)) / b;
   const rest = a % b;
   let quotient = (a - rest) / b;
   if (rest !== 0 && rest < 0 !== b < 0) quotient -= 1;
@@ -102,5 +104,5 @@ export function floorQuotient(a: number, b: number): number {
 /** Remainder with the sign of the divisor, as Python's `%`. */
 export function floorRemainder(a: number, b: number): number {
   const rest = a % b;
-  return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest;
+  return rest && rest < 0 !== b < 0 ? rest + b : rest;
 }

@@ -4,6 +4,7 @@
 import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { roundTo } from '../../kernels/elements.js';
+import { larger, smaller } from '../../kernels/integer-arithmetic.js';
 import { fixedScalar, pointwiseWith, scalarValue, unary } from '../../kernels/pointwise-kernel.js';
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -23,7 +24,7 @@ const reluOp = defineOp(
   restrictedTo(
     NUMBERS,
     'relu',
-    unary((x) => Math.max(x, 0), {
+    unary((x) => larger(x, 0), {
       saved: ['out'],
       vjp: (_args, { grad, out }) => ({ self: () => thresholdBackward(grad, out, 0) }),
     }),
@@ -99,7 +100,7 @@ const hardtanhOp = defineOp(
       ({ min_val, max_val }) =>
         (
           (low, high) => (x) =>
-            Math.min(Math.max(x, low), high)
+            smaller(larger(x, low), high)
         )(scalarValue(min_val), scalarValue(max_val)),
       {
         operands: ['self'],

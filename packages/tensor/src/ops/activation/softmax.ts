@@ -6,7 +6,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type DType, isFloatingPoint } from '../../dtype.js';
 import { mapRows, rowLayout } from '../../kernels/reduce-kernel.js';
-import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { type Elements, readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import { checkGradient, wrapDim } from '../../shape.js';
@@ -44,7 +44,7 @@ function backwardMeta({
 }
 
 /** exp(x - max) of a row into `results`; returns the sum, or NaN for a row of -∞. */
-function exponentials(values: Float64Array, results: Float64Array): { top: number; total: number } {
+function exponentials(values: Elements, results: Elements): { top: number; total: number } {
   let top = -Infinity;
   for (const value of values) top = Math.max(top, value);
   let total = 0;

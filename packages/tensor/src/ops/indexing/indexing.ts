@@ -8,7 +8,8 @@ import { type OptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkMask, isMask, planIndex } from '../../kernels/advanced-index.js';
 import { pick, positionsOfHits } from '../../kernels/coordinates.js';
-import { readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { readExact, readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { exactIn } from '../../kernels/integer-arithmetic.js';
 import { metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -54,7 +55,7 @@ const indexOp: OpOverload<Tensor> = defineOp(
       return { sizes, strides, dtype: self.dtype, device: self.device };
     },
     kernel: ({ self, indices }, [out]) => {
-      writeNumbers(out!, pick(readNumbers(self), planIndex(self, indices).positions()));
+      writeNumbers(out!, pick(readExact(self), planIndex(self, indices).positions()));
     },
     saved: ['indices'],
     vjp: ({ self, indices }, { grad }) => ({
@@ -93,15 +94,16 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
       return metaOfSelf({ self });
     },
     kernel: ({ self, indices, values, accumulate }, [out]) => {
-      const result = readNumbers(self);
+      const result = readExact(self);
       const plan = planIndex(self, indices);
-      const written = readNumbers(values, plan.sizes);
+      const written = readExact(values, plan.sizes);
       const positions = plan.positions();
       const round = roundingTo(self.dtype);
+      const sum = exactIn(self.dtype, (held, value) => held + value);
       for (let i = 0; i < positions.length; i++) {
         const at = positions[i]!;
         // The running sum is an element of the result, rounded at each step.
-        result[at] = accumulate === true ? round(result[at]! + written[i]!) : written[i]!;
+        result[at] = accumulate === true ? round(sum(result[at]!, written[i]!)) : written[i]!;
       }
       writeNumbers(out!, result);
     },
@@ -140,7 +142,7 @@ export const maskedSelectOp: OpOverload<Tensor> = defineOp(
     produce: ({ self, mask }) => {
       checkBoolMask('masked_select', mask);
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_select');
-      const values = readNumbers(self, sizes);
+      const values = readExact(self, sizes);
       const chosen = readNumbers(mask, sizes);
       const picked = pick(values, positionsOfHits(chosen));
       const out = emptyContiguous([picked.length], self.dtype, self.device);

@@ -5,7 +5,9 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { indexedPositions } from '../../kernels/coordinates.js';
-import { readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { readExact, readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { exactIn, larger, smaller } from '../../kernels/integer-arithmetic.js';
+import { floorQuotient } from '../../kernels/special-functions.js';
 import { scatterMeta, sourceUnderIndex } from '../../kernels/scatter-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -33,17 +35,13 @@ interface Combination {
   readonly combine: (held: number, value: number) => number;
 }
 
-const nanOr =
-  (pick: (a: number, b: number) => number) =>
-  (a: number, b: number): number =>
-    Number.isNaN(a) ? a : Number.isNaN(b) ? b : pick(a, b);
 const SUM: Combination = { start: 0, combine: (a, b) => a + b };
 const COMBINATIONS: Readonly<Record<ScatterReduction, Combination>> = {
   sum: SUM,
   mean: SUM,
   prod: { start: 1, combine: (a, b) => a * b },
-  amax: { start: -Infinity, combine: nanOr(Math.max) },
-  amin: { start: Infinity, combine: nanOr(Math.min) },
+  amax: { start: -Infinity, combine: larger },
+  amin: { start: Infinity, combine: smaller },
 };
 
 /** @throws invalid-argument */
@@ -69,11 +67,12 @@ function kernel(args: ReduceArgs, [out]: readonly Tensor[]): void {
   const { self, index, src } = args;
   const reduce = args.reduce as ScatterReduction;
   const { start, combine } = COMBINATIONS[reduce];
-  const result = readNumbers(self);
+  // An extreme starts from infinity, which is no whole number, and compares what it is given.
+  const join = Number.isFinite(start) ? exactIn(self.dtype, combine) : combine;
+  const result = readExact(self);
   const own = args.include_self === true ? 1 : 0;
   const counts = new Float64Array(result.length).fill(own);
   const source = sourceUnderIndex(index.sizes, src);
-  const integral = !isFloatingPoint(self.dtype);
   const at = wrapDim(args.dim, self.ndim);
   const indices = readNumbers(index);
   const round = roundingTo(self.dtype);
@@ -82,14 +81,15 @@ function kernel(args: ReduceArgs, [out]: readonly Tensor[]): void {
     const to = positions[i]!;
     const held = counts[to] === 0 ? start : result[to]!;
     // The running value is an element of the result: it is rounded, or wraps, at each step.
-    result[to] = round(combine(held, source[i]!));
+    result[to] = round(join(held, source[i]!));
     counts[to]!++;
   }
-  if (reduce === 'mean')
-    result.forEach((total, i) => {
-      const mean = total / Math.max(counts[i]!, 1);
-      result[i] = integral ? Math.floor(mean) : mean;
-    });
+  if (reduce === 'mean') {
+    const share = isFloatingPoint(self.dtype)
+      ? (total: number, count: number) => total / count
+      : exactIn(self.dtype, floorQuotient);
+    result.forEach((total, i) => (result[i] = share(total, Math.max(counts[i]!, 1))));
+  }
   writeNumbers(out!, result);
 }
 

@@ -4,8 +4,9 @@
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
-import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { readExact, readNumbers, roomFor, writeNumbers } from '../../kernels/elements.js';
 import { factorFor } from '../../kernels/factor.js';
+import { exactIn, productIn } from '../../kernels/integer-arithmetic.js';
 import { checkDtype } from '../../kernels/restrict-dtypes.js';
 import { checkSourceShape } from '../../kernels/source-shape.js';
 import { denseMeta } from '../../kernels/suggest-format.js';
@@ -50,13 +51,14 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
     const at = wrapDim(dim, self.ndim);
     const sizes = self.ndim === 0 ? [1] : self.sizes;
     const { outer, inner } = around(sizes, at);
-    const values = readNumbers(self);
+    const values = readExact(self);
     const rows = readNumbers(index);
-    const result = new Float64Array(out!.numel);
+    const result = roomFor(self.dtype, out!.numel);
     for (let o = 0; o < outer; o++) {
       rows.forEach((row, r) => {
         const from = (o * sizes[at]! + strictIndex(row, sizes[at]!, 'index_select')) * inner;
-        result.set(values.subarray(from, from + inner), (o * rows.length + r) * inner);
+        const to = (o * rows.length + r) * inner;
+        for (let i = 0; i < inner; i++) result[to + i] = values[from + i]!;
       });
     }
     writeNumbers(out!, result);
@@ -89,15 +91,17 @@ const indexAddOp = defineOp(
       const at = wrapDim(dim, self.ndim);
       const sizes = self.ndim === 0 ? [1] : self.sizes;
       const { outer, inner } = around(sizes, at);
-      const result = readNumbers(self);
-      const added = readNumbers(source);
+      const result = readExact(self);
+      const added = readExact(source);
       const rows = readNumbers(index);
       const factor = factorFor(self.dtype, alpha);
+      const times = productIn(self.dtype);
+      const join = exactIn(self.dtype, (held, value) => held + times(factor, value));
       for (let o = 0; o < outer; o++) {
         rows.forEach((row, r) => {
           const to = (o * sizes[at]! + strictIndex(row, sizes[at]!, 'index_add')) * inner;
           for (let i = 0; i < inner; i++)
-            result[to + i]! += factor * added[(o * rows.length + r) * inner + i]!;
+            result[to + i] = join(result[to + i]!, added[(o * rows.length + r) * inner + i]!);
         });
       }
       writeNumbers(out!, result);

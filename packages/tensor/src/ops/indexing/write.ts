@@ -5,7 +5,7 @@ import { denseMeta } from '../../kernels/suggest-format.js';
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, sliceLayout, strictIndex } from '../../kernels/coordinates.js';
-import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { readExact, readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkSourceShape } from '../../kernels/source-shape.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -62,14 +62,14 @@ const indexCopyOp = defineOp(
     },
     kernel: ({ self, dim, index, source }, [out]) => {
       const { outer, size, inner } = sliceLayout(self.sizes, dim);
-      const result = readNumbers(self);
-      const written = readNumbers(source);
+      const result = readExact(self);
+      const written = readExact(source);
       const rows = readNumbers(index);
       for (let o = 0; o < outer; o++) {
         rows.forEach((row, r) => {
           const from = (o * rows.length + r) * inner;
           const to = (o * size + strictIndex(row, size, 'index_copy')) * inner;
-          result.set(written.subarray(from, from + inner), to);
+          for (let i = 0; i < inner; i++) result[to + i] = written[from + i]!;
         });
       }
       writeNumbers(out!, result);

@@ -1,10 +1,11 @@
 /**
  * @file Matrix products that are primitive: mm, addmm, bmm, baddbmm, mv, dot.
  */
+import { isIntegral } from '../../dtype.js';
 import { denseMeta } from '../../kernels/suggest-format.js';
 import { type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { readExact, readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { factorFor } from '../../kernels/factor.js';
 import { multiplyAdd } from '../../kernels/matmul-kernel.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
@@ -49,28 +50,49 @@ function checkTypes(op: string, a: Tensor, b: Tensor): void {
   );
 }
 
-/** beta · start + alpha · a @ b into `out`. */
+type Read = (x: Tensor, sizes?: readonly number[]) => Float64Array;
+
+/** Elements as BigInts, in an array that wraps as sums of int64 do: `multiplyAdd` is written with operators. */
+const readWide: Read = (x, sizes) =>
+  BigInt64Array.from(readExact(x, sizes), BigInt) as unknown as Float64Array;
+
+/** beta · start + alpha · a @ b into `out`; vectors are a row and a column. */
 function productInto(
   out: Tensor,
   a: Tensor,
   b: Tensor,
-  start: Tensor | null,
+  start: Tensor | null = null,
   beta: ScalarLike = 1,
   alpha: ScalarLike = 1,
 ): void {
+  if (out.numel === 0) return;
   const [keep, factor] = [factorFor(out.dtype, beta), factorFor(out.dtype, alpha)];
-  const [m, k] = a.sizes.slice(-2);
-  const n = b.sizes.at(-1)!;
-  const left = readNumbers(a);
-  const right = readNumbers(b);
-  const result =
-    start === null || keep === 0
-      ? new Float64Array(out.numel)
-      : readNumbers(start, out.sizes).map((value) => value * keep);
+  const k = a.sizes.at(-1)!;
+  const n = b.ndim === 1 ? 1 : b.sizes.at(-1)!;
   const batches = a.ndim === 3 ? a.sizes[0]! : 1;
-  for (let i = 0; i < batches; i++)
-    multiplyAdd(left, right, result, m, k, n, factor, { a: i * m * k, b: i * k * n, c: i * m * n });
-  writeNumbers(out, result);
+  const m = out.numel / n / batches;
+  const product = (read: Read, held: (value: number) => number): Float64Array => {
+    const result =
+      start === null || keep === 0
+        ? read(out).fill(held(0))
+        : read(start, out.sizes).map((value) => value * held(keep));
+    const [left, right] = [read(a), read(b)];
+    for (let i = 0; i < batches; i++) {
+      const at = { a: i * m * k, b: i * k * n, c: i * m * n };
+      multiplyAdd(left, right, result, m, k, n, held(factor), at);
+    }
+    return result;
+  };
+  // Of magnitudes, no sum on the way is larger than the last.
+  const isWide =
+    isIntegral(out.dtype) &&
+    product((x, sizes) => readNumbers(x, sizes).map(Math.abs), Math.abs).some(
+      (value) => value > Number.MAX_SAFE_INTEGER,
+    );
+  const values = isWide
+    ? Array.from(product(readWide, BigInt as unknown as typeof Number))
+    : product(readNumbers, Number);
+  writeNumbers(out, values);
 }
 
 function scaled(x: Tensor, by: ScalarLike): Tensor {
@@ -95,7 +117,7 @@ function gradientOfRight(grad: Tensor, left: Tensor, right: Tensor): Tensor {
 const mmOp = defineOp('aten::mm(Tensor self, Tensor mat2) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ self, mat2 }) => productMeta('mm', self, mat2, 2),
-  kernel: ({ self, mat2 }, [out]) => productInto(out!, self, mat2, null),
+  kernel: ({ self, mat2 }, [out]) => productInto(out!, self, mat2),
   savedFor: { self: ['mat2'], mat2: ['self'] },
   vjp: ({ self, mat2 }, { grad }) => ({
     self: () => gradientOfLeft(grad, self, mat2),
@@ -128,7 +150,7 @@ const addmmInplace = defineInplace(addmmOp);
 const bmmOp = defineOp('aten::bmm(Tensor self, Tensor mat2) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ self, mat2 }) => productMeta('bmm', self, mat2, 3),
-  kernel: ({ self, mat2 }, [out]) => productInto(out!, self, mat2, null),
+  kernel: ({ self, mat2 }, [out]) => productInto(out!, self, mat2),
   savedFor: { self: ['mat2'], mat2: ['self'] },
   vjp: ({ self, mat2 }, { grad }) => ({
     self: () => bmm(grad, transpose(mat2, 1, 2)),
@@ -166,11 +188,7 @@ const mvOp = defineOp('aten::mv(Tensor self, Tensor vec) -> Tensor', {
     checkTypes('mv', self, vec);
     return { sizes: [self.sizes[0]], strides: [1], dtype: self.dtype, device: self.device };
   },
-  kernel: ({ self, vec }, [out]) => {
-    const result = new Float64Array(out!.numel);
-    multiplyAdd(readNumbers(self), readNumbers(vec), result, self.sizes[0], self.sizes[1], 1);
-    writeNumbers(out!, result);
-  },
+  kernel: ({ self, vec }, [out]) => productInto(out!, self, vec),
   savedFor: { self: ['vec'], vec: ['self'] },
   vjp: ({ self, vec }, { grad }) => ({
     self: () => mul(unsqueeze(grad, 1), vec),
@@ -186,12 +204,7 @@ const dotOp = defineOp('aten::dot(Tensor self, Tensor tensor) -> Tensor', {
     checkTypes('dot', self, tensor);
     return { sizes: [], strides: [], dtype: self.dtype, device: self.device };
   },
-  kernel: ({ self, tensor }, [out]) => {
-    const other = readNumbers(tensor);
-    writeNumbers(out!, [
-      readNumbers(self).reduce((total, value, i) => total + value * other[i]!, 0),
-    ]);
-  },
+  kernel: ({ self, tensor }, [out]) => productInto(out!, self, tensor),
   savedFor: { self: ['tensor'], tensor: ['self'] },
   vjp: ({ self, tensor }, { grad }) => ({
     self: () => mul(grad, tensor),

@@ -5,7 +5,13 @@ import { denseMeta } from '../../kernels/suggest-format.js';
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { strictIndex } from '../../kernels/coordinates.js';
-import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import {
+  type Elements,
+  readExact,
+  readNumbers,
+  roundTo,
+  writeNumbers,
+} from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
@@ -21,9 +27,9 @@ import { toDtype } from '../arrange/copy.js';
  * larger): values in groups of `perRow`, sequences of `length`. Comparisons with NaN fail, so NaN goes last.
  */
 function insertions(
-  sequences: Float64Array,
+  sequences: Elements,
   length: number,
-  values: Float64Array,
+  values: Elements,
   perRow: number,
   right: boolean,
 ): Int32Array {
@@ -124,8 +130,8 @@ function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor
     const right = args.right === true || args.side === 'right';
     const length = sorted.sizes[sorted.ndim - 1]!;
     const read = isTensor(self)
-      ? [readNumbers(sorted), readNumbers(self)]
-      : [readNumbers(sorted), Float64Array.of(held(sorted, scalarValue(self)))];
+      ? [readExact(sorted), readExact(self)]
+      : [readExact(sorted), [held(sorted, scalarValue(self))]];
     let elements = read[0]!;
     const values = read[1]!;
     const perRow = isTensor(self) && sorted.ndim > 1 ? self.sizes[self.ndim - 1]! : values.length;

@@ -6,7 +6,7 @@
 import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { pick, sliceLayout } from '../../kernels/coordinates.js';
-import { writeNumbers } from '../../kernels/elements.js';
+import { roomFor, writeNumbers } from '../../kernels/elements.js';
 import { readRows } from '../../kernels/ordered-rows.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpTag } from '../../op/op-record.js';
@@ -101,7 +101,7 @@ function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
     dtype: self.dtype,
     device: 'cpu',
   });
-  const result = new Float64Array(numelOf(sizes));
+  const result = roomFor(self.dtype, numelOf(sizes));
   groups.first.forEach((slice, g) => {
     for (let i = 0; i < width; i++)
       result[(Math.floor(i / inner) * count + g) * inner + (i % inner)] = at(slice, i);

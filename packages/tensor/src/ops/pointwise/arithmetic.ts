@@ -7,12 +7,17 @@
  */
 import { type ScalarLike, type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { DTYPES } from '../../dtype.js';
 import { refuseBools } from '../../kernels/refuse-bools.js';
 import { checkFactor } from '../../kernels/factor.js';
 import { roundTo } from '../../kernels/elements.js';
-import { integerProduct } from '../../kernels/integer-arithmetic.js';
-import { operandsOf, pointwiseWith, scalarValue, unary } from '../../kernels/pointwise-kernel.js';
+import { productIn } from '../../kernels/integer-arithmetic.js';
+import {
+  operandsOf,
+  pointwise,
+  pointwiseWith,
+  scalarValue,
+  unary,
+} from '../../kernels/pointwise-kernel.js';
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Binary, type Unary, binaryFunction, unaryFunction } from '../../op/op-functions.js';
@@ -30,7 +35,8 @@ function scaledOther(args: AlphaArgs): (b: number) => number {
   const alpha = scalarValue(args.alpha);
   if (alpha === 1) return (b) => b;
   const dtype = resultType(operandsOf(args, ['self', 'other']));
-  if (dtype !== 'float16' && dtype !== 'bfloat16') return (b) => alpha * b;
+  const times = productIn(dtype);
+  if (dtype !== 'float16' && dtype !== 'bfloat16') return (b) => times(alpha, b);
   const factor = roundTo(dtype, alpha);
   return (b) => roundTo(dtype, factor * b);
 }
@@ -100,21 +106,15 @@ const rsubOp = defineOp(
 
 const mulOp = defineOp(
   'aten::mul.Tensor(Tensor self, Tensor other) -> Tensor',
-  pointwiseWith(
-    (args) => {
-      const dtype = resultType(operandsOf(args, ['self', 'other']));
-      return DTYPES[dtype].category === 'integral' ? integerProduct(dtype) : (a, b) => a * b;
-    },
-    {
-      name: 'mul',
-      wideNumbers: true,
-      savedFor: { self: ['other'], other: ['self'] },
-      vjp: ({ self, other }, { grad }) => ({
-        self: () => mul(grad, other),
-        other: () => mul(grad, self),
-      }),
-    },
-  ),
+  pointwise((a, b) => a * b, {
+    name: 'mul',
+    wideNumbers: true,
+    savedFor: { self: ['other'], other: ['self'] },
+    vjp: ({ self, other }, { grad }) => ({
+      self: () => mul(grad, other),
+      other: () => mul(grad, self),
+    }),
+  }),
 );
 const mulInplace = defineInplace(mulOp);
 

@@ -48,7 +48,7 @@ const isnanOp = defineOp(
 );
 const isinfOp = defineOp(
   'aten::isinf(Tensor self) -> Tensor',
-  unary((x) => (Math.abs(x) === Infinity ? 1 : 0), { result: 'bool' }),
+  unary((x) => (x === Infinity || x === -Infinity ? 1 : 0), { result: 'bool' }),
 );
 const isposinfOp = defineOp(
   'aten::isposinf(Tensor self) -> Tensor',
@@ -60,7 +60,7 @@ const isneginfOp = defineOp(
 );
 const isfiniteOp = defineOp(
   'aten::isfinite(Tensor self) -> Tensor',
-  unary((x) => (Number.isFinite(x) ? 1 : 0), { result: 'bool' }),
+  unary((x) => (x > -Infinity && x < Infinity ? 1 : 0), { result: 'bool' }),
 );
 
 /** Where self equals other. */

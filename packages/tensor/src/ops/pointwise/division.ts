@@ -4,7 +4,7 @@
 import { roundTo } from '../../kernels/elements.js';
 import { type OptionNames, type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { DTYPES } from '../../dtype.js';
+import { isFloatingPoint } from '../../dtype.js';
 import { floorQuotient, floorRemainder } from '../../kernels/special-functions.js';
 import { operandsOf, pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
@@ -26,9 +26,9 @@ type Arithmetic = (a: number, b: number) => number;
 
 /** Refuses integer division by zero. @throws invalid-argument */
 function checked(name: string, args: NamedArgs, fn: Arithmetic): Arithmetic {
-  if (DTYPES[resultType(operandsOf(args, ['self', 'other']))].category === 'floating') return fn;
+  if (isFloatingPoint(resultType(operandsOf(args, ['self', 'other'])))) return fn;
   return (a, b) => {
-    if (b === 0) throw valueError({ rule: 'divisor', op: name }, b);
+    if (!b) throw valueError({ rule: 'divisor', op: name }, b);
     return fn(a, b);
   };
 }
@@ -53,7 +53,10 @@ function quotientFunction(args: NamedArgs): Arithmetic {
   if (args.rounding_mode === 'floor') return checked('div', args, floorQuotient);
   const dtype = resultType(operandsOf(args, ['self', 'other']));
   // PyTorch cuts the quotient after it was rounded to 16 bits.
-  return checked('div', args, (a, b) => Math.trunc(roundTo(dtype, a / b)));
+  const cut = isFloatingPoint(dtype)
+    ? (a: number, b: number) => Math.trunc(roundTo(dtype, a / b))
+    : (a: number, b: number) => (a - (a % b)) / b;
+  return checked('div', args, cut);
 }
 
 const roundedDivOp = defineOp(

@@ -3,6 +3,7 @@
  */
 import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { larger, smaller } from '../../kernels/integer-arithmetic.js';
 import { pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import {
@@ -27,7 +28,7 @@ function halvedTies(grad: Tensor, self: Tensor, other: Tensor): Tensor {
 
 const maximumOp = defineOp(
   'aten::maximum(Tensor self, Tensor other) -> Tensor',
-  pointwise(Math.max, {
+  pointwise(larger, {
     name: 'maximum',
     saved: ['self', 'other'],
     vjp: ({ self, other }, { grad }) => ({
@@ -38,7 +39,7 @@ const maximumOp = defineOp(
 );
 const minimumOp = defineOp(
   'aten::minimum(Tensor self, Tensor other) -> Tensor',
-  pointwise(Math.min, {
+  pointwise(smaller, {
     name: 'minimum',
     saved: ['self', 'other'],
     vjp: ({ self, other }, { grad }) => ({
@@ -69,8 +70,8 @@ function ignoringNan(
   return binaryFunction(op);
 }
 
-const largest = ignoringNan('fmax', Math.max, ge);
-const smallest = ignoringNan('fmin', Math.min, le);
+const largest = ignoringNan('fmax', larger, ge);
+const smallest = ignoringNan('fmin', smaller, le);
 
 export const maxOtherOp: OpOverload<Tensor> = defineOp(
   'aten::max.other(Tensor self, Tensor other) -> Tensor',
@@ -100,9 +101,9 @@ function within(self: Tensor, min: Bound, max: Bound): Tensor {
 }
 
 function clampFunction({ min, max }: Bounds): (...values: number[]) => number {
-  if (min === null) return (x, high) => Math.min(x!, high!);
-  if (max === null) return (x, low) => Math.max(x!, low!);
-  return (x, low, high) => Math.min(Math.max(x!, low!), high!);
+  if (min === null) return smaller;
+  if (max === null) return larger;
+  return (x, low, high) => smaller(larger(x!, low!), high!);
 }
 
 const clampOp = defineOp(
@@ -184,8 +185,8 @@ function oneSided(
   };
 }
 
-const lower = oneSided('min', Math.max, ge, lt);
-const upper = oneSided('max', Math.min, le, gt);
+const lower = oneSided('min', larger, ge, lt);
+const upper = oneSided('max', smaller, le, gt);
 const clampInplace = defineInplace(clampOp);
 const clampTensorInplace = defineInplace(clampTensorOp);
 

@@ -5,7 +5,7 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { factorFor } from '../../kernels/factor.js';
-import { integerProduct } from '../../kernels/integer-arithmetic.js';
+import { productIn } from '../../kernels/integer-arithmetic.js';
 import {
   operandsOf,
   pointwise,
@@ -89,9 +89,7 @@ const addcmulOp = defineOp(
       (args) => {
         const dtype = resultType(operandsOf(args, ADDCMUL));
         const value = factorFor(dtype, args.value);
-        const times = isFloatingPoint(dtype)
-          ? (a: number, b: number) => a * b
-          : integerProduct(dtype);
+        const times = productIn(dtype);
         return (a, b, c) => a + times(times(value, b), c);
       },
       {

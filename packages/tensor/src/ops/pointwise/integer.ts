@@ -1,9 +1,8 @@
 /**
  * @file Operators of integers: shifts, divisors and multiples.
  */
-import { gcd as commonDivisor } from '@tessera/shared';
 import { itemSize, type DType } from '../../dtype.js';
-import { leastCommonMultiple } from '../../kernels/integer-arithmetic.js';
+import { commonDivisor, isBig, leastCommonMultiple } from '../../kernels/integer-arithmetic.js';
 import { operandsOf, pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
 import { restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -23,17 +22,22 @@ function typeOf(args: NamedArgs): DType {
   return resultType(operandsOf(args, ['self', 'other']));
 }
 
-/** Shifts by negative counts or the whole width leave no bits. */
-const left: ShiftOf = (dtype) => {
-  const bits = itemSize(dtype) * 8;
-  return (a, by) => (by < 0 || by >= bits ? 0 : Number(BigInt.asIntN(64, BigInt(a) << BigInt(by))));
-};
+/** Shifts of 64 bits; those by negative counts or the whole width leave no bits, or the sign. */
+function shifting(move: (a: number, by: number) => number, rest: (a: number) => number): ShiftOf {
+  return (dtype) => (a, by) => {
+    if (by < 0 || by >= itemSize(dtype) * 8) return rest(a);
+    return isBig(a) ? move(a, by) : NaN;
+  };
+}
 
-/** Shifts by negative counts or the whole width leave the sign. */
-const right: ShiftOf = (dtype) => {
-  const bits = itemSize(dtype) * 8;
-  return (a, by) => Math.floor(a / 2 ** (by < 0 || by >= bits ? bits : by));
-};
+const left = shifting(
+  (a, by) => a << by,
+  () => 0,
+);
+const right = shifting(
+  (a, by) => a >> by,
+  (a) => (a < 0 ? -1 : 0),
+);
 
 interface Shift {
   readonly fn: Binary;

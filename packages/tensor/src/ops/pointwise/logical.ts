@@ -2,9 +2,9 @@
  * @file Logical and bitwise operators.
  */
 import { callOp } from '../../dispatch/dispatcher.js';
-import { pointwise, pointwiseMeta, unary } from '../../kernels/pointwise-kernel.js';
-import { readNumbers, writeNumbers } from '../../kernels/elements.js';
-import { TesseraError } from '@tessera/shared';
+import { pointwise, pointwiseMeta, pointwiseWith, unary } from '../../kernels/pointwise-kernel.js';
+import { isBig } from '../../kernels/integer-arithmetic.js';
+import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { DTYPES } from '../../dtype.js';
 import { defineInplace } from '../../op/inplace.js';
 import {
@@ -15,8 +15,7 @@ import {
   unaryFunction,
 } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
-import { isTensor } from '../../tensor-factory.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 
 function logical(name: string, test: (a: boolean, b: boolean) => boolean): OpOverload<Tensor> {
@@ -51,36 +50,16 @@ function bitwiseMeta(name: string, operands: readonly string[]): (args: NamedArg
   };
 }
 
-/** Bits are combined in 64 bits where 32 would not do. */
-function bitwiseKernel(
-  fn: (a: bigint, b: bigint) => bigint,
-): (args: NamedArgs, outs: readonly Tensor[]) => void {
-  return ({ self, other }, [out]) => {
-    const column = (operand: unknown): ArrayLike<number> =>
-      isTensor(operand)
-        ? readNumbers(operand, out!.sizes)
-        : new Float64Array(out!.numel).fill(Number(operand));
-    const a = column(self);
-    const b = column(other);
-    writeNumbers(
-      out!,
-      Float64Array.from({ length: a.length }, (_, i) =>
-        Number(BigInt.asIntN(64, fn(BigInt(a[i]!), BigInt(b[i]!)))),
-      ),
-    );
-  };
-}
-
 interface Bitwise {
   readonly fn: Binary;
   readonly inplace: Binary;
 }
 
-function bitwise(name: string, fn: (a: bigint, b: bigint) => bigint): Bitwise {
-  const record = {
-    tags: ['pointwise', 'non-differentiable'] as const,
+function bitwise(name: string, fn: (a: number, b: number) => number): Bitwise {
+  const record: OpRecord<{ self: Tensor; other: Tensor | ScalarLike }, never> = {
+    // Numbers have 32 bits here.
+    ...pointwise((a, b) => (isBig(a) || ((a | 0) === a && (b | 0) === b) ? fn(a, b) : NaN)),
     meta: bitwiseMeta(name, ['self', 'other']),
-    kernel: bitwiseKernel(fn),
   };
   const tensor = defineOp(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, record);
   const scalar = defineOp(`aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`, record);
@@ -94,13 +73,11 @@ const and = bitwise('bitwise_and', (a, b) => a & b);
 const or = bitwise('bitwise_or', (a, b) => a | b);
 const xor = bitwise('bitwise_xor', (a, b) => a ^ b);
 const bitwiseNotOp = defineOp('aten::bitwise_not(Tensor self) -> Tensor', {
-  tags: ['pointwise', 'non-differentiable'],
+  ...pointwiseWith(
+    ({ self }) => (self.dtype === 'bool' ? (x) => 1 - x : (x) => (isBig(x) ? ~x : -1 - x)),
+    { operands: ['self'] },
+  ),
   meta: bitwiseMeta('bitwise_not', ['self']),
-  kernel: ({ self }, [out]) =>
-    writeNumbers(
-      out!,
-      readNumbers(self).map((x) => (self.dtype === 'bool' ? 1 - x : -1 - x)),
-    ),
 });
 const bitwiseNotInplace = defineInplace(bitwiseNotOp);
 

@@ -4,7 +4,7 @@
 import { isSymScalar, type SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
-import { integerPower } from '../../kernels/integer-arithmetic.js';
+import { wholePower } from '../../kernels/integer-arithmetic.js';
 import { fixedScalar, operandsOf, pointwiseWith } from '../../kernels/pointwise-kernel.js';
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -33,7 +33,7 @@ function power(base: number, exponent: number): number {
 
 function powerFunction(args: NamedArgs): (base: number, exponent: number) => number {
   const dtype = resultType(operandsOf(args, OPERANDS.operands));
-  return DTYPES[dtype].category === 'floating' ? power : integerPower(dtype);
+  return DTYPES[dtype].category === 'floating' ? power : wholePower;
 }
 
 /** Powers by one exponent: of ±½ a square root, which unlike C's pow has the sign of -0, and none of -∞. */

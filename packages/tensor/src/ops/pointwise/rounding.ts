@@ -4,6 +4,7 @@
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { roundTo } from '../../kernels/elements.js';
+import { isBig } from '../../kernels/integer-arithmetic.js';
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { signOf, roundHalfEven } from '../../kernels/special-functions.js';
 import { pointwiseWith, unary } from '../../kernels/pointwise-kernel.js';
@@ -17,12 +18,18 @@ import { mul } from './arithmetic.js';
 
 const zeroGradient: Vjp<{ self: Tensor }> = (_args, { grad }) => ({ self: () => zerosLike(grad) });
 
+/** What leaves BigInts as they are. */
+const whole =
+  (fn: (x: number) => number) =>
+  (x: number): number =>
+    isBig(x) ? x : fn(x);
+
 const absOp = defineOp(
   'aten::abs(Tensor self) -> Tensor',
   restrictedTo(
     NUMBERS,
     'abs',
-    unary(Math.abs, {
+    unary((x) => (isBig(x) ? (x < 0 ? -x : x) : Math.abs(x)), {
       saved: ['self'],
       vjp: ({ self }, { grad }) => ({ self: () => mul(grad, sign(self)) }),
     }),
@@ -31,15 +38,15 @@ const absOp = defineOp(
 const signOp = defineOp('aten::sign(Tensor self) -> Tensor', unary(signOf, { vjp: zeroGradient }));
 const floorOp = defineOp(
   'aten::floor(Tensor self) -> Tensor',
-  restrictedTo(NUMBERS, 'floor', unary(Math.floor, { vjp: zeroGradient })),
+  restrictedTo(NUMBERS, 'floor', unary(whole(Math.floor), { vjp: zeroGradient })),
 );
 const ceilOp = defineOp(
   'aten::ceil(Tensor self) -> Tensor',
-  restrictedTo(NUMBERS, 'ceil', unary(Math.ceil, { vjp: zeroGradient })),
+  restrictedTo(NUMBERS, 'ceil', unary(whole(Math.ceil), { vjp: zeroGradient })),
 );
 const roundOp = defineOp(
   'aten::round(Tensor self) -> Tensor',
-  restrictedTo(NUMBERS, 'round', unary(roundHalfEven, { vjp: zeroGradient })),
+  restrictedTo(NUMBERS, 'round', unary(whole(roundHalfEven), { vjp: zeroGradient })),
 );
 type RoundArgs = { self: Tensor; decimals: number };
 
@@ -73,7 +80,7 @@ const fracOp = defineOp(
 );
 const truncOp = defineOp(
   'aten::trunc(Tensor self) -> Tensor',
-  restrictedTo(NUMBERS, 'trunc', unary(Math.trunc, { vjp: zeroGradient })),
+  restrictedTo(NUMBERS, 'trunc', unary(whole(Math.trunc), { vjp: zeroGradient })),
 );
 
 /** |self| */

@@ -28,7 +28,7 @@ const whereOp = defineOp(
         if (!isTensor(value) && !isFloatingPoint(dtype)) checkFillValue(value, dtype);
       return metaOfOperands([condition, self, other], dtype, 'where');
     },
-    kernel: pointwiseKernel((condition, a, b) => (condition !== 0 ? a : b), {
+    kernel: pointwiseKernel((condition, a, b) => (condition ? a : b), {
       operands: ['condition', 'self', 'other'],
     }),
     saved: ['condition'],

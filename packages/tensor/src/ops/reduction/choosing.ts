@@ -2,7 +2,7 @@
  * @file Reductions that choose an element of each row: max, min, kthvalue, median, mode.
  */
 import { TesseraError } from '@tessera/shared';
-import { writeNumbers } from '../../kernels/elements.js';
+import { roomFor, writeNumbers } from '../../kernels/elements.js';
 import type { RowOrder } from '../../kernels/order-kernel.js';
 import { readRows } from '../../kernels/ordered-rows.js';
 import { type ReduceArgs, reduceDims, reduceMeta } from '../../kernels/reduce-kernel.js';
@@ -47,7 +47,7 @@ export function choosing<Args extends { self: Tensor; dim: number; keepdim: bool
     },
     kernel: (args, [values, indices]) => {
       const from = readRows(args.self, args.dim);
-      const chosen = new Float64Array(from.rows);
+      const chosen = roomFor(args.self.dtype, from.rows);
       const at = new Int32Array(from.rows);
       for (let row = 0; row < from.rows; row++) {
         const start = row * from.length;

@@ -4,6 +4,7 @@
 import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
+import type { Elements } from '../../kernels/elements.js';
 import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
@@ -19,7 +20,7 @@ import { type Dims, keepDims, spread } from './spread.js';
 import { KEEPDIM, type KeepdimOptions } from './reduce-options.js';
 
 /** Position of the winner: the first NaN, else the first best. */
-function winner(values: Float64Array, better: (a: number, b: number) => boolean): number {
+function winner(values: Elements, better: (a: number, b: number) => boolean): number {
   let best = 0;
   for (let i = 0; i < values.length; i++) {
     if (Number.isNaN(values[i])) return i;
@@ -57,7 +58,7 @@ interface Extremum {
 }
 
 function define(name: 'max' | 'min', better: (a: number, b: number) => boolean): Extremum {
-  const pick = (values: Float64Array): number => values[winner(values, better)]!;
+  const pick = (values: Elements): number => values[winner(values, better)]!;
   const over = defineOp(
     `aten::a${name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`,
     {

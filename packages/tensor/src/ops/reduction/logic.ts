@@ -4,6 +4,7 @@
 import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
+import type { Elements } from '../../kernels/elements.js';
 import { reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord } from '../../op/op-record.js';
@@ -23,7 +24,7 @@ function truthType(self: Tensor): DType {
   return self.dtype === 'uint8' ? 'uint8' : 'bool';
 }
 
-function define(name: string, test: (values: Float64Array) => boolean): Quantifier {
+function define(name: string, test: (values: Elements) => boolean): Quantifier {
   const record: OpRecord<{ self: Tensor }, never> = {
     tags: ['reduction', 'non-differentiable'],
     meta: reduceMeta(name, truthType),

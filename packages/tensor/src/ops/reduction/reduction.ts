@@ -5,9 +5,9 @@ import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
-import { DTYPES } from '../../dtype.js';
-import { roundTo } from '../../kernels/elements.js';
-import { productOfIntegers } from '../../kernels/integer-arithmetic.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { type Elements, roundingTo } from '../../kernels/elements.js';
+import { exactIn } from '../../kernels/integer-arithmetic.js';
 import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
@@ -25,13 +25,13 @@ import { type ReduceOptions, REDUCE } from './reduce-options.js';
 
 /** Integers and bools are summed as int64. */
 function sumType(self: Tensor, args: ReduceArgs): DType {
-  return args.dtype ?? (DTYPES[self.dtype].category === 'floating' ? self.dtype : 'int64');
+  return args.dtype ?? (isFloatingPoint(self.dtype) ? self.dtype : 'int64');
 }
 
 /** @throws dtype-unsupported for integers */
 function meanType(self: Tensor, args: ReduceArgs): DType {
   const dtype = args.dtype ?? self.dtype;
-  if (DTYPES[dtype].category !== 'floating') {
+  if (!isFloatingPoint(dtype)) {
     throw new TesseraError(
       'dtype-unsupported',
       `mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ${dtype}`,
@@ -50,21 +50,31 @@ function meanAccumulator(self: Tensor, args: ReduceArgs): DType {
 /** A reduction in the type of its result, to which the elements are converted first. */
 function reduceIn(
   name: string,
-  join: (values: Float64Array, dtype: DType) => number,
+  join: (values: Elements, dtype: DType) => number,
   typeOf: (self: Tensor, args: ReduceArgs) => DType,
 ): ReturnType<typeof reduceKernel> {
   return reduceKernel(name, (values, args) => {
     const self = args.self;
     const dtype = typeOf(self, args);
-    return join(dtype === self.dtype ? values : values.map((v) => roundTo(dtype, v)), dtype);
+    return join(dtype === self.dtype ? values : values.map(roundingTo(dtype)), dtype);
   });
 }
 
-function total(values: Float64Array): number {
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum;
+/** All elements joined, from `start` on, in a dtype. */
+function joining(
+  start: number,
+  step: (held: number, value: number) => number,
+): (values: Elements, dtype: DType) => number {
+  return (values, dtype) => {
+    const join = exactIn(dtype, step);
+    let held = start;
+    for (let i = 0; i < values.length; i++) held = join(held, values[i]!);
+    return held;
+  };
 }
+
+const total = joining(0, (held, value) => held + value);
+const product = joining(1, (held, value) => held * value);
 
 const sumOp = defineOp(
   'aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
@@ -102,7 +112,11 @@ const meanOp = defineOp(
   {
     tags: ['reduction'],
     meta: reduceMeta('mean', meanType),
-    kernel: reduceIn('mean', (values) => total(values) / values.length, meanAccumulator),
+    kernel: reduceIn(
+      'mean',
+      (values, dtype) => total(values, dtype) / values.length,
+      meanAccumulator,
+    ),
     vjp: ({ self, dim }, { grad }) => ({
       self: () => div(spread(grad, self.sizes, dim), reducedCount(self.sizes, dim)),
     }),
@@ -114,11 +128,6 @@ export const meanAllOp: OpOverload<Tensor> = defineOp(
     decompose: ({ self, dtype }) => callOp(meanOp, [self, null, false, dtype]),
   },
 );
-
-function product(values: Float64Array, dtype: DType): number {
-  if (DTYPES[dtype].category === 'integral') return productOfIntegers(values, dtype);
-  return values.reduce((a, b) => a * b, 1);
-}
 
 /** The product of all other factors, from those before and behind: unlike a choice where there are zeros it has all derivatives. */
 function othersOf(self: Tensor, dim: number | null): Tensor {

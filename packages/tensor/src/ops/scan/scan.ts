@@ -6,14 +6,16 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
-import { DTYPES } from '../../dtype.js';
-import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { readExact, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { exactIn } from '../../kernels/integer-arithmetic.js';
 import { mapRows } from '../../kernels/reduce-kernel.js';
 import { metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, refuseMoreDims, wrapDim, wrapDims } from '../../shape.js';
+import { refuseMoreDims, wrapDim, wrapDims } from '../../shape.js';
+import { makeTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
@@ -41,7 +43,7 @@ function scanMeta(name: string): (args: ScanArgs) => TensorMeta {
     return denseMeta(
       self,
       self.sizes,
-      dtype ?? (DTYPES[self.dtype].category === 'floating' ? self.dtype : 'int64'),
+      dtype ?? (isFloatingPoint(self.dtype) ? self.dtype : 'int64'),
     );
   };
 }
@@ -53,13 +55,11 @@ function scanKernel(
 ): (args: ScanArgs, outs: readonly Tensor[]) => void {
   return ({ self, dim }, outs) => {
     const { dtype } = outs[0]!;
-    const enter =
-      dtype === self.dtype ? (value: number) => value : (v: number) => roundTo(dtype, v);
-    const hold =
-      DTYPES[dtype].category === 'integral' ? (v: number) => roundTo(dtype, v) : (v: number) => v;
+    const enter = dtype === self.dtype ? (value: number) => value : roundingTo(dtype);
+    const join = exactIn(dtype, step);
     mapRows(self, wrapDim(dim, self.ndim), outs, (values, [results]) => {
       let held = start;
-      values.forEach((value, i) => (results![i] = held = hold(step(held, enter(value)))));
+      values.forEach((value, i) => (results![i] = held = join(held, enter(value))));
     });
   };
 }
@@ -130,20 +130,19 @@ const flipOp = defineOp('aten::flip(Tensor self, int[] dims) -> Tensor', {
     return metaOfSelf({ self });
   },
   kernel: ({ self, dims }, [out]) => {
-    const reversed = dims.map((dim) => wrapDim(dim, self.ndim));
-    const values = readNumbers(self);
-    const strides = contiguousStrides(self.sizes);
-    const results = values.map((_, i) => {
-      let from = i;
-      if (self.ndim > 0) {
-        for (const dim of reversed) {
-          const at = Math.floor(i / strides[dim]!) % self.sizes[dim];
-          from += (self.sizes[dim] - 1 - 2 * at) * strides[dim]!;
-        }
-      }
-      return values[from]!;
-    });
-    writeNumbers(out!, results);
+    let { storageOffset } = self;
+    // From the last element of a dimension back.
+    const strides = [...self.strides];
+    for (const dim of self.ndim > 0 ? dims : []) {
+      const at = wrapDim(dim, self.ndim);
+      storageOffset += (self.sizes[at]! - 1) * strides[at]!;
+      strides[at]! *= -1;
+    }
+    const { storage, dtype, device, sizes } = self;
+    writeNumbers(
+      out!,
+      readExact(makeTensor(storage, dtype, device, sizes, strides, storageOffset)),
+    );
   },
   vjp: ({ dims }, { grad }) => ({ self: () => flip(grad, dims) }),
 });
