@@ -172,7 +172,22 @@ describe('many elements', () => {
     expect(longs(near).argmax().item()).toBe(3);
     expect(longs(near).argmin().item()).toBe(2);
     expect(valuesOf(longs(near).max())).toEqual([2n ** 53n + 3n]);
+    expect(valuesOf(longs(near).max(0)[0])).toEqual([2n ** 53n + 3n]);
+    expect(valuesOf(longs(near).sort()[0])).toEqual([near[2], near[1], near[0], near[3]]);
+    expect(valuesOf(longs(near).topk(2)[1])).toEqual([3n, 0n]);
+    expect(valuesOf(longs(near).median())).toEqual([2n ** 53n + 1n]);
     expect(valuesOf(longs(near).cummax(0)[0])).toEqual([near[0], near[0], near[0], near[3]]);
+    expect(valuesOf(longs([...near, near[1]!]).unique())).toEqual([
+      near[2],
+      near[1],
+      near[0],
+      near[3],
+    ]);
+    // Long rows are sorted by their bits.
+    const many = Array.from({ length: 100 }, (_, i) => wrap(BigInt(i * 7919) * 1234567890123457n));
+    const sorted = many.toSorted((a, b) => (a < b ? -1 : 1));
+    expect(valuesOf(longs(many).sort()[0])).toEqual(sorted);
+    expect(valuesOf(longs(many).sort(0, { descending: true })[0])).toEqual(sorted.reverse());
   });
 
   it('matrix products', () => {

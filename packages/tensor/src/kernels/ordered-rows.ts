@@ -3,18 +3,19 @@
  */
 import type { Tensor } from '../tensor.js';
 import { sliceLayout } from './coordinates.js';
-import { floatsInPlace, readNumbers, writeNumbers } from './elements.js';
+import { floatsInPlace, readExact, writeNumbers } from './elements.js';
+import { isBig } from './integer-arithmetic.js';
 import { RowOrder, type RowValues } from './order-kernel.js';
 
 /** See the file header: `rows` rows of `length` numbers. */
 export interface OrderedRows {
-  readonly values: RowValues;
+  readonly values: RowValues | number[];
   readonly rows: number;
   readonly length: number;
   readonly order: RowOrder;
 }
 
-type Numbers = RowValues | Int32Array;
+type Numbers = RowValues | number[] | Int32Array;
 
 /** Side of the squares in which matrices are transposed: what is read and written stays in the cache. */
 const TILE = 32;
@@ -35,6 +36,14 @@ function transposed<A extends Numbers>(from: A, rows: number, columns: number): 
   return to;
 }
 
+/** Numbers in the order of elements of int64: where there are BigInts, how many others are smaller. */
+function orderedAs(values: number[]): Float64Array {
+  if (!values.some(isBig)) return Float64Array.from(values);
+  const distinct = [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
+  const ranks = new Map(distinct.map((value, rank) => [value, rank]));
+  return Float64Array.from(values, (value) => ranks.get(value)!);
+}
+
 /**
  * Reads the rows along `dim`: where they lie, if that can be, so that nothing may take memory while they are used. Without a
  * dimension, all elements are copied as one row.
@@ -46,12 +55,12 @@ export function readRows(self: Tensor, dim?: number): OrderedRows {
   const { size, inner } =
     dim === undefined ? { size: numel, inner: 1 } : sliceLayout(self.sizes, dim);
   const inPlace = dim === undefined ? null : floatsInPlace(self);
-  const values = transposed(inPlace ?? readNumbers(self), size, inner);
+  const values = transposed(inPlace ?? (readExact(self) as Float64Array | number[]), size, inner);
   return {
     values,
     rows: size === 0 ? 0 : numel / size,
     length: size,
-    order: new RowOrder(values, size),
+    order: new RowOrder(Array.isArray(values) ? orderedAs(values) : values, size),
   };
 }
 
