@@ -39,7 +39,7 @@ export { readNumbers, roundTo, writeNumbers } from './kernels/elements.js';
 export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.js';
 export { besselI0e, besselI1e } from './kernels/bessel-functions.js';
 export { erf, floorQuotient, floorRemainder, roundHalfEven } from './kernels/special-functions.js';
-export { exactIn, wholePower } from './kernels/integer-arithmetic.js';
+export { wholePower, wholly } from './kernels/integer-arithmetic.js';
 export { LARGEST_FINITE, nextAfterIn } from './kernels/float-parts.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
 

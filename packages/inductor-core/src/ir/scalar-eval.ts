@@ -12,7 +12,6 @@ import type { DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
   erf,
-  exactIn,
   floorQuotient,
   floorRemainder,
   halfToNumber,
@@ -22,6 +21,7 @@ import {
   roundHalfEven,
   roundTo,
   wholePower,
+  wholly,
 } from '@tessera/tensor/internal';
 import type { ScalarOp } from './expr.js';
 import { highest } from './integer-ranges.js';
@@ -96,8 +96,8 @@ export function castScalar(value: number, from: DType, to: DType): number {
   }
 }
 
-const longProduct = exactIn('int64', (a, b) => a * b);
-const integerPower = exactIn('int64', wholePower);
+const longProduct = wholly((a, b) => a * b);
+const integerPower = wholly(wholePower);
 
 /** NaN-propagating extreme. */
 export function extreme(a: number, b: number, larger: boolean): number {

@@ -11,6 +11,7 @@ import {
   isTensor,
   makeTensor,
 } from '../tensor-factory.js';
+import { runExactly } from '../kernels/integer-arithmetic.js';
 import { GENERATOR_MEMORY } from '../rng/generator.js';
 import type { MadeAs, TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
@@ -167,7 +168,7 @@ function runFunctional(
     if (device !== 'cpu') throw sizeUnknown(op, device) ?? missingKernel(op, device);
     for (const i of op.tensorArgs)
       if (isTensor(args[i])) args[i].storage.assertReadable(op.qualifiedName);
-    const made = op.record.produce(op.bind(args));
+    const made = runExactly(op.record.produce, op.bind(args));
     return Array.isArray(made) ? made : [made];
   }
   const device = deviceOf(op, args);
@@ -181,7 +182,7 @@ function runFunctional(
     const elsewhere = outs.find((out) => out.device !== device);
     if (device !== 'cpu' && elsewhere !== undefined) throw unreadable(device, elsewhere.device);
     if (device !== 'cpu' || op.record.kernel === undefined) return missingKernel(op, device);
-    op.record.kernel(op.bind(args), outs);
+    runExactly(op.record.kernel, op.bind(args), outs);
   }
   for (const tensor of written) tensor.storage.version++;
   return outs;

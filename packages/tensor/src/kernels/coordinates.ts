@@ -86,10 +86,7 @@ export function coordinatesIn(
 }
 
 /** The values at positions. */
-export function pick(
-  values: Elements | Float32Array,
-  positions: ArrayLike<number>,
-): Elements {
+export function pick(values: Elements | Float32Array, positions: ArrayLike<number>): Elements {
   const picked = Array.isArray(values) ? [] : new Float64Array(positions.length);
   for (let i = 0; i < positions.length; i++) picked[i] = values[positions[i]!]!;
   return picked;

@@ -3,14 +3,14 @@
  *
  * Reference kernels are written for clarity: they read whole tensors into `Float64Array`s in logical
  * (row-major) order, compute in double precision, and round once when writing. Kernels that are exact for int64
- * read `Elements` instead, where what a double does not hold is a BigInt.
+ * read `Elements` instead, where what a double does not hold is a BigInt (integer-arithmetic.ts says when).
  */
 import { asyncOnly } from '../dispatch/unreadable-now.js';
 import { type CpuHeap, cpuHeap } from '../heap/cpu-heap.js';
 import { type DType, isIntegral, itemSize } from '../dtype.js';
 import type { TensorBase } from '../tensor-base.js';
 import { expandStrides, isContiguous, numelOf } from '../shape.js';
-import { isBig } from './integer-arithmetic.js';
+import { isBig, needsBigs } from './integer-arithmetic.js';
 import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './float16.js';
 
 /** The heap as elements of a dtype; of int64, as their halves. */
@@ -194,6 +194,15 @@ export function readExact(tensor: TensorBase, sizes: readonly number[] = tensor.
   return read<Elements>(tensor, sizes, EXACT, new Array<number>(numelOf(sizes)));
 }
 
+/** Elements exactly, for a kernel: in doubles if they hold all. @throws use-after-dispose, fake-data-access, data-async-only */
+export function readElements(tensor: TensorBase, sizes?: readonly number[]): Elements {
+  if (needsBigs(false)) return readExact(tensor, sizes);
+  const values = readNumbers(tensor, sizes);
+  if (tensor.dtype === 'int64')
+    for (let i = 0; i < values.length; i++) needsBigs(!Number.isSafeInteger(values[i]!));
+  return values;
+}
+
 function read<A extends Elements>(
   tensor: TensorBase,
   sizes: readonly number[],
@@ -214,9 +223,11 @@ function read<A extends Elements>(
   return out;
 }
 
-/** Room for results of a dtype; those of integers are cut when they are written. */
+/** Room for a kernel's results of a dtype; BigInts are cut when they are written. */
 export function roomFor(dtype: DType, length: number): Elements {
-  return isIntegral(dtype) ? new Array<number>(length) : new Float64Array(length);
+  return isIntegral(dtype) && needsBigs(false)
+    ? new Array<number>(length)
+    : new Float64Array(length);
 }
 
 /** Writes elements in row-major order, rounding to the tensor's dtype. */

@@ -1,12 +1,40 @@
 /**
  * @file Integer arithmetic that wraps as the dtype does, where doubles would lose low bits.
  *
- * Elements of int64 are numbers as far as doubles hold them, and BigInts beyond (`readExact`). Functions of both are
- * written with operators, which mean the same for either, and never meet the two kinds at once.
+ * Kernels compute whole numbers in doubles. One that meets an element or a result that doubles do not hold is run again,
+ * and gets such elements as BigInts. Functions of both kinds are written with operators, which mean the same for either,
+ * and never meet the two at once.
  */
 import { type DType, isIntegral } from '../dtype.js';
 
 type Arithmetic = (...values: number[]) => number;
+
+/** What ends a kernel in doubles that are not enough. */
+const BEYOND_DOUBLES = new Error('beyond doubles');
+
+/** Whether the running kernel has BigInts. */
+let hasBigs = false;
+
+/** Runs a kernel, which writes only once it has computed all: in doubles, or else exactly. */
+export function runExactly<A extends unknown[], R>(kernel: (...args: A) => R, ...args: A): R {
+  const around = hasBigs;
+  hasBigs = false;
+  try {
+    return kernel(...args);
+  } catch (error) {
+    if (error !== BEYOND_DOUBLES) throw error;
+    hasBigs = true;
+    return kernel(...args);
+  } finally {
+    hasBigs = around;
+  }
+}
+
+/** Whether the running kernel has BigInts; else it ends, to be run with them, where a whole number is beyond doubles. */
+export function needsBigs(isBeyond: boolean): boolean {
+  if (isBeyond && !hasBigs) throw BEYOND_DOUBLES;
+  return hasBigs;
+}
 
 /** A whole number modulo 2⁶⁴ as elements of int64 are given. */
 function wrapped(value: number | bigint): number {
@@ -15,16 +43,23 @@ function wrapped(value: number | bigint): number {
   return Number.isSafeInteger(number) ? number : (whole as unknown as number);
 }
 
-/**
- * `fn` on elements of a dtype. Of whole numbers it is exact modulo 2⁶⁴: `fn` is asked again in BigInts where an operand
- * is one, or the result is no whole number that doubles hold.
- */
-export function exactIn(dtype: DType, fn: Arithmetic): Arithmetic {
-  if (!isIntegral(dtype)) return fn;
+/** `fn` of whole numbers, modulo 2⁶⁴: asked again in BigInts where an operand is one, or the result is beyond doubles. */
+export function wholly(fn: Arithmetic): Arithmetic {
   return (...values) => {
     const result = values.some(isBig) ? NaN : fn(...values);
     if (Number.isSafeInteger(result)) return result;
     return wrapped(fn(...(values.map(BigInt) as unknown[] as number[])));
+  };
+}
+
+/** `fn` on elements of a dtype in a kernel: of whole numbers exact modulo 2⁶⁴. */
+export function exactIn(dtype: DType, fn: Arithmetic): Arithmetic {
+  if (!isIntegral(dtype)) return fn;
+  if (needsBigs(false)) return wholly(fn);
+  return (a, b, c) => {
+    const result = fn(a!, b!, c!);
+    needsBigs(!Number.isSafeInteger(result));
+    return result;
   };
 }
 

@@ -3,8 +3,7 @@
  */
 import type { Tensor } from '../tensor.js';
 import { sliceLayout } from './coordinates.js';
-import { floatsInPlace, readExact, writeNumbers } from './elements.js';
-import { isBig } from './integer-arithmetic.js';
+import { floatsInPlace, readElements, writeNumbers } from './elements.js';
 import { RowOrder, type RowValues } from './order-kernel.js';
 
 /** See the file header: `rows` rows of `length` numbers. */
@@ -36,9 +35,8 @@ function transposed<A extends Numbers>(from: A, rows: number, columns: number): 
   return to;
 }
 
-/** Numbers in the order of elements of int64: where there are BigInts, how many others are smaller. */
+/** Numbers in the order of elements of int64 with BigInts among them: how many others are smaller. */
 function orderedAs(values: number[]): Float64Array {
-  if (!values.some(isBig)) return Float64Array.from(values);
   const distinct = [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
   const ranks = new Map(distinct.map((value, rank) => [value, rank]));
   return Float64Array.from(values, (value) => ranks.get(value)!);
@@ -55,7 +53,11 @@ export function readRows(self: Tensor, dim?: number): OrderedRows {
   const { size, inner } =
     dim === undefined ? { size: numel, inner: 1 } : sliceLayout(self.sizes, dim);
   const inPlace = dim === undefined ? null : floatsInPlace(self);
-  const values = transposed(inPlace ?? (readExact(self) as Float64Array | number[]), size, inner);
+  const values = transposed(
+    inPlace ?? (readElements(self) as Float64Array | number[]),
+    size,
+    inner,
+  );
   return {
     values,
     rows: size === 0 ? 0 : numel / size,

@@ -18,7 +18,7 @@ import { type Operand, resultType, toFloating } from '../type-promotion.js';
 import { broadcastShapes, numelOf } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { readExact, roomFor, roundTo, roundingTo, writeNumbers } from './elements.js';
+import { readElements, roomFor, roundTo, roundingTo, writeNumbers } from './elements.js';
 import { exactIn } from './integer-arithmetic.js';
 import { pointwiseStrides } from './pointwise-strides.js';
 
@@ -130,7 +130,7 @@ export function pointwiseKernel(
     const numberType = isLow && options.wideNumbers === true ? 'float32' : computed;
     const columns = operands.map((operand) => {
       if (!isTensor(operand)) return roundTo(numberType, scalarValue(operand as ScalarLike));
-      const values = readExact(operand, out.sizes);
+      const values = readElements(operand, out.sizes);
       // Integers are converted first; a tensor without dimensions may have more digits than what it is compared with.
       const isWider =
         operand.dtype !== computed &&

@@ -8,7 +8,7 @@ import type { DType } from '../dtype.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, numelOf, reducedSizes, wrapDims } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { type Elements, readExact, roomFor, writeNumbers } from './elements.js';
+import { type Elements, readElements, roomFor, writeNumbers } from './elements.js';
 
 /** Arguments of reductions, which not all have. */
 export interface ReduceArgs {
@@ -83,7 +83,7 @@ export function reduceRows(
   row: (values: Elements, position: number) => void,
 ): void {
   const { within, starts } = rowLayout(self.sizes, dims);
-  const values = readExact(self);
+  const values = readElements(self);
   const buffer = roomFor(self.dtype, within.length);
   for (let r = 0; r < starts.length; r++) {
     const start = starts[r]!;
@@ -118,7 +118,7 @@ export function mapRows(
   row: (values: Elements, results: readonly Elements[]) => void,
 ): void {
   const { within, starts } = rowLayout(self.sizes, self.ndim === 0 ? [] : [dim]);
-  const values = readExact(self);
+  const values = readElements(self);
   const results = outs.map(({ dtype }) => roomFor(dtype, values.length));
   const buffer = roomFor(self.dtype, within.length);
   const rows = outs.map(({ dtype }) => roomFor(dtype, within.length));

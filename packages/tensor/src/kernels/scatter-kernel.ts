@@ -9,7 +9,7 @@ import { checkIndexShape, checkIndexType, indexedPositions } from './coordinates
 import {
   type Elements,
   forEachOffset,
-  readExact,
+  readElements,
   readNumbers,
   roomFor,
   writeNumbers,
@@ -44,7 +44,7 @@ export function scatterMeta(op: string): (args: ScatterArgs) => TensorMeta {
 
 /** Elements of `src` under an index of a shape, which may be smaller. */
 export function sourceUnderIndex(shape: readonly number[], src: Tensor): Elements {
-  const values = readExact(src);
+  const values = readElements(src);
   if (sameNumbers(shape, src.sizes)) return values;
   const under = roomFor(src.dtype, numelOf(shape));
   forEachOffset(shape, contiguousStrides(src.sizes), (i, from) => {
@@ -59,7 +59,7 @@ export function scatterKernel(
   combine: (old: number, value: number) => number,
 ): (args: ScatterArgs, outs: readonly Tensor[]) => void {
   return ({ self, dim, index, src, value }, [out]) => {
-    const results = readExact(self);
+    const results = readElements(self);
     const join = src ? exactIn(self.dtype, combine) : combine;
     const at = wrapDim(dim, self.ndim);
     const to = indexedPositions(index.sizes, self.sizes, at, readNumbers(index), op);

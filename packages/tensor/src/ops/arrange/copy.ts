@@ -6,7 +6,7 @@ import { type DeviceType, deviceRuntime, isDeviceAvailable, transfers } from '..
 import { unreadable } from '../../dispatch/unreadable-now.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
-import { type Elements, readExact, writeNumbers } from '../../kernels/elements.js';
+import { type Elements, readElements, writeNumbers } from '../../kernels/elements.js';
 import { type MemoryFormat, formatStrides, metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -23,14 +23,14 @@ const cloneOp = defineOp(
       dtype: self.dtype,
       device: self.device,
     }),
-    kernel: ({ self }, [out]) => writeNumbers(out!, readExact(self)),
+    kernel: ({ self }, [out]) => writeNumbers(out!, readElements(self)),
     vjp: (_args, { grad }) => ({ self: grad }),
   },
 );
 
 /** Values to write to `out`: a float that its integers cannot hold is their least, as the processor has it. */
 function converted(src: Tensor, out: Tensor): Elements {
-  const values = readExact(src, out.sizes);
+  const values = readElements(src, out.sizes);
   if (!isFloatingPoint(src.dtype) || DTYPES[out.dtype].category !== 'integral') return values;
   // Narrow integers are cut from 32 bits.
   const limit = out.dtype === 'int64' ? 2 ** 63 : 2 ** 31;

@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { readExact, writeNumbers } from '../../kernels/elements.js';
+import { readElements, writeNumbers } from '../../kernels/elements.js';
 import { channelsLastStrides } from '../../kernels/pointwise-strides.js';
 import { suggestsChannelsLast } from '../../kernels/suggest-format.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -77,7 +77,7 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
     list.forEach((tensor, i) => {
       if (tensor.numel === 0) return;
       const part = partOf(out!, sliceView(out!, at, from[i]!, from[i]! + tensor.sizes[at]!, 1));
-      writeNumbers(part, readExact(tensor));
+      writeNumbers(part, readElements(tensor));
     });
   },
   vjp: ({ tensors: list, dim }, { grad }) => {

@@ -8,7 +8,7 @@ import { type OptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkMask, isMask, planIndex } from '../../kernels/advanced-index.js';
 import { pick, positionsOfHits } from '../../kernels/coordinates.js';
-import { readExact, readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { readElements, readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
 import { exactIn } from '../../kernels/integer-arithmetic.js';
 import { metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -55,7 +55,7 @@ const indexOp: OpOverload<Tensor> = defineOp(
       return { sizes, strides, dtype: self.dtype, device: self.device };
     },
     kernel: ({ self, indices }, [out]) => {
-      writeNumbers(out!, pick(readExact(self), planIndex(self, indices).positions()));
+      writeNumbers(out!, pick(readElements(self), planIndex(self, indices).positions()));
     },
     saved: ['indices'],
     vjp: ({ self, indices }, { grad }) => ({
@@ -94,9 +94,9 @@ const indexPutOp: OpOverload<Tensor> = defineOp(
       return metaOfSelf({ self });
     },
     kernel: ({ self, indices, values, accumulate }, [out]) => {
-      const result = readExact(self);
+      const result = readElements(self);
       const plan = planIndex(self, indices);
-      const written = readExact(values, plan.sizes);
+      const written = readElements(values, plan.sizes);
       const positions = plan.positions();
       const round = roundingTo(self.dtype);
       const sum = exactIn(self.dtype, (held, value) => held + value);
@@ -142,7 +142,7 @@ export const maskedSelectOp: OpOverload<Tensor> = defineOp(
     produce: ({ self, mask }) => {
       checkBoolMask('masked_select', mask);
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_select');
-      const values = readExact(self, sizes);
+      const values = readElements(self, sizes);
       const chosen = readNumbers(mask, sizes);
       const picked = pick(values, positionsOfHits(chosen));
       const out = emptyContiguous([picked.length], self.dtype, self.device);

@@ -5,7 +5,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { indexedPositions } from '../../kernels/coordinates.js';
-import { readExact, readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { readElements, readNumbers, roundingTo, writeNumbers } from '../../kernels/elements.js';
 import { exactIn, larger, smaller } from '../../kernels/integer-arithmetic.js';
 import { floorQuotient } from '../../kernels/special-functions.js';
 import { scatterMeta, sourceUnderIndex } from '../../kernels/scatter-kernel.js';
@@ -69,7 +69,7 @@ function kernel(args: ReduceArgs, [out]: readonly Tensor[]): void {
   const { start, combine } = COMBINATIONS[reduce];
   // An extreme starts from infinity, which is no whole number, and compares what it is given.
   const join = Number.isFinite(start) ? exactIn(self.dtype, combine) : combine;
-  const result = readExact(self);
+  const result = readElements(self);
   const own = args.include_self === true ? 1 : 0;
   const counts = new Float64Array(result.length).fill(own);
   const source = sourceUnderIndex(index.sizes, src);

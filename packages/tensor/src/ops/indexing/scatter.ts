@@ -10,7 +10,7 @@ import {
   indexedPositions,
   pick,
 } from '../../kernels/coordinates.js';
-import { readExact, readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { readElements, readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scatterKernel, scatterMeta } from '../../kernels/scatter-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -33,7 +33,7 @@ const gatherOp = defineOp(
       return denseMeta(self, index.sizes);
     },
     kernel: ({ self, dim, index }, [out]) => {
-      const values = readExact(self);
+      const values = readElements(self);
       const at = wrapDim(dim, self.ndim);
       const from = indexedPositions(index.sizes, self.sizes, at, readNumbers(index), 'gather');
       writeNumbers(out!, pick(values, from));

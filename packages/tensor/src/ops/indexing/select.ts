@@ -4,7 +4,7 @@
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
-import { readExact, readNumbers, roomFor, writeNumbers } from '../../kernels/elements.js';
+import { readElements, readNumbers, roomFor, writeNumbers } from '../../kernels/elements.js';
 import { factorFor } from '../../kernels/factor.js';
 import { exactIn, productIn } from '../../kernels/integer-arithmetic.js';
 import { checkDtype } from '../../kernels/restrict-dtypes.js';
@@ -51,7 +51,7 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
     const at = wrapDim(dim, self.ndim);
     const sizes = self.ndim === 0 ? [1] : self.sizes;
     const { outer, inner } = around(sizes, at);
-    const values = readExact(self);
+    const values = readElements(self);
     const rows = readNumbers(index);
     const result = roomFor(self.dtype, out!.numel);
     for (let o = 0; o < outer; o++) {
@@ -91,8 +91,8 @@ const indexAddOp = defineOp(
       const at = wrapDim(dim, self.ndim);
       const sizes = self.ndim === 0 ? [1] : self.sizes;
       const { outer, inner } = around(sizes, at);
-      const result = readExact(self);
-      const added = readExact(source);
+      const result = readElements(self);
+      const added = readElements(source);
       const rows = readNumbers(index);
       const factor = factorFor(self.dtype, alpha);
       const times = productIn(self.dtype);

@@ -4,7 +4,7 @@
 import { denseMeta } from '../../kernels/suggest-format.js';
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { readExact, writeNumbers } from '../../kernels/elements.js';
+import { readElements, writeNumbers } from '../../kernels/elements.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
@@ -27,7 +27,7 @@ function define(
       },
       kernel: ({ self, diagonal }, [out]) => {
         const [rows, columns] = self.sizes.slice(-2);
-        const values = readExact(self);
+        const values = readElements(self);
         writeNumbers(
           out!,
           values.map((value, i) =>

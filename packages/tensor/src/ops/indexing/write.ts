@@ -5,7 +5,7 @@ import { denseMeta } from '../../kernels/suggest-format.js';
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, sliceLayout, strictIndex } from '../../kernels/coordinates.js';
-import { readExact, readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { readElements, readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkSourceShape } from '../../kernels/source-shape.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -62,8 +62,8 @@ const indexCopyOp = defineOp(
     },
     kernel: ({ self, dim, index, source }, [out]) => {
       const { outer, size, inner } = sliceLayout(self.sizes, dim);
-      const result = readExact(self);
-      const written = readExact(source);
+      const result = readElements(self);
+      const written = readElements(source);
       const rows = readNumbers(index);
       for (let o = 0; o < outer; o++) {
         rows.forEach((row, r) => {

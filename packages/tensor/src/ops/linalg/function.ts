@@ -42,7 +42,7 @@ function exponential(values: Float64Array, n: number): Float64Array {
   };
   const one = new Float64Array(n * n);
   for (let i = 0; i < n; i++) one[i * n + i] = 1;
-  const powers = [one];
+  const powers: Float64Array[] = [one];
   for (let k = 0; k < GROUP; k++) powers.push(product(powers[k]!, scaled));
   const highest = powers.pop()!;
   let total = new Float64Array(n * n);

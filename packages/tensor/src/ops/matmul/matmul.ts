@@ -56,6 +56,11 @@ type Read = (x: Tensor, sizes?: readonly number[]) => Float64Array;
 const readWide: Read = (x, sizes) =>
   BigInt64Array.from(readExact(x, sizes), BigInt) as unknown as Float64Array;
 
+/** The largest magnitude of an element. */
+function reach(x: Tensor | null): number {
+  return x === null ? 0 : readNumbers(x).reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+}
+
 /** beta · start + alpha · a @ b into `out`; vectors are a row and a column. */
 function productInto(
   out: Tensor,
@@ -83,12 +88,10 @@ function productInto(
     }
     return result;
   };
-  // Of magnitudes, no sum on the way is larger than the last.
   const isWide =
     isIntegral(out.dtype) &&
-    product((x, sizes) => readNumbers(x, sizes).map(Math.abs), Math.abs).some(
-      (value) => value > Number.MAX_SAFE_INTEGER,
-    );
+    Math.abs(factor) * k * reach(a) * reach(b) + Math.abs(keep) * reach(start) >
+      Number.MAX_SAFE_INTEGER;
   const values = isWide
     ? Array.from(product(readWide, BigInt as unknown as typeof Number))
     : product(readNumbers, Number);

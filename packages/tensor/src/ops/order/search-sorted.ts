@@ -7,7 +7,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { strictIndex } from '../../kernels/coordinates.js';
 import {
   type Elements,
-  readExact,
+  readElements,
   readNumbers,
   roundTo,
   writeNumbers,
@@ -130,8 +130,8 @@ function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor
     const right = args.right === true || args.side === 'right';
     const length = sorted.sizes[sorted.ndim - 1]!;
     const read = isTensor(self)
-      ? [readExact(sorted), readExact(self)]
-      : [readExact(sorted), [held(sorted, scalarValue(self))]];
+      ? [readElements(sorted), readElements(self)]
+      : [readElements(sorted), [held(sorted, scalarValue(self))]];
     let elements = read[0]!;
     const values = read[1]!;
     const perRow = isTensor(self) && sorted.ndim > 1 ? self.sizes[self.ndim - 1]! : values.length;

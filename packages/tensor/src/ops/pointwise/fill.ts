@@ -5,7 +5,7 @@ import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { pointwiseKernel, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { checkingFill } from '../../kernels/fill-value.js';
-import { readExact, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { readElements, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { denseMeta } from '../../kernels/suggest-format.js';
 import { metaOfSelf } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -27,7 +27,7 @@ const fillOp = defineOp('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor'
 const fillTensorOp = defineOp('aten::fill.Tensor(Tensor self, Tensor value) -> Tensor', {
   tags: ['pointwise'],
   meta: metaOfSelf,
-  kernel: ({ value }, [out]) => writeNumbers(out!, readExact(value, out!.sizes)),
+  kernel: ({ value }, [out]) => writeNumbers(out!, readElements(value, out!.sizes)),
   // The engine sums the gradient to the 0-d value.
   vjp: (_args, { grad }) => ({ self: () => zerosLike(grad), value: grad }),
 });

@@ -4,7 +4,7 @@
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
-import { readExact, roundTo, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { readElements, roundTo, roundingTo, writeNumbers } from '../../kernels/elements.js';
 import { operandsOf, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, OpRecord } from '../../op/op-record.js';
@@ -94,7 +94,7 @@ function comparable(args: NamedArgs, name: string): ArrayLike<number> {
   const dtype = resultType(operandsOf(args, ELEMENTS));
   const operand = args[name] as Tensor | ScalarLike;
   return isTensor(operand)
-    ? readExact(operand).map(roundingTo(dtype))
+    ? readElements(operand).map(roundingTo(dtype))
     : [roundTo(dtype, scalarValue(operand))];
 }
 

@@ -3,7 +3,7 @@
  */
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { readExact, writeNumbers } from '../../kernels/elements.js';
+import { readElements, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { preservedStrides } from '../../kernels/pointwise-strides.js';
 import { imageMeta } from '../../kernels/suggest-format.js';
@@ -75,7 +75,7 @@ const padOp = defineOp(
       const source = makeTensor(self.storage, self.dtype, self.device, sizes, self.strides, from);
       writeNumbers(
         makeTensor(out!.storage, out!.dtype, out!.device, sizes, out!.strides, to),
-        readExact(source),
+        readElements(source),
       );
     },
     vjp: ({ pad }, { grad }) => ({

@@ -7,7 +7,7 @@ import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { isFloatingPoint } from '../../dtype.js';
-import { readExact, roundingTo, writeNumbers } from '../../kernels/elements.js';
+import { readElements, roundingTo, writeNumbers } from '../../kernels/elements.js';
 import { exactIn } from '../../kernels/integer-arithmetic.js';
 import { mapRows } from '../../kernels/reduce-kernel.js';
 import { metaOfSelf } from '../../memory-format.js';
@@ -141,7 +141,7 @@ const flipOp = defineOp('aten::flip(Tensor self, int[] dims) -> Tensor', {
     const { storage, dtype, device, sizes } = self;
     writeNumbers(
       out!,
-      readExact(makeTensor(storage, dtype, device, sizes, strides, storageOffset)),
+      readElements(makeTensor(storage, dtype, device, sizes, strides, storageOffset)),
     );
   },
   vjp: ({ dims }, { grad }) => ({ self: () => flip(grad, dims) }),

@@ -5,7 +5,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { readExact, writeNumbers } from '../../kernels/elements.js';
+import { readElements, writeNumbers } from '../../kernels/elements.js';
 import { metaOfSelf } from '../../memory-format.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta, ViewMeta } from '../../op/op-record.js';
@@ -55,8 +55,8 @@ function scatterRecord<Args extends Scattered>(
   return {
     meta: scatterMeta(name, part),
     kernel: (args, [out]) => {
-      writeNumbers(out!, readExact(args.self));
-      writeNumbers(partOf(out!, part(out!, args)), readExact(args.src));
+      writeNumbers(out!, readElements(args.self));
+      writeNumbers(partOf(out!, part(out!, args)), readElements(args.src));
     },
     vjp: (args, { grad }) => ({
       self: () => scatter(grad, zerosOf(args.src), args),
