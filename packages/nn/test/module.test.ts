@@ -157,7 +157,7 @@ describe('Module', () => {
       twice(x: Tensor): Tensor {
         // @ts-expect-error forward takes a tensor, then a number
         const wrong = (): Tensor => this.call(2, x);
-        expect(wrong).toThrow();
+        expect(wrong).toThrow(TypeError);
         return this.call(this.call(x, 2));
       }
     }
