@@ -1,6 +1,5 @@
 /**
- * @file `@tessera/tensor/internal`: what the other packages of Tessera need besides the public API. It may change
- * with any release.
+ * @file `@tessera/tensor/internal`: what Tessera's packages need besides the public API. Any release may change it.
  */
 export { autocastKey, withAutocastSettings } from './autocast/autocast-state.js';
 export { deviceRuntime } from './device.js';
@@ -64,6 +63,7 @@ export {
   withoutForcedCollection,
 } from './memory/reclaim.js';
 export { describeHolders, formatBytes, memoryHints } from './heap/out-of-memory.js';
+export { forLater } from './memory/for-later.js';
 export { inLibraryScope, outsideScopes } from './memory/library-scope.js';
 export { show } from './memory/show.js';
 

@@ -2,7 +2,7 @@
  * @file Caches of models on WebGPU: what they hold, and places of tokens, is there too.
  */
 import { initWebGpu } from '@tessera/compile';
-import { type Tensor, noGrad, tensor } from '@tessera/tensor';
+import { type Tensor, noGrad, tensor, tidy } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { GrowingCache, StaticCache } from '../src/index.js';
 import { tinyModel } from './support/tiny-model.js';
@@ -31,6 +31,18 @@ describe.skipIf(!wantsGpu)('a model on WebGPU', () => {
     };
     const [wanted, actual] = [await run('cpu'), await run('wgpu')];
     for (const [i, value] of actual.entries()) expect(value).toBeCloseTo(wanted[i]!, 3);
+  });
+
+  it('keeps its table of positions when what a call made is tidied up', async () => {
+    await initWebGpu();
+    const model = tinyModel();
+    model.to('wgpu');
+    const ids = tensor([[3, 17, 5]], { dtype: 'int64', device: 'wgpu' });
+    const logits = async (): Promise<unknown> => {
+      const kept = tidy(() => noGrad(() => model.call(ids)));
+      return kept.toArray();
+    };
+    expect(await logits()).toEqual(await logits());
   });
 
   it('has its table of positions on the device that came after a lost one', async () => {

@@ -3,7 +3,7 @@
  * grows with the position. @see https://arxiv.org/abs/2104.09864
  */
 import { type DeviceRuntime, type DeviceType, type Tensor, cat, tensor } from '@tessera/tensor';
-import { deviceRuntime, withRealTensors, withoutModes } from '@tessera/tensor/internal';
+import { deviceRuntime, forLater } from '@tessera/tensor/internal';
 import type { Positions, RotaryScaling } from '../config/decoder-config.js';
 
 type Rotary = Extract<Positions, { kind: 'rotary' }>;
@@ -80,14 +80,14 @@ class Table {
 
   constructor(values: readonly number[]) {
     // No weights: they are there also in a model whose weights are still to be loaded.
-    this.here = withRealTensors(() => tensor([...values]));
+    this.here = forLater(() => tensor([...values]));
   }
 
   on(device: DeviceType): Tensor {
     if (device === this.here.device) return this.here;
     const runtime = deviceRuntime(device);
     if (this.there === null || this.runtime !== runtime) {
-      this.there = withRealTensors(() => withoutModes(() => this.here.to(device)));
+      this.there = forLater(() => this.here.to(device));
       this.runtime = runtime;
     }
     return this.there;

@@ -4,16 +4,13 @@
  * Angles are reduced as integers and computed in double precision, so that all digits of a dtype are right. Tables are
  * made once per length, dtype and device; graphs refer to them by identity.
  */
-import { withoutModes } from '../../dispatch/modes.js';
 import type { DeviceType } from '../../device.js';
 import type { DType } from '../../dtype.js';
-import { noGrad } from '../../autograd/grad-mode.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { fftPlan, unitRoots } from '../../kernels/fft-plan.js';
-import { outsideScopes } from '../../memory/library-scope.js';
-import { madeTensors } from '../../memory/made-tensors.js';
+import { forLater } from '../../memory/for-later.js';
 import { numelOf } from '../../shape.js';
-import { emptyContiguous, withRealTensors } from '../../tensor-factory.js';
+import { emptyContiguous } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { toDevice } from '../arrange/copy.js';
 
@@ -27,17 +24,6 @@ export interface TableKind {
 
 const tables = new Map<string, Tensor>();
 const MOST_TABLES = 256;
-
-/** Runs `make` as no part of what is traced, tidied up or released after a backward pass now. */
-function forLater(make: () => Tensor): Tensor {
-  const { list } = madeTensors;
-  madeTensors.list = null;
-  try {
-    return outsideScopes(() => withoutModes(() => withRealTensors(() => noGrad(make))));
-  } finally {
-    madeTensors.list = list;
-  }
-}
 
 /** A table by what determines its numbers. */
 function table(
