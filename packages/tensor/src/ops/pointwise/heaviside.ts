@@ -13,7 +13,7 @@ const OPTIONS = { operands: ['self', 'values'], name: 'heaviside' };
 const heavisideOp: OpOverload<Tensor> = defineOp(
   'aten::heaviside(Tensor self, Tensor values) -> Tensor',
   {
-    ...pointwise((x, value) => (x > 0 ? 1 : x < 0 ? 0 : value), OPTIONS),
+    ...pointwise((x, value) => (x > 0 ? 1 : x >= 0 ? value : 0), OPTIONS),
     meta: (args) => {
       if (args.self.dtype !== args.values.dtype) {
         throw new TesseraError(
