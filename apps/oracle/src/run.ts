@@ -52,6 +52,11 @@ const UNSUPPORTED: readonly TesseraError['code'][] = [
   'data-async-only',
 ];
 
+/** Whether an error says that something is not there. */
+export function isUnsupported(error: unknown): boolean {
+  return isTesseraError(error) && UNSUPPORTED.includes(error.code);
+}
+
 /** Runs the cases of operators whose name contains `filter`; tells each failure as it comes. */
 export async function runFile(
   file: OracleFile,
@@ -87,8 +92,7 @@ export async function runFile(
         note(lines);
       }
     } catch (error) {
-      const missing = isTesseraError(error) && UNSUPPORTED.includes(error.code);
-      if (missing) summary.unsupported++;
+      if (isUnsupported(error)) summary.unsupported++;
       else summary.failed++;
       note([describe(error)]);
     }
