@@ -31,6 +31,19 @@ describe('found by pnpm fuzz', () => {
     for (let i = 1; i < 4; i++) expect(call(tensor([i])).toArray()).toEqual([4 * i]);
   });
 
+  it('requiresGrad_() beside a view whose history cannot be read, as its base was written', () => {
+    const w = tensor([1, 2]).requiresGrad_().mul(1);
+    const { call } = compileEager((x: Tensor) => {
+      w.expand([2, 2]);
+      x.slice(0, 0, 1).requiresGrad_();
+      w.mul_(2);
+    });
+    for (let i = 1; i < 4; i++) {
+      noGrad(() => call(tensor([3, 4])));
+      expect(w.toArray()).toEqual([2 ** i, 2 * 2 ** i]);
+    }
+  });
+
   it('a path that diverges behind a break may use what the graph before it did not return', () => {
     let reads = 0;
     const w = tensor([0, 0]);

@@ -6,7 +6,7 @@
  * leaf from the next call on, so that it is an input of what follows.
  */
 import type { GradNode, Tensor } from '@tessera/tensor';
-import { AccumulateGrad, gradEdge } from '@tessera/tensor/internal';
+import { AccumulateGrad, gradEdge, isHistoryRefused } from '@tessera/tensor/internal';
 import type { OpStep } from './step.js';
 
 /** See the file header. */
@@ -36,7 +36,7 @@ export function leadsTo(value: Tensor, leaf: Tensor): boolean {
     seen.add(node);
     stack.push(node);
   };
-  visit(gradEdge(value)?.node);
+  if (!isHistoryRefused(value)) visit(gradEdge(value)?.node);
   while (stack.length > 0) {
     const node = stack.pop()!;
     if (node instanceof AccumulateGrad && node.leaf === leaf) return true;
