@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { unpack } from '../src/archive.js';
 import { deviceNamed } from '../src/command-line.js';
 import { runModel } from '../src/run-model.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'onnx-small-'));
 const packed = gunzipSync(readFileSync(new URL('../data/small-models.gz', import.meta.url)));
@@ -37,9 +38,6 @@ it.each(names)('%s', { timeout: 120_000 }, async (name) => {
   expect(larger.maxError).toBeLessThan(1e-6);
   expect(larger.gradientError).toBeLessThan(GRADIENT[name] ?? 1e-3);
 });
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 
 describe.skipIf(!wantsGpu)('on WebGPU, whose values cannot be read in a call', () => {
   it.each(MIXED)(

@@ -15,9 +15,7 @@ import {
 } from '@tessera/tensor';
 import { gridSample } from '@tessera/tensor/internal';
 import { compile, config, initWebGpu } from '../src/index.js';
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 type Fn = (x: Tensor) => Tensor | Tensor[];
 const valuesOf = async (result: Tensor | Tensor[]): Promise<unknown[]> =>

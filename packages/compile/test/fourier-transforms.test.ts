@@ -8,6 +8,7 @@ import * as fft from '@tessera/tensor/fft';
 import { emptyFromMeta, getOp, readNumbers } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compile, initWebGpu } from '../src/index.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 function waves(dtype: 'float32' | 'float64', ...sizes: number[]): Tensor {
   const numel = sizes.reduce((a, b) => a * b, 1);
@@ -197,9 +198,6 @@ describe('on the CPU', () => {
     expect(compile((t: Tensor) => fft.rfft(t))(x).shape).toEqual([0, 36, 2]);
   });
 });
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 
 describe.skipIf(!wantsGpu)('on WebGPU', () => {
   beforeAll(async () => {

@@ -19,6 +19,7 @@ import * as fft from '@tessera/tensor/fft';
 import * as linalg from '@tessera/tensor/linalg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compile, initWebGpu } from '../src/index.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 type Fn = (x: Tensor) => Tensor | Tensor[];
 
@@ -142,9 +143,6 @@ describe('compiled for the CPU in one graph', () => {
     expectClose(run(compile(fn)), run(fn));
   });
 });
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 
 describe.skipIf(!wantsGpu)('on WebGPU', () => {
   beforeAll(async () => {

@@ -7,9 +7,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, grad, manualSeed, randn, tensor } from '@tessera/tensor';
 import { embeddingRenorm_, upsample } from '@tessera/tensor/internal';
 import { compile, config, initWebGpu } from '../src/index.js';
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 type Fn = (x: Tensor) => Tensor;
 const resized =

@@ -6,6 +6,7 @@ import { type Tensor, download, fromTypedArray } from '@tessera/tensor';
 import { functional as F } from '@tessera/nn';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compile, config, initWebGpu } from '../src/index.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 function waves(sizes: readonly number[]): Tensor {
   const numel = sizes.reduce((a, b) => a * b, 1);
@@ -108,9 +109,6 @@ describe.each(cases.map((each) => [JSON.stringify(each), each] as const))('%s', 
     if (at < 2) expectClose(compile(fn, { dynamic: true })(x, w), expected);
   });
 });
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 
 describe.skipIf(!wantsGpu)('on WebGPU', () => {
   beforeAll(async () => {

@@ -25,11 +25,7 @@ import {
 } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type CompileOptions, compile, initWebGpu, observeCompilations } from '../src/index.js';
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wantsGpu)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 const CALLS = 5;
 const WGPU = { device: 'wgpu' } as const;

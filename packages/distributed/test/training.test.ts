@@ -6,13 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { NOT_RUN, hasMpi, mpirun } from './support/mpirun.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tessera-training-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-/** Whether there is a WebGPU adapter, or the run says that there must be one. */
-const hasWebGpu =
-  process.env.VK_ICD_FILENAMES !== undefined || process.env.TESSERA_REQUIRE_WEBGPU === '1';
 
 describe.skipIf(!hasMpi)(`training under mpirun${NOT_RUN}`, () => {
   for (const ranks of [1, 2, 4]) {
@@ -28,8 +25,8 @@ describe.skipIf(!hasMpi)(`training under mpirun${NOT_RUN}`, () => {
     });
   }
 
-  it.skipIf(!hasWebGpu)(
-    `reduces gradients on WebGPU, 2 ranks${hasWebGpu ? '' : ' (NOT RUN: no adapter)'}`,
+  it.skipIf(!wantsGpu)(
+    `reduces gradients on WebGPU, 2 ranks${wantsGpu ? '' : ' (NOT RUN: no adapter)'}`,
     { timeout: 120_000 },
     async () => {
       const { status, stdout, stderr } = await mpirun(2, 'training-wgpu');

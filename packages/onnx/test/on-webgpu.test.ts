@@ -7,9 +7,7 @@ import { type Tensor, arange, noGrad } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type OnnxModule, importOnnx } from '../src/index.js';
 import { floats, ints, model, value } from './support/build-model.js';
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 const END = 2n ** 63n - 1n;
 

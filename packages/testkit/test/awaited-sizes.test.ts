@@ -43,11 +43,8 @@ import {
 import { deviceRuntime, toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { assertCloseAsync } from '../src/index.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wantsGpu)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
 const DEVICES: readonly DeviceType[] = wantsGpu ? ['cpu', 'wgpu'] : ['cpu'];
 
 type Results = Tensor | readonly Tensor[];

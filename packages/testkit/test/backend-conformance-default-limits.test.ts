@@ -6,12 +6,9 @@ import { initWebGpu } from '@tessera/compile';
 import { expect, it, vi } from 'vitest';
 import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { testBackendConformance } from '../src/index.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
-const wanted =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wanted)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
-const device = wanted ? await deviceWithDefaults() : null;
+const device = wantsGpu ? await deviceWithDefaults() : null;
 const gpu = device === null ? null : await initWebGpu({ device, profile: 'gpu' });
 
 async function deviceWithDefaults(): Promise<GPUDevice> {

@@ -16,6 +16,7 @@ import { isTesseraError } from '@tessera/shared';
 import { type Tensor, download, tensor, zeros } from '@tessera/tensor';
 import { toDevice } from '@tessera/tensor/internal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 /** One rank whose sums are as if there were two. */
 function doubling(): Communicator {
@@ -60,8 +61,6 @@ describe('in a compiled function', () => {
   });
 });
 
-const wantsGpu =
-  process.env.VK_ICD_FILENAMES !== undefined || process.env.TESSERA_REQUIRE_WEBGPU === '1';
 if (wantsGpu) await initWebGpu();
 
 describe.skipIf(!wantsGpu)('on a GPU', () => {

@@ -11,6 +11,7 @@ import {
 } from '@tessera/tensor';
 import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 const values = Float32Array.from(
   { length: 37 },
@@ -18,11 +19,7 @@ const values = Float32Array.from(
 );
 const there = (dtype: DType) => (x: Tensor) => x.mul(3).to(dtype).to('float32').sub(x);
 
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 const DEVICES: readonly DeviceType[] = wantsGpu ? ['cpu', 'wgpu'] : ['cpu'];
-if (!wantsGpu)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
 
 beforeAll(async () => {
   if (wantsGpu) registerKernelBackend((await initWebGpu()).backend);

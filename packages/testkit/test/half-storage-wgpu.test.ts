@@ -20,12 +20,9 @@ import {
   where,
 } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
-const wanted =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wanted)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
-const gpu = wanted ? await initWebGpu() : null;
+const gpu = wantsGpu ? await initWebGpu() : null;
 
 beforeAll(() => {
   if (gpu !== null) registerKernelBackend(gpu.backend);

@@ -8,9 +8,8 @@ import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { assertCloseAsync, kernelCount, runAndGetCode } from '../src/index.js';
 import { KERNEL_FUNCTIONS, type KernelFunction } from './kernel-functions.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 const DEVICES: readonly DeviceType[] = wantsGpu ? ['cpu', 'wgpu'] : ['cpu'];
 
 /** What a run gives: results, then gradients. */

@@ -5,11 +5,7 @@ import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
 import { type Tensor, download, randn } from '@tessera/tensor';
 import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wantsGpu)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 const fn = (x: Tensor, y: Tensor): Tensor => x.matmul(y).relu();
 

@@ -31,6 +31,7 @@ import { uNet } from './programs/u-net.js';
 import { variationalAutoencoder } from './programs/variational-autoencoder.js';
 import { visionTransformer } from './programs/vision-transformer.js';
 import { wordVectors } from './programs/word-vectors.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 const PROGRAMS: readonly Program[] = [
   variationalAutoencoder,
@@ -58,10 +59,6 @@ const PROGRAMS: readonly Program[] = [
   styleTransfer,
 ];
 
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wantsGpu)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
 const onGpu = sampled(PROGRAMS, 3);
 const wantsEager = process.env['TESSERA_PROGRAMS_EAGER'] === '1';
 const forGpus = process.env['TESSERA_PROGRAMS_PROFILE'] === 'gpu';

@@ -14,12 +14,9 @@ import {
   runAndGetCode,
 } from '../src/index.js';
 import { SAMPLES } from './ten-functions.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 const DEVICES: readonly DeviceType[] = wantsGpu ? ['cpu', 'wgpu'] : ['cpu'];
-if (!wantsGpu)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
 
 function listOf(result: Tensor | Tensor[]): Tensor[] {
   return Array.isArray(result) ? result : [result];

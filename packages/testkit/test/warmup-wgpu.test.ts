@@ -5,12 +5,9 @@ import { compile, initWebGpu, warmup } from '@tessera/compile';
 import { type Tensor, download, manualSeed, matmul, randn, softmax } from '@tessera/tensor';
 import { type MockInstance, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { assertClose } from '../src/index.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
-const wanted =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wanted)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
-const gpu = wanted ? await initWebGpu() : null;
+const gpu = wantsGpu ? await initWebGpu() : null;
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -24,11 +24,7 @@ import {
 import { optim } from '@tessera/nn';
 import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wantsGpu)
-  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 const gpu = (x: Tensor): Tensor => toDevice(x, 'wgpu');
 const read = async (x: Tensor): Promise<unknown> => (await download(x)).toArray();

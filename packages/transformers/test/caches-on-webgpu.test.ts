@@ -6,9 +6,7 @@ import { type Tensor, noGrad, tensor, tidy } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { GrowingCache, StaticCache } from '../src/index.js';
 import { tinyModel } from './support/tiny-model.js';
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 describe.skipIf(!wantsGpu)('a model on WebGPU', () => {
   it.each([

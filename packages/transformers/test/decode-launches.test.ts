@@ -6,9 +6,7 @@ import { noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it, vi } from 'vitest';
 import { quantize, type QuantizeFormat, StaticCache } from '../src/index.js';
 import { LLAMA, tinyModel } from './support/tiny-model.js';
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 /** Wide enough that kernels are cut as those of large models are. */
 const SHAPE = { ...LLAMA, hidden_size: 128, intermediate_size: 320 };

@@ -26,6 +26,7 @@ import {
 } from '../src/index.js';
 import { type QuantizeFormat, packWeight } from '../src/quantize/pack-weight.js';
 import { LLAMA, tinyModel } from './support/tiny-model.js';
+import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 beforeEach(() => void manualSeed(5));
 
@@ -116,9 +117,6 @@ describe.each(FORMATS)('%j', (format) => {
     },
   );
 });
-
-const wantsGpu =
-  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
 
 describe.skipIf(!wantsGpu)('on WebGPU', () => {
   it.each(FORMATS)('%j: multiplies by what the words stand for', async (format) => {
