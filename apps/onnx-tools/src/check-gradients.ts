@@ -112,7 +112,7 @@ interface Sample {
 interface Loss {
   readonly steps: readonly number[];
   readonly parameters: ReadonlyMap<string, Tensor>;
-  /** Where the parameters are. */
+  /** The loss with the parameters as the file has them. */
   readonly here: number;
   value(): number;
 }

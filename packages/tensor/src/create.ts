@@ -149,7 +149,8 @@ export function fromTypedArray(
       const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
       cpuHeap().u8.set(bytes, out.dataPtr());
     } else {
-      writeNumbers(out, Array.from(data as unknown as ArrayLike<number>));
+      const values = data as unknown as ArrayLike<number>;
+      writeNumbers(out, native === 'int64' ? Array.from(values) : values);
     }
     return finish(out, options);
   });

@@ -83,6 +83,7 @@ export interface Passes {
   readonly wanted: readonly Node[];
 }
 
+/** Sorts what the outputs of a joint graph need by the pass that they belong to. */
 export function passesOf(joint: JointGraph, pinned: readonly Node[] = []): Passes {
   const nodes = joint.module.graph.nodes;
   const outputs = outputArguments(joint);

@@ -168,7 +168,7 @@ function runFunctional(
     if (device !== 'cpu') throw sizeUnknown(op, device) ?? missingKernel(op, device);
     for (const i of op.tensorArgs)
       if (isTensor(args[i])) args[i].storage.assertReadable(op.qualifiedName);
-    const made = runExactly(op.record.produce, op.bind(args));
+    const made = runExactly(op.record.produce, op.bind(args), null);
     return Array.isArray(made) ? made : [made];
   }
   const device = deviceOf(op, args);

@@ -237,7 +237,8 @@ export function writeNumbers(tensor: Placed, values: ArrayLike<number>): void {
   const start = address(tensor, 'writing values', true) / itemSize(dtype);
   const view = cpuHeap()[VIEWS[dtype]];
   const codec = CODECS[dtype] ?? NUMBER;
-  if (dtype !== 'int64' && Array.isArray(values))
+  // Views and codecs of other dtypes take numbers.
+  if (dtype !== 'int64' && Array.isArray(values) && values.some(isBig))
     values = (values as number[]).map(roundingTo(dtype));
   if (codec === NUMBER && isContiguous(sizes, strides)) return view.set(values, start);
   forEachRow(sizes, strides, (first, offset, count, stride) => {

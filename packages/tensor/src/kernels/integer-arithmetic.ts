@@ -15,16 +15,20 @@ const BEYOND_DOUBLES = new Error('beyond doubles');
 /** Whether the running kernel has BigInts. */
 let hasBigs = false;
 
-/** Runs a kernel, which writes only once it has computed all: in doubles, or else exactly. */
-export function runExactly<A extends unknown[], R>(kernel: (...args: A) => R, ...args: A): R {
+/** Runs a kernel in doubles, or else again, exactly: what it wrote before it ended, it writes anew. */
+export function runExactly<Args, Outs, R>(
+  kernel: (args: Args, outs: Outs) => R,
+  args: Args,
+  outs: Outs,
+): R {
   const around = hasBigs;
   hasBigs = false;
   try {
-    return kernel(...args);
+    return kernel(args, outs);
   } catch (error) {
     if (error !== BEYOND_DOUBLES) throw error;
     hasBigs = true;
-    return kernel(...args);
+    return kernel(args, outs);
   } finally {
     hasBigs = around;
   }

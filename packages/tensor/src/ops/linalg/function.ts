@@ -21,7 +21,7 @@ import { mT } from '../view/dims.js';
 import { narrow } from '../view/slice.js';
 import { tril } from '../indexing/triangle.js';
 
-/** Terms of the Taylor series are GROUP², in as many groups; the matrix is scaled to a norm of at most 1/2 first. */
+/** The Taylor series ends after GROUP groups of GROUP terms; the matrix is scaled to a norm of at most 1/2 first. */
 const GROUP = 4;
 
 /** exp of a square matrix by scaling and squaring. */

@@ -34,11 +34,9 @@ interface Groups {
 /** Groups of equal neighbours in an order of positions. */
 function runs(order: Int32Array, same: (a: number, b: number) => boolean): Groups {
   const { length } = order;
-  const [first, counts, of] = [1, 2, 3].map(() => new Int32Array(length)) as [
-    Int32Array,
-    Int32Array,
-    Int32Array,
-  ];
+  const first = new Int32Array(length);
+  const counts = new Int32Array(length);
+  const of = new Int32Array(length);
   let last = -1;
   for (let i = 0; i < length; i++) {
     const position = order[i]!;
