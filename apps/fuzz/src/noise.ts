@@ -5,6 +5,10 @@
  * other places: it keeps what it computes in passing in float32 where eager rounds to a smaller type, forward and
  * backward, and PyTorch promises neither. So the noise is below autograd, where the operators of derivatives and of
  * optimizers pass too.
+ *
+ * What an operator computes in passing is rounded as well. Its result is therefore off as far as operands that are off
+ * by little move it, each element by itself: the gradient of a normalization sums to zero, whatever comes in, but only
+ * where nothing in it is rounded.
  */
 import {
   type DispatchMode,
@@ -32,21 +36,47 @@ class Noise implements DispatchMode {
   constructor(private readonly dice: Dice) {}
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
-    const result = dispatchBelowAutograd(op, this.rounded(args));
+    const own = this.rounded(args);
+    const moved = this.moved(op, own);
+    const result = dispatchBelowAutograd(op, own);
     // Whoever reads a view reads what was disturbed when it was made.
-    if (!op.isView) for (const t of tensorsIn(result)) this.disturb(t, epsilonOf(t));
+    if (op.isView) return result;
+    for (const [i, t] of tensorsIn(result).entries()) this.disturb(t, epsilonOf(t), moved[i]);
     return result;
   }
 
-  /** Moves values by two to four times `epsilon`: always enough to reach another number of a dtype with it. */
-  private disturb(t: Tensor, epsilon: number): void {
+  /** What an operator makes of operands that are off by little; nothing of one that writes, or would draw again. */
+  private moved(op: OpOverload, args: readonly unknown[]): Tensor[] {
+    if (op.isView || op.isMutable || op.isCustom || op.hasTag('random')) return [];
+    return tensorsIn(dispatchBelowAutograd(op, this.off(args)));
+  }
+
+  private off(args: readonly unknown[]): unknown[] {
+    return args.map((arg) => {
+      if (Array.isArray(arg)) return this.off(arg);
+      if (!isTensor(arg) || epsilonOf(arg as Tensor) === 0) return arg;
+      const own = (arg as Tensor).clone();
+      this.disturb(own, epsilonOf(own));
+      return own;
+    });
+  }
+
+  /**
+   * Moves values by two to four times `epsilon`, always enough to reach another number of a dtype with it, or as far as
+   * those of `moved` lie apart.
+   */
+  private disturb(t: Tensor, epsilon: number, moved?: Tensor): void {
     // Values elsewhere cannot be read while an operator runs.
     if (epsilon === 0 || t.strides.includes(0) || t.device !== 'cpu') return;
     const values = readNumbers(t);
+    const others = moved === undefined || moved.numel !== t.numel ? null : readNumbers(moved);
     for (let i = 0; i < values.length; i++) {
-      if (!Number.isFinite(values[i])) continue;
-      const size = (1 + this.dice.next()) * epsilon * (Math.abs(values[i]!) + 2 ** -6);
-      values[i]! += this.dice.chance(0.5) ? 2 * size : -2 * size;
+      const value = values[i]!;
+      if (!Number.isFinite(value)) continue;
+      const rounding = 2 * (1 + this.dice.next()) * epsilon * (Math.abs(value) + 2 ** -6);
+      const apart = Math.abs((others?.[i] ?? value) - value);
+      const size = Number.isFinite(apart) ? Math.max(rounding, apart) : rounding;
+      values[i] = value + (this.dice.chance(0.5) ? size : -size);
     }
     writeNumbers(t, values);
   }

@@ -4,6 +4,7 @@
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { checkProgram } from '../src/check.js';
+import type { ModuleEdit } from '../src/module-edits.js';
 import {
   type Arg,
   type BackwardKind,
@@ -79,6 +80,26 @@ describe('a difference that PyTorch leaves open', () => {
     ];
     const body: Stmt[] = [op('t0', 'a0', 'pow', { t: 'a1' }), { do: 'return', of: ['t0'] }];
     expect(await checkProgram(programOf(args, body, 'sum'), ['inductor'])).toBeNull();
+  });
+
+  // Exactly 0 where nothing is rounded; a mean that is rounded is off by 1 / sqrt(eps) times as much.
+  it('the gradient of a bias that a batch norm of equal rows takes away', async () => {
+    const plain = programOf(
+      [made('float32', new Array<number>(9).fill(0))],
+      [
+        op('t0', 'a0', 'view', [3, 3]),
+        { do: 'module', out: 't1', of: 't0' },
+        { do: 'return', of: ['t1'] },
+      ],
+      'sum',
+    );
+    const edits: readonly ModuleEdit[] = [
+      { edit: 'insert', at: 1, child: 'batchNorm', seed: 23 },
+      { edit: 'append', child: 'linear', seed: 22 },
+    ];
+    const calls = plain.calls.map((call) => ({ ...call, edits }));
+    const program: Program = { ...plain, net: 'chain', calls };
+    expect(await checkProgram(program, ['inductor'])).toBeNull();
   });
 
   it('whether gradients that grad() returns share memory', async () => {
