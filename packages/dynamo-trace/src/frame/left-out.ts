@@ -16,18 +16,12 @@ import {
   isTensor,
 } from '@tessera/tensor';
 import {
-  type TensorBase,
-  beginWithoutHistory,
   gradFnOf,
-  makeTensor,
-  noteWrittenSince,
   rngState,
   requiresGrad,
   restoreRng,
   sameNumbers,
   show,
-  storageBytes,
-  wasWrittenSince,
 } from '@tessera/tensor/internal';
 import { gradModeNode } from '../events/grad-mode.js';
 import { asRecorded } from '../trace/as-recorded.js';
@@ -39,9 +33,8 @@ class Lost extends Error {}
 
 /** See the file header. Made before the segment runs. */
 export class LeftOut {
-  /** Versions of the inputs before the segment ran, and after it. */
-  private readonly before: readonly number[];
-  private after: readonly number[] = [];
+  /** Versions of the inputs when the segment had run. */
+  private versions: readonly number[] = [];
   private readonly generator: GeneratorState | null;
 
   constructor(
@@ -50,41 +43,28 @@ export class LeftOut {
     /** Whether the sizes are those of the segment's graph. */
     private readonly hasGraph: boolean,
   ) {
-    this.before = this.versions();
     this.generator = segment.hasRandom ? rngState() : null;
-  }
-
-  private versions(): number[] {
-    const { inputs } = this.segment;
-    const { slots } = this.frame;
-    const versions: number[] = [];
-    for (let i = 0; i < inputs.length; i++) {
-      const tensor = slots[inputs[i]!.slot];
-      versions.push(tensor === undefined ? 0 : (tensor.storageOrNull ?? tensor.storage).version);
-    }
-    return versions;
   }
 
   /** The segment ran. */
   noteRun(): void {
-    this.after = this.segment.mutated.length === 0 ? this.before : this.versions();
+    const { slots } = this.frame;
+    this.versions = this.segment.inputs.map(({ slot }) => slots[slot]?.storage.version ?? 0);
   }
 
   /** Gives the lazy tensor in `slot` its value, and makes it a result from the next call on. @throws trace-escape */
   compute(slot: number): void {
-    const { frame } = this;
     this.segment.addOutputs([slot]);
     const node = this.segment.produced.get(slot)!;
     try {
       if (this.segment.leadsToLeaf(node))
         throw new Lost('gradients may arrive at a leaf made beside it');
       if (!this.hasGraph) throw new Lost('its sizes have no graph of their own');
-      if (!this.alias(slot)) this.evaluate(this.needed(node), node);
+      this.evaluate(this.needed(node), node);
     } catch (error) {
       if (error instanceof Lost) throw escapeError(node, error.message);
       throw error;
     }
-    if (frame.slots[slot]!.isLazy) throw escapeError(node, 'it shares memory with another value');
   }
 
   /** The node's tensor of the call, if it exists. */
@@ -95,44 +75,12 @@ export class LeftOut {
     return tensor === undefined || tensor.isLazy ? null : tensor;
   }
 
-  /** Tensors of the call that exist in the memory of a value, with their nodes. */
-  private sharing(fake: Tensor): (readonly [Tensor, Tensor])[] {
-    const { segment } = this;
-    return [...segment.produced.values(), ...segment.graph.placeholders].flatMap((node) => {
-      const other = node.meta.val;
-      if (!isTensor(other) || other.storageOrNull !== fake.storageOrNull) return [];
-      const real = this.realOf(node);
-      return real === null ? [] : [[real, other] as const];
-    });
-  }
-
-  /** Makes a value without history a view of what eager code would have made it a view of, if that exists. */
-  private alias(slot: number): boolean {
-    const lazy = this.frame.slots[slot]!;
-    const fake = fakeOf(this.segment.produced.get(slot)!);
-    if (fake.requiresGradFlag) return false;
-    for (const [real, other] of this.sharing(fake)) {
-      const base = baseLike(fake, real, other);
-      if (base === undefined || !sameNumbers(real.strides, other.strides)) continue;
-      const offset = fake.storageOffset - other.storageOffset + real.storageOffset;
-      if (!holds(real.storage, lazy, offset)) continue;
-      lazy.setStorage(real.storage, offset);
-      lazy.base = base;
-      lazy.madeAs = fake.madeAs;
-      // Whether it takes the gradients of its base is for these to say.
-      lazy.requiresGradFlag = false;
-      if (wasWrittenSince(fake) || this.wasWrittenTo(fake.storage, real.storage))
-        noteWrittenSince(lazy);
-      else beginWithoutHistory(lazy);
-      return true;
-    }
-    return false;
-  }
-
-  /** Whether memory was written to after the segment ran. */
-  private wasWrittenTo(fake: Storage, { version }: Storage): boolean {
-    const i = this.segment.graph.placeholders.findIndex((node) => storagesOf(node).includes(fake));
-    return version !== (i < 0 ? 0 : this.after[i]);
+  /** Tensors of the call that exist in some memory. */
+  private existingIn(storage: Storage): Tensor[] {
+    const { produced, graph } = this.segment;
+    return [...produced.values(), ...graph.placeholders]
+      .filter((node) => storagesOf(node).includes(storage))
+      .flatMap((node) => this.realOf(node) ?? []);
   }
 
   /** Nodes that must run again for one; those that they read and that are not among them exist. @throws Lost */
@@ -176,7 +124,7 @@ export class LeftOut {
 
   /** @throws Lost if memory no longer has the contents that `reader` saw, where it was not made by nodes that can run again */
   private checkContents(memory: readonly Storage[], reader: Node): void {
-    const { segment, frame, before, after } = this;
+    const { segment, frame, versions } = this;
     const { nodes, placeholders } = segment.graph;
     for (const storage of memory) {
       const writers = segment.writers.get(storage) ?? [];
@@ -184,20 +132,15 @@ export class LeftOut {
       const inputs = placeholders.flatMap((node, i) =>
         storagesOf(node).includes(storage) ? [i] : [],
       );
-      const isChanged = inputs.some(
-        (i) =>
-          frame.slots[segment.inputs[i]!.slot]!.storage.version !== (isLast ? after : before)[i],
-      );
+      const isChanged = (i: number): boolean =>
+        !isLast || frame.slots[segment.inputs[i]!.slot]!.storage.version !== versions[i];
       // A result has what the last write left there.
-      if (isChanged || (inputs.length === 0 && !isLast && this.existsIn(storage)))
+      if (
+        inputs.some(isChanged) ||
+        (inputs.length === 0 && !isLast && this.existingIn(storage).length > 0)
+      )
         throw new Lost(`${nameOf(placeholders[inputs[0]!] ?? reader)} was overwritten since`);
     }
-  }
-
-  private existsIn(storage: Storage): boolean {
-    return [...this.segment.produced.values()].some(
-      (node) => storagesOf(node).includes(storage) && this.realOf(node) !== null,
-    );
   }
 
   /** @throws Lost if an input is gone, or was given another layout */
@@ -206,9 +149,9 @@ export class LeftOut {
     const { slot } = segment.inputs[segment.graph.placeholders.indexOf(node)]!;
     if (slot < 0) return;
     const tensor = frame.slots[slot]!;
-    const fake = fakeOf(node);
+    const { sizes, strides } = fakeOf(node);
     if (tensor.storage.state !== 'real') throw new Lost(`${nameOf(node)} was disposed since`);
-    if (requiresGrad(tensor) && !hasLayoutOf(tensor, fake))
+    if (!sameNumbers(tensor.sizes, sizes) || !sameNumbers(tensor.strides, strides))
       throw new Lost(`${nameOf(node)} was given another layout since`);
     checkHistory(node, tensor);
   }
@@ -238,25 +181,19 @@ export class LeftOut {
     graph.output(made.map((node) => copies.get(node)!));
     const values = this.asThen(() => new GraphModule([], graph).forward(...inputs) as Tensor[]);
     const value = values[made.indexOf(target)]!;
-    if (this.sharing(fakeOf(target)).some(([real]) => real.storage !== value.storage))
+    if (this.existingIn(fakeOf(target).storage).some(({ storage }) => storage !== value.storage))
       throw new Lost('a part of its memory was returned alone');
     made.forEach((node, i) => useUp(values[i]!, fakeOf(node)));
     show(values);
     made.forEach((node, i) => segment.give(frame, segment.slotOf(node)!, values[i]!));
   }
 
-  /** What exists of a node: an input, without the history or the layout that it was given since, or a result. */
+  /** What exists of a node: an input or a result. */
   private valueOf(node: Node): unknown {
-    const { segment, frame } = this;
-    const i = segment.graph.placeholders.indexOf(node);
-    if (i < 0) return this.realOf(node)!;
-    const { slot, scalar } = segment.inputs[i]!;
-    if (slot < 0) return frame.scalars[scalar]!;
-    const tensor = frame.slots[slot]!;
-    const fake = fakeOf(node);
-    if (hasLayoutOf(tensor, fake) && requiresGrad(fake) === requiresGrad(tensor)) return tensor;
-    const { storage, dtype, device, storageOffset } = tensor;
-    return makeTensor(storage, dtype, device, fake.sizes, fake.strides, storageOffset);
+    const i = this.segment.graph.placeholders.indexOf(node);
+    return i < 0 || this.segment.inputs[i]!.slot >= 0
+      ? this.realOf(node)!
+      : this.frame.scalars[this.segment.inputs[i]!.scalar]!;
   }
 
   /** With the random numbers of the segment. */
@@ -287,30 +224,10 @@ function useUp(value: Tensor, fake: Tensor): void {
   }
 }
 
-/** Whether a storage has room for a tensor at an offset (elements). */
-function holds(
-  storage: Storage,
-  { sizes, strides, dtype, device }: Tensor,
-  offset: number,
-): boolean {
-  const last = sizes.reduce((at, size, d) => at + (size - 1) * strides[d]!, offset);
-  return offset >= 0 && storageBytes(device, dtype, last + 1) <= storage.nbytes;
-}
-
-/** What a value is a view of, if it is one of what `real`, whose fake tensor is `other`, belongs to. */
-function baseLike(fake: Tensor, real: Tensor, other: Tensor): TensorBase | null | undefined {
-  if (fake.base === null) return requiresGrad(real) ? undefined : null;
-  return fake.base === (other.base ?? other) ? (real.base ?? real) : undefined;
-}
-
-/** @throws Lost if a value that took gradients does not any more */
+/** @throws Lost if a value takes gradients that did not, or does not any more */
 function checkHistory(node: Node, tensor: Tensor): void {
-  if (requiresGrad(fakeOf(node)) && !requiresGrad(tensor))
-    throw new Lost(`${nameOf(node)} was told not to take gradients since`);
-}
-
-function hasLayoutOf(a: Tensor, b: Tensor): boolean {
-  return sameNumbers(a.sizes, b.sizes) && sameNumbers(a.strides, b.strides);
+  if (requiresGrad(fakeOf(node)) !== requiresGrad(tensor))
+    throw new Lost(`whether ${nameOf(node)} takes gradients was changed since`);
 }
 
 function fakeOf(node: Node): Tensor {
