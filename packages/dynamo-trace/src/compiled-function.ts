@@ -29,7 +29,7 @@ import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
 import { Backoff, type Limit, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
-import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
+import { whyNoTraceFits } from './recompile-reasons.js';
 import { type Scope, endInSlices } from './suspended/end-in-slices.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
@@ -220,10 +220,7 @@ export class CompiledFunction {
             ? end()
             : endInSlices(cursor, result, slicing, end);
         },
-        fail: (error) => {
-          ending(frame, () => this.abort(cursor, error));
-          return explainMisuse(error, this.name, this.captures, () => this.roots.of(call));
-        },
+        fail: (error) => ending(frame, () => this.abort(cursor, error)),
       },
     );
     if (outcome instanceof Promise && call.slicing === null) this.waits = true;

@@ -2,7 +2,6 @@
  * @file Why a call fits no recorded trace.
  */
 import { type SourceStep, follow } from '@tessera/graph';
-import { TesseraError, isTesseraError } from '@tessera/shared';
 import type { CaptureRecord } from './compiled-function.js';
 import type { Difference } from './events/event.js';
 import type { CallValues } from './guards/call-roots.js';
@@ -61,31 +60,4 @@ function holding({ place: inner }: Failure): (outer: Failure) => boolean {
 /** How far a call is from a recorded one. */
 function distance(failures: readonly Failure[]): number {
   return failures[0]?.isOther === true ? Infinity : failures.length;
-}
-
-/** A TypeError of a call whose arguments are built differently from all recorded ones names the difference. */
-export function explainMisuse(
-  error: unknown,
-  functionName: string,
-  captures: readonly CaptureRecord[],
-  call: () => CallValues,
-): unknown {
-  const misuse =
-    error instanceof TypeError || (isTesseraError(error) && error.code === 'schema-arguments');
-  if (!misuse || captures.length === 0) return error;
-  const { values, argumentCount } = call();
-  const differences = captures.map((record) =>
-    record.guards.structureReason(values, argumentCount),
-  );
-  if (differences.includes(null)) return error;
-  return new TesseraError(
-    'structure-mismatch',
-    `${functionName} was called with arguments of another structure than before and failed: ${error.message}. Expected ${differences.at(-1)!}.`,
-    {
-      cause: error,
-      hints: [
-        'Pass the same nesting of arrays, records and tensors, or handle the difference in the function.',
-      ],
-    },
-  );
 }

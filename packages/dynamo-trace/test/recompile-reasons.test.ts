@@ -265,18 +265,4 @@ describe('methods', () => {
       "tensor 'other of aten.add.Tensor' dtype mismatch. expected Float, actual Double",
     ]);
   });
-
-  it('without their object, fail with an error that names it', () => {
-    class Scaled {
-      scale = 2;
-      run(t: Tensor): Tensor {
-        return mul(t, this.scale);
-      }
-    }
-    const { call } = compileEager(Scaled.prototype.run);
-    expect(call.call(new Scaled(), x).toArray()).toEqual([2, 4]);
-    expect(() => call.call(undefined as never, x)).toThrow(
-      /Expected type\(L\['self'\]\) is Scaled/,
-    );
-  });
 });

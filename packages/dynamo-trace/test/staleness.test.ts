@@ -407,14 +407,17 @@ describe('fullgraph', () => {
 });
 
 describe('misuse', () => {
-  it('a call with another structure of arguments names the difference', () => {
-    const { call } = compileEager((cfg: { x: Tensor; bias: Tensor }) =>
-      add(cfg.x.mul(2), cfg.bias),
-    );
+  it('a call with another structure of arguments fails as it does eagerly', () => {
+    const fn = (cfg: { x: Tensor; bias: Tensor }): Tensor => add(cfg.x.mul(2), cfg.bias);
+    const { call } = compileEager(fn);
     call({ x, bias: x });
-    expect(() => call({ x } as never)).toThrow(
-      /another structure.*list\(L\['cfg'\]\.keys\(\)\) == \['x', 'bias'\]/s,
-    );
+    let eager: unknown = null;
+    try {
+      fn({ x } as never);
+    } catch (error) {
+      eager = error;
+    }
+    expect(() => call({ x } as never)).toThrow(eager as Error);
     expect(call({ x, bias: x }).toArray()).toEqual([3, 6]);
   });
 

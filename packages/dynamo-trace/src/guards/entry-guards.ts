@@ -6,7 +6,7 @@
  * then constants and structure with tensors, then identities.
  */
 import type { Source } from '@tessera/graph';
-import { type Tensor, defaultDType, isTensor } from '@tessera/tensor';
+import { type Tensor, defaultDType } from '@tessera/tensor';
 import { autocastKey, gradMode } from '@tessera/tensor/internal';
 import { type GlobalState, globalState, stateChange } from './global-state.js';
 import {
@@ -22,7 +22,7 @@ import {
   tensorGuard,
 } from './guard.js';
 import { GuardTree, failure, holds, valueAt } from './guard-tree.js';
-import { literal, typeName } from './guard-words.js';
+import { literal } from './guard-words.js';
 import { ObjectIdentities, changedIdentity, sameIdentities } from './identities.js';
 import { shapeGuards } from './shape-guards.js';
 import { TensorGuard } from './tensor-guard.js';
@@ -226,21 +226,6 @@ export class EntryGuards {
       ...roots.slice(0, argumentCount),
       ...(missing < 0 ? rest.slice(1) : [undefined, ...rest]),
     ];
-  }
-
-  /** The first difference in structure (containers, missing values, what is a tensor), in words; null if there is none. */
-  structureReason(roots: readonly unknown[], argumentCount: number): string | null {
-    const values = this.aligned(roots, argumentCount);
-    if (values === null) return this.countText;
-    for (const guard of this.guards) {
-      const value = valueAt(guard.place, values);
-      if (guard.kind === 'TENSOR_MATCH') {
-        if (!isTensor(value)) return `type(${guard.name}) is Tensor, actual ${typeName(value)}`;
-      } else if (guard.kind === 'CONSTANT_MATCH') {
-        if (typeof value !== typeof guard.parts.value) return guard.text;
-      } else if (!holds(guard, value, values)) return guard.text;
-    }
-    return null;
   }
 
   /** Distinct tensors must stay distinct. */

@@ -7,8 +7,7 @@
 import { withPreDispatchMode } from '@tessera/tensor/internal';
 import { breakReason } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
-import type { Ending } from './ending.js';
-import { beginCall, endCall, resumeGradMode, suspendCall } from './suspended-calls.js';
+import { type Ending, beginCall, endCall, resumeGradMode, suspendCall } from './suspended-calls.js';
 
 /** What all generators inherit from. */
 const GENERATOR: object = parentOf(function* () {});
@@ -65,7 +64,8 @@ export function driveGenerator(call: Cursor, body: Generator, ending: Ending): G
       item = withPreDispatchMode(call, advance);
     } catch (error) {
       ended = true;
-      throw ending.fail(error);
+      ending.fail(error);
+      throw error;
     }
     ended = item.done === true;
     return handOver(call, item, ending);
@@ -96,7 +96,8 @@ export function driveAsyncGenerator(
     } catch (error) {
       endCall(call);
       ended = true;
-      throw ending.fail(error);
+      ending.fail(error);
+      throw error;
     }
     ended = item.done === true;
     return handOver(call, item, ending);

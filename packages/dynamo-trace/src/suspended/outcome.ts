@@ -3,14 +3,13 @@
  */
 import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
-import type { Ending } from './ending.js';
 import {
   driveAsyncGenerator,
   driveGenerator,
   isAsyncGenerator,
   isGenerator,
 } from './generators.js';
-import { beginCall, endCall, suspendCall } from './suspended-calls.js';
+import { type Ending, beginCall, endCall, suspendCall } from './suspended-calls.js';
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return value instanceof Promise;
@@ -28,7 +27,8 @@ export function runToEnd(
   try {
     result = mayWait ? beginCall(call, run) : run();
   } catch (error) {
-    throw ending.fail(error);
+    ending.fail(error);
+    throw error;
   }
   if (isPromise(result)) return finishLater(call, result, ending);
   if (isGenerator(result)) return driveGenerator(call, result, ending);
@@ -45,7 +45,8 @@ function finishLater(call: Cursor, result: Promise<unknown>, ending: Ending): un
     },
     (error: unknown) => {
       endCall(call);
-      throw ending.fail(error);
+      ending.fail(error);
+      throw error;
     },
   );
 }

@@ -11,6 +11,14 @@ import { type Resume, gradMode, modes } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import { type AsyncContext, createAsyncContext } from './async-context.js';
 
+/** What is done when a call ends. */
+export interface Ending {
+  /** The function returned; gives what the caller gets. */
+  finish(result: unknown): unknown;
+  /** The function threw. */
+  fail(error: unknown): void;
+}
+
 /** Calls that wait, by the mode under which they go on. */
 const calls = new Set<Cursor>();
 /** Those of them whose functions have not ended. */
