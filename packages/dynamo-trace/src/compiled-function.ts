@@ -113,10 +113,6 @@ export class CompiledFunction {
       if (result !== MISSED) return result;
     }
     if (this.backoff.skips()) return this.runEagerly(call);
-    if (!traceConfig.replay && this.captures.length >= traceConfig.recompileLimit) {
-      this.noteLimit('recompileLimit', 'trace.replay is off');
-      return this.runEagerly(call);
-    }
     const start = this.startNode();
     return this.trace(call, start, start.steps.length === 0);
   }
@@ -127,7 +123,6 @@ export class CompiledFunction {
 
   /** Where traces begin in the current global state. */
   private startNode(): TrieNode {
-    if (!traceConfig.replay) return { steps: [] };
     const dtype = defaultDType();
     let pair = this.starts.get(dtype);
     if (pair === undefined) this.starts.set(dtype, (pair = [{ steps: [] }, { steps: [] }]));

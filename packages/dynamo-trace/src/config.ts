@@ -8,7 +8,6 @@ export const traceConfig: {
   readonly generateCode: boolean;
   readonly accumulatedRecompileLimit: number;
   readonly recompileLimit: number;
-  readonly replay: boolean;
   readonly sizeLimit: number;
   readonly verify: number;
 } = defineConfig('trace', {
@@ -35,9 +34,5 @@ export const traceConfig: {
     0,
     'Every so many skipped calls of a pure function its JavaScript runs all the same, and a difference is an error (for development); 0 for never.',
     integerIn(0),
-  ),
-  replay: option(
-    true,
-    'Match cached traces by replaying the function; false captures anew on every call (for debugging).',
   ),
 });

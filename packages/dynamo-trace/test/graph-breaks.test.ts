@@ -15,7 +15,6 @@ import {
   tensor,
 } from '@tessera/tensor';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { config } from '@tessera/shared';
 import { GRAPH_BREAKS, disable, explainFunction, graphBreak } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';
 import { graphBreaksPage } from './graph-breaks-page.js';
@@ -144,18 +143,6 @@ describe('graph breaks', () => {
     const page = new URL('../../../docs/graph-breaks.md', import.meta.url);
     if (process.env.UPDATE_DOCS === '1') writeFileSync(page, graphBreaksPage());
     expect(readFileSync(page, 'utf8')).toBe(graphBreaksPage());
-  });
-});
-
-describe('trace.replay: false', () => {
-  it('captures anew on every call, up to the limit, then runs eagerly', () => {
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
-    const { call, function: compiled } = compileEager((t: Tensor) => mul(t, 2));
-    config.patch({ 'trace.replay': false }, () => {
-      for (let i = 0; i < 12; i++) expect(call(x).toArray()).toEqual([2, 4]);
-    });
-    expect(compiled.captures.length).toBe(8);
-    expect(warn).toHaveBeenCalledTimes(1);
   });
 });
 

@@ -29,11 +29,10 @@ import {
   breakReason,
 } from '../breaks/graph-breaks.js';
 import { reportBreak } from '../breaks/report-break.js';
-import { BACKWARD, isGradOp } from '../events/backward.js';
+import { BACKWARD, endAfterHooks, isGradOp } from '../events/backward.js';
 import { BREAK } from '../events/break.js';
 import { type Difference, type EventKind, MISS } from '../events/event.js';
 import { GRAD_MODE } from '../events/grad-mode.js';
-import { endAfterHooks } from '../events/hooked-backward.js';
 import { becomeLeaf, startsLeaf } from '../events/leaf.js';
 import { OPERATOR, acceptOperator, breakBefore, runUnrecorded } from '../events/operator.js';
 import { REGION } from '../events/region.js';

@@ -20,16 +20,22 @@ import {
   requiresGrad,
   runBackward,
   setOwnGradient,
+  tracedHostCalls,
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
-import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
+import {
+  BACKWARD_OUTSIDE,
+  type BreakReason,
+  HOOKED_LEAF,
+  HOOK_CALLED,
+} from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { tensorPattern } from '../cursor/tensor-pattern.js';
 import type { Frame } from '../frame/frame.js';
 import { type Pattern, instantiate, matchAll } from '../trace/pattern.js';
-import { type BackwardStep, type OutSpec, lookThrough } from '../trace/step.js';
+import type { BackwardStep, OutSpec } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
 import { emit, ownGradients } from './own-gradients.js';
@@ -53,10 +59,21 @@ export function leavesSegment(inputs: readonly Tensor[], wanted: readonly Tensor
   });
 }
 
+/**
+ * Lets `pass` record or match a backward pass, and ends the graph behind it if it calls hooks of modules: a trace holds
+ * these as operators, and what they do (count, print) has its place before what comes after `backward()`.
+ */
+export function endAfterHooks<R>(cursor: Cursor, pass: () => R): R {
+  const calls = tracedHostCalls();
+  const result = pass();
+  if (tracedHostCalls() > calls || endsWith(cursor.at, HOOK_CALLED)) cursor.breakGraph(HOOK_CALLED);
+  return result;
+}
+
 /** See the file header. The program is told that the backward is done. */
 export const BACKWARD: EventKind<BackwardCall, boolean> = {
   match(cursor, call) {
-    for (const step of lookThrough(cursor.at))
+    for (const step of cursor.at.steps)
       if (step.kind === 'backward' && fits(step, call, cursor.frame)) {
         accept(cursor, step);
         return true;

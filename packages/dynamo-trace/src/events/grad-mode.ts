@@ -5,7 +5,7 @@ import { type HostFunction, registerHostFunction } from '@tessera/graph';
 import { setGradEnabled } from '@tessera/tensor';
 import { gradMode } from '@tessera/tensor/internal';
 import type { Recorder } from '../cursor/recorder.js';
-import { type GradModeStep, lookThrough } from '../trace/step.js';
+import type { GradModeStep } from '../trace/step.js';
 import { type EventKind, MISS } from './event.js';
 
 /** Host function that graphs call where the program switched grad mode. */
@@ -16,7 +16,7 @@ registerHostFunction('setGradEnabled', gradModeNode, { pure: false });
 /** See the file header. The mode itself is switched by the program, on every call. */
 export const GRAD_MODE: EventKind<boolean, void> = {
   match(cursor, enabled) {
-    for (const step of lookThrough(cursor.at)) {
+    for (const step of cursor.at.steps) {
       if (step.kind !== 'grad-mode' || step.enabled !== enabled) continue;
       cursor.advance(step, step.next);
       cursor.specializer.follow(step);

@@ -4,7 +4,7 @@
 import type { Tensor } from '@tessera/tensor';
 import { type TensorBase, modes, programLeaf, requiresGrad } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
-import { type OpStep, lookThrough } from '../trace/step.js';
+import type { OpStep } from '../trace/step.js';
 
 /** Whether it is what was recorded, or can be: of a value without history, of which nothing is a view. */
 export function startsLeaf(cursor: Cursor, tensor: TensorBase): boolean {
@@ -12,7 +12,7 @@ export function startsLeaf(cursor: Cursor, tensor: TensorBase): boolean {
   if (passing || inRegion || !tensor.isLazy || modes.suspended !== null) return false;
   const slot = frame.slotOf(tensor);
   if (slot < 0) return false;
-  const known = lookThrough(at).filter(
+  const known = at.steps.filter(
     (step): step is OpStep => step.kind === 'op' && step.op === programLeaf,
   );
   if (known.some(({ isWatched }) => isWatched)) return false;

@@ -34,7 +34,7 @@ import {
   slotsOf,
   unbindPatterns,
 } from '../trace/pattern.js';
-import { type OpStep, type OutSpec, lookThrough, observeStep } from '../trace/step.js';
+import { type OpStep, type OutSpec, observeStep } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { isGradOp, leavesSegment } from './backward.js';
 import { type Difference, type EventKind, MISS } from './event.js';
@@ -48,7 +48,7 @@ interface OperatorCall {
 /** See the file header. */
 export const OPERATOR: EventKind<OperatorCall, unknown> = {
   match(cursor, { op, args }) {
-    for (const step of lookThrough(cursor.at))
+    for (const step of cursor.at.steps)
       if (step.kind === 'op' && step.op === op && matchesOperator(step, args, cursor.frame))
         return acceptOperator(cursor, step, args);
     return MISS;

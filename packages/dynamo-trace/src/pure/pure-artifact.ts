@@ -77,7 +77,7 @@ export class PureArtifact {
     const grads = segment.inputs.flatMap(({ slot }, input) => {
       const grad = slot < 0 ? null : frame.slots[slot]!.autograd?.grad;
       const made = grad == null ? -1 : frame.slotOf(grad);
-      return made >= 0 && segment.positionOf(made) !== undefined ? [{ input, slot: made }] : [];
+      return segment.outputs.includes(made) ? [{ input, slot: made }] : [];
     });
     return new PureArtifact(
       call.guards,
@@ -122,24 +122,17 @@ export class PureArtifact {
     if (modes.suspended !== null) announceInputs(segment, inputs, modes.suspended);
     const outs = segment.call(inputs);
     for (const { input, slot } of this.grads)
-      autogradMeta(inputs[input] as Tensor).grad = outs[segment.positionOf(slot)!]!;
-    // One tensor is the common result.
-    const [first] = leaves;
-    const only =
-      leaves.length === 1 && 'slot' in first! ? segment.positionOf(first.slot) : undefined;
-    if (only !== undefined) return this.rebuild([outs[only]]);
+      autogradMeta(inputs[input] as Tensor).grad = outs[segment.outputs.indexOf(slot)]!;
     return this.rebuild(
       leaves.map((leaf) => {
         if ('value' in leaf) return leaf.value;
         if ('place' in leaf) return follow(roots[leaf.place.root], leaf.place.source.steps);
-        const at = segment.positionOf(leaf.slot);
-        return at === undefined ? inputs[this.inputOf(leaf.slot)] : outs[at];
+        const at = segment.outputs.indexOf(leaf.slot);
+        return at < 0
+          ? inputs[segment.inputs.findIndex(({ slot }) => slot === leaf.slot)]
+          : outs[at];
       }),
     );
-  }
-
-  private inputOf(slot: number): number {
-    return this.segment.inputs.findIndex((input) => input.slot === slot);
   }
 }
 

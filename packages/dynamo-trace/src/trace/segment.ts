@@ -59,8 +59,6 @@ export class Segment {
   /** Slots that the compiled code returns, in order. */
   private outputSlots: number[] = [];
   private readonly outputSet = new Set<number>();
-  /** Where each is returned. */
-  private positions: ReadonlyMap<number, number> = new Map();
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
   /** Of the last run; see `CompiledSegment`. */
@@ -164,11 +162,6 @@ export class Segment {
     return new GraphModule([], graph);
   }
 
-  /** Where a slot is returned; undefined if it is not. */
-  positionOf(slot: number): number | undefined {
-    return this.positions.get(slot);
-  }
-
   /** Makes slots outputs from now on; a view of memory that the segment writes comes with what it is a view of. */
   addOutputs(slots: readonly number[] | ReadonlySet<number>): void {
     // What a segment at other sizes returns, its template does: no more than it are all.
@@ -193,7 +186,6 @@ export class Segment {
     this.template?.addOutputs(this.outputSet);
     if (this.isSplit && this.template !== null) this.template.isSplit = true;
     this.outputSlots = [...this.outputSet].sort((a, b) => a - b);
-    this.positions = new Map(this.outputSlots.map((slot, i) => [slot, i]));
     this.compiled = null;
     this.module = null;
     this.omits = null;

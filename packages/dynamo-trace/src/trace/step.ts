@@ -149,19 +149,6 @@ export type Step = OpStep | GradModeStep | RegionStep | BackwardStep | BreakStep
 /** A step that makes tensors. */
 export type MakingStep = OpStep | BackwardStep | RegionStep;
 
-/** Steps that may come next, looking into regions. */
-export function lookThrough(at: TrieNode): Step[] {
-  const found: Step[] = [];
-  const nodes = [at];
-  while (nodes.length > 0) {
-    for (const step of nodes.pop()!.steps) {
-      if (step.kind === 'region') nodes.push(step.next);
-      found.push(step);
-    }
-  }
-  return found;
-}
-
 /** Notes what the integers of a matched step were in a recorded call; -1: in none. */
 export function observeStep(step: OpStep | RegionStep, call: number, frame: Bindings): void {
   if (call < 0 || step.calls.includes(call)) return;
