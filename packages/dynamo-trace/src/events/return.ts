@@ -2,7 +2,7 @@
  * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
  */
 import type { Node } from '@tessera/graph';
-import type { Steps } from '@tessera/shared';
+import { type Steps, atOnce } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
@@ -38,7 +38,8 @@ export const RETURN: EventKind<unknown, boolean> = {
     }
     cursor.frame.runSegment(last);
     // Those before a break ran operator by operator; the next call finds them compiled.
-    for (const segment of recorder.segments) if (segment !== last) segment.prepare(cursor.frame);
+    for (const segment of recorder.segments)
+      if (segment !== last) atOnce(segment.preparing(cursor.frame));
     return false;
   },
 

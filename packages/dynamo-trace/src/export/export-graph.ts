@@ -33,8 +33,7 @@ import type { Recorder } from '../cursor/recorder.js';
 import type { Segment } from '../trace/segment.js';
 import { identifierOf, isOfTracked } from '../guards/sources.js';
 import { NOWHERE, walk } from '../guards/walk.js';
-import { refuseObjects } from '../pure/result-parts.js';
-import { sideEffect } from '../pure/side-effect.js';
+import { refuseObjects, sideEffect } from '../pure/side-effect.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
 import { sameExport } from './same-export.js';
 

@@ -146,9 +146,8 @@ function extraKeys(value: object): Key[] {
 }
 
 /** Attributes of functions and of objects of the host: typed arrays have their elements there. */
-function opaqueKeys(value: unknown): Key[] {
+function opaqueKeys(value: object): Key[] {
   if (typeof value === 'function') return Object.keys(value);
-  if (typeof value !== 'object' || value === null) return [];
   if (ArrayBuffer.isView(value) || notFollowed.has(Object.getPrototypeOf(value) as object))
     return [];
   return ownKeys(value, true);

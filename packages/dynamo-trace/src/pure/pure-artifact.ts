@@ -13,18 +13,22 @@ import { type Resume, autogradMeta, modes } from '@tessera/tensor/internal';
 import type { SegmentInput } from '../backend.js';
 import { traceConfig } from '../config.js';
 import type { EntryGuards, Root } from '../guards/entry-guards.js';
+import type { Place } from '../guards/guard.js';
 import type { Sources } from '../guards/sources.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
 import type { PureCursor } from './pure-cursor.js';
-import { type ResultPart, refuseObjects } from './result-parts.js';
-import { sideEffect } from './side-effect.js';
+import { refuseObjects, sideEffect } from './side-effect.js';
 
 /** No artifact is for these arguments. */
 export const MISSED: unique symbol = Symbol('missed');
 
 /** The artifact is for these arguments, but it is time to see whether it still does what the function does. */
 export const UNCHECKED: unique symbol = Symbol('unchecked');
+
+/** A value of the trace, a tensor that an argument or capture holds, or what is the same in all calls. */
+type ResultPart =
+  { readonly slot: number } | { readonly place: Place } | { readonly value: unknown };
 
 /** Where an input comes from on a skipped call: its number among what the guards find, or what it always is. */
 type InputReader = { readonly at: number } | { readonly held: SegmentInput };

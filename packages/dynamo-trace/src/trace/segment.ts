@@ -312,14 +312,9 @@ export class Segment {
   }
 
   /**
-   * Compiles the segment although it does not run now. Not one whose inputs have become others since they
-   * were recorded: it waits for inputs of its own.
+   * Compiles the segment, with the pauses of the backend, although it does not run now. Not one whose inputs have become
+   * others since they were recorded: it waits for inputs of its own.
    */
-  prepare(frame: Frame): void {
-    atOnce(this.preparing(frame));
-  }
-
-  /** `prepare` with the pauses of the backend. */
   *preparing(frame: Frame): Steps<void> {
     if (this.compiled !== null || this.isIdle || this.isSplit) return;
     for (const { slot, meta } of this.inputs)
