@@ -32,6 +32,7 @@ import {
   varMean,
   zeros,
   zerosLike,
+  rsub,
 } from '@tessera/tensor';
 import { ctcAlphas } from '@tessera/tensor/internal';
 
@@ -166,7 +167,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
         F.celu(a),
         softmax(c, 1),
         F.logSoftmax(a, 1),
-        a.square().rsub(1),
+        rsub(a.square(), 1),
       ];
       return [...out.map((value) => value.detach()), ...gradients(sumOf(out), [a, c])];
     },

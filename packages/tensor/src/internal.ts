@@ -160,7 +160,7 @@ export { GENERATOR_MEMORY, rngState, reserveOffsets, restoreRng } from './rng/ge
 export { philox, philoxNormal, philoxUniform } from './rng/philox.js';
 
 // Operator functions: arithmetic and functions of elements
-export { add_, mul_, neg_, rsub, sub_ } from './ops/pointwise/arithmetic.js';
+export { add_, mul_, neg_, sub_ } from './ops/pointwise/arithmetic.js';
 export {
   div_,
   floorDivide_,
@@ -244,7 +244,7 @@ export { thresholdBackward } from './ops/activation/backward.js';
 // Shapes and views
 export { copy_, detach, toDevice, toDtype } from './ops/arrange/copy.js';
 export { expandAs, mT, reshapeAs, viewAs } from './ops/view/dims.js';
-export { alias, asStridedScatter } from './ops/view/strided.js';
+export { asStridedScatter } from './ops/view/strided.js';
 export { chunkCat } from './ops/arrange/join-stack.js';
 export {
   aliasCopy,
@@ -394,7 +394,7 @@ export { newEmpty, newFull, newOnes, newZeros } from './ops/factory/like.js';
 export { type Bound } from './ops/factory/space.js';
 export { normal_ } from './ops/random/distribution-fill.js';
 export { bernoulli_, uniform_ } from './ops/random/fill.js';
-export { dropout_, nativeDropout } from './ops/random/dropout.js';
+export { dropout_ } from './ops/random/dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';
 export type { SchemaArgument } from './op/schema.js';
 export { itemAtOnce } from './read-values.js';

@@ -41,6 +41,7 @@ import * as normInstance from './ops/norm/instance.js';
 import * as normLayer from './ops/norm/layer.js';
 import * as orderSearchSorted from './ops/order/search-sorted.js';
 import * as pointwisePolygamma from './ops/pointwise/polygamma.js';
+import * as pointwiseRsub from './ops/pointwise/rsub.js';
 import * as pointwiseWhere from './ops/pointwise/where.js';
 import * as poolAdaptiveMax from './ops/pool/adaptive-max.js';
 import * as poolAdaptive from './ops/pool/adaptive.js';
@@ -56,6 +57,7 @@ import * as resamplePadEdge from './ops/resample/pad-edge.js';
 import * as resampleUpsample from './ops/resample/upsample.js';
 import * as scanGradient from './ops/scan/gradient.js';
 import * as scanTrapezoid from './ops/scan/trapezoid.js';
+import * as viewAlias from './ops/view/alias.js';
 import * as viewCopy from './ops/view/copy.js';
 import { OpOverload, findOp as findRegistered, getOp as getRegistered } from './op/op-overload.js';
 import { METHODS, METHOD_OPERATORS } from './tensor-methods.js';
@@ -101,6 +103,7 @@ const operatorModules = (): readonly object[] => [
   normLayer,
   orderSearchSorted,
   pointwisePolygamma,
+  pointwiseRsub,
   pointwiseWhere,
   poolAdaptiveMax,
   poolAdaptive,
@@ -116,6 +119,7 @@ const operatorModules = (): readonly object[] => [
   resampleUpsample,
   scanGradient,
   scanTrapezoid,
+  viewAlias,
   viewCopy,
 ];
 

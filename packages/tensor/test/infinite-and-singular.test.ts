@@ -2,8 +2,7 @@
  * @file What PyTorch gives for infinities, singular matrices and differences of bools; values recorded from it.
  */
 import { describe, expect, it } from 'vitest';
-import { onesLike, tensor } from '../src/index.js';
-import { rsub } from '../src/internal.js';
+import { onesLike, tensor, rsub } from '../src/index.js';
 import { choleskyEx } from '../src/linalg.js';
 
 const inf = Infinity;
@@ -97,4 +96,36 @@ it('a difference of bools is refused in PyTorch’s words, also the other way ro
   expect(() => rsub(mask, true)).toThrow(two);
   expect(() => rsub(mask, mask)).toThrow(two);
   expect(() => x.sub(true)).toThrow(one);
+});
+
+it('renorm leaves rows with NaN as they are, and their gradients', () => {
+  const x = tensor(
+    [
+      [NaN, 3, 4],
+      [3, 4, 0],
+    ],
+    { requiresGrad: true },
+  );
+  const y = x.renorm(2, 0, 1);
+  y.sum().backward();
+  expect(y.toArray()).toEqual([
+    [NaN, 3, 4],
+    [Math.fround(0.6), Math.fround(0.8), 0].map((v) => expect.closeTo(v, 6)),
+  ]);
+  expect(x.grad!.toArray()).toEqual([
+    [1, 1, 1],
+    [0.032, -0.024, 0.2].map((v) => expect.closeTo(v, 6)),
+  ]);
+});
+
+describe('addmv of halves takes its factors in the dtype', () => {
+  // Rows of one element: nothing else is rounded on the way.
+  it.each([
+    ['float16', [1.6318359375, 1.80078125, 1.9130859375]],
+    ['bfloat16', [1.6328125, 1.8046875, 1.9140625]],
+  ] as const)('%s', (dtype, expected) => {
+    const rows = tensor([[3.625], [4], [4.25]], { dtype });
+    const [zero, x] = [tensor([0], { dtype }), tensor([1.5], { dtype })];
+    expect(zero.addmv(rows, x, { alpha: 0.3 }).toArray()).toEqual(expected);
+  });
 });

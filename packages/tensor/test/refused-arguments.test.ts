@@ -5,6 +5,7 @@ import {
   Function as Custom,
   type FunctionContext,
   type Tensor,
+  equal,
   eye,
   manualSeed,
   oneHot,
@@ -40,6 +41,8 @@ describe('what no operator knows', () => {
     ['one in place', () => x.clone().scatter_(0, index, 1, { reduce: 'add' }), /scatterReduce/],
     ['counts that are no list', () => x.repeat(3, 5), /must be int\[\]/],
     ['places that are no list', () => x.tile(3), /must be int\[\]/],
+    ['sizes that are no list', () => x.sumToSize(1, 3), /must be int\[\].*brackets/s],
+    ['a number for a tensor', () => equal(x, 1 as never), /argument 'other' must be Tensor/],
     ['a dtype in an object', () => x.to({ dtype: 'float16' }), /dtype or a device.*'float16'/s],
     [
       'a dtype of PyTorch only',

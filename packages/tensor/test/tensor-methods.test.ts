@@ -26,6 +26,11 @@ describe('operator methods', () => {
     }
   });
 
+  it('are not made of what PyTorch has as functions only', () => {
+    for (const name of ['alias', 'nativeDropout', 'rsub', 'unfoldBackward'])
+      expect(name in Tensor.prototype, name).toBe(false);
+  });
+
   it('of PyTorch that take no arguments are properties', () => {
     const x = arange(6).view([1, 2, 3]);
     expect([x.T.shape, x.mT.shape, x.mH.shape]).toEqual([

@@ -11,7 +11,8 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { contiguousStrides, numelOf, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { cat } from '../arrange/join.js';
-import { add, mul, rsub } from '../pointwise/arithmetic.js';
+import { add, mul } from '../pointwise/arithmetic.js';
+import { rsub } from '../pointwise/rsub.js';
 import { sigmoid } from '../pointwise/trigonometric.js';
 import { narrow } from '../view/slice.js';
 

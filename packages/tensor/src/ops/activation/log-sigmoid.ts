@@ -9,7 +9,8 @@ import { denseMeta } from '../../kernels/suggest-format.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
-import { mul, neg, rsub } from '../pointwise/arithmetic.js';
+import { mul, neg } from '../pointwise/arithmetic.js';
+import { rsub } from '../pointwise/rsub.js';
 import { sigmoid } from '../pointwise/trigonometric.js';
 
 /** `buffer` is e^-|x|, kept for the backward op. */

@@ -13,7 +13,8 @@ import type { Vjp } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { gt, le } from '../pointwise/comparison.js';
 import { exp, log1p } from '../pointwise/exponential.js';
-import { add, mul, rsub, sub } from '../pointwise/arithmetic.js';
+import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { rsub } from '../pointwise/rsub.js';
 import { sigmoid, tanh } from '../pointwise/trigonometric.js';
 import { where } from '../pointwise/where.js';
 

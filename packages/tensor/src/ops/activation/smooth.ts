@@ -20,7 +20,8 @@ import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { eluBackward, mishBackward, siluBackward, softplusBackward } from './smooth-backward.js';
 import { exp } from '../pointwise/exponential.js';
-import { add, mul, rsub, sub } from '../pointwise/arithmetic.js';
+import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { rsub } from '../pointwise/rsub.js';
 import { tanh } from '../pointwise/trigonometric.js';
 
 /** `none` uses erf, `tanh` its usual approximation. */

@@ -1,12 +1,10 @@
 /**
  * @file Other names that PyTorch's tensors have for the same things, methods only.
  */
-import { type ScalarLike, TesseraError } from '@tessera/shared';
+import type { ScalarLike } from '@tessera/shared';
 import type { Tensor } from '../../tensor.js';
 import { neg } from '../pointwise/arithmetic.js';
 import { where as choose } from '../pointwise/where.js';
-import { sumToSize as sumBroadcast } from '../../autograd/gradient-ops.js';
-import { formatSizes } from '../../shape.js';
 import { expand } from '../view/view.js';
 import { movedim, transpose } from '../view/dims.js';
 import { toDtype } from './copy.js';
@@ -33,22 +31,6 @@ export function cpu(self: Tensor): Tensor {
 /** `expand` to sizes that self broadcasts to. @throws shape-mismatch */
 export function broadcastTo(self: Tensor, sizes: readonly number[]): Tensor {
   return expand(self, sizes);
-}
-
-/** self summed over the dimensions along which `sizes` broadcast to it. @throws shape-mismatch */
-export function sumToSize(self: Tensor, sizes: readonly number[]): Tensor {
-  const lead = self.ndim - sizes.length;
-  if (lead < 0 || sizes.some((size, i) => size !== 1 && size !== self.sizes[lead + i]))
-    throw new TesseraError(
-      'shape-mismatch',
-      `size ${formatSizes(sizes)} is not expandable to size ${formatSizes(self.sizes)}.`,
-      {
-        hints: [
-          'Sizes must be equal or 1, aligned from the last dimension; use unsqueeze() or reshape().',
-        ],
-      },
-    );
-  return sumBroadcast(self, sizes);
 }
 
 /** self in the dtype of another tensor. */

@@ -6,7 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { suggestsChannelsLast } from '../../kernels/suggest-format.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
-import { alias } from '../view/strided.js';
+import { alias } from '../view/alias.js';
 import { clone } from './copy.js';
 import { permute, reshape } from '../view/view.js';
 

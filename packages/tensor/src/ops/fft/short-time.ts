@@ -18,7 +18,7 @@ import { type PadMode, constantPad, pad } from '../resample/pad.js';
 import { expand, view } from '../view/view.js';
 import { squeeze, transpose, unsqueeze } from '../view/dims.js';
 import { narrow, select, slice } from '../view/slice.js';
-import { unfold, unfoldBackward } from '../view/unfold.js';
+import { unfold, unfoldBackwardOp } from '../view/unfold.js';
 import { pairInput, realInput } from './arguments.js';
 import { type Frames, divideByEnvelope, framesOf, refuse, windowOf } from './frames.js';
 import { c2c, c2r, r2c } from './primitive.js';
@@ -92,7 +92,7 @@ const stftOp: OpOverload<Tensor> = defineOp(
 
 /** Frames added up where they overlap, [B, T, N] → [B, size]. */
 function overlapped(x: Tensor, size: number, { length, hop }: Frames): Tensor {
-  return unfoldBackward(x, [x.sizes[0]!, size], 1, length, hop);
+  return callOp(unfoldBackwardOp, [x, [x.sizes[0]!, size], 1, length, hop]);
 }
 
 const istftOp: OpOverload<Tensor> = defineOp(

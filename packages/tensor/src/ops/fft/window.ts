@@ -16,7 +16,8 @@ import {
   scalarTensor,
 } from '../factory/factory.js';
 import { arange } from '../factory/range.js';
-import { mul, rsub, sub } from '../pointwise/arithmetic.js';
+import { mul, sub } from '../pointwise/arithmetic.js';
+import { rsub } from '../pointwise/rsub.js';
 import { div } from '../pointwise/division.js';
 import { sqrt } from '../pointwise/exponential.js';
 import { clamp } from '../pointwise/extremum.js';

@@ -17,7 +17,7 @@ import {
   indexWith,
   maskedSelectOp,
 } from './indexing.js';
-import { alias } from '../view/strided.js';
+import { alias } from '../view/alias.js';
 import { clone, copy_ } from '../arrange/copy.js';
 import { add_ } from '../pointwise/arithmetic.js';
 

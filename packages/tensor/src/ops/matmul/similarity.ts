@@ -35,13 +35,14 @@ const renormOp = defineOp(
       const at = wrapDim(dim, x.ndim, 'renorm');
       const rest = x.sizes.map((_, i) => i).filter((i) => i !== at);
       const half = x.dtype === 'float16' || x.dtype === 'bfloat16';
-      const length = norm(x, p, rest, {
-        keepdim: true,
-        dtype: half ? 'float32' : x.dtype,
-      });
+      const lengthOf = (y: Tensor): Tensor =>
+        norm(y, p, rest, { keepdim: true, dtype: half ? 'float32' : x.dtype });
+      const isLong = gt(lengthOf(x), limit);
+      // A gradient of 0 times the NaN of a row that is not shortened would be NaN: its length is not differentiated.
+      const length = lengthOf(where(isLong, x, 0));
       // Slightly below the limit, so that rounding does not exceed it.
       const shrink = mul(reciprocal(add(length, 1e-7)), limit);
-      const factor = where(gt(length, limit), shrink, 1);
+      const factor = where(isLong, shrink, 1);
       return toDtype(mul(contiguous(x), factor), x.dtype);
     },
   },

@@ -25,7 +25,6 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import { defineScalarOverload } from '../../op/scalar-overload.js';
 import { resultType } from '../../type-promotion.js';
-import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 
 type AlphaArgs = { self: Tensor; other: Tensor | ScalarLike; alpha: ScalarLike };
@@ -97,13 +96,6 @@ const subOp = defineOp('aten::sub.Tensor(Tensor self, Tensor other, *, Scalar al
 });
 const subInplace = defineInplace(subOp);
 
-const rsubOp = defineOp(
-  'aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
-  {
-    decompose: ({ self, other, alpha }) => callOp(subOp, [other, self, alpha]),
-  },
-);
-
 const mulOp = defineOp(
   'aten::mul.Tensor(Tensor self, Tensor other) -> Tensor',
   pointwise((a, b) => a * b, {
@@ -141,16 +133,6 @@ export const subScalarOp: OpOverload<Tensor> = defineScalarOverload(
   ', Scalar alpha=1',
 );
 export const mulScalarOp: OpOverload<Tensor> = defineScalarOverload('mul', mulOp, mulInplace);
-const rsubScalarOp = defineOp(
-  'aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor',
-  {
-    decompose: ({ self, other, alpha }) => {
-      refuseBools(self, other);
-      return add(neg(scaled(self, alpha)), other);
-    },
-  },
-);
-
 function scaled(grad: Tensor, alpha: ScalarLike): Tensor {
   return alpha === 1 ? grad : callOp(mulOp, [grad, alpha]);
 }
@@ -195,15 +177,6 @@ export function sub_(
 ): Tensor {
   checkOptionNames('sub_', options, ALPHA);
   return callOp(subInplace, [self, other, options?.alpha ?? 1]);
-}
-
-/** other - alpha · self. */
-export function rsub(
-  self: Tensor,
-  other: Tensor | ScalarLike,
-  options: { alpha?: ScalarLike } = {},
-): Tensor {
-  return callOp(isTensor(other) ? rsubOp : rsubScalarOp, [self, other, options.alpha ?? 1]);
 }
 
 /** self · other, broadcasting. @throws shape-mismatch */

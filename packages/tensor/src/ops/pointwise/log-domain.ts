@@ -20,7 +20,8 @@ import { exp, exp2 } from './exponential.js';
 import { zerosLike } from '../factory/like.js';
 import { maskedFill } from './fill.js';
 import { logicalAnd } from './logical.js';
-import { add, mul, rsub, sub } from './arithmetic.js';
+import { add, mul, sub } from './arithmetic.js';
+import { rsub } from './rsub.js';
 import { where } from './where.js';
 
 /** log of the sum of two powers of a base. */

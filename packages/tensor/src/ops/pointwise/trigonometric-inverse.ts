@@ -17,7 +17,8 @@ import { div } from './division.js';
 import { reciprocal, rsqrt } from './exponential.js';
 import { maskedFill } from './fill.js';
 import { zerosLike } from '../factory/like.js';
-import { add, mul, neg, rsub, sub } from './arithmetic.js';
+import { add, mul, neg, sub } from './arithmetic.js';
+import { rsub } from './rsub.js';
 import { cos, sin } from './trigonometric.js';
 import { where } from './where.js';
 

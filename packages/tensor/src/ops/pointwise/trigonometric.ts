@@ -10,7 +10,8 @@ import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { exp } from './exponential.js';
 import { div } from './division.js';
-import { add, mul, neg, rsub } from './arithmetic.js';
+import { add, mul, neg } from './arithmetic.js';
+import { rsub } from './rsub.js';
 
 const sinOp = defineOp(
   'aten::sin(Tensor self) -> Tensor',

@@ -6,7 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { formatStrides } from '../../memory-format.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { reserveOffsets } from '../../rng/generator.js';
 import { philoxUniform } from '../../rng/philox.js';
 import type { Tensor } from '../../tensor.js';
@@ -27,7 +27,7 @@ function scaleOf(p: number): number {
   return p === 1 ? 0 : 1 / (1 - p);
 }
 
-const nativeDropoutOp = defineOp(
+export const nativeDropoutOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)',
   {
     tags: ['random'],
@@ -113,13 +113,4 @@ export function dropout(input: Tensor, options?: DropoutRate): Tensor {
 export function dropout_(self: Tensor, options?: DropoutRate): Tensor {
   checkOptionNames('dropout_', options, DROPOUT);
   return callOp(dropoutInplaceOp, [self, options?.p ?? 0.5, options?.training ?? true]);
-}
-
-/** Dropout with the mask of the kept elements. @throws invalid-argument */
-export function nativeDropout(
-  input: Tensor,
-  p: number,
-  train: boolean,
-): [output: Tensor, mask: Tensor] {
-  return callOp(nativeDropoutOp, [input, p, train]);
 }

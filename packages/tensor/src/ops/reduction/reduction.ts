@@ -19,6 +19,7 @@ import { cat } from '../arrange/join.js';
 import { onesLike } from '../factory/like.js';
 import { cumprod, flip } from '../scan/scan.js';
 import { narrow } from '../view/slice.js';
+import { formatSizes } from '../../shape.js';
 import { reshape } from '../view/view.js';
 import { where } from '../pointwise/where.js';
 import { type ReduceOptions, REDUCE } from './reduce-options.js';
@@ -95,9 +96,19 @@ export const sumAllOp: OpOverload<Tensor> = defineOp(
   },
 );
 
-defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor', {
+const sumToSizeOp = defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor', {
   decompose: ({ self, size: target }) => {
     const lead = self.ndim - target.length;
+    if (lead < 0 || target.some((size, i) => size !== 1 && size !== self.sizes[lead + i]))
+      throw new TesseraError(
+        'shape-mismatch',
+        `size ${formatSizes(target)} is not expandable to size ${formatSizes(self.sizes)}.`,
+        {
+          hints: [
+            'Sizes must be equal or 1, aligned from the last dimension; use unsqueeze() or reshape().',
+          ],
+        },
+      );
     const dims = self.sizes.flatMap((s, i) =>
       i < lead || (target[i - lead] === 1 && s !== 1) ? [i] : [],
     );
@@ -184,6 +195,11 @@ function prodOver(self: Tensor, dim: Dims): Tensor {
 export function sum(self: Tensor, dim: Dims = null, options?: ReduceOptions): Tensor {
   checkOptionNames('sum', options, REDUCE);
   return callOp(sumOp, [self, dimList(dim), options?.keepdim ?? false, options?.dtype ?? null]);
+}
+
+/** self summed over the dimensions along which `sizes` broadcast to it. @throws shape-mismatch, schema-arguments */
+export function sumToSize(self: Tensor, sizes: readonly number[]): Tensor {
+  return callOp(sumToSizeOp, [self, sizes]);
 }
 
 /** Mean over dims (all by default). @throws invalid-dim, dtype-unsupported for integers */

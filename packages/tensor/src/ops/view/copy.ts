@@ -10,7 +10,8 @@ import { clone } from '../arrange/copy.js';
 import { squeezeDimOp, squeezeDimsOp, squeezeOp, tOp, transposeOp, unsqueezeOp } from './dims.js';
 import { diagonalOp, narrowOp, selectOp, sliceOp } from './slice.js';
 import { splitOp, splitSizesOp, unbindOp } from './split.js';
-import { aliasOp, asStridedOp } from './strided.js';
+import { aliasOp } from './alias.js';
+import { asStridedOp } from './strided.js';
 import { unfoldOp } from './unfold.js';
 import { expandOp, permuteOp, reshape, viewOp } from './view.js';
 

@@ -1,5 +1,5 @@
 /**
- * @file Views given by raw geometry: as_strided, alias; and as_strided_scatter.
+ * @file Views given by raw geometry: as_strided; and as_strided_scatter.
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -102,11 +102,6 @@ function asStridedGradient(
   return asStrided(flat, self.sizes, self.strides, self.storageOffset - base);
 }
 
-export const aliasOp: OpOverload<Tensor> = defineOp('aten::alias(Tensor(a) self) -> Tensor(a)', {
-  view: ({ self }) => ({ sizes: self.sizes, strides: self.strides, offset: self.storageOffset }),
-  vjp: (_args, { grad }) => ({ self: grad }),
-});
-
 const asStridedScatterOp = defineOp(
   'aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor',
   {
@@ -179,9 +174,4 @@ export function asStridedScatter(
   storageOffset: number | null = null,
 ): Tensor {
   return callOp(asStridedScatterOp, [self, src, size, stride, storageOffset]);
-}
-
-/** Another tensor over the same memory, with gradient history. */
-export function alias(self: Tensor): Tensor {
-  return callOp(aliasOp, [self]);
 }

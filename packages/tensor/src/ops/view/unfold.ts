@@ -13,7 +13,7 @@ import { movedim } from './dims.js';
 import { reshape } from './view.js';
 
 // Overlapping windows add up at the elements they share.
-const unfoldBackwardOp: OpOverload<Tensor> = defineOp(
+export const unfoldBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor',
   {
     decompose: ({ grad_in, input_sizes: sizes, dim, size, step }) => {
@@ -64,15 +64,4 @@ export const unfoldOp: OpOverload<Tensor> = defineOp(
 /** Windows of `size` elements of a dimension, `step` apart, as a new last dimension. @throws invalid-dim, invalid-argument */
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
   return callOp(unfoldOp, [self, dimension, size, step]);
-}
-
-/** Windows added up at the elements of a dimension that they share: [.., windows, .., size] → `sizes`. @throws invalid-dim, shape-mismatch */
-export function unfoldBackward(
-  windows: Tensor,
-  sizes: readonly number[],
-  dim: number,
-  size: number,
-  step: number,
-): Tensor {
-  return callOp(unfoldBackwardOp, [windows, sizes, dim, size, step]);
 }
