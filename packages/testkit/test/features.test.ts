@@ -10,6 +10,7 @@ import { operatorsByFile } from './op-families.js';
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   Arithmetic: [
     'pointwise/arithmetic',
+    'pointwise/rsub',
     'pointwise/division',
     'pointwise/fused-arithmetic',
     'pointwise/power',
@@ -20,7 +21,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     'pointwise/log-domain',
     'pointwise/trigonometric',
   ],
-  'Special functions': ['pointwise/special', 'pointwise/polygamma'],
+  'Special functions': ['pointwise/special', 'pointwise/polygamma', 'special'],
   'Rounding, extrema': [
     'pointwise/rounding',
     'pointwise/extremum',

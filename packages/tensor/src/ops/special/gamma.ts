@@ -1,0 +1,102 @@
+/**
+ * @file Hurwitz' zeta function, the multivariate gamma function and x log(1 + y), made of other operators.
+ */
+import { TesseraError } from '@tessera/shared';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { scalarTensor } from '../factory/factory.js';
+import { arange } from '../factory/range.js';
+import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { eq, ge, isnan, le, lt, ne } from '../pointwise/comparison.js';
+import { div } from '../pointwise/division.js';
+import { log1p, reciprocal } from '../pointwise/exponential.js';
+import { logicalAnd, logicalOr } from '../pointwise/logical.js';
+import { pow } from '../pointwise/power.js';
+import { floor } from '../pointwise/rounding.js';
+import { lgamma } from '../pointwise/special.js';
+import { where } from '../pointwise/where.js';
+import { sum } from '../reduction/reduction.js';
+import { unsqueeze } from '../view/dims.js';
+import { floating } from './normal.js';
+
+/** Two operands, one of which may be a number, as floats. */
+function pair(x: Tensor | number, y: Tensor | number): readonly [x: Tensor, y: Tensor] {
+  const like = isTensor(x) ? x : isTensor(y) ? y : null;
+  const made = (value: Tensor | number): Tensor => {
+    if (isTensor(value)) return floating(value);
+    if (like === null)
+      throw new TesseraError('schema-arguments', 'special: one of the two must be a tensor.', {
+        hints: [`Write tensor(${String(x)}).`],
+      });
+    return scalarTensor(value, { dtype: floating(like).dtype, device: like.device });
+  };
+  return [made(x), made(y)];
+}
+
+/** x · log(1 + y), 0 where x is 0. @throws schema-arguments @see torch.special.xlog1py */
+export function xlog1py(x: Tensor | number, y: Tensor | number): Tensor {
+  const [a, b] = pair(x, y);
+  // What a factor of 0 would make NaN.
+  const isBare = logicalAnd(eq(a, 0), logicalOr(le(b, -1), eq(b, Infinity)));
+  return mul(a, log1p(where(isBare, 0, b)));
+}
+
+/** B₂ₖ/(2k)! for k = 1, 2, … */
+const FACTORS: readonly number[] = [
+  1 / 12,
+  -1 / 720,
+  1 / 30240,
+  -1 / 1209600,
+  1 / 47900160,
+  -691 / 1307674368000,
+  1 / 74724249600,
+  -3617 / 10670622842880000,
+];
+/** Terms that are added one by one before the rest is estimated. */
+const TERMS = 10;
+
+/**
+ * Hurwitz' Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1, by Euler and Maclaurin.
+ *
+ * @throws schema-arguments
+ * @see torch.special.zeta
+ */
+export function zeta(x: Tensor | number, q: Tensor | number): Tensor {
+  const [given, start] = pair(x, q);
+  const isPole = logicalAnd(le(start, 0), eq(start, floor(start)));
+  const isComplex = logicalAnd(lt(start, 0), ne(given, floor(given)));
+  const isOutside = logicalOr(logicalOr(le(given, 1), isnan(given)), logicalOr(isPole, isComplex));
+  const s = where(isOutside, 2, given);
+  const first = where(isOutside, 1, start);
+  let total = pow(first, mul(s, -1));
+  for (let k = 1; k < TERMS; k++) total = add(total, pow(add(first, k), mul(s, -1)));
+  const z = add(first, TERMS);
+  const power = pow(z, mul(s, -1));
+  const inverse = reciprocal(z);
+  let rest = add(div(mul(power, z), sub(s, 1)), mul(power, 0.5));
+  let factor = mul(mul(power, s), inverse);
+  FACTORS.forEach((c, k) => {
+    rest = add(rest, mul(factor, c));
+    factor = mul(mul(factor, mul(add(s, 2 * k + 1), add(s, 2 * k + 2))), mul(inverse, inverse));
+  });
+  const value = add(total, rest);
+  const limit = where(logicalOr(eq(given, 1), logicalAnd(isPole, ge(given, 1))), Infinity, NaN);
+  return where(isOutside, limit, value);
+}
+
+/**
+ * log Γₚ(x), the multivariate gamma function's logarithm.
+ *
+ * @throws invalid-argument for p < 1
+ * @see torch.special.multigammaln
+ */
+export function multigammaln(self: Tensor, p: number): Tensor {
+  if (!(Number.isInteger(p) && p >= 1))
+    throw new TesseraError('invalid-argument', 'mvlgamma: p has to be greater than or equal to 1', {
+      hints: ['p is the number of dimensions, a whole number.'],
+    });
+  const x = floating(self);
+  const shifts = arange(p, { dtype: x.dtype, device: x.device }).mul(-0.5);
+  const total = sum(lgamma(add(unsqueeze(x, -1), shifts)), -1);
+  return add(total, (p * (p - 1) * Math.log(Math.PI)) / 4);
+}
