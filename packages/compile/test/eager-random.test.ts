@@ -16,8 +16,8 @@ import {
   randnLike,
   setRngState,
   zeros,
-  nativeDropout,
 } from '@tessera/tensor';
+import { nativeDropout } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile, config } from '../src/index.js';
 

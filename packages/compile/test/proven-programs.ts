@@ -32,9 +32,8 @@ import {
   varMean,
   zeros,
   zerosLike,
-  rsub,
 } from '@tessera/tensor';
-import { ctcAlphas } from '@tessera/tensor/internal';
+import { ctcAlphas, rsub } from '@tessera/tensor/internal';
 
 /** A program over a size, with the inputs that it takes at it. */
 export interface Program {

@@ -131,7 +131,6 @@ export {
   sqrt,
 } from './ops/pointwise/exponential.js';
 export { floatPower, pow, square } from './ops/pointwise/power.js';
-export { rsub } from './ops/pointwise/rsub.js';
 export { atan, cos, erf, erfc, sigmoid, sin, tan, tanh } from './ops/pointwise/trigonometric.js';
 export { abs, ceil, floor, frac, round, sign, trunc } from './ops/pointwise/rounding.js';
 export {
@@ -357,4 +356,3 @@ export {
 } from './ops/random/fill.js';
 export { binomial, poisson, standardGamma } from './ops/random/sample.js';
 export { dropout } from './ops/random/dropout.js';
-export { nativeDropout } from './ops/random/native-dropout.js';

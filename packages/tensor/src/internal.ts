@@ -161,6 +161,7 @@ export { philox, philoxNormal, philoxUniform } from './rng/philox.js';
 
 // Operator functions: arithmetic and functions of elements
 export { add_, mul_, neg_, sub_ } from './ops/pointwise/arithmetic.js';
+export { rsub } from './ops/pointwise/rsub.js';
 export {
   div_,
   floorDivide_,
@@ -223,7 +224,6 @@ export {
 export { digamma_, erfinv_, i0_, lgamma_ } from './ops/pointwise/special.js';
 export { logit_, xlogy_ } from './ops/pointwise/log-domain.js';
 export { copysign_, ldexp_, nanToNum_, nextafter_, sgn_ } from './ops/pointwise/float-parts.js';
-export { conjPhysical, conjPhysical_, resolveConj, resolveNeg } from './ops/pointwise/real.js';
 export { bitwiseLeftShift_, bitwiseRightShift_, gcd_, lcm_ } from './ops/pointwise/integer.js';
 export { heaviside_ } from './ops/pointwise/heaviside.js';
 export { fill_, maskedFill_, zero_ } from './ops/pointwise/fill.js';
@@ -390,11 +390,11 @@ export {
 
 // Factories and random tensors
 export { fullOp, scalarTensor } from './ops/factory/factory.js';
-export { newEmpty, newFull, newOnes, newZeros } from './ops/factory/like.js';
 export { type Bound } from './ops/factory/space.js';
 export { normal_ } from './ops/random/distribution-fill.js';
 export { bernoulli_, uniform_ } from './ops/random/fill.js';
 export { dropout_ } from './ops/random/dropout.js';
+export { nativeDropout } from './ops/random/native-dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';
 export type { SchemaArgument } from './op/schema.js';
 export { itemAtOnce } from './read-values.js';

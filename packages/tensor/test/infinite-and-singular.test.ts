@@ -2,7 +2,8 @@
  * @file What PyTorch gives for infinities, singular matrices and differences of bools; values recorded from it.
  */
 import { describe, expect, it } from 'vitest';
-import { onesLike, tensor, rsub } from '../src/index.js';
+import { onesLike, tensor } from '../src/index.js';
+import { rsub } from '../src/internal.js';
 import { choleskyEx } from '../src/linalg.js';
 
 const inf = Infinity;

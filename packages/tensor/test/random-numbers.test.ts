@@ -15,9 +15,8 @@ import {
   randperm,
   setRngState,
   zeros,
-  nativeDropout,
 } from '../src/index.js';
-import { bernoulli_, philox, uniform_ } from '../src/internal.js';
+import { bernoulli_, nativeDropout, philox, uniform_ } from '../src/internal.js';
 import {
   cauchy_,
   exponential_,

@@ -15,9 +15,8 @@ import {
   setRngState,
   tensor,
   zeros,
-  nativeDropout,
 } from '../src/index.js';
-import { bernoulli_, normal_, philoxUniform, uniform_ } from '../src/internal.js';
+import { bernoulli_, nativeDropout, normal_, philoxUniform, uniform_ } from '../src/internal.js';
 
 function stats(values: ArrayLike<number>): { mean: number; deviation: number } {
   const list = Array.from(values);

@@ -114,7 +114,7 @@ const networks: readonly PartitionFunction[] = [
     ],
     fn: (x, w, u) => {
       const gate = F.linear(x, w).sigmoid();
-      return gate.mul(F.linear(x, u).relu()).add(t.rsub(gate, 1).mul(x));
+      return gate.mul(F.linear(x, u).relu()).add(ops.rsub(gate, 1).mul(x));
     },
   },
   {

@@ -11,12 +11,11 @@ import {
   noGrad,
   ones,
   reciprocal,
-  rsub,
   tensor,
   zeros,
   zerosLike,
 } from '@tessera/tensor';
-import { batchNorm, fill_, formatSizes, zero_ } from '@tessera/tensor/internal';
+import { batchNorm, fill_, formatSizes, rsub, zero_ } from '@tessera/tensor/internal';
 import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkOptions, checkSizes } from '../module/check-options.js';

@@ -16,7 +16,6 @@ import {
   stack,
   tensor,
   where,
-  rsub,
 } from '../../src/index.js';
 import {
   adaptiveAvgPool2d,
@@ -31,6 +30,7 @@ import {
   maxPool2d,
   mseLoss,
   rmsNorm,
+  rsub,
 } from '../../src/internal.js';
 import type { Differentiable } from './gradient-check.js';
 
