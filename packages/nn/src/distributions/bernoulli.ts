@@ -26,8 +26,8 @@ import { binaryCrossEntropyWithLogits } from '@tessera/tensor/internal';
 import {
   type Constraint,
   boolean,
-  integersUpTo,
-  nonNegativeInteger,
+  integerInterval,
+  nonnegativeInteger,
   real,
   unitInterval,
 } from './constraints.js';
@@ -117,7 +117,7 @@ export class Geometric extends Trials {
   }
 
   get support(): Constraint {
-    return nonNegativeInteger;
+    return nonnegativeInteger;
   }
   get mean(): Tensor {
     return this.probs.reciprocal().sub(1);
@@ -173,11 +173,11 @@ export class Binomial extends Trials {
     const parameters = probsOrLogits(new.target, options, options?.totalCount ?? 1);
     super(parameters, options);
     this.totalCount = parameters.others[0]!.to(parameters.value.dtype);
-    this.checkParameter('totalCount', this.totalCount, nonNegativeInteger);
+    this.checkParameter('totalCount', this.totalCount, nonnegativeInteger);
   }
 
   get support(): Constraint {
-    return integersUpTo(this.totalCount);
+    return integerInterval(0, this.totalCount);
   }
   get mean(): Tensor {
     return this.totalCount.mul(this.probs);

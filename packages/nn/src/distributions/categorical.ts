@@ -22,7 +22,7 @@ import {
 import { scalarTensor } from '@tessera/tensor/internal';
 import { checkOptions } from '../module/check-options.js';
 import { Binomial, countsUpTo } from './bernoulli.js';
-import { type Constraint, integersUpTo, nonNegative, realVector } from './constraints.js';
+import { type Constraint, integerInterval, nonnegative, realVector } from './constraints.js';
 import { Distribution, broadcastAll } from './distribution.js';
 import {
   type ProbsOrLogits,
@@ -52,7 +52,7 @@ export class Categorical extends Distribution {
     super(value.sizes.slice(0, -1), [], options);
     this.given = given;
     this.value = value;
-    this.checkParameter(given, value, given === 'probs' ? nonNegative : realVector);
+    this.checkParameter(given, value, given === 'probs' ? nonnegative : realVector);
   }
 
   /** Number of categories. */
@@ -70,7 +70,7 @@ export class Categorical extends Distribution {
   }
 
   get support(): Constraint {
-    return integersUpTo(this.numEvents - 1);
+    return integerInterval(0, this.numEvents - 1);
   }
   /** Categories have none: NaN. */
   get mean(): Tensor {
@@ -143,7 +143,7 @@ export class Multinomial extends Distribution {
     return this.categorical.logits;
   }
   get support(): Constraint {
-    const { check } = integersUpTo(this.totalCount);
+    const { check } = integerInterval(0, this.totalCount);
     return {
       text: `Multinomial(upper_bound=${this.totalCount})`,
       check: (x) => check(x).all(-1).logicalAnd(x.sum(-1).eq(this.totalCount)),

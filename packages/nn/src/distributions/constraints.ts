@@ -1,52 +1,129 @@
 /**
- * @file Where parameters and samples of distributions may lie.
+ * @file Where parameters and samples of distributions may lie. Modelled on `torch.distributions.constraints`.
  */
-import { type Tensor, abs, floor, logicalAnd } from '@tessera/tensor';
+import { type Tensor, abs, floor, isTensor, logicalAnd } from '@tessera/tensor';
+import { floatLiteral } from '../module/module-repr.js';
+
+/** A bound, the same for all elements or one for each. */
+export type Bound = Tensor | number;
 
 /** A set of values, as PyTorch prints it, and which elements lie in it. */
 export interface Constraint {
   readonly text: string;
   /** One truth value per element, or per event. */
   readonly check: (value: Tensor) => Tensor;
+  /** How many dimensions an event has (default 0). */
+  readonly eventDim?: number;
+  /** Whether values are whole numbers. */
+  readonly isDiscrete?: boolean;
+  /** What values of a continuous set are above. */
+  readonly lower?: Bound;
+  /** What values of a continuous set are below. */
+  readonly upper?: Bound;
+  /** What elements of an event of independent ones satisfy, and how many dimensions were added. */
+  readonly each?: { readonly base: Constraint; readonly count: number };
+}
+
+/** A bound as PyTorch prints it. */
+function bound(value: Bound): string {
+  return isTensor(value) ? `Tensor of shape [${value.sizes.join(', ')}]` : floatLiteral(value);
+}
+
+/** A set of numbers that is named by its bounds. */
+function bounded(
+  name: string,
+  bounds: { readonly lower?: Bound; readonly upper?: Bound },
+  check: (value: Tensor) => Tensor,
+): Constraint {
+  const parts = Object.entries(bounds).map(([side, value]) => `${side}_bound=${bound(value)}`);
+  return { ...bounds, text: `${name}(${parts.join(', ')})`, check };
+}
+
+/** Discrete ones print whole bounds, and have no transforms onto them. */
+function whole(name: string, lower: Bound, upper: Bound | null): Constraint {
+  const print = (value: Bound): string => (isTensor(value) ? bound(value) : String(value));
+  return {
+    text: `${name}(lower_bound=${print(lower)}${upper === null ? '' : `, upper_bound=${print(upper)}`})`,
+    isDiscrete: true,
+    check: (x) => {
+      const inside = logicalAnd(x.eq(floor(x.to('float64'))), x.ge(lower));
+      return upper === null ? inside : inside.logicalAnd(x.le(upper));
+    },
+  };
+}
+
+/** More than `lower`. */
+export function greaterThan(lower: Bound): Constraint {
+  return bounded('GreaterThan', { lower }, (x) => x.gt(lower));
+}
+/** At least `lower`. */
+export function greaterThanEq(lower: Bound): Constraint {
+  return bounded('GreaterThanEq', { lower }, (x) => x.ge(lower));
+}
+/** Less than `upper`. */
+export function lessThan(upper: Bound): Constraint {
+  return bounded('LessThan', { upper }, (x) => x.lt(upper));
+}
+/** From `lower` to `upper`. */
+export function interval(lower: Bound, upper: Bound): Constraint {
+  return bounded('Interval', { lower, upper }, (x) => logicalAnd(x.ge(lower), x.le(upper)));
+}
+/** From `lower` to less than `upper`. */
+export function halfOpenInterval(lower: Bound, upper: Bound): Constraint {
+  return bounded('HalfOpenInterval', { lower, upper }, (x) => logicalAnd(x.ge(lower), x.lt(upper)));
+}
+/** Whole numbers from `lower` to `upper`. */
+export function integerInterval(lower: Bound, upper: Bound): Constraint {
+  return whole('IntegerInterval', lower, upper);
+}
+/** `base`, of all elements of the last `count` dimensions. */
+export function independent(base: Constraint, count: number): Constraint {
+  if (count === 0) return base;
+  return {
+    text: `IndependentConstraint(${base.text}, ${count})`,
+    eventDim: (base.eventDim ?? 0) + count,
+    isDiscrete: base.isDiscrete ?? false,
+    each: { base, count },
+    check: (x) => {
+      let found = base.check(x);
+      for (let i = 0; i < count; i++) found = found.all(-1);
+      return found;
+    },
+  };
 }
 
 export const real: Constraint = { text: 'Real()', check: (x) => x.eq(x) };
-export const positive: Constraint = {
-  text: 'GreaterThan(lower_bound=0.0)',
-  check: (x) => x.gt(0),
-};
-export const nonNegative: Constraint = {
-  text: 'GreaterThanEq(lower_bound=0.0)',
-  check: (x) => x.ge(0),
-};
-export const unitInterval: Constraint = {
-  text: 'Interval(lower_bound=0.0, upper_bound=1.0)',
-  check: (x) => logicalAnd(x.ge(0), x.le(1)),
-};
+export const positive: Constraint = /* @__PURE__ */ greaterThan(0);
+export const nonnegative: Constraint = /* @__PURE__ */ greaterThanEq(0);
+export const unitInterval: Constraint = /* @__PURE__ */ interval(0, 1);
 export const boolean: Constraint = {
   text: 'Boolean()',
+  isDiscrete: true,
   check: (x) => x.eq(0).logicalOr(x.eq(1)),
 };
-export const nonNegativeInteger: Constraint = {
-  text: 'IntegerGreaterThan(lower_bound=0)',
-  check: (x) => logicalAnd(x.eq(floor(x.to('float64'))), x.ge(0)),
-};
+export const nonnegativeInteger: Constraint = /* @__PURE__ */ whole('IntegerGreaterThan', 0, null);
 /** Not negative, with sum 1 along the last dimension. */
 export const simplex: Constraint = {
   text: 'Simplex()',
+  eventDim: 1,
   check: (x) =>
     x
       .ge(0)
       .all(-1)
       .logicalAnd(abs(x.sum(-1).sub(1)).lt(1e-6)),
 };
-export const realVector: Constraint = {
-  text: 'IndependentConstraint(Real(), 1)',
-  check: (x) => x.eq(x).all(-1),
+/** A one among zeros. */
+export const oneHotVector: Constraint = {
+  text: 'OneHot()',
+  eventDim: 1,
+  isDiscrete: true,
+  check: (x) => boolean.check(x).all(-1).logicalAnd(x.sum(-1).eq(1)),
 };
+export const realVector: Constraint = /* @__PURE__ */ independent(real, 1);
 /** No signs above the diagonal, a positive diagonal. */
 export const lowerCholesky: Constraint = {
   text: 'LowerCholesky()',
+  eventDim: 2,
   check: (x) =>
     x
       .tril()
@@ -55,16 +132,3 @@ export const lowerCholesky: Constraint = {
       .all(-1)
       .logicalAnd(x.diagonal(0, -2, -1).gt(0).all(-1)),
 };
-
-/** Whole numbers from 0 to `most`. */
-export function integersUpTo(most: Tensor | number): Constraint {
-  return {
-    text: 'IntegerInterval(lower_bound=0)',
-    check: (x) => nonNegativeInteger.check(x).logicalAnd(x.le(most)),
-  };
-}
-
-/** From `low` to `high`. */
-export function between(low: Tensor, high: Tensor): Constraint {
-  return { text: 'Interval(low, high)', check: (x) => logicalAnd(x.ge(low), x.le(high)) };
-}

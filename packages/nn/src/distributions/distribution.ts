@@ -10,6 +10,7 @@ import {
   type Tensor,
   broadcastTensors,
   isFloatingPoint,
+  expand,
   isTensor,
   noGrad,
   sqrt,
@@ -70,6 +71,25 @@ export abstract class Distribution {
     this.validateArgs = options.validateArgs ?? true;
   }
 
+  /**
+   * The same distributions with a batch shape that theirs broadcasts to. Classes whose fields are tensors [batch, …] and
+   * distributions over [batch, …] need no method of their own.
+   *
+   * @throws shape-mismatch
+   */
+  expand(batchShape: readonly number[]): this {
+    const made: this = Object.create(Object.getPrototypeOf(this) as object);
+    const batch = [...batchShape];
+    const behind = (sizes: readonly number[]): number[] => sizes.slice(this.batchShape.length);
+    const fields = Object.entries(this).map(([name, value]: [string, unknown]) => {
+      if (isTensor(value)) return [name, expand(value, [...batch, ...behind(value.sizes)])];
+      if (value instanceof Distribution)
+        return [name, value.expand([...batch, ...behind(value.batchShape)])];
+      return [name, value];
+    });
+    return Object.assign(made, Object.fromEntries(fields), { batchShape: batch });
+  }
+
   /** Where samples lie. */
   abstract get support(): Constraint;
   /** [batch, event] */
@@ -126,7 +146,7 @@ export abstract class Distribution {
     return this.entropy().exp();
   }
 
-  private missing(
+  protected missing(
     name: string,
     hint = 'PyTorch has none either, or it needs a function that is missing here.',
   ): TesseraError {

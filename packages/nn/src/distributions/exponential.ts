@@ -2,7 +2,7 @@
  * @file `Exponential`.
  */
 import { type Tensor, exp, log, log1p, rand, reciprocal, zerosLike } from '@tessera/tensor';
-import { type Constraint, nonNegative, positive } from './constraints.js';
+import { type Constraint, nonnegative, positive } from './constraints.js';
 import {
   Distribution,
   type DistributionOptions,
@@ -23,7 +23,7 @@ export class Exponential extends Distribution {
   }
 
   get support(): Constraint {
-    return nonNegative;
+    return nonnegative;
   }
   get mean(): Tensor {
     return reciprocal(this.rate);

@@ -11,7 +11,8 @@ import {
   standardGamma,
   xlogy,
 } from '@tessera/tensor';
-import { type Constraint, nonNegative, positive } from './constraints.js';
+import { gammainc } from '@tessera/tensor/special';
+import { type Constraint, nonnegative, positive } from './constraints.js';
 import {
   Distribution,
   type DistributionOptions,
@@ -39,7 +40,7 @@ export class Gamma extends Distribution {
   }
 
   get support(): Constraint {
-    return nonNegative;
+    return nonnegative;
   }
   get mean(): Tensor {
     return this.concentration.div(this.rate);
@@ -63,6 +64,12 @@ export class Gamma extends Distribution {
       .add(xlogy(c.sub(1), value))
       .sub(rate.mul(value))
       .sub(lgamma(c));
+  }
+
+  /** On the CPU: the incomplete gamma function has a reference kernel only. No gradient to the concentration, as in PyTorch. */
+  override cdf(value: Tensor): Tensor {
+    this.checkValue(value);
+    return gammainc(this.concentration, this.rate.mul(value));
   }
 
   override entropy(): Tensor {

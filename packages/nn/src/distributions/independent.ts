@@ -3,14 +3,9 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
-import type { Constraint } from './constraints.js';
+import { type Constraint, independent } from './constraints.js';
+import { sumRightmost } from './sum-rightmost.js';
 import { Distribution, type DistributionOptions } from './distribution.js';
-
-/** Sums the last `count` dimensions. */
-export function sumRightmost(value: Tensor, count: number): Tensor {
-  if (count === 0) return value;
-  return value.sum(Array.from({ length: count }, (_, i) => -1 - i));
-}
 
 /** The last dimensions of `base`'s batch belong to the event: their log probabilities add up. @see torch.distributions.Independent */
 export class Independent<D extends Distribution = Distribution> extends Distribution {
@@ -38,7 +33,7 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
   }
 
   get support(): Constraint {
-    return this.base.support;
+    return independent(this.base.support, this.reinterpretedBatchNdims);
   }
   get mean(): Tensor {
     return this.base.mean;

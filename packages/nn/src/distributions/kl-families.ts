@@ -6,6 +6,7 @@ import { Bernoulli, Binomial } from './bernoulli.js';
 import { Beta } from './dirichlet.js';
 import type { Distribution } from './distribution.js';
 import { Exponential } from './exponential.js';
+import { EULER } from './extreme-value.js';
 import { Gamma } from './gamma.js';
 import { Laplace } from './laplace.js';
 import { Normal } from './normal.js';
@@ -22,8 +23,6 @@ export type Pair = readonly [
   q: DistributionClass,
   formula: (p: never, q: never) => Tensor,
 ];
-
-const EULER = 0.577215664901532860606512;
 
 export function pair<P extends Distribution, Q extends Distribution>(
   p: DistributionClass<P>,

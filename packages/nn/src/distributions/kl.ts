@@ -14,19 +14,28 @@ import {
   softplus,
   where,
 } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 import { solveTriangular } from '@tessera/tensor/linalg';
 import { Bernoulli, Binomial, Geometric } from './bernoulli.js';
 import { Categorical } from './categorical.js';
+import { Cauchy } from './cauchy.js';
 import { Beta, Dirichlet } from './dirichlet.js';
 import type { Distribution } from './distribution.js';
 import { Exponential } from './exponential.js';
+import { EULER, Gumbel, Pareto } from './extreme-value.js';
 import { Gamma } from './gamma.js';
-import { Independent, sumRightmost } from './independent.js';
+import { InverseGamma } from './gamma-ratios.js';
+import { HalfNormal } from './half.js';
+import { Independent } from './independent.js';
+import { sumRightmost } from './sum-rightmost.js';
 import { type DistributionClass, type Pair, familyPairs, pair } from './kl-families.js';
 import { Laplace } from './laplace.js';
 import { MultivariateNormal, halfLogDet, mahalanobis } from './multivariate-normal.js';
 import { LogNormal, Normal } from './normal.js';
+import { OneHotCategorical } from './one-hot.js';
 import { Poisson } from './poisson.js';
+import { TransformedDistribution } from './transformed-distribution.js';
+import { ComposeTransform } from './transforms-composed.js';
 import { Uniform } from './uniform.js';
 
 /** Σ p (log p - log q) over two outcomes or more, where 0 · log 0 is 0 and nothing makes up for q = 0. */
@@ -105,6 +114,28 @@ function builtInPairs(): Pair[] {
         .add(ratio.mul(exp(distance.neg().div(p.scale))))
         .sub(1);
     }),
+    pair(Cauchy, Cauchy, (p, q) => {
+      const spread = p.scale.add(q.scale).square().add(p.loc.sub(q.loc).square());
+      return log(spread).sub(log(p.scale.mul(q.scale).mul(4)));
+    }),
+    pair(Gumbel, Gumbel, (p, q) => {
+      const ratio = p.scale.div(q.scale);
+      const apart = p.loc.sub(q.loc).div(q.scale);
+      return exp(lgamma(ratio.add(1)).sub(apart))
+        .add(apart)
+        .sub(log(ratio))
+        .add(ratio.mul(EULER))
+        .sub(1 + EULER);
+    }),
+    pair(Pareto, Pareto, (p, q) => {
+      const ratio = q.alpha.div(p.alpha);
+      const inside = q.alpha
+        .mul(log(p.scale.div(q.scale)))
+        .sub(log(ratio))
+        .add(ratio)
+        .sub(1);
+      return where(p.scale.lt(q.scale), Number.POSITIVE_INFINITY, inside);
+    }),
     pair(Poisson, Poisson, (p, q) =>
       p.rate.mul(log(p.rate).sub(log(q.rate))).sub(p.rate.sub(q.rate)),
     ),
@@ -132,6 +163,18 @@ function builtInPairs(): Pair[] {
         .add(spread.add(shift).sub(size).mul(0.5));
     }),
     ...familyPairs(),
+    pair(OneHotCategorical, OneHotCategorical, (p, q) =>
+      klDivergence(p.categorical, q.categorical),
+    ),
+    pair(HalfNormal, HalfNormal, (p, q) => klDivergence(p.base, q.base)),
+    pair(InverseGamma, InverseGamma, (p, q) => klDivergence(p.base, q.base)),
+    pair(TransformedDistribution, TransformedDistribution, (p, q) => {
+      const isSame =
+        new ComposeTransform(p.transforms).equals(new ComposeTransform(q.transforms)) &&
+        formatSizes(p.eventShape) === formatSizes(q.eventShape);
+      if (!isSame) throw unknownPair(p, q);
+      return klDivergence(p.base, q.base);
+    }),
     pair(Independent, Independent, (p, q) => {
       const count = p.reinterpretedBatchNdims;
       if (count !== q.reinterpretedBatchNdims) throw unknownPair(p, q);

@@ -2,7 +2,7 @@
  * @file `Poisson`.
  */
 import { type Tensor, expand, floor, lgamma, noGrad, poisson, xlogy } from '@tessera/tensor';
-import { type Constraint, nonNegative, nonNegativeInteger } from './constraints.js';
+import { type Constraint, nonnegative, nonnegativeInteger } from './constraints.js';
 import {
   Distribution,
   type DistributionOptions,
@@ -19,11 +19,11 @@ export class Poisson extends Distribution {
     const [r] = broadcastAll(rate);
     super(r.sizes, [], options);
     this.rate = r;
-    this.checkParameter('rate', r, nonNegative);
+    this.checkParameter('rate', r, nonnegative);
   }
 
   get support(): Constraint {
-    return nonNegativeInteger;
+    return nonnegativeInteger;
   }
   get mean(): Tensor {
     return this.rate;

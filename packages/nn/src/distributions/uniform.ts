@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, clamp, log, logicalAnd, rand } from '@tessera/tensor';
 import { activeMode } from '@tessera/tensor/internal';
-import { type Constraint, between } from './constraints.js';
+import { type Constraint, interval } from './constraints.js';
 import {
   Distribution,
   type DistributionOptions,
@@ -31,7 +31,7 @@ export class Uniform extends Distribution {
   }
 
   get support(): Constraint {
-    return between(this.low, this.high);
+    return interval(this.low, this.high);
   }
   get mean(): Tensor {
     return this.high.add(this.low).div(2);

@@ -57,6 +57,9 @@ PARAMETERS = {
 }
 
 
+CONTINUOUS = ("Normal", "LogNormal", "Uniform", "Exponential", "Laplace", "Cauchy", "HalfCauchy", "HalfNormal", "Gumbel", "Weibull", "Pareto", "Kumaraswamy", "Gamma", "InverseGamma", "RelaxedBernoulli")
+
+
 def make(kind, parameters):
     cls = getattr(D, kind)
     return cls(**parameters) if isinstance(parameters, dict) else cls(*parameters)
@@ -88,7 +91,7 @@ def case(kind, parameters):
     out["variance"] = attempt(lambda: p.variance)
     out["mode"] = attempt(lambda: p.mode)
     out["entropy"] = attempt(p.entropy)
-    continuous = kind in ("Normal", "LogNormal", "Uniform", "Exponential", "Laplace")
+    continuous = kind in CONTINUOUS
     out["cdf"] = attempt(lambda: p.cdf(value)) if continuous else None
     out["level"] = data(shares(*log_prob.shape)) if continuous else None
     out["icdf"] = attempt(lambda: p.icdf(torch.tensor(out["level"]["values"]).reshape(log_prob.shape))) if continuous else None
@@ -134,6 +137,32 @@ given += [("Uniform", near if b == "Beta" else [near[0] - (near[0] == 0.5).float
 given += [("Beta", PARAMETERS["Beta"](), "Uniform", [torch.tensor([0.0, -1.0, 0.5]), torch.tensor([1.0, 2.0, 2.0])])]
 for a, one, b, two in given:
     divergences.append({"p": a, "q": b, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(a, one), make(b, two)))})
+
+LATER = {
+    "Cauchy": lambda: [reals(3), positives(2, 3)],
+    "HalfCauchy": lambda: [positives(3)],
+    "HalfNormal": lambda: [positives(3)],
+    "Gumbel": lambda: [reals(3), positives(3)],
+    "Weibull": lambda: [positives(3), positives(3) + 1],
+    "Pareto": lambda: [positives(3), positives(3) + torch.tensor([0.0, 1.0, 2.5])],
+    "Kumaraswamy": lambda: [positives(3), positives(3)],
+    "InverseGamma": lambda: [positives(3) + torch.tensor([0.0, 1.0, 2.5]), positives(3)],
+    "FisherSnedecor": lambda: [positives(3) * 3, positives(3) * 3 + torch.tensor([0.0, 2.0, 4.0])],
+    "NegativeBinomial": lambda: {"total_count": torch.tensor([3.0, 5.0, 2.0]), "probs": shares(3)},
+    "OneHotCategorical": lambda: {"probs": positives(2, 4)},
+    "RelaxedBernoulli": lambda: {"temperature": torch.tensor(0.7), "probs": shares(3)},
+    "RelaxedOneHotCategorical": lambda: {"temperature": torch.tensor(0.7), "probs": positives(2, 3)},
+    "LogisticNormal": lambda: [reals(2, 3), positives(2, 3)],
+}
+PARAMETERS |= LATER
+cases += [probabilities(kind) for kind in LATER]
+for kind in ("NegativeBinomial", "OneHotCategorical", "RelaxedBernoulli", "RelaxedOneHotCategorical"):
+    parameters = PARAMETERS[kind]()
+    cases.append(case(kind, {**{n: v for n, v in parameters.items() if n != "probs"}, "logits": torch.randn_like(parameters["probs"])}))
+cases.append(case("LogisticNormal", [torch.tensor(0.3), torch.tensor(0.8)]))
+for kind in ("Cauchy", "HalfNormal", "Gumbel", "Pareto", "OneHotCategorical"):
+    one, two = PARAMETERS[kind](), PARAMETERS[kind]()
+    divergences.append({"p": kind, "q": kind, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(kind, one), make(kind, two)))})
 
 path = pathlib.Path(__file__).with_name("reference-distributions.json.gz")
 with gzip.GzipFile(path, "wb", mtime=0) as file:
