@@ -302,8 +302,9 @@ import * as init from './init/index.js';
 import * as lrScheduler from './lr-scheduler/index.js';
 import * as optim from './optim/index.js';
 import * as parametrize from './parametrize/index.js';
+import * as prune from './prune/index.js';
 
-export { functional, init, lrScheduler, optim, parametrize };
+export { functional, init, lrScheduler, optim, parametrize, prune };
 
 // Data
 export { DataLoader, type DataLoaderOptions } from './data/data-loader.js';

@@ -41,6 +41,10 @@ function copyValue(value: unknown, copies: Map<unknown, unknown>): unknown {
   const copy = remember(Object.create(proto as object | null) as Record<string, unknown>);
   for (const [key, item] of Object.entries(value))
     copy[key] = isModule(value) && key === '_hooks' ? null : copyValue(item, copies);
+  // Fields that are computed from others, as parametrizations and pruning make them, are so in the copy.
+  if (isModule(value))
+    for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value)))
+      if (property.get !== undefined) Object.defineProperty(copy, key, property);
   return copy;
 }
 

@@ -176,9 +176,12 @@ export function registerParametrization<M extends Module>(
     configurable: true,
     // Computed, so no parameter of its own.
     enumerable: false,
-    get: () => list.call(),
-    set: (value: Tensor) => {
-      list.assign(value);
+    // Of the module that has the field: a copy has a list of its own.
+    get(this: Parametrized): Tensor {
+      return this.parametrizations!.get(tensorName).call();
+    },
+    set(this: Parametrized, value: Tensor) {
+      this.parametrizations!.get(tensorName).assign(value);
     },
   });
   return module;
