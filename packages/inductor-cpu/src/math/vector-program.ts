@@ -41,7 +41,8 @@ interface Lanes {
 
 class ProgramEmitter {
   readonly #names = new Map<string, Lanes>();
-  #groups = 1;
+  /** Of four elements; a single register of 64-bit lanes is half of one. */
+  #groups = 0.5;
 
   constructor(
     private readonly vb: VectorBuilder,

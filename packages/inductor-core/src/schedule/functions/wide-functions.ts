@@ -3,7 +3,33 @@
  *
  * Each widens its arguments, computes with `wide-parts.ts` and rounds once. Special values follow IEEE 754 and C's libm.
  */
-import type { FunctionTable } from './program.js';
+import type { FunctionRow, FunctionTable } from './program.js';
+
+/** A power of anything, given that of |x| where both are finite and x is not 0. */
+export function powerOfAnything(type: 'f32' | 'f64', suffix: '' | '_f64'): FunctionRow {
+  const [bits, infinity, nan] =
+    type === 'f32' ? ['i32', '@inf()', '@nan()'] : ['i64', '@inf64()', '@nan64()'];
+  return {
+    called: true,
+    text: `fn pow_any${suffix}(x: ${type}, y: ${type}, finite: ${type}) -> ${type} {
+  let size = abs(x);
+  // |x| of 0 and ∞: 0 or ∞, by the sign of y; so does y = ±∞, by |x| against 1.
+  let edge = (x == 0.0) | (size == ${infinity});
+  let unbounded = abs(y) == ${infinity};
+  let overflow = select(1.0 / size, size, y > 0.0);
+  let grows = (y < 0.0) != (size > 1.0);
+  let magnitude = select(select(finite, overflow, edge), select(${type}(0.0), ${infinity}, grows), unbounded);
+  // Negative x: the sign of an odd integer power; NaN for powers between integers.
+  let whole = trunc(y) == y;
+  let half = y * 0.5;
+  let odd = whole & !(trunc(half) == half);
+  let signed = select(magnitude, -magnitude, odd & (bitcast<${bits}>(x) < 0));
+  let between = (x < 0.0) & !whole & !(unbounded | edge);
+  let one = (y == 0.0) | (x == 1.0) | (unbounded & (x == -1.0));
+  return select(select(signed, ${nan}, between | (x != x) | (y != y)), 1.0, one);
+}`,
+  };
+}
 
 /** See the file header. */
 export const WIDE_FUNCTIONS: FunctionTable = {
@@ -149,25 +175,5 @@ export const WIDE_FUNCTIONS: FunctionTable = {
   return r;
 }`,
   },
-  /** A power of anything, given that of |x| where both are finite and x is not 0. */
-  pow_any: {
-    called: true,
-    text: `fn pow_any(x: f32, y: f32, finite: f32) -> f32 {
-  let size = abs(x);
-  // |x| of 0 and ∞: 0 or ∞, by the sign of y; so does y = ±∞, by |x| against 1.
-  let edge = (x == 0.0) | (size == @inf());
-  let unbounded = abs(y) == @inf();
-  let overflow = select(1.0 / size, size, y > 0.0);
-  let grows = (y < 0.0) != (size > 1.0);
-  let magnitude = select(select(finite, overflow, edge), select(0.0, @inf(), grows), unbounded);
-  // Negative x: the sign of an odd integer power; NaN for powers between integers.
-  let whole = trunc(y) == y;
-  let half = y * 0.5;
-  let odd = whole & !(trunc(half) == half);
-  let signed = select(magnitude, -magnitude, odd & (bitcast<i32>(x) < 0));
-  let between = (x < 0.0) & !whole & !(unbounded | edge);
-  let one = (y == 0.0) | (x == 1.0) | (unbounded & (x == -1.0));
-  return select(select(signed, @nan(), between | (x != x) | (y != y)), 1.0, one);
-}`,
-  },
+  pow_any: powerOfAnything('f32', ''),
 };
