@@ -59,6 +59,8 @@ export interface LibraryParts {
   readonly program?: string;
   /** An entry that others re-export and that stays a file of its own, so that a page can load it later. */
   readonly apart?: string;
+  /** Parts are imported where they are needed first, and are files of their own. */
+  readonly onDemand?: boolean;
 }
 
 /**
@@ -91,11 +93,12 @@ export function libraryBuild({
   files = {},
   program,
   apart,
+  onDemand = false,
 }: LibraryParts = {}): TsupConfig {
   if (!existsSync('src/index.ts')) return [];
   const { library, forNode } = packageEntries();
   const entry = [...library, ...forNode, ...(program === undefined ? [] : [program])];
-  const splitting = entry.length > 1;
+  const splitting = onDemand || entry.length > 1;
   return defineConfig({
     ...common,
     entry,

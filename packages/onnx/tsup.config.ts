@@ -1,3 +1,3 @@
 import { libraryBuild } from '../../tooling/tsup.js';
 
-export default libraryBuild();
+export default libraryBuild({ onDemand: true });

@@ -9,6 +9,7 @@ import { readWhole, sourceBelow } from '@tessera/tensor/internal';
 import { invalidOnnx } from './errors.js';
 import type { GraphProto, ModelProto, TensorProto } from './generated/onnx_pb.js';
 import { isLikelyParameter } from './initializers.js';
+import { type OnnxModel, ML_DOMAIN, nodesOf } from './model/model.js';
 import { parseModel, readModel } from './model/read-model.js';
 import { type ExternalBytes, externalReference } from './model/tensor-literal.js';
 import { OnnxModule } from './onnx-module.js';
@@ -75,6 +76,13 @@ async function readExternal(
     files.get(location) ?? invalidOnnx(where, `the file '${location}' was not read`);
 }
 
+/** Loads the operators that few models need, if this one does. @throws onnx-invalid */
+async function withOperators(model: OnnxModel): Promise<OnnxModel> {
+  for (const { domain } of nodesOf(model))
+    if (domain === ML_DOMAIN) return (await import('./ops/ml/index.js')).withTables(model);
+  return model;
+}
+
 /**
  * Imports an ONNX model as a module: initialisers are its parameters and buffers, under their names.
  *
@@ -91,7 +99,7 @@ export async function importOnnx(
   options: ImportOnnxOptions = {},
 ): Promise<OnnxModule> {
   const proto = parseModel(await readWhole(source, options));
-  const model = readModel(proto, await readExternal(proto, source, options));
+  const model = await withOperators(readModel(proto, await readExternal(proto, source, options)));
   checkSupported(model);
   return new OnnxModule(model, options.isParameter ?? isLikelyParameter);
 }

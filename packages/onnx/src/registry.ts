@@ -52,16 +52,20 @@ function list(operator: OnnxListOperator): Handler {
   return (call) => ({ values: operator(call), isList: true });
 }
 
+/** Families that are loaded on demand do not take the place of operators from outside. */
+function add(domain: string, type: string, handler: Handler): void {
+  const key = keyOf(domain, type);
+  if (!foreign.has(key)) operators.set(key, handler);
+}
+
 /** Adds the operators of a family to a domain. */
 export function addOperators(domain: string, table: OperatorTable): void {
-  for (const [type, operator] of Object.entries(table))
-    operators.set(keyOf(domain, type), single(operator));
+  for (const [type, operator] of Object.entries(table)) add(domain, type, single(operator));
 }
 
 /** Adds operators with several outputs. */
 export function addListOperators(domain: string, table: ListOperatorTable): void {
-  for (const [type, operator] of Object.entries(table))
-    operators.set(keyOf(domain, type), list(operator));
+  for (const [type, operator] of Object.entries(table)) add(domain, type, list(operator));
 }
 
 /** Adds operators on numbers of the host to the standard domain. */

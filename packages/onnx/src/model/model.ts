@@ -6,6 +6,9 @@
  */
 import type { ElementType } from './element-types.js';
 
+/** The domain of classical models: trees, linear models, support vectors. */
+export const ML_DOMAIN = 'ai.onnx.ml';
+
 /** The values of a tensor in a file. */
 export interface TensorLiteral {
   readonly name: string;

@@ -18,7 +18,8 @@ import { HostArray } from './host-array.js';
 import type { Run } from './run.js';
 import { type Value, isArray, isSequence } from './value.js';
 
-type Kind = keyof Values;
+/** Kinds of attributes that have a value. */
+export type Kind = keyof Values;
 interface Values {
   readonly int: number;
   readonly float: number;
@@ -29,7 +30,8 @@ interface Values {
   readonly tensor: TensorLiteral;
   readonly graph: OnnxGraph;
 }
-type ValueOf<K extends Kind> = Values[K];
+/** The value of a kind. */
+export type ValueOf<K extends Kind> = Values[K];
 
 /** See the file header. */
 export class NodeCall {

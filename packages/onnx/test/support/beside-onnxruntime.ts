@@ -69,6 +69,8 @@ export interface Contrib {
   /** Types of the outputs; null for those that are not asked for. */
   readonly outputs?: readonly (DType | null)[];
   readonly domain?: string;
+  /** Version of the operators of that domain. */
+  readonly domainVersion?: number;
   /** Of the standard operators; 17 if absent. */
   readonly opset?: number;
   /** How far floats may be from those of onnxruntime, whose own differ between processors; 2e-5 if absent. */
@@ -84,7 +86,15 @@ export interface Contrib {
 
 /** The file of a node, or of what stands for it. */
 export function fileOf(
-  { op, inputs, attributes = {}, outputs = ['float32'], domain, opset = 17 }: Contrib,
+  {
+    op,
+    inputs,
+    attributes = {},
+    outputs = ['float32'],
+    domain,
+    domainVersion,
+    opset = 17,
+  }: Contrib,
   instead?: Contrib['instead'],
 ): Uint8Array {
   const own = domain ?? 'com.microsoft';
@@ -102,7 +112,7 @@ export function fileOf(
       initializers: instead?.constants ?? [],
     },
     opset,
-    ['com.microsoft'],
+    domainVersion === undefined ? ['com.microsoft'] : [[own, domainVersion]],
   );
 }
 

@@ -169,15 +169,22 @@ export function graph({ nodes, inputs, outputs, initializers = [] }: GraphSpec):
   });
 }
 
-/** The bytes of a model. */
-export function model(spec: GraphSpec, opset = 17, domains: readonly string[] = []): Uint8Array {
+/** The bytes of a model; domains besides the standard one, with the version of their operators if it is not 1. */
+export function model(
+  spec: GraphSpec,
+  opset = 17,
+  domains: readonly (string | readonly [string, number])[] = [],
+): Uint8Array {
   return toBinary(
     ModelProtoSchema,
     create(ModelProtoSchema, {
       irVersion: 8n,
       opsetImport: [
         create(OperatorSetIdProtoSchema, { domain: '', version: BigInt(opset) }),
-        ...domains.map((domain) => create(OperatorSetIdProtoSchema, { domain, version: 1n })),
+        ...domains.map((each) => {
+          const [domain, version] = typeof each === 'string' ? [each, 1] : each;
+          return create(OperatorSetIdProtoSchema, { domain, version: BigInt(version) });
+        }),
       ],
       graph: graph(spec),
     }),
