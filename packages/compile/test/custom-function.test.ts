@@ -2,6 +2,7 @@ import {
   Function,
   type FunctionContext,
   type Tensor,
+  enableGrad,
   grad,
   library,
   tensor,
@@ -154,6 +155,37 @@ describe.each(['eager', 'aot_eager', 'inductor'])('a custom Function with %s', (
     }
     const x = tensor([1, 2], { requiresGrad: true });
     expect(explain(f)(x).breakReasons.map(({ code }) => code)).toEqual(['GB0007']);
+  });
+
+  // The adjoint of an ODE's solution: a leaf made inside, and a backward that differentiates a leaf of its own.
+  it('gives its gradients to a leaf that the function made', () => {
+    class Adjoint extends Function {
+      static forward(ctx: FunctionContext, x: Tensor, w: Tensor): Tensor {
+        ctx.saveForBackward(x, w);
+        return x.mul(w).exp();
+      }
+      static backward(ctx: FunctionContext, slope: Tensor): Tensor[] {
+        const [x, w] = ctx.savedTensors;
+        return enableGrad(() => {
+          const own = x!.detach().requiresGrad_();
+          return grad(own.mul(w!).exp(), [own, w!], { gradOutputs: slope });
+        });
+      }
+    }
+    const w = tensor([0.5, -1], { requiresGrad: true });
+    const f = (x: Tensor): Tensor[] => {
+      w.grad = null;
+      const leaf = x.clone().requiresGrad_();
+      const out = Adjoint.apply(leaf, w);
+      out.sum().backward();
+      return [out.detach(), leaf.grad!, w.grad!.clone()];
+    };
+    const compiled = compile(f, { backend });
+    for (const value of [1, 2, 3, 4]) {
+      const x = tensor([value, -value]);
+      const want = f(x).map((t) => t.toArray());
+      expect(compiled(x).map((t) => t.toArray())).toEqual(want);
+    }
   });
 });
 

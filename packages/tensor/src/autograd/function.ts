@@ -39,15 +39,15 @@ function run(owner: FunctionClass, args: readonly unknown[]): unknown {
   if (!traced) attachFunction(owner, context, args, outs);
   else if (!recordFunction(owner, context, args, outs)) {
     attachNext = () => attachFunction(owner, context, args, outs);
-    callOp(attachEagerly, []);
+    callOp(attachEagerly, [[...inputs, ...context.toSave, ...outs].filter(isTensor)]);
   }
   return isList ? outs : outs[0];
 }
 
 /** What the next call of the op runs. */
 let attachNext: (() => void) | null = null;
-/** A step that cannot be recorded: before it, everything recorded so far is computed. */
-const attachEagerly = defineOp('tessera::custom_function() -> Tensor[]', {
+/** A step that cannot be recorded: before it, everything recorded so far is computed, and what it is given exists. */
+const attachEagerly = defineOp('tessera::custom_function(Tensor[] tensors) -> Tensor[]', {
   tags: ['data-dependent'],
   decompose: () => {
     attachNext!();

@@ -746,7 +746,7 @@ export interface OperatorSchemas {
   'tessera::convolution_pointwise': "tessera::convolution_pointwise(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups, str attr) -> Tensor";
   'tessera::ctc_alphas': "tessera::ctc_alphas(Tensor log_probs, Tensor reach) -> Tensor";
   'tessera::ctc_alphas_backward': "tessera::ctc_alphas_backward(Tensor grad_output, Tensor shares) -> Tensor";
-  'tessera::custom_function': "tessera::custom_function() -> Tensor[]";
+  'tessera::custom_function': "tessera::custom_function(Tensor[] tensors) -> Tensor[]";
   'tessera::divide_by_envelope': "tessera::divide_by_envelope(Tensor self, Tensor envelope) -> Tensor";
   'tessera::fft_c2c': "tessera::fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor";
   'tessera::fft_c2r': "tessera::fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor";
