@@ -3,7 +3,7 @@
  */
 import { type Tensor, ones } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { Linear, Module, ModuleDict, Parameter, optim } from '../src/index.js';
+import { Linear, Module, ModuleDict, Parameter, Sequential, optim } from '../src/index.js';
 import { compileForTest } from './compile-for-test.js';
 
 describe('a module', () => {
@@ -46,6 +46,28 @@ describe('a module', () => {
     });
     const dict = new ModuleDict({ _first: new Linear(1, 1) });
     expect(dict.keys()).toEqual(['_first']);
+  });
+
+  it('declares buffers where they are registered, and names tensors that are none', () => {
+    class Codes extends Module {
+      readonly codes = this.registerBuffer('codes', ones([2]));
+      readonly none: Tensor | null = this.registerBuffer('none', null);
+      usage = ones([2]);
+      override forward(x: Tensor): Tensor {
+        return x.mul(this.codes).mul(this.usage);
+      }
+    }
+    const model = new Sequential(new Codes());
+    expect(Object.keys(model.stateDict())).toEqual(['0.codes']);
+    model.loadStateDict({ '0.codes': ones([2]).mul(3) });
+    expect(model.call(ones([2])).toArray()).toEqual([3, 3]);
+    const given = { '0.codes': ones([2]), '0.usage': ones([2]) };
+    expect(() => model.loadStateDict(given)).toThrow(
+      "0.usage is a plain field: this.registerBuffer('usage', …) makes it a buffer.",
+    );
+    expect(() => model.loadStateDict({ '0.codes': ones([2]), '0.rate': ones([2]) })).not.toThrow(
+      'registerBuffer',
+    );
   });
 
   it('is called with call(), which a compiler of types says', () => {

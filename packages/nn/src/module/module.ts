@@ -154,12 +154,17 @@ export abstract class Module {
 
   // ---- tensors and submodules
 
-  /** Makes a field a buffer: state that is no parameter. Persistent buffers belong to the state dict. */
-  registerBuffer(
+  /**
+   * Makes a field a buffer: state that is no parameter. Persistent buffers belong to the state dict.
+   *
+   * @returns the tensor, so that `readonly mean = this.registerBuffer('mean', zeros([3]))` declares the field
+   * @throws invalid-argument for a name that is taken or has dots
+   */
+  registerBuffer<T extends Tensor | null>(
     name: string,
-    tensor: Tensor | null,
+    tensor: T,
     options: { readonly persistent?: boolean } = {},
-  ): void {
+  ): T {
     const taken = (this as Record<string, unknown>)[name];
     const isOthers = taken instanceof Parameter || isModule(taken);
     if (name === '' || name.includes('.') || OWN_FIELDS.has(name) || isOthers) {
@@ -173,6 +178,7 @@ export abstract class Module {
     this._buffers.set(name, options.persistent ?? true);
     if (tensor !== null) noteBuffer(tensor);
     (this as unknown as Record<string, Tensor | null>)[name] = tensor;
+    return tensor;
   }
 
   /** The module at a dotted path; the empty path is this one. @throws invalid-argument if there is none */

@@ -5,7 +5,7 @@
  * children. Loading checks everything first, so a state dict that does not fit changes nothing.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, isFloatingPoint, noGrad } from '@tessera/tensor';
+import { type Tensor, isFloatingPoint, isTensor, noGrad } from '@tessera/tensor';
 import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import type { LoadStateDictHook } from './hooks.js';
 import type { Module } from './module.js';
@@ -143,6 +143,16 @@ export function loadTensors(
     unexpectedKeys: Object.keys(given).filter((name) => !targets.has(name)),
   };
   const none: LoadReport = { missingKeys: [], unexpectedKeys: [] };
+  // A key for which the module has a tensor, but no parameter or buffer.
+  const plain = (): string[] => {
+    for (const key of keys.unexpectedKeys)
+      for (const [prefix, part] of parts) {
+        const name = key.slice(prefix.length);
+        if (key.startsWith(prefix) && isTensor(Reflect.get(part, name)))
+          return [`${key} is a plain field: this.registerBuffer('${name}', …) makes it a buffer.`];
+      }
+    return [];
+  };
   const check = (report: LoadReport): void => {
     const { problems, mismatched } = problemsOf(targets, given, report, assign);
     if (problems.length === 0) return;
@@ -154,7 +164,7 @@ export function loadTensors(
         hints:
           mismatched.length > 0
             ? ['Build the module with the sizes of the checkpoint.']
-            : ['Rename the keys, or pass { strict: false } to load what fits.'],
+            : [...plain(), 'Rename the keys, or pass { strict: false } to load what fits.'],
       },
     );
   };
