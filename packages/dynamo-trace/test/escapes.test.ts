@@ -178,7 +178,7 @@ describe('a value that was kept', () => {
     const x = tensor([1, 2]);
     call(x, ones([2]));
     x.requiresGrad_();
-    expect(() => kept[0]!.toArray()).toThrow("whether L['x'] takes gradients was changed since");
+    expect(() => kept[0]!.toArray()).toThrow("L['x'] was told to take gradients since");
   });
 
   it('takes gradients if it was told to, although only a closure has it', () => {

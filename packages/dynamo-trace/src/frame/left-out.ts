@@ -17,11 +17,13 @@ import {
 } from '@tessera/tensor';
 import {
   gradFnOf,
+  noteWrittenSince,
   rngState,
   requiresGrad,
   restoreRng,
   sameNumbers,
   show,
+  wasWrittenSince,
 } from '@tessera/tensor/internal';
 import { gradModeNode } from '../events/grad-mode.js';
 import { asRecorded } from '../trace/as-recorded.js';
@@ -183,9 +185,22 @@ export class LeftOut {
     const value = values[made.indexOf(target)]!;
     if (this.existingIn(fakeOf(target).storage).some(({ storage }) => storage !== value.storage))
       throw new Lost('a part of its memory was returned alone');
-    made.forEach((node, i) => useUp(values[i]!, fakeOf(node)));
+    made.forEach((node, i) => {
+      const [again, fake] = [values[i]!, fakeOf(node)];
+      if (fake.requiresGradFlag) useUp(again, fake);
+      else this.noteWrites(again, fake);
+    });
     show(values);
     made.forEach((node, i) => segment.give(frame, segment.slotOf(node)!, values[i]!));
+  }
+
+  /** A view that was made without gradients takes those of its base once its memory was written to. */
+  private noteWrites(value: Tensor, fake: Tensor): void {
+    if (value.base === null) return;
+    const { placeholders } = this.segment.graph;
+    const i = placeholders.findIndex((node) => storagesOf(node).includes(fake.storage));
+    const version = i < 0 ? 0 : this.versions[i];
+    if (wasWrittenSince(fake) || value.storage.version !== version) noteWrittenSince(value);
   }
 
   /** What exists of a node: an input or a result. */
@@ -227,7 +242,9 @@ function useUp(value: Tensor, fake: Tensor): void {
 /** @throws Lost if a value takes gradients that did not, or does not any more */
 function checkHistory(node: Node, tensor: Tensor): void {
   if (requiresGrad(fakeOf(node)) !== requiresGrad(tensor))
-    throw new Lost(`whether ${nameOf(node)} takes gradients was changed since`);
+    throw new Lost(
+      `${nameOf(node)} was told ${requiresGrad(tensor) ? '' : 'not '}to take gradients since`,
+    );
 }
 
 function fakeOf(node: Node): Tensor {
