@@ -36,7 +36,7 @@ class Lost extends Error {}
 /** See the file header. Made before the segment runs. */
 export class LeftOut {
   /** Versions of the inputs when the segment had run. */
-  private versions: readonly number[] = [];
+  private readonly versions: number[] = [];
   private readonly generator: GeneratorState | null;
 
   constructor(
@@ -50,8 +50,15 @@ export class LeftOut {
 
   /** The segment ran. */
   noteRun(): void {
+    const { inputs } = this.segment;
     const { slots } = this.frame;
-    this.versions = this.segment.inputs.map(({ slot }) => slots[slot]?.storage.version ?? 0);
+    // Of every call: a loop, without a function that the engine would have to inline.
+    for (let i = 0; i < inputs.length; i++) {
+      const tensor = slots[inputs[i]!.slot];
+      this.versions.push(
+        tensor === undefined ? 0 : (tensor.storageOrNull ?? tensor.storage).version,
+      );
+    }
   }
 
   /** Gives the lazy tensor in `slot` its value, and makes it a result from the next call on. @throws trace-escape */
