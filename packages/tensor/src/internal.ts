@@ -134,7 +134,6 @@ export {
   gradEdge,
   gradFnOf,
   hasGradientHooks,
-  beginWithoutHistory,
   isHistoryRefused,
   noteWrittenSince,
   requiresGrad,
