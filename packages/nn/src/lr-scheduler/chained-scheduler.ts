@@ -62,8 +62,7 @@ export class ChainedScheduler extends LRScheduler {
     };
   }
 
-  override loadStateDict(state: ChainedSchedulerState): void {
-    super.loadStateDict(state);
-    this._schedulers.forEach((scheduler, i) => scheduler.loadStateDict(state.schedulers[i]!));
+  override loadStateDict(state: ChainedSchedulerState | Readonly<Record<string, unknown>>): void {
+    this.loadParts(state, this._schedulers);
   }
 }

@@ -9,6 +9,7 @@ import { TesseraError } from '@tessera/shared';
 import { trackClass } from '@tessera/tensor/internal';
 import { checkOptions } from '../module/check-options.js';
 import type { CommonOptions, ParamGroup } from '../optim/param-group.js';
+import { numberOr, numbersOr, readSchedulerState } from './read-scheduler-state.js';
 
 /** What a scheduler needs of an optimizer. */
 export interface ScheduledOptimizer {
@@ -93,11 +94,35 @@ export abstract class LRScheduler {
     return { lastEpoch: this.lastEpoch, baseLrs: [...this.baseLrs], lastLr: this.getLastLr() };
   }
 
-  /** Continues from a saved position; the optimizer's rates come from its own state dict. */
-  loadStateDict(state: LRSchedulerState): void {
-    this.lastEpoch = state.lastEpoch;
-    this.baseLrs = [...state.baseLrs];
-    this._lastLr = [...state.lastLr];
+  /**
+   * Continues from a saved position; the optimizer's rates come from its own state dict. PyTorch's state dicts are read
+   * too, also as `loadTorchCheckpoint` gives them to `onValues`; options stay those of the constructor.
+   *
+   * @throws state-dict-mismatch
+   */
+  loadStateDict(state: LRSchedulerState | Readonly<Record<string, unknown>>): void {
+    const read = readSchedulerState(state, this.constructor.name);
+    const groups = this.optimizer.paramGroups.length;
+    const baseLrs = numbersOr(read.get('baseLrs'), this.baseLrs, groups);
+    this._lastLr = numbersOr(read.get('lastLr'), this._lastLr, groups);
+    this.baseLrs = baseLrs;
+    this.lastEpoch = numberOr(read.get('lastEpoch'), this.lastEpoch);
+  }
+
+  /** The same for a schedule that is made of others. */
+  protected loadParts(
+    state: LRSchedulerState | Readonly<Record<string, unknown>>,
+    parts: readonly LRScheduler[],
+  ): void {
+    const saved = readSchedulerState(state, this.constructor.name).get('schedulers');
+    if (!Array.isArray(saved) || saved.length !== parts.length)
+      throw new TesseraError(
+        'state-dict-mismatch',
+        `This is no state dict of a ${this.constructor.name} of ${parts.length} schedulers.`,
+        { hints: ['Make it of the schedulers that it had.'] },
+      );
+    LRScheduler.prototype.loadStateDict.call(this, state);
+    parts.forEach((part, i) => part.loadStateDict(saved[i] as Readonly<Record<string, unknown>>));
   }
 
   /** Current learning rates of the groups. */

@@ -4,6 +4,7 @@
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { trackClass } from '@tessera/tensor/internal';
 import type { ScheduledOptimizer } from './lr-scheduler.js';
+import { numberOr, readSchedulerState } from './read-scheduler-state.js';
 
 /** Options of `ReduceLROnPlateau`. */
 export interface ReduceLROnPlateauOptions {
@@ -135,9 +136,13 @@ export class ReduceLROnPlateau {
     return { best, numBadEpochs, cooldownCounter, lastEpoch };
   }
 
-  /** Continues from a saved position. */
-  loadStateDict(state: ReduceLROnPlateauState): void {
-    Object.assign(this, state);
+  /** Continues from a saved position, as `LRScheduler.loadStateDict`. @throws state-dict-mismatch */
+  loadStateDict(state: ReduceLROnPlateauState | Readonly<Record<string, unknown>>): void {
+    const read = readSchedulerState(state, this.constructor.name);
+    this.best = numberOr(read.get('best'), this.best);
+    this.numBadEpochs = numberOr(read.get('numBadEpochs'), this.numBadEpochs);
+    this.cooldownCounter = numberOr(read.get('cooldownCounter'), this.cooldownCounter);
+    this.lastEpoch = numberOr(read.get('lastEpoch'), this.lastEpoch);
   }
 }
 

@@ -84,8 +84,7 @@ export class SequentialLR extends LRScheduler {
     };
   }
 
-  override loadStateDict(state: SequentialLRState): void {
-    super.loadStateDict(state);
-    this._schedulers.forEach((scheduler, i) => scheduler.loadStateDict(state.schedulers[i]!));
+  override loadStateDict(state: SequentialLRState | Readonly<Record<string, unknown>>): void {
+    this.loadParts(state, this._schedulers);
   }
 }

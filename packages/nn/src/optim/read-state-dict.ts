@@ -7,6 +7,7 @@ import { TesseraError } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { itemAtOnce } from '@tessera/tensor/internal';
 import type { OptimizerStateDict } from './optimizer-state-dict.js';
+import { type Tree, camelCase, isTree, nested } from './state-names.js';
 
 /** What PyTorch's groups have besides options: how it computes, names, and where its schedulers keep theirs. */
 const IGNORED = new Set(
@@ -14,34 +15,6 @@ const IGNORED = new Set(
     ' ',
   ),
 );
-
-type Tree = { [name: string]: unknown };
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !isTensor(value);
-}
-
-/** A tree from names with dots, which may be those of a stranger's file: no name is one of `Object.prototype`. */
-function nested(flat: Tree): Tree {
-  const empty = (): Tree => Object.create(null) as Tree;
-  const root = empty();
-  for (const [name, value] of Object.entries(flat)) {
-    const path = name.split('.');
-    const last = path.pop()!;
-    let at = root;
-    for (const part of path) {
-      const inner = at[part];
-      at = isTree(inner) ? inner : (at[part] = empty());
-    }
-    at[last] = value;
-  }
-  return root;
-}
-
-/** `weight_decay` → `weightDecay`; of PyTorch's names. */
-function camelCase(name: string): string {
-  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
 
 /** What is no tensor, and is written as one in a file of tensors; see `saveCheckpoint`. */
 function plain(value: unknown): unknown {
