@@ -1,19 +1,24 @@
 /**
  * @file What programs ported from PyTorch showed: a replay buffer that is written in a ring, custom functions whose
- * saved tensors need no cast, a backward beside history that it does not reach, models frozen for a while.
+ * saved tensors need no cast, a backward beside history that it does not reach, models frozen for a while, an ODE's
+ * adjoint, an equilibrium that is differentiated implicitly, a codebook of moving averages.
  */
 import {
   Function,
   type FunctionContext,
   type Tensor,
   arange,
+  enableGrad,
   grad,
   manualSeed,
+  noGrad,
+  ones,
   randn,
   zeros,
+  zerosLike,
 } from '@tessera/tensor';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Linear, Parameter, optim } from '@tessera/nn';
+import { Linear, Module, Parameter, functional as F, optim } from '@tessera/nn';
 import { compile, compiledFunctionOf, explain, graphBreak } from '../src/index.js';
 
 afterEach(() => void vi.restoreAllMocks());
@@ -222,5 +227,139 @@ describe('a backward behind a graph break', () => {
     const f = (x: Tensor): Tensor => x.requiresGrad_().mul(2);
     for (const fullgraph of [false, true])
       expect(() => compile(f, { pure: true, fullgraph })(randn([2]))).toThrow('requiresGrad_()');
+  });
+});
+
+describe('whole training steps', () => {
+  type Step = (x: Tensor) => Tensor[];
+  type Field = (y: Tensor) => Tensor;
+
+  const along = (f: Field, start: Tensor, span: number): Tensor => {
+    let y = start;
+    for (let i = 0; i < 4; i++) {
+      const middle = y.add(f(y).mul(span / 8));
+      y = y.add(f(middle).mul(span / 4));
+    }
+    return y;
+  };
+  /** The gradients of an ODE's end are found backwards in time: torchdiffeq's `odeint_adjoint`. */
+  class Adjoint extends Function {
+    static forward(ctx: FunctionContext & { field: Linear }, field: Linear, y: Tensor): Tensor {
+      const end = noGrad(() => along((z) => field.call(z).tanh(), y, 1));
+      ctx.field = field;
+      ctx.saveForBackward(end);
+      return end;
+    }
+    static backward(ctx: FunctionContext & { field: Linear }, slope: Tensor): (Tensor | null)[] {
+      const [end] = ctx.savedTensors;
+      const state = along(
+        (z) => {
+          const [y, a] = z.unbind(0) as [Tensor, Tensor];
+          const own = y.detach().requiresGrad_();
+          return enableGrad(() => {
+            const f = ctx.field.call(own).tanh();
+            const [g] = grad(f, [own], { gradOutputs: a.neg() });
+            return zerosLike(z).add(g!).selectScatter(f.detach(), 0, 0);
+          });
+        },
+        zerosLike(end!)
+          .unsqueeze(0)
+          .expand([2, ...end!.sizes])
+          .selectScatter(end!, 0, 0)
+          .selectScatter(slope, 0, 1),
+        -1,
+      );
+      return [null, state.select(0, 1)];
+    }
+  }
+
+  /** vector-quantize-pytorch: codes are moving averages of what chose them, and the gradient goes straight through. */
+  class Codebook extends Module {
+    readonly codes = this.registerBuffer('codes', randn([5, 3]));
+    readonly counts = this.registerBuffer('counts', ones([5]));
+    readonly sums = this.registerBuffer('sums', this.codes.clone());
+
+    override forward(x: Tensor): Tensor {
+      const chosen = x.unsqueeze(1).sub(this.codes).square().sum(-1).argmin(-1);
+      const code = F.embedding(chosen, this.codes);
+      noGrad(() => {
+        const each = F.oneHot(chosen, 5).to(x.dtype);
+        this.counts.mul_(0.8).add_(each.sum(0), { alpha: 0.2 });
+        this.sums.mul_(0.8).add_(each.t().matmul(x), { alpha: 0.2 });
+        this.codes.copy_(this.sums.div(this.counts.unsqueeze(1)));
+      });
+      return x.add(code.sub(x).detach());
+    }
+  }
+
+  const programs: Record<string, () => Step> = {
+    'an adjoint': () => {
+      const field = new Linear(3, 3);
+      const first = new Linear(3, 3);
+      const optimizer = new optim.RMSprop(first.parameters(), { lr: 0.01 });
+      return (x) => {
+        const leaf = x.clone().requiresGrad_();
+        const loss = Adjoint.apply(field, first.call(leaf)).square().mean();
+        optimizer.zeroGrad();
+        loss.backward();
+        optimizer.step();
+        return [loss.detach(), leaf.grad!, first.weight.detach().clone()];
+      };
+    },
+    // Deep equilibrium models: the gradient is a fixed point, too, which a hook looks for.
+    'an equilibrium': () => {
+      const [layer, out] = [new Linear(3, 3), new Linear(3, 1)];
+      const optimizer = new optim.Adam([...layer.parameters(), ...out.parameters()], { lr: 0.01 });
+      const solve = (f: Field, start: Tensor): Tensor => {
+        let z = start;
+        for (let i = 0; i < 12; i++) {
+          const next = f(z);
+          const isNear = Number(next.sub(z).abs().max().item()) < 1e-3;
+          z = next;
+          if (isNear) break;
+        }
+        return z;
+      };
+      return (x) => {
+        const f: Field = (z) => layer.call(z).mul(0.4).add(x).tanh();
+        const z = f(noGrad(() => solve(f, zerosLike(x))));
+        const at = z.detach().requiresGrad_();
+        const again = f(at);
+        z.registerHook((g) =>
+          solve((y) => grad(again, at, { gradOutputs: y, retainGraph: true })[0]!.add(g), g),
+        );
+        const loss = out.call(z).square().mean();
+        optimizer.zeroGrad();
+        loss.backward();
+        optimizer.step();
+        return [loss.detach(), layer.weight.detach().clone()];
+      };
+    },
+    'a codebook': () => {
+      const [into, out, book] = [new Linear(3, 3), new Linear(3, 3), new Codebook()];
+      const optimizer = new optim.Adam([...into.parameters(), ...out.parameters()], { lr: 0.01 });
+      return (x) => {
+        const loss = F.mseLoss(out.call(book.call(into.call(x))), x);
+        optimizer.zeroGrad();
+        loss.backward();
+        optimizer.step();
+        return [loss.detach(), book.codes.clone(), into.weight.detach().clone()];
+      };
+    },
+  };
+
+  it.each(Object.keys(programs))('%s: compiled as eager', (name) => {
+    const started = (): Step => {
+      manualSeed(7);
+      return programs[name]!();
+    };
+    const [eager, compiled] = [started(), compile(started())];
+    for (const rows of [4, 4, 6, 5, 4]) {
+      const x = randn([rows, 3]);
+      const want = eager(x.clone());
+      compiled(x.clone()).forEach((got, i) =>
+        expect(got.sub(want[i]!).abs().max().item()).toBeLessThan(1e-5),
+      );
+    }
   });
 });
