@@ -63,7 +63,7 @@ describe('a module', () => {
     expect(model.call(ones([2])).toArray()).toEqual([3, 3]);
     const given = { '0.codes': ones([2]), '0.usage': ones([2]) };
     expect(() => model.loadStateDict(given)).toThrow(
-      "0.usage is a plain field: this.registerBuffer('usage', …) makes it a buffer.",
+      '0.usage is no buffer: register it by registerBuffer().',
     );
     expect(() => model.loadStateDict({ '0.codes': ones([2]), '0.rate': ones([2]) })).not.toThrow(
       'registerBuffer',

@@ -149,7 +149,7 @@ export function loadTensors(
       for (const [prefix, part] of parts) {
         const name = key.slice(prefix.length);
         if (key.startsWith(prefix) && isTensor(Reflect.get(part, name)))
-          return [`${key} is a plain field: this.registerBuffer('${name}', …) makes it a buffer.`];
+          return [`${key} is no buffer: register it by registerBuffer().`];
       }
     return [];
   };

@@ -39,7 +39,7 @@ function run(owner: FunctionClass, args: readonly unknown[]): unknown {
   if (!traced) attachFunction(owner, context, args, outs);
   else if (!recordFunction(owner, context, args, outs)) {
     attachNext = () => attachFunction(owner, context, args, outs);
-    callOp(attachEagerly, [[...inputs, ...context.toSave, ...outs].filter(isTensor)]);
+    callOp(attachEagerly, [[...inputs]]);
   }
   return isList ? outs : outs[0];
 }
