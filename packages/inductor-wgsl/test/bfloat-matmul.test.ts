@@ -70,6 +70,12 @@ describe('large products of bfloat16', () => {
       'matmul_rest',
     ]);
     expect(kernels(large, BASELINE_TARGET)).toEqual(['matmul']);
+    for (const [m, n, k] of [
+      [1024, 1024, 1024],
+      [512, 512, 4096],
+      [128, 4096, 4096],
+    ])
+      expect(kernels({ m, n, k })).toContain('matmul_halves');
     const made = bfloatProduct(product(large), MATRICES)!.kernels;
     for (const kernel of made.slice(0, -1)) verifyKernel(kernel);
     // What it leaves to others is not seen by those who verify a product of all results.
@@ -77,13 +83,23 @@ describe('large products of bfloat16', () => {
   });
 
   it('stay as they are where that costs more, or takes much memory', () => {
-    expect(kernels({ m: 512, n: 512, k: 512 })).toEqual(['matmul']);
+    for (const [m, n, k] of [
+      [512, 512, 2048],
+      [64, 4096, 4096],
+    ])
+      expect(kernels({ m, n, k })).not.toContain('matmul_halves');
     for (const spec of [
       { m: 64, n: 8192, k: 16384, transposeB: true },
       { m: 256, n: 256, k: 2 ** 18 },
       { m: 4096, n: 131072, k: 4096, transposeB: true },
     ])
       expect(kernels(spec)).not.toContain('matmul_halves');
+  });
+
+  it('have a rest that ends soon where there is none: with few groups, though a few rows alone would want many', () => {
+    const rest = bfloatProduct(product({ m: 1024, n: 1024, k: 1024 }), MATRICES)!.kernels.at(-1)!;
+    const { workgroups } = generateKernel(rest, MATRICES, directVariant(rest.params.length));
+    expect(workgroups).toEqual([1024, 1]);
   });
 
   it('are those of values that bfloat16 holds', () => {

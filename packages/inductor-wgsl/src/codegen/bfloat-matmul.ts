@@ -27,8 +27,8 @@ import { BfloatFactor, type Scratch } from './bfloat-factor.js';
 import { matrixTile } from './matrix-tiles.js';
 import type { WgslTarget } from './target.js';
 
-/** Operations (two for each product) that are worth the other kernels, and those for each value that is converted. */
-const ENOUGH = { inAll: 2 ** 33, each: 512 };
+/** Operations (two for each product) that are worth the other kernels, and those for each value that is converted (ADR 8). */
+const ENOUGH = { inAll: 2 ** 31, each: 192 };
 /** Most values of a converted factor: they take memory. */
 const MOST_VALUES = 2 ** 27;
 /** Pieces into which a product of such shape would be cut, and is not: it takes so much longer. */

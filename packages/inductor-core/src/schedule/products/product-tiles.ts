@@ -124,15 +124,21 @@ export function isLarge({ batch, m, n, k }: MatmulShape): boolean {
   return batch * m * n * k >= LARGE;
 }
 
-/** The fastest tile of a GPU for a shape, and its time in microseconds on the card that was measured. */
+/**
+ * The fastest tile of a GPU for a shape, and its time in microseconds on the card that was measured.
+ *
+ * @param besides microseconds that a tile takes besides the product
+ */
 export function fastestTile(
   shape: MatmulShape,
   target: ProductTarget,
+  besides: (tile: MatmulTile) => number = () => 0,
 ): { readonly tile: MatmulTile; readonly time: number } {
   return fitting(TIMED_TILES, target)
     .map((timed) => {
       const { tile } = timed;
-      return { tile, time: productTime(timed, shape, isWrittenOut(tile, shape)) };
+      const time = productTime(timed, shape, isWrittenOut(tile, shape)) + besides(tile);
+      return { tile, time };
     })
     .reduce((best, other) => (other.time < best.time ? other : best));
 }
@@ -146,6 +152,21 @@ export function chooseMatmulTile(
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
   if (!target.software) return fastestTile(shape, target).tile;
   return chooseTile(fitting(SOFTWARE_TILES, target), shape, target);
+}
+
+/** A rest of results mostly has few rows, if any. */
+const FEW_ROWS = 64;
+
+/** Microseconds of a workgroup that ends at once, for each of its threads (NVIDIA H200). */
+const ENDING_THREAD = 2e-5;
+
+/** The tile for what another kernel leaves of a product: that which suits a few rows of it, and ends soon for the others. */
+export function chooseRestTile(shape: MatmulShape, target: ProductTarget): MatmulTile {
+  const few = { ...shape, m: Math.min(shape.m, FEW_ROWS) };
+  if (target.software) return chooseMatmulTile(few, target);
+  const ending = (tile: MatmulTile): number =>
+    tileGroups(tile, shape) * tileThreads(tile) * ENDING_THREAD;
+  return fastestTile(few, target, ending).tile;
 }
 
 /** The first tile that gives the device enough workgroups and does not compute mostly padding; else the smallest. */

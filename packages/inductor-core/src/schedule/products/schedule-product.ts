@@ -20,6 +20,7 @@ import { matmulClass, matmulShape } from './product-shape.js';
 import { placeThread } from './product-threads.js';
 import {
   chooseMatmulTile,
+  chooseRestTile,
   isWrittenOut,
   type MatmulTile,
   tilePadding,
@@ -30,9 +31,6 @@ import { addProducts, registerBlock } from './register-block.js';
 import { shareOf } from './result-share.js';
 import { eachRow, Slab, walkSlabs } from './slab.js';
 import { blockLoaders } from './slab-layout.js';
-
-/** A rest of results mostly has few rows: its tiles are those of a product of so many, small, so that most end at once. */
-const FEW_ROWS = 64;
 
 /** Decisions that are otherwise made by the shape. */
 export interface ProductChoices {
@@ -52,7 +50,7 @@ export function scheduleProduct(
   const shape = matmulShape(kernel);
   const usual = (): MatmulTile =>
     shareOf(kernel)?.of === 'rest'
-      ? chooseMatmulTile({ ...shape, m: Math.min(shape.m, FEW_ROWS) }, target)
+      ? chooseRestTile(shape, target)
       : chooseMatmulTile(shape, target, choices.memory?.get(matmulClass(kernel)));
   const tile = choices.tile ?? usual();
   const isUnrolled = choices.unrolled ?? (!target.software && isWrittenOut(tile, shape));
