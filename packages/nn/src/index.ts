@@ -271,6 +271,11 @@ export {
 } from './modules/loss.js';
 
 export {
+  LinearCrossEntropyLoss,
+  type LinearCrossEntropyLossOptions,
+} from './modules/loss-linear.js';
+
+export {
   GaussianNLLLoss,
   HuberLoss,
   KLDivLoss,

@@ -159,3 +159,4 @@ export { type NormalizeOptions, normalize } from './normalize.js';
 export { type MultiHeadAttentionOptions, multiHeadAttention } from './multi-head-attention.js';
 export { type LocalResponseNormOptions, localResponseNorm } from './local-response-norm.js';
 export { type RReLUOptions, rrelu } from './rrelu.js';
+export { type LinearCrossEntropyOptions, linearCrossEntropy } from './linear-cross-entropy.js';
