@@ -27,6 +27,7 @@ export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
     await import('@tessera/tensor');
     tensor = await import('@tessera/tensor/internal');
     await import('@tessera/tensor/linalg');
+    await import('@tessera/tensor/special');
   } finally {
     prototype.set = original;
     Error.stackTraceLimit = depth;
