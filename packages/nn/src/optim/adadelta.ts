@@ -8,7 +8,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative, checkOption } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adadelta`. */
@@ -36,7 +36,10 @@ export interface AdadeltaScalars {
 /** Adadelta; the default rate is 1. @see torch.optim.Adadelta @see Zeiler, https://arxiv.org/abs/1212.5701 */
 export class Adadelta extends Optimizer<AdadeltaOptions, AdadeltaScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<AdadeltaOptions>, options: Partial<AdadeltaOptions> = {}) {
+  constructor(
+    params: OptimizerParams<AdadeltaOptions>,
+    options: OptionsInput<AdadeltaOptions> = {},
+  ) {
     super(params, { lr: 1, rho: 0.9, eps: 1e-6, weightDecay: 0, maximize: false }, options);
   }
 

@@ -19,7 +19,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative, checkOption } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adafactor`. */
@@ -65,7 +65,10 @@ function rootMeanSquare(tensor: Tensor): Tensor {
 /** Adafactor; state is smaller than the parameters. @see torch.optim.Adafactor @see Shazeer and Stern, https://arxiv.org/abs/1804.04235 */
 export class Adafactor extends Optimizer<AdafactorOptions, AdafactorScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<AdafactorOptions>, options: Partial<AdafactorOptions> = {}) {
+  constructor(
+    params: OptimizerParams<AdafactorOptions>,
+    options: OptionsInput<AdafactorOptions> = {},
+  ) {
     const defaults = { lr: 1e-2, beta2Decay: -0.8, eps: [null, 1e-3] as const, d: 1 };
     super(params, { ...defaults, weightDecay: 0, maximize: false }, options);
   }

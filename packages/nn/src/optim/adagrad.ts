@@ -8,7 +8,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adagrad`. */
@@ -35,7 +35,7 @@ export interface AdagradScalars {
 /** Adagrad. @see torch.optim.Adagrad */
 export class Adagrad extends Optimizer<AdagradOptions, AdagradScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<AdagradOptions>, options: Partial<AdagradOptions> = {}) {
+  constructor(params: OptimizerParams<AdagradOptions>, options: OptionsInput<AdagradOptions> = {}) {
     super(
       params,
       {

@@ -8,7 +8,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkAdaptive } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adam` and `AdamW`. */
@@ -47,7 +47,7 @@ export interface AdamScalars {
 /** Adam. @see torch.optim.Adam @see Kingma and Ba, https://arxiv.org/abs/1412.6980 */
 export class Adam extends Optimizer<AdamOptions, AdamScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<AdamOptions>, options: Partial<AdamOptions> = {}) {
+  constructor(params: OptimizerParams<AdamOptions>, options: OptionsInput<AdamOptions> = {}) {
     super(
       params,
       {
@@ -114,7 +114,7 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
 /** Adam with decoupled weight decay. @see torch.optim.AdamW @see Loshchilov and Hutter, https://arxiv.org/abs/1711.05101 */
 export class AdamW extends Adam {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<AdamOptions>, options: Partial<AdamOptions> = {}) {
+  constructor(params: OptimizerParams<AdamOptions>, options: OptionsInput<AdamOptions> = {}) {
     super(params, { weightDecay: 1e-2, ...options, decoupledWeightDecay: true });
   }
 }

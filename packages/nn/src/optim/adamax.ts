@@ -8,7 +8,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkAdaptive } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adamax`. */
@@ -37,7 +37,7 @@ export interface AdamaxScalars {
 /** Adamax; the default rate is 2e-3. @see torch.optim.Adamax @see Kingma and Ba, https://arxiv.org/abs/1412.6980 */
 export class Adamax extends Optimizer<AdamaxOptions, AdamaxScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<AdamaxOptions>, options: Partial<AdamaxOptions> = {}) {
+  constructor(params: OptimizerParams<AdamaxOptions>, options: OptionsInput<AdamaxOptions> = {}) {
     super(
       params,
       {

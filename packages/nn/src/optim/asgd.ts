@@ -8,7 +8,7 @@ import type { Bucket, Carried, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `ASGD`. */
@@ -43,7 +43,7 @@ export interface ASGDScalars {
  */
 export class ASGD extends Optimizer<ASGDOptions, ASGDScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<ASGDOptions>, options: Partial<ASGDOptions> = {}) {
+  constructor(params: OptimizerParams<ASGDOptions>, options: OptionsInput<ASGDOptions> = {}) {
     const defaults = { lr: 1e-2, lambd: 1e-4, alpha: 0.75, t0: 1e6 };
     super(params, { ...defaults, weightDecay: 0, maximize: false }, options);
   }

@@ -16,7 +16,13 @@ export type { Bucket, Carried, ParamState, Structure } from './bucket.js';
 export type { Lifted } from './lifted.js';
 export { Optimizer } from './optimizer.js';
 export type { OptimizerStateDict } from './optimizer-state-dict.js';
-export type { CommonOptions, OptimizerParams, ParamGroup, ParamGroupInput } from './param-group.js';
+export type {
+  CommonOptions,
+  OptimizerParams,
+  OptionsInput,
+  ParamGroup,
+  ParamGroupInput,
+} from './param-group.js';
 export { RMSprop, type RMSpropOptions, type RMSpropScalars } from './rmsprop.js';
 export { SGD, type SGDOptions, type SGDScalars } from './sgd.js';
 import * as swaUtils from '../swa-utils/index.js';

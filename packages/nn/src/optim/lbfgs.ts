@@ -16,7 +16,9 @@ import {
   type ParamGroup,
   checkedParams,
   toGroups,
+  type OptionsInput,
 } from './param-group.js';
+import { bindRate, rateOf } from './tensor-rate.js';
 import { type Evaluation, strongWolfe } from './strong-wolfe.js';
 
 /** Options of `LBFGS`. */
@@ -59,7 +61,7 @@ export class LBFGS {
   private _memory: Memory | null = null;
 
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<LBFGSOptions>, options: Partial<LBFGSOptions> = {}) {
+  constructor(params: OptimizerParams<LBFGSOptions>, options: OptionsInput<LBFGSOptions> = {}) {
     const [input, ...others] = toGroups(params);
     if (others.length > 0)
       throw new TesseraError('invalid-argument', "LBFGS doesn't support several parameter groups", {
@@ -81,12 +83,15 @@ export class LBFGS {
       ...defaults,
       initialLr: true,
     });
+    const lr = input!.lr ?? options.lr ?? defaults.lr;
     const group: ParamGroup<LBFGSOptions> = {
       ...defaults,
       ...options,
       ...input!,
       params: checkedParams(input!.params, new Set()),
+      lr: rateOf(lr),
     };
+    bindRate(group, lr);
     checkNonNegative(group, 'lr');
     this.paramGroups = [group];
   }

@@ -9,7 +9,12 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative, checkOption } from './option-checks.js';
-import type { CommonOptions, OptimizerParams, ParamGroupInput } from './param-group.js';
+import type {
+  CommonOptions,
+  OptimizerParams,
+  ParamGroupInput,
+  OptionsInput,
+} from './param-group.js';
 
 /** Options of `Muon`. */
 export interface MuonOptions extends CommonOptions {
@@ -71,7 +76,7 @@ function rateFactor({ adjustLrFn }: MuonOptions, [rows, columns]: readonly numbe
 /** Muon, for the weight matrices of hidden layers; give biases, embeddings and heads to AdamW. @see torch.optim.Muon */
 export class Muon extends Optimizer<MuonOptions, MuonScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<MuonOptions>, options: Partial<MuonOptions> = {}) {
+  constructor(params: OptimizerParams<MuonOptions>, options: OptionsInput<MuonOptions> = {}) {
     super(
       params,
       {

@@ -8,7 +8,7 @@ import type { Bucket, Carried, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkAdaptive, checkNonNegative } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `NAdam`. */
@@ -54,7 +54,7 @@ function momentum({ betas, momentumDecay }: NAdamOptions, step: number): number 
 /** NAdam; the default rate is 2e-3. @see torch.optim.NAdam @see Dozat, Incorporating Nesterov Momentum into Adam */
 export class NAdam extends Optimizer<NAdamOptions, NAdamScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<NAdamOptions>, options: Partial<NAdamOptions> = {}) {
+  constructor(params: OptimizerParams<NAdamOptions>, options: OptionsInput<NAdamOptions> = {}) {
     super(
       params,
       {

@@ -35,12 +35,14 @@ import { type OptimizerStateDict, exportState, importState } from './optimizer-s
 import {
   type CommonOptions,
   type OptimizerParams,
+  type OptionsInput,
   type ParamGroup,
   type ParamGroupInput,
   checkedParams,
   toGroups,
 } from './param-group.js';
 import type { Lifted } from './lifted.js';
+import { bindRate, rateOf } from './tensor-rate.js';
 
 /** See the file header. `O` are the options of a group, `S` the numbers of a step. */
 export abstract class Optimizer<
@@ -51,13 +53,17 @@ export abstract class Optimizer<
   readonly paramGroups: ParamGroup<O>[] = [];
   /** Options of groups that do not set their own. */
   readonly defaults: O;
+  /** The learning rate of those groups. */
+  private readonly _rate: number | Tensor;
   private readonly _states: Map<Tensor, ParamState> = new Map();
   private _plan: Plan<O> = { buckets: [], _active: [] };
 
   /** `options` replace the defaults of the same names. @throws invalid-argument */
-  constructor(params: OptimizerParams<O>, defaults: O, options: Partial<O> = {}) {
+  constructor(params: OptimizerParams<O>, defaults: O, options: OptionsInput<O> = {}) {
     checkOptionNames(this.constructor.name, options, defaults as Readonly<Record<string, unknown>>);
-    this.defaults = { ...defaults, ...options };
+    const { lr = defaults.lr } = options;
+    this._rate = lr;
+    this.defaults = { ...defaults, ...options, lr: rateOf(lr) };
     for (const group of toGroups(params)) this.addParamGroup(group);
   }
 
@@ -88,11 +94,10 @@ export abstract class Optimizer<
       initialLr: true,
     });
     const taken = new Set(this.paramGroups.flatMap((group) => group.params));
-    const group = {
-      ...this.defaults,
-      ...input,
-      params: checkedParams(input.params, taken),
-    };
+    const lr = input.lr ?? this._rate;
+    const params = checkedParams(input.params, taken);
+    const group = { ...this.defaults, ...input, params, lr: rateOf(lr) };
+    bindRate(group, lr);
     this.checkOptions(group);
     this.paramGroups.push(group);
   }

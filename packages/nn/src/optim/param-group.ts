@@ -18,8 +18,13 @@ export type ParamGroup<O extends CommonOptions = CommonOptions> = O & {
   initialLr?: number;
 };
 
+/** Options as they are given: those left out have defaults, and a learning rate may be a tensor of one element on the CPU. */
+export type OptionsInput<O extends CommonOptions> = Partial<Omit<O, 'lr'>> & {
+  readonly lr?: number | Tensor;
+};
+
 /** A group as it is given to an optimizer: options left out are the optimizer's defaults. */
-export type ParamGroupInput<O extends CommonOptions> = Partial<O> & {
+export type ParamGroupInput<O extends CommonOptions> = OptionsInput<O> & {
   readonly params: Iterable<Tensor> | Tensor;
 };
 

@@ -8,7 +8,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkAdaptive } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `RAdam`. */
@@ -47,7 +47,7 @@ export interface RAdamScalars {
 /** RAdam. @see torch.optim.RAdam @see Liu et al., https://arxiv.org/abs/1908.03265 */
 export class RAdam extends Optimizer<RAdamOptions, RAdamScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<RAdamOptions>, options: Partial<RAdamOptions> = {}) {
+  constructor(params: OptimizerParams<RAdamOptions>, options: OptionsInput<RAdamOptions> = {}) {
     super(
       params,
       {

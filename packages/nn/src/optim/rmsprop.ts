@@ -8,7 +8,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `RMSprop`. */
@@ -41,7 +41,7 @@ export interface RMSpropScalars {
 /** RMSprop. @see torch.optim.RMSprop */
 export class RMSprop extends Optimizer<RMSpropOptions, RMSpropScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<RMSpropOptions>, options: Partial<RMSpropOptions> = {}) {
+  constructor(params: OptimizerParams<RMSpropOptions>, options: OptionsInput<RMSpropOptions> = {}) {
     super(
       params,
       {

@@ -17,7 +17,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative, checkOption } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `Rprop`. */
@@ -42,7 +42,7 @@ export interface RpropScalars {
 /** Resilient backpropagation, for gradients of the whole data set. The rate is the first step size. @see torch.optim.Rprop */
 export class Rprop extends Optimizer<RpropOptions, RpropScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<RpropOptions>, options: Partial<RpropOptions> = {}) {
+  constructor(params: OptimizerParams<RpropOptions>, options: OptionsInput<RpropOptions> = {}) {
     const defaults = { lr: 1e-2, maximize: false } as const;
     super(params, { ...defaults, etas: [0.5, 1.2], stepSizes: [1e-6, 50] }, options);
   }

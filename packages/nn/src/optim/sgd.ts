@@ -7,7 +7,7 @@ import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
 import { checkNonNegative, checkOption } from './option-checks.js';
-import type { CommonOptions, OptimizerParams } from './param-group.js';
+import type { CommonOptions, OptimizerParams, OptionsInput } from './param-group.js';
 import { stepGradient } from './step-gradient.js';
 
 /** Options of `SGD`. */
@@ -35,7 +35,7 @@ export interface SGDScalars {
 /** Stochastic gradient descent. @see torch.optim.SGD */
 export class SGD extends Optimizer<SGDOptions, SGDScalars> {
   /** @throws invalid-argument */
-  constructor(params: OptimizerParams<SGDOptions>, options: Partial<SGDOptions> = {}) {
+  constructor(params: OptimizerParams<SGDOptions>, options: OptionsInput<SGDOptions> = {}) {
     super(
       params,
       {

@@ -295,11 +295,11 @@ export const NN_MISTAKES: readonly Mistake[] = [
     'See the range of lr in the',
   ],
   [
-    'a learning rate as a tensor',
-    () => new optim.SGD([weight()], { lr: any(ones([])) }),
+    'a learning rate as a tensor of several elements',
+    () => new optim.SGD([weight()], { lr: ones([2]) }),
     'invalid-argument',
     'lr',
-    'Give a number: lr may change between steps',
+    'Give a number, or tensor(0.01)',
   ],
   [
     'a learning rate as text',
