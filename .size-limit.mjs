@@ -17,7 +17,7 @@ const EVERYTHING = '587.5 kB';
 const budgets = {
   shared: '21.2 kB',
   tensor: '173.6 kB',
-  nn: '59.9 kB',
+  nn: '63.0 kB',
   distributed: '27.2 kB',
   onnx: '66.1 kB',
   graph: '34.9 kB',

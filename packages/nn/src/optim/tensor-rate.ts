@@ -12,17 +12,13 @@ import type { CommonOptions } from './param-group.js';
 /** The number that a rate is. @throws invalid-argument unless a tensor is one number on the CPU */
 export function rateOf(rate: number | Tensor): number {
   if (!isTensor(rate)) return rate;
-  if (rate.numel !== 1)
-    throw new TesseraError('invalid-argument', 'Tensor lr must be 1-element', {
-      hints: ['Give a number, or tensor(0.01); groups of parameters may have rates of their own.'],
-    });
-  if (rate.device !== 'cpu')
+  if (rate.numel !== 1 || rate.device !== 'cpu')
     throw new TesseraError(
       'invalid-argument',
-      `Tensor lr must be on cpu, not ${rate.device}: every step reads it.`,
-      { hints: ["Give a number, or move it: lr.to('cpu')."] },
+      `Tensor lr must be ${rate.numel === 1 ? 'on cpu' : '1-element'}`,
+      { hints: ['Give a number, or tensor(0.01).'] },
     );
-  return noGrad(() => rate.detach().item());
+  return rate.detach().item();
 }
 
 /** Makes `group.lr` what `rate` holds, where it is a tensor. */

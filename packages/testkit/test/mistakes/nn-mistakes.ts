@@ -299,7 +299,7 @@ export const NN_MISTAKES: readonly Mistake[] = [
     () => new optim.SGD([weight()], { lr: ones([2]) }),
     'invalid-argument',
     'lr',
-    'Give a number, or tensor(0.01)',
+    'Give a number, or tensor(0.01).',
   ],
   [
     'a learning rate as text',

@@ -86,16 +86,12 @@ export function allclose(self: Tensor, other: Tensor, options: IscloseOptions = 
 
 /** Whether both have one shape and the same elements; awaitable on devices other than `cpu`, unless the shapes differ. A graph break in compiled functions. @throws schema-arguments */
 export function equal(self: Tensor, other: Tensor): boolean {
-  for (const [name, value] of [
-    ['self', self],
-    ['other', other],
-  ] as const)
-    if (!isTensor(value))
-      throw new TesseraError(
-        'schema-arguments',
-        `equal: argument '${name}' must be Tensor, not ${typeof value}.`,
-        { hints: ['Pass a tensor; x.eq(1).all() compares all elements with a number.'] },
-      );
+  if (!isTensor(other))
+    throw new TesseraError(
+      'schema-arguments',
+      `equal: argument 'other' must be Tensor, not ${typeof other}.`,
+      { hints: ['Pass a tensor, or write x.eq(1).all().'] },
+    );
   return sameNumbers(self.sizes, other.sizes) && readTruth(all(eq(self, other)));
 }
 
