@@ -12,7 +12,7 @@
 import { type LinearForm, isLinear, otherParts } from '@tessera/inductor-core';
 import { sizeKnown } from '@tessera/shared';
 import { itemSize, type DType } from '@tessera/tensor';
-import { i32, lane, op, select } from '../emit/code.js';
+import { i32, lane, memory, op, select } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
 import { kindOf, registersPerGroup } from './element-kind.js';
 import type { IndexCode } from './index-code.js';
@@ -32,12 +32,15 @@ import {
   hasNumberSteps,
   isTransposed,
   moved,
+  narrowPair,
+  reversed,
   shuffleToFront,
   stepsOf,
   transpose,
   widened,
   type Place,
 } from './places.js';
+import { fillsRegister, narrowLanes, packedBytes, packedValue, widenBytes } from './packed.js';
 import type { Lanes, MaskContext, Scope } from './scope.js';
 import type { Value } from './value.js';
 import type { Reg, Regs, VectorBuilder } from './vector-builder.js';
@@ -69,12 +72,34 @@ export class AccessCode {
       varying && (this.#isGather(form) || (mask !== undefined && !this.#isNear(form, dtype)));
     const indices = byIndex ? this.index.vector(form, mask) : undefined;
     const place = byIndex ? undefined : this.#place(buffer, form, mask);
+    if (varying && mask === undefined && place !== undefined && this.#isPacked(dtype, form))
+      return this.#loadBytes(dtype, place, level);
     return this.scope.at(level, () => {
       const raw = varying
         ? this.#loadGroups(buffer, form, place, indices, mask)
         : [this.#loadUniform(buffer, place as Place, mask)];
       return { kind: kindOf(dtype), uniform: !varying, regs: decode(this.vb, dtype, raw) };
     });
+  }
+
+  /** Whether the elements of an iteration lie as the bytes of one register. */
+  #isPacked(dtype: DType, form: LinearForm): boolean {
+    const { lanes } = this.scope;
+    return (
+      itemSize(dtype) === 1 && fillsRegister(lanes) && stepsOf(form, lanes as Lanes).lane === 1
+    );
+  }
+
+  #loadBytes(dtype: DType, { address, offset }: Place, level: number): Value {
+    const { vb, scope } = this;
+    const isBool = dtype === 'bool';
+    const bytes = scope.at(level, (): Regs => {
+      const raw = [vb.let(memory('v128.load', offset, address()))];
+      return isBool ? vb.bin('i8x16.ne', raw, vb.i32(0)) : raw;
+    });
+    return packedValue(kindOf(dtype), bytes, () =>
+      scope.at(level, () => widenBytes(vb, bytes, dtype !== 'uint8')),
+    );
   }
 
   /** Whether the lanes of a group lie within the distance that may be read around a buffer. */
@@ -142,6 +167,8 @@ export class AccessCode {
       const { address, offset } = at(g, 0);
       if (steps.lane === 1) return loadGroup(vb, dtype, address, offset);
       if (steps.lane === 0) return widened(dtype, loadSplat(vb, dtype, address, offset));
+      if (steps.lane === -1 && activeIn(lanes, g) === 4)
+        return reversed(vb, loadGroup(vb, dtype, at(g, 3).address, at(g, 3).offset));
       const places = Array.from({ length: activeIn(lanes, g) }, (_, k) => at(g, k));
       return loadLanes(vb, dtype, places);
     };
@@ -204,6 +231,19 @@ export class AccessCode {
     const { dtype } = buffer;
     const size = itemSize(dtype);
     const { lanes } = scope;
+    if (
+      !value.uniform &&
+      this.index.isVarying(form) &&
+      !this.#isGather(form) &&
+      this.#isPacked(dtype, form)
+    ) {
+      const isBool = dtype === 'bool';
+      const bytes = packedBytes(value) ?? narrowLanes(vb, value.regs, isBool || dtype === 'int8');
+      const { address, offset } = this.#place(buffer, form, undefined);
+      const [stored] = isBool ? vb.bin('v128.and', bytes, vb.i32(0x01010101)) : bytes;
+      vb.f.do(memory('v128.store', offset, address(), stored));
+      return;
+    }
     const regs = encode(vb, dtype, value.regs);
     const perGroup = registersPerGroup(kindOf(dtype));
     const ofGroup = (g: number): Regs => {
@@ -242,7 +282,11 @@ export class AccessCode {
     }
     for (let g = 0; g < lanes.groups; g++) {
       const count = activeIn(lanes, g);
-      if (steps.lane === 1)
+      if (size === 2 && steps.lane === 1 && steps.group === 4 && activeIn(lanes, g + 1) === 4) {
+        const pair = narrowPair(vb, dtype, ofGroup(g), ofGroup(g + 1));
+        const { address, offset } = at(g++, 0);
+        vb.f.do(memory('v128.store', offset, address(), pair));
+      } else if (steps.lane === 1)
         storeGroup(vb, dtype, at(g, 0).address, at(g, 0).offset, ofGroup(g), count);
       else if (steps.lane === 0) this.#storeLane(dtype, at(g, 0), ofGroup(g), count - 1);
       else

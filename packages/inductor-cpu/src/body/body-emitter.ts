@@ -44,6 +44,7 @@ import { applyOperator } from './operators.js';
 import { emitRandom } from './random.js';
 import { Scope, type MaskContext } from './scope.js';
 import type { KernelOptions } from './size-slots.js';
+import { packedBytes, packedOperation, packedValue } from './packed.js';
 import { maskFor, type Value } from './value.js';
 import { VectorBuilder, type Regs } from './vector-builder.js';
 
@@ -112,8 +113,12 @@ export class BodyEmitter {
     return convert(this.vb, { kind: 'i32', uniform: true, regs }, kindOf(dtype)).regs;
   }
 
-  /** The value of an expression; see the file header. */
+  /** The value of an expression, in lanes; see the file header. */
   value(root: Expr, mask?: MaskContext): Value {
+    return inLanes(this.#value(root, mask));
+  }
+
+  #value(root: Expr, mask?: MaskContext): Value {
     const stack: Pending[] = [{ expr: root, mask }];
     while (stack.length > 0) {
       const top = stack[stack.length - 1];
@@ -142,12 +147,13 @@ export class BodyEmitter {
     const isMoved =
       source.kind === 'load' && source.dtype === buffer.dtype && source.dtype.endsWith('float16');
     const dtype = isMoved ? 'int16' : buffer.dtype;
-    const value = this.value(isMoved ? { ...source, dtype } : roundedByStore(source));
+    const value = this.#value(isMoved ? { ...source, dtype } : roundedByStore(source));
     this.vb.hint = 'out';
+    const isPacked = packedBytes(value) !== undefined && source.dtype === dtype;
     this.#access.store(
       { ...buffer, dtype },
       this.space.linear(statement.index),
-      wrapTo(this.vb, convert(this.vb, value, kindOf(dtype)), dtype),
+      isPacked ? value : wrapTo(this.vb, convert(this.vb, value, kindOf(dtype)), dtype),
     );
   }
 
@@ -187,7 +193,7 @@ export class BodyEmitter {
     const { masks } = this.scope.level(level);
     const known = masks.get(condition)?.get(outer);
     if (known !== undefined) return known;
-    const own = this.#find({ expr: condition, mask: outer }) as Value;
+    const own = inLanes(this.#find({ expr: condition, mask: outer }) as Value);
     const value =
       outer === undefined ? own : this.scope.at(level, () => bothTrue(this.vb, outer.value, own));
     const made: MaskContext = { id: this.scope.nextMaskId(), value, level };
@@ -219,7 +225,8 @@ export class BodyEmitter {
     level: number,
   ): Value {
     const { vb, scope } = this;
-    const operand = (each: Expr): Value => this.#find({ expr: each, mask: outer }) as Value;
+    const found = (each: Expr): Value => this.#find({ expr: each, mask: outer }) as Value;
+    const operand = (each: Expr): Value => inLanes(found(each));
     switch (expr.kind) {
       case 'const':
         return constantValue(vb, expr.dtype, expr.value);
@@ -245,7 +252,7 @@ export class BodyEmitter {
       }
       case 'masked': {
         const context = this.#inside(expr.mask, outer);
-        const body = this.#find({ expr: expr.body, mask: context }) as Value;
+        const body = inLanes(this.#find({ expr: expr.body, mask: context }) as Value);
         const own = operand(expr.mask);
         return scope.at(level, () => {
           const other = constantRegs(vb, expr.dtype, expr.other);
@@ -281,8 +288,14 @@ export class BodyEmitter {
           );
         });
       }
-      case 'op':
-        return scope.at(level, () => applyOperator(vb, expr, expr.args.map(operand)));
+      case 'op': {
+        const args = expr.args.map(found);
+        const inFull = (): Value => scope.at(level, () => applyOperator(vb, expr, args));
+        const bytes = scope.at(level, () => packedOperation(vb, expr, args));
+        return bytes === undefined
+          ? inFull()
+          : packedValue(kindOf(expr.dtype), bytes, () => inFull().regs);
+      }
     }
   }
 
@@ -297,6 +310,12 @@ export class BodyEmitter {
     const offset = checksOffset(kernel.params.length, kernel.scalars.length);
     return { f, offset, number: checksOf(kernel).numberOf(expr) };
   }
+}
+
+/** Makes the lanes of a value here, where whatever comes later finds them. */
+function inLanes(value: Value): Value {
+  void value.regs;
+  return value;
 }
 
 /** Buffers that inner points store to, each with the inner variables. */

@@ -110,3 +110,14 @@ export function anyTrue(regs: Regs): Code<'i32'> {
     regs.slice(1).reduce<Code<'v128'>>((a, b) => op('v128.or', a, b), regs[0]),
   );
 }
+
+/** A group in reverse order: one register, or two of 64-bit elements. */
+export function reversed(vb: VectorBuilder, [first, second]: Regs): Regs {
+  if (second === undefined) return vb.shuffle([3, 2, 1, 0], [first]);
+  return vb.shuffle([2, 3, 0, 1], [second, first]);
+}
+
+/** Two groups of encoded 16-bit elements in one register. */
+export function narrowPair(vb: VectorBuilder, dtype: DType, [a]: Regs, [b]: Regs): Reg {
+  return vb.let(op(`i16x8.narrow_i32x4_${dtype === 'bfloat16' ? 'u' : 's'}`, a, b));
+}

@@ -36,9 +36,15 @@ function pooled(code: Code<'v128'>): Global<'v128'> {
   return found;
 }
 
-/** Shifts of 32- and 64-bit lanes. */
+/** Shifts of lanes. */
 export type ShiftOp =
-  'i32x4.shl' | 'i32x4.shr_s' | 'i32x4.shr_u' | 'i64x2.shl' | 'i64x2.shr_s' | 'i64x2.shr_u';
+  | 'i16x8.shr_u'
+  | 'i32x4.shl'
+  | 'i32x4.shr_s'
+  | 'i32x4.shr_u'
+  | 'i64x2.shl'
+  | 'i64x2.shr_s'
+  | 'i64x2.shr_u';
 
 /** Engine features that generated code may use. */
 export interface CodeOptions {

@@ -70,7 +70,8 @@ export const OPCODES = {
       0xfd005f: 'promote_low_f32x4', 0xfd0074: 'ceil floor', 0xfd007a: 'trunc', 0xfd0094: 'nearest',
       0xfd00ec: 'abs neg', 0xfd00ef: 'sqrt', 0xfd00fe: 'convert_low_i32x4_s convert_low_i32x4_u',
     },
-    i16x8: { 0xfd0087: 'extend_low_i8x16_s', 0xfd0089: 'extend_low_i8x16_u' },
+    i8x16: { 0xfd0060: 'abs neg' },
+    i16x8: { 0xfd0087: 'extend_low_i8x16_s extend_high_i8x16_s extend_low_i8x16_u extend_high_i8x16_u' },
     i32x4: {
       0xfd00a0: 'abs neg',
       0xfd00a7: 'extend_low_i16x8_s extend_high_i16x8_s extend_low_i16x8_u extend_high_i16x8_u',
@@ -95,7 +96,11 @@ export const OPCODES = {
     f32x4: { 0xfd0041: 'eq ne lt gt le ge', 0xfd00e4: 'add sub mul div min max pmin pmax' },
     f64x2: { 0xfd0047: 'eq ne lt gt le ge', 0xfd00f0: 'add sub mul div min max pmin pmax' },
     v128: { 0xfd004e: 'and andnot or xor' },
-    i16x8: { 0xfd0085: 'narrow_i32x4_s' },
+    i8x16: {
+      0xfd0023: 'eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u', 0xfd0065: 'narrow_i16x8_s narrow_i16x8_u',
+      0xfd006e: 'add', 0xfd0071: 'sub', 0xfd0076: 'min_s min_u max_s max_u',
+    },
+    i16x8: { 0xfd0085: 'narrow_i32x4_s narrow_i32x4_u', 0xfd0095: 'mul' },
     i64x2: {
       0xfd00ce: 'add', 0xfd00d1: 'sub',
       0xfd00d5: 'mul eq ne lt_s gt_s le_s ge_s extmul_low_i32x4_s extmul_high_i32x4_s extmul_low_i32x4_u extmul_high_i32x4_u',
