@@ -40,7 +40,7 @@ import {
   widened,
   type Place,
 } from './places.js';
-import { fillsRegister, narrowLanes, packedBytes, packedValue, widenBytes } from './packed.js';
+import { fillsRegister, loadBytes, storeBytes } from './packed.js';
 import type { Lanes, MaskContext, Scope } from './scope.js';
 import type { Value } from './value.js';
 import type { Reg, Regs, VectorBuilder } from './vector-builder.js';
@@ -73,7 +73,7 @@ export class AccessCode {
     const indices = byIndex ? this.index.vector(form, mask) : undefined;
     const place = byIndex ? undefined : this.#place(buffer, form, mask);
     if (varying && mask === undefined && place !== undefined && this.#isPacked(dtype, form))
-      return this.#loadBytes(dtype, place, level);
+      return loadBytes(this.scope, this.vb, dtype, place, level);
     return this.scope.at(level, () => {
       const raw = varying
         ? this.#loadGroups(buffer, form, place, indices, mask)
@@ -87,18 +87,6 @@ export class AccessCode {
     const { lanes } = this.scope;
     return (
       itemSize(dtype) === 1 && fillsRegister(lanes) && stepsOf(form, lanes as Lanes).lane === 1
-    );
-  }
-
-  #loadBytes(dtype: DType, { address, offset }: Place, level: number): Value {
-    const { vb, scope } = this;
-    const isBool = dtype === 'bool';
-    const bytes = scope.at(level, (): Regs => {
-      const raw = [vb.let(memory('v128.load', offset, address()))];
-      return isBool ? vb.bin('i8x16.ne', raw, vb.i32(0)) : raw;
-    });
-    return packedValue(kindOf(dtype), bytes, () =>
-      scope.at(level, () => widenBytes(vb, bytes, dtype !== 'uint8')),
     );
   }
 
@@ -237,11 +225,7 @@ export class AccessCode {
       !this.#isGather(form) &&
       this.#isPacked(dtype, form)
     ) {
-      const isBool = dtype === 'bool';
-      const bytes = packedBytes(value) ?? narrowLanes(vb, value.regs, isBool || dtype === 'int8');
-      const { address, offset } = this.#place(buffer, form, undefined);
-      const [stored] = isBool ? vb.bin('v128.and', bytes, vb.i32(0x01010101)) : bytes;
-      vb.f.do(memory('v128.store', offset, address(), stored));
+      storeBytes(vb, dtype, this.#place(buffer, form, undefined), value);
       return;
     }
     const regs = encode(vb, dtype, value.regs);

@@ -8,9 +8,12 @@
  */
 import type { Expr } from '@tessera/inductor-core';
 import { itemSize, type DType } from '@tessera/tensor';
+import { memory } from '../emit/code.js';
 import type { BinaryVectorOp } from '../emit/instructions.js';
+import { kindOf } from './element-kind.js';
 import type { OpExpr } from './operator.js';
-import type { Lanes } from './scope.js';
+import type { Place } from './places.js';
+import type { Lanes, Scope } from './scope.js';
 import type { Value } from './value.js';
 import type { Regs, VectorBuilder } from './vector-builder.js';
 
@@ -41,7 +44,7 @@ export function packedBytes(value: Value): Regs | undefined {
 }
 
 /** The lanes of bytes. */
-export function widenBytes(vb: VectorBuilder, [bytes]: Regs, signed: boolean): Regs {
+function widenBytes(vb: VectorBuilder, [bytes]: Regs, signed: boolean): Regs {
   const sign = signed ? 's' : 'u';
   return [bytes].flatMap((from) =>
     (['low', 'high'] as const).flatMap((part) => {
@@ -55,10 +58,38 @@ export function widenBytes(vb: VectorBuilder, [bytes]: Regs, signed: boolean): R
 }
 
 /** The bytes of lanes, whose values must fit. */
-export function narrowLanes(vb: VectorBuilder, regs: Regs, signed: boolean): Regs {
+function narrowLanes(vb: VectorBuilder, regs: Regs, signed: boolean): Regs {
   const [a, b, c, d] = regs;
   const halves = vb.bin('i16x8.narrow_i32x4_s', [a, c], [b, d]);
   return vb.bin(`i8x16.narrow_i16x8_${signed ? 's' : 'u'}`, [halves[0]], [halves[1]]);
+}
+
+/** Consecutive elements of 8 bits; code for them goes to `level`. */
+export function loadBytes(
+  scope: Scope,
+  vb: VectorBuilder,
+  dtype: DType,
+  { address, offset }: Place,
+  level: number,
+): Value {
+  const bytes = scope.at(level, (): Regs => {
+    const raw = [vb.let(memory('v128.load', offset, address()))];
+    return dtype === 'bool' ? vb.bin('i8x16.ne', raw, vb.i32(0)) : raw;
+  });
+  const widen = (): Regs => widenBytes(vb, bytes, dtype !== 'uint8');
+  return packedValue(kindOf(dtype), bytes, () => scope.at(level, widen));
+}
+
+/** Stores the low bytes of a value, known in bytes or not. */
+export function storeBytes(
+  vb: VectorBuilder,
+  dtype: DType,
+  { address, offset }: Place,
+  value: Value,
+): void {
+  const bytes = bytesOf.get(value) ?? narrowLanes(vb, value.regs, dtype !== 'uint8');
+  const [stored] = dtype === 'bool' ? vb.bin('v128.and', bytes, vb.i32(0x01010101)) : bytes;
+  vb.f.do(memory('v128.store', offset, address(), stored));
 }
 
 /** Instructions right for low bytes, whatever is above them; those of bools are on masks. */
