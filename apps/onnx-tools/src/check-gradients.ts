@@ -32,8 +32,11 @@ export interface GradientCheck {
 }
 
 const SAMPLES = 32;
-/** The smallest is for norms of what is all zeros, whose slope changes within the square root of their epsilon. */
-const STEPS = [1e-4, 1e-3, 1e-5, 1e-6, 1e-8] as const;
+/**
+ * The smallest are for norms of what is all zeros, whose slope changes within the square root of their epsilon, and for
+ * untrained models whose last ReLU gets numbers of 1e-9: a larger step of its bias passes the kinks of many of them.
+ */
+export const STEPS = [1e-4, 1e-3, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12] as const;
 const FLOAT32_STEPS = [1e-2, 3e-3, 3e-2] as const;
 /** Slopes before and behind that differ by more, of their mean, have a kink between them. */
 const BENDS = 1e-2;
@@ -99,7 +102,7 @@ async function compiledGradients(
 }
 
 /** Elements of a parameter, which way they move, and their gradients along it: each, and the sum. */
-interface Sample {
+export interface Sample {
   readonly name: string;
   readonly parameter: Tensor;
   readonly at: readonly number[];
@@ -109,7 +112,7 @@ interface Sample {
 }
 
 /** A loss on the CPU as a function of elements of one parameter. */
-interface Loss {
+export interface Loss {
   readonly steps: readonly number[];
   readonly parameters: ReadonlyMap<string, Tensor>;
   /** The loss with the parameters as the file has them. */
@@ -224,7 +227,7 @@ export function distanceTo({ low, high }: Slopes, gradient: number): number {
 }
 
 /** The smallest error over the steps. What has no gradient may decide sizes: beside it is no loss of the same outputs. */
-function errorOf(loss: Loss, sample: Sample, floor: number, isUnused: boolean): number {
+export function errorOf(loss: Loss, sample: Sample, floor: number, isUnused: boolean): number {
   const { parameter, own } = sample;
   let error = Infinity;
   for (const step of loss.steps) {
