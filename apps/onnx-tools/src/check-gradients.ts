@@ -102,7 +102,7 @@ async function compiledGradients(
 }
 
 /** Elements of a parameter, which way they move, and their gradients along it: each, and the sum. */
-export interface Sample {
+interface Sample {
   readonly name: string;
   readonly parameter: Tensor;
   readonly at: readonly number[];
@@ -112,7 +112,7 @@ export interface Sample {
 }
 
 /** A loss on the CPU as a function of elements of one parameter. */
-export interface Loss {
+interface Loss {
   readonly steps: readonly number[];
   readonly parameters: ReadonlyMap<string, Tensor>;
   /** The loss with the parameters as the file has them. */

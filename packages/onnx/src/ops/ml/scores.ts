@@ -9,7 +9,7 @@ import { constantOf } from './constants.js';
 
 const TRANSFORMS = ['NONE', 'SOFTMAX', 'LOGISTIC', 'SOFTMAX_ZERO', 'PROBIT'] as const;
 /** A transform of scores. */
-export type Transform = (typeof TRANSFORMS)[number];
+type Transform = (typeof TRANSFORMS)[number];
 
 /** The transform that a node asks for, by name or, in newer operators, by number. */
 export function transformOf(call: NodeCall, isNumber = false): Transform {
