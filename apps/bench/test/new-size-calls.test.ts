@@ -33,9 +33,9 @@ function callsOf(name: string): Record<'fresh' | 'again', CallCounts> {
 
 describe('a call with a new size', () => {
   it.each([
-    ['moving_slice', 64, 42],
-    ['growing_cache', 86, 42],
-    ['mlp_forward', 78, 38],
+    ['moving_slice', 48, 34],
+    ['growing_cache', 62, 36],
+    ['mlp_forward', 52, 31],
     ['resnet18_images', 4000, 130],
   ])('of %s calls few functions more than a repeated one', (name, more, others) => {
     const { fresh, again } = callsOf(name);

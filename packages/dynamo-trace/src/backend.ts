@@ -17,13 +17,17 @@ export interface CompiledSegment {
   /** Whether the memory of an output is made by the call and held by nobody else; left out: of none. */
   readonly isFresh?: (position: number) => boolean;
   /**
-   * The same code for inputs of other sizes, `symbols` being those of a request for them. Null unless it is known that
-   * compiling the program at these sizes would give that code. Its outputs are as fresh.
+   * The same code for inputs of other sizes, `symbols` being those of a request for them, and `inputs` such inputs, or
+   * what they will be. Null unless it is known that compiling the program at these sizes would give that code. Its
+   * outputs are as fresh.
    */
   readonly forSizes?:
-    | ((symbols: readonly number[], inputs: readonly SegmentInput[]) => SizedSegment | null)
+    | ((symbols: readonly number[], inputs: readonly SizedInput[]) => SizedSegment | null)
     | undefined;
 }
+
+/** What is asked of an input at some sizes. */
+export type SizedInput = Pick<Tensor, 'sizes' | 'strides' | 'storageOffset'> | number;
 
 /** A compiled segment at other sizes. */
 export type SizedSegment = (inputs: readonly SegmentInput[]) => readonly Tensor[];

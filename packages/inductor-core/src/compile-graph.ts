@@ -6,7 +6,7 @@ import type { GraphModule } from '@tessera/graph';
 import {
   type Size,
   type Steps,
-  type SymInt,
+  SizeProgram,
   atOnce,
   freeSymbols,
   log,
@@ -127,7 +127,7 @@ function assemble(
   graph: LoweredGraph,
   built: readonly { readonly kernel: KernelDraft; readonly name: string }[],
   memory: StoragePlan,
-  symbols: readonly SymInt[],
+  sizes: GraphSizes | null,
 ): PlanTemplate {
   const slotIndex = new Map(memory.slots.map((slot, i) => [slot.name, i]));
   const scalarIndex = new Map(graph.scalars.map((scalar, i) => [scalar.name, i]));
@@ -164,7 +164,8 @@ function assemble(
     constants: [],
     kernels: list.kernels,
     launches,
-    symbols,
+    symbols: sizes?.symbols ?? [],
+    program: sizes?.program ?? new SizeProgram([]),
   };
 }
 
@@ -193,7 +194,7 @@ function* compile(
   const built = yield* stageOf('build kernels', buildSteps({ lowering, graph }, schedule));
   const { kernels, memory } = built;
   yield;
-  const template = assemble(name, device, graph, kernels, memory, sizes?.symbols ?? []);
+  const template = assemble(name, device, graph, kernels, memory, sizes);
   const { outputs, liftedConstants } = graph;
   return { template, outputs, liftedConstants, launchNodes };
 }

@@ -170,12 +170,8 @@ export class PlanCaller {
     this.count = route.tensors.length + route.scalars.length;
   }
 
-  /** The function of one of them, of outputs of these layouts. */
-  of(executable: Executable, metas: readonly TensorMeta[]): SizedGraph {
-    return (inputs) => this.call(executable, metas, inputs);
-  }
-
-  private call(
+  /** Runs one of them, of outputs of these layouts. */
+  call(
     executable: Executable,
     metas: readonly TensorMeta[],
     inputs: readonly unknown[],
@@ -224,7 +220,8 @@ export function compiledGraph(
   const { outline, outputs, launchNodes, liftedConstants, isShared } = plan;
   const { device } = backend;
   const metas = outline.outputs.map((output): TensorMeta => ({ ...output, device }));
-  const call = new PlanCaller(route, plan).of(executable, metas);
+  const caller = new PlanCaller(route, plan);
+  const call: SizedGraph = (inputs) => caller.call(executable, metas, inputs);
   const { launchOrigins } = executable;
   const rest = {
     executable,

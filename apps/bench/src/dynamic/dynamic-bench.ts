@@ -6,7 +6,8 @@
  * those of the later sizes. Costs are of calls that are waited for.
  *
  * A new call comes after a pause, in which its inputs are made and the program runs eagerly, so caches are cold. At every
- * other size a call at the size before, which is known, comes in its place: it shows what the pause costs.
+ * other size a call at the size before, which is known, comes in its place: it shows what the pause costs. Eager operators
+ * meet new sizes too: `eagerNewMs` is their first call, which a loop whose sizes are all new (a growing cache) is made of.
  *
  * A row says what a new size may cost (`allowedMs`), one and a half times a repeated call and 5 µs for every operator that
  * was captured, and whether it costs no more (`isKept`).
@@ -54,11 +55,17 @@ export interface DynamicRow {
   readonly pausedMs: number;
   readonly repeatedMs: number;
   readonly eagerMs: number;
-  /** A new size over a repeated one, and over a known one after a pause; a repeated one, and a new one, over eager. */
+  /** The first eager call at a size. */
+  readonly eagerNewMs: number;
+  /**
+   * A new size over a repeated one, and over a known one after a pause; a repeated one, and a new one, over repeated eager
+   * ones, and a new one over a new eager one.
+   */
   readonly newToRepeated: number;
   readonly newToPaused: number;
   readonly repeatedToEager: number;
   readonly newToEager: number;
+  readonly newToEagerNew: number;
 }
 
 /** See the file header. */
@@ -113,13 +120,20 @@ async function measure(
   };
   const graphsBefore = captured();
   let made = 0;
-  const late: { fresh: number | null; paused: number | null; again: number; eager: number }[] = [];
+  const late: {
+    fresh: number | null;
+    paused: number | null;
+    again: number;
+    eager: number;
+    eagerNew: number;
+  }[] = [];
   let lateMade = 0;
   let known: { readonly size: number; readonly inputs: readonly Tensor[] } | null = null;
   for (const [i, size] of workload.sizes(small).entries()) {
     const inputs = program.inputs(size);
     // Eager operators have code of their own, which is not what is counted here.
-    for (let k = 0; k < 2; k++) await timed(eager, size, inputs);
+    const eagerNew = await timed(eager, size, inputs);
+    await timed(eager, size, inputs);
     const before = compilations();
     const paused =
       i % 2 === 0 || known === null ? null : await timed(run, known.size, known.inputs);
@@ -137,7 +151,7 @@ async function measure(
     known = { size, inputs };
     if (i < LEARNING) continue;
     lateMade += now;
-    late.push({ fresh, paused, again: median(again), eager: median(eagerly) });
+    late.push({ fresh, paused, again: median(again), eager: median(eagerly), eagerNew });
   }
   const captures = captured() - graphsBefore;
   const { size, inputs } = known!;
@@ -162,10 +176,12 @@ async function measure(
     pausedMs,
     repeatedMs,
     eagerMs: median(late.map(({ eager }) => eager)),
+    eagerNewMs: median(late.map(({ eagerNew }) => eagerNew)),
     newToRepeated: median(fresh.map((row) => row.fresh / row.again)),
     newToPaused: newMs / pausedMs,
     repeatedToEager: median(late.map(({ again, eager }) => again / eager)),
     newToEager: median(fresh.map((row) => row.fresh / row.eager)),
+    newToEagerNew: median(fresh.map((row) => row.fresh / row.eagerNew)),
   };
 }
 

@@ -9,7 +9,7 @@
  */
 import { log } from '@tessera/shared';
 import { traceConfig } from '../config.js';
-import { type KnownPlace, type SoFar, behindStep } from '../dynamic/known-place.js';
+import { type KnownPlace, type Made, type SoFar, behindStep } from '../dynamic/known-place.js';
 import { type Arguments, remaindersOf } from '../dynamic/remainders.js';
 import { mayDiffer } from '../dynamic/step-rule.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
@@ -52,7 +52,8 @@ export class Specializer {
   declines(step: OpStep | BackwardStep): boolean {
     const { shapes } = this.frame;
     const { bindings } = this.table;
-    if (bindings.sharesCode || this.recorder !== null || shapes.made.has(step)) return false;
+    if (bindings.sharesCode || this.recorder !== null || shapes.made?.has(step) === true)
+      return false;
     if (bindings.admits(shapes, traceConfig.sizeLimit)) return false;
     this.cursor.host.onDecline();
     return true;
@@ -94,23 +95,24 @@ export class Specializer {
     if (behind !== null) this.behind = behindStep(before, behind, left);
     // Of a region of which nothing is known as a whole, the steps inside say what is behind it.
     else if (step.kind !== 'region') this.behind = unknownBehind(before, step, left);
-    shapes.made.set(step, { outs, behind: this.behind });
+    (shapes.made ??= new Map<Step, Made>()).set(step, { outs, behind: this.behind });
   }
 
   /** What a step makes at the present sizes, if they were met before, or those that were tell; else null. */
   known(step: MakingStep, args: Arguments): Outs | null {
     const { frame, behind } = this;
-    const { made } = frame.shapes;
-    const met = made.get(step);
+    const { shapes } = frame;
+    const met = shapes.made?.get(step);
     if (met !== undefined) {
       this.behind = met.behind;
       return met.outs;
     }
     if (behind.place === null || this.recorder !== null || this.cursor.isRemembered) return null;
-    const found = behind.place.at(step, args, frame, this.point, behind);
+    const point = behind.left.length === 0 ? shapes.point : this.point;
+    const found = behind.place.at(step, args, frame, point, behind);
     if (found === null) return null;
     this.behind = found.behind;
-    made.set(step, found);
+    (shapes.made ??= new Map<Step, Made>()).set(step, found);
     return found.outs;
   }
 
@@ -153,13 +155,13 @@ export class Specializer {
   /** Runs the code of a segment for the sizes of this call. */
   run(template: Segment): void {
     const { frame, table } = this;
-    const { codes } = frame.shapes;
-    let code = codes.get(template);
+    const { shapes } = frame;
+    let code = shapes.codes?.get(template);
     if (code === undefined || !this.serves(code, template)) {
-      code = this.proven(template) ?? sizedCode(this.recorded(template), template, null);
-      codes.set(template, code);
+      code = this.proven(template) ?? this.recorded(template);
+      (shapes.codes ??= new Map<Segment, SizedCode>()).set(template, code);
     }
-    table.bindings.touch(frame.shapes, traceConfig.sizeLimit);
+    table.bindings.touch(shapes, traceConfig.sizeLimit);
     frame.runSegment(code.segment, code.proven);
   }
 
@@ -172,13 +174,14 @@ export class Specializer {
 
   /** The code that is known to be that of these sizes; null where their graph is needed to run the segment. */
   private proven(template: Segment): SizedCode | null {
-    if (this.recorder !== null) return null;
-    const like = template.knowing(this.cases);
-    const code = like?.codeFor(this.frame, this.point) ?? null;
-    return code === null ? null : sizedCode(like!, template, code);
+    const { place, isKnown } = this.behind;
+    if (this.recorder !== null || place === null || !isKnown || this.cursor.isRemembered)
+      return null;
+    const code = template.knownCode(this.frame.slots, place, this.point);
+    return code !== null && code.segment.serves(this.frame) ? code : null;
   }
 
-  private recorded(template: Segment): Segment {
+  private recorded(template: Segment): SizedCode {
     const { cursor } = this;
     log('perf', () => `Specializing ${cursor.host.name} for ${this.sizes.join(', ')}`);
     const segment = (this.recorder ?? cursor.host.rebuild(cursor)).finishSegment();
@@ -186,7 +189,8 @@ export class Specializer {
     segment.cases = this.cases;
     segment.point = this.point;
     template.addSpecialization(this.sizes, segment);
-    return segment;
+    const { outputs } = segment;
+    return { segment, proven: null, outputs, asked: template.outputs };
   }
 
   private get sizes(): string[] {
@@ -196,10 +200,6 @@ export class Specializer {
       return i % 2 > 0 ? [] : `${entry.symbol.name} = ${point[i + 1]!} (${entry.source})`;
     });
   }
-}
-
-function sizedCode(segment: Segment, template: Segment, proven: SizedCode['proven']): SizedCode {
-  return { segment, proven, outputs: segment.outputs, asked: template.outputs };
 }
 
 /** Whether a step makes the same at all sizes, whatever is known of it. */

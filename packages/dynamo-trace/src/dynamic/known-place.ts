@@ -85,7 +85,9 @@ export class KnownPlace {
   }
 
   /**
-   * What a step makes at the sizes of a call; null if it is not known.
+   * What a step makes at the sizes of a call: what it made in the example where nothing of it varies. Null if it is not
+   * known, or if a size that varies is below 2, which is another case. One function: it seldom runs, so nothing inlines
+   * what it calls.
    *
    * @param before what is known before it: here
    */
@@ -97,12 +99,46 @@ export class KnownPlace {
     before: SoFar = this.plain,
   ): Made | null {
     const { families } = this;
-    for (let i = 0; i < families.length; i++) {
+    next: for (let i = 0; i < families.length; i++) {
       const family = families[i]!;
       if (family.step !== step) continue;
+      const { operands, layouts, example, behind } = family;
+      for (let k = 0; k < operands.length; k++) {
+        const operand = frame.slots[operands[k]!]!;
+        const like = layouts[k]!;
+        // Most have the lists of numbers that they had.
+        if (operand.sizes === like.sizes && operand.strides === like.strides) continue;
+        if (!like.has(operand)) continue next;
+      }
       const left = family.leaves ? remaindersOf(step, args, frame) : NOTHING;
-      const outs = family.at(left.length === 0 ? sizes : [...sizes, ...left], args, frame);
-      if (outs !== null) return { outs, behind: behindStep(before, family.behind, left) };
+      const all = left.length === 0 ? sizes : [...sizes, ...left];
+      let numbers = family.numbers.at(all);
+      if (numbers === null && family.isAlone(all, frame)) {
+        const own = ownNumbers(step, args, frame);
+        if (own !== null) numbers = family.alone.at(own);
+      }
+      if (numbers === null) continue;
+      const results = family.results ?? family.varying();
+      const outs = results.length === 0 ? example : example.slice();
+      for (let r = 0; r < results.length; r++) {
+        const { position, spec, sizes, sizesAt, stridesAt, offsetAt } = results[r]!;
+        for (let k = 0; k < sizes.length; k++) if (numbers[sizes[k]!]! < 2) continue next;
+        const rank = spec.sizes.length;
+        // Every field by name: copies of objects are slow where they are seldom made.
+        (outs as (OutSpec | null)[])[position] = {
+          slot: spec.slot,
+          same: spec.same,
+          dtype: spec.dtype,
+          device: spec.device,
+          sizes: sizesAt < 0 ? spec.sizes : numbers.slice(sizesAt, sizesAt + rank),
+          strides: stridesAt < 0 ? spec.strides : numbers.slice(stridesAt, stridesAt + rank),
+          offset: numbers[offsetAt]!,
+          requiresGrad: spec.requiresGrad,
+        };
+      }
+      if (family.differs && ownCase(step, args, outs) !== family.own) continue;
+      const isPlain = before === this.plain && left.length === 0;
+      return { outs, behind: isPlain ? behind.plain : behindStep(before, behind, left) };
     }
     return null;
   }
@@ -131,23 +167,25 @@ interface VaryingResult {
 class StepFamily {
   /** Whether its divisions leave something, and whether it is in one case or another. */
   readonly leaves: boolean;
-  private readonly differs: boolean;
+  readonly differs: boolean;
   /** Those of the operands. */
-  private readonly layouts: readonly LayoutClass[];
+  readonly layouts: readonly LayoutClass[];
   private readonly areDense: boolean;
   /** What is known by the sizes of its operands alone (`ownNumbers`). */
-  private readonly alone = new SampledNumbers();
-  /** Null until it is asked for. */
-  private results: readonly VaryingResult[] | null = null;
+  readonly alone: SampledNumbers = new SampledNumbers();
+  /** Those of which something varies; null until they are found. */
+  results: readonly VaryingResult[] | null = null;
 
   constructor(
     readonly step: MakingStep,
     readonly key: string,
-    private readonly own: string,
-    private readonly operands: readonly number[],
+    /** The case in which it is (`ownCase`). */
+    readonly own: string,
+    /** Slots of its operands. */
+    readonly operands: readonly number[],
     layouts: readonly Shaped[],
-    private readonly example: Results,
-    private readonly numbers: SampledNumbers,
+    readonly example: Results,
+    readonly numbers: SampledNumbers,
     readonly behind: KnownPlace,
   ) {
     this.leaves = mayLeave(step);
@@ -163,49 +201,8 @@ class StepFamily {
     if (this.numbers.add(sizes, numbers)) this.results = null;
   }
 
-  /**
-   * The results of a call in the case of the family, those of the example where nothing of them varies; null for others,
-   * if they are not known, or if a size that varies is below 2, which is another case. One function: it seldom runs, so
-   * nothing inlines what it calls.
-   */
-  at(sizes: readonly number[], args: Arguments, frame: Frame): Results | null {
-    const { operands, layouts } = this;
-    for (let i = 0; i < operands.length; i++) {
-      const operand = frame.slots[operands[i]!]!;
-      const like = layouts[i]!;
-      // Most have the lists of numbers that they had.
-      if (operand.sizes === like.sizes && operand.strides === like.strides) continue;
-      if (!like.has(operand)) return null;
-    }
-    let numbers = this.numbers.at(sizes);
-    if (numbers === null && this.isAlone(sizes, frame)) {
-      const own = ownNumbers(this.step, args, frame);
-      if (own !== null) numbers = this.alone.at(own);
-    }
-    if (numbers === null) return null;
-    const results = (this.results ??= this.varying());
-    const outs = results.length === 0 ? this.example : this.example.slice();
-    for (let i = 0; i < results.length; i++) {
-      const { position, spec, sizes, sizesAt, stridesAt, offsetAt } = results[i]!;
-      for (let k = 0; k < sizes.length; k++) if (numbers[sizes[k]!]! < 2) return null;
-      const rank = spec.sizes.length;
-      // Every field by name: copies of objects are slow where they are seldom made.
-      (outs as (OutSpec | null)[])[position] = {
-        slot: spec.slot,
-        same: spec.same,
-        dtype: spec.dtype,
-        device: spec.device,
-        sizes: sizesAt < 0 ? spec.sizes : numbers.slice(sizesAt, sizesAt + rank),
-        strides: stridesAt < 0 ? spec.strides : numbers.slice(stridesAt, stridesAt + rank),
-        offset: numbers[offsetAt]!,
-        requiresGrad: spec.requiresGrad,
-      };
-    }
-    return this.differs && ownCase(this.step, args, outs) !== this.own ? null : outs;
-  }
-
   /** Whether divisions may have left something, and sizes of operands say all of them. */
-  private isAlone({ length }: readonly number[], { shapes }: Frame): boolean {
+  isAlone({ length }: readonly number[], { shapes }: Frame): boolean {
     return this.areDense && length > shapes.point.length;
   }
 
@@ -215,9 +212,9 @@ class StepFamily {
   }
 
   /** The results of which something varies. */
-  private varying(): readonly VaryingResult[] {
+  varying(): readonly VaryingResult[] {
     let next = 0;
-    return this.example.flatMap((spec, position) => {
+    return (this.results = this.example.flatMap((spec, position) => {
       if (spec === null) return [];
       const rank = spec.sizes.length;
       const varyingIn = (from: number, count: number): number[] =>
@@ -230,7 +227,7 @@ class StepFamily {
       const stridesAt = varyingIn(at + rank, rank).length > 0 ? at + rank : -1;
       const varies = sizesAt >= 0 || stridesAt >= 0 || !this.isFixed(offsetAt);
       return varies ? [{ position, spec, sizes, sizesAt, stridesAt, offsetAt }] : [];
-    });
+    }));
   }
 }
 

@@ -23,9 +23,10 @@ export interface SizedCode {
 
 /** See the file header. The root binds nothing. */
 export class ShapeBinding {
-  readonly made: Map<Step, Made> = new Map();
-  /** Code for these sizes, by the segment that it specialises. */
-  readonly codes: Map<Segment, SizedCode> = new Map();
+  /** What steps make at these sizes; null while nothing is known. */
+  made: Map<Step, Made> | null = null;
+  /** Code for these sizes, by the segment that it specialises; null while there is none. */
+  codes: Map<Segment, SizedCode> | null = null;
   /** Numbers and values of the symbols that are bound, in turns. */
   readonly point: readonly number[];
   /** By symbol and value. */
@@ -50,14 +51,14 @@ export class ShapeBinding {
 
   /** Drops what was worked out here, and the node itself where nothing hangs on it. */
   forget(): void {
-    this.made.clear();
-    this.codes.clear();
+    this.made = null;
+    this.codes = null;
     this.prune();
   }
 
   private prune(): void {
     const { parent } = this;
-    if (parent === null || this.codes.size > 0) return;
+    if (parent === null || this.codes !== null) return;
     if (this.children?.some((nodes) => nodes.size > 0) === true) return;
     parent.children![this.symbol]!.delete(this.value);
     parent.prune();

@@ -64,7 +64,7 @@ export class PureArtifact {
   static make(cursor: PureCursor, call: FinishedCall): PureArtifact {
     const { frame, start } = cursor;
     const template = frame.finished[0]!;
-    const segment = frame.shapes.codes.get(template)?.segment ?? template;
+    const segment = frame.shapes.codes?.get(template)?.segment ?? template;
     if (givesNumbers(cursor))
       throw sideEffect(
         'A pure function may not run an optimizer step: its numbers change on every call.',

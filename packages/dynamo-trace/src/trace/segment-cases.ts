@@ -29,8 +29,8 @@ export class SegmentCases {
   }
 
   /** The last one in some cases whose code, with these results, knows of other sizes; null where none does. */
-  knowing(cases: KnownPlace | null, outputs: ReadonlySet<number>): Segment | null {
-    const family = cases === null ? undefined : this.families.get(cases);
+  knowing(cases: KnownPlace, outputs: ReadonlySet<number>): Segment | null {
+    const family = this.families.get(cases);
     if (family === undefined) return null;
     const { latest, serving } = family;
     if (latest?.knowsOtherSizes(outputs) === true) return (family.serving = latest);

@@ -31,6 +31,7 @@ import {
   type CompileRequest,
   type CompiledSegment,
   type SegmentInput,
+  type SizedInput,
   type SizedSegment,
   checkCompiled,
   checkOutputs,
@@ -45,6 +46,7 @@ import { SegmentCases } from './segment-cases.js';
 import { settle } from './settle.js';
 import { type Shared, sameSharing } from './sharing.js';
 import type { KnownPlace } from '../dynamic/known-place.js';
+import type { SizedCode } from '../dynamic/shape-binding.js';
 
 /** Input of a segment: a tensor slot or a runtime scalar. */
 export type SegmentInputRef =
@@ -222,16 +224,19 @@ export class Segment {
     if (family !== null) family.latest = segment;
   }
 
-  /** What knows the code of this program at other sizes, in cases; null where nothing does. */
-  knowing(cases: KnownPlace | null): Segment | null {
-    return this.families.knowing(cases, this.outputSet);
-  }
-
-  /** The code for a call at other sizes, if it is known to be what their graph would be compiled to, and may run. */
-  codeFor(frame: Frame, point: readonly number[]): SizedSegment | null {
-    if (!this.fits(frame)) return null;
-    const inputs = this.gather(frame);
-    return this.changesHooked(inputs) ? null : this.compiled!.forSizes!(point, inputs);
+  /** The code for a call at other sizes, in cases, if it is known to be what their graph would be compiled to; it may run if it `serves`. */
+  knownCode(
+    slots: readonly (SizedInput | undefined)[],
+    cases: KnownPlace,
+    point: readonly number[],
+  ): SizedCode | null {
+    const like = this.families.knowing(cases, this.outputSet);
+    if (like === null) return null;
+    const inputs: SizedInput[] = [];
+    for (let i = 0; i < like.inputs.length; i++) inputs.push(slots[like.inputs[i]!.slot] ?? 0);
+    const proven = like.compiled!.forSizes!(point, inputs);
+    if (proven === null) return null;
+    return { segment: like, proven, outputs: like.outputSlots, asked: this.outputSlots };
   }
 
   /** Whether its code may run for a call at other sizes. */

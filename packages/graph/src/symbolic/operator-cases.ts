@@ -42,8 +42,15 @@ function parts(size: number, part: number, dim: number, outs: readonly Shaped[])
 
 type Bounds = [dim?: number, start?: number | null, end?: number | null];
 
-const sliced: CaseOf<[Sized, ...Bounds]> = ([{ sizes }, dim = 0, start, end]) =>
-  bounds(start ?? 0, end ?? LAST, sizes.at(dim)!);
+/** Slices, whose dimension is in this place among the arguments. */
+const slicedAt =
+  (place: number): CaseOf =>
+  (args) =>
+    bounds(
+      (args[place + 1] as Bounds[1]) ?? 0,
+      (args[place + 2] as Bounds[2]) ?? LAST,
+      (args[0] as Sized).sizes.at((args[place] as Bounds[0]) ?? 0)!,
+    );
 
 const selected: CaseOf<[Sized, number, number]> = ([{ sizes }, dim, index]) => {
   const size = sizes.at(dim)!;
@@ -142,17 +149,19 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   tile: repeated,
   repeat_interleave: ([self, repeats]: [Sized, number], [out]) =>
     numelOf(out!.sizes) === numelOf(self.sizes) * repeats ? '' : null,
-  slice: sliced,
-  slice_scatter: ([self, , ...rest]: [Sized, Sized, ...Bounds]) => sliced([self, ...rest], []),
-  slice_backward: ([, sizes, ...rest]: [Sized, Ints, ...Bounds]) =>
-    sliced([{ sizes }, ...rest], []),
+  slice: slicedAt(1),
+  slice_scatter: slicedAt(2),
+  slice_backward: ([, sizes, dim = 0, start, end]: [Sized, Ints, ...Bounds]) =>
+    bounds(start ?? 0, end ?? LAST, sizes.at(dim)!),
   select: selected,
   select_scatter: ([self, , dim, index]: [Sized, Sized, number, number]) =>
     selected([self, dim, index], []),
   select_backward: ([, sizes, dim, index]: [Sized, Ints, number, number]) =>
     selected([{ sizes }, dim, index], []),
   narrow: ([self, dim, start, length]: [Sized, number, unknown, number]) =>
-    typeof start !== 'number' || start < 0 ? null : sliced([self, dim, start, start + length], []),
+    typeof start !== 'number' || start < 0
+      ? null
+      : bounds(start, start + length, self.sizes.at(dim)!),
   split: ([self, part, dim = 0]: [Sized, number, number?], outs) =>
     parts(self.sizes.at(dim)!, part, dim, outs),
   chunk: ([self, count, dim = 0]: [Sized, number, number?], outs) => {

@@ -28,10 +28,10 @@ export class ProvenSizes {
     return proof === null ? null : new ProvenSizes(template, proof, NodeSamples.of(template));
   }
 
-  /** Notes that a graph made for sizes of the program is the template at values of its symbols. */
-  add(sizes: readonly number[], values: readonly number[]): void {
+  /** Notes that a graph made for sizes of the program is the template, where its program computes this. */
+  add(sizes: readonly number[], computed: readonly number[]): void {
     const { template, samples } = this;
-    const computed = template.at(values);
+    const values = computed.slice(0, template.symbols.length);
     samples.add(sizes, [...values, ...template.numbersIn(computed)]);
     this.nodes?.add(computed);
   }

@@ -4,7 +4,7 @@
  * Every operator of it does the same at all sizes (`isUniform`). Where its numbers are known (`ProvenSizes`), what is left
  * to ask at further sizes is whether operators are in the case in which they were for the example.
  */
-import { type Size, SymInt, numbersIn, sizeMul } from '@tessera/shared';
+import { type Size, SymInt, sizeMul } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import { type Argument, Node } from '../node.js';
 import type { GraphTemplate } from './graph-template.js';
@@ -23,7 +23,8 @@ interface Fixed {
 interface Call {
   readonly caseOf: CaseOf;
   readonly args: readonly Part[];
-  readonly outs: readonly Part[];
+  /** Null for a case that does not ask for results. */
+  readonly outs: readonly Part[] | null;
 }
 
 /** A condition: in which case it must be. */
@@ -77,7 +78,7 @@ export class TemplateProof {
     for (let i = 0; i < this.inputs.length; i++) {
       const input = this.inputs[i]!;
       const { position, offset, sizes, strides, wanted } = input;
-      if (wanted !== null && !wanted.has(partIn(input, computed) as Shaped)) return false;
+      if (wanted !== null && !wanted.has(layoutIn(input, computed))) return false;
       if (inputs === null) continue;
       const given = inputs[position] as Tensor;
       if (given.storageOffset !== offset || given.sizes.length !== sizes.length) return false;
@@ -86,32 +87,40 @@ export class TemplateProof {
         if (given.strides[k] !== computed[strides[k]!]) return false;
       }
     }
-    for (let i = 0; i < conditions.length; i++)
-      if (caseIn(conditions[i]!, computed) !== conditions[i]!.wanted) return false;
+    for (let i = 0; i < conditions.length; i++) {
+      const { caseOf, args, outs, wanted } = conditions[i]!;
+      const results = outs === null ? NONE : (listIn(outs, computed) as Shaped[]);
+      if (caseOf(listIn(args, computed), results) !== wanted) return false;
+    }
     return true;
   }
 }
 
+const NONE: readonly Shaped[] = [];
+
 /** The case of a call where the template's program computes this. */
 function caseIn({ caseOf, args, outs }: Call, computed: readonly number[]): string | null {
-  return caseOf(listIn(args, computed), listIn(outs, computed) as Shaped[]);
+  return caseOf(listIn(args, computed), listIn(outs ?? [], computed) as Shaped[]);
 }
 
-/** What a part is where the template's program computes this. */
-function partIn(part: Part, computed: readonly number[]): unknown {
-  if (typeof part === 'number') return computed[part];
-  if ('value' in part) return part.value;
-  if (!('sizes' in part)) return listIn(part, computed);
-  return { sizes: numbersIn(part.sizes, computed), strides: numbersIn(part.strides, computed) };
+/** A layout where the template's program computes this. */
+function layoutIn({ sizes, strides }: SlottedShape, computed: readonly number[]): Shaped {
+  const layout = { sizes: [] as number[], strides: [] as number[] };
+  for (let d = 0; d < sizes.length; d++) {
+    layout.sizes.push(computed[sizes[d]!]!);
+    layout.strides.push(computed[strides[d]!]!);
+  }
+  return layout;
 }
 
-/** A list: what most parts are is read here, without a call. */
+/** What the parts of a list are where the template's program computes this. */
 function listIn(parts: readonly Part[], computed: readonly number[]): unknown[] {
   const list: unknown[] = [];
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]!;
     if (typeof part === 'number') list.push(computed[part]);
-    else list.push('value' in part ? part.value : partIn(part, computed));
+    else if ('value' in part) list.push(part.value);
+    else list.push('sizes' in part ? layoutIn(part, computed) : listIn(part, computed));
   }
   return list;
 }
@@ -152,7 +161,8 @@ class TemplateReader {
     const given = this.template.argsOf(node);
     if (![node, ...node.allInputNodes()].some((value) => this.varies(value)) && given === node.args)
       return null;
-    return { caseOf, args: given.map((arg) => this.part(arg)), outs };
+    const args = given.map((arg) => this.part(arg));
+    return { caseOf, args, outs: caseOf.length > 1 ? outs : null };
   }
 
   /** Whether the layout of a node's value varies. */

@@ -113,10 +113,12 @@ export interface Executable {
 export interface TemplateExecutable {
   readonly template: PlanTemplate;
   /**
-   * The executable for given values of the template's symbols, in their order; callers keep it while sizes come again,
-   * and disposing it is the template's business.
+   * The executable for some sizes; callers keep it while sizes come again, and disposing it is the template's business.
+   *
+   * @param computed what the template's program computes, which begins with the values of the symbols; the list stays
+   * as it is
    */
-  at(values: readonly number[]): Executable;
+  at(computed: readonly number[]): Executable;
   /** Frees compiled code and memory, of all sizes. */
   dispose(): void;
 }

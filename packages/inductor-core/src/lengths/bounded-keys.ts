@@ -14,7 +14,7 @@ import {
   emitOp,
   tensorVal,
 } from '@tessera/graph';
-import { ShapeEnv, type Size, type SymInt, sizeMul } from '@tessera/shared';
+import { ShapeEnv, type Size, SizeProgram, type SymInt, sizeMul } from '@tessera/shared';
 import { getOp } from '@tessera/tensor/internal';
 import type { GraphSizes } from '../lower/graph-sizes.js';
 import { type KeyBound, keyBound } from './key-bound.js';
@@ -64,12 +64,14 @@ export function boundKeys(module: GraphModule): BoundedGraph | null {
     node.args = args;
   }
   const { env, counts, shapes } = cuts;
+  const symbols = counts.map(({ symbol }) => symbol);
   return {
     module: copy,
     counts,
     sizes: {
       env,
-      symbols: counts.map(({ symbol }) => symbol),
+      symbols,
+      program: new SizeProgram(symbols),
       shapesOf: (node) => shapes.get(node),
       argsOf: (node) => node.args,
     },

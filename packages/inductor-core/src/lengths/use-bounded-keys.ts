@@ -7,7 +7,7 @@
 import { useAttentionFusion } from '@tessera/passes';
 import { type Steps, compareNumbers, isTesseraError, log, stage } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
-import { readNumbers } from '@tessera/tensor/internal';
+import { readNumbers, sameNumbers } from '@tessera/tensor/internal';
 import type { Executable, KernelSource, TemplateExecutable } from '../backend/kernel-backend.js';
 import { type CompiledTemplate, templateSteps } from '../compile-graph.js';
 import {
@@ -19,7 +19,6 @@ import {
 } from '../compile-to-executable.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import { showPlan } from '../plan/observe-plans.js';
-import { TemplateSizes } from '../plan/plan-template.js';
 import { type BoundedGraph, type CountedBlocks, boundKeys } from './bounded-keys.js';
 
 /** A bounded graph with its code; null where the code is not for all counts. */
@@ -56,44 +55,54 @@ const bounded: GraphForm = function* (module, backend, options) {
 
 /** Runs the code for as many keys as the inputs say. */
 class BoundedExecutable implements Executable {
-  /** Counts as many as there are. */
-  private readonly all: readonly number[];
+  /** For all keys. */
+  private readonly all: Executable;
   /** The counts at a call. */
   private readonly counted: (inputs: readonly Tensor[]) => readonly number[];
-  private readonly holds: (values: readonly number[]) => boolean;
+  /** For counts; null for those at which conditions of the code do not hold. */
+  private readonly of: (counts: readonly number[]) => Executable | null;
+  /** The last ones, which many calls have. */
+  private last: readonly number[] = [];
+  private code: Executable | null = null;
 
   /** @param tensors placeholders of the tensors that it is run with */
   constructor(
-    private readonly code: TemplateExecutable,
-    { sizes, counts }: BoundedGraph,
+    private readonly template: TemplateExecutable,
+    { sizes: { env, program }, counts }: BoundedGraph,
     tensors: readonly number[],
   ) {
     const places = counts.map(({ input }) => tensors.indexOf(input));
-    this.all = counts.map(({ most }) => most);
     this.counted = (inputs) => counts.map((count, i) => blocksUpTo(inputs[places[i]!]!, count));
-    const at = new TemplateSizes(sizes.symbols);
-    this.holds = (values) =>
-      sizes.env.guards.every(({ base, op, bound }) =>
-        compareNumbers(at.functionOf(base)(values), op, bound),
-      );
+    const guards = env.guards.map(({ base, ...guard }) => ({ ...guard, slot: program.slot(base) }));
+    this.all = template.at(program.run(counts.map(({ most }) => most)));
+    this.of = (counts) => {
+      const computed = program.run(counts);
+      return guards.every(({ slot, op, bound }) => compareNumbers(computed[slot]!, op, bound))
+        ? template.at(computed)
+        : null;
+    };
   }
 
   /** For all keys. */
   get plan(): ExecutionPlan {
-    return this.code.at(this.all).plan;
+    return this.all.plan;
   }
 
   get sources(): readonly KernelSource[] {
-    return this.code.at(this.all).sources;
+    return this.all.sources;
   }
 
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
-    const values = this.counted(inputs);
-    this.code.at(this.holds(values) ? values : this.all).run(inputs, outputs, scalars);
+    const counts = this.counted(inputs);
+    if (!sameNumbers(counts, this.last)) {
+      this.last = counts;
+      this.code = this.of(counts);
+    }
+    (this.code ?? this.all).run(inputs, outputs, scalars);
   }
 
   dispose(): void {
-    this.code.dispose();
+    this.template.dispose();
   }
 }
 

@@ -5,7 +5,7 @@
  * The memory that buffers share is decided with symbols (who may overwrite whom, and who is alive when); where in the
  * arena a buffer lies is decided for each choice of sizes, by the same packing as that of plans.
  */
-import { type Size, type SymInt, compileSize } from '@tessera/shared';
+import { type Size, type SizeProgram, type SymInt, compileSize } from '@tessera/shared';
 import { type DType, itemSize } from '@tessera/tensor';
 import type { FusedKernel } from '../ir/kernel.js';
 import { type SizeValue, kernelAt } from '../ir/kernel-at.js';
@@ -42,6 +42,8 @@ export interface PlanTemplate extends Omit<
   readonly kernels: readonly FusedKernel<Size>[];
   /** The symbols whose values choose a plan, in the order in which they are given. */
   readonly symbols: readonly SymInt[];
+  /** Computes sizes of them: a backend takes a slot for each that its code needs, when it loads the template. */
+  readonly program: SizeProgram;
 }
 
 /** Expressions of a template as functions of the values of its symbols; each is compiled once. */
@@ -130,7 +132,7 @@ export function planAt(
   valueOf: SizeValue,
   bytesOf: (dtype: DType) => number = itemSize,
 ): ExecutionPlan {
-  const { symbols: _, ...rest } = template;
+  const { symbols: _, program: _program, ...rest } = template;
   return {
     ...rest,
     ...buffersAt(template, valueOf, bytesOf),
@@ -144,7 +146,7 @@ export function planOf(
   template: PlanTemplate,
   bytesOf: (dtype: DType) => number = itemSize,
 ): ExecutionPlan {
-  const { symbols: _, ...rest } = template;
+  const { symbols: _, program: _program, ...rest } = template;
   return {
     ...rest,
     ...buffersAt(template, Number, bytesOf),

@@ -1,7 +1,7 @@
 /**
  * @file `TemplateOutputs`: the layouts of a template's outputs, as slots of the program that computes its sizes.
  */
-import { type SizeProgram, numbersIn } from '@tessera/shared';
+import type { SizeProgram } from '@tessera/shared';
 import type { DType, DeviceType, TensorMeta } from '@tessera/tensor';
 import type { PlanTemplate } from './plan-template.js';
 
@@ -28,18 +28,19 @@ export class TemplateOutputs {
     }));
   }
 
-  /** The layouts where the program computes this. */
+  /** The layouts where the program computes this. One function: it seldom runs, so nothing inlines what it calls. */
   at(computed: readonly number[]): readonly TensorMeta[] {
     const { outputs, device } = this;
     const metas: TensorMeta[] = [];
     for (let i = 0; i < outputs.length; i++) {
-      const { dtype, sizes, strides } = outputs[i]!;
-      metas.push({
-        dtype,
-        device,
-        sizes: numbersIn(sizes, computed),
-        strides: numbersIn(strides, computed),
-      });
+      const output = outputs[i]!;
+      const sizes: number[] = [];
+      const strides: number[] = [];
+      for (let d = 0; d < output.sizes.length; d++) {
+        sizes.push(computed[output.sizes[d]!]!);
+        strides.push(computed[output.strides[d]!]!);
+      }
+      metas.push({ dtype: output.dtype, device, sizes, strides });
     }
     return metas;
   }

@@ -146,7 +146,7 @@ export class SizeFamily {
   ): CompiledGraph | null {
     const loaded = this.loaded!;
     if (computed === null || !loaded.graph.admits(computed)) return null;
-    if (sizes !== null) loaded.proven?.add(sizes, valuesIn(computed, loaded));
+    if (sizes !== null) loaded.proven?.add(sizes, computed);
     return this.at(computed, loaded, backend);
   }
 
@@ -155,7 +155,7 @@ export class SizeFamily {
     const { template, ...rest } = of.compiled;
     const { name, rng, launches } = template;
     const outputs = of.outputs.at(computed);
-    const executable = of.executable.at(valuesIn(computed, of));
+    const executable = of.executable.at(computed);
     const code = compiledGraph(of.route, backend, executable, {
       ...rest,
       outline: { name, launches, outputs, ...(rng === undefined ? {} : { rng }) },
@@ -167,7 +167,9 @@ export class SizeFamily {
       const found = loaded.proven?.computedAt(wanted, inputs) ?? null;
       if (found === null) return null;
       const { caller, executable, outputs } = loaded;
-      return caller.of(executable.at(valuesIn(found, loaded)), outputs.at(found));
+      const code = executable.at(found);
+      const metas = outputs.at(found);
+      return (inputs) => caller.call(code, metas, inputs);
     };
     return Object.assign(code, { forSizes });
   }
@@ -202,14 +204,9 @@ export class SizeFamily {
     const loaded = { ...made, proven: ProvenSizes.of(graph) };
     this.loaded = loaded;
     for (const { module, sizes } of this.samples)
-      if (sizes !== null) loaded.proven?.add(sizes, graph.match(module)!);
+      if (sizes !== null) loaded.proven?.add(sizes, graph.at(graph.match(module)!));
     return this.bound(sample, this.computedFor(sample.module), backend);
   }
-}
-
-/** The values of the symbols with which a template's program computed this. */
-function valuesIn(computed: readonly number[], { graph }: Loaded): readonly number[] {
-  return computed.slice(0, graph.symbols.length);
 }
 
 /** Code that the captured graphs of one function share. */

@@ -27,6 +27,8 @@ import { threadPool } from './thread-pool.js';
 /** A plan block in the heap, and what runs with it must know. */
 export interface PlanBlock extends Sharable {
   readonly address: number;
+  /** For what it is written: a list, whatever is in it. */
+  readonly computed: readonly number[];
   readonly arenaBytes: number;
 }
 
@@ -52,9 +54,9 @@ export interface CpuProgram {
   readonly loaded: LoadedModule;
   /** Addresses of the constants. */
   readonly constants: readonly number[];
-  /** The block for values of the sizes; null once memory was freed. */
-  blockAt(values: readonly number[]): PlanBlock | null;
-  numbersAt(values: readonly number[]): PlanNumbers;
+  /** A block for what a template's program computed; null once memory was freed. */
+  blockAt(computed: readonly number[]): PlanBlock | null;
+  numbersAt(computed: readonly number[]): PlanNumbers;
   /** One of its executables was disposed. */
   onDispose(): void;
 }
@@ -62,19 +64,21 @@ export interface CpuProgram {
 /** See the file header. */
 export class CpuExecutable implements Executable {
   readonly #program: CpuProgram;
-  /** Of the symbols of a template. */
-  readonly #values: readonly number[];
+  /** What the program of a template computes; empty for a plan. */
+  readonly #computed: readonly number[];
+  /** The block of the last run, unless it was written for other sizes since. */
+  #block: PlanBlock | null = null;
   #known: PlanNumbers | null = null;
   #arena = 0;
   #disposed = false;
 
-  constructor(program: CpuProgram, values: readonly number[]) {
+  constructor(program: CpuProgram, computed: readonly number[]) {
     this.#program = program;
-    this.#values = values;
+    this.#computed = computed;
   }
 
   get #numbers(): PlanNumbers {
-    return (this.#known ??= this.#program.numbersAt(this.#values));
+    return (this.#known ??= this.#program.numbersAt(this.#computed));
   }
 
   get plan(): ExecutionPlan {
@@ -86,7 +90,9 @@ export class CpuExecutable implements Executable {
   }
 
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
-    const at = this.#disposed ? null : this.#program.blockAt(this.#values);
+    let at = this.#block;
+    if (at?.computed !== this.#computed)
+      this.#block = at = this.#disposed ? null : this.#program.blockAt(this.#computed);
     if (at === null) throw this.#afterDispose();
     const { loaded, inputSizes, outputSizes } = this.#program;
     const { address: block, arenaBytes, parallelNs, parallelLaunches } = at;
@@ -117,6 +123,7 @@ export class CpuExecutable implements Executable {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
+    this.#block = null;
     this.#program.onDispose();
   }
 
@@ -183,7 +190,7 @@ export class CpuExecutable implements Executable {
     // The block of a template says where its buffers are.
     if (source.kind === 'arena')
       return (
-        this.#arena + (this.#values.length > 0 ? word(layout.places + 4 * buffer) : source.offset)
+        this.#arena + (this.#computed.length > 0 ? word(layout.places + 4 * buffer) : source.offset)
       );
     return (
       word((source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index) >>> 0

@@ -163,6 +163,9 @@ function* codeSteps(
   };
 }
 
+/** What a plan computes of sizes. */
+const NO_SIZES: readonly number[] = [];
+
 /** Prepares a plan to run. @throws plan-invalid, kernel-missing, out-of-memory, webassembly-forbidden */
 export function* loadingSteps(
   plan: ExecutionPlan,
@@ -172,7 +175,8 @@ export function* loadingSteps(
   const { layout } = code.module;
   const constants = placeConstants(plan);
   const address = planBlock(plan, layout, constants);
-  const block: PlanBlock = { address, arenaBytes: plan.arenaBytes, ...code.sharable };
+  const { arenaBytes } = plan;
+  const block: PlanBlock = { address, computed: NO_SIZES, arenaBytes, ...code.sharable };
   code.planBase.value = address | 0;
   const release = startCode(code, () => {
     for (const ptr of [address, ...constants]) cpuHeap().free(ptr);
@@ -196,7 +200,7 @@ export function* loadingSteps(
       numbersAt: () => numbers,
       onDispose: release,
     },
-    [],
+    NO_SIZES,
   );
   releaseWith(executable, release);
   return executable;

@@ -41,11 +41,7 @@ export function loadTemplate(
   const program = new TemplateProgram(template, loadCode(template, generate, true));
   return {
     template,
-    at(values) {
-      // What is wrong with these sizes is said here.
-      program.blockAt(values);
-      return new CpuExecutable(program, values);
-    },
+    at: (computed) => new CpuExecutable(program, computed),
     dispose: () => program.release(),
   };
 }
@@ -86,12 +82,12 @@ class TemplateProgram implements CpuProgram {
     releaseWith(this, this.release);
   }
 
-  blockAt(values: readonly number[]): PlanBlock | null {
-    return this.blocks.at(values);
+  blockAt(computed: readonly number[]): PlanBlock | null {
+    return this.blocks.at(computed);
   }
 
-  numbersAt(values: readonly number[]): PlanNumbers {
-    return new PlanAtSizes(this.template, this.sizes.at(values));
+  numbersAt(computed: readonly number[]): PlanNumbers {
+    return new PlanAtSizes(this.template, this.sizes.at(computed));
   }
 
   /** Others go on. */

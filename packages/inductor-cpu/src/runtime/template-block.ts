@@ -1,12 +1,12 @@
 /**
- * @file `TemplateBlocks`: makes the plan blocks of a template, one for each choice of its sizes.
+ * @file `TemplateBlocks`: the plan blocks of a template, which hold what its code reads of sizes.
  *
- * A new choice must cost little, because it is made while a call waits and by code that seldom runs: an image of what no
- * size changes is copied, and all expressions of sizes are one program (`SizeProgram`). Blocks are a cache: one that was
- * not made lately is made into that of other sizes, and again when its own come back.
+ * A new choice must cost little, because it is made while a call waits and by code that seldom runs: a block is written
+ * for other sizes where these differ, and all expressions of sizes are those of the template's program, which was run
+ * before. Few blocks take turns: one that was written for other sizes meanwhile is written again when its own come back.
  */
 import { type PlanTemplate, packInOrder, scratchOf } from '@tessera/inductor-core';
-import { type Size, SizeProgram, TesseraError } from '@tessera/shared';
+import { type Size, TesseraError } from '@tessera/shared';
 import { cpuHeap, itemSize } from '@tessera/tensor';
 import type { PlanBlock } from './cpu-executable.js';
 import { type LoadedCode, planBlock } from './load-plan.js';
@@ -15,8 +15,8 @@ import { fewestShared, isWorthSharing } from './plan-module.js';
 
 /** Places and counts are computed in 32 bits. */
 const LARGEST = 2 ** 31 - 1;
-/** Choices of sizes that have blocks at a time. */
-const MOST = 64;
+/** Choices of sizes that have blocks at a time: they stay in the caches of a loop whose sizes are new each time. */
+const MOST = 16;
 
 /** Buffers are packed for sizes that need no more than so many times the bytes of others, and so many. */
 const SPARE = 4;
@@ -29,10 +29,15 @@ interface Packed extends ReturnType<typeof packInOrder> {
   readonly bytes: readonly number[];
 }
 
+/** A block whose sizes become others. */
+type TakenBlock = { -readonly [key in keyof PlanBlock]: PlanBlock[key] };
+
+/** Of a block that was freed: no sizes that code is for. */
+const FREED: readonly number[] = [];
+
 /** See the file header. */
 export class TemplateBlocks {
   private readonly image: Int32Array;
-  private readonly sizes: SizeProgram;
   /** Words of a block that have values of slots of the program, and those slots. */
   private readonly words: number[] = [];
   private readonly slots: number[] = [];
@@ -44,8 +49,10 @@ export class TemplateBlocks {
   private readonly packed: Packed[] = [];
   /** Launches that threads may share. */
   private readonly shared;
-  /** By their values, oldest first; null once they were released. */
-  private made: Map<readonly number[], PlanBlock> | null = new Map();
+  /** Null once they were freed. */
+  private blocks: TakenBlock[] | null = [];
+  /** Which of them is written next: the oldest. */
+  private next = 0;
 
   constructor(
     private readonly template: PlanTemplate,
@@ -53,8 +60,7 @@ export class TemplateBlocks {
     constants: readonly number[],
   ) {
     this.image = imageOf(planBlock(template, layout, constants), layout.bytes);
-    const sizes = new SizeProgram(template.symbols);
-    this.sizes = sizes;
+    const { program: sizes } = template;
     const put = (offset: number, size: Size): void => {
       if (typeof size === 'number') {
         this.image[offset >>> 2] = size;
@@ -109,59 +115,65 @@ export class TemplateBlocks {
   }
 
   /**
-   * The block for values of the template's symbols, which are known by their list; null once it was released. One function:
-   * it seldom runs, so nothing inlines what it calls.
+   * A block for what the template's program computed, written for it until it is written for others; null once blocks
+   * were freed. One function: it seldom runs, so nothing inlines what it calls.
    *
    * @throws plan-invalid, out-of-memory
    */
-  at(values: readonly number[]): PlanBlock | null {
-    const { made } = this;
-    if (made === null) return null;
-    const known = made.get(values);
-    if (known !== undefined) return known;
-    const { image, scratch, words, slots, shared } = this;
-    const heap = cpuHeap();
-    const computed = this.sizes.run(values);
+  at(computed: readonly number[]): PlanBlock | null {
+    const { blocks, scratch, words, slots, shared } = this;
+    if (blocks === null) return null;
     for (let i = 0; i < slots.length; i++)
-      if (!(Math.abs(computed[slots[i]]) <= LARGEST)) throw this.tooLarge(values);
-    // Memory for a block: that of the oldest, if there are enough.
-    let address: number;
-    if (made.size < MOST) address = heap.alloc(image.byteLength);
-    else {
-      const oldest: readonly number[] = made.keys().next().value!;
-      ({ address } = made.get(oldest)!);
-      made.delete(oldest);
-    }
-    const { i32 } = heap;
-    const start = address >>> 2;
-    i32.set(image, start);
+      if (!(Math.abs(computed[slots[i]]) <= LARGEST)) throw this.tooLarge(computed);
+    const block = blocks.length < MOST ? this.add(blocks) : blocks[this.next];
+    this.next = (this.next + 1) % MOST;
+    const { i32 } = cpuHeap();
+    const start = block.address >>> 2;
     for (let i = 0; i < words.length; i++) i32[start + words[i]] = computed[slots[i]];
-    const { offsets, total } = this.placesAt(computed);
-    for (let i = 0; i < offsets.length; i++) i32[start + scratch[3 * i + 2]] = offsets[i];
-    let parallelNs = 0;
-    let parallelLaunches = 0;
+    if (scratch.length > 0) {
+      const { offsets, total } = this.placesAt(computed);
+      for (let i = 0; i < offsets.length; i++) i32[start + scratch[3 * i + 2]] = offsets[i];
+      block.arenaBytes = total;
+    }
+    block.parallelNs = 0;
+    block.parallelLaunches = 0;
     for (let i = 0; i < shared.length; i++) {
       const { slot, costPerItem, fewest } = shared[i];
       const items = computed[slot];
       if (items < fewest) continue;
-      parallelNs += items * costPerItem;
-      parallelLaunches++;
+      block.parallelNs += items * costPerItem;
+      block.parallelLaunches++;
     }
-    const block = { address, arenaBytes: total, parallelNs, parallelLaunches };
-    made.set(values, block);
+    block.computed = computed;
+    return block;
+  }
+
+  /** One more block, with all that no size changes. */
+  private add(blocks: TakenBlock[]): TakenBlock {
+    const { image } = this;
+    const heap = cpuHeap();
+    const address = heap.alloc(image.byteLength);
+    heap.i32.set(image, address >>> 2);
+    const block = { address, computed: FREED, arenaBytes: 0, parallelNs: 0, parallelLaunches: 0 };
+    blocks.push(block);
     return block;
   }
 
   /** Frees all blocks. */
   release(): void {
-    for (const { address } of this.made?.values() ?? []) cpuHeap().free(address);
-    this.made = null;
+    for (const block of this.blocks ?? []) {
+      block.computed = FREED;
+      cpuHeap().free(block.address);
+    }
+    this.blocks = null;
   }
 
-  private tooLarge(values: readonly number[]): TesseraError {
+  private tooLarge(computed: readonly number[]): TesseraError {
+    const { name, symbols } = this.template;
+    const values = computed.slice(0, symbols.length).join(', ');
     return new TesseraError(
       'plan-invalid',
-      `cpu: plan ${this.template.name} computes with sizes beyond 32 bits at ${values.join(', ')}.`,
+      `cpu: plan ${name} computes with sizes beyond 32 bits at ${values}.`,
       { hints: ['Split the tensors.'] },
     );
   }

@@ -54,8 +54,9 @@ export class LoadedTemplate implements TemplateExecutable {
     this.home = this.move(backend);
   }
 
-  at(values: readonly number[]): Executable {
+  at(computed: readonly number[]): Executable {
     const { made, template } = this;
+    const values = computed.slice(0, template.symbols.length);
     const key = values.join();
     const executable =
       made.get(key) ??

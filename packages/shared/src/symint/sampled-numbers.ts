@@ -51,7 +51,8 @@ export class SampledNumbers {
    * @param count of the first of them; others may be those of another sample
    */
   at(sizes: readonly number[], count: number = Infinity): readonly number[] | null {
-    const products = this.samples.at(sizes);
+    const { samples } = this;
+    const products = samples.last === sizes ? samples.found : samples.at(sizes);
     if (products === null) return null;
     const known = this.known === undefined ? (this.known = this.fit()) : this.known;
     if (known === null) return null;
@@ -71,7 +72,10 @@ export class SampledNumbers {
       // A quotient that came out even in all samples may not here.
       if (sum % divisor !== 0) return null;
       const end = places + 1 + varying[places]!;
-      for (i = places + 1; i < end; i++) found[varying[i]!] = sum / divisor;
+      const quotient = sum / divisor;
+      // See `SizeProgram.run`.
+      const number = (quotient | 0) === quotient ? quotient | 0 : quotient;
+      for (i = places + 1; i < end; i++) found[varying[i]!] = number;
     }
     return found;
   }

@@ -81,7 +81,8 @@ export class SizeProgram {
           else value = kind === MIN ? Math.min(value, next) : Math.max(value, next);
         }
       }
-      at[to] = value;
+      // As small integers: a list with another number is of another kind, as is what is made of it, to the engine's code.
+      at[to] = (value | 0) === value ? value | 0 : value;
     }
     return at;
   }

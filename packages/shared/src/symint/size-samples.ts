@@ -60,9 +60,9 @@ export class SizeSamples {
   private readonly further = new Map<string, SizeSamples>();
   /** Undefined until it is asked for, null while the samples determine nothing. */
   private known: Basis | null | undefined;
-  /** The sizes that were asked for last, and their products. */
-  private last: readonly number[] | null = null;
-  private found: readonly number[] | null = null;
+  /** The sizes that were asked for last, and their products, for those who would ask again. */
+  last: readonly number[] | null = null;
+  found: readonly number[] | null = null;
 
   constructor(readonly list: readonly (readonly number[])[] = []) {}
 
