@@ -18,7 +18,7 @@ export function rateOf(rate: number | Tensor): number {
       `Tensor lr must be ${rate.numel === 1 ? 'on cpu' : '1-element'}`,
       { hints: ['Give a number, or tensor(0.01).'] },
     );
-  return rate.detach().item();
+  return Number(rate.detach().item());
 }
 
 /** Makes `group.lr` what `rate` holds, where it is a tensor. */
