@@ -22,6 +22,7 @@ const before: Readonly<Record<string, readonly unknown[]>> = {
   LPPool2d: [2, 2],
   LPPool3d: [2, 2],
   LeakyReLU: [0.1],
+  LinearCrossEntropyLoss: [2, 2],
   MultiheadAttention: [4, 2],
   RReLU: [0.1, 0.2],
   Threshold: [0, 1],

@@ -55,9 +55,11 @@ export class GraphSamples {
 
   /** Notes a graph that the template stands for; false for others. */
   private note(module: GraphModule, sizes: readonly number[]): boolean {
-    const values = this.template?.match(module) ?? null;
-    if (values !== null) this.proven?.add(sizes, values);
-    return values !== null;
+    const { template } = this;
+    const values = template?.match(module) ?? null;
+    if (values === null) return false;
+    this.proven?.add(sizes, template!.at(values));
+    return true;
   }
 
   private like(template: GraphTemplate | null): SampledGraph {

@@ -4,7 +4,8 @@
  * Modelled on `torch.distributions.transforms`; y = transform.call(x), as modules are called.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
+import { checkOptions } from '../module/check-options.js';
 import type { Constraint } from './constraints.js';
 
 /** Options of transforms. */
@@ -20,8 +21,19 @@ export function without(transform: object, name: string): TesseraError {
   });
 }
 
+/** @throws invalid-argument unless what a class is made of is a list of transforms */
+export function checkTransforms(owner: { readonly name: string }, parts: unknown): void {
+  if (Array.isArray(parts) && parts.every((part) => part instanceof Transform)) return;
+  throw new TesseraError('invalid-argument', `${owner.name} is made of transforms.`, {
+    hints: ['Give one as new ExpTransform(); ComposeTransform takes a list of them.'],
+  });
+}
+
 /** See the file header. */
 export abstract class Transform {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<string, true>> = { cacheSize: true };
+
   /** What it takes. */
   abstract readonly domain: Constraint;
   /** What it gives. */
@@ -34,6 +46,7 @@ export abstract class Transform {
 
   /** @throws invalid-argument */
   constructor(options: TransformOptions = {}) {
+    checkOptions(new.target, options);
     const { cacheSize = 0 } = options;
     if (cacheSize !== 0 && cacheSize !== 1)
       throw new TesseraError('invalid-argument', 'cacheSize must be 0 or 1', {

@@ -4,9 +4,10 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, isTensor, zerosLike } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
+import { checkNumbers, checkShapes } from '../module/check-options.js';
 import { type Constraint, independent, real } from './constraints.js';
 import { sumRightmost } from './sum-rightmost.js';
-import { Transform, type TransformOptions } from './transform.js';
+import { Transform, type TransformOptions, checkTransforms } from './transform.js';
 
 const dimOf = ({ eventDim = 0 }: Constraint): number => eventDim;
 
@@ -19,6 +20,7 @@ export class ComposeTransform extends Transform {
     options: TransformOptions = {},
   ) {
     super(options);
+    checkTransforms(new.target, parts);
     this.bijective = parts.every((part) => part.bijective);
   }
   get domain(): Constraint {
@@ -90,6 +92,8 @@ export class IndependentTransform extends Transform {
     options: TransformOptions = {},
   ) {
     super(options);
+    checkTransforms(new.target, [base]);
+    checkNumbers(new.target, { reinterpretedBatchNdims });
     this.bijective = base.bijective;
   }
   get domain(): Constraint {
@@ -131,6 +135,7 @@ export class ReshapeTransform extends Transform {
     options: TransformOptions = {},
   ) {
     super(options);
+    checkShapes(new.target, { inShape, outShape });
     const count = (shape: readonly number[]): number => shape.reduce((n, size) => n * size, 1);
     if (count(inShape) !== count(outShape))
       throw new TesseraError(

@@ -1,6 +1,7 @@
 /**
  * @file Transforms of each element.
  */
+import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
   abs,
@@ -28,7 +29,7 @@ import {
   real,
   unitInterval,
 } from './constraints.js';
-import type { Distribution, ParameterLike } from './distribution.js';
+import { Distribution, type ParameterLike, checkTensor } from './distribution.js';
 import { sumRightmost } from './sum-rightmost.js';
 import { Transform, type TransformOptions } from './transform.js';
 
@@ -78,6 +79,7 @@ export class PowerTransform extends Transform {
     options: TransformOptions = {},
   ) {
     super(options);
+    checkTensor('exponent', exponent, true);
   }
   override get sign(): Tensor | number {
     const { exponent } = this;
@@ -181,6 +183,11 @@ export interface AffineOptions extends TransformOptions {
 
 /** y = loc + scale · x. @see torch.distributions.transforms.AffineTransform */
 export class AffineTransform extends Transform {
+  static override readonly optionNames: Readonly<Record<keyof AffineOptions, true>> = {
+    cacheSize: true,
+    eventDim: true,
+  };
+
   readonly eventDim: number;
 
   constructor(
@@ -189,6 +196,8 @@ export class AffineTransform extends Transform {
     options: AffineOptions = {},
   ) {
     super(options);
+    checkTensor('loc', loc, true);
+    checkTensor('scale', scale, true);
     this.eventDim = options.eventDim ?? 0;
   }
   get domain(): Constraint {
@@ -235,6 +244,10 @@ export class CumulativeDistributionTransform extends Transform {
     options: TransformOptions = {},
   ) {
     super(options);
+    if (distribution instanceof Distribution) return;
+    throw new TesseraError('invalid-argument', 'distribution must be a distribution.', {
+      hints: ['Write new CumulativeDistributionTransform(new Normal(0, 1)).'],
+    });
   }
   get domain(): Constraint {
     return this.distribution.support;

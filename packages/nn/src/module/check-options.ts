@@ -66,6 +66,15 @@ export function checkSizes(
   );
 }
 
+/** @throws invalid-argument unless the arguments `shapes` of a class, by name in order, are lists of numbers */
+export function checkShapes(
+  type: { readonly name: string },
+  shapes: Readonly<Record<string, unknown>>,
+): void {
+  const isShape = (value: unknown): boolean => Array.isArray(value) && value.every(isNumber);
+  checkEach(type, shapes, isShape, 'a list of numbers', 'It is required');
+}
+
 /** @throws invalid-argument unless the arguments `numbers` of a class, by name in order, are numbers */
 export function checkNumbers(
   type: { readonly name: string },

@@ -5,6 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { type Tensor, reshape } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
 import { linearCrossEntropy } from '../functional/linear-cross-entropy.js';
+import { checkOptions } from '../module/check-options.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import type { FactoryOptions } from './factory-options.js';
 import { Linear } from './linear.js';
@@ -45,6 +46,7 @@ export class LinearCrossEntropyLoss extends WeightedLoss {
 
   /** @throws shape-mismatch, invalid-argument */
   constructor(inFeatures: number, numClasses: number, options: LinearCrossEntropyLossOptions = {}) {
+    checkOptions(new.target, options);
     const { outFeatures = [], bias = false, weight, labelSmoothing = 0, dtype, device } = options;
     if (weight && formatSizes(weight.sizes) !== formatSizes([numClasses]))
       throw new TesseraError(

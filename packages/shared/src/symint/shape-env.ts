@@ -39,8 +39,12 @@ export class ShapeEnv implements SymIntOwner {
   readonly #facts: Facts = new Facts(this);
   #symbols = 0;
   readonly #guards = new Map<string, Relation>();
+  #guardList: readonly Relation[] = [];
+
   /** The recorded guards, in the order they were asked; the same list until one is added. */
-  guards: readonly Relation[] = [];
+  get guards(): readonly Relation[] {
+    return this.#guardList;
+  }
 
   /**
    * A size that may vary.
@@ -73,7 +77,7 @@ export class ShapeEnv implements SymIntOwner {
     const holds = compareNumbers(relation.base.hint, relation.op, relation.bound);
     const found = holds ? relation : negateRelation(relation);
     this.#guards.set(relationKey(found), found);
-    this.guards = [...this.#guards.values()];
+    this.#guardList = [...this.#guards.values()];
     this.#facts.learn(found);
     return holds;
   }
