@@ -43,7 +43,6 @@ export const OPTION_SCOPES: Readonly<Record<string, Scope>> = {
   'trace.accumulatedRecompileLimit': 'call',
   'trace.generateCode': 'program',
   'trace.recompileLimit': 'call',
-  'trace.replay': 'call',
   'trace.sizeLimit': 'call',
   'trace.verify': 'call',
 };
