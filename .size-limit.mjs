@@ -17,7 +17,7 @@ const EVERYTHING = '590.8 kB';
 const budgets = {
   shared: '21.2 kB',
   tensor: '173.9 kB',
-  nn: '63.3 kB',
+  nn: '63.6 kB',
   distributed: '27.2 kB',
   onnx: '66.1 kB',
   graph: '35.0 kB',
