@@ -5,6 +5,7 @@ import {
   enableGrad,
   grad,
   library,
+  ones,
   tensor,
 } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
@@ -296,6 +297,30 @@ describe.each(['eager', 'aot_eager', 'inductor'])(
     });
   },
 );
+
+describe('a custom function in calls that no trace fits any more', () => {
+  it.each([false, true])(
+    'gives results that can be given another layout, async: %s',
+    async (waits) => {
+      class Twice extends Function {
+        static forward(_: FunctionContext, x: Tensor): Tensor {
+          return x.mul(2);
+        }
+        static backward(_: FunctionContext, g: Tensor): Tensor {
+          return g.mul(2);
+        }
+      }
+      const w = tensor([[1, 2]], { requiresGrad: true });
+      const last = (x: Tensor): Tensor => Twice.apply(w.mul(1)).squeeze_().add(x.sum());
+      const fn = async (x: Tensor): Promise<Tensor> => {
+        if (waits) void (await x.sum().item());
+        return last(x);
+      };
+      const f = compile(fn, { backend: 'eager', dynamic: false });
+      for (let n = 1; n < 13; n++) expect((await f(ones([n]))).toArray()).toEqual([2 + n, 4 + n]);
+    },
+  );
+});
 
 describe('autograd inside compiled functions', () => {
   it('captures grad()', () => {

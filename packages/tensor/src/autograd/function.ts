@@ -31,11 +31,14 @@ function run(owner: FunctionClass, args: readonly unknown[]): unknown {
   const traced = activeMode(args) !== null;
   // A result that is an untouched argument, or that a trace has computed already, becomes a tensor of
   // its own over the same memory.
-  const outs = (isList ? result : [result]).map((out) =>
-    isTensor(out) && !context.dirty.has(out) && (inputs.has(out) || (traced && !out.isLazy))
-      ? noGrad(() => callOp(getOp('aten::alias'), [out]))
-      : out,
-  );
+  const outs = (isList ? result : [result]).map((out) => {
+    if (!isTensor(out) || context.dirty.has(out)) return out;
+    const isArgument = inputs.has(out);
+    if (!isArgument && (!traced || out.isLazy)) return out;
+    const own = noGrad(() => callOp(getOp('aten::alias'), [out]));
+    // A tracer that only looks on has computed nothing.
+    return isArgument || own.isLazy ? own : out;
+  });
   if (!traced) attachFunction(owner, context, args, outs);
   else if (!recordFunction(owner, context, args, outs)) {
     attachNext = () => attachFunction(owner, context, args, outs);
