@@ -118,15 +118,3 @@ it('renorm leaves rows with NaN as they are, and their gradients', () => {
     [0.032, -0.024, 0.2].map((v) => expect.closeTo(v, 6)),
   ]);
 });
-
-describe('addmv of halves takes its factors in the dtype', () => {
-  // Rows of one element: nothing else is rounded on the way.
-  it.each([
-    ['float16', [1.6318359375, 1.80078125, 1.9130859375]],
-    ['bfloat16', [1.6328125, 1.8046875, 1.9140625]],
-  ] as const)('%s', (dtype, expected) => {
-    const rows = tensor([[3.625], [4], [4.25]], { dtype });
-    const [zero, x] = [tensor([0], { dtype }), tensor([1.5], { dtype })];
-    expect(zero.addmv(rows, x, { alpha: 0.3 }).toArray()).toEqual(expected);
-  });
-});

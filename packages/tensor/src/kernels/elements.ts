@@ -33,26 +33,7 @@ type HeapView = CpuHeap[(typeof VIEWS)[DType]];
 interface Codec {
   decode(view: HeapView, at: number): number;
   encode(view: HeapView, at: number, value: number): void;
-  /** The loops over a row from place `at` on; those that serve views of several types are some ten times as slow. */
-  readonly readRow?: ReadRow;
-  readonly writeRow?: (
-    view: HeapView,
-    at: number,
-    stride: number,
-    values: ArrayLike<number>,
-    first: number,
-    end: number,
-  ) => void;
 }
-
-type ReadRow = (
-  view: HeapView,
-  at: number,
-  stride: number,
-  out: Elements,
-  first: number,
-  end: number,
-) => void;
 
 /** Of elements that are numbers there. */
 const NUMBER: Codec = {
@@ -60,69 +41,46 @@ const NUMBER: Codec = {
   encode: (view, at, value) => (view[at] = value),
 };
 
-const decodeLong = (view: HeapView, at: number): number =>
-  view[2 * at + 1]! * 2 ** 32 + (view[2 * at]! >>> 0);
-
-/** As C converts: truncated; NaN and what is infinite are the least number. */
-function encodeLong(view: HeapView, at: number, value: number): void {
-  if (isBig(value)) {
-    cpuHeap().i64[at] = BigInt(value);
-    return;
-  }
-  const low = value | 0;
-  view[2 * at] = low;
-  // Most are positions, and need no division.
-  view[2 * at + 1] =
-    low === value
-      ? low >> 31
-      : value - value === 0
-        ? Math.floor(Math.trunc(value) / 2 ** 32)
-        : 2 ** 31;
-}
-
-/** Of 16-bit floats. */
-const ofBits = (decode: (bits: number) => number, encode: (value: number) => number): Codec => ({
-  decode: (view, at) => decode(view[at]!),
-  encode: (view, at, value) => (view[at] = encode(value)),
-  readRow(view, at, stride, out, first, end) {
-    for (let i = first; i < end; i++, at += stride) out[i] = decode(view[at]!);
-  },
-  writeRow(view, at, stride, values, first, end) {
-    for (let i = first; i < end; i++, at += stride) view[at] = encode(values[i]!);
-  },
-});
-
 /** Of the others. */
 const CODECS: Readonly<Partial<Record<DType, Codec>>> = {
   int64: {
-    decode: decodeLong,
-    encode: encodeLong,
-    readRow(view, at, stride, out, first, end) {
-      for (let i = first; i < end; i++, at += stride) out[i] = decodeLong(view, at);
-    },
-    writeRow(view, at, stride, values, first, end) {
-      for (let i = first; i < end; i++, at += stride) encodeLong(view, at, values[i]!);
+    decode: (view, at) => view[2 * at + 1]! * 2 ** 32 + (view[2 * at]! >>> 0),
+    // As C converts: truncated; NaN and what is infinite are the least number.
+    encode(view, at, value) {
+      if (isBig(value)) {
+        cpuHeap().i64[at] = BigInt(value);
+        return;
+      }
+      const low = value | 0;
+      view[2 * at] = low;
+      // Most are positions, and need no division.
+      view[2 * at + 1] =
+        low === value
+          ? low >> 31
+          : value - value === 0
+            ? Math.floor(Math.trunc(value) / 2 ** 32)
+            : 2 ** 31;
     },
   },
   bool: {
     decode: (view, at) => (view[at] === 0 ? 0 : 1),
     encode: (view, at, value) => (view[at] = value !== 0 ? 1 : 0),
-    readRow(view, at, stride, out, first, end) {
-      for (let i = first; i < end; i++, at += stride) out[i] = view[at] === 0 ? 0 : 1;
-    },
-    writeRow(view, at, stride, values, first, end) {
-      for (let i = first; i < end; i++, at += stride) view[at] = values[i] !== 0 ? 1 : 0;
-    },
   },
-  float16: ofBits(halfToNumber, numberToHalf),
-  bfloat16: ofBits(bfloatToNumber, numberToBfloat),
+  float16: {
+    decode: (view, at) => halfToNumber(view[at]!),
+    encode: (view, at, value) => (view[at] = numberToHalf(value)),
+  },
+  bfloat16: {
+    decode: (view, at) => bfloatToNumber(view[at]!),
+    encode: (view, at, value) => (view[at] = numberToBfloat(value)),
+  },
 };
 
 /** Of int64, where a double does not hold an element as a BigInt. */
 const EXACT: Codec = {
-  encode: encodeLong,
+  ...CODECS.int64!,
   decode: (view, at) => {
-    const value = decodeLong(view, at);
+    const value = CODECS.int64!.decode(view, at);
     return Number.isSafeInteger(value) ? value : (cpuHeap().i64[at] as unknown as number);
   },
 };
@@ -260,8 +218,6 @@ function read<A extends Elements>(
     let at = start + offset;
     if (codec === NUMBER && stride === 1)
       (out as Elements as Float64Array).set(view.subarray(at, at + count), first);
-    else if (codec.readRow !== undefined)
-      codec.readRow(view, at, stride, out, first, first + count);
     else for (let i = first; i < first + count; i++, at += stride) out[i] = codec.decode(view, at);
   });
   return out;
@@ -287,10 +243,7 @@ export function writeNumbers(tensor: Placed, values: ArrayLike<number>): void {
   if (codec === NUMBER && isContiguous(sizes, strides)) return view.set(values, start);
   forEachRow(sizes, strides, (first, offset, count, stride) => {
     let at = start + offset;
-    if (codec.writeRow !== undefined)
-      codec.writeRow(view, at, stride, values, first, first + count);
-    else
-      for (let i = first; i < first + count; i++, at += stride) codec.encode(view, at, values[i]!);
+    for (let i = first; i < first + count; i++, at += stride) codec.encode(view, at, values[i]!);
   });
 }
 

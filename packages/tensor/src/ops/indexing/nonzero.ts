@@ -22,8 +22,7 @@ function withCoordinates<To extends Int32Array | Float64Array>(
 ): To {
   sizes.forEach((_, d) => {
     const found = coordinatesIn(sizes, d, positions);
-    if (row === 1) to.set(found, d * column);
-    else for (let i = 0; i < found.length; i++) to[d * column + i * row] = found[i]!;
+    for (let i = 0; i < found.length; i++) to[d * column + i * row] = found[i]!;
   });
   return to;
 }

@@ -6,7 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
 import { checkFactor } from '../../kernels/factor.js';
-import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
@@ -78,11 +78,7 @@ const addmvOp = defineOp(
     decompose: ({ self, mat: a, vec: x, beta, alpha }) => {
       if (a.ndim !== 2 || x.ndim !== 1 || a.sizes[1] !== x.sizes[0]) refuse('addmv', a, x);
       const start = unsqueeze(expand(self, [a.sizes[0]!]), 1);
-      // PyTorch's products of a matrix and a vector have their factors in the dtype, those of matrices in float32.
-      const half = self.dtype === 'float16' || self.dtype === 'bfloat16';
-      const round = (factor: ScalarLike): ScalarLike =>
-        half ? roundTo(self.dtype, fixedScalar(factor)) : factor;
-      const options = { beta: round(beta), alpha: round(alpha) };
+      const options = { beta: beta, alpha: alpha };
       return squeeze(addmm(start, a, unsqueeze(x, 1), options), 1);
     },
   },

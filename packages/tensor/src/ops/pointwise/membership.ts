@@ -84,14 +84,12 @@ export function allclose(self: Tensor, other: Tensor, options: IscloseOptions = 
   return readTruth(all(isclose(self, other, options)));
 }
 
-/** Whether both have one shape and the same elements; awaitable on devices other than `cpu`, unless the shapes differ. A graph break in compiled functions. @throws schema-arguments */
+/** Whether both have one shape and the same elements; awaitable on devices other than `cpu`, unless the shapes differ. A graph break in compiled functions. @throws invalid-argument */
 export function equal(self: Tensor, other: Tensor): boolean {
   if (!isTensor(other))
-    throw new TesseraError(
-      'schema-arguments',
-      `equal: argument 'other' must be Tensor, not ${typeof other}.`,
-      { hints: ['Pass a tensor, or write x.eq(1).all().'] },
-    );
+    throw new TesseraError('invalid-argument', "argument 'other' must be Tensor", {
+      hints: ['Pass a tensor.'],
+    });
   return sameNumbers(self.sizes, other.sizes) && readTruth(all(eq(self, other)));
 }
 
