@@ -1,14 +1,18 @@
 /**
  * @file The regularized incomplete gamma functions in double precision, by series and continued fraction.
  *
- * Both take more terms near x = a, as √a; none needs tables. @see Numerical Recipes 6.2; Temme, Uniform asymptotics
+ * Both take more terms near x = a, as √a, so for huge a they are what Temme's expansion says. None needs tables.
+ * @see Numerical Recipes 6.2; Temme, Uniform asymptotics
  */
 import { logGamma } from './gamma-functions.js';
+import { erfc } from './special-functions.js';
 
 /** Relative size of what is left out. */
 const SMALLEST = 2 ** -53;
 /** From here on Stirling's series for Γ(a) has double precision in five terms. */
 const LARGE = 50;
+/** From here on the first term of Temme's expansion has double precision. */
+const HUGE = 2 ** 26;
 
 /** log(1 + d) - d without cancellation. */
 function log1pLess(d: number): number {
@@ -72,12 +76,26 @@ function upperFraction(a: number, x: number): number {
   }
 }
 
+/** Both functions of a huge `a`: those of a normal variable, corrected by the first term of the expansion. */
+function ofHuge(a: number, x: number): readonly [lower: number, upper: number] {
+  const d = (x - a) / a;
+  const eta = Math.sign(d) * Math.sqrt(-2 * log1pLess(d));
+  const z = eta * Math.sqrt(a / 2);
+  // Farther from a both are 0 and 1.
+  if (Math.abs(eta) > 1) return z < 0 ? [0, 1] : [1, 0];
+  // 1 / d - 1 / eta in powers of eta, of which few count: the factor is 0 soon.
+  const first = -1 / 3 + eta * (1 / 12 - eta * (2 / 135 - eta / 864));
+  const more = (Math.exp(-z * z) / Math.sqrt(2 * Math.PI * a)) * first;
+  return [erfc(-z) / 2 - more, erfc(z) / 2 + more];
+}
+
 /** Both at once: what is computed and what it leaves of 1. */
 function both(a: number, x: number): readonly [lower: number, upper: number] {
   if (!(a >= 0 && x >= 0) || (a === 0 && x === 0)) return [NaN, NaN];
   if (a === Infinity && x === Infinity) return [NaN, NaN];
   if (a === 0 || x === Infinity) return [1, 0];
   if (x === 0 || a === Infinity) return [0, 1];
+  if (a > HUGE) return ofHuge(a, x);
   const isUpper = x > 1.1 ? x > a : x <= 0.5 ? -0.4 / Math.log(x) >= a : x * 1.1 >= a;
   if (!isUpper) {
     const lower = lowerSeries(a, x);
@@ -90,8 +108,7 @@ function both(a: number, x: number): readonly [lower: number, upper: number] {
 /** γ(a, x) / Γ(a) */
 export function lowerGamma(a: number, x: number): number {
   // What is small is computed itself.
-  if (x > 0 && x <= a && a < Infinity) return lowerSeries(a, x);
-  return x > 0 && x <= 1.1 && a > 0 && a < Infinity ? lowerSeries(a, x) : both(a, x)[0];
+  return x > 0 && a > 0 && a <= HUGE && (x <= a || x <= 1.1) ? lowerSeries(a, x) : both(a, x)[0];
 }
 
 /** Γ(a, x) / Γ(a) */
