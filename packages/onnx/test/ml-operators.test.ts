@@ -234,12 +234,44 @@ describe('labels that are texts', () => {
   });
 });
 
-it('a node with as many modes as it has nodes is an error that names it', async () => {
-  const [op, inputs, attributes] = randomForest({}, x);
-  const broken = ml(op, inputs, { ...attributes, nodes_modes: ['LEAF'] });
-  await expect(importOnnx(fileOf(broken))).rejects.toThrow(
-    /node 'TreeEnsembleRegressor:out0'.*1 modes/,
-  );
+/** A tree of `count` nodes, the last of which is a leaf; a decision leads to the next two, and the last decision to `end`. */
+const chain = (count: number, end: number): Attributes => {
+  const numbers = Array.from({ length: count }, (_, i) => i);
+  const leads = (by: number): readonly number[] =>
+    numbers.map((i) => (i === count - 2 ? end : Math.min(i + by, count - 1)));
+  const zeros = numbers.map(() => 0);
+  return {
+    nodes_treeids: zeros,
+    nodes_nodeids: numbers,
+    nodes_featureids: zeros,
+    nodes_values: { floats: zeros },
+    nodes_modes: numbers.map((i) => (i === count - 1 ? 'LEAF' : 'BRANCH_LEQ')),
+    nodes_truenodeids: leads(1),
+    nodes_falsenodeids: leads(2),
+    target_treeids: [0],
+    target_nodeids: [count - 1],
+    target_ids: [0],
+    target_weights: { floats: [1] },
+  };
+};
+
+it.each<[string, Attributes, RegExp]>([
+  ['as many modes as nodes', { ...chain(3, 2), nodes_modes: ['LEAF'] }, /1 modes/],
+  // Looked at level by level this would take a billion steps.
+  ['branches that lead back', chain(40_000, 0), /a branch leads back to a node before it/],
+  ['more targets than memory', { ...chain(3, 2), n_targets: 2 ** 40 }, /targets of 3 nodes/],
+  ['no targets', { ...chain(3, 2), n_targets: 0 }, /0 targets of 3 nodes/],
+])('a node without sense is an error that names it: %s', async (_, attributes, text) => {
+  const broken = fileOf(ml('TreeEnsembleRegressor', [x], attributes));
+  await expect(importOnnx(broken)).rejects.toThrow(/node 'TreeEnsembleRegressor:out0'/);
+  await expect(importOnnx(broken)).rejects.toThrow(text);
+});
+
+it('nodes that several branches lead to are looked at once', async () => {
+  const trees = ml('TreeEnsembleRegressor', [x], chain(40, 39));
+  const imported = await importOnnx(fileOf(trees));
+  const { out0 } = imported.call(inputsOf(trees));
+  expect(out0!.toArray()).toEqual(Array.from({ length: 7 }, () => [1]));
 });
 
 it('a pipeline compiles to one graph for all numbers of rows, and gradients reach its input', async () => {

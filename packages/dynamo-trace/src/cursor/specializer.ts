@@ -174,10 +174,9 @@ export class Specializer {
 
   /** The code that is known to be that of these sizes; null where their graph is needed to run the segment. */
   private proven(template: Segment): SizedCode | null {
-    const { place, isKnown } = this.behind;
-    if (this.recorder !== null || place === null || !isKnown || this.cursor.isRemembered)
-      return null;
-    const code = template.knownCode(this.frame.slots, place, this.point);
+    const { cases } = this;
+    if (this.recorder !== null || cases === null) return null;
+    const code = template.knownCode(this.frame.slots, cases, this.point);
     return code !== null && code.segment.serves(this.frame) ? code : null;
   }
 

@@ -1,7 +1,7 @@
 /**
  * @file Trees: all rows walk down all trees at once, one level after another.
  */
-import { type Tensor, index, where } from '@tessera/tensor';
+import { type Tensor, index, where, zerosLike } from '@tessera/tensor';
 import type { NodeCall } from '../../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../../registry.js';
 import { constantOf, optionalConstant, rowsOf } from './constants.js';
@@ -55,16 +55,9 @@ function walk(call: NodeCall, x: Tensor, aggregate: Aggregate): Tensor {
   if (aggregate === 'AVERAGE') return said.sum([1]).div(trees);
   // A tree that says nothing of a target does not count.
   const isLeast = aggregate === 'MIN';
-  const filled = where(
-    said.isnan(),
-    said
-      .mul(0)
-      .nanToNum()
-      .add(isLeast ? Infinity : -Infinity),
-    said,
-  );
+  const filled = where(said.isnan(), isLeast ? Infinity : -Infinity, said);
   const extreme = isLeast ? filled.amin([1]) : filled.amax([1]);
-  return where(extreme.isinf(), extreme.mul(0).nanToNum(), extreme);
+  return where(extreme.isinf(), 0, extreme);
 }
 
 function withBase(call: NodeCall, scores: Tensor): Tensor {
@@ -99,7 +92,7 @@ function classifier(call: NodeCall): Tensor[] {
 
 /** The score of the class that leaves do not speak of: none where that is the first, as onnxruntime has it. */
 function otherScore(call: NodeCall, scores: Tensor, isChance: boolean): Tensor {
-  if (call.flag('$isSecond')) return scores.mul(0);
+  if (call.flag('$isSecond')) return zerosLike(scores);
   return isChance ? scores.neg().add(1) : scores.neg();
 }
 

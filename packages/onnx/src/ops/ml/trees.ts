@@ -47,21 +47,34 @@ interface Trees {
   readonly isDouble: boolean;
 }
 
-/** How many decisions lead to the farthest leaf. @throws onnx-invalid for trees with rings */
+/** How many decisions lead to the farthest leaf; each node is looked at once. @throws onnx-invalid for trees with rings */
 function depthOf(reader: NodeReader, { nodes, roots }: Trees): number {
-  let level = new Set(roots);
-  for (let depth = 0; ; depth++) {
-    const next = new Set<number>();
-    for (const at of level) {
-      const node = nodes[at];
-      if (node === undefined) reader.fail(`a branch leads to node ${at}, which there is not`);
-      if (node !== null) next.add(node.onTrue).add(node.onFalse);
+  const depths = new Map<number, number>();
+  const open = new Set<number>();
+  const stack = [...roots];
+  while (stack.length > 0) {
+    const at = stack.at(-1)!;
+    const node = nodes[at];
+    if (node === undefined) reader.fail(`a branch leads to node ${at}, which there is not`);
+    const children = node === null ? [] : [node.onTrue, node.onFalse];
+    const unknown = depths.has(at) ? [] : children.filter((child) => !depths.has(child));
+    if (unknown.length === 0) {
+      if (!depths.has(at))
+        depths.set(at, Math.max(0, ...children.map((child) => depths.get(child)! + 1)));
+      open.delete(at);
+      stack.pop();
+    } else {
+      open.add(at);
+      if (unknown.some((child) => open.has(child)))
+        reader.fail('a branch leads back to a node before it');
+      stack.push(...unknown);
     }
-    if (next.size === 0) return depth;
-    if (depth > nodes.length) reader.fail('a branch leads back to a node before it');
-    level = next;
   }
+  return Math.max(0, ...roots.map((root) => depths.get(root)!));
 }
+
+/** Numbers in the table of weights, of nodes and targets: more are no model, but a way to take memory. */
+const MOST_WEIGHTS = 2 ** 27;
 
 /** Sums of weights [nodes, targets]; where only some targets have one and the largest counts, the rest is NaN. */
 function weightTable({ nodes, weights, targets }: Trees, isExtreme: boolean): number[] {
@@ -76,6 +89,8 @@ function weightTable({ nodes, weights, targets }: Trees, isExtreme: boolean): nu
 /** The tables that `walk` reads. */
 function tables(reader: NodeReader, trees: Trees, isExtreme: boolean): NodeTables {
   const { nodes, roots, targets, isDouble } = trees;
+  if (!(Number.isInteger(targets) && targets > 0 && nodes.length * targets <= MOST_WEIGHTS))
+    reader.fail(`${targets} targets of ${nodes.length} nodes`);
   for (const { target, node } of trees.weights)
     if (target < 0 || target >= targets || nodes[node] === undefined)
       reader.fail(`a weight for target ${target} at node ${node}`);
