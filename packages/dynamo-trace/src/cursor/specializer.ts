@@ -124,7 +124,7 @@ export class Specializer {
   /** What is known behind the steps of the current segment, and so their cases; null if nothing is known of one of them. */
   get cases(): KnownPlace | null {
     const { place, isKnown } = this.behind;
-    return isKnown && this.learns ? place : null;
+    return isKnown && !this.cursor.isRemembered ? place : null;
   }
 
   /**
