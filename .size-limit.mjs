@@ -35,7 +35,7 @@ const budgets = {
 
 /** Parts of packages that are loaded on demand, with what they take along of their package if they are alone. */
 const onDemand = [
-  { name: '@tessera/onnx: ai.onnx.ml', path: 'packages/onnx/src/ops/ml/index.ts', limit: '8.1 kB' },
+  { name: '@tessera/onnx: ai.onnx.ml', path: 'packages/onnx/src/ops/ml/index.ts', limit: '8.2 kB' },
 ];
 /** How their packages import them. */
 const parts = ['./ops/ml/index.js'];
