@@ -461,7 +461,7 @@ export const MUTATIONS = [
     'backward nodes have the numbers of their neighbours',
     ['test_aot_sequence_nr', 'test_split_with_sizes_aot_autograd_cleans_up_traceback_meta'],
     [
-      'graph/src/trace-recorder.ts',
+      'graph/src/trace/trace-recorder.ts',
       '    const backward = currentBackwardNode();',
       'if (backward !== null) return { originalAten: originalAten ?? op, seqNr: backward.sequenceNr + 1, isBackward: true };',
     ],

@@ -1,7 +1,7 @@
 /**
  * @file Public API of `@tessera/graph`: the FX-style IR between capture and code generation.
  */
-export { Graph } from './graph.js';
+export { Graph } from './ir/graph.js';
 export {
   type Argument,
   type HostFunction,
@@ -10,15 +10,19 @@ export {
   type Opcode,
   type Target,
   mapArgument,
-} from './node.js';
-export { graphError } from './graph-error.js';
-export { type Attribute, GraphModule } from './graph-module.js';
-export type { AttributeLookup, Submodule } from './submodule.js';
-export { getItem } from './get-item.js';
-export { type HostFunctionTraits, hostFunction, registerHostFunction } from './host-functions.js';
-export { type PrintOptions, printArgument, printGraph, printNode } from './print-graph.js';
-export { copyModule } from './copy-module.js';
-export { type AttributeSource, lintGraph } from './lint.js';
+} from './ir/node.js';
+export { graphError } from './ir/graph-error.js';
+export { type Attribute, GraphModule } from './ir/graph-module.js';
+export type { AttributeLookup, Submodule } from './ir/submodule.js';
+export { getItem } from './ir/get-item.js';
+export {
+  type HostFunctionTraits,
+  hostFunction,
+  registerHostFunction,
+} from './ir/host-functions.js';
+export { type PrintOptions, printArgument, printGraph, printNode } from './ir/print-graph.js';
+export { copyModule } from './ir/copy-module.js';
+export { type AttributeSource, lintGraph } from './ir/lint.js';
 export {
   type JsonSymbols,
   type SymbolRelation,
@@ -50,22 +54,22 @@ export {
   type TracedSizes,
   traceSizes,
 } from './symbolic/trace-sizes.js';
-export { Interpreter } from './interpreter.js';
-export { type Program, compileGraph } from './program.js';
-export { lastUses } from './last-uses.js';
-export { eliminateDeadCode, isImpure } from './dead-code.js';
-export { type MakeFxOptions, makeFx } from './make-fx.js';
-export { type TraceFunctionOptions, traceOnFakes } from './trace-function.js';
-export { type DecompositionTable, ProxyMode } from './proxy-modes.js';
-export { TraceRecorder } from './trace-recorder.js';
-export { emitGetItem, emitOp, inferVal } from './emit-op.js';
-export { FakeConverter } from './fake-inputs.js';
-export { currentNode } from './current-node.js';
-export { symbolicTrace } from './symbolic-trace.js';
-export { AliasSets, writtenInputs } from './alias-sets.js';
-export { memoryOrder } from './memory-order.js';
-export { splitModule } from './split-module.js';
-export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
+export { Interpreter } from './run/interpreter.js';
+export { type Program, compileGraph } from './run/program.js';
+export { lastUses } from './rewrite/last-uses.js';
+export { eliminateDeadCode, isImpure } from './rewrite/dead-code.js';
+export { type MakeFxOptions, makeFx } from './trace/make-fx.js';
+export { type TraceFunctionOptions, traceOnFakes } from './trace/trace-function.js';
+export { type DecompositionTable, ProxyMode } from './trace/proxy-modes.js';
+export { TraceRecorder } from './trace/trace-recorder.js';
+export { emitGetItem, emitOp, inferVal } from './rewrite/emit-op.js';
+export { FakeConverter } from './trace/fake-inputs.js';
+export { currentNode } from './run/current-node.js';
+export { symbolicTrace } from './trace/symbolic-trace.js';
+export { AliasSets, writtenInputs } from './rewrite/alias-sets.js';
+export { memoryOrder } from './rewrite/memory-order.js';
+export { splitModule } from './rewrite/split-module.js';
+export { type JsonGraph, graphFromJson, graphToJson } from './json/graph-json.js';
 export {
   type ExportedConstant,
   type ExportedDuplicate,
@@ -79,7 +83,7 @@ export { isExportedGraph } from './export/is-exported-graph.js';
 export { ExportedTensor } from './export/exported-tensor.js';
 export { type JsonExport, type JsonInput, exportToJson } from './export/export-json.js';
 export { exportFromJson } from './export/read-export.js';
-export { type ExpectedTensor, printExpected, tensorMismatch } from './expected-tensor.js';
+export { type ExpectedTensor, printExpected, tensorMismatch } from './ir/expected-tensor.js';
 export {
   type Key,
   type Source,
@@ -89,11 +93,11 @@ export {
   printKey,
   printSource,
   readStep,
-} from './source.js';
-export { JsonField, type Refusal, encodeNumber } from './json-field.js';
-export { type JsonArgument } from './argument-json.js';
-export { parameterNames } from './parameter-names.js';
-export { moduleStack } from './module-stack.js';
-export { userFrame } from './user-frame.js';
-export { describeVal, shortDtype, tensorVal, tensorVals } from './value-meta.js';
-export { isTransfer } from './transfer.js';
+} from './ir/source.js';
+export { JsonField, type Refusal, encodeNumber } from './json/json-field.js';
+export { type JsonArgument } from './json/argument-json.js';
+export { parameterNames } from './trace/parameter-names.js';
+export { moduleStack } from './trace/module-stack.js';
+export { userFrame } from './trace/user-frame.js';
+export { describeVal, shortDtype, tensorVal, tensorVals } from './ir/value-meta.js';
+export { isTransfer } from './ir/transfer.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { userFrame } from '../src/user-frame.js';
+import { userFrame } from '../src/trace/user-frame.js';
 
 interface Site {
   getFileName(): string | null;

@@ -3,8 +3,8 @@
  */
 import { verifyKernel, WIDEST_ATTENTION, type AttentionKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { attentionRow, LONGEST_ROW } from '../src/codegen/attention-row-shape.js';
-import { generateRowAttention } from '../src/codegen/attention-row.js';
+import { attentionRow, LONGEST_ROW } from '../src/codegen/attention-rows/attention-row-shape.js';
+import { generateRowAttention } from '../src/codegen/attention-rows/attention-row.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
 import {

@@ -9,7 +9,7 @@ import {
 } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { sampleName, sampled } from '../../../tooling/full-tests.js';
-import { generateAttention } from '../src/codegen/attention.js';
+import { generateAttention } from '../src/codegen/scheduled/attention.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET } from '../src/index.js';
 import {

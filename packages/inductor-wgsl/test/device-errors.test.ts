@@ -1,7 +1,7 @@
 import { isTesseraError, type TesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { initWebGpu, type WgslProgram } from '../src/index.js';
-import { findGpu } from '../src/runtime/find-gpu.js';
+import { findGpu } from '../src/runtime/device/find-gpu.js';
 import { openGpu } from './support/open-gpu.js';
 
 const gpu = await openGpu({ memoryBudget: 1 << 20 });

@@ -6,7 +6,7 @@ import { Storage, type Tensor } from '@tessera/tensor';
 import { makeTensor } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { type WebGpu, initWebGpu } from '../src/index.js';
-import { findGpu } from '../src/runtime/find-gpu.js';
+import { findGpu } from '../src/runtime/device/find-gpu.js';
 import { failingDevice } from './support/failing-device.js';
 import { openGpu } from './support/open-gpu.js';
 import { deviceTensor, readTensor, singlePlan } from './support/plans.js';

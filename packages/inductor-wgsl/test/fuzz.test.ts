@@ -5,7 +5,7 @@
 import { env } from 'node:process';
 import { printKernel } from '@tessera/inductor-core';
 import { describe, it } from 'vitest';
-import { generateMatmul } from '../src/codegen/matmul.js';
+import { generateMatmul } from '../src/codegen/scheduled/matmul.js';
 import { MATMUL_TILES, tileFits } from '@tessera/inductor-core';
 import { directVariant, generateKernel } from '../src/index.js';
 import { fullTests, sampleName, sampleSeed, sampled } from '../../../tooling/full-tests.js';

@@ -11,7 +11,7 @@ import {
   useSubgroupMatrices,
   type WgslTarget,
 } from '../src/index.js';
-import { inHalves } from '../src/codegen/bfloat-matmul.js';
+import { inHalves } from '../src/codegen/matrices/bfloat-matmul.js';
 import { forwardAttention, gradientAttention } from './support/attention-kernel.js';
 import { recurrenceKernel } from './support/recurrence-kernel.js';
 import { convolutionKernel, matmulKernel, matmulOfRows } from './support/matmul-kernel.js';

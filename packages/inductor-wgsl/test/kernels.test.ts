@@ -10,7 +10,7 @@ import {
 } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, generateKernel, type WgslTarget } from '../src/index.js';
-import { emitScheduled } from '../src/codegen/scheduled-program.js';
+import { emitScheduled } from '../src/codegen/scheduled/scheduled-program.js';
 import { scheduleTarget } from '../src/codegen/target.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { openGpu } from './support/open-gpu.js';

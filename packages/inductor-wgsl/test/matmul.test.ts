@@ -1,6 +1,6 @@
 import { verifyKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { generateMatmul } from '../src/codegen/matmul.js';
+import { generateMatmul } from '../src/codegen/scheduled/matmul.js';
 import { matmulClass } from '@tessera/inductor-core';
 import {
   chooseMatmulTile,

@@ -5,8 +5,8 @@ import {
   matrixAttentionFits,
   matrixAttentionTile,
   type MatrixAttentionTile,
-} from '../src/codegen/matrix-attention-tiles.js';
-import { generateMatrixAttention } from '../src/codegen/matrix-attention.js';
+} from '../src/codegen/matrices/matrix-attention-tiles.js';
+import { generateMatrixAttention } from '../src/codegen/matrices/matrix-attention.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
 import {

@@ -3,15 +3,15 @@
  */
 import { setLogs, setLogSink } from '@tessera/shared';
 import { afterEach, expect, it } from 'vitest';
-import { rewriteProducts } from '../src/codegen/rewrite-products.js';
+import { rewriteProducts } from '../src/codegen/matrices/rewrite-products.js';
 import {
   BASELINE_TARGET,
   generateKernel,
   useSubgroupMatrices,
   type WgslTarget,
 } from '../src/index.js';
-import { GpuContext } from '../src/runtime/gpu-context.js';
-import { SUBGROUP_MATRIX } from '../src/runtime/matrix-shape.js';
+import { GpuContext } from '../src/runtime/device/gpu-context.js';
+import { SUBGROUP_MATRIX } from '../src/runtime/device/matrix-shape.js';
 import { forwardAttention } from './support/attention-kernel.js';
 import { matmulKernel } from './support/matmul-kernel.js';
 import { singlePlan } from './support/plans.js';

@@ -1,17 +1,17 @@
 import { matmulPieces, verifyKernel, type MatmulKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { generateKernel } from '../src/codegen/generate.js';
-import { isHalf } from '../src/codegen/half-values.js';
-import { generateMatrixMatmul } from '../src/codegen/matrix-matmul.js';
+import { isHalf } from '../src/codegen/matrices/half-values.js';
+import { generateMatrixMatmul } from '../src/codegen/matrices/matrix-matmul.js';
 import {
   matrixBytes,
   matrixTile,
   matrixTilesFor,
   type MatrixTile,
-} from '../src/codegen/matrix-tiles.js';
+} from '../src/codegen/matrices/matrix-tiles.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
-import { halfMatrices } from '../src/runtime/matrix-shape.js';
+import { halfMatrices } from '../src/runtime/device/matrix-shape.js';
 import { emulateMatrices } from './support/emulated-matrices.js';
 import {
   convolutionKernel,

@@ -6,10 +6,10 @@ import { counters } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
 import { emptyOnMemory, makeTensor } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { BufferPool } from '../src/runtime/buffer-pool.js';
-import { FreeList } from '../src/runtime/free-list.js';
-import { boundPart, placeParameters } from '../src/runtime/placement.js';
-import type { WgpuMemory } from '../src/runtime/wgpu-memory.js';
+import { BufferPool } from '../src/runtime/memory/buffer-pool.js';
+import { FreeList } from '../src/runtime/memory/free-list.js';
+import { boundPart, placeParameters } from '../src/runtime/plan/placement.js';
+import type { WgpuMemory } from '../src/runtime/memory/wgpu-memory.js';
 import { openGpu } from './support/open-gpu.js';
 import { deviceTensor, readTensor } from './support/plans.js';
 

@@ -1,9 +1,9 @@
 /**
- * @file Numbers in READMEs are those of the code.
+ * @file Numbers in READMEs are those of the code, and the files that they name are there.
  */
 import '@tessera/compile';
 import { allOps } from '@tessera/tensor/internal';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { BACKEND_CONFORMANCE_CASES } from '../src/backend-conformance/suite.js';
 import { recordedModels } from '../src/index.js';
@@ -52,5 +52,22 @@ describe('numbers in READMEs', () => {
     expect(claimed('packages/shared/README.md', /everything about (\d+) kB/)).toBe(
       Math.round(budget),
     );
+  });
+});
+
+describe('files that READMEs name', () => {
+  it.each(readdirSync(new URL('packages/', root)))('are there: %s', (name) => {
+    const named = [
+      ...read(`packages/${name}/README.md`).matchAll(/`([a-z][\w-]*\/[\w/-]*(?:\.ts)?)`/g),
+    ]
+      .map(([, path]) => path!)
+      .filter((path) => path.endsWith('/') || path.endsWith('.ts'));
+    for (const path of named)
+      expect(
+        [`${name}/`, `${name}/src/`, ''].some((folder) =>
+          existsSync(new URL(`packages/${folder}${path}`, root)),
+        ),
+        path,
+      ).toBe(true);
   });
 });

@@ -14,7 +14,7 @@ import {
   tensor as makeFromValues,
 } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
-import { type JsonField, encodeNumber } from '../json-field.js';
+import { type JsonField, encodeNumber } from '../json/json-field.js';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 /** Most elements: more do not belong in a text. */

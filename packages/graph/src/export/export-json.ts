@@ -6,10 +6,10 @@
  */
 import { type JsonSize, encodeSize } from '@tessera/shared';
 import { type DType, type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
-import { type JsonArgument, encodeArgument } from '../argument-json.js';
-import { type JsonGraph, graphToJson } from '../graph-json.js';
-import type { Argument } from '../node.js';
-import type { Source } from '../source.js';
+import { type JsonArgument, encodeArgument } from '../json/argument-json.js';
+import { type JsonGraph, graphToJson } from '../json/graph-json.js';
+import type { Argument } from '../ir/node.js';
+import type { Source } from '../ir/source.js';
 import { type JsonTensors, tensorsToJson } from './attributes-json.js';
 import { type ExportedGraph, ResultLeaf } from './exported-graph.js';
 

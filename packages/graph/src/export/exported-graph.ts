@@ -3,9 +3,9 @@
  */
 import { TesseraError, inspectsAs, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import type { GraphModule } from '../graph-module.js';
-import type { Node } from '../node.js';
-import { type Source, follow, printSource } from '../source.js';
+import type { GraphModule } from '../ir/graph-module.js';
+import type { Node } from '../ir/node.js';
+import { type Source, follow, printSource } from '../ir/source.js';
 import type { GraphSymbols } from '../symbolic/graph-symbols.js';
 import type { ExportedTensor } from './exported-tensor.js';
 import { noteExported } from './is-exported-graph.js';

@@ -8,7 +8,7 @@ import {
   printExpected,
   strideMismatch,
   tensorMismatch,
-} from '../expected-tensor.js';
+} from '../ir/expected-tensor.js';
 import type { GraphSymbols } from '../symbolic/graph-symbols.js';
 import type { SymbolicShape } from '../symbolic/symbolic-shape.js';
 

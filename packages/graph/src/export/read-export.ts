@@ -6,12 +6,12 @@
  */
 import { type SymInt, TesseraError } from '@tessera/shared';
 import { type DeviceType, DTYPES, isTensor } from '@tessera/tensor';
-import { readArgument, readSize } from '../argument-json.js';
-import { type JsonGraph, graphFromJson } from '../graph-json.js';
-import { GraphModule } from '../graph-module.js';
-import type { Graph } from '../graph.js';
-import { JsonField } from '../json-field.js';
-import type { Source, SourceStep } from '../source.js';
+import { readArgument, readSize } from '../json/argument-json.js';
+import { type JsonGraph, graphFromJson } from '../json/graph-json.js';
+import { GraphModule } from '../ir/graph-module.js';
+import type { Graph } from '../ir/graph.js';
+import { JsonField } from '../json/json-field.js';
+import type { Source, SourceStep } from '../ir/source.js';
 import { readTensors } from './attributes-json.js';
 import type { JsonExport } from './export-json.js';
 import { type ExportedInput, ExportedGraph, ResultLeaf } from './exported-graph.js';

@@ -23,8 +23,8 @@ import {
   withoutModes,
   storageBytes,
 } from '@tessera/tensor/internal';
-import type { Graph } from '../graph.js';
-import { type Argument, Node } from '../node.js';
+import type { Graph } from '../ir/graph.js';
+import { type Argument, Node } from '../ir/node.js';
 import { symbolValues, withSymbols } from './symbol-places.js';
 import { mapSymbols } from './symbolic-argument.js';
 import { type SymbolicShape, type SymbolicVal, isSymbolicShape } from './symbolic-shape.js';

@@ -7,7 +7,7 @@
 import { type Size, type SizeFunction, TesseraError } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
-import type { Node } from '../node.js';
+import type { Node } from '../ir/node.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 
 /** What reads expressions: the symbols of a graph. */

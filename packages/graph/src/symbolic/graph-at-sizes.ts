@@ -4,9 +4,9 @@
 import { type Size, compileSize } from '@tessera/shared';
 import { Storage, type Tensor, type TensorMeta, isTensor } from '@tessera/tensor';
 import { makeTensor, storageBytes, storageExtent } from '@tessera/tensor/internal';
-import { GraphModule } from '../graph-module.js';
-import { Graph } from '../graph.js';
-import { type Node, mapArgument } from '../node.js';
+import { GraphModule } from '../ir/graph-module.js';
+import { Graph } from '../ir/graph.js';
+import { type Node, mapArgument } from '../ir/node.js';
 import type { GraphTemplate } from './graph-template.js';
 import { mapSymbols } from './symbolic-argument.js';
 import { type SymbolicShape, isSymbolicShape } from './symbolic-shape.js';

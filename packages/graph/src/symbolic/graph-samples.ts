@@ -4,8 +4,8 @@
  * Graphs that were made are samples. Where they determine the numbers of the graph (`ProvenSizes`), the graph is their
  * template with other numbers, and can be had without running the program.
  */
-import { copyModule } from '../copy-module.js';
-import type { GraphModule } from '../graph-module.js';
+import { copyModule } from '../ir/copy-module.js';
+import type { GraphModule } from '../ir/graph-module.js';
 import { GraphAtSizes } from './graph-at-sizes.js';
 import { GraphTemplate } from './graph-template.js';
 import { ProvenSizes } from './proven-sizes.js';

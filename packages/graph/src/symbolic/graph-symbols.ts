@@ -19,7 +19,7 @@ import {
   encodeSize,
 } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import type { Node } from '../node.js';
+import type { Node } from '../ir/node.js';
 import { type ResultCheck, resultCheck } from './check-result.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 

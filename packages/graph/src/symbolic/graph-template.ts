@@ -21,8 +21,8 @@ import {
 } from '@tessera/shared';
 import { OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import { sameNumbers } from '@tessera/tensor/internal';
-import type { GraphModule } from '../graph-module.js';
-import { type Argument, Node } from '../node.js';
+import type { GraphModule } from '../ir/graph-module.js';
+import { type Argument, Node } from '../ir/node.js';
 import { programDifference } from './same-program.js';
 import { mapSymbols } from './symbolic-argument.js';
 import type { SymbolicShape, SymbolicVal } from './symbolic-shape.js';

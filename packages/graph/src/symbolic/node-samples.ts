@@ -13,7 +13,7 @@
  */
 import { SampledNumbers, type Size, SymInt, numbersIn } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import type { Node } from '../node.js';
+import type { Node } from '../ir/node.js';
 import { type GraphTemplate, hasSizes } from './graph-template.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 import { isDense } from './template-proof.js';

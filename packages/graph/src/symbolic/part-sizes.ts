@@ -6,7 +6,7 @@
  */
 import { type Size, sizeAdd, sizeFloorDiv, sizeMul, sizeSub } from '@tessera/shared';
 import { OpOverload } from '@tessera/tensor';
-import type { Node } from '../node.js';
+import type { Node } from '../ir/node.js';
 
 type SizesOf = (node: Node) => readonly Size[] | undefined;
 

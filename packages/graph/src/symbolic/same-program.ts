@@ -6,10 +6,10 @@
  */
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { sameNumbers } from '@tessera/tensor/internal';
-import type { GraphModule } from '../graph-module.js';
-import { type Argument, Node } from '../node.js';
-import { printArgument, printNode } from '../print-graph.js';
-import { tensorVals } from '../value-meta.js';
+import type { GraphModule } from '../ir/graph-module.js';
+import { type Argument, Node } from '../ir/node.js';
+import { printArgument, printNode } from '../ir/print-graph.js';
+import { tensorVals } from '../ir/value-meta.js';
 
 /** The first difference in words, or null. */
 export function programDifference(example: GraphModule, other: GraphModule): string | null {

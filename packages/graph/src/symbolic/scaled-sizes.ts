@@ -5,7 +5,7 @@
  */
 import { type Size, sizeFloorDiv, sizeMul } from '@tessera/shared';
 import { OpOverload } from '@tessera/tensor';
-import { Node } from '../node.js';
+import { Node } from '../ir/node.js';
 
 /** Largest denominator of a factor that is taken for a fraction. */
 const MOST_PARTS = 64;

@@ -2,9 +2,9 @@
  * @file Where the symbols of a graph get their values: dims of placeholders, and integers of the program.
  */
 import { SymInt } from '@tessera/shared';
-import type { Graph } from '../graph.js';
-import type { Argument, Node } from '../node.js';
-import { tensorVal } from '../value-meta.js';
+import type { Graph } from '../ir/graph.js';
+import type { Argument, Node } from '../ir/node.js';
+import { tensorVal } from '../ir/value-meta.js';
 
 /** A dim of an input. */
 export interface SymbolPlace {

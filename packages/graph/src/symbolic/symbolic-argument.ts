@@ -2,7 +2,7 @@
  * @file Expressions of symbols among the arguments of nodes.
  */
 import { SymInt } from '@tessera/shared';
-import { type Argument, Node } from '../node.js';
+import { type Argument, Node } from '../ir/node.js';
 
 /** Whether an argument is or holds an expression that `test` accepts; any, without one. */
 export function holdsSymbol(arg: Argument, test?: (size: SymInt) => boolean): boolean {

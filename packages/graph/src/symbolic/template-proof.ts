@@ -6,7 +6,7 @@
  */
 import { type Size, SymInt, sizeMul } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
-import { type Argument, Node } from '../node.js';
+import { type Argument, Node } from '../ir/node.js';
 import type { GraphTemplate } from './graph-template.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 import type { CaseOf, Shaped } from './operator-cases.js';

@@ -5,7 +5,7 @@
  */
 import { type SymInt, TesseraError, sizeMod } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
-import type { GraphModule } from '../graph-module.js';
+import type { GraphModule } from '../ir/graph-module.js';
 import { type Exploration, SizeExplorer, type SizeRequest } from './explore-sizes.js';
 import { GraphSymbols } from './graph-symbols.js';
 import { programDifference } from './same-program.js';

@@ -7,9 +7,9 @@
  */
 import { type FitTerm, type Size, SizeFitter } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import type { GraphModule } from '../graph-module.js';
-import { type Argument, Node } from '../node.js';
-import { printNode } from '../print-graph.js';
+import type { GraphModule } from '../ir/graph-module.js';
+import { type Argument, Node } from '../ir/node.js';
+import { printNode } from '../ir/print-graph.js';
 import type { SizeRun } from './explore-sizes.js';
 import type { GraphSymbols } from './graph-symbols.js';
 import { holdsSymbol } from './symbolic-argument.js';

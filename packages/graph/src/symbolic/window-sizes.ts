@@ -6,7 +6,7 @@
  */
 import { type Size, sizeAdd, sizeFloorDiv, sizeMin, sizeProduct } from '@tessera/shared';
 import { OpOverload } from '@tessera/tensor';
-import { Node } from '../node.js';
+import { Node } from '../ir/node.js';
 
 /** The sizes of a node's value, as expressions. */
 type SizesOf = (node: Node) => readonly Size[] | undefined;

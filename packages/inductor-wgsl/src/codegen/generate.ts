@@ -3,13 +3,13 @@
  */
 import { recurrenceChain, type TileMemory } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
-import { generateAttention } from './attention.js';
-import { generateChainStep } from './chain-step.js';
-import type { LaunchedKernel } from './joined-kernel.js';
-import { generateLoop, generateLoops } from './loop.js';
-import { generateMatmul } from './matmul.js';
+import { generateAttention } from './scheduled/attention.js';
+import { generateChainStep } from './recurrence/chain-step.js';
+import type { LaunchedKernel } from './scheduled/joined-kernel.js';
+import { generateLoop, generateLoops } from './scheduled/loop.js';
+import { generateMatmul } from './scheduled/matmul.js';
 import type { WgslProgram } from './wgsl-program.js';
-import { generateRecurrence, generateRecurrences } from './recurrence-program.js';
+import { generateRecurrence, generateRecurrences } from './recurrence/recurrence-program.js';
 import type { WgslTarget } from './target.js';
 import { directVariant, type KernelVariant } from './variant.js';
 

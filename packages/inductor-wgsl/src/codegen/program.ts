@@ -18,7 +18,7 @@ import { CodeBlock } from './code-block.js';
 import type { Workgroups } from './dispatch.js';
 import { FunctionLibrary } from './functions/function-library.js';
 import { NameScope } from './names.js';
-import type { JoinedKernel } from './joined-kernel.js';
+import type { JoinedKernel } from './scheduled/joined-kernel.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import {
@@ -28,7 +28,7 @@ import {
   typeName,
   type ScalarType,
   type Width,
-} from './wgsl-types.js';
+} from './values/wgsl-types.js';
 import type { BindingSlot, BufferAccess, UniformField, WgslProgram } from './wgsl-program.js';
 
 /** What is the same in a subgroup may differ between those of a workgroup, which is all that WGSL knows of. */

@@ -3,7 +3,7 @@ import type { BufferParam, KernelSchedule } from '@tessera/inductor-core';
 import type { Size, SymInt } from '@tessera/shared';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Workgroups } from './dispatch.js';
-import type { StorageType } from './wgsl-types.js';
+import type { StorageType } from './values/wgsl-types.js';
 
 /** A storage binding of group 0 and the kernel parameters that it holds. */
 export interface BindingSlot {

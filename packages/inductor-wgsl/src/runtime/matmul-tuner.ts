@@ -19,14 +19,14 @@ import {
   tilesFor,
 } from '@tessera/inductor-core';
 import { workgroupsAt } from '../codegen/dispatch.js';
-import { generateMatmul } from '../codegen/matmul.js';
-import { matrixCode } from '../codegen/matrix-code.js';
+import { generateMatmul } from '../codegen/scheduled/matmul.js';
+import { matrixCode } from '../codegen/matrices/matrix-code.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { directVariant, type KernelVariant } from '../codegen/variant.js';
-import { CheckReport } from './check-report.js';
-import { KernelLaunch, type Residence } from './launch.js';
-import { ScalarBlocks } from './scalar-blocks.js';
-import type { WgpuRuntime } from './wgpu-runtime.js';
+import { CheckReport } from './device/check-report.js';
+import { KernelLaunch, type Residence } from './plan/launch.js';
+import { ScalarBlocks } from './plan/scalar-blocks.js';
+import type { WgpuRuntime } from './device/wgpu-runtime.js';
 
 /** Measured times of one kernel. */
 export interface TileTiming {

@@ -19,23 +19,23 @@ import type {
   PlanBuffer,
   PlanTemplate,
 } from '@tessera/inductor-core';
-import { LONGEST_ROW, MOST_ROWS } from '../codegen/attention-row-shape.js';
+import { LONGEST_ROW, MOST_ROWS } from '../codegen/attention-rows/attention-row-shape.js';
 import { generateKernel } from '../codegen/generate.js';
-import type { LaunchedKernel } from '../codegen/joined-kernel.js';
-import { rewriteProducts, type SplitPlan } from '../codegen/rewrite-products.js';
+import type { LaunchedKernel } from '../codegen/scheduled/joined-kernel.js';
+import { rewriteProducts, type SplitPlan } from '../codegen/matrices/rewrite-products.js';
 import type { WgslTarget } from '../codegen/target.js';
 import type { WgslProgram } from '../codegen/wgsl-program.js';
 import type { KernelVariant } from '../codegen/variant.js';
-import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
-import { type DeviceLaunches, deviceLaunches } from './chain-launches.js';
-import { WgslExecutable } from './executable.js';
-import { LoadedPlan } from './loaded-plan.js';
-import { LoadedTemplate } from './loaded-template.js';
+import { DEVICE_DTYPES } from '../codegen/values/wgsl-types.js';
+import { type DeviceLaunches, deviceLaunches } from './plan/chain-launches.js';
+import { WgslExecutable } from './plan/executable.js';
+import { LoadedPlan } from './plan/loaded-plan.js';
+import { LoadedTemplate } from './plan/loaded-template.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
-import { PlanCode, wgslSource } from './plan-code.js';
-import { PlanMemory } from './plan-memory.js';
-import { PlanRoutes, boundDirectly } from './plan-routes.js';
-import type { WgpuRuntime } from './wgpu-runtime.js';
+import { PlanCode, wgslSource } from './plan/plan-code.js';
+import { PlanMemory } from './plan/plan-memory.js';
+import { PlanRoutes, boundDirectly } from './plan/plan-routes.js';
+import type { WgpuRuntime } from './device/wgpu-runtime.js';
 
 /** Outer points of a reduction that fill a device, and reduced elements from which splitting others pays. */
 const ENOUGH_POINTS = { gpu: 4096, software: 16 };

@@ -10,7 +10,7 @@ import { accessSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { env } from 'node:process';
 import { findChromium } from '../../../../tooling/find-chromium.mjs';
-import { findGpu } from '../../src/runtime/find-gpu.js';
+import { findGpu } from '../../src/runtime/device/find-gpu.js';
 import {
   initWebGpu,
   useSubgroupMatrices,

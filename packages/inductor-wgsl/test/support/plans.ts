@@ -5,7 +5,7 @@ import type { ExecutionPlan, FusedKernel } from '@tessera/inductor-core';
 import { itemSize, Storage, type DType, type Tensor } from '@tessera/tensor';
 import { bfloatToNumber, halfToNumber, makeTensor } from '@tessera/tensor/internal';
 import type { WebGpu } from '../../src/index.js';
-import { hostBytes } from '../../src/runtime/host-bytes.js';
+import { hostBytes } from '../../src/runtime/memory/host-bytes.js';
 
 /** A tensor on the device with the given elements. */
 export function deviceTensor(gpu: WebGpu, dtype: DType, values: readonly number[]): Tensor {

@@ -25,10 +25,10 @@ import {
   type WgslProgram,
   type WgslTarget,
 } from '../../src/index.js';
-import { deviceLaunches } from '../../src/runtime/chain-launches.js';
-import { PlanCode } from '../../src/runtime/plan-code.js';
-import { PlanRoutes } from '../../src/runtime/plan-routes.js';
-import { PlanMemory } from '../../src/runtime/plan-memory.js';
+import { deviceLaunches } from '../../src/runtime/plan/chain-launches.js';
+import { PlanCode } from '../../src/runtime/plan/plan-code.js';
+import { PlanRoutes } from '../../src/runtime/plan/plan-routes.js';
+import { PlanMemory } from '../../src/runtime/plan/plan-memory.js';
 import { deviceTensor, readTensor, singlePlan } from './plans.js';
 
 /** What a buffer of this dtype keeps of a number. */

@@ -8,8 +8,8 @@ import {
   spellProgram,
   type FunctionTarget,
 } from '@tessera/inductor-core';
-import { LONG_INTEGERS } from '../long-integers.js';
-import { typeName, type ScalarType, type Width } from '../wgsl-types.js';
+import { LONG_INTEGERS } from '../values/long-integers.js';
+import { typeName, type ScalarType, type Width } from '../values/wgsl-types.js';
 import { spellLanes, wgslDialect } from './wgsl-dialect.js';
 
 /** Functions on bits that compilers may not fold away: WGSL has no NaN and no infinity. */

@@ -2,7 +2,7 @@
  * @file Scalar programs in WGSL, for one value or for four.
  */
 import type { Dialect, ScalarExpr, ScalarProgram } from '@tessera/inductor-core';
-import { typeName, type ScalarType, type Width } from '../wgsl-types.js';
+import { typeName, type ScalarType, type Width } from '../values/wgsl-types.js';
 
 /** WGSL name of a type; the functions that it takes have none of 64 bits. */
 function spellType(type: ScalarExpr['type'], width: Width): string {

@@ -1,0 +1,83 @@
+/**
+ * @file Stores: converts values to a buffer's element type and writes them, one or four at a time.
+ *
+ * Values and indices are emitted where the emitter stands; the writes themselves are collected so that
+ * all stores of a body share one guard.
+ */
+import type { Stmt } from '@tessera/inductor-core';
+import { elementText, rawElement, toBfloat, vectorIndex } from './buffer-access.js';
+import type { CodeBlock } from '../code-block.js';
+import type { ExprEmitter } from './expr-emitter.js';
+import { narrow } from './op-table.js';
+import type { BufferAccess } from '../wgsl-program.js';
+import { laneText, widen, type Value } from './value.js';
+import { typeName, type Width } from './wgsl-types.js';
+
+type Store = Extract<Stmt, { kind: 'store' }>;
+
+/** Where collected writes go: `full` for all lanes at once, `partial` for lanes one by one. */
+export interface StoreSink {
+  readonly full: CodeBlock;
+  /** Present when some lanes may lie beyond the end; `condition(j)` tells whether lane j does not. */
+  readonly partial?: { readonly block: CodeBlock; condition(lane: number): string };
+}
+
+/** Emits the value of a store and adds the write to `sink`. */
+export function emitStore(emitter: ExprEmitter, stmt: Store, sink: StoreSink): void {
+  const buffer = emitter.builder.buffer(stmt.buf);
+  const value = emitter.value(stmt.value);
+  const { stride, alignment } = emitter.context.access(stmt.index);
+  if (stride === 0 && value.width === 1) {
+    const target = elementText(buffer, emitter.indexBase(stmt.index));
+    sink.full.line(`${target} = ${toStorage(emitter, stmt, value, buffer, 1)};`);
+    sink.partial?.block.line(`${target} = ${toStorage(emitter, stmt, value, buffer, 1)};`);
+    return;
+  }
+  const wide = stride === 1 && alignment === 4 && buffer.vector;
+  const stored = emitter.atom({
+    text: toStorage(emitter, stmt, value, buffer, 4),
+    type: 'f32',
+    width: 4,
+    atom: wide && sink.partial === undefined,
+  });
+  if (wide) {
+    const base = vectorIndex(emitter.indexBase(stmt.index));
+    sink.full.line(`${buffer.variable}[${base}] = ${stored.text};`);
+    for (let lane = 0; lane < 4 && sink.partial !== undefined; lane++) {
+      const component = 'xyzw'[lane];
+      sink.partial.block.line(
+        `if (${sink.partial.condition(lane)}) { ${buffer.variable}[${base}].${component} = ${stored.text}.${component}; }`,
+      );
+    }
+    return;
+  }
+  for (const [lane, index] of emitter.laneIndices(stmt.index, buffer).entries()) {
+    const write = `${rawElement(buffer, index)} = ${laneText(stored, lane)};`;
+    sink.full.line(write);
+    sink.partial?.block.line(`if (${sink.partial.condition(lane)}) { ${write} }`);
+  }
+}
+
+/** Whether a value already has the precision and range of the buffer's type. */
+function isNarrowed({ value, isExact }: Store): boolean {
+  return isExact === true || value.kind === 'load' || (value.kind === 'op' && value.op === 'cast');
+}
+
+function toStorage(
+  emitter: ExprEmitter,
+  stmt: Store,
+  value: Value,
+  buffer: BufferAccess,
+  width: Width,
+): string {
+  const text = widen(value, width);
+  if (buffer.param.dtype === 'bool')
+    return `select(${typeName('u32', width)}(0u), ${typeName('u32', width)}(1u), ${text})`;
+  const narrowed = isNarrowed(stmt)
+    ? text
+    : narrow(text, buffer.param.dtype, { width, helper: (name) => emitter.helper(name, width) });
+  if (buffer.storage === 'f16') return `${typeName('f16', width)}(${narrowed})`;
+  if (buffer.storage !== 'bf16') return narrowed;
+  const whole = emitter.atom({ text: narrowed, type: 'f32', width, atom: false });
+  return toBfloat(whole.text, width);
+}
