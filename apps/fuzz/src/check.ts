@@ -59,8 +59,13 @@ async function makeCall(
   const run = (): Tensor[] | Promise<Tensor[]> => fn(...packArguments(program, world));
   world.again = callAgain(run, world);
   const play = async (): Promise<void> => {
-    const started = call.noGrad ? noGrad(run) : run();
-    outputs = started instanceof Promise ? await meanwhile(call, world, started, run) : started;
+    const runAll = (): Tensor[] | Promise<Tensor[]> => {
+      const started = run();
+      return started instanceof Promise ? meanwhile(call, world, started, run) : started;
+    };
+    // Grad mode is of the program, not of a call: one that goes on when another's scope has ended records gradients or not
+    // by chance, in eager code too. So calls that wait at the same time are in one scope.
+    outputs = await (call.noGrad ? noGrad(runAll) : runAll());
     world.outputs = outputs;
     if (call.backward !== null) gradients = differentiate(world, outputs, call.backward);
   };

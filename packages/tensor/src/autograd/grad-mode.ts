@@ -28,7 +28,11 @@ export const withGradMode: RunInScope<boolean> = /* @__PURE__ */ scopesOf(
   setGradEnabled,
 );
 
-/** Runs `fn` without recording gradients. @throws invalid-argument unless it is a function */
+/**
+ * Runs `fn` without recording gradients. An async `fn` keeps it until its promise settles, and so does whatever else runs
+ * before that: start calls that wait at the same time in one scope.
+ * @throws invalid-argument unless it is a function
+ */
 export function noGrad<R>(fn: () => R): R {
   checkFunction('noGrad', fn);
   return withGradMode(false, fn);
