@@ -87,6 +87,7 @@ export { unreadable } from './dispatch/unreadable-now.js';
 export { dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { isTraced } from './dispatch/is-traced.js';
 export { outputMetas } from './dispatch/kernels.js';
+export { untraced } from './dispatch/untraced.js';
 export {
   type KernelProvider,
   kernelProvider,

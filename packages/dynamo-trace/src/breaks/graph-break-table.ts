@@ -32,7 +32,7 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0004: {
     title: 'A function that is never traced was called',
     explanation:
-      'A function under `disable()`, `withSavedTensorHooks()` or `detectAnomaly()` is never traced: what it is given must be computed before it runs.',
+      'A function under `disable()`, `withSavedTensorHooks()` or `detectAnomaly()`, and a step of `LBFGS`, is never traced: what it is given must be computed before it runs.',
     hint: hints.GB0004,
   },
   GB0005: {

@@ -14,7 +14,7 @@ export const BREAK_HINTS: Readonly<Record<GraphBreakCode, string>> = {
     'Keep the full shape and mask instead (`where`, `mul` by the mask), or move the operator out of the compiled function.',
   GB0003: 'Remove the call to get one graph.',
   GB0004:
-    'Remove `disable`, or call the function before or after the part that should be one graph.',
+    'Remove `disable`, or call the function before or after the part that should be one graph. The closure of an LBFGS step can be a compiled function itself.',
   GB0005:
     'Run the forward pass that made the loss inside the same compiled function, without a break between.',
   GB0006: 'Collect the results in an array and return it.',

@@ -1,8 +1,9 @@
 /**
  * @file `LBFGS`: a quasi-Newton method with limited memory.
  *
- * How many times it evaluates the loss depends on the losses, so it reads values on every iteration: a
- * compiled function around it has a graph break there, and on a device that cannot be read at once its step is
+ * How many times it evaluates the loss depends on the losses, and what it computes from them on what it remembers: hardly
+ * two steps compute the same, so a step is never traced (as in PyTorch). Around it a compiled function has a graph break,
+ * and a closure is compiled by itself: `step(compile(closure))`. On a device that cannot be read at once its step is
  * `stepAsync`. Modelled on `torch.optim.LBFGS`.
  */
 import { TesseraError, checkOptionNames } from '@tessera/shared';
