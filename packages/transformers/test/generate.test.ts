@@ -240,6 +240,7 @@ describe('TextGenerator', () => {
     [[1], { topK: 0 }, 'topK is 0'],
     [[1], { topP: 2 }, 'topP is 2'],
     [[1], { minP: -0.1 }, 'minP is -0.1'],
+    [[1], { typicalP: 0 }, 'typicalP is 0'],
     [[1], { repetitionPenalty: 0 }, 'repetitionPenalty is 0'],
     [[1], { maxNewTokens: 0 }, 'maxNewTokens is 0'],
     [[1], { stopStrings: ['x'] }, 'stopStrings need decode'],

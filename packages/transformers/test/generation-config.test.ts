@@ -183,7 +183,7 @@ describe('generation_config.json', () => {
     { min_length: 5 },
     { sequence_bias: [[[1], -1]] },
     { guidance_scale: 1.5 },
-    { do_sample: true, typical_p: 0.9 },
+    { do_sample: true, epsilon_cutoff: 0.1 },
     { exponential_decay_length_penalty: [5, 1.1] },
   ])('is refused where there is no such thing: %j', async (fields) => {
     await expect(generate(asking(fields), none)).rejects.toThrow(
@@ -195,7 +195,13 @@ describe('generation_config.json', () => {
   });
 
   it('may spell out what changes nothing', async () => {
-    const neutral = { min_length: 0, guidance_scale: 1, typical_p: 0.9, num_beams: 1, top_k: 0 };
+    const neutral = {
+      min_length: 0,
+      guidance_scale: 1,
+      epsilon_cutoff: 0.1,
+      num_beams: 1,
+      top_k: 0,
+    };
     expect(await generate(asking(neutral), none)).toEqual(free);
   });
 

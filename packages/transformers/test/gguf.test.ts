@@ -452,7 +452,16 @@ describe('loading a GGUF file', () => {
       writeGguf({ 'general.architecture': 'bert' }, one),
       "no architecture 'bert'",
     ],
-    ['a type of elements', writeGguf({}, { a: { ...one.token_embd, code: 16 } }), "ggml's type 16"],
+    [
+      'a type of elements',
+      writeGguf({}, { a: { ...one.token_embd, code: 16 } }),
+      "'a' is of ggml's type IQ2_XXS (16)",
+    ],
+    [
+      'a type of elements without a name',
+      writeGguf({}, { a: { ...one.token_embd, code: 99 } }),
+      "'a' is of ggml's type 99",
+    ],
   ])('says of %s that it is not known: model-unsupported', async (_what, bytes, message) => {
     await expect(loadCausalLM(bytes)).rejects.toThrow(
       expect.objectContaining({

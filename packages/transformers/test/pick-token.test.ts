@@ -4,7 +4,7 @@
 import { manualSeed, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import type { SamplingOptions } from '../src/index.js';
-import { pickToken } from '../src/generate/pick-token.js';
+import { pickToken, tokenProbabilities } from '../src/generate/pick-token.js';
 
 const LOGITS = [2, 1.5, 0.2, -1, 3, 2.9, -4, 0];
 
@@ -60,6 +60,29 @@ describe('pickToken', () => {
     expect(drawn({ temperature: 1, minP: 0.2 })).toEqual(
       kept.map(({ token }) => token).sort((a, b) => a - b),
     );
+  });
+
+  // Numbers of TypicalLogitsWarper of transformers 5.18, and of all its filters one after the other.
+  const WITHOUT_BEST = LOGITS.map((logit) => (logit === 3 ? -Infinity : logit));
+  it.each([
+    [LOGITS, { typicalP: 0.2 }, { 5: 1 }],
+    [LOGITS, { typicalP: 0.6 }, { 4: 0.5249791, 5: 0.4750208 }],
+    [LOGITS, { typicalP: 0.95 }, { 0: 0.1473966, 1: 0.0894005, 4: 0.4006655, 5: 0.3625372 }],
+    [WITHOUT_BEST, { typicalP: 0.6 }, { 0: 0.2890504, 5: 0.7109495 }],
+    [
+      LOGITS,
+      { temperature: 1.5, topK: 6, topP: 0.9, minP: 0.05, typicalP: 0.5 },
+      { 4: 0.5166604, 5: 0.4833394 },
+    ],
+  ])('typicalP leaves what says about as much as is expected: %j %j', (logits, options, kept) => {
+    const shares = new Map(Object.entries(kept).map(([token, share]) => [Number(token), share]));
+    const [got] = tokenProbabilities(
+      tensor([logits]),
+      { temperature: 1, ...options },
+      null,
+    ).toArray() as [number[]];
+    for (const [token, share] of got.entries())
+      expect(share).toBeCloseTo(shares.get(token) ?? 0, 6);
   });
 
   it('repetitionPenalty makes what was there less likely, whatever its sign', () => {

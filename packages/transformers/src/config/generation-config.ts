@@ -49,7 +49,6 @@ const UNKNOWN_DRAWING: typeof UNKNOWN = {
   epsilon_cutoff: [0],
   eta_cutoff: [0],
   top_h: [],
-  typical_p: [1],
 };
 
 /** Without the fields that nothing is said of. */
@@ -77,6 +76,7 @@ export function readGeneration(json: JsonConfig): GenerationConfig {
       topK: json.numberOrNull('top_k', draws ? 50 : null) || null,
       topP: json.numberOrNull('top_p'),
       minP: json.numberOrNull('min_p'),
+      typicalP: json.numberOrNull('typical_p'),
       repetitionPenalty: json.numberOrNull('repetition_penalty'),
       maxNewTokens: count('max_new_tokens'),
       minNewTokens: count('min_new_tokens'),

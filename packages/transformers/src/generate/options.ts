@@ -17,6 +17,11 @@ export interface SamplingOptions {
   /** Only tokens at least this likely, as a share of the likeliest one's probability. */
   readonly minP?: number;
   /**
+   * Only tokens that say about as much as is expected of one, which together have this share of the probability; 1
+   * changes nothing.
+   */
+  readonly typicalP?: number;
+  /**
    * Logits of tokens that were there before are divided by it (multiplied where negative); 1 changes nothing. The padding
    * token of a shorter prompt of a batch was there, too, as in `transformers`.
    */
@@ -44,6 +49,7 @@ const NAMES: OptionNames<GenerateOptions> = {
   topK: true,
   topP: true,
   minP: true,
+  typicalP: true,
   repetitionPenalty: true,
   maxNewTokens: true,
   minNewTokens: true,
@@ -112,12 +118,15 @@ export function withDefaults(
 /** @throws invalid-argument */
 export function checkGenerateOptions(options: GenerateOptions): void {
   checkOptionNames('generate', options, NAMES);
-  const { temperature = 0, topK, topP, minP, repetitionPenalty, maxNewTokens = 1 } = options;
+  const { temperature = 0, topK, topP, minP, typicalP } = options;
+  const { repetitionPenalty, maxNewTokens = 1 } = options;
   if (!(temperature >= 0)) throw outOfRange('temperature', temperature, 'at least 0');
   if (topK !== undefined && !(Number.isInteger(topK) && topK >= 1))
     throw outOfRange('topK', topK, 'a whole number from 1');
   if (topP !== undefined && !(topP >= 0 && topP <= 1)) throw outOfRange('topP', topP, 'in [0, 1]');
   if (minP !== undefined && !(minP >= 0 && minP <= 1)) throw outOfRange('minP', minP, 'in [0, 1]');
+  if (typicalP !== undefined && !(typicalP > 0 && typicalP <= 1))
+    throw outOfRange('typicalP', typicalP, 'in (0, 1]');
   if (repetitionPenalty !== undefined && !(repetitionPenalty > 0))
     throw outOfRange('repetitionPenalty', repetitionPenalty, 'above 0');
   if (!(Number.isInteger(maxNewTokens) && maxNewTokens >= 1))

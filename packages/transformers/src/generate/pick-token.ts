@@ -1,7 +1,8 @@
 /**
  * @file From the logits of the next token to a token.
  *
- * The filters are those of `transformers`' logits processors, in its order: repetition, temperature, top-k, top-p, min-p.
+ * The filters are those of `transformers`' logits processors, in its order: repetition, temperature, top-k, top-p, min-p,
+ * typical.
  */
 import { functional as F } from '@tessera/nn';
 import { type Tensor, where, zerosLike } from '@tessera/tensor';
@@ -29,6 +30,27 @@ function nucleus(logits: Tensor, topP: number): Tensor {
 function likelyEnough(logits: Tensor, minP: number): Tensor {
   const [best] = logits.topk(1);
   return only(logits, logits.ge(best.add(Math.log(minP))));
+}
+
+/**
+ * Tokens that say about as much as is expected of one: those nearest to it (the entropy) that together have the share
+ * `typicalP`, and the one that passes it.
+ *
+ * @see Meister et al., Locally Typical Sampling, https://arxiv.org/abs/2202.00666
+ */
+function typical(logits: Tensor, typicalP: number): Tensor {
+  const logarithms = F.logSoftmax(logits, -1);
+  const probabilities = logarithms.exp();
+  const entropy = probabilities.mul(logarithms).nansum(-1, { keepdim: true }).neg();
+  const distances = logarithms.add(entropy).abs();
+  const count = logits.size(-1);
+  const [nearest, indices] = distances.topk(count, { largest: false });
+  const shares = probabilities.gather(-1, indices).cumsum(-1);
+  const passing = shares
+    .lt(typicalP)
+    .sum(-1, { keepdim: true })
+    .clampMax(count - 1);
+  return only(logits, distances.le(nearest.gather(-1, passing)));
 }
 
 /**
@@ -75,7 +97,7 @@ function penalized(
 
 /** Logits by the temperature, of the tokens that may be drawn. */
 function filtered(logits: Tensor, options: SamplingOptions): Tensor {
-  const { temperature = 1, topK, topP, minP } = options;
+  const { temperature = 1, topK, topP, minP, typicalP } = options;
   let scores = temperature === 1 ? logits : logits.div(temperature);
   if (topK !== undefined && topK < scores.size(-1)) {
     const [values] = scores.topk(topK);
@@ -83,5 +105,6 @@ function filtered(logits: Tensor, options: SamplingOptions): Tensor {
   }
   if (topP !== undefined && topP < 1) scores = nucleus(scores, topP);
   if (minP !== undefined && minP > 0) scores = likelyEnough(scores, minP);
+  if (typicalP !== undefined && typicalP < 1) scores = typical(scores, typicalP);
   return scores;
 }

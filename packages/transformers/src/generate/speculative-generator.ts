@@ -198,8 +198,8 @@ export class SpeculativeGenerator {
   }
 
   private drawing(options: SamplingOptions): Drawing {
-    const { temperature, topK, topP, minP } = options;
-    const key = JSON.stringify([temperature, topK, topP, minP]);
+    const { temperature, topK, topP, minP, typicalP } = options;
+    const key = JSON.stringify([temperature, topK, topP, minP, typicalP]);
     let found = this.drawings.get(key);
     if (found === undefined) this.drawings.set(key, (found = this.makeDrawing(options)));
     return found;

@@ -265,8 +265,8 @@ export class TextGenerator {
 
   /** The functions that pick tokens in one way: from logits, and by the model from a token, both as [B, 1]. */
   private picker(options: SamplingOptions, bans: boolean): { first: Step; next: Step } {
-    const { temperature, topK, topP, minP, repetitionPenalty } = options;
-    const key = JSON.stringify([temperature, topK, topP, minP, repetitionPenalty, bans]);
+    const { temperature, topK, topP, minP, typicalP, repetitionPenalty } = options;
+    const key = JSON.stringify([temperature, topK, topP, minP, typicalP, repetitionPenalty, bans]);
     let found = this.pickers.get(key);
     if (found === undefined) {
       const { state, cache, model } = this;

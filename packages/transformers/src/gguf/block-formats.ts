@@ -58,3 +58,26 @@ export const GGUF_TYPES: ReadonlyMap<number, GgufType> = new Map([
     },
   ],
 ]);
+
+/** Names of ggml's types that are not read. */
+export const OTHER_TYPES: ReadonlyMap<number, string> = new Map([
+  [9, 'Q8_1'],
+  [15, 'Q8_K'],
+  [16, 'IQ2_XXS'],
+  [17, 'IQ2_XS'],
+  [18, 'IQ3_XXS'],
+  [19, 'IQ1_S'],
+  [21, 'IQ3_S'],
+  [22, 'IQ2_S'],
+  [24, 'I8'],
+  [25, 'I16'],
+  [26, 'I32'],
+  [27, 'I64'],
+  [28, 'F64'],
+  [29, 'IQ1_M'],
+  [34, 'TQ1_0'],
+  [35, 'TQ2_0'],
+  [39, 'MXFP4'],
+  [40, 'NVFP4'],
+  [41, 'Q1_0'],
+]);

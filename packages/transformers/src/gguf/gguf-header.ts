@@ -9,7 +9,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { BlockTensor, ByteFile, Cursor } from '@tessera/tensor/internal';
-import { GGUF_TYPES } from './block-formats.js';
+import { GGUF_TYPES, OTHER_TYPES } from './block-formats.js';
 import { invalidGguf } from './gguf-invalid.js';
 
 /** A value of a header. Whole numbers of 64 bits are numbers where these hold them. */
@@ -121,11 +121,14 @@ async function readTensor(reader: HeaderReader): Promise<Omit<GgufTensor, 'end'>
   for (let i = 0; i < dims; i++) sizes.unshift(await reader.count(`elements of '${name}'`, 0));
   const code = await reader.u32();
   const type = GGUF_TYPES.get(code);
-  if (type === undefined)
-    throw new TesseraError('model-unsupported', `'${name}' is of ggml's type ${code}.`, {
+  if (type === undefined) {
+    const other = OTHER_TYPES.get(code);
+    const named = other === undefined ? `${code}` : `${other} (${code})`;
+    throw new TesseraError('model-unsupported', `'${name}' is of ggml's type ${named}.`, {
       context: { tensor: name, type: code },
       hints: [`Known are: ${[...GGUF_TYPES.values()].map((t) => t.name).join(', ')}.`],
     });
+  }
   const begin = await reader.count(`bytes before '${name}'`, 0);
   return { name, sizes, begin, type: type.name, format: type.format };
 }
