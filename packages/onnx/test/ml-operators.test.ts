@@ -15,7 +15,7 @@ import {
   noise,
 } from './support/beside-onnxruntime.js';
 import { type Case, describeLikeOnnxruntime, expectRefused } from './support/like-onnxruntime.js';
-import { randomForest } from './support/random-forest.js';
+import { floatTensor, randomForest } from './support/random-forest.js';
 
 const LABELS = ['int64', 'float32'] as const;
 const ml = (
@@ -272,6 +272,38 @@ it('nodes that several branches lead to are looked at once', async () => {
   const imported = await importOnnx(fileOf(trees));
   const { out0 } = imported.call(inputsOf(trees));
   expect(out0!.toArray()).toEqual(Array.from({ length: 7 }, () => [1]));
+});
+
+it('sets take the memory of their numbers, however unequal they are', async () => {
+  // As many numbers for each node as the largest set has would be 3 GB.
+  const count = 20_000;
+  const nodes = Array.from({ length: count }, (_, i) => i);
+  const same = (each: number): number[] => nodes.map(() => each);
+  const trees = ml(
+    'TreeEnsemble',
+    [given('float32', [3, 1], [7, 30_000, 0.5])],
+    {
+      tree_roots: nodes,
+      nodes_featureids: same(0),
+      nodes_modes: same(6),
+      nodes_splits: floatTensor(same(0)),
+      ...{ nodes_truenodeids: same(0), nodes_trueleafs: same(1) },
+      ...{ nodes_falsenodeids: same(1), nodes_falseleafs: same(1) },
+      leaf_targetids: [0, 0],
+      leaf_weights: floatTensor([1, 0]),
+      n_targets: 1,
+      // Each node has a number of its own, the last all of them and as many more.
+      membership_values: floatTensor([
+        ...nodes.slice(1).flatMap((i) => [i, NaN]),
+        ...[...nodes, ...nodes.map((i) => i + count)].reverse(),
+        NaN,
+      ]),
+    },
+    ['float32'],
+    5,
+  );
+  const { out0 } = (await importOnnx(fileOf(trees))).call(inputsOf(trees));
+  expect(out0!.toArray()).toEqual([[2], [1], [0]]);
 });
 
 it('a pipeline compiles to one graph for all numbers of rows, and gradients reach its input', async () => {

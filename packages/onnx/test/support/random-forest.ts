@@ -37,9 +37,11 @@ const NODES = 2 * INNER + 1;
 const NAMES = ['LEQ', 'LT', 'GTE', 'GT', 'EQ', 'NEQ', 'MEMBER'];
 
 const list = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+/** A tensor of raw bytes. */
 const table = (dataType: number, rawData: Uint8Array, count: number): TensorProto =>
   create(TensorProtoSchema, { dims: [BigInt(count)], dataType, rawData });
-const floatTensor = (values: readonly number[]): TensorProto =>
+/** Floats as a tensor. */
+export const floatTensor = (values: readonly number[]): TensorProto =>
   table(1, new Uint8Array(Float32Array.from(values).buffer), values.length);
 
 /** See the file header: whole trees of three levels. */
@@ -113,7 +115,9 @@ function listed(
   const modeOf = inner.map((i) => NAMES.indexOf(modes[i % modes.length]!));
   const leaves = list(TREES * (INNER + 1));
   const sets = modeOf.flatMap((mode, i) =>
-    mode === 6 ? [x.data[i % x.data.length]!, x.data[(i * 7) % x.data.length]!, NaN] : [],
+    mode === 6
+      ? [...list(1 + (i % 6)).map((j) => x.data[(i * (1 + 3 * j)) % x.data.length]!), NaN]
+      : [],
   );
   const attributes: Attributes = {
     tree_roots: list(TREES).map((tree) => tree * INNER),

@@ -13,6 +13,21 @@ import { MODES, listedTrees, numberedTrees } from './trees.js';
 const AGGREGATES = ['AVERAGE', 'SUM', 'MIN', 'MAX'] as const;
 type Aggregate = (typeof AGGREGATES)[number];
 
+/** Whether each value is in the sorted set of its node: how many of a set are no more is found bit by bit. */
+function isMember(call: NodeCall, value: Tensor, at: Tensor): Tensor {
+  const members = constantOf(call, '$members').to(value.dtype);
+  const bounds = constantOf(call, '$bounds');
+  const begin = index(bounds, [at.mul(2)]);
+  const end = index(bounds, [at.mul(2).add(1)]);
+  const last = (upTo: Tensor): Tensor => index(members, [upTo.sub(1).clampMin(0)]);
+  let upTo = begin;
+  for (let step = 2 ** Math.floor(Math.log2(call.int('$largest'))); step >= 1; step /= 2) {
+    const next = upTo.add(step).minimum(end);
+    upTo = where(last(next).le(value), next, upTo);
+  }
+  return upTo.gt(begin).logicalAnd(last(upTo).eq(value));
+}
+
 /** Which branch each row [N] takes at its node of each tree [N, T]. */
 function decisions(call: NodeCall, x: Tensor, at: Tensor): Tensor {
   const value = x.gather(1, index(constantOf(call, '$features'), [at]));
@@ -26,9 +41,7 @@ function decisions(call: NodeCall, x: Tensor, at: Tensor): Tensor {
       case 'EQ':
         return value.eq(threshold);
       case 'MEMBER':
-        return index(constantOf(call, '$members').to(x.dtype), [at])
-          .eq(value.unsqueeze(-1))
-          .any([-1]);
+        return isMember(call, value, at);
     }
   };
   const [first = 0, ...others] = call.ints('$modes') ?? [];

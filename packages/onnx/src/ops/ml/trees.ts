@@ -103,10 +103,6 @@ function tables(reader: NodeReader, trees: Trees, isExtreme: boolean): NodeTable
   const modes = new Set(parts.flatMap(({ mode }, i) => (nodes[i] === null ? [] : [mode])));
   const features = nodes.map((node) => node?.feature ?? 0);
   if (features.some((feature) => feature < 0)) reader.fail('a feature has a negative number');
-  const width = Math.max(0, ...nodes.map((node) => node?.members?.length ?? 0));
-  const members = nodes.flatMap((node) =>
-    Array.from({ length: width }, (_, i) => node?.members?.[i] ?? NaN),
-  );
   const count = nodes.length;
   return {
     $roots: intTable(roots),
@@ -124,7 +120,29 @@ function tables(reader: NodeReader, trees: Trees, isExtreme: boolean): NodeTable
     ...(parts.some(({ missing }) => missing === 1) && {
       $missing: intTable(parts.map(({ missing }) => missing)),
     }),
-    ...(width > 0 && { $members: floatTable(members, [count, width], isDouble) }),
+    ...(modes.has(MODES.indexOf('MEMBER')) && setTables(nodes, isDouble)),
+  };
+}
+
+/**
+ * The sets of all nodes one behind the other, each sorted, where that of a node begins and ends, and the size of the
+ * largest: no more memory than the file takes, however unequal the sets are.
+ */
+function setTables(nodes: Trees['nodes'], isDouble: boolean): NodeTables {
+  const members: number[] = [];
+  let largest = 0;
+  const bounds = nodes.flatMap((node) => {
+    const begin = members.length;
+    for (const member of [...(node?.members ?? [])].sort((a, b) => a - b)) members.push(member);
+    largest = Math.max(largest, members.length - begin);
+    return [begin, members.length];
+  });
+  // A table is never empty; what is behind all sets is of none.
+  members.push(NaN);
+  return {
+    $members: floatTable(members, [members.length], isDouble),
+    $bounds: intTable(bounds),
+    $largest: { kind: 'int', value: largest },
   };
 }
 
