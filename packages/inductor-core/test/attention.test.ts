@@ -94,6 +94,23 @@ describe('attention kernels', () => {
     expect(most({})).toBe(BATCH * 4 * 512 * 512);
   });
 
+  it('store gradients where they are wanted: in the memory order of the operator, without copies', () => {
+    for (const item of CASES) {
+      const { kernels, launches, buffers } = plan(item);
+      const made = launches.flatMap(({ kernel, buffers: bound }) => {
+        const { kind, params } = kernels[kernel]!;
+        return kind === 'attention' ? bound.filter((_, i) => params[i]!.access !== 'read') : [];
+      });
+      const sums = BATCH * item.heads * item.length;
+      const wanted = buffers.flatMap(({ source, numel }, i) =>
+        source.kind === 'output' && numel !== sums ? [i] : [],
+      );
+      // The result and three gradients.
+      expect(wanted).toHaveLength(4);
+      expect(made).toEqual(expect.arrayContaining(wanted));
+    }
+  });
+
   it('are not made for devices without them, for few rows and for wide heads', () => {
     const item = CASES[0]!;
     expect(attentionKernels(item)).toHaveLength(3);

@@ -62,13 +62,14 @@ export class AttentionKernels {
     return forwardKernel(attention, dtypes);
   }
 
-  /** Gradients of query, key and value; null if a kernel would need too many buffers. */
+  /** Gradients of query, key and value, which lie so; null if a kernel would need too many buffers. */
   backward(
     attention: Attention,
     grad: LoweredTensor,
     weights: GradientWeights,
+    layouts: GradientLayouts,
   ): LoweredTensor[] | null {
-    return backwardKernels(attention, grad, weights);
+    return backwardKernels(attention, grad, weights, layouts);
   }
 }
 
@@ -196,10 +197,14 @@ export interface GradientWeights {
   readonly step: (score: Expr, slope: Expr) => Expr;
 }
 
+/** Strides of the gradients of query, key and value. */
+export type GradientLayouts = readonly [query: Shape, key: Shape, value: Shape];
+
 function backwardKernels(
   attention: Attention,
   grad: LoweredTensor,
   { weight, step }: GradientWeights,
+  [queryLayout, keyLayout, valueLayout]: GradientLayouts,
 ): LoweredTensor[] | null {
   const { l, query, key, value, batch, heads, keyHeads, length, keys, width, group } = attention;
   const triangle = (side: Triangle): Triangle => (attention.isCausal ? side : 'none');
@@ -260,19 +265,21 @@ function backwardKernels(
     ),
   });
   const together = declare(l, ofKeys(['value', 'key']));
+  const ofValue = { like: value, layout: valueLayout };
+  const ofKey = { like: key, layout: keyLayout };
   const kernels = [
-    { declared: declare(l, ofQuery), likes: [query] },
+    { declared: declare(l, ofQuery), gradients: [{ like: query, layout: queryLayout }] },
     ...(fits(l, together, 2)
-      ? [{ declared: together, likes: [value, key] }]
+      ? [{ declared: together, gradients: [ofValue, ofKey] }]
       : [
-          { declared: declare(l, ofKeys(['value'])), likes: [value] },
-          { declared: declare(l, ofKeys(['key'])), likes: [key] },
+          { declared: declare(l, ofKeys(['value'])), gradients: [ofValue] },
+          { declared: declare(l, ofKeys(['key'])), gradients: [ofKey] },
         ]),
   ];
-  if (!kernels.every(({ declared, likes }) => fits(l, declared, likes.length))) return null;
-  const [dQuery, dValue, dKey] = kernels.flatMap(({ declared, likes }) => {
-    const results = likes.map(({ dtype, shape }) => ({
-      out: l.newBuffer(dtype, shape, null),
+  if (!kernels.every(({ declared, gradients }) => fits(l, declared, gradients.length))) return null;
+  const [dQuery, dValue, dKey] = kernels.flatMap(({ declared, gradients }) => {
+    const results = gradients.map(({ like, layout }) => ({
+      out: l.newBuffer(like.dtype, like.shape, layout),
       coords: declared.result,
     }));
     l.addAttention({ ...declared.shape, results, row: null });

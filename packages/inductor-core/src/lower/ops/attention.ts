@@ -186,6 +186,7 @@ const flashForward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_cp
 const flashBackward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_cpu_backward'> = (
   l,
   [gradOut, q, k, v, out, logSumExp, , isCausal, mask, scale],
+  call,
 ) => {
   const grad = readyOperand(l, gradOut);
   const attention = new Attention(l, q, k, v, optionalTensor(mask), isCausal === true, scale);
@@ -208,7 +209,9 @@ const flashBackward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_c
   const kernels = l.capabilities.attention;
   if (kernels?.takesTiles(attention) === true) {
     const step = (score: Expr, slope: Expr): Expr => stepOf(weightOf(score), slope);
-    const made = kernels.backward(attention, grad, { weight: weightOf, step });
+    const [dQuery, dKey, dValue] = call.results.map((result) => result!.layout);
+    const layouts = [dQuery!, dKey!, dValue!] as const;
+    const made = kernels.backward(attention, grad, { weight: weightOf, step }, layouts);
     if (made !== null) return made;
   }
   const weights = l.pointwise(sizes, weightOf(attention.scores().expr));
