@@ -23,6 +23,7 @@ import { generateRecurrence } from './recurrence/recurrence.js';
 import { cpuConfig } from './runtime/cpu-config.js';
 import { kernelSource, loadingSteps } from './runtime/load-plan.js';
 import { loadTemplate } from './runtime/load-template.js';
+import { runOperatorCode } from './runtime/operator-code.js';
 import { hasPairProducts } from './runtime/pair-products.js';
 import { hasRelaxedSimd } from './runtime/relaxed-simd.js';
 
@@ -99,6 +100,7 @@ export const cpuBackend: KernelBackend = {
     return atOnce(loading(plan));
   },
   loadingSteps: loading,
+  runOperator: runOperatorCode,
   loadTemplate(template: PlanTemplate): TemplateExecutable {
     return loadTemplate(template, (kernel) => generateKernel(kernel));
   },

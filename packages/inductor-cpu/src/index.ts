@@ -5,3 +5,4 @@ export { cpuBackend } from './backend.js';
 export { useWebAssemblyText } from './emit/use-webassembly-text.js';
 export { useNarrowWeights } from './gemv/use-narrow-weights.js';
 export { onlyReferenceKernels } from './runtime/cpu-config.js';
+export { useSorting } from './sorting/use-sorting.js';

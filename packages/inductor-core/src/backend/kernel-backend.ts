@@ -4,7 +4,7 @@
  * A third party implements this one interface. `generate` is pure, so generated code can be tested as
  * text; `load` prepares a whole plan once; `run` is the hot path.
  */
-import type { DType, DeviceMemory, DeviceType, Tensor } from '@tessera/tensor';
+import type { DType, DeviceMemory, DeviceType, OpOverload, Tensor } from '@tessera/tensor';
 import type { Steps } from '@tessera/shared';
 import type { FusedKernel } from '../ir/kernel.js';
 import type { LoweredGraph } from '../lower/ir-node.js';
@@ -139,6 +139,8 @@ export interface KernelBackend {
    * every size.
    */
   loadTemplate?(template: PlanTemplate): TemplateExecutable;
+  /** Runs a call of an operator that has code of its own there, into `outs`; false if it has none. Eager calls ask first. */
+  runOperator?(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): boolean;
   /**
    * Measures the ways to run a plan that were not measured yet; resolves to whether `load` gives other code
    * from then on. Absent where there is nothing to choose by measuring.

@@ -95,6 +95,7 @@ export class EagerProvider implements KernelProvider {
       if (random) reserveOffsets(1);
       return true;
     }
+    if (this.backend.runOperator?.(op, args, outs) === true) return true;
     const entry = this.lookup(op, args, outs);
     if (entry === null) return false;
     const inputs = entry.tensors.map((path) => at(args, path) as Tensor);

@@ -4,7 +4,7 @@
 import type { SizedLoop } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { i32, op } from '../emit/code.js';
-import type { Code, Local } from '../emit/types.js';
+import type { Code, Local, ResultType } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 
 /** Code of a size. */
@@ -42,7 +42,7 @@ export function sum(a: Code<'i32'>, b: Code<'i32'>): Code<'i32'> {
 
 /** Smaller of two unsigned values that locals or constants hold. */
 export function minimum(
-  f: WasmFunction,
+  f: WasmFunction<ResultType>,
   name: string,
   a: Code<'i32'>,
   b: Code<'i32'>,
@@ -54,7 +54,7 @@ export function minimum(
 }
 
 /** Adds a constant to a local. */
-export function advance(f: WasmFunction, local: Local<'i32'>, by: number): void {
+export function advance(f: WasmFunction<ResultType>, local: Local<'i32'>, by: number): void {
   f.set(local, plus(local, by));
 }
 
