@@ -59,7 +59,7 @@ function check(x: Tensor, at: number, largest: boolean, k = x.sizes[at]!, outs?:
 
 describe.each(DTYPES)('%s', (dtype) => {
   // By insertion, by digits of 8 bits, by digits of 11.
-  it.each([1, 2, 31, 33, 1000, 5000])('rows of %i elements', (length) => {
+  it.each([1, 2, 31, 65, 1000, 5000])('rows of %i elements', (length) => {
     const x = numbersOf(dtype, [3, length]);
     check(x, 1, false);
     check(x, 1, true);

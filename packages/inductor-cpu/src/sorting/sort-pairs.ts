@@ -13,7 +13,7 @@ import { scaled } from '../matmul/index-code.js';
 /** Bytes of a pair. */
 export const PAIR = 8;
 /** So many pairs are sorted by insertion. */
-const FEW = 32;
+export const FEW: number = 64;
 /** From so many on digits have 11 bits. */
 const MANY = 3000;
 
