@@ -65,7 +65,7 @@ describe.each(DTYPES)('%s', (dtype) => {
     check(x, 1, true);
   });
 
-  it.each([1, 7, 100])('the first %i of many', (k) => {
+  it.each([1, 7, 12, 30, 100])('the first %i of many', (k) => {
     const x = numbersOf(dtype, [3, 2003]);
     check(x, 1, false, k);
     check(x, 1, true, k);
@@ -93,7 +93,20 @@ it('finds the best where each element is better than those before, and where all
   );
   const equal = rising.mul(0);
   const nans = equal.div(0);
-  for (const x of [rising, equal, nans])
+  const infinite = equal.add(Infinity);
+  const sparse = rising.where(rising.remainder(331).eq(3), infinite.neg());
+  const mixed = rising.where(rising.remainder(300).ne(7), infinite.neg());
+  for (const x of [
+    rising,
+    equal,
+    nans,
+    infinite,
+    infinite.neg(),
+    sparse,
+    sparse.neg(),
+    mixed,
+    nans.where(rising.lt(990), mixed),
+  ])
     for (const largest of [true, false]) check(x, 1, largest, 5);
 });
 
