@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '594.2 kB';
+const EVERYTHING = '594.7 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -25,7 +25,7 @@ const budgets = {
   'aot-autograd': '21.1 kB',
   'dynamo-trace': '45.1 kB',
   'inductor-core': '176.4 kB',
-  'inductor-cpu': '65.8 kB',
+  'inductor-cpu': '66.3 kB',
   'inductor-wgsl': '51.8 kB',
   compile: '5.9 kB',
   testkit: '26.1 kB',
