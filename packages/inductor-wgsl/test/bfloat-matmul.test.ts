@@ -163,12 +163,12 @@ describe.skipIf(!emulates)('products of bfloat16 in halves, emulated on the devi
       return emulateMatrices(program, emulated.matrices!, 32);
     });
     const numels = plan.buffers.map(({ numel }) => numel);
+    const memory = new PlanMemory(runtime, plan.constants);
     const executable = new WgslExecutable(runtime, {
-      routes: new PlanRoutes(runtime, plan, code, numels),
-      numels,
-      outputs: plan.outputs,
+      routes: new PlanRoutes(runtime, plan, code, memory),
+      computed: [],
       plan: () => plan,
-      memory: new PlanMemory(runtime, plan.constants),
+      memory,
       ownsMemory: true,
     });
     const tensors = kernel.params.map(({ name, dtype }) => deviceTensor(gpu!, dtype, data[name]));

@@ -1,7 +1,7 @@
 /**
  * @file Grids: workgroup counts within the limit of each dimension.
  */
-import { foldGrid, type SizeValue } from '@tessera/inductor-core';
+import { foldGrid } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { WgslTarget } from './target.js';
 
@@ -29,13 +29,12 @@ export function linearGrid(count: Size, target: WgslTarget): Grid {
   return { workgroups, id, hasSurplus };
 }
 
-/** Workgroups in x and y at given sizes. */
-export function workgroupsAt(
-  workgroups: Workgroups,
-  valueOf: SizeValue,
-): readonly [number, number] {
-  if (!('count' in workgroups)) return workgroups;
-  const count = valueOf(workgroups.count);
-  const { columns } = workgroups;
-  return count <= columns ? [count, 1] : [columns, Math.ceil(count / columns)];
+/** How many workgroups there are, and the most of them in x; a rectangle has as many in each row. */
+export function foldedCount(workgroups: Workgroups): {
+  readonly count: Size;
+  readonly columns: number;
+} {
+  if ('count' in workgroups) return workgroups;
+  const [columns, rows] = workgroups;
+  return { count: columns * rows, columns };
 }

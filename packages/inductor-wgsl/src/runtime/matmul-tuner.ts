@@ -18,7 +18,8 @@ import {
   type TileMemory,
   tilesFor,
 } from '@tessera/inductor-core';
-import { workgroupsAt } from '../codegen/dispatch.js';
+import { SizeProgram } from '@tessera/shared';
+import { foldedCount } from '../codegen/dispatch.js';
 import { generateMatmul } from '../codegen/scheduled/matmul.js';
 import { matrixCode } from '../codegen/matrices/matrix-code.js';
 import type { WgslTarget } from '../codegen/target.js';
@@ -136,24 +137,27 @@ async function timeTiles(
   const residence: Residence = { memory, byte: memory.map(() => 0) };
   // Indices in scratch memory are arbitrary; nobody reads what is noted of them.
   const report = new CheckReport(runtime.context, runtime.stream);
-  const blocks = new ScalarBlocks(runtime.uniforms, runtime.stream);
   const zeros = kernel.scalars.map(() => 0);
   const timings: { tile: MatmulTile; microseconds: number }[] = [];
   for (const tile of tilesFor(target)) {
     const generate = (variant: KernelVariant) => generateMatmul(kernel, target, variant, { tile });
+    const program = new SizeProgram([]);
+    const { count, columns } = foldedCount(generate(directVariant(memory.length)).workgroups);
+    const blocks = new ScalarBlocks(runtime.uniforms, runtime.stream, program);
     const launch = new KernelLaunch(
       runtime,
       kernel,
       { kernel: 0, buffers: memory.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) },
       generate,
+      { count: program.slot(count), columns, times: program.slot(1) },
+      blocks,
       report,
     );
-    const { workgroups } = generate(directVariant(memory.length));
-    const sized = { workgroups: workgroupsAt(workgroups, Number), times: 1, blocks };
+    const numbers = { scalars: zeros, computed: program.run([]) };
     const run = async (count: number): Promise<number> => {
       const start = performance.now();
       blocks.begin();
-      for (let i = 0; i < count; i++) launch.encode(residence, zeros, sized);
+      for (let i = 0; i < count; i++) launch.encode(residence, numbers);
       await runtime.synchronize();
       return performance.now() - start;
     };

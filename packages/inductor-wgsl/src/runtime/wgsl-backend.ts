@@ -155,13 +155,12 @@ export class WgslBackend implements KernelBackend {
   executable(plan: ExecutionPlan, made: MadeCode | null = null): WgslExecutable {
     const { split, layout } = made ?? this.launchesOf(plan);
     const code = made?.code ?? this.code(layout.kernels);
-    const numels = layout.buffers.map(({ numel }) => Number(numel));
+    const memory = new PlanMemory(this.runtime, plan.constants);
     return new WgslExecutable(this.runtime, {
-      routes: new PlanRoutes(this.runtime, layout, code, numels),
-      numels,
-      outputs: layout.outputs,
+      routes: new PlanRoutes(this.runtime, layout, code, memory),
+      computed: [],
       plan: () => split,
-      memory: new PlanMemory(this.runtime, plan.constants),
+      memory,
       check: argumentCheck(plan),
       ownsMemory: true,
     });

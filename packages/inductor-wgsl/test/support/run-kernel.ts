@@ -83,18 +83,17 @@ function executableOf(
 ): Executable {
   if (generate === undefined && target === undefined) return gpu.backend.load(plan);
   const layout = target === undefined ? plan : { ...plan, ...deviceLaunches(plan, target) };
-  const numels = layout.buffers.map(({ numel }) => Number(numel));
   const code = new PlanCode(layout.kernels, (index, variant) =>
     target === undefined
       ? generate!(plan.kernels[index], variant)
       : generateKernel(layout.kernels[index], target, variant),
   );
+  const memory = new PlanMemory(gpu.runtime, plan.constants);
   return new WgslExecutable(gpu.runtime, {
-    routes: new PlanRoutes(gpu.runtime, layout, code, numels),
-    numels,
-    outputs: plan.outputs,
+    routes: new PlanRoutes(gpu.runtime, layout, code, memory),
+    computed: [],
     plan: () => plan,
-    memory: new PlanMemory(gpu.runtime, plan.constants),
+    memory,
     ownsMemory: true,
   });
 }

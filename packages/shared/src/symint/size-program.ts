@@ -47,6 +47,11 @@ export class SizeProgram {
     return to;
   }
 
+  /** How many slots there are: what was computed before there were more is that many numbers. */
+  get length(): number {
+    return this.initial.length;
+  }
+
   private add(size: Size, value: number): number {
     const slot = this.initial.push(value) - 1;
     this.known.set(size, slot);

@@ -55,13 +55,15 @@ export class CommandStream {
   /**
    * Records a dispatch.
    *
-   * @param workgroups in x and y
+   * @param x workgroups in x
+   * @param y workgroups in y
    * @param offsets dynamic offsets of its bind group, or null if it has none
    * @param uniforms where its uniforms are: the group and the offset in it; offset -1 if it has none
    */
   dispatch(
     { pipeline, group }: Dispatch,
-    workgroups: readonly [number, number],
+    x: number,
+    y: number,
     offsets: number[] | null,
     uniforms: GPUBindGroup,
     uniformsAt: number,
@@ -79,7 +81,7 @@ export class CommandStream {
       pass.setBindGroup(1, uniforms, [uniformsAt]);
       this.uniformsAt = uniformsAt;
     }
-    pass.dispatchWorkgroups(workgroups[0], workgroups[1]);
+    pass.dispatchWorkgroups(x, y);
   }
 
   /** Records a copy of whole 4-byte words between two buffers. */

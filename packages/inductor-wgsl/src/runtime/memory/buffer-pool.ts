@@ -24,10 +24,15 @@ const SPARE_BYTES = 256 * 2 ** 20;
 /** Buffers from this size on may not fit, and are watched until WebGPU says that they do. */
 const LARGE_BYTES = 64 * 2 ** 20;
 
-/** Rounds a size up so that few distinct sizes occur: at most an eighth is wasted. */
+/** Sizes up to which buffers have powers of two, of which drivers cut small ones anyway, or quarters of them. */
+const SMALL_BYTES = 64 * 1024;
+const MIDDLE_BYTES = 2 ** 20;
+
+/** Rounds a size up so that few distinct sizes occur, and buffers are found again: at most an eighth of a large one is wasted. */
 export function sizeClass(bytes: number): number {
   const least = Math.max(ALIGNMENT, bytes);
-  const step = Math.max(ALIGNMENT, 2 ** (Math.floor(Math.log2(least)) - 3));
+  const steps = least <= SMALL_BYTES ? 1 : least <= MIDDLE_BYTES ? 4 : 8;
+  const step = Math.max(ALIGNMENT, 2 ** Math.floor(Math.log2(least)) / steps);
   return Math.ceil(least / step) * step;
 }
 

@@ -77,7 +77,8 @@ export function copyHalves(
   const [from, to] = [source, target].map(({ memory, offset }) => memory.start / 2 + offset);
   uniforms.integers.set([from, to, count], slot / 4);
   const { pipeline } = compiled;
-  stream.dispatch({ pipeline, group }, grid.workgroups, null, uniforms.group, slot);
+  const [x, y] = grid.workgroups;
+  stream.dispatch({ pipeline, group }, x, y, null, uniforms.group, slot);
   stream.touch(source.memory);
   stream.touch(target.memory);
 }

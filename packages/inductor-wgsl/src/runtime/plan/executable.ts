@@ -7,19 +7,11 @@ import {
   type Executable,
   type ExecutionPlan,
   type KernelSource,
-  type PlanOutput,
-  type SizeValue,
   boundTo,
 } from '@tessera/inductor-core';
 import type { Tensor } from '@tessera/tensor';
-import { storageExtent } from '@tessera/tensor/internal';
-import { workgroupsAt } from '../../codegen/dispatch.js';
-import type { Residence, SizedLaunch } from './launch.js';
-import type { OutputMemory } from './output-memory.js';
 import type { PlanMemory } from './plan-memory.js';
 import type { PlanRoutes, RoutedPlan } from './plan-routes.js';
-import { ScalarBlocks } from './scalar-blocks.js';
-import { pieceBytes } from './scratch-plan.js';
 import type { Slab } from '../memory/slab.js';
 import { WgpuMemory } from '../memory/wgpu-memory.js';
 import type { WgpuRuntime } from '../device/wgpu-runtime.js';
@@ -27,29 +19,23 @@ import type { WgpuRuntime } from '../device/wgpu-runtime.js';
 /** What an executable is made of. */
 export interface ExecutableParts {
   readonly routes: PlanRoutes;
-  /** Elements of each buffer. */
-  readonly numels: readonly number[];
-  /** Layouts of the outputs. */
-  readonly outputs: readonly PlanOutput[];
+  /** What the program of sizes computed for the first run of a template; nothing for a plan. */
+  readonly computed: readonly number[];
   /** The plan with kernels of its sizes. */
   readonly plan: () => ExecutionPlan;
   readonly memory: PlanMemory;
-  /** Values of sizes in the kernels. */
-  readonly sizeAt?: SizeValue;
   readonly check?: ArgumentCheck | null | undefined;
   /** Whether the memory is of no use after it. */
   readonly ownsMemory: boolean;
 }
 
-/** See the file header. */
+/** See the file header. A template has one for all sizes, which are named in every call. */
 export class WgslExecutable implements Executable {
-  private readonly launches: readonly SizedLaunch[];
-  private readonly residence: Residence;
-  /** Bytes of each piece of scratch memory. */
-  private readonly scratch: readonly number[];
-  private readonly outputMemory: readonly OutputMemory[];
-  private readonly blocks: ScalarBlocks;
-  /** The version of the scratch memory that it has. */
+  /** The sizes of the last run, and what was computed of them: a plan has no others. */
+  private given: readonly number[];
+  private computed: readonly number[];
+  /** For what scratch memory was placed, and its version. */
+  private placed: readonly number[] | null = null;
   private version = -1;
   private disposed = false;
 
@@ -57,25 +43,10 @@ export class WgslExecutable implements Executable {
     private readonly runtime: WgpuRuntime,
     private readonly parts: ExecutableParts,
   ) {
-    const { routes, numels, outputs, memory: home, sizeAt = Number } = parts;
-    const { plan, code, itemSizes } = routes;
-    this.scratch = pieceBytes(routes.pieces, routes.bytesOf(numels));
-    this.outputMemory = outputs.map(({ dtype, sizes, strides }, index) =>
-      home.output(index, storageExtent(sizes, strides) * runtime.itemSize(dtype)),
-    );
-    this.blocks = new ScalarBlocks(runtime.uniforms, runtime.stream, sizeAt);
-    const memory: WgpuMemory[] = [];
-    for (const [buffer, index] of routes.constants) memory[buffer] = home.constants[index];
-    this.residence = { memory, byte: itemSizes.map(() => 0) };
-    this.placeScratch();
-    const workgroups = code.programs.map((program) => workgroupsAt(program.workgroups, sizeAt));
-    this.launches = plan.launches.map(({ kernel, times = 1 }) => ({
-      workgroups: workgroups[kernel],
-      times: sizeAt(times),
-      blocks: this.blocks,
-    }));
-    // Compiling here rather than in the first run keeps that run's time its own.
-    routes.compile((kernel) => workgroups[kernel][0] > 0);
+    const { routes, computed } = parts;
+    this.given = computed;
+    this.computed = routes.complete(computed);
+    this.placeScratch(this.computed);
   }
 
   get plan(): ExecutionPlan {
@@ -90,36 +61,48 @@ export class WgslExecutable implements Executable {
     return this.parts.routes.plan.launchOrigins;
   }
 
-  allocateOutputs(inputs: readonly Tensor[]): WgpuMemory[] {
-    const { outputMemory } = this;
+  /** @param sizes what the program of a template computed */
+  allocateOutputs(inputs: readonly Tensor[], sizes: readonly number[] = this.given): WgpuMemory[] {
+    const { routes, memory: home } = this.parts;
     this.runtime.context.check();
+    const outputBytes = routes.outputBytes(this.at(sizes));
     // Taken again first: what is new must not take what a later output had.
-    const taken = outputMemory.map((home) => home.again());
+    const taken = outputBytes.map((bytes, i) => home.output(i).again(bytes));
     try {
       const avoid = slabsOf(inputs);
-      return taken.map((memory, i) => memory ?? (taken[i] = outputMemory[i].fresh(avoid)));
+      return taken.map(
+        (memory, i) => memory ?? (taken[i] = home.output(i).fresh(outputBytes[i], avoid)),
+      );
     } catch (error) {
       for (const memory of taken) if (memory !== null) this.runtime.free(memory);
       throw error;
     }
   }
 
-  run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
-    const { runtime, residence, launches } = this;
-    const { routes } = this.parts;
-    if (this.disposed) throw disposedPlan(routes.plan);
+  /** @param sizes what the program of a template computed */
+  run(
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    scalars: readonly number[],
+    sizes: readonly number[] = this.given,
+  ): void {
+    const { runtime } = this;
+    const { routes, memory } = this.parts;
+    const { residence, launches } = routes;
+    if (this.disposed || memory.isFreed) throw disposedPlan(routes.plan);
     runtime.context.check();
     this.parts.check?.(inputs, outputs, scalars);
     this.place('input', routes.inputs, inputs);
     this.place('output', routes.outputs, outputs);
-    if (runtime.pool.failures > 0 || this.version !== this.parts.memory.version)
-      this.placeScratch();
+    const computed = this.at(sizes);
+    if (runtime.pool.failures > 0 || computed !== this.placed || this.version !== memory.version)
+      this.placeScratch(computed);
     const alone = runtime.pool.unproven > 0 && residence.memory.some(isUnproven);
     if (alone) runtime.stream.flush();
-    this.blocks.begin();
-    for (let i = 0; i < launches.length; i++)
-      routes.launches[i].encode(residence, scalars, launches[i]);
-    for (const memory of residence.memory) if (memory !== undefined) runtime.stream.touch(memory);
+    routes.blocks.begin();
+    const numbers = { scalars, computed };
+    for (let i = 0; i < launches.length; i++) launches[i].encode(residence, numbers);
+    for (const used of residence.memory) if (used !== undefined) runtime.stream.touch(used);
     if (alone) runtime.stream.flush();
   }
 
@@ -129,12 +112,22 @@ export class WgslExecutable implements Executable {
     if (this.parts.ownsMemory) this.parts.memory.dispose();
   }
 
-  /** Takes scratch memory, also where it was moved or was not to be had before. @throws out-of-memory */
-  private placeScratch(): void {
-    const { memory, routes } = this.parts;
-    routes.pieces.forEach((piece, index) => {
-      if (piece >= 0) this.residence.memory[index] = memory.scratchAt(piece, this.scratch[piece]);
-    });
+  /** What is computed at sizes; variants of kernels and later devices may have taken more slots. @throws plan-invalid */
+  private at(sizes: readonly number[]): readonly number[] {
+    const { routes } = this.parts;
+    if (sizes !== this.given || this.computed.length !== routes.program.length) {
+      this.computed = routes.complete(sizes);
+      this.given = sizes;
+    }
+    return this.computed;
+  }
+
+  /** @throws out-of-memory */
+  private placeScratch(computed: readonly number[]): void {
+    const { routes, memory } = this.parts;
+    this.placed = null;
+    routes.placeScratch(computed);
+    this.placed = computed;
     this.version = memory.version;
   }
 
@@ -143,8 +136,8 @@ export class WgslExecutable implements Executable {
     buffers: readonly (readonly [number, number])[],
     tensors: readonly Tensor[],
   ): void {
-    const { residence, runtime } = this;
-    const { plan, itemSizes } = this.parts.routes;
+    const { runtime } = this;
+    const { plan, itemSizes, residence } = this.parts.routes;
     for (const [buffer, index] of buffers) {
       const tensor = tensors[index];
       const { memory } = boundTo(plan, role, index, tensor);

@@ -13,7 +13,7 @@ import type { WgslExecutable } from './executable.js';
 import { WgpuMemory } from '../memory/wgpu-memory.js';
 import type { WgslBackend } from '../wgsl-backend.js';
 
-/** What is loaded: a plan, or that of a template at given sizes. */
+/** What is loaded: a plan, or a template. */
 export interface LoadableSource {
   readonly name: string;
   readonly kernels: readonly FusedKernel<Size>[];
@@ -44,12 +44,19 @@ export class LoadedPlan implements Executable {
     return this.executable.launchOrigins;
   }
 
-  allocateOutputs(inputs: readonly Tensor[]): WgpuMemory[] {
-    return this.on(inputs).allocateOutputs(inputs);
+  /** @param sizes what the program of a template computed */
+  allocateOutputs(inputs: readonly Tensor[], sizes?: readonly number[]): WgpuMemory[] {
+    return this.on(inputs).allocateOutputs(inputs, sizes);
   }
 
-  run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
-    this.on(inputs).run(inputs, outputs, scalars);
+  /** @param sizes what the program of a template computed */
+  run(
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    scalars: readonly number[],
+    sizes?: readonly number[],
+  ): void {
+    this.on(inputs).run(inputs, outputs, scalars, sizes);
   }
 
   dispose(): void {

@@ -6,7 +6,7 @@
  * one binding for both, with element offsets.
  */
 import type { LaunchedKernel } from '../../codegen/scheduled/joined-kernel.js';
-import { directVariant, type KernelVariant } from '../../codegen/variant.js';
+import type { KernelVariant } from '../../codegen/variant.js';
 import { ALIGNMENT, type WgpuMemory } from '../memory/wgpu-memory.js';
 
 /**
@@ -28,7 +28,7 @@ export function boundPart(mode: BindingMode, address: number): number {
 }
 
 /**
- * Places the parameters of a kernel.
+ * Places the parameters of a kernel. Loops over a few: for a new size it runs once and is not optimised.
  *
  * @param addresses bytes from the start of the buffer to element 0
  * @param dynamicLimit bindings with dynamic offsets that a pipeline may have
@@ -39,33 +39,42 @@ export function placeParameters(
   addresses: readonly number[],
   dynamicLimit: number,
 ): Placement {
-  const written = new Set(
-    memories.filter((_, i) => params[i].access !== 'read').map(({ place }) => place),
-  );
+  const count = memories.length;
   const slots: number[] = [];
-  const slotOf = new Map<number, number>();
-  const members: number[] = [];
-  for (const { place } of memories) {
-    let slot = written.has(place) ? slotOf.get(place) : undefined;
-    if (slot === undefined) {
-      slot = members.push(0) - 1;
-      if (written.has(place)) slotOf.set(place, slot);
-    }
-    members[slot]++;
-    slots.push(slot);
+  const modes: BindingMode[] = [];
+  let next = 0;
+  let direct = true;
+  for (let i = 0; i < count; i++) {
+    let first = 0;
+    while (memories[first].place !== memories[i].place) first++;
+    modes.push('fixed');
+    if (first < i && isWritten(memories[i].place, params, memories)) {
+      modes[first] = modes[i] = 'whole';
+      slots.push(slots[first]);
+      direct = false;
+    } else slots.push(next++);
+    if (addresses[i] % ALIGNMENT !== 0) direct = false;
   }
-  const modes = slots.map((slot): BindingMode => (members[slot] > 1 ? 'whole' : 'fixed'));
   // What is written is another slot in every run; what is read may stay the same.
-  const order = [...modes.keys()].sort(
-    (a, b) => Number(params[a].access === 'read') - Number(params[b].access === 'read'),
-  );
   let left = dynamicLimit;
-  for (const i of order) {
-    if (left === 0) break;
-    if (memories[i].slab === null || modes[i] !== 'fixed') continue;
-    modes[i] = 'dynamic';
-    left--;
+  for (let reads = 0; reads < 2; reads++) {
+    for (let i = 0; i < count && left > 0; i++) {
+      if (memories[i].slab === null || modes[i] !== 'fixed') continue;
+      if ((params[i].access === 'read') !== (reads === 1)) continue;
+      modes[i] = 'dynamic';
+      left--;
+    }
   }
-  const direct = modes.every((mode, i) => mode !== 'whole' && addresses[i] % ALIGNMENT === 0);
-  return { variant: direct ? directVariant(slots.length) : { offsets: true, slots }, modes };
+  return { variant: { offsets: !direct, slots }, modes };
+}
+
+/** Whether a kernel writes a buffer. */
+function isWritten(
+  place: number,
+  params: LaunchedKernel['params'],
+  memories: readonly WgpuMemory[],
+): boolean {
+  for (let i = 0; i < memories.length; i++)
+    if (memories[i].place === place && params[i].access !== 'read') return true;
+  return false;
 }

@@ -7,7 +7,6 @@
 import type { ExecutionPlan } from '@tessera/inductor-core';
 import { hostBytes } from '../memory/host-bytes.js';
 import { OutputMemory } from './output-memory.js';
-import { SLOT_BYTES } from '../memory/slab.js';
 import type { WgpuMemory } from '../memory/wgpu-memory.js';
 import type { WgpuRuntime } from '../device/wgpu-runtime.js';
 
@@ -16,7 +15,8 @@ export class PlanMemory {
   readonly constants: readonly WgpuMemory[];
   private readonly scratch: WgpuMemory[] = [];
   private changes = 0;
-  private readonly outputs = new Map<string, OutputMemory>();
+  private freed = false;
+  private readonly outputs: OutputMemory[] = [];
 
   /** @throws out-of-memory */
   constructor(
@@ -28,6 +28,11 @@ export class PlanMemory {
       runtime.upload(memory, 0, dtype, hostBytes(dtype, values));
       return memory;
     });
+  }
+
+  /** Whether nothing can run with it any more. */
+  get isFreed(): boolean {
+    return this.freed;
   }
 
   /** Changes whenever scratch memory is other memory than before. */
@@ -50,18 +55,15 @@ export class PlanMemory {
     return memory;
   }
 
-  /** Where output number `index` of a plan is put, of so many bytes: for sizes that get equal memory, the same. */
-  output(index: number, bytes: number): OutputMemory {
-    const { pool } = this.runtime;
-    const key = `${index}:${bytes > SLOT_BYTES ? pool.sizeOf(bytes) : 0}`;
-    let home = this.outputs.get(key);
-    if (home === undefined) this.outputs.set(key, (home = new OutputMemory(pool, bytes)));
-    return home;
+  /** Where output number `index` of a plan is put. */
+  output(index: number): OutputMemory {
+    return (this.outputs[index] ??= new OutputMemory(this.runtime.pool));
   }
 
   /** Frees everything. */
   dispose(): void {
+    this.freed = true;
     for (const memory of [...this.scratch, ...this.constants]) this.runtime.free(memory);
-    for (const home of this.outputs.values()) home.close();
+    for (const home of this.outputs) home.close();
   }
 }

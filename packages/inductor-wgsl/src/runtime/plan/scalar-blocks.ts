@@ -1,26 +1,35 @@
 /**
  * @file `ScalarBlocks`: uniforms of the launches of one run.
  *
- * Launches that take the same scalars and no element offsets (the update of every parameter by one
- * optimizer) share a block of uniforms: it is written once and bound once.
+ * Launches that take the same scalars and sizes and no element offsets (the update of every parameter by one
+ * optimizer) share a block of uniforms: it is written once and bound once. Sizes are slots of what a template's program
+ * computed, so that blocks are the same at all sizes.
  */
-import type { SizeValue } from '@tessera/inductor-core';
-import { TesseraError } from '@tessera/shared';
+import { type Size, type SizeProgram, TesseraError } from '@tessera/shared';
 import { LOST_INT64 } from '../../codegen/values/long-integers.js';
 import type { UniformField } from '../../codegen/wgsl-program.js';
 import type { CommandStream } from '../device/command-stream.js';
 import type { UniformRing } from './uniform-ring.js';
 
-/** One uniform of a launch: a scalar of the run, an element offset, or a number that stays. */
+/** One uniform of a launch: a scalar of the run, an element offset, the number of its checks, a size, or a quotient of two. */
 export type BoundField =
   | { readonly kind: 'scalar'; readonly index: number; readonly type: 'f32' | 'i32' | 'u32' }
   | { readonly kind: 'offset'; readonly param: number }
-  | { readonly kind: 'constant'; readonly value: number };
+  | { readonly kind: 'checks' }
+  | { readonly kind: 'size'; readonly slot: number }
+  | { readonly kind: 'quotient'; readonly slot: number; readonly by: number };
+
+/** What a run has of its own. */
+export interface RunNumbers {
+  readonly scalars: readonly number[];
+  /** What the program of sizes computed. */
+  readonly computed: readonly number[];
+}
 
 /** The uniforms of a launch. */
 export interface UniformBlock {
   readonly fields: readonly BoundField[];
-  /** Number of the block among those that only hold scalars; -1 if it holds offsets. */
+  /** Number of the block among those that launches may share; -1 if it holds what is its own. */
   readonly shared: number;
 }
 
@@ -28,7 +37,7 @@ export interface UniformBlock {
 export class ScalarBlocks {
   private readonly numbers = new Map<string, number>();
   /** By number: where the block was last written, in which run, in which submission. */
-  private readonly at: number[] = [];
+  private readonly places: number[] = [];
   private readonly run: number[] = [];
   private readonly epoch: number[] = [];
   private current = 0;
@@ -36,44 +45,47 @@ export class ScalarBlocks {
   constructor(
     private readonly uniforms: UniformRing,
     private readonly stream: CommandStream,
-    /** Values of the sizes that programs take. */
-    readonly valueOf: SizeValue = Number,
+    /** Computes the sizes that programs take. */
+    private readonly program: SizeProgram,
   ) {}
 
-  /**
-   * The block of a launch that takes these scalars of the run; null if there is nothing in it.
-   *
-   * @param firstCheck the device's number of the program's first check
-   */
-  block(
-    fields: readonly UniformField[],
-    scalars: readonly number[],
-    firstCheck: number,
-  ): UniformBlock | null {
+  /** The block of a launch that takes these scalars of the run; null if there is nothing in it. */
+  block(fields: readonly UniformField[], scalars: readonly number[]): UniformBlock | null {
     if (fields.length === 0) return null;
+    const { program } = this;
     const bound = fields.map((field): BoundField => {
-      if (field.kind === 'offset') return field;
-      if (field.kind === 'checks') return { kind: 'constant', value: firstCheck };
-      if (field.kind === 'size') return { kind: 'constant', value: this.valueOf(field.size) };
-      if (field.kind === 'quotient')
-        return {
-          kind: 'constant',
-          value: bitsOf(this.valueOf(field.of[0]) / this.valueOf(field.of[1])),
-        };
-      return { ...field, index: scalars[field.index] };
+      switch (field.kind) {
+        case 'scalar':
+          return { ...field, index: scalars[field.index] };
+        case 'size':
+          return { kind: 'size', slot: program.slot(field.size) };
+        case 'quotient': {
+          const [slot, by] = field.of.map((size) => program.slot(size));
+          return { kind: 'quotient', slot, by };
+        }
+        default:
+          return field;
+      }
     });
-    if (bound.some(({ kind }) => kind === 'offset')) return { fields: bound, shared: -1 };
-    const key = bound
-      .map((field) =>
-        'type' in field ? field.type + field.index : 'value' in field && field.value,
-      )
-      .join();
+    if (bound.some(({ kind }) => kind === 'offset' || kind === 'checks'))
+      return { fields: bound, shared: -1 };
+    const key = JSON.stringify(bound);
     let shared = this.numbers.get(key);
     if (shared === undefined) {
       this.numbers.set(key, (shared = this.numbers.size));
       this.run[shared] = -1;
     }
     return { fields: bound, shared };
+  }
+
+  /** The value of a size at what the program computed. */
+  valueOf(size: Size, computed: readonly number[]): number {
+    return this.at(this.program.slot(size), computed);
+  }
+
+  /** Slots are taken for what variants of kernels need too, which may be made after the sizes were computed. */
+  private at(slot: number, computed: readonly number[]): number {
+    return slot < computed.length ? computed[slot] : this.program.run(computed)[slot];
   }
 
   /** A run begins: nothing is written yet. */
@@ -85,19 +97,21 @@ export class ScalarBlocks {
    * Where a block is for this run, in bytes; writes it if it is not there. May submit what is recorded.
    *
    * @param offsets element offset of each parameter within its binding
+   * @param firstCheck the device's number of the launch's first check
    */
   place(
     { fields, shared }: UniformBlock,
-    scalars: readonly number[],
+    numbers: RunNumbers,
     offsets: readonly number[],
+    firstCheck: number,
   ): number {
     const { uniforms, stream } = this;
     if (shared >= 0 && this.run[shared] === this.current && this.epoch[shared] === stream.epoch)
-      return this.at[shared];
+      return this.places[shared];
     const at = uniforms.reserve(fields.length);
-    this.write(fields, at / 4, scalars, offsets);
+    this.write(fields, at / 4, numbers, offsets, firstCheck);
     if (shared >= 0) {
-      this.at[shared] = at;
+      this.places[shared] = at;
       this.run[shared] = this.current;
       this.epoch[shared] = stream.epoch;
     }
@@ -107,32 +121,36 @@ export class ScalarBlocks {
   private write(
     fields: readonly BoundField[],
     first: number,
-    scalars: readonly number[],
+    { scalars, computed }: RunNumbers,
     offsets: readonly number[],
+    firstCheck: number,
   ): void {
     const { integers, floats } = this.uniforms;
-    let word = first;
-    for (const field of fields) {
-      if (field.kind === 'offset') {
-        integers[word++] = offsets[field.param];
-        continue;
+    for (let i = 0, word = first; i < fields.length; i++, word++) {
+      const field = fields[i];
+      switch (field.kind) {
+        case 'size':
+          integers[word] = this.at(field.slot, computed);
+          break;
+        case 'quotient':
+          floats[word] = this.at(field.slot, computed) / this.at(field.by, computed);
+          break;
+        case 'offset':
+          integers[word] = offsets[field.param];
+          break;
+        case 'checks':
+          integers[word] = firstCheck;
+          break;
+        case 'scalar': {
+          const value = scalars[field.index];
+          if (field.type === 'f32') floats[word] = value;
+          // Seeds are unsigned and keep their bits.
+          else if (field.type === 'i32' && !(value > LOST_INT64 && value < 2 ** 32)) refuse(value);
+          else integers[word] = field.type === 'u32' ? Number(value !== 0) : value;
+        }
       }
-      if (field.kind === 'constant') {
-        integers[word++] = field.value;
-        continue;
-      }
-      const value = scalars[field.index];
-      if (field.type === 'f32') floats[word++] = value;
-      // Seeds are unsigned and keep their bits.
-      else if (field.type === 'i32' && !(value > LOST_INT64 && value < 2 ** 32)) refuse(value);
-      else integers[word++] = field.type === 'u32' ? Number(value !== 0) : value;
     }
   }
-}
-
-/** A float's bits, as an integer. */
-function bitsOf(value: number): number {
-  return new Int32Array(Float32Array.of(value).buffer)[0];
 }
 
 function refuse(value: number): never {

@@ -51,9 +51,8 @@ export function scratchPieces(plan: Placed, bytes: readonly number[]): number[] 
 /** Bytes of each piece: those of the largest buffer in it. */
 export function pieceBytes(pieces: readonly number[], bytes: readonly number[]): number[] {
   const sizes: number[] = [];
-  pieces.forEach((piece, index) => {
-    if (piece >= 0) sizes[piece] = Math.max(sizes[piece] ?? 0, bytes[index]);
-  });
+  for (let i = 0; i < pieces.length; i++)
+    if (pieces[i] >= 0) sizes[pieces[i]] = Math.max(sizes[pieces[i]] ?? 0, bytes[i]);
   return sizes;
 }
 
