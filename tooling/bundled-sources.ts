@@ -92,34 +92,38 @@ function entriesFor(folder: string): string[] {
 export function bundledSources(conditions: readonly string[]): Plugin {
   const bundled = new Map<string, string>();
   let root = '';
+  let made: Promise<void> | undefined;
+  const make = async (): Promise<void> => {
+    const entryPoints = entriesFor(root).map((entry) => ({
+      in: entry,
+      out: entry.replace(SCOPE, '').replace(/\.ts$/, ''),
+    }));
+    for (const entry of entryPoints) bundled.set(entry.in, join(root, FOLDER, `${entry.out}.mjs`));
+    linkPeers(root);
+    await build({
+      absWorkingDir: root,
+      entryPoints,
+      outdir: FOLDER,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      // Entries share modules, and the state in them.
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'es2022',
+      conditions: [...conditions],
+      sourcemap: 'linked',
+      logLevel: 'warning',
+    });
+  };
   return {
     name: 'bundled-sources',
     enforce: 'pre',
     async configResolved(config) {
       if (!process.argv.includes('run')) return;
       root = config.root;
-      const entryPoints = entriesFor(root).map((entry) => ({
-        in: entry,
-        out: entry.replace(SCOPE, '').replace(/\.ts$/, ''),
-      }));
-      for (const entry of entryPoints)
-        bundled.set(entry.in, join(root, FOLDER, `${entry.out}.mjs`));
-      linkPeers(root);
-      await build({
-        absWorkingDir: root,
-        entryPoints,
-        outdir: FOLDER,
-        outExtension: { '.js': '.mjs' },
-        bundle: true,
-        // Entries share modules, and the state in them.
-        splitting: true,
-        format: 'esm',
-        platform: 'node',
-        target: 'es2022',
-        conditions: [...conditions],
-        sourcemap: 'linked',
-        logLevel: 'warning',
-      });
+      // Projects of a package share it.
+      await (made ??= make());
     },
     resolveId(id, importer) {
       const path =

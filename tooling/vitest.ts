@@ -6,10 +6,10 @@
  *
  * A file has a process of its own. Where the files of a package are `together` they share one: to load the sources and
  * have V8 compile them costs more than most files' tests. Such a file gives what it registers a name of its own, and
- * undoes what it sets for everyone.
+ * undoes what it sets for everyone; those that cannot are `apart`.
  */
 import { fileURLToPath } from 'node:url';
-import { defaultClientConditions, defaultServerConditions } from 'vite';
+import { type Plugin, defaultClientConditions, defaultServerConditions } from 'vite';
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 import { bundledSources } from './bundled-sources.js';
 
@@ -22,6 +22,8 @@ type TestOptions = NonNullable<ViteUserConfig['test']>;
 export interface PackageTests extends TestOptions {
   /** Whether files share a process; they pass in any order then (`vitest run --sequence.shuffle.files`). */
   readonly together?: boolean;
+  /** Test files that have a process of their own where the others share one: they measure or change it as a whole. */
+  readonly apart?: readonly string[];
   /** Test files that load no bundle: modules again (`vi.resetModules`), in the order in which they are imported, or by file. */
   readonly unbundled?: readonly string[];
 }
@@ -29,12 +31,20 @@ export interface PackageTests extends TestOptions {
 /** Configures `vitest run` for one package; the options override or add to the shared test options. */
 export function packageTests({
   together = false,
+  apart = [],
   unbundled = [],
   ...test
 }: PackageTests = {}): ViteUserConfig {
-  const isOne = unbundled.length === 0;
+  const bundle = bundledSources([SOURCE]);
+  const isOne = apart.length + unbundled.length === 0;
+  const project = (name: string, options: TestOptions, plugins: Plugin[] = [bundle]): Project => ({
+    extends: true,
+    plugins,
+    test: { name, ...options },
+  });
+  const others = [...configDefaults.exclude, ...apart, ...unbundled];
   return defineConfig({
-    plugins: isOne ? [bundledSources([SOURCE])] : [],
+    plugins: isOne ? [bundle] : [],
     resolve: { conditions: [SOURCE, ...defaultClientConditions] },
     ssr: { resolve: { conditions: [SOURCE, ...defaultServerConditions] } },
     test: {
@@ -50,21 +60,20 @@ export function packageTests({
       hookTimeout: 120_000,
       ...(isOne
         ? { include: FILES }
-        : { projects: [bundledFiles(unbundled), unbundledFiles(unbundled)] }),
+        : {
+            projects: [
+              project('bundled', { include: FILES, exclude: others }),
+              ...(apart.length > 0
+                ? [project('apart', { include: [...apart], isolate: true })]
+                : []),
+              ...(unbundled.length > 0
+                ? [project('unbundled', { include: [...unbundled] }, [])]
+                : []),
+            ],
+          }),
       ...test,
     },
   });
 }
 
 type Project = NonNullable<TestOptions['projects']>[number];
-
-const bundledFiles = (unbundled: readonly string[]): Project => ({
-  extends: true,
-  plugins: [bundledSources([SOURCE])],
-  test: { name: 'bundled', include: FILES, exclude: [...configDefaults.exclude, ...unbundled] },
-});
-
-const unbundledFiles = (files: readonly string[]): Project => ({
-  extends: true,
-  test: { name: 'unbundled', include: [...files] },
-});
