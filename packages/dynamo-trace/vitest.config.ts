@@ -1,3 +1,3 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests();
+export default packageTests({ together: true, setupFiles: ['test/seeded.ts'] });

@@ -131,6 +131,8 @@ describe('async generators', () => {
       const [a, b] = [make(tensor([1])), make(tensor([2]))];
       const items = [await a.next(), await b.next(), await a.next()];
       items.push(await b.throw(new Error('7')), await a.return(undefined), await b.next());
+      // What `finally` yielded was not the end.
+      items.push(await a.next(), await b.next());
       return items.map(({ done, value }) => [done, (value as Tensor | undefined)?.toArray()]);
     };
     const { call } = compileEager(fn);
