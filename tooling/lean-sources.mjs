@@ -21,13 +21,20 @@ const ORDERED = /packages[\\/](nn|transformers)[\\/]src[\\/]/;
 
 const SCALAR_FUNCTIONS = /inductor-core[\\/]src[\\/]schedule[\\/]functions[\\/]/;
 
+/**
+ * What was written of the sources that a process has read: bundles of a run share most of them.
+ *
+ * @type {Map<string, { readonly text: string; readonly lean: string }>}
+ */
+const written = new Map();
+
 /** A plugin of esbuild. */
 export function leanSources() {
   return {
     name: 'lean-sources',
     setup(build) {
       build.onLoad({ filter: SOURCES }, async ({ path }) => ({
-        contents: leanSource(await readFile(path, 'utf8'), path),
+        contents: writtenOnce(await readFile(path, 'utf8'), path),
         loader: 'ts',
       }));
     },
@@ -38,10 +45,26 @@ export function leanSources() {
  * @param {string} text
  * @param {string} path
  */
+function writtenOnce(text, path) {
+  const known = written.get(path);
+  if (known?.text === text) return known.lean;
+  const lean = leanSource(text, path);
+  // The methods are written from other files too.
+  if (!isMethodTable(path)) written.set(path, { text, lean });
+  return lean;
+}
+
+/** @param {string} path */
+const isMethodTable = (path) => path.endsWith('tensor-methods.ts');
+
+/**
+ * @param {string} text
+ * @param {string} path
+ */
 export function leanSource(text, path) {
-  const written = withoutComments(writtenOut(text, path), path);
-  const source = ts.createSourceFile(path, written, ts.ScriptTarget.Latest, true);
-  return inserted(written, [
+  const bare = withoutComments(writtenOut(text, path), path);
+  const source = ts.createSourceFile(path, bare, ts.ScriptTarget.Latest, true);
+  return inserted(bare, [
     ...(IN_PARTS.test(path) ? pureMarks(source) : []),
     ...(ORDERED.test(path) ? [] : [...assignedFields(source), ...privateNames(source)]),
   ]);
@@ -52,8 +75,7 @@ export function leanSource(text, path) {
  * @param {string} path
  */
 function writtenOut(text, path) {
-  if (path.endsWith('tensor-methods.ts'))
-    return writeMethods(text, path, (file) => readFileSync(file, 'utf8'));
+  if (isMethodTable(path)) return writeMethods(text, path, (file) => readFileSync(file, 'utf8'));
   return SCALAR_FUNCTIONS.test(path) ? writeDensePrograms(text, path) : text;
 }
 
