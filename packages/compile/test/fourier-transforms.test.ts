@@ -115,7 +115,7 @@ describe('on the CPU', () => {
     const x = waves('float32', 1000003);
     const error = errorOf(readNumbers(fft.rfft(x)), expected('r2c', x, [0], 0));
     expect(error).toBeLessThan(BOUND.float32);
-  });
+  }, 300_000);
 
   it.each(shaped)('%s', (_what, fn, x, wanted) => {
     expect(errorOf(readNumbers(fn(x)), wanted)).toBeLessThan(BOUND.float32);

@@ -59,7 +59,7 @@ describe('live bytes of a training loop that never yields', { timeout: 300_000 }
     flat(() => {
       const step = compile(training().step);
       const first = step().item();
-      expect(growth(step, 1950)).toBeLessThan(2 * MB);
+      expect(growth(step, 450)).toBeLessThan(0.1 * MB);
       expect(step().item()).toBeLessThan(first / 2);
     }));
 
@@ -75,7 +75,7 @@ describe('live bytes of a training loop that never yields', { timeout: 300_000 }
         return value;
       };
       const first = step().item();
-      expect(growth(step, 450)).toBeLessThan(0.1 * MB);
+      expect(growth(step, 200)).toBeLessThan(0.04 * MB);
       expect(step().item()).toBeLessThan(first / 2);
     }));
 
@@ -83,7 +83,7 @@ describe('live bytes of a training loop that never yields', { timeout: 300_000 }
     flat(() => {
       const { step } = training();
       const first = tidy(() => step().item());
-      expect(growth(() => tidy(() => void step()), 200)).toBe(0);
+      expect(growth(() => tidy(() => void step()), 100)).toBe(0);
       expect(tidy(() => step().item())).toBeLessThan(first / 2);
     }));
 
