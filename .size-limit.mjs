@@ -11,11 +11,11 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '594.7 kB';
+const EVERYTHING = '595.7 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '21.2 kB',
+  shared: '21.3 kB',
   tensor: '173.9 kB',
   nn: '63.6 kB',
   distributed: '27.2 kB',
@@ -24,18 +24,18 @@ const budgets = {
   passes: '16.8 kB',
   'aot-autograd': '21.1 kB',
   'dynamo-trace': '45.1 kB',
-  'inductor-core': '176.4 kB',
+  'inductor-core': '176.6 kB',
   'inductor-cpu': '66.3 kB',
-  'inductor-wgsl': '51.8 kB',
+  'inductor-wgsl': '52.8 kB',
   compile: '5.9 kB',
   testkit: '26.1 kB',
-  transformers: '31.6 kB',
+  transformers: '32.0 kB',
   cli: '4 kB',
 };
 
 /** Parts of packages that are loaded on demand, with what they take along of their package if they are alone. */
 const onDemand = [
-  { name: '@tessera/onnx: ai.onnx.ml', path: 'packages/onnx/src/ops/ml/index.ts', limit: '8.2 kB' },
+  { name: '@tessera/onnx: ai.onnx.ml', path: 'packages/onnx/src/ops/ml/index.ts', limit: '8.4 kB' },
 ];
 /** How their packages import them. */
 const parts = ['./ops/ml/index.js'];
