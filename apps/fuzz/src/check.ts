@@ -10,6 +10,7 @@ import { Dice } from './dice.js';
 import { growth, hasHistory } from './flat-memory.js';
 import { INDICES } from './indices.js';
 import { Stop } from './interpret.js';
+import { meanwhile } from './meanwhile.js';
 import { withNoise } from './noise.js';
 import { type Seen, observe } from './observe.js';
 import type { BackwardKind, CallSpec, Program } from './program.js';
@@ -114,36 +115,6 @@ function callAgain(run: () => Tensor[] | Promise<Tensor[]>, { store }: World): (
     if (!(result instanceof Promise)) store.list.push(...result.map((t) => t.detach()));
     else result.catch(() => undefined);
   };
-}
-
-/** Does what the caller does while an async call waits (adding to a count after the read); everything that was returned. */
-async function meanwhile(
-  call: CallSpec,
-  { args, store }: World,
-  started: Promise<Tensor[]>,
-  run: () => Tensor[] | Promise<Tensor[]>,
-): Promise<Tensor[]> {
-  let second: Tensor[] | Promise<Tensor[]> = [];
-  // It may fail before anybody waits for it.
-  started.catch(() => undefined);
-  let failed: { readonly error: unknown } | null = null;
-  try {
-    if (call.meanwhile === 'read') {
-      const sum = args[0]!.sum().item();
-      const read = args[0]!.device === 'cpu' ? sum : await sum;
-      store.count += read > 0 ? 1 : 2;
-    } else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
-    else if (call.meanwhile === 'call') second = run();
-  } catch (error) {
-    failed = { error };
-  }
-  // Both run to their ends, whatever becomes of the other.
-  const results = await Promise.allSettled([started, second]);
-  if (failed !== null) throw failed.error;
-  return results.flatMap((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  });
 }
 
 /** Differentiates what a call returned; gradients that were asked for. */
