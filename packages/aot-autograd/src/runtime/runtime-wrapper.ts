@@ -184,10 +184,10 @@ const NO_MODES: typeof modes.stack = [];
 
 /** Runs compiled code without recording anything: one frame, since this is on every call's path. */
 function runUnrecorded(compiled: SizedGraph, inputs: readonly unknown[]): readonly unknown[] {
-  const { pre, resume, stack } = modes;
+  const { pre, unseen, stack } = modes;
   const { enabled } = gradMode;
   modes.pre = null;
-  modes.resume = null;
+  modes.unseen = true;
   modes.stack = NO_MODES;
   gradMode.enabled = false;
   try {
@@ -197,7 +197,7 @@ function runUnrecorded(compiled: SizedGraph, inputs: readonly unknown[]): readon
     return values;
   } finally {
     modes.pre = pre;
-    modes.resume = resume;
+    modes.unseen = unseen;
     modes.stack = stack;
     gradMode.enabled = enabled;
   }

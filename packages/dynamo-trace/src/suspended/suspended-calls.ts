@@ -2,7 +2,7 @@
  * @file Calls of compiled functions that wait at an `await` or a `yield`.
  *
  * While a compiled async function is suspended, other code runs: its caller, other calls of the same
- * function, hooks. `modes.resume` gives every op and event of the continuation back to the mode of its
+ * function, hooks. `modes.suspended` gives every op and event of the continuation back to the mode of its
  * call, and leaves everything else alone. In Node the async context tells which call code belongs to;
  * elsewhere the tensors do: an op on a tensor of a suspended call is part of that call.
  */
@@ -73,7 +73,6 @@ export function suspendCall(call: Cursor): void {
  */
 export function holdCall(call: Cursor): void {
   calls.add(call);
-  modes.resume = resume;
   modes.suspended = resume;
 }
 
@@ -82,6 +81,5 @@ export function endCall(call: Cursor): void {
   suspended.delete(call);
   calls.delete(call);
   if (calls.size > 0) return;
-  modes.resume = null;
   modes.suspended = null;
 }

@@ -7,16 +7,16 @@ import { gradMode, modes, withAutocastSettings } from '@tessera/tensor/internal'
 
 /** Runs `fn` so; the grad mode that it leaves is undone. */
 export function asRecorded<R>(enabled: boolean, fn: () => R): R {
-  const { pre, resume } = modes;
+  const { pre, unseen } = modes;
   const current = gradMode.enabled;
   modes.pre = null;
-  modes.resume = null;
+  modes.unseen = true;
   gradMode.enabled = enabled;
   try {
     return withAutocastSettings(null, fn);
   } finally {
     modes.pre = pre;
-    modes.resume = resume;
+    modes.unseen = unseen;
     gradMode.enabled = current;
   }
 }

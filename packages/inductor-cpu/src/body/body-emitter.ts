@@ -147,9 +147,10 @@ export class BodyEmitter {
     const isMoved =
       source.kind === 'load' && source.dtype === buffer.dtype && source.dtype.endsWith('float16');
     const dtype = isMoved ? 'int16' : buffer.dtype;
-    const value = this.#value(isMoved ? { ...source, dtype } : roundedByStore(source));
+    const stored = isMoved ? { ...source, dtype } : roundedByStore(source);
+    const value = this.#value(stored);
     this.vb.hint = 'out';
-    const isPacked = packedBytes(value) !== undefined && source.dtype === dtype;
+    const isPacked = packedBytes(value) !== undefined && stored.dtype === dtype;
     this.#access.store(
       { ...buffer, dtype },
       this.space.linear(statement.index),

@@ -49,8 +49,8 @@ export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
   if (settings !== null) return settings.call(op, args);
   const { pre } = modes;
   if (pre !== null) return pre.handle(op, args);
-  if (modes.resume !== null) {
-    const mode = modes.resume.modeOf(args);
+  if (modes.suspended !== null && !modes.unseen) {
+    const mode = modes.suspended.modeOf(args);
     if (mode !== null) return mode.handle(op, args);
   }
   return dispatchBelowPreDispatch(op, args);

@@ -85,10 +85,10 @@ export interface ModeState {
   pre: PreDispatchMode | null;
   /** Dispatch modes, innermost last. */
   stack: readonly DispatchMode[];
-  /** Finds the mode that the running code belongs to, while traced async functions are suspended; else null. */
-  resume: Resume | null;
-  /** The tracer that has suspended async functions, also where no mode is to be resumed. */
+  /** The tracer that has suspended async functions, or null: it finds the mode that the running code belongs to. */
   suspended: Resume | null;
+  /** Whether the running code belongs to no suspended function, whoever called it: a scope, which ends before any goes on. */
+  unseen: boolean;
 }
 
 /** A tracer with suspended async functions. */
@@ -99,23 +99,24 @@ export interface Resume {
   onAccess(storage: Storage, writes: boolean): void;
 }
 
-export const modes: ModeState = { pre: null, stack: [], resume: null, suspended: null };
+export const modes: ModeState = { pre: null, stack: [], suspended: null, unseen: false };
 
 /** The pre-dispatch mode of the running code: the active one, or that of the async function it continues. */
 export function activeMode(values: readonly unknown[] = []): PreDispatchMode | null {
-  return modes.pre ?? (modes.resume === null ? null : modes.resume.modeOf(values));
+  const { pre, suspended, unseen } = modes;
+  return pre ?? (suspended === null || unseen ? null : suspended.modeOf(values));
 }
 
 /** Runs `fn` with the pre-dispatch mode replaced (null turns capture off). */
 export function withPreDispatchMode<R>(mode: PreDispatchMode | null, fn: () => R): R {
-  const { pre, resume } = modes;
+  const { pre, unseen } = modes;
   modes.pre = mode;
-  modes.resume = null;
+  modes.unseen = true;
   try {
     return fn();
   } finally {
     modes.pre = pre;
-    modes.resume = resume;
+    modes.unseen = unseen;
   }
 }
 

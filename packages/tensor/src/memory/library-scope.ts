@@ -35,12 +35,7 @@ export const libraryScopes: { open: LibraryScope | null; backward: LibraryScope 
 
 /** Whether tensors are seen by nobody but the operators that they are passed to. */
 export function isUnobserved(): boolean {
-  return (
-    modes.pre === null &&
-    modes.resume === null &&
-    modes.suspended === null &&
-    modes.stack.length === 0
-  );
+  return modes.pre === null && modes.suspended === null && modes.stack.length === 0;
 }
 
 /** Runs code with another scope open, or with none. */
