@@ -1,7 +1,7 @@
 /**
  * @file Writes to arguments that follow an index that is out of range do not happen.
  */
-import { type Tensor, tensor } from '@tessera/tensor';
+import { type Tensor, noGrad, scatter, tensor, zeros } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -70,5 +70,23 @@ describe.each(['aot_eager', 'inductor'])('with %s', (backend) => {
       [2, 1, 0],
     ])
       expect(seen(compiled, index)).toEqual(seen(program, index));
+  });
+});
+
+describe('a write of the indices themselves, after a scatter that refuses them', () => {
+  it.each(['aot_eager', 'inductor'])('%s', (backend) => {
+    const index = tensor([-1, 0, 0, 1], { dtype: 'int64' });
+    const values = zeros([4, 3], { dtype: 'bfloat16' });
+    const sink = tensor([0]);
+    const program = (): void => {
+      const wide = index.mul_(1).reshape([4, 1]).expand([4, 3]);
+      noGrad(() => sink.add_(scatter(values.add(sink), 0, wide, 2).sum()));
+      index.floorDivide_(-1);
+    };
+    expect(compile(program, { backend })).toThrow(
+      expect.objectContaining({ code: 'index-out-of-range' }),
+    );
+    expect(index.toArray()).toEqual([-1, 0, 0, 1]);
+    expect(sink.toArray()).toEqual([0]);
   });
 });

@@ -4,7 +4,7 @@
  * In eager, a program whose index is out of range stops there, and what it would have written later stays as it was.
  * Kernels note failed checks and go on, so a write must lie in a later kernel than some kernel that makes the check;
  * a check is made wherever its value is computed again, and the first time is enough. Fusion therefore never brings
- * a write into the only kernel that decides about it (`wouldHurry`), and when it is done, writes that nothing else
+ * a write into the only kernel that decides about it, or into one that such kernels wait for (`wouldHurry`), and when it is done, writes that nothing else
  * holds back follow one of the kernels with the check (`settle`). Where the data says otherwise it wins.
  */
 import type { IrNode } from '../lower/ir-node.js';
@@ -41,7 +41,29 @@ export class WriteOrder {
 
   /** Whether two groups in one kernel would write before it is known whether to. */
   wouldHurry(a: Group, b: Group): boolean {
-    return this.checks.size > 0 && (this.isDecidedBy(a, b) || this.isDecidedBy(b, a));
+    return (
+      this.checks.size > 0 &&
+      (this.isDecidedBy(a, b) ||
+        this.isDecidedBy(b, a) ||
+        this.wouldPrecede(a, b) ||
+        this.wouldPrecede(b, a))
+    );
+  }
+
+  /** Whether a write would come before all kernels with a check that decides about it, since those need the other group. */
+  private wouldPrecede(writing: Group, other: Group): boolean {
+    const last = Math.max(...writing.nodes.map((node) => this.writes.get(node) ?? -1));
+    for (const place of this.checking.keys()) {
+      if (place >= last) continue;
+      const deciding = [...this.groupsWith(place)];
+      const follows = (group: Group): boolean =>
+        group === writing || this.dependencies.leadsTo(writing, group);
+      const isLate = (group: Group): boolean =>
+        group === other || this.dependencies.leadsTo(other, group) || follows(group);
+      // Where the data has them follow the write already, it wins.
+      if (deciding.every(isLate) && !deciding.every(follows)) return true;
+    }
+    return false;
   }
 
   private isDecidedBy(writing: Group, other: Group): boolean {
