@@ -56,7 +56,7 @@ describe('memory of compiled functions that were dropped', () => {
       const call = compile((t: Tensor) => t.mul(i).add(1), { backend: 'eager' });
       call(x);
     });
-    // Some 400 bytes each.
+    // Some 200 bytes each.
     expect(heap).toBeLessThan((CLOSURES / 5000) * MIB);
     expect(wasm).toBe(0);
   });

@@ -14,8 +14,6 @@ import type { Group } from './group.js';
 
 /** See the file header. Places are those of `lower/program-order.ts`. */
 export class WriteOrder {
-  /** Where the program made the checks of each node. */
-  private readonly checks = new Map<IrNode, readonly number[]>();
   /** Nodes that make the check of each place. */
   private readonly checking = new Map<number, IrNode[]>();
   private readonly writes = new Map<IrNode, number>();
@@ -31,65 +29,34 @@ export class WriteOrder {
     if (this.writes.size === 0) return;
     const last = Math.max(...this.writes.values());
     for (const node of graph.nodes) {
-      const places = programOrder.checksOf(node).filter((place) => place < last);
-      if (places.length === 0) continue;
-      this.checks.set(node, places);
-      for (const place of places)
-        this.checking.set(place, [...(this.checking.get(place) ?? []), node]);
+      for (const place of programOrder.checksOf(node))
+        if (place < last) this.checking.set(place, [...(this.checking.get(place) ?? []), node]);
     }
   }
 
   /** Whether two groups in one kernel would write before it is known whether to. */
   wouldHurry(a: Group, b: Group): boolean {
-    return (
-      this.checks.size > 0 &&
-      (this.isDecidedBy(a, b) ||
-        this.isDecidedBy(b, a) ||
-        this.wouldPrecede(a, b) ||
-        this.wouldPrecede(b, a))
-    );
+    return this.checking.size > 0 && (this.comesTooEarly(a, b) || this.comesTooEarly(b, a));
   }
 
-  /** Whether a write would come before all kernels with a check that decides about it, since those need the other group. */
-  private wouldPrecede(writing: Group, other: Group): boolean {
+  /** Whether the other group makes a check that decides about a write, or such kernels wait for it, and none surely comes first. */
+  private comesTooEarly(writing: Group, other: Group): boolean {
     const last = Math.max(...writing.nodes.map((node) => this.writes.get(node) ?? -1));
-    for (const place of this.checking.keys()) {
-      if (place >= last) continue;
+    const { dependencies } = this;
+    return [...this.checking.keys()].some((place) => {
+      if (place >= last) return false;
       const deciding = [...this.groupsWith(place)];
-      const follows = (group: Group): boolean =>
-        group === writing || this.dependencies.leadsTo(writing, group);
-      const isLate = (group: Group): boolean =>
-        group === other || this.dependencies.leadsTo(other, group) || follows(group);
-      // Where the data has them follow the write already, it wins.
-      if (deciding.every(isLate) && !deciding.every(follows)) return true;
-    }
-    return false;
-  }
-
-  private isDecidedBy(writing: Group, other: Group): boolean {
-    const places = this.placesOf(other);
-    if (places.size === 0) return false;
-    return writing.nodes.some((node) => {
-      const write = this.writes.get(node);
-      return (
-        write !== undefined &&
-        [...places].some((place) => place < write && !this.isMadeBefore(place, writing, other))
-      );
+      // Where the data has a check follow the write already, it wins.
+      const becomesLate = (group: Group): boolean =>
+        group !== writing &&
+        (group === other || dependencies.leadsTo(other, group)) &&
+        !dependencies.leadsTo(writing, group);
+      const isFirst = (group: Group): boolean =>
+        group !== writing &&
+        group !== other &&
+        (dependencies.leadsTo(group, writing) || dependencies.leadsTo(group, other));
+      return deciding.some(becomesLate) && !deciding.some(isFirst);
     });
-  }
-
-  private placesOf(group: Group): Set<number> {
-    return new Set(group.nodes.flatMap((node) => this.checks.get(node) ?? []));
-  }
-
-  /** Whether a third group makes a check before one of two. */
-  private isMadeBefore(place: number, a: Group, b: Group): boolean {
-    return [...this.groupsWith(place)].some(
-      (group) =>
-        group !== a &&
-        group !== b &&
-        (this.dependencies.leadsTo(group, a) || this.dependencies.leadsTo(group, b)),
-    );
   }
 
   private groupsWith(place: number): Set<Group> {
