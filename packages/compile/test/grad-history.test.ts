@@ -1,7 +1,7 @@
 /**
  * @file A captured `grad()` whose inputs have history in a later call that they had not when it was captured.
  */
-import { type Tensor, grad, tensor } from '@tessera/tensor';
+import { type Tensor, grad, noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, compiledFunctionOf } from '../src/index.js';
 
@@ -135,3 +135,17 @@ describe.each(['eager', 'aot_eager', 'inductor'])(
     });
   },
 );
+
+describe.each(['eager', 'aot_eager', 'inductor'])('a view under noGrad, with %s', (backend) => {
+  it('that is made a leaf after its base was written to stays one', () => {
+    const fn = (a: Tensor): Tensor => {
+      a.squeeze_();
+      return a.slice(0, 0, null, 1).requiresGrad_();
+    };
+    const compiled = compile(fn, { backend });
+    for (const call of [fn, compiled, compiled, compiled]) {
+      const view = noGrad(() => call(tensor([[1], [2]], { requiresGrad: true })));
+      expect([view.requiresGrad, view.isLeaf, view.sizes]).toEqual([true, true, [2]]);
+    }
+  });
+});

@@ -33,6 +33,8 @@ export const programLeaf: OpOverload<Tensor> = defineOp(
       const leaf = noGrad(() => self.detach());
       leaf.base = self.base;
       leaf.madeAs = self.madeAs;
+      if (self.autograd !== null)
+        autogradMeta(leaf).versionAtGradFn = self.autograd.versionAtGradFn;
       return leaf.requiresGrad_();
     },
   },
