@@ -37,4 +37,29 @@ describe.each(BACKENDS)('%s', (backend) => {
       expect([slope.strides, slope.toArray()]).toEqual([[0, 0], ones([3, 4]).toArray()]);
     }
   });
+
+  it.each([true, false])(
+    'of a view is led around by a write to its base, set first: %s',
+    (first) => {
+      const run = (wrap: (fn: (view: Tensor) => Tensor) => typeof fn): unknown => {
+        let seen = 0;
+        const hook = (): void => void seen++;
+        const call = wrap((view) => {
+          if (first) view.registerHook(hook);
+          const row = view.view([-1]);
+          if (!first) view.registerHook(hook);
+          return row.mul_(0.5);
+        });
+        return [0, 1, 2].map(() => {
+          const leaf = ones([3]).requiresGrad_();
+          const base = leaf.mul(1);
+          call(base.slice(0, 0, null, 1))
+            .sum()
+            .backward();
+          return [seen, leaf.grad!.toArray(), base.toArray()];
+        });
+      };
+      expect(run((fn) => compile(fn, { backend }))).toEqual(run((fn) => fn));
+    },
+  );
 });

@@ -51,4 +51,17 @@ describe.each<DType>(['float16', 'bfloat16'])('%s', (dtype) => {
     expect(firstOther(move(x))).toBe(-1);
     expect(firstOther(compile(move)(x))).toBe(-1);
   });
+
+  it.each([2, 3, 4, 5, 6, 7])('rows of four, windows of %s joined', (n) => {
+    const windows = (x: Tensor): Tensor => {
+      const pairs = x.unfold(0, 2, 1);
+      return cat([pairs, pairs], 2);
+    };
+    const x = everyPattern(dtype)
+      .view([-1])
+      .narrow(0, 1024, n * 3)
+      .clone()
+      .view([n, 3]);
+    expect(bitsOf(compile(windows)(x))).toEqual(bitsOf(windows(x)));
+  });
 });

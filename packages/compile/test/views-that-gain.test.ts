@@ -2,7 +2,7 @@
  * @file A write that gives gradients to a tensor gives them to its views, and not to others with its memory: what was
  * recorded for the one is not played for the other.
  */
-import { type Tensor, tensor } from '@tessera/tensor';
+import { type Tensor, arange, noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -48,4 +48,23 @@ describe.each(['eager', 'aot_eager', 'inductor'] as const)('views that gain, %s'
           });
         expect(play(compile(program, { backend }))).toEqual(play(program));
       });
+
+  it('of which there are as many as the size says', () => {
+    const rows = (a: Tensor): Tensor[] => {
+      const views = a.unbind(0);
+      a.add_(a);
+      return [...views.map((view) => (view.requiresGrad ? view.mul(2) : view.mul(3))), ...views];
+    };
+    const play = (fn: typeof rows): unknown[] =>
+      [4, 5, 4, 6, 4, 7].map((n, i) => {
+        const leaf = arange(n * 3)
+          .to('float32')
+          .view([n, 3])
+          .requiresGrad_(i > 0);
+        const a = i > 0 ? leaf.mul(1) : leaf;
+        const made = noGrad(() => fn(a));
+        return made.map((row) => [row.requiresGrad, row.detach().toArray()]);
+      });
+    expect(play(compile(rows, { backend }))).toEqual(play(rows));
+  });
 });

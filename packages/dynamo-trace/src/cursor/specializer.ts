@@ -62,12 +62,17 @@ export class Specializer {
   /** Makes the results of a matched step that is not yet in the path. */
   produce(step: OpStep | BackwardStep, args: Arguments): Outs {
     const { frame } = this;
-    let outs = this.recorder === null ? this.known(step, args) : null;
+    const gaining = step.kind === 'op' ? step.gaining : [];
+    // Which of more or fewer values take gradients from now on, the operator says and not the step.
+    const isTold =
+      gaining.length === 0 ||
+      (frame.spares.size === 0 && gaining.every((slot) => frame.slots[slot] !== undefined));
+    let outs = this.recorder === null && isTold ? this.known(step, args) : null;
     if (outs === null) {
       this.recorder ??= this.cursor.host.rebuild(this.cursor);
       outs = rebuildStep(this.recorder, step);
       this.note(step, args, outs);
-    }
+    } else if (gaining.length > 0) frame.noteGradients(gaining);
     if (step.kind === 'op')
       for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
     return outs;

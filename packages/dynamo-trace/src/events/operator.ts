@@ -138,8 +138,8 @@ export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unkn
   const { frame, specializer } = cursor;
   if (modes.suspended !== null) frame.announce(step);
   const { outs: recorded, isPlain, gaining } = step;
-  if (!isPlain && gaining.length > 0) frame.noteGradients(gaining);
   if (frame.shapes.parent === null || (step.isStatic && !specializer.rebuilding)) {
+    if (!isPlain && gaining.length > 0) frame.noteGradients(gaining);
     cursor.path.push(step);
     cursor.at = step.next;
     const result = isPlain

@@ -24,7 +24,13 @@ import {
   reportTo,
 } from '@tessera/shared';
 import { type Storage, type Tensor } from '@tessera/tensor';
-import { type TensorBase, gradFnOf, hasGradientHooks, show } from '@tessera/tensor/internal';
+import {
+  type TensorBase,
+  gradEdge,
+  gradFnOf,
+  isHistoryRefused,
+  show,
+} from '@tessera/tensor/internal';
 import { now } from '../clock.js';
 import {
   type Backend,
@@ -344,14 +350,17 @@ export class Segment {
   }
 
   /**
-   * Whether a value is modified whose gradient somebody watches: eager autograd leads what is modified around the
-   * node that the value had, and what read it before through it. Such a call runs operator by operator.
+   * Whether a value is modified whose gradient somebody watches, or what it is a view of before its base: eager
+   * autograd leads what is modified around those nodes, and what read it before through them. Such a call runs
+   * operator by operator.
    */
   changesHooked(inputs: readonly SegmentInput[]): boolean {
     for (let i = 0; i < this.mutated.length; i++) {
       const tensor = inputs[this.mutated[i]!] as Tensor;
-      if (!hasGradientHooks(tensor) || gradFnOf(tensor) === null) continue;
-      if (tensor.retainsGrad || tensor.base !== null) return true;
+      const node = isHistoryRefused(tensor) ? null : gradFnOf(tensor);
+      if (node === null) continue;
+      const { base, retainsGrad } = tensor;
+      if (base === null ? retainsGrad : node.isWatchedBefore(gradEdge(base)?.node)) return true;
     }
     return false;
   }

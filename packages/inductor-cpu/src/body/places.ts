@@ -22,8 +22,9 @@ export interface Steps {
   readonly group: number;
 }
 
-/** Elements of group g that are valid. */
+/** Elements of group g that are valid; none of one that there is not. */
 export function activeIn(lanes: Lanes, g: number): number {
+  if (g >= lanes.groups) return 0;
   return lanes.across === lanes.lane
     ? Math.min(4, lanes.active - 4 * g)
     : Math.min(4, lanes.active);
