@@ -136,6 +136,7 @@ export {
   gradFnOf,
   hasGradientHooks,
   isHistoryRefused,
+  nodesBehind,
   noteWrittenSince,
   requiresGrad,
   setHistory,
@@ -144,7 +145,6 @@ export {
 export {
   type GradientListener,
   announceCaptured,
-  gradientListenerOf,
   setGradientListener,
 } from './autograd/gradient-listener.js';
 export { EndOfGraph, backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';

@@ -2,32 +2,18 @@
  * @file What eager autograd would keep for the results of a program, and what a `backward()` has dropped of it.
  */
 import { type GradNode, type Storage, type Tensor } from '@tessera/tensor';
-import { gradFnOf } from '@tessera/tensor/internal';
-
-/** Nodes on the way from a tensor to the leaves. */
-export function nodesBehind(tensor: Tensor): Set<GradNode> {
-  const seen = new Set<GradNode>();
-  const root = gradFnOf(tensor);
-  const stack = root === null ? [] : [root];
-  while (stack.length > 0) {
-    const node = stack.pop()!;
-    if (seen.has(node)) continue;
-    seen.add(node);
-    for (const edge of node.nextEdges) if (edge !== null) stack.push(edge.node);
-  }
-  return seen;
-}
+import { nodesBehind } from '@tessera/tensor/internal';
 
 /** Those that keep tensors, and so run once. */
 function singleUseNodes(tensor: Tensor): Set<GradNode> {
-  const seen = nodesBehind(tensor);
+  const seen = nodesBehind([tensor]);
   for (const node of seen) if (!node.keepsTensors) seen.delete(node);
   return seen;
 }
 
 /** Whether gradients of a tensor arrive at one of these nodes. */
 export function leadsToSome(tensor: Tensor, nodes: ReadonlySet<GradNode>): boolean {
-  for (const node of nodesBehind(tensor)) if (nodes.has(node)) return true;
+  for (const node of nodesBehind([tensor])) if (nodes.has(node)) return true;
   return false;
 }
 

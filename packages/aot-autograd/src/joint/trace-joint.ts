@@ -28,19 +28,14 @@ import {
   fakeFromMeta,
   gradFnOf,
   gradMode,
+  nodesBehind,
   requiresGrad,
   runBackward,
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { isDense } from '../layout.js';
-import {
-  type EagerHistory,
-  eagerHistories,
-  isUsedUp,
-  leadsToSome,
-  nodesBehind,
-} from './eager-history.js';
+import { type EagerHistory, eagerHistories, isUsedUp, leadsToSome } from './eager-history.js';
 import { type OutputPlan, planOutputs } from './output-plan.js';
 import {
   type ExampleInput,
@@ -202,7 +197,7 @@ class JointTracer {
   private gradOf(value: Tensor): ValueGrad {
     if (!requiresGrad(value)) return { kind: 'none' };
     if (isUsedUp(value)) {
-      const behind = nodesBehind(value);
+      const behind = nodesBehind([value]);
       const reached = this.leaves.filter(({ entry }) => behind.has(entry));
       return { kind: 'consumed', positions: reached.map(({ position }) => position) };
     }

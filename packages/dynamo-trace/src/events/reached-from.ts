@@ -5,8 +5,8 @@
  * A recorded `backward()` gives gradients to inputs of its graph only. One that leads elsewhere too is run by the
  * engine, over a graph that is cut behind such leaves. What is only detached from history does not lead there.
  */
-import { type GradNode, type Tensor } from '@tessera/tensor';
-import { AccumulateGrad, gradEdge } from '@tessera/tensor/internal';
+import type { Tensor } from '@tessera/tensor';
+import { AccumulateGrad, nodesBehind } from '@tessera/tensor/internal';
 import type { Recorder } from '../cursor/recorder.js';
 import { ComputedBefore } from '../cursor/segment-builder.js';
 
@@ -20,21 +20,14 @@ export interface Reached {
 /** Where gradients of these values arrive. */
 export function reachedFrom({ builder, frame }: Recorder, roots: readonly Tensor[]): Reached {
   const inputs = new Set([...builder.inputSlots, ...builder.leaves.map(({ slot }) => slot)]);
-  const leaves = new Set<number>();
-  const seen = new Set<GradNode>();
-  let historyBefore = false;
-  const stack = roots.flatMap((root) => {
+  const ours = roots.flatMap((root) => {
     const slot = frame.slotOf(root);
-    return slot >= 0 && builder.has(slot) ? (gradEdge(builder.fake(slot))?.node ?? []) : [];
+    return slot >= 0 && builder.has(slot) ? [builder.fake(slot)] : [];
   });
-  while (stack.length > 0) {
-    const node = stack.pop()!;
-    if (seen.has(node)) continue;
-    seen.add(node);
-    historyBefore ||= node instanceof ComputedBefore;
+  const nodes = [...nodesBehind(ours)];
+  const ownLeaves = nodes.flatMap((node) => {
     const slot = node instanceof AccumulateGrad ? builder.slotOfFake(node.leaf) : undefined;
-    if (slot !== undefined && !inputs.has(slot)) leaves.add(slot);
-    for (const edge of node.nextEdges) if (edge !== null) stack.push(edge.node);
-  }
-  return { ownLeaves: [...leaves].map((slot) => frame.slots[slot]!), historyBefore };
+    return slot === undefined || inputs.has(slot) ? [] : [frame.slots[slot]!];
+  });
+  return { ownLeaves, historyBefore: nodes.some((node) => node instanceof ComputedBefore) };
 }

@@ -6,7 +6,7 @@
  * leaf from the next call on, so that it is an input of what follows.
  */
 import type { GradNode, Tensor } from '@tessera/tensor';
-import { AccumulateGrad, gradEdge, isHistoryRefused } from '@tessera/tensor/internal';
+import { AccumulateGrad, isHistoryRefused, nodesBehind } from '@tessera/tensor/internal';
 import type { OpStep } from './step.js';
 
 /** See the file header. */
@@ -29,18 +29,8 @@ function isSpent({ released, keepsTensors, runsProgram }: GradNode): boolean {
 
 /** Whether gradients of a value may arrive at a leaf. */
 export function leadsTo(value: Tensor, leaf: Tensor): boolean {
-  const stack: GradNode[] = [];
-  const seen = new Set<GradNode>();
-  const visit = (node: GradNode | undefined): void => {
-    if (node === undefined || seen.has(node)) return;
-    seen.add(node);
-    stack.push(node);
-  };
-  if (!isHistoryRefused(value)) visit(gradEdge(value)?.node);
-  while (stack.length > 0) {
-    const node = stack.pop()!;
-    if (node instanceof AccumulateGrad && node.leaf === leaf) return true;
-    if (!isSpent(node)) for (const edge of node.nextEdges) visit(edge?.node);
-  }
-  return false;
+  if (isHistoryRefused(value)) return false;
+  return [...nodesBehind([value], (node) => !isSpent(node))].some(
+    (node) => node instanceof AccumulateGrad && node.leaf === leaf,
+  );
 }

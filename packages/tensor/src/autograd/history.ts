@@ -84,6 +84,22 @@ export function gradEdge(tensor: TensorBase): Edge | null {
   return { node: meta.accumulator, index: 0 };
 }
 
+/**
+ * The nodes that gradients of tensors go through, with those of the leaves at which they arrive.
+ *
+ * @param goesOn behind which of them they do
+ */
+export function nodesBehind(
+  tensors: readonly TensorBase[],
+  goesOn: (node: GradNode) => boolean = () => true,
+): Set<GradNode> {
+  const seen = new Set(tensors.flatMap((tensor) => gradEdge(tensor)?.node ?? []));
+  // A Set gives what is added meanwhile too.
+  for (const node of seen)
+    if (goesOn(node)) for (const edge of node.nextEdges) if (edge !== null) seen.add(edge.node);
+  return seen;
+}
+
 /** Makes `tensor` output number `outputNr` of `node`. */
 export function setHistory(tensor: TensorBase, node: GradNode, outputNr: number): void {
   const meta = autogradMeta(tensor);

@@ -8,23 +8,15 @@
 import type { Tensor } from '../tensor.js';
 import { AccumulateGrad } from './accumulate-grad.js';
 import type { GradNode } from './grad-node.js';
-import { gradEdge } from './history.js';
+import { gradEdge, nodesBehind } from './history.js';
 
 /** Whether gradients of these tensors arrive outside of the derivative with respect to these inputs. */
 export function hasOuterHistory(tensors: readonly Tensor[], inputs: readonly Tensor[]): boolean {
   const own = nodesOf(inputs);
   const since = Math.min(...own.map(madeAt));
-  const seen = new Set(nodesOf(tensors));
-  for (const node of seen) {
-    let isEnd = true;
-    for (const edge of node.nextEdges) {
-      if (edge === null) continue;
-      isEnd = false;
-      seen.add(edge.node);
-    }
-    if (isEnd && !isInside(node, own, since)) return true;
-  }
-  return false;
+  return [...nodesBehind(tensors)].some(
+    (node) => node.nextEdges.every((edge) => edge === null) && !isInside(node, own, since),
+  );
 }
 
 function nodesOf(tensors: readonly Tensor[]): GradNode[] {

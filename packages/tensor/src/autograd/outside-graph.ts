@@ -23,7 +23,7 @@ import {
 } from './autograd-grad-op.js';
 import { runBackward } from './engine.js';
 import { type Edge, type GradMeta, GradNode, metaOf } from './grad-node.js';
-import { gradEdge, setHistory } from './history.js';
+import { gradEdge, nodesBehind, setHistory } from './history.js';
 
 /** History of a gradient that was computed over compiled code: differentiating it is an error. */
 export class EndOfGraph extends GradNode {
@@ -126,8 +126,7 @@ export function backwardOutsideGraph(call: BackwardCall): void {
 
 /** The leaves at which gradients of tensors arrive. */
 function leavesBehind(tensors: readonly Tensor[]): Tensor[] {
-  const seen = new Set(tensors.flatMap((tensor) => gradEdge(tensor)?.node ?? []));
-  for (const node of seen)
-    for (const edge of node.nextEdges) if (edge !== null) seen.add(edge.node);
-  return [...seen].flatMap((node) => (node instanceof AccumulateGrad ? [node.leaf] : []));
+  return [...nodesBehind(tensors)].flatMap((node) =>
+    node instanceof AccumulateGrad ? [node.leaf] : [],
+  );
 }
