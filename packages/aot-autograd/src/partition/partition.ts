@@ -316,12 +316,7 @@ function extract(
     placeholder.meta = { val, ...(scalar && { scalar }), ...(source !== undefined && { source }) };
     copies.set(input, placeholder);
   });
-  for (const node of nodes)
-    if (!copies.has(node))
-      copies.set(
-        node,
-        graph.nodeCopy(node, (input) => copies.get(input)!),
-      );
+  graph.copyNodes(nodes, copies);
   graph.output(outputs.map((output) => (output instanceof Node ? copies.get(output)! : output)));
   const part = new GraphModule(module.attributes, graph);
   part.removeUnusedAttributes();

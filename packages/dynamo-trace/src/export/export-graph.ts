@@ -207,12 +207,7 @@ function build(
       const own = graph.getAttr(copied.addAttribute('lifted', tensor));
       attributes.set(tensor, provide(tensor, own));
     }
-  for (const node of module.graph.nodes)
-    if (node.op !== 'placeholder')
-      nodes.set(
-        node,
-        graph.nodeCopy(node, (input): Argument => nodes.get(input)!),
-      );
+  graph.copyNodes(module.graph.nodes, nodes);
   const returned = [...(graph.outputNode!.args[0] as readonly Argument[])];
   // Integers of the result may be sizes: the graph returns them, so they are found like its arguments.
   const template = leaves.map((leaf) => {

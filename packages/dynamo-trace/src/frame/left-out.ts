@@ -179,11 +179,7 @@ export class LeftOut {
       copies.set(input, graph.placeholder(input.name));
       inputs.push(this.valueOf(input));
     }
-    for (const node of ordered)
-      copies.set(
-        node,
-        graph.nodeCopy(node, (input) => copies.get(input)!),
-      );
+    graph.copyNodes(ordered, copies);
     const made = ordered.filter(
       (node) => segment.slotOf(node) !== null && this.realOf(node) === null,
     );

@@ -142,6 +142,16 @@ export class Graph {
     return copy;
   }
 
+  /** Copies nodes of another graph, in order, but those that have a copy already; `copies` are told of each. */
+  copyNodes(nodes: Iterable<Node>, copies: Map<Node, Node>): void {
+    for (const node of nodes)
+      if (!copies.has(node))
+        copies.set(
+          node,
+          this.nodeCopy(node, (input) => copies.get(input)!),
+        );
+  }
+
   /** Checks the rules of the IR. @throws graph-lint */
   lint(): void {
     lintGraph(this);

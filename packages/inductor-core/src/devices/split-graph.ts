@@ -110,13 +110,10 @@ class Splitter {
       read.push(node);
       copies.set(node, this.input(graph, node));
     }
-    for (const node of this.nodes) {
-      if (!needed.has(node) || copies.has(node)) continue;
-      copies.set(
-        node,
-        graph.nodeCopy(node, (input) => copies.get(input)!),
-      );
-    }
+    graph.copyNodes(
+      this.nodes.filter((node) => needed.has(node)),
+      copies,
+    );
     const filled = run.nodes.filter((node) => this.slotOf.has(node));
     graph.output(filled.map((node) => copies.get(node)!));
     const module = new GraphModule(this.module.attributes, graph);
