@@ -15,11 +15,11 @@ export interface RecordedBreak {
   readonly location: string | null;
 }
 
-/** Notes a break where the program is now; returns that line. @throws trace-full-graph where the whole function must be one graph */
+/** Notes a break where the program is now. @throws trace-full-graph where the whole function must be one graph */
 export function reportBreak(
   reason: BreakReason,
   { options, breaks }: { readonly options: RecorderOptions; readonly breaks: RecordedBreak[] },
-): string | null {
+): void {
   const { code, text } = reason;
   const { functionName } = options;
   if (options.fullgraph === true) refuseBreak(reason, functionName);
@@ -29,7 +29,6 @@ export function reportBreak(
     () => `Graph break in ${functionName} at ${location ?? 'unknown line'}: ${text} (${code})`,
   );
   breaks.push({ code, reason: text, location });
-  return location;
 }
 
 /** The error of a break where none is allowed. @throws trace-full-graph */

@@ -40,7 +40,6 @@ import { RETURN } from '../events/return.js';
 import { watch } from '../events/watch.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { Frame } from '../frame/frame.js';
-import { runByOperator } from '../frame/run-by-operator.js';
 import { matchAll } from '../trace/pattern.js';
 import { type Step, type TrieNode, accesses, isDueBefore } from '../trace/step.js';
 import type { Recorder } from './recorder.js';
@@ -163,7 +162,7 @@ export class Cursor implements PreDispatchMode {
   /** Goes on eagerly. */
   pass(): void {
     const recorder = this.host.rebuild(this);
-    if (recorder.builder.opCount > 0) runByOperator(recorder.finishSegment(), this.frame);
+    if (recorder.builder.opCount > 0) this.frame.runByOperator(recorder.finishSegment());
     this.passing = true;
   }
 

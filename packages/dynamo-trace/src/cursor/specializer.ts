@@ -10,8 +10,7 @@
 import { log } from '@tessera/shared';
 import { traceConfig } from '../config.js';
 import { type KnownPlace, type Made, type SoFar, behindStep } from '../dynamic/known-place.js';
-import { type Arguments, remaindersOf } from '../dynamic/remainders.js';
-import { mayDiffer } from '../dynamic/step-rule.js';
+import { type Arguments, mayDiffer, remaindersOf } from '../dynamic/step-rule.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { ShapeBinding, SizedCode } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
@@ -112,7 +111,7 @@ export class Specializer {
       this.behind = met.behind;
       return met.outs;
     }
-    if (behind.place === null || this.recorder !== null || this.cursor.isRemembered) return null;
+    if (behind.place === null || this.recorder !== null || !this.learns) return null;
     const point = behind.left.length === 0 ? shapes.point : this.point;
     const found = behind.place.at(step, args, frame, point, behind);
     if (found === null) return null;
@@ -129,7 +128,7 @@ export class Specializer {
   /** What is known behind the steps of the current segment, and so their cases; null if nothing is known of one of them. */
   get cases(): KnownPlace | null {
     const { place, isKnown } = this.behind;
-    return isKnown && !this.cursor.isRemembered ? place : null;
+    return isKnown && this.learns ? place : null;
   }
 
   /**

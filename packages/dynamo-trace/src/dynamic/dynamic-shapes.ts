@@ -6,13 +6,12 @@
  * sizing); a dim of an argument that was found to vary, or declared to, has its own, as in PyTorch. Integer arguments that differ from the older call become expressions of the symbols,
  * or symbols of their own (a loop counter).
  */
-import { type Size, remaindersIn, sizeMul } from '@tessera/shared';
+import { type Size, SizeFitter, remaindersIn, sizeMul } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
 import type { Frame } from '../frame/frame.js';
 import { dimMark } from './dynamic-marks.js';
-import { type Observations, fitExpression } from './fit.js';
 import {
   ANY_RANGE,
   SIZE_RANGE,
@@ -31,8 +30,11 @@ export interface Older<T> {
   readonly calls: readonly number[];
 }
 
+/** Values by number of the capture. */
+type Observations = ReadonlyMap<number, number>;
+
 /** Values of an integer in older calls. */
-export function observe({ pattern, calls }: Older<IntPattern>): Observations {
+function observe({ pattern, calls }: Older<IntPattern>): Observations {
   return typeof pattern === 'number'
     ? new Map(calls.map((call) => [call, pattern]))
     : pattern.values;
@@ -216,4 +218,20 @@ export class DynamicShapes {
     }
     return value;
   }
+}
+
+/**
+ * A plain expression through all observations; null if none is found: what may be anything is a symbol of its own. A wrong
+ * guess costs a capture, never a result: replays compare the argument with the expression.
+ */
+function fitExpression(target: Observations, symbols: readonly SymbolEntry[]): Size | null {
+  const calls = [...target.keys()];
+  const usable = symbols.filter((entry) => calls.every((call) => entry.values.has(call)));
+  if (calls.length < 2 || usable.length === 0) return null;
+  const terms = usable.map((entry) => ({
+    size: entry.symbol,
+    at: calls.map((call) => entry.values.get(call)!),
+  }));
+  const found = new SizeFitter(terms).near(calls.map((call) => target.get(call)!));
+  return typeof found === 'number' ? null : found;
 }

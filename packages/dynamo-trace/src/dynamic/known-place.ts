@@ -14,8 +14,7 @@ import { LayoutClass, type Shaped, layoutClass } from '@tessera/graph';
 import { SampledNumbers, SizeSamples } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
-import { type Arguments, mayLeave, ownNumbers, remaindersOf } from './remainders.js';
-import { isWhole, mayDiffer } from './step-rule.js';
+import { type Arguments, isWhole, mayDiffer, ownNumbers, remaindersOf } from './step-rule.js';
 
 type Results = readonly (OutSpec | null)[];
 
@@ -188,7 +187,7 @@ class StepFamily {
     readonly numbers: SampledNumbers,
     readonly behind: KnownPlace,
   ) {
-    this.leaves = mayLeave(step);
+    this.leaves = step.kind === 'op' && step.rule.leaves;
     this.differs = mayDiffer(step);
     this.layouts = layouts.map((layout) => new LayoutClass(layout));
     this.areDense = this.layouts.every(({ isDense }) => isDense);
@@ -288,6 +287,6 @@ function isMade(spec: OutSpec | null): spec is OutSpec {
 /** Whether a step inside a region does the same at all sizes, whatever it is given. */
 function hasOneCase(step: Step): boolean {
   if (step.kind !== 'op') return true;
-  const { isFollowed, caseOf } = step.rule;
-  return isFollowed && caseOf === null && !mayLeave(step);
+  const { isFollowed, caseOf, leaves } = step.rule;
+  return isFollowed && caseOf === null && !leaves;
 }

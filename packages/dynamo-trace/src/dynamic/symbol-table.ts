@@ -2,7 +2,7 @@
  * @file `SymbolTable`: the symbols of one compiled function, with every value each was seen to have.
  *
  * A symbol stands for a size or an integer argument that may vary. The values seen in real calls are
- * the points through which expressions of symbols are fitted (fit.ts).
+ * the points through which expressions of symbols are fitted.
  */
 import { ShapeEnv, type Size, type SizeFunction, type SymInt, compileSize } from '@tessera/shared';
 import { KnownPlace } from './known-place.js';

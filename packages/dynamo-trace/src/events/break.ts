@@ -8,7 +8,6 @@ import type { BreakReason } from '../breaks/graph-breaks.js';
 import { reportBreak } from '../breaks/report-break.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
-import { runByOperator } from '../frame/run-by-operator.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
 import { type EventKind, MISS } from './event.js';
@@ -41,14 +40,14 @@ export const BREAK: EventKind<BreakCall, void> = {
     // What was only looked at may change its layout.
     const isShown =
       isTold || builder.opCount > 0 || (reason.code === 'GB0008' && builder.inputSlots.length > 0);
-    const location = isShown ? reportBreak(reason, recorder) : null;
+    if (isShown) reportBreak(reason, recorder);
     if (region !== null) region.broken = true;
     const segment = finishSegment(cursor, recorder);
     cursor.frame.finished.push(segment);
     recorder.segments.push(segment);
-    runByOperator(segment, cursor.frame);
+    cursor.frame.runByOperator(segment);
     alignment.pass('break');
-    cursor.append({ kind: 'break', segment, reason, location, next: { steps: [] } });
+    cursor.append({ kind: 'break', segment, reason, next: { steps: [] } });
     cursor.beginSegment();
   },
 

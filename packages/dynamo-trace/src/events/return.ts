@@ -7,7 +7,6 @@ import { OpOverload, type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
-import { runByOperator } from '../frame/run-by-operator.js';
 import { NOWHERE, walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
 import { finishSegment, fitsCall, runCompiled } from './break.js';
@@ -33,7 +32,7 @@ export const RETURN: EventKind<unknown, boolean> = {
     if (recorder.options.recordOnly === true) return false;
     if (recorder.isOutdated || last.isSplit) {
       // The next call records another path: this one is not worth compiling.
-      runByOperator(last, cursor.frame);
+      cursor.frame.runByOperator(last);
       return false;
     }
     cursor.frame.runSegment(last);
@@ -74,7 +73,7 @@ export function abortRecording(
   error: unknown = undefined,
 ): void {
   const last = recorder.finishSegment();
-  if (recorder.builder.opCount > 0) runByOperator(last, cursor.frame);
+  if (recorder.builder.opCount > 0) cursor.frame.runByOperator(last);
   seal(recorder, cursor.frame.finished, error, last);
 }
 

@@ -18,11 +18,12 @@ import {
   makeTensor,
   modes,
   releaseUnseen,
+  show,
 } from '@tessera/tensor/internal';
 import type { SizedSegment } from '../backend.js';
 import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
 import type { ShapeBinding } from '../dynamic/shape-binding.js';
-import type { Bindings } from '../trace/pattern.js';
+import { asRecorded } from '../trace/as-recorded.js';
 import type { Segment } from '../trace/segment.js';
 import { type OutSpec, type Step, accesses, isRandom } from '../trace/step.js';
 import { LeftOut } from './left-out.js';
@@ -38,7 +39,7 @@ export function isCallOpen(): boolean {
 }
 
 /** See the file header. */
-export class Frame implements Bindings, PendingValue {
+export class Frame implements PendingValue {
   readonly id: number = nextId++;
   readonly slots: (Tensor | undefined)[] = [];
   readonly scalars: number[] = [];
@@ -92,6 +93,7 @@ export class Frame implements Bindings, PendingValue {
     this.slots[slot] = tensor;
   }
 
+  /** Binds a tensor that has no slot yet, if it gains gradients as said; whether it did. */
   take(slot: number, tensor: Tensor, gains: boolean): boolean {
     if (tensor.traceOwner === this.id || this.displaced?.has(tensor) === true) return false;
     if ((this.gaining.size > 0 && this.givesGradients(tensor)) !== gains) return false;
@@ -184,6 +186,27 @@ export class Frame implements Bindings, PendingValue {
     if (leftOut !== null) this.leftOut.push(leftOut);
     segment.run(this, proven);
     leftOut?.noteRun();
+    this.segmentRan();
+  }
+
+  /**
+   * Runs a segment operator by operator, for every value of it: in the call that records it, where it is not yet known
+   * which of them later code needs, and where compiled code would not do.
+   */
+  runByOperator(segment: Segment): void {
+    const slots = [...segment.produced.keys()];
+    const module = segment.returning(slots);
+    const inputs = segment.gather(this);
+    try {
+      const values = asRecorded(segment.startGradMode, () =>
+        this.execute(inputs, () => module.forward(...inputs) as Tensor[]),
+      );
+      show(values);
+      slots.forEach((slot, i) => segment.give(this, slot, values[i]!));
+    } finally {
+      // What is returned for now is no use of a value.
+      segment.graph.eraseNode(segment.graph.outputNode!);
+    }
     this.segmentRan();
   }
 

@@ -4,7 +4,8 @@
 import { printExpected, tensorMismatch } from '@tessera/graph';
 import { type DType, type DeviceType, type Tensor } from '@tessera/tensor';
 import { requiresGrad, sameNumbers } from '@tessera/tensor/internal';
-import { type IntPattern, type SymbolBindings, matchInt, printInt } from '../trace/int-pattern.js';
+import type { Frame } from '../frame/frame.js';
+import { type IntPattern, matchInt, printInt } from '../trace/int-pattern.js';
 
 /**
  * What compiled code assumes of a tensor; sizes and strides may be expressions of symbols, which checking binds.
@@ -57,13 +58,13 @@ export class TensorGuard {
   /**
    * Whether the tensor is as assumed; symbols bound on a failed check are for the caller to take back.
    *
-   * @param run where symbols are bound; a guard of numbers needs none
+   * @param frame where symbols are bound; a guard of numbers needs none
    */
-  check(tensor: Tensor, run: SymbolBindings | null = null): boolean {
+  check(tensor: Tensor, frame: Frame | null = null): boolean {
     if (tensor.guardSpec === this && tensor.requiresGradFlag === this.requiresGrad) return true;
     if (tensor.dtype !== this.dtype || tensor.device !== this.device) return false;
     if (requiresGrad(tensor) !== this.requiresGrad) return false;
-    if (this.isSymbolic) return this.bind(tensor, run!);
+    if (this.isSymbolic) return this.bind(tensor, frame!);
     const { sizes, strides } = tensor;
     if (!sameNumbers(sizes, this.sizes as readonly number[])) return false;
     for (let i = 0; i < sizes.length; i++)
@@ -73,12 +74,12 @@ export class TensorGuard {
   }
 
   /** Strides of dims of size 1 do not matter. */
-  private bind({ sizes, strides }: Tensor, run: SymbolBindings): boolean {
+  private bind({ sizes, strides }: Tensor, frame: Frame): boolean {
     if (sizes.length !== this.sizes.length) return false;
     for (let i = 0; i < sizes.length; i++)
-      if (!matchInt(this.sizes[i]!, sizes[i], run)) return false;
+      if (!matchInt(this.sizes[i]!, sizes[i], frame)) return false;
     for (let i = 0; i < strides.length; i++)
-      if (sizes[i] !== 1 && !matchInt(this.strides[i]!, strides[i], run)) return false;
+      if (sizes[i] !== 1 && !matchInt(this.strides[i]!, strides[i], frame)) return false;
     return true;
   }
 

@@ -4,47 +4,33 @@
  * A segment that ran op by op is compiled when the call is over; by then the program may have made its
  * inputs others (`unsqueeze_`, a gradient's history, memory that was released).
  */
-import type { Tensor, TensorMeta } from '@tessera/tensor';
-import { gradFnOf, isHistoryRefused, requiresGrad, sameNumbers } from '@tessera/tensor/internal';
+import type { Tensor } from '@tessera/tensor';
+import { gradFnOf, isHistoryRefused, requiresGrad } from '@tessera/tensor/internal';
+import { TensorGuard } from '../guards/tensor-guard.js';
 
 /** See the file header. */
-export interface InputMeta extends TensorMeta {
-  readonly requiresGrad: boolean;
+export interface InputMeta {
+  readonly guard: TensorGuard;
   readonly offset: number;
   readonly isLeaf: boolean;
 }
 
 /** What a tensor is now. */
 export function inputMetaOf(tensor: Tensor): InputMeta {
-  const { dtype, device, sizes, strides, storageOffset: offset } = tensor;
-  const grad = requiresGrad(tensor);
   return {
-    dtype,
-    device,
-    sizes,
-    strides,
-    requiresGrad: grad,
-    offset,
-    isLeaf: isLeaf(tensor, grad),
+    guard: TensorGuard.of(tensor),
+    offset: tensor.storageOffset,
+    isLeaf: isLeaf(tensor),
   };
 }
 
-function isLeaf(tensor: Tensor, grad: boolean): boolean {
-  return !grad || (!isHistoryRefused(tensor) && gradFnOf(tensor) === null);
+function isLeaf(tensor: Tensor): boolean {
+  return !requiresGrad(tensor) || (!isHistoryRefused(tensor) && gradFnOf(tensor) === null);
 }
 
 /** Whether a tensor has a value and is still what it was. */
-export function isStill(tensor: Tensor, meta: InputMeta): boolean {
+export function isStill(tensor: Tensor, { guard, offset, isLeaf: wasLeaf }: InputMeta): boolean {
   const storage = tensor.storageOrNull;
   if (storage === null || storage.state === 'released' || storage.isWithdrawn) return false;
-  const grad = requiresGrad(tensor);
-  return (
-    tensor.storageOffset === meta.offset &&
-    grad === meta.requiresGrad &&
-    isLeaf(tensor, grad) === meta.isLeaf &&
-    tensor.dtype === meta.dtype &&
-    tensor.device === meta.device &&
-    sameNumbers(tensor.sizes, meta.sizes) &&
-    meta.strides.every((stride, i) => tensor.strides[i] === stride || meta.sizes[i] === 1)
-  );
+  return tensor.storageOffset === offset && guard.check(tensor) && isLeaf(tensor) === wasLeaf;
 }

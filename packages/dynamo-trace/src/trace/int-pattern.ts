@@ -2,7 +2,7 @@
  * @file Patterns of integers: a number, or an expression of the symbols of the trace.
  */
 import type { Size, SizeFunction } from '@tessera/shared';
-import type { ShapeBinding } from '../dynamic/shape-binding.js';
+import type { Frame } from '../frame/frame.js';
 
 /** An integer that the symbols determine; where it is a symbol that has no value yet, it binds it. */
 export interface SymPattern {
@@ -23,28 +23,19 @@ export interface SymPattern {
 /** See the file header. */
 export type IntPattern = number | SymPattern;
 
-/** Values of symbols in a call. */
-export interface SymbolBindings {
-  /** By number of the symbol; undefined while unbound. */
-  readonly symbols: readonly (number | undefined)[];
-  readonly shapes: ShapeBinding;
-  bindSymbol(index: number, value: number): void;
-  /** Takes back what was bound since `shapes` was current. */
-  unbindSymbols(shapes: ShapeBinding): void;
-}
-
 /** Whether an integer fits. */
-export function matchInt(pattern: IntPattern, value: unknown, run: SymbolBindings): boolean {
-  return typeof pattern === 'number' ? pattern === value : matchSymbol(pattern, value, run);
+export function matchInt(pattern: IntPattern, value: unknown, frame: Frame): boolean {
+  return typeof pattern === 'number' ? pattern === value : matchSymbol(pattern, value, frame);
 }
 
 /** Whether a value is what the symbols say; binds a symbol that is new. */
-export function matchSymbol(pattern: SymPattern, value: unknown, run: SymbolBindings): boolean {
+export function matchSymbol(pattern: SymPattern, value: unknown, frame: Frame): boolean {
   const { bind } = pattern;
-  if (bind < 0 || run.symbols[bind] !== undefined) return pattern.evaluate(run.symbols) === value;
+  if (bind < 0 || frame.symbols[bind] !== undefined)
+    return pattern.evaluate(frame.symbols) === value;
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) return false;
   if (value < pattern.min || value > pattern.max) return false;
-  run.bindSymbol(bind, value);
+  frame.bindSymbol(bind, value);
   return true;
 }
 

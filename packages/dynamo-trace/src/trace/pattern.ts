@@ -6,8 +6,9 @@
  */
 import { isPlainInteger } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
+import type { Frame } from '../frame/frame.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import { type SymPattern, type SymbolBindings, matchSymbol } from './int-pattern.js';
+import { type SymPattern, matchSymbol } from './int-pattern.js';
 
 /** See the members. `code` selects, for speed. */
 export type Pattern =
@@ -55,19 +56,8 @@ export interface ScalarPattern {
   readonly kind: 'float' | 'fraction' | 'int' | 'bool';
 }
 
-/** What a pattern binds into: values of the current call. */
-export interface Bindings extends SymbolBindings {
-  readonly slots: (Tensor | undefined)[];
-  readonly scalars: number[];
-  /** Binds a tensor that has no slot yet, if it gains gradients as said; whether it did. */
-  take(slot: number, tensor: Tensor, gains: boolean): boolean;
-  unbind(slot: number): void;
-  /** Whether a tensor that exists takes gradients once the current segment has run. */
-  givesGradients(tensor: Tensor): boolean;
-}
-
 /** Whether `arg` fits; binds it if the pattern says so. */
-export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): boolean {
+export function matchPattern(pattern: Pattern, arg: unknown, frame: Frame): boolean {
   switch (pattern.code) {
     case 0:
       return (
@@ -114,7 +104,7 @@ function isOfKind(kind: ScalarPattern['kind'], value: unknown): boolean {
   return kind === 'int' ? isPlainInteger(value) : kindOfNumber(value) === kind;
 }
 
-function matchList(items: readonly Pattern[], arg: unknown, frame: Bindings): boolean {
+function matchList(items: readonly Pattern[], arg: unknown, frame: Frame): boolean {
   if (!Array.isArray(arg) || arg.length !== items.length) return false;
   for (let i = 0; i < items.length; i++) {
     if (!matchPattern(items[i]!, arg[i], frame)) {
@@ -132,7 +122,7 @@ function matchList(items: readonly Pattern[], arg: unknown, frame: Bindings): bo
 export function matchAll(
   patterns: readonly Pattern[],
   args: readonly unknown[],
-  frame: Bindings,
+  frame: Frame,
 ): boolean {
   if (patterns.length !== args.length) return false;
   const { shapes, slots } = frame;
@@ -154,7 +144,7 @@ export function matchAll(
 }
 
 /** Takes back what the first `count` patterns bound. */
-export function unbindPatterns(patterns: readonly Pattern[], count: number, frame: Bindings): void {
+export function unbindPatterns(patterns: readonly Pattern[], count: number, frame: Frame): void {
   for (let i = 0; i < count; i++) {
     const pattern = patterns[i]!;
     if (pattern.code === 1) {
@@ -181,7 +171,7 @@ export function slotsOf(pattern: Pattern): number[] {
 }
 
 /** The argument that a pattern stands for in a frame. */
-export function instantiate(pattern: Pattern, frame: Bindings): unknown {
+export function instantiate(pattern: Pattern, frame: Frame): unknown {
   switch (pattern.code) {
     case 0:
     case 1:

@@ -45,7 +45,6 @@ import {
 } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
 import { type OwnLeaf, endAtLeaf, leadsTo } from './own-leaf.js';
-import type { Bindings } from './pattern.js';
 import type { Frame } from '../frame/frame.js';
 import { asRecorded } from './as-recorded.js';
 import { SegmentCases } from './segment-cases.js';
@@ -98,8 +97,6 @@ export class Segment {
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
   compileMs = 0;
-  /** How often the compiled code ran. */
-  runs = 0;
   /** Stages and kernels of its compilations. */
   readonly report: CompileReport = emptyReport();
 
@@ -259,7 +256,7 @@ export class Segment {
   }
 
   /** Inputs of a run in the graph's order. */
-  gather(frame: Bindings): SegmentInput[] {
+  gather(frame: Frame): SegmentInput[] {
     const values = new Array<SegmentInput>(this.inputs.length);
     for (let i = 0; i < this.inputs.length; i++) {
       const { slot, scalar } = this.inputs[i]!;
@@ -269,7 +266,7 @@ export class Segment {
   }
 
   /** The tensor of a call that the value in `slot` is a view of: null for none, undefined if it is not there. */
-  baseOf(slot: number, frame: Bindings): TensorBase | null | undefined {
+  baseOf(slot: number, frame: Frame): TensorBase | null | undefined {
     const base = this.bases.get(slot);
     if (base === undefined || base === null) return base;
     const tensor = frame.slots[base];
@@ -278,7 +275,7 @@ export class Segment {
   }
 
   /** Gives the lazy tensor of a call in `slot`, if there is one, the value that was computed for it. */
-  give(frame: Bindings, slot: number, value: Tensor): void {
+  give(frame: Frame, slot: number, value: Tensor): void {
     const lazy = frame.slots[slot];
     if (lazy?.isLazy !== true) return;
     settle(lazy, value, this.baseOf(slot, frame), this.produced.get(slot)!.meta.val as Tensor);
@@ -340,7 +337,6 @@ export class Segment {
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
   call(inputs: readonly SegmentInput[], proven: SizedSegment | null = null): readonly Tensor[] {
     return asRecorded(this.startGradMode, () => {
-      this.runs++;
       this.isFresh = undefined;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
       const code = proven ?? (this.compiled ??= atOnce(this.compiling(inputs)));

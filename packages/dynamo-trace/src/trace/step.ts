@@ -16,8 +16,9 @@ import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { OwnerGuards } from '../guards/owner-guards.js';
 import type { StepRule } from '../dynamic/step-rule.js';
+import type { Frame } from '../frame/frame.js';
 import type { Segment } from './segment.js';
-import { type Bindings, type Pattern, type TensorPattern, integersOf, slotsOf } from './pattern.js';
+import { type Pattern, type TensorPattern, integersOf, slotsOf } from './pattern.js';
 
 /** How many slots and run-time scalars the traces of a function use; each new one takes the next number. */
 export interface Numbering {
@@ -133,7 +134,6 @@ export interface BreakStep {
   readonly kind: 'break';
   readonly segment: Segment;
   readonly reason: BreakReason;
-  readonly location: string | null;
   readonly next: TrieNode;
 }
 
@@ -150,7 +150,7 @@ export type Step = OpStep | GradModeStep | RegionStep | BackwardStep | BreakStep
 export type MakingStep = OpStep | BackwardStep | RegionStep;
 
 /** Notes what the integers of a matched step were in a recorded call; -1: in none. */
-export function observeStep(step: OpStep | RegionStep, call: number, frame: Bindings): void {
+export function observeStep(step: OpStep | RegionStep, call: number, frame: Frame): void {
   if (call < 0 || step.calls.includes(call)) return;
   step.calls.push(call);
   const patterns = step.kind === 'op' ? step.args : step.inputs;
@@ -193,7 +193,7 @@ export function isDueBefore(
   step: Step,
   storage: Storage,
   writes: boolean,
-  slots: Bindings['slots'],
+  slots: Frame['slots'],
 ): boolean {
   if (storage === GENERATOR_MEMORY) return isRandom(step);
   for (const [slot] of accesses(step, writes))
