@@ -5,7 +5,13 @@
  * memory and are updated differentiably, saved values that are modified although nobody differentiates. Run
  * op by op they give what eager gives, errors included.
  */
-import { type Backend, backendOf, stepsOf, warnUncompiled } from '@tessera/dynamo-trace';
+import {
+  type Backend,
+  type CompileRequest,
+  UNCOMPILED_HINT,
+  backendOf,
+  stepsOf,
+} from '@tessera/dynamo-trace';
 import { type ErrorCode, counters, isTesseraError, log, reportUncompiled } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 
@@ -37,4 +43,16 @@ export function withEagerFallback(backend: Backend): Backend {
       return (given) => module.forward(...given) as Tensor[];
     }
   });
+}
+
+/** Functions of which it was told. */
+const told = new WeakSet<object>();
+
+/** Tells it, once per function. */
+function warnUncompiled({ name, program }: CompileRequest, code: string, reason: string): void {
+  if (told.has(program)) return;
+  told.add(program);
+  console.warn(
+    `tessera: a graph of ${name} runs operator by operator (${code}): ${reason}\n→ ${UNCOMPILED_HINT}`,
+  );
 }

@@ -2,7 +2,6 @@
  * @file Control over tracing from inside a program.
  */
 import { activeMode, withPreDispatchMode } from '@tessera/tensor/internal';
-import { breakReason } from './breaks/graph-breaks.js';
 import { Cursor } from './cursor/cursor.js';
 
 /** Whether a compiled function is running (recorded or replayed). */
@@ -13,7 +12,7 @@ export function isCompiling(): boolean {
 /** Ends the current graph here: everything recorded so far is computed. Does nothing outside compiled code. */
 export function graphBreak(): void {
   const mode = activeMode();
-  if (mode instanceof Cursor) mode.breakGraph(breakReason('GB0003', 'graphBreak() was called'));
+  if (mode instanceof Cursor) mode.breakGraph({ code: 'GB0003', text: 'graphBreak() was called' });
 }
 
 /**
@@ -25,7 +24,7 @@ export function disable<A extends unknown[], R>(fn: (...args: A) => R): (...args
     const mode = activeMode(args);
     if (mode instanceof Cursor) {
       mode.frame.noteReads(args);
-      mode.breakGraph(breakReason('GB0004', `${fn.name || 'a function'} is disabled`));
+      mode.breakGraph({ code: 'GB0004', text: `${fn.name || 'a function'} is disabled` });
     }
     return withPreDispatchMode(null, () => fn(...args));
   };

@@ -6,7 +6,10 @@ import { BREAK_HINTS } from './breaks/graph-breaks.js';
 import type { RecordedBreak } from './breaks/report-break.js';
 import type { CompiledFunction } from './compiled-function.js';
 import type { GuardKind } from './guards/entry-guards.js';
-import { UNCOMPILED_HINT } from './uncompiled.js';
+
+/** What to do about a graph that runs operator by operator, because its backend cannot compile it. */
+export const UNCOMPILED_HINT =
+  'detach() results that nobody differentiates, or parameters before a derivative inside (grad, vmap).';
 
 /** One graph of a trace. */
 export interface ExplainedGraph {

@@ -24,9 +24,9 @@ export {
   type ExplainedGraph,
   type ExplainedSymbol,
   type Explanation,
+  UNCOMPILED_HINT,
   explainFunction,
 } from './explain.js';
-export { warnUncompiled } from './uncompiled.js';
 export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';
 export { TensorGuard } from './guards/tensor-guard.js';
 export { Segment, type SegmentInputRef } from './trace/segment.js';

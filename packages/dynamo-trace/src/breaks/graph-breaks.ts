@@ -34,58 +34,53 @@ export interface BreakReason {
   readonly text: string;
 }
 
-/** A reason; `text` says what happened. */
-export function breakReason(code: GraphBreakCode, text: string): BreakReason {
-  return { code, text };
-}
-
 /** The reason of `requiresGrad_()`. */
-export const REQUIRES_GRAD_SET: BreakReason = breakReason(
-  'GB0011',
-  'requiresGrad_() changed whether a tensor takes gradients',
-);
+export const REQUIRES_GRAD_SET: BreakReason = {
+  code: 'GB0011',
+  text: 'requiresGrad_() changed whether a tensor takes gradients',
+};
 
 /** The reason of every read. */
-export const VALUE_READ: BreakReason = breakReason('GB0001', 'the value of a tensor was read');
+export const VALUE_READ: BreakReason = { code: 'GB0001', text: 'the value of a tensor was read' };
 
 /** The reason of a write, or a release, of memory that recorded operators read. */
-export const MEMORY_CHANGED: BreakReason = breakReason(
-  'GB0009',
-  'memory that recorded operators read was about to be changed outside the graph',
-);
+export const MEMORY_CHANGED: BreakReason = {
+  code: 'GB0009',
+  text: 'memory that recorded operators read was about to be changed outside the graph',
+};
 
 /** The reason of a graph that ends after a `backward()` inside it. */
-export const HOOK_CALLED: BreakReason = breakReason(
-  'GB0010',
-  'backward() calls a hook of a module',
-);
+export const HOOK_CALLED: BreakReason = {
+  code: 'GB0010',
+  text: 'backward() calls a hook of a module',
+};
 
 /** The reason of a look at the random generator, or a change of it, that comes after recorded draws. */
-export const GENERATOR_ACCESSED: BreakReason = breakReason(
-  'GB0009',
-  'the random generator was read or set after recorded draws',
-);
+export const GENERATOR_ACCESSED: BreakReason = {
+  code: 'GB0009',
+  text: 'the random generator was read or set after recorded draws',
+};
 
 /** The reason of a `backward()` that the engine runs. */
-export const BACKWARD_OUTSIDE: BreakReason = breakReason(
-  'GB0005',
-  'backward() or grad() reaches history outside this graph',
-);
+export const BACKWARD_OUTSIDE: BreakReason = {
+  code: 'GB0005',
+  text: 'backward() or grad() reaches history outside this graph',
+};
 
 /** The reason of a hook on a tensor that recorded operators use. */
-export const HOOK_SET: BreakReason = breakReason(
-  'GB0010',
-  'a hook was set on the gradient of a tensor after recorded operators used it',
-);
+export const HOOK_SET: BreakReason = {
+  code: 'GB0010',
+  text: 'a hook was set on the gradient of a tensor after recorded operators used it',
+};
 
 /** The reason of a graph that ends behind a value whose gradient somebody watches. */
-export const WATCHED: BreakReason = breakReason(
-  'GB0010',
-  'the gradient of an intermediate value is watched',
-);
+export const WATCHED: BreakReason = {
+  code: 'GB0010',
+  text: 'the gradient of an intermediate value is watched',
+};
 
 /** The reason of a `backward()` that calls hooks. */
-export const HOOKED_LEAF: BreakReason = breakReason(
-  'GB0010',
-  'backward() calls a hook on the gradient of a leaf',
-);
+export const HOOKED_LEAF: BreakReason = {
+  code: 'GB0010',
+  text: 'backward() calls a hook on the gradient of a leaf',
+};

@@ -2,21 +2,24 @@
  * @file Which ops end a graph, and why.
  */
 import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
-import { type BreakReason, breakReason } from './graph-breaks.js';
+import type { BreakReason } from './graph-breaks.js';
 
 /** Why a call cannot be recorded; null if it can. */
 export function opBreak(op: OpOverload, args: readonly unknown[]): BreakReason | null {
   if (op.qualifiedName === 'tessera::custom_function')
-    return breakReason('GB0007', 'the backward of a custom autograd function cannot be recorded');
+    return {
+      code: 'GB0007',
+      text: 'the backward of a custom autograd function cannot be recorded',
+    };
   if (op.qualifiedName === 'tessera::grad_outside_graph')
-    return breakReason('GB0005', 'grad() with createGraph needs history that is not recorded');
+    return { code: 'GB0005', text: 'grad() with createGraph needs history that is not recorded' };
   if (op.hasTag('data-dependent') || readsValues(op, args))
-    return breakReason('GB0002', `the shape of ${op.qualifiedName} depends on values`);
+    return { code: 'GB0002', text: `the shape of ${op.qualifiedName} depends on values` };
   if (op.isMutable && op.changesLayout(args))
-    return breakReason(
-      'GB0008',
-      `${op.qualifiedName} changes the shape, strides or history of a tensor in place`,
-    );
+    return {
+      code: 'GB0008',
+      text: `${op.qualifiedName} changes the shape, strides or history of a tensor in place`,
+    };
   return null;
 }
 

@@ -26,7 +26,6 @@ import {
   MEMORY_CHANGED,
   REQUIRES_GRAD_SET,
   VALUE_READ,
-  breakReason,
 } from '../breaks/graph-breaks.js';
 import { reportBreak } from '../breaks/report-break.js';
 import { BACKWARD, endAfterHooks, isGradOp } from '../events/backward.js';
@@ -261,7 +260,7 @@ export class Cursor implements PreDispatchMode {
   }
 
   onUntraced(why: string): void {
-    this.breakGraph(breakReason('GB0004', why));
+    this.breakGraph({ code: 'GB0004', text: why });
   }
 
   onWatch(tensors: readonly TensorBase[]): void {

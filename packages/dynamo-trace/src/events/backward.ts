@@ -32,7 +32,7 @@ import {
 } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
-import { tensorPattern } from '../cursor/tensor-pattern.js';
+import { tensorPattern } from '../cursor/arguments.js';
 import type { Frame } from '../frame/frame.js';
 import { type Pattern, instantiate, matchAll } from '../trace/pattern.js';
 import type { BackwardStep, OutSpec } from '../trace/step.js';

@@ -12,7 +12,7 @@ import { type RegionInputs, modes } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
-import { tensorPattern } from '../cursor/tensor-pattern.js';
+import { tensorPattern } from '../cursor/arguments.js';
 import { ShapeBinding } from '../dynamic/shape-binding.js';
 import { OwnerGuards } from '../guards/owner-guards.js';
 import {

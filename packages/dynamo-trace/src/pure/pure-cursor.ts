@@ -12,9 +12,9 @@ import { type BreakReason, REQUIRES_GRAD_SET } from '../breaks/graph-breaks.js';
 import { Cursor } from '../cursor/cursor.js';
 import type { Sources } from '../guards/sources.js';
 import type { TrieNode } from '../trace/step.js';
-import { withEffectTraps } from './effect-traps.js';
 import { withHiddenStateTraps } from './hidden-state.js';
 import { sideEffect } from './side-effect.js';
+import { withEffectTraps } from './traps.js';
 
 /** The function whose call is remembered, and where the tensors of the call are. */
 interface PureCall {

@@ -5,7 +5,6 @@
  * `yield`. The objects look like those that the function made: same prototype, other methods.
  */
 import { withPreDispatchMode } from '@tessera/tensor/internal';
-import { breakReason } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import { type Ending, beginCall, endCall, resumeGradMode, suspendCall } from './suspended-calls.js';
 
@@ -49,7 +48,7 @@ function handOver(
   ending: Ending,
 ): IteratorResult<unknown> {
   if (item.done === true) return { value: ending.finish(item.value), done: true };
-  frame.flush?.(breakReason('GB0006', 'a generator yielded'));
+  frame.flush?.({ code: 'GB0006', text: 'a generator yielded' });
   return item;
 }
 

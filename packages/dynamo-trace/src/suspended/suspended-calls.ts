@@ -3,13 +3,30 @@
  *
  * While a compiled async function is suspended, other code runs: its caller, other calls of the same
  * function, hooks. `modes.suspended` gives every op and event of the continuation back to the mode of its
- * call, and leaves everything else alone. In Node the async context tells which call code belongs to;
- * elsewhere the tensors do: an op on a tensor of a suspended call is part of that call.
+ * call, and leaves everything else alone. In Node the async context (`AsyncLocalStorage`) tells which call
+ * code belongs to. Browsers have none yet (the AsyncContext proposal); there the tensors do: an op on a tensor of a
+ * suspended call is part of that call.
  */
+import { nodeBuiltin } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { type Resume, gradMode, modes } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
-import { type AsyncContext, createAsyncContext } from './async-context.js';
+
+/** A value that follows the control flow. */
+interface AsyncContext<T> {
+  run<R>(value: T, fn: () => R): R;
+  getStore(): T | undefined;
+}
+
+interface AsyncHooks {
+  readonly AsyncLocalStorage: new <T>() => AsyncContext<T>;
+}
+
+/** A new context, or null where the host has none. */
+function createAsyncContext<T>(): AsyncContext<T> | null {
+  const hooks = nodeBuiltin<AsyncHooks>('node:async_hooks');
+  return hooks === null ? null : new hooks.AsyncLocalStorage<T>();
+}
 
 /** What is done when a call ends. */
 export interface Ending {

@@ -97,6 +97,8 @@ export class Segment {
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
   compileMs = 0;
+  /** How often the compiled code ran. */
+  runs = 0;
   /** Stages and kernels of its compilations. */
   readonly report: CompileReport = emptyReport();
 
@@ -337,6 +339,7 @@ export class Segment {
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
   call(inputs: readonly SegmentInput[], proven: SizedSegment | null = null): readonly Tensor[] {
     return asRecorded(this.startGradMode, () => {
+      this.runs++;
       this.isFresh = undefined;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
       const code = proven ?? (this.compiled ??= atOnce(this.compiling(inputs)));
