@@ -47,7 +47,7 @@ export interface CaptureRecord {
 }
 
 /** What is known of a call that is recorded, or remembered. */
-interface Recording {
+export interface Recording {
   readonly guards: EntryGuards;
   readonly reason: string | null;
   /** Where the first segment begins that is recorded. */
@@ -249,7 +249,7 @@ export class CompiledFunction {
     if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, recording(), returned);
     if (cursor instanceof PureCursor && !cursor.passing) {
       this.options.onCapture?.(cursor, cursor.frame.finished[0]!, result);
-      this.artifacts.unshift(PureArtifact.make(cursor, { ...recording(), result }));
+      this.artifacts.unshift(PureArtifact.make(cursor, recording(), result));
     }
     if (cursor.recorder?.options.recordOnly === true) dropGradients(cursor.recorder);
     return result;

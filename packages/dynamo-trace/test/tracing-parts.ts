@@ -8,10 +8,11 @@ import { Alignment } from '../src/cursor/alignment.js';
 import { Cursor, type CursorHost } from '../src/cursor/cursor.js';
 import { rebuildPath } from '../src/cursor/rebuild-step.js';
 import { Recorder } from '../src/cursor/recorder.js';
-import { type DynamicOption, DynamicShapes } from '../src/dynamic/dynamic-shapes.js';
+import { DynamicShapes } from '../src/dynamic/dynamic-shapes.js';
 import { SymbolTable } from '../src/dynamic/symbol-table.js';
 import { Frame } from '../src/frame/frame.js';
 import { Sources } from '../src/guards/sources.js';
+import type { TraceOptions } from '../src/trace-options.js';
 import type { TrieNode } from '../src/trace/step.js';
 
 /** A trie and what is counted while calls walk it. */
@@ -30,7 +31,7 @@ export class Tracing {
    */
   constructor(
     private readonly mayRecord = true,
-    private readonly dynamic: DynamicOption = false,
+    private readonly dynamic: TraceOptions['dynamic'] = false,
   ) {}
 
   private recorder(frame: Frame, call: number): Recorder {

@@ -7,7 +7,8 @@
  */
 import { SymScalar, isPlainInteger } from '@tessera/shared';
 import { type OpOverload, isFloatingPoint, isTensor } from '@tessera/tensor';
-import type { DynamicOption, Older } from '../dynamic/dynamic-shapes.js';
+import type { Older } from '../dynamic/dynamic-shapes.js';
+import type { TraceOptions } from '../trace-options.js';
 import { type Pattern, type ScalarPattern, kindOfNumber, sameConstant } from '../trace/pattern.js';
 import type { OpStep, Step, TrieNode } from '../trace/step.js';
 
@@ -26,7 +27,7 @@ export class Alignment {
 
   constructor(
     private at: TrieNode | null,
-    private readonly dynamic: DynamicOption = undefined,
+    private readonly dynamic: TraceOptions['dynamic'] = undefined,
   ) {}
 
   /** The step of the older path that a new op corresponds to; null if there is none. */
@@ -64,7 +65,7 @@ export class Alignment {
 function varyingNumbers(
   step: OpStep,
   args: readonly unknown[],
-  dynamic: DynamicOption,
+  dynamic: TraceOptions['dynamic'],
 ): Map<number, Lift> | null {
   if (step.args.length !== args.length) return null;
   const lifts = new Map<number, Lift>();
@@ -108,7 +109,7 @@ function liftKind(
   pattern: Extract<Pattern, { code: 2 }>,
   arg: unknown,
   args: readonly unknown[],
-  dynamic: DynamicOption,
+  dynamic: TraceOptions['dynamic'],
 ): Lift | null {
   if (typeof arg !== 'number' || typeof pattern.value !== 'number') return null;
   const { type } = step.op.schema.args[i]!;

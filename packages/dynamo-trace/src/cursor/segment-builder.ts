@@ -15,20 +15,13 @@ import {
   requiresGrad,
   setHistory,
 } from '@tessera/tensor/internal';
-import type { Backend } from '../backend.js';
 import { inputMetaOf } from '../trace/input-meta.js';
 import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';
 import type { Prepared } from './arguments.js';
+import type { RecorderOptions } from './recorder.js';
 import { type Shared, sharingOf } from '../trace/sharing.js';
 import type { OwnLeaf } from '../trace/own-leaf.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
-
-/** The function that a segment is of. */
-interface SegmentOwner {
-  readonly backend: Backend;
-  readonly program: object;
-  readonly functionName: string;
-}
 
 /** Stands for the history that a tensor has when it comes into a segment. */
 export class ComputedBefore extends GradNode {
@@ -221,7 +214,7 @@ export class SegmentBuilder {
 
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
   finish(
-    { backend, program, functionName: name }: SegmentOwner,
+    { backend, program, functionName: name }: RecorderOptions,
     startGradMode: boolean,
     visible: Iterable<number>,
   ): Segment {

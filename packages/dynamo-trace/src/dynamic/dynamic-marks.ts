@@ -27,13 +27,6 @@ function mark(tensor: Tensor, dims: readonly number[], value: DimMark): void {
   }
 }
 
-function checkTensor(what: string, value: unknown): void {
-  if (isTensor(value)) return;
-  throw new TesseraError('invalid-argument', `${what}() marks a tensor, not ${String(value)}.`, {
-    hints: [`Mark an argument before the call: ${what}(x, 0).`],
-  });
-}
-
 /**
  * Declares that a dim of a tensor varies between calls, so the first capture already serves every size
  * from `min` (at least 2) to `max`.
@@ -46,7 +39,12 @@ export function markDynamic(
   dims: number | readonly number[],
   range: { readonly min?: number; readonly max?: number } = {},
 ): void {
-  checkTensor('markDynamic', tensor);
+  if (!isTensor(tensor))
+    throw new TesseraError(
+      'invalid-argument',
+      `markDynamic() marks a tensor, not ${String(tensor)}.`,
+      { hints: ['Mark an argument before the call: markDynamic(x, 0).'] },
+    );
   const list = typeof dims === 'number' ? [dims] : dims;
   const bounds = { min: Math.max(2, range.min ?? 2), max: range.max ?? Infinity };
   for (const dim of list) {

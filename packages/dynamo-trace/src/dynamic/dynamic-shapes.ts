@@ -11,6 +11,7 @@ import type { Tensor } from '@tessera/tensor';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
 import type { Frame } from '../frame/frame.js';
+import type { TraceOptions } from '../trace-options.js';
 import { dimMark } from './dynamic-marks.js';
 import {
   ANY_RANGE,
@@ -19,9 +20,6 @@ import {
   type SymbolRange,
   type SymbolTable,
 } from './symbol-table.js';
-
-/** `dynamic` of a compiled function: all dims, none, or (undefined) those that changed once. */
-export type DynamicOption = boolean | undefined;
 
 /** What an older call had at the same place. */
 export interface Older<T> {
@@ -51,7 +49,7 @@ export class DynamicShapes {
     private readonly frame: Frame,
     /** Number of the call that is captured. */
     readonly call: number,
-    readonly option: DynamicOption,
+    readonly option: TraceOptions['dynamic'],
   ) {
     if (call >= 0)
       for (const entry of this.bound) entry.values.set(call, this.frame.symbols[entry.index]!);

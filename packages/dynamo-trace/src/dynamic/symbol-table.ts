@@ -8,22 +8,20 @@ import { ShapeEnv, type Size, type SizeFunction, type SymInt, compileSize } from
 import { KnownPlace } from './known-place.js';
 import { ShapeBindings } from './shape-binding.js';
 
-/** A symbol of a trace. */
-export interface SymbolEntry {
-  readonly index: number;
-  readonly symbol: SymInt;
-  /** Where it is read first: `L['x'].size()[0]`. */
-  readonly source: string;
-  readonly min: number;
-  readonly max: number;
-  /** Value in each captured call that met it, by the number of the capture. */
-  readonly values: Map<number, number>;
-}
-
 /** Bounds of a symbol. */
 export interface SymbolRange {
   readonly min: number;
   readonly max: number;
+}
+
+/** A symbol of a trace. */
+export interface SymbolEntry extends SymbolRange {
+  readonly index: number;
+  readonly symbol: SymInt;
+  /** Where it is read first: `L['x'].size()[0]`. */
+  readonly source: string;
+  /** Value in each captured call that met it, by the number of the capture. */
+  readonly values: Map<number, number>;
 }
 
 /** Sizes 0 and 1 broadcast and vanish, so a symbolic size is at least 2, as in PyTorch. */

@@ -127,19 +127,20 @@ function matchJump(
 
 function jump(
   cursor: Cursor,
-  { steps, exit, leaves, rebuild }: RegionJump,
+  { steps, exit, leaves, spec }: RegionJump,
   produced: readonly OutSpec[],
 ): unknown {
   const { frame, specializer } = cursor;
   specializer.follow(steps);
   const { slots } = frame;
   for (let i = 0; i < produced.length; i++) {
-    const spec = produced[i]!;
-    if (slots[spec.slot] === undefined || !specializer.rebuilding) frame.produce(spec);
+    const made = produced[i]!;
+    if (slots[made.slot] === undefined || !specializer.rebuilding) frame.produce(made);
   }
   cursor.advance(steps, exit);
   if (modes.suspended !== null) frame.announce(steps);
-  return rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
+  const values = leaves.map((leaf) => instantiate(leaf, frame));
+  return treeUnflatten(values, spec);
 }
 
 /** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
@@ -297,7 +298,7 @@ function makeJump(
         ? { code: 0, slot: frame.slotOf(leaf), guard: null, gains: false }
         : { code: 2, value: leaf },
     ),
-    rebuild: (values) => treeUnflatten(values, spec),
+    spec,
     produced: [...new Set(slots)]
       .filter((slot) => made.has(slot))
       .map((slot) => specOf(frame.slots[slot]!, slot)),

@@ -12,9 +12,9 @@ import { type Tensor, isTensor } from '@tessera/tensor';
 import { type Resume, autogradMeta, modes } from '@tessera/tensor/internal';
 import type { SegmentInput } from '../backend.js';
 import { traceConfig } from '../config.js';
-import type { EntryGuards, Root } from '../guards/entry-guards.js';
+import type { Recording } from '../compiled-function.js';
+import type { EntryGuards } from '../guards/entry-guards.js';
 import type { Place } from '../guards/guard.js';
-import type { Sources } from '../guards/sources.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
 import type { PureCursor } from './pure-cursor.js';
@@ -33,14 +33,6 @@ type ResultPart =
 /** Where an input comes from on a skipped call: its number among what the guards find, or what it always is. */
 type InputReader = { readonly at: number } | { readonly held: SegmentInput };
 
-/** What is known of a call when it is over. */
-export interface FinishedCall {
-  readonly guards: EntryGuards;
-  readonly roots: readonly Root[];
-  readonly sources: Sources;
-  readonly result: unknown;
-}
-
 /** See the file header. */
 export class PureArtifact {
   /** Calls skipped since the last check. */
@@ -53,7 +45,7 @@ export class PureArtifact {
     readonly start: TrieNode,
     private readonly readers: readonly InputReader[],
     readonly leaves: readonly ResultPart[],
-    private readonly rebuild: (leaves: unknown[]) => unknown,
+    private readonly spec: TreeSpec,
     /** Gradients that inputs are given: number of the input, slot of the gradient. */
     private readonly grads: readonly { readonly input: number; readonly slot: number }[],
     /** Whether its code assumes where in shared memory inputs begin. */
@@ -61,7 +53,7 @@ export class PureArtifact {
   ) {}
 
   /** Remembers a finished call. @throws pure-side-effect */
-  static make(cursor: PureCursor, call: FinishedCall): PureArtifact {
+  static make(cursor: PureCursor, call: Recording, result: unknown): PureArtifact {
     const { frame, start } = cursor;
     const template = frame.finished[0]!;
     const segment = frame.shapes.codes?.get(template)?.segment ?? template;
@@ -75,7 +67,7 @@ export class PureArtifact {
         'Compile it without pure.',
       ]);
     call.guards.seal([]);
-    const { leaves, spec } = treeFlatten(call.result);
+    const { leaves, spec } = treeFlatten(result);
     refuseObjects(leaves);
     const known = new Set([...segment.outputs, ...segment.inputs.map(({ slot }) => slot)]);
     const grads = segment.inputs.flatMap(({ slot }, input) => {
@@ -95,7 +87,7 @@ export class PureArtifact {
         const place = call.sources.locate(value);
         return place === null ? { value } : { place };
       }),
-      rebuilder(spec),
+      spec,
       grads,
       segment !== template || frame.shapes.parent === null,
     );
@@ -117,8 +109,7 @@ export class PureArtifact {
       const reader = readers[i]!;
       inputs[i] = 'held' in reader ? reader.held : found[reader.at]!;
     }
-    if (segment.sharing !== null && !segment.shares(inputs.map(tensorOf), this.offsets))
-      return MISSED;
+    if (!segment.shares(inputs, this.offsets)) return MISSED;
     if (traceConfig.verify > 0 && ++this.skipped >= traceConfig.verify) {
       this.skipped = 0;
       return UNCHECKED;
@@ -127,7 +118,7 @@ export class PureArtifact {
     const outs = segment.call(inputs);
     for (const { input, slot } of this.grads)
       autogradMeta(inputs[input] as Tensor).grad = outs[segment.outputs.indexOf(slot)]!;
-    return this.rebuild(
+    return treeUnflatten(
       leaves.map((leaf) => {
         if ('value' in leaf) return leaf.value;
         if ('place' in leaf) return follow(roots[leaf.place.root], leaf.place.source.steps);
@@ -136,23 +127,15 @@ export class PureArtifact {
           ? inputs[segment.inputs.findIndex(({ slot }) => slot === leaf.slot)]
           : outs[at];
       }),
+      this.spec,
     );
   }
-}
-
-function tensorOf(input: SegmentInput): Tensor | null {
-  return isTensor(input) ? input : null;
-}
-
-/** Apart from what made it, so that it holds nothing of the call. */
-function rebuilder(spec: TreeSpec): (leaves: unknown[]) => unknown {
-  return (leaves) => treeUnflatten(leaves, spec);
 }
 
 /** How a skipped call finds an input. */
 function readerOf(
   { frame }: PureCursor,
-  { guards, sources }: FinishedCall,
+  { guards, sources }: Recording,
   { slot, scalar }: Segment['inputs'][number],
 ): InputReader {
   const held = slot < 0 ? frame.scalars[scalar]! : frame.slots[slot]!;

@@ -11,10 +11,6 @@ import {
 } from './generators.js';
 import { type Ending, beginCall, endCall, suspendCall } from './suspended-calls.js';
 
-function isPromise(value: unknown): value is Promise<unknown> {
-  return value instanceof Promise;
-}
-
 /** Runs `invoke` with the call's mode active, now and in all of its continuations. */
 export function runToEnd(
   call: Cursor,
@@ -30,7 +26,7 @@ export function runToEnd(
     ending.fail(error);
     throw error;
   }
-  if (isPromise(result)) return finishLater(call, result, ending);
+  if (result instanceof Promise) return finishLater(call, result, ending);
   if (isGenerator(result)) return driveGenerator(call, result, ending);
   if (isAsyncGenerator(result)) return driveAsyncGenerator(call, result, ending);
   return ending.finish(result);

@@ -137,13 +137,12 @@ export class Segment {
   fits(frame: Frame): boolean {
     for (const slot of frame.spares) if (!this.produced.has(slot)) return false;
     if (this.sharing === null) return true;
-    const inputs = this.inputs.map(({ slot }) => (slot < 0 ? null : frame.slots[slot]!));
     // With symbolic sizes, offsets are the business of the specialised segments.
-    return this.shares(inputs, this.template !== null || frame.shapes.parent === null);
+    return this.shares(this.gather(frame), this.template !== null || frame.shapes.parent === null);
   }
 
   /** Whether inputs share memory as the code assumes; without `offsets`, wherever in it they begin. */
-  shares(inputs: readonly (Tensor | null)[], offsets: boolean): boolean {
+  shares(inputs: readonly SegmentInput[], offsets: boolean): boolean {
     return this.sharing === null || sameSharing(this.sharing, inputs, offsets);
   }
 

@@ -8,6 +8,7 @@
  */
 import type { Storage, Tensor } from '@tessera/tensor';
 import type { MadeAs } from '@tessera/tensor/internal';
+import type { SegmentInput } from '../backend.js';
 
 /**
  * Per input: the first one with the same memory (itself, if none), how far apart they begin, whether both are views of
@@ -50,23 +51,24 @@ let met = 0;
 /** Whether inputs share memory as expected; without `offsets`, wherever in it they begin. Of every call: makes nothing. */
 export function sameSharing(
   expected: readonly Shared[],
-  inputs: readonly (Tensor | null)[],
+  inputs: readonly SegmentInput[],
   offsets: boolean,
 ): boolean {
   const start = met;
   met += inputs.length;
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i]!;
-    const storage = input?.storageOrNull ?? null;
+    if (typeof input === 'number') continue;
+    const storage = input.storageOrNull;
     const shared = expected[i]!;
-    if (shared.madeAs !== undefined && shared.madeAs !== (input?.madeAs ?? null)) return false;
+    if (shared.madeAs !== undefined && shared.madeAs !== input.madeAs) return false;
     if (storage === null || storage.met < start) {
       if (storage !== null) storage.met = start + i;
       if (shared.of !== i) return false;
       continue;
     }
     const of = storage.met - start;
-    const other = inputs[of]!;
+    const other = inputs[of] as Tensor;
     if (of !== shared.of || isViewOf(input, other) !== shared.isView) return false;
     if (offsets && input.storageOffset - other.storageOffset !== shared.offset) return false;
   }

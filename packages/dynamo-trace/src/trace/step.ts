@@ -5,6 +5,7 @@
  * the tensors of a path, inputs from outside and results of operators; scalars number its run-time scalars. Steps
  * are data: what is done with each kind is in `events/`.
  */
+import type { TreeSpec } from '@tessera/shared';
 import {
   type DeviceType,
   type DType,
@@ -91,9 +92,9 @@ export interface RegionJump {
   readonly implicit: readonly TensorPattern[];
   /** Tensors that the region leaves behind: those of its result that it made. */
   readonly produced: readonly OutSpec[];
-  /** Leaves of the result, and how to rebuild it. */
+  /** Leaves of the result, and its structure. */
   readonly leaves: readonly Pattern[];
-  readonly rebuild: (leaves: unknown[]) => unknown;
+  readonly spec: TreeSpec;
   /** The region and the steps inside, for handing a diverged replay to a recorder. */
   readonly steps: readonly Step[];
   /** No symbol reaches any of them. */
