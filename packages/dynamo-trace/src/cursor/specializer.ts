@@ -161,7 +161,7 @@ export class Specializer {
     const { frame, table } = this;
     const { shapes } = frame;
     let code = shapes.codes?.get(template);
-    if (code === undefined || !this.serves(code, template)) {
+    if (code === undefined || !this.serves(code)) {
       code = this.proven(template) ?? this.recorded(template);
       (shapes.codes ??= new Map<Segment, SizedCode>()).set(template, code);
     }
@@ -170,10 +170,10 @@ export class Specializer {
   }
 
   /** Whether code for these sizes may run. */
-  private serves({ segment, proven, outputs, asked }: SizedCode, template: Segment): boolean {
+  private serves({ segment, proven, outputs }: SizedCode): boolean {
     if (proven === null) return segment.fits(this.frame);
     if (this.recorder !== null || !this.learns) return false;
-    return outputs === segment.outputs && asked === template.outputs && segment.serves(this.frame);
+    return outputs === segment.outputs && segment.serves(this.frame);
   }
 
   /** The code that is known to be that of these sizes; null where their graph is needed to run the segment. */
@@ -192,8 +192,7 @@ export class Specializer {
     segment.cases = this.cases;
     segment.point = this.point;
     template.addSpecialization(this.sizes, segment);
-    const { outputs } = segment;
-    return { segment, proven: null, outputs, asked: template.outputs };
+    return { segment, proven: null, outputs: segment.outputs };
   }
 
   private get sizes(): string[] {

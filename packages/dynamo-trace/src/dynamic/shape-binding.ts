@@ -16,9 +16,8 @@ export interface SizedCode {
   readonly segment: Segment;
   /** Code of which the backend knows that it is what the graph would be compiled to; null if it is the segment's own. */
   readonly proven: SizedSegment | null;
-  /** What it returns, and what it was asked to: proven code serves while these are the outputs of `segment` and of its template. */
+  /** What it returns: proven code serves while these are the outputs of `segment`. */
   readonly outputs: readonly number[];
-  readonly asked: readonly number[];
 }
 
 /** See the file header. The root binds nothing. */

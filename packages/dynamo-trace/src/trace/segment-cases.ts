@@ -28,13 +28,13 @@ export class SegmentCases {
     return family;
   }
 
-  /** The last one in some cases whose code, with these results, knows of other sizes; null where none does. */
-  knowing(cases: KnownPlace, outputs: ReadonlySet<number>): Segment | null {
+  /** The last one in some cases whose code knows of other sizes; null where none does. */
+  knowing(cases: KnownPlace): Segment | null {
     const family = this.families.get(cases);
     if (family === undefined) return null;
     const { latest, serving } = family;
-    if (latest?.knowsOtherSizes(outputs) === true) return (family.serving = latest);
+    if (latest?.knowsOtherSizes === true) return (family.serving = latest);
     // Sizes with code of their own (a 2) know of no others: those before them still do.
-    return serving?.knowsOtherSizes(outputs) === true ? serving : null;
+    return serving?.knowsOtherSizes === true ? serving : null;
   }
 }

@@ -63,15 +63,18 @@ const SPECIALIZATIONS_LISTED = 16;
 
 /** See the file header. */
 export class Segment {
-  /** Slots that the compiled code returns, in order. */
-  private outputSlots: number[] = [];
-  private readonly outputSet = new Set<number>();
+  /** Slots that somebody needs; those of all sizes of a program are one set. */
+  private wanted = new Set<number>();
+  /** How many there were when `outputSlots` was made. */
+  private known = 0;
+  /** `outputs`; code, module and `omits` are for these. */
+  private outputSlots: readonly number[] = [];
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
   /** Of the last run; see `CompiledSegment`. */
   private isFresh: CompiledSegment['isFresh'];
-  /** `bases`, once known. */
-  private known: ReadonlyMap<number, number | null> | null = null;
+  /** `bases`, once found. */
+  private views: ReadonlyMap<number, number | null> | null = null;
   private slots: Map<Node, number> | null = null;
   /** `leavesOut`, once known. */
   private omits: boolean | null = null;
@@ -127,8 +130,9 @@ export class Segment {
 
   /** Whether the program was given values that are not returned. */
   get leavesOut(): boolean {
+    this.refresh();
     this.omits ??= [...(this.template ?? this).visible].some(
-      (slot) => this.produced.has(slot) && !this.outputSet.has(slot),
+      (slot) => this.produced.has(slot) && !this.wanted.has(slot),
     );
     return this.omits;
   }
@@ -146,13 +150,28 @@ export class Segment {
     return this.sharing === null || sameSharing(this.sharing, inputs, offsets);
   }
 
-  /** Slots that it returns. */
+  /** Slots that the compiled code returns, in order. */
   get outputs(): readonly number[] {
+    this.refresh();
     return this.outputSlots;
+  }
+
+  /** Forgets what was made for fewer outputs. */
+  private refresh(): void {
+    const { size } = this.wanted;
+    if (size === this.known) return;
+    this.known = size;
+    const slots = [...this.wanted].filter((slot) => this.produced.has(slot));
+    if (slots.length === this.outputSlots.length) return;
+    this.outputSlots = slots.sort((a, b) => a - b);
+    this.compiled = null;
+    this.module = null;
+    this.omits = null;
   }
 
   /** The graph that is (or will be) given to the backend. */
   get graphModule(): GraphModule {
+    this.refresh();
     if (this.module === null) {
       this.module = copyModule(this.returning(this.outputSlots));
       eliminateDeadCode(this.module.graph);
@@ -169,32 +188,18 @@ export class Segment {
   }
 
   /** Makes slots outputs from now on; a view of memory that the segment writes comes with what it is a view of. */
-  addOutputs(slots: readonly number[] | ReadonlySet<number>): void {
-    // What a segment at other sizes returns, its template does: no more than it are all.
-    if (slots === this.template?.outputSet && slots.size === this.outputSet.size) return;
-    let isNew = false;
-    for (const slot of slots)
-      if (!this.outputSet.has(slot) && this.produced.has(slot)) isNew = true;
-    if (isNew) this.addNewOutputs(slots);
-  }
-
-  private addNewOutputs(slots: Iterable<number>): void {
+  addOutputs(slots: Iterable<number>): void {
     // A Set gives what is added meanwhile too.
-    const wanted = new Set(slots);
-    for (const slot of wanted) {
+    const asked = new Set(slots);
+    for (const slot of asked) {
       const node = this.produced.get(slot);
-      if (node === undefined || this.outputSet.has(slot)) continue;
-      this.outputSet.add(slot);
-      if (this.leaves.length > 0 && this.leadsToLeaf(node)) this.isSplit = true;
+      if (node === undefined || this.wanted.has(slot)) continue;
+      this.wanted.add(slot);
+      if (this.leaves.length > 0 && this.leadsToLeaf(node))
+        (this.template ?? this).isSplit = this.isSplit = true;
       const base = this.bases.get(slot);
-      if (base != null && this.writers.has((node.meta.val as Tensor).storage)) wanted.add(base);
+      if (base != null && this.writers.has((node.meta.val as Tensor).storage)) asked.add(base);
     }
-    this.template?.addOutputs(this.outputSet);
-    if (this.isSplit && this.template !== null) this.template.isSplit = true;
-    this.outputSlots = [...this.outputSet].sort((a, b) => a - b);
-    this.compiled = null;
-    this.module = null;
-    this.omits = null;
   }
 
   /** Whether gradients of a value may arrive at a leaf made here, which must then be an input of what follows it. */
@@ -220,8 +225,9 @@ export class Segment {
     segment.template = this;
     segment.sizes = sizes;
     segment.sealed = true;
-    this.addOutputs(segment.outputSet);
-    segment.addOutputs(this.outputSet);
+    this.addOutputs(segment.wanted);
+    segment.wanted = this.wanted;
+    segment.known = -1;
     if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
     this.specializations.push({ sizes, segment });
     const family = this.families.of(segment.cases);
@@ -234,13 +240,13 @@ export class Segment {
     cases: KnownPlace,
     point: readonly number[],
   ): SizedCode | null {
-    const like = this.families.knowing(cases, this.outputSet);
+    const like = this.families.knowing(cases);
     if (like === null) return null;
     const inputs: SizedInput[] = [];
     for (let i = 0; i < like.inputs.length; i++) inputs.push(slots[like.inputs[i]!.slot] ?? 0);
     const proven = like.compiled!.forSizes!(point, inputs);
     if (proven === null) return null;
-    return { segment: like, proven, outputs: like.outputSlots, asked: this.outputSlots };
+    return { segment: like, proven, outputs: like.outputs };
   }
 
   /** Whether its code may run for a call at other sizes. */
@@ -248,10 +254,9 @@ export class Segment {
     return this.fits(frame) && !(this.mutated.length > 0 && this.changesHooked(this.gather(frame)));
   }
 
-  /** Whether its code, with these results, knows of other sizes, at which all its operators do the same. */
-  knowsOtherSizes(outputs: ReadonlySet<number>): boolean {
-    // What it does not return yet is in no code of it.
-    this.addOutputs(outputs);
+  /** Whether its code knows of other sizes, at which all its operators do the same. */
+  get knowsOtherSizes(): boolean {
+    this.refresh();
     if (this.compiled?.forSizes === undefined) return false;
     return (this.uniform ??= this.graph.nodes.every(isUniformNode));
   }
@@ -289,7 +294,7 @@ export class Segment {
 
   /** Per value that is a view of another with a slot, that slot; null for what is no view. */
   get bases(): ReadonlyMap<number, number | null> {
-    if (this.known !== null) return this.known;
+    if (this.views !== null) return this.views;
     const slots = new Map<unknown, number>();
     const { placeholders } = this.graph;
     this.inputs.forEach(({ slot }, i) => slots.set(placeholders[i]!.meta.val, slot));
@@ -300,23 +305,23 @@ export class Segment {
       const at = base === null ? null : slots.get(base);
       if (at !== undefined) bases.set(slot, at);
     }
-    return (this.known = bases);
+    return (this.views = bases);
   }
 
   /** Whether there is nothing to compute and nothing to change: of a function that only returned its arguments. */
   private get isIdle(): boolean {
-    return this.outputSlots.length === 0 && this.mutated.length === 0;
+    return this.outputs.length === 0 && this.mutated.length === 0;
   }
 
   /** Runs the segment and gives the lazy tensors of `frame` their values; `proven` is its code at other sizes. */
   run(frame: Frame, proven: SizedSegment | null = null): void {
-    if (this.template !== null) this.addOutputs(this.template.outputSet);
     if (this.isIdle) return;
+    const { outputs } = this;
     const inputs = this.gather(frame);
     const outs = frame.execute(inputs, () => this.call(inputs, proven));
-    for (let i = 0; i < this.outputSlots.length; i++) {
+    for (let i = 0; i < outputs.length; i++) {
       if (this.isFresh?.(i) !== true) show(outs[i]);
-      this.give(frame, this.outputSlots[i]!, outs[i]!);
+      this.give(frame, outputs[i]!, outs[i]!);
     }
   }
 
@@ -325,14 +330,14 @@ export class Segment {
    * others since they were recorded: it waits for inputs of its own.
    */
   *preparing(frame: Frame): Steps<void> {
-    if (this.compiled !== null || this.isIdle || this.isSplit) return;
+    if (this.isIdle || this.isSplit || this.compiled !== null) return;
     for (const { slot, meta } of this.inputs)
       if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
-    const outputs = this.outputSlots;
+    const { outputs } = this;
     const steps = this.compiling(this.gather(frame));
     const compiled = yield* inScope((step) => asRecorded(this.startGradMode, step), steps);
     // Code of others may have asked for more in a pause, or for this to run.
-    if (outputs === this.outputSlots) this.compiled ??= compiled;
+    if (outputs === this.outputs) this.compiled ??= compiled;
   }
 
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
@@ -340,10 +345,11 @@ export class Segment {
     return asRecorded(this.startGradMode, () => {
       this.runs++;
       this.isFresh = undefined;
+      const count = this.outputs.length;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
       const code = proven ?? (this.compiled ??= atOnce(this.compiling(inputs)));
       this.isFresh = this.compiled?.isFresh;
-      return checkOutputs(code(inputs), this.outputSlots.length);
+      return checkOutputs(code(inputs), count);
     });
   }
 
