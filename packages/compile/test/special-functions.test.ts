@@ -21,6 +21,16 @@ const FUNCTIONS: readonly [name: string, fn: Fn][] = [
   ['a Chebyshev polynomial', (x) => special.chebyshevPolynomialT(x.tanh(), 7)],
   ['a shifted one', (x) => special.shiftedChebyshevPolynomialW(x.sigmoid(), 4)],
   ['a Laguerre polynomial', (x) => special.laguerrePolynomialL(x, 5)],
+  ['besselJ0', (x) => special.besselJ0(x.mul(3))],
+  ['besselJ1', (x) => special.besselJ1(x.mul(3))],
+  ['besselY0', (x) => special.besselY0(x.exp())],
+  ['besselY1', (x) => special.besselY1(x.exp())],
+  ['modifiedBesselI0', special.modifiedBesselI0],
+  ['modifiedBesselI1', special.modifiedBesselI1],
+  ['modifiedBesselK0', (x) => special.modifiedBesselK0(x.exp())],
+  ['scaledModifiedBesselK1', (x) => special.scaledModifiedBesselK1(x.exp())],
+  ['airyAi', (x) => special.airyAi(x.mul(2))],
+  ['sphericalBesselJ0', special.sphericalBesselJ0],
   ['a Legendre polynomial', (x) => special.legendrePolynomialP(x.tanh(), 6)],
 ];
 const VALUES = [-3.1, -1.2, -0.7, -0.05, 0.3, 0.9, 1.6, 2.8];

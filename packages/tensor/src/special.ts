@@ -7,8 +7,18 @@
  */
 // Who has tensors has the index; said here, it makes of what both share one file, which compresses better.
 import './index.js';
+export { airyAi } from './ops/special/airy.js';
+export { besselJ0, besselJ1, besselY0, besselY1, sphericalBesselJ0 } from './ops/special/bessel.js';
 export { multigammaln, xlog1py, zeta } from './ops/special/gamma.js';
 export { gammainc, gammaincc } from './ops/special/incomplete-gamma.js';
+export {
+  modifiedBesselI0,
+  modifiedBesselI1,
+  modifiedBesselK0,
+  modifiedBesselK1,
+  scaledModifiedBesselK0,
+  scaledModifiedBesselK1,
+} from './ops/special/modified-bessel.js';
 export { entr, erfcx, logNdtr, ndtr, ndtri } from './ops/special/normal.js';
 export {
   type Polynomial,

@@ -2,6 +2,7 @@
 import type { ScalarLike } from '@tessera/shared';
 import type { Tensor } from '../../tensor.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { div } from '../pointwise/division.js';
 
 /** c₀xⁿ⁻¹ + c₁xⁿ⁻² + … + cₙ₋₁, of at least two coefficients. */
 export function horner(x: Tensor, coefficients: readonly number[]): Tensor {
@@ -18,4 +19,12 @@ export function chebyshevSum(t: Tensor, coefficients: readonly number[]): Tensor
   for (let k = last - 2; k >= 1; k--)
     [later, sum] = [sum, add(sub(mul(twice, sum), later), coefficients[k]!)];
   return add(sub(mul(t, sum), later), coefficients[0]! / 2);
+}
+
+/** The quotient of two polynomials. */
+export function quotient(
+  x: Tensor,
+  [above, below]: readonly [above: readonly number[], below: readonly number[]],
+): Tensor {
+  return div(horner(x, above), horner(x, below));
 }
