@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Tensor, noGrad, stack, tensor } from '@tessera/tensor';
 import * as t from '@tessera/tensor';
-import { grad, gradAndValue, jacrev, vmap } from '@tessera/tensor/func';
+import { grad, gradAndValue, hessian, jacfwd, jacrev, jvp, vjp, vmap } from '@tessera/tensor/func';
 import { compile } from '../src/index.js';
 import { close } from './close.js';
 
@@ -199,6 +199,10 @@ describe.each([
       [1, 25],
     ],
     jacrev: [(w) => jacrev((x: Tensor) => w.mul(x).mul(x))(x0), [2, 10]],
+    jacfwd: [(w) => jacfwd((x: Tensor) => w.mul(x).mul(x))(x0), [2, 10]],
+    'hessian of a function': [(w) => hessian((x: Tensor) => w.mul(x.pow(3)).sum())(x0), [6, 30]],
+    jvp: [(w) => jvp((x: Tensor) => w.mul(x).mul(x), [x0], [x0])[1], [2, 50]],
+    vjp: [(w) => vjp((x: Tensor) => w.mul(x).mul(x), x0)[1](x0)[0], [2, 50]],
     'jacrev of jacrev': [
       (w) => jacrev(jacrev((x: Tensor) => w.mul(x.pow(3)).sum()) as unknown as Fn)(x0),
       [6, 30],
@@ -231,6 +235,8 @@ describe.each([
     'a derivative at an outer tensor under noGrad': (w) =>
       noGrad(() => grad((x: Tensor) => x.square().sum())(w)),
     'jacrev under noGrad': (w) => noGrad(() => jacrev((x: Tensor) => x.square())(w)),
+    'jacfwd under noGrad': (w) => noGrad(() => jacfwd((x: Tensor) => x.square())(w)),
+    'jacfwd of what no outer tensor takes part in': (w) => jacfwd(square(w.detach()))(x0),
     'hessian without createGraph': (w) => t.hessian(square(w), x0),
     'vjp without createGraph': (w) => t.vjp(square(w), x0)[1],
     'hvp without createGraph': (w) => t.hvp(square(w), x0, x0)[1],

@@ -77,7 +77,7 @@ function checkVectors(
 }
 
 /** Gradients of the outputs that require any; zeros where an input is not used. @throws no-grad-graph if strict */
-function gradients(
+export function gradients(
   name: string,
   outs: readonly Tensor[],
   seeds: readonly Tensor[],
@@ -106,6 +106,20 @@ function gradients(
       );
     return noGrad(() => zerosOf(leaves[i]!));
   });
+}
+
+/** Gradients of the outputs by what seeds them. They are linear in it: their derivatives towards it are columns of the Jacobian. */
+export function seededGradients(
+  name: string,
+  outs: readonly Tensor[],
+  leaves: readonly Tensor[],
+  strict: boolean,
+): { readonly seeds: Tensor[]; readonly grads: Tensor[] } {
+  const seeds = outs.map((out) => {
+    const zeros = noGrad(() => zerosOf(out));
+    return out.requiresGrad ? leafOf(zeros) : zeros;
+  });
+  return { seeds, grads: gradients(name, outs, seeds, leaves, true, strict) };
 }
 
 /** Values that the caller may keep: without history unless wanted. */
@@ -162,12 +176,7 @@ export function jvp<I extends TensorOrList, O extends TensorOrList>(
     const leaves = leavesOf(list, createGraph);
     const result = (fn as (...at: Tensor[]) => O)(...leaves);
     const outs = listOf(result);
-    // The gradient is linear in these; its derivative with respect to them is the product.
-    const seeds = outs.map((out) => {
-      const zeros = noGrad(() => zerosOf(out));
-      return out.requiresGrad ? leafOf(zeros) : zeros;
-    });
-    const grads = gradients('jvp', outs, seeds, leaves, true, strict);
+    const { seeds, grads } = seededGradients('jvp', outs, leaves, strict);
     const products = gradients('jvp', grads, vectors, seeds, createGraph, false);
     return [
       asGiven(released(outs, createGraph), result) as O,
@@ -195,6 +204,29 @@ export function jacobianRows(
     return stacked.reshape(sizes);
   });
 }
+
+/** The same, column by column: each the derivative of a gradient with respect to what seeds it. */
+export const jacobianColumns: typeof jacobianRows = (name, out, leaves, options) => {
+  const { createGraph, strict } = options;
+  const { seeds, grads } = seededGradients(name, [out], leaves, strict);
+  return leaves.map((leaf, i) => {
+    const sizes = [...out.sizes, ...leaf.sizes];
+    if (numelOf(sizes) === 0) return noGrad(() => zerosOf({ ...leaf, sizes, dtype: out.dtype }));
+    const flat = grads[i]!.reshape([-1]).unbind(0);
+    const columns = flat.map(
+      (element) =>
+        gradients(
+          name,
+          [element],
+          [noGrad(() => onesLike(element))],
+          seeds,
+          createGraph,
+          false,
+        )[0]!,
+    );
+    return callOp(getOp('aten::stack'), [columns, out.ndim]).reshape(sizes);
+  });
+};
 
 /**
  * The Jacobian: `[...output, ...input]`, per input and per output if they are lists.

@@ -3,12 +3,8 @@
  */
 // Who has tensors has the index; said here, it makes of what both share one file, which compresses better.
 import '../index.js';
-export {
-  type DerivativeOptions,
-  type GradFunctionOptions,
-  grad,
-  gradAndValue,
-  jacrev,
-} from './grad.js';
+export { type DerivativeOptions, type GradFunctionOptions, grad, gradAndValue } from './grad.js';
+export { hessian, jacfwd, jacrev } from './jacobian.js';
+export { jvp, vjp } from './products.js';
 export type { Randomness } from './rules/random.js';
 export { type BatchDims, type VmapOptions, vmap } from './vmap.js';

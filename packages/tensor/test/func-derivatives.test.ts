@@ -1,0 +1,138 @@
+/**
+ * @file `jacfwd`, `hessian`, `vjp` and `jvp` of `@tessera/tensor/func` against what PyTorch 2.13 has.
+ */
+import { describe, expect, it } from 'vitest';
+import { type Tensor, randn, stack, tensor } from '../src/index.js';
+import { grad, hessian, jacfwd, jacrev, jvp, vjp, vmap } from '../src/func/index.js';
+
+const double = (data: number[] | number[][]): Tensor => tensor(data, { dtype: 'float64' });
+const close = (a: Tensor, b: Tensor | number[] | number[][]): void => {
+  const other = Array.isArray(b) ? double(b) : b;
+  expect(a.sizes).toEqual(other.sizes);
+  expect(a.allclose(other, { rtol: 1e-9, atol: 1e-12 })).toBe(true);
+};
+const x = double([0.5, -1.2, 2]);
+const f = (v: Tensor): Tensor => stack([v.sin().sum(), v.prod(), v.square().sum().exp()], 0);
+
+describe('jacfwd', () => {
+  it('is jacrev, by columns', () => {
+    close(jacfwd(f)(x), jacrev(f)(x));
+    const matrix = randn([2, 3], { dtype: 'float64' });
+    const g = (v: Tensor): Tensor => v.matmul(v.t());
+    expect(jacfwd(g)(matrix).sizes).toEqual([2, 2, 2, 3]);
+    close(jacfwd(g)(matrix), jacrev(g)(matrix));
+  });
+
+  it('takes argnums, and gives zeros where nothing depends', () => {
+    const two = (a: Tensor, b: Tensor): Tensor => a.mul(b.square());
+    close(jacfwd(two, { argnums: 1 })(x, x.add(1)), jacrev(two, { argnums: 1 })(x, x.add(1)));
+    close(
+      jacfwd((v: Tensor) => v.detach())(x),
+      double([
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+      ]),
+    );
+    close(
+      jacfwd((v: Tensor) => v.mul(3))(x),
+      double([
+        [3, 0, 0],
+        [0, 3, 0],
+        [0, 0, 3],
+      ]),
+    );
+  });
+
+  it('composes with vmap, grad and itself', () => {
+    const rows = stack([x, x.add(0.1)], 0);
+    close(vmap(jacfwd(f))(rows), stack([jacfwd(f)(x), jacfwd(f)(x.add(0.1))], 0));
+    const total = (v: Tensor): Tensor => jacfwd((u: Tensor) => u.pow(3).mul(u))(v).sum();
+    close(grad(total)(x), x.square().mul(12));
+    const cube = (v: Tensor): Tensor => v.pow(3).sum();
+    const twice = jacfwd(jacfwd(cube))(x);
+    close(twice, x.mul(6).diagEmbed());
+    expect(twice.requiresGrad).toBe(false);
+    const w = double([2, 3, 4]).requiresGrad_();
+    jacfwd((u: Tensor) => u.mul(w).mul(w))(x)
+      .sum()
+      .backward();
+    close(w.grad!, [4, 6, 8]);
+  });
+});
+
+describe('hessian', () => {
+  it("has PyTorch's values", () => {
+    close(hessian((v: Tensor) => v.prod().add(v.pow(3).sum()))(x), [
+      [3, 2, -1.2],
+      [2, -7.2, 0.5],
+      [-1.2, 0.5, 12],
+    ]);
+  });
+  it('of one argument of two, per example', () => {
+    const energy = (w: Tensor, v: Tensor): Tensor => w.mul(v.pow(4)).sum();
+    const rows = stack([x, x.add(1)], 0);
+    const expected = stack(
+      rows.unbind(0).map((v) => v.square().mul(24).diagEmbed()),
+      0,
+    );
+    close(
+      vmap(hessian(energy, { argnums: 1 }), { inDims: [null, 0] })(double([2, 2, 2]), rows),
+      expected,
+    );
+  });
+});
+
+describe('vjp', () => {
+  it('gives the result and what multiplies cotangents, for several arguments', () => {
+    const y = double([1, 2, 3]);
+    const [out, pullback] = vjp((a: Tensor, b: Tensor) => a.mul(b).sum(), x, y);
+    expect(out.item()).toBeCloseTo(4.1, 12);
+    const [dx, dy] = pullback(tensor(2, { dtype: 'float64' }));
+    close(dx!, y.mul(2));
+    close(dy!, x.mul(2));
+    // Again: nothing is used up.
+    close(pullback(tensor(1, { dtype: 'float64' }))[0]!, y);
+    expect(dx!.requiresGrad).toBe(false);
+  });
+  it('of structures', () => {
+    const [out, pullback] = vjp((a: { w: Tensor }) => ({ u: a.w.sin(), v: a.w.sum() }), { w: x });
+    close(out.u, x.sin());
+    const [d] = pullback({ u: x.mul(0).add(1), v: tensor(1, { dtype: 'float64' }) });
+    close(d.w, x.cos().add(1));
+  });
+  it('refuses cotangents of other sizes', () => {
+    const [, pullback] = vjp((v: Tensor) => v.sin(), x);
+    expect(() => pullback(double([1, 2]))).toThrow(
+      'vjp: the cotangents must have the sizes [3], got [2].',
+    );
+  });
+});
+
+describe('jvp', () => {
+  it('gives the result and its tangent', () => {
+    const y = double([1, 2, 3]);
+    const [out, tangent] = jvp((a: Tensor, b: Tensor) => a.mul(b.square()), [x, y], [y, x]);
+    close(out, x.mul(y.square()));
+    close(tangent, y.pow(3).add(x.square().mul(y).mul(2)));
+    expect(tangent.requiresGrad).toBe(false);
+  });
+  it('per example, and of a gradient: a product with the Hessian', () => {
+    const g = grad((v: Tensor) => v.pow(3).sum());
+    close(jvp(g, [x], [double([1, 1, 2])])[1], x.mul(6).mul(double([1, 1, 2])));
+    const rows = stack([x, x.add(1)], 0);
+    close(
+      vmap((v: Tensor) => jvp((u: Tensor) => u.sin(), [v], [v])[1])(rows),
+      rows.cos().mul(rows),
+    );
+  });
+  it('refuses what does not fit', () => {
+    expect(() => jvp((v: Tensor) => v.sin(), x as never, x as never)).toThrow(
+      'Expected primals and tangents to be lists.',
+    );
+    expect(() => jvp((v: Tensor) => v.sin(), [x], [double([1])])).toThrow(
+      'the tangents must have the sizes [3], got [1].',
+    );
+    expect(() => jvp(() => 3, [], [])).toThrow('the result holds something other than tensors.');
+  });
+});
