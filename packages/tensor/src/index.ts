@@ -181,17 +181,14 @@ export {
   sinc,
   sinh,
 } from './ops/pointwise/trigonometric-inverse.js';
-export {
-  digamma,
-  erfinv,
-  i0,
-  lgamma,
-  specialI0e,
-  specialI1,
-  specialI1e,
-} from './ops/pointwise/special.js';
+export { digamma, erfinv, i0, lgamma } from './ops/pointwise/special.js';
 export { polygamma } from './ops/pointwise/polygamma.js';
 export { logaddexp, logaddexp2, logit, xlogy } from './ops/pointwise/log-domain.js';
+export {
+  type SegmentOptions,
+  type SegmentReduction,
+  segmentReduce,
+} from './ops/reduction/segment.js';
 export {
   type NanToNumOptions,
   copysign,

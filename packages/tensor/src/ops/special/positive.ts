@@ -2,22 +2,22 @@
  * @file Arguments of the Bessel functions: of the dtypes that PyTorch has them for, and in the range of a branch.
  */
 import { TesseraError } from '@tessera/shared';
+import { DTYPES, isFloatingPoint } from '../../dtype.js';
 import type { Tensor } from '../../tensor.js';
 import { neg } from '../pointwise/arithmetic.js';
 import { gt, lt } from '../pointwise/comparison.js';
 import { where } from '../pointwise/where.js';
 import { floating } from './normal.js';
 
-const HALVES: Readonly<Record<string, string>> = { float16: 'Half', bfloat16: 'BFloat16' };
-
 /** Floats of what may be integers. @throws dtype-unsupported for halves */
 export function wide(name: string, x: Tensor): Tensor {
-  const half = HALVES[x.dtype];
-  if (half === undefined) return floating(x);
-  throw new TesseraError('dtype-unsupported', `"${name}_cpu" not implemented for '${half}'`, {
-    context: { op: name, dtype: x.dtype },
-    hints: ["Convert it: x.to('float32')."],
-  });
+  const { itemSize, scalarTypeName } = DTYPES[x.dtype];
+  if (!isFloatingPoint(x.dtype) || itemSize > 2) return floating(x);
+  throw new TesseraError(
+    'dtype-unsupported',
+    `"${name}_cpu" not implemented for '${scalarTypeName}'`,
+    { context: { op: name, dtype: x.dtype }, hints: ["Convert it: x.to('float32')."] },
+  );
 }
 
 /** |x|. Not abs, whose derivative at 0 is 0. */
