@@ -16,6 +16,7 @@ export { matrixExp, pinv, pinverse } from './ops/linalg/function.js';
 export { geqrf } from './ops/linalg/geqrf.js';
 export { householderProduct } from './ops/linalg/householder.js';
 export { inv, invEx } from './ops/linalg/inverse.js';
+export { type LdlOptions, ldlFactor, ldlFactorEx, ldlSolve } from './ops/linalg/ldl.js';
 export { type LstsqDriver, type LstsqOptions, lstsq } from './ops/linalg/lstsq.js';
 export { type LuOptions, lu, luFactor, luFactorEx, luUnpack } from './ops/linalg/lu.js';
 export { luSolve } from './ops/linalg/lu-solve.js';
