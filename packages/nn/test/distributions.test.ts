@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { type Tensor, allclose, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, allclose, eye, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
 import { inv } from '@tessera/tensor/linalg';
 import { describe, expect, it } from 'vitest';
 import * as D from '../src/distributions/index.js';
@@ -75,13 +75,13 @@ function make(kind: string, parameters: Parameters, given?: readonly Tensor[]): 
   if (Array.isArray(parameters)) return new Class(...parameters.map(value));
   const options = Object.fromEntries(
     Object.entries(parameters).map(([name, v]) => [
-      { total_count: 'totalCount', scale_tril: 'scaleTril' }[name] ?? name,
+      name.replace(/_(.)/g, (_all, letter: string) => letter.toUpperCase()),
       value(v),
     ]),
   );
   // What is no option comes first.
-  const { loc, temperature, ...rest } = options;
-  const first = loc ?? temperature;
+  const { loc, temperature, df, ...rest } = options;
+  const first = loc ?? temperature ?? df;
   if (kind === 'NegativeBinomial') return new Class(rest['totalCount'], withoutCount(rest));
   return first === undefined ? new Class(rest) : new Class(first, rest);
 }
@@ -172,7 +172,8 @@ describe.each(modes)('samples, %s', (_, compiled) => {
       expect(samples.sizes).toEqual([3000, ...entry.batchShape, ...entry.eventShape]);
       expect(samples.requiresGrad).toBe(false);
       expect(p.support.check(samples).all().item()).toBe(1);
-      if (kind === 'Categorical' || entry.mean === null) return;
+      // The mean of angles is a direction.
+      if (['Categorical', 'VonMises'].includes(kind) || entry.mean === null) return;
       const deviation = p.variance.sqrt();
       const error = samples.to('float32').mean(0).sub(p.mean).abs();
       const limit = deviation.mul(5 / Math.sqrt(3000)).add(1e-6);
@@ -241,8 +242,10 @@ describe.each(modes)('samples, %s', (_, compiled) => {
       expect(allclose(made.scaleTril, reference.scaleTril)).toBe(true);
       expect(allclose(made.logProb(x), reference.logProb(x))).toBe(true);
     }
-    expect(() => new D.MultivariateNormal(loc, {})).toThrow(/exactly one of .*not 0/);
-    expect(() => new D.MultivariateNormal(loc, { scaleTril, covarianceMatrix })).toThrow(/not 2/);
+    expect(() => new D.MultivariateNormal(loc, {})).toThrow(/Exactly one of /);
+    expect(() => new D.MultivariateNormal(loc, { scaleTril, covarianceMatrix })).toThrow(
+      /Exactly one of /,
+    );
   });
 
   it('rsample of a MultivariateNormal and a Dirichlet', () => {
@@ -274,6 +277,107 @@ describe.each(modes)('samples, %s', (_, compiled) => {
     (c2.grad!.toArray() as number[]).forEach((g, i) =>
       expect(Math.abs(g - expected[i]!)).toBeLessThan(0.01),
     );
+  });
+});
+
+describe('VonMises', () => {
+  it('samples have the direction and the spread that the formulas give', () => {
+    manualSeed(15);
+    const p = new D.VonMises(tensor([3, -0.5, 0]), tensor([4, 0.5, 1e-6]));
+    const x = p.sample([8000]);
+    expect(x.abs().le(Math.PI).all().item()).toBe(1);
+    expect(x.dtype).toBe('float32');
+    const [c, s] = [x.cos().mean(0), x.sin().mean(0)];
+    const length = c.square().add(s.square()).sqrt();
+    expect(length.sub(p.variance.neg().add(1)).abs().lt(0.03).all().item()).toBe(1);
+    const turned = s.atan2(c).sub(p.mean).cos();
+    expect((turned.toArray() as number[]).slice(0, 2).every((v) => v > 0.99)).toBe(true);
+    expect(() => p.rsample()).toThrow('VonMises has no rsample()');
+    expect(p.expand([2, 3]).sample().sizes).toEqual([2, 3]);
+  });
+});
+
+describe('LKJCholesky', () => {
+  it('correlations spread as the beta distribution of their marginals', () => {
+    manualSeed(16);
+    const p = new D.LKJCholesky(3, tensor([0.5, 4]));
+    const l = p.sample([6000]);
+    const r = l.matmul(l.mT);
+    // Correlations are 2b - 1 with b of Beta(c + 1/2, c + 1/2): variance 1 / (2c + 2).
+    for (const [i, j] of [
+      [1, 0],
+      [2, 0],
+      [2, 1],
+    ] as const) {
+      const v = r.select(-1, j).select(-1, i).variance(0).toArray() as number[];
+      [1 / 3, 1 / 10].forEach((wanted, k) => expect(Math.abs(v[k]! - wanted)).toBeLessThan(0.03));
+    }
+    expect(p.expand([3, 2]).logProb(l.narrow(0, 0, 3)).sizes).toEqual([3, 2]);
+  });
+  it('refuses in the words of PyTorch', () => {
+    expect(() => new D.LKJCholesky(1)).toThrow(
+      'Expected dim to be an integer greater than or equal to 2. Found dim=1.',
+    );
+    expect(() => new D.LKJCholesky(2, -1)).toThrow('Expected parameter concentration');
+    expect(() => new D.LKJCholesky(2).logProb(ones([2, 2]))).toThrow('CorrCholesky()');
+  });
+});
+
+describe('a covariance', () => {
+  const loc = zeros([2]);
+  const lopsided = tensor([
+    [1, 0.5],
+    [0, 1],
+  ]);
+  const indefinite = tensor([
+    [1, 2],
+    [2, 1],
+  ]);
+  it('is refused where it is none, in the words of PyTorch', () => {
+    for (const covarianceMatrix of [lopsided, indefinite])
+      expect(() => new D.MultivariateNormal(loc, { covarianceMatrix })).toThrow(
+        'Expected parameter covarianceMatrix (Tensor of shape [2, 2]) of distribution MultivariateNormal to satisfy the constraint PositiveDefinite()',
+      );
+    expect(() => new D.MultivariateNormal(loc, { precisionMatrix: indefinite })).toThrow(
+      'Expected parameter precisionMatrix',
+    );
+    expect(() => new D.MultivariateNormal(tensor(1), { scaleTril: ones([1, 1]) })).toThrow(
+      'loc must be at least one-dimensional.',
+    );
+    expect(() => new D.MultivariateNormal(loc, { covarianceMatrix: ones([2]) })).toThrow(
+      'covarianceMatrix must be at least two-dimensional, with optional leading batch dimensions',
+    );
+    expect(() => new D.Wishart(1, { scaleTril: eye(2) })).toThrow('Expected parameter df');
+    expect(() => new D.Wishart(3, {})).toThrow('Exactly one of');
+  });
+  it('of halves is refused', () => {
+    const half = eye(2).to('float16');
+    expect(() => new D.MultivariateNormal(loc.to('float16'), { covarianceMatrix: half })).toThrow(
+      'float16',
+    );
+    const p = new D.MultivariateNormal(loc.to('float16'), { scaleTril: half });
+    expect(() => p.logProb(loc.to('float16'))).toThrow('float16');
+  });
+  it('has an inverse', () => {
+    const covarianceMatrix = tensor([
+      [2, 0.5],
+      [0.5, 1],
+    ]);
+    for (const p of [
+      new D.MultivariateNormal(loc, { covarianceMatrix }),
+      new D.Wishart(4, { covarianceMatrix }),
+    ])
+      expect(allclose(p.precisionMatrix, inv(covarianceMatrix))).toBe(true);
+  });
+  it('of Wishart takes a number of degrees, and gives gradients to it', () => {
+    const df = tensor(5).requiresGrad_();
+    manualSeed(17);
+    new D.Wishart(df, { scaleTril: eye(2) }).rsample([20000]).mean(0).sum().backward();
+    expect(Math.abs(df.grad!.item() - 2)).toBeLessThan(0.1);
+    expect(new D.Wishart(5, { scaleTril: eye(2) }).mode.toArray()).toEqual([
+      [2, 0],
+      [0, 2],
+    ]);
   });
 });
 

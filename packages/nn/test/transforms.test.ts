@@ -2,7 +2,7 @@
  * @file Transforms of distributions, eager and compiled, against what PyTorch computed (data/reference-transforms.py).
  */
 import { readFileSync } from 'node:fs';
-import { type Tensor, eye, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, arange, eye, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import * as D from '../src/distributions/index.js';
 import { compileForTest } from './compile-for-test.js';
@@ -289,5 +289,56 @@ describe('expand', () => {
     expect(x.sizes).toEqual([4, 3, ...p.eventShape]);
     expect(wide.logProb(x).toArray()).toEqual(p.logProb(x).toArray());
     expect(() => p.expand([4])).toThrow('expand');
+  });
+});
+
+describe('matrices', () => {
+  const close = (actual: Tensor, values: readonly number[]): void => {
+    const flat = actual.detach().reshape([-1]).toArray() as number[];
+    expect(flat.length).toBe(values.length);
+    flat.forEach((v, i) => expect(Math.abs(v - values[i]!)).toBeLessThan(2e-5));
+  };
+
+  it('CorrCholeskyTransform is what PyTorch has', () => {
+    const x = tensor([
+      [0.3, -1.2, 0.7],
+      [2, 0.1, -0.4],
+    ]).requiresGrad_();
+    const t = D.bijectTo(D.constraints.corrCholesky);
+    expect(t).toBeInstanceOf(D.CorrCholeskyTransform);
+    const y = t.call(x);
+    // prettier-ignore
+    close(y, [1, 0, 0, 0.2913126, 0.9566279, 0, -0.8336546, 0.3337839, 0.4400094, 1, 0, 0, 0.9640276, 0.2658022, 0, 0.099668, -0.3780571, 0.9204016]);
+    close(t.invert(y), [0.3, -1.2, 0.7, 2, 0.1, -0.4]);
+    close(t.logAbsDetJacobian(x, y), [-2.3242888, -2.8208876]);
+    y.mul(arange(18).view([2, 3, 3]))
+      .sum()
+      .backward();
+    close(x.grad!, [1.6306996, 6.712471, 0.3264852, -2.483319, 13.8943892, 19.5670509]);
+    expect(t.codomain.check(y).toArray()).toEqual([true, true]);
+    expect([t.forwardShape([2, 3]), t.inverseShape([2, 3, 3])]).toEqual([
+      [2, 3, 3],
+      [2, 3],
+    ]);
+    expect(() => t.forwardShape([4])).toThrow('Input is not a flattened lower-diagonal number');
+    expect(() => t.inverseShape([3, 2])).toThrow('Input is not square');
+    const p = new D.TransformedDistribution(new D.Independent(new D.Normal(zeros([3]), 1), 1), [t]);
+    expect(p.logProb(p.sample([4])).sizes).toEqual([4]);
+  });
+
+  it('PositiveDefiniteTransform is what PyTorch has', () => {
+    const x = tensor([
+      [0.5, 9],
+      [-1, -0.2],
+    ]).requiresGrad_();
+    const t = D.transformTo(D.constraints.positiveDefinite);
+    const y = t.call(x);
+    close(y, [2.7182817, -1.6487212, -1.6487212, 1.67032]);
+    close(t.invert(y), [0.5, 0, -1, -0.2]);
+    y.mul(arange(4).view([2, 2]))
+      .sum()
+      .backward();
+    close(x.grad!, [-4.9461637, 0, -1.0538363, 4.0219202]);
+    expect(() => D.bijectTo(D.constraints.positiveDefinite)).toThrow('Cannot transform');
   });
 });

@@ -1,7 +1,8 @@
 /**
  * @file Where parameters and samples of distributions may lie. Modelled on `torch.distributions.constraints`.
  */
-import { type Tensor, abs, floor, isTensor, logicalAnd } from '@tessera/tensor';
+import { type Tensor, abs, floor, isTensor, isclose, logicalAnd, zeros } from '@tessera/tensor';
+import { choleskyEx } from '@tessera/tensor/linalg';
 import { floatLiteral } from '../module/module-repr.js';
 
 /** A bound, the same for all elements or one for each. */
@@ -131,4 +132,25 @@ export const lowerCholesky: Constraint = {
       .all(-1)
       .all(-1)
       .logicalAnd(x.diagonal(0, -2, -1).gt(0).all(-1)),
+};
+/** Lower triangles with a positive diagonal and rows of length 1. */
+export const corrCholesky: Constraint = {
+  text: 'CorrCholesky()',
+  eventDim: 2,
+  check: (x) => {
+    const tolerance = (x.dtype === 'float64' ? 2 ** -52 : 2 ** -23) * x.sizes.at(-1)! * 10;
+    const lengths = x.square().sum(-1).sqrt();
+    const isUnit = abs(lengths.sub(1)).le(tolerance).all(-1);
+    return lowerCholesky.check(x).logicalAnd(isUnit);
+  },
+};
+/** Symmetric matrices with positive eigenvalues. */
+export const positiveDefinite: Constraint = {
+  text: 'PositiveDefinite()',
+  eventDim: 2,
+  check: (x) => {
+    if (x.sizes.at(-1) !== x.sizes.at(-2)) return zeros(x.sizes.slice(0, -2), { dtype: 'bool' });
+    const isSymmetric = isclose(x, x.mT, { atol: 1e-6 }).all(-2).all(-1);
+    return isSymmetric.logicalAnd(choleskyEx(x)[1].eq(0));
+  },
 };

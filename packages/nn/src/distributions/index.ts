@@ -7,6 +7,7 @@ export { Bernoulli, Binomial, type BinomialOptions, Geometric } from './bernoull
 export { Categorical, Multinomial, type MultinomialOptions } from './categorical.js';
 export { Cauchy } from './cauchy.js';
 export type { Bound, Constraint } from './constraints.js';
+export { CorrCholeskyTransform } from './corr-cholesky-transform.js';
 export { Beta, Dirichlet } from './dirichlet.js';
 export { Distribution, type DistributionOptions, type ParameterLike } from './distribution.js';
 export { Exponential } from './exponential.js';
@@ -19,6 +20,7 @@ export { klDivergence, registerKl } from './kl.js';
 export type { DistributionClass } from './kl-families.js';
 export { Kumaraswamy } from './kumaraswamy.js';
 export { Laplace } from './laplace.js';
+export { LKJCholesky } from './lkj-cholesky.js';
 export { MixtureSameFamily } from './mixture.js';
 export { MultivariateNormal, type MultivariateNormalOptions } from './multivariate-normal.js';
 export { LogNormal, Normal } from './normal.js';
@@ -55,8 +57,11 @@ export {
 } from './transforms-elementwise.js';
 export {
   LowerCholeskyTransform,
+  PositiveDefiniteTransform,
   SoftmaxTransform,
   StickBreakingTransform,
 } from './transforms-vector.js';
 export { Uniform } from './uniform.js';
+export { VonMises } from './von-mises.js';
+export { Wishart, type WishartOptions } from './wishart.js';
 export { constraints };

@@ -1,63 +1,22 @@
 /**
- * @file `MultivariateNormal`, by the Cholesky factor of its covariance.
+ * @file `MultivariateNormal`, by its covariance.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type Tensor,
-  broadcastShapes,
-  expand,
-  eye,
-  flip,
-  log,
-  matmul,
-  randn,
-} from '@tessera/tensor';
-import { cholesky, solveTriangular } from '@tessera/tensor/linalg';
+import { type Tensor, broadcastShapes, expand, matmul, randn } from '@tessera/tensor';
+import { choleskyInverse, solveTriangular } from '@tessera/tensor/linalg';
 import { formatSizes } from '@tessera/tensor/internal';
 import { checkOptions } from '../module/check-options.js';
-import { type Constraint, lowerCholesky, realVector } from './constraints.js';
-import { Distribution, type DistributionOptions, checkTensor } from './distribution.js';
+import { type Constraint, realVector } from './constraints.js';
+import {
+  COVARIANCE_OPTIONS,
+  type CovarianceOptions,
+  givenMatrix,
+  halfLogDet,
+} from './covariance.js';
+import { Distribution, checkTensor } from './distribution.js';
 
-/** Options of `MultivariateNormal`. */
-export interface MultivariateNormalOptions extends DistributionOptions {
-  /** [batch, K, K], lower triangular with a positive diagonal: scaleTril · scaleTrilᵀ is the covariance. */
-  readonly scaleTril?: Tensor;
-  /** [batch, K, K], symmetric and positive definite. */
-  readonly covarianceMatrix?: Tensor;
-  /** [batch, K, K], the inverse of the covariance. */
-  readonly precisionMatrix?: Tensor;
-}
-
-/** The Cholesky factor of the inverse of a precision, by the factor of the precision with both dimensions reversed. */
-function factorOfInverse(precision: Tensor): Tensor {
-  const reversed = cholesky(flip(precision, [-2, -1]));
-  const lower = flip(reversed, [-2, -1]).transpose(-2, -1);
-  const { dtype, device } = precision;
-  const identity = eye(precision.sizes.at(-1)!, null, { dtype, device });
-  return solveTriangular(lower, expand(identity, precision.sizes), { upper: false });
-}
-
-/** The one of the three matrices that was given, as a Cholesky factor. @throws invalid-argument, and as `cholesky` does */
-function factorOf(options: MultivariateNormalOptions): Tensor {
-  const { scaleTril, covarianceMatrix, precisionMatrix } = options;
-  const given = [scaleTril, covarianceMatrix, precisionMatrix].filter((m) => m !== undefined);
-  if (given.length !== 1)
-    throw new TesseraError(
-      'invalid-argument',
-      `MultivariateNormal: exactly one of covarianceMatrix, precisionMatrix and scaleTril may be specified, not ${given.length}.`,
-      { hints: ['scaleTril is the Cholesky factor of the covariance, which saves computing it.'] },
-    );
-  const [matrix] = given;
-  checkTensor('A matrix of MultivariateNormal', matrix);
-  if (matrix.ndim < 2 || matrix.sizes.at(-1) !== matrix.sizes.at(-2))
-    throw new TesseraError(
-      'shape-mismatch',
-      `MultivariateNormal: a matrix [batch, K, K] expected, got ${formatSizes(matrix.sizes)}.`,
-      { hints: ['K is the number of components.'] },
-    );
-  if (scaleTril !== undefined) return scaleTril;
-  return covarianceMatrix === undefined ? factorOfInverse(matrix) : cholesky(matrix);
-}
+/** Options of `MultivariateNormal`, of which one matrix is given. */
+export type MultivariateNormalOptions = CovarianceOptions;
 
 /** Squared length of L⁻¹ difference, [batch]: how many deviations away, for difference [batch, K]. */
 export function mahalanobis(scaleTril: Tensor, difference: Tensor): Tensor {
@@ -71,47 +30,48 @@ export function mahalanobis(scaleTril: Tensor, difference: Tensor): Tensor {
   return solved.squeeze(-1).square().sum(-1);
 }
 
-/** Half the logarithm of the covariance's determinant, [batch]. */
-export function halfLogDet(scaleTril: Tensor): Tensor {
-  return log(scaleTril.diagonal(0, -2, -1)).sum(-1);
-}
-
 /** Normal vectors, [batch, K]. @see torch.distributions.MultivariateNormal */
 export class MultivariateNormal extends Distribution {
   /** Names of the constructor's options. */
-  static override readonly optionNames: Readonly<Record<keyof MultivariateNormalOptions, true>> = {
-    covarianceMatrix: true,
-    precisionMatrix: true,
-    scaleTril: true,
-    validateArgs: true,
-  };
+  static override readonly optionNames: Readonly<Record<keyof MultivariateNormalOptions, true>> =
+    COVARIANCE_OPTIONS;
 
   readonly loc: Tensor;
+  /** [batch, K, K], the Cholesky factor of the covariance. */
   readonly scaleTril: Tensor;
 
-  /** @throws invalid-argument, shape-mismatch */
+  /** @throws invalid-argument, shape-mismatch; linalg-error without checks */
   constructor(loc: Tensor, options: MultivariateNormalOptions) {
     checkTensor('loc', loc);
     checkOptions(new.target, options);
-    const scaleTril = factorOf(options ?? {});
     const size = loc.sizes.at(-1);
-    if (size === undefined || scaleTril.ndim < 2 || scaleTril.sizes.at(-1) !== size)
+    if (size === undefined)
+      throw new TesseraError('shape-mismatch', 'loc must be at least one-dimensional.', {
+        hints: ['It is [batch, K], where K is the number of components.'],
+      });
+    const given = givenMatrix(options);
+    const { sizes } = given.matrix;
+    if (sizes.at(-1) !== size)
       throw new TesseraError(
         'shape-mismatch',
-        `MultivariateNormal: loc [batch, K] and a matrix [batch, K, K] expected, got ${formatSizes(loc.sizes)} and ${formatSizes(scaleTril.sizes)}.`,
+        `MultivariateNormal: loc [batch, K] and a matrix [batch, K, K] expected, got ${formatSizes(loc.sizes)} and ${formatSizes(sizes)}.`,
         { hints: ['The last sizes are the number of components.'] },
       );
-    const batch = broadcastShapes([loc.sizes.slice(0, -1), scaleTril.sizes.slice(0, -2)]);
+    const batch = broadcastShapes([loc.sizes.slice(0, -1), sizes.slice(0, -2)]);
     super(batch, [size], options);
-    this.loc = expand(loc, [...batch, size]);
-    this.scaleTril = expand(scaleTril, [...batch, size, size]);
     this.checkParameter('loc', loc, realVector);
-    this.checkParameter('scaleTril', scaleTril, lowerCholesky);
+    this.checkParameter(given.name, given.matrix, given.constraint);
+    this.loc = expand(loc, [...batch, size]);
+    this.scaleTril = expand(given.factor(), [...batch, size, size]);
   }
 
   /** [batch, K, K] */
   get covarianceMatrix(): Tensor {
     return matmul(this.scaleTril, this.scaleTril.transpose(-2, -1));
+  }
+  /** [batch, K, K], the inverse of the covariance. */
+  get precisionMatrix(): Tensor {
+    return choleskyInverse(this.scaleTril);
   }
   get support(): Constraint {
     return realVector;

@@ -3,7 +3,15 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
-import { type Constraint, lowerCholesky, real, simplex } from './constraints.js';
+import {
+  type Constraint,
+  corrCholesky,
+  lowerCholesky,
+  positiveDefinite,
+  real,
+  simplex,
+} from './constraints.js';
+import { CorrCholeskyTransform } from './corr-cholesky-transform.js';
 import type { Transform } from './transform.js';
 import {
   ComposeTransform,
@@ -13,6 +21,7 @@ import {
 import { AffineTransform, ExpTransform, SigmoidTransform } from './transforms-elementwise.js';
 import {
   LowerCholeskyTransform,
+  PositiveDefiniteTransform,
   SoftmaxTransform,
   StickBreakingTransform,
 } from './transforms-vector.js';
@@ -24,6 +33,7 @@ function ontoSet(
 ): Transform | null {
   const { lower, upper, each } = constraint;
   if (constraint === real) return identityTransform();
+  if (constraint === corrCholesky) return new CorrCholeskyTransform();
   if (each !== undefined) return new IndependentTransform(onto(each.base), each.count);
   if (lower !== undefined && upper !== undefined) {
     if (lower === 0 && upper === 1) return new SigmoidTransform();
@@ -44,7 +54,9 @@ function ontoSet(
 
 function unknown(constraint: Constraint): TesseraError {
   return new TesseraError('invalid-argument', `Cannot transform ${constraint.text} constraints`, {
-    hints: ['Real numbers, intervals, simplex, lowerCholesky and independent ones can be.'],
+    hints: [
+      'Real numbers, intervals, simplex, corrCholesky and independent ones can be; by transformTo lowerCholesky and positiveDefinite too.',
+    ],
   });
 }
 
@@ -60,6 +72,7 @@ export function bijectTo(constraint: Constraint): Transform {
 export function transformTo(constraint: Constraint): Transform {
   if (constraint === simplex) return new SoftmaxTransform();
   if (constraint === lowerCholesky) return new LowerCholeskyTransform();
+  if (constraint === positiveDefinite) return new PositiveDefiniteTransform();
   const found = ontoSet(constraint, transformTo);
   if (found === null) throw unknown(constraint);
   return found;

@@ -14,10 +14,12 @@ import {
   tril,
 } from '@tessera/tensor';
 import { constantPad } from '@tessera/tensor/internal';
+import { cholesky } from '@tessera/tensor/linalg';
 import {
   type Constraint,
   independent,
   lowerCholesky,
+  positiveDefinite,
   real,
   realVector,
   simplex,
@@ -99,6 +101,19 @@ export class LowerCholeskyTransform extends Transform {
   }
   protected backward(y: Tensor): Tensor {
     return withDiagonal(y, log);
+  }
+}
+
+/** Square matrices as positive definite ones: L · Lᵀ of their lower triangles. @see torch.distributions.transforms.PositiveDefiniteTransform */
+export class PositiveDefiniteTransform extends Transform {
+  readonly domain: Constraint = independent(real, 2);
+  readonly codomain: Constraint = positiveDefinite;
+  protected forward(x: Tensor): Tensor {
+    const factor = withDiagonal(x, exp);
+    return factor.matmul(factor.mT);
+  }
+  protected backward(y: Tensor): Tensor {
+    return withDiagonal(cholesky(y), log);
   }
 }
 

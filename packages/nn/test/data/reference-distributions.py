@@ -87,6 +87,9 @@ def case(kind, parameters):
     log_prob = p.log_prob(value)
     grads = torch.autograd.grad(log_prob.sum(), wanted)
     out = {"kind": kind, "parameters": plain(parameters), "batchShape": list(p.batch_shape), "eventShape": list(p.event_shape), "value": data(value), "logProb": data(log_prob), "grads": [data(g) for g in grads]}
+    if kind == "Wishart" and "scale_tril" in parameters:
+        # cholesky_solve's gradient is not zero above the diagonal, which it does not read.
+        out["grads"][-1] = data(grads[-1].tril())
     out["mean"] = attempt(lambda: p.mean)
     out["variance"] = attempt(lambda: p.variance)
     out["mode"] = attempt(lambda: p.mode)
@@ -163,6 +166,26 @@ cases.append(case("LogisticNormal", [torch.tensor(0.3), torch.tensor(0.8)]))
 for kind in ("Cauchy", "HalfNormal", "Gumbel", "Pareto", "OneHotCategorical"):
     one, two = PARAMETERS[kind](), PARAMETERS[kind]()
     divergences.append({"p": kind, "q": kind, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(kind, one), make(kind, two)))})
+
+
+
+def definite(*sizes):
+    factor = tril(*sizes)
+    return factor @ factor.mT
+
+
+LATEST = [
+    ("VonMises", [reals(3), positives(2, 3) * 3]),
+    ("VonMises", [reals(2), torch.tensor([1e-3, 40.0])]),
+    ("LKJCholesky", [3, positives(2)]),
+    ("LKJCholesky", [2, torch.tensor(1.0)]),
+    ("Wishart", {"df": positives(2) + 4, "covariance_matrix": definite(3, 3)}),
+    ("Wishart", {"df": torch.tensor(5.3), "precision_matrix": definite(2, 3, 3)}),
+    ("Wishart", {"df": torch.tensor([2.5, 5.0]), "scale_tril": tril(2, 2)}),
+    ("MultivariateNormal", {"loc": reals(3), "covariance_matrix": definite(2, 3, 3)}),
+    ("MultivariateNormal", {"loc": reals(2, 3), "precision_matrix": definite(3, 3)}),
+]
+cases += [case(kind, parameters) for kind, parameters in LATEST]
 
 path = pathlib.Path(__file__).with_name("reference-distributions.json.gz")
 with gzip.GzipFile(path, "wb", mtime=0) as file:
