@@ -5,7 +5,7 @@ import { compile } from '@tessera/compile';
 import { LSTM, Linear, ReLU, Sequential, functional as F, optim, skipInit } from '@tessera/nn';
 import { CausalLM, StaticCache, makeQuantized, readConfig } from '@tessera/transformers';
 import { type DType, type Tensor, noGrad, randint, tensor } from '@tessera/tensor';
-import { GENERATE_MODELS } from '../generate/models.js';
+import { GENERATE_MODELS, withLayers } from '../generate/models.js';
 import { Gpt2, ResNet18 } from '../tracer/networks.js';
 import { type CardWorkload, normal } from './card-workload.js';
 
@@ -33,7 +33,8 @@ function gpt2(isSmall: boolean, length: number): { model: Gpt2; vocabulary: numb
 
 /** A language model whose random weights are drawn on the device. */
 function languageModel(isSmall: boolean, dtype: DType): CausalLM {
-  const { config } = GENERATE_MODELS.find(({ name }) => name === (isSmall ? 'small' : 'llama1b'))!;
+  const given = GENERATE_MODELS.find(({ name }) => name === (isSmall ? 'small' : 'llama1b'))!;
+  const { config } = isSmall ? withLayers(given, 1) : given;
   const model = skipInit(() => new CausalLM(readConfig(config)));
   const values = Object.entries(model.stateDict()).map(([name, { shape }]) => {
     const drawn = normal(shape, dtype);

@@ -79,6 +79,7 @@ export async function timeRounds(
 
 /** Brings the device to its working clock. */
 export async function keepBusy(gpu: Gpu, ms: number): Promise<void> {
+  if (ms <= 0) return;
   const x = randn([1024, 1024], { device: 'wgpu' });
   for (const end = performance.now() + ms; performance.now() < end; await gpu.synchronize())
     for (let k = 0; k < 50; k++) x.mm(x).dispose();
