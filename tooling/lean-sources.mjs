@@ -6,10 +6,11 @@ import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
 import { assignedFields } from './assigned-fields.mjs';
 import { writeDensePrograms } from './dense-programs.mjs';
+import { inserted } from './inserted.mjs';
 import { writeMethods } from './method-table.mjs';
 import { privateNames } from './private-names.mjs';
 import { pureMarks } from './pure-definitions.mjs';
-import { withoutComments } from './without-comments.mjs';
+import { blanks } from './without-comments.mjs';
 
 const SOURCES = /packages[\\/](\w|-)+[\\/]src[\\/].*\.ts$/;
 
@@ -62,9 +63,10 @@ const isMethodTable = (path) => path.endsWith('tensor-methods.ts');
  * @param {string} path
  */
 export function leanSource(text, path) {
-  const bare = withoutComments(writtenOut(text, path), path);
-  const source = ts.createSourceFile(path, bare, ts.ScriptTarget.Latest, true);
-  return inserted(bare, [
+  const whole = writtenOut(text, path);
+  const source = ts.createSourceFile(path, whole, ts.ScriptTarget.Latest, true);
+  return inserted(whole, [
+    ...blanks(source),
     ...(IN_PARTS.test(path) ? pureMarks(source) : []),
     ...(ORDERED.test(path) ? [] : [...assignedFields(source), ...privateNames(source)]),
   ]);
@@ -77,22 +79,4 @@ export function leanSource(text, path) {
 function writtenOut(text, path) {
   if (isMethodTable(path)) return writeMethods(text, path, (file) => readFileSync(file, 'utf8'));
   return SCALAR_FUNCTIONS.test(path) ? writeDensePrograms(text, path) : text;
-}
-
-/**
- * A text with others in its places.
- *
- * @param {string} text
- * @param {import('./assigned-fields.mjs').Insertion[]} insertions
- */
-function inserted(text, insertions) {
-  let result = '';
-  let done = 0;
-  for (const { at, until = at, text: between } of insertions.sort((a, b) => a.at - b.at)) {
-    // Names in a declaration that is left out go with it.
-    if (at < done) continue;
-    result += text.slice(done, at) + between;
-    done = until;
-  }
-  return result + text.slice(done);
 }

@@ -5,9 +5,12 @@
  * `[N, …]`, at two bytes a letter. Lines stay where they are.
  */
 import ts from 'typescript';
+import { inserted } from './inserted.mjs';
 
 /** What bundlers read in comments, and licences. */
 const KEPT = /[#@]__\w+__|@vite-|webpack\w+:|@license|@preserve|^\/[/*]!/;
+
+const COMMENT = /\/\/.*|\/\*[^]*?\*\//g;
 
 /**
  * The text without comments.
@@ -16,30 +19,47 @@ const KEPT = /[#@]__\w+__|@vite-|webpack\w+:|@license|@preserve|^\/[/*]!/;
  * @param {string} path
  */
 export function withoutComments(text, path) {
-  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
-  /** @type {Map<number, number>} */
-  const comments = new Map();
-  /** @param {readonly ts.CommentRange[] | undefined} ranges */
-  const note = (ranges) => {
-    for (const { pos, end } of ranges ?? [])
-      if (!KEPT.test(text.slice(pos, end))) comments.set(pos, end);
-  };
+  return inserted(text, blanks(ts.createSourceFile(path, text, ts.ScriptTarget.Latest)));
+}
+
+/**
+ * Spaces in the places of comments.
+ *
+ * @param {ts.SourceFile} source
+ * @returns {import('./assigned-fields.mjs').Insertion[]}
+ */
+export function blanks(source) {
+  const literals = literalsOf(source);
+  const found = [];
+  let next = 0;
+  COMMENT.lastIndex = 0;
+  for (let match; (match = COMMENT.exec(source.text)) !== null;) {
+    const { 0: comment, index: at } = match;
+    while (next < literals.length && literals[next].end <= at) next++;
+    if (next < literals.length && literals[next].getStart(source) < at) {
+      COMMENT.lastIndex = literals[next].end;
+    } else if (!KEPT.test(comment)) {
+      const until = at + comment.length;
+      found.push({ at, until, text: comment.replace(/[^\n]+/g, ' ') });
+    }
+  }
+  return found;
+}
+
+/** What looks like a comment in one of these is none. @param {ts.SourceFile} source */
+function literalsOf(source) {
+  /** @type {ts.Node[]} */
+  const literals = [];
   /** @param {ts.Node} node */
   const visit = (node) => {
-    const parts = node.getChildren(source);
-    // Between tokens: what looks like a comment within a template or a string is none.
-    if (parts.length === 0) {
-      note(ts.getLeadingCommentRanges(text, node.pos));
-      note(ts.getTrailingCommentRanges(text, node.pos));
-    }
-    for (const part of parts) if (!ts.isJSDoc(part)) visit(part);
+    if (
+      ts.isStringLiteral(node) ||
+      ts.isRegularExpressionLiteral(node) ||
+      ts.isTemplateLiteralToken(node)
+    )
+      literals.push(node);
+    else ts.forEachChild(node, visit);
   };
   visit(source);
-  let result = '';
-  let done = 0;
-  for (const [pos, end] of [...comments].sort(([a], [b]) => a - b)) {
-    result += text.slice(done, pos) + text.slice(pos, end).replace(/[^\n]+/g, ' ');
-    done = end;
-  }
-  return result + text.slice(done);
+  return literals;
 }
