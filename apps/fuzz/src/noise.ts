@@ -16,8 +16,17 @@ import {
   type Tensor,
   isFloatingPoint,
   isTensor,
+  maximum,
+  noGrad,
+  tensor,
 } from '@tessera/tensor';
-import { dispatchBelowAutograd, modes, readNumbers, writeNumbers } from '@tessera/tensor/internal';
+import {
+  dispatchBelowAutograd,
+  modes,
+  readNumbers,
+  withoutModes,
+  writeNumbers,
+} from '@tessera/tensor/internal';
 import { EPSILON } from './compare.js';
 import type { Dice } from './dice.js';
 
@@ -66,8 +75,8 @@ class Noise implements DispatchMode {
    * those of `moved` lie apart.
    */
   private disturb(t: Tensor, epsilon: number, moved?: Tensor): void {
-    // Values elsewhere cannot be read while an operator runs.
-    if (epsilon === 0 || t.strides.includes(0) || t.device !== 'cpu') return;
+    if (epsilon === 0 || t.numel === 0 || t.strides.includes(0)) return;
+    if (t.device !== 'cpu') return this.disturbThere(t, epsilon, moved);
     const values = readNumbers(t);
     const others = moved === undefined || moved.numel !== t.numel ? null : readNumbers(moved);
     for (let i = 0; i < values.length; i++) {
@@ -79,6 +88,34 @@ class Noise implements DispatchMode {
       values[i] = value + (this.dice.chance(0.5) ? size : -size);
     }
     writeNumbers(t, values);
+  }
+
+  /** The same by the device: values elsewhere cannot be read while an operator runs. */
+  private disturbThere(t: Tensor, epsilon: number, moved?: Tensor): void {
+    const drawn = (draw: () => number): Tensor =>
+      tensor(Float32Array.from({ length: t.numel }, draw))
+        .view(t.shape)
+        .to(t.device);
+    const { storage } = t;
+    const { version } = storage;
+    withoutModes(() =>
+      noGrad(() => {
+        const wide = t.to('float32');
+        const rounding = wide
+          .abs()
+          .add(2 ** -6)
+          .mul(drawn(() => 2 * (1 + this.dice.next()) * epsilon));
+        const apart =
+          moved?.numel === t.numel ? moved.to('float32').view(t.shape).sub(wide).abs() : null;
+        const size =
+          apart === null
+            ? rounding
+            : maximum(rounding, apart.nanToNum({ nan: 0, posinf: 0, neginf: 0 }));
+        const sign = drawn(() => (this.dice.chance(0.5) ? 1 : -1));
+        t.copy_(wide.add(size.nanToNum({ nan: 0, posinf: 0, neginf: 0 }).mul(sign)));
+      }),
+    );
+    storage.version = version;
   }
 
   /** Beside a tensor of lower precision a number in a tensor is rounded first. */
