@@ -85,6 +85,52 @@ describe.each(DTYPES)('of %s', (dtype) => {
   });
 });
 
+describe('bags that begin at offsets', () => {
+  const table = T.randn([90, 37]);
+  const turned = T.randn([37, 90]).t();
+  const ids = T.randint(0, 90, [700]);
+  // Empty bags, first ones, last ones and such between others.
+  const starts = [0, 0, 0, ...Array.from({ length: 40 }, (_, b) => 13 * b + 5), 525, 525, 700, 700];
+  const offsets = T.tensor(starts, { dtype: 'int64' });
+
+  it.each(['sum', 'mean', 'max'] as const)('%s is that of the reference kernel', (mode) => {
+    for (const options of [{}, { paddingIdx: 3 }, { includeLastOffset: true }]) {
+      same('bag', () => F.embeddingBag(ids, table, { ...options, mode, offsets }));
+      same('turned table', () => F.embeddingBag(ids, turned, { ...options, mode, offsets }));
+    }
+    same('int32', () =>
+      F.embeddingBag(ids.to('int32'), table, { mode, offsets: offsets.to('int32') }),
+    );
+    same('one index in no bag but the last', () =>
+      F.embeddingBag(ids.narrow(0, 0, 1), table, { mode, offsets: offsets.clamp(0, 1) }),
+    );
+  });
+
+  it('weights of samples are factors', () => {
+    const perSampleWeights = T.randn([700]);
+    same('weights', () =>
+      F.embeddingBag(ids, table, { mode: 'sum', offsets, perSampleWeights, paddingIdx: 3 }),
+    );
+  });
+
+  it('offsets and indices that are no places are refused', () => {
+    const refused = (at: T.Tensor, from: T.Tensor): void => {
+      for (const run of [
+        () => F.embeddingBag(at, table, { offsets: from }),
+        compile(() => F.embeddingBag(at, table, { offsets: from })),
+      ])
+        expect(() => run().toArray()).toThrow(
+          expect.objectContaining({ code: 'index-out-of-range' }),
+        );
+    };
+    refused(ids, offsets.add(1));
+    refused(ids, T.tensor([...starts, 701], { dtype: 'int64' }));
+    refused(ids, T.tensor([...starts, -1], { dtype: 'int64' }));
+    refused(ids.add(90), offsets);
+    refused(ids.neg().sub(1), offsets);
+  });
+});
+
 it('of embeddings, bags and grids the gradients are those of the reference kernels', () => {
   const ids = T.randint(0, 90, [12, 40]).mul(T.randint(0, 2, [12, 40]));
   const gradient = (leaf: T.Tensor, loss: (x: T.Tensor) => T.Tensor) => (): T.Tensor => {

@@ -3,7 +3,7 @@
  */
 import type { Tensor } from '../tensor.js';
 import { strictIndex } from './coordinates.js';
-import { readNumbers, writeNumbers } from './elements.js';
+import { floatsInPlace, readNumbers, writeNumbers } from './elements.js';
 
 /** How the rows of a bag are combined, as ATen numbers it. */
 export const BAG_MODES = { sum: 0, mean: 1, max: 2 } as const;
@@ -67,7 +67,7 @@ export function bagKernel(args: BagForwardArgs, outs: readonly Tensor[]): void {
   const [output, offset2bag, bagSize, maximum] = outs;
   const { weight, indices, offsets } = args;
   const [rows, width] = weight.sizes;
-  const table = readNumbers(weight);
+  const table = floatsInPlace(weight) ?? readNumbers(weight);
   const at = readNumbers(indices);
   const scales = args.per_sample_weights === null ? null : readNumbers(args.per_sample_weights);
   const bags = bagCount(args);
@@ -76,23 +76,26 @@ export function bagKernel(args: BagForwardArgs, outs: readonly Tensor[]): void {
   const sizes = new Float64Array(bags);
   const result = new Float64Array(bags * width);
   const winners = new Float64Array(isMax ? bags * width : 0);
-  at.forEach((index, i) => {
-    const row = strictIndex(index, rows, 'embedding_bag');
-    if (row === args.padding_idx) return;
+  for (let i = 0; i < at.length; i++) {
+    const row = strictIndex(at[i]!, rows, 'embedding_bag');
+    if (row === args.padding_idx) continue;
     const bag = bagOf[i]!;
-    const first = sizes[bag]!++ === 0;
-    for (let j = 0; j < width; j++) {
-      const value = table[row * width + j]! * (scales === null ? 1 : scales[i]!);
-      const to = bag * width + j;
-      if (!isMax) result[to]! += value;
-      else if (first || value > result[to]!) {
-        result[to] = value;
-        winners[to] = row;
+    const isFirst = sizes[bag]!++ === 0;
+    const scale = scales === null ? 1 : scales[i]!;
+    const from = row * width;
+    const to = bag * width;
+    if (!isMax) for (let j = 0; j < width; j++) result[to + j]! += table[from + j]! * scale;
+    else
+      for (let j = 0; j < width; j++) {
+        const value = table[from + j]!;
+        if (!isFirst && !(value > result[to + j]!)) continue;
+        result[to + j] = value;
+        winners[to + j] = row;
       }
-    }
-  });
+  }
   if (args.mode === BAG_MODES.mean)
-    result.forEach((total, i) => (result[i] = total / Math.max(sizes[Math.floor(i / width)]!, 1)));
+    for (let bag = 0; bag < bags; bag++)
+      for (let j = 0; j < width; j++) result[bag * width + j]! /= Math.max(sizes[bag]!, 1);
   // PyTorch counts only what the backward of the mode will read.
   const counted = args.mode === BAG_MODES.sum ? new Float64Array(bags) : sizes;
   writeNumbers(output, result);

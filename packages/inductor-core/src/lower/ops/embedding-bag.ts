@@ -18,6 +18,7 @@ import { accumulateDtype } from '../reduce.js';
 import type { LoweredArg, RuntimeScalar } from '../registry.js';
 import { fixed, isEmpty, isSame } from '../shape-math.js';
 import { usesOfRows } from './embedding-backward.js';
+import { scanAlong } from './scan.js';
 import {
   type LoweringOf,
   type LoweringTable,
@@ -34,15 +35,35 @@ const MAX = 2;
 function bagOfEach(l: Lowering, offsets: LoweredTensor, bags: Size, count: Size): LoweredTensor {
   const m = new ExprMath(l.ir);
   if (isSame(bags, 0)) return l.pointwise([count], l.ir.const('int32', 0));
-  const at = l.ir.index('int32', l.vars([count])[0]!);
-  const starts = checkedIndices(l, 'embedding_bag: offsets', offsets, sizeAdd(count, 1));
-  const begun = reduceOver(l, 'sum', [count], bags, (bag) =>
-    m.cast(m.le(m.cast(starts.load([bag]), 'int32'), at), 'int32'),
-  );
+  const [i] = l.vars([count]);
+  const ends = sizeAdd(count, 1);
+  const starts = checkedIndices(l, 'embedding_bag: offsets', offsets, ends);
+  const begin = countInSteps(l, ends, bags, (bag) => starts.load([bag]));
+  const begun =
+    begin === null
+      ? reduceOver(l, 'sum', [count], bags, (bag) =>
+          m.cast(m.le(m.cast(starts.load([bag]), 'int32'), l.ir.index('int32', i!)), 'int32'),
+        )
+      : scanAlong(l, 'sum', begin, 0).load([i!]);
   const bag = m.max(m.sub(begun, 1), 0);
   if (!l.checks) return l.pointwise([count], bag);
   const first = indexCheck<Size>('embedding_bag: the first of offsets', 1);
   return l.pointwise([count], l.check(first, offsets.load([l.ir.int(0)]), m.ge(begun, 1), bag));
+}
+
+/** How often `count` places name each of `size`, taken one after another; null where comparing each with all is as good. */
+function countInSteps(
+  l: Lowering,
+  size: Size,
+  count: Size,
+  place: (i: IndexExpr) => Expr,
+  counts: (i: IndexExpr) => Expr = () => l.ir.const('int32', 1),
+): LoweredTensor | null {
+  if (affordable(l, size, count, count, 'scatter')) return null;
+  const [i] = l.vars([count]);
+  const value = l.ir.cast(counts(i!), 'int32');
+  const coords = [position(l, place(i!), size)];
+  return sumInSteps(l, [size], 'int32', { sizes: [count], along: [0] }, [{ coords, value }]);
 }
 
 /** An optional tensor argument. */
@@ -65,23 +86,25 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
     l.pointwise(call.results[i]!.shape, l.ir.const(call.results[i]!.dtype, 0));
   if (isEmpty([count, bags, width])) return [0, 1, 2, 3].map(zeros);
   const isProduct = affordable(l, sizeMul(bags, width), count, sizeMul(count, width), 'product');
-  const isSum = mode !== MAX && takesSteps(l) && affordable(l, bags, count, count);
+  const isSum = mode !== MAX && takesSteps(l);
   if (!isProduct && !isSum) return null;
   const indices = checkedIndices(l, 'embedding_bag', given, rows);
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(weight.dtype);
   const bagOf = bagOfEach(l, offsets, bags, count);
   bagOf.realize();
-  const hit = (bag: Expr, i: IndexExpr): Expr => {
-    const own = m.eq(bagOf.load([i]), bag);
-    return padding < 0 ? own : m.and(own, m.ne(indices.load([i]), padding));
-  };
+  const isKept = (i: IndexExpr): Expr =>
+    padding < 0 ? l.ir.const('bool', 1) : m.ne(indices.load([i]), padding);
+  const hit = (bag: Expr, i: IndexExpr): Expr => m.and(m.eq(bagOf.load([i]), bag), isKept(i));
   const row = (i: IndexExpr): IndexExpr => position(l, indices.load([i]), rows);
   const bagVar = l.ir.index('int32', l.vars([bags])[0]!);
-  const counts = l.pointwise(
-    [bags],
-    reduceOver(l, 'sum', [bags], count, (i) => m.cast(hit(bagVar, i), 'int32')),
-  );
+  const counted = countInSteps(l, bags, count, (i) => bagOf.load([i]), isKept);
+  const counts =
+    counted ??
+    l.pointwise(
+      [bags],
+      reduceOver(l, 'sum', [bags], count, (i) => m.cast(hit(bagVar, i), 'int32')),
+    );
   const long = call.results[2]!.dtype;
   const sizes = l.pointwise([bags], m.cast(counts.expr, long));
   const bagList = isEmpty(call.results[1]!.shape)
@@ -108,7 +131,7 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
     const bag = bagOf.load([i!]);
     const read = m.cast(weight.load([row(i!), d!]), acc);
     const scaled = scales === null ? read : m.mul(read, m.cast(scales.load([i!]), acc));
-    const term = { coords: [position(l, bag, bags), d!], value: m.where(hit(bag, i!), scaled, 0) };
+    const term = { coords: [position(l, bag, bags), d!], value: m.where(isKept(i!), scaled, 0) };
     const steps = { sizes: [count, width], along: [0] };
     return sumInSteps(l, [bags, width], weight.dtype, steps, [term])!;
   };
