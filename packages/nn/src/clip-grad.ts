@@ -42,6 +42,43 @@ function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
 }
 
 /**
+ * The norm of several tensors, as if they were one: 0 of none.
+ *
+ * @throws nan-gradient if it is not finite and `errorIfNonfinite` is set
+ * @see torch.nn.utils.get_total_norm
+ */
+export function getTotalNorm(
+  tensors: Iterable<Tensor> | Tensor,
+  options: ClipGradNormOptions = {},
+): Tensor {
+  checkOptionNames('getTotalNorm', options, CLIP_GRAD_NORM);
+  return totalNorm(isTensor(tensors) ? [tensors] : [...tensors], options);
+}
+
+function totalNorm(
+  tensors: readonly Tensor[],
+  { normType = 2, errorIfNonfinite = false }: ClipGradNormOptions,
+): Tensor {
+  if (tensors.length === 0) return zeros([]);
+  const total = norm(stack(tensors.map((each) => norm(each, normType))), normType);
+  if (!errorIfNonfinite || Number.isFinite(total.item())) return total;
+  throw new TesseraError(
+    'nan-gradient',
+    `The total norm of order ${normType} for gradients from \`parameters\` is non-finite, so it cannot be clipped.`,
+    {
+      hints: [
+        'Look for the operation that overflows with anomaly mode, or clip without errorIfNonfinite.',
+      ],
+    },
+  );
+}
+
+function scale(grads: readonly Tensor[], maxNorm: number, total: Tensor): void {
+  const factor = clamp(reciprocal(total.add(1e-6)).mul(maxNorm), null, 1);
+  for (const grad of grads) grad.mul_(factor);
+}
+
+/**
  * Scales all gradients so that their norm, taken over all together, is at most `maxNorm`. Returns the
  * norm before that.
  *
@@ -53,26 +90,27 @@ export function clipGradNorm_(
   options: ClipGradNormOptions = {},
 ): Tensor {
   checkOptionNames('clipGradNorm_', options, CLIP_GRAD_NORM);
-  const { normType = 2, errorIfNonfinite = false } = options;
   const grads = gradientsOf(parameters);
-  if (grads.length === 0) return zeros([]);
   return noGrad(() => {
-    const total = norm(stack(grads.map((grad) => norm(grad, normType))), normType);
-    if (errorIfNonfinite && !Number.isFinite(total.item())) {
-      throw new TesseraError(
-        'nan-gradient',
-        `The total norm of order ${normType} for gradients from \`parameters\` is non-finite, so it cannot be clipped.`,
-        {
-          hints: [
-            'Look for the operation that overflows with anomaly mode, or clip without errorIfNonfinite.',
-          ],
-        },
-      );
-    }
-    const factor = clamp(reciprocal(total.add(1e-6)).mul(maxNorm), null, 1);
-    for (const grad of grads) grad.mul_(factor);
+    const total = totalNorm(grads, options);
+    scale(grads, maxNorm, total);
     return total;
   });
+}
+
+/**
+ * Scales all gradients by `maxNorm / totalNorm` where that is below 1: for a norm over more than these parameters, as of all
+ * parts of a model that lies on several devices.
+ *
+ * @throws invalid-argument
+ * @see torch.nn.utils.clip_grads_with_norm_
+ */
+export function clipGradsWithNorm_(
+  parameters: Iterable<Tensor> | Tensor,
+  maxNorm: number,
+  norm: Tensor,
+): void {
+  noGrad(() => scale(gradientsOf(parameters), maxNorm, norm));
 }
 
 /** Clamps every element of the gradients to ±clipValue. */

@@ -298,7 +298,14 @@ export {
 export { CTCLoss } from './modules/loss-ctc.js';
 
 // Gradients
-export { type ClipGradNormOptions, clipGradNorm_, clipGradValue_ } from './clip-grad.js';
+export {
+  type ClipGradNormOptions,
+  clipGradNorm_,
+  clipGradValue_,
+  clipGradsWithNorm_,
+  getTotalNorm,
+} from './clip-grad.js';
+export { fuseConvBnEval, fuseLinearBnEval } from './fuse-batch-norm.js';
 export { parametersToVector, vectorToParameters } from './parameters-to-vector.js';
 
 // Namespaces

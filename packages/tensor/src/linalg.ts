@@ -32,4 +32,5 @@ export {
   solveTriangular,
   triangularSolve,
 } from './ops/linalg/solve-triangular.js';
+export { tensorinv, tensorsolve } from './ops/linalg/tensor-equations.js';
 export { svd, svdvals } from './ops/linalg/svd.js';

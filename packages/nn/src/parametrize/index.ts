@@ -1,6 +1,7 @@
 /**
  * @file The `parametrize` namespace.
  */
+export { cached } from './cached.js';
 export {
   type Parametrization,
   ParametrizationList,

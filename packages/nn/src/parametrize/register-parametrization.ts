@@ -10,6 +10,7 @@ import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import { Module } from '../module/module.js';
 import { ModuleDict } from '../modules/module-dict.js';
 import { Parameter } from '../parameter.js';
+import { computed, forget } from './cached.js';
 
 /**
  * A module that computes a tensor from one or several others. With a `rightInverse` it says from which it would
@@ -155,6 +156,7 @@ export function registerParametrization<M extends Module>(
         tensorName,
       );
     list.append(parametrization);
+    forget(list);
     return module;
   }
   const original = fields[tensorName];
@@ -178,10 +180,12 @@ export function registerParametrization<M extends Module>(
     enumerable: false,
     // Of the module that has the field: a copy has a list of its own.
     get(this: Parametrized): Tensor {
-      return this.parametrizations!.get(tensorName).call();
+      return computed(this.parametrizations!.get(tensorName));
     },
     set(this: Parametrized, value: Tensor) {
-      this.parametrizations!.get(tensorName).assign(value);
+      const own = this.parametrizations!.get(tensorName);
+      forget(own);
+      own.assign(value);
     },
   });
   return module;
