@@ -11,13 +11,13 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '595.7 kB';
+const EVERYTHING = '596.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '21.3 kB',
-  tensor: '173.9 kB',
-  nn: '63.6 kB',
+  tensor: '174.6 kB',
+  nn: '64.2 kB',
   distributed: '27.2 kB',
   onnx: '66.1 kB',
   graph: '35.0 kB',

@@ -2,7 +2,7 @@
  * @file Corners of modules as PyTorch 2.13 has them: options, what is refused, unbatched inputs, printed text.
  */
 import { describe, expect, it } from 'vitest';
-import { arange, grad, ones, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, arange, grad, ones, tensor, zeros } from '@tessera/tensor';
 import * as nn from '../src/index.js';
 import { thrownBy } from './thrown-by.js';
 
@@ -116,5 +116,28 @@ describe('refused values', () => {
   it('not eps of 0 in evaluation', () => {
     const norm = new nn.BatchNorm1d(3, { eps: 0 }).eval();
     expect(norm.call(x).toArray()).toEqual(x.toArray());
+  });
+});
+
+describe('state dicts without counts of batches', () => {
+  const without = (module: nn.Module): Record<string, Tensor> =>
+    Object.fromEntries(
+      Object.entries(module.stateDict()).filter(([name]) => !name.includes('num_batches')),
+    );
+  it.each([
+    ['BatchNorm1d', () => new nn.BatchNorm1d(2)],
+    ['InstanceNorm1d', () => new nn.InstanceNorm1d(2, { trackRunningStats: true })],
+    ['a copy of one', () => nn.cloneModule(new nn.BatchNorm1d(2))],
+  ] as const)('%s loads them as PyTorch does, and keeps its count', (_name, make) => {
+    const module = make();
+    module.num_batches_tracked!.add_(5);
+    const net = new nn.Sequential(module);
+    expect(net.loadStateDict(without(net))).toEqual({ missingKeys: [], unexpectedKeys: [] });
+    expect(module.num_batches_tracked!.item()).toBe(5);
+  });
+  it('says what else is missing', () => {
+    expect(() =>
+      new nn.Sequential(new nn.BatchNorm1d(2)).loadStateDict({ '0.weight': ones([2]) }),
+    ).toThrow('Missing key(s) in state_dict: "0.bias", "0.running_mean", "0.running_var".');
   });
 });

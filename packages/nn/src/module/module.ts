@@ -286,6 +286,9 @@ export abstract class Module {
     return this;
   }
 
+  /** @internal May change what is about to be loaded, of this module under names that begin with the prefix. */
+  _loading(_values: Record<string, Tensor>, _prefix: string): void {}
+
   /** @internal Told that values were loaded, those of this module under names that begin with the prefix. */
   _loaded(_values: Readonly<Record<string, Tensor>>, _prefix: string): void {}
 

@@ -132,6 +132,7 @@ export function loadTensors(
     (prefix, part) => {
       parts.push([dotted(prefix), part]);
       for (const hook of part._hooks?.of('loadBefore') ?? []) hook(part, given, dotted(prefix));
+      part._loading(given, dotted(prefix));
     },
     (part) => {
       for (const hook of part._hooks?.of('load') ?? []) after.push([hook, part]);
