@@ -102,7 +102,6 @@ export class ShapeBindings {
    */
   admits(binding: ShapeBinding, limit: number): boolean {
     const { size } = this.used;
-    if (this.sharesCode) return true;
     if (size < Math.min(AT_ONCE, limit)) return true;
     this.calls++;
     const key = binding.point.join();

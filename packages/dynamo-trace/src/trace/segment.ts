@@ -24,13 +24,7 @@ import {
   reportTo,
 } from '@tessera/shared';
 import { type Storage, type Tensor } from '@tessera/tensor';
-import {
-  type TensorBase,
-  gradEdge,
-  gradFnOf,
-  isHistoryRefused,
-  show,
-} from '@tessera/tensor/internal';
+import { gradEdge, gradFnOf, isHistoryRefused, show } from '@tessera/tensor/internal';
 import { now } from '../clock.js';
 import {
   type Backend,
@@ -271,20 +265,15 @@ export class Segment {
     return values;
   }
 
-  /** The tensor of a call that the value in `slot` is a view of: null for none, undefined if it is not there. */
-  baseOf(slot: number, frame: Frame): TensorBase | null | undefined {
-    const base = this.bases.get(slot);
-    if (base === undefined || base === null) return base;
-    const tensor = frame.slots[base];
-    // What was no view when this was captured may be one of a tensor from outside now.
-    return tensor?.storageOrNull === null ? undefined : (tensor?.base ?? tensor);
-  }
-
   /** Gives the lazy tensor of a call in `slot`, if there is one, the value that was computed for it. */
   give(frame: Frame, slot: number, value: Tensor): void {
     const lazy = frame.slots[slot];
     if (lazy?.isLazy !== true) return;
-    settle(lazy, value, this.baseOf(slot, frame), this.produced.get(slot)!.meta.val as Tensor);
+    const at = this.bases.get(slot);
+    const viewed = at == null ? at : frame.slots[at];
+    // What was no view when this was captured may be one of a tensor from outside now; and what is viewed may not be there.
+    const base = viewed?.storageOrNull === null ? undefined : (viewed?.base ?? viewed);
+    settle(lazy, value, base, this.produced.get(slot)!.meta.val as Tensor);
   }
 
   /** Slots of what these are views of: a value whose gradient is watched has another history when a view is modified. */
