@@ -1,6 +1,7 @@
 /**
  * @file What can be seen of a world after a call: a flat list of records that two runs can be compared by.
  */
+import { isTesseraError } from '@tessera/shared';
 import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
 import { valuesOf } from './devices.js';
@@ -69,13 +70,17 @@ class Watcher {
     else this.push(path, t, { strides: [], same: path, memory: '' });
   }
 
-  /** Everything seen, with values that had to be waited for. */
+  /** Everything seen, with values that had to be waited for; the error's code of what has none. */
   async read(): Promise<Seen[]> {
-    const read = await Promise.all(this.values);
+    const read = await Promise.allSettled(this.values);
     let next = 0;
-    return this.seen.map((seen) =>
-      seen.kind === 'tensor' ? { ...seen, values: read[next++]! } : seen,
-    );
+    return this.seen.map((seen): Seen => {
+      if (seen.kind !== 'tensor') return seen;
+      const values = read[next++]!;
+      if (values.status === 'fulfilled') return { ...seen, values: values.value };
+      if (!isTesseraError(values.reason)) throw values.reason;
+      return { path: seen.path, kind: 'value', value: values.reason.code };
+    });
   }
 
   private push(
