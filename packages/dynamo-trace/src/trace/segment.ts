@@ -305,12 +305,13 @@ export class Segment {
   /** Runs the segment and gives the lazy tensors of `frame` their values; `proven` is its code at other sizes. */
   run(frame: Frame, proven: SizedSegment | null = null): void {
     if (this.isIdle) return;
-    const { outputs } = this;
     const inputs = this.gather(frame);
     const outs = frame.execute(inputs, () => this.call(inputs, proven));
-    for (let i = 0; i < outputs.length; i++) {
+    // Those that the code was for: more may be wanted by now.
+    const slots = this.outputSlots;
+    for (let i = 0; i < slots.length; i++) {
       if (this.isFresh?.(i) !== true) show(outs[i]);
-      this.give(frame, outputs[i]!, outs[i]!);
+      this.give(frame, slots[i]!, outs[i]!);
     }
   }
 
