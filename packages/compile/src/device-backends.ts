@@ -31,11 +31,11 @@ export function addKernelBackend(backend: KernelBackend): void {
   if (backends.get(backend.device) === backend) return;
   backends.set(backend.device, backend);
   const provider = new EagerProvider(backend);
+  const isAsked = (): boolean =>
+    backend.device !== 'cpu' || (eagerConfig.kernels !== 'reference' && !onlyReferenceKernels());
   registerKernelProvider(backend.device, {
-    run: (op, args, outs) =>
-      backend.device === 'cpu' && (eagerConfig.kernels === 'reference' || onlyReferenceKernels())
-        ? false
-        : provider.run(op, args, outs),
+    run: (...call) => isAsked() && provider.run(...call),
+    produce: (...call) => (isAsked() ? backend.produce?.(...call) : null),
   });
 }
 

@@ -5,4 +5,5 @@ export { cpuBackend } from './backend.js';
 export { useWebAssemblyText } from './emit/use-webassembly-text.js';
 export { useNarrowWeights } from './gemv/use-narrow-weights.js';
 export { onlyReferenceKernels } from './runtime/cpu-config.js';
+export { useSelection } from './selection/use-selection.js';
 export { useSorting } from './sorting/use-sorting.js';

@@ -1,37 +1,11 @@
 /**
  * @file Sorting by WebAssembly against the reference kernels: every dtype, NaN, signed zeros, ties, layouts, all ways to sort.
  */
-import { type DType, DTYPES, type Tensor, empty, fromTypedArray } from '@tessera/tensor';
+import { type Tensor, empty, fromTypedArray } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { sortRows } from '../src/sorting/run-rows.js';
-
-const SPECIAL = [Number.NaN, Infinity, -Infinity, 0, -0, 1.7976931348623157e308, 5e-324];
-const ALL = Object.keys(DTYPES) as DType[];
-
-/** Numbers of a dtype with many ties and, of floats, all that is special. */
-function numbersOf(dtype: DType, sizes: readonly number[], seed = 1): Tensor {
-  let state = seed;
-  const random = (): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-  const isFloat = dtype.includes('float');
-  const count = sizes.reduce((a, b) => a * b, 1);
-  const values = Float64Array.from({ length: count }, () => {
-    const kind = random();
-    if (isFloat && kind < 0.1) return SPECIAL[Math.floor(random() * SPECIAL.length)]!;
-    if (kind < 0.4) return Math.floor(random() * 9) - (dtype === 'uint8' ? 0 : 4);
-    if (isFloat) return (random() - 0.5) * 10 ** (random() * 9 - 4);
-    return Math.floor((random() - 0.5) * (dtype === 'int64' ? 2 ** 52 : 2 ** 31));
-  });
-  return fromTypedArray(values, sizes).to(dtype);
-}
-
-/** What a dtype's elements are, with the sign of zeros. */
-function shown(x: Tensor): string[] {
-  const values = x.contiguous().reshape([-1]).tolist() as number[];
-  return values.map((value) => (Object.is(value, -0) ? '-0' : String(value)));
-}
+import { selectAlong, sortRows } from '../src/sorting/run-rows.js';
+import { MEDIAN, NANMEDIAN } from '../src/sorting/select-rows.js';
+import { ALL, numbersOf, shown } from './numbers-of.js';
 
 /** Sorts into results laid out as given, or contiguous, and compares with the reference kernel. */
 function check(x: Tensor, at: number, largest: boolean, k = x.sizes[at]!, outs?: Tensor[]): void {
@@ -104,4 +78,46 @@ it('keeps integers apart that doubles do not', () => {
   const x = fromTypedArray(exact, [5]);
   check(x, 0, false);
   check(x, 0, true, 1);
+});
+
+describe('elements of a rank', () => {
+  /** Selects into results that have lost the dimension or not, and compares with the reference kernel. */
+  function checkRank(x: Tensor, at: number, rank: number): void {
+    for (const keepdim of [false, true]) {
+      const wanted =
+        rank === MEDIAN
+          ? x.median(at, { keepdim })
+          : rank === NANMEDIAN
+            ? x.nanmedian(at, { keepdim })
+            : x.kthvalue(rank + 1, { dim: at, keepdim });
+      const values = empty(wanted[0].sizes, { dtype: x.dtype });
+      const indices = empty(wanted[0].sizes, { dtype: 'int64' });
+      expect(selectAlong(x, at, rank, values, indices)).toBe(true);
+      expect(shown(indices)).toEqual(shown(wanted[1]));
+      expect(shown(values)).toEqual(shown(wanted[0]));
+    }
+  }
+
+  it.each(ALL.filter((dtype) => dtype !== 'bool'))('%s', (dtype) => {
+    for (const length of [1, 2, 3, 4, 7, 64, 301, 2000])
+      for (const special of [0, 0.1, 0.4]) {
+        const x = numbersOf(dtype, [5, length], length, special);
+        for (const rank of [MEDIAN, NANMEDIAN, 0, length >> 1, length - 1]) checkRank(x, 1, rank);
+      }
+  });
+
+  it('of rows of NaN alone, of equal ones, of rising and of falling ones', () => {
+    const rising = Float32Array.from({ length: 999 }, (_, i) => i);
+    for (const row of [rising.map(() => NaN), rising.map(() => 3), rising, rising.toReversed()])
+      for (const rank of [MEDIAN, NANMEDIAN, 0, 500, 998])
+        checkRank(fromTypedArray(row, [1, 999]), 1, rank);
+  });
+
+  it('along any dimension, of any layout', () => {
+    const x = numbersOf('float32', [4, 9, 5, 3]);
+    for (const at of [0, 1, 2, 3])
+      for (const y of [x, x.permute([2, 0, 3, 1]), x.narrow(1, 2, 4).narrow(3, 1, 2)])
+        for (const rank of [MEDIAN, 1]) checkRank(y, at, rank);
+    checkRank(x.narrow(1, 0, 1).expand([4, 6, 5, 3]), 1, MEDIAN);
+  });
 });

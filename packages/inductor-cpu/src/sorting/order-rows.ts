@@ -3,9 +3,9 @@
  */
 import { type DType, itemSize } from '@tessera/tensor';
 import { call, i32, memory, op } from '../emit/code.js';
-import type { Code } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { scaled } from '../matmul/index-code.js';
+import { copyElement } from '../selection/elements.js';
 import { bestOfRow } from './best-of-row.js';
 import { COUNT_BYTES, PAIR, sortPairs } from './sort-pairs.js';
 import { sortRow } from './sort-row.js';
@@ -102,18 +102,4 @@ function writeFirst(dtype: DType): WasmFunction {
     f.set(indices, op('i32.add', indices, f.param('indicesStep')));
   });
   return f;
-}
-
-/** Copies an element of so many bytes. */
-function copyElement(bytes: number, to: Code<'i32'>, from: Code<'i32'>): Code {
-  switch (bytes) {
-    case 1:
-      return memory('i32.store8', 0, to, memory('i32.load8_u', 0, from));
-    case 2:
-      return memory('i32.store16', 0, to, memory('i32.load16_u', 0, from));
-    case 4:
-      return memory('i32.store', 0, to, memory('i32.load', 0, from));
-    default:
-      return memory('i64.store', 0, to, memory('i64.load', 0, from));
-  }
 }

@@ -11,6 +11,8 @@ export interface KernelProvider {
    * functional one and `outs[0]` is `self`). Returns false if it has no kernel for the op.
    */
   run(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): boolean;
+  /** Computes `op(args)`, whose results have sizes that depend on values; nothing if it has no kernel for the op. */
+  produce?(op: OpOverload, args: readonly unknown[]): Tensor | Tensor[] | null | undefined;
 }
 
 const providers = new Map<string, KernelProvider>();

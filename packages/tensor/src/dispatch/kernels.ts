@@ -166,9 +166,10 @@ function runFunctional(
     // The reference kernel reads CPU memory.
     const device = deviceOf(op, args);
     if (device !== 'cpu') throw sizeUnknown(op, device) ?? missingKernel(op, device);
-    for (const i of op.tensorArgs)
-      if (isTensor(args[i])) args[i].storage.assertReadable(op.qualifiedName);
-    const made = runExactly(op.record.produce, op.bind(args), null);
+    assertAllReadable(op, args);
+    const made =
+      kernelProvider(device)?.produce?.(op, args) ??
+      runExactly(op.record.produce, op.bind(args), null);
     return Array.isArray(made) ? made : [made];
   }
   const device = deviceOf(op, args);

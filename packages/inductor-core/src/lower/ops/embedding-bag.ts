@@ -46,9 +46,10 @@ function bagOfEach(l: Lowering, offsets: LoweredTensor, bags: Size, count: Size)
         )
       : scanAlong(l, 'sum', begin, 0).load([i!]);
   const bag = m.max(m.sub(begun, 1), 0);
-  if (!l.checks) return l.pointwise([count], bag);
   const first = indexCheck<Size>('embedding_bag: the first of offsets', 1);
-  return l.pointwise([count], l.check(first, offsets.load([l.ir.int(0)]), m.ge(begun, 1), bag));
+  const subject = offsets.load([l.ir.int(0)]);
+  const checked = l.checks ? l.check(first, subject, m.ge(begun, 1), bag) : bag;
+  return l.pointwise([count], checked);
 }
 
 /** How often `count` places name each of `size`, taken one after another; null where comparing each with all is as good. */
@@ -97,13 +98,15 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
     padding < 0 ? l.ir.const('bool', 1) : m.ne(indices.load([i]), padding);
   const hit = (bag: Expr, i: IndexExpr): Expr => m.and(m.eq(bagOf.load([i]), bag), isKept(i));
   const row = (i: IndexExpr): IndexExpr => position(l, indices.load([i]), rows);
-  const bagVar = l.ir.index('int32', l.vars([bags])[0]!);
+  const [bagVar] = l.vars([bags]);
   const counted = countInSteps(l, bags, count, (i) => bagOf.load([i]), isKept);
   const counts =
     counted ??
     l.pointwise(
       [bags],
-      reduceOver(l, 'sum', [bags], count, (i) => m.cast(hit(bagVar, i), 'int32')),
+      reduceOver(l, 'sum', [bags], count, (i) =>
+        m.cast(hit(l.ir.index('int32', bagVar!), i), 'int32'),
+      ),
     );
   const long = call.results[2]!.dtype;
   const sizes = l.pointwise([bags], m.cast(counts.expr, long));
