@@ -20,8 +20,9 @@ const status = turbo([
   'run',
   'test',
   '--continue',
-  // Test files use threads of their own; two packages at a time fill a small machine.
-  '--concurrency=2',
+  // A package runs one file after another, and files wait for browsers, devices and ranks of MPI: three packages at a
+  // time fill two processors.
+  '--concurrency=3',
   '--log-order=grouped',
   '--output-logs=new-only',
   // What became of each package, written to `.turbo/runs`.

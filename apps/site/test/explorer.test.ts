@@ -1,10 +1,12 @@
 /**
  * @file The explorer in a browser: five programs, every stage, what is selected shows everywhere, and large graphs.
+ * A full run leaves pictures of all stages in the folder of results.
  */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fullTests } from '../../../tooling/full-tests.js';
 import { EXAMPLES } from '../src/explorer/examples.js';
 import { toFragment } from '../src/explorer/share.js';
 import { launchBrowser, withoutBrowser } from './support/browser.js';
@@ -83,7 +85,7 @@ describe.skipIf(withoutBrowser)('the explorer', () => {
         expect(text, tab).not.toContain('compiled nothing');
         const file = `${name} ${tab}`.toLowerCase().replaceAll(/\W+/g, '-');
         if (tab === 'Picture') await page.waitForSelector('.graph-view[data-boxes]');
-        await page.screenshot({ path: `${SCREENSHOTS}${file}.png` });
+        if (fullTests) await page.screenshot({ path: `${SCREENSHOTS}${file}.png` });
       }
       await page.close();
     }, 120_000);
