@@ -105,3 +105,62 @@ describe('singular values and vectors', () => {
     expect(row).toEqual([...row].sort((a, b) => b - a));
   });
 });
+
+describe.each([15, 16, 17, 33, 47, 70])('in blocks: %i rows', (n) => {
+  const x = waves(n, n);
+  const positive = matmul(x, x.mT).add(one(n).mul(n));
+
+  it('factors and eigenvectors make the matrix again', () => {
+    for (const upper of [false, true]) {
+      const f = linalg.cholesky(positive, { upper });
+      const product = upper ? matmul(f.mT, f) : matmul(f, f.mT);
+      expect(distance(product, positive)).toBeLessThan(1e-12 * n);
+      expect(distance(f, upper ? f.triu() : f.tril())).toBe(0);
+    }
+    const [values, vectors] = linalg.eigh(positive);
+    expect(distance(matmul(vectors.mul(values), vectors.mT), positive)).toBeLessThan(1e-12 * n);
+    expect(distance(matmul(vectors.mT, vectors), one(n))).toBeLessThan(1e-13 * n);
+    expect(distance(linalg.eigvalsh(positive), values)).toBeLessThan(1e-12 * n);
+  });
+
+  it('solutions of triangles, of matrices and of their transposes', () => {
+    const b = waves(n, 19);
+    for (const upper of [false, true])
+      for (const unitriangular of [false, true]) {
+        const kept = upper ? x.triu(1) : x.tril(-1);
+        const a = kept.mul(0.1).add(one(n).mul(unitriangular ? 1 : 3));
+        const solved = linalg.solveTriangular(a, b, { upper, unitriangular });
+        expect(distance(matmul(a, solved), b)).toBeLessThan(1e-11);
+        const left = linalg.solveTriangular(a, b.mT, { upper, left: false, unitriangular });
+        expect(distance(matmul(left, a), b.mT)).toBeLessThan(1e-11);
+      }
+    expect(distance(matmul(positive, linalg.solve(positive, b)), b)).toBeLessThan(1e-11);
+    const [lu, pivots] = linalg.luFactor(positive);
+    const turned = linalg.luSolve(lu, pivots, b, { adjoint: true });
+    expect(distance(matmul(positive.mT, turned), b)).toBeLessThan(1e-11);
+    expect(distance(matmul(positive, linalg.inv(positive)), one(n))).toBeLessThan(1e-11);
+  });
+
+  it('a minor that is not positive is found, and what follows it is left as it was', () => {
+    const at = n - 3;
+    const spoilt = positive.add(matrixOf(n, n, (i, j) => (i === at && j === at ? -1e6 : 0)));
+    const [f, info] = linalg.choleskyEx(spoilt);
+    expect(info.item()).toBe(at + 1);
+    const rest = (y: Tensor): Tensor =>
+      y.narrow(0, at + 1, n - at - 1).narrow(1, at + 1, n - at - 1);
+    expect(distance(rest(f), rest(spoilt).tril())).toBe(0);
+  });
+
+  it('columns of zeros, and a matrix of rank 2', () => {
+    const gaps = x.mul(matrixOf(n, n, (_, j) => (j % 5 === 2 ? 0 : 1)));
+    const low = matmul(x.narrow(1, 0, 2), x.narrow(1, 0, 2).mT);
+    for (const y of [gaps, low, zeros([n, n], { dtype: 'float64' })]) {
+      const [q, r] = linalg.qr(y);
+      expect(distance(matmul(q, r), y)).toBeLessThan(1e-12);
+      expect(distance(matmul(q.mT, q), one(n))).toBeLessThan(1e-12);
+    }
+    const [values, vectors] = linalg.eigh(low);
+    expect(distance(matmul(vectors.mul(values), vectors.mT), low)).toBeLessThan(1e-12 * n);
+    expect(distance(matmul(vectors.mT, vectors), one(n))).toBeLessThan(1e-12);
+  });
+});

@@ -2,103 +2,7 @@
  * @file Factorizations and solutions of single row-major matrices in double precision, with LAPACK's signs
  * and pivots.
  */
-import { addRows } from './add-rows.js';
-
-/** What `householderFactors` makes. */
-export interface HouseholderFactors {
-  /** R from the diagonal on; below it the vectors of the reflections, whose elements on the diagonal are ones: m × n. */
-  readonly packed: Float64Array;
-  /** The factor of each reflection 1 - τ v vᵀ; 0 where a column stays as it is: min(m, n). */
-  readonly tau: Float64Array;
-}
-
-/**
- * Makes the vector of a reflection of `count` elements that are `step` apart, of which all but the first become 0: that
- * one is left as it becomes, and is 1 in the vector. Returns the factor τ. @see LAPACK larfg
- */
-export function makeReflection(a: Float64Array, at: number, step: number, count: number): number {
-  let largest = 0;
-  for (let i = 1; i < count; i++) largest = Math.max(largest, Math.abs(a[at + i * step]!));
-  // What is zero already stays.
-  if (largest === 0) return 0;
-  let squares = 0;
-  for (let i = 1; i < count; i++) squares += (a[at + i * step]! / largest) ** 2;
-  const alpha = a[at]!;
-  const beta = (alpha < 0 ? 1 : -1) * hypot(alpha, largest * Math.sqrt(squares));
-  for (let i = 1; i < count; i++) a[at + i * step]! /= alpha - beta;
-  a[at] = beta;
-  return (beta - alpha) / beta;
-}
-
-/** Reflects the columns of rows × columns elements from `at` on by a vector that `makeReflection` left at `v`. */
-export function reflectColumns(
-  a: Float64Array,
-  at: number,
-  rows: number,
-  columns: number,
-  width: number,
-  vectors: Float64Array,
-  v: number,
-  step: number,
-  tau: number,
-): void {
-  if (tau === 0) return;
-  const along = a.slice(at, at + columns);
-  addRows(along, 0, columns, a, at + width, width, vectors, v + step, step, rows - 1, 1);
-  for (let i = 0; i < rows; i++) {
-    const scale = i === 0 ? tau : tau * vectors[v + i * step]!;
-    const row = at + i * width;
-    for (let j = 0; j < columns; j++) a[row + j]! -= scale * along[j]!;
-  }
-}
-
-/** The QR decomposition as reflections. @see LAPACK geqrf */
-export function householderFactors(values: Float64Array, m: number, n: number): HouseholderFactors {
-  const packed = values.slice();
-  const tau = new Float64Array(Math.min(m, n));
-  for (let k = 0; k < Math.min(m - 1, n); k++) {
-    const at = k * n + k;
-    tau[k] = makeReflection(packed, at, n, m - k);
-    reflectColumns(packed, at + 1, m - k, n - k - 1, n, packed, at, n, tau[k]!);
-  }
-  return { packed, tau };
-}
-
-/**
- * The first columns of the product of reflections, m × columns. Vector k starts in row k of a matrix of `width`, in the
- * column of the element `skip + k` that it reflects first; its elements are `step` apart.
- */
-export function reflectionProduct(
-  vectors: Float64Array,
-  tau: ArrayLike<number>,
-  m: number,
-  columns: number,
-  width: number,
-  step: number = width,
-  skip = 0,
-): Float64Array {
-  const q = new Float64Array(m * columns);
-  for (let i = 0; i < Math.min(m, columns); i++) q[i * columns + i] = 1;
-  for (let k = Math.min(tau.length, columns - skip) - 1; k >= 0; k--) {
-    const i = k + skip;
-    const v = k * width + i;
-    reflectColumns(q, i * columns + i, m - i, columns - i, columns, vectors, v, step, tau[k]!);
-  }
-  return q;
-}
-
-/** q · r, by Householder reflections; q is m × count, r is m × n. */
-export function householderQr(
-  values: Float64Array,
-  m: number,
-  n: number,
-  count: number,
-): { q: Float64Array; r: Float64Array } {
-  const { packed, tau } = householderFactors(values, m, n);
-  const q = reflectionProduct(packed, tau, m, count, n);
-  for (let i = 1; i < m; i++) packed.fill(0, i * n, i * n + Math.min(i, n));
-  return { q, r: packed };
-}
+import { addProduct, addRows } from './add-rows.js';
 
 /** What `luFactor` makes. */
 export interface LuFactors {
@@ -112,8 +16,8 @@ export interface LuFactors {
   readonly info: number;
 }
 
-/** Columns that are eliminated together. */
-const PANEL = 32;
+/** Columns that are eliminated together, and rows that are solved for. */
+const PANEL = 16;
 
 /** L and U of an m × n matrix with its rows swapped, unless `pivot` is false. @see LAPACK getrf */
 export function luFactor(values: Float64Array, m: number, n: number = m, pivot = true): LuFactors {
@@ -146,21 +50,12 @@ export function luFactor(values: Float64Array, m: number, n: number = m, pivot =
       }
     }
     if (!pivot && lu[start * n + start] === 0) continue;
-    const [right, top] = [n - end, start * n + end];
-    for (let i = start + 1; i < m; i++)
-      addRows(
-        lu,
-        i * n + end,
-        right,
-        lu,
-        top,
-        n,
-        lu,
-        i * n + start,
-        1,
-        Math.min(i, end) - start,
-        -1,
-      );
+    const [right, top, count] = [n - end, start * n + end, end - start];
+    for (let i = start + 1; i < Math.min(end, m); i++)
+      addRows(lu, i * n + end, right, lu, top, n, lu, i * n + start, 1, i - start, -1);
+    const rows = { values: lu, at: end * n + end, step: n };
+    const factors = { values: lu, at: end * n + start, step: n, next: 1 };
+    addProduct(rows, m - end, right, { values: lu, at: top, step: n }, factors, count, -1);
   }
   return { lu, pivots, sign, info };
 }
@@ -207,22 +102,40 @@ export function invertMatrix(
   return { inverse, info };
 }
 
+/** `choleskyFactor`, by so many rows at a time; what follows a minor that is not positive is then not as it was. */
+function choleskyByRows(values: Float64Array, n: number, panel: number): number {
+  for (let i = 1; i < n; i++) values.fill(0, i * n, i * n + i);
+  for (let start = 0; start < n; start += panel) {
+    const end = Math.min(n, start + panel);
+    const rows = { values, at: start * n + start, step: n };
+    const above = { values, at: start, step: n };
+    const factors = { values, at: start, step: 1, next: n };
+    if (start > 0) addProduct(rows, end - start, n - start, above, factors, start, -1);
+    for (let i = start; i < end; i++) {
+      const at = i * n + i;
+      const [from, count] = [start * n + i, i - start];
+      values.fill(0, i * n, at);
+      // The diagonal first: where it is not positive, the rest of the row stays what it was.
+      addRows(values, at, 1, values, from, n, values, from, n, count, -1);
+      if (!(values[at]! > 0)) return i + 1;
+      addRows(values, at + 1, n - i - 1, values, from + 1, n, values, from, n, count, -1);
+      const root = (values[at] = Math.sqrt(values[at]!));
+      for (let j = 1; j < n - i; j++) values[at + j]! /= root;
+    }
+  }
+  return 0;
+}
+
 /**
  * Replaces the upper triangle of a symmetric positive-definite matrix by U with Uᵀ U = values, and the rest by zeros.
  * Returns the order of the first leading minor that is not positive, else 0. @see LAPACK potrf
  */
 export function choleskyFactor(values: Float64Array, n: number): number {
-  for (let i = 1; i < n; i++) values.fill(0, i * n, i * n + i);
-  for (let i = 0; i < n; i++) {
-    const at = i * n + i;
-    // The diagonal first: where it is not positive, the rest of the row stays what it was.
-    addRows(values, at, 1, values, i, n, values, i, n, i, -1);
-    if (!(values[at]! > 0)) return i + 1;
-    addRows(values, at + 1, n - i - 1, values, i + 1, n, values, i, n, i, -1);
-    const root = (values[at] = Math.sqrt(values[at]!));
-    for (let j = 1; j < n - i; j++) values[at + j]! /= root;
-  }
-  return 0;
+  if (n <= PANEL) return choleskyByRows(values, n, n);
+  const given = values.slice();
+  if (choleskyByRows(values, n, PANEL) === 0) return 0;
+  values.set(given);
+  return choleskyByRows(values, n, n);
 }
 
 /** Which triangle of a matrix counts, and whether its diagonal counts as ones. */
@@ -241,9 +154,22 @@ export function solveTriangle(
 ): void {
   for (let step = 0; step < n; step++) {
     const i = upper ? n - 1 - step : step;
-    const from = upper ? i + 1 : 0;
-    addRows(b, i * columns, columns, b, from * columns, columns, a, i * n + from, 1, step, -1);
-    if (!unit) for (let c = 0; c < columns; c++) b[i * columns + c]! /= a[i * n + i]!;
+    const inPanel = step % PANEL;
+    if (inPanel === 0 && step > 0) {
+      // What is solved is taken out of the rows of the next panel.
+      const count = Math.min(PANEL, n - step);
+      const [first, solved] = upper ? [i - count + 1, i + 1] : [i, 0];
+      const rows = { values: b, at: first * columns, step: columns };
+      const x = { values: b, at: solved * columns, step: columns };
+      const factors = { values: a, at: first * n + solved, step: n, next: 1 };
+      addProduct(rows, count, columns, x, factors, step, -1);
+    }
+    const from = upper ? i + 1 : step - inPanel;
+    const at = i * columns;
+    addRows(b, at, columns, b, from * columns, columns, a, i * n + from, 1, inPanel, -1);
+    if (unit) continue;
+    const divisor = a[i * n + i]!;
+    for (let c = 0; c < columns; c++) b[at + c]! /= divisor;
   }
 }
 
@@ -311,8 +237,12 @@ export function rotateColumns(
     let [r, t] = [(row + 2) * width + first, (row + 3) * width + first];
     let [x, y, z, w] = [a[p]!, a[q]!, a[r]!, a[t]!];
     for (let k = 0; k < count; k++) {
-      const [c, s] = [cosines[k]!, sines[k]!];
-      const [i, j, l, m] = [a[p + step]!, a[q + step]!, a[r + step]!, a[t + step]!];
+      const c = cosines[k]!;
+      const s = sines[k]!;
+      const i = a[p + step]!;
+      const j = a[q + step]!;
+      const l = a[r + step]!;
+      const m = a[t + step]!;
       a[p] = c * x + s * i;
       a[q] = c * y + s * j;
       a[r] = c * z + s * l;
@@ -335,7 +265,9 @@ export function rotateColumns(
     let p = row * width + first;
     let x = a[p]!;
     for (let k = 0; k < count; k++, p += step) {
-      const [c, s, y] = [cosines[k]!, sines[k]!, a[p + step]!];
+      const c = cosines[k]!;
+      const s = sines[k]!;
+      const y = a[p + step]!;
       a[p] = c * x + s * y;
       x = c * y - s * x;
     }

@@ -3,16 +3,8 @@
  *
  * Reflections from both sides make the matrix bidiagonal, QR steps with implicit shifts make that diagonal. @see Golub & Reinsch; LINPACK dsvdc
  */
-import {
-  dot,
-  hypot,
-  largestOf,
-  makeReflection,
-  reflectColumns,
-  reflectionProduct,
-  rotateColumns,
-  transposed,
-} from './dense-matrix.js';
+import { dot, hypot, largestOf, rotateColumns, transposed } from './dense-matrix.js';
+import { makeReflection, reflectColumns, reflectionProduct } from './reflections.js';
 
 /** What is computed beside the values: nothing, as many vectors as there are values, or square matrices of them. */
 export type SingularVectors = 'none' | 'reduced' | 'full';

@@ -1,10 +1,10 @@
 /**
  * @file Eigenvalues and eigenvectors of a real symmetric matrix, in double precision.
  *
- * Householder reflections make it tridiagonal, QL steps with implicit shifts make that diagonal. The matrix of
- * reflections lies column by column, so that inner loops run along memory. @see EISPACK tred2, tql2
+ * Householder reflections make it tridiagonal, QL steps with implicit shifts make that diagonal. @see EISPACK tred2, tql2
  */
-import { dot, hypot, largestOf, rotateColumns, transposed } from './dense-matrix.js';
+import { hypot, largestOf, rotateColumns } from './dense-matrix.js';
+import { reflectionProduct } from './reflections.js';
 
 /** Eigenvalues ascend; column k of `vectors`, n × n and row-major, belongs to eigenvalue k; null if none were asked for. */
 export interface SymmetricEigen {
@@ -86,26 +86,24 @@ function reflect(
   }
 }
 
-/** Multiplies the reflections that `v` holds into one rotation, and leaves the diagonal in `d`. */
-function accumulate(v: Float64Array, n: number, d: Float64Array): void {
-  for (let i = 0; i < n - 1; i++) {
-    v[i * n + n - 1] = v[i * n + i]!;
-    v[i * n + i] = 1;
-    const h = d[i + 1]!;
-    if (h !== 0) {
-      for (let k = 0; k <= i; k++) d[k] = v[(i + 1) * n + k]! / h;
-      for (let j = 0; j <= i; j++) {
-        const g = dot(v, (i + 1) * n, v, j * n, i + 1);
-        for (let k = 0; k <= i; k++) v[j * n + k]! -= g * d[k]!;
-      }
-    }
-    for (let k = 0; k <= i; k++) v[(i + 1) * n + k] = 0;
+/**
+ * The product of the reflections that `v` and `d` hold: 1 - u uᵀ / h, u in row i of `v` up to i, h in d[i]. Read backwards the
+ * elements of each begin where those of the one before do, and one later, as `reflectionProduct` takes them.
+ */
+function productOf(v: Float64Array, n: number, d: Float64Array): Float64Array {
+  const vectors = new Float64Array(n * n);
+  const tau = new Float64Array(n - 1);
+  for (let k = 0; k < n - 1; k++) {
+    const i = n - 1 - k;
+    if (d[i] === 0) continue;
+    const first = v[i * n + i - 1]!;
+    tau[k] = (first * first) / d[i]!;
+    for (let t = 0; t < i; t++) vectors[k * n + k + 1 + t] = v[i * n + i - 1 - t]! / first;
   }
-  for (let j = 0; j < n; j++) {
-    d[j] = v[j * n + n - 1]!;
-    v[j * n + n - 1] = 0;
-  }
-  v[n * n - 1] = 1;
+  const backwards = reflectionProduct(vectors, tau, n, n, n, 1, 1);
+  // Serves no more.
+  for (let i = 0; i < n * n; i++) vectors[i] = backwards[n * n - 1 - i]!;
+  return vectors;
 }
 
 /** Makes the tridiagonal matrix diagonal: its eigenvalues are left in `d`. Whether that came to an end. */
@@ -184,9 +182,8 @@ export function symmetricEigen(
   const e = new Float64Array(n + 1);
   if (n === 0) return { values: d, vectors: v };
   tridiagonalize(v, n, d, e);
-  if (withVectors) accumulate(v, n, d);
-  else for (let j = 0; j < n; j++) d[j] = v[j * n + j]!;
-  const vectors = withVectors ? transposed(v, n, n) : null;
+  const vectors = withVectors ? productOf(v, n, d) : null;
+  for (let j = 0; j < n; j++) d[j] = v[j * n + j]!;
   if (!diagonalize(vectors, n, d, e)) return null;
   const order = Array.from(d.keys()).sort((a, b) => d[a]! - d[b]!);
   const values = Float64Array.from(order, (from) => d[from]!);

@@ -2,7 +2,7 @@
  * @file The QR decomposition as LAPACK leaves it: reflections, of which `householderProduct` makes q.
  */
 import { callOp } from '../../dispatch/dispatcher.js';
-import { householderFactors } from '../../kernels/dense-matrix.js';
+import { householderFactors } from '../../kernels/reflections.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
