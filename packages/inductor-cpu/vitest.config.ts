@@ -1,3 +1,15 @@
 import { packageTests } from '../../tooling/vitest.js';
 
-export default packageTests({ setupFiles: ['test/verify-every-plan.ts'] });
+export default packageTests({
+  together: true,
+  setupFiles: ['test/seeded.ts', 'test/verify-every-plan.ts'],
+  apart: [
+    // Say what a program that has just started does.
+    'test/readme.test.ts',
+    'test/unshared.test.ts',
+    // Compile so much that collecting one heap of all takes longer than loading again.
+    'test/fuzz.test.ts',
+    'test/schedules.test.ts',
+    'test/symbolic-matmul.test.ts',
+  ],
+});
