@@ -134,11 +134,12 @@ export class Program {
   }
 
   private slot(compute: Cell): Cell {
-    let value = 0;
+    // A variable of a closure would be a new object for each number that is set.
+    const cell = new Float64Array(1);
     this.steps.push(() => {
-      value = compute();
+      cell[0] = compute();
     });
-    return () => value;
+    return () => cell[0]!;
   }
 
   private define(expr: Expr): Cell {
@@ -221,6 +222,36 @@ export class Program {
 
   /** An index as a function; its run-time values must be compiled before. */
   indexCell(index: IndexExpr): Cell {
+    return this.linear(index) ?? this.nested(index);
+  }
+
+  /** A sum of loop counters times numbers, as most indices are: no call for each part. Null of others. */
+  private linear(index: IndexExpr): Cell | null {
+    const counters: { readonly value: number }[] = [];
+    const factors: number[] = [];
+    let constant = 0;
+    for (const term of index.kind === 'add' ? index.terms : [index]) {
+      let counter: { readonly value: number } | null = null;
+      let factor = 1;
+      for (const part of term.kind === 'mul' ? term.factors : [term])
+        if (part.kind === 'int') factor *= part.value;
+        else if (part.kind === 'size') factor *= this.frame.size(part.size);
+        else if (part.kind === 'sym' && counter === null) counter = this.frame.variable(part.name);
+        else return null;
+      if (counter === null) constant += factor;
+      else {
+        counters.push(counter);
+        factors.push(factor);
+      }
+    }
+    return () => {
+      let sum = constant;
+      for (let i = 0; i < factors.length; i++) sum += factors[i]! * counters[i]!.value;
+      return sum;
+    };
+  }
+
+  private nested(index: IndexExpr): Cell {
     switch (index.kind) {
       case 'int':
         return () => index.value;
