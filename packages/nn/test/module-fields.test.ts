@@ -3,7 +3,18 @@
  */
 import { type Tensor, ones } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { Linear, Module, ModuleDict, Parameter, Sequential, optim } from '../src/index.js';
+import {
+  LSTM,
+  Linear,
+  Module,
+  ModuleDict,
+  ModuleList,
+  Parameter,
+  ParameterList,
+  ReLU,
+  Sequential,
+  optim,
+} from '../src/index.js';
 import { compileForTest } from './compile-for-test.js';
 
 describe('a module', () => {
@@ -74,5 +85,24 @@ describe('a module', () => {
     const layer = new Linear(1, 1);
     // @ts-expect-error a module is no function
     expect(() => layer(ones([1, 1]))).toThrow(TypeError);
+  });
+});
+
+describe('parts by position and name', () => {
+  it('are typed as the fields that they are', () => {
+    const layers = new ModuleList([new Linear(2, 3), new Linear(3, 1)]);
+    const last: Linear | undefined = layers[1];
+    expect(last).toBe(layers.at(-1));
+    expect([...layers]).toEqual([layers[0], last]);
+    expect(() => layers.at(-3)).toThrow('index -3 is out of range for 2 modules');
+    const net = new Sequential(layers.at(0), new ReLU());
+    expect(net[1]).toBeInstanceOf(ReLU);
+    const scales = new ParameterList([ones([1]), ones([2])]);
+    expect(scales[1]?.sizes).toEqual([2]);
+    expect(scales.at(-1)).toBe(scales[1]);
+    const lstm = new LSTM(2, 3, { bidirectional: true });
+    const weight: Parameter | undefined = lstm.weight_ih_l0;
+    expect(weight?.sizes).toEqual([12, 2]);
+    expect(lstm.bias_hh_l0_reverse?.sizes).toEqual([12]);
   });
 });

@@ -76,7 +76,7 @@ function attribute(
   node: Node,
   isConstant: (path: string, value: Tensor) => boolean,
 ): Folded | null {
-  const path = node.target as string;
+  const path = node.path;
   const value = module.getAttribute(path);
   if (!isTensor(value) || value.isFake || value.isLazy || !isConstant(path, value)) return null;
   return { value, fromAttribute: true };

@@ -86,7 +86,7 @@ function itemVal(node: Node): Node['meta']['val'] {
 
 function missingVal(module: GraphModule, node: Node): Node['meta']['val'] {
   if (node.op === 'get_attr') {
-    const value = module.getAttribute(node.target as string);
+    const value = module.getAttribute(node.path);
     return isTensor(value) ? value : undefined;
   }
   if (node.op !== 'call_function') return undefined;

@@ -77,7 +77,7 @@ export class GraphModule {
     const used = new Set<string>();
     for (const node of this.graph.nodes) {
       if (node.op !== 'get_attr' && node.op !== 'call_module') continue;
-      const path = node.target as string;
+      const path = node.path;
       used.add(path);
       for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1))
         used.add(path.slice(0, dot));

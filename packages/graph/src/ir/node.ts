@@ -112,6 +112,11 @@ export class Node {
     this.graph.revision++;
   }
 
+  /** The target as text: the dotted path of a `get_attr` or `call_module`. */
+  get path(): string {
+    return String(this.targetValue);
+  }
+
   get args(): readonly Argument[] {
     return this.argValues;
   }

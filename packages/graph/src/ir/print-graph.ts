@@ -81,9 +81,8 @@ function statement(node: Node, shapes: boolean): string {
 }
 
 function expression(node: Node): string {
-  if (node.op === 'get_attr') return attribute(node.target as string);
-  const callee =
-    node.op === 'call_module' ? attribute(node.target as string) : callable(node.target);
+  if (node.op === 'get_attr') return attribute(node.path);
+  const callee = node.op === 'call_module' ? attribute(node.path) : callable(node.target);
   const { symbolicArgs } = node.meta;
   const args = node.args.map((arg, i) => printArgument(withSymbols(arg, symbolicArgs?.[i])));
   return `${callee}(${args.join(', ')})`;

@@ -155,8 +155,7 @@ function buildSubmodule(module: GraphModule, partition: Partition): GraphModule 
   };
   for (const node of partition.nodes) {
     const copy = part.graph.nodeCopy(node, copyOf);
-    if (node.op === 'call_module')
-      part.setAttribute(node.target as string, module.getAttribute(node.target as string));
+    if (node.op === 'call_module') part.setAttribute(node.path, module.getAttribute(node.path));
     copies.set(node, copy);
   }
   const outputs = [...partition.outputs].map((node) => copies.get(node)!);
@@ -165,7 +164,7 @@ function buildSubmodule(module: GraphModule, partition: Partition): GraphModule 
 }
 
 function copyAttribute(from: GraphModule, to: GraphModule, node: Node): Node {
-  const path = node.target as string;
+  const path = node.path;
   to.setAttribute(path, from.getAttribute(path));
   return to.graph.nodeCopy(node, (input) => input);
 }

@@ -67,7 +67,7 @@ export class Interpreter {
           node,
         );
       case 'call_module':
-        return this.callModule(node.target as string, this.loadArgs(node), node);
+        return this.callModule(node.path, this.loadArgs(node), node);
       case 'output':
         return this.output(this.loadArgs(node)[0], node);
     }
@@ -86,7 +86,7 @@ export class Interpreter {
 
   /** An attribute of the module. */
   getAttr(node: Node): unknown {
-    return this.module.getAttribute(node.target as string);
+    return this.module.getAttribute(node.path);
   }
 
   /** Calls an operator or a function. */

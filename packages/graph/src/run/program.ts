@@ -87,9 +87,9 @@ function inputCountError(placeholders: readonly Node[], got: number): Error {
 
 function callOf(node: Node, attributes: AttributeLookup): Instruction['call'] {
   const { op, target } = node;
-  if (op === 'get_attr') return () => attributes.getAttribute(target as string);
+  if (op === 'get_attr') return () => attributes.getAttribute(node.path);
   if (op === 'call_module') {
-    const path = target as string;
+    const { path } = node;
     return (args) => callSubmodule(attributes.getAttribute(path), path, args);
   }
   if (typeof target === 'object') {

@@ -38,8 +38,8 @@ function sameCall(a: Node, b: Node, left: GraphModule, right: GraphModule): bool
 
 /** Constants that the program makes must not depend on sizes. */
 function sameAttribute(a: Node, b: Node, left: GraphModule, right: GraphModule): boolean {
-  const one = left.getAttribute(a.target as string);
-  const two = right.getAttribute(b.target as string);
+  const one = left.getAttribute(a.path);
+  const two = right.getAttribute(b.path);
   if (!isTensor(one) || !isTensor(two)) return one === two;
   return sameConstant(one, two);
 }

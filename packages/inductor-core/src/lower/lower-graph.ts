@@ -140,7 +140,7 @@ class GraphLowering {
 
   /** Constant tensors become inputs that the caller supplies: a plan does not hold weights. */
   private constant(node: Node): void {
-    const value = this.module.getAttribute(node.target as string);
+    const value = this.module.getAttribute(node.path);
     if (!isTensor(value)) this.unsupported(node, 'refers to a submodule');
     this.lifted.push(value);
     this.values.set(node, this.input(value, recordedTensor(value)));

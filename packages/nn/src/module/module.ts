@@ -177,7 +177,7 @@ export abstract class Module {
     this._buffers ??= new Map();
     this._buffers.set(name, options.persistent ?? true);
     if (tensor !== null) noteBuffer(tensor);
-    (this as unknown as Record<string, Tensor | null>)[name] = tensor;
+    Object.assign(this, { [name]: tensor });
     return tensor;
   }
 

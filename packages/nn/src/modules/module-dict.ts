@@ -46,7 +46,7 @@ export class ModuleDict<M extends Module = TensorModule> extends Module {
         },
       );
     }
-    (this as unknown as Record<string, Module>)[name] = module;
+    Object.assign(this, { [name]: module });
     return this;
   }
 

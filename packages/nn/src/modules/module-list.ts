@@ -14,6 +14,9 @@ import { Module, type TensorModule } from '../module/module.js';
  * @see torch.nn.ModuleList
  */
 export class ModuleList<M extends Module = TensorModule> extends Module {
+  /** The module at a position, from 0. */
+  [index: number]: M;
+
   constructor(modules: Iterable<M> = []) {
     super();
     this.extend(modules);
@@ -26,14 +29,14 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
 
   /** The module at a position; negative counts from the end. @throws index-out-of-range */
   at(index: number): M {
-    const module = childrenOf(this).at(index);
+    const module = this[index < 0 ? index + this.length : index];
     if (module === undefined)
       throw new TesseraError(
         'index-out-of-range',
         `ModuleList: index ${index} is out of range for ${this.length} modules`,
         { hints: ['Positions start at 0.'] },
       );
-    return module as M;
+    return module;
   }
 
   /** Adds a module at the end. */
@@ -46,15 +49,15 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
     checkValues('ModuleList', modules);
     let next = this.length;
     for (const module of modules) {
-      const name = String(next++);
-      checkChild('ModuleList', name, module, 'Parameters have a ParameterList.');
-      (this as unknown as Record<string, Module>)[name] = module;
+      checkChild('ModuleList', String(next), module, 'Parameters have a ParameterList.');
+      this[next++] = module;
     }
     return this;
   }
 
   *[Symbol.iterator](): Generator<M> {
-    yield* childrenOf(this) as M[];
+    const { length } = this;
+    for (let i = 0; i < length; i++) yield this.at(i);
   }
 
   /** A list is no function. @throws invalid-argument always */

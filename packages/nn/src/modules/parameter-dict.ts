@@ -33,11 +33,12 @@ export class ParameterDict extends Module {
 
   /** The parameter of a name. @throws invalid-argument if there is none */
   get(name: string): Parameter {
-    if (!this.has(name))
+    const found = this.namedParameters({ recurse: false }).find(([key]) => key === name);
+    if (found === undefined)
       throw new TesseraError('invalid-argument', `ParameterDict has no parameter '${name}'.`, {
         hints: [`Its parameters are: ${this.keys().join(', ')}.`],
       });
-    return (this as unknown as Record<string, Parameter>)[name]!;
+    return found[1];
   }
 
   /** Adds or replaces a parameter. @throws invalid-argument for a name that cannot be a field */
@@ -51,7 +52,7 @@ export class ParameterDict extends Module {
           hints: ['Choose a name without dots that is no attribute of Module.'],
         },
       );
-    (this as unknown as Record<string, Parameter>)[name] = asParameter(value);
+    Object.assign(this, { [name]: asParameter(value) });
     return this;
   }
 

@@ -9,6 +9,9 @@ import { Parameter } from '../parameter.js';
 
 /** Parameters by position; their names in the state dict are numbers. Other tensors become parameters. @see torch.nn.ParameterList */
 export class ParameterList extends Module {
+  /** The parameter at a position, from 0. */
+  [index: number]: Parameter;
+
   constructor(values: Iterable<Tensor> = []) {
     super();
     this.extend(values);
@@ -23,7 +26,7 @@ export class ParameterList extends Module {
   at(index: number): Parameter {
     const { length } = this;
     const position = index < 0 ? index + length : index;
-    const parameter = (this as unknown as Record<string, Parameter | undefined>)[String(position)];
+    const parameter = this[position];
     if (parameter === undefined)
       throw new TesseraError(
         'index-out-of-range',
@@ -42,8 +45,7 @@ export class ParameterList extends Module {
   extend(values: Iterable<Tensor>): this {
     checkValues('ParameterList', values);
     let next = this.length;
-    for (const value of values)
-      (this as unknown as Record<string, Parameter>)[String(next++)] = asParameter(value);
+    for (const value of values) this[next++] = asParameter(value);
     return this;
   }
 

@@ -53,8 +53,13 @@ export interface LayerStates {
   readonly cell: Tensor | null;
 }
 
+type WeightName = `${'weight' | 'bias'}_${'ih' | 'hh' | 'hr'}`;
+
 /** See the file header. Parameters are named as PyTorch's: `weight_ih_l0`, `bias_hh_l1_reverse`, … */
 export abstract class RNNBase extends Module {
+  /** Of a layer and direction: `weight_ih_l0`, `bias_hh_l1_reverse`. */
+  [name: `${WeightName}_l${string}`]: Parameter;
+
   /** Names of the constructor's options. */
   static readonly optionNames: Readonly<Record<keyof RecurrentOptions, true>> = {
     numLayers: true,
@@ -125,7 +130,7 @@ export abstract class RNNBase extends Module {
       );
   }
 
-  private suffixes(layer: number): string[] {
+  private suffixes(layer: number): `l${string}`[] {
     return this.bidirectional ? [`l${layer}`, `l${layer}_reverse`] : [`l${layer}`];
   }
 
@@ -134,13 +139,11 @@ export abstract class RNNBase extends Module {
     return this.projSize > 0 ? this.projSize : this.hiddenSize;
   }
 
-  private defineCell(layer: number, suffix: string, factory: FactoryOptions): void {
+  private defineCell(layer: number, suffix: `l${string}`, factory: FactoryOptions): void {
     const rows = GATES[this.kind] * this.hiddenSize;
     const columns = layer === 0 ? this.inputSize : this.stateSize * (this.bidirectional ? 2 : 1);
-    const define = (name: string, sizes: readonly number[]): void => {
-      (this as unknown as Record<string, Parameter>)[`${name}_${suffix}`] = new Parameter(
-        empty(sizes, factory),
-      );
+    const define = (name: WeightName, sizes: readonly number[]): void => {
+      this[`${name}_${suffix}`] = new Parameter(empty(sizes, factory));
     };
     define('weight_ih', [rows, columns]);
     define('weight_hh', [rows, this.stateSize]);
@@ -160,14 +163,13 @@ export abstract class RNNBase extends Module {
   /** Does nothing: parameters need no common memory here. Present for programs that call it. */
   flattenParameters(): void {}
 
-  private cellWeights(suffix: string): CellWeights {
-    const fields = this as unknown as Record<string, Parameter | undefined>;
+  private cellWeights(suffix: `l${string}`): CellWeights {
     return {
-      weightIh: fields[`weight_ih_${suffix}`]!,
-      weightHh: fields[`weight_hh_${suffix}`]!,
-      biasIh: fields[`bias_ih_${suffix}`] ?? null,
-      biasHh: fields[`bias_hh_${suffix}`] ?? null,
-      weightHr: fields[`weight_hr_${suffix}`] ?? null,
+      weightIh: this[`weight_ih_${suffix}`]!,
+      weightHh: this[`weight_hh_${suffix}`]!,
+      biasIh: this[`bias_ih_${suffix}`] ?? null,
+      biasHh: this[`bias_hh_${suffix}`] ?? null,
+      weightHr: this[`weight_hr_${suffix}`] ?? null,
     };
   }
 

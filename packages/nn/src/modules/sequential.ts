@@ -14,6 +14,9 @@ import { Module, type TensorModule } from '../module/module.js';
  * @see torch.nn.Sequential
  */
 export class Sequential extends Module {
+  /** The module at a position, from 0, where they have no names of their own. */
+  [index: number]: TensorModule;
+
   constructor(
     ...modules: readonly TensorModule[] | readonly [Readonly<Record<string, TensorModule>>]
   ) {
@@ -43,7 +46,7 @@ export class Sequential extends Module {
         },
       );
     }
-    (this as unknown as Record<string, TensorModule>)[name] = module;
+    Object.assign(this, { [name]: module });
   }
 
   /** Number of modules. */

@@ -23,8 +23,15 @@ export interface Parametrization extends Module {
 
 /** The parametrizations of one tensor, in the order in which they apply. */
 export class ParametrizationList extends Module {
+  /** The parametrizations, in order. */
+  [index: number]: Parametrization;
+  /** What the first one computes from, if it is several tensors. */
+  [name: `original${number}`]: Tensor;
+  /** What the first one computes from, if it is one tensor. */
+  declare original?: Tensor;
+
   /** Names of the tensors that the first one computes from. */
-  readonly _originals: readonly string[];
+  readonly _originals: readonly ('original' | `original${number}`)[];
   private _count = 0;
 
   constructor(first: Parametrization, original: Tensor) {
@@ -34,27 +41,23 @@ export class ParametrizationList extends Module {
     if (isTensor(start)) {
       this._originals = ['original'];
       if (start !== original && !sameNumbers(start.sizes, original.sizes))
-        this.put('original', new Parameter(start.clone(), original.requiresGrad));
+        this.original = new Parameter(start.clone(), original.requiresGrad);
       else {
         if (start !== original) noGrad(() => original.copy_(start));
-        this.put('original', original);
+        this.original = original;
       }
     } else {
-      this._originals = start.map((_, i) => `original${i}`);
-      start.forEach((tensor, i) =>
-        this.put(`original${i}`, new Parameter(tensor.detach().clone(), original.requiresGrad)),
-      );
+      this._originals = start.map((_, i) => `original${i}` as const);
+      start.forEach((tensor, i) => {
+        this[`original${i}`] = new Parameter(tensor.detach().clone(), original.requiresGrad);
+      });
     }
     this.append(first);
   }
 
-  private put(name: string, value: unknown): void {
-    (this as Record<string, unknown>)[name] = value;
-  }
-
   /** Adds one that applies after the others. */
   append(parametrization: Parametrization): void {
-    this.put(String(this._count++), parametrization);
+    this[this._count++] = parametrization;
   }
 
   /** Number of parametrizations. */
@@ -64,13 +67,12 @@ export class ParametrizationList extends Module {
 
   /** The one at a place. */
   at(index: number): Parametrization {
-    return (this as unknown as Record<string, Parametrization>)[String(index)]!;
+    return this[index]!;
   }
 
   /** The tensors that are computed from. */
   originals(): Tensor[] {
-    const fields = this as unknown as Record<string, Tensor>;
-    return this._originals.map((name) => fields[name]!);
+    return this._originals.map((name) => this[name]!);
   }
 
   override forward(): Tensor {
@@ -229,8 +231,7 @@ export function removeParametrizations<M extends Module>(
     writable: true,
     value: result,
   });
-  const fields = holder.parametrizations as unknown as Record<string, unknown>;
-  delete fields[tensorName];
+  Reflect.deleteProperty(holder.parametrizations!, tensorName);
   if (holder.parametrizations!.size === 0) delete holder.parametrizations;
   return module;
 }

@@ -146,7 +146,7 @@ function copyOf(
 ): Node {
   const { graph, module, output } = match;
   if (node.op === 'get_attr') {
-    const value = replacement.getAttribute(node.target as string);
+    const value = replacement.getAttribute(node.path);
     const constant = graph.getAttr(module.addAttribute('_pattern_constant', value));
     constant.meta = { ...node.meta };
     return constant;
