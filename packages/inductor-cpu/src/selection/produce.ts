@@ -13,8 +13,8 @@ import { type Row, sortRows } from '../sorting/run-rows.js';
 
 /** Memory beyond which a call is left to others. */
 const MOST_BYTES = 2 ** 31;
-/** So few elements are counted before code for it is looked up. */
-const FEW = 64;
+/** Fewer elements are left to the reference kernels, which begin sooner. */
+export const FEW = 64;
 
 /** Where the first element is. */
 function addressOf({ storage, storageOffset, dtype }: Tensor): number {

@@ -1,9 +1,16 @@
 /**
  * @file `useSelection`: code of its own for what finds, counts and tells apart elements on the CPU.
  */
-import type { OpOverload, Tensor } from '@tessera/tensor';
+import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import { cpuBackend } from '../backend.js';
-import { bincountOf, maskedSelectOf, nonzeroOf, uniqueConsecutiveOf, uniqueOf } from './produce.js';
+import {
+  FEW,
+  bincountOf,
+  maskedSelectOf,
+  nonzeroOf,
+  uniqueConsecutiveOf,
+  uniqueOf,
+} from './produce.js';
 
 /** Makes the results of a call, by the arguments' names; null leaves it to others. */
 type ProducingCode = (args: never) => Tensor | Tensor[] | null;
@@ -18,6 +25,9 @@ const CODES: ReadonlyMap<string, ProducingCode> = new Map<string, ProducingCode>
 ]);
 
 function produce(op: OpOverload, args: readonly unknown[]): Tensor | Tensor[] | null {
+  const [self] = args;
+  // Most calls are of few elements: what they cost is finding out whether there is code.
+  if (isTensor(self) && self.numel < FEW) return null;
   return CODES.get(op.qualifiedName)?.(op.bind(args) as never) ?? null;
 }
 
