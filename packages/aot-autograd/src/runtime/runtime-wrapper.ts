@@ -268,7 +268,7 @@ function attach(
 ): void {
   const wanted = plan.gradPositions;
   if (!wanted.some((position) => requiresGrad(inputs[position] as Tensor))) return;
-  const state = [generator.seed, generator.offset];
+  const state = [generator.seed | 0, generator.offset | 0];
   const saved = plan.saved!.map(
     ({ kind, index }) => ({ input: graphInputs, output: values, generator: state })[kind][index],
   );

@@ -129,10 +129,13 @@ function scalarKind(
   value: number,
   args: readonly unknown[],
 ): ScalarPattern['kind'] | null {
-  if (kindOfNumber(value) === kind && !Object.is(value, -0)) return kind;
+  // Beside floats a number of more than 32 bits is one: not all devices have longer integers.
+  const isShort = kind !== 'int' || Math.abs(value) < 2 ** 31;
+  const isKind = kindOfNumber(value) === kind && !Object.is(value, -0);
+  if (isKind && isShort) return kind;
   const tensors = args.flat().filter(isTensor);
   const allFloat = tensors.length > 0 && tensors.every(({ dtype }) => isFloatingPoint(dtype));
-  return allFloat ? 'float' : null;
+  return allFloat ? 'float' : isKind ? kind : null;
 }
 
 /** Pattern of an argument on the older path. */

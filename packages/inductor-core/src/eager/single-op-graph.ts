@@ -42,6 +42,8 @@ export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): ar
   // An integer parameter has no sign to give its zero.
   if (Object.is(arg, -0)) return false;
   const { base, list } = op.schema.args[index]!.type;
+  // Some devices have integers of 32 bits; in their code such a number has its type.
+  if (Number.isSafeInteger(arg) && Math.abs(arg) >= 2 ** 31) return false;
   // A square is no call of a function.
   if (arg in EXACT_POWERS && op.qualifiedName === 'aten::pow.Tensor_Scalar') return false;
   // Parameters of distributions are `float`s; elsewhere those are constants of the code, an epsilon for one.

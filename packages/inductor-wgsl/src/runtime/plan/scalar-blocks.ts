@@ -6,7 +6,6 @@
  * computed, so that blocks are the same at all sizes.
  */
 import { type Size, type SizeProgram, TesseraError } from '@tessera/shared';
-import { LOST_INT64 } from '../../codegen/values/long-integers.js';
 import type { UniformField } from '../../codegen/wgsl-program.js';
 import type { CommandStream } from '../device/command-stream.js';
 import type { UniformRing } from './uniform-ring.js';
@@ -144,8 +143,7 @@ export class ScalarBlocks {
         case 'scalar': {
           const value = scalars[field.index];
           if (field.type === 'f32') floats[word] = value;
-          // Seeds are unsigned and keep their bits.
-          else if (field.type === 'i32' && !(value > LOST_INT64 && value < 2 ** 32)) refuse(value);
+          else if (field.type === 'i32' && !(Math.abs(value) < 2 ** 31)) refuse(value);
           else integers[word] = field.type === 'u32' ? Number(value !== 0) : value;
         }
       }
