@@ -4,9 +4,10 @@ export default packageTests({
   together: true,
   setupFiles: ['test/seeded.ts', 'test/verify-every-plan.ts'],
   apart: [
-    // Say which devices there are, or list what was registered.
+    // Say which devices and parts of the compiler are there.
     'test/errors.test.ts',
     'test/freezing.test.ts',
+    // Trains with numbers drawn so far: fails where files before it drew others.
     'test/ported-programs.test.ts',
     // Compare with eager mode to the bit, whose code for other sizes adds in another order.
     'test/maximum-beside-softmax.test.ts',
