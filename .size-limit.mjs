@@ -11,21 +11,21 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '596.5 kB';
+const EVERYTHING = '600.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '21.3 kB',
-  tensor: '174.6 kB',
+  tensor: '174.8 kB',
   nn: '64.2 kB',
   distributed: '27.2 kB',
   onnx: '66.1 kB',
-  graph: '35.0 kB',
+  graph: '35.1 kB',
   passes: '16.8 kB',
   'aot-autograd': '21.1 kB',
   'dynamo-trace': '44.8 kB',
-  'inductor-core': '176.6 kB',
-  'inductor-cpu': '66.3 kB',
+  'inductor-core': '176.8 kB',
+  'inductor-cpu': '70.1 kB',
   'inductor-wgsl': '52.8 kB',
   compile: '6.0 kB',
   testkit: '26.1 kB',

@@ -3,7 +3,12 @@
  * bundles for browsers have none of it. Code that pages ask for is here from the start.
  */
 import { useBoundedKeys } from '@tessera/inductor-core';
-import { useNarrowWeights, useSelection, useSorting, useWebAssemblyText } from '@tessera/inductor-cpu';
+import {
+  useNarrowWeights,
+  useSelection,
+  useSorting,
+  useWebAssemblyText,
+} from '@tessera/inductor-cpu';
 import { useSubgroupMatrices } from '@tessera/inductor-wgsl';
 import { useFreezing } from '@tessera/passes';
 import './debug/debug-folder.js';
