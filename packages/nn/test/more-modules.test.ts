@@ -127,6 +127,15 @@ describe.each(modes)('pooling, %s', (_, compiled) => {
     expectRecorded(input.grad!, entry.grad, 'gradient');
   });
 
+  it('max unpooling keeps the format of images', () => {
+    const run = maybe(compiled, (x: Tensor) => F.maxUnpool2d(...F.maxPool2dWithIndices(x, 2), 2));
+    const image = randn([2, 3, 4, 6]);
+    const spread = run(image.contiguous({ memoryFormat: 'channelsLast' }));
+    expect(spread.strides).toEqual([72, 1, 18, 3]);
+    expect(spread.toArray()).toEqual(run(image).toArray());
+    expect(run(image).strides).toEqual([72, 24, 6, 1]);
+  });
+
   it.each(recorded.fractional)('fractional max pooling in $rank dimensions', (entry) => {
     const fn = { 2: F.fractionalMaxPool2dWithIndices, 3: F.fractionalMaxPool3dWithIndices }[
       entry.rank

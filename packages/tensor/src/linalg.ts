@@ -12,7 +12,7 @@ export { type CholeskyExOptions } from './ops/linalg/cholesky.js';
 export { cross } from './ops/linalg/cross.js';
 export { det, logdet, slogdet } from './ops/linalg/det.js';
 export { type EighOptions, type Triangle, eigh, eigvalsh } from './ops/linalg/eigh.js';
-export { matrixExp, pinv, pinverse } from './ops/linalg/function.js';
+export { type PinvOptions, matrixExp, pinv, pinverse } from './ops/linalg/function.js';
 export { geqrf } from './ops/linalg/geqrf.js';
 export { householderProduct } from './ops/linalg/householder.js';
 export { inv, invEx } from './ops/linalg/inverse.js';

@@ -68,6 +68,16 @@ const cases: Case[] = [
   ['lstsq', (a, b) => linalg.lstsq(a!, b!)[0], [waves(3, 2), waves(3, 1)]],
   ['lstsq, wide', (a, b) => linalg.lstsq(a!, b!)[0], [waves(2, 3), waves(2, 1)]],
   ['lstsq, vectors', (a, b) => linalg.lstsq(a!, b!)[0], [waves(2, 3, 2), waves(2, 3)]],
+  [
+    'residuals of lstsq',
+    (a, b) => linalg.lstsq(a!, b!, { driver: 'gels' }).slice(0, 2),
+    [waves(3, 2), waves(3, 2)],
+  ],
+  [
+    'residuals of lstsq, vectors',
+    (a, b) => linalg.lstsq(a!, b!, { driver: 'gelsd' })[1],
+    [waves(2, 3, 2), waves(2, 3)],
+  ],
   ['pinv', (x) => linalg.pinv(x!), [waves(3, 2)]],
   ['matrixPower', (x) => [linalg.matrixPower(x!, 3), linalg.matrixPower(x!, -2)], [square(2, 2)]],
   ['cond', (x) => [linalg.cond(x!), linalg.cond(x!, 'fro')], [square(2, 2)]],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Tensor, eye, fromTypedArray, matmul, tensor, zeros } from '../src/index.js';
+import { type Tensor, eye, fromTypedArray, matmul, stack, tensor, zeros } from '../src/index.js';
 import { readNumbers } from '../src/internal.js';
 import * as linalg from '../src/linalg.js';
 
@@ -100,6 +100,27 @@ describe('linear algebra', () => {
     expect(linalg.pinverse(scaled, { rcond: 1e-6 }).toArray()).toEqual([
       [0.5, 0],
       [0, 0],
+    ]);
+  });
+
+  it('limits of a pseudo-inverse are numbers, or tensors with one for each matrix', () => {
+    const x = tensor([
+      [4, 0],
+      [0, 1],
+    ]);
+    const [low, high] = [tensor([0.1, 0.5]), tensor([0.5, 2])];
+    const pairs = stack([x, x]);
+    const kept = [
+      [0.25, 0],
+      [0, 0],
+    ];
+    for (const options of [{ rtol: 0.5 }, { atol: 2 }, { atol: 2, rtol: 0.1, hermitian: true }])
+      expect(linalg.pinv(x, options).toArray()).toEqual(kept);
+    for (const options of [{ rtol: low }, { atol: high }, { atol: high, rtol: 0 }])
+      expect(linalg.pinv(pairs, options).select(0, 1).toArray()).toEqual(kept);
+    expect(linalg.pinv(x, { rtol: 0.1 }).toArray()).toEqual([
+      [0.25, 0],
+      [0, 1],
     ]);
   });
 });

@@ -109,6 +109,12 @@ it('integers become floats', () => {
   expect(special.multigammaln(whole.add(1), 1).toArray()).toEqual(lgamma(whole.add(1)).toArray());
 });
 
+it('degrees of polynomials may be bools', () => {
+  const [x, n] = [tensor([0.5, 2, 3]), tensor([true, true, false])];
+  expect(special.hermitePolynomialH(x, n).toArray()).toEqual([1, 4, 1]);
+  expect(special.chebyshevPolynomialT(n, n).toArray()).toEqual([1, 1, 1]);
+});
+
 it('derivatives of polynomials, which PyTorch has none of, are those of the recurrence', () => {
   const x = tensor([-0.3, 0.6], { dtype: 'float64', requiresGrad: true });
   const [dx] = grad([special.legendrePolynomialP(x, 3).sum()], [x]);

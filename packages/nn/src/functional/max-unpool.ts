@@ -45,6 +45,9 @@ function sizesOf(
   return wanted;
 }
 
+const hasChannelsInnermost = ({ ndim, strides }: Tensor): boolean =>
+  ndim === 4 && strides[1]! < strides[3]!;
+
 /** Places `[…, …in]` at `indices` of `[…, …out]`. */
 function unpool(
   name: string,
@@ -66,7 +69,11 @@ function unpool(
   const numel = sizes.reduce((product, size) => product * size, 1);
   const flat = input.newZeros([...lead, numel]);
   const spread = flat.scatter(-1, indices.flatten(-rank), input.flatten(-rank));
-  return spread.reshape([...lead, ...sizes]);
+  const result = spread.reshape([...lead, ...sizes]);
+  // As in PyTorch, images keep their format; volumes are row-major.
+  return rank === 2 && hasChannelsInnermost(input)
+    ? result.contiguous({ memoryFormat: 'channelsLast' })
+    : result;
 }
 
 /** [N, C, L] → [N, C, L′]: undoes `maxPool1dWithIndices`. @throws shape-mismatch @see torch.nn.functional.max_unpool1d */

@@ -178,20 +178,26 @@ export function matrixExp(self: Tensor): Tensor {
   return callOp(expOp, [self]);
 }
 
-const PINV: OptionNames<{ atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean }> = {
-  atol: true,
-  rtol: true,
-  hermitian: true,
-};
+/** Options of `pinv`. */
+export interface PinvOptions {
+  /** Singular values up to this count as 0: a number, or a tensor with one for each matrix. */
+  readonly atol?: Tensor | number | null;
+  /** The same as a share of the largest one; unless either is given max(M, N) · epsilon of the dtype. */
+  readonly rtol?: Tensor | number | null;
+  /** Whether matrices are symmetric: their lower triangles are read. */
+  readonly hermitian?: boolean;
+}
+const PINV: OptionNames<PinvOptions> = { atol: true, rtol: true, hermitian: true };
+
+/** A limit as the operator takes it. */
+const asTensor = (limit: Tensor | number | null, { device }: Tensor): Tensor | null =>
+  typeof limit === 'number' ? full([], limit, { dtype: 'float64', device }) : limit;
 
 /** The Moore–Penrose inverse, [.., M, N] → [.., N, M]; singular values up to max(atol, rtol · largest) count as 0. @throws invalid-dim, dtype-unsupported */
-export function pinv(
-  self: Tensor,
-  options: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean } = {},
-): Tensor {
+export function pinv(self: Tensor, options: PinvOptions = {}): Tensor {
   checkOptionNames('pinv', options, PINV);
   const { atol = null, rtol = null, hermitian = false } = options;
-  return callOp(pinvOp, [self, atol, rtol, hermitian]);
+  return callOp(pinvOp, [self, asTensor(atol, self), asTensor(rtol, self), hermitian]);
 }
 
 const PINVERSE: OptionNames<{ rcond: number }> = { rcond: true };

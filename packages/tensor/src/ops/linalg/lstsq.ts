@@ -9,6 +9,7 @@ import { defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { matmul } from '../matmul/composite.js';
+import { add, mul, neg, sub } from '../pointwise/arithmetic.js';
 import { mT, unsqueeze } from '../view/dims.js';
 import { expand } from '../view/view.js';
 import { EPSILON, pinv, pinvGradient } from './function.js';
@@ -55,15 +56,34 @@ const hasResiduals = (m: number, n: number, driver: unknown): boolean =>
   m > n && driver !== null && driver !== 'gelsy';
 const hasSingularValues = (driver: unknown): boolean => driver === 'gelsd' || driver === 'gelss';
 
+/** What is there of two gradients, together. */
+const sumOf = (a: Tensor | null, b: Tensor | null): Tensor | null =>
+  a && b ? add(a, b) : (a ?? b);
+
+/** The gradient of a from that of the solution, inverse(a) @ right. */
+function solutionGradient(grad: Tensor, a: Tensor, right: Tensor, inverse: Tensor): Tensor {
+  const toInverse = matmul(grad, mT(right));
+  const whole = toInverse.sizes.slice(0, -2);
+  return pinvGradient(
+    toInverse,
+    expand(a, [...whole, ...a.sizes.slice(-2)]),
+    expand(inverse, [...whole, ...inverse.sizes.slice(-2)]),
+  );
+}
+
 const lstsqOp = defineOp(
   'aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)',
   {
     tags: ['compute-intensive'],
     meta: ({ self: a, b, driver }) => {
       const { batch, m, n, columns, vector } = systemOf(a, b, driver);
-      const solution = [...batch, n, columns];
+      // LAPACK leaves the solution in the first rows of what held b.
+      const rows = Math.max(m, n);
+      const held = vector
+        ? rowMajorMeta([...batch, rows], a)
+        : columnMajorMeta([...batch, rows, columns], a);
       return [
-        vector ? rowMajorMeta(solution.slice(0, -1), a) : columnMajorMeta(solution, a),
+        { ...held, sizes: vector ? [...batch, n] : [...batch, n, columns] },
         rowMajorMeta(hasResiduals(m, n, driver) ? (vector ? batch : [...batch, columns]) : [0], a),
         rowMajorMeta(driver === 'gels' ? [0] : a.sizes.slice(0, -2), a, 'int64'),
         rowMajorMeta(
@@ -113,27 +133,27 @@ const lstsqOp = defineOp(
         writeNumbers(outs[3]!, firstRound(singular, own, Math.min(m, n), a, batch));
     },
     saved: ['self', 'b'],
-    constantOutputs: [1, 3],
+    constantOutputs: [3],
     vjp: ({ self: a, b, driver }, { grads }) => {
-      const grad = grads[0] ?? null;
-      if (grad === null) return {};
-      const { vector } = systemOf(a, b, driver);
+      const { m, n, vector } = systemOf(a, b, driver);
+      const column = (x: Tensor): Tensor => (vector ? unsqueeze(x, -1) : x);
+      const right = column(b);
       const inverse = pinv(a);
-      const [g, right] = vector ? [unsqueeze(grad, -1), unsqueeze(b, -1)] : [grad, b];
+      const g = grads[0] ? column(grads[0]) : null;
+      // Residuals change with the solution only in the second order: it is where they are least.
+      const gr = hasResiduals(m, n, driver) && grads[1] ? column(grads[1]) : null;
+      const solution = gr && matmul(inverse, right);
+      const missed = gr && mul(mul(sub(matmul(a, solution!), right), unsqueeze(gr, -2)), 2);
       return {
         b: () => {
-          const side = matmul(mT(inverse), g);
-          return vector ? side.squeeze(-1) : side;
+          const side = sumOf(g && matmul(mT(inverse), g), missed && neg(missed));
+          return side && vector ? side.squeeze(-1) : side;
         },
-        self: () => {
-          const toInverse = matmul(g, mT(right));
-          const whole = toInverse.sizes.slice(0, -2);
-          return pinvGradient(
-            toInverse,
-            expand(a, [...whole, ...a.sizes.slice(-2)]),
-            expand(inverse, [...whole, ...inverse.sizes.slice(-2)]),
-          );
-        },
+        self: () =>
+          sumOf(
+            g && solutionGradient(g, a, right, inverse),
+            missed && matmul(missed, mT(solution!)),
+          ),
       };
     },
   },

@@ -28,6 +28,10 @@ function next(x: Tensor, [a, b, c]: ReturnType<Step>, p: Tensor, q: Tensor | nul
   return q === null || c === 0 ? product : sub(product, c === 1 ? q : mul(q, c));
 }
 
+/** Degrees without a fraction; of bools too, which `trunc` refuses. */
+const wholeDegree = (n: Tensor): Tensor =>
+  isFloatingPoint(n.dtype) ? trunc(n) : toDtype(n, 'int64');
+
 /** The polynomials of one recurrence, of `change(x)`. */
 function family(name: string, step: Step, change: (x: Tensor) => Tensor = (x) => x): Polynomial {
   return (input, n) => {
@@ -38,7 +42,7 @@ function family(name: string, step: Step, change: (x: Tensor) => Tensor = (x) =>
         { hints: [`Write ${name}(x, 3).`] },
       );
     const x = change(isFloatingPoint(input.dtype) ? input : toDtype(input, defaultDType()));
-    const order = isTensor(n) ? trunc(n) : Math.trunc(n);
+    const order = isTensor(n) ? wholeDegree(n) : Math.trunc(n);
     // Of a tensor the largest degree is read.
     const most = isTensor(order) ? (order.numel === 0 ? -1 : Number(order.max().item())) : order;
     const one = fullLike(x, 1);
