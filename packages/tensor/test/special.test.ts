@@ -115,6 +115,14 @@ it('degrees of polynomials may be bools', () => {
   expect(special.chebyshevPolynomialT(n, n).toArray()).toEqual([1, 1, 1]);
 });
 
+it('degrees of polynomials that are not finite give 0', () => {
+  const degrees = [2, Infinity, NaN, 1e30, -Infinity];
+  const x = tensor([0.5]).expand([5]);
+  expect(special.hermitePolynomialH(x, tensor(degrees)).toArray()).toEqual([-1, 0, 0, 0, 0]);
+  for (const degree of degrees.slice(1))
+    expect(special.legendrePolynomialP(x, degree).toArray()).toEqual([0, 0, 0, 0, 0]);
+});
+
 it('derivatives of polynomials, which PyTorch has none of, are those of the recurrence', () => {
   const x = tensor([-0.3, 0.6], { dtype: 'float64', requiresGrad: true });
   const [dx] = grad([special.legendrePolynomialP(x, 3).sum()], [x]);

@@ -12,7 +12,7 @@ import { toDtype } from '../arrange/copy.js';
 import { fullLike } from '../factory/like.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
 import { eq, lt } from '../pointwise/comparison.js';
-import { trunc } from '../pointwise/rounding.js';
+import { abs, trunc } from '../pointwise/rounding.js';
 import { where } from '../pointwise/where.js';
 
 /** aₖ, bₖ and cₖ. */
@@ -28,9 +28,14 @@ function next(x: Tensor, [a, b, c]: ReturnType<Step>, p: Tensor, q: Tensor | nul
   return q === null || c === 0 ? product : sub(product, c === 1 ? q : mul(q, c));
 }
 
+/** What PyTorch's conversion to int64 makes negative: NaN, infinities and numbers beyond. */
+const LIMIT = 2 ** 63;
+
 /** Degrees without a fraction; of bools too, which `trunc` refuses. */
-const wholeDegree = (n: Tensor): Tensor =>
-  isFloatingPoint(n.dtype) ? trunc(n) : toDtype(n, 'int64');
+function wholeDegree(n: Tensor | number): Tensor | number {
+  if (!isTensor(n)) return Math.abs(n) < LIMIT ? Math.trunc(n) : -1;
+  return isFloatingPoint(n.dtype) ? trunc(where(lt(abs(n), LIMIT), n, -1)) : toDtype(n, 'int64');
+}
 
 /** The polynomials of one recurrence, of `change(x)`. */
 function family(name: string, step: Step, change: (x: Tensor) => Tensor = (x) => x): Polynomial {
@@ -42,7 +47,7 @@ function family(name: string, step: Step, change: (x: Tensor) => Tensor = (x) =>
         { hints: [`Write ${name}(x, 3).`] },
       );
     const x = change(isFloatingPoint(input.dtype) ? input : toDtype(input, defaultDType()));
-    const order = isTensor(n) ? wholeDegree(n) : Math.trunc(n);
+    const order = wholeDegree(n);
     // Of a tensor the largest degree is read.
     const most = isTensor(order) ? (order.numel === 0 ? -1 : Number(order.max().item())) : order;
     const one = fullLike(x, 1);
