@@ -115,6 +115,20 @@ it('degrees of polynomials may be bools', () => {
   expect(special.chebyshevPolynomialT(n, n).toArray()).toEqual([1, 1, 1]);
 });
 
+it('zeta sums from far below 0', () => {
+  const x = tensor([2, 2, 3, 3, 4], { dtype: 'float64' });
+  const q = tensor([-70000.5, -9.5, -9.5, -20.25, -7.75], { dtype: 'float64' });
+  expectClose(
+    special.zeta(x, q),
+    [
+      9.869590115579152, 9.76968744503023, 0.004987572123857579, -62.01139276237191,
+      259.75698676526787,
+    ],
+    1e-12,
+    'zeta',
+  );
+});
+
 it('degrees of polynomials that are not finite give 0', () => {
   const degrees = [2, Infinity, NaN, 1e30, -Infinity];
   const x = tensor([0.5]).expand([5]);

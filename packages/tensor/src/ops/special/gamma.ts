@@ -13,6 +13,7 @@ import { log1p, reciprocal } from '../pointwise/exponential.js';
 import { logicalAnd, logicalOr } from '../pointwise/logical.js';
 import { pow } from '../pointwise/power.js';
 import { floor } from '../pointwise/rounding.js';
+import { rsub } from '../pointwise/rsub.js';
 import { lgamma } from '../pointwise/special.js';
 import { where } from '../pointwise/where.js';
 import { sum } from '../reduction/reduction.js';
@@ -55,8 +56,24 @@ const FACTORS: readonly number[] = [
 /** Terms that are added one by one before the rest is estimated. */
 const TERMS = 10;
 
+/** Σ (q + k)⁻ˢ over k = 0, 1, …, for s > 1 and q > 0, by Euler and Maclaurin. */
+function fromPositive(s: Tensor, q: Tensor): Tensor {
+  let total = pow(q, mul(s, -1));
+  for (let k = 1; k < TERMS; k++) total = add(total, pow(add(q, k), mul(s, -1)));
+  const z = add(q, TERMS);
+  const power = pow(z, mul(s, -1));
+  const inverse = reciprocal(z);
+  let rest = add(div(mul(power, z), sub(s, 1)), mul(power, 0.5));
+  let factor = mul(mul(power, s), inverse);
+  FACTORS.forEach((c, k) => {
+    rest = add(rest, mul(factor, c));
+    factor = mul(mul(factor, mul(add(s, 2 * k + 1), add(s, 2 * k + 2))), mul(inverse, inverse));
+  });
+  return add(total, rest);
+}
+
 /**
- * Hurwitz' Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1, by Euler and Maclaurin.
+ * Hurwitz' Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1.
  *
  * @throws schema-arguments
  * @see torch.special.zeta
@@ -68,18 +85,16 @@ export function zeta(x: Tensor | number, q: Tensor | number): Tensor {
   const isOutside = logicalOr(logicalOr(le(given, 1), isnan(given)), logicalOr(isPole, isComplex));
   const s = where(isOutside, 2, given);
   const first = where(isOutside, 1, start);
-  let total = pow(first, mul(s, -1));
-  for (let k = 1; k < TERMS; k++) total = add(total, pow(add(first, k), mul(s, -1)));
-  const z = add(first, TERMS);
-  const power = pow(z, mul(s, -1));
-  const inverse = reciprocal(z);
-  let rest = add(div(mul(power, z), sub(s, 1)), mul(power, 0.5));
-  let factor = mul(mul(power, s), inverse);
-  FACTORS.forEach((c, k) => {
-    rest = add(rest, mul(factor, c));
-    factor = mul(mul(factor, mul(add(s, 2 * k + 1), add(s, 2 * k + 2))), mul(inverse, inverse));
-  });
-  const value = add(total, rest);
+  // Terms of negative numbers are those of positive ones, with the sign of (-1)ˢ: from 1 - fraction up to -q.
+  const isNegative = lt(first, 0);
+  const fraction = sub(first, floor(first));
+  const upwards = fromPositive(s, where(isNegative, fraction, first));
+  const mirrored = sub(
+    fromPositive(s, where(isNegative, rsub(fraction, 1), 1)),
+    fromPositive(s, where(isNegative, rsub(first, 1), 1)),
+  );
+  const half = mul(s, 0.5);
+  const value = add(upwards, where(eq(half, floor(half)), mirrored, mul(mirrored, -1)));
   const limit = where(logicalOr(eq(given, 1), logicalAnd(isPole, ge(given, 1))), Infinity, NaN);
   return where(isOutside, limit, value);
 }
