@@ -77,13 +77,9 @@ const lstsqOp = defineOp(
     tags: ['compute-intensive'],
     meta: ({ self: a, b, driver }) => {
       const { batch, m, n, columns, vector } = systemOf(a, b, driver);
-      // LAPACK leaves the solution in the first rows of what held b.
-      const rows = Math.max(m, n);
-      const held = vector
-        ? rowMajorMeta([...batch, rows], a)
-        : columnMajorMeta([...batch, rows, columns], a);
+      const solution = [...batch, n, columns];
       return [
-        { ...held, sizes: vector ? [...batch, n] : [...batch, n, columns] },
+        vector ? rowMajorMeta(solution.slice(0, -1), a) : columnMajorMeta(solution, a),
         rowMajorMeta(hasResiduals(m, n, driver) ? (vector ? batch : [...batch, columns]) : [0], a),
         rowMajorMeta(driver === 'gels' ? [0] : a.sizes.slice(0, -2), a, 'int64'),
         rowMajorMeta(
