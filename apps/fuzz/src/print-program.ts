@@ -150,7 +150,7 @@ const OBSERVE = [
   '      const results: Result[] = [run()];',
   "      if (meanwhile === 'read') {",
   "        const read = args[0]!.device === 'cpu' ? args[0]!.sum().item() : await args[0]!.sum().item();",
-  '        store.count += read > 0 ? 1 : 2;',
+  '        store.count += read > 0.25 ? 1 : 2;',
   '      }',
   "      if (meanwhile === 'write') T.noGrad(() => args[0]!.add_(1));",
   "      if (meanwhile === 'call') results.push(run());",

@@ -39,6 +39,10 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     ['times zero', (x) => x.mul(0)],
     ['times zero, plus', (x) => x.mul(0).add(x)],
     ['times the logarithm of one', (x) => xlogy(x, 1)],
+    ['less itself', (x) => x.sub(x)],
+    ['by itself', (x) => x.div(x)],
+    ['by itself, as another tensor', (x) => x.maximum(x).div(x)],
+    ['overwritten with zero and divided by itself', (x) => x.mul(0).zero_().div(x.mul(0).zero_())],
     ['times a half float of zero', (x) => x.to('float16').mul(0)],
   ])('what is no number, %s, is none', (_name, fn) =>
     expectReference(fn, tensor([0, 1.5, nan, inf, -inf, -2, nan])),

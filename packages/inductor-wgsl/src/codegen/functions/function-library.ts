@@ -21,6 +21,13 @@ const FLOATS: Readonly<Record<string, string>> = {
   let bits = bitcast<U>(x);
   return bitcast<F>(select(bits & U(0x80000000u), U(0x7fc00000u), bits << U(1) >= U(0xff000000u)));
 }`,
+  less_itself: `fn @less_itself(x: F) -> F {
+  return @times_zero(bitcast<F>(bitcast<U>(x) & U(0x7fffffffu)));
+}`,
+  by_itself: `fn @by_itself(x: F) -> F {
+  let bits = bitcast<U>(x) << U(1);
+  return bitcast<F>(select(U(0x3f800000u), U(0x7fc00000u), (bits == U(0u)) | (bits >= U(0xff000000u))));
+}`,
 };
 
 /** WGSL compilers may assume that there is no NaN, and may rearrange sums. */

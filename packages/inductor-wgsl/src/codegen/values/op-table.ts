@@ -51,9 +51,14 @@ const product: Emit = ([a, b], site) => {
   return factor.includes('-') ? `(-${result})` : result;
 };
 
-/** A quotient of floats; compilers take a literal zero divided by anything for zero, too. */
-const quotient: Emit = ([a, b], site) =>
-  ZERO.test(a) ? product([inverse([b], site), a], site) : `(${a} / ${b})`;
+/** A quotient of floats; compilers take a literal zero divided by anything for zero, too, and a value by itself for 1. */
+const quotient: Emit = ([a, b], site) => {
+  if (ZERO.test(a)) return product([inverse([b], site), a], site);
+  return a === b ? `${site.helper('by_itself')}(${a})` : `(${a} / ${b})`;
+};
+/** A difference of floats; compilers take a value less itself for 0. */
+const difference: Emit = ([a, b], site) =>
+  a === b ? `${site.helper('less_itself')}(${a})` : `(${a} - ${b})`;
 const inverse: Emit = ([a], site) => `(${one(site)} / ${a})`;
 
 const times = (a: string, b: string, site: OpSite): string =>
@@ -74,7 +79,7 @@ const one = (site: OpSite): string => `${typeName('f32', site.width)}(1.0)`;
 
 const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   add: { f32: infix('+'), i32: infix('+'), bool: infix('|') },
-  sub: { f32: infix('-'), i32: infix('-'), bool: infix('!=') },
+  sub: { f32: difference, i32: infix('-'), bool: infix('!=') },
   mul: { f32: product, i32: infix('*'), bool: infix('&') },
   div: floating(quotient),
   floordiv: {
