@@ -79,6 +79,9 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     [regular(2), values(2, 2), false, false],
   ],
   'aten::_linalg_det': [[regular(3)]],
+  'aten::linalg_ldl_solve': [
+    [fixed(regular(2)), fixed(fromTypedArray(Int32Array.of(1, 2), [2])), values(2, 2), false],
+  ],
   'aten::linalg_lu_factor_ex': [[regular(2), true, false]],
   'aten::linalg_lstsq': [[values(3, 2), values(3, 1), null, null]],
   'aten::native_dropout': [[values(6), 0.4, true]],

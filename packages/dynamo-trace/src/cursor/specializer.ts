@@ -92,7 +92,8 @@ export class Specializer {
     if (shapes.parent === null || isStatic(step)) return;
     const { frame } = this;
     const left = remaindersOf(step, args, frame);
-    const place = this.learns ? before.place : null;
+    // A call that is remembered keeps results and code of its own.
+    const place = this.cursor.isRemembered ? null : before.place;
     // With all that is left of them, the sizes of which it makes others.
     const sizes = left.length === 0 ? this.point : [...this.point, ...left];
     const behind = place?.note(step, args, outs, frame, sizes) ?? null;
@@ -111,7 +112,7 @@ export class Specializer {
       this.behind = met.behind;
       return met.outs;
     }
-    if (behind.place === null || this.recorder !== null || !this.learns) return null;
+    if (behind.place === null || this.recorder !== null || this.cursor.isRemembered) return null;
     const point = behind.left.length === 0 ? shapes.point : this.point;
     const found = behind.place.at(step, args, frame, point, behind);
     if (found === null) return null;
@@ -120,15 +121,10 @@ export class Specializer {
     return found.outs;
   }
 
-  /** Whether results and code are taken from other sizes. A call that is remembered keeps code of its own. */
-  private get learns(): boolean {
-    return !this.cursor.isRemembered;
-  }
-
   /** What is known behind the steps of the current segment, and so their cases; null if nothing is known of one of them. */
   get cases(): KnownPlace | null {
     const { place, isKnown } = this.behind;
-    return isKnown && this.learns ? place : null;
+    return isKnown && !this.cursor.isRemembered ? place : null;
   }
 
   /**
@@ -172,7 +168,7 @@ export class Specializer {
   /** Whether code for these sizes may run. */
   private serves({ segment, proven, outputs }: SizedCode): boolean {
     if (proven === null) return segment.fits(this.frame);
-    if (this.recorder !== null || !this.learns) return false;
+    if (this.recorder !== null || this.cursor.isRemembered) return false;
     return outputs === segment.outputs && segment.serves(this.frame);
   }
 

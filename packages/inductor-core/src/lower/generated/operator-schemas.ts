@@ -436,6 +436,9 @@ export interface OperatorSchemas {
   'aten::linalg_householder_product': "aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor";
   'aten::linalg_inv': "aten::linalg_inv(Tensor A) -> Tensor";
   'aten::linalg_inv_ex': "aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)";
+  'aten::linalg_ldl_factor': "aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)";
+  'aten::linalg_ldl_factor_ex': "aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)";
+  'aten::linalg_ldl_solve': "aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor";
   'aten::linalg_lstsq': "aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)";
   'aten::linalg_lu': "aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)";
   'aten::linalg_lu_factor': "aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)";
