@@ -187,8 +187,9 @@ export class PlanCaller {
     for (const position of route.scalars) scalars.push(Number(inputs[position]));
     if (rng !== undefined) {
       const state = reserveOffsets(rng.count);
-      scalars[rng.seed] = state.seed;
-      scalars[rng.offset] = state.offset;
+      // Kernels take 32 bits of them.
+      scalars[rng.seed] = state.seed | 0;
+      scalars[rng.offset] = state.offset | 0;
     }
     const memory = executable.allocateOutputs?.(tensors);
     const made =

@@ -23,7 +23,7 @@ import {
   log,
   reportTo,
 } from '@tessera/shared';
-import { type Storage, type Tensor } from '@tessera/tensor';
+import { type GradNode, type Storage, type Tensor } from '@tessera/tensor';
 import { gradEdge, gradFnOf, isHistoryRefused, show } from '@tessera/tensor/internal';
 import { now } from '../clock.js';
 import {
@@ -354,7 +354,7 @@ export class Segment {
       const node = isHistoryRefused(tensor) ? null : gradFnOf(tensor);
       if (node === null) continue;
       const { base, retainsGrad } = tensor;
-      if (base === null ? retainsGrad : node.isWatchedBefore(gradEdge(base)?.node)) return true;
+      if (base === null ? retainsGrad : isWatchedBefore(node, gradEdge(base)?.node)) return true;
     }
     return false;
   }
@@ -384,4 +384,15 @@ export class Segment {
     original.submitted = true;
     return checkCompiled(compiled);
   }
+}
+
+/** Whether code of the program sees gradients of a view, at its node or at what lies between it and its base's. */
+function isWatchedBefore(node: GradNode, end: GradNode | undefined): boolean {
+  for (let at: GradNode | undefined = node; at !== undefined && at !== end;) {
+    const { nodePreHooks, nodeHooks, preHooks, retained, nextEdges }: GradNode = at;
+    const hooks = [nodePreHooks, nodeHooks, ...(preHooks?.values() ?? [])];
+    if (retained !== null || hooks.some((list) => (list?.length ?? 0) > 0)) return true;
+    at = nextEdges.length === 1 ? nextEdges[0]?.node : undefined;
+  }
+  return false;
 }

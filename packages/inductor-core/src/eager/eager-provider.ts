@@ -103,8 +103,9 @@ export class EagerProvider implements KernelProvider {
     const scalars = entry.scalars.map((path) => at(args, path) as number);
     if (entry.rng !== undefined) {
       const state = reserveOffsets(entry.rng.count);
-      scalars[entry.rng.seed] = state.seed;
-      scalars[entry.rng.offset] = state.offset;
+      // Kernels take 32 bits of them.
+      scalars[entry.rng.seed] = state.seed | 0;
+      scalars[entry.rng.offset] = state.offset | 0;
     }
     entry.executable.run(
       inputs,

@@ -94,7 +94,7 @@ export abstract class BatchNorm extends Module {
     this.resetParameters();
   }
 
-  /** Files of before PyTorch 0.4.1, and of other programs, have no count: it stays what it is. */
+  /** @internal Files of before PyTorch 0.4.1, and of other programs, have no count: it stays what it is. */
   override _loading(values: Record<string, Tensor>, prefix: string): void {
     const count = this.num_batches_tracked;
     if (count !== null && !count.isFake) values[`${prefix}num_batches_tracked`] ??= count;

@@ -108,14 +108,6 @@ export abstract class GradNode {
     return true;
   }
 
-  /** Whether code of the program sees gradients here or at what follows, before `end`. */
-  isWatchedBefore(end: GradNode | undefined): boolean {
-    if (this === end) return false;
-    const hooks = [this.nodePreHooks, this.nodeHooks, ...(this.preHooks?.values() ?? [])];
-    if (this.retained !== null || hooks.some((list) => (list?.length ?? 0) > 0)) return true;
-    return this.nextEdges.some((edge) => edge?.node.isWatchedBefore(end) === true);
-  }
-
   /** The outputs on whose gradients that of an edge, by number, depends; null for all. */
   outputsTowards(_edge: number): readonly number[] | null {
     return null;

@@ -91,12 +91,13 @@ export function gradEdge(tensor: TensorBase): Edge | null {
  */
 export function nodesBehind(
   tensors: readonly TensorBase[],
-  goesOn: (node: GradNode) => boolean = () => true,
+  goesOn?: (node: GradNode) => boolean,
 ): Set<GradNode> {
   const seen = new Set(tensors.flatMap((tensor) => gradEdge(tensor)?.node ?? []));
   // A Set gives what is added meanwhile too.
   for (const node of seen)
-    if (goesOn(node)) for (const edge of node.nextEdges) if (edge !== null) seen.add(edge.node);
+    if (goesOn?.(node) !== false)
+      for (const edge of node.nextEdges) if (edge !== null) seen.add(edge.node);
   return seen;
 }
 

@@ -33,8 +33,7 @@ export const programLeaf: OpOverload<Tensor> = defineOp(
       const leaf = noGrad(() => self.detach());
       leaf.base = self.base;
       leaf.madeAs = self.madeAs;
-      if (self.autograd !== null)
-        autogradMeta(leaf).versionAtGradFn = self.autograd.versionAtGradFn;
+      autogradMeta(leaf).versionAtGradFn = self.autograd?.versionAtGradFn ?? 0;
       return leaf.requiresGrad_();
     },
   },

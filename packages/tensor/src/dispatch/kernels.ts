@@ -160,26 +160,23 @@ function runFunctional(
   args: readonly unknown[],
   into: readonly Tensor[] | null,
 ): readonly Tensor[] {
-  const fake = anyFake(op, args);
+  if (anyFake(op, args)) return into ?? outputMetas(op, args).map(fakeFromMeta);
+  const device = deviceOf(op, args);
+  const provider = kernelProvider(device);
   if (op.record.produce !== undefined) {
-    if (fake) return outputMetas(op, args).map(fakeFromMeta);
     // The reference kernel reads CPU memory.
-    const device = deviceOf(op, args);
     if (device !== 'cpu') throw sizeUnknown(op, device) ?? missingKernel(op, device);
     assertAllReadable(op, args);
     const made =
-      kernelProvider(device)?.produce?.(op, args) ??
-      runExactly(op.record.produce, op.bind(args), null);
-    return Array.isArray(made) ? made : [made];
+      provider?.produce?.(op, args) ?? runExactly(op.record.produce, op.bind(args), null);
+    return [made].flat();
   }
-  const device = deviceOf(op, args);
-  if (!fake && op.record.meta === undefined) missingKernel(op, device);
-  if (!fake) assertAllReadable(op, args);
-  const outs = into ?? outputMetas(op, args).map(fake ? fakeFromMeta : emptyFromMeta);
-  if (fake) return outs;
+  if (op.record.meta === undefined) missingKernel(op, device);
+  assertAllReadable(op, args);
+  const outs = into ?? outputMetas(op, args).map(emptyFromMeta);
   const written = into === null && op.isMutable ? writtenBy(op, args) : NONE;
   for (const tensor of written) tensor.storage.keepContents();
-  if (kernelProvider(device)?.run(op, args, outs) !== true) {
+  if (provider?.run(op, args, outs) !== true) {
     const elsewhere = outs.find((out) => out.device !== device);
     if (device !== 'cpu' && elsewhere !== undefined) throw unreadable(device, elsewhere.device);
     if (device !== 'cpu' || op.record.kernel === undefined) return missingKernel(op, device);

@@ -84,18 +84,17 @@ export function bagKernel(args: BagForwardArgs, outs: readonly Tensor[]): void {
     const scale = scales === null ? 1 : scales[i]!;
     const from = row * width;
     const to = bag * width;
-    if (!isMax) for (let j = 0; j < width; j++) result[to + j]! += table[from + j]! * scale;
-    else
-      for (let j = 0; j < width; j++) {
-        const value = table[from + j]!;
-        if (!isFirst && !(value > result[to + j]!)) continue;
+    for (let j = 0; j < width; j++) {
+      const value = table[from + j]! * scale;
+      if (!isMax) result[to + j]! += value;
+      else if (isFirst || value > result[to + j]!) {
         result[to + j] = value;
         winners[to + j] = row;
       }
+    }
   }
   if (args.mode === BAG_MODES.mean)
-    for (let bag = 0; bag < bags; bag++)
-      for (let j = 0; j < width; j++) result[bag * width + j]! /= Math.max(sizes[bag]!, 1);
+    result.forEach((total, i) => (result[i] = total / Math.max(sizes[Math.floor(i / width)]!, 1)));
   // PyTorch counts only what the backward of the mode will read.
   const counted = args.mode === BAG_MODES.sum ? new Float64Array(bags) : sizes;
   writeNumbers(output, result);

@@ -71,9 +71,9 @@ export function restoreRng(state: GeneratorState): void {
   offset = state.offset;
 }
 
-/** Takes `count` offsets and returns the state before them, as integers of 32 bits: the bits that kernels take of it. */
+/** Takes `count` offsets and returns the state before them. */
 export function reserveOffsets(count: number): GeneratorState {
-  const state = { seed: seed | 0, offset: offset | 0 };
+  const state = { seed, offset };
   offset += count;
   return state;
 }

@@ -16,10 +16,10 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
-import { fullLike } from '../factory/like.js';
 import { maskedFill } from '../pointwise/fill.js';
 import { div } from '../pointwise/division.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { abs } from '../pointwise/rounding.js';
 import { mean } from './reduction.js';
 import { type Dims, dimList, reducedCount, spread } from './spread.js';
 
@@ -74,20 +74,15 @@ function varianceKernel(
   };
 }
 
-/** @see PyTorch's var_backward: of all elements without degrees of freedom it is infinite, whatever their sign. */
+/** @see PyTorch's var_backward: of all elements without degrees of freedom it is infinite, on both sides of the mean. */
 function varianceGradient(grad: Tensor, args: VarianceArgs): Tensor {
   const { self, dim } = args;
   const degrees = reducedCount(self.sizes, dim) - correctionOf(args);
-  const distance = (): Tensor => sub(self, mean(self, dim, { keepdim: true }));
-  const slope = spread(grad, self.sizes, dim);
-  // Two by zero times nothing is no number, and is said: a device may take it that no number is infinite.
-  if (degrees === 0 || (degrees < 0 && dim === null)) {
-    const from = distance();
-    const far = dim === null ? fullLike(self, Infinity) : mul(from, Infinity);
-    return mul(slope, maskedFill(far, eq(from, 0), NaN));
-  }
+  const isInfinite = dim === null && degrees <= 0;
   // A count among the arguments is a size like others; its inverse would be another number for every size.
-  return mul(div(mul(slope, 2), degrees), distance());
+  const slope = div(mul(spread(grad, self.sizes, dim), 2), isInfinite ? 0 : degrees);
+  const distance = sub(self, mean(self, dim, { keepdim: true }));
+  return mul(slope, isInfinite ? abs(distance) : distance);
 }
 
 function meanGradient(grad: Tensor, { self, dim }: VarianceArgs): Tensor {
