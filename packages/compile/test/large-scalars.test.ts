@@ -48,9 +48,18 @@ describe.skipIf(!wantsGpu)('numbers of more than 32 bits on WebGPU', () => {
     }
   });
 
+  it('are floats where a mask chooses between them and floats', async () => {
+    const x = tensor([1, -2]);
+    const choose = (y: Tensor): Tensor => where(y.gt(0), y, -1e10);
+    for (const fn of [choose, compile(choose)])
+      expect(await fn(x.to('wgpu')).toArray()).toEqual([1, -1e10]);
+  });
+
   it('are refused by integers', async () => {
     const x = tensor([1], { dtype: 'int64', device: 'wgpu' });
-    await expect(x.add(3e9).toArray()).rejects.toMatchObject({ code: 'invalid-argument' });
+    await expect(async () => x.add(3e9).toArray()).rejects.toMatchObject({
+      code: 'invalid-argument',
+    });
   });
 
   it('seed the generator', async () => {

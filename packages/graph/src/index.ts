@@ -44,6 +44,7 @@ export { GraphSamples, type SampledGraph } from './symbolic/graph-samples.js';
 export { dividesSizes, numbersOfCall, remaindersOfCall } from './symbolic/call-remainders.js';
 export type { Shaped } from './symbolic/operator-cases.js';
 export type { CaseOf } from './symbolic/operator-cases.js';
+export { isBesideFloats } from './ir/beside-floats.js';
 export { LayoutClass, casesOf, isUniform, layoutClass } from './symbolic/uniform-operators.js';
 export { sameConstant } from './symbolic/same-program.js';
 export { type SizedInput } from './symbolic/sized-inputs.js';

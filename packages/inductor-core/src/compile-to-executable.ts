@@ -3,13 +3,7 @@
  */
 import type { GraphModule } from '@tessera/graph';
 import { type Tensor, type TensorMeta, isTensor } from '@tessera/tensor';
-import {
-  currentBackwardNode,
-  emptyFromMeta,
-  emptyOnMemory,
-  getOp,
-  reserveOffsets,
-} from '@tessera/tensor/internal';
+import { currentBackwardNode, emptyFromMeta, emptyOnMemory, getOp } from '@tessera/tensor/internal';
 import {
   type Size,
   type Steps,
@@ -25,6 +19,7 @@ import { type CompiledPlan, planSteps } from './compile-graph.js';
 import type { IrOutput } from './lower/ir-node.js';
 import type { ExecutionPlan } from './plan/execution-plan.js';
 import { printPlan } from './plan/print-plan.js';
+import { placeRandomState } from './plan/random-state.js';
 
 /** A compiled graph: values of the placeholders in (tensors and numbers), values of the output list out. */
 export interface CompiledGraph {
@@ -185,12 +180,7 @@ export class PlanCaller {
     tensors.push(...liftedConstants);
     const scalars: number[] = [];
     for (const position of route.scalars) scalars.push(Number(inputs[position]));
-    if (rng !== undefined) {
-      const state = reserveOffsets(rng.count);
-      // Kernels take 32 bits of them.
-      scalars[rng.seed] = state.seed | 0;
-      scalars[rng.offset] = state.offset | 0;
-    }
+    if (rng !== undefined) placeRandomState(rng, scalars);
     const memory = executable.allocateOutputs?.(tensors);
     const made =
       memory === undefined

@@ -5,8 +5,9 @@
  * runtime scalar or a symbol, and every later number that differs from the older path is lifted too, so
  * a function with several changing numbers is compiled once more, not once per number (anti-unification).
  */
+import { isBesideFloats } from '@tessera/graph';
 import { SymScalar, isPlainInteger } from '@tessera/shared';
-import { type OpOverload, isFloatingPoint, isTensor } from '@tessera/tensor';
+import { type OpOverload, isTensor } from '@tessera/tensor';
 import type { Older } from '../dynamic/dynamic-shapes.js';
 import type { TraceOptions } from '../trace-options.js';
 import { type Pattern, type ScalarPattern, kindOfNumber, sameConstant } from '../trace/pattern.js';
@@ -129,13 +130,11 @@ function scalarKind(
   value: number,
   args: readonly unknown[],
 ): ScalarPattern['kind'] | null {
-  // Beside floats a number of more than 32 bits is one: not all devices have longer integers.
-  const isShort = kind !== 'int' || Math.abs(value) < 2 ** 31;
   const isKind = kindOfNumber(value) === kind && !Object.is(value, -0);
-  if (isKind && isShort) return kind;
-  const tensors = args.flat().filter(isTensor);
-  const allFloat = tensors.length > 0 && tensors.every(({ dtype }) => isFloatingPoint(dtype));
-  return allFloat ? 'float' : isKind ? kind : null;
+  // Beside floats a number of more than 32 bits is one: not all devices have longer integers.
+  const isLong = kind === 'int' && Math.abs(value) >= 2 ** 31;
+  if (isKind && !isLong) return kind;
+  return isBesideFloats(args) ? 'float' : isKind ? kind : null;
 }
 
 /** Pattern of an argument on the older path. */

@@ -15,6 +15,7 @@ import { inductorConfig } from '../config.js';
 import { takesSizes } from '../lower/find-lowering.js';
 import { isRepeatedByCode } from '../lower/ops/random.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
+import { placeRandomState } from '../plan/random-state.js';
 import { SizeFamily } from '../sizes/size-family.js';
 import { opKey } from './op-key.js';
 import { type ArgPath, expandedGraph, singleOpGraph } from './single-op-graph.js';
@@ -101,12 +102,7 @@ export class EagerProvider implements KernelProvider {
     const inputs = entry.tensors.map((path) => at(args, path) as Tensor);
     inputs.push(...entry.constants);
     const scalars = entry.scalars.map((path) => at(args, path) as number);
-    if (entry.rng !== undefined) {
-      const state = reserveOffsets(entry.rng.count);
-      // Kernels take 32 bits of them.
-      scalars[entry.rng.seed] = state.seed | 0;
-      scalars[entry.rng.offset] = state.offset | 0;
-    }
+    if (entry.rng !== undefined) placeRandomState(entry.rng, scalars);
     entry.executable.run(
       inputs,
       entry.inPlace ? [] : outs.length === 1 ? outs : outs.filter((out) => out.numel > 0),

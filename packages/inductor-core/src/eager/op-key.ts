@@ -4,9 +4,8 @@
  * The key spells out everything that generated code depends on, so equality of strings is equality of
  * structure; nothing is hashed away.
  */
-import { scalarKind } from '@tessera/shared';
 import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
-import { isRuntimeScalar } from './single-op-graph.js';
+import { isRuntimeScalar, liftedKind } from './single-op-graph.js';
 
 function tensorKey(tensor: Tensor): string {
   return `${tensor.dtype}[${tensor.sizes.join()}|${tensor.strides.join()}]`;
@@ -34,7 +33,7 @@ export function opKey(
   let key = '';
   for (let i = 0; i < args.length; i++) {
     const arg = args[i];
-    key += lift && isRuntimeScalar(op, i, arg) ? `${scalarKind(arg)};` : `${visit(arg)};`;
+    key += lift && isRuntimeScalar(op, i, arg) ? `${liftedKind(arg, args)};` : `${visit(arg)};`;
   }
   for (const out of outs) key += `>${visit(out)}`;
   return key;

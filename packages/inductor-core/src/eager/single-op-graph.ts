@@ -7,9 +7,10 @@ import {
   GraphModule,
   type Node,
   getItem,
+  isBesideFloats,
   traceOnFakes,
 } from '@tessera/graph';
-import { scalarKind } from '@tessera/shared';
+import { type ScalarKind, scalarKind } from '@tessera/shared';
 import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import { dispatchBelowAutograd, fakeFromMeta, getOp } from '@tessera/tensor/internal';
 import { EXACT_POWERS } from '../lower/ops/pointwise.js';
@@ -36,14 +37,18 @@ export function fakeLike(tensor: Tensor): Tensor {
   });
 }
 
+/** What a number is that is passed at run time: beside floats one of more than 32 bits is a float, as not all devices have such integers. */
+export function liftedKind(value: number, args: readonly unknown[]): ScalarKind {
+  const kind = scalarKind(value);
+  return kind === 'int' && Math.abs(value) >= 2 ** 31 && isBesideFloats(args) ? 'float' : kind;
+}
+
 /** Whether a number at this argument is passed at run time, so that one kernel serves all values. */
 export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): arg is number {
   if (typeof arg !== 'number') return false;
   // An integer parameter has no sign to give its zero.
   if (Object.is(arg, -0)) return false;
   const { base, list } = op.schema.args[index]!.type;
-  // Some devices have integers of 32 bits; in their code such a number has its type.
-  if (Number.isSafeInteger(arg) && Math.abs(arg) >= 2 ** 31) return false;
   // A square is no call of a function.
   if (arg in EXACT_POWERS && op.qualifiedName === 'aten::pow.Tensor_Scalar') return false;
   // Parameters of distributions are `float`s; elsewhere those are constants of the code, an epsilon for one.
@@ -77,7 +82,7 @@ export function singleOpGraph(
     if (lift && path.length === 1 && isRuntimeScalar(op, path[0]!, arg)) {
       const node = graph.placeholder(`scalar_${path[0]!}`);
       node.meta.val = arg;
-      node.meta.scalar = { kind: scalarKind(arg) };
+      node.meta.scalar = { kind: liftedKind(arg, args) };
       scalars.push(path);
       return node;
     }

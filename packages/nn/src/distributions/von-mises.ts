@@ -35,7 +35,7 @@ function proposal(kappa: Tensor): Tensor {
 
 /**
  * Density exp(concentration · cos(x - loc)) / (2π I₀(concentration)). Mean and variance are the circular ones. Samples are
- * drawn in double precision, on the CPU, until all are accepted: in a compiled function that is a graph break.
+ * drawn in double precision until all are accepted: of parameters on the CPU, and in a compiled function with a graph break.
  *
  * @see torch.distributions.VonMises
  */
@@ -71,7 +71,7 @@ export class VonMises extends Distribution {
     return false;
   }
 
-  /** From -π to π. */
+  /** From -π to π. @throws dtype-unsupported on WebGPU, which has no float64 */
   override sample(sampleShape: readonly number[] = []): Tensor {
     return noGrad(() => {
       const shape = this.extended(sampleShape);
