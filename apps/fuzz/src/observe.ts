@@ -78,7 +78,9 @@ class Watcher {
       if (seen.kind !== 'tensor') return seen;
       const values = read[next++]!;
       if (values.status === 'fulfilled') return { ...seen, values: values.value };
-      if (!isTesseraError(values.reason)) throw values.reason;
+      // What a kernel found is no matter of the tensor that is read next.
+      if (!isTesseraError(values.reason) || !values.reason.message.includes('has no value'))
+        throw values.reason;
       return { path: seen.path, kind: 'value', value: values.reason.code };
     });
   }

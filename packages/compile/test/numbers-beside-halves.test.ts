@@ -65,6 +65,56 @@ describe.each(['float16', 'bfloat16'] as const)('a number beside %s', (dtype) =>
   });
 });
 
+const BESIDE_SCALARS = {
+  float16: {
+    mul: [-1.7001953125, -3.40625, 5.26953125, -170.375],
+    div: [-0.58837890625, -1.1787109375, 1.8232421875, -58.96875],
+    floorDivide: [-1, -2, 1, -59],
+    truncated: [-0, -1, 1, -58],
+    sub: [2.69921875, 3.703125, -1.3994140625, 101.9375],
+    remainder: [-0.7001953125, -1.396484375, -1.3994140625, -0.0615234375],
+  },
+  bfloat16: {
+    mul: [-1.703125, -3.40625, 5.25, -170],
+    div: [-0.58984375, -1.1796875, 1.8203125, -58.75],
+    floorDivide: [-1, -2, 1, -59],
+    truncated: [-0, -1, 1, -58],
+    sub: [2.703125, 3.703125, -1.390625, 101.5],
+    remainder: [-0.703125, -1.40625, -1.390625, -0.484375],
+  },
+} as const;
+
+describe.each(['float16', 'bfloat16'] as const)(
+  'a tensor without dimensions beside %s',
+  (dtype) => {
+    const OPERATORS: Readonly<
+      Record<keyof (typeof BESIDE_SCALARS)['float16'], (x: Tensor, by: Tensor) => Tensor>
+    > = {
+      mul: (x, by) => x.mul(by),
+      div: (x, by) => x.div(by),
+      floorDivide: (x, by) => x.floorDivide(by),
+      truncated: (x, by) => x.div(by, { roundingMode: 'trunc' }),
+      sub: (x, by) => x.sub(by),
+      remainder: (x, by) => x.remainder(by),
+    };
+    const x = tensor([1, 2.003, -3.1, 100.25]).to(dtype);
+    it.each(Object.entries(OPERATORS))(
+      'keeps its digits as a factor only: %s',
+      (name, operator) => {
+        const expected = BESIDE_SCALARS[dtype][name as 'mul'];
+        for (const type of ['float64', 'float32'] as const) {
+          const by = tensor(-1.7001, { dtype: type });
+          const run = (): unknown => operator(x, by).to('float32').toArray();
+          expect(run()).toEqual(expected);
+          config.patch({ 'eager.kernels': 'reference' }, () => expect(run()).toEqual(expected));
+          for (const backend of ['aot_eager', 'inductor'] as const)
+            expect(compile(operator, { backend })(x, by).to('float32').toArray()).toEqual(expected);
+        }
+      },
+    );
+  },
+);
+
 describe('a gradient of a part of a tensor', () => {
   const call = (name: string, ...args: unknown[]): unknown =>
     (callOp(getOp(`aten::${name}`), args) as Tensor).toArray();

@@ -198,6 +198,27 @@ describe('divisors of zero', () => {
   });
 });
 
+describe('divisors of zero of what is written last', () => {
+  const whole = (): Tensor => tensor([1, 3], { dtype: 'int32' });
+  const words = 'invalid-argument: ZeroDivisionError: floor_divide: integer division by zero';
+  const cases: readonly [string, (a: Tensor) => void][] = [
+    ['a copy', (a) => void a.repeat([2]).floorDivide_(0)],
+    ['a copy that was written before', (a) => void a.clone().add_(1).floorDivide_(0)],
+    ['a view of a copy', (a) => void a.repeat([2]).slice(0, 1).floorDivide_(0)],
+  ];
+  it.each(cases)('are refused though nobody reads it: %s', (_name, write) => {
+    for (const backend of ['aot_eager', 'inductor'] as const) {
+      const run = (a: Tensor): Tensor => {
+        write(a);
+        return a.add(1);
+      };
+      const compiled = compile(run, { backend });
+      expect(outcome(() => run(whole()))).toBe(words);
+      for (let again = 0; again < 2; again++) expect(outcome(() => compiled(whole()))).toBe(words);
+    }
+  });
+});
+
 describe('probabilities outside of [0, 1]', () => {
   const loss = (x: Tensor, y: Tensor): Tensor => F.binaryCrossEntropy(x, y);
   const cases: [string, number[], number[]][] = [

@@ -126,9 +126,17 @@ function neededSlots(
   for (const slot of visible) {
     const segment = segments.find(({ produced }) => produced.has(slot));
     const node = segment?.produced.get(slot);
-    if (node !== undefined && (node.users.size === 0 || isState(node, segment!))) needed.add(slot);
+    if (node !== undefined && (isDeadEnd(node, segment!) || isState(node, segment!)))
+      needed.add(slot);
   }
   return needed;
+}
+
+/** Whether nothing uses a value but operators that write to it, whose results nothing uses either. */
+function isDeadEnd({ users, meta }: Node, { writers }: Segment): boolean {
+  if (users.size === 0) return true;
+  const writing = writers.get((meta.val as Tensor).storage) ?? [];
+  return [...users.keys()].every((user) => user.users.size === 0 && writing.includes(user));
 }
 
 /** Operators that fill new memory. */

@@ -37,7 +37,7 @@ export interface PointwiseOptions {
   /** Names of the operands, tensors or numbers, in order; default `self`, `other`. Absent ones (null) are left out. */
   readonly operands?: readonly string[];
   readonly result?: ResultRule;
-  /** Whether numbers next to 16-bit floats keep float32's precision, as in PyTorch's arithmetic. */
+  /** Whether a factor or divisor without dimensions keeps float32's precision next to 16-bit floats, as in PyTorch. */
   readonly wideNumbers?: boolean;
   /** Name used in errors. */
   readonly name?: string;
@@ -127,15 +127,13 @@ export function pointwiseKernel(
         ? out.dtype
         : promoted;
     const isLow = computed === 'float16' || computed === 'bfloat16';
-    const numberType = isLow && options.wideNumbers === true ? 'float32' : computed;
-    const columns = operands.map((operand) => {
-      if (!isTensor(operand)) return roundTo(numberType, scalarValue(operand as ScalarLike));
+    // What is multiplied or divided by keeps its digits if it has no dimensions; what else there is is converted first.
+    const wide = isLow && options.wideNumbers === true ? 'float32' : computed;
+    const columns = operands.map((operand, at) => {
+      if (!isTensor(operand)) return roundTo(wide, scalarValue(operand as ScalarLike));
       const values = readElements(operand, out.sizes);
-      // Integers are converted first; a tensor without dimensions may have more digits than what it is compared with.
-      const isWider =
-        operand.dtype !== computed &&
-        (options.result === 'bool' || DTYPES[operand.dtype].category !== 'floating');
-      return isWider ? values.map(roundingTo(computed)) : values;
+      const type = at > 0 && operand.sizes.length === 0 ? wide : computed;
+      return operand.dtype === type ? values : values.map(roundingTo(type));
     });
     const n = numelOf(out.sizes);
     const values = roomFor(out.dtype, n);

@@ -5,7 +5,7 @@ import { SymInt, TesseraError } from '@tessera/shared';
 import { type DType, defaultDType, isFloatingPoint } from '@tessera/tensor';
 import { kindType, numberType, promotedType } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
-import { roundToHalf } from '../../ir/scalar-eval.js';
+import { isHalf, roundToHalf } from '../../ir/scalar-eval.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
@@ -155,8 +155,25 @@ export function elementwiseWithNumbers(
       operand instanceof LoweredTensor ||
       (typeof operand === 'number' && !lowering.emulatesPrecisionCasts),
   );
-  const computed = !isExact && (dtype === 'float16' || dtype === 'bfloat16') ? 'float32' : dtype;
+  const computed = !isExact && isHalf(dtype) ? 'float32' : dtype;
   return castTensor(lowering, elementwise(lowering, operands, computed, combine, op), dtype);
+}
+
+/**
+ * As `elementwiseWithNumbers`, for products and quotients: beside 16-bit floats, what they multiply or divide by keeps its
+ * digits also if it is a tensor without dimensions.
+ */
+export function elementwiseByFactor(
+  lowering: Lowering,
+  [self, other]: readonly [Operand, Operand],
+  dtype: DType,
+  combine: (a: Expr, b: Expr) => Expr,
+  op: string,
+): LoweredTensor {
+  const isScalar = other instanceof LoweredTensor && other.shape.length === 0;
+  if (!isScalar || other.dtype === dtype || !isHalf(dtype))
+    return elementwiseWithNumbers(lowering, [self, other], dtype, combine, op);
+  return castTensor(lowering, elementwise(lowering, [self, other], 'float32', combine, op), dtype);
 }
 
 /** One scalar operation over operands of a common type. */

@@ -7,6 +7,7 @@ import { checkedDivisor } from '../checked-value.js';
 import {
   castTensor,
   elementwise,
+  elementwiseByFactor,
   elementwiseWithNumbers,
   isOperand,
   operandArg,
@@ -68,23 +69,31 @@ const rsub: LoweringOf<'aten::rsub.Tensor' | 'aten::rsub.Scalar'> = (
   );
 
 const mul: LoweringOf<'aten::mul.Tensor' | 'aten::mul.Scalar'> = (l, [self, other], call) =>
-  elementwiseWithNumbers(l, [self, other], call.dtype, (a, b) => product(l, a, b), call.op);
+  elementwiseByFactor(l, [self, other], call.dtype, (a, b) => product(l, a, b), call.op);
 
 const div: LoweringOf<
   'aten::div.Tensor' | 'aten::div.Scalar' | 'aten::true_divide.Tensor' | 'aten::true_divide.Scalar'
 > = (l, [self, other], call) =>
-  elementwiseWithNumbers(l, [self, other], call.dtype, (a, b) => l.ir.op('div', [a, b]), call.op);
+  elementwiseByFactor(l, [self, other], call.dtype, (a, b) => l.ir.op('div', [a, b]), call.op);
 
 const divMode: LoweringOf<'aten::div.Tensor_mode' | 'aten::div.Scalar_mode'> = (l, args, call) => {
   const [self, other, mode] = args;
   if (mode === null || mode === undefined) return div(l, [self, other], call);
-  return quotient('div', mode === 'floor' ? 'floordiv' : 'truncdiv')(l, args, call);
+  return rounded('div', mode === 'floor' ? 'floordiv' : 'truncdiv', elementwiseByFactor)(
+    l,
+    args,
+    call,
+  );
 };
 
-/** A rounded quotient or remainder in the recorded dtype. */
-function quotient(name: string, op: ScalarOp): LoweringFn {
+/** A rounded quotient or remainder in the recorded dtype, by the rule for its operands. */
+function rounded(
+  name: string,
+  op: ScalarOp,
+  combined: typeof elementwiseByFactor | typeof elementwise,
+): LoweringFn {
   return (l, [self, other], call) =>
-    elementwise(
+    combined(
       l,
       [operandArg(self!, call.op), operandArg(other!, call.op)],
       call.dtype,
@@ -297,9 +306,9 @@ export const pointwiseLowerings: LoweringTable = lowerings({
   ...overloads('div', div, BOTH),
   ...overloads('true_divide', div, BOTH),
   ...overloads('div', divMode, ['.Tensor_mode', '.Scalar_mode']),
-  ...overloads('floor_divide', quotient('floor_divide', 'floordiv'), ['']),
-  ...overloads('remainder', quotient('remainder', 'remainder'), BOTH),
-  ...overloads('fmod', quotient('fmod', 'fmod'), BOTH),
+  ...overloads('floor_divide', rounded('floor_divide', 'floordiv', elementwiseByFactor), ['']),
+  ...overloads('remainder', rounded('remainder', 'remainder', elementwise), BOTH),
+  ...overloads('fmod', rounded('fmod', 'fmod', elementwise), BOTH),
   ...overloads('pow', pow, ['.Tensor_Scalar', '.Tensor_Tensor', '.Scalar']),
   ...table({ atan2: 'atan2' }, binary),
   'aten::maximum': extreme('maximum'),

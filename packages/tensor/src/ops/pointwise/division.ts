@@ -15,6 +15,7 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { defineScalarOverload } from '../../op/scalar-overload.js';
 import type { NamedArgs, OpRecord } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
+import { isTensor } from '../../tensor-factory.js';
 import { resultType } from '../../type-promotion.js';
 import { zerosLike } from '../factory/like.js';
 import { mul, neg } from './arithmetic.js';
@@ -52,9 +53,12 @@ export const divScalarOp: OpOverload<Tensor> = defineScalarOverload('div', divOp
 function quotientFunction(args: NamedArgs): Arithmetic {
   if (args.rounding_mode === 'floor') return checked('div', args, floorQuotient);
   const dtype = resultType(operandsOf(args, ['self', 'other']));
-  // PyTorch cuts the quotient after it was rounded to 16 bits.
+  // PyTorch cuts the quotient after it was rounded, to 16 bits if the divisor has dimensions.
+  const { other } = args;
+  const isNarrow = dtype === 'float64' || (isTensor(other) && other.sizes.length > 0);
+  const quotientType = isNarrow ? dtype : 'float32';
   const cut = isFloatingPoint(dtype)
-    ? (a: number, b: number) => Math.trunc(roundTo(dtype, a / b))
+    ? (a: number, b: number) => Math.trunc(roundTo(quotientType, a / b))
     : (a: number, b: number) => (a - (a % b)) / b;
   return checked('div', args, cut);
 }
@@ -66,6 +70,7 @@ const roundedDivOp = defineOp(
       (args) => (args.rounding_mode === null ? (a, b) => a / b : quotientFunction(args)),
       {
         name: 'div',
+        wideNumbers: true,
         saved: ['self', 'other'],
         vjp: ({ self, other, rounding_mode }, { grad }) =>
           rounding_mode === null
@@ -103,6 +108,7 @@ const floorDivideOp = defineOp(
     'floor_divide',
     pointwiseWith((args) => checked('floor_divide', args, floorQuotient), {
       name: 'floor_divide',
+      wideNumbers: true,
     }),
   ),
 );
