@@ -27,6 +27,9 @@ export interface Mismatch {
   readonly text: string;
 }
 
+/** How many errors of kernels one call may leave for the reads after it. */
+const MOST_FOUND = 8;
+
 /** The one error that programs make on purpose. */
 const OUT_OF_RANGE = 'index-out-of-range';
 
@@ -58,7 +61,8 @@ async function makeCall(
   let gradients: (Tensor | null)[] = [];
   let thrown: string | null = null;
   const run = (): Tensor[] | Promise<Tensor[]> => fn(...packArguments(program, world));
-  world.again = callAgain(run, world);
+  const again = callAgain(run, world);
+  world.again = again.call;
   const play = async (): Promise<void> => {
     const runAll = (): Tensor[] | Promise<Tensor[]> => {
       const started = run();
@@ -75,6 +79,7 @@ async function makeCall(
   } catch (error) {
     thrown = nameOf(error);
   }
+  await again.ended();
   return { outputs, gradients, thrown };
 }
 
@@ -92,29 +97,39 @@ async function runCall(
   const nothing: Made = { outputs: [], gradients: [], thrown: OUT_OF_RANGE };
   const before = INDICES in world.captured.tensors ? await look(nothing) : null;
   let made = await makeCall(program, world, fn, call, noise);
-  let seen: Seen[];
-  try {
-    seen = await look(made);
-  } catch (error) {
-    // What a kernel found comes with the next read, and comes once, also where the call threw something else.
-    made = { ...made, thrown: made.thrown ?? nameOf(error) };
-    seen = await look(made);
+  let seen: Seen[] | null = null;
+  for (let left = MOST_FOUND; seen === null; left--) {
+    try {
+      seen = await look(made);
+    } catch (error) {
+      if (left === 0) throw error;
+      // What a kernel found comes with the next read, and comes once, also where the call threw something else.
+      made = { ...made, thrown: made.thrown ?? nameOf(error) };
+    }
   }
   if (before === null || made.thrown !== OUT_OF_RANGE) return seen;
   const changed = compareSeen(0, seen, before, null);
   return [seen[0]!, { path: 'changed', kind: 'value', value: changed }, ...seen.slice(1)];
 }
 
+/** A call that a hook makes. */
+interface Again {
+  readonly call: () => void;
+  /** Waits until it has ended, whatever became of it. */
+  readonly ended: () => Promise<unknown>;
+}
+
 /** What a hook does that calls the function: once, and not for what that call differentiates itself. */
-function callAgain(run: () => Tensor[] | Promise<Tensor[]>, { store }: World): () => void {
-  let called = false;
-  return () => {
-    if (called) return;
-    called = true;
-    const result = run();
+function callAgain(run: () => Tensor[] | Promise<Tensor[]>, { store }: World): Again {
+  let result: Tensor[] | Promise<Tensor[]> | null = null;
+  const call = (): void => {
+    if (result !== null) return;
+    result = [];
+    result = run();
     if (!(result instanceof Promise)) store.list.push(...result.map((t) => t.detach()));
     else result.catch(() => undefined);
   };
+  return { call, ended: () => Promise.allSettled([result]) };
 }
 
 /** Differentiates what a call returned; gradients that were asked for. */

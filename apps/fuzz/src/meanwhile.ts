@@ -23,7 +23,11 @@ export async function meanwhile(
       // Not 0, where sums of normalized values are but for rounding.
       store.count += read > 0.25 ? 1 : 2;
     } else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
-    else if (call.meanwhile === 'call') second = run();
+    else if (call.meanwhile === 'call') {
+      // Of two calls that read from a GPU at the same time, either may go on first, in eager code too.
+      if (args.some((t) => t.device !== 'cpu')) await Promise.allSettled([started]);
+      second = run();
+    }
   } catch (error) {
     failed = { error };
   }
