@@ -102,8 +102,9 @@ describe.each(cases.map((each) => [JSON.stringify(each), each] as const))('%s', 
     const [x, w] = inputs(each);
     const expected = config.patch({ 'eager.kernels': 'reference' }, () => fn(x, w));
     expectClose(compile(fn)(x, w), expected);
-    if (at === 0 && each.image.length === 4) {
-      const last = x.contiguous({ memoryFormat: 'channelsLast' });
+    if (at === 0 && each.image.length > 3) {
+      const memoryFormat = each.image.length === 4 ? 'channelsLast' : 'channelsLast3d';
+      const last = x.contiguous({ memoryFormat });
       expectClose(compile(fn)(last, w), expected);
     }
     if (at < 2) expectClose(compile(fn, { dynamic: true })(x, w), expected);

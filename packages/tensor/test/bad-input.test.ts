@@ -332,13 +332,13 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     'a target of another shape',
     () => crossEntropy(ones([2, 3]), long(0)),
     'shape-mismatch',
-    /target of shape \[1\] does not fit input of shape \[2, 3\]/,
+    /Expected input batch_size \(2\) to match target batch_size \(1\)\./,
   ],
   [
     'a target of sequences that is turned',
     () => crossEntropy(ones([2, 3, 4]), long(...Array<number>(8).fill(0)).reshape([4, 2])),
     'shape-mismatch',
-    /target of shape \[4, 2\] does not fit input of shape \[2, 3, 4\]/,
+    /Expected input batch_size \(2\) to match target batch_size \(4\)\./,
   ],
   [
     'weights that would broadcast the target',

@@ -93,6 +93,14 @@ const kept: Readonly<Record<string, [call: () => Tensor, strides: number[]]>> = 
       ),
     [128, 1, 32, 8, 2],
   ],
+  'conv3d of volumes': [
+    () => T.conv3d(T.cat([volume, volume]), ones([3, 2, 2, 2, 2])),
+    [120, 1, 60, 12, 3],
+  ],
+  'convTranspose3d of volumes': [
+    () => T.convTranspose3d(T.cat([volume, volume]), ones([2, 3, 2, 2, 2])),
+    [504, 1, 126, 18, 3],
+  ],
   put: [() => columns.put(at, ones([2])), [1, 5]],
   'pad of an image': [() => T.pad(image, [1, 1]), [84, 1, 21, 3]],
   'pad of a volume': [() => T.pad(volume, [1, 1]), [252, 1, 84, 14, 2]],

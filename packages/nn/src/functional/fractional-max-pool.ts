@@ -66,6 +66,29 @@ function starts(sample: Tensor, size: number, out: number, kernel: number): Tens
   return cat([places.sub(floor(each.mul(step))).to('int64'), last], -1);
 }
 
+/** Numbers that were given, for as many images as there are. @throws shape-mismatch */
+function checkedSamples(
+  name: string,
+  samples: Tensor,
+  sizes: readonly [images: number, channels: number, rank: number],
+): Tensor {
+  const [images, channels, rank] = sizes;
+  const refuse = (message: string): never => {
+    throw new TesseraError('shape-mismatch', `${name}: ${message}`, {
+      hints: [`They are [N, C, ${rank}], at least ${formatSizes(sizes)} here.`],
+    });
+  };
+  if (samples.ndim !== 3)
+    refuse(`Expect _random_samples to have 3 dimensions, got ${samples.ndim}`);
+  if (samples.size(0) < images)
+    refuse('Expect _random_samples.size(0) no less then input batch size.');
+  if (samples.size(1) !== channels)
+    refuse('Expect _random_samples.size(1) equals to input channel size.');
+  if (samples.size(2) !== rank)
+    refuse(`Expect _random_samples.size(2) equals to ${rank}; got ${samples.size(2)}.`);
+  return samples.narrow(0, 0, images);
+}
+
 function pool(
   name: string,
   rank: number,
@@ -97,7 +120,10 @@ function pool(
     );
   const { device } = input;
   const dtype = input.dtype === 'float64' ? 'float64' : 'float32';
-  const samples = options.randomSamples ?? rand([images, channels, rank], { dtype, device });
+  const samples =
+    options.randomSamples == null
+      ? rand([images, channels, rank], { dtype, device })
+      : checkedSamples(name, options.randomSamples, [images!, channels!, rank]);
   // Positions in the flattened plane, [N, C, out…, kernel…], one dimension after another.
   let positions: Tensor | null = null;
   spatial.forEach((size, d) => {

@@ -1,6 +1,7 @@
 /**
  * @file Padding as modules: a border of zeros, a constant, the mirrored inside, the edge, or the other end.
  */
+import { TesseraError } from '@tessera/shared';
 import { type PadMode, type Tensor, pad } from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkSizes } from '../module/check-options.js';
@@ -75,6 +76,17 @@ abstract class ReplicationPad extends PaddingModule {
 
 /** A border that continues from the other end. */
 abstract class CircularPad extends PaddingModule {
+  override forward(input: Tensor): Tensor {
+    const rank = this.padding.length / 2;
+    if (input.ndim !== rank + 1 && input.ndim !== rank + 2)
+      throw new TesseraError(
+        'shape-mismatch',
+        `${this.constructor.name}: expected ${rank + 1}D or ${rank + 2}D input (got ${input.ndim}D input)`,
+        { hints: ['The input is [N, C, …spatial] or [C, …spatial].'] },
+      );
+    return super.forward(input);
+  }
+
   protected override get filling(): { readonly mode: PadMode } {
     return { mode: 'circular' };
   }

@@ -7,6 +7,7 @@ import {
   cat,
   dropout,
   empty,
+  isAutocastEnabled,
   indexSelect,
   narrow,
   select,
@@ -112,6 +113,17 @@ export abstract class RNNBase extends Module {
         hints: [hint],
       });
     };
+    const { inputSize, hiddenSize, bias, batchFirst } = this;
+    for (const [type, values] of Object.entries({
+      number: { inputSize, hiddenSize },
+      boolean: { bias, batchFirst },
+    }))
+      for (const [name, value] of Object.entries(values))
+        if (typeof value !== type)
+          refuse(
+            `${name} should be of type ${type}, got: ${typeof value}`,
+            'See RecurrentOptions.',
+          );
     if (!(this.dropout >= 0 && this.dropout <= 1))
       refuse(
         'dropout should be a number in range [0, 1] representing the probability of an element being zeroed',
@@ -315,6 +327,13 @@ export abstract class RNNBase extends Module {
         'shape-mismatch',
         `input.size(-1) must be equal to input_size. Expected ${this.inputSize}, got ${input.sizes.at(-1)!}`,
         { hints: ['The last dimension of the input holds its features.'] },
+      );
+    const { dtype } = this.weight_ih_l0!;
+    if (input.dtype !== dtype && !isAutocastEnabled(input.device))
+      throw new TesseraError(
+        'dtype-mismatch',
+        `RNN input dtype (${input.dtype}) does not match weight dtype (${dtype}). Convert input: input.to(${dtype}), or convert model: model.to(${input.dtype})`,
+        { hints: ['Or run it within autocast().'] },
       );
   }
 

@@ -86,6 +86,10 @@ abstract class RNNCellBase extends Module {
           dtype: input.dtype,
           device: input.device,
         });
+      if (state.ndim !== 1 && state.ndim !== 2)
+        this.refuse(
+          `Expected ${this.kind === 'lstm' ? `hx[${i}]` : 'hidden'} to be 1D or 2D, got ${state.ndim}D instead`,
+        );
       if (state.ndim !== input.ndim)
         throw new TesseraError(
           'shape-mismatch',

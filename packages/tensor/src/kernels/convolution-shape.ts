@@ -114,13 +114,14 @@ export function convolvedSizes(shape: ConvolutionShape, transposed: boolean): nu
     : [shape.batch, shape.outputChannels, ...shape.output];
 }
 
-/** A channels-last input or weight gives a channels-last result. */
+/** A channels-last input or weight gives a channels-last result, of images and of volumes. */
 export function convolvedStrides(
   sizes: readonly number[],
   ...sources: readonly Tensor[]
 ): number[] {
+  const rank = Math.max(4, sizes.length);
   const channelsLast = sources.some(
-    (source) => isChannelsLast(source.sizes, source.strides) && !source.isContiguous(),
+    (source) => isChannelsLast(source.sizes, source.strides, rank) && !source.isContiguous(),
   );
   return channelsLast ? channelsLastStrides(sizes) : contiguousStrides(sizes);
 }

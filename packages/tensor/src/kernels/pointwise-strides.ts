@@ -29,11 +29,15 @@ export function channelsLastStrides(sizes: readonly number[]): number[] {
   return out;
 }
 
-/** Whether a 4-d layout is dense in channels-last order. */
-export function isChannelsLast(sizes: readonly number[], strides: readonly number[]): boolean {
-  if (sizes.length !== 4) return false;
+/** Whether a layout of `rank` dimensions, images unless given, is dense in channels-last order. */
+export function isChannelsLast(
+  sizes: readonly number[],
+  strides: readonly number[],
+  rank = 4,
+): boolean {
+  if (sizes.length !== rank) return false;
   let expected = 1;
-  for (const dim of [1, 3, 2, 0]) {
+  for (const dim of channelsLastOrder(rank)) {
     if (sizes[dim] === 1) continue;
     if (strides[dim] !== expected) return false;
     expected *= sizes[dim]!;

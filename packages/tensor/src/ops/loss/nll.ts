@@ -52,12 +52,13 @@ type LossGradients = SchemaArgs<`aten::nll_loss_backward(${typeof BACKWARD_ARGS}
 /** @throws shape-mismatch unless the target has one class per loss */
 function checkTarget(self: Tensor, target: Tensor): void {
   if (!sameNumbers(target.sizes, lossSizes(self))) {
+    const [batch] = target.sizes;
     throw new TesseraError(
       'shape-mismatch',
-      `nll_loss: target of shape ${formatSizes(target.sizes)} does not fit input of shape ${formatSizes(self.sizes)}`,
-      {
-        hints: [`The target has one class index per loss: shape ${formatSizes(lossSizes(self))}.`],
-      },
+      batch !== undefined && self.ndim > 1 && batch !== self.sizes[0]
+        ? `nll_loss: Expected input batch_size (${self.sizes[0]}) to match target batch_size (${batch}).`
+        : `nll_loss: Expected target size ${formatSizes(lossSizes(self))}, got ${formatSizes(target.sizes)}`,
+      { hints: ['The target has one class index per loss.'] },
     );
   }
 }
