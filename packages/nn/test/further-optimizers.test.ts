@@ -196,7 +196,7 @@ describe('further schedules', () => {
     name: string,
     optimizer: optim.SGD,
     options: Record<string, never>,
-  ): { step(metric: number): void } => {
+  ): { step(metric?: number): void } => {
     if (name !== 'SequentialLR')
       return new (lrScheduler as unknown as Record<string, new (...args: unknown[]) => never>)[
         name
@@ -223,7 +223,7 @@ describe('further schedules', () => {
     });
     const scheduler = make(name, optimizer, options);
     rates.forEach((expected, epoch) => {
-      if (epoch > 0) scheduler.step(metrics?.[epoch - 1] ?? 0);
+      if (epoch > 0) scheduler.step(...(metrics === null ? [] : [metrics[epoch - 1]!]));
       optimizer.paramGroups.forEach((group, i) =>
         expect(group.lr, `rate ${i} at epoch ${epoch}`).toBeCloseTo(expected[i]!, 10),
       );

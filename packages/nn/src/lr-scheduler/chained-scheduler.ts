@@ -45,6 +45,10 @@ export class ChainedScheduler extends LRScheduler {
     this.noteRates(this.currentRates());
   }
 
+  override undo(): void {
+    for (const scheduler of this._schedulers) scheduler.undo();
+  }
+
   override restart(): void {
     this.lastEpoch = 0;
     for (const scheduler of this._schedulers) scheduler.restart();

@@ -34,7 +34,7 @@ export class ConstantLR extends LRScheduler {
         `ConstantLR: factor must be between 0 and 1, not ${this.factor}`,
         { hints: ['Set the highest rate on the optimizer and scale down from it.'] },
       );
-    this.step();
+    this.begin();
   }
 
   protected override rates(): number[] {

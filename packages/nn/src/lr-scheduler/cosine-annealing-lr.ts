@@ -26,13 +26,13 @@ export class CosineAnnealingLR extends LRScheduler {
     super(optimizer, options);
     this.tMax = options.tMax;
     this.etaMin = options.etaMin ?? 0;
-    this.step();
+    this.begin();
   }
 
   protected override rates(): number[] {
     const { lastEpoch: epoch, tMax, etaMin } = this;
     const rates = this.currentRates();
-    if (epoch === 0) return rates;
+    if (this.isInitial) return rates;
     // Behind the minimum the factor below would be 0/0: the rate climbs from there by its own formula.
     if ((epoch - 1 - tMax) % (2 * tMax) === 0)
       return rates.map(

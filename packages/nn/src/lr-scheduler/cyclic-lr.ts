@@ -69,6 +69,8 @@ export class CyclicLR extends LRScheduler {
 
   /** @throws invalid-argument */
   constructor(optimizer: ScheduledOptimizer, options: CyclicLROptions) {
+    // What another scheduler began from stays.
+    const isFirst = optimizer?.paramGroups?.map((group) => group.initialLr === undefined);
     super(optimizer, options);
     const { stepSizeUp = 2000, mode = 'triangular', gamma = 1, scaleFn } = options;
     const { baseMomentum = 0.8, maxMomentum = 0.9, cycleMomentum = true } = options;
@@ -83,7 +85,9 @@ export class CyclicLR extends LRScheduler {
     else if (mode === 'triangular2') this._scale = (cycle) => 1 / 2 ** (cycle - 1);
     else if (mode === 'exp_range') this._scale = (_cycle, step) => gamma ** step;
     else this._scale = () => 1;
-    optimizer.paramGroups.forEach((group, i) => (group.initialLr = this.baseLrs[i]!));
+    optimizer.paramGroups.forEach((group, i) => {
+      if (isFirst[i]!) group.initialLr = this.baseLrs[i]!;
+    });
     this._momentum = cycleMomentum
       ? {
           low: this.perGroup(baseMomentum, 'baseMomentum'),
@@ -91,7 +95,7 @@ export class CyclicLR extends LRScheduler {
         }
       : null;
     if (this._momentum !== null) this.checkMomentum();
-    this.step();
+    this.begin();
   }
 
   private checkMomentum(): void {

@@ -21,11 +21,11 @@ export class ExponentialLR extends LRScheduler {
   constructor(optimizer: ScheduledOptimizer, options: ExponentialLROptions) {
     super(optimizer, options);
     this.gamma = options.gamma;
-    this.step();
+    this.begin();
   }
 
   protected override rates(): number[] {
     const rates = this.currentRates();
-    return this.lastEpoch === 0 ? rates : rates.map((rate) => rate * this.gamma);
+    return this.isInitial ? rates : rates.map((rate) => rate * this.gamma);
   }
 }

@@ -12,6 +12,7 @@ export { ConstantLR, type ConstantLROptions } from './constant-lr.js';
 export {
   CosineAnnealingWarmRestarts,
   type CosineAnnealingWarmRestartsOptions,
+  type CosineAnnealingWarmRestartsState,
 } from './cosine-annealing-warm-restarts.js';
 export { ExponentialLR, type ExponentialLROptions } from './exponential-lr.js';
 export { MultiStepLR, type MultiStepLROptions } from './multi-step-lr.js';

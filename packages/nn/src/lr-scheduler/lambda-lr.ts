@@ -24,7 +24,7 @@ export class LambdaLR extends LRScheduler {
         { hints: ['Give one function for all groups, or one per group.'] },
       );
     }
-    this.step();
+    this.begin();
   }
 
   protected override rates(): number[] {

@@ -45,7 +45,7 @@ export class LinearLR extends LRScheduler {
         { hints: ['Set the highest rate on the optimizer and scale down from it.'] },
       );
     }
-    this.step();
+    this.begin();
   }
 
   protected override rates(): number[] {

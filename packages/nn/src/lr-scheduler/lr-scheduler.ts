@@ -32,6 +32,8 @@ export abstract class LRScheduler {
   lastEpoch = -1;
   /** Learning rates of the groups before any schedule. */
   baseLrs: number[];
+  /** Whether this is the first step, which begins from the current rates. */
+  protected isInitial = false;
   private _lastLr: number[] = [];
 
   /** @throws invalid-argument */
@@ -73,10 +75,23 @@ export abstract class LRScheduler {
     this.optimizer.paramGroups.forEach((group, i) => (group.lr = this._lastLr[i]!));
   }
 
-  /** Begins again at epoch 0 from the current rates; for schedulers made of others. */
-  restart(): void {
-    this.lastEpoch = -1;
+  /** The first step: the constructor's, and again where a scheduler is made of others. */
+  begin(): void {
+    this.isInitial = true;
     this.step();
+    this.isInitial = false;
+  }
+
+  /** Takes back the step of the constructor, but for its rates; for schedulers made of others. */
+  undo(): void {
+    this.lastEpoch--;
+  }
+
+  /** Begins at epoch 0 from its own initial rates, where the turn of a scheduler comes. */
+  restart(): void {
+    this.optimizer.paramGroups.forEach((group, i) => (group.lr = this.baseLrs[i]!));
+    this.lastEpoch = -1;
+    this.begin();
   }
 
   /** Sets what `getLastLr()` returns, for schedulers that leave the rates to others. */

@@ -26,7 +26,7 @@ export class MultiStepLR extends LRScheduler {
     super(optimizer, options);
     this.milestones = [...options.milestones];
     this.gamma = options.gamma ?? 0.1;
-    this.step();
+    this.begin();
   }
 
   protected override rates(): number[] {

@@ -21,12 +21,18 @@ export class MultiplicativeLR extends LRScheduler {
         `Expected ${groups} lrLambdas, but got ${this._lambdas.length}`,
         { hints: ['Give one function for all groups, or one per group.'] },
       );
+    this.begin();
+  }
+
+  /** Begins from the rates that there are. */
+  override restart(): void {
+    this.lastEpoch = -1;
     this.step();
   }
 
   protected override rates(): number[] {
     const rates = this.currentRates();
-    if (this.lastEpoch === 0) return rates;
+    if (this.isInitial) return rates;
     return rates.map((rate, i) => rate * this._lambdas[i]!(this.lastEpoch));
   }
 }

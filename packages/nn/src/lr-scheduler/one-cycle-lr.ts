@@ -100,7 +100,7 @@ export class OneCycleLR extends LRScheduler {
       annealStrategy === 'linear'
         ? (from, to, share) => (to - from) * share + from
         : (from, to, share) => to + ((from - to) / 2) * (1 + Math.cos(Math.PI * share));
-    this.step();
+    this.begin();
   }
 
   private checkMomentum(): void {

@@ -26,13 +26,13 @@ export class PolynomialLR extends LRScheduler {
     super(optimizer, options);
     this.totalIters = options.totalIters ?? 5;
     this.power = options.power ?? 1;
-    this.step();
+    this.begin();
   }
 
   protected override rates(): number[] {
     const { lastEpoch: epoch, totalIters, power } = this;
     const rates = this.currentRates();
-    if (epoch === 0 || epoch > totalIters) return rates;
+    if (this.isInitial || epoch > totalIters) return rates;
     const factor = ((1 - epoch / totalIters) / (1 - (epoch - 1) / totalIters)) ** power;
     return rates.map((rate) => rate * factor);
   }

@@ -58,19 +58,34 @@ export class SequentialLR extends LRScheduler {
     // Each of them has set the rates by being made: the first begins again from the initial ones.
     for (const group of optimizer.paramGroups) group.lr = group.initialLr!;
     this.lastEpoch = 0;
-    schedulers[0]!.restart();
-    this.noteRates(schedulers[0]!.getLastLr());
+    this.undo();
+    const first = this.at(0);
+    first.begin();
+    this.noteRates(first.getLastLr());
+  }
+
+  /** The scheduler whose turn an epoch is. */
+  private at(epoch: number): LRScheduler {
+    return this._schedulers[this._milestones.filter((milestone) => milestone <= epoch).length]!;
+  }
+
+  override undo(): void {
+    for (const scheduler of this._schedulers) scheduler.undo();
   }
 
   override step(): void {
     this.lastEpoch++;
-    const at = this._milestones.filter((milestone) => milestone <= this.lastEpoch).length;
-    const scheduler = this._schedulers[at]!;
-    if (at > 0 && this._milestones[at - 1] === this.lastEpoch) {
-      for (const group of this.optimizer.paramGroups) group.lr = group.initialLr!;
-      scheduler.restart();
-    } else scheduler.step();
+    const scheduler = this.at(this.lastEpoch);
+    if (this._milestones.includes(this.lastEpoch)) scheduler.restart();
+    else scheduler.step();
     this.noteRates(scheduler.getLastLr());
+  }
+
+  override restart(): void {
+    this.lastEpoch = 0;
+    const first = this.at(0);
+    first.restart();
+    this.noteRates(first.getLastLr());
   }
 
   protected override rates(): number[] {

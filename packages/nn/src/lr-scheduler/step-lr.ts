@@ -35,7 +35,7 @@ export class StepLR extends LRScheduler {
       );
     }
     this.gamma = options.gamma ?? 0.1;
-    this.step();
+    this.begin();
   }
 
   protected override rates(): number[] {

@@ -48,6 +48,12 @@ export class SWALR extends LRScheduler {
       );
     this._epochs = annealEpochs;
     this._shape = annealStrategy === 'linear' ? (t) => t : (t) => (1 - Math.cos(Math.PI * t)) / 2;
+    this.begin();
+  }
+
+  /** Begins from the rates that there are. */
+  override restart(): void {
+    this.lastEpoch = -1;
     this.step();
   }
 
