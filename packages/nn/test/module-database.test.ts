@@ -90,11 +90,6 @@ describe('errors', () => {
       'nll_loss: Expected target size [2, 5], got [2, 4]',
     ],
     [
-      'classes of too few samples',
-      () => new nn.MultiMarginLoss().call(ones([5, 10]), tensor([0, 1, 2], { dtype: 'int64' })),
-      'multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [5], but got [3]. Input has shape [5, 10].',
-    ],
-    [
       'places of fewer volumes than there are',
       () =>
         new nn.FractionalMaxPool3d(2, { outputSize: 2, randomSamples: ones([2, 2, 3]) }).call(

@@ -220,8 +220,8 @@ describe('options of the optimizers', () => {
   it('are checked', () => {
     const params = [new Parameter(ones([2]))];
     expect(() => new optim.Muon(params)).toThrow('only supports 2D');
-    expect(() => new optim.Rprop(params, { etas: [1.5, 2] })).toThrow('etas');
-    expect(() => new optim.Adafactor(params, { d: 0.5 })).toThrow('d value');
+    expect(() => new optim.Rprop(params, { etas: [1.5, 2] })).toThrow('eta values');
+    expect(() => new optim.Adafactor(params, { d: 0.5 })).toThrow('Clipping threshold d');
     expect(() => new optim.ASGD(params, { lr: -1 })).toThrow('lr');
   });
 });

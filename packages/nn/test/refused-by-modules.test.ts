@@ -69,6 +69,100 @@ describe('what is given by position', () => {
   });
 });
 
+const parameter = (): nn.Parameter => new nn.Parameter(ones([2, 2]));
+
+describe('parameters and options that no optimizer takes', () => {
+  const { SGD, Muon, LBFGS, Rprop, Adafactor } = nn.optim;
+  it.each<[string, () => unknown, string]>([
+    ['a group without parameters', () => new SGD(any([{ lr: 1 }])), 'not undefined'],
+    ['a group of null', () => new SGD(any([{ params: null }])), 'not null'],
+    ['a group of a number', () => new LBFGS(any([{ params: 5 }])), 'not 5'],
+    ['a group without parameters for Muon', () => new Muon(any([{ lr: 1 }])), 'not undefined'],
+    ['a name beside a parameter', () => new Muon(any([['weight', parameter()]])), 'an array'],
+    ['null among parameters', () => new Muon(any([null])), 'not null'],
+    ['null among parameters of LBFGS', () => new LBFGS(any([null])), 'not null'],
+    ['null as options', () => new LBFGS([parameter()], any(null)), 'not null'],
+    [
+      'a rule of another name',
+      () => new Muon([parameter()], { adjustLrFn: any('arbitrary') }),
+      'Adjust learning rate function arbitrary is not supported',
+    ],
+    [
+      'no coefficients',
+      () => new Muon([parameter()], { nsCoefficients: any(null) }),
+      'nsCoefficients',
+    ],
+    [
+      'factors that do not surround 1',
+      () => new Rprop([parameter()], { etas: [1, 0.5] }),
+      'Invalid eta values: 1, 0.5',
+    ],
+    ['one factor', () => new Rprop([parameter()], { etas: any(1) }), 'Invalid etas value: 1'],
+    [
+      'a decay that grows',
+      () => new Adafactor([parameter()], { beta2Decay: 0.8 }),
+      'beta2Decay should be <= 0 but is: 0.8',
+    ],
+    [
+      'a negative square',
+      () => new Adafactor([parameter()], { eps: [-1e-30, 1e-3] }),
+      'epsilon1 should be >= 0 but is: -1e-30',
+    ],
+    [
+      'no threshold',
+      () => new Adafactor([parameter()], { d: 0 }),
+      'Clipping threshold d should be >= 1 but is: 0',
+    ],
+    ['one eps', () => new Adafactor([parameter()], { eps: any(1) }), 'Invalid eps value: 1'],
+  ])('%s', (_name, call, expected) => {
+    expect(refusal(call)).toContain(expected);
+  });
+});
+
+describe('options that a schedule needs', () => {
+  const { lrScheduler: L } = nn;
+  it.each<[string, () => unknown, string]>([
+    ['StepLR', () => new L.StepLR(sgd(), any({})), "missing 1 required option: 'stepSize'"],
+    [
+      'MultiStepLR',
+      () => new L.MultiStepLR(sgd(), { milestones: any(3) }),
+      'milestones must be a list, not 3',
+    ],
+    [
+      'ExponentialLR',
+      () => new L.ExponentialLR(sgd(), any({})),
+      "missing 1 required option: 'gamma'",
+    ],
+    ['CosineAnnealingLR', () => new L.CosineAnnealingLR(sgd(), any({ etaMin: 1 })), "'tMax'"],
+    [
+      'CosineAnnealingWarmRestarts',
+      () => new L.CosineAnnealingWarmRestarts(sgd(), any({})),
+      "'t0'",
+    ],
+    ['CyclicLR', () => new L.CyclicLR(sgd(), any({ baseLr: 1 })), "'maxLr'"],
+    ['OneCycleLR', () => new L.OneCycleLR(sgd(), any({ totalSteps: 3 })), "'maxLr'"],
+    ['SequentialLR', () => new L.SequentialLR(sgd(), any({ milestones: [] })), "'schedulers'"],
+    [
+      'ChainedScheduler',
+      () => new L.ChainedScheduler(sgd(), { schedulers: any(1) }),
+      'schedulers must be a list, not 1',
+    ],
+    ['SWALR', () => new nn.optim.swaUtils.SWALR(sgd(), any({})), "'swaLr'"],
+    [
+      'LambdaLR',
+      () => new L.LambdaLR(sgd(), any(undefined)),
+      'Expected 1 lrLambdas, but got undefined',
+    ],
+    [
+      'MultiplicativeLR',
+      () => new L.MultiplicativeLR(sgd(), any(3)),
+      'Expected 1 lrLambdas, but got 3',
+    ],
+  ])('%s', (_name, call, expected) => {
+    expect(refusal(call)).toContain(expected);
+  });
+});
+
 describe('other mistakes', () => {
   it.each<[string, () => unknown, string | RegExp]>([
     [

@@ -21,6 +21,8 @@ export class ChainedScheduler extends LRScheduler {
   static override readonly optionNames: Readonly<Record<keyof ChainedSchedulerOptions, true>> = {
     schedulers: true,
   };
+  static override readonly listOptions: readonly string[] = ['schedulers'];
+  static override readonly requiredOptions: readonly string[] = ['schedulers'];
 
   private readonly _schedulers: readonly LRScheduler[];
 

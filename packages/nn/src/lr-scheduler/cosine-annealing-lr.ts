@@ -18,6 +18,7 @@ export class CosineAnnealingLR extends LRScheduler {
     tMax: true,
     etaMin: true,
   };
+  static override readonly requiredOptions: readonly string[] = ['tMax'];
 
   readonly tMax: number;
   readonly etaMin: number;

@@ -33,6 +33,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     tMult: true,
     etaMin: true,
   };
+  static override readonly requiredOptions: readonly string[] = ['t0'];
 
   readonly t0: number;
   readonly tMult: number;

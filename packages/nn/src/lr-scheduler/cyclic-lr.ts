@@ -60,6 +60,7 @@ export class CyclicLR extends LRScheduler {
     baseMomentum: true,
     maxMomentum: true,
   };
+  static override readonly requiredOptions: readonly string[] = ['baseLr', 'maxLr'];
 
   private readonly _maxLrs: readonly number[];
   private readonly _period: number;

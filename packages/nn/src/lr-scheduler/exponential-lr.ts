@@ -15,6 +15,7 @@ export class ExponentialLR extends LRScheduler {
   static override readonly optionNames: Readonly<Record<keyof ExponentialLROptions, true>> = {
     gamma: true,
   };
+  static override readonly requiredOptions: readonly string[] = ['gamma'];
 
   readonly gamma: number;
 

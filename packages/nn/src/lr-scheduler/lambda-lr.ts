@@ -7,6 +7,21 @@ import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
 /** Factor of the initial rate at an epoch. */
 export type LRLambda = (epoch: number) => number;
 
+/** A function for each group. @throws invalid-argument */
+export function lambdasOf(
+  { paramGroups }: ScheduledOptimizer,
+  given: LRLambda | readonly LRLambda[],
+): readonly LRLambda[] {
+  const lambdas = typeof given === 'function' ? paramGroups.map(() => given) : given;
+  if (!Array.isArray(lambdas) || lambdas.length !== paramGroups.length)
+    throw new TesseraError(
+      'invalid-argument',
+      `Expected ${paramGroups.length} lrLambdas, but got ${Array.isArray(lambdas) ? lambdas.length : String(lambdas)}`,
+      { hints: ['Give one function for all groups, or one per group.'] },
+    );
+  return lambdas as readonly LRLambda[];
+}
+
 /** @see torch.optim.lr_scheduler.LambdaLR */
 export class LambdaLR extends LRScheduler {
   private readonly _lambdas: readonly LRLambda[];
@@ -14,16 +29,7 @@ export class LambdaLR extends LRScheduler {
   /** @throws invalid-argument unless there is one function, or one per group */
   constructor(optimizer: ScheduledOptimizer, lrLambda: LRLambda | readonly LRLambda[]) {
     super(optimizer);
-    const groups = optimizer.paramGroups.length;
-    this._lambdas =
-      typeof lrLambda === 'function' ? optimizer.paramGroups.map(() => lrLambda) : lrLambda;
-    if (this._lambdas.length !== groups) {
-      throw new TesseraError(
-        'invalid-argument',
-        `Expected ${groups} lrLambdas, but got ${this._lambdas.length}`,
-        { hints: ['Give one function for all groups, or one per group.'] },
-      );
-    }
+    this._lambdas = lambdasOf(optimizer, lrLambda);
     this.begin();
   }
 

@@ -27,6 +27,10 @@ export interface LRSchedulerState {
 export abstract class LRScheduler {
   /** Names of the constructor's options. */
   static readonly optionNames: Readonly<Record<string, true>> = {};
+  /** Names of those that have no default. */
+  static readonly requiredOptions: readonly string[] = [];
+  /** Names of those that are lists. */
+  static readonly listOptions: readonly string[] = [];
 
   /** Number of `step()` calls so far. */
   lastEpoch = -1;
@@ -48,12 +52,22 @@ export abstract class LRScheduler {
         { hints: ['Pass the optimizer first, the options second.'] },
       );
     }
-    const names = Object.keys(new.target.optionNames);
-    if (options === undefined && names.length > 0)
-      throw new TesseraError('invalid-argument', `${this.constructor.name} needs options.`, {
-        hints: [`Its options are: ${names.join(', ')}.`],
-      });
-    checkOptions(new.target, options);
+    checkOptions(new.target, options ?? {});
+    const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+    const missing = new.target.requiredOptions.find((name) => given[name] == null);
+    if (missing !== undefined)
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name}: missing 1 required option: '${missing}'`,
+        { hints: [`Its options are: ${Object.keys(new.target.optionNames).join(', ')}.`] },
+      );
+    const odd = new.target.listOptions.find((name) => !Array.isArray(given[name]));
+    if (odd !== undefined)
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name}: ${odd} must be a list, not ${String(given[odd])}`,
+        { hints: [`Write { ${odd}: [ … ] }.`] },
+      );
     for (const group of optimizer.paramGroups) group.initialLr ??= group.lr;
     this.baseLrs = optimizer.paramGroups.map((group) => group.initialLr!);
   }

@@ -18,6 +18,8 @@ export class MultiStepLR extends LRScheduler {
     milestones: true,
     gamma: true,
   };
+  static override readonly listOptions: readonly string[] = ['milestones'];
+  static override readonly requiredOptions: readonly string[] = ['milestones'];
 
   readonly milestones: readonly number[];
   readonly gamma: number;

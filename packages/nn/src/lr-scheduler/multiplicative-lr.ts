@@ -1,8 +1,7 @@
 /**
  * @file `MultiplicativeLR`: the rate times a factor that the program computes at every epoch.
  */
-import { TesseraError } from '@tessera/shared';
-import type { LRLambda } from './lambda-lr.js';
+import { type LRLambda, lambdasOf } from './lambda-lr.js';
 import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
 
 /** @see torch.optim.lr_scheduler.MultiplicativeLR */
@@ -12,15 +11,7 @@ export class MultiplicativeLR extends LRScheduler {
   /** @throws invalid-argument unless there is one function, or one per group */
   constructor(optimizer: ScheduledOptimizer, lrLambda: LRLambda | readonly LRLambda[]) {
     super(optimizer);
-    const groups = optimizer.paramGroups.length;
-    this._lambdas =
-      typeof lrLambda === 'function' ? optimizer.paramGroups.map(() => lrLambda) : lrLambda;
-    if (this._lambdas.length !== groups)
-      throw new TesseraError(
-        'invalid-argument',
-        `Expected ${groups} lrLambdas, but got ${this._lambdas.length}`,
-        { hints: ['Give one function for all groups, or one per group.'] },
-      );
+    this._lambdas = lambdasOf(optimizer, lrLambda);
     this.begin();
   }
 

@@ -57,6 +57,7 @@ export class OneCycleLR extends LRScheduler {
     finalDivFactor: true,
     threePhase: true,
   };
+  static override readonly requiredOptions: readonly string[] = ['maxLr'];
 
   readonly totalSteps: number;
   private readonly _ends: readonly number[];

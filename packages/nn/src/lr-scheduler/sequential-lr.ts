@@ -24,6 +24,8 @@ export class SequentialLR extends LRScheduler {
     schedulers: true,
     milestones: true,
   };
+  static override readonly listOptions: readonly string[] = ['schedulers', 'milestones'];
+  static override readonly requiredOptions: readonly string[] = ['schedulers', 'milestones'];
 
   private readonly _schedulers: readonly LRScheduler[];
   private readonly _milestones: readonly number[];

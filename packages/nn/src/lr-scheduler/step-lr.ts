@@ -19,6 +19,7 @@ export class StepLR extends LRScheduler {
     stepSize: true,
     gamma: true,
   };
+  static override readonly requiredOptions: readonly string[] = ['stepSize'];
 
   readonly stepSize: number;
   readonly gamma: number;

@@ -1,6 +1,7 @@
 /**
  * @file `Adafactor`: second moments kept as a row and a column instead of a matrix.
  */
+import { TesseraError } from '@tessera/shared';
 import {
   type DType,
   type Tensor,
@@ -75,10 +76,20 @@ export class Adafactor extends Optimizer<AdafactorOptions, AdafactorScalars> {
 
   protected override checkOptions(group: AdafactorOptions): void {
     checkNonNegative(group, 'lr', 'weightDecay');
-    checkOption(group.beta2Decay <= 0, 'beta2Decay', group.beta2Decay);
-    const [least, scale] = group.eps;
-    checkOption((least === null || least >= 0) && scale >= 0, 'eps', group.eps);
-    checkOption(group.d >= 1, 'd', group.d);
+    const { beta2Decay, eps, d } = group;
+    checkOption(Array.isArray(eps) && eps.length === 2, 'eps', eps);
+    const [least, scale] = eps;
+    const rules: [ok: boolean, rule: string, value: unknown][] = [
+      [beta2Decay <= 0, 'beta2Decay should be <= 0', beta2Decay],
+      [least === null || least >= 0, 'epsilon1 should be >= 0', least],
+      [scale >= 0, 'epsilon2 should be >= 0', scale],
+      [d >= 1, 'Clipping threshold d should be >= 1', d],
+    ];
+    for (const [ok, rule, value] of rules)
+      if (!ok)
+        throw new TesseraError('invalid-argument', `${rule} but is: ${String(value)}`, {
+          hints: ['See AdafactorOptions.'],
+        });
   }
 
   protected override structure(group: AdafactorOptions): Structure {

@@ -6,7 +6,7 @@
  * and a closure is compiled by itself: `step(compile(closure))`. On a device that cannot be read at once its step is
  * `stepAsync`. Modelled on `torch.optim.LBFGS`.
  */
-import { TesseraError, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, cat, enableGrad, keep, zeros } from '@tessera/tensor';
 import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
 import { type Reading, largest, read, runAtOnce, runAwaiting } from './awaited-reads.js';
@@ -38,6 +38,16 @@ export interface LBFGSOptions extends CommonOptions {
   lineSearchFn: 'strong_wolfe' | null;
 }
 
+const NAMES: OptionNames<LBFGSOptions> = {
+  lr: true,
+  maxIter: true,
+  maxEval: true,
+  toleranceGrad: true,
+  toleranceChange: true,
+  historySize: true,
+  lineSearchFn: true,
+};
+
 /** What is remembered between steps. */
 interface Memory {
   direction: Tensor;
@@ -63,11 +73,17 @@ export class LBFGS {
 
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<LBFGSOptions>, options: OptionsInput<LBFGSOptions> = {}) {
+    checkOptionNames('LBFGS', options, NAMES);
     const [input, ...others] = toGroups(params);
     if (others.length > 0)
       throw new TesseraError('invalid-argument', "LBFGS doesn't support several parameter groups", {
         hints: ['Pass all parameters in one group.'],
       });
+    checkOptionNames('A parameter group of LBFGS', input, {
+      params: true,
+      ...NAMES,
+      initialLr: true,
+    });
     const maxIter = input!.maxIter ?? options.maxIter ?? 20;
     const defaults: LBFGSOptions = {
       lr: 1,
@@ -78,12 +94,6 @@ export class LBFGS {
       historySize: 100,
       lineSearchFn: null,
     };
-    checkOptionNames('LBFGS', options, defaults as unknown as Readonly<Record<string, unknown>>);
-    checkOptionNames('A parameter group of LBFGS', input, {
-      params: true,
-      ...defaults,
-      initialLr: true,
-    });
     const lr = input!.lr ?? options.lr ?? defaults.lr;
     const group: ParamGroup<LBFGSOptions> = {
       ...defaults,

@@ -95,9 +95,8 @@ export class Muon extends Optimizer<MuonOptions, MuonScalars> {
 
   /** @throws invalid-argument for a parameter that is no matrix */
   override addParamGroup(input: ParamGroupInput<MuonOptions>): void {
-    const params = Symbol.iterator in input.params ? [...input.params] : [input.params];
-    super.addParamGroup({ ...input, params });
-    const odd = params.find(({ ndim }) => ndim !== 2);
+    super.addParamGroup(input);
+    const odd = this.paramGroups.at(-1)!.params.find(({ ndim }) => ndim !== 2);
     if (odd === undefined) return;
     this.paramGroups.pop();
     throw new TesseraError(
@@ -109,13 +108,14 @@ export class Muon extends Optimizer<MuonOptions, MuonScalars> {
 
   protected override checkOptions(group: MuonOptions): void {
     checkNonNegative(group, 'lr', 'momentum', 'weightDecay');
-    checkOption(
-      [null, 'original', 'matchRmsAdamw'].includes(group.adjustLrFn),
-      'adjustLrFn',
-      group.adjustLrFn,
-    );
+    if (![null, 'original', 'matchRmsAdamw'].includes(group.adjustLrFn))
+      throw new TesseraError(
+        'invalid-argument',
+        `Adjust learning rate function ${String(group.adjustLrFn)} is not supported`,
+        { hints: ["It is 'original', 'matchRmsAdamw' or null."] },
+      );
     checkOption(Number.isInteger(group.nsSteps) && group.nsSteps < 100, 'nsSteps', group.nsSteps);
-    checkOption(group.nsCoefficients.length === 3, 'nsCoefficients', group.nsCoefficients);
+    checkOption(group.nsCoefficients?.length === 3, 'nsCoefficients', group.nsCoefficients);
   }
 
   protected override structure(group: MuonOptions): Structure {

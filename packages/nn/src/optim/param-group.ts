@@ -37,10 +37,8 @@ function describe(value: unknown): string {
   return `a ${value.constructor?.name ?? 'plain object'}`;
 }
 
-/** Groups from either form. @throws invalid-argument if there is no parameter at all */
-export function toGroups<O extends CommonOptions>(
-  params: OptimizerParams<O>,
-): ParamGroupInput<O>[] {
+/** @throws invalid-argument for what is no list */
+function listOf<T>(params: Iterable<T>): T[] {
   if (typeof params !== 'object' || params === null || !(Symbol.iterator in params)) {
     throw new TesseraError(
       'invalid-argument',
@@ -48,7 +46,14 @@ export function toGroups<O extends CommonOptions>(
       { hints: ['Pass model.parameters(), or groups { params, … }.'] },
     );
   }
-  const items = [...params];
+  return [...params];
+}
+
+/** Groups from either form. @throws invalid-argument if there is no parameter at all */
+export function toGroups<O extends CommonOptions>(
+  params: OptimizerParams<O>,
+): ParamGroupInput<O>[] {
+  const items = listOf<Tensor | ParamGroupInput<O>>(params);
   if (items.length === 0) {
     throw new TesseraError('invalid-argument', 'optimizer got an empty parameter list', {
       hints: ['Pass model.parameters(), or groups { params, … }.'],
@@ -63,7 +68,7 @@ export function checkedParams(
   params: Iterable<Tensor> | Tensor,
   taken: ReadonlySet<Tensor>,
 ): Tensor[] {
-  const list = isTensor(params) ? [params] : [...params];
+  const list = isTensor(params) ? [params] : listOf(params);
   const seen = new Set(taken);
   for (const param of list) {
     if (!isTensor(param))

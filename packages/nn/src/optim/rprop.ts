@@ -1,6 +1,7 @@
 /**
  * @file `Rprop`: steps whose size depends only on whether gradients keep their sign.
  */
+import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
   fullLike,
@@ -49,10 +50,14 @@ export class Rprop extends Optimizer<RpropOptions, RpropScalars> {
 
   protected override checkOptions(group: RpropOptions): void {
     checkNonNegative(group, 'lr');
-    const [shrinking, growing] = group.etas;
-    checkOption(shrinking > 0 && shrinking < 1 && growing > 1, 'etas', group.etas);
-    const { stepSizes: sizes } = group;
-    checkOption(Array.isArray(sizes) && sizes.length === 2, 'stepSizes', sizes);
+    const { etas, stepSizes } = group;
+    for (const [name, pair] of Object.entries({ etas, stepSizes }))
+      checkOption(Array.isArray(pair) && pair.length === 2, name, pair);
+    const [shrinking, growing] = etas;
+    if (!(shrinking > 0 && shrinking < 1 && growing > 1))
+      throw new TesseraError('invalid-argument', `Invalid eta values: ${shrinking}, ${growing}`, {
+        hints: ['The first is between 0 and 1, the second above 1.'],
+      });
   }
 
   protected override structure(group: RpropOptions): Structure {

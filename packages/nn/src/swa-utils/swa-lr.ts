@@ -22,6 +22,7 @@ export class SWALR extends LRScheduler {
     annealEpochs: true,
     annealStrategy: true,
   };
+  static override readonly requiredOptions: readonly string[] = ['swaLr'];
 
   private readonly _targets: readonly number[];
   private readonly _epochs: number;

@@ -36,13 +36,8 @@ export function isChannelsLast(
   rank = 4,
 ): boolean {
   if (sizes.length !== rank) return false;
-  let expected = 1;
-  for (const dim of channelsLastOrder(rank)) {
-    if (sizes[dim] === 1) continue;
-    if (strides[dim] !== expected) return false;
-    expected *= sizes[dim]!;
-  }
-  return true;
+  const dense = channelsLastStrides(sizes);
+  return strides.every((stride, dim) => sizes[dim] === 1 || stride === dense[dim]);
 }
 
 /** Whether dim `a` belongs outside dim `b`: 1 yes, -1 no, 0 undecided by these operands. */

@@ -200,7 +200,7 @@ export const NN_MISTAKES: readonly Mistake[] = [
     'classes for another batch',
     () => F.crossEntropy(ones([2, 3]), labels(0)),
     'shape-mismatch',
-    '[1]',
+    'batch_size (1)',
     'The target has one class index',
   ],
   [

@@ -66,7 +66,7 @@ function checkSingle({
   if (labels.ndim > 1 || labels.numel !== frames)
     throw new TesseraError(
       'shape-mismatch',
-      `multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [${frames}], but got ${formatSizes(labels.sizes)}. Input has shape ${formatSizes(x.sizes)}.`,
+      `multi_margin_loss: inconsistent target size, expected ${frames} but got ${formatSizes(labels.sizes)}`,
       { hints: ['The target has one class index per sample.'] },
     );
   const classes = x.ndim === 0 ? 1 : x.sizes.at(-1)!;

@@ -51,16 +51,16 @@ type LossGradients = SchemaArgs<`aten::nll_loss_backward(${typeof BACKWARD_ARGS}
 
 /** @throws shape-mismatch unless the target has one class per loss */
 function checkTarget(self: Tensor, target: Tensor): void {
-  if (!sameNumbers(target.sizes, lossSizes(self))) {
-    const [batch] = target.sizes;
-    throw new TesseraError(
-      'shape-mismatch',
-      batch !== undefined && self.ndim > 1 && batch !== self.sizes[0]
-        ? `nll_loss: Expected input batch_size (${self.sizes[0]}) to match target batch_size (${batch}).`
-        : `nll_loss: Expected target size ${formatSizes(lossSizes(self))}, got ${formatSizes(target.sizes)}`,
-      { hints: ['The target has one class index per loss.'] },
-    );
-  }
+  const expected = lossSizes(self);
+  if (sameNumbers(target.sizes, expected)) return;
+  const [rows, batch] = [expected[0], target.sizes[0]];
+  throw new TesseraError(
+    'shape-mismatch',
+    rows === batch
+      ? `nll_loss: Expected target size ${formatSizes(expected)}, got ${formatSizes(target.sizes)}`
+      : `nll_loss: Expected input batch_size (${rows}) to match target batch_size (${batch}).`,
+    { hints: [`The target has one class index per loss: shape ${formatSizes(expected)}.`] },
+  );
 }
 
 /** @throws dtype-mismatch */
