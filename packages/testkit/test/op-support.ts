@@ -56,6 +56,9 @@ export function supportOf(overload: OpOverload): Support {
   if (record.layoutOf !== undefined || op.qualifiedName.startsWith('aten::set_.'))
     return { grad: gradient(op), eagerCpu: 'yes', eagerWgpu: 'yes', cpu: 'break', wgpu: 'break' };
   const needsNoKernel = record.view !== undefined || op.hasTag('uninitialized');
+  // Compilers have its parts.
+  if (record.expand !== undefined && !lowers)
+    return { grad: gradient(op), eagerCpu: 'yes', eagerWgpu: 'parts', cpu: 'parts', wgpu: 'parts' };
   return {
     grad: gradient(op),
     eagerCpu: runs ? 'yes' : 'no',

@@ -91,10 +91,13 @@ function ofHuge(a: number, x: number): readonly [lower: number, upper: number] {
 
 /** Both at once: what is computed and what it leaves of 1. */
 function both(a: number, x: number): readonly [lower: number, upper: number] {
-  if (!(a >= 0 && x >= 0) || (a === 0 && x === 0)) return [NaN, NaN];
-  if (a === Infinity && x === Infinity) return [NaN, NaN];
-  if (a === 0 || x === Infinity) return [1, 0];
-  if (x === 0 || a === Infinity) return [0, 1];
+  if (a < 0 || x < 0) return [NaN, NaN];
+  // In PyTorch's order, which decides for NaN.
+  if (a === 0) return x > 0 ? [1, 0] : [NaN, NaN];
+  if (x === 0) return [0, 1];
+  if (a === Infinity) return x === Infinity ? [NaN, NaN] : [0, 1];
+  if (x === Infinity) return [1, 0];
+  if (Number.isNaN(a + x)) return [NaN, NaN];
   if (a > HUGE) return ofHuge(a, x);
   const isUpper = x > 1.1 ? x > a : x <= 0.5 ? -0.4 / Math.log(x) >= a : x * 1.1 >= a;
   if (!isUpper) {

@@ -86,8 +86,8 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
     return {
       tensors: list.map(
         (tensor, i) => () =>
-          isEmptyVector(tensor) && grad.ndim !== 1
-            ? null
+          isEmptyVector(tensor)
+            ? view(narrow(grad, at, 0, 0), [0])
             : narrow(grad, at, from[i]!, tensor.sizes[at]!),
       ),
     };

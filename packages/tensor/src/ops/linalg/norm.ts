@@ -33,24 +33,56 @@ function singularValues(self: Tensor, dims: readonly [number, number]): Tensor {
   return svdvals(permute(self, [...rest, ...dims]));
 }
 
+/** In PyTorch's order. @throws invalid-argument, dtype-unsupported */
+function checkMatrix(
+  self: Tensor,
+  order: MatrixOrder,
+  dim: readonly number[],
+  dtype: DType | null,
+): readonly [number, number] {
+  if (typeof order === 'number' && ![1, 2, Infinity].includes(Math.abs(order)))
+    refuse(`linalg.matrix_norm: Order ${order} not supported.`);
+  if (self.ndim < 2)
+    refuse('linalg.matrix_norm: The input tensor A must have at least 2 dimensions.');
+  const { category, itemSize, scalarTypeName } = DTYPES[self.dtype];
+  if (category !== 'floating')
+    refuseType(
+      `Expected a floating point or complex tensor as input. Got ${scalarTypeName}`,
+      "Convert first: x.to('float32').",
+    );
+  if (itemSize < 4 && (order === 'nuc' || order === 2 || order === -2))
+    refuseType(
+      `Low precision dtypes not supported. Got ${scalarTypeName}`,
+      "Convert first: x.to('float32').",
+    );
+  if (dim.length !== 2) refuse(`linalg.matrix_norm: dim must be a 2-tuple. Got ${dim.join(' ')}`);
+  const [a, b] = dim.map((d) => wrapDim(d, self.ndim, 'linalg.matrix_norm'));
+  if (a === b) refuse(`linalg.matrix_norm: dims must be different. Got (${a}, ${b})`);
+  if (dtype !== null && DTYPES[dtype].category !== 'floating')
+    refuseType(
+      `dtype should be floating point or complex, but got ${DTYPES[dtype].scalarTypeName}`,
+      'Choose a floating-point dtype.',
+    );
+  if (dtype !== null && DTYPES[dtype].itemSize < itemSize)
+    refuseType(
+      `the dtype of the input (${scalarTypeName}) should be convertible without narrowing to the specified dtype (${DTYPES[dtype].scalarTypeName})`,
+      'Convert the result instead.',
+    );
+  return [a!, b!];
+}
+
+function refuseType(message: string, hint: string): never {
+  throw new TesseraError('dtype-unsupported', `linalg.matrix_norm: ${message}`, { hints: [hint] });
+}
+
 function normOfMatrix(
-  name: string,
   self: Tensor,
   order: MatrixOrder,
   dim: readonly number[],
   keepdim: boolean,
   dtype: DType | null,
 ): Tensor {
-  if (DTYPES[self.dtype].category !== 'floating')
-    throw new TesseraError(
-      'dtype-unsupported',
-      `${name}: Expected a floating point or complex tensor as input. Got ${self.dtype}`,
-      { hints: ["Convert first: x.to('float32')."] },
-    );
-  if (dim.length !== 2 || self.ndim < 2)
-    refuse(`${name}: dim must be a 2-tuple of dims of a matrix.`);
-  const [a, b] = dim.map((d) => wrapDim(d, self.ndim, name));
-  if (a === b) refuse(`${name}: dims must be different. Got (${dim.join(', ')})`);
+  const [a, b] = checkMatrix(self, order, dim, dtype);
   if (order === 'fro') return vectorNorm(self, 2, [a, b], { keepdim, dtype: dtype ?? undefined });
   const x = dtype === null ? self : toDtype(self, dtype);
   const restored = (reduced: Tensor): Tensor =>
@@ -65,7 +97,6 @@ function normOfMatrix(
   const extremum = order > 0 ? largest : smallest;
   const magnitude = Math.abs(order);
   if (magnitude === 2) return restored(extremum(singularValues(x, [a, b]), -1));
-  if (magnitude !== 1 && magnitude !== Infinity) refuse(`${name}: Order ${order} not supported.`);
   // The largest (or smallest) sum of a column, or of a row.
   const [summed, compared] = magnitude === 1 ? [a, b] : [b, a];
   const sums = vectorNorm(x, 1, summed, { keepdim: true });
@@ -82,7 +113,7 @@ function defineMatrixNorm(
 ): OpOverload<Tensor> {
   return defineOp(`aten::linalg_matrix_norm${overload}(Tensor self, ${declared}, ${MATRIX_TAIL}`, {
     decompose: ({ self, ord, dim, keepdim, dtype }) =>
-      normOfMatrix('linalg.matrix_norm', self, orderOf(ord), dim, keepdim, dtype),
+      normOfMatrix(self, orderOf(ord), dim, keepdim, dtype),
   });
 }
 
@@ -93,7 +124,19 @@ const matrixNormStringOp = defineMatrixNorm('.str_ord', 'str ord="fro"', namedOr
 function namedOrder(ord: unknown): 'fro' | 'nuc' {
   return ord === 'fro' || ord === 'nuc'
     ? ord
-    : refuse(`linalg.norm: Order ${String(ord)} not supported.`);
+    : refuse(`linalg.matrix_norm: Order ${String(ord)} not supported.`);
+}
+
+/** @throws invalid-argument */
+function checkNormDims(self: Tensor, dim: readonly number[] | null): void {
+  if (dim !== null && dim.length !== 1 && dim.length !== 2)
+    refuse(
+      `linalg.norm: If dim is specified, it must be of length 1 or 2. Got [${dim.join(', ')}]`,
+    );
+  if (dim === null && self.ndim !== 1 && self.ndim !== 2)
+    refuse(
+      `linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ${self.ndim}D.`,
+    );
 }
 
 const NORM_TAIL = 'int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor';
@@ -102,30 +145,20 @@ const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, 
   decompose: ({ self: x, ord, dim, keepdim, dtype }) => {
     const options = { keepdim, dtype: dtype ?? undefined };
     if (ord === null) return vectorNorm(x, 2, dim, options);
-    if (dim !== null && dim.length !== 1 && dim.length !== 2)
-      refuse(
-        `linalg.norm: If dim is specified, it must be of length 1 or 2. Got [${dim.join(', ')}]`,
-      );
-    if (dim === null && x.ndim !== 1 && x.ndim !== 2)
-      refuse('linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.');
+    checkNormDims(x, dim);
     const order = fixedScalar(ord);
     const vector = dim === null ? x.ndim === 1 : dim.length === 1;
     if (vector) return vectorNorm(x, order, dim, options);
-    return normOfMatrix('linalg.norm', x, order, dim ?? [0, 1], keepdim, dtype);
+    return normOfMatrix(x, order, dim ?? [0, 1], keepdim, dtype);
   },
 });
 const linalgNormStringOp = defineOp(
   `aten::linalg_norm.ord_str(Tensor self, str ord, ${NORM_TAIL}`,
   {
-    decompose: ({ self, ord, dim, keepdim, dtype }) =>
-      normOfMatrix(
-        'linalg.norm',
-        self,
-        namedOrder(ord),
-        dim ?? (self.ndim === 2 ? [0, 1] : []),
-        keepdim,
-        dtype,
-      ),
+    decompose: ({ self, ord, dim, keepdim, dtype }) => {
+      checkNormDims(self, dim);
+      return normOfMatrix(self, namedOrder(ord), dim ?? [0, 1], keepdim, dtype);
+    },
   },
 );
 

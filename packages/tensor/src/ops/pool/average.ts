@@ -152,7 +152,7 @@ const average1d = defineOp(
 
 /** Parameters of average pooling; a number stands for every spatial dimension. */
 export interface AvgPoolOptions {
-  /** The kernel size unless given. */
+  /** The kernel size unless given, and for an empty list. */
   readonly stride?: number | readonly number[];
   readonly padding?: number | readonly number[];
   readonly ceilMode?: boolean;
@@ -179,7 +179,7 @@ function call(
   const list = (name: string, value: number | readonly number[]): readonly number[] =>
     perDimension(op.schema.name, name, value, rank);
   const {
-    stride,
+    stride = [],
     padding = 0,
     ceilMode = false,
     countIncludePad = true,
@@ -188,7 +188,7 @@ function call(
   const args = [
     self,
     list('kernel_size', kernelSize),
-    stride === undefined ? [] : list('stride', stride),
+    typeof stride === 'object' && stride.length === 0 ? stride : list('stride', stride),
     list('padding', padding),
     ceilMode,
     countIncludePad,

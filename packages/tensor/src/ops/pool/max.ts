@@ -156,7 +156,7 @@ const pool1d = defineOp(`aten::max_pool1d(${PARAMETERS_1D}) -> Tensor`, {
 
 /** Parameters of max pooling; a number stands for every spatial dimension. */
 export interface MaxPoolOptions {
-  /** The kernel size unless given. */
+  /** The kernel size unless given, and for an empty list. */
   readonly stride?: number | readonly number[];
   readonly padding?: number | readonly number[];
   readonly dilation?: number | readonly number[];
@@ -179,11 +179,11 @@ function call<Result>(
 ): Result {
   const list = (name: string, value: number | readonly number[]): readonly number[] =>
     perDimension(op.schema.name, name, value, rank);
-  const { stride, padding = 0, dilation = 1, ceilMode = false } = options;
+  const { stride = [], padding = 0, dilation = 1, ceilMode = false } = options;
   return callOp(op, [
     self,
     list('kernel_size', kernelSize),
-    stride === undefined ? [] : list('stride', stride),
+    typeof stride === 'object' && stride.length === 0 ? stride : list('stride', stride),
     list('padding', padding),
     list('dilation', dilation),
     ceilMode,

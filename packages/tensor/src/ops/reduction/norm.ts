@@ -122,17 +122,22 @@ export function logsumexp(
   return callOp(logsumexpOp, [self, dimList(dim), options?.keepdim ?? false]);
 }
 
-/** The p-norm over dims (all by default): `ord` 2 unless given; ±Infinity for the largest or smallest magnitude. @throws dtype-unsupported */
+/**
+ * The p-norm over dims (all by default): `ord` 2, or 'fro', unless given; ±Infinity for the largest or smallest magnitude.
+ * The nuclear norm is `linalg.norm(x, 'nuc')`.
+ *
+ * @throws dtype-unsupported
+ */
 export function norm(
   self: Tensor,
-  ord: ScalarLike = 2,
+  ord: ScalarLike | 'fro' = 2,
   dim: Dims = null,
   options?: ReduceOptions,
 ): Tensor {
   checkOptionNames('norm', options, REDUCE);
   return callOp(vectorNormOp, [
     self,
-    ord,
+    ord === 'fro' ? 2 : ord,
     dimList(dim),
     options?.keepdim ?? false,
     options?.dtype ?? null,

@@ -112,7 +112,8 @@ const sumToSizeOp = defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> T
     const dims = self.sizes.flatMap((s, i) =>
       i < lead || (target[i - lead] === 1 && s !== 1) ? [i] : [],
     );
-    if (dims.length === 0) return self;
+    // Of no dimension it is a sum too, of int64 for integers.
+    if (dims.length === 0 && self.ndim > 0) return self;
     const summed = callOp(sumOp, [self, dims, true, null]);
     return lead > 0 ? reshape(summed, target) : summed;
   },

@@ -2,6 +2,8 @@
  * @file Hurwitz' zeta function, the multivariate gamma function and x log(1 + y), made of other operators.
  */
 import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { scalarTensor } from '../factory/factory.js';
@@ -10,6 +12,7 @@ import { add, mul, sub } from '../pointwise/arithmetic.js';
 import { eq, ge, isnan, le, lt, ne } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
 import { log1p, reciprocal } from '../pointwise/exponential.js';
+import { clampMax } from '../pointwise/extremum.js';
 import { logicalAnd, logicalOr } from '../pointwise/logical.js';
 import { pow } from '../pointwise/power.js';
 import { floor } from '../pointwise/rounding.js';
@@ -18,7 +21,8 @@ import { lgamma } from '../pointwise/special.js';
 import { where } from '../pointwise/where.js';
 import { sum } from '../reduction/reduction.js';
 import { unsqueeze } from '../view/dims.js';
-import { floating } from './normal.js';
+import { composed } from './composed.js';
+import { floating } from './floating.js';
 
 /** Two operands, one of which may be a number, as floats. */
 function pair(x: Tensor | number, y: Tensor | number): readonly [x: Tensor, y: Tensor] {
@@ -34,12 +38,28 @@ function pair(x: Tensor | number, y: Tensor | number): readonly [x: Tensor, y: T
   return [made(x), made(y)];
 }
 
+const xlog1pyOp: OpOverload<Tensor> = defineOp(
+  'aten::special_xlog1py(Tensor self, Tensor other) -> Tensor',
+  {
+    ...composed(['self', 'other'], (a, b) => {
+      // What a factor of 0 would make NaN.
+      const isBare = logicalAnd(eq(a, 0), logicalOr(le(b, -1), eq(b, Infinity)));
+      return mul(a, log1p(where(isBare, 0, b)));
+    }),
+    savedFor: { self: ['self', 'other'], other: ['self', 'other'] },
+    vjp: ({ self, other }, { grad }) => ({
+      self: () => {
+        const slope = xlog1py(grad, other);
+        return where(logicalAnd(eq(self, 0), le(other, -1)), 0, slope);
+      },
+      other: () => div(mul(grad, self), add(other, 1)),
+    }),
+  },
+);
+
 /** x · log(1 + y), 0 where x is 0. @throws schema-arguments @see torch.special.xlog1py */
 export function xlog1py(x: Tensor | number, y: Tensor | number): Tensor {
-  const [a, b] = pair(x, y);
-  // What a factor of 0 would make NaN.
-  const isBare = logicalAnd(eq(a, 0), logicalOr(le(b, -1), eq(b, Infinity)));
-  return mul(a, log1p(where(isBare, 0, b)));
+  return callOp(xlog1pyOp, pair(x, y));
 }
 
 /** B₂ₖ/(2k)! for k = 1, 2, … */
@@ -56,10 +76,17 @@ const FACTORS: readonly number[] = [
 /** Terms that are added one by one before the rest is estimated. */
 const TERMS = 10;
 
+/** From this exponent on the powers of what is above TERMS are 0: more would only overflow. */
+const MOST = 1000;
+/** Exponents are finite: 1 to the power of infinity is NaN. */
+const LARGEST = 1e38;
+
 /** Σ (q + k)⁻ˢ over k = 0, 1, …, for s > 1 and q > 0, by Euler and Maclaurin. */
-function fromPositive(s: Tensor, q: Tensor): Tensor {
-  let total = pow(q, mul(s, -1));
-  for (let k = 1; k < TERMS; k++) total = add(total, pow(add(q, k), mul(s, -1)));
+function fromPositive(exponent: Tensor, q: Tensor): Tensor {
+  const downwards = mul(clampMax(exponent, LARGEST), -1);
+  let total = pow(q, downwards);
+  for (let k = 1; k < TERMS; k++) total = add(total, pow(add(q, k), downwards));
+  const s = clampMax(exponent, MOST);
   const z = add(q, TERMS);
   const power = pow(z, mul(s, -1));
   const inverse = reciprocal(z);
@@ -73,7 +100,8 @@ function fromPositive(s: Tensor, q: Tensor): Tensor {
 }
 
 /**
- * Hurwitz' Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1.
+ * Hurwitz' Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1. Of huge and infinite x it is the limit, ∞, 1 or 0; PyTorch's series
+ * has NaN for the last.
  *
  * @throws schema-arguments
  * @see torch.special.zeta
@@ -100,16 +128,25 @@ export function zeta(x: Tensor | number, q: Tensor | number): Tensor {
 }
 
 /**
- * log Γₚ(x), the multivariate gamma function's logarithm.
+ * log Γₚ(x), the multivariate gamma function's logarithm, of any shape; p is a whole number from 1 on.
  *
- * @throws invalid-argument for p < 1
+ * @throws schema-arguments for a p that is not whole; invalid-argument for p < 1; dtype-unsupported for bools
  * @see torch.special.multigammaln
  */
 export function multigammaln(self: Tensor, p: number): Tensor {
-  if (!(Number.isInteger(p) && p >= 1))
-    throw new TesseraError('invalid-argument', 'mvlgamma: p has to be greater than or equal to 1', {
-      hints: ['p is the number of dimensions, a whole number.'],
+  const hints = ['p is the number of dimensions, a whole number.'];
+  if (!Number.isInteger(p))
+    throw new TesseraError(
+      'schema-arguments',
+      `special_multigammaln(): argument 'p' (position 2) must be int, not ${typeof p === 'number' ? 'float' : typeof p}`,
+      { hints },
+    );
+  if (self.dtype === 'bool')
+    throw new TesseraError('dtype-unsupported', 'The input tensor may not be a boolean tensor.', {
+      hints: ["Convert it: x.to('float32')."],
     });
+  if (p < 1)
+    throw new TesseraError('invalid-argument', 'p has to be greater than or equal to 1', { hints });
   const x = floating(self);
   const shifts = arange(p, { dtype: x.dtype, device: x.device }).mul(-0.5);
   const total = sum(lgamma(add(unsqueeze(x, -1), shifts)), -1);

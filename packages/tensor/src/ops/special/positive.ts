@@ -7,7 +7,7 @@ import type { Tensor } from '../../tensor.js';
 import { neg } from '../pointwise/arithmetic.js';
 import { gt, lt } from '../pointwise/comparison.js';
 import { where } from '../pointwise/where.js';
-import { floating } from './normal.js';
+import { floating } from './floating.js';
 
 /** Floats of what may be integers. @throws dtype-unsupported for halves */
 export function wide(name: string, x: Tensor): Tensor {
