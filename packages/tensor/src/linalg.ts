@@ -23,6 +23,7 @@ export { luSolve } from './ops/linalg/lu-solve.js';
 export { matrixPower } from './ops/linalg/matrix-power.js';
 export { type MatrixOrder, matrixNorm, norm } from './ops/linalg/norm.js';
 export { multiDot, vander, vecdot } from './ops/linalg/product.js';
+export { type OrmqrOptions, ormqr } from './ops/linalg/ormqr.js';
 export { type QrMode, qr } from './ops/linalg/qr.js';
 export { type MatrixRankOptions, cond, matrixRank } from './ops/linalg/rank.js';
 export { norm as vectorNorm } from './ops/reduction/norm.js';

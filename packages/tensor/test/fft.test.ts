@@ -207,3 +207,41 @@ const mistakes: readonly Mistake[] = [
 ];
 
 testMistakes(mistakes);
+
+describe('transforms of real spectra in several dimensions', () => {
+  const z = arange(24, { dtype: 'float64' }).sin().reshape([3, 4, 2]);
+  const r = arange(12, { dtype: 'float64' }).cos().reshape([3, 4]);
+
+  it('are those of PyTorch 2.13', () => {
+    // prettier-ignore
+    const both = [[-0.1284867086683421, -0.7182030998567139, 0.4259495272148014, 0.009675918262033179, 3.9139236159451123, 0.7058703268530079], [-0.12488941893950911, 2.2748458072588553, 3.3544500054273767, -3.420279538191229, 0.8639181101376021, 2.0845886165771343], [0.3300992221175938, 0.03046793238505785, 0.6398669429635091, -5.747749418275685, -11.789570779988477, 7.295522938777873]];
+    expect(distance(readNumbers(fft.hfft2(z)), both.flat())).toBeLessThan(1e-13);
+    // prettier-ignore
+    const cut = [[-0.27411886028836724, 0.32913665407332876, -0.12203435753521627, -0.13159372739618383, 1.7629230317466773], [0.46701138637936657, 0.2575619781119813, 0.15421057815552594, -2.3532498624197338, -0.08984682082737852]];
+    const made = fft.hfftn(z, { s: [2, 5], norm: 'ortho' });
+    expect(distance(readNumbers(made), cut.flat())).toBeLessThan(1e-13);
+    const first = [
+      1.537025958176205, -0.21250881307357095, 0.010594233824850807, 5.428141327399309,
+    ];
+    const turned = fft.hfftn(z, { dim: [1, 0] });
+    expect(distance(readNumbers(turned.select(0, 0)), first)).toBeLessThan(1e-13);
+    // prettier-ignore
+    const back = [[[-0.03441850403898794, 0], [0.041325368691750276, 0.012041564476314917], [0.018719881764745545, 0]], [[0.03397962360956297, 0.2334925178173734], [0.12421776403013964, 0.018744870142878806], [0.11983297839077263, -0.047138540348892366]], [[0.03397962360956297, -0.2334925178173734], [0.18849357641489567, 0.3517872659979525], [0.11983297839077263, 0.047138540348892366]]];
+    expect(distance(readNumbers(fft.ihfft2(r)), back.flat(2))).toBeLessThan(1e-14);
+    // prettier-ignore
+    const scaled = [[[1.7143443205709779, 0], [-0.3376375915809068, 0.24243605326543827]], [[0.5339666180710171, 0], [2.2134821222599093, 1.4141824562535112]]];
+    const other = fft.ihfftn(r, { s: [2, 3], norm: 'forward' });
+    expect(distance(readNumbers(other), scaled.flat(2))).toBeLessThan(1e-14);
+  });
+
+  it('invert each other, and have gradients', () => {
+    expect(distance(readNumbers(fft.hfft2(fft.ihfft2(r))), readNumbers(r))).toBeLessThan(1e-14);
+    expect(distance(readNumbers(fft.hfftn(fft.ihfftn(r))), readNumbers(r))).toBeLessThan(1e-14);
+    expect(gradientError((x) => fft.hfftn(x), [z])).toBeLessThan(1e-6);
+    expect(gradientError((x) => fft.ihfft2(x), [r])).toBeLessThan(1e-6);
+  });
+
+  it('refuse dims twice', () => {
+    expect(() => fft.hfftn(z, { dim: [0, 0] })).toThrow('FFT dims must be unique');
+  });
+});

@@ -7,7 +7,7 @@ import { enableGrad, noGrad } from '../autograd/grad-mode.js';
 import { zerosOf } from '../autograd/gradient-ops.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { prepare } from './prepare.js';
+import { prepare, withAux } from './prepare.js';
 
 /** Options of the functions below. */
 export interface DerivativeOptions {
@@ -40,7 +40,7 @@ export function gradAndValue<A extends unknown[], R>(
     const { leaves, createGraph, release } = prepared;
     return enableGrad(() => {
       const result = fn(...(prepared.args as A));
-      const value: unknown = hasAux ? (result as unknown[])[0] : result;
+      const [value] = withAux('grad', result, hasAux);
       checkScalar(value);
       const found = value.requiresGrad
         ? differentiate({

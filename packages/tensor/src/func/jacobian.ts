@@ -9,20 +9,28 @@ import { jacobianColumns, jacobianRows } from '../autograd/functional.js';
 import { enableGrad } from '../autograd/grad-mode.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { invalid, prepare } from './prepare.js';
+import { invalid, prepare, withAux } from './prepare.js';
 
+/** Options of `jacrev` and `jacfwd`. */
+export interface JacobianOptions {
+  /** Which argument to differentiate with respect to (default 0). */
+  readonly argnums?: number;
+  /** Whether `fn` returns `[value, aux]`, of which `aux` is passed on (default false). */
+  readonly hasAux?: boolean;
+}
+const JACOBIAN: OptionNames<JacobianOptions> = { argnums: true, hasAux: true };
 const ARGNUMS: OptionNames<{ readonly argnums?: number }> = { argnums: true };
 
 function jacobian<A extends unknown[]>(
   name: string,
   parts: typeof jacobianRows,
-  fn: (...args: A) => Tensor,
-  options: { readonly argnums?: number },
-): (...args: A) => Tensor {
+  fn: (...args: A) => unknown,
+  options: JacobianOptions,
+): (...args: A) => unknown {
   checkFunction(name, fn);
-  checkOptionNames(name, options, ARGNUMS);
+  checkOptionNames(name, options, JACOBIAN);
   return (...args) => {
-    const { argnums = 0 } = options;
+    const { argnums = 0, hasAux = false } = options;
     if (!isTensor(args.at(argnums)))
       throw invalid(
         name,
@@ -31,37 +39,56 @@ function jacobian<A extends unknown[]>(
       );
     const { args: own, leaves, createGraph, release } = prepare(name, args, argnums);
     return enableGrad(() => {
-      const out = fn(...(own as A));
+      const [out, ...aux] = withAux(name, fn(...(own as A)), hasAux);
       const of = (value: unknown): Tensor =>
         parts(name, value as Tensor, leaves, { createGraph, strict: false })[0]!;
-      return release(treeMap(of, out)) as Tensor;
+      const matrix = treeMap(of, out);
+      return release(hasAux ? [matrix, ...aux] : matrix);
     });
   };
 }
 
 /**
- * A function that computes the Jacobian of `fn`, `[...output, ...input]`, row by row in reverse mode.
+ * A function that computes the Jacobian of `fn`, `[...output, ...input]`, row by row in reverse mode; `[Jacobian, aux]`
+ * with `hasAux`.
  *
  * @throws invalid-argument
  * @see torch.func.jacrev
  */
+export function jacrev<A extends unknown[], X>(
+  fn: (...args: A) => readonly [value: Tensor, aux: X],
+  options: JacobianOptions & { readonly hasAux: true },
+): (...args: A) => [jacobian: Tensor, aux: X];
 export function jacrev<A extends unknown[]>(
   fn: (...args: A) => Tensor,
-  options: { readonly argnums?: number } = {},
-): (...args: A) => Tensor {
+  options?: JacobianOptions,
+): (...args: A) => Tensor;
+export function jacrev<A extends unknown[]>(
+  fn: (...args: A) => unknown,
+  options: JacobianOptions = {},
+): (...args: A) => unknown {
   return jacobian('jacrev', jacobianRows, fn, options);
 }
 
 /**
- * A function that computes the Jacobian of `fn`, `[...output, ...input]`, column by column: for more outputs than inputs.
+ * A function that computes the Jacobian of `fn`, `[...output, ...input]`, column by column: for more outputs than inputs;
+ * `[Jacobian, aux]` with `hasAux`.
  *
  * @throws invalid-argument
  * @see torch.func.jacfwd
  */
+export function jacfwd<A extends unknown[], X>(
+  fn: (...args: A) => readonly [value: Tensor, aux: X],
+  options: JacobianOptions & { readonly hasAux: true },
+): (...args: A) => [jacobian: Tensor, aux: X];
 export function jacfwd<A extends unknown[]>(
   fn: (...args: A) => Tensor,
-  options: { readonly argnums?: number } = {},
-): (...args: A) => Tensor {
+  options?: JacobianOptions,
+): (...args: A) => Tensor;
+export function jacfwd<A extends unknown[]>(
+  fn: (...args: A) => unknown,
+  options: JacobianOptions = {},
+): (...args: A) => unknown {
   return jacobian('jacfwd', jacobianColumns, fn, options);
 }
 

@@ -33,6 +33,30 @@ export function invalid(name: string, message: string, hint: string): TesseraErr
   return new TesseraError('invalid-argument', `${name}: ${message}`, { hints: [hint] });
 }
 
+/** How PyTorch names the calls that take a function with something beside its result. */
+const CALLS: Readonly<Record<string, string>> = {
+  grad: 'grad_and_value(f)(*args)',
+  vjp: 'vjp(f, *primals)',
+  jvp: 'jvp(f, primals, tangents)',
+  jacrev: 'vjp(f, *primals)',
+  jacfwd: 'jvp(f, primals, tangents)',
+};
+
+/** The result of a function, which with `hasAux` has something beside it. @throws invalid-argument */
+export function withAux(
+  name: string,
+  result: unknown,
+  hasAux: boolean,
+): [value: unknown, aux?: unknown] {
+  if (!hasAux) return [result];
+  if (Array.isArray(result) && result.length === 2) return [result[0], result[1]];
+  throw new TesseraError(
+    'invalid-argument',
+    `${CALLS[name]}: output of function f should be a tuple: (output, aux) if has_aux is True`,
+    { hints: ['Return [output, aux], or leave hasAux out.'] },
+  );
+}
+
 /** @throws invalid-argument */
 export function prepare(
   name: string,

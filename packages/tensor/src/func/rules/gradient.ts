@@ -18,7 +18,7 @@ export const leaf: BatchRule = (call) => call.run([call.spread(call.tensors()[0]
 /** `tessera::outer_history(self, leaves)`: the histories are those of the values. */
 export const outer: BatchRule = (call) => {
   const [self, ...leaves] = call.tensors();
-  return call.run([call.spread(self), leaves.map((own) => call.batch(own)!.value)]);
+  return call.run([call.spread(self), leaves.map((own) => call.batch(own)?.value ?? own)]);
 };
 
 interface Request {

@@ -103,8 +103,8 @@ const forwards = family({ name: 'fft', takes: 'complex', gives: 'complex', forwa
 const inverses = family({ name: 'ifft', takes: 'complex', gives: 'complex', forward: false });
 const realForwards = family({ name: 'rfft', takes: 'real', gives: 'complex', forward: true });
 const realInverses = family({ name: 'irfft', takes: 'complex', gives: 'real', forward: false });
-const hfftOp = defineOne({ name: 'hfft', takes: 'complex', gives: 'real', forward: true });
-const ihfftOp = defineOne({ name: 'ihfft', takes: 'real', gives: 'complex', forward: false });
+const realSignals = family({ name: 'hfft', takes: 'complex', gives: 'real', forward: true });
+const realSpectra = family({ name: 'ihfft', takes: 'real', gives: 'complex', forward: false });
 
 /** Options of transforms in one dimension. */
 export interface FftOptions {
@@ -185,13 +185,13 @@ export function irfft(self: Tensor, options: FftOptions = {}): Tensor {
 /** The real transform of a signal of which the first half is given and the other is its conjugate: [.., M, 2] → [.., n]. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function hfft(self: Tensor, options: FftOptions = {}): Tensor {
   checkOptionNames('hfft', options, FFT);
-  return one(hfftOp, self, options);
+  return one(realSignals.one, self, options);
 }
 
 /** The inverse of `hfft`, [.., N] → [.., ⌊N/2⌋ + 1, 2]. @throws dtype-unsupported, invalid-argument, invalid-dim */
 export function ihfft(self: Tensor, options: FftOptions = {}): Tensor {
   checkOptionNames('ihfft', options, FFT);
-  return one(ihfftOp, self, options);
+  return one(realSpectra.one, self, options);
 }
 
 /** `fft` in two dimensions, the last ones by default. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
@@ -240,4 +240,28 @@ export function rfftn(self: Tensor, options: FftnOptions = {}): Tensor {
 export function irfftn(self: Tensor, options: FftnOptions = {}): Tensor {
   checkOptionNames('irfftn', options, FFTN);
   return any(realInverses.any, self, options);
+}
+
+/** `hfft` in the last of two dimensions, `fft` in the other: [.., N, M, 2] → [.., N, n]. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
+export function hfft2(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('hfft2', options, FFTN);
+  return two(realSignals.two, self, options);
+}
+
+/** The inverse of `hfft2`. @throws dtype-unsupported, invalid-argument, invalid-dim */
+export function ihfft2(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('ihfft2', options, FFTN);
+  return two(realSpectra.two, self, options);
+}
+
+/** `hfft` in the last of several dimensions, all by default, `fft` in the others. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
+export function hfftn(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('hfftn', options, FFTN);
+  return any(realSignals.any, self, options);
+}
+
+/** The inverse of `hfftn`. @throws dtype-unsupported, invalid-argument, invalid-dim */
+export function ihfftn(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('ihfftn', options, FFTN);
+  return any(realSpectra.any, self, options);
 }

@@ -1,0 +1,7 @@
+/**
+ * @file `@tessera/tensor/more`: functions of `torch` that few programs need, beside the list of the main entry.
+ */
+// Who has tensors has the index; said here, it makes of what both share one file, which compresses better.
+import './index.js';
+export { unravelIndex } from './ops/indexing/unravel.js';
+export { type HistogramddOptions, histogramdd } from './ops/reduction/histogramdd.js';
