@@ -5,7 +5,7 @@
  */
 import {
   type Tensor,
-  acos,
+  atan,
   cos,
   expand,
   log,
@@ -13,6 +13,7 @@ import {
   rand,
   remainder,
   sign,
+  tan,
   where,
   zeros,
 } from '@tessera/tensor';
@@ -25,17 +26,41 @@ import {
   broadcastAll,
 } from './distribution.js';
 
-/** The parameter of the wrapped Cauchy distribution that proposes. */
-function proposal(kappa: Tensor): Tensor {
-  const tau = kappa.square().mul(4).add(1).sqrt().add(1);
-  const rho = tau.sub(tau.mul(2).sqrt()).div(kappa.mul(2));
-  const exact = rho.square().add(1).div(rho.mul(2));
-  return where(kappa.lt(1e-5), kappa.reciprocal().add(kappa), exact);
+/** Devices whose values are not read at once get so many proposals: each is accepted with a probability above 0.65. */
+const ROUNDS = 24;
+
+/**
+ * Proposals of the wrapped Cauchy distribution, shape, and whether they are accepted. With s = 1 / 2κ and r = s + √(1 + s²)
+ * Best and Fisher's c = κ (r - f) is r / (r + z), and acos f is 2 atan(√((r - 1) / (r + 1)) tan ½πu): without cancellation,
+ * so that single precision is enough.
+ */
+function propose(kappa: Tensor, shape: readonly number[]): [angle: Tensor, isAccepted: Tensor] {
+  const { dtype, device } = kappa;
+  const [u1, u2, u3] = [0, 1, 2].map(() => rand(shape, { dtype, device })) as [
+    Tensor,
+    Tensor,
+    Tensor,
+  ];
+  const s = kappa.mul(2).reciprocal();
+  const root = s.square().add(1).sqrt();
+  const beyond = s.add(s.square().div(root.add(1)));
+  const half = u1.mul(Math.PI / 2);
+  // r - 1 and 1 + z are both small where κ is large.
+  const c = s.add(root).div(cos(half).square().mul(2).add(beyond));
+  const ratio = beyond.div(beyond.add(2)).sqrt();
+  const angle = atan(tan(half).mul(ratio)).mul(2);
+  const isAccepted = c
+    .mul(c.neg().add(2))
+    .sub(u2)
+    .gt(0)
+    .logicalOr(log(c.div(u2)).add(1).sub(c).ge(0));
+  return [sign(u3.sub(0.5)).mul(angle), isAccepted];
 }
 
 /**
  * Density exp(concentration · cos(x - loc)) / (2π I₀(concentration)). Mean and variance are the circular ones. Samples are
- * drawn in double precision until all are accepted: of parameters on the CPU, and in a compiled function with a graph break.
+ * drawn in double precision until all are accepted, in a compiled function with a graph break; on WebGPU in single
+ * precision, with 24 proposals, of which none is accepted once in 10¹¹ samples: that one is `loc`.
  *
  * @see torch.distributions.VonMises
  */
@@ -71,30 +96,19 @@ export class VonMises extends Distribution {
     return false;
   }
 
-  /** From -π to π. @throws dtype-unsupported on WebGPU, which has no float64 */
+  /** From -π to π. */
   override sample(sampleShape: readonly number[] = []): Tensor {
     return noGrad(() => {
       const shape = this.extended(sampleShape);
-      const { dtype } = this.loc;
-      const [loc, kappa] = [this.loc, this.concentration].map((x) => x.detach().to('float64'));
-      const r = proposal(kappa!);
-      let found = zeros(shape, { dtype: 'float64' });
-      let isDone = zeros(shape, { dtype: 'bool' });
-      while (isDone.all().item() === 0) {
-        const [u1, u2, u3] = [0, 1, 2].map(() => rand(shape, { dtype: 'float64' })) as [
-          Tensor,
-          Tensor,
-          Tensor,
-        ];
-        const z = cos(u1.mul(Math.PI));
-        const f = r.mul(z).add(1).div(r.add(z));
-        const c = kappa!.mul(r.sub(f));
-        const isAccepted = c
-          .mul(c.neg().add(2))
-          .sub(u2)
-          .gt(0)
-          .logicalOr(log(c.div(u2)).add(1).sub(c).ge(0));
-        found = where(isAccepted, sign(u3.sub(0.5)).mul(acos(f)), found);
+      const { dtype, device } = this.loc;
+      const isRead = device === 'cpu';
+      const wide = isRead ? 'float64' : 'float32';
+      const [loc, kappa] = [this.loc, this.concentration].map((x) => x.detach().to(wide));
+      let found = zeros(shape, { dtype: wide, device });
+      let isDone = zeros(shape, { dtype: 'bool', device });
+      for (let round = 0; isRead ? isDone.all().item() === 0 : round < ROUNDS; round++) {
+        const [angle, isAccepted] = propose(kappa!, shape);
+        found = where(isAccepted, angle, found);
         isDone = isDone.logicalOr(isAccepted);
       }
       const turned = found.add(Math.PI).add(expand(loc!, shape));
