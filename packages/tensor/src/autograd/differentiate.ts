@@ -34,7 +34,9 @@ export function differentiate(request: GradientRequest): (Tensor | null)[] {
   for (const tensor of [...outputs, ...inputs]) void tensor.gradFn;
   mode.onWatch?.([...inputs, ...outputs]);
   const settled = decided(request);
-  return settled.createGraph ? gradOutsideGraph(settled) : engineGradients(settled);
+  return settled.createGraph && mode.isEager !== true
+    ? gradOutsideGraph(settled)
+    : engineGradients(settled);
 }
 
 function operatorFor(createGraph: CreateGraph): OpOverload {

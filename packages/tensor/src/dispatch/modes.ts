@@ -33,6 +33,8 @@ export interface PreDispatchMode {
   readonly name: string;
   /** What is recorded runs again without the program: tensors made of numbers are copied before it uses them. */
   readonly copiesLiterals?: boolean;
+  /** Nothing is recorded: operators run when they are called, and tensors have the histories that they show. */
+  readonly isEager?: boolean;
   handle(op: OpOverload, args: readonly unknown[]): unknown;
   /** `backward()` was called; returns false to let the engine run it. */
   onBackward(call: BackwardCall): boolean;

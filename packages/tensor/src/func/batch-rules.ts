@@ -133,6 +133,8 @@ const COMPOSITE = new Map<string, BatchRule>([
   ['tessera::autograd_grad', gradients],
   ['tessera::autograd_grad.create_graph', gradients],
   ['tessera::autograd_grad.outer', gradients],
+  ['tessera::grad_outside_graph', gradients],
+  ['tessera::grad_outside_graph.outer', gradients],
   ['tessera::outer_history', outer],
 ]);
 

@@ -41,6 +41,11 @@ export class VmapMode implements PreDispatchMode {
     readonly outer: PreDispatchMode | null,
   ) {}
 
+  /** See `PreDispatchMode`. */
+  get isEager(): boolean {
+    return this.outer === null || this.outer.isEager === true;
+  }
+
   /** Runs `fn` as if outside. */
   below<R>(fn: () => R): R {
     return withPreDispatchMode(this.outer, fn);

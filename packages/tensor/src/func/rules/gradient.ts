@@ -3,13 +3,16 @@
  *
  * Histories are recorded for the values, that is for all examples at once. The gradient of an example's output
  * with respect to its own input is then the gradient of the sum over the examples, since no example depends on
- * the input of another. So whatever is differentiated must have an input per example (`leaf`).
+ * the input of another. So whatever is differentiated must have an input per example (`leaf`), or be shared by all
+ * examples, which differ in the direction then.
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { Tensor } from '../../tensor.js';
+import { stack } from '../../ops/arrange/join.js';
 import { onesLike } from '../../ops/factory/like.js';
 import { movedim } from '../../ops/view/dims.js';
+import { select } from '../../ops/view/slice.js';
 import type { BatchCall, BatchRule } from '../batch-call.js';
 
 /** `tessera::leaf(self)`: every example gets a leaf of its own. */
@@ -18,8 +21,13 @@ export const leaf: BatchRule = (call) => call.run([call.spread(call.tensors()[0]
 /** `tessera::outer_history(self, leaves)`: the histories are those of the values. */
 export const outer: BatchRule = (call) => {
   const [self, ...leaves] = call.tensors();
-  return call.run([call.spread(self), leaves.map((own) => call.batch(own)?.value ?? own)]);
+  return call.run([call.spread(self), leaves.map((own) => ownValue(call, own))]);
 };
+
+/** What a leaf stands for; itself if all examples share it. */
+function ownValue(call: BatchCall, leaf: Tensor): Tensor {
+  return call.batch(leaf)?.value ?? leaf;
+}
 
 interface Request {
   readonly outputs: readonly Tensor[];
@@ -30,7 +38,10 @@ interface Request {
 
 /** `tessera::autograd_grad(outputs, grad_outputs, inputs)` @throws vmap-unsupported, grad-non-scalar */
 export const gradients: BatchRule = (call) => {
-  const { outputs, grad_outputs: seeds, inputs, retain_graph } = call.named as Request;
+  const request = call.named as Request;
+  const { outputs, grad_outputs: seeds, inputs, retain_graph } = request;
+  if (!call.isBatched(outputs) && !inputs.every((input) => call.isBatched(input)))
+    return alongSeeds(call, request);
   const shared = inputs.findIndex((input) => !call.isBatched(input));
   if (shared >= 0)
     throw new TesseraError(
@@ -49,7 +60,7 @@ export const gradients: BatchRule = (call) => {
   const found = callOp(call.op, [
     own.map((i) => call.values(outputs[i]!)),
     own.map((i) => seedOf(call, outputs[i]!, seeds[i] ?? null)),
-    inputs.map((input) => call.batch(input)!.value),
+    inputs.map((input) => ownValue(call, input)),
     retain_graph,
   ]) as (Tensor | null)[];
   return found.map((grad, i) => {
@@ -57,6 +68,27 @@ export const gradients: BatchRule = (call) => {
     return grad === null || dim === 0 ? grad : movedim(grad, dim, 0);
   });
 };
+
+/** Gradients of outputs that all examples share, along the direction of each. */
+function alongSeeds(call: BatchCall, request: Request): (Tensor | null)[] {
+  const { outputs, grad_outputs, inputs, retain_graph } = request;
+  const leaves = inputs.map((input) => ownValue(call, input));
+  const seedAt = (seed: Tensor | null, i: number): Tensor | null =>
+    seed !== null && call.isBatched(seed) ? select(call.values(seed), 0, i) : seed;
+  const rows = Array.from({ length: call.size }, (_, i) => {
+    const seeds = grad_outputs.map((seed) => seedAt(seed, i));
+    return call.run([
+      outputs,
+      seeds,
+      leaves,
+      retain_graph || i < call.size - 1,
+    ]) as (Tensor | null)[];
+  });
+  return inputs.map((_, at) => {
+    const grads = rows.flatMap((row) => row[at] ?? []);
+    return grads.length === 0 ? null : stack(grads, 0);
+  });
+}
 
 /** @throws grad-non-scalar */
 function seedOf(call: BatchCall, output: Tensor, seed: Tensor | null): Tensor {

@@ -1,0 +1,105 @@
+/**
+ * @file `vmap` over the directions of a vector-Jacobian product, as in the documentation of `torch.vmap`: what is
+ * differentiated is shared by all examples, the direction is each one's own. Each case runs eagerly and compiled.
+ */
+import { expect, it, describe } from 'vitest';
+import { type Tensor, eye, grad, tensor } from '@tessera/tensor';
+import { grad as derivative, hessian, vjp, vmap } from '@tessera/tensor/func';
+import { compile, graphBreak } from '../src/index.js';
+
+type Fn = (x: Tensor, directions: Tensor) => unknown;
+
+describe.each([
+  ['eager', (fn: Fn): Fn => fn],
+  ['compiled', (fn: Fn): Fn => compile(fn)],
+])('vmap over directions, %s', (_, run) => {
+  const x = tensor([1, 2, 3]);
+  const directions = tensor([
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  const expected = [
+    [2, 8, 18],
+    [8, 20, 36],
+  ];
+
+  it('batches a pullback', () => {
+    const fn = run((x, directions) => {
+      const [, pull] = vjp((a: Tensor) => a.pow(2), x);
+      return vmap((v: Tensor) => pull(v)[0]!)(directions);
+    });
+    for (let call = 0; call < 3; call++)
+      expect((fn(x, directions) as Tensor).toArray()).toEqual(expected);
+  });
+
+  it('batches grad() of an output that all examples share', () => {
+    const fn = run((x, directions) => {
+      const leaf = x.clone().requiresGrad_();
+      const y = leaf.pow(2);
+      const unused = leaf.mul(2).detach().requiresGrad_();
+      return vmap((v: Tensor) => {
+        const [of, none] = grad(y, [leaf, unused], { gradOutputs: v, allowUnused: true });
+        expect(none).toBe(null);
+        return of!;
+      })(directions);
+    });
+    for (let call = 0; call < 3; call++)
+      expect((fn(x, directions) as Tensor).toArray()).toEqual(expected);
+  });
+
+  it('takes directions from any dimension, and a batch of batches of them', () => {
+    const fn = run((x, directions) => {
+      const [, pull] = vjp((a: Tensor) => a.pow(2), x);
+      const product = (v: Tensor): Tensor => pull(v)[0]!;
+      return [
+        vmap(product, { inDims: 1 })(directions.t()),
+        vmap(vmap(product))(directions.unsqueeze(1)),
+      ];
+    });
+    const [byColumns, nested] = fn(x, directions) as [Tensor, Tensor];
+    expect(byColumns.toArray()).toEqual(expected);
+    expect(nested.squeeze(1).toArray()).toEqual(expected);
+  });
+
+  it('differentiates what it gives', () => {
+    const fn = run((x) => {
+      const rows = (a: Tensor): Tensor => {
+        const [, pull] = vjp((b: Tensor) => b.pow(3), a);
+        return vmap((v: Tensor) => pull(v)[0]!)(eye(3)).sum();
+      };
+      return hessian(rows)(x);
+    });
+    expect((fn(x, directions) as Tensor).toArray()).toEqual([
+      [6, 0, 0],
+      [0, 6, 0],
+      [0, 0, 6],
+    ]);
+  });
+
+  it('gives gradients that are differentiated by backward()', () => {
+    const fn = run((x) => {
+      const leaf = x.clone().requiresGrad_();
+      const y = leaf.pow(3);
+      const along = (v: Tensor): Tensor => grad(y, leaf, { gradOutputs: v, createGraph: true })[0]!;
+      return grad(vmap(along)(eye(3)).sum(), leaf)[0]!;
+    });
+    expect((fn(x, directions) as Tensor).toArray()).toEqual([6, 12, 18]);
+  });
+});
+
+it('vmap over directions behind a graph break has the values, and cannot be differentiated', () => {
+  const product = (x: Tensor): Tensor => {
+    const [, pull] = vjp((a: Tensor) => a.pow(3), x);
+    graphBreak();
+    return vmap((v: Tensor) => pull(v)[0]!)(eye(3)).sum();
+  };
+  const x = tensor([1, 2, 3]);
+  const forward = compile(product);
+  const twice = compile((x: Tensor) => derivative(product)(x));
+  for (let call = 0; call < 2; call++) {
+    expect(forward(x).item()).toBe(42);
+    expect(() => twice(x).toArray()).toThrow(
+      expect.objectContaining({ code: 'double-backward-compiled' }),
+    );
+  }
+});
