@@ -21,13 +21,10 @@ interface EdgeSource {
   readonly index: number;
 }
 
-/** `aten::native_layer_norm` → `NativeLayerNormBackward0`. */
+/** PyTorch's name of a node: `aten::max_pool2d_with_indices` → `MaxPool2DWithIndicesBackward0`. */
 function backwardName(op: OpOverload): string {
-  const words = op.schema.name
-    .replace(/_$/, '')
-    .split('_')
-    .filter((word) => word !== '');
-  return `${words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')}Backward0`;
+  const words = op.schema.name.replace(/_forward$/, '');
+  return `${words.replace(/(?:^|_|\d)[a-z]/g, (start) => start.toUpperCase()).replaceAll('_', '')}Backward0`;
 }
 
 function pack(value: unknown, keep: boolean): SavedValue {
