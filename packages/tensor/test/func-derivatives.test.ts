@@ -61,6 +61,42 @@ describe('jacfwd', () => {
   });
 });
 
+describe('a list of argnums', () => {
+  const two = (a: Tensor, b: Tensor): Tensor => a.mul(b.pow(2));
+  const y = x.add(1);
+
+  it('gives a Jacobian for each argument', () => {
+    for (const jac of [jacrev, jacfwd]) {
+      const both = jac(two, { argnums: [1, 0] })(x, y);
+      expect(both).toHaveLength(2);
+      close(both[0]!, jac(two, { argnums: 1 })(x, y));
+      close(both[1]!, jac(two)(x, y));
+      const [last] = jac(two, { argnums: [-1] })(x, y);
+      close(last!, both[0]!);
+      expect(jac(two, { argnums: [] })(x, y)).toEqual([]);
+      expect(() => jac(two, { argnums: [0, 2] })(x, y)).toThrow(
+        expect.objectContaining({ code: 'invalid-argument' }),
+      );
+    }
+  });
+
+  it('gives a Hessian for each pair', () => {
+    const energy = (a: Tensor, b: Tensor): Tensor => two(a, b).sum();
+    const blocks = hessian(energy, { argnums: [0, 1] })(x, y);
+    const zero = x.mul(0).diag();
+    const expected = [
+      [zero, y.mul(2).diag()],
+      [y.mul(2).diag(), x.mul(2).diag()],
+    ];
+    blocks.forEach((row, i) => row.forEach((block, j) => close(block, expected[i]![j]!)));
+    expect(blocks.map((row) => row.length)).toEqual([2, 2]);
+  });
+});
+
+it('names argnums where they were given by position', () => {
+  expect(() => grad(f, 1 as never)).toThrow('Write grad(…, { argnums: 1 }).');
+});
+
 describe('hessian', () => {
   it("has PyTorch's values", () => {
     close(hessian((v: Tensor) => v.prod().add(v.pow(3).sum()))(x), [

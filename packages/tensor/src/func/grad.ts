@@ -15,12 +15,12 @@ export interface DerivativeOptions {
   readonly argnums?: number | readonly number[];
 }
 
-/** Options of `grad` and `gradAndValue`. */
+/** Options of `grad`, `gradAndValue`, `jacrev` and `jacfwd`. */
 export interface GradFunctionOptions extends DerivativeOptions {
   /** Whether `fn` returns `[value, aux]`, of which `aux` is passed on (default false). */
   readonly hasAux?: boolean;
 }
-const GRAD_FUNCTION: OptionNames<GradFunctionOptions> = { hasAux: true, argnums: true };
+export const GRAD_FUNCTION: OptionNames<GradFunctionOptions> = { argnums: true, hasAux: true };
 
 /**
  * A function that computes `[gradient, value]` of `fn`; `[gradient, [value, aux]]` with `hasAux`.

@@ -9,39 +9,45 @@ import { jacobianColumns, jacobianRows } from '../autograd/functional.js';
 import { enableGrad } from '../autograd/grad-mode.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
+import { type DerivativeOptions, GRAD_FUNCTION, type GradFunctionOptions } from './grad.js';
 import { invalid, prepare, withAux } from './prepare.js';
 
-/** Options of `jacrev` and `jacfwd`. */
-export interface JacobianOptions {
-  /** Which argument to differentiate with respect to (default 0). */
+const ARGNUMS: OptionNames<DerivativeOptions> = { argnums: true };
+
+/** One argument: one matrix. */
+interface OneArgument {
   readonly argnums?: number;
-  /** Whether `fn` returns `[value, aux]`, of which `aux` is passed on (default false). */
-  readonly hasAux?: boolean;
 }
-const JACOBIAN: OptionNames<JacobianOptions> = { argnums: true, hasAux: true };
-const ARGNUMS: OptionNames<{ readonly argnums?: number }> = { argnums: true };
+/** Several arguments: a matrix for each. */
+interface Arguments {
+  readonly argnums: readonly number[];
+}
+/** The function returns `[value, aux]`. */
+interface WithAux {
+  readonly hasAux: true;
+}
 
 function jacobian<A extends unknown[]>(
   name: string,
   parts: typeof jacobianRows,
   fn: (...args: A) => unknown,
-  options: JacobianOptions,
+  options: GradFunctionOptions,
 ): (...args: A) => unknown {
   checkFunction(name, fn);
-  checkOptionNames(name, options, JACOBIAN);
+  checkOptionNames(name, options, GRAD_FUNCTION);
   return (...args) => {
     const { argnums = 0, hasAux = false } = options;
-    if (!isTensor(args.at(argnums)))
+    if (![argnums].flat().every((n) => isTensor(args.at(n))))
       throw invalid(
         name,
         'the argument to differentiate is no tensor.',
         'Name a tensor in argnums.',
       );
-    const { args: own, leaves, createGraph, release } = prepare(name, args, argnums);
+    const { args: own, leaves, createGraph, release, rebuild } = prepare(name, args, argnums);
     return enableGrad(() => {
       const [out, ...aux] = withAux(name, fn(...(own as A)), hasAux);
-      const of = (value: unknown): Tensor =>
-        parts(name, value as Tensor, leaves, { createGraph, strict: false })[0]!;
+      const of = (value: unknown): unknown =>
+        rebuild(parts(name, value as Tensor, leaves, { createGraph, strict: false }));
       const matrix = treeMap(of, out);
       return release(hasAux ? [matrix, ...aux] : matrix);
     });
@@ -49,51 +55,68 @@ function jacobian<A extends unknown[]>(
 }
 
 /**
- * A function that computes the Jacobian of `fn`, `[...output, ...input]`, row by row in reverse mode; `[Jacobian, aux]`
- * with `hasAux`.
+ * A function that computes the Jacobian of `fn`, `[...output, ...input]`, row by row in reverse mode;
+ * one for each argument of a list of `argnums`, and `[Jacobian, aux]` with `hasAux`.
  *
  * @throws invalid-argument
  * @see torch.func.jacrev
  */
 export function jacrev<A extends unknown[], X>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
-  options: JacobianOptions & { readonly hasAux: true },
+  options: OneArgument & WithAux,
 ): (...args: A) => [jacobian: Tensor, aux: X];
+export function jacrev<A extends unknown[], X>(
+  fn: (...args: A) => readonly [value: Tensor, aux: X],
+  options: Arguments & WithAux,
+): (...args: A) => [jacobians: Tensor[], aux: X];
 export function jacrev<A extends unknown[]>(
   fn: (...args: A) => Tensor,
-  options?: JacobianOptions,
+  options?: OneArgument,
 ): (...args: A) => Tensor;
 export function jacrev<A extends unknown[]>(
+  fn: (...args: A) => Tensor,
+  options: Arguments,
+): (...args: A) => Tensor[];
+export function jacrev<A extends unknown[]>(
   fn: (...args: A) => unknown,
-  options: JacobianOptions = {},
+  options: GradFunctionOptions = {},
 ): (...args: A) => unknown {
   return jacobian('jacrev', jacobianRows, fn, options);
 }
 
 /**
  * A function that computes the Jacobian of `fn`, `[...output, ...input]`, column by column: for more outputs than inputs;
- * `[Jacobian, aux]` with `hasAux`.
+ * one for each argument of a list of `argnums`, and `[Jacobian, aux]` with `hasAux`.
  *
  * @throws invalid-argument
  * @see torch.func.jacfwd
  */
 export function jacfwd<A extends unknown[], X>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
-  options: JacobianOptions & { readonly hasAux: true },
+  options: OneArgument & WithAux,
 ): (...args: A) => [jacobian: Tensor, aux: X];
+export function jacfwd<A extends unknown[], X>(
+  fn: (...args: A) => readonly [value: Tensor, aux: X],
+  options: Arguments & WithAux,
+): (...args: A) => [jacobians: Tensor[], aux: X];
 export function jacfwd<A extends unknown[]>(
   fn: (...args: A) => Tensor,
-  options?: JacobianOptions,
+  options?: OneArgument,
 ): (...args: A) => Tensor;
 export function jacfwd<A extends unknown[]>(
+  fn: (...args: A) => Tensor,
+  options: Arguments,
+): (...args: A) => Tensor[];
+export function jacfwd<A extends unknown[]>(
   fn: (...args: A) => unknown,
-  options: JacobianOptions = {},
+  options: GradFunctionOptions = {},
 ): (...args: A) => unknown {
   return jacobian('jacfwd', jacobianColumns, fn, options);
 }
 
 /**
- * A function that computes the Hessian of `fn`, whose result has one element: `[...output, ...input, ...input]`.
+ * A function that computes the Hessian of `fn`, whose result has one element: `[...output, ...input, ...input]`;
+ * one for each pair of arguments of a list of `argnums`.
  *
  * @throws invalid-argument
  * @example vmap(hessian(energy))(positions) // one matrix per example
@@ -101,9 +124,18 @@ export function jacfwd<A extends unknown[]>(
  */
 export function hessian<A extends unknown[]>(
   fn: (...args: A) => Tensor,
-  options: { readonly argnums?: number } = {},
-): (...args: A) => Tensor {
+  options?: OneArgument,
+): (...args: A) => Tensor;
+export function hessian<A extends unknown[]>(
+  fn: (...args: A) => Tensor,
+  options: Arguments,
+): (...args: A) => Tensor[][];
+export function hessian<A extends unknown[]>(
+  fn: (...args: A) => unknown,
+  options: DerivativeOptions = {},
+): (...args: A) => unknown {
   checkFunction('hessian', fn);
   checkOptionNames('hessian', options, ARGNUMS);
-  return jacfwd(jacrev(fn, options), options);
+  const rows = jacobian('jacrev', jacobianRows, fn, options);
+  return jacobian('jacfwd', jacobianColumns, rows, options);
 }
