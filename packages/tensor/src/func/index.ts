@@ -6,5 +6,6 @@ import '../index.js';
 export { type DerivativeOptions, type GradFunctionOptions, grad, gradAndValue } from './grad.js';
 export { hessian, jacfwd, jacrev } from './jacobian.js';
 export { type AuxOptions, jvp, linearize, vjp } from './products.js';
+export { rearrange } from './rearrange.js';
 export type { Randomness } from './rules/random.js';
 export { type BatchDims, type VmapOptions, vmap } from './vmap.js';
