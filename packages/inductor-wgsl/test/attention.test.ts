@@ -107,6 +107,16 @@ describe('tiles of attention', () => {
     }
   });
 
+  it('of software adapters do not make twice the weights that are needed', () => {
+    const needs = { width: 8, scores: 1, results: 1, batch: 8 };
+    const target = { ...BASELINE_TARGET, software: true, parallelism: 4 };
+    const rows = [1, 16, 17, 32, 33, 1000].map(
+      (count) => chooseAttentionTile({ ...needs, rows: count, columns: count }, target).bm,
+    );
+    expect(rows).toEqual([16, 16, 32, 32, 32, 32]);
+    expect(chooseAttentionTile({ ...needs, rows: 64, columns: 8 }, target).bn).toBe(16);
+  });
+
   it('keep a program within the memory that they say', () => {
     const shape: AttentionSpec = { batch: 1, m: 500, j: 500, width: WIDEST_ATTENTION };
     const { text } = generateAttention(gradientAttention(shape), BASELINE_TARGET, directVariant(7));

@@ -118,64 +118,6 @@ fn log_f32(x: f32) -> f32 {
   return log_specials_f32(x, f + tail + e * 0.693359375);
 }
 
-fn payne_hanek_f32(x: f32) -> vec2u {
-  var table = array<u32, 7>(0x0u, 0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u, 0x36d8a566u, 0x4f10e410u);
-  let bits = bitcast<u32>(x);
-  let exponent = ((bits >> 23u) & 0xffu) - 126u;
-  let mantissa = (bits << 8u) | 0x80000000u;
-  let word = exponent >> 5u;
-  let shift = exponent & 31u;
-  var high = table[word];
-  var middle = table[word + 1u];
-  var low = table[word + 2u];
-  if (shift != 0u) {
-    high = (high << shift) | (middle >> (32u - shift));
-    middle = (middle << shift) | (low >> (32u - shift));
-    low = (low << shift) | (table[word + 3u] >> (32u - shift));
-  }
-  let carry = mul_high_u32(mantissa, low);
-  let sum = mantissa * middle + carry;
-  return vec2u(sum, mantissa * high + mul_high_u32(mantissa, middle) + select(0u, 1u, sum < carry));
-}
-
-fn far_count_f32(x: f32) -> f32 {
-  let top = payne_hanek_f32(x).y;
-  let count = (top >> 30u) + ((top >> 29u) & 1u);
-  return f32(select(count, 4u - count, x < 0.0) & 3u);
-}
-
-fn quarter_count_f32(x: f32) -> i32 {
-  var n = round(x * 0.63661977);
-  let far = abs(x) > 4096.0;
-  if (any(far)) {
-    n = select(n, far_count_f32(x), far);
-  }
-  return i32(n) & 3;
-}
-
-fn far_rest_f32(x: f32) -> f32 {
-  let turns = payne_hanek_f32(x);
-  var low = turns.x << 2u;
-  var high = (turns.y << 2u) | (turns.x >> 30u);
-  let below = (high >> 31u) == 1u;
-  if (below) {
-    high = ~high + select(0u, 1u, low == 0u);
-    low = ~low + 1u;
-  }
-  let rest = (f32(high) * 2.3283064365386963e-10 + f32(low) * 5.421010862427522e-20) * 1.57079633;
-  return select(rest, -rest, below != (x < 0.0));
-}
-
-fn quarter_rest_f32(x: f32) -> f32 {
-  let n = round(x * 0.63661977);
-  var r = x - n * 1.5703125 - n * 4.837512969970703125e-4 - n * 7.54978995489188216e-8;
-  let far = abs(x) > 4096.0;
-  if (any(far)) {
-    r = select(r, far_rest_f32(x), far);
-  }
-  return r;
-}
-
 fn sin_core_f32(r: f32) -> f32 {
   let z = r * r;
   return ((-1.9515295891e-4 * z + 8.3321608736e-3) * z + -1.6666654611e-1) * z * r + r;
@@ -186,22 +128,25 @@ fn cos_core_f32(r: f32) -> f32 {
   return ((2.443315711809948e-5 * z + -1.388731625493765e-3) * z + 4.166664568298827e-2) * z * z - 0.5 * z + 1.0;
 }
 
-fn is_inf_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u;
+fn turned_f32(r: f32, quarters: i32) -> f32 {
+  let y = select(sin_core_f32(r), cos_core_f32(r), (quarters & 1) == 1);
+  return select(y, -y, (quarters & 2) == 2);
 }
 
-fn cos_f32(x: f32) -> f32 {
-  let q = quarter_count_f32(x) + 1;
-  let r = quarter_rest_f32(x);
-  let y = select(sin_core_f32(r), cos_core_f32(r), (q & 1) == 1);
-  return select(select(y, -y, (q & 2) == 2), nan_f32(), is_nan_f32(x) | is_inf_f32(x));
+fn quarter_rest_f32(x: f32, n: f32) -> f32 {
+  return x - n * 1.5703125 - n * 4.837512969970703125e-4 - n * 7.54978995489188216e-8;
+}
+
+fn near_cos_f32(x: f32) -> f32 {
+  let n = round(x * 0.63661977);
+  return turned_f32(quarter_rest_f32(x, n), i32(n) + 1);
 }
 
 fn normal_f32(seed: u32, offset: u32, index: u32) -> f32 {
   let words = philox_u32(seed, offset, index);
   let u1 = f32((words.x >> 8u) + 1u) * 5.9604644775390625e-8;
   let turn = f32(words.y >> 8u) * 5.9604644775390625e-8;
-  return sqrt(-2.0 * log_f32(u1)) * cos_f32(6.28318531 * turn);
+  return sqrt(-2.0 * log_f32(u1)) * near_cos_f32(6.28318531 * turn);
 }
 
 fn normal_vec4f(seed: vec4u, offset: vec4u, index: vec4u) -> vec4f {

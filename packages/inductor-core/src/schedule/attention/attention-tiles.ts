@@ -167,9 +167,21 @@ function tilesFor(
   return width > NARROW ? WIDE_TILES : GPU_TILES;
 }
 
-/** The first tile that gives a device as many workgroups as it wants of it. */
+/** Weights that tiles make in all. */
+function madeWeights({ bm, bn }: AttentionTile, { rows, columns }: AttentionNeeds): number {
+  return Math.ceil(rows / bm) * bm * Math.ceil(columns / bn) * bn;
+}
+
+/**
+ * The first tile that gives a device as many workgroups as it wants of it. Where threads take turns, what is made in
+ * vain costs time, and code for it time to compile: tiles are left out that make twice as much as others.
+ */
 export function chooseAttentionTile(needs: AttentionNeeds, target: ProductTarget): AttentionTile {
   const usable = tilesFor(needs, target).filter(({ tile }) => attentionFits(tile, needs, target));
+  const least = Math.min(...usable.map(({ tile }) => madeWeights(tile, needs)));
   const groups = ({ bm }: AttentionTile): number => Math.ceil(needs.rows / bm) * needs.batch;
-  return usable.find(({ tile, enough }) => groups(tile) >= enough * target.parallelism)!.tile;
+  const suits = ({ tile, enough }: AttentionChoice): boolean =>
+    groups(tile) >= enough * target.parallelism &&
+    (!target.software || madeWeights(tile, needs) < 2 * least || enough === 0);
+  return usable.find(suits)!.tile;
 }

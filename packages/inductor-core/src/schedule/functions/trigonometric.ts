@@ -1,5 +1,7 @@
 /**
  * @file Sine, cosine, tangent and their inverses; polynomials of Cephes (S. Moshier), `sinf` and `asinf`.
+ *
+ * Of angles up to 4096, quarter turns are taken in three parts (Cody and Waite).
  */
 import type { FunctionTable } from './program.js';
 
@@ -17,33 +19,72 @@ export const TRIGONOMETRIC: FunctionTable = {
   return ((2.443315711809948e-5 * z + -1.388731625493765e-3) * z + 4.166664568298827e-2) * z * z - 0.5 * z + 1.0;
 }`,
   },
+  /** What is left of an angle up to 4096 beside n quarter turns, n rounded: in [-π/4, π/4]. */
+  quarter_rest: {
+    text: `fn quarter_rest(x: f32, n: f32) -> f32 {
+  return ((x - n * 1.5703125) - n * 4.837512969970703125e-4) - n * 7.54978995489188216e-8;
+}`,
+  },
+  /** The sine of r in [-π/4, π/4] and a number of quarter turns. */
+  turned: {
+    text: `fn turned(r: f32, quarters: i32) -> f32 {
+  let y = select(@sin_core(r), @cos_core(r), (quarters & 1) == 1);
+  return select(y, -y, (quarters & 2) == 2);
+}`,
+  },
+  /** The sine of any finite angle and a number of quarter turns. */
+  far_turned: {
+    called: true,
+    text: `fn far_turned(x: f32, more: i32) -> f32 {
+  let turns = @payne_hanek(x);
+  let count = (turns.y >> 30u) + ((turns.y >> 29u) & 1u);
+  let quarters = i32(select(count, 4u - count, x < 0.0));
+  // Fraction of a quarter turn in 64 bits, taken as signed: [-1/2, 1/2).
+  var low = turns.x << 2u;
+  var high = (turns.y << 2u) | (turns.x >> 30u);
+  let below = (high >> 31u) == 1u;
+  if (below) {
+    high = ~high + select(0u, 1u, low == 0u);
+    low = ~low + 1u;
+  }
+  let rest = (f32(high) * 2.3283064365386963e-10 + f32(low) * 5.421010862427522e-20) * 1.57079633;
+  return @turned(select(rest, -rest, below != (x < 0.0)), quarters + more);
+}`,
+  },
   sin: {
     ulp: 3,
     text: `fn sin(x: f32) -> f32 {
-  let q = @quarter_count(x);
-  let r = @quarter_rest(x);
-  let y = select(@sin_core(r), @cos_core(r), (q & 1) == 1);
-  let finite = select(select(y, -y, q >= 2), x, x == 0.0);
-  return select(finite, @nan(), @is_nan(x) | @is_inf(x));
+  let n = round(x * 0.63661977);
+  var y = @turned(@quarter_rest(x, n), i32(n));
+  let far = abs(x) > 4096.0;
+  if (any(far)) { y = select(y, @far_turned(x, 0), far); }
+  return select(select(y, x, x == 0.0), @nan(), @is_nan(x) | @is_inf(x));
+}`,
+  },
+  /** cos(x) for |x| up to 4096. */
+  near_cos: {
+    text: `fn near_cos(x: f32) -> f32 {
+  let n = round(x * 0.63661977);
+  return @turned(@quarter_rest(x, n), i32(n) + 1);
 }`,
   },
   cos: {
     ulp: 3,
     text: `fn cos(x: f32) -> f32 {
-  let q = @quarter_count(x) + 1;
-  let r = @quarter_rest(x);
-  let y = select(@sin_core(r), @cos_core(r), (q & 1) == 1);
-  return select(select(y, -y, (q & 2) == 2), @nan(), @is_nan(x) | @is_inf(x));
+  var y = @near_cos(x);
+  let far = abs(x) > 4096.0;
+  if (any(far)) { y = select(y, @far_turned(x, 1), far); }
+  return select(y, @nan(), @is_nan(x) | @is_inf(x));
 }`,
   },
   tan: {
     ulp: 5,
     text: `fn tan(x: f32) -> f32 {
-  let odd = (@quarter_count(x) & 1) == 1;
-  let r = @quarter_rest(x);
-  let s = @sin_core(r);
-  let c = @cos_core(r);
-  let y = select(s, -c, odd) / select(c, s, odd);
+  let n = round(x * 0.63661977);
+  let r = @quarter_rest(x, n);
+  var y = @turned(r, i32(n)) / @turned(r, i32(n) + 1);
+  let far = abs(x) > 4096.0;
+  if (any(far)) { y = select(y, @far_turned(x, 0) / @far_turned(x, 1), far); }
   return select(select(y, x, x == 0.0), @nan(), @is_nan(x) | @is_inf(x));
 }`,
   },

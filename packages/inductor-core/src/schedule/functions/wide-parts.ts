@@ -79,7 +79,15 @@ export const WIDE_PARTS: FunctionTable = {
   return (x - n * 1.5707963267341256) - n * 6.077100506506192e-11;
 }`,
   },
-  /** The same for any finite angle, from 64 bits of the fraction of a quarter turn, taken as signed. */
+  /** Quarter turns in any finite angle, modulo 4. */
+  far_count: {
+    text: `fn far_count(x: f32) -> f32 {
+  let top = @payne_hanek(x).y;
+  let count = (top >> 30u) + ((top >> 29u) & 1u);
+  return f32(select(count, 4u - count, x < 0.0) & 3u);
+}`,
+  },
+  /** What is left of it, from 64 bits of the fraction of a quarter turn, taken as signed. */
   wide_far_rest: {
     text: `fn wide_far_rest(x: f32) -> f64 {
   let turns = @payne_hanek(x);

@@ -32,11 +32,27 @@ export function wgslDialect(width: Width, callee: (name: string) => string): Dia
   };
 }
 
-/** The function for four values of a program that branches by value: `scalar` is called for each. */
+/**
+ * The function for four values of a program that branches by value: `scalar` is called for each. Drivers write callees
+ * in place: of a large one, or one that is hardly ever needed, there is one copy, in a loop.
+ */
 export function spellLanes(name: string, program: ScalarProgram, scalar: string): string {
-  const calls = ['x', 'y', 'z', 'w'].map(
-    (lane) => `${scalar}(${program.params.map((param) => `${param.name}.${lane}`).join(', ')})`,
-  );
+  const names = program.params.map((param) => param.name);
   const result = spellType(program.result, 4);
-  return `${header(name, program, 4)} {\n  return ${result}(${calls.join(', ')});\n}`;
+  const call = (lane: string): string =>
+    `${scalar}(${names.map((name) => `${name}.${lane}`).join(', ')})`;
+  if (!program.called)
+    return `${header(name, program, 4)} {\n  return ${result}(${['x', 'y', 'z', 'w'].map(call).join(', ')});\n}`;
+  const lines = [
+    ...names.map((name) => `var ${name} = ${name}_;`),
+    `var results = ${result}();`,
+    'for (var lane = 0u; lane < 4u; lane += 1u) {',
+    // Lanes move along: to take one by its number would put vectors in memory.
+    `  results = ${result}(results.yzw, ${call('x')});`,
+    ...names.map((name) => `  ${name} = ${name}.yzwx;`),
+    '}',
+    'return results;',
+  ];
+  const params = program.params.map((param) => ({ ...param, name: `${param.name}_` }));
+  return `${header(name, { ...program, params }, 4)} {\n${lines.map((line) => `  ${line}\n`).join('')}}`;
 }
