@@ -112,6 +112,11 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
   ],
   ['matmul-any-rows', matmulOfRows(N, { n: 64, k: 128 }), BASELINE_TARGET],
   ['matmul-small', matmulKernel({ m: 64, n: 10, k: 784, biasRelu: true }), BASELINE_TARGET],
+  [
+    'matmul-software',
+    matmulKernel({ m: 64, n: 64, k: 64, transposeB: true, biasRelu: true }),
+    { ...BASELINE_TARGET, software: true, parallelism: 4 },
+  ],
   ['matmul-float16', matmulKernel({ m: 256, n: 256, k: 256, dtype: 'float16' }), HALF],
   [
     'matmul-matrices',

@@ -114,7 +114,7 @@ function tiledProduct(
       ...frame.begin,
       ...placeThread(tile, target),
       { kind: 'clear', of: results.flat() },
-      ...walkSlabs({ slabs: [a, b], steps, bk, multiply: [multiply] }),
+      ...walkSlabs({ slabs: [a, b], steps, bk, multiply: [multiply], isAhead: !target.software }),
       ...(sums === null
         ? stores
         : [
