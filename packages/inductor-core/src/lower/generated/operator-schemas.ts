@@ -559,6 +559,7 @@ export interface OperatorSchemas {
   'aten::one_hot': "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor";
   'aten::ones': "aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
   'aten::ones_like': "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor";
+  'aten::ormqr': "aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor";
   'aten::outer': "aten::outer(Tensor self, Tensor vec2) -> Tensor";
   'aten::pad': "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor";
   'aten::pairwise_distance': "aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=1e-06, bool keepdim=False) -> Tensor";
@@ -757,10 +758,14 @@ export interface OperatorSchemas {
   'tessera::fft_fft2': "tessera::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor";
   'tessera::fft_fftn': "tessera::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor";
   'tessera::fft_hfft': "tessera::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor";
+  'tessera::fft_hfft2': "tessera::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor";
+  'tessera::fft_hfftn': "tessera::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor";
   'tessera::fft_ifft': "tessera::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor";
   'tessera::fft_ifft2': "tessera::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor";
   'tessera::fft_ifftn': "tessera::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor";
   'tessera::fft_ihfft': "tessera::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor";
+  'tessera::fft_ihfft2': "tessera::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor";
+  'tessera::fft_ihfftn': "tessera::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor";
   'tessera::fft_irfft': "tessera::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor";
   'tessera::fft_irfft2': "tessera::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor";
   'tessera::fft_irfftn': "tessera::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor";
