@@ -41,6 +41,12 @@ function systemOf(a: Tensor, b: Tensor, driver: unknown): System {
     );
   const [m, n] = a.sizes.slice(-2);
   const vector = a.ndim - 1 === b.ndim;
+  if (!vector && a.ndim !== b.ndim)
+    throw new TesseraError(
+      'shape-mismatch',
+      'torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1',
+      { hints: ['A is [.., M, N] and b [.., M, K], or [.., M].'] },
+    );
   const sizes = vector ? [...b.sizes, 1] : b.sizes;
   if (sizes.length < 2 || sizes.at(-2) !== m)
     throw new TesseraError(

@@ -5,7 +5,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import { broadcastShapes, formatSizes } from '../../shape.js';
+import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { clone } from '../arrange/copy.js';
 import { rowMajorMeta } from './shape.js';
@@ -50,8 +50,14 @@ const luSolveOp = defineOp(
     decompose: (args) => {
       const { LU, pivots, B, left, adjoint } = args;
       const n = LU.sizes.at(-1);
+      checkTypes(LU, pivots, B);
       if (LU.ndim < 2 || LU.sizes.at(-2) !== n)
         refuse(`expected LU to be square, but it has shape ${formatSizes(LU.sizes)}`);
+      if (!sameNumbers(LU.sizes.slice(0, -1), pivots.sizes))
+        refuse(
+          `Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape ${formatSizes(pivots.sizes)} instead`,
+        );
+      if (B.ndim < 2) refuse('The input tensor B must have at least 2 dimensions');
       if (B.sizes.at(left ? -2 : -1) !== n)
         refuse(`shapes ${formatSizes(LU.sizes)} of LU and ${formatSizes(B.sizes)} of B do not fit`);
       const batch = broadcastShapes(
@@ -80,9 +86,25 @@ const luSolveOp = defineOp(
   },
 );
 
+/** @throws dtype-mismatch */
+function checkTypes({ dtype }: Tensor, pivots: Tensor, B: Tensor): void {
+  if (pivots.dtype !== 'int32')
+    throw new TesseraError(
+      'dtype-mismatch',
+      'linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32',
+      { hints: ['Pass the pivots of luFactor() as they are.'] },
+    );
+  if (dtype !== B.dtype)
+    throw new TesseraError(
+      'dtype-mismatch',
+      `linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type ${dtype} and B of type ${B.dtype} instead`,
+      { hints: [`Convert one of them: B.to('${dtype}').`] },
+    );
+}
+
 /** @throws shape-mismatch */
 function refuse(why: string): never {
-  throw new TesseraError('shape-mismatch', `linalg_lu_solve: ${why}.`, {
+  throw new TesseraError('shape-mismatch', `linalg.lu_solve: ${why}.`, {
     hints: ['LU is [*, n, n], pivots [*, n], and B [*, n, k] (or [*, k, n] with left: false).'],
   });
 }
