@@ -164,12 +164,12 @@ export function expandStrides(
     );
   }
   return target.map((size, i) => {
-    const have = sizes[i - lead];
-    if (have === size) return strides[i - lead]!;
-    if ((have ?? 1) === 1 && size >= 0) return 0;
+    const have = sizes[i - lead] ?? 1;
+    if (have === size) return strides[i - lead] ?? 0;
+    if (have === 1 && size >= 0) return 0;
     throw new TesseraError(
       'shape-mismatch',
-      `expand: The expanded size of the tensor (${size}) ${have === undefined ? `isn't allowed in a leading, non-existing dimension ${i}` : `must match the existing size (${have}) at non-singleton dimension ${i}`}. Target sizes: ${formatSizes(target)}. Tensor sizes: ${formatSizes(sizes)}`,
+      `expand: The expanded size of the tensor (${size}) must match the existing size (${have}) at non-singleton dimension ${i}. Target sizes: ${formatSizes(target)}. Tensor sizes: ${formatSizes(sizes)}`,
       { hints: ['Only dimensions of size 1 can be expanded.'] },
     );
   });

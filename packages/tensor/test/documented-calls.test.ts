@@ -13,8 +13,8 @@ function refused(code: string, message: RegExp): unknown {
 
 it.each([
   [[3, -99], /expanded size of the tensor \(-99\) must match the existing size \(1\)/],
-  [[-1, 3, 1], /size of the tensor \(-1\) isn't allowed in a leading, non-existing dimension 0/],
-  [[-2, 3, 1], /size of the tensor \(-2\) isn't allowed in a leading, non-existing dimension 0/],
+  [[-1, 3, 1], /size of the tensor \(-1\) must match the existing size \(1\).* dimension 0/],
+  [[-2, 3, 1], /size of the tensor \(-2\) must match the existing size \(1\).* dimension 0/],
   [[-2, 1], /expanded size of the tensor \(-2\) must match the existing size \(3\)/],
 ])('expand(%j) has a negative size', (sizes, message) => {
   expect(() => column.expand(sizes)).toThrow(refused('shape-mismatch', message));
@@ -29,7 +29,7 @@ it('expand keeps sizes for -1, and makes none of nothing', () => {
 it('largest and smallest norms of nothing are refused', () => {
   const x = zeros([2, 0]);
   for (const ord of [Infinity, -Infinity, -1]) {
-    const message = new RegExp(`the ${String(ord).replace('Infinity', 'inf')} norm on an empty`);
+    const message = /vector_norm\(\): Expected reduction dim 1 to have non-zero size/;
     expect(() => norm(x, ord)).toThrow(refused('shape-mismatch', message));
     expect(() => x.norm(ord, 1)).toThrow(refused('shape-mismatch', message));
     expect(norm(x, ord, 0).sizes).toEqual([0]);

@@ -34,7 +34,7 @@ export function differentiate(request: GradientRequest): (Tensor | null)[] {
   for (const tensor of [...outputs, ...inputs]) void tensor.gradFn;
   mode.onWatch?.([...inputs, ...outputs]);
   const settled = decided(request);
-  return settled.createGraph && mode.isEager !== true
+  return settled.createGraph && !mode.isEager
     ? gradOutsideGraph(settled)
     : engineGradients(settled);
 }

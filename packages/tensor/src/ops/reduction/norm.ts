@@ -8,7 +8,6 @@ import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { normOf } from '../../kernels/norm-kernel.js';
 import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { toFloating } from '../../type-promotion.js';
 import { clampMin } from '../pointwise/extremum.js';
@@ -19,6 +18,7 @@ import { maskedFill } from '../pointwise/fill.js';
 import { div } from '../pointwise/division.js';
 import { mul, sub } from '../pointwise/arithmetic.js';
 import { pow } from '../pointwise/power.js';
+import { checkNotEmpty } from './choosing.js';
 import { sum } from './reduction.js';
 import { type ReduceOptions, REDUCE } from './reduce-options.js';
 import { abs, sign } from '../pointwise/rounding.js';
@@ -85,16 +85,6 @@ function normGradient(grad: Tensor, input: Tensor, out: Tensor, p: number, dim: 
     : mul(mul(self, pow(abs(self), p - 2)), scale);
 }
 
-/** The largest and the smallest magnitude of nothing are no numbers. @throws shape-mismatch */
-function checkIdentity(inputs: number, results: number, ord: number): void {
-  if (inputs > 0 || results === 0 || (ord >= 0 && ord !== Infinity)) return;
-  throw new TesseraError(
-    'shape-mismatch',
-    `linalg.vector_norm cannot compute the ${String(ord).replace('Infinity', 'inf')} norm on an empty tensor because the operation does not have an identity`,
-    { hints: ['Reduce over at least one element.'] },
-  );
-}
-
 const vectorNormMeta = reduceMeta('linalg_vector_norm', normType);
 
 const vectorNormOp = defineOp(
@@ -104,9 +94,9 @@ const vectorNormOp = defineOp(
     // The gradient is another sum of operators for each order.
     meta: (args) => {
       const ord = fixedScalar(args.ord);
-      const result = vectorNormMeta(args);
-      checkIdentity(args.self.numel, numelOf(result.sizes), ord);
-      return result;
+      // The largest and the smallest magnitude of nothing are no numbers.
+      if (ord < 0 || ord === Infinity) checkNotEmpty('linalg.vector_norm', args);
+      return vectorNormMeta(args);
     },
     kernel: reduceKernel('linalg_vector_norm', (values, args) =>
       normOf(values, scalarValue(args.ord)),
