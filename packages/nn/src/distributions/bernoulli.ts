@@ -31,12 +31,7 @@ import {
   real,
   unitInterval,
 } from './constraints.js';
-import {
-  Distribution,
-  type EnumerateOptions,
-  type ParameterLike,
-  enumerated,
-} from './distribution.js';
+import { Distribution, type ParameterLike } from './distribution.js';
 import {
   type ProbsOrLogits,
   clampProbs,
@@ -111,11 +106,6 @@ export class Bernoulli extends Trials {
 
   override entropy(): Tensor {
     return this.entropyOfTrial();
-  }
-
-  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
-    const { dtype, device } = this.probs;
-    return enumerated(arange(2, { dtype, device }), this.batchShape, options);
   }
 }
 
@@ -204,19 +194,6 @@ export class Binomial extends Trials {
     return noGrad(() =>
       binomial(expand(this.totalCount, shape).clone(), expand(this.probs, shape).clone()),
     );
-  }
-
-  /** @throws invalid-argument if the numbers of trials differ */
-  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
-    const { dtype, device } = this.totalCount;
-    const [least, most] = [this.totalCount.min().item(), this.totalCount.max().item()];
-    if (least !== most)
-      throw new TesseraError(
-        'invalid-argument',
-        'Inhomogeneous total count not supported by `enumerate_support`.',
-        { hints: ['Give all of them one number of trials.'] },
-      );
-    return enumerated(arange(Number(most) + 1, { dtype, device }), this.batchShape, options);
   }
 
   override logProb(value: Tensor): Tensor {

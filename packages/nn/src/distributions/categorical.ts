@@ -4,7 +4,6 @@
 import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
-  arange,
   argmax,
   clampMin,
   exp,
@@ -24,7 +23,7 @@ import { scalarTensor } from '@tessera/tensor/internal';
 import { checkOptions } from '../module/check-options.js';
 import { Binomial, countsUpTo } from './bernoulli.js';
 import { type Constraint, integerInterval, nonnegative, realVector } from './constraints.js';
-import { Distribution, type EnumerateOptions, broadcastAll, enumerated } from './distribution.js';
+import { Distribution, broadcastAll } from './distribution.js';
 import {
   type ProbsOrLogits,
   PROBS_OR_LOGITS,
@@ -93,11 +92,6 @@ export class Categorical extends Distribution {
       const drawn = multinomial(rows, count, { replacement: true });
       return drawn.t().reshape(this.extended(sampleShape));
     });
-  }
-
-  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
-    const all = arange(this.numEvents, { dtype: 'int64', device: this.value.device });
-    return enumerated(all, this.batchShape, options);
   }
 
   override logProb(value: Tensor): Tensor {

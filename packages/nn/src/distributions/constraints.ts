@@ -1,17 +1,7 @@
 /**
  * @file Where parameters and samples of distributions may lie. Modelled on `torch.distributions.constraints`.
  */
-import {
-  type Tensor,
-  abs,
-  cat,
-  floor,
-  isTensor,
-  isclose,
-  logicalAnd,
-  stack,
-  zeros,
-} from '@tessera/tensor';
+import { type Tensor, abs, floor, isTensor, isclose, logicalAnd, zeros } from '@tessera/tensor';
 import { choleskyEx } from '@tessera/tensor/linalg';
 import { floatLiteral } from '../module/module-repr.js';
 
@@ -99,44 +89,6 @@ export function independent(base: Constraint, count: number): Constraint {
       let found = base.check(x);
       for (let i = 0; i < count; i++) found = found.all(-1);
       return found;
-    },
-  };
-}
-
-/** Each constraint on its part of dimension `dim`, of these sizes, as `cat` joins them. */
-export function catOf(
-  parts: readonly Constraint[],
-  dim = 0,
-  lengths: readonly number[] = parts.map(() => 1),
-): Constraint {
-  return {
-    text: 'Cat()',
-    eventDim: Math.max(...parts.map(({ eventDim = 0 }) => eventDim)),
-    isDiscrete: parts.some(({ isDiscrete = false }) => isDiscrete),
-    check: (x) => {
-      let start = 0;
-      const checks = parts.map((part, i) => {
-        const length = lengths[i]!;
-        start += length;
-        return part.check(x.narrow(dim, start - length, length));
-      });
-      return cat(checks, dim);
-    },
-  };
-}
-/** Each constraint on its place of dimension `dim`, as `stack` joins them. */
-export function stackOf(parts: readonly Constraint[], dim = 0): Constraint {
-  const dims = Math.max(...parts.map(({ eventDim = 0 }) => eventDim));
-  return {
-    text: 'Stack()',
-    eventDim: dim + dims < 0 ? dims + 1 : dims,
-    isDiscrete: parts.some(({ isDiscrete = false }) => isDiscrete),
-    check: (x) => {
-      const places = x.unbind(dim);
-      return stack(
-        parts.map((part, i) => part.check(places[i]!)),
-        dim,
-      );
     },
   };
 }

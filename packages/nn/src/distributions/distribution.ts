@@ -5,7 +5,7 @@
  * each has the event shape. Whether parameters and values are valid is checked by reading them: on `cpu`, outside
  * of compiled functions and `vmap`. Modelled on `torch.distributions`.
  */
-import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
   broadcastTensors,
@@ -51,25 +51,6 @@ export function broadcastAll<Values extends readonly ParameterLike[]>(
   return broadcastTensors(
     values.map((value) => (isTensor(value) ? value : scalarTensor(value, options))),
   ) as { readonly [K in keyof Values]: Tensor };
-}
-
-/** Options of `enumerateSupport`. */
-export interface EnumerateOptions {
-  /** Whether the values are repeated for the batch (default true). */
-  readonly expand?: boolean;
-}
-const ENUMERATE: OptionNames<EnumerateOptions> = { expand: true };
-
-/** Values [values, event] for a batch: [values, batch, event]. @throws invalid-argument for other options */
-export function enumerated(
-  values: Tensor,
-  batchShape: readonly number[],
-  options: EnumerateOptions,
-): Tensor {
-  checkOptionNames('enumerateSupport', options, ENUMERATE);
-  const [count, ...event] = values.sizes as [number, ...number[]];
-  const placed = values.view([count, ...batchShape.map(() => 1), ...event]);
-  return options.expand === false ? placed : placed.expand([count, ...batchShape, ...event]);
 }
 
 /** See the file header. */
@@ -158,20 +139,6 @@ export abstract class Distribution {
   /** The value with this probability of at most it. @throws invalid-argument where there is no formula */
   icdf(_value: Tensor): Tensor {
     throw this.missing('icdf()');
-  }
-
-  /** Whether `enumerateSupport` has all values. */
-  get hasEnumerateSupport(): boolean {
-    return this.enumerateSupport !== Distribution.prototype.enumerateSupport;
-  }
-
-  /**
-   * All values of a discrete distribution, [values, batch, event]; the sizes of the batch are 1 with `expand: false`.
-   *
-   * @throws invalid-argument where there are none
-   */
-  enumerateSupport(_options: EnumerateOptions = {}): Tensor {
-    throw this.missing('enumerateSupport()');
   }
 
   /** exp of the entropy, [batch]. */

@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { type Constraint, independent } from './constraints.js';
 import { sumRightmost } from './sum-rightmost.js';
-import { Distribution, type DistributionOptions, type EnumerateOptions } from './distribution.js';
+import { Distribution, type DistributionOptions } from './distribution.js';
 
 /** The last dimensions of `base`'s batch belong to the event: their log probabilities add up. @see torch.distributions.Independent */
 export class Independent<D extends Distribution = Distribution> extends Distribution {
@@ -22,7 +22,7 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
         { hints: ['Write new Independent(new Normal(loc, scale), 1).'] },
       );
     const { batchShape, eventShape } = base;
-    if (reinterpretedBatchNdims < 0 || reinterpretedBatchNdims > batchShape.length)
+    if (reinterpretedBatchNdims > batchShape.length)
       throw new TesseraError(
         'invalid-argument',
         `Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual ${reinterpretedBatchNdims} vs ${batchShape.length}`,
@@ -62,24 +62,5 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
 
   override entropy(): Tensor {
     return sumRightmost(this.base.entropy(), this.reinterpretedBatchNdims);
-  }
-
-  override get hasEnumerateSupport(): boolean {
-    return this.reinterpretedBatchNdims === 0 && this.base.hasEnumerateSupport;
-  }
-
-  /** @throws invalid-argument if any dimension of the batch belongs to the event */
-  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
-    if (this.reinterpretedBatchNdims > 0)
-      throw new TesseraError(
-        'invalid-argument',
-        'Enumeration over cartesian product is not implemented',
-        { hints: ['Enumerate the values of the distribution that it is made of.'] },
-      );
-    return this.base.enumerateSupport(options);
-  }
-
-  override toString(): string {
-    return `${this.constructor.name}(${String(this.base)}, ${this.reinterpretedBatchNdims})`;
   }
 }

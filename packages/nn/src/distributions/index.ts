@@ -7,20 +7,13 @@ export { Bernoulli, Binomial, type BinomialOptions, Geometric } from './bernoull
 export { Categorical, Multinomial, type MultinomialOptions } from './categorical.js';
 export { Cauchy } from './cauchy.js';
 export type { Bound, Constraint } from './constraints.js';
-export { ContinuousBernoulli, type ContinuousBernoulliOptions } from './continuous-bernoulli.js';
 export { CorrCholeskyTransform } from './corr-cholesky-transform.js';
 export { Beta, Dirichlet } from './dirichlet.js';
-export {
-  Distribution,
-  type DistributionOptions,
-  type EnumerateOptions,
-  type ParameterLike,
-} from './distribution.js';
+export { Distribution, type DistributionOptions, type ParameterLike } from './distribution.js';
 export { Exponential } from './exponential.js';
 export { Gumbel, Pareto, Weibull } from './extreme-value.js';
 export { Chi2, Gamma } from './gamma.js';
 export { FisherSnedecor, InverseGamma, NegativeBinomial } from './gamma-ratios.js';
-export { GeneralizedPareto } from './generalized-pareto.js';
 export { HalfCauchy, HalfNormal } from './half.js';
 export { Independent } from './independent.js';
 export { klDivergence, registerKl } from './kl.js';
@@ -28,7 +21,6 @@ export type { DistributionClass } from './kl-families.js';
 export { Kumaraswamy } from './kumaraswamy.js';
 export { Laplace } from './laplace.js';
 export { LKJCholesky } from './lkj-cholesky.js';
-export { LowRankMultivariateNormal } from './low-rank-multivariate-normal.js';
 export { MixtureSameFamily } from './mixture.js';
 export { MultivariateNormal, type MultivariateNormalOptions } from './multivariate-normal.js';
 export { LogNormal, Normal } from './normal.js';
@@ -63,12 +55,6 @@ export {
   SoftplusTransform,
   TanhTransform,
 } from './transforms-elementwise.js';
-export {
-  CatTransform,
-  type CatTransformOptions,
-  StackTransform,
-  type StackTransformOptions,
-} from './transforms-joined.js';
 export {
   LowerCholeskyTransform,
   PositiveDefiniteTransform,

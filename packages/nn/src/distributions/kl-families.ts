@@ -1,23 +1,12 @@
 /**
  * @file The divergences of distributions of two families that have a formula, as PyTorch has them.
  */
-import {
-  type Tensor,
-  digamma,
-  erf,
-  exp,
-  fullLike,
-  lgamma,
-  log,
-  log1p,
-  xlogy,
-} from '@tessera/tensor';
+import { type Tensor, digamma, erf, exp, fullLike, lgamma, log, xlogy } from '@tessera/tensor';
 import { Bernoulli, Binomial } from './bernoulli.js';
-import { ContinuousBernoulli } from './continuous-bernoulli.js';
 import { Beta } from './dirichlet.js';
 import type { Distribution } from './distribution.js';
 import { Exponential } from './exponential.js';
-import { EULER, Gumbel, Pareto } from './extreme-value.js';
+import { EULER } from './extreme-value.js';
 import { Gamma } from './gamma.js';
 import { Laplace } from './laplace.js';
 import { Normal } from './normal.js';
@@ -68,47 +57,13 @@ function meanLog(low: Tensor, high: Tensor): Tensor {
   return xlogy(high, high).sub(xlogy(low, low)).sub(width).div(width);
 }
 
-/** Those of continuous Bernoulli distributions. */
-function continuousBernoulliPairs(): Pair[] {
-  return [
-    pair(ContinuousBernoulli, ContinuousBernoulli, (p, q) => {
-      const own = p.logNorm().add(log1p(p.probs.neg()));
-      const other = q.logNorm().add(log1p(q.probs.neg()));
-      return p.mean.mul(p.logits.sub(q.logits)).add(own).sub(other);
-    }),
-    pair(ContinuousBernoulli, Exponential, (p, q) =>
-      q.rate.mul(p.mean).sub(p.entropy()).sub(log(q.rate)),
-    ),
-    pair(ContinuousBernoulli, Normal, (p, q) => {
-      const half = log(q.variance.mul(2 * Math.PI)).mul(0.5);
-      return half.sub(p.entropy()).add(seenByNormal(p.mean, p.variance.add(p.mean.square()), q));
-    }),
-    pair(ContinuousBernoulli, Uniform, (p, q) =>
-      orInfinite(q.low.ge(0).logicalOr(q.high.le(1)), log(q.high.sub(q.low)).sub(p.entropy())),
-    ),
-    pair(Beta, ContinuousBernoulli, (p, q) =>
-      p.entropy().neg().sub(p.mean.mul(q.logits)).sub(log1p(q.probs.neg())).sub(q.logNorm()),
-    ),
-    pair(Uniform, ContinuousBernoulli, (p, q) =>
-      orInfinite(
-        p.high.ge(1).logicalOr(p.low.le(0)),
-        p.entropy().neg().sub(p.mean.mul(q.logits)).sub(log1p(q.probs.neg())).sub(q.logNorm()),
-      ),
-    ),
-  ];
-}
-
 /** See the file header. */
 export function familyPairs(): Pair[] {
   return [
-    ...infinite(Exponential, Beta, ContinuousBernoulli, Uniform),
-    ...infinite(Gamma, Beta, ContinuousBernoulli, Uniform),
-    ...infinite(Gumbel, ContinuousBernoulli),
-    ...infinite(Laplace, Beta, ContinuousBernoulli, Exponential, Gamma, Uniform),
-    ...infinite(Normal, Beta, ContinuousBernoulli, Exponential, Gamma, Uniform),
-    ...infinite(Pareto, ContinuousBernoulli),
-    ...infinite(ContinuousBernoulli, Pareto),
-    ...continuousBernoulliPairs(),
+    ...infinite(Exponential, Beta, Uniform),
+    ...infinite(Gamma, Beta, Uniform),
+    ...infinite(Laplace, Beta, Exponential, Gamma, Uniform),
+    ...infinite(Normal, Beta, Exponential, Gamma, Uniform),
     ...infinite(Poisson, Bernoulli, Binomial),
     pair(Bernoulli, Poisson, (p, q) =>
       p

@@ -5,9 +5,6 @@ import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
   abs,
-  broadcastShapes,
-  cat,
-  diagEmbed,
   digamma,
   exp,
   expand,
@@ -15,7 +12,6 @@ import {
   log,
   log1p,
   softplus,
-  sqrt,
   where,
 } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
@@ -35,7 +31,6 @@ import { Independent } from './independent.js';
 import { sumRightmost } from './sum-rightmost.js';
 import { type DistributionClass, type Pair, familyPairs, pair } from './kl-families.js';
 import { Laplace } from './laplace.js';
-import { LowRankMultivariateNormal } from './low-rank-multivariate-normal.js';
 import { MultivariateNormal, mahalanobis } from './multivariate-normal.js';
 import { LogNormal, Normal } from './normal.js';
 import { OneHotCategorical } from './one-hot.js';
@@ -53,27 +48,6 @@ function normals(p: Normal, q: Normal): Tensor {
   const ratio = p.scale.div(q.scale).square();
   const shift = p.loc.sub(q.loc).div(q.scale).square();
   return ratio.add(shift).sub(1).sub(log(ratio)).mul(0.5);
-}
-
-/** The divergence of normal vectors, given the trace of the covariance of `p` times the precision of `q`. */
-function seenBy(
-  p: MultivariateNormal | LowRankMultivariateNormal,
-  q: MultivariateNormal | LowRankMultivariateNormal,
-  trace: Tensor,
-): Tensor {
-  const [size] = p.eventShape;
-  if (size !== q.eventShape[0])
-    throw new TesseraError(
-      'shape-mismatch',
-      `KL-divergence between two (Low Rank) Multivariate Normals with different event shapes cannot be computed`,
-      { hints: [`They are of ${size} and ${q.eventShape[0]} components.`] },
-    );
-  const half = (x: typeof p): Tensor =>
-    x instanceof LowRankMultivariateNormal ? x.halfLogDet() : halfLogDet(x.scaleTril);
-  const apart = q.loc.sub(p.loc);
-  const shift =
-    q instanceof LowRankMultivariateNormal ? q.mahalanobis(apart) : mahalanobis(q.scaleTril, apart);
-  return half(q).sub(half(p)).add(trace.add(shift).sub(size!).mul(0.5));
 }
 
 /** The pairs that are built in; made when first asked for, so that importing this file does nothing. */
@@ -183,24 +157,11 @@ function builtInPairs(): Pair[] {
       const size = p.eventShape[0]!;
       const sizes = p.loc.sub(q.loc).sizes.slice(0, -1);
       const [lp, lq] = [p.scaleTril, q.scaleTril].map((l) => expand(l, [...sizes, size, size]));
-      return seenBy(p, q, solveTriangular(lq!, lp!, { upper: false }).square().sum([-2, -1]));
-    }),
-    pair(LowRankMultivariateNormal, LowRankMultivariateNormal, (p, q) =>
-      seenBy(p, q, q.traceWith(p.covFactor).add(q.traceWith(diagEmbed(sqrt(p.covDiag))))),
-    ),
-    pair(MultivariateNormal, LowRankMultivariateNormal, (p, q) =>
-      seenBy(p, q, q.traceWith(p.scaleTril)),
-    ),
-    pair(LowRankMultivariateNormal, MultivariateNormal, (p, q) => {
-      const size = p.eventShape[0]!;
-      const root = cat([p.covFactor, diagEmbed(sqrt(p.covDiag))], -1);
-      const lead = broadcastShapes([q.scaleTril.sizes.slice(0, -2), root.sizes.slice(0, -2)]);
-      const solved = solveTriangular(
-        expand(q.scaleTril, [...lead, size, size]),
-        expand(root, [...lead, size, root.sizes.at(-1)!]),
-        { upper: false },
-      );
-      return seenBy(p, q, solved.square().sum([-2, -1]));
+      const spread = solveTriangular(lq!, lp!, { upper: false }).square().sum([-2, -1]);
+      const shift = mahalanobis(q.scaleTril, q.loc.sub(p.loc));
+      return halfLogDet(q.scaleTril)
+        .sub(halfLogDet(p.scaleTril))
+        .add(spread.add(shift).sub(size).mul(0.5));
     }),
     ...familyPairs(),
     pair(OneHotCategorical, OneHotCategorical, (p, q) =>

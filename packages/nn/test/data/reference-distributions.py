@@ -187,27 +187,6 @@ LATEST = [
 ]
 cases += [case(kind, parameters) for kind, parameters in LATEST]
 
-NEWEST = {
-    "LowRankMultivariateNormal": lambda: [reals(3), reals(3, 2), positives(2, 3)],
-    "ContinuousBernoulli": lambda: {"probs": torch.tensor([0.1, 0.4995, 0.8])},
-    "GeneralizedPareto": lambda: [reals(4), positives(4), torch.tensor([0.0, 0.3, -0.5, 1.2])],
-}
-PARAMETERS |= NEWEST
-CONTINUOUS += ("ContinuousBernoulli", "GeneralizedPareto")
-cases += [probabilities(kind) for kind in NEWEST]
-cases.append(case("ContinuousBernoulli", {"logits": torch.tensor([-2.0, 0.001, 1.0])}))
-cases.append(case("LowRankMultivariateNormal", [reals(2, 3), reals(2, 3, 1), positives(3)]))
-near = lambda: {"loc": reals(3), "scale_tril": tril(2, 3, 3)}
-given = [("LowRankMultivariateNormal", "LowRankMultivariateNormal"), ("LowRankMultivariateNormal", "MultivariateNormal"), ("MultivariateNormal", "LowRankMultivariateNormal"), ("ContinuousBernoulli", "ContinuousBernoulli")]
-given += [("ContinuousBernoulli", b) for b in ("Exponential", "Normal", "Uniform", "Pareto")]
-given += [(a, "ContinuousBernoulli") for a in ("Beta", "Uniform", "Exponential", "Gamma", "Gumbel", "Laplace", "Normal", "Pareto")]
-for a, b in given:
-    one, two = (near() if k == "MultivariateNormal" else PARAMETERS[k]() for k in (a, b))
-    divergences.append({"p": a, "q": b, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(a, one), make(b, two)))})
-inside = [torch.tensor([0.0, -1.0, 0.2]), torch.tensor([1.0, 2.0, 0.7])]
-divergences.append({"p": "Uniform", "q": "ContinuousBernoulli", "first": plain(inside), "second": plain(PARAMETERS["ContinuousBernoulli"]()), "kl": data(D.kl_divergence(make("Uniform", inside), make("ContinuousBernoulli", PARAMETERS["ContinuousBernoulli"]())))})
-divergences.append({"p": "ContinuousBernoulli", "q": "Uniform", "first": plain(PARAMETERS["ContinuousBernoulli"]()), "second": plain(inside), "kl": data(D.kl_divergence(make("ContinuousBernoulli", PARAMETERS["ContinuousBernoulli"]()), make("Uniform", inside)))})
-
 path = pathlib.Path(__file__).with_name("reference-distributions.json.gz")
 with gzip.GzipFile(path, "wb", mtime=0) as file:
     file.write(json.dumps({"torch": torch.__version__, "cases": cases, "divergences": divergences}).encode())
