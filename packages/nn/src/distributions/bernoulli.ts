@@ -28,10 +28,11 @@ import {
   boolean,
   integerInterval,
   nonnegativeInteger,
+  positive,
   real,
   unitInterval,
 } from './constraints.js';
-import { Distribution, type ParameterLike } from './distribution.js';
+import { Distribution, type EnumerateOptions, type ParameterLike } from './distribution.js';
 import {
   type ProbsOrLogits,
   clampProbs,
@@ -107,13 +108,19 @@ export class Bernoulli extends Trials {
   override entropy(): Tensor {
     return this.entropyOfTrial();
   }
+
+  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
+    const { dtype, device } = this.probs;
+    return this.enumerated(arange(2, { dtype, device }), options);
+  }
 }
 
 /** Failures before the first success. @see torch.distributions.Geometric */
 export class Geometric extends Trials {
-  /** @throws invalid-argument */
+  /** @throws invalid-argument unless probabilities are positive */
   constructor(options: ProbsOrLogits) {
     super(probsOrLogits(new.target, options), options);
+    this.checkParameter('probs', this.probs, positive);
   }
 
   get support(): Constraint {
@@ -210,15 +217,26 @@ export class Binomial extends Trials {
 
   /** By all numbers of successes, so that of trials is read. @throws invalid-argument if it is not the same for all */
   override entropy(): Tensor {
+    const logProbs = this.logProb(countsUpTo(this.oneCount('entropy'), this.probs));
+    return exp(logProbs).mul(logProbs).sum(0).neg();
+  }
+
+  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
+    const { dtype, device } = this.probs;
+    const count = this.oneCount('enumerate_support');
+    return this.enumerated(arange(count + 1, { dtype, device }), options);
+  }
+
+  /** The number of trials that all have. @throws invalid-argument */
+  private oneCount(method: string): number {
     const [least, most] = [this.totalCount.min().item(), this.totalCount.max().item()];
     if (least !== most)
       throw new TesseraError(
         'invalid-argument',
-        'Inhomogeneous total count not supported by `entropy`.',
+        `Inhomogeneous total count not supported by \`${method}\`.`,
         { hints: ['Make a distribution for each number of trials.'] },
       );
-    const logProbs = this.logProb(countsUpTo(most!, this.probs));
-    return exp(logProbs).mul(logProbs).sum(0).neg();
+    return most!;
   }
 }
 

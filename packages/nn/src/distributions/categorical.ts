@@ -4,6 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
+  arange,
   argmax,
   clampMin,
   exp,
@@ -22,14 +23,23 @@ import {
 import { scalarTensor } from '@tessera/tensor/internal';
 import { checkOptions } from '../module/check-options.js';
 import { Binomial, countsUpTo } from './bernoulli.js';
-import { type Constraint, integerInterval, nonnegative, realVector } from './constraints.js';
-import { Distribution, broadcastAll } from './distribution.js';
+import { type Constraint, integerInterval, realVector, simplex } from './constraints.js';
+import { Distribution, type EnumerateOptions, broadcastAll } from './distribution.js';
 import {
   type ProbsOrLogits,
   PROBS_OR_LOGITS,
   clampProbs,
   probsOrLogits,
 } from './probs-or-logits.js';
+
+/** What probabilities must be before they are divided by their sum: then they are on the simplex. */
+const weights: Constraint = {
+  ...simplex,
+  check: (x) => {
+    const sum = x.sum(-1);
+    return x.ge(0).all(-1).logicalAnd(sum.gt(0)).logicalAnd(sum.lt(Number.POSITIVE_INFINITY));
+  },
+};
 
 /** Number of a category of the last dimension. @see torch.distributions.Categorical */
 export class Categorical extends Distribution {
@@ -52,7 +62,7 @@ export class Categorical extends Distribution {
     super(value.sizes.slice(0, -1), [], options);
     this.given = given;
     this.value = value;
-    this.checkParameter(given, value, given === 'probs' ? nonnegative : realVector);
+    this.checkParameter(given, value, given === 'probs' ? weights : realVector);
   }
 
   /** Number of categories. */
@@ -105,6 +115,11 @@ export class Categorical extends Distribution {
   override entropy(): Tensor {
     return clampMin(this.logits, -3.4028234663852886e38).mul(this.probs).sum(-1).neg();
   }
+
+  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
+    const { device } = this.value;
+    return this.enumerated(arange(this.numEvents, { dtype: 'int64', device }), options);
+  }
 }
 
 /** Options of `Multinomial`. */
@@ -130,6 +145,10 @@ export class Multinomial extends Distribution {
   constructor(options: MultinomialOptions) {
     checkOptions(new.target, options);
     const { totalCount = 1, ...parameters } = options ?? {};
+    if (typeof totalCount !== 'number')
+      throw new TesseraError('invalid-argument', 'inhomogeneous total_count is not supported', {
+        hints: ['totalCount is a number: make a distribution for each.'],
+      });
     const categorical = new Categorical(parameters);
     super(categorical.batchShape, [categorical.numEvents], options);
     this.categorical = categorical;
@@ -145,7 +164,9 @@ export class Multinomial extends Distribution {
   get support(): Constraint {
     const { check } = integerInterval(0, this.totalCount);
     return {
-      text: `Multinomial(upper_bound=${this.totalCount})`,
+      text: 'Multinomial()',
+      eventDim: 1,
+      isDiscrete: true,
       check: (x) => check(x).all(-1).logicalAnd(x.sum(-1).eq(this.totalCount)),
     };
   }

@@ -15,7 +15,7 @@ import {
   noGrad,
   sqrt,
 } from '@tessera/tensor';
-import { activeMode, formatSizes, scalarTensor } from '@tessera/tensor/internal';
+import { activeMode, formatSizes, sameNumbers, scalarTensor } from '@tessera/tensor/internal';
 import { checkOptions } from '../module/check-options.js';
 import type { Constraint } from './constraints.js';
 
@@ -26,6 +26,12 @@ export type ParameterLike = Tensor | number;
 export interface DistributionOptions {
   /** Whether parameters, and values given to `logProb` and its kin, are checked (default true). */
   readonly validateArgs?: boolean;
+}
+
+/** Options of `enumerateSupport`. */
+export interface EnumerateOptions {
+  /** Whether values are repeated for every distribution of the batch; [values, 1, …, event] if not (default true). */
+  readonly expand?: boolean;
 }
 
 /** @throws invalid-argument unless a parameter is a tensor; a number may stand for one with `numbers` */
@@ -141,6 +147,24 @@ export abstract class Distribution {
     throw this.missing('icdf()');
   }
 
+  /** Whether all values can be listed. */
+  get hasEnumerateSupport(): boolean {
+    return this.enumerateSupport !== Distribution.prototype.enumerateSupport;
+  }
+
+  /** All values, [values, batch, event]. @throws invalid-argument where they cannot be counted */
+  enumerateSupport(_options: EnumerateOptions = {}): Tensor {
+    throw this.missing('enumerateSupport()');
+  }
+
+  /** Values [values, …event] as `enumerateSupport` gives them. */
+  protected enumerated(values: Tensor, { expand: all = true }: EnumerateOptions): Tensor {
+    const [count, ...event] = values.sizes;
+    const ones = this.batchShape.map(() => 1);
+    const listed = values.view([count!, ...ones, ...event]);
+    return all ? expand(listed, [count!, ...this.batchShape, ...event]) : listed;
+  }
+
   /** exp of the entropy, [batch]. */
   perplexity(): Tensor {
     return this.entropy().exp();
@@ -183,13 +207,39 @@ export abstract class Distribution {
       throw new TesseraError('invalid-argument', `${this.constructor.name}: values are tensors.`, {
         hints: [`Write tensor(${String(value)}).`],
       });
+    if (!this.validateArgs || !canRead(value)) return;
+    this.checkShape(value.sizes);
     const { support } = this;
-    if (!this.validateArgs || !canRead(value) || holds(value, support)) return;
+    if (holds(value, support)) return;
     throw new TesseraError(
       'invalid-argument',
       `Expected value argument (Tensor of shape ${formatSizes(value.sizes)}) to be within the support (${support.text}) of the distribution ${this.constructor.name}, but found invalid values.`,
       { hints: ['Pass validateArgs: false to go without this check.'] },
     );
+  }
+
+  /** @throws shape-mismatch */
+  private checkShape(sizes: readonly number[]): void {
+    const { batchShape, eventShape } = this;
+    const hint = 'Values are [sample, batch, event].';
+    const event = eventShape.length === 0 ? [] : sizes.slice(-eventShape.length);
+    if (!sameNumbers(event, eventShape))
+      throw new TesseraError(
+        'shape-mismatch',
+        `The right-most size of value must match event_shape: ${formatSizes(sizes)} vs ${formatSizes(eventShape)}.`,
+        { hints: [hint] },
+      );
+    const expected = [...batchShape, ...eventShape];
+    const fits = expected.every((size, i) => {
+      const given = sizes[i + sizes.length - expected.length] ?? 1;
+      return given === size || given === 1 || size === 1;
+    });
+    if (!fits)
+      throw new TesseraError(
+        'shape-mismatch',
+        `Value is not broadcastable with batch_shape+event_shape: ${formatSizes(sizes)} vs ${formatSizes(expected)}.`,
+        { hints: [hint] },
+      );
   }
 
   toString(): string {

@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { type Constraint, independent } from './constraints.js';
 import { sumRightmost } from './sum-rightmost.js';
-import { Distribution, type DistributionOptions } from './distribution.js';
+import { Distribution, type DistributionOptions, type EnumerateOptions } from './distribution.js';
 
 /** The last dimensions of `base`'s batch belong to the event: their log probabilities add up. @see torch.distributions.Independent */
 export class Independent<D extends Distribution = Distribution> extends Distribution {
@@ -58,6 +58,16 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
 
   override logProb(value: Tensor): Tensor {
     return sumRightmost(this.base.logProb(value), this.reinterpretedBatchNdims);
+  }
+
+  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
+    if (this.reinterpretedBatchNdims > 0)
+      throw new TesseraError(
+        'invalid-argument',
+        'Enumeration over cartesian product is not implemented',
+        { hints: ['Enumerate the support of its base.'] },
+      );
+    return this.base.enumerateSupport(options);
   }
 
   override entropy(): Tensor {

@@ -6,14 +6,21 @@ import * as constraints from './constraints.js';
 export { Bernoulli, Binomial, type BinomialOptions, Geometric } from './bernoulli.js';
 export { Categorical, Multinomial, type MultinomialOptions } from './categorical.js';
 export { Cauchy } from './cauchy.js';
+export { ContinuousBernoulli, type ContinuousBernoulliOptions } from './continuous-bernoulli.js';
 export type { Bound, Constraint } from './constraints.js';
 export { CorrCholeskyTransform } from './corr-cholesky-transform.js';
 export { Beta, Dirichlet } from './dirichlet.js';
-export { Distribution, type DistributionOptions, type ParameterLike } from './distribution.js';
+export {
+  Distribution,
+  type DistributionOptions,
+  type EnumerateOptions,
+  type ParameterLike,
+} from './distribution.js';
 export { Exponential } from './exponential.js';
 export { Gumbel, Pareto, Weibull } from './extreme-value.js';
 export { Chi2, Gamma } from './gamma.js';
 export { FisherSnedecor, InverseGamma, NegativeBinomial } from './gamma-ratios.js';
+export { GeneralizedPareto } from './generalized-pareto.js';
 export { HalfCauchy, HalfNormal } from './half.js';
 export { Independent } from './independent.js';
 export { klDivergence, registerKl } from './kl.js';
@@ -21,6 +28,7 @@ export type { DistributionClass } from './kl-families.js';
 export { Kumaraswamy } from './kumaraswamy.js';
 export { Laplace } from './laplace.js';
 export { LKJCholesky } from './lkj-cholesky.js';
+export { LowRankMultivariateNormal } from './low-rank-multivariate-normal.js';
 export { MixtureSameFamily } from './mixture.js';
 export { MultivariateNormal, type MultivariateNormalOptions } from './multivariate-normal.js';
 export { LogNormal, Normal } from './normal.js';

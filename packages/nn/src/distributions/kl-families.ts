@@ -33,26 +33,27 @@ export function pair<P extends Distribution, Q extends Distribution>(
 }
 
 /** Values of `p` lie where `q` has none. */
-function infinite(p: DistributionClass, ...others: readonly DistributionClass[]): Pair[] {
+export function infinite(p: DistributionClass, ...others: readonly DistributionClass[]): Pair[] {
   return others.map((q) => pair(p, q, ({ mean }) => fullLike(mean, Number.POSITIVE_INFINITY)));
 }
 
-function orInfinite(outside: Tensor, value: Tensor): Tensor {
+/** `value`, or infinity where `p` has values that `q` has not. */
+export function orInfinite(outside: Tensor, value: Tensor): Tensor {
   return value.maskedFill(outside, Number.POSITIVE_INFINITY);
 }
 
 /** log Γ(c) - c log(rate): what the density of a gamma distribution is divided by. */
-function gammaNorm({ concentration: c, rate }: Gamma): Tensor {
+export function gammaNorm({ concentration: c, rate }: Gamma): Tensor {
   return lgamma(c).sub(c.mul(log(rate)));
 }
 
 /** (square / 2 - loc · mean + loc² / 2) / variance, of a mean and mean square seen by a normal distribution. */
-function seenByNormal(mean: Tensor, square: Tensor, { loc, variance }: Normal): Tensor {
+export function seenByNormal(mean: Tensor, square: Tensor, { loc, variance }: Normal): Tensor {
   return square.mul(0.5).sub(loc.mul(mean)).add(loc.square().mul(0.5)).div(variance);
 }
 
 /** The mean of log x where x is uniform. */
-function meanLog(low: Tensor, high: Tensor): Tensor {
+export function meanLog(low: Tensor, high: Tensor): Tensor {
   const width = high.sub(low);
   return xlogy(high, high).sub(xlogy(low, low)).sub(width).div(width);
 }

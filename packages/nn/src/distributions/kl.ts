@@ -26,10 +26,12 @@ import { Exponential } from './exponential.js';
 import { EULER, Gumbel, Pareto } from './extreme-value.js';
 import { Gamma } from './gamma.js';
 import { InverseGamma } from './gamma-ratios.js';
-import { HalfNormal } from './half.js';
+import { HalfCauchy, HalfNormal } from './half.js';
 import { Independent } from './independent.js';
 import { sumRightmost } from './sum-rightmost.js';
 import { type DistributionClass, type Pair, familyPairs, pair } from './kl-families.js';
+import { lowRankPairs } from './kl-low-rank.js';
+import { tailPairs } from './kl-tails.js';
 import { Laplace } from './laplace.js';
 import { MultivariateNormal, mahalanobis } from './multivariate-normal.js';
 import { LogNormal, Normal } from './normal.js';
@@ -164,10 +166,13 @@ function builtInPairs(): Pair[] {
         .add(spread.add(shift).sub(size).mul(0.5));
     }),
     ...familyPairs(),
+    ...tailPairs(),
+    ...lowRankPairs(),
     pair(OneHotCategorical, OneHotCategorical, (p, q) =>
       klDivergence(p.categorical, q.categorical),
     ),
     pair(HalfNormal, HalfNormal, (p, q) => klDivergence(p.base, q.base)),
+    pair(HalfCauchy, HalfCauchy, (p, q) => klDivergence(p.base, q.base)),
     pair(InverseGamma, InverseGamma, (p, q) => klDivergence(p.base, q.base)),
     pair(TransformedDistribution, TransformedDistribution, (p, q) => {
       const isSame =

@@ -4,7 +4,7 @@
 import { type Tensor, argmax, eye, noGrad, oneHot } from '@tessera/tensor';
 import { Categorical } from './categorical.js';
 import { type Constraint, oneHotVector } from './constraints.js';
-import { Distribution } from './distribution.js';
+import { Distribution, type EnumerateOptions } from './distribution.js';
 import { PROBS_OR_LOGITS, type ProbsOrLogits } from './probs-or-logits.js';
 
 /** The category of the last dimension that was drawn has a one. @see torch.distributions.OneHotCategorical */
@@ -59,14 +59,9 @@ export class OneHotCategorical extends Distribution {
     return this.categorical.entropy();
   }
 
-  /** All categories, [categories, batch, categories]. */
-  enumerateSupport(): Tensor {
+  override enumerateSupport(options: EnumerateOptions = {}): Tensor {
     const { dtype, device } = this.probs;
-    const n = this.categorical.numEvents;
-    const ones = this.batchShape.map(() => 1);
-    return eye(n, null, { dtype, device })
-      .view([n, ...ones, n])
-      .expand([n, ...this.batchShape, n]);
+    return this.enumerated(eye(this.categorical.numEvents, null, { dtype, device }), options);
   }
 }
 

@@ -5,8 +5,9 @@
 import { type Tensor, expand, isTensor, lgamma, log, log1p, rand } from '@tessera/tensor';
 import { scalarTensor } from '@tessera/tensor/internal';
 import { Categorical } from './categorical.js';
-import { type Constraint, real, realVector } from './constraints.js';
+import { type Constraint, real, realVector, simplex, unitInterval } from './constraints.js';
 import { Distribution, type DistributionOptions, type ParameterLike } from './distribution.js';
+import type { Independent } from './independent.js';
 import { Normal } from './normal.js';
 import {
   PROBS_OR_LOGITS,
@@ -26,6 +27,7 @@ function temperatureOf(given: ParameterLike, { dtype, device }: Tensor): Tensor 
 }
 
 abstract class Relaxed extends Distribution {
+  abstract readonly temperature: Tensor;
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<Record<keyof ProbsOrLogits, true>> =
     PROBS_OR_LOGITS;
@@ -35,6 +37,12 @@ abstract class Relaxed extends Distribution {
   }
   get variance(): Tensor {
     throw this.missing('variance');
+  }
+
+  override expand(batchShape: readonly number[]): this {
+    // It belongs to all of the batch, or broadcasts with it.
+    const { temperature } = this;
+    return Object.assign(super.expand(batchShape), { temperature });
   }
 
   /** Uniform numbers of which logarithms are finite. */
@@ -53,6 +61,7 @@ export class LogitRelaxedBernoulli extends Relaxed {
   constructor(temperature: ParameterLike, options: ProbsOrLogits) {
     const { given, value } = probsOrLogits(new.target, options);
     super(value.sizes, [], options);
+    this.checkParameter(given, value, given === 'probs' ? unitInterval : real);
     this.given = given;
     this.value = value;
     this.temperature = temperatureOf(temperature, value);
@@ -152,6 +161,10 @@ export class RelaxedOneHotCategorical extends TransformedDistribution {
     PROBS_OR_LOGITS;
   declare readonly base: ExpRelaxedCategorical;
 
+  override get support(): Constraint {
+    return simplex;
+  }
+
   /** @throws invalid-argument */
   constructor(temperature: ParameterLike, options: ProbsOrLogits<Tensor>) {
     super(new ExpRelaxedCategorical(temperature, options), new ExpTransform(), options);
@@ -175,5 +188,15 @@ export class LogisticNormal extends TransformedDistribution {
     const normal = new Normal(loc, scale, options);
     const base = normal.batchShape.length === 0 ? normal.expand([1]) : normal;
     super(base, new StickBreakingTransform(), options);
+  }
+
+  private get normal(): Normal {
+    return (this.base as Independent).base as Normal;
+  }
+  get loc(): Tensor {
+    return this.normal.loc;
+  }
+  get scale(): Tensor {
+    return this.normal.scale;
   }
 }

@@ -57,7 +57,7 @@ PARAMETERS = {
 }
 
 
-CONTINUOUS = ("Normal", "LogNormal", "Uniform", "Exponential", "Laplace", "Cauchy", "HalfCauchy", "HalfNormal", "Gumbel", "Weibull", "Pareto", "Kumaraswamy", "Gamma", "InverseGamma", "RelaxedBernoulli")
+CONTINUOUS = ("Normal", "LogNormal", "Uniform", "Exponential", "Laplace", "Cauchy", "HalfCauchy", "HalfNormal", "Gumbel", "Weibull", "Pareto", "Kumaraswamy", "Gamma", "InverseGamma", "RelaxedBernoulli", "ContinuousBernoulli", "GeneralizedPareto")
 
 
 def make(kind, parameters):
@@ -186,6 +186,35 @@ LATEST = [
     ("MultivariateNormal", {"loc": reals(2, 3), "precision_matrix": definite(3, 3)}),
 ]
 cases += [case(kind, parameters) for kind, parameters in LATEST]
+
+NEWEST = {
+    "ContinuousBernoulli": lambda: {"probs": shares(3)},
+    "GeneralizedPareto": lambda: [reals(3), positives(3), torch.tensor([0.3, -0.5, 0.6])],
+    "LowRankMultivariateNormal": lambda: [reals(3), reals(2, 3, 2), positives(3)],
+}
+PARAMETERS |= NEWEST
+cases += [probabilities(kind) for kind in NEWEST]
+cases.append(case("ContinuousBernoulli", {"logits": torch.tensor([-3.0, 0.001, 0.7])}))
+cases.append(case("ContinuousBernoulli", {"probs": torch.tensor([0.5, 0.4995, 0.25])}))
+cases.append(case("GeneralizedPareto", [torch.tensor(0.5), positives(2), torch.tensor(0.0)]))
+
+tails = ("Beta", "ContinuousBernoulli", "Exponential", "Gamma", "Gumbel", "Laplace", "Normal", "Pareto")
+# PyTorch's masks of infinite ones do not broadcast.
+flat = lambda parameters: {n: v[-1] if v.dim() > 1 else v for n, v in parameters.items()} if isinstance(parameters, dict) else [v[-1] if v.dim() > 1 else v for v in parameters]
+known = {(a.__name__, b.__name__) for a, b in D.kl._KL_REGISTRY} - {(d["p"], d["q"]) for d in divergences}
+for a, b in sorted(known):
+    if a in tails and b in (*tails, "Uniform"):
+        one, two = flat(PARAMETERS[a]()), flat(PARAMETERS[b]())
+        divergences.append({"p": a, "q": b, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(a, one), make(b, two)))})
+inside = [torch.tensor([0.1, 0.25, 0.0]), torch.tensor([0.9, 0.75, 1.0])]
+outside = [torch.tensor([-1.0, 0.25, -0.5]), torch.tensor([1.5, 2.0, 3.0])]
+edges = [("Uniform", inside, b, PARAMETERS[b]()) for b in ("ContinuousBernoulli", "Gumbel")]
+edges += [("Uniform", [inside[0] + 1.0, inside[1] + 2.0], "Pareto", [torch.tensor([0.5, 1.3, 1.0]), positives(3)])]
+edges += [("ContinuousBernoulli", PARAMETERS["ContinuousBernoulli"](), "Uniform", outside), ("HalfCauchy", [torch.tensor([0.5, 2.0])], "HalfCauchy", [torch.tensor([1.0, 0.3])])]
+low, full = "LowRankMultivariateNormal", "MultivariateNormal"
+edges += [(a, PARAMETERS[a](), b, PARAMETERS[b]()) for a, b in ((low, low), (low, full), (full, low))]
+for a, one, b, two in edges:
+    divergences.append({"p": a, "q": b, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(a, one), make(b, two)))})
 
 path = pathlib.Path(__file__).with_name("reference-distributions.json.gz")
 with gzip.GzipFile(path, "wb", mtime=0) as file:
