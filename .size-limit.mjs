@@ -17,7 +17,7 @@ const EVERYTHING = '600.5 kB';
 const budgets = {
   shared: '21.3 kB',
   tensor: '174.8 kB',
-  nn: '64.2 kB',
+  nn: '66.2 kB',
   distributed: '27.2 kB',
   onnx: '66.1 kB',
   graph: '35.2 kB',

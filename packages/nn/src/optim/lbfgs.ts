@@ -20,6 +20,9 @@ import {
   type OptionsInput,
 } from './param-group.js';
 import { bindRate, rateOf } from './tensor-rate.js';
+import { type LBFGSRecord, type Memory, recordOf, stateOfRecord } from './lbfgs-state.js';
+import { checkGroups } from './optimizer-state-dict.js';
+import { readStateDict } from './read-state-dict.js';
 import { type Evaluation, strongWolfe } from './strong-wolfe.js';
 
 /** Options of `LBFGS`. */
@@ -48,17 +51,12 @@ const NAMES: OptionNames<LBFGSOptions> = {
   lineSearchFn: true,
 };
 
-/** What is remembered between steps. */
-interface Memory {
-  direction: Tensor;
-  t: number;
-  gradDifferences: Tensor[];
-  steps: Tensor[];
-  /** 1 / (y · s) */
-  inverses: number[];
-  scale: number;
-  previousGrad: Tensor;
-  previousLoss: number;
+/** State of an `LBFGS` by PyTorch's names, under the number 0, and its group with our names of options. */
+export interface LBFGSStateDict {
+  readonly state: Readonly<Record<number, LBFGSRecord>>;
+  readonly paramGroups: readonly (Readonly<Record<string, unknown>> & {
+    readonly params: readonly number[];
+  })[];
 }
 
 /** L-BFGS; the default rate is 1. Takes one group of parameters. @see torch.optim.LBFGS */
@@ -110,6 +108,35 @@ export class LBFGS {
   /** Sets all gradients to null, or to zero. */
   zeroGrad(options?: ZeroGradOptions): void {
     clearGrads(this.paramGroups[0].params, options);
+  }
+
+  /** What it remembers, in PyTorch's form; shares memory with the optimizer. */
+  stateDict(): LBFGSStateDict {
+    const { params, ...options } = this.paramGroups[0];
+    const { evaluations, iterations, _memory: memory } = this;
+    return {
+      state: evaluations === 0 ? {} : { 0: recordOf({ evaluations, iterations, memory }) },
+      paramGroups: [{ ...options, params: params.map((_, i) => i) }],
+    };
+  }
+
+  /**
+   * Takes over options and copies what was remembered: of a `stateDict()`, or of PyTorch's.
+   *
+   * @throws state-dict-mismatch, before anything is changed
+   */
+  loadStateDict(dict: LBFGSStateDict | Readonly<Record<string, unknown>>): void {
+    const [group] = this.paramGroups;
+    const { state, paramGroups } = readStateDict(dict, [group.params.length]);
+    checkGroups(paramGroups, [group]);
+    const { params: numbers, ...options } = paramGroups[0]!;
+    const read = stateOfRecord(state[numbers[0]!], this.flatGrad());
+    Object.assign(group, options);
+    // Other words of PyTorch's options are ours in camel case.
+    if (options['lineSearchFn'] === 'strongWolfe') group.lineSearchFn = 'strong_wolfe';
+    this.evaluations = read.evaluations;
+    this.iterations = read.iterations;
+    this._memory = read.memory;
   }
 
   /**

@@ -47,19 +47,33 @@ function mismatch(
   throw new TesseraError('state-dict-mismatch', message, { hints: [hint] });
 }
 
-/** @throws state-dict-mismatch for an option that a group has not */
-function checkGroup(saved: object, group: object, i: number): void {
-  const names = Object.keys(group);
-  for (const name in saved) {
-    if (names.includes(name) || name === 'initialLr') continue;
-    const [near] = nearestNames(name, names);
+/** @throws state-dict-mismatch unless the groups of a state dict are those of the optimizer, with no other options */
+export function checkGroups(
+  saved: OptimizerStateDict['paramGroups'],
+  groups: readonly { readonly params: readonly Tensor[] }[],
+): void {
+  if (saved.length !== groups.length)
     mismatch(
-      `parameter group ${i} of the loaded state dict has an option '${name}', which this optimizer has not`,
-      near === undefined
-        ? `Its options are: ${names.filter((option) => option !== 'params').join(', ')}.`
-        : `Did you mean '${near}'?`,
+      `loaded state dict has a different number of parameter groups: ${saved.length}, this optimizer has ${groups.length}`,
     );
-  }
+  groups.forEach((group, i) => {
+    const names = Object.keys(group);
+    for (const name in saved[i]) {
+      if (names.includes(name) || name === 'initialLr') continue;
+      const [near] = nearestNames(name, names);
+      mismatch(
+        `parameter group ${i} of the loaded state dict has an option '${name}', which this optimizer has not`,
+        near === undefined
+          ? `Its options are: ${names.filter((option) => option !== 'params').join(', ')}.`
+          : `Did you mean '${near}'?`,
+      );
+    }
+    const { params = [] } = saved[i]!;
+    if (params.length !== group.params.length)
+      mismatch(
+        `loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${params.length} parameters in it, ${group.params.length} here`,
+      );
+  });
 }
 
 /** Replaces options and state. @throws state-dict-mismatch, before anything is changed */
@@ -69,35 +83,22 @@ export function importState<O extends CommonOptions>(
   states: Map<Tensor, ParamState>,
   fresh: (param: Tensor, group: O) => Readonly<Record<string, Tensor>>,
 ): void {
-  const dict = readStateDict(
+  const { state: records, paramGroups: saved } = readStateDict(
     given,
     groups.map(({ params }) => params.length),
   );
-  if (dict.paramGroups.length !== groups.length)
-    mismatch(
-      `loaded state dict has a different number of parameter groups: ${dict.paramGroups.length}, this optimizer has ${groups.length}`,
-    );
+  checkGroups(saved, groups);
   const loaded = new Map<Tensor, ParamState>();
   groups.forEach((group, i) => {
-    const { params: numbers = [] } = dict.paramGroups[i]!;
-    checkGroup(dict.paramGroups[i]!, group, i);
-    if (numbers.length !== group.params.length) {
-      mismatch(
-        `loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${numbers.length} parameters in it, ${group.params.length} here`,
-      );
-    }
     group.params.forEach((param, at) => {
-      const saved = dict.state[numbers[at]!];
-      if (saved !== undefined) {
-        const likes = fresh(param, { ...group, ...dict.paramGroups[i] });
-        loaded.set(param, stateOf(saved, param, likes, numbers[at]!));
-      }
+      const number = saved[i]!.params[at]!;
+      const own = records[number];
+      if (own === undefined) return;
+      const likes = fresh(param, { ...group, ...saved[i] });
+      loaded.set(param, stateOf(own, param, likes, number));
     });
   });
-  groups.forEach((group, i) => {
-    const { params: _numbers, ...options } = dict.paramGroups[i]!;
-    Object.assign(group, options);
-  });
+  groups.forEach((group, i) => Object.assign(group, { ...saved[i], params: group.params }));
   states.clear();
   for (const [param, state] of loaded) states.set(param, state);
 }
