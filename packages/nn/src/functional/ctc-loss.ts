@@ -16,7 +16,6 @@ import {
   clampMin,
   eq,
   expand,
-  fromTypedArray,
   full,
   fullLike,
   gather,
@@ -80,18 +79,33 @@ function lengthsOf(
   return toDtype(given, 'int64').to(device);
 }
 
-/** Labels one after the other as rows; reads the lengths. */
-function asRows(targets: Tensor, lengths: Tensor): Tensor {
-  const counts = Array.from(lengths.contiguous().toTypedArray(), Number);
-  const labels = Array.from(toDtype(targets, 'int64').contiguous().toTypedArray(), Number);
+/** Labels one after the other as rows; lengths that are a tensor are read. @throws shape-mismatch */
+function asRows(targets: Tensor, lengths: Tensor | readonly number[]): Tensor {
+  const counts = isTensor(lengths)
+    ? Array.from(lengths.contiguous().toTypedArray(), Number)
+    : lengths;
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total !== targets.numel)
+    throw new TesseraError(
+      'shape-mismatch',
+      `ctcLoss: Expected tensor to have size ${total} at dimension 0, but got size ${targets.numel} for the targets`,
+      {
+        hints: [
+          'The labels of all samples follow each other: their number is the sum of targetLengths.',
+        ],
+      },
+    );
   const width = Math.max(1, ...counts);
-  const rows = new Float64Array(counts.length * width);
-  let at = 0;
-  counts.forEach((count, i) => {
-    rows.set(labels.slice(at, at + count), i * width);
-    at += count;
+  const { device } = targets;
+  if (total === 0) return full([counts.length, width], 0, { dtype: 'int64', device });
+  let start = 0;
+  const places = counts.flatMap((count) => {
+    const row = Array.from({ length: width }, (_, i) => Math.min(start + i, total - 1));
+    start += count;
+    return row;
   });
-  return fromTypedArray(rows, [counts.length, width], { dtype: 'int64' });
+  const index = tensor(places, { dtype: 'int64', device });
+  return reshape(indexSelect(toDtype(targets, 'int64'), 0, index), [counts.length, width]);
 }
 
 /** States for as many labels, the last of them a blank: of few different numbers, so that code serves many. */
@@ -142,7 +156,7 @@ export function ctcLoss(
     most: targets.sizes.at(-1)!,
     device,
   });
-  const rows = targets.ndim === 1 ? asRows(targets, lengths) : toDtype(targets, 'int64');
+  const rows = targets.ndim === 1 ? asRows(targets, targetLengths) : toDtype(targets, 'int64');
   // What lies behind a sample's labels may be anything; it is never reached.
   const labels = clamp(rows.to(logProbs.device), 0, classes - 1);
   const most = labels.sizes[1]!;
