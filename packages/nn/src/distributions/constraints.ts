@@ -1,7 +1,17 @@
 /**
  * @file Where parameters and samples of distributions may lie. Modelled on `torch.distributions.constraints`.
  */
-import { type Tensor, abs, floor, isTensor, isclose, logicalAnd, zeros } from '@tessera/tensor';
+import {
+  type Tensor,
+  abs,
+  cat as catTensors,
+  floor,
+  isTensor,
+  isclose,
+  logicalAnd,
+  stack as stackTensors,
+  zeros,
+} from '@tessera/tensor';
 import { choleskyEx } from '@tessera/tensor/linalg';
 import { floatLiteral } from '../module/module-repr.js';
 
@@ -23,6 +33,12 @@ export interface Constraint {
   readonly upper?: Bound;
   /** What elements of an event of independent ones satisfy, and how many dimensions were added. */
   readonly each?: { readonly base: Constraint; readonly count: number };
+  /** Sets of the parts along a dimension, of as many places each; of one place that has no dimension without lengths. */
+  readonly along?: {
+    readonly parts: readonly Constraint[];
+    readonly dim: number;
+    readonly lengths: readonly number[] | null;
+  };
 }
 
 /** A bound as PyTorch prints it. */
@@ -90,6 +106,44 @@ export function independent(base: Constraint, count: number): Constraint {
       for (let i = 0; i < count; i++) found = found.all(-1);
       return found;
     },
+  };
+}
+
+/** Sets of the parts of a tensor along `dim`, each of as many places as `lengths` says (1 unless given). */
+export function cat(
+  parts: readonly Constraint[],
+  options: { readonly dim?: number; readonly lengths?: readonly number[] } = {},
+): Constraint {
+  const { dim = 0, lengths = parts.map(() => 1) } = options;
+  return {
+    text: 'Cat()',
+    eventDim: Math.max(...parts.map(({ eventDim = 0 }) => eventDim)),
+    isDiscrete: parts.some(({ isDiscrete }) => isDiscrete),
+    along: { parts, dim, lengths },
+    check: (x) =>
+      catTensors(
+        x.split([...lengths], dim).map((part, i) => parts[i]!.check(part)),
+        dim,
+      ),
+  };
+}
+
+/** A set for each place along `dim`. */
+export function stack(
+  parts: readonly Constraint[],
+  { dim = 0 }: { readonly dim?: number } = {},
+): Constraint {
+  const most = Math.max(...parts.map(({ eventDim = 0 }) => eventDim));
+  return {
+    text: 'Stack()',
+    eventDim: dim + most < 0 ? most + 1 : most,
+    isDiscrete: parts.some(({ isDiscrete }) => isDiscrete),
+    along: { parts, dim, lengths: null },
+    check: (x) =>
+      stackTensors(
+        parts.map(({ check }, i) => check(x.select(dim, i))),
+        dim,
+      ),
   };
 }
 

@@ -45,6 +45,12 @@ export {
 export { StudentT } from './student-t.js';
 export { Transform, type TransformOptions } from './transform.js';
 export { bijectTo, transformTo } from './transform-to.js';
+export {
+  CatTransform,
+  type CatTransformOptions,
+  StackTransform,
+  type StackTransformOptions,
+} from './transforms-along.js';
 export { TransformedDistribution } from './transformed-distribution.js';
 export {
   ComposeTransform,

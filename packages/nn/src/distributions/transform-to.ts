@@ -18,6 +18,7 @@ import {
   IndependentTransform,
   identityTransform,
 } from './transforms-composed.js';
+import { CatTransform, StackTransform } from './transforms-along.js';
 import { AffineTransform, ExpTransform, SigmoidTransform } from './transforms-elementwise.js';
 import {
   LowerCholeskyTransform,
@@ -31,9 +32,16 @@ function ontoSet(
   constraint: Constraint,
   onto: (constraint: Constraint) => Transform,
 ): Transform | null {
-  const { lower, upper, each } = constraint;
+  const { lower, upper, each, along } = constraint;
   if (constraint === real) return identityTransform();
   if (constraint === corrCholesky) return new CorrCholeskyTransform();
+  if (along !== undefined) {
+    const { dim, lengths } = along;
+    const parts = along.parts.map(onto);
+    return lengths === null
+      ? new StackTransform(parts, { dim })
+      : new CatTransform(parts, { dim, lengths });
+  }
   if (each !== undefined) return new IndependentTransform(onto(each.base), each.count);
   if (lower !== undefined && upper !== undefined) {
     if (lower === 0 && upper === 1) return new SigmoidTransform();
@@ -55,7 +63,7 @@ function ontoSet(
 function unknown(constraint: Constraint): TesseraError {
   return new TesseraError('invalid-argument', `Cannot transform ${constraint.text} constraints`, {
     hints: [
-      'Real numbers, intervals, simplex, corrCholesky and independent ones can be; by transformTo lowerCholesky and positiveDefinite too.',
+      'Real numbers, intervals, simplex, corrCholesky, independent ones, cat and stack can be; by transformTo lowerCholesky and positiveDefinite too.',
     ],
   });
 }
