@@ -107,7 +107,7 @@ describe('tiles of attention', () => {
     }
   });
 
-  it('of software adapters do not make twice the weights that are needed', () => {
+  it('of software adapters do not make twice the rows or columns that are needed', () => {
     const needs = { width: 8, scores: 1, results: 1, batch: 8 };
     const target = { ...BASELINE_TARGET, software: true, parallelism: 4 };
     const rows = [1, 16, 17, 32, 33, 1000].map(

@@ -132,11 +132,6 @@ function ofArithmetic(op: ScalarOp, operands: readonly ValueRange[]): ValueRange
         ? null
         : { lo: Math.min(...corners), hi: Math.max(...corners) };
     }
-    case 'shr':
-      // The same as of a floored division.
-      return b.lo === b.hi && b.lo >= 0
-        ? floorDivRanges(a, { lo: 2 ** b.lo, hi: 2 ** b.lo })
-        : null;
     case 'and':
       return a.lo >= 0 && b.lo >= 0 ? { lo: 0, hi: Math.min(a.hi, b.hi) } : null;
     case 'or':

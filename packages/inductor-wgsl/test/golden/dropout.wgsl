@@ -52,7 +52,7 @@ fn uniform_f32(seed: u32, offset: u32, index: u32) -> f32 {
 }
 
 fn uniform_vec4f(seed: vec4u, offset: vec4u, index: vec4u) -> vec4f {
-  return vec4f(uniform_f32(seed.x, offset.x, index.x), uniform_f32(seed.y, offset.y, index.y), uniform_f32(seed.z, offset.z, index.z), uniform_f32(seed.w, offset.w, index.w));
+  return vec4f(uniform_f32(seed[0], offset[0], index[0]), uniform_f32(seed[1], offset[1], index[1]), uniform_f32(seed[2], offset[2], index[2]), uniform_f32(seed[3], offset[3], index[3]));
 }
 
 fn kept_long_i32(r: i32, lost: bool) -> i32 {
@@ -133,24 +133,20 @@ fn turned_f32(r: f32, quarters: i32) -> f32 {
   return select(y, -y, (quarters & 2) == 2);
 }
 
-fn quarter_rest_f32(x: f32, n: f32) -> f32 {
-  return x - n * 1.5703125 - n * 4.837512969970703125e-4 - n * 7.54978995489188216e-8;
-}
-
-fn near_cos_f32(x: f32) -> f32 {
+fn near_turned_f32(x: f32, more: i32) -> f32 {
   let n = round(x * 0.63661977);
-  return turned_f32(quarter_rest_f32(x, n), i32(n) + 1);
+  return turned_f32(x - n * 1.5703125 - n * 4.837512969970703125e-4 - n * 7.54978995489188216e-8, i32(n) + more);
 }
 
 fn normal_f32(seed: u32, offset: u32, index: u32) -> f32 {
   let words = philox_u32(seed, offset, index);
   let u1 = f32((words.x >> 8u) + 1u) * 5.9604644775390625e-8;
   let turn = f32(words.y >> 8u) * 5.9604644775390625e-8;
-  return sqrt(-2.0 * log_f32(u1)) * near_cos_f32(6.28318531 * turn);
+  return sqrt(-2.0 * log_f32(u1)) * near_turned_f32(6.28318531 * turn, 1);
 }
 
 fn normal_vec4f(seed: vec4u, offset: vec4u, index: vec4u) -> vec4f {
-  return vec4f(normal_f32(seed.x, offset.x, index.x), normal_f32(seed.y, offset.y, index.y), normal_f32(seed.z, offset.z, index.z), normal_f32(seed.w, offset.w, index.w));
+  return vec4f(normal_f32(seed[0], offset[0], index[0]), normal_f32(seed[1], offset[1], index[1]), normal_f32(seed[2], offset[2], index[2]), normal_f32(seed[3], offset[3], index[3]));
 }
 
 @compute @workgroup_size(256)

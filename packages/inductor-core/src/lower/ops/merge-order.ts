@@ -98,7 +98,7 @@ function mergePairs(rows: MergedRows, order: LoweredTensor, size: number): Lower
   let low = m.max(m.sub(place, seconds), 0);
   let high = m.min(place, firsts);
   for (let steps = Math.ceil(Math.log2(size + 1)); steps > 0; steps--) {
-    const middle = l.ir.op('shr', [m.add(low, high), m.term(1, 'int32')]);
+    const middle = l.ir.op('truncdiv', [m.add(low, high), m.term(2, 'int32')]);
     const other = second(m.sub(m.sub(place, middle), 1));
     const isOpen = m.lt(low, high);
     const isFewer = m.and(isOpen, rows.before(other.value, element(middle).value));

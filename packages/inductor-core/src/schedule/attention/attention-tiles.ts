@@ -91,7 +91,7 @@ const WIDE_TILES: readonly AttentionChoice[] = [
   choice(0, 16, 32, 8),
 ];
 
-/** For software adapters: much work for each of few threads. */
+/** For software adapters: much work for each of few threads. The last is for what would mostly be padding in others. */
 const SOFTWARE_TILES: readonly AttentionChoice[] = [
   choice(1, 32, 32, 16, [8, 8]),
   choice(1, 32, 32, 8, [8, 8]),
@@ -160,28 +160,16 @@ export function attentionFits(
 export const WIDEST_ATTENTION = 128;
 
 function tilesFor(
-  { width }: AttentionNeeds,
+  { width, rows, columns }: AttentionNeeds,
   { software }: ProductTarget,
 ): readonly AttentionChoice[] {
-  if (software) return SOFTWARE_TILES;
+  if (software) return SOFTWARE_TILES.slice(Math.min(rows, columns) > 16 ? 0 : 2);
   return width > NARROW ? WIDE_TILES : GPU_TILES;
 }
 
-/** Weights that tiles make in all. */
-function madeWeights({ bm, bn }: AttentionTile, { rows, columns }: AttentionNeeds): number {
-  return Math.ceil(rows / bm) * bm * Math.ceil(columns / bn) * bn;
-}
-
-/**
- * The first tile that gives a device as many workgroups as it wants of it. Where threads take turns, what is made in
- * vain costs time, and code for it time to compile: tiles are left out that make twice as much as others.
- */
+/** The first tile that gives a device as many workgroups as it wants of it. */
 export function chooseAttentionTile(needs: AttentionNeeds, target: ProductTarget): AttentionTile {
   const usable = tilesFor(needs, target).filter(({ tile }) => attentionFits(tile, needs, target));
-  const least = Math.min(...usable.map(({ tile }) => madeWeights(tile, needs)));
   const groups = ({ bm }: AttentionTile): number => Math.ceil(needs.rows / bm) * needs.batch;
-  const suits = ({ tile, enough }: AttentionChoice): boolean =>
-    groups(tile) >= enough * target.parallelism &&
-    (!target.software || madeWeights(tile, needs) < 2 * least || enough === 0);
-  return usable.find(suits)!.tile;
+  return usable.find(({ tile, enough }) => groups(tile) >= enough * target.parallelism)!.tile;
 }

@@ -75,8 +75,6 @@ export function scheduleAttention(
     };
   const isUnrolled =
     choices.unrolled ?? (!target.software && isLarge({ batch, m: rows, n: columns, k: width }));
-  // Where threads take turns, none waits for what it loads.
-  const isAhead = !target.software;
   const threads = (bm / tm) * across;
   const padding = attentionPadding(tile, needs, target);
   const slabOf = (role: string, { operand, ...at }: AttentionOperand): Slab =>
@@ -86,6 +84,8 @@ export function scheduleAttention(
       array: `slab_${role}`,
       bk,
       threads,
+      // Where threads take turns, none waits for what it loads.
+      isLooped: target.software,
       padding,
       isNumbered: isUnrolled,
       dtype: accDtype,
@@ -117,7 +117,7 @@ export function scheduleAttention(
     const steps = sizeCeilDiv(extent(kernel.k), bk);
     return [
       { kind: 'clear', of: scores[p]!.flat() },
-      ...walkSlabs({ slabs: [a, b], steps, bk, multiply: [product], isAhead }),
+      ...walkSlabs({ slabs: [a, b], steps, bk, multiply: [product] }),
     ];
   };
   const sumValues = (q: number): ScheduledBody => {
@@ -135,7 +135,6 @@ export function scheduleAttention(
         slabs: [slab],
         steps: bn / bk,
         bk,
-        isAhead,
         origin: variable('first_j'),
         multiply: [{ kind: 'let', name: 'first_k', index: times(variable('step'), bk) }, product],
       }),

@@ -41,7 +41,7 @@ export const PHILOX: FunctionTable = {
   let words = @philox(seed, offset, index);
   let u1 = f32((words.x >> 8u) + 1u) * 5.9604644775390625e-8;
   let turn = f32(words.y >> 8u) * 5.9604644775390625e-8;
-  return sqrt(-2.0 * @log(u1)) * @near_cos(6.28318531 * turn);
+  return sqrt(-2.0 * @log(u1)) * @near_turned(6.28318531 * turn, 1);
 }`,
   },
 };

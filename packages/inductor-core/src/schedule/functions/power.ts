@@ -9,7 +9,6 @@ import type { FunctionTable } from './program.js';
 export const POWER: FunctionTable = {
   pow: {
     ulp: 2,
-    called: true,
     text: `fn pow(x: f32, y: f32) -> f32 {
   let ax = abs(x);
   let ix = bitcast<u32>(ax);

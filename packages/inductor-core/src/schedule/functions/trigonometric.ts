@@ -19,12 +19,6 @@ export const TRIGONOMETRIC: FunctionTable = {
   return ((2.443315711809948e-5 * z + -1.388731625493765e-3) * z + 4.166664568298827e-2) * z * z - 0.5 * z + 1.0;
 }`,
   },
-  /** What is left of an angle up to 4096 beside n quarter turns, n rounded: in [-π/4, π/4]. */
-  quarter_rest: {
-    text: `fn quarter_rest(x: f32, n: f32) -> f32 {
-  return ((x - n * 1.5703125) - n * 4.837512969970703125e-4) - n * 7.54978995489188216e-8;
-}`,
-  },
   /** The sine of r in [-π/4, π/4] and a number of quarter turns. */
   turned: {
     text: `fn turned(r: f32, quarters: i32) -> f32 {
@@ -32,13 +26,18 @@ export const TRIGONOMETRIC: FunctionTable = {
   return select(y, -y, (quarters & 2) == 2);
 }`,
   },
+  /** The sine of an angle up to 4096 and a number of quarter turns. */
+  near_turned: {
+    text: `fn near_turned(x: f32, more: i32) -> f32 {
+  let n = round(x * 0.63661977);
+  return @turned(((x - n * 1.5703125) - n * 4.837512969970703125e-4) - n * 7.54978995489188216e-8, i32(n) + more);
+}`,
+  },
   /** The sine of any finite angle and a number of quarter turns. */
   far_turned: {
     called: true,
     text: `fn far_turned(x: f32, more: i32) -> f32 {
   let turns = @payne_hanek(x);
-  let count = (turns.y >> 30u) + ((turns.y >> 29u) & 1u);
-  let quarters = i32(select(count, 4u - count, x < 0.0));
   // Fraction of a quarter turn in 64 bits, taken as signed: [-1/2, 1/2).
   var low = turns.x << 2u;
   var high = (turns.y << 2u) | (turns.x >> 30u);
@@ -48,43 +47,31 @@ export const TRIGONOMETRIC: FunctionTable = {
     low = ~low + 1u;
   }
   let rest = (f32(high) * 2.3283064365386963e-10 + f32(low) * 5.421010862427522e-20) * 1.57079633;
-  return @turned(select(rest, -rest, below != (x < 0.0)), quarters + more);
+  let count = (turns.y >> 30u) + ((turns.y >> 29u) & 1u);
+  return @turned(select(rest, -rest, below != (x < 0.0)), i32(select(count, 4u - count, x < 0.0)) + more);
+}`,
+  },
+  /** The sine of anything and a number of quarter turns. */
+  any_turned: {
+    text: `fn any_turned(x: f32, more: i32) -> f32 {
+  var y = @near_turned(x, more);
+  let far = abs(x) > 4096.0;
+  if (any(far)) { y = select(y, @far_turned(x, more), far); }
+  return select(y, @nan(), @is_nan(x) | @is_inf(x));
 }`,
   },
   sin: {
     ulp: 3,
-    text: `fn sin(x: f32) -> f32 {
-  let n = round(x * 0.63661977);
-  var y = @turned(@quarter_rest(x, n), i32(n));
-  let far = abs(x) > 4096.0;
-  if (any(far)) { y = select(y, @far_turned(x, 0), far); }
-  return select(select(y, x, x == 0.0), @nan(), @is_nan(x) | @is_inf(x));
-}`,
-  },
-  /** cos(x) for |x| up to 4096. */
-  near_cos: {
-    text: `fn near_cos(x: f32) -> f32 {
-  let n = round(x * 0.63661977);
-  return @turned(@quarter_rest(x, n), i32(n) + 1);
-}`,
+    text: `fn sin(x: f32) -> f32 { return select(@any_turned(x, 0), x, x == 0.0); }`,
   },
   cos: {
     ulp: 3,
-    text: `fn cos(x: f32) -> f32 {
-  var y = @near_cos(x);
-  let far = abs(x) > 4096.0;
-  if (any(far)) { y = select(y, @far_turned(x, 1), far); }
-  return select(y, @nan(), @is_nan(x) | @is_inf(x));
-}`,
+    text: `fn cos(x: f32) -> f32 { return @any_turned(x, 1); }`,
   },
   tan: {
     ulp: 5,
     text: `fn tan(x: f32) -> f32 {
-  let n = round(x * 0.63661977);
-  let r = @quarter_rest(x, n);
-  var y = @turned(r, i32(n)) / @turned(r, i32(n) + 1);
-  let far = abs(x) > 4096.0;
-  if (any(far)) { y = select(y, @far_turned(x, 0) / @far_turned(x, 1), far); }
+  let y = @any_turned(x, 0) / @any_turned(x, 1);
   return select(select(y, x, x == 0.0), @nan(), @is_nan(x) | @is_inf(x));
 }`,
   },

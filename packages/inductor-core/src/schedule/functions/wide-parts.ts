@@ -82,8 +82,8 @@ export const WIDE_PARTS: FunctionTable = {
   /** Quarter turns in any finite angle, modulo 4. */
   far_count: {
     text: `fn far_count(x: f32) -> f32 {
-  let top = @payne_hanek(x).y;
-  let count = (top >> 30u) + ((top >> 29u) & 1u);
+  let turns = @payne_hanek(x);
+  let count = (turns.y >> 30u) + ((turns.y >> 29u) & 1u);
   return f32(select(count, 4u - count, x < 0.0) & 3u);
 }`,
   },

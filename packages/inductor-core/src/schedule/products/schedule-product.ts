@@ -75,7 +75,9 @@ function tiledProduct(
   const loaders = inBlocks ? blockLoaders(operands, bk, threads) : [];
   const padding = tilePadding(tile, target);
   const batch = variable('batch');
-  const place = { bk, batch, threads, padding, dtype, isNumbered: isUnrolled };
+  // Where threads take turns, none waits for what it loads.
+  const isLooped = target.software;
+  const place = { bk, batch, threads, padding, dtype, isLooped, isNumbered: isUnrolled };
   const [a, b] = operands.map(
     ({ operand: { name }, ...each }, i) =>
       new Slab({ ...place, ...each, name, loaders: loaders[i] }),
@@ -114,7 +116,7 @@ function tiledProduct(
       ...frame.begin,
       ...placeThread(tile, target),
       { kind: 'clear', of: results.flat() },
-      ...walkSlabs({ slabs: [a, b], steps, bk, multiply: [multiply], isAhead: !target.software }),
+      ...walkSlabs({ slabs: [a, b], steps, bk, multiply: [multiply] }),
       ...(sums === null
         ? stores
         : [

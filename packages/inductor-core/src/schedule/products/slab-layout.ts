@@ -44,19 +44,15 @@ export function slabPadding(
   return [SHIFTING[bk] ?? 1, 1].find((padding) => bytes(padding) <= maxWorkgroupBytes) ?? 0;
 }
 
-/** k and x of the first value of a unit, and the number of its vector (or value, along k) in a row along x. */
+/** A unit: k and x of the first, and number of its vector (or value, along k) in a row along x. */
 export interface SlabUnit {
-  readonly k: IndexExpr;
-  readonly x: IndexExpr;
-  readonly at: IndexExpr;
-}
-
-/** A unit that a thread loads. */
-export interface ThreadUnit extends SlabUnit {
   /** Threads below this number have it; all do where it is absent. */
   readonly below?: number;
   /** It is of the threads that have no unit of the slab before. */
   readonly isOfOthers: boolean;
+  readonly k: IndexExpr;
+  readonly x: IndexExpr;
+  readonly at: IndexExpr;
 }
 
 /** What is shared, and among how many. */
@@ -64,45 +60,33 @@ export interface SlabSharing {
   readonly extent: number;
   readonly bk: number;
   readonly threads: number;
+  /** Whether units are loaded in a loop. */
+  readonly isLooped: boolean;
   readonly loaders?: BlockLoaders | undefined;
 }
 
-/** Units of a slab. */
-export function unitCount({ extent, bk, loaders }: SlabSharing): number {
-  return (bk * extent) / (loaders === undefined ? 4 : 16);
-}
-
-/** The unit of a number. */
-export function unitAt(
-  index: IndexExpr,
+/** The units that each thread loads; where that is a loop, the one of its step. */
+export function slabUnits(
   order: LoadOrder,
-  { extent, bk, loaders }: SlabSharing,
-): SlabUnit {
-  if (order === 'vectors along k') {
-    const at = over(index, bk / 4);
-    const x = loaders === undefined ? at : times(at, 4);
-    return { k: times(modulo(index, bk / 4), 4), x, at };
-  }
-  const along = order === 'along x' ? extent / 4 : bk;
-  const [fast, slow] = [modulo(index, along), over(index, along)];
-  const [k, at] = order === 'along x' ? [slow, fast] : [fast, slow];
-  return { k, x: times(at, 4), at };
-}
-
-/** The units that each thread loads. */
-export function slabUnits(order: LoadOrder, sharing: SlabSharing): ThreadUnit[] {
-  const { threads, loaders } = sharing;
-  const count = unitCount(sharing);
+  { extent, bk, threads, isLooped, loaders }: SlabSharing,
+): SlabUnit[] {
+  const count = (bk * extent) / (loaders === undefined ? 4 : 16);
   const first = loaders?.first ?? 0;
-  const lane = variable('lane');
-  return Array.from({ length: Math.ceil(count / threads) }, (_, round): ThreadUnit => {
+  const lane = variable(isLooped ? 'unit' : 'lane');
+  const rounds = isLooped ? 1 : Math.ceil(count / threads);
+  return Array.from({ length: rounds }, (_, round): SlabUnit => {
     const isOfOthers = first > 0;
     const index = isOfOthers ? minus(lane, whole(first)) : sum(lane, whole(round * threads));
     const isCut = !isOfOthers && (round + 1) * threads > count;
-    return {
-      isOfOthers,
-      ...(isCut && { below: count - round * threads }),
-      ...unitAt(index, order, sharing),
-    };
+    const have = { isOfOthers, ...(isCut && { below: count - round * threads }) };
+    if (order === 'vectors along k') {
+      const at = over(index, bk / 4);
+      const x = loaders === undefined ? at : times(at, 4);
+      return { ...have, k: times(modulo(index, bk / 4), 4), x, at };
+    }
+    const along = order === 'along x' ? extent / 4 : bk;
+    const [fast, slow] = [modulo(index, along), over(index, along)];
+    const [k, at] = order === 'along x' ? [slow, fast] : [fast, slow];
+    return { ...have, k, x: times(at, 4), at };
   });
 }

@@ -14,14 +14,7 @@ import type { RegisterValue } from '../kernel/registers.js';
 import type { ScheduledBody, ScheduledStmt, SharedArray } from '../kernel/scheduled-kernel.js';
 import type { LoadOrder } from './operand-order.js';
 import { below } from './product-routines.js';
-import {
-  type BlockLoaders,
-  type SlabUnit,
-  type ThreadUnit,
-  slabUnits,
-  unitAt,
-  unitCount,
-} from './slab-layout.js';
+import { type BlockLoaders, type SlabUnit, slabUnits } from './slab-layout.js';
 
 /** Where in the operand a slab is, and who loads it. */
 export interface SlabPlace {
@@ -37,7 +30,9 @@ export interface SlabPlace {
   readonly batch: IndexExpr;
   readonly origin: IndexExpr;
   readonly threads: number;
-  /** Who loads it in blocks, if it is loaded so. */
+  /** Whether it is loaded in a loop, and not before the arithmetic on the slab before it. */
+  readonly isLooped: boolean;
+  /** Who loads it in blocks, if it is loaded so; not in a loop then. */
   readonly loaders?: BlockLoaders | undefined;
   /** Vectors of padding after each row; of more than one, all but one are for shifts. */
   readonly padding: number;
@@ -54,7 +49,7 @@ export interface SlabRow {
 
 /** What is done for a unit, for those threads that have it. */
 interface UnitWork {
-  readonly unit: ThreadUnit;
+  readonly unit: SlabUnit;
   readonly body: ScheduledBody;
 }
 
@@ -65,9 +60,9 @@ export class Slab {
   private readonly isWhole: boolean;
   /** Vectors by which eight rows are shifted against those before them. */
   private readonly shift: number;
-  private readonly units: readonly ThreadUnit[];
+  private readonly units: readonly SlabUnit[];
 
-  constructor(private readonly place: SlabPlace) {
+  constructor(readonly place: SlabPlace) {
     const { name, order, extent, bk, padding, isNumbered, dtype, loaders } = place;
     const alongK = order === 'vectors along k';
     this.isWhole = !alongK || loaders !== undefined;
@@ -90,53 +85,34 @@ export class Slab {
 
   /** Loads this thread's units of the slab at k = `first` into registers. */
   fetch(first: IndexExpr): UnitWork[] {
-    return this.units.map((unit, round) => ({ unit, body: this.loads(unit, first, round) }));
+    const { name, batch, origin } = this.place;
+    return this.each(({ k, x }, registers) =>
+      registers.map((register, j): ScheduledStmt => {
+        const at = [batch, sum(origin, x, whole(j)), sum(first, k)];
+        return { kind: 'set', register, value: { kind: 'call', routine: `load_${name}`, at } };
+      }),
+    );
   }
 
   /** Writes the loaded units to shared memory. */
   publish(): UnitWork[] {
-    return this.units.map((unit, round) => ({ unit, body: this.writes(unit, round) }));
-  }
-
-  /** Both in a loop over units, for slabs without loaders: little text, and one register. */
-  fill(first: IndexExpr): ScheduledStmt {
-    const { order, threads } = this.place;
-    const unit = unitAt(variable('unit'), order, this.place);
-    return {
-      kind: 'loop',
-      name: 'unit',
-      begin: variable('lane'),
-      ends: [whole(unitCount(this.place))],
-      pace: threads,
-      body: [...this.loads(unit, first, 0), ...this.writes(unit, 0)],
-    };
-  }
-
-  private loads({ k, x }: SlabUnit, first: IndexExpr, round: number): ScheduledBody {
-    const { name, batch, origin } = this.place;
-    return this.registersOf(round).map((register, j): ScheduledStmt => {
-      const at = [batch, sum(origin, x, whole(j)), sum(first, k)];
-      return { kind: 'set', register, value: { kind: 'call', routine: `load_${name}`, at } };
-    });
-  }
-
-  private writes({ k, at }: SlabUnit, round: number): ScheduledBody {
-    const registers = this.registersOf(round);
-    const write = (row: IndexExpr, place: IndexExpr, value: RegisterValue): ScheduledStmt => ({
+    const write = (row: IndexExpr, at: IndexExpr, value: RegisterValue): ScheduledStmt => ({
       kind: 'write',
-      to: { array: this.shared.name, row, at: place },
+      to: { array: this.shared.name, row, at },
       value,
     });
-    const part = (name: string, element?: number): RegisterValue => ({
-      kind: 'register',
-      name,
-      ...(element !== undefined && { element }),
-    });
-    if (this.place.order !== 'vectors along k') return [write(k, at, part(registers[0]!))];
-    return [0, 1, 2, 3].map((j) => {
-      const of = registers.map((name) => part(name, j));
-      const value: RegisterValue = this.isWhole ? { kind: 'pack', of } : of[0]!;
-      return write(sum(k, whole(j)), this.shifted(k, at), value);
+    return this.each(({ k, at }, registers) => {
+      const part = (name: string, element?: number): RegisterValue => ({
+        kind: 'register',
+        name,
+        ...(element !== undefined && { element }),
+      });
+      if (this.place.order !== 'vectors along k') return [write(k, at, part(registers[0]!))];
+      return [0, 1, 2, 3].map((j) => {
+        const of = registers.map((name) => part(name, j));
+        const value: RegisterValue = this.isWhole ? { kind: 'pack', of } : of[0]!;
+        return write(sum(k, whole(j)), this.shifted(k, at), value);
+      });
     });
   }
 
@@ -164,10 +140,14 @@ export class Slab {
     if (loaders === undefined) return [`next_${name}${round}`];
     return [0, 1, 2, 3].map((j) => `${loaders.registers}${round * 4 + j}`);
   }
+
+  private each(work: (unit: SlabUnit, registers: readonly string[]) => ScheduledBody): UnitWork[] {
+    return this.units.map((unit, round) => ({ unit, body: work(unit, this.registersOf(round)) }));
+  }
 }
 
 /** The work of each thread, in order. */
-function shared(work: readonly UnitWork[]): ScheduledStmt[] {
+function shared(work: readonly UnitWork[]): ScheduledBody {
   const stmts: ScheduledStmt[] = [];
   for (const { unit, body } of work) {
     const last = stmts.at(-1);
@@ -190,37 +170,41 @@ export interface SlabWalk {
   readonly origin?: IndexExpr;
   /** The arithmetic on a slab; `step` is its number. */
   readonly multiply: ScheduledBody;
-  /** Whether the next slab's loads are issued before the arithmetic on this one. */
-  readonly isAhead: boolean;
 }
 
-/** The walk over slabs. All threads have passed a barrier at its end. */
-export function walkSlabs({
-  slabs,
-  steps,
-  bk,
-  origin,
-  multiply,
-  isAhead,
-}: SlabWalk): ScheduledBody {
+/**
+ * The walk over slabs: the next slab's loads are issued before the arithmetic on this one, unless that is a loop. All threads
+ * have passed a barrier at its end.
+ */
+export function walkSlabs({ slabs, steps, bk, origin, multiply }: SlabWalk): ScheduledBody {
   const first = (k: IndexExpr): IndexExpr => (origin === undefined ? k : sum(origin, k));
   const fetch = (k: IndexExpr): ScheduledBody =>
     shared(slabs.flatMap((slab) => slab.fetch(first(k))));
   const step = variable('step');
   const next = sum(step, whole(1));
-  const body: ScheduledStmt[] = isAhead
-    ? shared(slabs.flatMap((slab) => slab.publish()))
-    : slabs.map((slab) => slab.fill(first(times(step, bk))));
-  body.push({ kind: 'barrier' });
-  if (isAhead && steps !== 1)
-    body.push({ kind: 'when', all: [below(next, steps)], body: fetch(times(next, bk)) });
-  body.push(...multiply, { kind: 'barrier' });
-  const registers = slabs.flatMap((slab) =>
-    isAhead ? slab.registers : slab.registers.slice(0, 1),
-  );
+  const { isLooped, threads } = slabs[0]!.place;
+  const body: ScheduledBody = [
+    ...(isLooped
+      ? // Little text, and few registers.
+        slabs.map((slab): ScheduledStmt => ({
+          kind: 'loop',
+          name: 'unit',
+          begin: variable('lane'),
+          ends: [whole((bk * slab.place.extent) / 4)],
+          pace: threads,
+          body: shared([...slab.fetch(first(times(step, bk))), ...slab.publish()]),
+        }))
+      : shared(slabs.flatMap((slab) => slab.publish()))),
+    { kind: 'barrier' },
+    ...(isLooped || steps === 1
+      ? []
+      : [{ kind: 'when', all: [below(next, steps)], body: fetch(times(next, bk)) } as const]),
+    ...multiply,
+    { kind: 'barrier' },
+  ];
   return [
-    { kind: 'clear', of: registers },
-    ...(isAhead ? fetch(whole(0)) : []),
+    { kind: 'clear', of: slabs.flatMap(({ registers }) => registers) },
+    ...(isLooped ? [] : fetch(whole(0))),
     { kind: 'loop', name: 'step', begin: whole(0), ends: [whole(steps)], pace: 1, body },
   ];
 }

@@ -34,25 +34,14 @@ export function wgslDialect(width: Width, callee: (name: string) => string): Dia
 
 /**
  * The function for four values of a program that branches by value: `scalar` is called for each. Drivers write callees
- * in place: of a large one, or one that is hardly ever needed, there is one copy, in a loop.
+ * in place: of one that is hardly ever needed there is one copy, in a loop.
  */
 export function spellLanes(name: string, program: ScalarProgram, scalar: string): string {
-  const names = program.params.map((param) => param.name);
   const result = spellType(program.result, 4);
-  const call = (lane: string): string =>
-    `${scalar}(${names.map((name) => `${name}.${lane}`).join(', ')})`;
-  if (!program.called)
-    return `${header(name, program, 4)} {\n  return ${result}(${['x', 'y', 'z', 'w'].map(call).join(', ')});\n}`;
-  const lines = [
-    ...names.map((name) => `var ${name} = ${name}_;`),
-    `var results = ${result}();`,
-    'for (var lane = 0u; lane < 4u; lane += 1u) {',
-    // Lanes move along: to take one by its number would put vectors in memory.
-    `  results = ${result}(results.yzw, ${call('x')});`,
-    ...names.map((name) => `  ${name} = ${name}.yzwx;`),
-    '}',
-    'return results;',
-  ];
-  const params = program.params.map((param) => ({ ...param, name: `${param.name}_` }));
-  return `${header(name, { ...program, params }, 4)} {\n${lines.map((line) => `  ${line}\n`).join('')}}`;
+  const call = (lane: number | string): string =>
+    `${scalar}(${program.params.map((param) => `${param.name}[${lane}]`).join(', ')})`;
+  const body = program.called
+    ? `var all: ${result};\n  for (var i = 0; i < 4; i++) { all[i] = ${call('i')}; }\n  return all`
+    : `return ${result}(${[0, 1, 2, 3].map(call).join(', ')})`;
+  return `${header(name, program, 4)} {\n  ${body};\n}`;
 }
