@@ -36,33 +36,22 @@ export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut:
 
 /** Factor that keeps the variance through a nonlinearity; `param` is the slope of leaky_relu. @see torch.nn.init.calculate_gain */
 export function calculateGain(nonlinearity: Nonlinearity, param = 0.01): number {
-  switch (nonlinearity) {
-    case 'linear':
-    case 'conv1d':
-    case 'conv2d':
-    case 'conv3d':
-    case 'conv_transpose1d':
-    case 'conv_transpose2d':
-    case 'conv_transpose3d':
-    case 'sigmoid':
-      return 1;
-    case 'tanh':
-      return 5 / 3;
-    case 'relu':
-      return Math.SQRT2;
-    case 'leaky_relu':
-      return Math.sqrt(2 / (1 + param ** 2));
-    case 'selu':
-      return 3 / 4;
-    default:
-      throw new TesseraError(
-        'invalid-argument',
-        `Unsupported nonlinearity ${String(nonlinearity)}`,
-        {
-          hints: [
-            "Use 'linear', 'conv1d', 'conv2d', 'sigmoid', 'tanh', 'relu', 'leaky_relu' or 'selu'.",
-          ],
-        },
-      );
-  }
+  const gains: Readonly<Record<Nonlinearity, number>> = {
+    linear: 1,
+    conv1d: 1,
+    conv2d: 1,
+    conv3d: 1,
+    conv_transpose1d: 1,
+    conv_transpose2d: 1,
+    conv_transpose3d: 1,
+    sigmoid: 1,
+    tanh: 5 / 3,
+    relu: Math.SQRT2,
+    leaky_relu: Math.sqrt(2 / (1 + param ** 2)),
+    selu: 3 / 4,
+  };
+  if (Object.hasOwn(gains, nonlinearity)) return gains[nonlinearity];
+  throw new TesseraError('invalid-argument', `Unsupported nonlinearity ${nonlinearity}`, {
+    hints: [`It is one of ${Object.keys(gains).join(', ')}.`],
+  });
 }

@@ -10,56 +10,42 @@ import { type HostCode, activeMode, hostCall } from '@tessera/tensor/internal';
 import type { BackwardHook, BackwardPreHook, HookGradients } from './hooks.js';
 import type { Module } from './module.js';
 
-/** What both identities know of one call. */
-class HookedCall {
-  /** `enter` and `leave` as host code. */
-  readonly onResults: HostCode = (grads) => this.enter(grads);
-  readonly onArguments: HostCode = (grads) => this.leave(grads);
-  private gradOutput: HookGradients = [];
+/** What a call is made of: hooks before and after, and where the differentiable arguments stand among how many. */
+type Parts = readonly [
+  before: readonly BackwardPreHook[],
+  after: readonly BackwardHook[],
+  positions: readonly number[],
+  count: readonly [number],
+];
 
-  constructor(
-    private readonly module: Module,
-    private readonly before: readonly BackwardPreHook[],
-    private readonly after: readonly BackwardHook[],
-    /** Where the differentiable arguments stand among all. */
-    private readonly positions: readonly number[],
-    private readonly argumentCount: number,
-  ) {}
-
-  /** Whether it stands for a call with these. */
-  isFor(
-    before: readonly BackwardPreHook[],
-    after: readonly BackwardHook[],
-    positions: readonly number[],
-    argumentCount: number,
-  ): boolean {
-    return (
-      argumentCount === this.argumentCount &&
-      sameItems(before, this.before) &&
-      sameItems(after, this.after) &&
-      sameItems(positions, this.positions)
-    );
-  }
-
+/** What both identities know of one call: as host code. */
+interface HookedCall {
+  readonly parts: Parts;
   /** Gradients of the results arrive. */
-  enter(grads: HookGradients): HookGradients {
-    let current = grads;
-    for (const hook of this.before) current = hook(this.module, current) ?? current;
-    this.gradOutput = current;
-    // Nothing will arrive at the arguments.
-    if (this.positions.length === 0) this.leave([]);
-    return current;
-  }
-
+  readonly onResults: HostCode;
   /** Gradients of the arguments arrive; what the hooks make of them goes on. */
-  leave(grads: HookGradients): HookGradients {
-    let current: HookGradients = Array.from({ length: this.argumentCount }, (_, i) => {
-      const index = this.positions.indexOf(i);
-      return index === -1 ? null : (grads[index] ?? null);
-    });
-    for (const hook of this.after) current = hook(this.module, current, this.gradOutput) ?? current;
-    return this.positions.map((position) => current[position] ?? null);
-  }
+  readonly onArguments: HostCode;
+}
+
+function hookedCall(module: Module, parts: Parts): HookedCall {
+  const [before, after, positions, [length]] = parts;
+  let gradOutput: HookGradients = [];
+  const onArguments = (grads: HookGradients): HookGradients => {
+    let current: HookGradients = Array.from(
+      { length },
+      (_, i) => grads[positions.indexOf(i)] ?? null,
+    );
+    for (const hook of after) current = hook(module, current, gradOutput) ?? current;
+    return positions.map((position) => current[position] ?? null);
+  };
+  const onResults = (grads: HookGradients): HookGradients => {
+    gradOutput = grads;
+    for (const hook of before) gradOutput = hook(module, gradOutput) ?? gradOutput;
+    // Nothing will arrive at the arguments.
+    if (positions.length === 0) onArguments([]);
+    return gradOutput;
+  };
+  return { parts, onResults, onArguments };
 }
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
@@ -69,53 +55,28 @@ function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
 /** Calls that traces hold, per module: equal ones must be the same object to be found again. */
 const tracedCalls = new WeakMap<Module, HookedCall[]>();
 
-function tracedCall(module: Module, ...rest: Parameters<HookedCall['isFor']>): HookedCall {
+function tracedCall(module: Module, parts: Parts): HookedCall {
   let calls = tracedCalls.get(module);
   if (calls === undefined) tracedCalls.set(module, (calls = []));
-  let call = calls.find((candidate) => candidate.isFor(...rest));
-  if (call === undefined) {
-    const [before, after, positions, argumentCount] = rest;
-    call = new HookedCall(module, [...before], [...after], positions, argumentCount);
-    calls.push(call);
-  }
+  let call = calls.find((known) => known.parts.every((part, i) => sameItems(part, parts[i]!)));
+  if (call === undefined) calls.push((call = hookedCall(module, parts)));
   return call;
 }
 
-class HookedArguments extends Function {
-  static forward(ctx: FunctionContext, call: HookedCall, ...tensors: Tensor[]): Tensor[] {
-    ctx.call = call;
+/** An identity whose backward is host code. */
+class Hooked extends Function {
+  static forward(ctx: FunctionContext, code: HostCode, ...tensors: Tensor[]): Tensor[] {
+    ctx.code = code;
     return tensors;
   }
 
   static backward(ctx: FunctionContext, ...grads: Tensor[]): (Tensor | null)[] {
-    return [null, ...hostCall((ctx.call as HookedCall).onArguments, grads)];
-  }
-}
-
-class HookedResults extends Function {
-  static forward(ctx: FunctionContext, call: HookedCall, ...tensors: Tensor[]): Tensor[] {
-    ctx.call = call;
-    return tensors;
-  }
-
-  static backward(ctx: FunctionContext, ...grads: Tensor[]): (Tensor | null)[] {
-    return [null, ...hostCall((ctx.call as HookedCall).onResults, grads)];
+    return [null, ...hostCall(ctx.code as HostCode, grads)];
   }
 }
 
 function differentiable(value: unknown): value is Tensor {
   return isTensor(value) && value.requiresGrad;
-}
-
-/** Puts replaced tensors back where they stood. */
-function replaceAt(
-  values: readonly unknown[],
-  positions: readonly number[],
-  tensors: readonly Tensor[],
-): unknown[] {
-  const replaced = [...values];
-  positions.forEach((position, i) => (replaced[position] = tensors[i]));
-  return replaced;
 }
 
 /** Runs `forward` so that the hooks see its backward; results are a tensor or an array with tensors. */
@@ -127,26 +88,21 @@ export function runWithBackwardHooks(
   forward: (args: readonly unknown[]) => unknown,
 ): unknown {
   const positions = args.flatMap((value, i) => (differentiable(value) ? [i] : []));
-  const call =
-    activeMode(args) === null
-      ? new HookedCall(module, before, after, positions, args.length)
-      : tracedCall(module, before, after, positions, args.length);
-  const inner =
-    positions.length === 0
-      ? args
-      : replaceAt(
-          args,
-          positions,
-          HookedArguments.apply(call, ...positions.map((i) => args[i] as Tensor)),
-        );
+  const parts = [before, after, positions, [args.length]] as const;
+  const call = (activeMode(args) === null ? hookedCall : tracedCall)(module, parts);
+  const through = (
+    code: HostCode,
+    values: readonly unknown[],
+    places: readonly number[],
+  ): unknown[] => {
+    const tensors = Hooked.apply(code, ...places.map((i) => values[i] as Tensor));
+    return values.map((value, i) => tensors[places.indexOf(i)] ?? value);
+  };
+  const inner = positions.length === 0 ? args : through(call.onArguments, args, positions);
   const result = forward(inner);
   const results = Array.isArray(result) ? result : [result];
   const outPositions = results.flatMap((value, i) => (isTensor(value) ? [i] : []));
   if (!results.some(differentiable)) return result;
-  const outer = replaceAt(
-    results,
-    outPositions,
-    HookedResults.apply(call, ...outPositions.map((i) => results[i] as Tensor)),
-  );
+  const outer = through(call.onResults, results, outPositions);
   return Array.isArray(result) ? outer : outer[0];
 }

@@ -5,7 +5,12 @@ import { TesseraError } from '@tessera/shared';
 import { isModule } from './module-tree.js';
 
 /** @throws invalid-argument for an entry of a container that is no module */
-export function checkChild(container: string, name: string, value: unknown, hint: string): void {
+export function checkChild(
+  container: string,
+  name: string | number,
+  value: unknown,
+  hint: string,
+): void {
   if (isModule(value)) return;
   throw new TesseraError(
     'invalid-argument',

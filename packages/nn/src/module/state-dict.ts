@@ -32,13 +32,16 @@ export interface LoadStateOptions {
   readonly assign?: boolean;
 }
 
+/** A module's own parameters and persistent buffers by name. */
+function ownState(module: Module): [string, Tensor][] {
+  return [...ownParameters(module), ...ownBuffers(module, true)];
+}
+
 /** Parameters and persistent buffers by name, not detached. */
 function stateTensors(module: Module): Map<string, Tensor> {
   const tensors = new Map<string, Tensor>();
   everyPath(module, (prefix, part) => {
-    for (const [name, tensor] of ownParameters(part)) tensors.set(joinName(prefix, name), tensor);
-    for (const [name, tensor] of ownBuffers(part, true))
-      tensors.set(joinName(prefix, name), tensor);
+    for (const [name, tensor] of ownState(part)) tensors.set(joinName(prefix, name), tensor);
   });
   return tensors;
 }
@@ -50,10 +53,7 @@ export function collectState(module: Module): StateDict {
     module,
     (prefix, part) => {
       for (const hook of part._hooks?.of('stateDictBefore') ?? []) hook(part, dotted(prefix));
-      for (const [name, tensor] of ownParameters(part))
-        state[joinName(prefix, name)] = tensor.detach();
-      for (const [name, tensor] of ownBuffers(part, true))
-        state[joinName(prefix, name)] = tensor.detach();
+      for (const [name, tensor] of ownState(part)) state[joinName(prefix, name)] = tensor.detach();
     },
     (part, prefix) => {
       for (const hook of part._hooks?.of('stateDict') ?? []) hook(part, state, dotted(prefix));
@@ -110,7 +110,7 @@ function loadOne(name: string, target: Tensor, value: Tensor, assign: boolean): 
     throw new TesseraError('invalid-argument', `'${name}' has no memory to copy a value into.`, {
       hints: ['The module was made by skipInit(): load with { assign: true }.'],
     });
-  target.copy_(value.device === target.device ? value : value.to(target.device));
+  target.copy_(value.to(target.device));
 }
 
 /**

@@ -4,54 +4,34 @@
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { checkValues } from '../module/check-child.js';
-import { Module } from '../module/module.js';
+import { ownParameters } from '../module/module-tree.js';
 import { Parameter } from '../parameter.js';
+import { Numbered } from './numbered.js';
 
 /** Parameters by position; their names in the state dict are numbers. Other tensors become parameters. @see torch.nn.ParameterList */
-export class ParameterList extends Module {
-  /** The parameter at a position, from 0. */
-  [index: number]: Parameter;
-
+export class ParameterList extends Numbered<Parameter, Tensor> {
   constructor(values: Iterable<Tensor> = []) {
     super();
     this.extend(values);
   }
 
-  /** Number of parameters. */
-  get length(): number {
-    return this.parameters({ recurse: false }).length;
+  override _entries(): [string, Parameter][] {
+    return [...ownParameters(this)];
   }
 
-  /** The parameter at a position; negative counts from the end. @throws index-out-of-range */
-  at(index: number): Parameter {
-    const { length } = this;
-    const position = index < 0 ? index + length : index;
-    const parameter = this[position];
-    if (parameter === undefined)
-      throw new TesseraError(
-        'index-out-of-range',
-        `ParameterList: index ${index} is out of range for ${length} parameters`,
-        { hints: ['Positions start at 0.'] },
-      );
-    return parameter;
+  override _kept(_name: string | number, value: Tensor): Parameter {
+    return asParameter(value);
   }
 
-  /** Adds a parameter at the end. */
-  append(value: Tensor): this {
-    return this.extend([value]);
-  }
-
-  /** Adds parameters at the end. @throws invalid-argument unless they are a list */
-  extend(values: Iterable<Tensor>): this {
+  override extend(values: Iterable<Tensor>): this {
     checkValues('ParameterList', values);
-    let next = this.length;
-    for (const value of values) this[next++] = asParameter(value);
-    return this;
+    return super.extend(values);
   }
 
-  *[Symbol.iterator](): Generator<Parameter> {
-    const { length } = this;
-    for (let i = 0; i < length; i++) yield this.at(i);
+  /** The parameters at positions from `start` to before `end`; negative ones count from the end. */
+  slice(start?: number, end?: number): this {
+    const Same = this.constructor as new (values: readonly Tensor[]) => this;
+    return new Same([...this].slice(start, end));
   }
 
   /** A list is no function. @throws invalid-argument always */

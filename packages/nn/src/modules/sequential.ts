@@ -3,9 +3,9 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
-import { checkChild } from '../module/check-child.js';
 import { childrenOf, isModule } from '../module/module-tree.js';
-import { Module, type TensorModule } from '../module/module.js';
+import type { TensorModule } from '../module/module.js';
+import { Numbered } from './numbered.js';
 
 /**
  * Chains modules, numbered (`new Sequential(a, b)`) or named (`new Sequential({ conv: a, act: b })`).
@@ -13,72 +13,37 @@ import { Module, type TensorModule } from '../module/module.js';
  *
  * @see torch.nn.Sequential
  */
-export class Sequential extends Module {
-  /** The module at a position, from 0, where they have no names of their own. */
-  [index: number]: TensorModule;
-
+export class Sequential extends Numbered<TensorModule> {
   constructor(
     ...modules: readonly TensorModule[] | readonly [Readonly<Record<string, TensorModule>>]
   ) {
     super();
     const [first] = modules;
-    const named =
-      modules.length === 1 && typeof first === 'object' && !isModule(first)
-        ? Object.entries(first)
-        : null;
-    for (const [name, module] of named ??
-      (modules as readonly TensorModule[]).map((item, i): [string, TensorModule] => [
-        String(i),
-        item,
-      ])) {
-      this.define(name, module);
+    const isNamed = modules.length === 1 && typeof first === 'object' && !isModule(first);
+    for (const [name, module] of Object.entries(isNamed ? first : modules)) {
+      if (name === '' || name.includes('.') || name in this)
+        throw new TesseraError(
+          'invalid-argument',
+          `Sequential: a module cannot be called '${name}'.`,
+          {
+            hints: [
+              'Take a name without dots that is no parameter, submodule or field of every module.',
+            ],
+          },
+        );
+      this._set(name, module);
     }
   }
 
-  private define(name: string, module: TensorModule): void {
-    checkChild('Sequential', name, module, 'Pass modules, or one record of modules.');
-    if (name === '' || name.includes('.') || name in this) {
-      throw new TesseraError(
-        'invalid-argument',
-        `Sequential: a module cannot be called '${name}'.`,
-        {
-          hints: ['Choose a name without dots that is no attribute of Module.'],
-        },
-      );
-    }
-    Object.assign(this, { [name]: module });
-  }
-
-  /** Number of modules. */
-  get length(): number {
-    return childrenOf(this).length;
-  }
-
-  /** The module at a position; negative counts from the end. @throws index-out-of-range */
-  at(index: number): TensorModule {
-    const module = childrenOf(this).at(index);
-    if (module === undefined)
-      throw new TesseraError(
-        'index-out-of-range',
-        `Sequential: index ${index} is out of range for ${this.length} modules`,
-        { hints: ['Positions start at 0.'] },
-      );
-    return module as TensorModule;
-  }
-
-  /** Adds a module at the end. */
-  append(module: TensorModule): this {
-    this.define(String(this.length), module);
-    return this;
-  }
-
-  [Symbol.iterator](): IterableIterator<TensorModule> {
-    return (childrenOf(this) as TensorModule[]).values();
+  /** The modules at positions from `start` to before `end`, under their names; negative ones count from the end. */
+  slice(start?: number, end?: number): this {
+    const Same = this.constructor as new (modules: object) => this;
+    return new Same(Object.fromEntries(this._entries().slice(start, end)));
   }
 
   override forward(input: Tensor): Tensor {
     let value = input;
-    for (const module of this) value = module.call(value);
+    for (const module of childrenOf(this)) value = (module as TensorModule).call(value);
     return value;
   }
 }

@@ -1,0 +1,109 @@
+/**
+ * @file What dicts of modules and of parameters have in common: entries are fields of their names.
+ *
+ * A dict is edited by its fields alone, which is what compiled functions guard. Modelled on `torch.nn.ModuleDict`.
+ */
+import { TesseraError } from '@tessera/shared';
+import { checkValues } from '../module/check-child.js';
+import { Module } from '../module/module.js';
+
+/** Entries to add: a record, pairs, or another dict. */
+export type Entries<T> = Readonly<Record<string, T>> | Iterable<readonly [string, T]>;
+
+/** See the file header; `Given` is what becomes an entry. */
+export abstract class Named<T extends Given, Given = T> extends Module {
+  /** @internal What the entries are called in errors. */
+  protected abstract readonly _kind: string;
+
+  /** Names and entries in order. */
+  abstract entries(): [name: string, entry: T][];
+
+  /** @internal What is kept under a name. @throws invalid-argument for what cannot be */
+  protected abstract _kept(name: string, value: Given): T;
+
+  /** Number of entries. */
+  get size(): number {
+    return this.entries().length;
+  }
+
+  /** Names in order. */
+  keys(): string[] {
+    return this.entries().map(([name]) => name);
+  }
+
+  /** Entries in order. */
+  values(): T[] {
+    return this.entries().map(([, entry]) => entry);
+  }
+
+  /** Whether there is an entry of this name. */
+  has(name: string): boolean {
+    return this.keys().includes(name);
+  }
+
+  /** The entry of a name. @throws invalid-argument if there is none */
+  get(name: string): T {
+    const found = this.entries().find(([key]) => key === name);
+    if (found === undefined)
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name} has no ${this._kind} '${name}'.`,
+        { hints: [`Its ${this._kind}s are: ${this.keys().join(', ')}.`] },
+      );
+    return found[1];
+  }
+
+  /** Adds or replaces an entry. @throws invalid-argument for what cannot be one, or a name that cannot be a field */
+  set(name: string, value: Given): this {
+    const kept = this._kept(name, value);
+    if (name === '' || name.includes('.') || (name in this && !this.has(name)))
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name}: a ${this._kind} cannot be called '${name}'.`,
+        {
+          hints: [
+            'Take a name without dots that is no parameter, submodule or field of every module.',
+          ],
+        },
+      );
+    return Object.assign(this, { [name]: kept });
+  }
+
+  /** Adds or replaces entries: those of a record, of pairs, or of another dict. @throws invalid-argument */
+  update(values: Entries<Given>): this {
+    checkValues(this.constructor.name, values, true);
+    for (const [name, value] of Symbol.iterator in values ? values : Object.entries(values))
+      this.set(name, value as Given);
+    return this;
+  }
+
+  /** Takes away the entry of a name, and returns it. @throws invalid-argument if there is none */
+  pop(name: string): T {
+    const entry = this.get(name);
+    Reflect.deleteProperty(this, name);
+    return entry;
+  }
+
+  /** Takes away the entry of a name. @throws invalid-argument if there is none */
+  delete(name: string): this {
+    this.pop(name);
+    return this;
+  }
+
+  /** Takes away all entries. */
+  clear(): this {
+    for (const name of this.keys()) this.delete(name);
+    return this;
+  }
+
+  *[Symbol.iterator](): Generator<[string, T]> {
+    yield* this.entries();
+  }
+
+  /** A dict is no function. @throws invalid-argument always */
+  override forward(): never {
+    throw new TesseraError('invalid-argument', `${this.constructor.name} has no forward.`, {
+      hints: [`Use its ${this._kind}s: dict.get('name').`],
+    });
+  }
+}
