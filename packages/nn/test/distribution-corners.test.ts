@@ -54,6 +54,10 @@ describe('all values', () => {
   it('those of an independent distribution are its base’s only without dimensions of its own', () => {
     const base = new D.Bernoulli({ probs: coins });
     expect(new D.Independent(base, 0).enumerateSupport().sizes).toEqual([2, 2]);
+    expect([0, 1].map((n) => new D.Independent(base, n).hasEnumerateSupport)).toEqual([
+      true,
+      false,
+    ]);
     expect(refusal(() => new D.Independent(base, 1).enumerateSupport())).toBe(
       'Enumeration over cartesian product is not implemented',
     );
@@ -68,6 +72,13 @@ describe('all values', () => {
     expect(normal.hasEnumerateSupport).toBe(false);
     expect(refusal(() => normal.enumerateSupport())).toContain('Normal has no enumerateSupport()');
   });
+});
+
+it('an independent distribution prints the one that it is made of', () => {
+  const base = new D.Normal(zeros([2, 3]), ones([2, 3]));
+  expect(String(new D.Independent(new D.Independent(base, 1), 1))).toBe(
+    `Independent(Independent(${String(base)}, 1), 1)`,
+  );
 });
 
 describe('expanded', () => {

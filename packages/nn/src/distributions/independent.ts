@@ -60,6 +60,11 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
     return sumRightmost(this.base.logProb(value), this.reinterpretedBatchNdims);
   }
 
+  override get hasEnumerateSupport(): boolean {
+    return this.reinterpretedBatchNdims === 0 && this.base.hasEnumerateSupport;
+  }
+
+  /** @throws invalid-argument if any dimension of the batch belongs to the event */
   override enumerateSupport(options: EnumerateOptions = {}): Tensor {
     if (this.reinterpretedBatchNdims > 0)
       throw new TesseraError(
@@ -72,5 +77,9 @@ export class Independent<D extends Distribution = Distribution> extends Distribu
 
   override entropy(): Tensor {
     return sumRightmost(this.base.entropy(), this.reinterpretedBatchNdims);
+  }
+
+  override toString(): string {
+    return `${this.constructor.name}(${String(this.base)}, ${this.reinterpretedBatchNdims})`;
   }
 }
