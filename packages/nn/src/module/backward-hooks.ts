@@ -56,8 +56,8 @@ function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
 const tracedCalls = new WeakMap<Module, HookedCall[]>();
 
 function tracedCall(module: Module, parts: Parts): HookedCall {
-  let calls = tracedCalls.get(module);
-  if (calls === undefined) tracedCalls.set(module, (calls = []));
+  const calls = tracedCalls.get(module) ?? [];
+  tracedCalls.set(module, calls);
   let call = calls.find((known) => known.parts.every((part, i) => sameItems(part, parts[i]!)));
   if (call === undefined) calls.push((call = hookedCall(module, parts)));
   return call;

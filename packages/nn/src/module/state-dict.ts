@@ -129,10 +129,11 @@ export function loadTensors(
   const parts: [string, Module][] = [];
   everyPath(
     module,
-    (prefix, part) => {
-      parts.push([dotted(prefix), part]);
-      for (const hook of part._hooks?.of('loadBefore') ?? []) hook(part, given, dotted(prefix));
-      part._loading(given, dotted(prefix));
+    (name, part) => {
+      const prefix = dotted(name);
+      parts.push([prefix, part]);
+      for (const hook of part._hooks?.of('loadBefore') ?? []) hook(part, given, prefix);
+      part._loading(given, prefix);
     },
     (part) => {
       for (const hook of part._hooks?.of('load') ?? []) after.push([hook, part]);

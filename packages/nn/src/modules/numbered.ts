@@ -33,7 +33,7 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
     const entry = this._entries().at(index);
     if (entry !== undefined) return entry;
     throw new TesseraError('index-out-of-range', `index ${index} is out of range`, {
-      hints: ['Positions start at 0.'],
+      hints: ['Count from 0.'],
     });
   }
 
@@ -57,13 +57,13 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
   append(value: Given): this {
     const { length } = this;
     // Numbers come first among an object's fields, so a number after names would be the first.
-    const isLast = Number(this._entries().at(-1)?.[0]) === length - 1;
+    const isLast = this._entries().at(-1)?.[0] === `${length - 1}`;
     return isLast ? this._set(length, value) : this.insert(length, value);
   }
 
   /** Adds entries at the end. @throws invalid-argument unless they are a list of what it holds */
   extend(values: Iterable<Given>): this {
-    for (const value of [...values]) this.append(value);
+    for (const value of values) this.append(value);
     return this;
   }
 
