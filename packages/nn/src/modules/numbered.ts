@@ -20,7 +20,7 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
 
   /** @internal What is kept under a name. @throws invalid-argument for what cannot be */
   _kept(name: string | number, value: Given): T {
-    checkChild(this.constructor.name, name, value, 'Give it modules.');
+    checkChild(this.constructor.name, name, value, 'Pass modules.');
     return value as T;
   }
 
@@ -63,7 +63,7 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
 
   /** Adds entries at the end. @throws invalid-argument unless they are a list of what it holds */
   extend(values: Iterable<Given>): this {
-    for (const value of values) this.append(value);
+    for (const value of [...values]) this.append(value);
     return this;
   }
 

@@ -21,6 +21,7 @@ export class Sequential extends Numbered<TensorModule> {
     const [first] = modules;
     const isNamed = modules.length === 1 && typeof first === 'object' && !isModule(first);
     for (const [name, module] of Object.entries(isNamed ? first : modules)) {
+      this._kept(name, module);
       if (name === '' || name.includes('.') || name in this)
         throw new TesseraError(
           'invalid-argument',

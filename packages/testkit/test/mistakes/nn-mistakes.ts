@@ -222,7 +222,7 @@ export const NN_MISTAKES: readonly Mistake[] = [
     () => new Sequential(any({ forward: () => 0 })),
     'invalid-argument',
     "'forward'",
-    'Pass modules, or one record of',
+    'Pass modules',
   ],
   [
     'a submodule that is not there',
@@ -410,7 +410,7 @@ export const NN_MISTAKES: readonly Mistake[] = [
     () => init.calculateGain(any('swish')),
     'invalid-argument',
     'swish',
-    "Use 'linear', 'conv1d', 'conv2d',",
+    'It is one of linear, conv1d, conv2d,',
   ],
   [
     'a fan of a vector',
