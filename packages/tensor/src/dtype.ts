@@ -66,6 +66,11 @@ export function isIntegral(dtype: DType): boolean {
   return DTYPES[dtype].category === 'integral';
 }
 
+/** The type that PyTorch computes in: float32 for 16-bit floats. @see opmath_type */
+export function opmathType(dtype: DType): DType {
+  return isFloatingPoint(dtype) && dtype !== 'float64' ? 'float32' : dtype;
+}
+
 /** Whether a string names a dtype. */
 export function isDType(value: unknown): value is DType {
   return typeof value === 'string' && Object.hasOwn(DTYPES, value);

@@ -5,7 +5,7 @@
  * dtype follows from type promotion, its layout from stride propagation (pointwise-strides.ts).
  */
 import { isSymScalar, type ScalarLike } from '@tessera/shared';
-import { DTYPES, type DType } from '../dtype.js';
+import { DTYPES, type DType, opmathType } from '../dtype.js';
 import type {
   GradsOf,
   NamedArgs,
@@ -126,9 +126,8 @@ export function pointwiseKernel(
       DTYPES[promoted].category !== 'floating' && DTYPES[out.dtype].category === 'floating'
         ? out.dtype
         : promoted;
-    const isLow = computed === 'float16' || computed === 'bfloat16';
     // What is multiplied or divided by keeps its digits if it has no dimensions; what else there is is converted first.
-    const wide = isLow && options.wideNumbers === true ? 'float32' : computed;
+    const wide = options.wideNumbers === true ? opmathType(computed) : computed;
     const columns = operands.map((operand, at) => {
       if (!isTensor(operand)) return roundTo(wide, scalarValue(operand as ScalarLike));
       const values = readElements(operand, out.sizes);

@@ -65,7 +65,7 @@ const rollOp = defineOp('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[
               : null;
     if (problem !== null)
       throw new TesseraError('invalid-argument', problem, {
-        hints: ['Give one shift per dimension, or one shift for the flattened tensor.'],
+        hints: ['Give a shift per dimension, or one without dims.'],
       });
     if (self.numel === 0) return clone(self);
     if (flat) return view(rolled(view(contiguous(self), [-1]), by[0]!, 0), self.sizes);

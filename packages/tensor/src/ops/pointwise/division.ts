@@ -4,7 +4,7 @@
 import { roundTo } from '../../kernels/elements.js';
 import { type OptionNames, type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { isFloatingPoint } from '../../dtype.js';
+import { isFloatingPoint, opmathType } from '../../dtype.js';
 import { floorQuotient, floorRemainder } from '../../kernels/special-functions.js';
 import { operandsOf, pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
@@ -55,8 +55,7 @@ function quotientFunction(args: NamedArgs): Arithmetic {
   const dtype = resultType(operandsOf(args, ['self', 'other']));
   // PyTorch cuts the quotient after it was rounded, to 16 bits if the divisor has dimensions.
   const { other } = args;
-  const isNarrow = dtype === 'float64' || (isTensor(other) && other.sizes.length > 0);
-  const quotientType = isNarrow ? dtype : 'float32';
+  const quotientType = isTensor(other) && other.sizes.length > 0 ? dtype : opmathType(dtype);
   const cut = isFloatingPoint(dtype)
     ? (a: number, b: number) => Math.trunc(roundTo(quotientType, a / b))
     : (a: number, b: number) => (a - (a % b)) / b;

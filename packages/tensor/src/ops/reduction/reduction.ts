@@ -4,8 +4,7 @@
 import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
-import type { DType } from '../../dtype.js';
-import { isFloatingPoint } from '../../dtype.js';
+import { type DType, isFloatingPoint, opmathType } from '../../dtype.js';
 import { type Elements, roundingTo } from '../../kernels/elements.js';
 import { exactIn } from '../../kernels/integer-arithmetic.js';
 import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
@@ -44,8 +43,7 @@ function meanType(self: Tensor, args: ReduceArgs): DType {
 
 /** The sum behind a mean in 16 bits is one in float32. */
 function meanAccumulator(self: Tensor, args: ReduceArgs): DType {
-  const dtype = meanType(self, args);
-  return dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype;
+  return opmathType(meanType(self, args));
 }
 
 /** A reduction in the type of its result, to which the elements are converted first. */

@@ -38,7 +38,7 @@ function scanMeta(name: string): (args: ScanArgs) => TensorMeta {
     wrapDim(dim, self.ndim, name);
     if (dtype === 'bool')
       throw new TesseraError('dtype-unsupported', `${name}: not implemented for bool.`, {
-        hints: ["Take running values of integers and convert: x.cumsum(0).to('bool')."],
+        hints: ["Convert the result: x.cumsum(0).to('bool')."],
       });
     return denseMeta(
       self,
