@@ -119,6 +119,20 @@ const PROGRAMS: Readonly<Record<string, Make>> = {
       return x.mul(1);
     },
   }),
+  'a view that is written to and returned': () => ({
+    fn: (x) => {
+      const t = turned(x.clone());
+      t.add_(x.t());
+      return t.mul(1).add(t);
+    },
+  }),
+  'a view that is written to, which is returned': () => ({
+    fn: (x) => {
+      const t = turned(x.clone());
+      t.add_(1);
+      return t;
+    },
+  }),
   'a view that is returned': () => ({ fn: (x) => turned(x.mul(2)) }),
 };
 

@@ -19,6 +19,7 @@ import {
 import { type Steps, TesseraError, atOnce } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { functionalForm, getOp, hasInternalOverlap } from '@tessera/tensor/internal';
+import { viewedArgument } from '../viewed-argument.js';
 import { Emitter } from './emitter.js';
 import { writeBack, ownOutputs } from './epilogue.js';
 import { functionalUpdate } from './in-place.js';
@@ -194,15 +195,13 @@ class Functionalizer {
 
   /** A view by an operator of the program's: a place in memory, whatever else it means. */
   private addCustomView(node: Node, op: OpOverload): void {
-    const val = tensorVal(node);
-    const set = op.schema.returns[0]!.alias?.set;
-    const of = node.args[op.schema.args.findIndex(({ alias }) => alias?.set === set)];
-    if (val === null || !(of instanceof Node) || val.storage !== tensorVal(of)?.storage)
+    const of = viewedArgument(node);
+    if (of === null)
       throw unsupported(
         `${op.qualifiedName} does not return one view, by its meta rule.`,
         'Return one view, from the rule too, or copies.',
       );
-    this.setValue(node, this.inputValue(val, node, this.valueOf(of).memory.root));
+    this.setValue(node, this.inputValue(tensorVal(node)!, node, this.valueOf(of).memory.root));
   }
 
   private addUpdate(node: Node, op: OpOverload): void {

@@ -4,9 +4,10 @@
  * Read off the recorded graph, replayed at run time on real tensors (with autograd), so that outputs
  * that alias an input or each other do so after compilation too.
  */
-import { type Argument, Node, getItem } from '@tessera/graph';
+import { type Argument, Node, getItem, tensorVal } from '@tessera/graph';
 import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
 import { getOp } from '@tessera/tensor/internal';
+import { viewedArgument } from '../viewed-argument.js';
 
 /** One view op: its arguments after `self`, and which of several results. */
 export interface ViewStep {
@@ -36,8 +37,15 @@ export function viewOrigin(node: Node): ViewOrigin {
       at = at.input();
       continue;
     }
+    if (at.op !== 'call_function' || typeof target !== 'object') break;
+    const own = viewedArgument(at);
+    if (own !== null) {
+      steps.push(stridedStep(tensorVal(at)!, tensorVal(own)!));
+      at = own;
+      continue;
+    }
     const self = at.args[0];
-    if (at.op !== 'call_function' || typeof target !== 'object' || !(self instanceof Node)) break;
+    if (!(self instanceof Node)) break;
     if (target.isView) steps.push({ op: target, args: at.args.slice(1).map(constant), index });
     else if (target.record.inplaceOf === undefined) break;
     index = null;

@@ -132,9 +132,10 @@ function neededSlots(
   return needed;
 }
 
-/** Whether nothing uses a value but operators that write to it, whose results nothing uses either. */
-function isDeadEnd({ users, meta }: Node, { writers }: Segment): boolean {
+/** Whether nothing uses a value; of memory of its own, nothing but operators that write to it, whose results nothing uses. */
+function isDeadEnd({ target, users, meta }: Node, { writers }: Segment): boolean {
   if (users.size === 0) return true;
+  if (!(target instanceof OpOverload) || target.schema.isView) return false;
   const writing = writers.get((meta.val as Tensor).storage) ?? [];
   return [...users.keys()].every((user) => user.users.size === 0 && writing.includes(user));
 }

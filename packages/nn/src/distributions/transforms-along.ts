@@ -26,9 +26,10 @@ abstract class AlongTransform extends Transform {
 
   constructor(
     readonly transforms: readonly Transform[],
-    { dim = 0, ...options }: StackTransformOptions,
+    options: StackTransformOptions,
   ) {
-    super(options);
+    const { dim = 0, ...others } = options ?? {};
+    super(others);
     checkTransforms(new.target, transforms);
     this.dim = dim;
     this.bijective = transforms.every(({ bijective }) => bijective);
@@ -69,7 +70,7 @@ export class CatTransform extends AlongTransform {
 
   /** @throws invalid-argument */
   constructor(transforms: readonly Transform[], options: CatTransformOptions = {}) {
-    const { lengths, ...others } = options;
+    const { lengths, ...others } = options ?? {};
     super(transforms, others);
     this.lengths = lengths ?? transforms.map(() => 1);
     if (this.lengths.length !== transforms.length)

@@ -57,6 +57,26 @@ function propose(kappa: Tensor, shape: readonly number[]): [angle: Tensor, isAcc
   return [sign(u3.sub(0.5)).mul(angle), isAccepted];
 }
 
+/** Proposals until all are accepted. */
+function untilAccepted(kappa: Tensor, shape: readonly number[]): Tensor {
+  const { dtype, device } = kappa;
+  let found = zeros(shape, { dtype, device });
+  let isDone = zeros(shape, { dtype: 'bool', device });
+  while (isDone.all().item() === 0) {
+    const [angle, isAccepted] = propose(kappa, shape);
+    found = where(isAccepted, angle, found);
+    isDone = isDone.logicalOr(isAccepted);
+  }
+  return found;
+}
+
+/** The first accepted of many proposals at once, which nobody has to wait for; 0 if none is. */
+function oneOfMany(kappa: Tensor, shape: readonly number[]): Tensor {
+  const [angle, isAccepted] = propose(kappa, [ROUNDS, ...shape]);
+  const first = isAccepted.to('int32').argmax(0, { keepdim: true });
+  return where(isAccepted, angle, 0).gather(0, first).squeeze(0);
+}
+
 /**
  * Density exp(concentration · cos(x - loc)) / (2π I₀(concentration)). Mean and variance are the circular ones. Samples are
  * drawn in double precision until all are accepted, in a compiled function with a graph break; on WebGPU in single
@@ -101,16 +121,9 @@ export class VonMises extends Distribution {
     return noGrad(() => {
       const shape = this.extended(sampleShape);
       const { dtype, device } = this.loc;
-      const isRead = device === 'cpu';
-      const wide = isRead ? 'float64' : 'float32';
+      const wide = device === 'cpu' ? 'float64' : 'float32';
       const [loc, kappa] = [this.loc, this.concentration].map((x) => x.detach().to(wide));
-      let found = zeros(shape, { dtype: wide, device });
-      let isDone = zeros(shape, { dtype: 'bool', device });
-      for (let round = 0; isRead ? isDone.all().item() === 0 : round < ROUNDS; round++) {
-        const [angle, isAccepted] = propose(kappa!, shape);
-        found = where(isAccepted, angle, found);
-        isDone = isDone.logicalOr(isAccepted);
-      }
+      const found = device === 'cpu' ? untilAccepted(kappa!, shape) : oneOfMany(kappa!, shape);
       const turned = found.add(Math.PI).add(expand(loc!, shape));
       return remainder(turned, 2 * Math.PI)
         .sub(Math.PI)
