@@ -84,8 +84,10 @@ const LARGEST = 1e38;
 /** Σ (q + k)⁻ˢ over k = 0, 1, …, for s > 1 and q > 0, by Euler and Maclaurin. */
 function fromPositive(exponent: Tensor, q: Tensor): Tensor {
   const downwards = mul(clampMax(exponent, LARGEST), -1);
-  let total = pow(q, downwards);
-  for (let k = 1; k < TERMS; k++) total = add(total, pow(add(q, k), downwards));
+  // Along a dimension of their own: the code for a power is long.
+  const { dtype, device } = q;
+  const steps = arange(TERMS, { dtype, device }).view([TERMS, ...q.sizes.map(() => 1)]);
+  const total = sum(pow(add(q, steps), downwards), 0);
   const s = clampMax(exponent, MOST);
   const z = add(q, TERMS);
   const power = pow(z, mul(s, -1));
@@ -93,8 +95,9 @@ function fromPositive(exponent: Tensor, q: Tensor): Tensor {
   let rest = add(div(mul(power, z), sub(s, 1)), mul(power, 0.5));
   let factor = mul(mul(power, s), inverse);
   FACTORS.forEach((c, k) => {
+    if (k > 0)
+      factor = mul(mul(factor, mul(add(s, 2 * k - 1), add(s, 2 * k))), mul(inverse, inverse));
     rest = add(rest, mul(factor, c));
-    factor = mul(mul(factor, mul(add(s, 2 * k + 1), add(s, 2 * k + 2))), mul(inverse, inverse));
   });
   return add(total, rest);
 }
