@@ -142,7 +142,7 @@ function lateCode(
 }
 
 /** Operators that this run tries. */
-const tried = new Map(sampled([...byOp], 8));
+const tried = new Map(sampled([...byOp], 16));
 
 /** Operators that get code at every size. */
 function growing(base: KernelBackend): string[] {
