@@ -126,31 +126,27 @@ function neededSlots(
   for (const slot of visible) {
     const segment = segments.find(({ produced }) => produced.has(slot));
     const node = segment?.produced.get(slot);
-    if (node !== undefined && (isDeadEnd(node, segment!) || isState(node, segment!)))
-      needed.add(slot);
+    if (node !== undefined && mayBeKept(node, segment!)) needed.add(slot);
   }
   return needed;
-}
-
-/** Whether nothing uses a value; of memory of its own, nothing but operators that write to it, whose results nothing uses. */
-function isDeadEnd({ target, users, meta }: Node, { writers }: Segment): boolean {
-  if (users.size === 0) return true;
-  if (!(target instanceof OpOverload) || target.schema.isView) return false;
-  const writing = writers.get((meta.val as Tensor).storage) ?? [];
-  return [...users.keys()].every((user) => user.users.size === 0 && writing.includes(user));
 }
 
 /** Operators that fill new memory. */
 const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
 
 /**
- * Whether a value looks like state that the program begins, for calls that find it there: without gradients, and a copy,
- * or filled and then written to. (Dead ends, which nothing uses, somebody may have kept too.)
+ * Whether somebody may have kept a value that the program does not return: nothing uses it, or of memory of its own nothing
+ * but operators that write to it, whose results nothing uses; or it looks like state that the program begins, for calls that
+ * find it there, without gradients: a copy, or filled and then written to.
  */
-function isState({ target, meta }: Node, { writers }: Segment): boolean {
-  const value = meta.val as Tensor;
-  if (!(target instanceof OpOverload) || value.requiresGradFlag) return false;
+function mayBeKept({ target, users, meta }: Node, { writers }: Segment): boolean {
+  if (users.size === 0) return true;
+  if (!(target instanceof OpOverload)) return false;
+  const { storage, requiresGradFlag } = meta.val as Tensor;
+  const writing = writers.get(storage);
   const { qualifiedName } = target;
-  if (qualifiedName.startsWith('aten::clone')) return true;
-  return writers.has(value.storage) && FILLING.test(qualifiedName);
+  if (!requiresGradFlag && qualifiedName.startsWith('aten::clone')) return true;
+  if (writing === undefined || target.schema.isView) return false;
+  if (!requiresGradFlag && FILLING.test(qualifiedName)) return true;
+  return [...users.keys()].every((user) => user.users.size === 0 && writing.includes(user));
 }

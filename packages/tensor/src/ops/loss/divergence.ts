@@ -3,17 +3,20 @@
  */
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { opmathType } from '../../dtype.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { eq, le } from '../pointwise/comparison.js';
 import { exp, log } from '../pointwise/exponential.js';
 import { maskedFill } from '../pointwise/fill.js';
+import { xlogy } from '../pointwise/log-domain.js';
 import { type LossOptions, reduced, reductionOf } from './reduce.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
 
-/** x log x, with 0 for 0, and no gradient there; the logarithm is rounded, as PyTorch's is in 16 bits. */
+/** x log x, with 0 for 0. Of 16-bit floats the logarithm is rounded by itself, as PyTorch's is. */
 function selfInformation(x: Tensor): Tensor {
+  if (opmathType(x.dtype) === x.dtype) return xlogy(x, x);
   return mul(x, log(maskedFill(x, eq(x, 0), 1)));
 }
 
