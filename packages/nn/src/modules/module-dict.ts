@@ -13,6 +13,7 @@ export class ModuleDict<M extends Module = TensorModule> extends Named<M> {
     this.update(modules);
   }
 
+  /** @internal */
   protected override get _kind(): string {
     return 'module';
   }
@@ -21,6 +22,7 @@ export class ModuleDict<M extends Module = TensorModule> extends Named<M> {
     return [...ownChildren(this)] as [string, M][];
   }
 
+  /** @internal */
   protected override _kept(name: string, module: M): M {
     checkChild('ModuleDict', name, module, 'Parameters have a ParameterDict.');
     return module;

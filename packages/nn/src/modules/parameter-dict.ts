@@ -14,6 +14,7 @@ export class ParameterDict extends Named<Parameter, Tensor> {
     this.update(values);
   }
 
+  /** @internal */
   protected override get _kind(): string {
     return 'parameter';
   }
@@ -22,6 +23,7 @@ export class ParameterDict extends Named<Parameter, Tensor> {
     return [...ownParameters(this)];
   }
 
+  /** @internal */
   protected override _kept(_name: string, value: Tensor): Parameter {
     return asParameter(value);
   }

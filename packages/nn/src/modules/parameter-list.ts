@@ -15,10 +15,12 @@ export class ParameterList extends Numbered<Parameter, Tensor> {
     this.extend(values);
   }
 
+  /** @internal */
   override _entries(): [string, Parameter][] {
     return [...ownParameters(this)];
   }
 
+  /** @internal */
   override _kept(_name: string | number, value: Tensor): Parameter {
     return asParameter(value);
   }
