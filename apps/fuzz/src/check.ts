@@ -124,6 +124,7 @@ function callAgain(run: () => Tensor[] | Promise<Tensor[]>, { store }: World): A
   let result: Tensor[] | Promise<Tensor[]> | null = null;
   const call = (): void => {
     if (result !== null) return;
+    // The call may run its own hooks, which must find that it has begun.
     result = [];
     result = run();
     if (!(result instanceof Promise)) store.list.push(...result.map((t) => t.detach()));

@@ -13,6 +13,7 @@ import {
   lerp,
   ones,
   tensor,
+  xlogy,
 } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, config } from '../src/index.js';
@@ -114,6 +115,22 @@ describe.each(['float16', 'bfloat16'] as const)(
     );
   },
 );
+
+describe.each([
+  ['float16', [-0.361328125, -0.2496337890625, 3.80859375, -4.77734375, 0, 5.97265625]] as const,
+  ['bfloat16', [-0.361328125, -0.25, 3.796875, -4.78125, 0, 5.96875]] as const,
+])('xlogy of %s', (dtype, expected) => {
+  it('rounds the logarithm before it multiplies', () => {
+    const x = tensor([0.3, 0.7, 2.7, 1.1, 0, 5]).to(dtype);
+    const y = tensor([0.3, 0.7, 4.1, 0.013, -1, 3.3]).to(dtype);
+    const run = (): unknown => xlogy(x, y).to('float32').toArray();
+    expect(run()).toEqual(expected);
+    config.patch({ 'eager.kernels': 'reference' }, () => expect(run()).toEqual(expected));
+    config.patch({ 'inductor.emulatePrecisionCasts': true }, () =>
+      expect(compile(xlogy)(x, y).to('float32').toArray()).toEqual(expected),
+    );
+  });
+});
 
 describe('a gradient of a part of a tensor', () => {
   const call = (name: string, ...args: unknown[]): unknown =>

@@ -1,24 +1,10 @@
 /**
  * @file Corners of distributions as PyTorch 2.13 has them: lists of values, expanded ones, what is refused.
  */
-import { TesseraError } from '@tessera/shared';
 import { type Tensor, ones, tensor, zeros } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import * as D from '../src/distributions/index.js';
-
-/** Types forbid these calls. */
-const any = (value: unknown): never => value as never;
-
-/** The text of the error of a call. */
-function refusal(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    expect(error).toBeInstanceOf(TesseraError);
-    return (error as TesseraError).message.split('\n')[0]!;
-  }
-  throw new Error('nothing was thrown');
-}
+import { any, refusal } from './refusal.js';
 
 const half = tensor(0.5);
 const coins = tensor([0.3, 0.7]);

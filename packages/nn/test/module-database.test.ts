@@ -1,24 +1,10 @@
 /**
  * @file What PyTorch's database of modules (`torch.testing._internal.common_modules`) found: values and errors of 2.13.
  */
-import { TesseraError } from '@tessera/shared';
 import { arange, ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import * as nn from '../src/index.js';
-
-/** Types forbid these calls. */
-const any = (value: unknown): never => value as never;
-
-/** The text of the error of a call. */
-function refusal(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    expect(error).toBeInstanceOf(TesseraError);
-    return (error as TesseraError).message.split('\n')[0]!;
-  }
-  throw new Error('nothing was thrown');
-}
+import { any, refusal } from './refusal.js';
 
 const rows = ones([3, 10]);
 const sequence = ones([2, 4, 3]);

@@ -61,7 +61,7 @@ function logAddExp(
 }
 
 function xlogy(m: ExprMath, x: Expr, y: Expr): Expr {
-  return m.where(m.isnan(y), y, m.where(m.eq(x, 0), 0, m.mul(x, m.log(y))));
+  return m.where(m.isnan(y), y, m.where(m.eq(x, 0), 0, m.mul(x, roundHalf(m, m.log(y)))));
 }
 
 /** How far from 0 and 1 a probability is kept; null where it is not. */

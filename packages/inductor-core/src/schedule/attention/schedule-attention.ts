@@ -84,7 +84,7 @@ export function scheduleAttention(
       array: `slab_${role}`,
       bk,
       threads,
-      // Where threads take turns, none waits for what it loads.
+      // Threads of a software adapter run one after the other: loading ahead gains nothing.
       isLooped: target.software,
       padding,
       isNumbered: isUnrolled,

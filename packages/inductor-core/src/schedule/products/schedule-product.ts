@@ -75,7 +75,7 @@ function tiledProduct(
   const loaders = inBlocks ? blockLoaders(operands, bk, threads) : [];
   const padding = tilePadding(tile, target);
   const batch = variable('batch');
-  // Where threads take turns, none waits for what it loads.
+  // Threads of a software adapter run one after the other: loading ahead gains nothing.
   const isLooped = target.software;
   const place = { bk, batch, threads, padding, dtype, isLooped, isNumbered: isUnrolled };
   const [a, b] = operands.map(

@@ -3,22 +3,15 @@
  */
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { opmathType } from '../../dtype.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
-import { eq, le } from '../pointwise/comparison.js';
+import { le } from '../pointwise/comparison.js';
 import { exp, log } from '../pointwise/exponential.js';
 import { maskedFill } from '../pointwise/fill.js';
 import { xlogy } from '../pointwise/log-domain.js';
 import { type LossOptions, reduced, reductionOf } from './reduce.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
-
-/** x log x, with 0 for 0. Of 16-bit floats the logarithm is rounded by itself, as PyTorch's is. */
-function selfInformation(x: Tensor): Tensor {
-  if (opmathType(x.dtype) === x.dtype) return xlogy(x, x);
-  return mul(x, log(maskedFill(x, eq(x, 0), 1)));
-}
 
 const divergenceOp = defineOp(
   'aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor',
@@ -26,7 +19,7 @@ const divergenceOp = defineOp(
     decompose: ({ self: x, target: y, reduction, log_target }) => {
       for (const t of [x, y]) checkFloating('kl_div', t);
       return reduced(
-        log_target === true ? mul(exp(y), sub(y, x)) : sub(selfInformation(y), mul(y, x)),
+        log_target === true ? mul(exp(y), sub(y, x)) : sub(xlogy(y, y), mul(y, x)),
         reduction,
       );
     },

@@ -13,7 +13,7 @@ import { type Binary, type TensorBinary, binaryFunction } from '../../op/op-func
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
-import { toFloating } from '../../type-promotion.js';
+import { resultType, toFloating } from '../../type-promotion.js';
 import { eq, ge, le } from './comparison.js';
 import { div } from './division.js';
 import { exp, exp2 } from './exponential.js';
@@ -110,9 +110,14 @@ function logitBackward(grad: Tensor, self: Tensor, eps: number | null): Tensor {
   return callOp(logitBackwardOp, [grad, self, eps]);
 }
 
+/** The logarithm is rounded before it is multiplied, as PyTorch's is. */
+function xlogyIn(dtype: DType): (x: number, y: number) => number {
+  return (x, y) => (x === 0 && !Number.isNaN(y) ? 0 : x * roundTo(dtype, Math.log(y)));
+}
+
 const xlogyOp = defineOp(
   'aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor',
-  pointwise((x, y) => (Number.isNaN(y) ? NaN : x === 0 ? 0 : x * Math.log(y)), {
+  pointwiseWith(({ self, other }) => xlogyIn(toFloating(resultType([self, other]))), {
     name: 'xlogy',
     result: 'float',
     saved: ['self', 'other'],
