@@ -35,10 +35,11 @@ import { checksOffset } from '../wasm-kernel.js';
 import { AccessCode, type BufferRef } from './access-code.js';
 import { conditionOf, emitCheck, type CheckSite } from './check-code.js';
 import { convert, wrapTo } from './convert.js';
-import { Dependencies, READS_MEMORY } from './dependencies.js';
+import { Dependencies } from './dependencies.js';
 import { kindOf } from './element-kind.js';
 import { IndexCode } from './index-code.js';
 import { KernelArguments } from './kernel-arguments.js';
+import { KnownValues, type Masked } from './known-values.js';
 import { constantRegs, constantValue } from './leaf-values.js';
 import { applyOperator } from './operators.js';
 import { emitRandom } from './random.js';
@@ -50,11 +51,6 @@ import { VectorBuilder, type Regs } from './vector-builder.js';
 
 /** Changes how some expressions are evaluated: a cached row, a fused special case. Undefined: the usual way. */
 export type Override = (expr: Expr) => (() => Value) | undefined;
-
-interface Pending {
-  readonly expr: Expr;
-  readonly mask: MaskContext | undefined;
-}
 
 /** See the file header. */
 export class BodyEmitter {
@@ -68,6 +64,7 @@ export class BodyEmitter {
   onValue: (expr: Expr, value: Value) => void = () => {};
   readonly #access: AccessCode;
   readonly #arguments: KernelArguments;
+  readonly #known: KnownValues;
 
   /** `f` has the parameter `args`; buffers and scalars are found through it. Emission continues behind the entry code. */
   constructor(
@@ -88,6 +85,7 @@ export class BodyEmitter {
       (expr, mask) => this.value(expr, mask),
       (size) => this.size(size),
     );
+    this.#known = new KnownValues(this.scope, this.deps, this.vb);
     this.#access = new AccessCode(this.scope, this.vb, this.index);
   }
 
@@ -115,22 +113,24 @@ export class BodyEmitter {
 
   /** The value of an expression, in lanes; see the file header. */
   value(root: Expr, mask?: MaskContext): Value {
-    return inLanes(this.#value(root, mask));
+    this.#ensure(root, mask);
+    return this.#known.get({ expr: root, mask });
   }
 
-  #value(root: Expr, mask?: MaskContext): Value {
-    const stack: Pending[] = [{ expr: root, mask }];
+  /** Emits what is not known of an expression. */
+  #ensure(root: Expr, mask?: MaskContext): void {
+    const stack: Masked[] = [{ expr: root, mask }];
     while (stack.length > 0) {
       const top = stack[stack.length - 1];
-      const needed = this.#find(top) === undefined ? this.#missing(top) : [];
+      const isKnown = this.#known.find(top) !== undefined;
+      const needed = isKnown ? [] : this.#missing(top);
       if (needed.length > 0) {
-        for (let i = needed.length - 1; i >= 0; i--) stack.push(needed[i]);
+        stack.push(...needed.toReversed());
         continue;
       }
       stack.pop();
-      if (this.#find(top) === undefined) this.#emit(top);
+      if (!isKnown) this.#emit(top);
     }
-    return this.#find({ expr: root, mask }) as Value;
   }
 
   /** One operation on values, emitted here. */
@@ -148,7 +148,8 @@ export class BodyEmitter {
       source.kind === 'load' && source.dtype === buffer.dtype && source.dtype.endsWith('float16');
     const dtype = isMoved ? 'int16' : buffer.dtype;
     const stored = isMoved ? { ...source, dtype } : roundedByStore(source);
-    const value = this.#value(stored);
+    this.#ensure(stored);
+    const value = this.#known.find({ expr: stored, mask: undefined })!;
     this.vb.hint = 'out';
     const isPacked = packedBytes(value) !== undefined && stored.dtype === dtype;
     this.#access.store(
@@ -158,63 +159,30 @@ export class BodyEmitter {
     );
   }
 
-  /** Masks matter only to expressions that read memory. */
-  #effective({ expr, mask }: Pending): MaskContext | undefined {
-    return mask !== undefined && this.deps.of(expr).has(READS_MEMORY) ? mask : undefined;
-  }
-
-  #level({ expr, mask }: Pending): number {
-    return Math.max(this.scope.levelOf(this.deps.of(expr)), mask?.level ?? 0);
-  }
-
-  #find(wanted: Pending): Value | undefined {
-    const mask = this.#effective(wanted);
-    return this.scope
-      .level(this.#level({ expr: wanted.expr, mask }))
-      .values.get(wanted.expr)
-      ?.get(mask);
-  }
-
   /** Operands that are not emitted yet. */
-  #missing({ expr, mask }: Pending): Pending[] {
+  #missing({ expr, mask }: Masked): Masked[] {
     if (this.override(expr) !== undefined) return [];
-    const pending = (operand: Expr): Pending => ({ expr: operand, mask });
+    const pending = (operand: Expr): Masked => ({ expr: operand, mask });
     if (expr.kind !== 'masked')
       return operands(expr)
         .map(pending)
-        .filter((each) => this.#find(each) === undefined);
-    if (this.#find(pending(expr.mask)) === undefined) return [pending(expr.mask)];
-    const inside = { expr: expr.body, mask: this.#inside(expr.mask, mask) };
-    return this.#find(inside) === undefined ? [inside] : [];
+        .filter((each) => this.#known.find(each) === undefined);
+    const condition = pending(expr.mask);
+    if (this.#known.find(condition) === undefined) return [condition];
+    const inside = { expr: expr.body, mask: this.#known.inside(condition) };
+    return this.#known.find(inside) === undefined ? [inside] : [];
   }
 
-  /** The context inside a mask whose value is known. */
-  #inside(condition: Expr, outer: MaskContext | undefined): MaskContext {
-    const level = this.#level({ expr: condition, mask: outer });
-    const { masks } = this.scope.level(level);
-    const known = masks.get(condition)?.get(outer);
-    if (known !== undefined) return known;
-    const own = inLanes(this.#find({ expr: condition, mask: outer }) as Value);
-    const value =
-      outer === undefined ? own : this.scope.at(level, () => bothTrue(this.vb, outer.value, own));
-    const made: MaskContext = { id: this.scope.nextMaskId(), value, level };
-    if (!masks.has(condition)) masks.set(condition, new Map());
-    masks.get(condition)?.set(outer, made);
-    return made;
-  }
-
-  #emit(wanted: Pending): void {
-    const mask = this.#effective(wanted);
-    const level = this.#level({ expr: wanted.expr, mask });
+  #emit(wanted: Masked): void {
+    const mask = this.#known.effective(wanted);
+    const level = this.#known.levelOf({ expr: wanted.expr, mask });
     this.vb.hint = wanted.expr.kind === 'op' ? wanted.expr.op : wanted.expr.kind;
     const replaced = this.override(wanted.expr);
     const value =
       replaced === undefined
         ? this.#valueOf(wanted.expr, mask, wanted.mask, level)
         : this.scope.at(level, replaced);
-    const { values } = this.scope.level(level);
-    if (!values.has(wanted.expr)) values.set(wanted.expr, new Map());
-    values.get(wanted.expr)?.set(mask, value);
+    this.#known.keep(wanted, value);
     this.onValue(wanted.expr, value);
   }
 
@@ -226,8 +194,7 @@ export class BodyEmitter {
     level: number,
   ): Value {
     const { vb, scope } = this;
-    const found = (each: Expr): Value => this.#find({ expr: each, mask: outer }) as Value;
-    const operand = (each: Expr): Value => inLanes(found(each));
+    const operand = (each: Expr): Value => this.#known.get({ expr: each, mask: outer });
     switch (expr.kind) {
       case 'const':
         return constantValue(vb, expr.dtype, expr.value);
@@ -252,8 +219,8 @@ export class BodyEmitter {
         return scope.at(level, () => convert(vb, whole, kindOf(expr.dtype)));
       }
       case 'masked': {
-        const context = this.#inside(expr.mask, outer);
-        const body = inLanes(this.#find({ expr: expr.body, mask: context }) as Value);
+        const context = this.#known.inside({ expr: expr.mask, mask: outer });
+        const body = this.#known.get({ expr: expr.body, mask: context });
         const own = operand(expr.mask);
         return scope.at(level, () => {
           const other = constantRegs(vb, expr.dtype, expr.other);
@@ -290,7 +257,7 @@ export class BodyEmitter {
         });
       }
       case 'op': {
-        const args = expr.args.map(found);
+        const args = expr.args.map((each) => this.#known.find({ expr: each, mask: outer })!);
         const inFull = (): Value => scope.at(level, () => applyOperator(vb, expr, args));
         const bytes = scope.at(level, () => packedOperation(vb, expr, args));
         return bytes === undefined
@@ -313,12 +280,6 @@ export class BodyEmitter {
   }
 }
 
-/** Makes the lanes of a value here, where whatever comes later finds them. */
-function inLanes(value: Value): Value {
-  void value.regs;
-  return value;
-}
-
 /** Buffers that inner points store to, each with the inner variables. */
 function changingBuffers(
   kernel: LoopKernel<Size> | MatmulKernel<Size> | RecurrenceKernel<Size>,
@@ -336,12 +297,4 @@ function changingBuffers(
 function roundedByStore(value: Expr): Expr {
   const isHalf = value.dtype === 'float16' || value.dtype === 'bfloat16';
   return value.kind === 'op' && value.op === 'cast' && isHalf ? value.args[0]! : value;
-}
-
-function bothTrue(vb: VectorBuilder, a: Value, b: Value): Value {
-  return {
-    kind: 'bool',
-    uniform: a.uniform && b.uniform,
-    regs: vb.bin('v128.and', a.regs, b.regs),
-  };
 }
