@@ -204,6 +204,9 @@ describe('divisors of zero of what is written last', () => {
   const cases: readonly [string, (a: Tensor) => void][] = [
     ['a copy', (a) => void a.repeat([2]).floorDivide_(0)],
     ['a copy that was written before', (a) => void a.clone().add_(1).floorDivide_(0)],
+    ['a part of a copy', (a) => void a.repeat([2]).select(0, 1).floorDivide_(0)],
+    ['a part of what was made', (a) => void a.add(1).reshape([2, 1]).select(0, 1).floorDivide_(0)],
+    ['what has parts', (a) => void a.add(2).slice(0, 0, 1).add_(1).floorDivide_(0)],
   ];
   it.each(cases)('are refused though nobody reads it: %s', (_name, write) => {
     for (const backend of ['aot_eager', 'inductor'] as const) {

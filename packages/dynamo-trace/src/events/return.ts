@@ -135,18 +135,30 @@ function neededSlots(
 const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
 
 /**
- * Whether somebody may have kept a value that the program does not return: nothing uses it, or of memory of its own nothing
- * but operators that write to it, whose results nothing uses; or it looks like state that the program begins, for calls that
- * find it there, without gradients: a copy, or filled and then written to.
+ * Whether somebody may have kept a value that the program does not return: nothing uses it, or it has memory of its own
+ * that is written and never read; or it looks like state that the program begins, for calls that find it there, without
+ * gradients: a copy, or filled and then written to.
  */
-function mayBeKept({ target, users, meta }: Node, { writers }: Segment): boolean {
+function mayBeKept(node: Node, { writers }: Segment): boolean {
+  const { target, users, meta } = node;
   if (users.size === 0) return true;
   if (!(target instanceof OpOverload)) return false;
   const { storage, requiresGradFlag } = meta.val as Tensor;
   const writing = writers.get(storage);
   const { qualifiedName } = target;
   if (!requiresGradFlag && qualifiedName.startsWith('aten::clone')) return true;
-  if (writing === undefined || target.schema.isView) return false;
+  if (writing === undefined || isView(target)) return false;
   if (!requiresGradFlag && FILLING.test(qualifiedName)) return true;
-  return [...users.keys()].every((user) => user.users.size === 0 && writing.includes(user));
+  return isNeverRead(node, writing);
+}
+
+/** Whether nothing uses a value but views of it and operators that write to its memory, nor what those give. */
+function isNeverRead({ users }: Node, writing: readonly Node[]): boolean {
+  return [...users.keys()].every(
+    (user) => (writing.includes(user) || isView(user.target)) && isNeverRead(user, writing),
+  );
+}
+
+function isView(target: unknown): boolean {
+  return target instanceof OpOverload && target.schema.isView;
 }
