@@ -38,6 +38,8 @@ export interface Extras {
   readonly blocks: boolean;
   /** Eight calls of different batches, so that code for all sizes runs at some that it was not made from. */
   readonly sizes: boolean;
+  /** Functions of a wide table are called. */
+  readonly library: boolean;
 }
 
 /** Nothing beside the body. */
@@ -51,6 +53,7 @@ export const NO_EXTRAS: Extras = {
   integers: false,
   blocks: false,
   sizes: false,
+  library: false,
 };
 
 /** How often each is drawn. */
@@ -65,6 +68,7 @@ const CHANCES: Readonly<Record<keyof Extras, number>> = {
   integers: 0.06,
   blocks: 0.04,
   sizes: 0.1,
+  library: 0.3,
 };
 
 /** How often the last call of a program is made again. */

@@ -23,6 +23,7 @@ import {
 import { fillForm, randomCalls, randomForm, sizedBatches } from './generate-inputs.js';
 import { type Call, randomCall, randomInplace } from './generate-op.js';
 import { CALLS } from './language.js';
+import { LIBRARY } from './library.js';
 import { Interpreter, drain } from './interpret.js';
 import { withKeptArguments } from './kept-arguments.js';
 import { type Arg, NETS, type Program, type Stmt } from './program.js';
@@ -110,6 +111,7 @@ class Generator {
     const { dice, program } = this;
     const [of] = this.tensor();
     if (this.extras.devices && dice.chance(0.1)) return randomMove(dice, this.name('t'), of);
+    if (this.extras.library && dice.chance(0.3)) return this.libraryCall(of);
     if (this.waits && dice.chance(0.15))
       return dice.chance(0.6)
         ? { do: 'await' }
@@ -163,6 +165,15 @@ class Generator {
     return captured.length === 0
       ? this.randomOp()
       : { do: 'capture', name: dice.pick(captured), of };
+  }
+
+  /** A call of the library: of two tensors of a shape, if there are. */
+  private libraryCall(of: string): Stmt {
+    const { dice, interpreter } = this;
+    const shape = interpreter.tensor(of).shape.join();
+    const like = interpreter.tensors().filter(([, t]) => t.shape.join() === shape);
+    const by = dice.pick(dice.chance(0.8) ? like : interpreter.tensors())[0];
+    return { do: 'library', out: this.name('t'), of, by, text: dice.pick(LIBRARY) };
   }
 
   /** Statements about gradients. */
@@ -296,6 +307,7 @@ function draw(seed: number, dice: Dice, extraDice: Dice, extras: Extras): Progra
     form: dice.chance(0.7) ? 'positional' : dice.pick(['record', 'list'] as const),
     storeIsArgument: dice.chance(0.6),
     dynamic: dice.chance(0.8) ? null : dice.chance(0.5),
+    library: extras.library,
     async: dice.chance(0.2),
     captured,
     body: [],

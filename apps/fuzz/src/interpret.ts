@@ -19,6 +19,7 @@ import {
   noGrad,
 } from '@tessera/tensor';
 import { INDICES, SINK, indexed } from './indices.js';
+import { callLibrary } from './library.js';
 import { type CallKind, halved, parts } from './language.js';
 import { isNumberName } from './print-body.js';
 import type { Arg, Stmt } from './program.js';
@@ -281,6 +282,13 @@ export class Interpreter {
       case 'indexed': {
         const [index, sink] = [this.tensor(`captured.${INDICES}`), this.tensor(`captured.${SINK}`)];
         this.bind(stmt.out, indexed(stmt.kind, this.tensor(stmt.of), index, sink));
+        return null;
+      }
+      case 'library': {
+        const [x, y] = [this.tensor(stmt.of), this.tensor(stmt.by)];
+        const made = callLibrary(stmt.text, x, y, this.captured.k, this.world.modules);
+        if (!isTensor(made)) return unknownName(stmt.text);
+        this.bind(stmt.out, made as Tensor);
         return null;
       }
       case 'toggle':

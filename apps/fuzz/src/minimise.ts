@@ -80,7 +80,8 @@ function renameIn(body: readonly Stmt[], from: string, to: string): Stmt[] {
       };
     if (inner.do === 'return') return { ...inner, of: inner.of.map(name) };
     if (inner.do === 'read') return { ...inner, otherwise: name(inner.otherwise) };
-    if (inner.do === 'grad') return { ...inner, of: name(inner.of), by: name(inner.by) };
+    if (inner.do === 'grad' || inner.do === 'library')
+      return { ...inner, of: name(inner.of), by: name(inner.by) };
     if (inner.do === 'for' && inner.while !== null)
       return { ...inner, while: { ...inner.while, of: name(inner.while.of) } };
     return 'of' in inner ? ({ ...inner, of: name(inner.of) } as Stmt) : inner;

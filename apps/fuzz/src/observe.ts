@@ -139,6 +139,10 @@ export async function observe(
     for (const [name, t] of world.net.namedParameters()) watcher.withGrad(`net.${name}`, t);
     for (const [name, t] of world.net.namedBuffers()) watcher.tensor(`net.${name}`, t);
   }
+  for (const [name, module] of Object.entries(world.modules)) {
+    for (const [key, t] of module.namedParameters()) watcher.withGrad(`${name}.${key}`, t);
+    for (const [key, t] of module.namedBuffers()) watcher.tensor(`${name}.${key}`, t);
+  }
   outputs.forEach((t, i) => {
     watcher.tensor(`output ${i}`, t);
     if (leafOf(t) === true) watcher.tensor(`output ${i}.grad`, t.grad);

@@ -1,6 +1,7 @@
 /**
  * @file Statements of a program as lines of TypeScript.
  */
+import { ENTRY } from './library.js';
 import type { CallKind } from './language.js';
 import type { Arg, Stmt, TensorSpec } from './program.js';
 
@@ -145,6 +146,10 @@ function printStmt(stmt: Stmt): string[] {
       return [`let ${stmt.out} = ${CALL_TEXT[stmt.kind](stmt.of)};`];
     case 'indexed':
       return [`let ${stmt.out} = indexed('${stmt.kind}', ${stmt.of}, captured.i0, captured.sink);`];
+    case 'library':
+      return [
+        `let ${stmt.out} = library(${ENTRY} => ${stmt.text}, ${stmt.of}, ${stmt.by}, captured.k, modules);`,
+      ];
     case 'toggle':
       return ['net.train(!net.training);'];
     case 'disabled':

@@ -3,6 +3,7 @@
  */
 import type { Mismatch } from './check.js';
 import { INDEX_TEXT } from './indices.js';
+import { LIBRARY_TEXT } from './library.js';
 import { LANGUAGE_TEXT } from './language.js';
 import { MODULE_TEXT, printEdit } from './module-edits.js';
 import { printBody, printTensor, printViews } from './print-body.js';
@@ -85,17 +86,26 @@ function header({ program, backend, text }: Mismatch): string[] {
     ...text.split('\n').map((line) => `// ${line}`),
     "import { compile, config, disable, graphBreak, initWebGpu } from '@tessera/compile';",
     "import * as nn from '@tessera/nn';",
+    ...(program.library ? LIBRARY_IMPORTS : []),
     "import * as T from '@tessera/tensor';",
     '',
     ...HELPERS,
     ...LANGUAGE_TEXT,
     ...MODULE_TEXT,
     ...INDEX_TEXT,
+    ...(program.library ? LIBRARY_TEXT : []),
     '',
     '/** Runs the calls; what can be seen after each. */',
     'async function play(wrap: <F extends (...args: never[]) => unknown>(fn: F) => F): Promise<string[]> {',
   ];
 }
+
+const LIBRARY_IMPORTS = [
+  "import * as F from '@tessera/nn/functional';",
+  ...['fft', 'func', 'linalg', 'special'].map(
+    (name) => `import * as ${name} from '@tessera/tensor/${name}';`,
+  ),
+];
 
 const HELPERS = [
   'const doubled = disable((t: T.Tensor): T.Tensor => t.mul(2));',
@@ -233,6 +243,7 @@ export function printProgram(mismatch: Mismatch): string {
     ...OBSERVE,
     'let again: (() => void) | null = null;',
     'const layer = new Layer();',
+    ...(program.library ? ['const modules = makeModules();'] : []),
     'T.manualSeed(9);',
     'const blocks = [new nn.Linear(3, 3), new nn.Linear(3, 3)];',
     'const block = wrap((module: nn.TensorModule, t: T.Tensor): T.Tensor => module.call(t).tanh());',

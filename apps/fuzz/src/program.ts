@@ -100,6 +100,14 @@ export type Stmt =
   | { readonly do: 'call'; readonly out: string; readonly of: string; readonly kind: CallKind }
   /** out = what is read of a tensor at the captured indices */
   | { readonly do: 'indexed'; readonly out: string; readonly of: string; readonly kind: Indexing }
+  /** out = an entry of the library, of two tensors */
+  | {
+      readonly do: 'library';
+      readonly out: string;
+      readonly of: string;
+      readonly by: string;
+      readonly text: string;
+    }
   /** The module changes between training and evaluation. */
   | { readonly do: 'toggle' }
   /** out = a function under disable(): twice the tensor, or a second derivative */
@@ -210,6 +218,8 @@ export interface Program {
   /** Whether `store` is an argument or closed over. */
   readonly storeIsArgument: boolean;
   readonly dynamic: boolean | null;
+  /** Whether functions and modules of the library are called. */
+  readonly library: boolean;
   readonly async: boolean;
   readonly captured: Readonly<Record<string, TensorSpec>>;
   readonly body: readonly Stmt[];

@@ -15,6 +15,7 @@ import {
   optim,
 } from '@tessera/nn';
 import { type Tensor, manualSeed, noGrad, tensor } from '@tessera/tensor';
+import { type Modules, makeModules } from './library.js';
 import { Layer } from './language.js';
 import { Chain, applyEdit } from './module-edits.js';
 import type { ArgSpec, CallSpec, NetKind, Program, TensorSpec } from './program.js';
@@ -104,6 +105,8 @@ export class World {
   block: (module: TensorModule, t: Tensor) => Tensor = (module, t) => module.call(t).tanh();
   /** Calls the program's function with the arguments of this call, unless a hook does so already; null while it is drawn. */
   again: (() => void) | null = null;
+  /** Modules of the library, if programs may call it. */
+  readonly modules: Modules;
   args: Tensor[] = [];
   leaves: Tensor[] = [];
   /** What the call before returned. */
@@ -113,6 +116,7 @@ export class World {
     this.net = program.net === null ? null : makeNet(program.net);
     for (const [name, spec] of Object.entries(program.captured))
       this.captured.tensors[name] = makeTensor(spec).value;
+    this.modules = program.library ? makeModules() : {};
     this.blocks = makeBlocks();
     const params = this.net === null ? [] : [...this.net.parameters()];
     const own = Object.values(this.captured.tensors).filter(

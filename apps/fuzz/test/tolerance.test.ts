@@ -34,6 +34,7 @@ function programOf(
     async: false,
     captured: {},
     body,
+    library: false,
     repeats: 0,
     calls: [
       {

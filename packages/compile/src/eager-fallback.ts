@@ -5,6 +5,7 @@
  * memory and are updated differentiably, saved values that are modified although nobody differentiates. Run
  * op by op they give what eager gives, errors included.
  */
+import { refusalCode } from '@tessera/aot-autograd';
 import {
   type Backend,
   type CompileRequest,
@@ -12,17 +13,8 @@ import {
   backendOf,
   stepsOf,
 } from '@tessera/dynamo-trace';
-import { type ErrorCode, counters, isTesseraError, log, reportUncompiled } from '@tessera/shared';
+import { counters, log, reportUncompiled } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
-
-const REFUSALS: readonly ErrorCode[] = [
-  'aot-unsupported',
-  'inplace-version',
-  'inplace-leaf',
-  'inplace-view',
-  'inplace-overlap',
-  'backward-twice',
-];
 
 /** A backend that runs what it refuses to compile as captured; counted as `aot_autograd.eager_fallback`, and told once per function. */
 export function withEagerFallback(backend: Backend): Backend {
@@ -31,7 +23,7 @@ export function withEagerFallback(backend: Backend): Backend {
     try {
       return yield* steps(module, inputs, request);
     } catch (error) {
-      const code = REFUSALS.find((one) => isTesseraError(error, one));
+      const code = refusalCode(error);
       if (code === undefined) throw error;
       const [message] = (error as Error).message.split('\n');
       reportUncompiled(code, message);

@@ -140,13 +140,14 @@ class Functionalizer {
   }
 
   private inputValue(val: Tensor, node: Node, base: Value | undefined): Value {
-    if (base === undefined) return Value.owner(val, node, node);
+    return base === undefined ? Value.owner(val, node, node) : this.stridedView(val, base);
+  }
+
+  /** A view by its place in the memory of a value. */
+  private stridedView(val: Tensor, { memory }: Value): Value {
     const args = [[...val.sizes], [...val.strides], val.storageOffset];
-    return Value.view(
-      val,
-      { parent: base, op: getOp('aten::as_strided'), args, index: null },
-      this.emitter,
-    );
+    const view = { parent: memory.root, op: getOp('aten::as_strided'), args, index: null };
+    return Value.view(val, view, this.emitter);
   }
 
   private addAttribute(node: Node): void {
@@ -179,13 +180,11 @@ class Functionalizer {
 
   private addView(node: Node, op: OpOverload): void {
     const parent = this.valueOf(node.args[0]);
-    const args = mapArguments(node.args.slice(1), (input) => this.current(input));
-    const view = {
-      parent: op.qualifiedName === 'aten::as_strided' ? parent.memory.root : parent,
-      op,
-      args,
-    };
     const val = tensorVal(node);
+    if (op.qualifiedName === 'aten::as_strided')
+      return this.setValue(node, this.stridedView(val!, parent));
+    const args = mapArguments(node.args.slice(1), (input) => this.current(input));
+    const view = { parent, op, args };
     if (val !== null) this.setValue(node, Value.view(val, { ...view, index: null }, this.emitter));
     else {
       const call = this.emitter.emit(op, [read(parent, this.emitter), ...args]);
@@ -201,7 +200,7 @@ class Functionalizer {
         `${op.qualifiedName} does not return one view, by its meta rule.`,
         'Return one view, from the rule too, or copies.',
       );
-    this.setValue(node, this.inputValue(tensorVal(node)!, node, this.valueOf(of).memory.root));
+    this.setValue(node, this.stridedView(tensorVal(node)!, this.valueOf(of)));
   }
 
   private addUpdate(node: Node, op: OpOverload): void {

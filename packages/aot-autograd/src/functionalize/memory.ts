@@ -135,14 +135,9 @@ function applyView(emitter: Emitter, view: View, parent: Node): Node {
 /** `as_strided` addresses memory: the parent must be laid out as it was, and the offset moves with it. */
 function strided(emitter: Emitter, view: View, parent: Node): Node {
   const laidOut = emitter.restride(parent, view.parent.val);
-  const [size, stride, offset] = view.args as [number[], number[], number | null];
+  const [size, stride, offset] = view.args as [number[], number[], number];
   const moved = emitter.val(laidOut).storageOffset - view.parent.val.storageOffset;
-  return emitter.emit(view.op, [
-    laidOut,
-    size,
-    stride,
-    (offset ?? view.parent.val.storageOffset) + moved,
-  ]);
+  return emitter.emit(view.op, [laidOut, size, stride, offset + moved]);
 }
 
 function inferred(sizes: readonly number[], numel: number): readonly number[] {

@@ -104,7 +104,7 @@ export function inverseView(emitter: Emitter, view: View, whole: Node, part: Nod
   const { args, op, parent } = view;
   if (op.qualifiedName !== 'aten::as_strided')
     return INVERSES.get(op.qualifiedName)!(emitter, whole, part, args, view.index ?? 0);
-  const geometry = args as readonly [number[], number[], number | null];
+  const geometry = args as readonly [number[], number[], number];
   return scatterStrided(emitter, whole, parent.val, part, geometry);
 }
 
@@ -139,10 +139,10 @@ function scatterStrided(
   whole: Node,
   like: Tensor,
   part: Node,
-  [size, stride, offset]: readonly [readonly number[], readonly number[], number | null],
+  [size, stride, offset]: readonly [readonly number[], readonly number[], number],
 ): Node {
   const laidOut = emitter.restride(whole, like);
-  const from = (offset ?? like.storageOffset) - like.storageOffset;
+  const from = offset - like.storageOffset;
   return emitter.emit('aten::as_strided_scatter', [laidOut, part, size, stride, from]);
 }
 

@@ -101,7 +101,7 @@ class OutputPlanner {
     const base = this.recorder.ownerOf(output.storage) ?? output;
     const index = this.value(base);
     if (base === output) return { kind: 'value', index };
-    const { steps } = viewOrigin(this.nodeOf(output));
+    const { steps } = viewOrigin(this.nodeOf(output), this.nodeOf(base));
     return this.alias(output, { kind: 'value-view', index, ...viewPlan(output, steps) });
   }
 

@@ -45,6 +45,7 @@ import {
   hasNewLayout,
   makePrimals,
 } from './primals.js';
+import { asRefusal } from './refusals.js';
 
 /** What to trace. */
 export interface JointRequest {
@@ -244,14 +245,18 @@ class JointTracer {
 
   private backward(leaves: readonly Leaf[]): (Tensor | null)[] {
     if (this.roots.length === 0) return [];
-    const grads = runBackward(this.roots, this.tangents, {
-      retainGraph: true,
-      createGraph: false,
-      inputs: leaves.map((primal) => primal.leaf),
-      accumulate: false,
-      allowUnused: true,
-    });
-    return grads.map((grad) => (isTensor(grad) ? grad : null));
+    try {
+      const grads = runBackward(this.roots, this.tangents, {
+        retainGraph: true,
+        createGraph: false,
+        inputs: leaves.map((primal) => primal.leaf),
+        accumulate: false,
+        allowUnused: true,
+      });
+      return grads.map((grad) => (isTensor(grad) ? grad : null));
+    } catch (error) {
+      throw asRefusal(error);
+    }
   }
 }
 

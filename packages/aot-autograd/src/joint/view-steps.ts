@@ -25,12 +25,12 @@ export interface ViewOrigin {
   readonly steps: readonly ViewStep[];
 }
 
-/** Walks back over view and in-place ops. */
-export function viewOrigin(node: Node): ViewOrigin {
+/** Walks back over view and in-place ops, to `end` at most. */
+export function viewOrigin(node: Node, end?: Node): ViewOrigin {
   const steps: ViewStep[] = [];
   let at = node;
   let index: number | null = null;
-  for (;;) {
+  while (at !== end) {
     const { target } = at;
     if (target === getItem) {
       index = at.args[1] as number;

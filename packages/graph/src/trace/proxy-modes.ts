@@ -6,6 +6,7 @@
  */
 import {
   type DispatchMode,
+  isTensor,
   type OpOverload,
   setGradEnabled,
   withDispatchMode,
@@ -44,12 +45,12 @@ export class ProxyMode implements DispatchMode {
   handle(op: OpOverload, args: readonly unknown[]): unknown {
     const decompose = this.decompositions.get(op);
     if (decompose !== undefined) {
-      const result = this.decompose(op, () => decompose(args));
+      const result = this.decompose(op, args, () => decompose(args));
       if (result !== undefined) return result;
     }
     const { expand } = op.record;
     if (expand !== undefined) {
-      const result = this.decompose(op, () => expand(op.bind(args)));
+      const result = this.decompose(op, args, () => expand(op.bind(args)));
       if (result !== null) return result;
     }
     // Converted first: an in-place op makes its tensor stand for the new value.
@@ -59,14 +60,26 @@ export class ProxyMode implements DispatchMode {
     return result;
   }
 
-  private decompose(op: OpOverload, run: () => unknown): unknown {
+  private decompose(op: OpOverload, args: readonly unknown[], run: () => unknown): unknown {
     const saved = this.decomposing;
     this.decomposing ??= op;
     try {
-      return withDispatchMode(this, run);
+      const result = withDispatchMode(this, run);
+      if (!op.isView) for (const made of [result].flat()) this.own(made, args);
+      return result;
     } finally {
       this.decomposing = saved;
     }
+  }
+
+  /** A view of what only the decomposition knows is no view to whoever called the operator. */
+  private own(made: unknown, args: readonly unknown[]): void {
+    if (!isTensor(made) || made.base === null) return;
+    const { storage } = made;
+    if (args.flat().some((arg) => isTensor(arg) && arg.storage === storage)) return;
+    made.base = null;
+    made.madeAs = null;
+    this.recorder.own(made);
   }
 }
 

@@ -110,6 +110,11 @@ export class TraceRecorder {
     return this.owners.get(storage);
   }
 
+  /** Makes a tensor the owner of its storage: nobody else knows what it was made of. */
+  own(tensor: Tensor): void {
+    this.owners.set(tensor.storage, tensor);
+  }
+
   private know(tensor: Tensor, node: Node): void {
     this.nodes.set(tensor, node);
     if (!this.owners.has(tensor.storage)) this.owners.set(tensor.storage, tensor);

@@ -9,7 +9,7 @@ import {
   checkOptionNames,
   checkFunction,
 } from '@tessera/shared';
-import { modes, withPreDispatchMode } from '../dispatch/modes.js';
+import { activeMode, withPreDispatchMode } from '../dispatch/modes.js';
 import { formatSizes, wrapDim } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -129,7 +129,7 @@ export function vmap<A extends unknown[], R>(
     const dims = dimsOf(args, inDims, 'inDims').map((dim, i) =>
       isContainer(inDims) || isTensor(leaves[i]) ? dim : null,
     );
-    const mode = new VmapMode(batchSize(leaves, dims), randomness, modes.pre);
+    const mode = new VmapMode(batchSize(leaves, dims), randomness, activeMode(leaves));
     const inputs = leaves.map((leaf, i) => {
       const dim = dims[i]!;
       if (dim === null) return leaf;

@@ -92,7 +92,8 @@ function inSteps(
   const acc = sum ?? self.dtype;
   const m = new ExprMath(l.ir);
   const value = l.ir.cast(source, acc);
-  const put = (old: Expr): Expr => (sum === null ? value : m.add(old, scaled(l, value, scale)));
+  const put = (old: Expr): Expr =>
+    sum === null ? value : m.add(old, scaled(l, value, scale, self.dtype));
   const result = putInSteps(l, self, acc, steps, [{ coords, put }]);
   return result === null ? null : castTensor(l, result, self.dtype);
 }
@@ -107,10 +108,13 @@ function ownSum(dtype: DType): DType {
   return dtype === 'bool' ? 'int32' : dtype;
 }
 
-function scaled(l: Lowering, value: Expr, scale: LoweredArg): Expr {
-  const factor =
-    scale instanceof RuntimeScalar ? l.ir.cast(scale.expr, value.dtype) : Number(scale ?? 1);
-  return factor === 1 ? value : new ExprMath(l.ir).mul(value, factor);
+/** Times `scale` as `dtype` holds it: of bools, any number but 0 is 1. */
+function scaled(l: Lowering, value: Expr, scale: LoweredArg, dtype: DType): Expr {
+  if ((scale ?? 1) === 1) return value;
+  const { ir } = l;
+  const held =
+    scale instanceof RuntimeScalar ? ir.cast(scale.expr, dtype) : ir.const(dtype, Number(scale));
+  return new ExprMath(ir).mul(value, ir.cast(held, value.dtype));
 }
 
 /** self + Σ of the sources that address each element. */
@@ -129,7 +133,7 @@ function accumulated(
     'sum',
     m.where(sources.hits, l.ir.cast(sources.value, acc), 0),
   );
-  const total = m.add(l.ir.cast(self.expr, acc), scaled(l, sum.expr, scale));
+  const total = m.add(l.ir.cast(self.expr, acc), scaled(l, sum.expr, scale, self.dtype));
   return l.pointwise(self.shape, l.ir.cast(total, self.dtype));
 }
 

@@ -140,7 +140,7 @@ const asStrided: LoweringOf<'aten::as_strided' | 'aten::as_strided_copy'> = (
   const origin = buffer.input < 0 ? 0 : l.inputOffsets[buffer.input]!;
   const start = offset === null || offset === undefined ? storageOffset(call) : Number(offset);
   const refuse = (what: string): never => {
-    throw new TesseraError('invalid-argument', `${call.op}: the view ${what}.`, {
+    throw new TesseraError('aot-unsupported', `${call.op}: the view ${what}.`, {
       hints: ['Pass the whole tensor into the compiled function and slice it there.'],
     });
   };

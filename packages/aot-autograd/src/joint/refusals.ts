@@ -1,0 +1,30 @@
+/**
+ * @file Refusals: codes of errors about programs that are right in eager mode and have no functional form with one backward
+ * graph. Whoever runs graphs may run such a program operator by operator.
+ */
+import { type ErrorCode, TesseraError, isTesseraError } from '@tessera/shared';
+
+const REFUSALS: readonly ErrorCode[] = [
+  'aot-unsupported',
+  'inplace-version',
+  'inplace-leaf',
+  'inplace-view',
+  'inplace-overlap',
+  'backward-twice',
+];
+
+/** The code of a refusal, or undefined. */
+export function refusalCode(error: unknown): ErrorCode | undefined {
+  return REFUSALS.find((code) => isTesseraError(error, code));
+}
+
+/** An error of a derivative: eager code has it when somebody differentiates, and is right without. */
+export function asRefusal(error: unknown): unknown {
+  if (!isTesseraError(error) || error.code === 'graph-lint' || refusalCode(error) !== undefined)
+    return error;
+  const [reason] = error.message.split('\n');
+  return new TesseraError('aot-unsupported', `A derivative cannot be made: ${reason}`, {
+    cause: error,
+    hints: error.hints,
+  });
+}

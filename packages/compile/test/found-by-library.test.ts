@@ -1,0 +1,86 @@
+/**
+ * @file What random programs that call the whole library found: each once gave other numbers than eager code, other
+ * histories, or an error.
+ */
+import { type Tensor, arange, logaddexp, tensor, zeros } from '@tessera/tensor';
+import * as fft from '@tessera/tensor/fft';
+import { vmap } from '@tessera/tensor/func';
+import { describe, expect, it } from 'vitest';
+import { compile } from '../src/index.js';
+
+const BACKENDS = ['eager', 'aot_eager', 'inductor'] as const;
+
+/** Results of a call, which of them require gradients, and the gradient of all results' sum. */
+function play(run: (x: Tensor) => readonly Tensor[] | Promise<readonly Tensor[]>): unknown {
+  const leaf = arange(9).reshape([3, 3]).div(7).sin().requiresGrad_();
+  const look = (made: readonly Tensor[]): unknown => {
+    const losses = made
+      .filter((t) => t.requiresGrad)
+      .map((t, i) =>
+        t
+          .sin()
+          .sum()
+          .mul(i + 1),
+      );
+    if (losses.length > 0) losses.reduce((a, b) => a.add(b)).backward();
+    return [made.map((t) => [t.requiresGrad, t.toArray()]), leaf.grad?.toArray()];
+  };
+  const made = run(leaf.mul(1));
+  return made instanceof Promise ? made.then(look) : look(made);
+}
+
+describe.each(BACKENDS)('%s', (backend) => {
+  it.each<[string, (t: Tensor, x: Tensor) => readonly Tensor[]]>([
+    ['beside a view of it', (t) => [t, t.flatten()]],
+    ['by two views of it', (t) => [t.select(0, 0), t.flatten()]],
+    ['beside its detached form', (t) => [t, t.detach()]],
+    ['written to', (t) => [t.mul_(2), t.flatten()]],
+    ['written to through a view', (t, x) => (t.select(0, 0).mul_(x.sum()), [t, t.flatten()])],
+  ])('what an operator makes in parts has one history: returned %s', (_name, program) => {
+    const run = (x: Tensor): readonly Tensor[] => program(fft.rfft(x), x);
+    const found = play(compile(run, { backend }));
+    const [results, gradient] = found as [unknown[], number[][]];
+    const [want, wanted] = play(run) as [unknown[], number[][]];
+    expect(results.length).toBe(want.length);
+    expect(JSON.stringify(results, rounded)).toBe(JSON.stringify(want, rounded));
+    expect(JSON.stringify(gradient, rounded)).toBe(JSON.stringify(wanted, rounded));
+  });
+
+  it('vmap after an await is part of the graph, and sees what was written before', async () => {
+    const run = async (x: Tensor): Promise<readonly Tensor[]> => {
+      await Promise.resolve();
+      x.add_(2).reciprocal_();
+      return [vmap((row: Tensor) => row.mul(2))(x)];
+    };
+    const got = await play(compile(run, { backend }));
+    expect(JSON.stringify(got, rounded)).toBe(JSON.stringify(await play(run), rounded));
+  });
+
+  it('a derivative that fails is an error of whoever differentiates', () => {
+    const run = (x: Tensor): Tensor => logaddexp(x.gt(0.5), x);
+    const compiled = compile(run, { backend });
+    const x = tensor([0.25, 0.75], { requiresGrad: true });
+    const made = compiled(x);
+    expect(made.toArray()).toEqual(run(x).toArray());
+    expect(() => made.sum().backward()).toThrow(
+      /Subtraction, the `-` operator, with a bool tensor/,
+    );
+  });
+});
+
+it('a factor of truth values is one of them', () => {
+  const at = tensor([0, 0], { dtype: 'int64' });
+  for (const count of [2, 5000]) {
+    const run = (rows: Tensor): Tensor =>
+      zeros([2, count], { dtype: 'bool' }).indexAdd(0, at, rows, { alpha: 0.5 });
+    const rows = arange(2 * count)
+      .reshape([2, count])
+      .gt(0);
+    const want = [new Array<boolean>(count).fill(true), new Array<boolean>(count).fill(false)];
+    expect(compile(run)(rows).toArray()).toEqual(want);
+  }
+});
+
+function rounded(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toFixed(4)) + 0 : value;
+}
