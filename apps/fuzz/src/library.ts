@@ -248,7 +248,8 @@ export const LIBRARY: readonly string[] = [
   'T.autocast({ dtype: "bfloat16" }, () => F.linear(f, f).softmax(-1))',
   'nn.functionalCall(m.conv, { bias: T.tensor([0.5]) }, [v.reshape([1, 1, -1])])',
   // Gradients and modes inside.
-  'f.requiresGrad ? T.grad(f.sin().mul(f).sum(), [f], { createGraph: true })[0] : f',
+  // Where the graph breaks, a gradient with a graph cannot be differentiated (docs/errors/double-backward-compiled.md).
+  'f.requiresGrad ? T.grad(f.sin().mul(f).sum(), [f], { createGraph: true })[0].detach() : f',
   'f.requiresGrad ? T.grad(f.mul(g).sum(), [f, g], { allowUnused: true })[0] : f',
   'T.noGrad(() => x.add_(1))',
   'T.noGrad(() => x.mul(2)).add(x)',

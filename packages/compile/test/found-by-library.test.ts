@@ -2,9 +2,10 @@
  * @file What random programs that call the whole library found: each once gave other numbers than eager code, other
  * histories, or an error.
  */
-import { type Tensor, arange, logaddexp, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, arange, grad, logaddexp, tensor, zeros } from '@tessera/tensor';
 import * as fft from '@tessera/tensor/fft';
 import { vmap } from '@tessera/tensor/func';
+import { xlog1py } from '@tessera/tensor/special';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -56,6 +57,19 @@ describe.each(BACKENDS)('%s', (backend) => {
     expect(JSON.stringify(got, rounded)).toBe(JSON.stringify(await play(run), rounded));
   });
 
+  it.each<[string, (x: Tensor, other: Tensor) => readonly Tensor[]]>([
+    ['in passing', (x, other) => (other.mul(2), slopes(x))],
+    ['beside', (x, other) => [slopes(x)[0]!.add(other.mul(2))]],
+    ['through what is written', (x, other) => slopes(x.mul(2).add_(other))],
+  ])('grad() with a graph is in it although history is used from before: %s', (_name, program) => {
+    const run = (x: Tensor): readonly Tensor[] => {
+      const other = x.cos();
+      return compile(program, { backend })(x, other);
+    };
+    const want = play((x) => program(x, x.cos()));
+    expect(JSON.stringify(play(run), rounded)).toBe(JSON.stringify(want, rounded));
+  });
+
   it('a derivative that fails is an error of whoever differentiates', () => {
     const run = (x: Tensor): Tensor => logaddexp(x.gt(0.5), x);
     const compiled = compile(run, { backend });
@@ -66,6 +80,49 @@ describe.each(BACKENDS)('%s', (backend) => {
       /Subtraction, the `-` operator, with a bool tensor/,
     );
   });
+});
+
+/** A gradient that can be differentiated. */
+function slopes(x: Tensor): readonly Tensor[] {
+  return grad(x.sin().mul(x).sum(), [x], { createGraph: true });
+}
+
+it.each([{ dynamic: true }, {}])('rows that go to one place, known in advance, %o', (options) => {
+  const programs: Readonly<Record<string, (x: Tensor) => Tensor>> = {
+    indexAdd: (x) => x.indexAdd(0, zeros([x.shape[0]!], { dtype: 'int64' }), x),
+    scatterAdd: (x) => x.scatterAdd(0, zeros(x.shape, { dtype: 'int64' }), x),
+    amax: (x) => x.scatterReduce(0, zeros(x.shape, { dtype: 'int64' }), x, 'amax'),
+    scatter: (x) => x.scatter(0, zeros(x.shape, { dtype: 'int64' }), x),
+    indexPut: (x) =>
+      x.indexPut([zeros(x.shape.slice(0, 1), { dtype: 'int64' })], x, { accumulate: true }),
+  };
+  for (const [name, run] of Object.entries(programs)) {
+    const compiled = compile((x: Tensor) => run(x), options);
+    for (const [rows, columns] of [
+      [3, 1],
+      [5, 1],
+      [9, 1],
+      [700, 1],
+      [70, 3],
+    ] as const) {
+      const x = arange(rows * columns)
+        .add(1)
+        .to('float32')
+        .reshape([rows, columns]);
+      expect(compiled(x).toArray(), `${name} ${rows}`).toEqual(run(x).toArray());
+    }
+  }
+});
+
+it('a half beside a number in a tensor stays one where an operator is made of others', () => {
+  const x = tensor([0.5, 0.25, -1, 2], { dtype: 'float16' });
+  const run = (a: Tensor, b: Tensor): Tensor => xlog1py(a, b);
+  // As torch.special.xlog1py gives them.
+  const want = [0.2027587890625, 0.10137939453125, -0.405517578125, 0.81103515625];
+  for (const each of [run, compile(run), compile(run, { backend: 'aot_eager' })]) {
+    expect(each(x, tensor(0.5)).dtype).toBe('float16');
+    expect(each(x, tensor(0.5)).toArray()).toEqual(want);
+  }
 });
 
 it('a factor of truth values is one of them', () => {

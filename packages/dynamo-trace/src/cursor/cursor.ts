@@ -107,13 +107,19 @@ export class Cursor implements PreDispatchMode {
     return this.path.length === this.segmentFrom;
   }
 
-  /** Tensors from outside that the current segment reads. */
-  get segmentInputs(): Tensor[] {
-    const slots = new Set(
-      this.matched.flatMap((step) => [...accesses(step)].map(([slot]) => slot)),
-    );
+  /** Tensors from outside that the current segment may have made these of. */
+  inputsBehind(made: readonly Tensor[]): Tensor[] {
+    const { frame } = this;
+    const slots = new Set(made.map((tensor) => frame.slotOf(tensor)));
+    for (const step of this.matched.toReversed()) {
+      const isUnrelated =
+        step.kind === 'op' &&
+        step.written.length === 0 &&
+        !step.outs.some((out) => out !== null && slots.has(out.slot));
+      if (!isUnrelated) for (const [slot] of accesses(step)) slots.add(slot);
+    }
     // What a region that was jumped over made for itself has no tensor.
-    return [...slots].flatMap((slot) => this.frame.slots[slot] ?? []).filter((t) => !t.isLazy);
+    return [...slots].flatMap((slot) => frame.slots[slot] ?? []).filter((t) => !t.isLazy);
   }
 
   // ---- moving

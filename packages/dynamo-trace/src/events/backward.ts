@@ -48,7 +48,7 @@ export function isGradOp(op: unknown): boolean {
 
 /**
  * Whether a recorded `grad()` may miss a way to what is wanted: one that leads through history outside the
- * segment, which has these inputs.
+ * segment, whose inputs these are, as far as what is differentiated may be made of them.
  */
 export function leavesSegment(inputs: readonly Tensor[], wanted: readonly Tensor[]): boolean {
   const outside = wanted.filter((tensor) => !tensor.isLazy);

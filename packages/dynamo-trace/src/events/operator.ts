@@ -102,8 +102,8 @@ export function breakBefore(
   args: readonly unknown[],
 ): BreakReason | null {
   if (isGradOp(op)) {
-    const wanted = args[2] as readonly Tensor[];
-    if (endsWith(cursor.at, BACKWARD_OUTSIDE) || leavesSegment(cursor.segmentInputs, wanted))
+    const [roots, , wanted] = args as [readonly Tensor[], unknown, readonly Tensor[]];
+    if (endsWith(cursor.at, BACKWARD_OUTSIDE) || leavesSegment(cursor.inputsBehind(roots), wanted))
       return BACKWARD_OUTSIDE;
   }
   return opBreak(op, args);

@@ -6,8 +6,8 @@
  * - `LoopKernel`: a nest of parallel `outer` loops; for each outer point its stages run in order. An
  *   `inner` stage loops over all `inner` variables and may reduce; an `outer` stage runs once. So
  *   softmax is [inner: max] [inner: sum of exp] [inner: store], and a pointwise kernel is one outer
- *   stage with no inner variables. A running reduction is a scan: each inner point has its result. Inner points that
- *   store to computed places follow each other in order: two of them may name one place (a scatter).
+ *   stage with no inner variables. A running reduction is a scan: each inner point has its result. Where nothing is
+ *   reduced, inner points follow each other in order: two of them may store to one place (a scatter).
  * - `MatmulKernel`: `acc[b,m,n] = Σ_k a(b,m,k) · b(b,k,n)` where both operands are arbitrary expressions
  *   (the prologue) and the epilogue stores any expressions of `acc`. A convolution is a matmul whose
  *   operand is a masked load at image coordinates (implicit GEMM); m, n and k are lists of loop

@@ -154,11 +154,10 @@ function buildLoop(body: LoopBody, context: EmitContext): KernelDraft {
   const { settler, parameters } = settlerFor(context, body);
   const outer = settler.settle(body.outer, 'i', true);
   // The place that argmax reports counts points in order, and a scan meets them in order; so do stores that may meet.
-  const positional = body.stages.some(
-    (stage) =>
-      stage.reduces.some((r) => r.running || r.op === 'argmax' || r.op === 'argmin') ||
-      stage.stores.some(({ inner, index }) => inner && indexValues(index).length > 0),
-  );
+  const reduces = body.stages.flatMap((stage) => stage.reduces);
+  const positional =
+    reduces.length === 0 ||
+    reduces.some((r) => r.running || r.op === 'argmax' || r.op === 'argmin');
   const inner = settler.settle(body.inner, 'r', !positional);
   const stages = body.stages.map((stage): Stage => ({
     kind: stage.kind,

@@ -39,9 +39,10 @@ function indicesOf({ stages }: LoopKernel<Size>): IndexExpr[] {
   return [...found];
 }
 
-/** Whether inner points store to computed places, where two of them may meet: they are taken one after another. */
-export function takesSteps({ stages }: LoopKernel<Size>): boolean {
-  return stages.some(({ kind, body }) => kind === 'inner' && body.some(isPlaced));
+/** Whether inner points only store: two of them may meet at a place, and they are taken one after another. */
+export function takesSteps({ inner, stages }: LoopKernel<Size>): boolean {
+  const isStore = ({ kind }: Stmt): boolean => kind === 'store';
+  return inner.length > 0 && stages.every(({ body }) => body.every(isStore));
 }
 
 /** Whether a statement stores to a computed place. */

@@ -9,7 +9,6 @@ import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
 import { quietly } from '../fft/quietly.js';
-import { floating } from './floating.js';
 
 /**
  * The part of a record that says the values: `compose` of its operands as floats, rounded once on the CPU, and what
@@ -28,11 +27,16 @@ export function composed(
           .map(prepare),
       ),
     );
+  const meta = pointwiseMeta({ operands: names, result: 'float' });
   return {
     tags: ['pointwise'],
-    meta: pointwiseMeta({ operands: names, result: 'float' }),
+    meta,
     kernel: (args, [out]) =>
       writeNumbers(out!, readNumbers(composedOf(args, (x) => toDtype(x, 'float64')))),
-    expand: (args) => composedOf(args, floating),
+    // Operands of other dtypes first become what the result is: a number in a tensor says little about that.
+    expand: (args) => {
+      const { dtype } = meta(args);
+      return composedOf(args, (x) => toDtype(x, dtype));
+    },
   };
 }
