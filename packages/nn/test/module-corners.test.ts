@@ -141,3 +141,25 @@ describe('state dicts without counts of batches', () => {
     ).toThrow('Missing key(s) in state_dict: "0.bias", "0.running_mean", "0.running_var".');
   });
 });
+
+describe('Module.to', () => {
+  it('takes a device and a dtype, which leaves integers what they are', () => {
+    const model = new nn.BatchNorm1d(3).to('cpu', 'float64');
+    expect([...model.parameters(), ...model.buffers()].map(({ dtype }) => dtype)).toEqual([
+      ...Array<string>(4).fill('float64'),
+      'int64',
+    ]);
+  });
+
+  it.each<[string, readonly unknown[], RegExp]>([
+    ['a dtype before a device', ['float64', 'cpu'], /device comes before the dtype/],
+    ['integers', ['int64'], /only accepts floating point dtypes.*dtype=int64/s],
+    ['integers on a device', ['cpu', 'int64'], /only accepts floating point dtypes/],
+    ['what is neither', ['cpu', 'banana'], /banana/],
+  ])('refuses %s, before anything is moved', (_name, args, expected) => {
+    const model = new nn.Linear(2, 2);
+    const to = model.to.bind(model) as (...args: readonly unknown[]) => unknown;
+    expect(() => to(...args)).toThrow(expected);
+    expect(model.weight.dtype).toBe('float32');
+  });
+});

@@ -19,6 +19,14 @@ describe('skipInit', () => {
     expect(model.parameters().every(({ isFake }) => isFake)).toBe(true);
   });
 
+  it('takes a class and what its constructor takes, as in PyTorch', () => {
+    const linear = skipInit(Linear, 5, 1, { bias: false });
+    expect(linear.weight.isFake).toBe(true);
+    expect([linear.weight.shape, linear.bias]).toEqual([[1, 5], null]);
+    // @ts-expect-error a size is no string
+    void (() => skipInit(Linear, 'five', 1));
+  });
+
   it('computes and trains like any other once a state was assigned, without a copy', () => {
     const source = make();
     const state = source.stateDict();

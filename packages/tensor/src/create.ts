@@ -3,9 +3,10 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { defaultDType } from './default-dtype.js';
-import { type DType, itemSize } from './dtype.js';
+import { type DType, isIntegral, itemSize } from './dtype.js';
 import { cpuHeap } from './heap/cpu-heap.js';
 import { writeNumbers } from './kernels/elements.js';
+import { checkFillValue } from './kernels/fill-value.js';
 import { isBig } from './kernels/integer-arithmetic.js';
 import { type TensorOptions, checkTensorOptions } from './ops/factory/factory.js';
 import { formatSizes, numelOf } from './shape.js';
@@ -109,10 +110,12 @@ export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
       return fromTypedArray(data, [(data as Uint8Array).length], options);
     const { sizes, values } = flatten(data);
     const out = emptyContiguous(sizes, options.dtype ?? inferDType(values), 'cpu');
-    writeNumbers(
-      out,
-      values.map((value) => (isBig(value) ? (value as number) : Number(value))),
+    // What a double does not hold stays a BigInt, as among `Elements`.
+    const numbers = values.map((value) =>
+      isBig(value) && !Number.isSafeInteger(Number(value)) ? (value as number) : Number(value),
     );
+    if (isIntegral(out.dtype)) for (const number of numbers) checkFillValue(number, out.dtype);
+    writeNumbers(out, numbers);
     return finish(out, options);
   });
 }

@@ -1,10 +1,15 @@
 /**
  * @file Memory formats: which layout a copy gets.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import type { TensorMeta } from './op/op-record.js';
 import type { Tensor } from './tensor.js';
-import { contiguousStrides } from './shape.js';
-import { channelsLastStrides, preservedStrides } from './kernels/pointwise-strides.js';
+import { contiguousStrides, isContiguous } from './shape.js';
+import {
+  channelsLastStrides,
+  isChannelsLast,
+  preservedStrides,
+} from './kernels/pointwise-strides.js';
 
 /** `preserve` keeps a dense layout's order of dimensions; `channelsLast` is NHWC order of a 4-d tensor. */
 export type MemoryFormat = 'contiguous' | 'preserve' | 'channelsLast' | 'channelsLast3d';
@@ -13,6 +18,20 @@ export type MemoryFormat = 'contiguous' | 'preserve' | 'channelsLast' | 'channel
 export function formatStrides(self: Tensor, format: MemoryFormat | null): number[] {
   if (format === null || format === 'preserve') return preservedStrides(self.sizes, self.strides);
   return format === 'contiguous' ? contiguousStrides(self.sizes) : channelsLastStrides(self.sizes);
+}
+
+export const MEMORY_FORMAT: OptionNames<{ memoryFormat?: MemoryFormat }> = { memoryFormat: true };
+
+/** Whether the elements of `self` lie in the order of a format without gaps. @throws invalid-argument */
+export function isLaidOutAs(
+  { sizes, strides }: Tensor,
+  options: { memoryFormat?: MemoryFormat },
+): boolean {
+  checkOptionNames('isContiguous', options, MEMORY_FORMAT);
+  const format = options.memoryFormat;
+  return format === 'channelsLast' || format === 'channelsLast3d'
+    ? isChannelsLast(sizes, strides, format === 'channelsLast' ? 4 : 5)
+    : isContiguous(sizes, strides);
 }
 
 /** Result of the shape, dtype and order of dimensions of `self`. */

@@ -34,6 +34,7 @@ import {
   readTyped,
 } from './read-values.js';
 import { formatTensor } from './format-tensor.js';
+import { type MemoryFormat, isLaidOutAs } from './memory-format.js';
 import { isContiguous, wrapDim } from './shape.js';
 import { bindTensorClass } from './tensor-factory.js';
 import { TensorBase } from './tensor-base.js';
@@ -98,9 +99,11 @@ export class Tensor extends TensorBase {
     return this.ndim;
   }
 
-  /** Whether elements lie in row-major order without gaps. */
-  isContiguous(): boolean {
-    return isContiguous(this.sizes, this.strides);
+  /** Whether elements lie in row-major order without gaps, or in that of a channels-last format. */
+  isContiguous(options?: { memoryFormat?: MemoryFormat }): boolean {
+    return options === undefined
+      ? isContiguous(this.sizes, this.strides)
+      : isLaidOutAs(this, options);
   }
 
   /**
@@ -124,16 +127,21 @@ export class Tensor extends TensorBase {
   }
 
   /** Converts dtype or moves device; itself if nothing changes. @throws invalid-argument, device-unavailable */
-  to(target: DType | DeviceType): Tensor {
-    if (typeof target !== 'string')
+  to(target: DType | DeviceType): Tensor;
+  /** Moves to a device as a dtype. */
+  to(device: DeviceType, dtype?: DType): Tensor;
+  to(target: DType | DeviceType, dtype?: DType): Tensor {
+    const isType = isDType(target);
+    if (typeof target !== 'string' || (dtype !== undefined && (isType || !isDType(dtype))))
       throw new TesseraError(
         'invalid-argument',
         'to(): a dtype or a device is expected, by name.',
         {
-          hints: ["Write x.to('float16'), or x.to('wgpu').to('float16') for both."],
+          hints: ["Write x.to('float16'), or x.to('wgpu', 'float16') for both."],
         },
       );
-    return isDType(target) ? toDtype(this, target) : toDevice(this, target);
+    if (isType) return toDtype(this, target);
+    return toDevice(dtype === undefined ? this : toDtype(this, dtype), target);
   }
 
   /** Whether any element is NaN. Reads the values (cpu). */

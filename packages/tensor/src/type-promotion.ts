@@ -43,10 +43,13 @@ export function kindType(kind: ScalarKind): DType {
   return kind === 'float' ? defaultDType() : kind === 'int' ? 'int64' : 'bool';
 }
 
-/** Result dtype of operands. */
-export function resultType(operands: readonly Operand[]): DType {
-  return promotedType(
-    operands,
+/** Result dtype of operands, given one by one or as a list. @see torch.result_type */
+export function resultType(
+  operands: Operand | readonly Operand[],
+  ...more: readonly Operand[]
+): DType {
+  return promotedType<Operand>(
+    Array.isArray(operands) ? operands : [operands as Operand, ...more],
     (operand) => (isTensor(operand) ? (operand.ndim > 0 ? 0 : 1) : 2),
     (operand) => (isTensor(operand) ? operand.dtype : numberType(operand as ScalarLike)),
   );

@@ -36,7 +36,7 @@ import {
   uniqueModules,
 } from './module-tree.js';
 import { noteBuffer } from './module-state.js';
-import { moveData } from './move-data.js';
+import { checkTarget, moveData } from './move-data.js';
 import {
   type LoadReport,
   type LoadStateOptions,
@@ -280,9 +280,19 @@ export abstract class Module {
     return this.train(false);
   }
 
-  /** Moves parameters and buffers to a device, or converts floating-point ones to a dtype, in place. */
-  to(target: DType | DeviceType): this {
-    for (const module of this.modules()) module._move(target);
+  /**
+   * Moves parameters and buffers to a device, or converts floating-point ones to a dtype, or both, in place.
+   *
+   * @throws dtype-unsupported for a dtype that is not floating point, invalid-argument
+   */
+  to(target: DType | DeviceType): this;
+  to(device: DeviceType, dtype?: DType): this;
+  to(target: DType | DeviceType, dtype?: DType): this {
+    checkTarget(target, dtype);
+    for (const module of this.modules()) {
+      if (dtype !== undefined) module._move(dtype);
+      module._move(target);
+    }
     return this;
   }
 

@@ -7,7 +7,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { withFakeTensors } from '@tessera/tensor/internal';
-import type { Module } from './module.js';
+import { Module } from './module.js';
 
 /**
  * Makes a module without memory for its parameters and buffers: nothing is drawn, nothing allocated. What is not
@@ -18,8 +18,17 @@ import type { Module } from './module.js';
  * const model = skipInit(() => new Net());
  * model.loadStateDict(await loadCheckpoint('net.safetensors'), { assign: true });
  */
-export function skipInit<M extends Module>(make: () => M): M {
-  const made = withFakeTensors(make);
+export function skipInit<M extends Module>(make: () => M): M;
+/** The same of a class and the arguments of its constructor: `skipInit(Linear, 5, 1)`. */
+export function skipInit<M extends Module, A extends readonly unknown[]>(
+  module: new (...args: A) => M,
+  ...args: A
+): M;
+export function skipInit<M extends Module>(
+  make: (() => M) | ModuleClass<M>,
+  ...args: readonly unknown[]
+): M {
+  const made = withFakeTensors(() => (isClass(make) ? new make(...args) : make()));
   if (made instanceof Promise)
     throw new TesseraError(
       'invalid-argument',
@@ -29,4 +38,10 @@ export function skipInit<M extends Module>(make: () => M): M {
       },
     );
   return made;
+}
+
+type ModuleClass<M extends Module> = new (...args: readonly unknown[]) => M;
+
+function isClass<M extends Module>(make: (() => M) | ModuleClass<M>): make is ModuleClass<M> {
+  return make.prototype instanceof Module;
 }

@@ -1,10 +1,11 @@
 /**
- * @file The number that a tensor is filled with: dtypes refuse what they cannot hold.
+ * @file Numbers that a tensor is filled with or made from: dtypes refuse what they cannot hold.
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { DTYPES, type DType } from '../dtype.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { roundTo } from './elements.js';
+import { isBig } from './integer-arithmetic.js';
 import { scalarValue } from './pointwise-kernel.js';
 
 /** A meta rule that checks argument `name` against the dtype of the result. @throws invalid-argument */
@@ -21,19 +22,20 @@ export function checkingFill<Name extends string, Args extends NamedArgs>(
 
 /** @throws invalid-argument unless the dtype holds the number */
 export function checkFillValue(value: ScalarLike, dtype: DType): void {
-  const number = scalarValue(value);
+  const number = isBig(value) ? (value as number) : scalarValue(value);
   const held = roundTo(dtype, number);
   const fits =
     DTYPES[dtype].category === 'integral'
       ? number >= -(2 ** 63) &&
         number < 2 ** 63 &&
         // A negative number is wrapped once by unsigned integers.
-        (held === Math.trunc(number) || (dtype === 'uint8' && number < 0 && number > -256))
+        (held === (isBig(number) ? number : Math.trunc(number)) ||
+          (dtype === 'uint8' && number < 0 && number > -256))
       : Number.isFinite(held) || !Number.isFinite(number);
   if (fits) return;
   throw new TesseraError(
     'invalid-argument',
     `value cannot be converted to type ${dtype} without overflow: ${number}`,
-    { hints: ['Fill with a number that the dtype holds, or make the tensor floating point.'] },
+    { hints: ['Give a number that the dtype holds, or make the tensor floating point.'] },
   );
 }

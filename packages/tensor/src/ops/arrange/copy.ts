@@ -1,13 +1,18 @@
 /**
  * @file Copies and conversions: clone, copy_, to, contiguous, detach.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { checkOptionNames } from '@tessera/shared';
 import { type DeviceType, deviceRuntime, isDeviceAvailable, transfers } from '../../device.js';
 import { unreadable } from '../../dispatch/unreadable-now.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { type Elements, readElements, writeNumbers } from '../../kernels/elements.js';
-import { type MemoryFormat, formatStrides, metaOfSelf } from '../../memory-format.js';
+import {
+  MEMORY_FORMAT,
+  type MemoryFormat,
+  formatStrides,
+  metaOfSelf,
+} from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { expandStrides, isContiguous, sameNumbers } from '../../shape.js';
@@ -121,8 +126,6 @@ const contiguousOp = defineOp(
     },
   },
 );
-
-const MEMORY_FORMAT: OptionNames<{ memoryFormat?: MemoryFormat }> = { memoryFormat: true };
 
 /** A copy with its own memory; keeps a dense layout unless a format is given. */
 export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat }): Tensor {

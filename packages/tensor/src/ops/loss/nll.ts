@@ -7,6 +7,7 @@ import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type ValueCheck, valueError } from '../../kernels/value-check.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta } from '../../op/op-record.js';
@@ -75,6 +76,7 @@ export function checkClassType(op: string, { dtype }: Tensor): void {
 
 /** @throws shape-mismatch, dtype-mismatch */
 function checkInputs({ self, target, weight }: Losses): void {
+  checkFloating('nll_loss_out_frame', self);
   checkTarget(self, target);
   checkClassType('nll_loss', target);
   checkClassWeight('nll_loss', weight, self.sizes[classDim(self)]!);
