@@ -2,10 +2,10 @@
  * @file `ConstantLR`: a smaller rate for the first epochs.
  */
 import { TesseraError } from '@tessera/shared';
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `ConstantLR`. */
-export interface ConstantLROptions {
+export interface ConstantLROptions extends ScheduleOptions {
   /** Factor of the initial rate (default 1/3). */
   readonly factor?: number;
   /** Epochs for which it holds (default 5). */
@@ -18,6 +18,7 @@ export class ConstantLR extends LRScheduler {
   static override readonly optionNames: Readonly<Record<keyof ConstantLROptions, true>> = {
     factor: true,
     totalIters: true,
+    lastEpoch: true,
   };
 
   readonly factor: number;

@@ -1,10 +1,10 @@
 /**
  * @file `CosineAnnealingLR`: the rate falls along half a cosine.
  */
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `CosineAnnealingLR`. */
-export interface CosineAnnealingLROptions {
+export interface CosineAnnealingLROptions extends ScheduleOptions {
   /** Epochs from the highest rate to the lowest. */
   readonly tMax: number;
   /** The lowest rate (default 0). */
@@ -17,6 +17,7 @@ export class CosineAnnealingLR extends LRScheduler {
   static override readonly optionNames: Readonly<Record<keyof CosineAnnealingLROptions, true>> = {
     tMax: true,
     etaMin: true,
+    lastEpoch: true,
   };
   static override readonly requiredOptions: readonly string[] = ['tMax'];
 

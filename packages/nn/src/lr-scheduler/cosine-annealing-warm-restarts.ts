@@ -2,11 +2,16 @@
  * @file `CosineAnnealingWarmRestarts`: half cosines, each begun anew at the initial rate.
  */
 import { TesseraError } from '@tessera/shared';
-import { LRScheduler, type LRSchedulerState, type ScheduledOptimizer } from './lr-scheduler.js';
+import {
+  LRScheduler,
+  type LRSchedulerState,
+  type ScheduledOptimizer,
+  type ScheduleOptions,
+} from './lr-scheduler.js';
 import { numberOr, readSchedulerState } from './read-scheduler-state.js';
 
 /** Options of `CosineAnnealingWarmRestarts`. */
-export interface CosineAnnealingWarmRestartsOptions {
+export interface CosineAnnealingWarmRestartsOptions extends ScheduleOptions {
   /** Epochs until the first restart. */
   readonly t0: number;
   /** Factor of the period after each restart (default 1). */
@@ -32,6 +37,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     t0: true,
     tMult: true,
     etaMin: true,
+    lastEpoch: true,
   };
   static override readonly requiredOptions: readonly string[] = ['t0'];
 
@@ -39,13 +45,14 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   readonly tMult: number;
   readonly etaMin: number;
   /** Epochs since the last restart, of which parts count. */
-  private _at = -1;
+  private _at: number;
   /** Epochs from it to the next. */
   private _period: number;
 
   /** @throws invalid-argument */
   constructor(optimizer: ScheduledOptimizer, options: CosineAnnealingWarmRestartsOptions) {
     super(optimizer, options);
+    this._at = this.lastEpoch;
     this.t0 = options.t0;
     this.tMult = options.tMult ?? 1;
     this.etaMin = options.etaMin ?? 0;

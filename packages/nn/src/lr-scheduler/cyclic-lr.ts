@@ -3,10 +3,10 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { CommonOptions, ParamGroup } from '../optim/param-group.js';
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `CyclicLR`. */
-export interface CyclicLROptions {
+export interface CyclicLROptions extends ScheduleOptions {
   /** The lowest rate, of all groups or of each. */
   readonly baseLr: number | readonly number[];
   /** The highest rate of the first cycle. */
@@ -59,6 +59,7 @@ export class CyclicLR extends LRScheduler {
     cycleMomentum: true,
     baseMomentum: true,
     maxMomentum: true,
+    lastEpoch: true,
   };
   static override readonly requiredOptions: readonly string[] = ['baseLr', 'maxLr'];
 

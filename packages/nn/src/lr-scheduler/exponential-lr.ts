@@ -1,10 +1,10 @@
 /**
  * @file `ExponentialLR`: the rate falls by a factor every epoch.
  */
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `ExponentialLR`. */
-export interface ExponentialLROptions {
+export interface ExponentialLROptions extends ScheduleOptions {
   /** Factor of an epoch. */
   readonly gamma: number;
 }
@@ -14,6 +14,7 @@ export class ExponentialLR extends LRScheduler {
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<Record<keyof ExponentialLROptions, true>> = {
     gamma: true,
+    lastEpoch: true,
   };
   static override readonly requiredOptions: readonly string[] = ['gamma'];
 

@@ -27,5 +27,10 @@ export { SequentialLR, type SequentialLROptions, type SequentialLRState } from '
 export { CosineAnnealingLR, type CosineAnnealingLROptions } from './cosine-annealing-lr.js';
 export { LambdaLR, type LRLambda } from './lambda-lr.js';
 export { LinearLR, type LinearLROptions } from './linear-lr.js';
-export { LRScheduler, type LRSchedulerState, type ScheduledOptimizer } from './lr-scheduler.js';
+export {
+  LRScheduler,
+  type LRSchedulerState,
+  type ScheduleOptions,
+  type ScheduledOptimizer,
+} from './lr-scheduler.js';
 export { StepLR, type StepLROptions } from './step-lr.js';

@@ -2,7 +2,7 @@
  * @file `LambdaLR`: the rate is the initial one times a function of the epoch.
  */
 import { TesseraError } from '@tessera/shared';
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Factor of the initial rate at an epoch. */
 export type LRLambda = (epoch: number) => number;
@@ -24,11 +24,20 @@ export function lambdasOf(
 
 /** @see torch.optim.lr_scheduler.LambdaLR */
 export class LambdaLR extends LRScheduler {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof ScheduleOptions, true>> = {
+    lastEpoch: true,
+  };
+
   private readonly _lambdas: readonly LRLambda[];
 
   /** @throws invalid-argument unless there is one function, or one per group */
-  constructor(optimizer: ScheduledOptimizer, lrLambda: LRLambda | readonly LRLambda[]) {
-    super(optimizer);
+  constructor(
+    optimizer: ScheduledOptimizer,
+    lrLambda: LRLambda | readonly LRLambda[],
+    options: ScheduleOptions = {},
+  ) {
+    super(optimizer, options);
     this._lambdas = lambdasOf(optimizer, lrLambda);
     this.begin();
   }

@@ -2,10 +2,10 @@
  * @file `LinearLR`: the rate moves linearly between two factors of the initial one.
  */
 import { TesseraError } from '@tessera/shared';
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `LinearLR`. */
-export interface LinearLROptions {
+export interface LinearLROptions extends ScheduleOptions {
   /** Factor of the initial rate at the start (default 1/3). */
   readonly startFactor?: number;
   /** Factor at the end (default 1). */
@@ -21,6 +21,7 @@ export class LinearLR extends LRScheduler {
     startFactor: true,
     endFactor: true,
     totalIters: true,
+    lastEpoch: true,
   };
 
   readonly startFactor: number;
@@ -52,7 +53,7 @@ export class LinearLR extends LRScheduler {
     const { lastEpoch: epoch, startFactor, endFactor, totalIters } = this;
     const rates = this.currentRates();
     if (epoch === 0) return rates.map((rate) => rate * startFactor);
-    if (epoch > totalIters) return rates;
+    if (this.isInitial || epoch > totalIters) return rates;
     const change = endFactor - startFactor;
     return rates.map(
       (rate) => rate * (1 + change / (totalIters * startFactor + (epoch - 1) * change)),

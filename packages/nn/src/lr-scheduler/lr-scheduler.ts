@@ -16,6 +16,15 @@ export interface ScheduledOptimizer {
   readonly paramGroups: readonly ParamGroup<CommonOptions>[];
 }
 
+/** An option that most schedulers have. */
+export interface ScheduleOptions {
+  /**
+   * The epoch that training goes on after, where it is resumed without a state dict of the scheduler: the optimizer's,
+   * loaded before, has the rates (default -1: from the beginning).
+   */
+  readonly lastEpoch?: number;
+}
+
 /** State of a scheduler. */
 export interface LRSchedulerState {
   readonly lastEpoch: number;
@@ -33,7 +42,7 @@ export abstract class LRScheduler {
   static readonly listOptions: readonly string[] = [];
 
   /** Number of `step()` calls so far. */
-  lastEpoch = -1;
+  lastEpoch: number;
   /** Learning rates of the groups before any schedule. */
   baseLrs: number[];
   /** Whether this is the first step, which begins from the current rates. */
@@ -43,7 +52,7 @@ export abstract class LRScheduler {
   /** @throws invalid-argument */
   constructor(
     readonly optimizer: ScheduledOptimizer,
-    options?: object,
+    options: object = {},
   ) {
     if (!Array.isArray(optimizer?.paramGroups)) {
       throw new TesseraError(
@@ -52,8 +61,8 @@ export abstract class LRScheduler {
         { hints: ['Pass the optimizer first, the options second.'] },
       );
     }
-    checkOptions(new.target, options ?? {});
-    const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+    checkOptions(new.target, options);
+    const given: Readonly<Record<string, unknown>> & ScheduleOptions = { ...options };
     const missing = new.target.requiredOptions.find((name) => given[name] == null);
     if (missing !== undefined)
       throw new TesseraError(
@@ -68,7 +77,11 @@ export abstract class LRScheduler {
         `${this.constructor.name}: ${odd} must be a list, not ${String(given[odd])}`,
         { hints: [`Write { ${odd}: [ … ] }.`] },
       );
-    for (const group of optimizer.paramGroups) group.initialLr ??= group.lr;
+    this.lastEpoch = given.lastEpoch ?? -1;
+    optimizer.paramGroups.forEach((group, i) => {
+      if (this.lastEpoch !== -1 && group.initialLr === undefined) refuseToResume(i);
+      group.initialLr ??= group.lr;
+    });
     this.baseLrs = optimizer.paramGroups.map((group) => group.initialLr!);
   }
 
@@ -158,6 +171,18 @@ export abstract class LRScheduler {
   protected currentRates(): number[] {
     return this.optimizer.paramGroups.map((group) => group.lr);
   }
+}
+
+function refuseToResume(group: number): never {
+  throw new TesseraError(
+    'invalid-argument',
+    `param 'initialLr' is not specified in paramGroups[${group}] when resuming scheduler with lastEpoch >= 0.`,
+    {
+      hints: [
+        "Load the optimizer's state dict before the scheduler is made; for a fresh training run leave lastEpoch out.",
+      ],
+    },
+  );
 }
 
 trackClass(LRScheduler);

@@ -1,10 +1,10 @@
 /**
  * @file `MultiStepLR`: the rate falls by a factor at given epochs.
  */
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `MultiStepLR`. */
-export interface MultiStepLROptions {
+export interface MultiStepLROptions extends ScheduleOptions {
   /** Epochs of the drops; one that is listed twice drops twice. */
   readonly milestones: readonly number[];
   /** Factor of a drop (default 0.1). */
@@ -17,6 +17,7 @@ export class MultiStepLR extends LRScheduler {
   static override readonly optionNames: Readonly<Record<keyof MultiStepLROptions, true>> = {
     milestones: true,
     gamma: true,
+    lastEpoch: true,
   };
   static override readonly listOptions: readonly string[] = ['milestones'];
   static override readonly requiredOptions: readonly string[] = ['milestones'];

@@ -4,10 +4,10 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { CommonOptions, ParamGroup } from '../optim/param-group.js';
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `OneCycleLR`. */
-export interface OneCycleLROptions {
+export interface OneCycleLROptions extends ScheduleOptions {
   /** The highest rate, of all groups or of each. */
   readonly maxLr: number | readonly number[];
   /** Steps of the whole cycle; or give `epochs` and `stepsPerEpoch`. */
@@ -56,6 +56,7 @@ export class OneCycleLR extends LRScheduler {
     divFactor: true,
     finalDivFactor: true,
     threePhase: true,
+    lastEpoch: true,
   };
   static override readonly requiredOptions: readonly string[] = ['maxLr'];
 

@@ -1,10 +1,10 @@
 /**
  * @file `PolynomialLR`: the rate falls to zero along a power.
  */
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `PolynomialLR`. */
-export interface PolynomialLROptions {
+export interface PolynomialLROptions extends ScheduleOptions {
   /** Epochs until the rate is zero (default 5). */
   readonly totalIters?: number;
   /** The power (default 1). */
@@ -17,6 +17,7 @@ export class PolynomialLR extends LRScheduler {
   static override readonly optionNames: Readonly<Record<keyof PolynomialLROptions, true>> = {
     totalIters: true,
     power: true,
+    lastEpoch: true,
   };
 
   readonly totalIters: number;

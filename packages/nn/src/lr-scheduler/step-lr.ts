@@ -2,10 +2,10 @@
  * @file `StepLR`: the rate falls by a factor every so many epochs.
  */
 import { TesseraError } from '@tessera/shared';
-import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+import { LRScheduler, type ScheduledOptimizer, type ScheduleOptions } from './lr-scheduler.js';
 
 /** Options of `StepLR`. */
-export interface StepLROptions {
+export interface StepLROptions extends ScheduleOptions {
   /** Epochs between two drops. */
   readonly stepSize: number;
   /** Factor of a drop (default 0.1). */
@@ -18,6 +18,7 @@ export class StepLR extends LRScheduler {
   static override readonly optionNames: Readonly<Record<keyof StepLROptions, true>> = {
     stepSize: true,
     gamma: true,
+    lastEpoch: true,
   };
   static override readonly requiredOptions: readonly string[] = ['stepSize'];
 

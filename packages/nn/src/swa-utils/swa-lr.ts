@@ -2,10 +2,14 @@
  * @file `SWALR`: the rate moves to a constant one within some epochs.
  */
 import { TesseraError } from '@tessera/shared';
-import { LRScheduler, type ScheduledOptimizer } from '../lr-scheduler/lr-scheduler.js';
+import {
+  LRScheduler,
+  type ScheduledOptimizer,
+  type ScheduleOptions,
+} from '../lr-scheduler/lr-scheduler.js';
 
 /** Options of `SWALR`. */
-export interface SWALROptions {
+export interface SWALROptions extends ScheduleOptions {
   /** The rate at the end, of all groups or of each. */
   readonly swaLr: number | readonly number[];
   /** Epochs on the way there (default 10). */
@@ -21,10 +25,13 @@ export class SWALR extends LRScheduler {
     swaLr: true,
     annealEpochs: true,
     annealStrategy: true,
+    lastEpoch: true,
   };
   static override readonly requiredOptions: readonly string[] = ['swaLr'];
 
   private readonly _targets: readonly number[];
+  /** The epoch that the way begins at: as in PyTorch, one that is resumed begins anew. */
+  private readonly _first: number;
   private readonly _epochs: number;
   private readonly _shape: (share: number) => number;
 
@@ -47,6 +54,7 @@ export class SWALR extends LRScheduler {
           ],
         },
       );
+    this._first = this.lastEpoch + 1;
     this._epochs = annealEpochs;
     this._shape = annealStrategy === 'linear' ? (t) => t : (t) => (1 - Math.cos(Math.PI * t)) / 2;
     this.begin();
@@ -64,7 +72,8 @@ export class SWALR extends LRScheduler {
   }
 
   protected override rates(): number[] {
-    const epoch = this._epochs === 0 ? Math.max(1, this.lastEpoch) : this.lastEpoch;
+    const passed = this.lastEpoch - this._first;
+    const epoch = this._epochs === 0 ? Math.max(1, passed) : passed;
     const [before, now] = [this.weight(epoch - 1), this.weight(epoch)];
     return this.currentRates().map((rate, i) => {
       const target = this._targets[i]!;
