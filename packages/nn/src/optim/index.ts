@@ -14,6 +14,22 @@ export { RAdam, type RAdamOptions, type RAdamScalars } from './radam.js';
 export { Adagrad, type AdagradOptions, type AdagradScalars } from './adagrad.js';
 export { Adam, type AdamOptions, type AdamScalars, AdamW } from './adam.js';
 export type { Bucket, Carried, ParamState, Structure } from './bucket.js';
+export {
+  type Hookable,
+  type LoadStateDictPostHook,
+  type LoadStateDictPreHook,
+  type OptimizerStateDictPostHook,
+  type OptimizerStateDictPreHook,
+  type StepArguments,
+  type StepPostHook,
+  type StepPreHook,
+  registerLoadStateDictPostHook,
+  registerLoadStateDictPreHook,
+  registerStateDictPostHook,
+  registerStateDictPreHook,
+  registerStepPostHook,
+  registerStepPreHook,
+} from './hooks.js';
 export type { Lifted } from './lifted.js';
 export { Optimizer } from './optimizer.js';
 export type { OptimizerStateDict } from './optimizer-state-dict.js';
