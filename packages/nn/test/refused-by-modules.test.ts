@@ -65,7 +65,6 @@ describe('parameters and options that no optimizer takes', () => {
     ['a group of null', () => new SGD(any([{ params: null }])), 'not null'],
     ['a group of a number', () => new LBFGS(any([{ params: 5 }])), 'not 5'],
     ['a group without parameters for Muon', () => new Muon(any([{ lr: 1 }])), 'not undefined'],
-    ['a name beside a parameter', () => new Muon(any([['weight', parameter()]])), 'an array'],
     ['null among parameters', () => new Muon(any([null])), 'not null'],
     ['null among parameters of LBFGS', () => new LBFGS(any([null])), 'not null'],
     ['null as options', () => new LBFGS([parameter()], any(null)), 'not null'],

@@ -1,4 +1,4 @@
-/** @file Learning rates that are tensors: what PyTorch does with them, eager and compiled. */
+/** @file Learning rates and betas that are tensors: what PyTorch does with them, eager and compiled. */
 import { type Tensor, noGrad, ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { Parameter, lrScheduler, optim } from '../src/index.js';
@@ -99,6 +99,62 @@ describe('a learning rate that is a tensor', () => {
     );
     expect(() => new optim.SGD([new Parameter(ones([1]))], { lr: tensor(-1) })).toThrow(
       'Invalid lr value: -1',
+    );
+  });
+});
+
+describe('betas that are tensors', () => {
+  // Of PyTorch 2.13, with betas of float64 tensors.
+  it.each([
+    ['Adam', optim.Adam, [0.7414507269859314, -1.7468563318252563, 2.7133028507232666]],
+    ['AdamW', optim.AdamW, [0.7387251257896423, -1.74119234085083, 2.7045886516571045]],
+    ['NAdam', optim.NAdam, [0.766718327999115, -1.8150041103363037, 2.685758352279663]],
+    ['RAdam', optim.RAdam, [0.0932604968547821, 0.7723133563995361, 2.0382513999938965]],
+    ['Adamax', optim.Adamax, [0.7899167537689209, -1.7911953926086426, 2.751459836959839]],
+  ] as const)('are read by every step: %s', (_name, Class, want) => {
+    for (const compiled of [false, true]) {
+      const param = new Parameter(tensor([1, -2, 3]));
+      const [first, second] = [0.8, 0.95].map((beta) => tensor(beta, { dtype: 'float64' }));
+      const optimizer = new Class([param], { lr: 0.1, betas: [first!, second!] });
+      const step = (x: Tensor): void => {
+        optimizer.zeroGrad();
+        param.mul(x).square().sum().backward();
+        optimizer.step();
+      };
+      const { call, graphs } = compileForTest(step);
+      const inputs = [
+        [1, 2, 0.5],
+        [2, -1, 1],
+        [0, 1, 1],
+      ].map((values) => tensor(values));
+      for (const x of inputs)
+        if (compiled) call(x);
+        else step(x);
+      (param.toArray() as number[]).forEach((value, i) => expect(value).toBeCloseTo(want[i]!, 5));
+      expect(graphs.length).toBeLessThan(6);
+      noGrad(() => first!.fill_(0.5));
+      expect(optimizer.paramGroups[0]!.betas).toEqual([0.5, 0.95]);
+    }
+  });
+
+  it('are numbers for schedulers and state dicts', () => {
+    const beta = tensor(0.75);
+    const adam = new optim.Adam([new Parameter(ones([1]))], { betas: [beta, 0.5] });
+    adam.paramGroups[0]!.betas = [0.25, 0.125];
+    expect(beta.item()).toBe(0.25);
+    expect(adam.stateDict().paramGroups[0]!['betas']).toEqual([0.25, 0.125]);
+    adam.loadStateDict(adam.stateDict());
+    noGrad(() => beta.fill_(0.5));
+    expect(adam.paramGroups[0]!.betas).toEqual([0.5, 0.125]);
+  });
+
+  it('have one element and are below 1', () => {
+    const param = new Parameter(ones([1]));
+    expect(() => new optim.Adam([param], { betas: [ones([2]), 0.9] })).toThrow(
+      'Tensor betas must be 1-element',
+    );
+    expect(() => new optim.Adam([param], { betas: [tensor(2), 0.9] })).toThrow(
+      'Invalid betas value: [2, 0.9]',
     );
   });
 });

@@ -19,7 +19,7 @@ import {
   toGroups,
   type OptionsInput,
 } from './param-group.js';
-import { bindRate, rateOf } from './tensor-rate.js';
+import { bindTensors, rateOf } from './tensor-rate.js';
 import { type LBFGSRecord, type Memory, recordOf, stateOfRecord } from './lbfgs-state.js';
 import { checkGroups } from './optimizer-state-dict.js';
 import { readStateDict } from './read-state-dict.js';
@@ -97,10 +97,10 @@ export class LBFGS {
       ...defaults,
       ...options,
       ...input!,
-      params: checkedParams(input!.params, new Set()),
+      ...checkedParams(input!.params, []),
       lr: rateOf(lr),
     };
-    bindRate(group, lr);
+    bindTensors(group, 'lr', lr);
     checkNonNegative(group, 'lr');
     this.paramGroups = [group];
   }

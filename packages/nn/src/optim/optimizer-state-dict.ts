@@ -59,7 +59,7 @@ export function checkGroups(
   groups.forEach((group, i) => {
     const names = Object.keys(group);
     for (const name in saved[i]) {
-      if (names.includes(name) || name === 'initialLr') continue;
+      if (names.includes(name) || name === 'initialLr' || name === 'paramNames') continue;
       const [near] = nearestNames(name, names);
       mismatch(
         `parameter group ${i} of the loaded state dict has an option '${name}', which this optimizer has not`,

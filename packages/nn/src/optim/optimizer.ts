@@ -42,7 +42,7 @@ import {
   toGroups,
 } from './param-group.js';
 import type { Lifted } from './lifted.js';
-import { bindRate, rateOf } from './tensor-rate.js';
+import { bindTensors, rateOf } from './tensor-rate.js';
 
 /** See the file header. `O` are the options of a group, `S` the numbers of a step. */
 export abstract class Optimizer<
@@ -93,11 +93,11 @@ export abstract class Optimizer<
       ...(this.defaults as object),
       initialLr: true,
     });
-    const taken = new Set(this.paramGroups.flatMap((group) => group.params));
     const lr = input.lr ?? this._rate;
-    const params = checkedParams(input.params, taken);
-    const group = { ...this.defaults, ...input, params, lr: rateOf(lr) };
-    bindRate(group, lr);
+    const params = checkedParams(input.params, this.paramGroups);
+    const group = { ...this.defaults, ...input, ...params, lr: rateOf(lr) };
+    bindTensors(group, 'lr', lr);
+    bindTensors(group, 'betas', (group as { betas?: unknown }).betas);
     this.checkOptions(group);
     this.paramGroups.push(group);
   }
@@ -122,7 +122,9 @@ export abstract class Optimizer<
   step(closure: (() => Tensor) | null = null): Tensor | null {
     const loss = closure === null ? null : enableGrad(closure);
     const { buckets } = this.prepare();
-    const scalars = buckets.map(({ _group: group, _records: records }) => {
+    const scalars = buckets.map(({ _group, _records: records }) => {
+      // Options that are tensors are read once: in a compiled step each reading breaks the graph.
+      const group = { ..._group };
       const { step, carried } = records[0]!;
       const next = this.carry(group, step, carried);
       for (const record of records) record.carried = next;

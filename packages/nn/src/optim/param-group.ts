@@ -14,23 +14,30 @@ export interface CommonOptions {
 export type ParamGroup<O extends CommonOptions = CommonOptions> = O & {
   /** In the order in which they are updated. */
   readonly params: readonly Tensor[];
+  /** Names of the parameters, where they were given with names. */
+  paramNames?: readonly string[];
   /** The learning rate that a scheduler started from. */
   initialLr?: number;
 };
 
-/** Options as they are given: those left out have defaults, and a learning rate may be a tensor of one element on the CPU. */
-export type OptionsInput<O extends CommonOptions> = Partial<Omit<O, 'lr'>> & {
+/** Parameters, or all of them with their names as `namedParameters()` has them. */
+export type GivenParams = Iterable<Tensor> | Iterable<readonly [name: string, param: Tensor]>;
+
+/** Betas, of which each may be a tensor of one element on the CPU. */
+type Betas = readonly [number | Tensor, number | Tensor];
+
+/** Options as they are given: those left out have defaults; a learning rate and betas may be tensors of one element on the CPU. */
+export type OptionsInput<O extends CommonOptions> = Partial<Omit<O, 'lr' | 'betas'>> & {
   readonly lr?: number | Tensor;
-};
+} & (O extends { betas: unknown } ? { readonly betas?: Betas } : unknown);
 
 /** A group as it is given to an optimizer: options left out are the optimizer's defaults. */
 export type ParamGroupInput<O extends CommonOptions> = OptionsInput<O> & {
-  readonly params: Iterable<Tensor> | Tensor;
+  readonly params: GivenParams | Tensor;
 };
 
 /** What an optimizer is made from: parameters, or groups of them. */
-export type OptimizerParams<O extends CommonOptions> =
-  Iterable<Tensor> | Iterable<ParamGroupInput<O>>;
+export type OptimizerParams<O extends CommonOptions> = GivenParams | Iterable<ParamGroupInput<O>>;
 
 function describe(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
@@ -53,24 +60,30 @@ function listOf<T>(params: Iterable<T>): T[] {
 export function toGroups<O extends CommonOptions>(
   params: OptimizerParams<O>,
 ): ParamGroupInput<O>[] {
-  const items = listOf<Tensor | ParamGroupInput<O>>(params);
+  const items = listOf<Tensor | readonly [string, Tensor] | ParamGroupInput<O>>(params);
   if (items.length === 0) {
     throw new TesseraError('invalid-argument', 'optimizer got an empty parameter list', {
       hints: ['Pass model.parameters(), or groups { params, … }.'],
     });
   }
-  if (items.every(isTensor)) return [{ params: items } as unknown as ParamGroupInput<O>];
+  if (items.every((item) => isTensor(item) || Array.isArray(item)))
+    return [{ params: items } as unknown as ParamGroupInput<O>];
   return items as ParamGroupInput<O>[];
 }
 
-/** The tensors of a group input. @throws invalid-argument for anything that cannot be optimized */
+/** The tensors of a group input, with their names if they have any. @throws invalid-argument for anything that cannot be optimized */
 export function checkedParams(
-  params: Iterable<Tensor> | Tensor,
-  taken: ReadonlySet<Tensor>,
-): Tensor[] {
-  const list = isTensor(params) ? [params] : listOf(params);
-  const seen = new Set(taken);
-  for (const param of list) {
+  given: GivenParams | Tensor,
+  others: readonly ParamGroup[],
+): { params: Tensor[]; paramNames?: string[] } {
+  const params: Tensor[] = [];
+  const paramNames: string[] = [];
+  const seen = new Set(others.flatMap((group) => group.params));
+  for (const item of isTensor(given)
+    ? [given]
+    : listOf<Tensor | readonly [string, Tensor]>(given)) {
+    const param = Array.isArray(item) ? (item as readonly [string, Tensor])[1] : item;
+    if (Array.isArray(item)) paramNames.push(String(item[0]));
     if (!isTensor(param))
       throw new TesseraError(
         'invalid-argument',
@@ -88,6 +101,17 @@ export function checkedParams(
         { hints: ['Name each parameter once.'] },
       );
     seen.add(param);
+    params.push(param);
   }
-  return list;
+  const isNamed = paramNames.length > 0;
+  if (
+    (isNamed && paramNames.length < params.length) ||
+    others.some((group) => (group.paramNames !== undefined) !== isNamed)
+  )
+    throw new TesseraError(
+      'invalid-argument',
+      'all optimizer params should be with/without names. Some param names are missing',
+      { hints: ['Pass model.namedParameters(), or model.parameters(), in every group.'] },
+    );
+  return isNamed ? { params, paramNames } : { params };
 }

@@ -9,9 +9,9 @@ import { itemAtOnce } from '@tessera/tensor/internal';
 import type { OptimizerStateDict } from './optimizer-state-dict.js';
 import { type Tree, camelCase, isTree, nested } from './state-names.js';
 
-/** What PyTorch's groups have besides options: how it computes, names, and where its schedulers keep theirs. */
+/** What PyTorch's groups have besides options and names: how it computes, and where its schedulers keep theirs. */
 const IGNORED = new Set(
-  'foreach fused capturable differentiable param_names swa_lr max_lr min_lr max_momentum base_momentum'.split(
+  'foreach fused capturable differentiable swa_lr max_lr min_lr max_momentum base_momentum'.split(
     ' ',
   ),
 );
