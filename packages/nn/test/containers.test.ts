@@ -16,6 +16,7 @@ import {
   Sigmoid,
   Tanh,
   type TensorModule,
+  cloneModule,
 } from '../src/index.js';
 import type { Module } from '../src/index.js';
 
@@ -106,13 +107,25 @@ describe('names', () => {
     ]);
   });
 
-  it('are numbers after one is added to others: it is the last', () => {
+  it('stay after one is added to others, which is the last under its number', () => {
     const list = named().append(new Sigmoid());
-    expect([names(list), kinds(list)]).toEqual([
-      ['0', '1', '2', '3'],
+    const expected = [
+      ['a', 'b', 'c', '3'],
       ['ReLU', 'Tanh', 'GELU', 'Sigmoid'],
-    ]);
-    expect(list.call(tensor([-1])).item()).toBeCloseTo(1 / (1 + Math.exp(0)), 6);
+    ];
+    for (const same of [list, list.slice(), cloneModule(list)])
+      expect([names(same), kinds(same)]).toEqual(expected);
+    for (const part of [list, list.slice(1)])
+      expect(part.call(tensor([-1])).item()).toBeCloseTo(part === list ? 0.5 : 0.457614, 6);
+    list.extend([new ReLU(), new Linear(1, 1)]);
+    expect(names(list)).toEqual(['a', 'b', 'c', '3', '4', '5']);
+    expect([...list.namedParameters()].map(([name]) => name)).toEqual(['5.weight', '5.bias']);
+    expect(names(list.set(3, new Tanh()))).toEqual(['a', 'b', 'c', '3', '4', '5']);
+    expect(names(list.insert(0, new Tanh()))).toEqual(['0', '1', '2', '3', '4', '5', '6']);
+    expect(names(list.append(new Tanh()))).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+  });
+
+  it('are numbers after one is added to a slice that has its number', () => {
     const cut = new Sequential(new ReLU(), new Tanh(), new GELU()).slice(1).append(new ReLU());
     expect([names(cut), kinds(cut)]).toEqual([
       ['0', '1', '2'],
@@ -177,5 +190,11 @@ it('ParameterDict', () => {
   expect(dict.setdefault('c', ones([9])).sizes).toEqual([9]);
   expect(dict.update(new ParameterDict({ d: ones([4]) })).keys()).toEqual(['b', 'c', 'd']);
   expect(() => dict.pop('a')).toThrow("ParameterDict has no parameter 'a'.");
+  const copy = dict.copy();
+  const [name, last] = copy.popitem();
+  expect([name, last === dict.get('d'), copy.keys()]).toEqual(['d', true, ['b', 'c']]);
+  expect([copy.get('b') === dict.get('b'), copy.get('d', null)]).toEqual([true, null]);
+  expectTypeOf(copy.get('d', null)).toEqualTypeOf<Parameter | null>();
+  expect(() => new ParameterDict().popitem()).toThrow('the dict is empty');
   expect(dict.delete('b').clear().size).toBe(0);
 });

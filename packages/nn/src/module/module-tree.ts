@@ -18,9 +18,16 @@ export function isModule(value: unknown): value is Module {
   return typeof value === 'object' && value !== null && MODULE_TAG in value;
 }
 
+/** Names of a module's fields in order, of which an object has those that are numbers first. */
+function namesOf(module: Module): string[] {
+  const names = Object.keys(module);
+  const { _last: last } = module;
+  return last === undefined ? names : [...names.filter((name) => !last.includes(name)), ...last];
+}
+
 /** Fields of a module with the items of its arrays, in order. */
 function* fields(module: Module): Generator<[string, unknown]> {
-  for (const key of Object.keys(module)) {
+  for (const key of namesOf(module)) {
     const value: unknown = (module as unknown as Record<string, unknown>)[key];
     if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) yield [`${key}.${i}`, value[i]];
@@ -51,9 +58,11 @@ export function* ownChildren(module: Module): Generator<[string, Module]> {
 /** The same without names: nothing is built for each of them, since containers ask at every call. */
 export function childrenOf(module: Module): Module[] {
   const found: Module[] = [];
-  for (const value of Object.values(module) as unknown[])
+  for (const name of namesOf(module)) {
+    const value = (module as unknown as Record<string, unknown>)[name];
     if (isModule(value)) found.push(value);
     else if (Array.isArray(value)) found.push(...value.filter(isModule));
+  }
   return found;
 }
 

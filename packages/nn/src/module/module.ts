@@ -77,6 +77,8 @@ export abstract class Module {
   training: boolean = true;
   /** Names of registered buffers, and whether they belong to the state dict; null while there are none. */
   _buffers: Map<string, boolean> | null = null;
+  /** @internal Fields that come behind all others although their names are numbers. */
+  declare _last?: string[];
   /** Hooks; null while there are none. */
   _hooks: ModuleHooks | null = null;
 

@@ -10,6 +10,7 @@ import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import { type EmbeddingOptions, paddingRow } from './embedding.js';
+import { type TableOptions, overTable } from './over-table.js';
 
 /** Options of `EmbeddingBag`. */
 export interface EmbeddingBagModuleOptions extends EmbeddingOptions {
@@ -69,6 +70,19 @@ export class EmbeddingBag extends Module {
     this.resetParameters();
   }
 
+  /**
+   * A module over a given table, which does not train unless `freeze` is false.
+   *
+   * @throws shape-mismatch, invalid-argument
+   * @see torch.nn.EmbeddingBag.from_pretrained
+   */
+  static fromPretrained(
+    table: Tensor,
+    options: TableOptions<EmbeddingBagModuleOptions> = {},
+  ): EmbeddingBag {
+    return pretrained(table, options);
+  }
+
   /** Draws new values: standard normal; the padding row zero. */
   resetParameters(): void {
     normal_(this.weight);
@@ -103,4 +117,9 @@ export class EmbeddingBag extends Module {
     if (this.paddingIdx !== null) parts.push(`padding_idx=${this.paddingIdx}`);
     return parts.join(', ');
   }
+}
+
+// Outside of the class: bundlers rename one that names itself, and modules print their names.
+function pretrained(table: Tensor, options: TableOptions<EmbeddingBagModuleOptions>): EmbeddingBag {
+  return overTable(EmbeddingBag, table, options, (...args) => new EmbeddingBag(...args));
 }

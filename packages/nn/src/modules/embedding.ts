@@ -11,6 +11,7 @@ import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
+import { type TableOptions, overTable } from './over-table.js';
 
 /** Options of `Embedding`. */
 export interface EmbeddingOptions extends FactoryOptions {
@@ -82,12 +83,14 @@ export class Embedding extends Module {
     this.resetParameters();
   }
 
-  /** A module over a given table, which does not train unless `freeze` is false. @see torch.nn.Embedding.from_pretrained */
-  static fromPretrained(
-    table: Tensor,
-    options: Omit<EmbeddingOptions, 'device' | 'dtype'> & { readonly freeze?: boolean } = {},
-  ): Embedding {
-    return overTable(table, options);
+  /**
+   * A module over a given table, which does not train unless `freeze` is false.
+   *
+   * @throws shape-mismatch, invalid-argument
+   * @see torch.nn.Embedding.from_pretrained
+   */
+  static fromPretrained(table: Tensor, options: TableOptions<EmbeddingOptions> = {}): Embedding {
+    return pretrained(table, options);
   }
 
   /** Draws new values: standard normal; the padding row zero. */
@@ -118,12 +121,6 @@ export class Embedding extends Module {
 }
 
 // Outside of the class: bundlers rename one that names itself, and modules print their names.
-function overTable(
-  table: Tensor,
-  { freeze = true, ...rest }: NonNullable<Parameters<typeof Embedding.fromPretrained>[1]>,
-): Embedding {
-  const [rows, width] = table.sizes;
-  const module = new Embedding(rows, width, { ...rest, dtype: table.dtype });
-  module.weight = new Parameter(table, !freeze);
-  return module;
+function pretrained(table: Tensor, options: TableOptions<EmbeddingOptions>): Embedding {
+  return overTable(Embedding, table, options, (...args) => new Embedding(...args));
 }

@@ -41,9 +41,12 @@ export abstract class Named<T extends Given, Given = T> extends Module {
     return this.keys().includes(name);
   }
 
-  /** The entry of a name. @throws invalid-argument if there is none */
-  get(name: string): T {
+  /** The entry of a name, or what is given for where there is none. @throws invalid-argument if nothing is given */
+  get(name: string): T;
+  get<D>(name: string, otherwise: D): T | D;
+  get(name: string, ...otherwise: unknown[]): unknown {
     const found = this.entries().find(([key]) => key === name);
+    if (found === undefined && otherwise.length > 0) return otherwise[0];
     if (found === undefined)
       throw new TesseraError(
         'invalid-argument',

@@ -53,12 +53,24 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
     return this;
   }
 
-  /** Adds an entry at the end; if others have names that are no positions, all are numbered anew. @throws invalid-argument */
+  /**
+   * Adds an entry at the end under the number of those before it, where they have names too, as in PyTorch. If one of
+   * them has that number, as after a slice, all are numbered anew.
+   *
+   * @throws invalid-argument
+   */
   append(value: Given): this {
     const { length } = this;
-    // Numbers come first among an object's fields, so a number after names would be the first.
-    const isLast = this._entries().at(-1)?.[0] === `${length - 1}`;
-    return isLast ? this._set(length, value) : this.insert(length, value);
+    const isTaken = this._entries().some(([name]) => name === `${length}`);
+    return isTaken ? this.insert(length, value) : this._add(`${length}`, value);
+  }
+
+  /** @internal Adds an entry of a new name at the end. @throws invalid-argument */
+  _add(name: string, value: Given): this {
+    this._set(name, value);
+    // Numbers come first among an object's fields: behind names one would be the first.
+    if (this._entries().at(-1)![0] !== name) (this._last ??= []).push(name);
+    return this;
   }
 
   /** Adds entries at the end. @throws invalid-argument unless they are a list of what it holds */
@@ -89,6 +101,7 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
   private _splice(...edit: [start: number, count: number, ...added: T[]]): this {
     const entries = [...this];
     for (const [name] of this._entries()) Reflect.deleteProperty(this, name);
+    Reflect.deleteProperty(this, '_last');
     entries.splice(...edit);
     return Object.assign(this, entries);
   }

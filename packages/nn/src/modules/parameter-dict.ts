@@ -1,6 +1,7 @@
 /**
  * @file `ParameterDict`: parameters by name.
  */
+import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { ownParameters } from '../module/module-tree.js';
 import type { Parameter } from '../parameter.js';
@@ -34,7 +35,28 @@ export class ParameterDict extends Named<Parameter, Tensor> {
     return this.get(name);
   }
 
+  /** Takes away the entry that was added last, and returns it with its name. @throws invalid-argument if there is none */
+  popitem(): [name: string, parameter: Parameter] {
+    const last = this.entries().at(-1);
+    if (last === undefined)
+      throw new TesseraError('invalid-argument', 'ParameterDict: the dict is empty.', {
+        hints: ['Ask for its size first.'],
+      });
+    this.delete(last[0]);
+    return last;
+  }
+
+  /** Another dict of the same parameters. */
+  copy(): ParameterDict {
+    return dictOf(this);
+  }
+
   override extraRepr(): string {
     return [...this].map(([name, value]) => `  (${name}): ${parameterText(value)}`).join('\n');
   }
+}
+
+// Outside of the class: bundlers rename one that names itself, and modules print their names.
+function dictOf(values: Entries<Tensor>): ParameterDict {
+  return new ParameterDict(values);
 }

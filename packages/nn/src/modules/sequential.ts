@@ -38,8 +38,9 @@ export class Sequential extends Numbered<TensorModule> {
 
   /** The modules at positions from `start` to before `end`, under their names; negative ones count from the end. */
   slice(start?: number, end?: number): this {
-    const Same = this.constructor as new (modules: object) => this;
-    return new Same(Object.fromEntries(this._entries().slice(start, end)));
+    const part = new (this.constructor as new () => this)();
+    for (const [name, module] of this._entries().slice(start, end)) part._add(name, module);
+    return part;
   }
 
   override forward(input: Tensor): Tensor {
