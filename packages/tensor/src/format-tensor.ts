@@ -7,14 +7,10 @@ import { defaultDType } from './default-dtype.js';
 import { type DType, isFloatingPoint } from './dtype.js';
 import { formatExponential, formatFixed } from './format-number.js';
 import { readExact } from './kernels/elements.js';
+import { printOptions } from './print-options-state.js';
 import { formatSizes, numelOf } from './shape.js';
 import type { Tensor } from './tensor.js';
 
-/** More elements than this are summarised. */
-const THRESHOLD = 1000;
-/** Elements shown at either end of a summarised dimension. */
-const EDGE = 3;
-const LINE_WIDTH = 80;
 const PREFIX = 'tensor(';
 
 /** `tensor([[1., 2.]], requires_grad=True)`. A lazy tensor is computed; values of other devices are not fetched. */
@@ -53,7 +49,7 @@ function withSuffixes(body: string, suffixes: readonly string[]): string {
   let text = body;
   let used = body.length - body.lastIndexOf('\n') + 1;
   for (const suffix of suffixes) {
-    if (used + suffix.length + 2 > LINE_WIDTH) {
+    if (used + suffix.length + 2 > printOptions.linewidth) {
       text += `,\n${' '.repeat(PREFIX.length)}${suffix}`;
       used = PREFIX.length + suffix.length;
     } else {
@@ -68,8 +64,9 @@ function withSuffixes(body: string, suffixes: readonly string[]): string {
 function shownIndices(size: number, summarise: boolean): number[] {
   const all = (from: number, to: number): number[] =>
     Array.from({ length: to - from }, (_, i) => from + i);
-  return summarise && size > 2 * EDGE
-    ? [...all(0, EDGE), -1, ...all(size - EDGE, size)]
+  const { edgeitems: edge } = printOptions;
+  return summarise && size > 2 * edge
+    ? [...all(0, edge), -1, ...all(size - edge, size)]
     : all(0, size);
 }
 
@@ -77,7 +74,7 @@ function shownIndices(size: number, summarise: boolean): number[] {
 function formatBody(tensor: Tensor): string {
   const { sizes, dtype } = tensor;
   const values = readExact(tensor);
-  const summarise = values.length > THRESHOLD;
+  const summarise = values.length > printOptions.threshold;
   const shown: number[] = [];
   const collect = (dim: number, offset: number): void => {
     if (dim === sizes.length) {
@@ -95,8 +92,10 @@ function formatBody(tensor: Tensor): string {
   const walk = (dim: number, offset: number, indent: number): string => {
     const indices = shownIndices(sizes[dim]!, summarise);
     if (dim === sizes.length - 1) {
-      const cells = indices.map((i) => (i < 0 ? ' ...' : format(values[offset + i]!)));
-      const perLine = Math.max(1, Math.floor((LINE_WIDTH - indent) / (width + 2)));
+      const cells = indices.map((i) =>
+        i < 0 ? (indices.length > 1 ? ' ...' : '...') : format(values[offset + i]!),
+      );
+      const perLine = Math.max(1, Math.floor((printOptions.linewidth - indent) / (width + 2)));
       const lines: string[] = [];
       for (let i = 0; i < cells.length; i += perLine)
         lines.push(cells.slice(i, i + perLine).join(', '));
@@ -114,7 +113,7 @@ interface ElementFormat {
   format(value: number): string;
 }
 
-/** The common notation of all elements: whole numbers `1.`, four decimals, or scientific. */
+/** The common notation of all elements: whole numbers `1.`, decimals, or scientific. */
 function elementFormat(values: readonly number[], dtype: DType): ElementFormat {
   if (!isFloatingPoint(dtype)) {
     const plain = (value: number): string =>
@@ -124,19 +123,20 @@ function elementFormat(values: readonly number[], dtype: DType): ElementFormat {
       plain,
     );
   }
+  const { precision, sciMode } = printOptions;
   const regular = values.filter((value) => Number.isFinite(value) && value !== 0);
   const sizes = regular.map(Math.abs);
   const max = sizes.reduce((a, b) => Math.max(a, b), 0);
   const min = sizes.reduce((a, b) => Math.min(a, b), Infinity);
   const whole = regular.every(Number.isInteger);
   const scientific =
-    regular.length > 0 && (max / min > 1000 || max > 1e8 || (!whole && min < 1e-4));
+    regular.length > 0 && (sciMode ?? (max / min > 1000 || max > 1e8 || (!whole && min < 1e-4)));
   const notation = (value: number): string =>
     scientific
-      ? formatExponential(value, 4)
+      ? formatExponential(value, precision)
       : whole
         ? `${formatFixed(value, 0)}${Number.isFinite(value) ? '.' : ''}`
-        : formatFixed(value, 4);
+        : formatFixed(value, precision);
   return padded(
     regular.map((value) => notation(value).length),
     notation,

@@ -5,3 +5,13 @@
 import './index.js';
 export { unravelIndex } from './ops/indexing/unravel.js';
 export { type HistogramddOptions, histogramdd } from './ops/reduction/histogramdd.js';
+export {
+  type FloatDType,
+  type FloatInfo,
+  type IntegerDType,
+  type IntegerInfo,
+  finfo,
+  iinfo,
+} from './number-limits.js';
+export type { PrintSettings } from './print-options-state.js';
+export { type PrintOptions, getPrintoptions, setPrintoptions } from './print-options.js';
