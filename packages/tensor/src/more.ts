@@ -15,3 +15,6 @@ export {
 } from './number-limits.js';
 export type { PrintSettings } from './print-options-state.js';
 export { type PrintOptions, getPrintoptions, setPrintoptions } from './print-options.js';
+export { emptyStrided, newEmptyStrided, newTensor } from './ops/factory/strided.js';
+export { normal } from './ops/random/normal.js';
+export { random_ } from './ops/random/random-fill.js';
