@@ -1,6 +1,6 @@
 /** @file Functions of `@tessera/tensor/more` in compiled functions: they give what they give outside. */
-import { type Tensor, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
-import { emptyStrided, newTensor, normal, random_ } from '@tessera/tensor/more';
+import { type Tensor, arange, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
+import { emptyStrided, newTensor, normal, random_, resize_, viewDtype } from '@tessera/tensor/more';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -43,5 +43,33 @@ describe('compiled', () => {
   it('new tensors', () => {
     expectSame((x) => emptyStrided([2, 3], [1, 2]).copy_(x), ones([3]));
     expectSame((x) => newTensor(x, [1, 2, 3]).add(x), ones([3], { dtype: 'int32' }));
+  });
+
+  it('other sizes and dtypes over the same memory, at a graph break', () => {
+    const floats = { dtype: 'float32' } as const;
+    expectSame((x) => resize_(x.mul(2), [2, 2]).add(1), arange(6, floats), false);
+    expectSame((x) => resize_(x.mul(2), [8]).narrow(0, 0, 6).add(1), arange(6, floats), false);
+    expectSame((x) => viewDtype(x.mul(2), 'int32').add(1), tensor([1, 2]), false);
+    const doubled = (x: Tensor): Tensor => {
+      const y = x.mul(1);
+      viewDtype(y, 'int32').add_(2 ** 23);
+      return y.add(0);
+    };
+    expectSame(doubled, tensor([1, 2]), false);
+    expect(compile(doubled)(tensor([1, 2])).toArray()).toEqual([2, 4]);
+  });
+
+  it('memory that arguments of two dtypes share', () => {
+    const [x, y] = [tensor([1, 2]), tensor([1, 2])];
+    const fn = (a: Tensor, bits: Tensor): Tensor => {
+      const before = a.mul(3);
+      bits.add_(2 ** 23);
+      return before.add(a);
+    };
+    const compiled = compile(fn);
+    for (let call = 0; call < 2; call++)
+      expect(compiled(x, viewDtype(x, 'int32')).toArray()).toEqual(
+        fn(y, viewDtype(y, 'int32')).toArray(),
+      );
   });
 });

@@ -15,7 +15,10 @@ import {
 export type MemoryFormat = 'contiguous' | 'preserve' | 'channelsLast' | 'channelsLast3d';
 
 /** Strides of a copy of `self` in a format (null: preserve). */
-export function formatStrides(self: Tensor, format: MemoryFormat | null): number[] {
+export function formatStrides(
+  self: Pick<Tensor, 'sizes' | 'strides'>,
+  format: MemoryFormat | null,
+): number[] {
   if (format === null || format === 'preserve') return preservedStrides(self.sizes, self.strides);
   return format === 'contiguous' ? contiguousStrides(self.sizes) : channelsLastStrides(self.sizes);
 }

@@ -18,3 +18,5 @@ export { type PrintOptions, getPrintoptions, setPrintoptions } from './print-opt
 export { emptyStrided, newEmptyStrided, newTensor } from './ops/factory/strided.js';
 export { normal } from './ops/random/normal.js';
 export { random_ } from './ops/random/random-fill.js';
+export { resize_ } from './ops/arrange/resize.js';
+export { viewDtype } from './ops/view/bits.js';
