@@ -1,8 +1,8 @@
 /** @file Calls whose arguments were ignored, wrapped or met by the language's own errors; PyTorch 2.13 was called beside. */
 import { TesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
-import { broadcastShapes, empty, ones, resultType, tensor, zeros } from '../src/index.js';
-import { conv2d, convTranspose2d, nllLoss } from '../src/internal.js';
+import { arange, broadcastShapes, empty, ones, resultType, tensor, zeros } from '../src/index.js';
+import { asStridedScatter, conv2d, convTranspose2d, nllLoss } from '../src/internal.js';
 
 function refusal(call: () => unknown): string {
   try {
@@ -138,6 +138,55 @@ describe('convolutions of images without rows', () => {
     expect(conv2d(ones([1, 0, 4, 4]), ones([2, 0, 3, 3])).shape).toEqual([1, 2, 2, 2]);
     expect(convTranspose2d(ones([0, 1, 1, 1]), ones([1, 1, 2, 2]), { padding: 1 }).shape).toEqual([
       0, 1, 0, 0,
+    ]);
+  });
+});
+
+describe('asStridedScatter', () => {
+  const numbers = arange(12, { dtype: 'float32' });
+  const src = tensor([-1, -2]);
+
+  it('counts in the memory of what is not dense, as PyTorch does', () => {
+    const gaps = numbers.view([3, 4]).slice(1, 0, 4, 2);
+    const written = asStridedScatter(gaps, src, [2], [3], 1);
+    expect([written.toArray(), written.strides]).toEqual([
+      [
+        [0, 2],
+        [-2, 6],
+        [8, 10],
+      ],
+      [4, 2],
+    ]);
+    expect(asStridedScatter(gaps, src, [2], [9], 1).toArray()).toEqual([
+      [0, 2],
+      [4, 6],
+      [8, -2],
+    ]);
+    expect(gaps.toArray()).toEqual([
+      [0, 2],
+      [4, 6],
+      [8, 10],
+    ]);
+  });
+
+  it('counts from the beginning of memory, and begins where self does unless told', () => {
+    const part = numbers.slice(0, 3, 9).view([2, 3]);
+    const rows = (offset?: number): unknown =>
+      asStridedScatter(part, src, [2], [1], offset).toArray();
+    const [first, second] = [
+      [-1, -2, 5],
+      [6, 7, 8],
+    ];
+    expect(rows()).toEqual([first, second]);
+    expect(rows(3)).toEqual([first, second]);
+    expect(rows(4)).toEqual([[3, -1, -2], second]);
+  });
+
+  it('of what overlaps is dense', () => {
+    const expanded = arange(3, { dtype: 'float32' }).expand([2, 3]);
+    expect(asStridedScatter(expanded, src, [2], [4], 1).toArray()).toEqual([
+      [0, -1, 2],
+      [0, 1, -2],
     ]);
   });
 });

@@ -6,7 +6,13 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { formatSizes, hasInternalOverlap, sameNumbers, storageExtent } from '../../shape.js';
+import {
+  formatSizes,
+  hasInternalOverlap,
+  isDense,
+  sameNumbers,
+  storageExtent,
+} from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { storageBytes } from '../../tensor-factory.js';
 import { arange } from '../factory/range.js';
@@ -165,7 +171,12 @@ export function asStrided(
   return callOp(asStridedOp, [self, size, stride, storageOffset]);
 }
 
-/** A copy of self with the elements at a geometry replaced by src. @throws shape-mismatch, invalid-argument */
+/**
+ * A copy of self with the elements at a geometry replaced by src; sizes, strides and offset are of the memory of self,
+ * and stay. Of a tensor whose elements share memory the copy is dense, and the geometry that of the copy.
+ *
+ * @throws shape-mismatch, invalid-argument
+ */
 export function asStridedScatter(
   self: Tensor,
   src: Tensor,
@@ -173,5 +184,11 @@ export function asStridedScatter(
   stride: readonly number[],
   storageOffset: number | null = null,
 ): Tensor {
-  return callOp(asStridedScatterOp, [self, src, size, stride, storageOffset]);
+  const { sizes, strides, storageOffset: start } = self;
+  const write = (whole: Tensor, offset: number | null): Tensor =>
+    callOp(asStridedScatterOp, [whole, src, size, stride, offset]);
+  if ((start === 0 && isDense(sizes, strides)) || hasInternalOverlap(sizes, strides))
+    return write(self, storageOffset);
+  const memory = asStrided(self, [start + storageExtent(sizes, strides)], [1], 0);
+  return asStrided(write(memory, storageOffset ?? start), sizes, strides, start);
 }
