@@ -61,9 +61,9 @@ export function isFloatingPoint(of: DType | { readonly dtype: DType }): boolean 
   return DTYPES[typeof of === 'string' ? of : of.dtype].category === 'floating';
 }
 
-/** Whether the dtype is an integer other than bool. */
-export function isIntegral(dtype: DType): boolean {
-  return DTYPES[dtype].category === 'integral';
+/** Whether a dtype, or that of a tensor, is an integer other than bool. */
+export function isIntegral(of: DType | { readonly dtype: DType }): boolean {
+  return DTYPES[typeof of === 'string' ? of : of.dtype].category === 'integral';
 }
 
 /** The type that PyTorch computes in: float32 for 16-bit floats. @see opmath_type */

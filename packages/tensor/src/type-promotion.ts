@@ -5,7 +5,7 @@
  * result only if its category (bool < integral < floating) is higher. @see torch.result_type
  */
 import { isSymScalar, scalarKind, type ScalarKind, type ScalarLike } from '@tessera/shared';
-import { DTYPES, type DType } from './dtype.js';
+import { DTYPES, type DType, itemSize } from './dtype.js';
 import { defaultDType } from './default-dtype.js';
 import { isTensor } from './tensor-factory.js';
 import type { TensorBase } from './tensor-base.js';
@@ -16,15 +16,16 @@ export type Operand = TensorBase | ScalarLike;
 const INTEGRAL_ORDER: readonly DType[] = ['int8', 'int16', 'int32', 'int64'];
 const RANK = { bool: 0, integral: 1, floating: 2 } as const;
 
-/** Smallest dtype that both convert to. */
+/** Smallest dtype that both convert to. @throws dtype-unsupported */
 export function promoteTypes(a: DType, b: DType): DType {
   if (a === b) return a;
+  const [wa, wb] = [itemSize(a), itemSize(b)];
   const ca = RANK[DTYPES[a].category];
   const cb = RANK[DTYPES[b].category];
   if (ca !== cb) return ca > cb ? a : b;
   if (ca === 2) {
-    if (DTYPES[a].itemSize === 2 && DTYPES[b].itemSize === 2) return 'float32';
-    return DTYPES[a].itemSize > DTYPES[b].itemSize ? a : b;
+    if (wa === 2 && wb === 2) return 'float32';
+    return wa > wb ? a : b;
   }
   if (a === 'uint8' || b === 'uint8') {
     const other = a === 'uint8' ? b : a;

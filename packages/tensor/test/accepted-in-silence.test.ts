@@ -1,8 +1,28 @@
 /** @file Calls whose arguments were ignored, wrapped or met by the language's own errors; PyTorch 2.13 was called beside. */
 import { TesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
-import { arange, broadcastShapes, empty, ones, resultType, tensor, zeros } from '../src/index.js';
-import { asStridedScatter, conv2d, convTranspose2d, nllLoss } from '../src/internal.js';
+import {
+  arange,
+  broadcastShapes,
+  empty,
+  isIntegral,
+  ones,
+  promoteTypes,
+  resultType,
+  tensor,
+  zeros,
+} from '../src/index.js';
+import {
+  asStridedScatter,
+  binaryCrossEntropyWithLogits,
+  conv2d,
+  convTranspose2d,
+  maxPool2d,
+  nllLoss,
+} from '../src/internal.js';
+import { solveTriangular } from '../src/linalg.js';
+import { normal } from '../src/more.js';
+import { erfcx } from '../src/special.js';
 
 function refusal(call: () => unknown): string {
   try {
@@ -188,5 +208,39 @@ describe('asStridedScatter', () => {
       [0, -1, 2],
       [0, 1, -2],
     ]);
+  });
+});
+
+describe("errors of the language where arguments are missing or of another kind are the library's", () => {
+  // Types forbid these calls.
+  const x = ones([1, 1, 4, 4]);
+  it.each<[string, () => unknown, RegExp]>([
+    [
+      'a window that is left out',
+      () => maxPool2d(x, undefined as never),
+      /kernel_size must be.*not undefined/,
+    ],
+    [
+      'options for a window',
+      () => maxPool2d(x, { kernelSize: 2 } as never),
+      /kernel_size must be.*not object/,
+    ],
+    ['a number to copy', () => x.copy_(3 as never), /'src' must be Tensor.*fill_/s],
+    [
+      'no target',
+      () => binaryCrossEntropyWithLogits(x, undefined as never),
+      /argument 'target' must be Tensor/,
+    ],
+    ['no triangle', () => solveTriangular(x, x, undefined as never), /missing the option 'upper'/],
+    ['a number in a special function', () => erfcx(0.5 as never), /must be Tensor, not number/],
+    ['a dtype of PyTorch', () => promoteTypes('float' as never, 'int64'), /no dtype 'float'/],
+    ['another', () => promoteTypes('int64', 'half' as never), /no dtype 'half'/],
+    ['no deviation', () => normal(x, null as never), /std must be a tensor or a number, not null/],
+  ])('%s', (_name, call, expected) => {
+    expect(refusal(call)).toMatch(expected);
+  });
+
+  it('asks tensors for their dtypes', () => {
+    expect([isIntegral(ones([1], { dtype: 'int8' })), isIntegral(x)]).toEqual([true, false]);
   });
 });

@@ -6,6 +6,7 @@
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, linear, reshape } from '@tessera/tensor';
 import { type CrossEntropyOptions, crossEntropy, formatSizes } from '@tessera/tensor/internal';
+import { checkTensors } from './check-tensors.js';
 
 /** Options of `linearCrossEntropy`. */
 export interface LinearCrossEntropyOptions extends CrossEntropyOptions {
@@ -38,6 +39,7 @@ export function linearCrossEntropy(
   options: LinearCrossEntropyOptions = {},
 ): Tensor {
   checkOptionNames('linearCrossEntropy', options, OPTIONS);
+  checkTensors('linearCrossEntropy', { input, linearWeight, target });
   const { linearBias = null, ...others } = options;
   const batch = input.sizes.slice(0, -1);
   const [features, width] = [input.sizes.at(-1), linearWeight.sizes.at(-1)];

@@ -24,6 +24,7 @@ import {
   reductionNumber,
   sameNumbers,
 } from '@tessera/tensor/internal';
+import { checkTensors } from './check-tensors.js';
 import { pairwiseDistance } from './distance.js';
 
 /** The elements, their mean or their sum. @throws invalid-argument */
@@ -73,6 +74,7 @@ export function gaussianNllLoss(
   options: GaussianNllLossOptions = {},
 ): Tensor {
   checkOptionNames('gaussianNllLoss', options, GAUSSIAN_NLL_LOSS);
+  checkTensors('gaussianNllLoss', { input, target, variance });
   const { full = false, eps = 1e-6, reduction = 'mean' } = options;
   const { sizes } = input;
   const given = variance.sizes;
@@ -116,6 +118,7 @@ export function multilabelSoftMarginLoss(
   options: MultilabelSoftMarginLossOptions = {},
 ): Tensor {
   checkOptionNames('multilabelSoftMarginLoss', options, MULTILABEL_SOFT_MARGIN_LOSS);
+  checkTensors('multilabelSoftMarginLoss', { input, target });
   const { weight = null, reduction = 'mean' } = options;
   const negative = target
     .neg()
@@ -151,6 +154,7 @@ export function tripletMarginWithDistanceLoss(
   options: TripletMarginWithDistanceLossOptions = {},
 ): Tensor {
   checkOptionNames('tripletMarginWithDistanceLoss', options, TRIPLET_MARGIN_WITH_DISTANCE_LOSS);
+  checkTensors('tripletMarginWithDistanceLoss', { anchor, positive, negative });
   const { margin = 1, swap = false, reduction = 'mean' } = options;
   checkTriplet(anchor, positive, negative, margin);
   const distance = options.distanceFunction ?? pairwiseDistance;

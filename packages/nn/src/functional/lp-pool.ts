@@ -23,14 +23,14 @@ function lpPool(
   options: LpPoolOptions,
   rank: 1 | 2 | 3,
 ): Tensor {
-  const taps =
-    typeof kernelSize === 'number'
-      ? kernelSize ** rank
-      : kernelSize.reduce((product, size) => product * size, 1);
   const means = AVERAGES[rank - 1]!(pow(input, normType), kernelSize, {
     stride: options.stride ?? kernelSize,
     ceilMode: options.ceilMode ?? false,
   });
+  const taps =
+    typeof kernelSize === 'number'
+      ? kernelSize ** rank
+      : kernelSize.reduce((product, size) => product * size, 1);
   // Sums of odd powers below zero give no root.
   return pow(mul(mul(sign(means), relu(abs(means))), taps), 1 / normType);
 }

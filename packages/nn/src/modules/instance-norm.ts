@@ -4,6 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, squeeze, unsqueeze } from '@tessera/tensor';
 import { formatSizes, instanceNorm } from '@tessera/tensor/internal';
+import { checkOptions } from '../module/check-options.js';
 import { BatchNorm, type BatchNormModuleOptions, checkRank } from './batch-norm.js';
 
 /** Options of instance norms. */
@@ -15,6 +16,8 @@ export interface InstanceNormModuleOptions extends Omit<BatchNormModuleOptions, 
 /** What they have in common; without options there is neither weight nor running statistics. */
 abstract class InstanceNorm extends BatchNorm {
   constructor(numFeatures: number, options: InstanceNormModuleOptions = {}) {
+    // A spread makes an object of anything.
+    checkOptions(new.target, options);
     super(numFeatures, { affine: false, trackRunningStats: false, ...options });
   }
 

@@ -75,8 +75,9 @@ export abstract class Named<T extends Given, Given = T> extends Module {
   /** Adds or replaces entries: those of a record, of pairs, or of another dict. @throws invalid-argument */
   update(values: Entries<Given>): this {
     checkValues(this.constructor.name, values, true);
-    for (const [name, value] of Symbol.iterator in values ? values : Object.entries(values))
-      this.set(name, value as Given);
+    const pairs = [...(Symbol.iterator in values ? values : Object.entries(values))];
+    checkValues(this.constructor.name, pairs.every(Array.isArray) ? pairs : null, true);
+    for (const [name, value] of pairs) this.set(name, value as Given);
     return this;
   }
 

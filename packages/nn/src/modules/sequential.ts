@@ -19,7 +19,8 @@ export class Sequential extends Numbered<TensorModule> {
   ) {
     super();
     const [first] = modules;
-    const isNamed = modules.length === 1 && typeof first === 'object' && !isModule(first);
+    const isNamed =
+      modules.length === 1 && typeof first === 'object' && first !== null && !isModule(first);
     for (const [name, module] of Object.entries(isNamed ? first : modules)) {
       this._kept(name, module);
       if (name === '' || name.includes('.') || name in this)

@@ -1,6 +1,7 @@
 /**
  * @file `Adam` and `AdamW`: adaptive moments, with weight decay in the gradient or apart from it.
  */
+import { checkOptionNames } from '@tessera/shared';
 import { type Tensor, maximum, sqrt, zerosLike } from '@tessera/tensor';
 import { addcdiv_, addcmul_, lerp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from './trusted-updates.js';
@@ -115,6 +116,8 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
 export class AdamW extends Adam {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<AdamOptions>, options: OptionsInput<AdamOptions> = {}) {
+    // A spread makes an object of anything: `new AdamW(params, 0.1)` would ignore the number.
+    checkOptionNames('AdamW', options, { lr: true, ...options });
     super(params, { weightDecay: 1e-2, ...options, decoupledWeightDecay: true });
   }
 }

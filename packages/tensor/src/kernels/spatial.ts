@@ -28,11 +28,12 @@ export function perDimension(
   isStrict = false,
 ): readonly number[] {
   const list = typeof value === 'number' ? [value] : value;
-  if (list.length === rank) return list;
-  if (list.length === 1 && !isStrict) return Array<number>(rank).fill(list[0]!);
+  const isList = Array.isArray(list);
+  if (isList && list.length === rank) return list;
+  if (isList && list.length === 1 && !isStrict) return Array<number>(rank).fill(list[0]!);
   throw new TesseraError(
     'invalid-argument',
-    `${op}: ${name} must be ${isStrict ? '' : 'a number or '}${rank} numbers, not ${formatSizes(list)}`,
+    `${op}: ${name} must be ${isStrict ? '' : 'a number or '}${rank} numbers, not ${isList ? formatSizes(list) : typeof list}`,
     { hints: [`Give one ${name} per spatial dimension.`] },
   );
 }

@@ -1,7 +1,7 @@
 /**
  * @file Copies and conversions: clone, copy_, to, contiguous, detach.
  */
-import { checkOptionNames } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { type DeviceType, deviceRuntime, isDeviceAvailable, transfers } from '../../device.js';
 import { unreadable } from '../../dispatch/unreadable-now.js';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -16,6 +16,7 @@ import {
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { expandStrides, isContiguous, sameNumbers } from '../../shape.js';
+import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
 
@@ -133,8 +134,12 @@ export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat }): 
   return callOp(cloneOp, [self, options?.memoryFormat ?? null]);
 }
 
-/** Copies `src` into self, broadcasting and converting. @throws shape-mismatch */
+/** Copies `src` into self, broadcasting and converting. @throws shape-mismatch, invalid-argument */
 export function copy_(self: Tensor, src: Tensor): Tensor {
+  if (!isTensor(src))
+    throw new TesseraError('invalid-argument', "copy_(): argument 'src' must be Tensor.", {
+      hints: ['One number everywhere: x.fill_(1).'],
+    });
   return callOp(copyInplace, [self, src, false]);
 }
 

@@ -17,6 +17,8 @@ export function newEmptyStrided(
   options: TensorOptions = NO_OPTIONS,
 ): Tensor {
   const dtype = checkedDtype(options);
+  if (!Array.isArray(size) || !Array.isArray(stride))
+    refuse('empty_strided: sizes and strides are lists of numbers');
   if (size.length !== stride.length)
     refuse(
       `dimensionality of sizes (${size.length}) must match dimensionality of strides (${stride.length})`,

@@ -105,6 +105,10 @@ const oldSolveOp = defineOp(
 /** X with triangle(self) @ X = b (X @ triangle(self) = b unless `left`). @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function solveTriangular(self: Tensor, b: Tensor, options: TriangularOptions): Tensor {
   checkOptionNames('solveTriangular', options, TRIANGULAR);
+  if (typeof options?.upper !== 'boolean')
+    throw new TesseraError('invalid-argument', "solveTriangular: missing the option 'upper'.", {
+      hints: ['Say which triangle: solveTriangular(a, b, { upper: true }).'],
+    });
   const { upper, left = true, unitriangular = false } = options;
   return callOp(solveOp, [self, b, upper, left, unitriangular]);
 }

@@ -15,6 +15,7 @@ import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
 import { type DType, isFloatingPoint } from '../../dtype.js';
 import { formatStrides } from '../../memory-format.js';
 import type { Tensor } from '../../tensor.js';
+import { isTensor } from '../../tensor-factory.js';
 import { resultType } from '../../type-promotion.js';
 import { contiguous, toDtype } from '../arrange/copy.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
@@ -132,7 +133,8 @@ function readProbabilities(tensor: Tensor, argument: string): Float64Array {
 
 /** @throws shape-mismatch for a target that would have to be broadcast */
 function checkTargetSize(input: Tensor, target: Tensor): void {
-  if (sameNumbers(input.sizes, target.sizes)) return;
+  // What is no tensor the operator refuses.
+  if (!isTensor(input) || !isTensor(target) || sameNumbers(input.sizes, target.sizes)) return;
   throw new TesseraError(
     'shape-mismatch',
     `Target size (${formatSizes(target.sizes)}) must be the same as input size (${formatSizes(input.sizes)})`,

@@ -89,6 +89,11 @@ function checkStd(std: Tensor | number): void {
         `normal expects std >= 0.0, but found std ${std}`,
         'A standard deviation is not negative.',
       );
+  } else if (!isTensor(std)) {
+    refuse(
+      `normal: std must be a tensor or a number, not ${String(std)}`,
+      'Write normal(mean, 1).',
+    );
   } else if (
     std.device === 'cpu' &&
     !isTraced([std]) &&
