@@ -24,7 +24,7 @@ export {
   loadTraining,
   saveTraining,
 } from './training-checkpoint.js';
-export { SyncBatchNorm } from './sync-batch-norm.js';
+export { SyncBatchNorm, type SyncBatchNormOptions } from './sync-batch-norm.js';
 export { type OptimizerClass, ZeroRedundancyOptimizer } from './zero-redundancy-optimizer.js';
 export { type DistributedSamplerOptions, distributedSampler } from './distributed-sampler.js';
 

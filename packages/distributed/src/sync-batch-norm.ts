@@ -6,15 +6,46 @@
  * fuses all but the gathering. Modelled on `torch.nn.SyncBatchNorm`; the combination is Chan's ("Updating formulae and
  * a pairwise algorithm for computing sample variances", 1979).
  */
-import { TesseraError } from '@tessera/shared';
-import { BatchNorm1d, BatchNorm2d, BatchNorm3d, Module } from '@tessera/nn';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
+import {
+  BatchNorm1d,
+  BatchNorm2d,
+  BatchNorm3d,
+  type BatchNormModuleOptions,
+  Module,
+} from '@tessera/nn';
 import { type Tensor, cat, full, noGrad, reciprocal } from '@tessera/tensor';
 import { allGatherTensor } from './functional/collectives.js';
-import { type ProcessGroup, groupNamed } from './process-group.js';
+import { type ProcessGroup, groupNamed, isInitialized } from './process-group.js';
 
 type BatchNormLayer = BatchNorm1d | BatchNorm2d | BatchNorm3d;
 
-/** See the file header. Takes over the parameters and buffers of the layer that it replaces. */
+/** Options of `SyncBatchNorm`: those of a batch norm, and whose samples count. */
+export interface SyncBatchNormOptions extends BatchNormModuleOptions {
+  /** The ranks (default: all, once there are any). */
+  readonly processGroup?: ProcessGroup;
+}
+
+/** A batch norm of any rank. */
+class AnyBatchNorm extends BatchNorm1d {
+  protected override checkInput(input: Tensor): void {
+    if (input.ndim < 2 || input.sizes[1] === 0)
+      throw new TesseraError(
+        'shape-mismatch',
+        input.ndim < 2
+          ? `expected at least 2D input (got ${input.ndim}D input)`
+          : 'SyncBatchNorm number of input channels should be non-zero',
+        { hints: ['The input is [N, C, …].'] },
+      );
+  }
+}
+
+/**
+ * See the file header. Made with a number of channels, or of a layer, whose parameters and buffers it takes over. While
+ * evaluating, and while there is no process group or one of a single rank, it is the batch norm of its own samples.
+ *
+ * @see torch.nn.SyncBatchNorm
+ */
 export class SyncBatchNorm extends Module {
   readonly eps: number;
   readonly momentum: number | null;
@@ -25,10 +56,13 @@ export class SyncBatchNorm extends Module {
   declare num_batches_tracked: Tensor | null;
   /** In an object, so that it is no submodule. */
   private readonly _replaced: { readonly layer: BatchNormLayer };
-  private readonly _group: ProcessGroup;
+  private readonly _group: ProcessGroup | null;
 
-  constructor(layer: BatchNormLayer, processGroup: ProcessGroup = groupNamed()) {
+  constructor(numFeatures: number, options?: SyncBatchNormOptions);
+  constructor(layer: BatchNormLayer, processGroup?: ProcessGroup);
+  constructor(from: number | BatchNormLayer, more?: SyncBatchNormOptions | ProcessGroup) {
     super();
+    const { layer, processGroup } = partsOf(from, more);
     this.eps = layer.eps;
     this.momentum = layer.momentum;
     this.weight = layer.weight;
@@ -46,18 +80,31 @@ export class SyncBatchNorm extends Module {
     return converted(module, processGroup);
   }
 
-  /** [N, C, …] → [N, C, …] @throws shape-mismatch */
-  forward(input: Tensor): Tensor {
-    const usesBatch = this.training || this.running_mean === null;
-    if (!usesBatch || this._group.size === 1) {
-      const { layer } = this._replaced;
-      layer.training = this.training;
-      return layer.call(input);
-    }
-    return this.normalize(input);
+  /** The same, by PyTorch's name; without a group it is all ranks, once there are any. @see torch.nn.SyncBatchNorm.convert_sync_batchnorm */
+  static convertSyncBatchnorm<M extends Module>(module: M, processGroup?: ProcessGroup): M {
+    return converted(module, processGroup);
   }
 
-  private normalize(input: Tensor): Tensor {
+  /** [N, C, …] → [N, C, …] @throws shape-mismatch */
+  forward(input: Tensor): Tensor {
+    const group = this._group ?? (isInitialized() ? groupNamed() : null);
+    if (!this.training || group === null || group.size === 1) {
+      const { layer } = this._replaced;
+      layer.training = this.training;
+      // A state that was loaded with `assign` put other tensors in their places.
+      const { weight, bias, running_mean, running_var, num_batches_tracked } = this;
+      if (layer.weight !== weight || layer.running_mean !== running_mean)
+        Object.assign(layer, { weight, bias, running_mean, running_var, num_batches_tracked });
+      return layer.call(input);
+    }
+    return this.normalize(input, group);
+  }
+
+  override extraRepr(): string {
+    return this._replaced.layer.extraRepr();
+  }
+
+  private normalize(input: Tensor, group: ProcessGroup): Tensor {
     const channels = input.sizes[1]!;
     const dims = input.sizes.flatMap((_, i) => (i === 1 ? [] : [i]));
     const across = input.sizes.map((size, i) => (i === 1 ? size : 1));
@@ -67,7 +114,7 @@ export class SyncBatchNorm extends Module {
     const count = full([1], input.numel / channels, { dtype: x.dtype });
     const all = allGatherTensor(cat([own.view([channels]), squares, count]).unsqueeze(0), {
       gatherDim: 0,
-      group: this._group,
+      group,
     });
     const means = all.narrow(1, 0, channels);
     const counts = all.narrow(1, 2 * channels, 1);
@@ -94,6 +141,18 @@ export class SyncBatchNorm extends Module {
   }
 }
 
+/** The layer of its own samples, and the ranks. @throws invalid-argument */
+function partsOf(
+  from: number | BatchNormLayer,
+  more?: SyncBatchNormOptions | ProcessGroup,
+): { layer: BatchNormLayer; processGroup: ProcessGroup | null } {
+  if (typeof from !== 'number')
+    return { layer: from, processGroup: (more as ProcessGroup) ?? null };
+  checkOptionNames('SyncBatchNorm', more, { ...BatchNorm1d.optionNames, processGroup: true });
+  const { processGroup = null, ...options } = (more ?? {}) as SyncBatchNormOptions;
+  return { layer: new AnyBatchNorm(from, options), processGroup };
+}
+
 function isBatchNorm(module: Module): module is BatchNormLayer {
   return (
     module instanceof BatchNorm1d || module instanceof BatchNorm2d || module instanceof BatchNorm3d
@@ -101,7 +160,7 @@ function isBatchNorm(module: Module): module is BatchNormLayer {
 }
 
 // Outside of the class: bundlers rename one that names itself, and modules print their names.
-function converted<M extends Module>(module: M, processGroup: ProcessGroup): M {
+function converted<M extends Module>(module: M, processGroup?: ProcessGroup): M {
   if (isBatchNorm(module)) return new SyncBatchNorm(module, processGroup) as unknown as M;
   for (const [name, child] of module.namedChildren()) {
     const other = converted(child, processGroup);

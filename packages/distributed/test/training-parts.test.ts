@@ -2,7 +2,7 @@
  * @file Batch norm over ranks, optimizers that share their state out, and shares of samples.
  */
 import { compile } from '@tessera/compile';
-import { BatchNorm1d, BatchNorm2d, Linear, Sequential, optim } from '@tessera/nn';
+import { BatchNorm1d, BatchNorm2d, Linear, Sequential, optim, skipInit } from '@tessera/nn';
 import { type Tensor, cat, cpuHeap, manualSeed, ones, randn } from '@tessera/tensor';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -60,6 +60,49 @@ describe('SyncBatchNorm', () => {
     );
     const x = randn([5, 3]);
     close(model.call(x), new BatchNorm1d(3).call(x));
+  });
+});
+
+describe('SyncBatchNorm of a number of channels', () => {
+  test('is a batch norm of any rank over the ranks of its group', () => {
+    const { group } = mirrorGroup(2);
+    const x = randn([3, 4, 2]);
+    const alone = new BatchNorm1d(4, { momentum: 0.2, eps: 1e-3 });
+    const own = new SyncBatchNorm(4, { momentum: 0.2, eps: 1e-3, processGroup: group });
+    close(own.call(x), alone.call(cat([x, x])).narrow(0, 0, 3));
+    close(own.running_var!, alone.running_var!);
+    expect(Object.keys(own.stateDict())).toEqual(Object.keys(alone.stateDict()));
+    expect(String(own)).toBe(
+      'SyncBatchNorm(4, eps=0.001, momentum=0.2, affine=True, bias=True, track_running_stats=True)',
+    );
+    close(own.eval().call(x), alone.eval().call(x));
+  });
+
+  test('has the statistics of its own samples while it evaluates, and without ranks', () => {
+    const x = randn([3, 4]);
+    const options = { trackRunningStats: false, affine: false };
+    const { group } = mirrorGroup(2);
+    const other = new SyncBatchNorm(4, { ...options, processGroup: group }).eval();
+    const own = SyncBatchNorm.convertSyncBatchnorm(new Sequential(new BatchNorm1d(4, options)));
+    for (const module of [other, own]) close(module.call(x), new BatchNorm1d(4, options).call(x));
+  });
+
+  test('evaluates with a state that was assigned', () => {
+    const trained = new BatchNorm1d(4);
+    trained.call(randn([8, 4]).mul(3));
+    const own = skipInit(() => new SyncBatchNorm(4));
+    own.loadStateDict(trained.stateDict(), { assign: true });
+    const x = randn([3, 4]);
+    close(own.eval().call(x), trained.eval().call(x));
+  });
+
+  test('refuses what has no channels, and options that it does not have', () => {
+    expect(() => new SyncBatchNorm(4).call(ones([4]))).toThrow(
+      'expected at least 2D input (got 1D',
+    );
+    expect(() => new SyncBatchNorm(4, { processgroup: null } as never)).toThrow(
+      "SyncBatchNorm has no option 'processgroup'",
+    );
   });
 });
 
