@@ -2,7 +2,18 @@
  * @file `jacfwd`, `hessian`, `vjp` and `jvp` of `@tessera/tensor/func` against what PyTorch 2.13 has.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, randn, stack, tensor } from '../src/index.js';
+import {
+  Function,
+  type FunctionContext,
+  type Tensor,
+  cat,
+  jacobian,
+  randn,
+  stack,
+  tensor,
+  withDispatchMode,
+} from '../src/index.js';
+import { dispatchBelowAutograd } from '../src/internal.js';
 import { grad, hessian, jacfwd, jacrev, jvp, vjp, vmap } from '../src/func/index.js';
 
 const double = (data: number[] | number[][]): Tensor => tensor(data, { dtype: 'float64' });
@@ -170,5 +181,74 @@ describe('jvp', () => {
       'the tangents must have the sizes [3], got [1].',
     );
     expect(() => jvp(() => 3, [], [])).toThrow('the result holds something other than tensors.');
+  });
+});
+
+describe('directions', () => {
+  const calls = (run: () => unknown): number => {
+    let count = 0;
+    const handle: typeof dispatchBelowAutograd = (op, args) => {
+      count++;
+      return dispatchBelowAutograd(op, args);
+    };
+    withDispatchMode({ name: 'count', handle }, run);
+    return count;
+  };
+  const wide = (size: number): Tensor => randn([size], { dtype: 'float64' });
+  const g = (v: Tensor): Tensor => v.sin().mul(v.select(0, 1)).slice(0, 0, -1);
+
+  it('are a batch: matrices of more rows take no more operators', () => {
+    const energy = (v: Tensor): Tensor => v.sin().mul(v.select(0, 1)).sum();
+    for (const of of [jacrev(g), jacfwd(g), hessian(energy)])
+      expect(calls(() => of(wide(40)))).toBe(calls(() => of(wide(4))));
+  });
+
+  it('are taken one by one where the backward of a function is no batch', () => {
+    class Doubled extends Function {
+      static forward(ctx: FunctionContext, v: Tensor): Tensor {
+        ctx.saveForBackward(v);
+        return v.square();
+      }
+      static backward(ctx: FunctionContext, grad: Tensor): Tensor {
+        return grad.mul(ctx.savedTensors[0]!.mul(2));
+      }
+    }
+    const own = (v: Tensor): Tensor => Doubled.apply(v.sin()) as Tensor;
+    close(
+      jacrev(own)(x),
+      jacobian((v) => v.sin().square(), x),
+    );
+    close(
+      jacfwd(own)(x),
+      jacobian((v) => v.sin().square(), x),
+    );
+  });
+
+  it('may be read by a hook', () => {
+    const seen: number[] = [];
+    const watched = (v: Tensor): Tensor => {
+      const inner = v.mul(2);
+      inner.registerHook((gradient) => void seen.push(gradient.sum().item() as number));
+      return inner.square();
+    };
+    close(
+      jacrev(watched)(x),
+      jacobian((v) => v.mul(2).square(), x),
+    );
+    expect(seen).toHaveLength(3);
+  });
+
+  it('count the dimensions of gradients that are written into zeros', () => {
+    const parts = (v: Tensor): Tensor => {
+      const matrix = v.reshape([3, 3]);
+      return cat([
+        matrix.diagonal().square(),
+        matrix.select(-1, 1).sin(),
+        matrix.slice(1, 1).exp().sum(1),
+      ]);
+    };
+    const nine = wide(9);
+    close(jacrev(parts)(nine), jacobian(parts, nine));
+    close(jacfwd(parts)(nine), jacobian(parts, nine));
   });
 });

@@ -8,6 +8,7 @@ import type { OpOverload } from '../op/op-overload.js';
 import type { BatchRule } from './batch-call.js';
 import {
   alongDims,
+  intoZeros,
   overAll,
   position,
   prodAll,
@@ -76,6 +77,8 @@ rule(unsqueezeView, 'unsqueeze');
 rule(viewAlongDims, 'transpose.int', 'squeeze.dim', 'squeeze.dims', 'unfold');
 rule(viewAlongDims, 'select.int', 'slice.Tensor', 'diagonal');
 rule(viewAlongDims, 'split.Tensor', 'split_with_sizes', 'unbind.int');
+
+rule(intoZeros, 'select_backward', 'slice_backward', 'diagonal_backward');
 
 rule(alongDims, 'cat', 'cumsum', 'cumprod', 'cummax', 'cummin', 'flip', 'glu');
 rule(alongDims, 'sort', 'sort.stable', 'topk', 'slice_scatter', 'select_scatter');

@@ -4,13 +4,26 @@
  * Modelled on `torch.func`. There are no forward derivatives of operators: a column of `jacfwd` is the derivative of a
  * gradient, which is linear in what it is seeded with.
  */
-import { type OptionNames, checkFunction, checkOptionNames, treeMap } from '@tessera/shared';
-import { jacobianColumns, jacobianRows } from '../autograd/functional.js';
-import { enableGrad } from '../autograd/grad-mode.js';
+import {
+  type OptionNames,
+  checkFunction,
+  checkOptionNames,
+  isTesseraError,
+  treeMap,
+} from '@tessera/shared';
+import {
+  gradients,
+  jacobianColumns,
+  jacobianRows,
+  seededGradients,
+} from '../autograd/functional.js';
+import { enableGrad, noGrad } from '../autograd/grad-mode.js';
+import { eye } from '../ops/factory/range.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { type DerivativeOptions, GRAD_FUNCTION, type GradFunctionOptions } from './grad.js';
 import { invalid, prepare, withAux } from './prepare.js';
+import { vmap } from './vmap.js';
 
 const ARGNUMS: OptionNames<DerivativeOptions> = { argnums: true };
 
@@ -26,6 +39,60 @@ interface Arguments {
 interface WithAux {
   readonly hasAux: true;
 }
+
+/** What is said of functions that work for one direction, but not for all of them as a batch. */
+const ONE_BY_ONE: ReadonlySet<string> = new Set([
+  'vmap-data-access',
+  'vmap-inplace',
+  'vmap-randomness',
+  'vmap-unsupported',
+]);
+
+/** `of` for each element of `like`, as a 1 among zeros of its shape: results along a first dimension. @throws vmap errors */
+function allDirections(like: Tensor, of: (direction: Tensor) => Tensor[]): Tensor[] {
+  const { numel, sizes, dtype, device } = like;
+  const basis = noGrad(() => eye(numel, { dtype, device }).reshape([numel, ...sizes]));
+  return vmap(of)(basis);
+}
+
+/** `batched` for what has several directions, `single` where that is more than `vmap` can do. */
+function inOneGo(count: number, batched: () => Tensor[], single: () => Tensor[]): Tensor[] {
+  if (count < 2) return single();
+  try {
+    return batched();
+  } catch (error) {
+    if (isTesseraError(error) && ONE_BY_ONE.has(error.code)) return single();
+    throw error;
+  }
+}
+
+const rowsAtOnce: typeof jacobianRows = (name, out, leaves, options) =>
+  inOneGo(
+    out.numel,
+    () =>
+      allDirections(out, (row) =>
+        gradients(name, [out], [row], leaves, options.createGraph, options.strict),
+      ).map((rows, i) => rows.reshape([...out.sizes, ...leaves[i]!.sizes])),
+    () => jacobianRows(name, out, leaves, options),
+  );
+
+const columnsAtOnce: typeof jacobianColumns = (name, out, leaves, options) =>
+  inOneGo(
+    Math.min(...leaves.map(({ numel }) => numel)),
+    () => {
+      const { seeds, grads } = seededGradients(name, [out], leaves, options.strict);
+      return leaves.map((leaf, i) => {
+        const [columns] = allDirections(leaf, (column) =>
+          gradients(name, [grads[i]!], [column], seeds, options.createGraph, false),
+        );
+        return columns!
+          .reshape([leaf.numel, out.numel])
+          .t()
+          .reshape([...out.sizes, ...leaf.sizes]);
+      });
+    },
+    () => jacobianColumns(name, out, leaves, options),
+  );
 
 function jacobian<A extends unknown[]>(
   name: string,
@@ -55,7 +122,8 @@ function jacobian<A extends unknown[]>(
 }
 
 /**
- * A function that computes the Jacobian of `fn`, `[...output, ...input]`, row by row in reverse mode;
+ * A function that computes the Jacobian of `fn`, `[...output, ...input]`, in reverse mode, all rows as a batch (`vmap`), or one by one where
+ * that cannot be;
  * one for each argument of a list of `argnums`, and `[Jacobian, aux]` with `hasAux`.
  *
  * @throws invalid-argument
@@ -81,11 +149,11 @@ export function jacrev<A extends unknown[]>(
   fn: (...args: A) => unknown,
   options: GradFunctionOptions = {},
 ): (...args: A) => unknown {
-  return jacobian('jacrev', jacobianRows, fn, options);
+  return jacobian('jacrev', rowsAtOnce, fn, options);
 }
 
 /**
- * A function that computes the Jacobian of `fn`, `[...output, ...input]`, column by column: for more outputs than inputs;
+ * A function that computes the Jacobian of `fn`, `[...output, ...input]`, by columns, all as a batch: for more outputs than inputs;
  * one for each argument of a list of `argnums`, and `[Jacobian, aux]` with `hasAux`.
  *
  * @throws invalid-argument
@@ -111,7 +179,7 @@ export function jacfwd<A extends unknown[]>(
   fn: (...args: A) => unknown,
   options: GradFunctionOptions = {},
 ): (...args: A) => unknown {
-  return jacobian('jacfwd', jacobianColumns, fn, options);
+  return jacobian('jacfwd', columnsAtOnce, fn, options);
 }
 
 /**
@@ -136,6 +204,6 @@ export function hessian<A extends unknown[]>(
 ): (...args: A) => unknown {
   checkFunction('hessian', fn);
   checkOptionNames('hessian', options, ARGNUMS);
-  const rows = jacobian('jacrev', jacobianRows, fn, options);
-  return jacobian('jacfwd', jacobianColumns, rows, options);
+  const rows = jacobian('jacrev', rowsAtOnce, fn, options);
+  return jacobian('jacfwd', columnsAtOnce, rows, options);
 }

@@ -57,6 +57,21 @@ export const viewAlongDims: BatchRule = (call) => {
   );
 };
 
+/** A gradient written into zeros of an input's sizes, in which it counts dimensions. */
+export const intoZeros: BatchRule = (call) => {
+  const { grad_output: grad, input_sizes } = call.named as {
+    grad_output: Tensor;
+    input_sizes: number[];
+  };
+  return call.run(
+    call.replaced(call.args, {
+      grad_output: call.values(grad),
+      input_sizes: [call.size, ...input_sizes],
+      ...movedDims(call, input_sizes.length),
+    }),
+  );
+};
+
 /** `unsqueeze(self, dim)` counts the new dimension too. */
 export const unsqueezeView: BatchRule = (call) => {
   const { self, dim } = call.named as { self: Tensor; dim: number };
