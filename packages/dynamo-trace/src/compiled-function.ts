@@ -4,11 +4,10 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { counters, log } from '@tessera/shared';
+import { counters, log, now } from '@tessera/shared';
 import { type DType, defaultDType } from '@tessera/tensor';
 import { activeMode, anomaly, gradMode } from '@tessera/tensor/internal';
 import { refuseBreak } from './breaks/report-break.js';
-import { now } from './clock.js';
 import { traceConfig } from './config.js';
 import { Alignment } from './cursor/alignment.js';
 import { Cursor, type CursorHost } from './cursor/cursor.js';

@@ -6,11 +6,9 @@
  * a report nothing is measured.
  */
 
+import { now } from './clock.js';
 import { profiling } from './profile.js';
 import { type Steps, inScope } from './steps.js';
-
-// Bound now: a `pure` capture watches the clock of the user's code.
-const now = /* @__PURE__ */ performance.now.bind(performance);
 
 /** Totals of one or several compilations. */
 export interface CompileReport {

@@ -119,6 +119,7 @@ export {
   stageOf,
 } from './compile-report.js';
 export type { CompileReport } from './compile-report.js';
+export { now } from './clock.js';
 export { type Pause, type Steps, atOnce, inScope, inSlices } from './steps.js';
 export { ProfileRecorder, profile, profiling } from './profile.js';
 export type { Profile, ProfileCategory, ProfileEvent } from './profile.js';

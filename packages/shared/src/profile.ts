@@ -7,10 +7,8 @@
  * `torch.profiler`.
  */
 import { checkFunction } from './check-function.js';
+import { now } from './clock.js';
 import { scopesOf } from './scope.js';
-
-// Bound now: a `pure` capture watches the clock of the user's code.
-const now = /* @__PURE__ */ performance.now.bind(performance);
 
 /** What an event was. */
 export type ProfileCategory =

@@ -5,8 +5,7 @@
  * work in force. The same steps run at once, or between the frames of a page.
  */
 
-// Bound now: a `pure` capture watches the clock of the user's code.
-const now = /* @__PURE__ */ performance.now.bind(performance);
+import { now } from './clock.js';
 
 /** A pause for what it begins, which never rejects; for nothing if absent. Work that runs at once does not begin it. */
 export type Pause = (() => Promise<unknown>) | undefined;

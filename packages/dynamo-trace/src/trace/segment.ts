@@ -22,10 +22,10 @@ import {
   inScope,
   log,
   reportTo,
+  now,
 } from '@tessera/shared';
 import { type GradNode, type Storage, type Tensor } from '@tessera/tensor';
 import { gradEdge, gradFnOf, isHistoryRefused, show } from '@tessera/tensor/internal';
-import { now } from '../clock.js';
 import {
   type Backend,
   type CompileRequest,
