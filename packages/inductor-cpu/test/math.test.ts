@@ -127,7 +127,7 @@ const SPECS: Partial<Record<ScalarOp, Spec>> = {
   },
   expm1: {
     reference: Math.expm1,
-    bound: 1,
+    bound: 1.5,
     dense: [
       [-20, 89],
       [-1, 1],
@@ -151,7 +151,7 @@ const SPECS: Partial<Record<ScalarOp, Spec>> = {
   },
   log1p: {
     reference: Math.log1p,
-    bound: 1,
+    bound: 1.5,
     dense: [
       [-1, 1],
       [-1e-3, 1e-3],

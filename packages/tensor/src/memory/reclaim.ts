@@ -127,19 +127,16 @@ export function reclaimUnderPressure(): void {
   reclaimNow();
 }
 
-/** Collects garbage if the host allows it and frees the memory of dead storages. Returns bytes freed. */
-export function reclaimNow(): number {
-  const before = liveBytes;
+/** Collects garbage if the host allows it and frees the memory of dead storages. */
+export function reclaimNow(): void {
   bytesSinceSweep = 0;
   allocationsSinceSweep = 0;
   const collect = collector();
-  if (collect !== null) {
-    const start = now();
-    collect();
-    freeDead();
-    restedAt = 10 * now() - 9 * start;
-  }
-  return before - liveBytes;
+  if (collect === null) return;
+  const start = now();
+  collect();
+  freeDead();
+  restedAt = 10 * now() - 9 * start;
 }
 
 /** Forces a collection; null where the host offers none. */

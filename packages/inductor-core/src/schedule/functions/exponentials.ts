@@ -105,15 +105,26 @@ export const EXPONENTIALS: FunctionTable = {
   return select(y, x, @is_nan(x));
 }`,
   },
+  /** With IEEE arithmetic half of it is scaled, which does not overflow. Tiny arguments keep their sign of zero. */
   expm1: {
     ulp: 3,
-    text: `fn expm1(x: f32) -> f32 {
+    text: ({ ieee }) =>
+      ieee
+        ? `fn expm1(x: f32) -> f32 {
+  let clamped = min(max(x, -18.0), 89.0);
+  let biased = clamped * 1.4426950408889634 + 12583038.0;
+  let n = biased - 12583038.0;
+  let r = clamped - n * 0.693359375 - n * -2.1219444e-4;
+  let s = bitcast<f32>(bitcast<i32>(biased) << 23u);
+  let t = r * r * poly(r, 0.49999993413848358, 0.16666520110960072, 0.041668393942823056, 0.0083687802105051928, 0.0013814480614641471) + r;
+  return select(2.0 * (s * t + (s - 0.5)), x, x == 0.0);
+}`
+        : `fn expm1(x: f32) -> f32 {
   let c = clamp(x, -18.0, 88.0);
   let n = round(c * 1.44269504);
   let r = (c - n * 0.693359375) - n * -2.12194440e-4;
   let s = bitcast<f32>((i32(n) + 127) << 23u);
   let y = s * @exp_core(r) + (s - 1.0);
-  // Tiny arguments keep their sign of zero.
   return select(select(y, @exp(x), x > 87.0), x, (abs(x) < 1e-8) | @is_nan(x));
 }`,
   },

@@ -105,10 +105,24 @@ export const LOGARITHMS: FunctionTable = {
   return @log_specials(x, y + @log_exponent(x));
 }`,
   },
+  /**
+   * With IEEE arithmetic the logarithm of 1 + x, and what that rounded off. Without, near zero x itself is the fraction;
+   * elsewhere rounding 1 + x costs at most an ulp.
+   */
   log1p: {
     ulp: 3,
-    text: `fn log1p(x: f32) -> f32 {
-  // Near zero x itself is the fraction; elsewhere rounding 1 + x costs at most an ulp.
+    text: ({ ieee }) =>
+      ieee
+        ? `fn log1p(x: f32) -> f32 {
+  let u = 1.0 + x;
+  let rest = select(x - (u - 1.0), 1.0 - (u - x), x > 1.0) / u;
+  let offset = @log_offset(u);
+  var y = @log_sum(offset, f32(bitcast<i32>(offset >> 23u) - 127)) + rest;
+  let special = !((x > -1.0) & (x < @inf()));
+  if (any(special)) { y = select(y, @log_any(u), special); }
+  return select(y, x, x == 0.0);
+}`
+        : `fn log1p(x: f32) -> f32 {
   let near = (x > -0.29) & (x < 0.41);
   let u = 1.0 + x;
   let f = select(@log_fraction(u), x, near);

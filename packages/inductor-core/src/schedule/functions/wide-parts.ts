@@ -39,14 +39,6 @@ export const WIDE_PARTS: FunctionTable = {
   return @wide_exp_core(c, biased) * scale + scale;
 }`,
   },
-  wide_expm1: {
-    text: `fn wide_expm1(x: f64) -> f64 {
-  let c = min(max(x, -700.0), 700.0);
-  let biased = @wide_exponent(c);
-  let scale = bitcast<f64>(bitcast<i64>(biased) << 52u);
-  return @wide_exp_core(c, biased) * scale + (scale - 1.0);
-}`,
-  },
   /** log x of positive normal numbers, to 1e-13: the exponent is made a float in the mantissa of 2⁵². */
   wide_log: {
     text: `fn wide_log(x: f64) -> f64 {
