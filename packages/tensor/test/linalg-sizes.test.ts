@@ -3,7 +3,7 @@
  * apart values where algorithms divide.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, eye, fromTypedArray, matmul, zeros } from '../src/index.js';
+import { type Tensor, eye, fromTypedArray, matmul, stack, zeros } from '../src/index.js';
 import { readNumbers } from '../src/internal.js';
 import * as linalg from '../src/linalg.js';
 
@@ -162,5 +162,34 @@ describe.each([15, 16, 17, 33, 47, 70])('in blocks: %i rows', (n) => {
     const [values, vectors] = linalg.eigh(low);
     expect(distance(matmul(vectors.mul(values), vectors.mT), low)).toBeLessThan(1e-12 * n);
     expect(distance(matmul(vectors.mT, vectors), one(n))).toBeLessThan(1e-12);
+  });
+});
+
+describe('batches', () => {
+  const each: Readonly<Record<string, (a: Tensor, b: Tensor) => Tensor>> = {
+    inv: (a) => linalg.inv(a),
+    det: (a) => linalg.det(a),
+    slogdet: (a) => linalg.slogdet(a)[1],
+    luFactor: (a) => linalg.luFactor(a)[0],
+    pivots: (a) => linalg.luFactor(a)[1].to('float64'),
+    'solve from the left': (a, b) => linalg.solve(a, b),
+    'solve from the right': (a, b) => linalg.solve(a, b.mT, { left: false }),
+    'solve matrices that lie column by column': (a, b) => linalg.solve(a.mT, b),
+    solveTriangular: (a, b) => linalg.solveTriangular(a, b, { upper: true }),
+  };
+  it.each(Object.keys(each))('%s is that of one matrix after the other', (name) => {
+    const of = each[name]!;
+    for (const n of [3, 20]) {
+      const [a, b] = [waves(4, n, n), waves(4, n, 2)];
+      const alone = [...a.unbind(0)].map((matrix, i) => of(matrix, b.select(0, i)));
+      expect(distance(of(a, b), stack(alone))).toBeLessThan(1e-12);
+    }
+  });
+
+  it('of matrices without elements have a determinant each', () => {
+    const none = zeros([2, 0, 0], { dtype: 'float64' });
+    expect(linalg.det(none).toArray()).toEqual([1, 1]);
+    expect(linalg.invEx(none)[1].toArray()).toEqual([0, 0]);
+    expect(linalg.solve(none, zeros([2, 0, 3], { dtype: 'float64' })).sizes).toEqual([2, 0, 3]);
   });
 });

@@ -1,26 +1,28 @@
 /**
  * @file The matrix of cofactors, which is the derivative of the determinant, of singular matrices too.
  */
-import { invertMatrix, luFactor, transposed } from './dense-matrix.js';
+import { invertMatrices, luFactor, swapSign, transposed } from './dense-matrix.js';
 import { singularValues } from './singular-values.js';
 
 /** A diagonal of U below this share of its largest element is taken for that of a singular matrix. */
 const SINGULAR = 1e-9;
 
 function determinant(values: Float64Array, n: number): number {
-  const { lu, sign } = luFactor(values, n);
-  let product = sign;
+  const lu = values.slice();
+  let product = swapSign(luFactor(lu, 1, n).pivots, 0, n);
   for (let i = 0; i < n; i++) product *= lu[i * n + i]!;
   return product;
 }
 
 /** Cofactors of a square row-major matrix: det(A) · A⁻ᵀ where A has an inverse. */
 export function cofactorMatrix(values: Float64Array, n: number): Float64Array {
-  const { lu } = luFactor(values, n);
+  const lu = values.slice();
+  luFactor(lu, 1, n);
   const diagonal = Array.from({ length: n }, (_, i) => Math.abs(lu[i * n + i]!));
   if (Math.min(...diagonal) > SINGULAR * Math.max(...diagonal)) {
-    const { inverse } = invertMatrix(values, n);
     const scale = determinant(values, n);
+    const inverse = values.slice();
+    invertMatrices(inverse, 1, n);
     return transposed(inverse, n, n).map((value) => value * scale);
   }
   // Σ u[k] v[k]ᵀ · (the product of all other singular values) · det(u) det(v).

@@ -4,102 +4,137 @@
  */
 import { addProduct, addRows } from './add-rows.js';
 
-/** What `luFactor` makes. */
+/** What `luFactor` says of each matrix. */
 export interface LuFactors {
-  /** L below the diagonal (its own is ones), U from the diagonal on: m × n. */
-  readonly lu: Float64Array;
   /** The row that each row was swapped with, from 1. */
   readonly pivots: Int32Array;
-  /** -1 for an odd number of swaps, else 1. */
-  readonly sign: number;
   /** Which diagonal element of U is the first that is 0, from 1; else 0. */
-  readonly info: number;
+  readonly infos: Int32Array;
 }
 
 /** Columns that are eliminated together, and rows that are solved for. */
 const PANEL = 16;
 
-/** L and U of an m × n matrix with its rows swapped, unless `pivot` is false. @see LAPACK getrf */
-export function luFactor(values: Float64Array, m: number, n: number = m, pivot = true): LuFactors {
-  const lu = values.slice();
-  const pivots = new Int32Array(Math.min(m, n));
+/**
+ * Replaces `count` m × n matrices, one behind the other, by L and U of them with their rows swapped, unless `pivot` is false: L below
+ * the diagonal (its own is ones), U from the diagonal on. @see LAPACK getrf
+ */
+export function luFactor(
+  lu: Float64Array,
+  count: number,
+  m: number,
+  n: number = m,
+  pivot = true,
+): LuFactors {
+  const least = Math.min(m, n);
+  const pivots = new Int32Array(count * least);
+  const infos = new Int32Array(count);
+  for (let b = 0; b < count; b++)
+    infos[b] = factorAt(lu, b * m * n, m, n, pivot, pivots, b * least);
+  return { pivots, infos };
+}
+
+/** -1 for an odd number of swaps among `count` pivots, else 1. */
+export function swapSign(pivots: ArrayLike<number>, from: number, count: number): number {
   let sign = 1;
+  for (let i = 0; i < count; i++) if (pivots[from + i] !== i + 1) sign = -sign;
+  return sign;
+}
+
+function factorAt(
+  lu: Float64Array,
+  origin: number,
+  m: number,
+  n: number,
+  pivot: boolean,
+  pivots: Int32Array,
+  first: number,
+): number {
+  const least = Math.min(m, n);
   let info = 0;
   // What a column that is zero on the diagonal has below it takes no part: only then, without pivots, it is not zero too.
   const most = pivot ? PANEL : 1;
-  for (let start = 0, end = 0; start < pivots.length; start = end) {
-    end = Math.min(pivots.length, start + most);
+  for (let start = 0, end = 0; start < least; start = end) {
+    end = Math.min(least, start + most);
     for (let k = start; k < end; k++) {
+      const top = origin + k * n;
       let best = k;
-      if (pivot)
-        for (let i = k + 1; i < m; i++)
-          if (Math.abs(lu[i * n + k]!) > Math.abs(lu[best * n + k]!)) best = i;
-      pivots[k] = best + 1;
-      const divisor = lu[best * n + k]!;
+      let largest = Math.abs(lu[top + k]!);
+      for (let i = k + 1; pivot && i < m; i++) {
+        const size = Math.abs(lu[origin + i * n + k]!);
+        if (size > largest) {
+          best = i;
+          largest = size;
+        }
+      }
+      pivots[first + k] = best + 1;
+      const divisor = lu[origin + best * n + k]!;
       if (divisor === 0) {
         if (info === 0) info = k + 1;
         continue;
       }
-      if (best !== k) {
-        sign = -sign;
-        swapRows(lu, k, best, n);
-      }
+      swapRows(lu, top, origin + best * n, n);
       for (let i = k + 1; i < m; i++) {
-        const factor = (lu[i * n + k]! /= divisor);
-        for (let j = k + 1; j < end; j++) lu[i * n + j]! -= factor * lu[k * n + j]!;
+        const row = origin + i * n;
+        const factor = (lu[row + k]! /= divisor);
+        for (let j = k + 1; j < end; j++) lu[row + j]! -= factor * lu[top + j]!;
       }
     }
-    if (!pivot && lu[start * n + start] === 0) continue;
-    const [right, top, count] = [n - end, start * n + end, end - start];
-    for (let i = start + 1; i < Math.min(end, m); i++)
-      addRows(lu, i * n + end, right, lu, top, n, lu, i * n + start, 1, i - start, -1);
-    const rows = { values: lu, at: end * n + end, step: n };
-    const factors = { values: lu, at: end * n + start, step: n, next: 1 };
-    addProduct(rows, m - end, right, { values: lu, at: top, step: n }, factors, count, -1);
+    const right = n - end;
+    const diagonal = origin + start * n + start;
+    if (right === 0 || (!pivot && lu[diagonal] === 0)) continue;
+    const top = diagonal + end - start;
+    for (let i = 1; i < end - start; i++)
+      addRows(lu, top + i * n, right, lu, top, n, lu, diagonal + i * n, 1, i, -1);
+    const below = origin + end * n;
+    const rows = { values: lu, at: below + end, step: n };
+    const factors = { values: lu, at: below + start, step: n, next: 1 };
+    addProduct(rows, m - end, right, { values: lu, at: top, step: n }, factors, end - start, -1);
   }
-  return { lu, pivots, sign, info };
+  return info;
 }
 
-function swapRows(a: Float64Array, i: number, j: number, width: number): void {
-  for (let c = 0; c < width; c++)
-    [a[i * width + c], a[j * width + c]] = [a[j * width + c]!, a[i * width + c]!];
+/** Swaps `width` elements from `p` on and from `q` on. */
+function swapRows(a: Float64Array, p: number, q: number, width: number): void {
+  if (p === q) return;
+  for (let c = 0; c < width; c++) {
+    const x = a[p + c]!;
+    a[p + c] = a[q + c]!;
+    a[q + c] = x;
+  }
 }
 
-/** Replaces b, n × columns, by the solution for the matrix that was factored, or for its transpose. @see LAPACK getrs */
+/** Replaces matrix number `i` of b, each n × columns, by the solution for matrix number `of` that was factored, or for its transpose. @see LAPACK getrs */
 export function luSolveMatrix(
   lu: Float64Array,
+  of: number,
   pivots: ArrayLike<number>,
   b: Float64Array,
+  i: number,
   n: number,
   columns: number,
   adjoint: boolean,
 ): void {
-  const swap = (i: number): void => {
-    const j = pivots[i]! - 1;
-    if (i !== j) swapRows(b, i, j, columns);
-  };
-  if (!adjoint) {
-    for (let i = 0; i < n; i++) swap(i);
-    solveTriangle(lu, b, n, columns, { upper: false, unit: true });
-    solveTriangle(lu, b, n, columns, { upper: true, unit: false });
-    return;
-  }
-  const turned = transposed(lu, n, n);
-  solveTriangle(turned, b, n, columns, { upper: false, unit: false });
-  solveTriangle(turned, b, n, columns, { upper: true, unit: true });
-  for (let i = n - 1; i >= 0; i--) swap(i);
+  const [at, first] = [i * n * columns, of * n];
+  const place = { from: first * n, at, turned: adjoint };
+  const swap = (k: number): void =>
+    swapRows(b, at + k * columns, at + (pivots[first + k]! - 1) * columns, columns);
+  if (!adjoint) for (let k = 0; k < n; k++) swap(k);
+  solveTriangle(lu, b, n, columns, { upper: false, unit: !adjoint, ...place });
+  solveTriangle(lu, b, n, columns, { upper: true, unit: adjoint, ...place });
+  if (adjoint) for (let k = n - 1; k >= 0; k--) swap(k);
 }
 
-/** The inverse of a square matrix, and `info` of its factors: if it is not 0 there is none. */
-export function invertMatrix(
-  values: Float64Array,
-  n: number,
-): { inverse: Float64Array; info: number } {
-  const { lu, pivots, info } = luFactor(values, n);
-  const inverse = new Float64Array(n * n);
-  for (let i = 0; i < n; i++) inverse[i * n + i] = 1;
-  luSolveMatrix(lu, pivots, inverse, n, n, false);
-  return { inverse, info };
+/** Replaces `count` square matrices, one behind the other, by their inverses, and says `infos` of their factors: where it is not 0 there is none. */
+export function invertMatrices(values: Float64Array, count: number, n: number): Int32Array {
+  const lu = values.slice();
+  const { pivots, infos } = luFactor(lu, count, n);
+  values.fill(0);
+  for (let b = 0; b < count; b++) {
+    for (let i = 0; i < n; i++) values[(b * n + i) * n + i] = 1;
+    luSolveMatrix(lu, b, pivots, values, b, n, n, false);
+  }
+  return infos;
 }
 
 /** `choleskyFactor`, by so many rows at a time; what follows a minor that is not positive is then not as it was. */
@@ -142,6 +177,12 @@ export function choleskyFactor(values: Float64Array, n: number): number {
 export interface Triangle {
   readonly upper: boolean;
   readonly unit: boolean;
+  /** Whether the matrix lies column by column. */
+  readonly turned?: boolean;
+  /** Where the matrix begins. */
+  readonly from?: number;
+  /** Where the right side begins. */
+  readonly at?: number;
 }
 
 /** Replaces b, n × columns, by the solution of triangle(a) · x = b. */
@@ -150,8 +191,9 @@ export function solveTriangle(
   b: Float64Array,
   n: number,
   columns: number,
-  { upper, unit }: Triangle,
+  { upper, unit, turned = false, from = 0, at: origin = 0 }: Triangle,
 ): void {
+  const [down, next] = turned ? [1, n] : [n, 1];
   for (let step = 0; step < n; step++) {
     const i = upper ? n - 1 - step : step;
     const inPanel = step % PANEL;
@@ -159,16 +201,18 @@ export function solveTriangle(
       // What is solved is taken out of the rows of the next panel.
       const count = Math.min(PANEL, n - step);
       const [first, solved] = upper ? [i - count + 1, i + 1] : [i, 0];
-      const rows = { values: b, at: first * columns, step: columns };
-      const x = { values: b, at: solved * columns, step: columns };
-      const factors = { values: a, at: first * n + solved, step: n, next: 1 };
+      const rows = { values: b, at: origin + first * columns, step: columns };
+      const x = { values: b, at: origin + solved * columns, step: columns };
+      const factors = { values: a, at: from + first * down + solved * next, step: down, next };
       addProduct(rows, count, columns, x, factors, step, -1);
     }
-    const from = upper ? i + 1 : step - inPanel;
-    const at = i * columns;
-    addRows(b, at, columns, b, from * columns, columns, a, i * n + from, 1, inPanel, -1);
+    const known = upper ? i + 1 : step - inPanel;
+    const at = origin + i * columns;
+    const row = from + i * down;
+    const solved = origin + known * columns;
+    addRows(b, at, columns, b, solved, columns, a, row + known * next, next, inPanel, -1);
     if (unit) continue;
-    const divisor = a[i * n + i]!;
+    const divisor = a[row + i * next]!;
     for (let c = 0; c < columns; c++) b[at + c]! /= divisor;
   }
 }

@@ -3,7 +3,7 @@
  */
 import { callOp } from '../../dispatch/dispatcher.js';
 import { cofactorMatrix } from '../../kernels/cofactor-matrix.js';
-import { luFactor } from '../../kernels/dense-matrix.js';
+import { luFactor, swapSign } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
@@ -36,24 +36,20 @@ function factoredMeta(name: string, numbers: number): (args: { A: Tensor }) => T
 function factorEach(
   x: Tensor,
   outs: readonly Tensor[],
-  tell: (sign: number, diagonal: number[]) => void,
+  tell: (sign: number, diagonal: Float64Array) => void,
 ): void {
   const n = x.sizes.at(-1)!;
   // As PyTorch does: row-major matrices are factored as they lie in memory, transposed.
   const values = readNumbers(x.isContiguous() ? mT(x) : x);
-  const swaps: number[] = [];
-  for (let b = 0; b < batchCount(x); b++) {
-    const part = values.subarray(b * n * n, (b + 1) * n * n);
-    const { lu, pivots, sign } = luFactor(part, n);
-    part.set(lu);
-    swaps.push(...pivots);
-    tell(
-      sign,
-      Array.from({ length: n }, (_, i) => lu[i * n + i]!),
-    );
+  const count = batchCount(x);
+  const { pivots } = luFactor(values, count, n);
+  const diagonal = new Float64Array(n);
+  for (let b = 0; b < count; b++) {
+    for (let i = 0; i < n; i++) diagonal[i] = values[(b * n + i) * n + i]!;
+    tell(swapSign(pivots, b * n, n), diagonal);
   }
   writeNumbers(outs.at(-2)!, values);
-  writeNumbers(outs.at(-1)!, swaps);
+  writeNumbers(outs.at(-1)!, pivots);
 }
 
 const slogdetOp = defineOp(

@@ -3,7 +3,7 @@
  */
 import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { invertMatrix } from '../../kernels/dense-matrix.js';
+import { invertMatrices } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
@@ -24,12 +24,7 @@ const invExOp = defineOp(
     kernel: ({ A: x, check_errors }, [out, info]) => {
       const n = x.sizes.at(-1)!;
       const values = readNumbers(x);
-      const infos = Float64Array.from({ length: batchCount(x) }, (_, b) => {
-        const part = values.subarray(b * n * n, (b + 1) * n * n);
-        const { inverse, info: at } = invertMatrix(part, n);
-        part.set(inverse);
-        return at;
-      });
+      const infos = invertMatrices(values, batchCount(x), n);
       if (check_errors === true)
         checkInfos(
           'linalg.inv',

@@ -3,7 +3,7 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { luFactor as factorMatrix } from '../../kernels/dense-matrix.js';
+import { luFactor as factorMatrices } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
@@ -74,14 +74,7 @@ const luFactorExOp = defineOp(
     kernel: ({ A: x, pivot, check_errors }, [out, pivotsOut, infoOut]) => {
       const [m, n] = x.sizes.slice(-2);
       const values = readNumbers(x);
-      const pivots = new Int32Array(pivotsOut!.numel);
-      const infos = Array.from({ length: batchCount(x) }, (_, b) => {
-        const part = values.subarray(b * m * n, (b + 1) * m * n);
-        const made = factorMatrix(part, m, n, pivot);
-        part.set(made.lu);
-        pivots.set(made.pivots, b * made.pivots.length);
-        return made.info;
-      });
+      const { pivots, infos } = factorMatrices(values, batchCount(x), m, n, pivot);
       if (check_errors === true)
         checkInfos(
           'torch.linalg.lu_factor',

@@ -11,7 +11,14 @@ import type { Tensor } from '../../tensor.js';
 import { matmul } from '../matmul/composite.js';
 import { neg } from '../pointwise/arithmetic.js';
 import { mT, unsqueeze } from '../view/dims.js';
-import { checkInfos, checkSameDtype, checkSquare, columnMajorMeta, rowMajorMeta } from './shape.js';
+import {
+  batchCount,
+  checkInfos,
+  checkSameDtype,
+  checkSquare,
+  columnMajorMeta,
+  rowMajorMeta,
+} from './shape.js';
 
 /** Whether b is one vector for each matrix of a, not a matrix. */
 function isVector(a: Tensor, b: Tensor): boolean {
@@ -71,7 +78,6 @@ const solveExOp = defineOp(
     kernel: ({ A: a, B: b, left, check_errors }, outs) => {
       const { batch, vector, columns } = systemSizes(a, b, left);
       const n = a.sizes.at(-1)!;
-      const size = n * n;
       const own = factorBatch(a, n);
       if (check_errors === true)
         checkInfos(
@@ -91,14 +97,13 @@ const solveExOp = defineOp(
       const order = matrixOrder(a.sizes.slice(0, -2), batch);
       const part = n * columns;
       order.forEach((from, i) => {
-        const lu = own.factors.subarray(from * size, (from + 1) * size);
-        const pivots = own.pivots.subarray(from * n, (from + 1) * n);
-        const right = values.subarray(i * part, (i + 1) * part);
-        if (left === true) luSolveMatrix(lu, pivots, right, n, columns, own.turned);
+        const { factors, pivots } = own;
+        if (left === true) luSolveMatrix(factors, from, pivots, values, i, n, columns, own.turned);
         else {
           // X A = B is Aᵀ Xᵀ = Bᵀ.
+          const right = values.subarray(i * part, (i + 1) * part);
           const turned = transposed(right, columns, n);
-          luSolveMatrix(lu, pivots, turned, n, columns, !own.turned);
+          luSolveMatrix(factors, from, pivots, turned, 0, n, columns, !own.turned);
           right.set(transposed(turned, n, columns));
         }
       });
@@ -133,17 +138,7 @@ function factorBatch(
 ): { factors: Float64Array; pivots: Int32Array; infos: Int32Array; turned: boolean } {
   const turned = a.isContiguous();
   const factors = readNumbers(turned ? mT(a) : a);
-  const count = numelOf(a.sizes.slice(0, -2));
-  const pivots = new Int32Array(count * n);
-  const infos = new Int32Array(count);
-  for (let i = 0; i < count; i++) {
-    const part = factors.subarray(i * n * n, (i + 1) * n * n);
-    const made = luFactor(part, n);
-    part.set(made.lu);
-    pivots.set(made.pivots, i * n);
-    infos[i] = made.info;
-  }
-  return { factors, pivots, infos, turned };
+  return { factors, ...luFactor(factors, batchCount(a), n), turned };
 }
 
 /** For each matrix of the result, the number of the matrix of a that it is solved with. */
