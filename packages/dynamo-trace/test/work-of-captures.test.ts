@@ -2,7 +2,7 @@
  * @file What a capture looks at grows with the program, not with its square: counted, as times differ.
  */
 import { Graph } from '@tessera/graph';
-import { type Tensor, noGrad, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, cat, noGrad, ones, tensor, zeros } from '@tessera/tensor';
 import { expect, it, vi } from 'vitest';
 import { SegmentBuilder } from '../src/cursor/segment-builder.js';
 import { compileEager } from './compile-for-test.js';
@@ -38,4 +38,20 @@ it('inputs do not list all nodes', () => {
     return counted(compileEager((x: Tensor) => constants.reduce((y, c) => y.add(c), x)).call).lists;
   };
   expect(ofInputs(40)).toBe(ofInputs(20));
+});
+
+it('sizes that were met are not captured again: views as many as a size says, and a value that takes gradients', () => {
+  const w = ones([4], { requiresGrad: true });
+  const { call } = compileEager((x: Tensor) => {
+    const rows = x.chunk(Math.ceil(x.size(0) / 8)).map((part) => part.mul(w));
+    const sums = x.mul(0).add_(cat(rows)); // takes gradients from here on
+    sums.sum().backward();
+    return sums.detach();
+  });
+  for (const rows of [24, 16, 24, 24]) call(ones([rows, 4]));
+  const fake = vi.spyOn(SegmentBuilder.prototype, 'fake');
+  call(ones([24, 4]));
+  expect(fake).not.toHaveBeenCalled();
+  fake.mockRestore();
+  expect(w.grad!.toArray()).toEqual(Array(4).fill(24 + 16 + 24 + 24 + 24));
 });

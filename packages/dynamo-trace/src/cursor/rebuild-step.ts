@@ -9,26 +9,21 @@ import { asRecorded } from '../trace/as-recorded.js';
 import type { OutSpec, Step } from '../trace/step.js';
 import type { Recorder } from './recorder.js';
 
-/** Records a matched step again, in the slots that it has; returns its results. Follows grad mode, which the caller restores. */
-export function rebuildStep(
-  recorder: Recorder,
-  step: Step,
-  inner = false,
-): readonly (OutSpec | null)[] {
-  switch (step.kind) {
-    case 'op':
-      return rebuildOperator(recorder, step, inner);
-    case 'backward':
-      return rebuildBackward(recorder, step);
-    case 'grad-mode':
-      rebuildGradMode(recorder, step);
-      return [];
-    case 'region':
-      rebuildRegion(recorder, step);
-      return [];
-    default:
-      return [];
-  }
+/** What a step makes at the present sizes. */
+export interface Rebuilt {
+  readonly outs: readonly (OutSpec | null)[];
+  /** Slots of existing values that take gradients from it on. */
+  readonly gaining: readonly number[];
+}
+
+/** Records a matched step again, in the slots that it has. Follows grad mode, which the caller restores. */
+export function rebuildStep(recorder: Recorder, step: Step, inner = false): Rebuilt {
+  if (step.kind === 'op') return rebuildOperator(recorder, step, inner);
+  let outs: Rebuilt['outs'] = [];
+  if (step.kind === 'backward') outs = rebuildBackward(recorder, step);
+  else if (step.kind === 'grad-mode') rebuildGradMode(recorder, step);
+  else if (step.kind === 'region') rebuildRegion(recorder, step);
+  return { outs, gaining: [] };
 }
 
 /** Records an entry of a path again: a step, or those of a region that was jumped over. */

@@ -61,17 +61,20 @@ export class Specializer {
   /** Makes the results of a matched step that is not yet in the path. */
   produce(step: OpStep | BackwardStep, args: Arguments): Outs {
     const { frame } = this;
-    const gaining = step.kind === 'op' ? step.gaining : [];
+    const { made } = frame.shapes;
+    const recorded = step.kind === 'op' ? step.gaining : [];
     // Which of more or fewer values take gradients from now on, the operator says and not the step.
     const isTold =
-      gaining.length === 0 ||
-      (frame.spares.size === 0 && gaining.every((slot) => frame.slots[slot] !== undefined));
-    let outs = this.recorder === null && isTold ? this.known(step, args) : null;
+      recorded.length === 0 ||
+      (frame.spares.size === 0 && recorded.every((slot) => frame.slots[slot] !== undefined));
+    const gaining = made?.get(step)?.gaining ?? (isTold ? recorded : null);
+    let outs = this.recorder === null && gaining !== null ? this.known(step, args) : null;
     if (outs === null) {
       this.recorder ??= this.cursor.host.rebuild(this.cursor);
-      outs = rebuildStep(this.recorder, step);
-      this.note(step, args, outs);
-    } else if (gaining.length > 0) frame.noteGradients(gaining);
+      const rebuilt = rebuildStep(this.recorder, step);
+      ({ outs } = rebuilt);
+      this.note(step, args, outs, frame.shapes, this.behind, rebuilt.gaining);
+    } else if (gaining!.length > 0) frame.noteGradients(gaining!);
     if (step.kind === 'op')
       for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
     return outs;
@@ -81,6 +84,7 @@ export class Specializer {
    * Notes what a step makes at the present sizes.
    *
    * @param before what was known before it: of a region, before the steps inside
+   * @param gaining slots of existing values that take gradients from it on, at these sizes
    */
   note(
     step: MakingStep,
@@ -88,6 +92,7 @@ export class Specializer {
     outs: Outs,
     shapes: ShapeBinding = this.frame.shapes,
     before: SoFar = this.behind,
+    gaining: readonly number[] = step.kind === 'op' ? step.gaining : [],
   ): void {
     if (shapes.parent === null || isStatic(step)) return;
     const { frame } = this;
@@ -100,7 +105,7 @@ export class Specializer {
     if (behind !== null) this.behind = behindStep(before, behind, left);
     // Of a region of which nothing is known as a whole, the steps inside say what is behind it.
     else if (step.kind !== 'region') this.behind = unknownBehind(before, step, left);
-    (shapes.made ??= new Map<Step, Made>()).set(step, { outs, behind: this.behind });
+    (shapes.made ??= new Map<Step, Made>()).set(step, { outs, behind: this.behind, gaining });
   }
 
   /** What a step makes at the present sizes, if they were met before, or those that were tell; else null. */

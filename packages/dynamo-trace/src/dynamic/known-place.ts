@@ -44,6 +44,8 @@ export interface Made {
   readonly outs: Results;
   /** What is known behind it. */
   readonly behind: SoFar;
+  /** Slots of existing values that take gradients from it on; absent where only what was recorded says. */
+  readonly gaining?: readonly number[];
 }
 
 const NOTHING: readonly number[] = [];

@@ -219,19 +219,19 @@ function recordOperator(
   }
 }
 
-/** Records a matched operator again, in the slots that it has; returns its results at the present sizes. */
+/** Records a matched operator again, in the slots that it has; returns what it makes at the present sizes. */
 export function rebuildOperator(
   recorder: Recorder,
   step: OpStep,
   inner: boolean,
-): readonly (OutSpec | null)[] {
+): Pick<OpStep, 'outs' | 'gaining'> {
   const { frame } = recorder;
   observeStep(step, recorder.shapes.call, frame);
   const args = step.args.map((pattern) => instantiate(pattern, frame));
   const prepared = prepareArguments(recorder, step.op, args, step, null, false);
-  const { outs } = addOperator(recorder, step.op, prepared, step, inner);
-  follows(recorder, prepared, outs);
-  return outs;
+  const made = addOperator(recorder, step.op, prepared, step, inner);
+  follows(recorder, prepared, made.outs);
+  return made;
 }
 
 /** Whether symbols reach an operator: through a number or a tensor that it is given. What it makes may follow them then. */
