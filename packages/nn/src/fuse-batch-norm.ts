@@ -32,7 +32,7 @@ function fuse<L extends Layer>(layer: L, bn: BatchNorm, dim: number): L {
     const fused = cloneModule(layer);
     const sizes = fused.weight.sizes.map((_, i) => (i === dim ? factor.numel : 1));
     const made = (value: Tensor, like: Parameter): Parameter =>
-      new Parameter(value.to(like.dtype), like.requiresGrad);
+      new Parameter(value.to(like.dtype), { requiresGrad: like.requiresGrad });
     const shifted = (fused.bias ?? zerosLike(mean)).sub(mean).mul(factor);
     const shift = bias === null ? shifted : shifted.add(bias);
     fused.bias = made(shift, fused.bias ?? fused.weight);

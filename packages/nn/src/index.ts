@@ -2,7 +2,7 @@
  * @file Public API of `@tessera/nn`.
  */
 export { GradScaler, type GradScalerOptions, type GradScalerStateDict } from './amp/grad-scaler.js';
-export { Parameter } from './parameter.js';
+export { Parameter, type ParameterOptions } from './parameter.js';
 export { Module, type TensorModule } from './module/module.js';
 export type { ZeroGradOptions } from './module/clear-grad.js';
 export { cloneModule } from './module/clone-module.js';
@@ -16,6 +16,7 @@ export type {
   BackwardPreHook,
   ForwardHook,
   ForwardPreHook,
+  HookArguments,
   HookGradients,
   HookHandle,
   HookOptions,

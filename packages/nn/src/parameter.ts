@@ -5,13 +5,25 @@
  * happen in place, so a parameter keeps its identity through training, `to()` and `loadStateDict()`.
  * Modelled on `torch.nn.Parameter`.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { Tensor, isTensor, keep } from '@tessera/tensor';
+
+/** Options of `Parameter`. */
+export interface ParameterOptions {
+  /** Whether gradients are computed for it (default true). */
+  readonly requiresGrad?: boolean;
+}
+
+const OPTIONS: Readonly<Record<keyof ParameterOptions, true>> = { requiresGrad: true };
 
 /** See the file header. Shares the memory of the tensor it is made from, without its history. */
 export class Parameter extends Tensor {
-  /** @throws invalid-argument for what is no tensor, dtype-unsupported if a gradient is wanted of an integer tensor */
-  constructor(data: Tensor, requiresGrad = true) {
+  /**
+   * @throws invalid-argument for what is no tensor and for unknown options, dtype-unsupported if a gradient is wanted
+   * of an integer tensor
+   */
+  constructor(data: Tensor, options?: ParameterOptions) {
+    checkOptionNames('new Parameter', options, OPTIONS);
     if (!isTensor(data))
       throw new TesseraError(
         'invalid-argument',
@@ -22,7 +34,7 @@ export class Parameter extends Tensor {
     // The memory is the parameter's now: an enclosing tidy() must not release it through `data`.
     keep(data);
     keep(this);
-    if (requiresGrad) this.requiresGrad_();
+    if (options?.requiresGrad !== false) this.requiresGrad_();
   }
 
   override toString(): string {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import { isTesseraError } from '@tessera/shared';
 import { type Tensor, ones, tensor, zeros } from '@tessera/tensor';
 import {
@@ -231,5 +231,32 @@ describe('ParameterList and ParameterDict', () => {
     mix.call(tensor([3])).backward();
     expect(mix.parameters().map((p) => p.grad!.item())).toEqual([3, 1]);
     expect(Object.keys(mix.stateDict())).toEqual(['weights.0', 'weights.1']);
+  });
+});
+
+describe('hooks around forward', () => {
+  it('have the types of the module that they are put on', () => {
+    class Scaled extends Module {
+      override forward(x: Tensor, by = 1): [Tensor, number] {
+        return [x.mul(by), by];
+      }
+    }
+    const scaled = new Scaled();
+    const seen: Tensor[] = [];
+    scaled.registerForwardPreHook((module, [x, by]) => {
+      expectTypeOf(module).toEqualTypeOf<Scaled>();
+      expectTypeOf(by).toEqualTypeOf<number | undefined>();
+      return [x.add(1), 3];
+    });
+    scaled.registerForwardHook((_, __, [y]) => void seen.push(y));
+    // @ts-expect-error a number in the place of the result, which push would have given
+    scaled.registerForwardHook((_, __, [y]) => seen.push(y)).remove();
+    expect(scaled.call(ones([1]))[0].toArray()).toEqual([6]);
+    expect(seen[0]!.toArray()).toEqual([6]);
+    for (const module of new Sequential(new ReLU()).modules())
+      module.registerForwardHook((_, args, output) => {
+        expectTypeOf(args).toEqualTypeOf<readonly unknown[]>();
+        expectTypeOf(output).toEqualTypeOf<unknown>();
+      });
   });
 });

@@ -235,7 +235,10 @@ describe('Parameter', () => {
       true,
       true,
     ]);
-    expect(new Parameter(tensor([1], { dtype: 'int64' }), false).requiresGrad).toBe(false);
+    expect(
+      new Parameter(tensor([1], { dtype: 'int64' }), { requiresGrad: false }).requiresGrad,
+    ).toBe(false);
+    expect(() => new Parameter(data, false as never)).toThrow('options are an object, not false');
     expect(
       isTesseraError(
         thrownBy(() => new Parameter(tensor([1], { dtype: 'int64' }))),

@@ -475,6 +475,17 @@ describe.each(modes)('parametrizations, %s', (_, compiled) => {
       'parametrizations.weight.original1': entry.grads.weight_v!,
     });
   });
+
+  it('weightNorm loads the names of checkpoints that are older than parametrizations', () => {
+    const entry = recorded.weight[0]!;
+    const net = new Sequential(parametrize.weightNorm(new Linear(5, 4), { dim: entry.dim }));
+    const { bias, weight_g, weight_v } = restored(entry.state);
+    net.loadStateDict({ '0.bias': bias!, '0.weight_g': weight_g!, '0.weight_v': weight_v! });
+    expectRecorded(net.call(restore(entry.input)), entry.output, 'output');
+    expect(() => net.loadStateDict({ '0.bias': bias!, '0.weight_g': weight_g! })).toThrow(
+      'Unexpected key(s) in state_dict: "0.weight_g"',
+    );
+  });
 });
 
 describe('parametrizations', () => {

@@ -12,7 +12,8 @@ import { isModule } from './module-tree.js';
 function copyTensor(tensor: Tensor): Tensor {
   return noGrad(() => {
     const data = tensor.clone();
-    if (tensor instanceof Parameter) return new Parameter(data, tensor.requiresGrad);
+    if (tensor instanceof Parameter)
+      return new Parameter(data, { requiresGrad: tensor.requiresGrad });
     return tensor.requiresGrad ? data.requiresGrad_() : data;
   });
 }

@@ -4,16 +4,31 @@
 import { checkFunction } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { runWithBackwardHooks } from './backward-hooks.js';
-import type { Module } from './module.js';
+import type { Forward, Module } from './module.js';
+
+/** The arguments of a module's forward; of a module of which nothing is known, any. */
+export type HookArguments<F extends Forward = Forward> = [Parameters<F>, never[]] extends [
+  never[],
+  Parameters<F>,
+]
+  ? readonly unknown[]
+  : Readonly<Parameters<F>>;
 
 /** Sees a module's arguments before forward; a returned array replaces them. */
-export type ForwardPreHook = (
-  module: Module,
-  args: readonly unknown[],
-) => readonly unknown[] | void;
+export type ForwardPreHook<F extends Forward = Forward, M = Module> = (
+  module: M,
+  args: HookArguments<F>,
+) => HookArguments<F> | void;
 
-/** Sees a module's arguments and result after forward; anything returned but undefined replaces the result. */
-export type ForwardHook = (module: Module, args: readonly unknown[], output: unknown) => unknown;
+/**
+ * Sees a module's arguments and result after forward; anything returned but undefined replaces the result, so that an
+ * arrow function that only looks is written with braces.
+ */
+export type ForwardHook<F extends Forward = Forward, M = Module> = (
+  module: M,
+  args: HookArguments<F>,
+  output: ReturnType<F>,
+) => ReturnType<F> | void;
 
 /** Gradients by position: null where there is none. */
 export type HookGradients = readonly (Tensor | null)[];
@@ -58,10 +73,10 @@ export interface HookHandle {
   remove(): void;
 }
 
-/** Every kind of hook. */
+/** Every kind of hook; those around forward as they are given, for modules of any kind. */
 interface HookKinds {
-  before: ForwardPreHook;
-  after: ForwardHook;
+  before: (module: never, args: never) => readonly unknown[] | void;
+  after: (module: never, args: never, output: never) => unknown;
   backwardBefore: BackwardPreHook;
   backward: BackwardHook;
   stateDictBefore: StateDictPreHook;
@@ -120,10 +135,11 @@ export class ModuleHooks {
     forward: (args: readonly unknown[]) => unknown,
   ): unknown {
     let current = args;
-    for (const hook of this.of('before')) current = hook(module, current) ?? current;
+    for (const hook of this.of('before') as ForwardPreHook[])
+      current = hook(module, current) ?? current;
     const withAfter = (given: readonly unknown[]): unknown => {
       let output = forward(given);
-      for (const hook of this.of('after')) {
+      for (const hook of this.of('after') as ForwardHook[]) {
         const replaced = hook(module, current, output);
         if (replaced !== undefined) output = replaced;
       }

@@ -110,12 +110,20 @@ export abstract class Module {
   }
 
   /** Calls `hook` before every forward; what it returns replaces the arguments. */
-  registerForwardPreHook(hook: ForwardPreHook, options?: HookOptions): HookHandle {
+  registerForwardPreHook<F extends Forward>(
+    this: CalledAs<F>,
+    hook: ForwardPreHook<F, this>,
+    options?: HookOptions,
+  ): HookHandle {
     return this.hooks.add('before', hook, options);
   }
 
   /** Calls `hook` after every forward; what it returns replaces the result. */
-  registerForwardHook(hook: ForwardHook, options?: HookOptions): HookHandle {
+  registerForwardHook<F extends Forward>(
+    this: CalledAs<F>,
+    hook: ForwardHook<F, this>,
+    options?: HookOptions,
+  ): HookHandle {
     return this.hooks.add('after', hook, options);
   }
 

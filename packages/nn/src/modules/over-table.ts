@@ -34,6 +34,6 @@ export function overTable<O extends FactoryOptions, M extends Module & { weight:
     );
   const { freeze = true, ...rest } = options;
   const module = skipInit(() => make(rows!, width!, rest as TableOptions<O>));
-  module.weight = new Parameter(table, !freeze);
+  module.weight = new Parameter(table, { requiresGrad: !freeze });
   return module;
 }

@@ -41,7 +41,7 @@ export class ParametrizationList extends Module {
     if (isTensor(start)) {
       this._originals = ['original'];
       if (start !== original && !sameNumbers(start.sizes, original.sizes))
-        this.original = new Parameter(start.clone(), original.requiresGrad);
+        this.original = new Parameter(start.clone(), { requiresGrad: original.requiresGrad });
       else {
         if (start !== original) noGrad(() => original.copy_(start));
         this.original = original;
@@ -49,7 +49,9 @@ export class ParametrizationList extends Module {
     } else {
       this._originals = start.map((_, i) => `original${i}` as const);
       start.forEach((tensor, i) => {
-        this[`original${i}`] = new Parameter(tensor.detach().clone(), original.requiresGrad);
+        this[`original${i}`] = new Parameter(tensor.detach().clone(), {
+          requiresGrad: original.requiresGrad,
+        });
       });
     }
     this.append(first);
@@ -224,7 +226,9 @@ export function removeParametrizations<M extends Module>(
   const same = originals.length === 1 && sameNumbers(original.sizes, value.sizes);
   // The parameter stays the same object, so an optimizer goes on with it.
   if (same && leave) noGrad(() => original.copy_(value));
-  const result = same ? original : new Parameter(value.clone(), original.requiresGrad);
+  const result = same
+    ? original
+    : new Parameter(value.clone(), { requiresGrad: original.requiresGrad });
   Object.defineProperty(module, tensorName, {
     configurable: true,
     enumerable: true,

@@ -36,8 +36,18 @@ export interface WeightNormOptions {
   readonly dim?: number | null;
 }
 
-/** Parametrizes a weight by its lengths, `original0`, and directions, `original1`. @throws invalid-argument @see torch.nn.utils.parametrizations.weight_norm @see https://arxiv.org/abs/1602.07868 */
+/** Parametrizes a weight by its lengths, `original0`, and directions, `original1`. Checkpoints in which these are `weight_g` and `weight_v` load too. @throws invalid-argument @see torch.nn.utils.parametrizations.weight_norm @see https://arxiv.org/abs/1602.07868 */
 export function weightNorm<M extends Module>(module: M, options: WeightNormOptions = {}): M {
   const { name = 'weight', dim = 0 } = options;
-  return registerParametrization(module, name, new WeightNorm(dim), { unsafe: true });
+  registerParametrization(module, name, new WeightNorm(dim), { unsafe: true });
+  // As PyTorch's older `weight_norm` names them.
+  module.registerLoadStateDictPreHook((_, state, prefix) => {
+    const [g, v] = [`${prefix}${name}_g`, `${prefix}${name}_v`];
+    if (state[g] === undefined || state[v] === undefined) return;
+    const original = `${prefix}parametrizations.${name}.original`;
+    Object.assign(state, { [`${original}0`]: state[g], [`${original}1`]: state[v] });
+    delete state[g];
+    delete state[v];
+  });
+  return module;
 }
