@@ -1,7 +1,7 @@
 /**
  * @file `jacfwd`, `hessian`, `vjp` and `jvp` of `@tessera/tensor/func` against what PyTorch 2.13 has.
  */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
   Function,
   type FunctionContext,
@@ -250,5 +250,60 @@ describe('directions', () => {
     const nine = wide(9);
     close(jacrev(parts)(nine), jacobian(parts, nine));
     close(jacfwd(parts)(nine), jacobian(parts, nine));
+  });
+});
+
+describe('of a record of tensors', () => {
+  interface Affine {
+    readonly weight: Tensor;
+    readonly bias: readonly [Tensor];
+  }
+  const layer: Affine = {
+    weight: tensor([
+      [1, -2, 0.5],
+      [0.3, 0.1, -1],
+    ]),
+    bias: [tensor([0.2, -0.4])],
+  };
+  const v = tensor([0.5, 1, -1.5]);
+  const apply = ({ weight, bias }: Affine, x: Tensor): Tensor => weight.mv(x).add(bias[0]).tanh();
+  const apart = (weight: Tensor, bias: Tensor, x: Tensor): Tensor =>
+    apply({ weight, bias: [bias] }, x);
+
+  it.each([jacrev, jacfwd])('matrices have its structure: %o', (jac) => {
+    const found = jac(apply)(layer, v);
+    expectTypeOf(found).toEqualTypeOf<Affine>();
+    const [weight, bias] = jac(apart, { argnums: [0, 1] })(layer.weight, layer.bias[0], v);
+    expect(found.weight.sizes).toEqual([2, 2, 3]);
+    expect(found.weight.allclose(weight!)).toBe(true);
+    expect(found.bias[0].allclose(bias!)).toBe(true);
+    const ofInput = jac(apply, { argnums: 1 })(layer, v);
+    expectTypeOf(ofInput).toEqualTypeOf<Tensor>();
+    expect(ofInput.allclose(jac((x: Tensor) => apply(layer, x))(v))).toBe(true);
+  });
+
+  it('tangent kernels of parameters, for each pair of examples', () => {
+    const rows = vmap(jacrev(apply), { inDims: [null, 0] })(layer, v.expand([4, 3]));
+    const all = [rows.weight.flatten(2), rows.bias[0]].map((j) => j.matmul(j.transpose(1, 2)));
+    const [weight, bias] = jacrev(apart, { argnums: [0, 1] })(layer.weight, layer.bias[0], v);
+    const expected = weight!.flatten(1).matmul(weight!.flatten(1).t()).add(bias!.matmul(bias!.t()));
+    expect(all[0]!.add(all[1]!).allclose(expected.expand([4, 2, 2]))).toBe(true);
+  });
+
+  it('second derivatives have it twice', () => {
+    const loss = (p: Affine): Tensor => apply(p, v).square().sum();
+    const found = hessian(loss)(layer);
+    const [[, cross]] = hessian((w: Tensor, b: Tensor) => apart(w, b, v).square().sum(), {
+      argnums: [0, 1],
+    })(layer.weight, layer.bias[0]) as [[Tensor, Tensor]];
+    expect(found.weight.bias[0].sizes).toEqual([2, 3, 2]);
+    expect(found.weight.bias[0].allclose(cross)).toBe(true);
+    expect(found.bias[0].weight.allclose(cross.permute([2, 0, 1]))).toBe(true);
+  });
+
+  it('of other things is refused', () => {
+    expect(() => jacrev(apply as never)(3 as never, v as never)).toThrow(
+      'holds something other than tensors',
+    );
   });
 });

@@ -19,22 +19,26 @@ import {
 } from '../autograd/functional.js';
 import { enableGrad, noGrad } from '../autograd/grad-mode.js';
 import { eye } from '../ops/factory/range.js';
-import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { type DerivativeOptions, GRAD_FUNCTION, type GradFunctionOptions } from './grad.js';
-import { invalid, prepare, withAux } from './prepare.js';
+import { prepare, withAux } from './prepare.js';
 import { vmap } from './vmap.js';
 
 const ARGNUMS: OptionNames<DerivativeOptions> = { argnums: true };
 
-/** One argument: one matrix. */
-interface OneArgument {
-  readonly argnums?: number;
+/** One argument: one matrix, or one for each tensor in it. */
+interface OneArgument<N extends number> {
+  readonly argnums?: N;
 }
 /** Several arguments: a matrix for each. */
 interface Arguments {
   readonly argnums: readonly number[];
 }
+/** A derivative for each tensor of an argument, in its structure. */
+type Each<T, D> = T extends Tensor ? D : { [K in keyof T]: Each<T[K], D> };
+/** The same of an argument among all. */
+type OfArgument<A extends unknown[], N extends number> = Each<A[N], Tensor>;
+
 /** The function returns `[value, aux]`. */
 interface WithAux {
   readonly hasAux: true;
@@ -104,12 +108,6 @@ function jacobian<A extends unknown[]>(
   checkOptionNames(name, options, GRAD_FUNCTION);
   return (...args) => {
     const { argnums = 0, hasAux = false } = options;
-    if (![argnums].flat().every((n) => isTensor(args.at(n))))
-      throw invalid(
-        name,
-        'the argument to differentiate is no tensor.',
-        'Name a tensor in argnums.',
-      );
     const { args: own, leaves, createGraph, release, rebuild } = prepare(name, args, argnums);
     return enableGrad(() => {
       const [out, ...aux] = withAux(name, fn(...(own as A)), hasAux);
@@ -122,25 +120,26 @@ function jacobian<A extends unknown[]>(
 }
 
 /**
- * A function that computes the Jacobian of `fn`, `[...output, ...input]`, in reverse mode, all rows as a batch (`vmap`), or one by one where
- * that cannot be;
- * one for each argument of a list of `argnums`, and `[Jacobian, aux]` with `hasAux`.
+ * A function that computes the Jacobian of `fn`, `[...output, ...input]`, in reverse mode, all rows as a batch (`vmap`), or one
+ * by one where that cannot be; one for each argument of a list of `argnums`, and `[Jacobian, aux]` with `hasAux`. Of an
+ * array or a record of tensors it has the structure, with a Jacobian for each.
  *
  * @throws invalid-argument
+ * @example vmap(jacrev(logits), { inDims: [null, 0] })(parameters, inputs) // what a neural tangent kernel is made of
  * @see torch.func.jacrev
  */
-export function jacrev<A extends unknown[], X>(
+export function jacrev<A extends unknown[], X, N extends number = 0>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
-  options: OneArgument & WithAux,
-): (...args: A) => [jacobian: Tensor, aux: X];
+  options: OneArgument<N> & WithAux,
+): (...args: A) => [jacobian: OfArgument<A, N>, aux: X];
 export function jacrev<A extends unknown[], X>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
   options: Arguments & WithAux,
 ): (...args: A) => [jacobians: Tensor[], aux: X];
-export function jacrev<A extends unknown[]>(
+export function jacrev<A extends unknown[], N extends number = 0>(
   fn: (...args: A) => Tensor,
-  options?: OneArgument,
-): (...args: A) => Tensor;
+  options?: OneArgument<N>,
+): (...args: A) => OfArgument<A, N>;
 export function jacrev<A extends unknown[]>(
   fn: (...args: A) => Tensor,
   options: Arguments,
@@ -153,24 +152,25 @@ export function jacrev<A extends unknown[]>(
 }
 
 /**
- * A function that computes the Jacobian of `fn`, `[...output, ...input]`, by columns, all as a batch: for more outputs than inputs;
- * one for each argument of a list of `argnums`, and `[Jacobian, aux]` with `hasAux`.
+ * A function that computes the Jacobian of `fn`, `[...output, ...input]`, by columns, all as a batch: for more outputs than
+ * inputs; one for each argument of a list of `argnums`, and `[Jacobian, aux]` with `hasAux`. Of an array or a record of
+ * tensors it has the structure, with a Jacobian for each.
  *
  * @throws invalid-argument
  * @see torch.func.jacfwd
  */
-export function jacfwd<A extends unknown[], X>(
+export function jacfwd<A extends unknown[], X, N extends number = 0>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
-  options: OneArgument & WithAux,
-): (...args: A) => [jacobian: Tensor, aux: X];
+  options: OneArgument<N> & WithAux,
+): (...args: A) => [jacobian: OfArgument<A, N>, aux: X];
 export function jacfwd<A extends unknown[], X>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
   options: Arguments & WithAux,
 ): (...args: A) => [jacobians: Tensor[], aux: X];
-export function jacfwd<A extends unknown[]>(
+export function jacfwd<A extends unknown[], N extends number = 0>(
   fn: (...args: A) => Tensor,
-  options?: OneArgument,
-): (...args: A) => Tensor;
+  options?: OneArgument<N>,
+): (...args: A) => OfArgument<A, N>;
 export function jacfwd<A extends unknown[]>(
   fn: (...args: A) => Tensor,
   options: Arguments,
@@ -184,16 +184,16 @@ export function jacfwd<A extends unknown[]>(
 
 /**
  * A function that computes the Hessian of `fn`, whose result has one element: `[...output, ...input, ...input]`;
- * one for each pair of arguments of a list of `argnums`.
+ * one for each pair of arguments of a list of `argnums`. Of an array or a record of tensors it has the structure twice.
  *
  * @throws invalid-argument
  * @example vmap(hessian(energy))(positions) // one matrix per example
  * @see torch.func.hessian
  */
-export function hessian<A extends unknown[]>(
+export function hessian<A extends unknown[], N extends number = 0>(
   fn: (...args: A) => Tensor,
-  options?: OneArgument,
-): (...args: A) => Tensor;
+  options?: OneArgument<N>,
+): (...args: A) => Each<A[N], OfArgument<A, N>>;
 export function hessian<A extends unknown[]>(
   fn: (...args: A) => Tensor,
   options: Arguments,
