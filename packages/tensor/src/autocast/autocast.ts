@@ -39,6 +39,10 @@ function defaultType(device: DeviceType): AutocastDType {
  * @see torch.autocast
  */
 export function autocast<R>(options: AutocastOptions, fn: () => R): R {
+  if (typeof options === 'function')
+    throw new TesseraError('invalid-argument', 'autocast: options come before the function.', {
+      hints: ['Write autocast({ … }, () => …).'],
+    });
   checkOptionNames('autocast()', options, AUTOCAST);
   checkFunction('autocast', fn);
   const { device = 'cpu', enabled = true, cacheEnabled = true } = options;

@@ -166,6 +166,17 @@ export const OPTION_MISTAKES: readonly Mistake[] = [
     "Name them: { device: 'cpu' }.",
   ],
   [
+    'the options of autocast last',
+    () =>
+      autocast(
+        any(() => ones([1])),
+        any({ dtype: 'bfloat16' }),
+      ),
+    'invalid-argument',
+    'options come before the function',
+    'Write autocast({ … }, () => …).',
+  ],
+  [
     'nested state as a checkpoint of tensors',
     () => saveCheckpoint('never.safetensors', any({ encoder: layer.stateDict() })),
     'invalid-argument',
