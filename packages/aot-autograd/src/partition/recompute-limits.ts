@@ -182,12 +182,13 @@ function firstUnfusedRead(
 
 /** Bytes that saving a node takes; Infinity if it is computed again rather than saved. */
 export function savedBytes(node: Node): number {
-  if (node.op === 'get_attr') return Infinity;
+  // A list is not saved, not of views either; its items are.
+  if (node.op === 'get_attr' || Array.isArray(node.meta.val)) return Infinity;
   if (isViewNode(node)) {
     // A part of an intermediate is saved as a copy; other views keep the same memory alive.
     const root = viewedNode(node);
     const isPart = root.op === 'call_function' && bytesOf(node) < bytesOf(root);
     return isPart ? bytesOf(node) : Infinity;
   }
-  return Array.isArray(node.meta.val) ? Infinity : bytesOf(node);
+  return bytesOf(node);
 }
