@@ -17,6 +17,8 @@ import {
   treePaths,
   treeSpecEqual,
   treeUnflatten,
+  type TreeSpecOf,
+  LEAF_SPEC,
 } from '@tessera/shared';
 import {
   type DeviceType,
@@ -30,10 +32,11 @@ import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile
 import type { InputInfo } from './joint/primals.js';
 import { isDense } from './layout.js';
 
-interface Entry {
+/** A program that returns an `R`, compiled for arguments like those of `key`. */
+interface Entry<R> {
   readonly key: Signature;
   readonly compiled: AotCompiled;
-  readonly structure: TreeSpec;
+  readonly structure: TreeSpecOf<R>;
 }
 
 interface Signature {
@@ -87,7 +90,7 @@ export function aotFunction<A extends readonly unknown[], R>(
   for (const name of FUNCTIONS)
     if (name === 'fwCompiler' || options?.[name] !== undefined)
       checkFunction(name, options?.[name]);
-  const entries: Entry[] = [];
+  const entries: Entry<R>[] = [];
   return (...args) => {
     const { leaves, spec } = treeFlatten(args);
     const key: Signature = {
@@ -105,7 +108,7 @@ export function aotFunction<A extends readonly unknown[], R>(
     const { compiled, structure } = entry;
     const results = compiled.call(leaves.filter(isInput).map(runtimeValue));
     if (compiled.gradEnabledAfter !== key.gradEnabled) setGradEnabled(compiled.gradEnabledAfter);
-    return treeUnflatten(results, structure) as R;
+    return treeUnflatten(results, structure);
   };
 }
 
@@ -113,14 +116,14 @@ function compileEntry<A extends readonly unknown[], R>(
   fn: (...args: A) => R,
   key: Signature,
   leaves: readonly unknown[],
-  spec: TreeSpec,
+  spec: TreeSpecOf<A>,
   options: AotOptions,
-): Entry {
-  let structure = spec;
+): Entry<R> {
+  let structure: TreeSpecOf<R> = LEAF_SPEC;
   const run = (inputs: readonly unknown[]): readonly unknown[] => {
     let next = 0;
     const values = leaves.map((leaf) => (isInput(leaf) ? inputs[next++] : leaf));
-    const result = treeFlatten(fn(...(treeUnflatten(values, spec) as A)));
+    const result = treeFlatten(fn(...treeUnflatten(values, spec)));
     structure = result.spec;
     return result.leaves;
   };

@@ -34,7 +34,7 @@ export { treeFlatten, treeLeaves, treeMap, treeUnflatten } from './pytree/pytree
 export type { Flattened, IsLeaf } from './pytree/pytree.js';
 export { treePaths, treeSpecDifference, treeSpecEqual } from './pytree/tree-spec-compare.js';
 export { LEAF_SPEC } from './pytree/tree-spec.js';
-export type { TreeSpec } from './pytree/tree-spec.js';
+export type { TreeSpec, TreeSpecOf } from './pytree/tree-spec.js';
 export { registerPytreeNode } from './pytree/node-registry.js';
 export type { PytreeNodeDefinition, PytreeNodeOptions } from './pytree/node-registry.js';
 

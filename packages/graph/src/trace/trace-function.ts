@@ -66,7 +66,7 @@ export function traceFunction<A extends readonly unknown[]>(
     count++;
     return value;
   });
-  const run = (): unknown => fn(...(treeUnflatten(traced, spec) as A));
+  const run = (): unknown => fn(...treeUnflatten(traced, spec));
   const recorded = (): unknown => record(recorder, options, run);
   const result = convert === null ? recorded() : withFakeTensors(recorded);
   recorder.graph.output(recorder.argument(result));

@@ -6,13 +6,13 @@
 import { TesseraError } from '../errors.js';
 
 /** How instances of a registered class are taken apart and put together. */
-export interface PytreeNodeDefinition<T = never, C = never> {
+export interface PytreeNodeDefinition<T = unknown, C = unknown> {
   /** The class name, for printing. */
   readonly name: string;
-  readonly flatten: (value: T) => { readonly children: readonly unknown[]; readonly context: C };
-  readonly unflatten: (children: readonly unknown[], context: C) => T;
-  readonly contextEqual: ((a: C, b: C) => boolean) | undefined;
-  readonly accessor: ((context: C, index: number) => string) | undefined;
+  flatten(value: T): { readonly children: readonly unknown[]; readonly context: C };
+  unflatten(children: readonly unknown[], context: C): T;
+  contextEqual?(a: C, b: C): boolean;
+  accessor?(context: C, index: number): string;
 }
 
 /** What {@link registerPytreeNode} needs to know about a class. */
@@ -27,8 +27,10 @@ export interface PytreeNodeOptions<T, C> {
   accessor?(context: C, index: number): string;
 }
 
-// `never` marks the unknown class; the definition is only ever applied to values of its own class.
+// A definition is only ever applied to values and contexts of its own class.
 const definitions = new Map<unknown, PytreeNodeDefinition>();
+
+const BUILT_IN: ReadonlySet<unknown> = new Set([Object, Array, Map]);
 
 /**
  * Makes instances of exactly this class (not of its subclasses) containers.
@@ -41,7 +43,7 @@ export function registerPytreeNode<T extends object, C>(
   type: abstract new (...args: never[]) => T,
   options: PytreeNodeOptions<T, C>,
 ): void {
-  if (type === (Object as unknown) || type === (Array as unknown) || type === (Map as unknown)) {
+  if (BUILT_IN.has(type)) {
     throw new TesseraError('invalid-argument', `${type.name} is already a pytree container.`, {
       hints: ['Register a class of your own.'],
     });
@@ -53,7 +55,7 @@ export function registerPytreeNode<T extends object, C>(
     contextEqual: options.contextEqual && ((a, b) => options.contextEqual!(a, b)),
     accessor: options.accessor && ((context, index) => options.accessor!(context, index)),
   };
-  definitions.set(type.prototype, definition as unknown as PytreeNodeDefinition);
+  definitions.set(type.prototype, definition);
 }
 
 /** How to take a value apart; undefined for leaves. */
@@ -63,14 +65,13 @@ export type ContainerKind = 'array' | 'record' | 'map' | PytreeNodeDefinition | 
 export function containerKind(value: unknown): ContainerKind {
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) return 'array';
-  const prototype: unknown = Object.getPrototypeOf(value);
+  const prototype: object | null = Object.getPrototypeOf(value);
   // The second test accepts plain objects of another realm (iframe, vm context).
   if (prototype === null || prototype === Object.prototype) return 'record';
   const definition = definitions.get(prototype);
   if (definition !== undefined) return definition;
   if (prototype === Map.prototype) return 'map';
-  return Object.getPrototypeOf(prototype) === null &&
-    Object.hasOwn(prototype as object, 'constructor')
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'constructor')
     ? 'record'
     : undefined;
 }

@@ -8,28 +8,24 @@
  */
 import { TesseraError } from '../errors.js';
 import { containerKind } from './node-registry.js';
-import type { PytreeNodeDefinition } from './node-registry.js';
+import type { ContainerKind } from './node-registry.js';
 import { LEAF_SPEC, childAccessor } from './tree-spec.js';
-import type { ContainerSpec, TreeSpec } from './tree-spec.js';
+import type { ContainerShape, ContainerSpec, TreeSpec, TreeSpecOf } from './tree-spec.js';
 
 /** Says whether a value is to be treated as a leaf although it is a container. */
 export type IsLeaf = (value: unknown) => boolean;
 
-/** A flattened value. */
-export interface Flattened<L = unknown> {
-  readonly leaves: L[];
-  readonly spec: TreeSpec;
+/** A flattened value of type `T`. */
+export interface Flattened<T = unknown> {
+  readonly leaves: unknown[];
+  readonly spec: TreeSpecOf<T>;
 }
 
 interface OpenContainer {
   readonly value: object;
-  /** The spec without its children. */
-  readonly kind: 'array' | 'record' | 'map' | PytreeNodeDefinition;
-  readonly keys: readonly unknown[];
-  readonly context: unknown;
   readonly items: readonly unknown[];
-  readonly children: TreeSpec[];
-  readonly firstLeaf: number;
+  /** `numLeaves` is minus the number of leaves before it, until it is closed. */
+  readonly spec: ContainerShape & { readonly children: TreeSpec[]; numLeaves: number };
 }
 
 /**
@@ -37,11 +33,11 @@ interface OpenContainer {
  *
  * @throws pytree-cycle when a container contains itself.
  */
-export function treeFlatten(value: unknown, isLeaf?: IsLeaf): Flattened {
+export function treeFlatten<T>(value: T, isLeaf?: IsLeaf): Flattened<T> {
   const leaves: unknown[] = [];
   const open: OpenContainer[] = [];
   const openValues = new Set<object>();
-  let current = value;
+  let current: unknown = value;
   for (;;) {
     const kind = isLeaf?.(current) === true ? undefined : containerKind(current);
     let done: TreeSpec | undefined;
@@ -49,20 +45,23 @@ export function treeFlatten(value: unknown, isLeaf?: IsLeaf): Flattened {
       leaves.push(current);
       done = LEAF_SPEC;
     } else {
-      if (openValues.has(current as object)) throw cycleError(open);
-      openValues.add(current as object);
-      open.push(openContainer(current as object, kind, leaves.length));
+      const container = openContainer(current as object, kind, leaves.length);
+      if (openValues.has(container.value)) throw cycleError(open);
+      openValues.add(container.value);
+      open.push(container);
     }
     // Hand finished specs to their parents until one has a child left to visit.
     for (;;) {
       const top = open.at(-1);
-      if (top === undefined) return { leaves, spec: done as TreeSpec };
-      if (done !== undefined) top.children.push(done);
-      if (top.children.length < top.items.length) {
-        current = top.items[top.children.length];
+      if (top === undefined) return { leaves, spec: done! };
+      const { children } = top.spec;
+      if (done !== undefined) children.push(done);
+      if (children.length < top.items.length) {
+        current = top.items[children.length];
         break;
       }
-      done = closeContainer(top, leaves.length);
+      top.spec.numLeaves += leaves.length;
+      done = top.spec;
       openValues.delete(top.value);
       open.pop();
     }
@@ -71,50 +70,36 @@ export function treeFlatten(value: unknown, isLeaf?: IsLeaf): Flattened {
 
 function openContainer(
   value: object,
-  kind: OpenContainer['kind'],
-  firstLeaf: number,
+  kind: NonNullable<ContainerKind>,
+  before: number,
 ): OpenContainer {
   const children: TreeSpec[] = [];
-  if (kind === 'array') {
-    const items = value as readonly unknown[];
-    return { value, kind, keys: [], context: undefined, items, children, firstLeaf };
-  }
-  if (kind === 'record') {
-    const keys = Object.keys(value);
-    const items = keys.map((key) => (value as Record<string, unknown>)[key]);
-    return { value, kind, keys, context: undefined, items, children, firstLeaf };
-  }
-  if (kind === 'map') {
-    const map = value as ReadonlyMap<unknown, unknown>;
+  const numLeaves = -before;
+  if (Array.isArray(value))
+    return { value, items: value, spec: { kind: 'array', children, numLeaves } };
+  if (typeof kind === 'object') {
+    const { children: items, context } = kind.flatten(value);
     return {
       value,
-      kind,
-      keys: [...map.keys()],
-      context: undefined,
-      items: [...map.values()],
-      children,
-      firstLeaf,
+      items,
+      spec: { kind: 'class', definition: kind, context, children, numLeaves },
     };
   }
-  const { children: items, context } = kind.flatten(value as never);
-  return { value, kind, keys: [], context, items, children, firstLeaf };
-}
-
-function closeContainer(container: OpenContainer, leafCount: number): TreeSpec {
-  const { kind, keys, children } = container;
-  const numLeaves = leafCount - container.firstLeaf;
-  if (kind === 'array') return { kind, children, numLeaves };
-  if (kind === 'record') return { kind, keys: keys as readonly string[], children, numLeaves };
-  if (kind === 'map') return { kind, keys, children, numLeaves };
-  return { kind: 'class', definition: kind, context: container.context, children, numLeaves };
+  if (value instanceof Map)
+    return {
+      value,
+      items: [...value.values()],
+      spec: { kind: 'map', keys: [...value.keys()], children, numLeaves },
+    };
+  return {
+    value,
+    items: Object.values(value),
+    spec: { kind: 'record', keys: Object.keys(value), children, numLeaves },
+  };
 }
 
 function cycleError(open: readonly OpenContainer[]): TesseraError {
-  const path = open
-    .map((container) =>
-      childAccessor(closeContainer(container, 0) as ContainerSpec, container.children.length),
-    )
-    .join('');
+  const path = open.map(({ spec }) => childAccessor(spec, spec.children.length)).join('');
   return new TesseraError('pytree-cycle', `The nested value contains itself at ${path}.`, {
     context: { path },
     hints: ['Pass the parts that are needed instead of an object graph with back references.'],
@@ -122,10 +107,11 @@ function cycleError(open: readonly OpenContainer[]): TesseraError {
 }
 
 /**
- * Rebuilds a nested value from its leaves.
+ * Rebuilds a nested value from its leaves. It is of the type that was flattened where they are of the types that were there.
  *
  * @throws pytree-mismatch when the number of leaves does not fit the structure.
  */
+export function treeUnflatten<T>(leaves: readonly unknown[], spec: TreeSpecOf<T>): T;
 export function treeUnflatten(leaves: readonly unknown[], spec: TreeSpec): unknown {
   if (leaves.length !== spec.numLeaves) {
     throw new TesseraError(
@@ -173,7 +159,7 @@ function buildContainer(spec: ContainerSpec, values: unknown[]): unknown {
     case 'map':
       return new Map(spec.keys.map((key, i) => [key, values[i]]));
     case 'class':
-      return spec.definition.unflatten(values, spec.context as never);
+      return spec.definition.unflatten(values, spec.context);
   }
 }
 

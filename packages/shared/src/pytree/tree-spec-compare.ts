@@ -49,8 +49,8 @@ function contextsEqual(
   a: Extract<TreeSpec, { kind: 'class' }>,
   b: Extract<TreeSpec, { kind: 'class' }>,
 ): boolean {
-  const { contextEqual } = a.definition;
-  if (contextEqual !== undefined) return contextEqual(a.context as never, b.context as never);
+  const { definition } = a;
+  if (definition.contextEqual !== undefined) return definition.contextEqual(a.context, b.context);
   if (Object.is(a.context, b.context)) return true;
   const left = treeFlatten(a.context);
   const right = treeFlatten(b.context);

@@ -8,35 +8,33 @@
  */
 import type { PytreeNodeDefinition } from './node-registry.js';
 
-/** Structure of a nested value. */
-export type TreeSpec =
-  | { readonly kind: 'leaf'; readonly numLeaves: 1 }
-  | { readonly kind: 'array'; readonly children: readonly TreeSpec[]; readonly numLeaves: number }
-  | {
-      readonly kind: 'record';
-      readonly keys: readonly string[];
-      readonly children: readonly TreeSpec[];
-      readonly numLeaves: number;
-    }
-  | {
-      readonly kind: 'map';
-      readonly keys: readonly unknown[];
-      readonly children: readonly TreeSpec[];
-      readonly numLeaves: number;
-    }
+/** What is said of a container of each kind. */
+export type ContainerShape =
+  | { readonly kind: 'array' }
+  | { readonly kind: 'record'; readonly keys: readonly string[] }
+  | { readonly kind: 'map'; readonly keys: readonly unknown[] }
   | {
       readonly kind: 'class';
       readonly definition: PytreeNodeDefinition;
       readonly context: unknown;
-      readonly children: readonly TreeSpec[];
-      readonly numLeaves: number;
     };
+
+/** Structure of a container. */
+export type ContainerSpec = ContainerShape & {
+  readonly children: readonly TreeSpec[];
+  readonly numLeaves: number;
+};
+
+/** Structure of a nested value. */
+export type TreeSpec = { readonly kind: 'leaf'; readonly numLeaves: 1 } | ContainerSpec;
+
+declare const flattened: unique symbol;
+
+/** Structure of a value of type `T`, which is for the type checker only. */
+export type TreeSpecOf<T> = TreeSpec & { readonly [flattened]?: T };
 
 /** The spec of a single leaf. */
 export const LEAF_SPEC: TreeSpec = { kind: 'leaf', numLeaves: 1 };
-
-/** The parts of a spec that are not children, once per container. */
-export type ContainerSpec = Exclude<TreeSpec, { kind: 'leaf' }>;
 
 /** The accessor of one child, as it is appended to the accessor of its parent: `[0]`, `.weight`. */
 export function childAccessor(spec: ContainerSpec, index: number): string {
@@ -52,6 +50,6 @@ export function childAccessor(spec: ContainerSpec, index: number): string {
       return `.get(${typeof key === 'string' ? JSON.stringify(key) : String(key)})`;
     }
     case 'class':
-      return spec.definition.accessor?.(spec.context as never, index) ?? `[${index}]`;
+      return spec.definition.accessor?.(spec.context, index) ?? `[${index}]`;
   }
 }
