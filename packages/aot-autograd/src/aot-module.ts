@@ -10,16 +10,17 @@ import { aotFunction } from './aot-function.js';
 
 /** What `aotModule` needs of a module; `Module` of `@tessera/nn` has it. */
 export interface ModuleLike {
-  call(...args: never[]): unknown;
+  call(...args: unknown[]): unknown;
   /** This module and those below it, each once. */
   namedModules(): readonly (readonly [string, object])[];
 }
 
 /** A field of a module that holds a tensor. */
 interface Slot {
-  readonly owner: Record<string, unknown>;
+  readonly owner: object;
   readonly key: string;
   readonly path: string;
+  readonly tensor: Tensor;
 }
 
 /**
@@ -32,7 +33,7 @@ export function aotModule<M extends ModuleLike>(module: M, options: AotOptions):
   type State = Readonly<Record<string, Tensor>>;
   const compiled = aotFunction(
     (self: State, _modes: readonly unknown[], ...args: readonly unknown[]) =>
-      withState(module, self, () => module.call(...(args as never[]))),
+      withState(module, self, () => module.call(...args)),
     options,
   );
   return (...args: readonly unknown[]): unknown =>
@@ -42,10 +43,7 @@ export function aotModule<M extends ModuleLike>(module: M, options: AotOptions):
 /** Every distinct tensor of a module, by the path at which it is found first. */
 function stateOf(module: ModuleLike): Record<string, Tensor> {
   const paths = new Map<Tensor, string>();
-  for (const { owner, key, path } of slotsOf(module)) {
-    const tensor = owner[key] as Tensor;
-    if (!paths.has(tensor)) paths.set(tensor, path);
-  }
+  for (const { tensor, path } of slotsOf(module)) if (!paths.has(tensor)) paths.set(tensor, path);
   return Object.fromEntries([...paths].map(([tensor, path]) => [path, tensor]));
 }
 
@@ -55,26 +53,23 @@ function modesOf(module: ModuleLike): unknown[] {
 }
 
 function slotsOf(module: ModuleLike): Slot[] {
-  return module.namedModules().flatMap(([name, part]) => {
-    const owner = part as Record<string, unknown>;
-    return Object.keys(owner)
-      .filter((key) => isTensor(owner[key]))
-      .map((key): Slot => ({ owner, key, path: name === '' ? key : `${name}.${key}` }));
-  });
+  return module.namedModules().flatMap(([name, owner]) =>
+    Object.entries(owner).flatMap(([key, tensor]): Slot[] => {
+      const path = name === '' ? key : `${name}.${key}`;
+      return isTensor(tensor) ? [{ owner, key, path, tensor }] : [];
+    }),
+  );
 }
 
 /** Runs `fn` while the module's fields hold `state`; tied fields hold the same tensor. */
 function withState<R>(module: ModuleLike, state: Readonly<Record<string, Tensor>>, fn: () => R): R {
   const slots = slotsOf(module);
-  const originals = slots.map(({ owner, key }) => owner[key] as Tensor);
   const standIns = new Map<Tensor, Tensor>();
-  slots.forEach(({ path }, i) => {
-    if (path in state) standIns.set(originals[i], state[path]);
-  });
-  slots.forEach(({ owner, key }, i) => (owner[key] = standIns.get(originals[i])));
+  for (const { path, tensor } of slots) if (path in state) standIns.set(tensor, state[path]);
+  for (const { owner, key, tensor } of slots) Object.assign(owner, { [key]: standIns.get(tensor) });
   try {
     return fn();
   } finally {
-    slots.forEach(({ owner, key }, i) => (owner[key] = originals[i]));
+    for (const { owner, key, tensor } of slots) Object.assign(owner, { [key]: tensor });
   }
 }

@@ -3,13 +3,12 @@
  */
 import { aotCompileCaptured, runEagerly } from '@tessera/aot-autograd';
 import type { Backend, CompiledSegment } from '@tessera/dynamo-trace';
-import type { Tensor } from '@tessera/tensor';
 import { registerBackend } from './backend-registry.js';
 import { withEagerFallback } from './eager-fallback.js';
 import { inductor } from './inductor.js';
 
 /** Runs the captured graph op by op: shows whether capture alone is right. */
-const eager: Backend = (module) => (inputs) => module.forward(...inputs) as Tensor[];
+const eager: Backend = (module) => (inputs) => module.forward(...inputs);
 
 /** AOT autograd in front of running the functional graphs op by op. */
 const aotEager: Backend = (module, examples) =>

@@ -14,7 +14,6 @@ import {
   stepsOf,
 } from '@tessera/dynamo-trace';
 import { counters, log, reportUncompiled } from '@tessera/shared';
-import type { Tensor } from '@tessera/tensor';
 
 /** A backend that runs what it refuses to compile as captured; counted as `aot_autograd.eager_fallback`, and told once per function. */
 export function withEagerFallback(backend: Backend): Backend {
@@ -32,7 +31,7 @@ export function withEagerFallback(backend: Backend): Backend {
       for (const artifact of ['aot_graphs', 'perf']) {
         log(artifact, () => `The graph runs op by op: ${message}`);
       }
-      return (given) => module.forward(...given) as Tensor[];
+      return (given) => module.forward(...given);
     }
   });
 }

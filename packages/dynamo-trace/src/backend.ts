@@ -39,7 +39,7 @@ export type SizedSegment = (inputs: readonly SegmentInput[]) => readonly Tensor[
  */
 export interface Backend {
   (
-    graphModule: GraphModule,
+    graphModule: GraphModule<readonly Tensor[]>,
     exampleInputs: readonly SegmentInput[],
     request?: CompileRequest,
   ): CompiledSegment;
@@ -49,7 +49,7 @@ export interface Backend {
 
 /** See `Backend`. */
 export type BackendSteps = (
-  graphModule: GraphModule,
+  graphModule: GraphModule<readonly Tensor[]>,
   exampleInputs: readonly SegmentInput[],
   request?: CompileRequest,
 ) => Steps<CompiledSegment>;

@@ -2,8 +2,8 @@
  * @file Sums of a product and a bias become `addmm`, also where a view stands between them (a linear layer
  * on more than two dimensions).
  */
-import { Node, tensorVal } from '@tessera/graph';
-import { type Tensor, broadcastShapes } from '@tessera/tensor';
+import { tensorVal } from '@tessera/graph';
+import { broadcastShapes } from '@tessera/tensor';
 import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import { emitOp } from '@tessera/graph';
 import type { Match } from './pattern/match.js';
@@ -27,10 +27,10 @@ for (const term of [product, viewed]) {
 
 function isFusible(match: Match): boolean {
   const { a, b, bias, sizes } = match.kwargs;
-  const values = [a, b, bias].map((arg) => (arg instanceof Node ? tensorVal(arg) : null));
+  const values = [a, b, bias].map(tensorVal);
+  const [left, right, added] = values;
   const result = tensorVal(match.output);
-  if (result === null || values.some((value) => value === null)) return false;
-  const [left, right, added] = values as [Tensor, Tensor, Tensor];
+  if (!result || !left || !right || !added) return false;
   // A sum takes the layout of its operands, of a transposed bias say; views recorded of it would misread a product.
   if (values.some((value) => value!.dtype !== result.dtype) || !result.isContiguous()) return false;
   const shape = [left.sizes[0]!, right.sizes[1]!];

@@ -10,7 +10,7 @@
  * for it) computes what it wrote. Modelled on the training patterns of inductor's fuse_attention.
  */
 import { type Argument, Node, emitOp, tensorVal } from '@tessera/graph';
-import type { OpOverload, Tensor } from '@tessera/tensor';
+import type { OpOverload } from '@tessera/tensor';
 import { findOp, getOp, sameNumbers } from '@tessera/tensor/internal';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
@@ -58,11 +58,10 @@ function isAttention({ kwargs, output }: Match): boolean {
     return false;
   const key = keyOf(turned);
   if (key === null) return false;
-  const vals = [query, key, value, output].map((arg) =>
-    arg instanceof Node ? tensorVal(arg) : null,
-  );
-  if (vals.some((val) => val?.ndim !== 4 || val.dtype !== 'float32')) return false;
-  const [q, k, v] = vals as [Tensor, Tensor, Tensor];
+  const vals = [query, key, value, output].map(tensorVal);
+  const [q, k, v] = vals;
+  if (!q || !k || !v || vals.some((val) => val?.ndim !== 4 || val.dtype !== 'float32'))
+    return false;
   const heads = q.sizes.slice(0, 2);
   return (
     [k, v].every((val) => sameNumbers(val.sizes.slice(0, 2), heads)) &&
@@ -74,19 +73,17 @@ function isAttention({ kwargs, output }: Match): boolean {
 /** What a value is the transpose of; null for others. */
 function keyOf(turned: Argument): Node | null {
   if (!(turned instanceof Node) || turned.target !== getOp('aten::transpose.int')) return null;
-  const [key, a, b] = turned.args as readonly [Node, number, number];
-  const last = [a, b].map((dim) => (dim < 0 ? dim + 4 : dim)).sort((x, y) => x - y);
-  return last[0] === 2 && last[1] === 3 ? key : null;
+  const dims = [1, 2].map((at) => (turned.number(at) + 4) % 4).sort((x, y) => x - y);
+  return dims[0] === 2 && dims[1] === 3 ? turned.input() : null;
 }
 
 function fuse(match: Match, scale: number): void {
   const { graph, output, kwargs } = match;
-  const { query, turned, value } = kwargs;
+  const { query, turned: view, value } = kwargs;
   const { val: _, ...origin } = output.meta;
-  const args = [query, keyOf(turned), value, null, 0, false, scale, false];
+  const args = [query, keyOf(view), value, null, 0, false, scale, false];
   const made = graph.insertingBefore(output, () => emitOp(graph, attention()!, args, origin));
   output.replaceAllUsesWith(made);
   match.eraseNodes();
-  const view = turned as Node;
-  if (view.users.size === 0) graph.eraseNode(view);
+  if (view instanceof Node && view.users.size === 0) graph.eraseNode(view);
 }

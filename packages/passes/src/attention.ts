@@ -7,7 +7,7 @@
  * reads. Where a mask hides everything from a row the operator gives zeros and a softmax NaN, which the
  * replacement restores. Modelled on inductor's fuse_attention.
  */
-import type { GraphModule, Node } from '@tessera/graph';
+import type { GraphModule } from '@tessera/graph';
 import { tensorVal } from '@tessera/graph';
 import { type Tensor, callOp } from '@tessera/tensor';
 import {
@@ -115,7 +115,7 @@ function takesMask(match: Match): boolean {
 }
 
 function operands({ kwargs }: Match, count: number): Tensor[] {
-  return Array.from({ length: count }, (_, i) => tensorVal(kwargs[`arg${i}`] as Node)!);
+  return Array.from({ length: count }, (_, i) => tensorVal(kwargs[`arg${i}`])!);
 }
 
 /** A number that occurs nowhere else in the searched functions. */

@@ -46,25 +46,28 @@ export const catSplit: Pass = { name: 'cat-split', run: (module) => simplifyCatS
 
 /** cat([cat([a, b]), c]) → cat([a, b, c]) where nobody else reads the inner join. */
 function flattenJoin(join: Node, sets: AliasSets): boolean {
-  const [items, dim] = join.args as readonly [readonly Node[], number];
+  const items = join.inputList();
   const isInner = (item: Node): boolean =>
     item.target === CAT &&
     item.users.size === 1 &&
     items.indexOf(item) === items.lastIndexOf(item) &&
     wrapped(item) === wrapped(join) &&
     // The outer join reads later than the inner one did.
-    !(item.args[0] as readonly Node[]).some((part) => sets.isWritten(part)) &&
+    !item.inputList().some((part) => sets.isWritten(part)) &&
     tensorVal(item)?.dtype === tensorVal(join)?.dtype;
   if (!items.some(isInner)) return false;
   const inner = items.filter(isInner);
-  join.args = [items.flatMap((item) => (isInner(item) ? item.args[0] : [item])), dim];
+  join.updateArg(
+    0,
+    items.flatMap((item) => (isInner(item) ? item.inputList() : [item])),
+  );
   for (const item of inner) join.graph.eraseNode(item);
   return true;
 }
 
 /** What a join of all parts of a cut, in order, was before. */
 function joinedWhole(join: Node): Node | null {
-  const items = join.args[0] as readonly Node[];
+  const items = join.inputList();
   if (items.length === 1) return items[0]!;
   const cut = items[0]!.args[0];
   if (!(cut instanceof Node) || !SPLITS.has(cut.target)) return null;
@@ -78,11 +81,12 @@ function joinedWhole(join: Node): Node | null {
 
 /** The part of a join that a cut takes out again. */
 function cutPart(part: Node): Node | null {
-  const [cut, index] = part.args as readonly [Node, number];
-  if (part.target !== getItem || !SPLITS.has(cut.target)) return null;
+  if (part.target !== getItem) return null;
+  const cut = part.input();
+  if (!SPLITS.has(cut.target)) return null;
   const join = cut.input();
   if (join.target !== CAT || cutDim(cut) !== wrapped(join)) return null;
-  const items = join.args[0] as readonly Node[];
+  const items = join.inputList();
   const parts = cut.meta.val;
   if (!Array.isArray(parts) || parts.length !== items.length) return null;
   const dim = wrapped(join);
@@ -90,7 +94,7 @@ function cutPart(part: Node): Node | null {
     const val: unknown = parts[i];
     return isTensor(val) && tensorVal(item)?.sizes[dim] === val.sizes[dim];
   });
-  return fits ? items[index]! : null;
+  return fits ? items[part.number(1)]! : null;
 }
 
 /**
@@ -108,11 +112,11 @@ function agree(node: Node, same: Node, sets: AliasSets): boolean {
 }
 
 function wrapped(join: Node): number {
-  const dim = join.args[1] as number;
+  const dim = join.number(1);
   return dim < 0 ? dim + tensorVal(join)!.ndim : dim;
 }
 
 function cutDim(cut: Node): number {
-  const dim = cut.args[2] as number;
+  const dim = cut.number(2);
   return dim < 0 ? dim + tensorVal(cut.input())!.ndim : dim;
 }

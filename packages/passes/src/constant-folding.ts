@@ -14,6 +14,7 @@ import {
   holdsSymbol,
   isImpure,
   AliasSets,
+  type HostFunction,
 } from '@tessera/graph';
 import { type Tensor, callOp, isTensor, noGrad } from '@tessera/tensor';
 import { numelOf, withoutModes } from '@tessera/tensor/internal';
@@ -110,14 +111,10 @@ function elementsOf(node: Node): number {
   return val.reduce((sum, item) => sum + (item === null ? 0 : numelOf(item.sizes)), 0);
 }
 
-function run(
-  fn: (...args: never[]) => unknown,
-  node: Node,
-  folded: ReadonlyMap<Node, Folded>,
-): unknown {
+function run(fn: HostFunction, node: Node, folded: ReadonlyMap<Node, Folded>): unknown {
   const value = (arg: Argument): unknown => {
     if (arg instanceof Node) return folded.get(arg)!.value;
     return Array.isArray(arg) ? arg.map(value) : arg;
   };
-  return (fn as (...args: unknown[]) => unknown)(...node.args.map(value));
+  return fn(...node.args.map(value));
 }

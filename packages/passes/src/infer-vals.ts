@@ -67,7 +67,7 @@ function refitted(node: Node): Node['meta']['val'] | null {
 }
 
 function sameLayouts(node: Node, val: Node['meta']['val']): boolean {
-  const [before, after] = [tensorVals(node), tensorVals({ meta: { val } } as Node)];
+  const [before, after] = [tensorVals(node), tensorVals({ meta: { val } })];
   return before.length === after.length && before.every((item, i) => sameLayout(item, after[i]!));
 }
 
@@ -78,10 +78,10 @@ function contiguousCopy(graph: Graph, value: Node, before: Node): Node {
   );
 }
 
-function itemVal(node: Node): Node['meta']['val'] {
-  const [list, index] = node.args as readonly [Node, number];
-  const vals = list.meta.val;
-  return Array.isArray(vals) ? vals[index] : undefined;
+/** The value of an item of a list. */
+export function itemVal(node: Node): Node['meta']['val'] {
+  const vals = node.input().meta.val;
+  return Array.isArray(vals) ? vals[node.number(1)] : undefined;
 }
 
 function missingVal(module: GraphModule, node: Node): Node['meta']['val'] {

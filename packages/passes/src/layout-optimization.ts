@@ -72,20 +72,20 @@ function isConvolutionBackward(node: Node): boolean {
 
 /** What a convolution reads; null for other nodes. */
 function operandsOf(node: Node): Operands | null {
-  const { args } = node;
   switch (nameOf(node)) {
     case 'aten::convolution':
-      return { images: [0], weight: 1, groups: args[8] as number };
+      return { images: [0], weight: 1, groups: node.number(8) };
     case 'tessera::convolution_pointwise':
-      return { images: [0], weight: 1, groups: args[6] as number };
+      return { images: [0], weight: 1, groups: node.number(6) };
     case 'aten::convolution_backward': {
-      const [input, weight, bias] = args[10] as readonly boolean[];
+      const mask = node.args[10];
+      const [input, weight, bias] = Array.isArray(mask) ? mask : [];
       if (!input && !weight) return bias ? { images: [0], weight: null, groups: 1 } : null;
       return {
         images: weight ? [0, 1] : [0],
         // The gradient of the weight does not read it.
         weight: input ? 2 : null,
-        groups: args[9] as number,
+        groups: node.number(9),
       };
     }
     default:

@@ -18,6 +18,7 @@ import {
 } from '@tessera/graph';
 import type { OpOverload, Tensor } from '@tessera/tensor';
 import { forceStrideOrder } from './ops/force-stride-order.js';
+import { itemVal } from './infer-vals.js';
 
 type Val = Node['meta']['val'];
 
@@ -73,7 +74,7 @@ export function propagateLayouts(module: GraphModule): number {
 function dropIfRight(module: GraphModule, node: Node): boolean {
   if (node.target !== forceStrideOrder) return false;
   const value = node.input();
-  if (!liesAs(tensorVal(value)!, node.args[1] as number[])) return false;
+  if (!liesAs(tensorVal(value)!, node.numbers(1))) return false;
   node.replaceAllUsesWith(value);
   module.graph.eraseNode(node);
   return true;
@@ -86,8 +87,7 @@ function revised(node: Node, changed: ReadonlySet<Node>): Val | 'keep' | 'refuse
   const inputs = node.allInputNodes();
   if (!inputs.some((input) => changed.has(input) || input.target === forceStrideOrder))
     return 'keep';
-  if (target === getItem)
-    return (inputs[0]!.meta.val as readonly (Tensor | null)[])[node.args[1] as number];
+  if (target === getItem) return itemVal(node);
   if (typeof target !== 'object' || target.isMutable) return 'keep';
   if (!isFree(target)) return 'refuse';
   try {
@@ -130,7 +130,7 @@ function forceOutputs(module: GraphModule, output: Node, eager: ReadonlyMap<Node
 
 function sameStrides(a: Val, b: Val): boolean {
   const [left, right] = [a, b].map((val) =>
-    tensorVals({ meta: { val } } as Node).map(({ strides }) => strides.join()),
+    tensorVals({ meta: { val } }).map(({ strides }) => strides.join()),
   );
   return left!.join(';') === right!.join(';');
 }

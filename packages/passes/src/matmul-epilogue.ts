@@ -1,8 +1,8 @@
 /**
  * @file What follows a product joins it: `c + α · (a @ b)` becomes `addmm`, `c + bmm(a, b)` becomes `baddbmm`.
  */
-import { Node, emitOp, tensorVal } from '@tessera/graph';
-import { type Tensor, broadcastShapes, isFloatingPoint } from '@tessera/tensor';
+import { emitOp, tensorVal } from '@tessera/graph';
+import { broadcastShapes, isFloatingPoint } from '@tessera/tensor';
 import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
@@ -36,10 +36,11 @@ function register(product: () => Pattern, op: string): void {
 function isFusible({ kwargs, output }: Match): boolean {
   const { a, b, c, alpha = 1 } = kwargs;
   if (typeof alpha !== 'number') return false;
-  const values = [a, b, c].map((arg) => (arg instanceof Node ? tensorVal(arg) : null));
+  const values = [a, b, c].map(tensorVal);
+  const [left, right, added] = values;
   const result = tensorVal(output);
-  if (result === null || values.some((value) => value?.dtype !== result.dtype)) return false;
-  const [left, right, added] = values as [Tensor, Tensor, Tensor];
+  if (!result || !left || !right || !added) return false;
+  if (values.some((value) => value!.dtype !== result.dtype)) return false;
   const shape = [...left.sizes.slice(0, -1), right.sizes.at(-1)!];
   return (
     isFloatingPoint(result.dtype) &&

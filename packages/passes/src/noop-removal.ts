@@ -47,10 +47,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ['aten::_to_copy', always],
   ['aten::clone', always],
   // Widths may be negative: what is taken away elsewhere leaves the shape.
-  [
-    'aten::constant_pad_nd',
-    ({ args }) => (args[1] as readonly number[]).every((width) => width === 0),
-  ],
+  ['aten::constant_pad_nd', (node) => node.numbers(1).every((width) => width === 0)],
   // Views.
   ['aten::to.dtype', always],
   ['aten::contiguous', always],

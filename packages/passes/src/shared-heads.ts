@@ -49,7 +49,8 @@ interface Repeat {
 function unrepeated(value: Argument | undefined): Repeat | null {
   const repeat = callOf(value, 'repeat_interleave.self_int');
   if (repeat !== null) {
-    const [source, times, dim] = repeat.args as readonly [Node, Argument, Argument];
+    const source = repeat.input();
+    const [, times, dim] = repeat.args;
     const isHeads = (dim === 1 || dim === -3) && tensorVal(source)?.ndim === 4;
     return isHeads && typeof times === 'number' && times > 0
       ? { source, times, nodes: [repeat] }

@@ -67,15 +67,15 @@ function nameOf(node: Node): string | null {
 
 /** The order of dimensions that a node makes, if it only reorders. */
 function permutation(node: Node, ndim: number): number[] | null {
-  const wrap = (dim: unknown): number => ((dim as number) + ndim) % ndim;
+  const wrap = (dim: number): number => (dim + ndim) % ndim;
   const order = Array.from({ length: ndim }, (_, i) => i);
   switch (nameOf(node)) {
     case 'permute':
-      return (node.args[1] as number[]).map(wrap);
+      return node.numbers(1).map(wrap);
     case 't':
       return order.reverse();
     case 'transpose': {
-      const [, a, b] = node.args.map((arg, i) => (i === 0 ? 0 : wrap(arg)));
+      const [a, b] = [wrap(node.number(1)), wrap(node.number(2))];
       [order[a], order[b]] = [order[b], order[a]];
       return order;
     }

@@ -78,7 +78,7 @@ class Functionalizer {
   private readonly graph = new Graph();
   private readonly result: GraphModule;
   private readonly emitter = new Emitter(this.graph);
-  private readonly mapped = new Map<Node, Mapped>();
+  private readonly mapped = new Map<Argument, Mapped>();
   private readonly placeholders = new Map<Node, Node>();
   private readonly attributes: Node[] = [];
   private bases: readonly SyntheticBase[] = [];
@@ -98,7 +98,7 @@ class Functionalizer {
       else if (node.op === 'call_function') this.addCall(node);
       else if (node.op === 'call_module')
         throw unsupported(`Node '${node.name}' calls a submodule.`, 'Inline submodules first.');
-      else if (node.op === 'output') this.finish(node);
+      else if (node.op === 'output') this.finish();
       yield;
     }
     eliminateDeadCode(this.graph);
@@ -250,7 +250,7 @@ class Functionalizer {
 
   private addGetItem(node: Node): void {
     const list = this.mapped.get(node.input());
-    const index = node.args[1] as number;
+    const index = node.number(1);
     if (list?.kind !== 'list')
       throw unsupported(
         `Node '${node.name}' takes an item of something that is no list.`,
@@ -276,7 +276,7 @@ class Functionalizer {
   }
 
   private valueOf(arg: Argument): Value {
-    const mapped = this.mapped.get(arg as Node);
+    const mapped = this.mapped.get(arg);
     if (mapped?.kind === 'value') return mapped.value;
     throw unsupported(
       'A view or an in-place op works on something that is no tensor.',
@@ -301,11 +301,9 @@ class Functionalizer {
 
   // ---- the end
 
-  private finish(output: Node): void {
-    const returned = output.args[0];
-    const list = Array.isArray(returned) ? returned : [returned];
-    const values = list.map((arg) => {
-      const mapped = this.mapped.get(arg as Node);
+  private finish(): void {
+    const values = this.module.graph.results.map((arg) => {
+      const mapped = this.mapped.get(arg);
       return mapped?.kind === 'value'
         ? mapped.value
         : mapped?.kind === 'scalar'

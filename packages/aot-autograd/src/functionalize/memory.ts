@@ -135,9 +135,14 @@ function applyView(emitter: Emitter, view: View, parent: Node): Node {
 /** `as_strided` addresses memory: the parent must be laid out as it was, and the offset moves with it. */
 function strided(emitter: Emitter, view: View, parent: Node): Node {
   const laidOut = emitter.restride(parent, view.parent.val);
-  const [size, stride, offset] = view.args as [number[], number[], number];
+  const [size, stride, offset] = geometryOf(view);
   const moved = emitter.val(laidOut).storageOffset - view.parent.val.storageOffset;
   return emitter.emit(view.op, [laidOut, size, stride, offset + moved]);
+}
+
+/** Sizes, strides and offset of an `as_strided`. */
+export function geometryOf({ args }: View): readonly [number[], number[], number] {
+  return args as readonly [number[], number[], number];
 }
 
 function inferred(sizes: readonly number[], numel: number): readonly number[] {

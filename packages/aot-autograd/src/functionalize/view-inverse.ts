@@ -9,15 +9,12 @@ import { TesseraError } from '@tessera/shared';
 import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Emitter } from './emitter.js';
-import type { View } from './memory.js';
+import { type View, geometryOf } from './memory.js';
 
-type Inverse = (
-  emitter: Emitter,
-  whole: Node,
-  part: Node,
-  args: readonly Argument[],
-  index: number,
-) => Node;
+/** Rules name the types of their operators' schemas, by which calls were checked. */
+type Inverse = {
+  rule(emitter: Emitter, whole: Node, part: Node, args: readonly Argument[], index: number): Node;
+}['rule'];
 
 const reshapeBack: Inverse = (emitter, whole, part) =>
   emitter.reshape(part, emitter.val(whole).sizes);
@@ -41,7 +38,7 @@ const INVERSES: ReadonlyMap<string, Inverse> = new Map<string, Inverse>([
   ],
   [
     'aten::permute',
-    (emitter, _whole, part, [dims]) => emitter.permute(part, inversePermutation(dims as number[])),
+    (emitter, _whole, part, [dims]: [number[]]) => emitter.permute(part, inversePermutation(dims)),
   ],
   [
     'aten::slice.Tensor',
@@ -65,31 +62,17 @@ const INVERSES: ReadonlyMap<string, Inverse> = new Map<string, Inverse>([
   ],
   [
     'aten::split.Tensor',
-    (emitter, whole, part, [size, dim], index) => {
-      const total = emitter.val(whole).sizes[wrapDim(dim as number, emitter.val(whole).ndim)];
-      const start = (size as number) * index;
-      return scatterRange(
-        emitter,
-        whole,
-        part,
-        dim as number,
-        start,
-        Math.min(start + (size as number), total),
-      );
+    (emitter, whole, part, [size, dim]: [number, number], index) => {
+      const total = emitter.val(whole).sizes[wrapDim(dim, emitter.val(whole).ndim)];
+      const start = size * index;
+      return scatterRange(emitter, whole, part, dim, start, Math.min(start + size, total));
     },
   ],
   [
     'aten::split_with_sizes',
-    (emitter, whole, part, [sizes, dim], index) => {
-      const start = (sizes as number[]).slice(0, index).reduce((sum, size) => sum + size, 0);
-      return scatterRange(
-        emitter,
-        whole,
-        part,
-        dim as number,
-        start,
-        start + (sizes as number[])[index],
-      );
+    (emitter, whole, part, [sizes, dim]: [number[], number], index) => {
+      const start = sizes.slice(0, index).reduce((sum, size) => sum + size, 0);
+      return scatterRange(emitter, whole, part, dim, start, start + sizes[index]);
     },
   ],
 ]);
@@ -104,8 +87,7 @@ export function inverseView(emitter: Emitter, view: View, whole: Node, part: Nod
   const { args, op, parent } = view;
   if (op.qualifiedName !== 'aten::as_strided')
     return INVERSES.get(op.qualifiedName)!(emitter, whole, part, args, view.index ?? 0);
-  const geometry = args as readonly [number[], number[], number];
-  return scatterStrided(emitter, whole, parent.val, part, geometry);
+  return scatterStrided(emitter, whole, parent.val, part, geometryOf(view));
 }
 
 /**

@@ -138,7 +138,7 @@ class OutputPlanner {
   }
 
   private nodeOf(tensor: Tensor): Node {
-    return this.recorder.argument(tensor) as Node;
+    return this.recorder.argument(tensor);
   }
 }
 

@@ -4,7 +4,7 @@
  * If no gradient arrived for any of them, the input has none either: autograd leaves its `grad` alone, where
  * zeros would count as a gradient.
  */
-import { type Argument, type GraphModule, Node } from '@tessera/graph';
+import { type GraphModule, Node } from '@tessera/graph';
 
 /** For each of the graph's outputs from `first` on, the tangents it depends on, by number; null for all others. */
 export function tangentsOfGradients(
@@ -20,8 +20,7 @@ export function tangentsOfGradients(
     if (sets.length === 1) reached.set(node, sets[0]!);
     else if (sets.length > 1) reached.set(node, new Set(sets.flatMap((set) => [...set])));
   }
-  const outputs = graph.outputNode!.args[0] as readonly Argument[];
-  return outputs.slice(first).map((output) => {
+  return graph.results.slice(first).map((output) => {
     const set = output instanceof Node ? reached.get(output) : undefined;
     return set === undefined || set.size === tangents.length ? null : [...set];
   });

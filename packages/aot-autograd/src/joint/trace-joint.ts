@@ -167,9 +167,9 @@ class JointTracer {
     yield;
     const grads = this.backward(leaves);
     yield;
-    const updated = updates.map(
-      ({ position }) => (primals.byPosition[position] as PrimalTensor).value,
-    );
+    const updated = updates
+      .map(({ position }) => primals.byPosition[position].value)
+      .filter(isTensor);
     recorder.graph.output(recorder.argument([...values, ...updated, ...grads]));
     eliminateDeadCode(recorder.graph);
     return {

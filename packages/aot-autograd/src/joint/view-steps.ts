@@ -33,7 +33,7 @@ export function viewOrigin(node: Node, end?: Node): ViewOrigin {
   while (at !== end) {
     const { target } = at;
     if (target === getItem) {
-      index = at.args[1] as number;
+      index = at.number(1);
       at = at.input();
       continue;
     }

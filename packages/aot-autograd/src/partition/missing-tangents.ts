@@ -46,7 +46,7 @@ class Pruner {
   private readonly graph = new Graph();
   private readonly emitter = new Emitter(this.graph);
   /** Old nodes to new ones; null for what is missing. */
-  private readonly copies = new Map<Node, Node | null>();
+  private readonly copies = new Map<Argument, Node | null>();
   /** Old nodes that depend on a tangent. */
   private readonly late = new Set<Node>();
 
@@ -98,8 +98,7 @@ class Pruner {
       const other = this.missing(left) ? right : this.missing(right) ? left : null;
       const kept = other instanceof Node ? this.copies.get(other) : null;
       const sum = tensorVal(node)!;
-      if (kept != null && sameShape(tensorVal(other as Node)!, sum))
-        return this.laidLike(sum, kept);
+      if (kept != null && sameShape(tensorVal(other)!, sum)) return this.laidLike(sum, kept);
     }
     return this.graph.nodeCopy(node, (input) => this.copies.get(input) ?? this.zeros(input));
   }
@@ -130,8 +129,7 @@ class Pruner {
     outputs: Node[];
     sources: (GradientSource | null)[];
   } {
-    const { placeholders, outputNode } = this.whole.graph;
-    const old = outputNode!.args[0] as readonly Node[];
+    const { placeholders, results: old } = this.whole.graph;
     const inputOf = new Map(placeholders.map((node, i) => [this.copies.get(node), i]));
     const outputs: Node[] = [];
     const sources = gradients.map((source): GradientSource | null => {

@@ -86,7 +86,7 @@ export interface Passes {
 /** Sorts what the outputs of a joint graph need by the pass that they belong to. */
 export function passesOf(joint: JointGraph, pinned: readonly Node[] = []): Passes {
   const nodes = joint.module.graph.nodes;
-  const outputs = outputArguments(joint);
+  const outputs = joint.module.graph.results;
   const late = new Set<Node>(joint.tangents);
   for (const node of nodes)
     if (node.allInputNodes().some((input) => late.has(input))) late.add(node);
@@ -105,11 +105,6 @@ export function passesOf(joint: JointGraph, pinned: readonly Node[] = []): Passe
 
 function isEffect(node: Node): boolean {
   return node.op !== 'placeholder' && node.op !== 'output' && isImpure(node);
-}
-
-/** What the joint graph returns. */
-export function outputArguments(joint: JointGraph): readonly Argument[] {
-  return joint.module.graph.outputNode!.args[0] as readonly Argument[];
 }
 
 function nodesOf(args: readonly Argument[]): Node[] {
@@ -193,7 +188,7 @@ export function cut(
 ): Partition {
   const nodes = joint.module.graph.nodes;
   const { forward, backward } = assignment;
-  const outputs = outputArguments(joint);
+  const outputs = joint.module.graph.results;
   const results = outputs.slice(0, joint.forwardOutputs);
   const wanted = outputs.slice(joint.forwardOutputs);
   const { saved, again } = chooseSaved(nodes, backward, nodesOf(wanted), needsSaving);

@@ -96,14 +96,17 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     super('CompiledFunctionBackward', edges, metas);
     this.saved = saved;
     this.versions = saved.map((value) => (isTensor(value) ? value.storage.version : 0));
-    for (const { index } of program.watched) (saved[index] as Tensor).storage.addKeeper(this);
+    for (const { index } of program.watched) {
+      const value = saved[index];
+      if (isTensor(value)) value.storage.addKeeper(this);
+    }
   }
 
   /** Copies what the caller is about to modify: eager autograd would not miss it. */
   beforeChange(storage: Storage): void {
     for (const { index } of this.program.watched) {
-      const value = this.saved[index] as Tensor | null | undefined;
-      if (value?.storage !== storage || this.copies.has(index)) continue;
+      const value = this.saved[index];
+      if (!isTensor(value) || value.storage !== storage || this.copies.has(index)) continue;
       const copy = withoutModes(() => noGrad(() => copyWithStrides(value)));
       this.copies.set(index, copy);
     }
@@ -140,8 +143,8 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
   /** Drops the other saved values, and releases the memory of those that nobody else has. */
   private keepSaved(isNeeded: (i: number) => boolean): void {
     for (const i of this.own) {
-      const value = this.saved[i] as Tensor | null;
-      if (value !== null && !isNeeded(i) && !value.storage.shown) value.storage.free();
+      const value = this.saved[i];
+      if (isTensor(value) && !isNeeded(i) && !value.storage.shown) value.storage.free();
     }
     this.saved = this.saved.map((value, i) => (isNeeded(i) ? value : null));
   }
@@ -234,21 +237,17 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
 
   /** The saved values, those that are read as they were. @throws inplace-version */
   private savedAsThen(reads: readonly number[]): readonly unknown[] {
-    const changed = reads.filter((i) => {
+    let saved = this.saved;
+    for (const i of reads) {
       const value = this.saved[i];
-      return isTensor(value) && value.storage.version !== this.versions[i];
-    });
-    if (changed.length === 0) return this.saved;
-    const saved = [...this.saved];
-    for (const i of changed) {
-      const value = saved[i] as Tensor;
+      if (!isTensor(value) || value.storage.version === this.versions[i]) continue;
       const copy = this.copies.get(i);
       const keptFor = this.program.watched.find(({ index }) => index === i)?.keptFor;
       if (copy === undefined || this.arrived.some((has, t) => has && keptFor!.has(t)))
         throw modifiedSince(
           `a tensor of shape [${value.sizes.join(', ')}] that a compiled function saved for backward is at version ${value.storage.version}; expected version ${this.versions[i]} instead.`,
         );
-      saved[i] = copy;
+      saved = saved.with(i, copy);
     }
     return saved;
   }

@@ -96,33 +96,34 @@ function wrapper(
   const precedesWrite = plan.outputs.map((output) => isMadeBeforeWrite(output, plan));
   const anyPrecedes = precedesWrite.includes(true);
   return (outputs, forward, backward) => {
-    const call: SizedGraph = (inputs) => {
-      if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
+    const call: SizedGraph = (given) => {
+      if (given.length !== plan.inputCount) throw countError(given, plan);
+      // Where the plan's positions lead there are tensors; others are handed on.
+      const inputs = given as readonly Tensor[];
       const early = anyPrecedes
         ? outputs.map((output, i) => (precedesWrite[i] ? makeOutput(output, inputs, []) : null))
         : null;
       const graphInputs = gather(inputs);
       const generator = rngState();
-      for (const position of plan.mutatedPositions)
-        (inputs[position] as Tensor).storage.keepContents();
-      const values = runUnrecorded(forward, graphInputs);
-      for (const position of plan.mutatedPositions) (inputs[position] as Tensor).storage.version++;
+      for (const position of plan.mutatedPositions) inputs[position]!.storage.keepContents();
+      const values = runUnrecorded(forward, graphInputs) as readonly Tensor[];
+      for (const position of plan.mutatedPositions) inputs[position]!.storage.version++;
       if (plan.saved !== null && backward !== null && gradMode.enabled) {
         attach(plan, backward, own, inputs, graphInputs, values, generator);
       }
       grads.forEach((grad, i) => {
         if (grad.kind !== 'consumed' && grad.kind !== 'unseen') return;
-        const value = values[i] as Tensor;
+        const value = values[i]!;
         const node =
           grad.kind === 'unseen'
             ? new UnseenLeaves(value)
             : new ConsumedBackward(value, edgesOf(grad.positions, inputs));
         setHistory(value, node, 0);
       });
-      for (const layout of plan.layouts) layOut(inputs[layout.position] as Tensor, layout);
+      for (const layout of plan.layouts) layOut(inputs[layout.position]!, layout);
       plan.updates.forEach(({ position }, i) => {
-        const update = values[plan.valueGrads.length + i] as Tensor;
-        withoutModes(() => enableGrad(() => (inputs[position] as Tensor).copy_(update)));
+        const update = values[plan.valueGrads.length + i]!;
+        withoutModes(() => enableGrad(() => inputs[position]!.copy_(update)));
       });
       return outputs.map((output, i) => early?.[i] ?? makeOutput(output, inputs, values));
     };
@@ -252,8 +253,8 @@ function gradsOf({ valueGrads, updates }: RuntimePlan): ValueGrad[] {
   return [...valueGrads, ...updates.map(({ grad }) => grad)];
 }
 
-function edgesOf(positions: readonly number[], inputs: readonly unknown[]): (Edge | null)[] {
-  return positions.map((position) => gradEdge(inputs[position] as Tensor));
+function edgesOf(positions: readonly number[], inputs: readonly Tensor[]): (Edge | null)[] {
+  return positions.map((position) => gradEdge(inputs[position]!));
 }
 
 /** Gives the values that require grad their backward node. */
@@ -261,25 +262,25 @@ function attach(
   plan: RuntimePlan,
   program: BackwardProgram,
   own: readonly number[],
-  inputs: readonly unknown[],
+  inputs: readonly Tensor[],
   graphInputs: readonly unknown[],
-  values: readonly unknown[],
+  values: readonly Tensor[],
   generator: GeneratorState,
 ): void {
   const wanted = plan.gradPositions;
-  if (!wanted.some((position) => requiresGrad(inputs[position] as Tensor))) return;
+  if (!wanted.some((position) => requiresGrad(inputs[position]!))) return;
   const state = [generator.seed | 0, generator.offset | 0];
   const saved = plan.saved!.map(
     ({ kind, index }) => ({ input: graphInputs, output: values, generator: state })[kind][index],
   );
   const targets: Tensor[] = new Array<Tensor>(program.tangents.length);
   gradsOf(plan).forEach((grad, i) => {
-    if (grad.kind === 'tangent') targets[grad.index] = values[i] as Tensor;
+    if (grad.kind === 'tangent') targets[grad.index] = values[i]!;
   });
   const metas = targets.map(({ sizes, dtype, device }): GradMeta => ({ sizes, dtype, device }));
   // An edge to what no result leads to would make the engine run what lies behind others on the way there.
   const reached = wanted.map((position, i) =>
-    program.reaches[i]! ? gradEdge(inputs[position] as Tensor) : null,
+    program.reaches[i]! ? gradEdge(inputs[position]!) : null,
   );
   const node = new CompiledFunctionBackward(program, reached, metas, saved, own);
   targets.forEach((target, i) => {
@@ -296,26 +297,25 @@ function isMadeBeforeWrite(output: OutputPlan, { layouts }: RuntimePlan): boolea
 
 function makeOutput(
   output: OutputPlan,
-  inputs: readonly unknown[],
-  values: readonly unknown[],
+  inputs: readonly Tensor[],
+  values: readonly Tensor[],
 ): unknown {
   switch (output.kind) {
     case 'value':
       return values[output.index];
-    case 'value-view':
-      return view(values[output.index] as Tensor, output);
     case 'input':
       return inputs[output.position];
-    case 'input-view':
-      return view(inputs[output.position] as Tensor, output);
     case 'custom-view':
-      return withHistoryOf(
-        values[output.index] as Tensor,
-        makeOutput(output.of, inputs, values) as Tensor,
-      );
+      return withHistoryOf(values[output.index]!, makeAlias(output.of, inputs, values));
     case 'constant':
       return output.value;
+    default:
+      return makeAlias(output, inputs, values);
   }
+}
+
+function makeAlias(plan: AliasPlan, inputs: readonly Tensor[], values: readonly Tensor[]): Tensor {
+  return view(plan.kind === 'input-view' ? inputs[plan.position]! : values[plan.index]!, plan);
 }
 
 /** Makes an alias a result of the node that made `value`. */

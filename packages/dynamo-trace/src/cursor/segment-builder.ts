@@ -4,7 +4,7 @@
  * Ops run on the fake tensors with autograd on, so shapes, dtypes, aliasing, `requires_grad` and the backward
  * graph of a captured program come from the real rules, not from a second set.
  */
-import { FakeConverter, Graph, type Node, getItem } from '@tessera/graph';
+import { FakeConverter, Graph, type Node, getItem, tensorVal } from '@tessera/graph';
 import { SymScalar } from '@tessera/shared';
 import { GradNode, type OpOverload, type Storage, type Tensor } from '@tessera/tensor';
 import {
@@ -68,7 +68,7 @@ export class SegmentBuilder {
   }
 
   fake(slot: number): Tensor {
-    return this.node(slot).meta.val as Tensor;
+    return tensorVal(this.node(slot))!;
   }
 
   /** The slot of a fake, if it has one. */

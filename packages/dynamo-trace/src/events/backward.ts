@@ -40,6 +40,7 @@ import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
 import { emit, ownGradients } from './own-gradients.js';
 import { reachedFrom } from './reached-from.js';
+import { tensorVal } from '@tessera/graph';
 
 /** Whether an op is `grad()` inside a compiled function. */
 export function isGradOp(op: unknown): boolean {
@@ -327,11 +328,7 @@ function addBackward(
   else list(inputs);
   patterns.push({ code: 2, value: retainGraph }, { code: 2, value: createGraph });
   const made = used.map((leaf, i) => {
-    const grad = recorder.outSpec(
-      own[i]!.meta.val as Tensor,
-      -1,
-      known?.leaves[i]!.grad.slot ?? -1,
-    );
+    const grad = recorder.outSpec(tensorVal(own[i])!, -1, known?.leaves[i]!.grad.slot ?? -1);
     recorder.bindOut(grad, own[i]!);
     return { leaf, grad };
   });

@@ -1,7 +1,7 @@
 /**
  * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
  */
-import type { Node } from '@tessera/graph';
+import { type Node, tensorVal } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
@@ -140,10 +140,10 @@ const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
  * gradients: a copy, or filled and then written to.
  */
 function mayBeKept(node: Node, { writers }: Segment): boolean {
-  const { target, users, meta } = node;
+  const { target, users } = node;
   if (users.size === 0) return true;
   if (!(target instanceof OpOverload)) return false;
-  const { storage, requiresGradFlag } = meta.val as Tensor;
+  const { storage, requiresGradFlag } = tensorVal(node)!;
   const writing = writers.get(storage);
   const { qualifiedName } = target;
   if (!requiresGradFlag && qualifiedName.startsWith('aten::clone')) return true;

@@ -8,7 +8,6 @@
  * Modelled on `torch.export` and `torch._dynamo.export`.
  */
 import {
-  type Argument,
   ExportedGraph,
   type ExportedInput,
   ExportedTensor,
@@ -82,7 +81,7 @@ export function exportGraph(
     suspects: ({ numbers }) => [...new Set([...numbersIn(signature), ...numbers])].slice(0, 16),
     trace: (fakes) => {
       const at = leaves.map((leaf) => (isTensor(leaf) ? fakes[tensors.indexOf(leaf)]! : leaf));
-      const sized = treeUnflatten(at, spec) as unknown[];
+      const sized = treeUnflatten(at, spec);
       return captureOnce(
         { fn, signature },
         sized,
@@ -208,7 +207,7 @@ function build(
       attributes.set(tensor, provide(tensor, own));
     }
   graph.copyNodes(module.graph.nodes, nodes);
-  const returned = [...(graph.outputNode!.args[0] as readonly Argument[])];
+  const returned = [...graph.results];
   // Integers of the result may be sizes: the graph returns them, so they are found like its arguments.
   const template = leaves.map((leaf) => {
     if (isTensor(leaf)) {

@@ -199,7 +199,7 @@ export class Frame implements PendingValue {
     const inputs = segment.gather(this);
     try {
       const values = asRecorded(segment.startGradMode, () =>
-        this.execute(inputs, () => module.forward(...inputs) as Tensor[]),
+        this.execute(inputs, () => module.forward(...inputs)),
       );
       show(values);
       slots.forEach((slot, i) => segment.give(this, slot, values[i]!));

@@ -6,7 +6,7 @@
  * the value run again, on inputs and results whose version counters say that they are still what they were. Where
  * they are not, the read is an error that names the operator; the next call returns the value.
  */
-import { Graph, GraphModule, type Node, getItem, tensorVals } from '@tessera/graph';
+import { Graph, GraphModule, type Node, getItem, tensorVals, tensorVal } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import {
   type GeneratorState,
@@ -184,7 +184,9 @@ export class LeftOut {
       (node) => segment.slotOf(node) !== null && this.realOf(node) === null,
     );
     graph.output(made.map((node) => copies.get(node)!));
-    const values = this.asThen(() => new GraphModule([], graph).forward(...inputs) as Tensor[]);
+    const values = this.asThen(() =>
+      new GraphModule<readonly Tensor[]>([], graph).forward(...inputs),
+    );
     const value = values[made.indexOf(target)]!;
     if (this.existingIn(fakeOf(target).storage).some(({ storage }) => storage !== value.storage))
       throw new Lost('a part of its memory was returned alone');
@@ -251,7 +253,7 @@ function checkHistory(node: Node, tensor: Tensor): void {
 }
 
 function fakeOf(node: Node): Tensor {
-  return node.meta.val as Tensor;
+  return tensorVal(node)!;
 }
 
 function storagesOf(node: Node): Storage[] {

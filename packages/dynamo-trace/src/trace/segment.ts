@@ -13,6 +13,7 @@ import {
   copyModule,
   eliminateDeadCode,
   isUniformNode,
+  tensorVal,
 } from '@tessera/graph';
 import {
   type CompileReport,
@@ -64,7 +65,7 @@ export class Segment {
   /** `outputs`; code, module and `omits` are for these. */
   private outputSlots: readonly number[] = [];
   private compiled: CompiledSegment | null = null;
-  private module: GraphModule | null = null;
+  private module: GraphModule<readonly Tensor[]> | null = null;
   /** Of the last run; see `CompiledSegment`. */
   private isFresh: CompiledSegment['isFresh'];
   /** `bases`, once found. */
@@ -164,7 +165,7 @@ export class Segment {
   }
 
   /** The graph that is (or will be) given to the backend. */
-  get graphModule(): GraphModule {
+  get graphModule(): GraphModule<readonly Tensor[]> {
     this.refresh();
     if (this.module === null) {
       this.module = copyModule(this.returning(this.outputSlots));
@@ -174,7 +175,7 @@ export class Segment {
   }
 
   /** The recorded graph as a module that returns these slots. */
-  returning(slots: readonly number[]): GraphModule {
+  returning(slots: readonly number[]): GraphModule<readonly Tensor[]> {
     const { graph } = this;
     if (graph.outputNode !== null) graph.eraseNode(graph.outputNode);
     graph.output(slots.map((slot) => this.produced.get(slot)!));
@@ -192,13 +193,13 @@ export class Segment {
       if (this.leaves.length > 0 && this.leadsToLeaf(node))
         (this.template ?? this).isSplit = this.isSplit = true;
       const base = this.bases.get(slot);
-      if (base != null && this.writers.has((node.meta.val as Tensor).storage)) asked.add(base);
+      if (base != null && this.writers.has(tensorVal(node)!.storage)) asked.add(base);
     }
   }
 
   /** Whether gradients of a value may arrive at a leaf made here, which must then be an input of what follows it. */
-  leadsToLeaf({ meta }: Node): boolean {
-    const reached = this.leaves.filter((leaf) => leadsTo(meta.val as Tensor, leaf.fake));
+  leadsToLeaf(node: Node): boolean {
+    const reached = this.leaves.filter((leaf) => leadsTo(tensorVal(node)!, leaf.fake));
     reached.forEach(endAtLeaf);
     return reached.length > 0;
   }
@@ -273,7 +274,7 @@ export class Segment {
     const viewed = at == null ? at : frame.slots[at];
     // What was no view when this was captured may be one of a tensor from outside now; and what is viewed may not be there.
     const base = viewed?.storageOrNull === null ? undefined : (viewed?.base ?? viewed);
-    settle(lazy, value, base, this.produced.get(slot)!.meta.val as Tensor);
+    settle(lazy, value, base, tensorVal(this.produced.get(slot))!);
   }
 
   /** Slots of what these are views of: a value whose gradient is watched has another history when a view is modified. */
@@ -289,8 +290,8 @@ export class Segment {
     this.inputs.forEach(({ slot }, i) => slots.set(placeholders[i]!.meta.val, slot));
     for (const [slot, { meta }] of this.produced) slots.set(meta.val, slot);
     const bases = new Map<number, number | null>();
-    for (const [slot, { meta }] of this.produced) {
-      const { base } = meta.val as Tensor;
+    for (const [slot, node] of this.produced) {
+      const { base } = tensorVal(node)!;
       const at = base === null ? null : slots.get(base);
       if (at !== undefined) bases.set(slot, at);
     }
@@ -336,7 +337,7 @@ export class Segment {
       this.runs++;
       this.isFresh = undefined;
       const count = this.outputs.length;
-      if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
+      if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs);
       const code = proven ?? (this.compiled ??= atOnce(this.compiling(inputs)));
       this.isFresh = this.compiled?.isFresh;
       return checkOutputs(code(inputs), count);

@@ -18,8 +18,8 @@ import type { Submodule } from './submodule.js';
 /** What a GraphModule holds under a path. */
 export type Attribute = Tensor | Submodule;
 
-/** See the file header. */
-export class GraphModule {
+/** See the file header. `Result` is what its graph was made to return. */
+export class GraphModule<out Result = unknown> {
   readonly attributes: Map<string, Attribute>;
   private program: Program | null = null;
   private programRevision = -1;
@@ -32,12 +32,12 @@ export class GraphModule {
   }
 
   /** Runs the graph. @throws graph-lint when the number of inputs is wrong */
-  forward(...inputs: readonly unknown[]): unknown {
+  forward(...inputs: readonly unknown[]): Result {
     if (this.program === null || this.programRevision !== this.graph.revision) {
       this.program = compileGraph(this.graph, this);
       this.programRevision = this.graph.revision;
     }
-    return this.program(inputs);
+    return this.program(inputs) as Result;
   }
 
   /** The attribute at a path. @throws graph-lint when there is none */

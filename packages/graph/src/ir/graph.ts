@@ -58,6 +58,12 @@ export class Graph {
     return last !== this.root && last.op === 'output' ? last : null;
   }
 
+  /** What the graph returns: the items of its list. */
+  get results(): readonly Argument[] {
+    const returned = this.outputNode!.args[0];
+    return Array.isArray(returned) ? returned : [returned];
+  }
+
   /** Adds a node at the insertion point. */
   createNode(op: Opcode, target: Target, args: readonly Argument[] = [], name?: string): Node {
     const node = new Node(this, this.names.unique(name ?? candidateName(target)), op, target);

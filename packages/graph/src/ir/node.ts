@@ -23,8 +23,10 @@ import type { SymbolicVal } from '../symbolic/symbolic-shape.js';
 /** What a node does. */
 export type Opcode = 'placeholder' | 'get_attr' | 'call_function' | 'call_module' | 'output';
 
-/** A function that a graph may call besides ops. */
-export type HostFunction = ((...args: never[]) => unknown) & { readonly name: string };
+/** A function that a graph may call besides ops: whoever makes the node sees that its arguments fit. */
+export type HostFunction = { fn(...args: readonly unknown[]): unknown }['fn'] & {
+  readonly name: string;
+};
 
 /** Target of a node; see the file header for which opcode has which. */
 export type Target = OpOverload | HostFunction | string;
@@ -132,10 +134,33 @@ export class Node {
 
   /** The argument at a position, where it is a node: what a schema calls a tensor. @throws graph-lint where it is none */
   input(index = 0): Node {
+    return this.argument(index, isNode, 'node');
+  }
+
+  /** The same for a list of tensors. @throws graph-lint */
+  inputList(index = 0): readonly Node[] {
+    return this.argument(index, listOf(isNode), 'list of nodes');
+  }
+
+  /** The argument at a position, where it is a number. @throws graph-lint where it is none */
+  number(index: number): number {
+    return this.argument(index, isNumber, 'number');
+  }
+
+  /** The same for a list of numbers. @throws graph-lint */
+  numbers(index: number): readonly number[] {
+    return this.argument(index, listOf(isNumber), 'list of numbers');
+  }
+
+  private argument<T extends Argument>(
+    index: number,
+    is: (arg: Argument) => arg is T,
+    what: string,
+  ): T {
     const arg = this.argValues[index];
-    if (arg instanceof Node) return arg;
+    if (is(arg)) return arg;
     throw graphError(
-      `Argument ${index} of ${this.name} is no node.`,
+      `Argument ${index} of ${this.name} is no ${what}.`,
       'Give tensors of a call by the nodes that make them.',
     );
   }
@@ -174,6 +199,13 @@ export class Node {
     return this.name;
   }
 }
+
+const isNode = (arg: Argument): arg is Node => arg instanceof Node;
+const isNumber = (arg: Argument): arg is number => typeof arg === 'number';
+const listOf =
+  <T extends Argument>(is: (arg: Argument) => arg is T) =>
+  (arg: Argument): arg is readonly T[] =>
+    Array.isArray(arg) && arg.every(is);
 
 /** Nodes inside arguments, each once, in order. */
 function nodesIn(args: readonly Argument[]): Node[] {

@@ -14,15 +14,14 @@ export type Submodule = ((...args: never[]) => unknown) | { forward(...args: nev
 
 /** Calls a submodule. @throws graph-lint when the attribute cannot be called */
 export function callSubmodule(value: unknown, path: string, args: readonly unknown[]): unknown {
-  if (typeof value === 'function')
-    return (value as (...args: readonly unknown[]) => unknown)(...args);
+  if (typeof value === 'function') return value(...args);
   if (
     typeof value === 'object' &&
     value !== null &&
     'forward' in value &&
     typeof value.forward === 'function'
   ) {
-    return (value as { forward(...args: readonly unknown[]): unknown }).forward(...args);
+    return value.forward(...args);
   }
   throw graphError(
     `Attribute '${path}' cannot be called.`,

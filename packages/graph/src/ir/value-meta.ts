@@ -7,7 +7,7 @@
  */
 import { type DType, Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { isContiguous, makeTensor } from '@tessera/tensor/internal';
-import type { Node, NodeMeta } from './node.js';
+import { type Argument, Node, type NodeMeta } from './node.js';
 import type { SymbolicShape, SymbolicVal } from '../symbolic/symbolic-shape.js';
 
 type Val = NonNullable<NodeMeta['val']>;
@@ -17,16 +17,21 @@ export function shortDtype(dtype: DType): string {
   return dtype.replace(/^(bf|[fiu])[a-z]*/, '$1');
 }
 
-/** The node's value as one tensor, or null if it has none or several. */
-export function tensorVal(node: Node): Tensor | null {
-  return isTensor(node.meta.val) ? node.meta.val : null;
+/** The value of a node as one tensor, or null if it has none or several; null for other arguments. */
+export function tensorVal(node: Argument): Tensor | null {
+  return node instanceof Node && isTensor(node.meta.val) ? node.meta.val : null;
 }
 
 /** The node's tensors: one, several, or none. */
-export function tensorVals(node: Node): readonly Tensor[] {
+export function tensorVals(node: Pick<Node, 'meta'>): readonly Tensor[] {
   const val = node.meta.val;
   if (isTensor(val)) return [val];
   return Array.isArray(val) ? val.filter(isTensor) : [];
+}
+
+/** The shape of one tensor; undefined of several. */
+export function singleShape(symbolic: SymbolicVal | undefined): SymbolicShape | undefined {
+  return Array.isArray(symbolic) ? undefined : symbolic;
 }
 
 /**
@@ -47,11 +52,10 @@ export function describeTensor(tensor: Tensor, shape: SymbolicShape | null = nul
 /** The value in words, or null when nothing is known. */
 export function describeVal(val: NodeMeta['val'], symbolic?: SymbolicVal): string | null {
   if (val === undefined || val === null) return null;
-  const shapes = symbolic === undefined || 'sizes' in symbolic ? null : symbolic;
-  if (isTensor(val))
-    return describeTensor(val, shapes === null ? (symbolic as SymbolicShape | undefined) : null);
+  if (isTensor(val)) return describeTensor(val, singleShape(symbolic));
   if (typeof val !== 'object') return String(val);
-  return `[${val.map((item, i) => (item === null ? 'null' : describeTensor(item, shapes?.[i]))).join(', ')}]`;
+  const shapes = Array.isArray(symbolic) ? symbolic : [];
+  return `[${val.map((item, i) => (item === null ? 'null' : describeTensor(item, shapes[i]))).join(', ')}]`;
 }
 
 /** Makes `meta.val` of traced values, keeping which of them share storage. One per trace. */

@@ -14,7 +14,8 @@ export type JsonArgument =
   | null
   | readonly JsonArgument[]
   | { readonly node: string }
-  | { readonly number: 'NaN' | 'Infinity' | '-Infinity' | '-0' }
+  /** `NaN`, `Infinity`, `-Infinity` or `-0`. */
+  | { readonly number: string }
   | { readonly bigint: string }
   | { readonly undefined: true }
   | { readonly size: JsonSize }
@@ -27,7 +28,7 @@ export function encodeArgument(arg: Argument): JsonArgument {
   if (Array.isArray(arg)) return arg.map(encodeArgument);
   if (typeof arg === 'number') {
     if (Object.is(arg, -0)) return { number: '-0' };
-    return Number.isFinite(arg) ? arg : { number: String(arg) as 'NaN' | 'Infinity' | '-Infinity' };
+    return Number.isFinite(arg) ? arg : { number: String(arg) };
   }
   if (typeof arg === 'bigint') return { bigint: String(arg) };
   if (arg === undefined) return { undefined: true };

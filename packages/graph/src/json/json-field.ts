@@ -27,6 +27,18 @@ export function encodeNumber(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
 
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isSafeInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isKeyOf<K extends string>(table: Readonly<Record<K, unknown>>, key: string): key is K {
+  return Object.hasOwn(table, key);
+}
+
 /** See the file header. */
 export class JsonField {
   private readonly depth: number;
@@ -60,10 +72,7 @@ export class JsonField {
   }
 
   private get record(): Readonly<Record<string, unknown>> {
-    const { value } = this;
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      this.refuse('is no object');
-    return value as Readonly<Record<string, unknown>>;
+    return isRecord(this.value) ? this.value : this.refuse('is no object');
   }
 
   get isList(): boolean {
@@ -71,11 +80,11 @@ export class JsonField {
   }
 
   get isRecord(): boolean {
-    return typeof this.value === 'object' && this.value !== null && !this.isList;
+    return isRecord(this.value);
   }
 
   has(key: string): boolean {
-    return this.isRecord && Object.hasOwn(this.value as object, key);
+    return isRecord(this.value) && Object.hasOwn(this.value, key);
   }
 
   /** What stands under a key; missing is as undefined. */
@@ -145,21 +154,21 @@ export class JsonField {
   /** A safe integer from `min` to `max`. */
   integer(min: number, max: number): number {
     const { value } = this;
-    if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
-      this.refuse(`is no integer from ${min} to ${max}`);
-    return (value as number) + 0;
+    return isSafeInteger(value) && value >= min && value <= max
+      ? value + 0
+      : this.refuse(`is no integer from ${min} to ${max}`);
   }
 
   /** One of the keys of an object. */
   keyOf<K extends string>(table: Readonly<Record<K, unknown>>): K {
     const text = this.string();
-    if (!Object.hasOwn(table, text)) this.refuse('is none of the known ones');
-    return text as K;
+    return isKeyOf(table, text) ? text : this.refuse('is none of the known ones');
   }
 
   /** One of a few values. */
   oneOf<const T extends string | number>(values: readonly T[]): T {
-    if (!values.includes(this.value as T)) this.refuse(`is none of ${values.join(', ')}`);
-    return this.value as T;
+    return (
+      values.find((value) => value === this.value) ?? this.refuse(`is none of ${values.join(', ')}`)
+    );
   }
 }

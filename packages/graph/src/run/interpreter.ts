@@ -92,7 +92,7 @@ export class Interpreter {
   /** Calls an operator or a function. */
   callFunction(target: OpOverload | HostFunction, args: readonly unknown[], _node: Node): unknown {
     if (typeof target === 'object') return callOp(target, args);
-    return (target as (...args: readonly unknown[]) => unknown)(...args);
+    return target(...args);
   }
 
   /** Calls a submodule. */

@@ -88,15 +88,13 @@ function inputCountError(placeholders: readonly Node[], got: number): Error {
 function callOf(node: Node, attributes: AttributeLookup): Instruction['call'] {
   const { op, target } = node;
   if (op === 'get_attr') return () => attributes.getAttribute(node.path);
-  if (op === 'call_module') {
-    const { path } = node;
-    return (args) => callSubmodule(attributes.getAttribute(path), path, args);
-  }
+  if (typeof target === 'string')
+    return (args) => callSubmodule(attributes.getAttribute(target), target, args);
   if (typeof target === 'object') {
     const overload: OpOverload = target;
     return (args) => callOp(overload, args);
   }
-  return (args) => (target as (...args: unknown[]) => unknown)(...args);
+  return (args) => target(...args);
 }
 
 function planArguments(

@@ -25,6 +25,7 @@ import {
 } from '@tessera/tensor/internal';
 import type { Graph } from '../ir/graph.js';
 import { type Argument, Node } from '../ir/node.js';
+import { singleShape } from '../ir/value-meta.js';
 import { symbolValues, withSymbols } from './symbol-places.js';
 import { mapSymbols } from './symbolic-argument.js';
 import { type SymbolicShape, type SymbolicVal, isSymbolicShape } from './symbolic-shape.js';
@@ -120,11 +121,14 @@ function runNode(
   storages: Map<Storage, Storage>,
   evaluate: (size: Size) => number,
 ): unknown {
-  const { val, scalar, symbolicVal, symbolicArgs } = node.meta;
-  if (node.op === 'output') return null;
-  if (node.op !== 'call_function') {
+  const { op, target } = node;
+  const { val, scalar, symbolicArgs } = node.meta;
+  if (op === 'output') return null;
+  if (typeof target === 'string') {
     if (scalar !== undefined) return new SymScalar(Number(val), scalar.kind, node.name);
-    return isTensor(val) ? fakeOf(val, symbolicVal as SymbolicShape, storages, evaluate) : val;
+    return isTensor(val)
+      ? fakeOf(val, singleShape(node.meta.symbolicVal), storages, evaluate)
+      : val;
   }
   const load = (arg: Argument): unknown => {
     if (arg instanceof Node) return values.get(arg);
@@ -132,10 +136,7 @@ function runNode(
     return Array.isArray(arg) ? arg.map(load) : arg;
   };
   const args = node.args.map((arg, i) => load(withSymbols(arg, symbolicArgs?.[i])));
-  const { target } = node;
-  return typeof target === 'object'
-    ? callOp(target, args)
-    : (target as (...args: unknown[]) => unknown)(...args);
+  return typeof target === 'object' ? callOp(target, args) : target(...args);
 }
 
 function fakeOf(

@@ -4,17 +4,23 @@
  */
 import { modNumbers } from '@tessera/shared';
 import type { OpOverload } from '@tessera/tensor';
-import { LAST, type Shaped } from './operator-cases.js';
+import { LAST, type Shaped, type Sized } from './operator-cases.js';
 import { baseName, isUniform } from './uniform-operators.js';
 import { windowsOf } from './window-sizes.js';
 
-const REMAINDERS: Readonly<Record<string, (args: readonly unknown[]) => number[]>> = {
-  slice: ([self, ...rest]) => leftOfSlice(sizesOf(self), rest),
-  slice_scatter: ([self, , ...rest]) => leftOfSlice(sizesOf(self), rest),
-  slice_backward: ([, sizes, ...rest]) => leftOfSlice(sizes as readonly number[], rest),
-  chunk: ([self, count, dim = 0]) => left(-sizesOf(self).at(dim as number)!, count as number),
-  unfold: ([self, dim, length, step]) =>
-    left(sizesOf(self).at(dim as number)! - (length as number), step as number),
+/** Rules name the types of their operators' schemas, by which calls were checked. */
+type Remainders = { of(args: readonly unknown[]): number[] }['of'];
+
+type Slice = [dim?: number, start?: number | null, end?: number | null, step?: number];
+
+const REMAINDERS: Readonly<Record<string, Remainders>> = {
+  slice: ([self, ...slice]: [Sized, ...Slice]) => leftOfSlice(self.sizes, slice),
+  slice_scatter: ([self, , ...slice]: [Sized, Sized, ...Slice]) => leftOfSlice(self.sizes, slice),
+  slice_backward: ([, sizes, ...slice]: [Sized, readonly number[], ...Slice]) =>
+    leftOfSlice(sizes, slice),
+  chunk: ([self, count, dim = 0]: [Sized, number, number?]) => left(-self.sizes.at(dim)!, count),
+  unfold: ([self, dim, length, step]: [Sized, number, number, number]) =>
+    left(self.sizes.at(dim)! - length, step),
 };
 
 /** Where slices have their steps. */
@@ -58,8 +64,7 @@ export function numbersOfCall(
   return numbers;
 }
 
-function leftOfSlice(sizes: readonly number[], rest: readonly unknown[]): number[] {
-  const [dim, start, end, step] = rest as (number | null | undefined)[];
+function leftOfSlice(sizes: readonly number[], [dim, start, end, step]: Slice): number[] {
   const size = sizes.at(dim ?? 0)!;
   const within = (at: number, least: number): number =>
     Math.min(Math.max(at < 0 ? at + size : at, least), size);

@@ -7,6 +7,7 @@ import { makeTensor, storageBytes, storageExtent } from '@tessera/tensor/interna
 import { GraphModule } from '../ir/graph-module.js';
 import { Graph } from '../ir/graph.js';
 import { type Node, mapArgument } from '../ir/node.js';
+import { singleShape, tensorVal } from '../ir/value-meta.js';
 import type { GraphTemplate } from './graph-template.js';
 import { mapSymbols } from './symbolic-argument.js';
 import { type SymbolicShape, isSymbolicShape } from './symbolic-shape.js';
@@ -46,9 +47,10 @@ export class GraphAtSizes {
       const shapes = template.shapesOf(node);
       copy.meta = {
         ...node.meta,
-        val: Array.isArray(val)
-          ? val.map((item, i) => valueAt(item, (shapes as readonly (SymbolicShape | null)[])[i]))
-          : valueAt(val, shapes as SymbolicShape | undefined),
+        val:
+          Array.isArray(val) && Array.isArray(shapes)
+            ? val.map((item, i) => valueAt(item, shapes[i]))
+            : valueAt(val, singleShape(shapes)),
       };
       copies.set(node, copy);
     }
@@ -58,8 +60,8 @@ export class GraphAtSizes {
   /** What an input of the graph is. */
   inputAt(position: number): TensorMeta {
     const node = this.template.example.graph.placeholders[position]!;
-    const { dtype, device } = node.meta.val as Tensor;
-    return { ...this.layoutOf(this.template.shapesOf(node) as SymbolicShape), dtype, device };
+    const { dtype, device } = tensorVal(node)!;
+    return { ...this.layoutOf(singleShape(this.template.shapesOf(node))!), dtype, device };
   }
 
   private layoutOf({ sizes, strides }: SymbolicShape): Layout {

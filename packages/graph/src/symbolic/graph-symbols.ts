@@ -21,6 +21,7 @@ import {
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { Node } from '../ir/node.js';
 import { type ResultCheck, resultCheck } from './check-result.js';
+import { singleShape } from '../ir/value-meta.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 
 /** A symbol to be made. */
@@ -102,9 +103,9 @@ export class GraphSymbols {
   binder(placeholders: readonly Node[]): (inputs: readonly unknown[]) => readonly number[] {
     const explain = this.failure(placeholders);
     return (inputs) => {
-      const values: (number | undefined)[] = [];
+      const values: number[] = [];
       const failed = explain(inputs, values);
-      if (failed === null) return values as number[];
+      if (failed === null) return values;
       throw new TesseraError(
         'symbolic-guard',
         `The graph does not hold for these sizes: ${failed}.`,
@@ -119,8 +120,8 @@ export class GraphSymbols {
   /** A function that gives the first condition that inputs violate, in words, and fills in the values. */
   failure(
     placeholders: readonly Node[],
-  ): (inputs: readonly unknown[], values?: (number | undefined)[]) => string | null {
-    const shapes = placeholders.map((node) => node.meta.symbolicVal as SymbolicShape | undefined);
+  ): (inputs: readonly unknown[], values?: number[]) => string | null {
+    const shapes = placeholders.map((node) => singleShape(node.meta.symbolicVal));
     const binds = this.places(placeholders);
     const checks = this.checks(placeholders);
     const relations = this.relations.map((relation) => ({
@@ -154,8 +155,7 @@ export class GraphSymbols {
   places(placeholders: readonly Node[]): { readonly input: number; readonly dim: number }[] {
     return this.symbols.map((symbol) => {
       for (const [input, node] of placeholders.entries()) {
-        const shape = node.meta.symbolicVal as SymbolicShape | undefined;
-        const dim = shape?.sizes.indexOf(symbol) ?? -1;
+        const dim = singleShape(node.meta.symbolicVal)?.sizes.indexOf(symbol) ?? -1;
         if (dim >= 0) return { input, dim };
       }
       throw new TesseraError(
@@ -177,8 +177,7 @@ export class GraphSymbols {
   }[] {
     const binds = this.places(placeholders);
     return placeholders.flatMap((node, input) => {
-      const shape = node.meta.symbolicVal as SymbolicShape | undefined;
-      return (shape?.sizes ?? []).flatMap((size, dim) => {
+      return (singleShape(node.meta.symbolicVal)?.sizes ?? []).flatMap((size, dim) => {
         if (typeof size === 'number') return [];
         if (binds.some((place) => place.input === input && place.dim === dim)) return [];
         const index = this.indices.get(size);

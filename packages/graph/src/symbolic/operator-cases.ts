@@ -8,7 +8,8 @@ import { viewStrides } from '@tessera/tensor/internal';
 /** A tensor as far as operators ask for its sizes. */
 export type Shaped = Pick<Tensor, 'sizes' | 'strides'>;
 
-type Sized = Pick<Tensor, 'sizes'>;
+/** The same of operators that ask for nothing else. */
+export type Sized = Pick<Tensor, 'sizes'>;
 
 /**
  * Operators whose rules ask for sizes: the case in which a call is, null for one that nothing is promised of. Rules name the
@@ -40,17 +41,12 @@ function parts(size: number, part: number, dim: number, outs: readonly Shaped[])
   return fit && outs.length === Math.ceil(size / part) ? String(outs.length) : null;
 }
 
+type GroupNorm = [Sized, unknown, unknown, N: number, C: number, HxW: number, group: number];
+
 type Bounds = [dim?: number, start?: number | null, end?: number | null];
 
-/** Slices, whose dimension is in this place among the arguments. */
-const slicedAt =
-  (place: number): CaseOf =>
-  (args) =>
-    bounds(
-      (args[place + 1] as Bounds[1]) ?? 0,
-      (args[place + 2] as Bounds[2]) ?? LAST,
-      (args[0] as Sized).sizes.at((args[place] as Bounds[0]) ?? 0)!,
-    );
+const sliced = ({ sizes }: Sized, [dim, start, end]: Bounds): string =>
+  bounds(start ?? 0, end ?? LAST, sizes.at(dim ?? 0)!);
 
 const selected: CaseOf<[Sized, number, number]> = ([{ sizes }, dim, index]) => {
   const size = sizes.at(dim)!;
@@ -149,8 +145,8 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   tile: repeated,
   repeat_interleave: ([self, repeats]: [Sized, number], [out]) =>
     numelOf(out!.sizes) === numelOf(self.sizes) * repeats ? '' : null,
-  slice: slicedAt(1),
-  slice_scatter: slicedAt(2),
+  slice: ([self, ...slice]: [Sized, ...Bounds]) => sliced(self, slice),
+  slice_scatter: ([self, , ...slice]: [Sized, Sized, ...Bounds]) => sliced(self, slice),
   slice_backward: ([, sizes, dim = 0, start, end]: [Sized, Ints, ...Bounds]) =>
     bounds(start ?? 0, end ?? LAST, sizes.at(dim)!),
   select: selected,
@@ -203,7 +199,7 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   index: byIntegers,
   index_put: byIntegers,
   group_norm: ([self, groups]: [Sized, number]) => grouped(self.sizes[1]!, groups),
-  native_group_norm: (args) => grouped(args[4] as number, args[6] as number),
+  native_group_norm: ([, , , , channels, , groups]: GroupNorm) => grouped(channels, groups),
   conv1d: convolved,
   conv2d: convolved,
   max_pool1d: pooled(5),

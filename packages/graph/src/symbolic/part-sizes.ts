@@ -7,6 +7,7 @@
 import { type Size, sizeAdd, sizeFloorDiv, sizeMul, sizeSub } from '@tessera/shared';
 import { OpOverload } from '@tessera/tensor';
 import type { Node } from '../ir/node.js';
+import { tensorVals } from '../ir/value-meta.js';
 
 type SizesOf = (node: Node) => readonly Size[] | undefined;
 
@@ -23,20 +24,20 @@ export function partSizes(node: Node, part: number, sizesOf: SizesOf): readonly 
   }
 }
 
-function split({ args, meta }: Node, part: number, sizesOf: SizesOf): readonly Size[] {
-  const [input, , dim = 0] = args as readonly [Node, number, number?];
-  const sizes = sizesOf(input);
+function split(node: Node, part: number, sizesOf: SizesOf): readonly Size[] {
+  const dim = node.number(2);
+  const sizes = sizesOf(node.input());
   const whole = sizes?.at(dim);
   if (whole === undefined) return [];
-  const parts = (meta.val as readonly unknown[]).length;
+  const parts = tensorVals(node).length;
   const first = sizeFloorDiv(sizeAdd(whole, parts - 1), parts);
   const own = part < parts - 1 ? first : sizeSub(whole, sizeMul(first, parts - 1));
   return sizes!.with(dim, own);
 }
 
-function joined({ args }: Node, sizesOf: SizesOf): readonly Size[] {
-  const [inputs, dim = 0] = args as readonly [readonly Node[], number?];
-  const all = inputs.map(sizesOf);
+function joined(node: Node, sizesOf: SizesOf): readonly Size[] {
+  const dim = node.number(1);
+  const all = node.inputList().map(sizesOf);
   const [first] = all;
   if (first?.at(dim) === undefined) return [];
   const whole = all.reduce((sum: Size, sizes) => sizeAdd(sum, sizes?.at(dim) ?? 0), 0);

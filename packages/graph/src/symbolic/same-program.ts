@@ -16,7 +16,7 @@ export function programDifference(example: GraphModule, other: GraphModule): str
   const left = example.graph.nodes;
   const right = other.graph.nodes;
   for (let i = 0; i < Math.max(left.length, right.length); i++) {
-    const [a, b] = [left[i], right[i]] as (Node | undefined)[];
+    const [a, b] = [left.at(i), right.at(i)];
     if (a === undefined || b === undefined || !sameCall(a, b, example, other))
       return `the program runs ${describe(b)} where it ran ${describe(a)}`;
   }

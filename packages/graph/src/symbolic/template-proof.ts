@@ -7,6 +7,7 @@
 import { type Size, SymInt, sizeMul } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import { type Argument, Node } from '../ir/node.js';
+import { tensorVal } from '../ir/value-meta.js';
 import type { GraphTemplate } from './graph-template.js';
 import type { SymbolicShape } from './symbolic-shape.js';
 import type { CaseOf, Shaped } from './operator-cases.js';
@@ -141,7 +142,7 @@ class TemplateReader {
     return this.template.example.graph.placeholders.flatMap((node, position) => {
       const [symbolic] = this.listOf(node);
       if (symbolic === undefined || !this.varies(node)) return [];
-      const { sizes, strides, storageOffset: offset } = node.meta.val as Tensor;
+      const { sizes, strides, storageOffset: offset } = tensorVal(node)!;
       const wanted = isDense(symbolic) ? null : new LayoutClass({ sizes, strides });
       return [{ ...this.shape(symbolic), position, offset, wanted }];
     });

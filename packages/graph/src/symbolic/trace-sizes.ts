@@ -10,7 +10,7 @@ import { type Exploration, SizeExplorer, type SizeRequest } from './explore-size
 import { GraphSymbols } from './graph-symbols.js';
 import { programDifference } from './same-program.js';
 import type { SizeDomain } from './size-domain.js';
-import type { SymbolicShape } from './symbolic-shape.js';
+import { singleShape } from '../ir/value-meta.js';
 import { type SizedInput, fakesAt } from './sized-inputs.js';
 import { GraphUnifier, describeUnfit } from './unify-graphs.js';
 
@@ -125,7 +125,7 @@ function shapeInputs(
   module.graph.placeholders.forEach((node, i) => {
     const input = inputs[placeholders[i]];
     if (input === undefined) return;
-    const { strides } = (node.meta.symbolicVal as SymbolicShape | undefined) ?? input.tensor;
+    const { strides } = singleShape(node.meta.symbolicVal) ?? input.tensor;
     const sizes = input.tensor.sizes.map((size, dim) => symbols[input.dims[dim]] ?? size);
     node.meta.symbolicVal = { sizes, strides };
   });

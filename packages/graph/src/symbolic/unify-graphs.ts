@@ -14,6 +14,7 @@ import type { SizeRun } from './explore-sizes.js';
 import type { GraphSymbols } from './graph-symbols.js';
 import { holdsSymbol } from './symbolic-argument.js';
 import { type SymbolicShape, type SymbolicVal, isSymbolicShape } from './symbolic-shape.js';
+import { isNumbers } from './window-sizes.js';
 
 /** A number that follows no expression of the symbols. */
 export interface Unfit {
@@ -72,18 +73,13 @@ export class GraphUnifier {
   }
 
   private shapeOf(node: Node, nodes: readonly Node[]): SymbolicVal | null {
-    const vals = nodes.map((other) => other.meta.val);
-    const first = vals[0];
-    if (isTensor(first)) return this.tensorShape(node, vals as Tensor[]);
-    if (!Array.isArray(first)) return null;
-    const list = first.map((item, i) =>
-      item === null
-        ? null
-        : this.tensorShape(
-            node,
-            vals.map((val) => (val as readonly Tensor[])[i]),
-          ),
-    );
+    const vals: readonly unknown[] = nodes.map((other) => other.meta.val);
+    if (vals.every(isTensor)) return this.tensorShape(node, vals);
+    if (!vals.every(Array.isArray)) return null;
+    const list = vals[0].map((_, i) => {
+      const items = vals.map((val) => val[i]);
+      return items.every(isTensor) ? this.tensorShape(node, items) : null;
+    });
     return list.some((item) => item !== null) ? list : null;
   }
 
@@ -105,17 +101,18 @@ export class GraphUnifier {
   private argument(node: Node, i: number, values: readonly Argument[]): Argument {
     const first = values[0];
     if (first instanceof Node) return first;
-    if (typeof first === 'number') {
+    if (isNumbers(values)) {
       if (values.every((value) => Object.is(value, first))) return first;
       const formal = typeof node.target === 'object' ? node.target.schema.args[i].name : `${i}`;
-      return this.fit(node, `argument '${formal}'`, values as number[]);
+      return this.fit(node, `argument '${formal}'`, values);
     }
-    if (Array.isArray(first)) {
-      return first.map((_, k) =>
+    const lists = values.filter((value) => Array.isArray(value));
+    if (lists.length > 0) {
+      return lists[0].map((_, k) =>
         this.argument(
           node,
           i,
-          values.map((value) => (value as readonly Argument[])[k]),
+          lists.map((list) => list[k]),
         ),
       );
     }

@@ -68,6 +68,7 @@ export function windowsOf(
   });
 }
 
-function isNumbers(value: unknown): value is readonly number[] {
+/** Whether a value is a list of numbers. */
+export function isNumbers(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'number');
 }

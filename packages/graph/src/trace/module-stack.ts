@@ -23,7 +23,7 @@ function fieldOf(owner: object, module: object): string {
     if (index >= 0) return `${key}.${index}`;
     // One level down: a container whose own forward does not run (ModuleList, ModuleDict).
     if (typeof value !== 'object' || value === null) continue;
-    const inner = Object.entries(value as object).find(([, item]) => item === module);
+    const inner = Object.entries(value).find(([, item]) => item === module);
     if (inner !== undefined) return `${key}.${inner[0]}`;
   }
   return module.constructor.name;

@@ -12,16 +12,9 @@ import { environmentVariable } from '@tessera/shared';
 
 const NUMBERED = /^([A-Za-z_$][\w$]*?)(?<!\d)([2-9]|[1-9]\d+)$/;
 
-/** What of Node's `process` is read; other hosts have none. */
-interface NodeProcess {
-  readonly execArgv?: readonly string[];
-}
-
 /** Whether functions of this process are what esbuild made of them. */
 function isTranspiled(): boolean {
-  const { process } = globalThis as { readonly process?: NodeProcess };
-  if (process === undefined) return false;
-  const { execArgv = [] } = process;
+  const execArgv = globalThis.process?.execArgv ?? [];
   return environmentVariable('VITEST') !== undefined || execArgv.some((arg) => arg.includes('tsx'));
 }
 

@@ -81,6 +81,8 @@ export class TraceRecorder {
   }
 
   /** A traced value as an argument: tensors and scalars become nodes. */
+  argument(value: Tensor): Node;
+  argument(value: unknown): Argument;
   argument(value: unknown): Argument {
     if (isTensor(value)) return this.nodeOf(value);
     if (value instanceof SymScalar) return this.scalarNode(value);

@@ -42,7 +42,7 @@ export function userFrame(): string | undefined {
   const positions = positionsOf(sites);
   if (positions === null) return firstOutside(stackText(null));
   if (known.has(positions)) return known.get(positions);
-  const { process } = globalThis as { process?: { readonly sourceMapsEnabled?: boolean } };
+  const { process } = globalThis;
   // Node maps whole stacks only.
   const frame =
     process?.sourceMapsEnabled === true ? firstOutside(stackText(null)) : frameOf(sites);

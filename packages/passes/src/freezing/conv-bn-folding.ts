@@ -5,7 +5,14 @@
  * the convolution's result. The new constants are emitted as operators, computed in float32 at least,
  * and folded by constant folding. Other uses of the same weights are not touched.
  */
-import { type Argument, type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
+import {
+  type Argument,
+  type GraphModule,
+  Node,
+  getItem,
+  tensorVal,
+  tensorVals,
+} from '@tessera/graph';
 import { findOp } from '@tessera/tensor/internal';
 import type { Pass } from '../pass.js';
 import { ConstantMath, along, hoistConstants, isConstantNode } from './constant-nodes.js';
@@ -47,8 +54,7 @@ function foldableConvolution(bn: Node): Node | null {
     (arg) => arg !== null && arg !== undefined,
   );
   if (!constants.every((constant) => isConstantNode(constant))) return null;
-  if (tensorVal(conv)?.dtype !== (bn.meta.val as { dtype?: string }[] | undefined)?.[0]?.dtype)
-    return null;
+  if (tensorVal(conv)?.dtype !== tensorVals(bn)[0]?.dtype) return null;
   return [...bn.users.keys()].every((user) => user.target === getItem && user.args[1] === 0)
     ? conv
     : null;

@@ -70,24 +70,25 @@ function makeVariant(
   options: FreezeOptions,
 ): Variant {
   const { placeholders } = module.graph;
-  const positions = freezableInputs(module, inputs, options.isConstant);
-  for (const position of positions) (inputs[position] as Tensor).storage.assertReadable('freezing');
-  counters.inc('inductor', 'frozen_inputs', positions.length);
-  const isFrozen = new Set(positions);
-  const frozen = positions.map((position): FrozenInput => {
-    const { storage } = inputs[position] as Tensor;
-    return { position, storage, version: storage.version };
-  });
+  const freezable = freezableInputs(module, inputs, options.isConstant);
+  for (const { tensor } of freezable) tensor.storage.assertReadable('freezing');
+  counters.inc('inductor', 'frozen_inputs', freezable.length);
+  const isFrozen = new Set(freezable.map(({ position }) => position));
+  const frozen = freezable.map(({ position, tensor: { storage } }): FrozenInput => ({
+    position,
+    storage,
+    version: storage.version,
+  }));
   const variant: Variant = {
     frozen,
     rest: placeholders.flatMap((_, i) => (isFrozen.has(i) ? [] : [i])),
-    run: options.compile(freezeInputs(module, inputs, positions)),
+    run: options.compile(freezeInputs(module, freezable)),
   };
   if (!options.discard) return variant;
-  for (const input of frozen) {
+  for (const [i, input] of frozen.entries()) {
     const { name, meta } = placeholders[input.position]!;
     if (meta.returned === true) continue;
-    requestDiscard(inputs[input.position] as Tensor, meta.source ?? name, ({ storage }) => {
+    requestDiscard(freezable[i]!.tensor, meta.source ?? name, ({ storage }) => {
       input.storage = storage;
       input.version = storage.version;
     });

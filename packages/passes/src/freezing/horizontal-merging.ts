@@ -66,7 +66,7 @@ export const horizontalMerging: Pass = {
 function productOf(node: Node): Product | null {
   if (node.op !== 'call_function' || (node.target !== MM && node.target !== ADDMM)) return null;
   const plain = node.target === MM;
-  const [input, weight] = (plain ? node.args : node.args.slice(1)) as readonly [Node, Node];
+  const [input, weight] = [node.input(plain ? 0 : 1), node.input(plain ? 1 : 2)];
   const bias = plain ? null : node.args[0];
   if (!isConstantNode(weight) || (bias !== null && !isConstantNode(bias))) return null;
   // A product of constants is one; its weight need not stand before the others of the group.

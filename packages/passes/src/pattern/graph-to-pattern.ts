@@ -24,7 +24,7 @@ export interface GraphToPatternOptions {
 
 /** The pattern of a graph's outputs. @throws graph-lint for graphs that are no calls of functions */
 export function graphToPattern(module: GraphModule, options: GraphToPatternOptions): Pattern {
-  const made = new Map<Node, Pattern>();
+  const made = new Map<Argument, Pattern>();
   const byScalar = new Map(
     Object.entries(options.scalars ?? {}).map(([name, value]) => [value, name]),
   );
@@ -52,7 +52,7 @@ export function graphToPattern(module: GraphModule, options: GraphToPatternOptio
       );
   }
   const outputs = Array.isArray(result) ? result : [result];
-  const patterns = outputs.map((output) => made.get(output as Node)!);
+  const patterns = outputs.map((output) => made.get(output)!);
   return patterns.length === 1 ? patterns[0]! : MultiOutput(patterns);
 }
 

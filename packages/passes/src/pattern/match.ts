@@ -9,6 +9,7 @@ import {
   graphError,
   mapArgument,
   traceOnFakes,
+  type HostFunction,
 } from '@tessera/graph';
 import { isTensor, noGrad } from '@tessera/tensor';
 import { withoutModes } from '@tessera/tensor/internal';
@@ -58,7 +59,7 @@ export class Match {
    *
    * @throws graph-lint when the results do not fit the outputs
    */
-  replaceByExample(fn: (...args: never[]) => unknown, args: readonly Argument[]): void {
+  replaceByExample(fn: HostFunction, args: readonly Argument[]): void {
     this.replaceWithGraph(traceOn(fn, args), args);
   }
 
@@ -78,26 +79,26 @@ export class Match {
         'Check canReplace(inputs) first.',
       );
     }
-    let results: Argument = null;
+    let results: readonly Argument[] = [];
     this.graph.insertingBefore(place, () => {
       replacement.graph.placeholders.forEach((node, i) => map.set(node, inputs[i]));
       for (const node of replacement.graph.nodes) {
         const at = (input: Node): Argument => map.get(input)!;
         if (node.op === 'placeholder') continue;
-        if (node.op === 'output') results = mapArgument(node.args[0], at);
+        if (node.op === 'output')
+          results = replacement.graph.results.map((arg) => mapArgument(arg, at));
         else map.set(node, copyOf(this, replacement, node, at));
       }
     });
-    const list = (Array.isArray(results) ? results : [results]) as readonly Argument[];
-    if (list.length !== this.outputs.length) {
+    if (results.length !== this.outputs.length) {
       throw graphError(
-        `The replacement of the pattern at '${output.name}' has ${list.length} results instead of ${this.outputs.length}.`,
+        `The replacement of the pattern at '${output.name}' has ${results.length} results instead of ${this.outputs.length}.`,
         'Return one value per output of the pattern.',
       );
     }
     this.outputs.forEach((old, i) => {
       if (old === null) return;
-      const made = list[i];
+      const made = results[i];
       if (!(made instanceof Node))
         throw graphError(
           `Result ${i} of the replacement of the pattern at '${output.name}' is no tensor.`,
@@ -121,13 +122,13 @@ export class Match {
 }
 
 /** Traces a function on the recorded values of arguments. */
-export function traceOn(fn: (...args: never[]) => unknown, args: readonly Argument[]): GraphModule {
-  const examples = args.map(exampleOf);
-  return withoutModes(() =>
-    noGrad(() =>
-      traceOnFakes(fn as (...values: unknown[]) => unknown, examples, { stackTraces: false }),
-    ),
-  );
+export function traceOn(fn: HostFunction, args: readonly Argument[]): GraphModule {
+  return traceOnValues(fn, args.map(exampleOf));
+}
+
+/** Traces a function on fakes of values. */
+export function traceOnValues(fn: HostFunction, values: readonly unknown[]): GraphModule {
+  return withoutModes(() => noGrad(() => traceOnFakes(fn, values, { stackTraces: false })));
 }
 
 function exampleOf(arg: Argument): unknown {

@@ -5,12 +5,12 @@
  * the searched function is traced again on the actual shapes and must fit exactly, constants included,
  * and the replacement is traced on them.
  */
-import { type Argument, type GraphModule, Node } from '@tessera/graph';
+import { type Argument, type GraphModule, Node, type HostFunction } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { removeNoops } from '../noop-removal.js';
 import { foldViews } from '../view-folding.js';
 import { graphToPattern } from './graph-to-pattern.js';
-import { type Match, traceOn } from './match.js';
+import { type Match, traceOn, traceOnValues } from './match.js';
 import { matchAt } from './pattern.js';
 import type { PatternOptions } from './pattern-matcher-pass.js';
 
@@ -60,19 +60,11 @@ export function registerReplacement(
 }
 
 function traceExamples(
-  fn: (...args: never[]) => unknown,
+  fn: HostFunction,
   tensors: readonly Tensor[],
   scalars: readonly number[],
 ): GraphModule {
-  return traceOn(
-    (...values: Tensor[]) => {
-      return (fn as (...args: unknown[]) => unknown)(
-        ...values.slice(0, tensors.length),
-        ...scalars,
-      );
-    },
-    tensors as unknown as readonly Argument[],
-  );
+  return traceOnValues((...values) => fn(...values, ...scalars), tensors);
 }
 
 /** The trace as the graphs are that it is searched in: without no-ops. */
