@@ -5,7 +5,7 @@
  * memory and are updated differentiably, saved values that are modified although nobody differentiates. Run
  * op by op they give what eager gives, errors included.
  */
-import { refusalCode } from '@tessera/aot-autograd';
+import { isRefusal } from '@tessera/aot-autograd';
 import {
   type Backend,
   type CompileRequest,
@@ -22,9 +22,10 @@ export function withEagerFallback(backend: Backend): Backend {
     try {
       return yield* steps(module, inputs, request);
     } catch (error) {
-      const code = refusalCode(error);
-      if (code === undefined) throw error;
-      const [message] = (error as Error).message.split('\n');
+      if (!isRefusal(error)) throw error;
+      const { code } = error;
+      const [message] = error.message.split('
+');
       reportUncompiled(code, message);
       if (request !== undefined) warnUncompiled(request, code, message);
       counters.inc('aot_autograd', 'eager_fallback');

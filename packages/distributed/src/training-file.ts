@@ -4,7 +4,7 @@
  * The model's state under `model.`, the optimizer's tensors under `optimizer.<parameter>.`; numbers, options and
  * `extra` as JSON in the metadata.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, messageOf } from '@tessera/shared';
 import type { optim } from '@tessera/nn';
 import type { Tensor } from '@tessera/tensor';
 
@@ -60,7 +60,7 @@ export function checkTraining(text: string | undefined, names: readonly string[]
   try {
     metadata = JSON.parse(text);
   } catch (error) {
-    throw invalid(`its metadata are no JSON: ${(error as Error).message}`);
+    throw invalid(`its metadata are no JSON: ${messageOf(error)}`);
   }
   if (!isMetadata(metadata)) throw invalid('its metadata are not those of a checkpoint');
   const stray = names.find((name) => !name.startsWith('model.') && !OPTIMIZER_TENSOR.test(name));

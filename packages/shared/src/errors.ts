@@ -59,7 +59,7 @@ export function isTesseraError(value: unknown, code?: ErrorCode): value is Tesse
   return (
     value instanceof Error &&
     value.name === 'TesseraError' &&
-    (code === undefined || (value as TesseraError).code === code)
+    (code === undefined || ('code' in value && value.code === code))
   );
 }
 
@@ -79,4 +79,9 @@ function formatMessage(
   for (const hint of hints) lines.push(`→ ${hint}`);
   lines.push(`See ${errorPage(code)}`);
   return lines.join('\n');
+}
+
+/** What was thrown, in words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -7,7 +7,7 @@
 
 // Errors
 export { REPOSITORY } from './repository.js';
-export { TesseraError, isTesseraError } from './errors.js';
+export { TesseraError, isTesseraError, messageOf } from './errors.js';
 export type { TesseraErrorOptions } from './errors.js';
 export { ERROR_CODES } from './error-codes.js';
 export type { ErrorCode } from './error-codes.js';

@@ -38,7 +38,7 @@ function refusePositional(owner: string, value: unknown, known: readonly string[
 
 /** Whether an object is an instance of a class, as a tensor in the place of options is. */
 function isInstance(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value) as object | null;
+  const prototype: object | null = Object.getPrototypeOf(value);
   return prototype !== null && Object.getPrototypeOf(prototype) !== null;
 }
 

@@ -13,15 +13,14 @@ const REFUSALS: readonly ErrorCode[] = [
   'backward-twice',
 ];
 
-/** The code of a refusal, or undefined. */
-export function refusalCode(error: unknown): ErrorCode | undefined {
-  return REFUSALS.find((code) => isTesseraError(error, code));
+/** Whether an error is a refusal. */
+export function isRefusal(error: unknown): error is TesseraError {
+  return isTesseraError(error) && REFUSALS.includes(error.code);
 }
 
 /** An error of a derivative: eager code has it when somebody differentiates, and is right without. */
 export function asRefusal(error: unknown): unknown {
-  if (!isTesseraError(error) || error.code === 'graph-lint' || refusalCode(error) !== undefined)
-    return error;
+  if (!isTesseraError(error) || error.code === 'graph-lint' || isRefusal(error)) return error;
   const [reason] = error.message.split('\n');
   return new TesseraError('aot-unsupported', `A derivative cannot be made: ${reason}`, {
     cause: error,

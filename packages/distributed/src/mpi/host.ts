@@ -49,7 +49,7 @@ interface Resolver {
 
 /** This process; null in browsers. */
 export function hostProcess(): HostProcess | null {
-  const { process } = globalThis as { readonly process?: HostProcess };
+  const { process }: { readonly process?: HostProcess } = globalThis;
   return typeof process?.cwd === 'function' ? process : null;
 }
 

@@ -83,10 +83,14 @@ function newNode(step: SourceStep | null): TreeNode {
 }
 
 function sameStep(a: SourceStep, b: SourceStep): boolean {
-  if (a.kind !== b.kind) return false;
-  if (a.kind === 'property' || a.kind === 'getter') return a.key === (b as typeof a).key;
-  if (a.kind === 'index' || a.kind === 'map') return a.index === (b as typeof a).index;
-  return a.kind !== 'type' || a.depth === (b as typeof a).depth;
+  return a.kind === b.kind && placeIn(a) === placeIn(b);
+}
+
+/** Where a step leads among steps of its kind. */
+function placeIn(step: SourceStep): Key | number | undefined {
+  if (step.kind === 'property' || step.kind === 'getter') return step.key;
+  if (step.kind === 'index' || step.kind === 'map') return step.index;
+  return step.kind === 'type' ? step.depth : undefined;
 }
 
 /** Whether all guards at a node and below hold for `value`; notes the tensors that are asked for. */

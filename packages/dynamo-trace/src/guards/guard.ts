@@ -185,7 +185,7 @@ export function containerGuards(found: Container, root: number, everything: bool
 
 /** Whether an object gets its constructor from the class that it is of. */
 function inheritsConstructor(object: object): boolean {
-  const prototype = Object.getPrototypeOf(object) as object | null;
+  const prototype: object | null = Object.getPrototypeOf(object);
   return (
     !Object.hasOwn(object, 'constructor') &&
     prototype !== null &&

@@ -8,8 +8,8 @@ import { isOwnGetter } from './followed-keys.js';
 
 /** What an object inherits from, nearest first. */
 export function* chainOf(object: object): Generator<object, undefined> {
-  let at = Object.getPrototypeOf(object) as object | null;
-  for (; at !== null; at = Object.getPrototypeOf(at) as object | null) yield at;
+  let at: object | null = Object.getPrototypeOf(object);
+  for (; at !== null; at = Object.getPrototypeOf(at)) yield at;
 }
 
 /** Prototypes of the program that an object inherits from; a tracked base class, which is a library's, is none. */

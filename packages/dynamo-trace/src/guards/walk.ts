@@ -79,9 +79,9 @@ function kindOf(value: unknown): Kind {
   if (value instanceof Set) return 'set';
   if (TRACKED_STATE in value) return 'state';
   if (isTracked(value)) return 'tracked';
-  const proto: unknown = Object.getPrototypeOf(value);
+  const proto: object | null = Object.getPrototypeOf(value);
   if (proto === Object.prototype || proto === null) return 'record';
-  if (notFollowed.has(proto as object)) return 'opaque';
+  if (notFollowed.has(proto)) return 'opaque';
   return isOfProgram(value) ? 'instance' : 'opaque';
 }
 
@@ -148,8 +148,7 @@ function extraKeys(value: object): Key[] {
 /** Attributes of functions and of objects of the host: typed arrays have their elements there. */
 function opaqueKeys(value: object): Key[] {
   if (typeof value === 'function') return Object.keys(value);
-  if (ArrayBuffer.isView(value) || notFollowed.has(Object.getPrototypeOf(value) as object))
-    return [];
+  if (ArrayBuffer.isView(value) || notFollowed.has(Object.getPrototypeOf(value))) return [];
   return ownKeys(value, true);
 }
 
@@ -166,9 +165,9 @@ export function walk(root: unknown, source: Source, visitor: Visitor, everything
     }
     const object = value as object;
     const first = reach.seen.get(object);
-    if (kind === 'tensor') {
-      visitor.tensor?.(object as Tensor, at);
-      const grad = (object as Tensor).autograd?.grad;
+    if (isTensor(value)) {
+      visitor.tensor?.(value, at);
+      const grad = value.autograd?.grad;
       if (grad != null && first === undefined) visitor.tensor?.(grad, extend(at, { kind: 'grad' }));
       if (first === undefined) reach.seen.set(object, at);
       continue;
@@ -200,10 +199,10 @@ function childrenOf(
     return [[(object as { [TRACKED_STATE](): unknown })[TRACKED_STATE](), [{ kind: 'state' }]]];
   const keys = followedKeys(object, kind, source, reach.everything);
   visitor.container?.({ value: object, kind, source, keys });
-  const children = elementsOf(object, kind, source, visitor);
+  const children = elementsOf(object, source, visitor);
   for (const key of keys)
     children.push([
-      (object as Record<Key, unknown>)[key],
+      Reflect.get(object, key),
       [{ kind: 'property', key, tracked: kind === 'tracked' }],
     ]);
   if (!reach.everything || kind === 'opaque') return children;
@@ -224,7 +223,7 @@ function childrenOf(
     // Static attributes of the class, and objects that instances share.
     for (const key of ownKeys(prototype, true)) {
       if (isOwnGetter(prototype, key)) continue;
-      const value = (prototype as Record<Key, unknown>)[key];
+      const value: unknown = Reflect.get(prototype, key);
       if (key === 'constructor' || (typeof value === 'object' && value !== null))
         children.push([value, [type, { kind: 'property', key }]]);
     }
@@ -233,22 +232,20 @@ function childrenOf(
 }
 
 /** What an array, Map or Set holds. */
-function elementsOf(object: object, kind: Kind, source: Source, visitor: Visitor): Child[] {
-  if (kind === 'array') {
-    const array = object as readonly unknown[];
-    if (visitor.data !== undefined && array.length > LONG && array.every(isPrimitive)) {
-      visitor.data(array, source);
+function elementsOf(object: object, source: Source, visitor: Visitor): Child[] {
+  if (Array.isArray(object)) {
+    if (visitor.data !== undefined && object.length > LONG && object.every(isPrimitive)) {
+      visitor.data(object, source);
       return [];
     }
-    return Array.from(array, (item, index): Child => [item, [{ kind: 'index', index }]]);
+    return Array.from(object, (item, index): Child => [item, [{ kind: 'index', index }]]);
   }
-  if (kind === 'set') return itemsOf(object as ReadonlySet<unknown>);
-  if (kind !== 'map') return [];
-  const map = object as ReadonlyMap<unknown, unknown>;
+  if (object instanceof Set) return itemsOf(object);
+  if (!(object instanceof Map)) return [];
   let index = 0;
   return [
-    ...itemsOf(map).filter(([key]) => !isPrimitive(key)),
-    ...[...map].map(([key, item]): Child => [item, [{ kind: 'map', index: index++, key }]]),
+    ...itemsOf(object).filter(([key]) => !isPrimitive(key)),
+    ...[...object].map(([key, item]): Child => [item, [{ kind: 'map', index: index++, key }]]),
   ];
 }
 

@@ -14,7 +14,7 @@ const ASYNC_GENERATOR: object = parentOf(async function* () {});
 
 /** What all objects inherit from that functions of a kind make. */
 function parentOf(example: object): object {
-  return (Object.getPrototypeOf(example) as { readonly prototype: object }).prototype;
+  return Object.getPrototypeOf(example).prototype;
 }
 
 /** Whether a function returned a generator. */
@@ -37,8 +37,8 @@ function like<T extends Generator | AsyncGenerator>(
     const value = (...args: unknown[]): unknown => step(() => method.apply(body, args));
     return [name, { value, writable: true, configurable: true }];
   });
-  const prototype = Object.getPrototypeOf(body) as object;
-  return Object.create(prototype, Object.fromEntries(methods) as PropertyDescriptorMap) as T;
+  const prototype: object = Object.getPrototypeOf(body);
+  return Object.create(prototype, Object.fromEntries(methods));
 }
 
 /** What the caller gets of a step: between two, the tensors are his. */

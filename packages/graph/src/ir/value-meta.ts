@@ -52,9 +52,9 @@ export function describeTensor(tensor: Tensor, shape: SymbolicShape | null = nul
 /** The value in words, or null when nothing is known. */
 export function describeVal(val: NodeMeta['val'], symbolic?: SymbolicVal): string | null {
   if (val === undefined || val === null) return null;
-  if (isTensor(val)) return describeTensor(val, singleShape(symbolic));
+  const shapes = [symbolic].flat();
+  if (isTensor(val)) return describeTensor(val, shapes[0]);
   if (typeof val !== 'object') return String(val);
-  const shapes = Array.isArray(symbolic) ? symbolic : [];
   return `[${val.map((item, i) => (item === null ? 'null' : describeTensor(item, shapes[i]))).join(', ')}]`;
 }
 

@@ -28,7 +28,7 @@ import { type Argument, Node } from '../ir/node.js';
 import { singleShape } from '../ir/value-meta.js';
 import { symbolValues, withSymbols } from './symbol-places.js';
 import { mapSymbols } from './symbolic-argument.js';
-import { type SymbolicShape, type SymbolicVal, isSymbolicShape } from './symbolic-shape.js';
+import { type SymbolicShape, fittedShape } from './symbolic-shape.js';
 
 /** Sizes tried, as what to add to and multiply the example with. */
 const TRIED: readonly (readonly [add: number, times: number])[] = [
@@ -74,7 +74,7 @@ export function annotateSizes(graph: Graph): void {
   );
   for (const node of graph.nodes) {
     if (node.op !== 'call_function') continue;
-    const shape = shapeOf(
+    const shape = fittedShape(
       fitter,
       all.map(({ values }) => values.get(node)),
     );
@@ -157,24 +157,4 @@ function fakeOf(
   const fake = makeTensor(storage, val.dtype, val.device, sizes, strides, val.storageOffset);
   fake.requiresGradFlag = val.requiresGradFlag;
   return fake;
-}
-
-function shapeOf(fitter: SizeFitter, values: readonly unknown[]): SymbolicVal | null {
-  if (values.every(isTensor)) return tensorShape(fitter, values);
-  if (!values.every(Array.isArray)) return null;
-  const shapes = values[0].map((_, i) => {
-    const items = values.map((list) => list[i]);
-    return items.every(isTensor) ? tensorShape(fitter, items) : null;
-  });
-  return shapes.some((shape) => shape !== null) ? shapes : null;
-}
-
-function tensorShape(fitter: SizeFitter, tensors: readonly Tensor[]): SymbolicShape | null {
-  if (tensors.some((tensor) => tensor.ndim !== tensors[0].ndim)) return null;
-  const fit = (of: (tensor: Tensor) => number): Size | null => fitter.fit(tensors.map(of));
-  const sizes = tensors[0].sizes.map((_, dim) => fit((tensor) => tensor.sizes[dim]));
-  if (sizes.includes(null)) return null;
-  const strides = tensors[0].strides.map((_, dim) => fit((tensor) => tensor.strides[dim]));
-  const shape = { sizes: sizes as Size[], strides };
-  return isSymbolicShape(shape) ? shape : null;
 }

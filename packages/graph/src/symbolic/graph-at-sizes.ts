@@ -44,13 +44,12 @@ export class GraphAtSizes {
       );
       const copy = graph.createNode(node.op, node.target, args, node.name);
       const { val } = node.meta;
-      const shapes = template.shapesOf(node);
+      const shapes = [template.shapesOf(node)].flat();
       copy.meta = {
         ...node.meta,
-        val:
-          Array.isArray(val) && Array.isArray(shapes)
-            ? val.map((item, i) => valueAt(item, shapes[i]))
-            : valueAt(val, singleShape(shapes)),
+        val: Array.isArray(val)
+          ? val.map((item, i) => valueAt(item, shapes[i]))
+          : valueAt(val, shapes[0]),
       };
       copies.set(node, copy);
     }

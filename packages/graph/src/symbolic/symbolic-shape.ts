@@ -3,8 +3,8 @@
  *
  * It stands in `meta.symbolicVal` beside `meta.val`, which has the numbers of the example (the hints).
  */
-import type { Size } from '@tessera/shared';
-import type { Tensor } from '@tessera/tensor';
+import type { Size, SizeFitter } from '@tessera/shared';
+import { type Tensor, isTensor } from '@tessera/tensor';
 
 /** See the file header. */
 export interface SymbolicShape {
@@ -19,6 +19,39 @@ export type SymbolicVal = SymbolicShape | readonly (SymbolicShape | null)[];
 /** Whether any size or stride is not a number. */
 export function isSymbolicShape({ sizes, strides }: SymbolicShape): boolean {
   return [...sizes, ...strides].some((size) => typeof size === 'object' && size !== null);
+}
+
+/**
+ * The shapes in expressions that fit all values of a node; null where nothing varies, or nothing fits.
+ *
+ * @param sizeOf the expression of a size of which these are the values; null if there is none
+ */
+export function fittedShape(
+  fitter: SizeFitter,
+  values: readonly unknown[],
+  sizeOf: (sizes: readonly number[], dim: number) => Size | null = (sizes) => fitter.fit(sizes),
+): SymbolicVal | null {
+  const ofTensors = (tensors: readonly unknown[]): SymbolicShape | null => {
+    if (!tensors.every(isTensor) || tensors.some(({ ndim }) => ndim !== tensors[0].ndim))
+      return null;
+    const sizes: Size[] = [];
+    for (const dim of tensors[0].sizes.keys()) {
+      const size = sizeOf(
+        tensors.map((tensor) => tensor.sizes[dim]),
+        dim,
+      );
+      if (size === null) return null;
+      sizes.push(size);
+    }
+    const strides = tensors[0].strides.map((_, dim) =>
+      fitter.fit(tensors.map((tensor) => tensor.strides[dim])),
+    );
+    const shape = { sizes, strides };
+    return isSymbolicShape(shape) ? shape : null;
+  };
+  if (!values.every(Array.isArray)) return ofTensors(values);
+  const shapes = values[0].map((_, i) => ofTensors(values.map((list) => list[i])));
+  return shapes.some((shape) => shape !== null) ? shapes : null;
 }
 
 /**

@@ -6,14 +6,13 @@
  * run of the graph compares every result's sizes with it, and operators check their own arguments.
  */
 import { type FitTerm, type Size, SizeFitter } from '@tessera/shared';
-import { type Tensor, isTensor } from '@tessera/tensor';
 import type { GraphModule } from '../ir/graph-module.js';
 import { type Argument, Node } from '../ir/node.js';
 import { printNode } from '../ir/print-graph.js';
 import type { SizeRun } from './explore-sizes.js';
 import type { GraphSymbols } from './graph-symbols.js';
 import { holdsSymbol } from './symbolic-argument.js';
-import { type SymbolicShape, type SymbolicVal, isSymbolicShape } from './symbolic-shape.js';
+import { type SymbolicVal, fittedShape } from './symbolic-shape.js';
 import { isNumbers } from './window-sizes.js';
 
 /** A number that follows no expression of the symbols. */
@@ -46,7 +45,11 @@ export class GraphUnifier {
     const args = new Map<Node, readonly Argument[]>();
     lists[0].forEach((node, n) => {
       const nodes = lists.map((list) => list[n]);
-      const shape = this.shapeOf(node, nodes);
+      const shape = fittedShape(
+        this.fitter,
+        nodes.map((other) => other.meta.val),
+        (sizes, dim) => this.fit(node, `size ${dim} of its value`, sizes),
+      );
       if (shape !== null) shapes.set(node, shape);
       const unified = node.args.map((_, i) =>
         this.argument(
@@ -72,32 +75,6 @@ export class GraphUnifier {
     return values[0];
   }
 
-  private shapeOf(node: Node, nodes: readonly Node[]): SymbolicVal | null {
-    const vals: readonly unknown[] = nodes.map((other) => other.meta.val);
-    if (vals.every(isTensor)) return this.tensorShape(node, vals);
-    if (!vals.every(Array.isArray)) return null;
-    const list = vals[0].map((_, i) => {
-      const items = vals.map((val) => val[i]);
-      return items.every(isTensor) ? this.tensorShape(node, items) : null;
-    });
-    return list.some((item) => item !== null) ? list : null;
-  }
-
-  private tensorShape(node: Node, tensors: readonly Tensor[]): SymbolicShape | null {
-    const sizes = tensors[0].sizes.map((_, dim) =>
-      this.fit(
-        node,
-        `size ${dim} of its value`,
-        tensors.map((tensor) => tensor.sizes[dim]),
-      ),
-    );
-    const strides = tensors[0].strides.map((_, dim) =>
-      this.fitter.fit(tensors.map((tensor) => tensor.strides[dim])),
-    );
-    const shape = { sizes, strides };
-    return isSymbolicShape(shape) ? shape : null;
-  }
-
   private argument(node: Node, i: number, values: readonly Argument[]): Argument {
     const first = values[0];
     if (first instanceof Node) return first;
@@ -106,13 +83,12 @@ export class GraphUnifier {
       const formal = typeof node.target === 'object' ? node.target.schema.args[i].name : `${i}`;
       return this.fit(node, `argument '${formal}'`, values);
     }
-    const lists = values.filter((value) => Array.isArray(value));
-    if (lists.length > 0) {
-      return lists[0].map((_, k) =>
+    if (Array.isArray(first)) {
+      return first.map((_, k) =>
         this.argument(
           node,
           i,
-          lists.map((list) => list[k]),
+          values.map((value) => (Array.isArray(value) ? value[k] : null)),
         ),
       );
     }

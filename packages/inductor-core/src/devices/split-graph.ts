@@ -6,14 +6,7 @@
  * handed over: each step makes its own from what they show.
  */
 import type { DeviceType } from '@tessera/tensor';
-import {
-  Graph,
-  GraphModule,
-  type Node,
-  copyModule,
-  tensorVal,
-  writtenInputs,
-} from '@tessera/graph';
+import { Graph, GraphModule, Node, copyModule, tensorVal, writtenInputs } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import { isDense } from '../lower/shape-math.js';
 import { isFree } from './free-node.js';
@@ -158,9 +151,8 @@ class Splitter {
   }
 
   private results(): SplitResult[] {
-    const list = this.module.graph.outputNode!.args[0];
-    return (Array.isArray(list) ? list : [list]).map((arg): SplitResult => {
-      const slot = this.slotOf.get(arg as Node);
+    return this.module.graph.results.map((arg): SplitResult => {
+      const slot = arg instanceof Node ? this.slotOf.get(arg) : undefined;
       return slot === undefined ? { kind: 'value', value: arg } : { kind: 'slot', slot };
     });
   }

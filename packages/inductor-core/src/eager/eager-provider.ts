@@ -5,7 +5,7 @@
  * cached; numbers are runtime scalars. After a few sizes an op's further ones share code (`SizeFamily`). Ops that the backend cannot compile are left to the next provider
  * (the reference kernels on `cpu`).
  */
-import type { GraphModule } from '@tessera/graph';
+import { type GraphModule, tensorVal } from '@tessera/graph';
 import { type TesseraError, isTesseraError, reportTo } from '@tessera/shared';
 import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { type KernelProvider, reserveOffsets } from '@tessera/tensor/internal';
@@ -54,7 +54,7 @@ interface Family {
 function tablesOf(module: GraphModule): string {
   return module.graph.nodes
     .filter(({ op }) => op === 'get_attr')
-    .map(({ meta }) => (meta.val as Tensor).sizes.join())
+    .map((node) => tensorVal(node)!.sizes.join())
     .join(';');
 }
 
@@ -80,7 +80,7 @@ export class EagerProvider implements KernelProvider {
   ) {
     const { capabilities } = backend;
     const own = { ...capabilities, extern: false, fallback: capabilities.extern };
-    this.target = Object.create(backend, { capabilities: { value: own } }) as KernelBackend;
+    this.target = Object.create(backend, { capabilities: { value: own } });
   }
 
   run(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): boolean {

@@ -9,6 +9,7 @@ import {
   getItem,
   isBesideFloats,
   traceOnFakes,
+  tensorVal,
 } from '@tessera/graph';
 import { type ScalarKind, scalarKind } from '@tessera/shared';
 import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
@@ -104,7 +105,7 @@ export function singleOpGraph(
   if (inPlace !== undefined) {
     withVal(
       graph.callFunction(getOp('aten::copy_'), [inPlace, results[0]!, false]),
-      inPlace.meta.val as Tensor,
+      tensorVal(inPlace)!,
     );
     graph.output([]);
   } else {
@@ -121,7 +122,7 @@ export function expandedGraph(op: OpOverload, args: readonly unknown[]): SingleO
       const given = args.map((arg, i) => (isTensor(arg) ? tensors[positions.indexOf(i)] : arg));
       return dispatchBelowAutograd(op, given);
     },
-    positions.map((i) => args[i] as Tensor),
+    args.filter(isTensor),
     { stackTraces: false },
   );
   return { module, tensors: positions.map((i) => [i]), scalars: [] };

@@ -44,29 +44,27 @@ interface Joiner {
   readonly join: (context: FusionContext, a: Group, b: Group) => Group | null;
 }
 
-const productAndLoop: Joiner['takes'] = (a, b) =>
-  a.kind === 'matmul' ? b.kind === 'loop' : a.kind === 'loop' && b.kind === 'matmul';
+/** Joins a product and loops, whichever comes first. */
+const productAndLoops = (
+  join: (context: FusionContext, product: MatmulGroup, loops: LoopGroup) => Group | null,
+): Joiner => ({
+  takes: (a, b) =>
+    a.kind === 'matmul' ? b.kind === 'loop' : a.kind === 'loop' && b.kind === 'matmul',
+  join(context, a, b) {
+    if (a.kind === 'matmul' && b.kind === 'loop') return join(context, a, b);
+    return a.kind === 'loop' && b.kind === 'matmul' ? join(context, b, a) : null;
+  },
+});
 
-const epilogues: Joiner = {
-  takes: productAndLoop,
-  join: (context, a, b) =>
-    a.kind === 'matmul'
-      ? fuseEpilogue(context, a, b as LoopGroup)
-      : fuseEpilogue(context, b as MatmulGroup, a as LoopGroup),
-};
+const epilogues = productAndLoops(fuseEpilogue);
 
 const loops: Joiner = {
   takes: (a, b) => a.kind === 'loop' && b.kind === 'loop',
-  join: (context, a, b) => fuseLoops(context, a as LoopGroup, b as LoopGroup),
+  join: (context, a, b) =>
+    a.kind === 'loop' && b.kind === 'loop' ? fuseLoops(context, a, b) : null,
 };
 
-const prologues: Joiner = {
-  takes: productAndLoop,
-  join: (context, a, b) =>
-    a.kind === 'matmul'
-      ? fusePrologue(context, a, b as LoopGroup)
-      : fusePrologue(context, b as MatmulGroup, a as LoopGroup),
-};
+const prologues = productAndLoops(fusePrologue);
 
 interface Pair {
   readonly a: Group;

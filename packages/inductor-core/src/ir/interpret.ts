@@ -62,6 +62,12 @@ function runMatmul(kernel: MatmulKernel, frame: Frame): void {
   });
 }
 
+type ByName<V> = Readonly<Record<string, V>> | ReadonlyMap<string, V>;
+
+function mapOf<V>(values: ByName<V>): ReadonlyMap<string, V> {
+  return values instanceof Map ? values : new Map(Object.entries(values));
+}
+
 /**
  * Runs a kernel on `buffers` and `scalars` given by parameter name; written buffers are changed in place.
  *
@@ -69,18 +75,12 @@ function runMatmul(kernel: MatmulKernel, frame: Frame): void {
  */
 export function interpretKernel(
   kernel: FusedKernel,
-  buffers: Readonly<Record<string, BufferData>> | ReadonlyMap<string, BufferData>,
-  scalars: Readonly<Record<string, number>> | ReadonlyMap<string, number> = {},
+  buffers: ByName<BufferData>,
+  scalars: ByName<number> = {},
   extern?: ExternRunner,
 ): void {
-  const bufferMap =
-    buffers instanceof Map
-      ? (buffers as ReadonlyMap<string, BufferData>)
-      : new Map(Object.entries(buffers as Record<string, BufferData>));
-  const scalarMap =
-    scalars instanceof Map
-      ? (scalars as ReadonlyMap<string, number>)
-      : new Map(Object.entries(scalars as Record<string, number>));
+  const bufferMap = mapOf(buffers);
+  const scalarMap = mapOf(scalars);
   const frame = new Frame(kernel, bufferMap, scalarMap);
   if (kernel.kind === 'loop') runLoop(kernel, frame);
   else if (kernel.kind === 'matmul') runMatmul(kernel, frame);

@@ -60,7 +60,7 @@ export function boundKeys(module: GraphModule): BoundedGraph | null {
     const count = cuts.countOf(keyBound(node.args[5])!, keys);
     const args = [...node.args];
     for (const { at, dim } of KEYED)
-      args[at] = cuts.cut(args[at] as Node, dim, { keys, count, before: node });
+      args[at] = cuts.cut(node.input(at), dim, { keys, count, before: node });
     node.args = args;
   }
   const { env, counts, shapes } = cuts;
@@ -79,7 +79,7 @@ export function boundKeys(module: GraphModule): BoundedGraph | null {
 }
 
 function keysOf(key: Argument | undefined): number {
-  return tensorVal(key as Node)?.sizes[2] ?? 0;
+  return tensorVal(key)?.sizes[2] ?? 0;
 }
 
 /** Whether a mask tells keys apart, of which there are several blocks. */

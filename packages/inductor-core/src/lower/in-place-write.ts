@@ -27,6 +27,7 @@ export interface WriteHost<V> {
   readonly values: Values<V>;
   argsOf(node: Node): readonly Argument[];
   argument(arg: Argument): LoweredArg;
+  tensor(node: Node): LoweredTensor;
   /** What a call is lowered with. */
   callOf(node: Node): LoweringCall;
   /** Lowers a view of another value than the graph says. */
@@ -59,12 +60,12 @@ export class InPlaceWrites<V> {
   }
 
   private write({ base, scatter, steps }: PartialWrite): void {
-    const { lowering: l, values } = this.host;
+    const { lowering: l } = this.host;
     const { op, node } = this.host.callOf(scatter);
     l.origin = { op: op.replace(/^.*::|\..*$/g, ''), node: node.name };
-    const before = (values.get(base) as LoweredTensor).wholeBuffer!;
+    const before = this.host.tensor(base).wholeBuffer!;
     this.keepOld(before, new Set([scatter, ...steps.map(({ after }) => after)]), scatter);
-    const target = values.get(scatter.input()) as LoweredTensor;
+    const target = this.host.tensor(scatter.input());
     const args = this.host.argsOf(scatter).map((arg) => this.host.argument(arg));
     const { coords, sizes, value } = placedPart(l, target, args, this.host.callOf(scatter));
     const place = l.address(before, coords);

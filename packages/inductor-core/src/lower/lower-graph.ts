@@ -20,7 +20,7 @@ import { LoweredTensor } from './lowered-tensor.js';
 import { Lowering } from './lowering.js';
 import { mutationSteps } from './mutation.js';
 import { InPlaceWrites } from './in-place-write.js';
-import { usesOf } from './node-uses.js';
+import { usesOf, operatorOf } from './node-uses.js';
 import { outputSteps } from './outputs.js';
 import { pruneUnused } from './prune.js';
 import { lowerRandomExtern } from './ops/random.js';
@@ -62,7 +62,8 @@ class GraphLowering {
         values: this.values,
         argsOf: (node) => this.argsOf(node),
         argument: (arg) => this.argument(arg),
-        callOf: (node) => this.callOf(node, node.target as OpOverload),
+        tensor: (node) => this.tensor(node),
+        callOf: (node) => this.callOf(node, operatorOf(node)!),
         viewOf: (view, whole) => this.viewOf(view, whole),
       },
       module.graph.nodes,
@@ -98,10 +99,10 @@ class GraphLowering {
     );
     yield* mutationSteps(
       lowering,
-      this.mutations.map(({ args: [target, value], meta }) => ({
-        target: this.tensor(target as Node),
-        value: this.argument(value!),
-        at: meta.programOrder ?? null,
+      this.mutations.map((node) => ({
+        target: this.tensor(node.input()),
+        value: this.argument(node.input(1)),
+        at: node.meta.programOrder ?? null,
       })),
     );
     yield;
@@ -151,8 +152,8 @@ class GraphLowering {
     this.lowering.programOrder.now = meta.isBackward === true ? null : (meta.programOrder ?? null);
     if (this.writes.lower(node)) return;
     if (target === getItem) {
-      const list = this.values.get(node.input()) as readonly (LoweredTensor | null)[];
-      const item = list[node.args[1] as number];
+      const list = this.values.get(node.input());
+      const item = Array.isArray(list) ? list[node.number(1)] : null;
       if (item != null) this.values.set(node, this.settle(node, item));
       return;
     }
@@ -164,12 +165,12 @@ class GraphLowering {
     if (typeof target !== 'object')
       this.unsupported(
         node,
-        `calls the function '${String((target as { name?: string }).name ?? target)}'`,
+        `calls the function '${typeof target === 'string' ? target : target.name}'`,
       );
     const op = target;
     if (op.qualifiedName === 'aten::copy_') {
       this.mutations.push(node);
-      this.values.set(node, this.argument(node.args[1]) as LoweredTensor);
+      this.values.set(node, this.tensor(node.input(1)));
       return;
     }
     this.values.set(node, this.lower(node, op));
@@ -202,7 +203,7 @@ class GraphLowering {
   /** A view of a value in place of the one that the graph names. */
   private viewOf(view: Node, whole: LoweredTensor): LoweredTensor {
     const [, ...args] = this.argsOf(view).map((arg) => this.argument(arg));
-    return this.lowerCall(view, view.target as OpOverload, [whole, ...args]) as LoweredTensor;
+    return this.lowerCall(view, operatorOf(view)!, [whole, ...args]) as LoweredTensor;
   }
 
   /** Arguments of a node with symbolic sizes for numbers. */
@@ -307,7 +308,9 @@ class GraphLowering {
   }
 
   private tensor(node: Node): LoweredTensor {
-    return this.values.get(node) as LoweredTensor;
+    const value = this.argument(node);
+    if (value instanceof LoweredTensor) return value;
+    this.unsupported(node, 'is no tensor');
   }
 
   private unsupported(node: Node, why: string): never {

@@ -193,12 +193,10 @@ function permutationOf(node: Node): number[] | null {
   };
   switch (nameOf(node)) {
     case 'aten::permute':
-      return (node.args[1] as number[]).map((d) => wrapDim(d, rank, 'aten::permute'));
+      return node.numbers(1).map((d) => wrapDim(d, rank, 'aten::permute'));
     case 'aten::transpose.int': {
-      const [a, b] = [node.args[1], node.args[2]] as [number, number];
-      return rank === 0
-        ? order
-        : swap(wrapDim(a, rank, 'transpose'), wrapDim(b, rank, 'transpose'));
+      const at = (i: number): number => wrapDim(node.number(i), rank, 'transpose');
+      return rank === 0 ? order : swap(at(1), at(2));
     }
     case 'aten::t':
       return rank < 2 ? order : swap(0, 1);
@@ -258,8 +256,8 @@ function partOf(scatter: Node): number {
 
 /** Elements that an `index_put` writes, at most. */
 function indexedCount({ args }: Node): number {
-  const whole = tensorVal(args[0] as Node)!;
-  const indices = args[1] as readonly (Node | null)[];
+  const whole = tensorVal(args[0])!;
+  const indices = [args[1]].flat();
   const shared = Math.max(
     ...indices.map((index) => (index == null ? 1 : (tensorVal(index)?.numel ?? Infinity))),
   );

@@ -83,12 +83,10 @@ export class RecordedResult {
   }
 }
 
-/** Lowers one call. */
-export type LoweringFn = (
-  lowering: Lowering,
-  args: readonly LoweredArg[],
-  call: LoweringCall,
-) => LoweredResult;
+/** Lowers one call, whose arguments were checked against the schema that the function names the types of. */
+export type LoweringFn = {
+  lower(lowering: Lowering, args: readonly LoweredArg[], call: LoweringCall): LoweredResult;
+}['lower'];
 
 /** What third parties registered, by operator. */
 export const registeredLowerings: Map<string, LoweringFn> = new Map<string, LoweringFn>();
@@ -102,12 +100,12 @@ const decompositions = new Map<string, LoweringFn>();
  * registerLowering('aten::trunc', (l, [self], call) => …);
  */
 export function registerLowering<const Op extends string>(op: Op, fn: LoweringOf<Op>): void {
-  registeredLowerings.set(op, fn as LoweringFn);
+  registeredLowerings.set(op, fn);
 }
 
 /** Registers (or replaces) the decomposition of an operator; see `registerLowering`. */
 export function registerDecomposition<const Op extends string>(op: Op, fn: LoweringOf<Op>): void {
-  decompositions.set(op, fn as LoweringFn);
+  decompositions.set(op, fn);
 }
 
 /** What third parties registered for an operator, if anything. */

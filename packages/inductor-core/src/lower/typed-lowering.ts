@@ -81,5 +81,5 @@ export type LoweringTable = Readonly<Record<string, LoweringFn>>;
 
 /** A table whose lowerings see the arguments of their operators. */
 export function lowerings(table: Lowerings): LoweringTable {
-  return table as LoweringTable;
+  return table;
 }

@@ -77,7 +77,7 @@ export class AccessCode {
     return this.scope.at(level, () => {
       const raw = varying
         ? this.#loadGroups(buffer, form, place, indices, mask)
-        : [this.#loadUniform(buffer, place as Place, mask)];
+        : [this.#loadUniform(buffer, place!, mask)];
       return { kind: kindOf(dtype), uniform: !varying, regs: decode(this.vb, dtype, raw) };
     });
   }
@@ -85,19 +85,17 @@ export class AccessCode {
   /** Whether the elements of an iteration lie as the bytes of one register. */
   #isPacked(dtype: DType, form: LinearForm): boolean {
     const { lanes } = this.scope;
-    return (
-      itemSize(dtype) === 1 && fillsRegister(lanes) && stepsOf(form, lanes as Lanes).lane === 1
-    );
+    return itemSize(dtype) === 1 && fillsRegister(lanes) && stepsOf(form, lanes!).lane === 1;
   }
 
   /** Whether the lanes of a group lie within the distance that may be read around a buffer. */
   #isNear(form: LinearForm, dtype: DType): boolean {
-    const { lane } = stepsOf(form, this.scope.lanes as Lanes);
+    const { lane } = stepsOf(form, this.scope.lanes!);
     return 3 * Math.abs(lane) * itemSize(dtype) <= NEAR_BYTES;
   }
 
   #isGather(form: LinearForm): boolean {
-    if (!hasNumberSteps(form, this.scope.lanes as Lanes)) return true;
+    if (!hasNumberSteps(form, this.scope.lanes!)) return true;
     return otherParts(form).some(([part]) => this.index.isPartVarying(part));
   }
 
@@ -142,10 +140,10 @@ export class AccessCode {
   ): Regs {
     const { vb } = this;
     const { dtype } = buffer;
-    const lanes = this.scope.lanes as Lanes;
+    const lanes = this.scope.lanes!;
     if (place === undefined) {
       return eachGroup(lanes, (g) =>
-        this.#loadIndexed(buffer, indices as Regs, mask?.value, g, activeIn(lanes, g)),
+        this.#loadIndexed(buffer, indices!, mask?.value, g, activeIn(lanes, g)),
       );
     }
     const steps = stepsOf(form, lanes);

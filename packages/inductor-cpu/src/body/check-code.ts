@@ -57,7 +57,7 @@ export function conditionOf(ok: Expr, valueOf: (expr: Expr) => Value | undefined
     const single = valueOf(value);
     if (limit.kind === 'const' && single?.uniform === true) return { single, limit: limit.value };
   }
-  return { ok: valueOf(ok) as Value };
+  return { ok: valueOf(ok)! };
 }
 
 /** Leaves the kernel with a report where the condition fails; emitted here. */

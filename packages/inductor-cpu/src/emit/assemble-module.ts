@@ -124,7 +124,7 @@ export function* assemblySteps(spec: ModuleSpec): Steps<Uint8Array<ArrayBuffer>>
     w.name(item.name);
     const isFunction = 'kind' in item;
     w.byte(isFunction ? 0 : 3);
-    w.unsigned((isFunction ? functionIndices.get(item) : globalIndices.get(item)) as number);
+    w.unsigned((isFunction ? functionIndices.get(item) : globalIndices.get(item))!);
   });
   const indices = {
     functionIndex: (callee: Callee): number => functionIndices.get(callee)!,

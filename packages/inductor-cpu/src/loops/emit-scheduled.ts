@@ -19,7 +19,6 @@ import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { kindOf } from '../body/element-kind.js';
-import type { Lanes } from '../body/scope.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import type { Value } from '../body/value.js';
 import type { Regs } from '../body/vector-builder.js';
@@ -226,7 +225,7 @@ class ScheduledEmitter {
 
   #update({ of, value, at }: Extract<ScheduledStmt, { kind: 'update' }>): void {
     const body = this.#body;
-    const lanes = body.scope.lanes as Lanes;
+    const lanes = body.scope.lanes!;
     const state = this.#running.get(of)!;
     const taken = body.value(value);
     if (state instanceof ScanState) {

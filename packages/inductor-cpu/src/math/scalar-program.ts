@@ -124,8 +124,9 @@ class ScalarEmitter {
     }
   }
 
-  #test(condition: ScalarExpr): Code<'i32'> {
-    return this.#value(condition) as Code<'i32'>;
+  /** A condition or an index. */
+  #test(expr: ScalarExpr): Code<'i32'> {
+    return this.#value(expr) as Code<'i32'>;
   }
 
   #value(expr: ScalarExpr): Code<ValType> {
@@ -137,12 +138,12 @@ class ScalarEmitter {
       case 'item':
         return this.#item(expr);
       case 'part': {
-        const pair = this.#value(expr.of) as Code<'i64'>;
-        return op('i32.wrap_i64', expr.part === 'x' ? pair : op('i64.shr_u', pair, i64(32)));
+        const pair = this.#value(expr.of);
+        return plain('i32.wrap_i64', expr.part === 'x' ? pair : plain('i64.shr_u', pair, i64(32)));
       }
       case 'unary': {
         const value = this.#value(expr.arg);
-        if (expr.op === '!') return op('i32.eqz', value as Code<'i32'>);
+        if (expr.op === '!') return plain('i32.eqz', value);
         if (expr.op === '~') return plain(`${value.type}.xor`, value, integer(value.type, -1));
         return value.type === 'f32' || value.type === 'f64'
           ? plain(`${value.type}.neg`, value)
@@ -183,7 +184,7 @@ class ScalarEmitter {
 
   /** An element of a small table, chosen by comparing. */
   #item({ array, index }: Typed<'item'>): Code<'i32'> {
-    const at = this.f.let('at', this.#value(index) as Code<'i32'>);
+    const at = this.f.let('at', this.#test(index));
     const [first, ...others] = this.#arrays.get(array)!;
     return others.reduce<Code<'i32'>>(
       (found, item, i) => select(i32(item), found, op('i32.eq', at, i32(i + 1))),
@@ -197,7 +198,7 @@ class ScalarEmitter {
     const isInteger = type === 'i32' || type === 'i64';
     const word = OPERATORS[name];
     if (word === 'shl' || word === 'shr') {
-      const count = type === 'i64' ? op('i64.extend_i32_u', b as Code<'i32'>) : b;
+      const count = type === 'i64' ? plain('i64.extend_i32_u', b) : b;
       return plain(`${type}.${word}${word === 'shl' ? '' : signOf(left)}`, a, count);
     }
     if (word === 'div' && isInteger && left.type !== 'u32') return this.#divide(a, b);
@@ -230,11 +231,11 @@ class ScalarEmitter {
       case 'select':
         return select(b, a, c as Code<'i32'>);
       case 'pair': {
-        const words = [a, b].map((word) => op('i64.extend_i32_u', word as Code<'i32'>));
-        return op('i64.or', words[0]!, op('i64.shl', words[1]!, i64(32)));
+        const words = [a, b].map((word) => plain('i64.extend_i32_u', word));
+        return plain('i64.or', words[0]!, plain('i64.shl', words[1]!, i64(32)));
       }
       case 'countLeadingZeros':
-        return op('i32.clz', a as Code<'i32'>);
+        return plain('i32.clz', a);
       case 'round':
         return plain(`${valueType}.nearest`, a);
       case 'clamp':

@@ -7,9 +7,11 @@ interface OsModule {
   availableParallelism(): number;
 }
 
-const { navigator } = globalThis as {
+const {
+  navigator,
+}: {
   readonly navigator?: { readonly hardwareConcurrency?: number };
-};
+} = globalThis;
 
 /** Cores this process may use. */
 export function coreCount(): number {

@@ -84,7 +84,7 @@ export abstract class Distribution {
    * @throws shape-mismatch
    */
   expand(batchShape: readonly number[]): this {
-    const made: this = Object.create(Object.getPrototypeOf(this) as object);
+    const made: this = Object.create(Object.getPrototypeOf(this));
     const batch = [...batchShape];
     const behind = (sizes: readonly number[]): number[] => sizes.slice(this.batchShape.length);
     const fields = Object.entries(this).map(([name, value]: [string, unknown]) => {

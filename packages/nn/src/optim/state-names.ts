@@ -13,7 +13,7 @@ export function isTree(value: unknown): value is Tree {
 
 /** A tree from names with dots, which may be those of a stranger's file: no name is one of `Object.prototype`. */
 export function nested(flat: Tree): Tree {
-  const empty = (): Tree => Object.create(null) as Tree;
+  const empty = (): Tree => Object.create(null);
   const root = empty();
   for (const [name, value] of Object.entries(flat)) {
     const path = name.split('.');

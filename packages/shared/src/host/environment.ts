@@ -16,7 +16,7 @@ interface Host {
 
 /** A variable of the environment; undefined where it is not set, or may not be read without asking. */
 export function environmentVariable(name: string): string | undefined {
-  const { process, Deno } = globalThis as Host;
+  const { process, Deno }: Host = globalThis;
   const permission = Deno?.permissions?.querySync({ name: 'env', variable: name });
   if (permission !== undefined && permission.state !== 'granted') return undefined;
   return process?.env?.[name];

@@ -10,6 +10,6 @@ interface HostProcess {
 
 /** The built-in module of this name (`node:fs`) as the part `T` that is used of it, or null. */
 export function nodeBuiltin<T>(name: string): T | null {
-  const { process } = globalThis as { readonly process?: HostProcess };
+  const { process }: { readonly process?: HostProcess } = globalThis;
   return (process?.getBuiltinModule?.(name) as T | undefined) ?? null;
 }

@@ -34,10 +34,15 @@ type Fn<I extends TensorOrList, O extends TensorOrList> = (
   ...inputs: I extends readonly Tensor[] ? Tensor[] : [Tensor]
 ) => O;
 
+/** The same of inputs that nothing is said of. */
+type AnyFn<O> = { at(...inputs: Tensor[]): O }['at'];
+
 function listOf(value: TensorOrList): Tensor[] {
   return Array.isArray(value) ? [...value] : [value];
 }
 
+function asGiven<G extends TensorOrList>(list: readonly Tensor[], like: G): G & Like<G>;
+function asGiven<T, G extends TensorOrList>(list: readonly T[], like: G): Like<G, T>;
 function asGiven<T>(list: readonly T[], like: TensorOrList): T | readonly T[] {
   return Array.isArray(like) ? list : list[0]!;
 }
@@ -49,8 +54,8 @@ function leavesOf(inputs: readonly Tensor[], createGraph: boolean): Tensor[] {
   );
 }
 
-function call(fn: (...inputs: Tensor[]) => TensorOrList, leaves: readonly Tensor[]): Tensor[] {
-  return listOf(fn(...leaves));
+function call<O>(fn: AnyFn<O>, leaves: readonly Tensor[]): O {
+  return fn(...leaves);
 }
 
 function checkVectors(
@@ -144,13 +149,13 @@ export function vjp<I extends TensorOrList, O extends TensorOrList>(
   const { createGraph = false, strict = false } = options;
   return enableGrad(() => {
     const leaves = leavesOf(listOf(inputs), createGraph);
-    const result = (fn as (...at: Tensor[]) => O)(...leaves);
+    const result = call(fn, leaves);
     const outs = listOf(result);
     const vectors = checkVectors('vjp', v === null ? null : listOf(v), outs);
     const grads = gradients('vjp', outs, vectors, leaves, createGraph, strict);
     return [
-      asGiven(released(outs, createGraph), result) as O,
-      asGiven(released(grads, createGraph), inputs) as Like<I>,
+      asGiven(released(outs, createGraph), result),
+      asGiven(released(grads, createGraph), inputs),
     ];
   });
 }
@@ -174,13 +179,13 @@ export function jvp<I extends TensorOrList, O extends TensorOrList>(
     const list = listOf(inputs);
     const vectors = checkVectors('jvp', v === null ? null : listOf(v), list);
     const leaves = leavesOf(list, createGraph);
-    const result = (fn as (...at: Tensor[]) => O)(...leaves);
+    const result = call(fn, leaves);
     const outs = listOf(result);
     const { seeds, grads } = seededGradients('jvp', outs, leaves, strict);
     const products = gradients('jvp', grads, vectors, seeds, createGraph, false);
     return [
-      asGiven(released(outs, createGraph), result) as O,
-      asGiven(released(products, createGraph), result) as Like<O>,
+      asGiven(released(outs, createGraph), result),
+      asGiven(released(products, createGraph), result),
     ];
   });
 }
@@ -244,21 +249,21 @@ export function jacobian<I extends TensorOrList, O extends TensorOrList>(
   const all = { createGraph: false, strict: false, ...options };
   return enableGrad(() => {
     const leaves = leavesOf(listOf(inputs), all.createGraph);
-    const result = (fn as (...at: Tensor[]) => O)(...leaves);
+    const result = call(fn, leaves);
     const perOutput = listOf(result).map((out) =>
       asGiven(released(jacobianRows('jacobian', out, leaves, all), all.createGraph), inputs),
     );
-    return asGiven(perOutput, result) as Like<O, Like<I>>;
+    return asGiven(perOutput, result);
   });
 }
 
 /** First gradients of a scalar function, differentiable. @throws grad-non-scalar */
 function firstGradients(
   name: string,
-  fn: (...inputs: Tensor[]) => TensorOrList,
+  fn: AnyFn<TensorOrList>,
   leaves: readonly Tensor[],
 ): { value: Tensor; grads: Tensor[] } {
-  const outs = call(fn, leaves);
+  const outs = listOf(call(fn, leaves));
   const [value] = outs;
   if (outs.length !== 1 || value!.numel !== 1) {
     throw new TesseraError(
@@ -286,11 +291,11 @@ export function hessian<I extends TensorOrList>(
   const all = { createGraph: false, strict: false, ...options };
   return enableGrad(() => {
     const leaves = leavesOf(listOf(inputs), all.createGraph);
-    const { grads } = firstGradients('hessian', fn as (...at: Tensor[]) => Tensor, leaves);
+    const { grads } = firstGradients('hessian', fn, leaves);
     const perInput = grads.map((grad) =>
       asGiven(released(jacobianRows('hessian', grad, leaves, all), all.createGraph), inputs),
     );
-    return asGiven(perInput, inputs) as Like<I, Like<I>>;
+    return asGiven(perInput, inputs);
   });
 }
 
@@ -308,12 +313,9 @@ export function vhp<I extends TensorOrList>(
     const list = listOf(inputs);
     const vectors = checkVectors('vhp', v === null ? null : listOf(v), list);
     const leaves = leavesOf(list, createGraph);
-    const { value, grads } = firstGradients('vhp', fn as (...at: Tensor[]) => Tensor, leaves);
+    const { value, grads } = firstGradients('vhp', fn, leaves);
     const products = gradients('vhp', grads, vectors, leaves, createGraph, strict);
-    return [
-      released([value], createGraph)[0]!,
-      asGiven(released(products, createGraph), inputs) as Like<I>,
-    ];
+    return [released([value], createGraph)[0]!, asGiven(released(products, createGraph), inputs)];
   });
 }
 

@@ -136,7 +136,7 @@ export function recordFunction(
     args: args.map((arg) => (isTensor(arg) ? numberOf(arg) : -1)),
     saved: context.toSave.map((tensor) => (tensor === null ? -1 : numberOf(tensor))),
     kept: leaves.map((leaf) => (isTensor(leaf) ? { tensor: numberOf(leaf) } : { value: leaf })),
-    rebuild: (values) => treeUnflatten(values, spec) as Record<string, unknown>,
+    rebuild: (values) => treeUnflatten(values, spec),
     dirty: [...context.dirty].map(numberOf),
     nonDifferentiable: results.flatMap((out, i) => (context.nonDifferentiable.has(out) ? [i] : [])),
     materialize: context.materialize,

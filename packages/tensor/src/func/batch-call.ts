@@ -15,13 +15,15 @@ import { movedim } from '../ops/view/dims.js';
 import { expand, reshape } from '../ops/view/view.js';
 import { type BatchedValue, batchedAt } from './batched-tensor.js';
 
-/** See the file header. */
-export type BatchRule = (call: BatchCall) => unknown;
+/** A rule for operators with these arguments and results, by whose schemas calls were checked. */
+export type BatchRule<Args extends object = NamedArgs, Result = unknown> = {
+  rule(call: BatchCall<Args, Result>): unknown;
+}['rule'];
 
 /** See the file header. */
-export class BatchCall {
+export class BatchCall<Args extends object = NamedArgs, Result = unknown> {
   constructor(
-    readonly op: OpOverload,
+    readonly op: OpOverload<Result>,
     readonly args: readonly unknown[],
     /** Number of examples. */
     readonly size: number,
@@ -29,8 +31,8 @@ export class BatchCall {
   ) {}
 
   /** Arguments by name. */
-  get named(): NamedArgs {
-    return this.op.bind(this.args);
+  get named(): Args {
+    return this.op.bind(this.args) as Args;
   }
 
   /** Whether an argument, or an element of a list of tensors, differs between examples. */
@@ -104,7 +106,7 @@ export class BatchCall {
   }
 
   /** Calls the operator on values. */
-  run(args: readonly unknown[]): unknown {
+  run(args: readonly unknown[]): Result {
     return callOp(this.op, args);
   }
 }

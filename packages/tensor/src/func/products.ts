@@ -174,7 +174,9 @@ export function linearize<A extends unknown[], R>(
 ): [output: R, jvp: (...tangents: A) => R] {
   checkFunction('linearize', fn);
   const { output, push } = pushforward('linearize', fn, primals, false);
-  const dtypes = treeFlatten(primals).leaves.map((leaf) => (leaf as Tensor).dtype);
+  const dtypes = treeFlatten(primals)
+    .leaves.filter(isTensor)
+    .map(({ dtype }) => dtype);
   return [
     output as R,
     (...tangents) => {

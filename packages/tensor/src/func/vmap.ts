@@ -136,7 +136,7 @@ export function vmap<A extends unknown[], R>(
       const tensor = leaf as Tensor;
       return makeBatched(tensor, wrapDim(dim, tensor.ndim, 'vmap'), mode);
     });
-    const result = withPreDispatchMode(mode, () => fn(...(treeUnflatten(inputs, spec) as A)));
+    const result = withPreDispatchMode(mode, () => fn(...treeUnflatten(inputs, spec)));
     if (result instanceof Promise)
       throw new TesseraError('vmap-unsupported', 'vmap: the function is asynchronous.', {
         hints: ['Await inside is not possible: pass a function that returns tensors.'],
@@ -152,6 +152,6 @@ export function vmap<A extends unknown[], R>(
         'Say where the examples of each result go: null is for what all share.',
       );
     });
-    return treeUnflatten(whole, outs.spec) as R;
+    return treeUnflatten(whole, outs.spec);
   };
 }

@@ -51,7 +51,7 @@ export function resolveSource(source: ByteSource): ResolvedSource {
   try {
     if (ADDRESS.test(source)) return new URL(source);
     if (nodeFs() !== null) return source;
-    const { document, location } = globalThis as Surroundings;
+    const { document, location }: Surroundings = globalThis;
     const base = document?.baseURI ?? location?.href;
     // A worker made of a blob has no place of its own, but an origin.
     return new URL(

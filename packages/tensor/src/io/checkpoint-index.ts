@@ -1,7 +1,7 @@
 /**
  * @file The index of a checkpoint in several files: `model.safetensors.index.json` says what is where.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, messageOf } from '@tessera/shared';
 
 /** @throws safetensors-invalid */
 export function invalidCheckpoint(why: string): never {
@@ -16,7 +16,7 @@ export function parseIndex(json: Uint8Array): Map<string, string> {
   try {
     parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(json));
   } catch (error) {
-    invalidCheckpoint(`the index is not JSON (${(error as Error).message})`);
+    invalidCheckpoint(`the index is not JSON (${messageOf(error)})`);
   }
   const map = (parsed as { weight_map?: unknown } | null)?.weight_map;
   if (typeof map !== 'object' || map === null) invalidCheckpoint('the index has no weight_map');

@@ -6,7 +6,7 @@
  *
  * @see https://github.com/huggingface/safetensors
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, messageOf } from '@tessera/shared';
 import { numelOf } from '../shape.js';
 import type { StoredType } from './stored-type.js';
 
@@ -68,7 +68,7 @@ export function parseHeader(
   try {
     parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(json));
   } catch (error) {
-    invalidFile(`its header is not JSON (${(error as Error).message})`);
+    invalidFile(`its header is not JSON (${messageOf(error)})`);
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     invalidFile('its header is not an object');

@@ -11,7 +11,7 @@ import { fftPlan, unitRoots } from './fft-plan.js';
 export type FftScale = 0 | 1 | 2;
 
 /** The factor for transforms over `count` elements. */
-export function fftFactor(scale: FftScale, count: number): number {
+export function fftFactor(scale: number, count: number): number {
   return scale === 0 ? 1 : scale === 1 ? 1 / Math.sqrt(count) : 1 / count;
 }
 

@@ -34,7 +34,7 @@ export function nodeCollector(): (() => void) | null {
   const vm = nodeBuiltin<VmModule>('node:vm');
   if (v8 === null || vm === null) return null;
   try {
-    const existing = (globalThis as { gc?: () => void }).gc;
+    const existing = globalThis.gc;
     if (existing === undefined) v8.setFlagsFromString('--expose-gc');
     const gc = existing ?? (vm.runInNewContext('gc') as () => void);
     const context = vm.createContext({}, { microtaskMode: 'afterEvaluate' });

@@ -1,7 +1,7 @@
 /**
  * @file The files of a model's folder, on this machine or at an address.
  */
-import { TesseraError, nodeBuiltin } from '@tessera/shared';
+import { TesseraError, nodeBuiltin, messageOf } from '@tessera/shared';
 
 /** What is read from a folder. */
 interface NodeFiles {
@@ -30,10 +30,13 @@ export class ModelFolder {
     const slashed = String(folder).replace(/\/?$/, '/');
     if (isPath && this.files !== null) this.place = slashed;
     else {
-      const { document, location } = globalThis as {
+      const {
+        document,
+        location,
+      }: {
         document?: { baseURI: string };
         location?: { href: string };
-      };
+      } = globalThis;
       this.place = new URL(slashed, document?.baseURI ?? location?.href);
     }
   }
@@ -51,7 +54,7 @@ export class ModelFolder {
       // Some editors put a mark of the byte order in front.
       return JSON.parse(text.replace(/^\uFEFF/, ''));
     } catch (error) {
-      throw new TesseraError('model-invalid', `${name} is no JSON: ${(error as Error).message}.`, {
+      throw new TesseraError('model-invalid', `${name} is no JSON: ${messageOf(error)}.`, {
         context: { file: String(this.at(name)) },
       });
     }
@@ -70,7 +73,7 @@ export class ModelFolder {
     } catch (error) {
       signal?.throwIfAborted();
       if ((error as { code?: string }).code === 'ENOENT') return null;
-      throw new TesseraError('source-unreadable', `${String(at)}: ${(error as Error).message}.`, {
+      throw new TesseraError('source-unreadable', `${String(at)}: ${messageOf(error)}.`, {
         context: { source: String(at) },
         hints: ['Give the folder of a model: one with config.json and *.safetensors.'],
       });

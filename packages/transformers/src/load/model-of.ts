@@ -1,7 +1,7 @@
 /**
  * @file A model of a configuration and its weights, which are there already under the decoder's names.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, messageOf } from '@tessera/shared';
 import type { DType, Tensor } from '@tessera/tensor';
 import { skipInit } from '@tessera/nn';
 import type { DecoderConfig } from '../config/decoder-config.js';
@@ -20,7 +20,7 @@ export function modelOf(
     model.loadStateDict(quantized ? weights : inOneType(weights), { assign: true });
   } catch (error) {
     // What to do about a state dict is not what to do about a folder.
-    const [what] = (error as Error).message.split('\n→');
+    const [what] = messageOf(error).split('\n→');
     throw new TesseraError('model-invalid', `The weights do not fit the configuration: ${what}`, {
       context: { family: config.family },
       cause: error,

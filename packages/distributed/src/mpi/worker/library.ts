@@ -7,6 +7,7 @@
 import { type Abi, type Handle, abiOf } from './abi.js';
 import type { Koffi, NativeFunction, NativeLibrary } from './koffi.js';
 import type { Cell, NativeMemory } from './native-memory.js';
+import { messageOf } from '@tessera/shared';
 
 /** Arguments of each function: `h` handle, `p` address, `i` int, `H` address of a handle. */
 const SIGNATURES = {
@@ -69,7 +70,7 @@ export class MpiLibrary {
       try {
         library = koffi.load(file);
       } catch (error) {
-        tried.push(`${file} (${(error as Error).message})`);
+        tried.push(`${file} (${messageOf(error)})`);
         continue;
       }
       return new MpiLibrary(library, file, memory);

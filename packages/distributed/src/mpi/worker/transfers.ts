@@ -13,6 +13,7 @@ import type { Cell, NativeMemory } from './native-memory.js';
 import type { Patience } from './patience.js';
 import { type Task, completion } from './progress.js';
 import { ITEM_BYTES, type Reductions } from './reductions.js';
+import { messageOf } from '@tessera/shared';
 
 /** The dtypes, by the number that a message has for them. */
 const DTYPES = Object.keys(ITEM_BYTES);
@@ -70,7 +71,7 @@ export class Transfers {
       return null;
     } catch (error) {
       // Elements that do not fit: it is said what was sent instead.
-      if (!(error instanceof WorkerFailure)) return (error as Error).message;
+      if (!(error instanceof WorkerFailure)) return messageOf(error);
       // Nothing may arrive in memory that the program uses for something else by then.
       for (const request of requests) {
         // Its flag, see completion().

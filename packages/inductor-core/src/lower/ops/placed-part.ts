@@ -7,7 +7,7 @@
  */
 import { diagonalOf } from './view-rearrange.js';
 import { type Argument, Node, tensorVal } from '@tessera/graph';
-import { type OpOverload, broadcastShapes } from '@tessera/tensor';
+import { broadcastShapes } from '@tessera/tensor';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -21,6 +21,7 @@ import { type Shape, broadcastSizes } from '../shape-math.js';
 import { indexedSizes, sourceOf } from './scatter.js';
 import { expandTensor, selectTensor, sizeArg, sliceStart, sliceTensor } from './view-maps.js';
 import type { LoweredArgs, KnownOperator } from '../typed-lowering.js';
+import { operatorOf } from '../node-uses.js';
 
 /** See the file header: the element at the canonical variables of `sizes` goes to `coords` of `buffer`. */
 export interface PlacedPart {
@@ -37,12 +38,15 @@ type PlacementOf<Op extends string> = (
   call: LoweringCall,
 ) => PlacedPart;
 
-type Placement = (
-  l: Lowering,
-  target: LoweredTensor,
-  args: readonly LoweredArg[],
-  call: LoweringCall,
-) => PlacedPart;
+/** The same by name: arguments were checked against the schema. */
+type Placement = {
+  place(
+    l: Lowering,
+    target: LoweredTensor,
+    args: readonly LoweredArg[],
+    call: LoweringCall,
+  ): PlacedPart;
+}['place'];
 
 /** The part that a view of the target shows. */
 function shown(l: Lowering, view: LoweredTensor, source: LoweredTensor): PlacedPart {
@@ -180,8 +184,7 @@ const placements: { readonly [Op in KnownOperator]?: PlacementOf<Op> } = {
   'aten::index_put': indexPut,
 };
 
-/** The same by name: arguments were checked against their schemas. */
-const PLACEMENTS = placements as Readonly<Record<string, Placement>>;
+const PLACEMENTS: Readonly<Record<string, Placement>> = placements;
 
 /** What a scatter writes to `target`, a buffer or a view of one. */
 export function placedPart(
@@ -195,7 +198,7 @@ export function placedPart(
 
 /** Whether `placedPart` takes a scatter: not if sums, masks or a search among very many indices are needed. */
 export function canBePlaced(l: Lowering, scatter: Node): boolean {
-  const { qualifiedName } = scatter.target as OpOverload;
+  const { qualifiedName } = operatorOf(scatter)!;
   const whole = tensorVal(scatter.input());
   if (whole === null || whole.ndim === 0) return false;
   if (PLACEMENTS[qualifiedName] === undefined || registeredLowering(qualifiedName) !== undefined)
@@ -207,7 +210,7 @@ export function canBePlaced(l: Lowering, scatter: Node): boolean {
       return true;
     case 'aten::index_put':
       // Without `accumulate`.
-      return scatter.args[3] !== true && canBeNamed(l, scatter.args[1] as readonly Argument[], 1);
+      return scatter.args[3] !== true && canBeNamed(l, [scatter.args[1]].flat(), 1);
     default:
       return canBeNamed(l, [scatter.args[2]], whole.ndim);
   }

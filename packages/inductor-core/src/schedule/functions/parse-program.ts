@@ -61,16 +61,21 @@ class Parser {
     while (!reader.accept(')')) {
       const param = reader.take();
       reader.expect(':');
-      const type = reader.take() as ScalarType;
+      const type = this.#type();
       params.push({ name: param, type });
       this.#names.set(param, type);
       reader.accept(',');
     }
     reader.expect('->');
-    const result = reader.take() as ScalarType;
+    const result = this.#type();
     const body = this.#block();
     const uniform = this.#uniform && result !== 'pair';
     return { name, params, result, uniform, called: false, body };
+  }
+
+  /** Types are ours: what is none is found by the first test that runs the function. */
+  #type(): ScalarType {
+    return this.reader.take() as ScalarType;
   }
 
   #block(): ScalarStatement[] {
@@ -166,7 +171,7 @@ class Parser {
     if (/^\d/.test(word)) return number(word);
     if (word === 'bitcast') {
       reader.expect('<');
-      const type = reader.take() as ScalarType;
+      const type = this.#type();
       reader.expect('>');
       return { kind: 'bitcast', type, arg: this.#args()[0]! };
     }

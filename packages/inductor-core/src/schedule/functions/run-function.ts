@@ -26,10 +26,10 @@ function round(type: ScalarType, value: number | bigint): number | bigint {
 }
 
 function bitcast(value: number | bigint, from: ScalarType, to: ScalarType): number | bigint {
-  if (from === 'f32') words.setFloat32(0, value as number);
-  else if (from === 'f64') words.setFloat64(0, value as number);
-  else if (from === 'i64') words.setBigInt64(0, value as bigint);
-  else words.setUint32(0, (value as number) >>> 0);
+  if (from === 'f32') words.setFloat32(0, Number(value));
+  else if (from === 'f64') words.setFloat64(0, Number(value));
+  else if (from === 'i64') words.setBigInt64(0, BigInt(value));
+  else words.setUint32(0, Number(value) >>> 0);
   if (to === 'f32') return words.getFloat32(0);
   if (to === 'f64') return words.getFloat64(0);
   if (to === 'i64') return words.getBigInt64(0);
@@ -56,7 +56,9 @@ function roundEven(x: number): number {
 
 type NumberBuiltin = Exclude<Builtin, 'pair' | HostFunction>;
 
-const BUILTINS: Readonly<Record<NumberBuiltin, (...args: number[]) => number>> = {
+type NumberFunction = (...args: number[]) => number;
+
+const BUILTINS: Readonly<Record<string, NumberFunction>> = {
   abs: Math.abs,
   any: (x) => x,
   ceil: Math.ceil,
@@ -69,7 +71,7 @@ const BUILTINS: Readonly<Record<NumberBuiltin, (...args: number[]) => number>> =
   select: (a, b, condition) => (condition === 0 ? a : b),
   sqrt: Math.sqrt,
   trunc: Math.trunc,
-};
+} satisfies Readonly<Record<NumberBuiltin, NumberFunction>>;
 
 /** The same of i64. */
 const LONG_BUILTINS: Readonly<Record<string, (...args: bigint[]) => bigint>> = {
@@ -192,9 +194,10 @@ class Run {
     return undefined;
   }
 
-  /** A value that is no i64. */
-  #number(expr: ScalarExpr): number {
-    return this.#eval(expr) as number;
+  /** A value that is no pair. */
+  #single(expr: ScalarExpr): number | bigint {
+    const value = this.#eval(expr);
+    return typeof value === 'object' ? value[0] : value;
   }
 
   #eval(expr: ScalarExpr): Value {
@@ -204,28 +207,30 @@ class Run {
       case 'name':
         return this.#names.get(expr.name)!;
       case 'item':
-        return this.#arrays.get(expr.array)![this.#number(expr.index)]!;
-      case 'part':
-        return (this.#eval(expr.of) as readonly [number, number])[expr.part === 'x' ? 0 : 1];
+        return this.#arrays.get(expr.array)![Number(this.#eval(expr.index))]!;
+      case 'part': {
+        const pair = this.#eval(expr.of);
+        return typeof pair === 'object' ? pair[expr.part === 'x' ? 0 : 1] : pair;
+      }
       case 'unary': {
-        const value = this.#eval(expr.arg) as number;
-        if (expr.op === '!') return 1 - value;
+        const value = this.#single(expr.arg);
+        if (expr.op === '!') return 1 - Number(value);
         return round(expr.type, expr.op === '-' ? -value : ~value);
       }
       case 'binary': {
-        const [a, b] = [this.#eval(expr.left), this.#eval(expr.right)];
+        const [a, b] = [this.#single(expr.left), this.#single(expr.right)];
         const value =
           typeof a === 'bigint'
-            ? longArithmetic(expr.op, a, BigInt(b as number))
-            : arithmetic(expr.op, a as number, b as number, expr.left.type);
+            ? longArithmetic(expr.op, a, BigInt(b))
+            : arithmetic(expr.op, a, Number(b), expr.left.type);
         return round(expr.type, value);
       }
       case 'builtin':
         return this.#builtin(expr);
       case 'convert':
-        return convert(this.#eval(expr.arg) as number | bigint, expr.type);
+        return convert(this.#single(expr.arg), expr.type);
       case 'bitcast':
-        return bitcast(this.#eval(expr.arg) as number | bigint, expr.arg.type, expr.type);
+        return bitcast(this.#single(expr.arg), expr.arg.type, expr.type);
       case 'call': {
         const args = expr.args.map((arg) => this.#eval(arg));
         return new Run(this.target).call(expr.callee, args);
@@ -234,13 +239,13 @@ class Run {
   }
 
   #builtin(expr: Extract<ScalarExpr, { kind: 'builtin' }>): Value {
-    const args = expr.args.map((arg) => this.#eval(arg)) as number[];
     const { name, type } = expr;
+    const given = expr.args.map((arg) => this.#single(arg));
+    if (type === 'i64') return round(type, LONG_BUILTINS[name]!(...given.map(BigInt)));
+    const args = given.map(Number);
     if (name === 'pair') return [args[0]!, args[1]!];
-    if (type === 'i64') return round(type, LONG_BUILTINS[name]!(...(args as unknown as bigint[])));
-    const host = Math[name as HostFunction] as ((...of: number[]) => number) | undefined;
-    const of = (BUILTINS as Readonly<Record<string, (...of: number[]) => number>>)[name];
-    return round(type, (of ?? host!)(...args));
+    const of: NumberFunction = BUILTINS[name] ?? Math[name as HostFunction];
+    return round(type, of(...args));
   }
 }
 

@@ -155,7 +155,7 @@ export function chooseLanes(
           consider('outer', lane, across);
     }
   }
-  const chosen = best as NonNullable<typeof best>;
+  const chosen = best!;
   const heaviest = Math.max(
     ...stages
       .filter((stage) => inner.length === 0 || stage.kind === 'inner')

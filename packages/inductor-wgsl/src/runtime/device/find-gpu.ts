@@ -57,7 +57,7 @@ const KEEP_LOADED = 0x2 | 0x100 | 0x1000;
  * `libvulkan.so.1`, and Chromium ships one next to the driver that VK_ICD_FILENAMES names.
  */
 function preloadVulkan(): void {
-  const { process } = globalThis as { readonly process?: NodeProcess };
+  const { process }: { readonly process?: NodeProcess } = globalThis;
   if (process?.platform !== 'linux') return;
   const driver = environmentVariable('VK_ICD_FILENAMES') ?? environmentVariable('VK_DRIVER_FILES');
   if (driver === undefined || driver === '' || isLoadable(process, 'libvulkan.so.1')) return;

@@ -73,8 +73,8 @@ export const intoZeros: BatchRule = (call) => {
 };
 
 /** `unsqueeze(self, dim)` counts the new dimension too. */
-export const unsqueezeView: BatchRule = (call) => {
-  const { self, dim } = call.named as { self: Tensor; dim: number };
+export const unsqueezeView: BatchRule<{ self: Tensor; dim: number }> = (call) => {
+  const { self, dim } = call.named;
   return unsqueeze(call.values(self), call.dim(dim, self.ndim + 1));
 };
 
@@ -96,21 +96,19 @@ export function overAll(name: string, rest: readonly unknown[] = []): BatchRule 
 }
 
 /** `prod(self, dtype)` */
-export const prodAll: BatchRule = (call) => {
-  const { self, dtype } = call.named as { self: Tensor; dtype: unknown };
+export const prodAll: BatchRule<{ self: Tensor; dtype: unknown }> = (call) => {
+  const { self, dtype } = call.named;
   const flat = reshape(call.values(self), [call.size, -1]);
   return callOp(getOp('aten::prod.dim_int'), [flat, 1, false, dtype]);
 };
 
 /** `argmax(self, dim?, keepdim)`: without a dimension, the position in the flattened example. */
-export const position: BatchRule = (call) => {
-  const { self, dim, keepdim } = call.named as {
-    self: Tensor;
-    dim: number | null;
-    keepdim: boolean;
-  };
+export const position: BatchRule<{ self: Tensor; dim: number | null; keepdim: boolean }, Tensor> = (
+  call,
+) => {
+  const { self, dim, keepdim } = call.named;
   if (dim !== null) return alongDims(call);
   const flat = reshape(call.values(self), [call.size, -1]);
-  const found = call.run([flat, 1, false]) as Tensor;
+  const found = call.run([flat, 1, false]);
   return keepdim ? reshape(found, [call.size, ...self.sizes.map(() => 1)]) : found;
 };

@@ -29,6 +29,8 @@ function ownValue(call: BatchCall, leaf: Tensor): Tensor {
   return call.batch(leaf)?.value ?? leaf;
 }
 
+type Gradients = readonly (Tensor | null)[];
+
 interface Request {
   readonly outputs: readonly Tensor[];
   readonly grad_outputs: readonly (Tensor | null)[];
@@ -37,8 +39,8 @@ interface Request {
 }
 
 /** `tessera::autograd_grad(outputs, grad_outputs, inputs)` @throws vmap-unsupported, grad-non-scalar */
-export const gradients: BatchRule = (call) => {
-  const request = call.named as Request;
+export const gradients: BatchRule<Request, Gradients> = (call) => {
+  const request = call.named;
   const { outputs, grad_outputs: seeds, inputs, retain_graph } = request;
   if (!call.isBatched(outputs) && !inputs.every((input) => call.isBatched(input)))
     return alongSeeds(call, request);
@@ -62,7 +64,7 @@ export const gradients: BatchRule = (call) => {
     own.map((i) => seedOf(call, outputs[i]!, seeds[i] ?? null)),
     inputs.map((input) => ownValue(call, input)),
     retain_graph,
-  ]) as (Tensor | null)[];
+  ]);
   return found.map((grad, i) => {
     const { dim } = call.batch(inputs[i]!)!;
     return grad === null || dim === 0 ? grad : movedim(grad, dim, 0);
@@ -70,19 +72,14 @@ export const gradients: BatchRule = (call) => {
 };
 
 /** Gradients of outputs that all examples share, along the direction of each. */
-function alongSeeds(call: BatchCall, request: Request): (Tensor | null)[] {
+function alongSeeds(call: BatchCall<Request, Gradients>, request: Request): (Tensor | null)[] {
   const { outputs, grad_outputs, inputs, retain_graph } = request;
   const leaves = inputs.map((input) => ownValue(call, input));
   const seedAt = (seed: Tensor | null, i: number): Tensor | null =>
     seed !== null && call.isBatched(seed) ? select(call.values(seed), 0, i) : seed;
   const rows = Array.from({ length: call.size }, (_, i) => {
     const seeds = grad_outputs.map((seed) => seedAt(seed, i));
-    return call.run([
-      outputs,
-      seeds,
-      leaves,
-      retain_graph || i < call.size - 1,
-    ]) as (Tensor | null)[];
+    return call.run([outputs, seeds, leaves, retain_graph || i < call.size - 1]);
   });
   return inputs.map((_, at) => {
     const grads = rows.flatMap((row) => row[at] ?? []);

@@ -16,8 +16,8 @@ import { sliced } from './sliced.js';
 import type { DeviceType } from '../../device.js';
 
 /** `index_select(self, dim, index)`: a gather where every example has its own index. */
-export const indexSelect: BatchRule = (call) => {
-  const { self, dim, index } = call.named as { self: Tensor; dim: number; index: Tensor };
+export const indexSelect: BatchRule<{ self: Tensor; dim: number; index: Tensor }> = (call) => {
+  const { self, dim, index } = call.named;
   if (self.ndim === 0 || index.ndim !== 1) return sliced(call);
   const at = call.dim(dim, self.ndim);
   if (!call.isBatched(index)) return call.run([call.values(self), at, index]);
@@ -28,20 +28,20 @@ export const indexSelect: BatchRule = (call) => {
 };
 
 /** `index_add` and `index_copy` with one index for all examples. */
-export const indexWrite: BatchRule = (call) => {
-  const { self, index, source, dim } = call.named as Record<'self' | 'index' | 'source', Tensor> & {
-    dim: number;
-  };
+export const indexWrite: BatchRule<
+  Record<'self' | 'index' | 'source', Tensor> & { dim: number }
+> = (call) => {
+  const { self, index, source, dim } = call.named;
   if (call.isBatched(index) || self.ndim === 0 || source.ndim !== self.ndim) return sliced(call);
   const values = { self: call.spread(self), source: call.spread(source) };
   return call.run(call.replaced(call.args, { ...values, dim: call.dim(dim, self.ndim) }));
 };
 
 /** `embedding(weight, indices, padding_idx)` */
-export const embedding: BatchRule = (call) => {
-  const { weight, indices, padding_idx } = call.named as Record<'weight' | 'indices', Tensor> & {
-    padding_idx: number;
-  };
+export const embedding: BatchRule<
+  Record<'weight' | 'indices', Tensor> & { padding_idx: number }
+> = (call) => {
+  const { weight, indices, padding_idx } = call.named;
   if (!call.isBatched(weight))
     return call.run(call.replaced(call.args, { indices: call.values(indices) }));
   // A row that takes no gradient is one per table.
@@ -100,19 +100,21 @@ function batchIndices(
 }
 
 /** `index.Tensor(self, indices)` */
-export const indexTensor: BatchRule = (call) => {
-  const { self, indices } = call.named as { self: Tensor; indices: (Tensor | null)[] };
+export const indexTensor: BatchRule<{ self: Tensor; indices: (Tensor | null)[] }, Tensor> = (
+  call,
+) => {
+  const { self, indices } = call.named;
   refuseMasks(call, indices);
   if (indices.some((index) => index?.dtype === 'bool')) return sliced(call);
   const layout = layoutOf(indices);
   const { rank, lead } = layout;
   if (!call.isBatched(indices)) {
-    const result = call.run([call.values(self), [null, ...indices]]) as Tensor;
+    const result = call.run([call.values(self), [null, ...indices]]);
     // In front of the batch too.
     return layout.apart ? movedim(result, rank, 0) : result;
   }
   const all = batchIndices(call, indices, layout, self.device);
-  const result = call.run([call.spread(self), all]) as Tensor;
+  const result = call.run([call.spread(self), all]);
   if (lead === 0) return result;
   // [B, …index, …lead, …rest] → [B, …lead, …index, …rest]
   const dims = result.sizes.map((_, d) => d);
@@ -121,13 +123,13 @@ export const indexTensor: BatchRule = (call) => {
 };
 
 /** `index_put(self, indices, values, accumulate)` */
-export const indexPut: BatchRule = (call) => {
-  const { self, indices, values, accumulate } = call.named as {
-    self: Tensor;
-    indices: (Tensor | null)[];
-    values: Tensor;
-    accumulate: boolean;
-  };
+export const indexPut: BatchRule<{
+  self: Tensor;
+  indices: (Tensor | null)[];
+  values: Tensor;
+  accumulate: boolean;
+}> = (call) => {
+  const { self, indices, values, accumulate } = call.named;
   refuseMasks(call, indices);
   if (indices.some((index) => index?.dtype === 'bool')) return sliced(call);
   const layout = layoutOf(indices);

@@ -30,8 +30,8 @@ interface NllArguments {
 }
 
 /** `[output, totalWeight]` of one example, in operators that have rules. */
-export const lossFormula: BatchRule = ({ named }) => {
-  const { self, target, weight, reduction, ignore_index: ignored } = named as NllArguments;
+export const lossFormula: BatchRule<NllArguments> = ({ named }) => {
+  const { self, target, weight, reduction, ignore_index: ignored } = named;
   const dim = self.ndim === 1 ? 0 : 1;
   const counted = ne(target, ignored);
   const zero = zerosLike(target);

@@ -8,7 +8,7 @@ import type { Tensor } from '../../tensor.js';
 import { matmul } from '../../ops/matmul/composite.js';
 import { add, mul } from '../../ops/pointwise/arithmetic.js';
 import { squeeze, unsqueeze } from '../../ops/view/dims.js';
-import type { BatchCall, BatchRule } from '../batch-call.js';
+import type { BatchRule } from '../batch-call.js';
 
 /** `mm` and `bmm`: [M, K] @ [K, N] → [M, N] per example. */
 export const product: BatchRule = (call) => {
@@ -29,33 +29,36 @@ export const dot: BatchRule = (call) => {
   return squeeze(squeeze(matmul(row, unsqueeze(call.spread(b), 2)), 2), 1);
 };
 
+type Factor = 'mat1' | 'mat2' | 'batch1' | 'batch2';
+
 /** `addmm` and `baddbmm`: beta · self + alpha · (a @ b). */
-export function addedProduct(a: string, b: string): BatchRule {
-  return (call: BatchCall) => {
+export function addedProduct(
+  a: Factor,
+  b: Factor,
+): BatchRule<Record<'self' | Factor, Tensor> & Record<'alpha' | 'beta', ScalarLike>> {
+  return (call) => {
     const args = call.named;
-    const [left, right] = [args[a], args[b]] as [Tensor, Tensor];
-    const self = args.self as Tensor;
+    const [left, right, self] = [args[a], args[b], args.self];
     const result = matmul(call.spread(left), call.values(right));
-    const scaled = args.alpha === 1 ? result : mul(result, args.alpha as ScalarLike);
+    const scaled = args.alpha === 1 ? result : mul(result, args.alpha);
     if (args.beta === 0) return scaled;
     const bias = call.aligned(self, left.ndim);
-    return add(args.beta === 1 ? bias : mul(bias, args.beta as ScalarLike), scaled);
+    return add(args.beta === 1 ? bias : mul(bias, args.beta), scaled);
   };
 }
 
 /** `convolution`: examples become images where the weight is shared, else groups of channels. */
-export const convolution: BatchRule = (call) => {
-  const args = call.named as Record<'input' | 'weight', Tensor> & {
-    bias: Tensor | null;
-    groups: number;
-    transposed: boolean;
-  };
+export const convolution: BatchRule<
+  Record<'input' | 'weight', Tensor> & { bias: Tensor | null; groups: number; transposed: boolean },
+  Tensor
+> = (call) => {
+  const args = call.named;
   const { input, weight, bias, groups } = args;
   const spatial = input.sizes.slice(2).map(() => 1);
   if (!call.isBatched(weight)) {
     const shared = call.isBatched(bias) ? null : bias;
     const out = call.unfolded(
-      call.run(call.replaced(call.args, { input: call.folded(input), bias: shared })) as Tensor,
+      call.run(call.replaced(call.args, { input: call.folded(input), bias: shared })),
     );
     if (shared !== null || bias === null) return out;
     return add(out, call.values(bias).reshape([call.size, 1, bias.sizes[0]!, ...spatial]));

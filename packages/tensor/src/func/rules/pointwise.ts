@@ -34,24 +34,24 @@ export const pointwise: BatchRule = (call) =>
   call.run(call.mapTensors(promoted(call, call.tensors())));
 
 /** `copy(self, src)`: the result has the shape of the first. */
-export const copied: BatchRule = (call) => {
-  const { self, src, non_blocking } = call.named as Record<'self' | 'src', Tensor> & {
-    non_blocking: boolean;
-  };
+export const copied: BatchRule<Record<'self' | 'src', Tensor> & { non_blocking: boolean }> = (
+  call,
+) => {
+  const { self, src, non_blocking } = call.named;
   return call.run([call.spread(self), call.aligned(src, self.ndim), non_blocking]);
 };
 
 /** `fill.Tensor(self, value)`: the value is a single number of each example. */
-export const fillTensor: BatchRule = (call) => {
-  const { self, value } = call.named as { self: Tensor; value: Tensor };
+export const fillTensor: BatchRule<{ self: Tensor; value: Tensor }> = (call) => {
+  const { self, value } = call.named;
   const numbers = call.aligned(value, self.ndim);
   const { sizes } = call.spread(self);
   return numbers.to(self.dtype).expand(sizes).clone();
 };
 
 /** `masked_fill.Tensor(self, mask, value)`: the value is a single number of each example. */
-export const maskedFillTensor: BatchRule = (call) => {
-  const { self, mask, value } = call.named as Record<'self' | 'mask' | 'value', Tensor>;
+export const maskedFillTensor: BatchRule<Record<'self' | 'mask' | 'value', Tensor>> = (call) => {
+  const { self, mask, value } = call.named;
   const rank = Math.max(self.ndim, mask.ndim);
   const [values, masks] = [call.aligned(self, rank), call.aligned(mask, rank)];
   if (!call.isBatched(value)) return maskedFill(values, masks, value);
@@ -59,8 +59,8 @@ export const maskedFillTensor: BatchRule = (call) => {
 };
 
 /** A loss per element that the operator itself reduces: reduced per example. */
-export const reducedLoss: BatchRule = (call) => {
-  const { reduction } = call.named as { reduction: number };
+export const reducedLoss: BatchRule<{ reduction: number }, Tensor> = (call) => {
+  const { reduction } = call.named;
   const [first] = call.tensors();
   const rank = Math.max(...call.tensors().map(({ ndim }) => ndim));
   const whole = (tensor: Tensor): Tensor =>
@@ -71,7 +71,7 @@ export const reducedLoss: BatchRule = (call) => {
           ...tensor.sizes,
         ])
       : call.aligned(tensor, rank);
-  const losses = call.run(call.replaced(call.mapTensors(whole), { reduction: 0 })) as Tensor;
+  const losses = call.run(call.replaced(call.mapTensors(whole), { reduction: 0 }));
   if (reduction === 0) return losses;
   if (losses.ndim === 1) return losses;
   const dims = losses.sizes.slice(1).map((_, i) => i + 1);

@@ -31,8 +31,8 @@ function apart(call: BatchCall, tensor: Tensor): Tensor {
 }
 
 /** `recurrent_layer`, `ctc_alphas` and their backward. Layers with weights of their own run one after the other. */
-export const recurrentLayer: BatchRule = (call) => {
-  const { weight = null, bias = null } = call.named as Record<string, Tensor | null>;
+export const recurrentLayer: BatchRule<Record<string, Tensor | null>> = (call) => {
+  const { weight = null, bias = null } = call.named;
   if (call.isBatched(weight) || call.isBatched(bias)) return sliced(call);
   const given = Object.entries(call.named).filter(
     (entry): entry is [string, Tensor] =>

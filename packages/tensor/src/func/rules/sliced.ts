@@ -2,7 +2,6 @@
  * @file Batching by one call per example: what happens where no rule is known. Right, and slow.
  */
 import { log } from '@tessera/shared';
-import type { Tensor } from '../../tensor.js';
 import { isTensor } from '../../tensor-factory.js';
 import { stack } from '../../ops/arrange/join.js';
 import { select } from '../../ops/view/slice.js';
@@ -32,10 +31,10 @@ export function sliced(call: BatchCall): unknown {
       ),
     ),
   );
-  const join = (parts: unknown[]): unknown => {
-    if (isTensor(parts[0])) return stack(parts as Tensor[], 0);
-    if (!Array.isArray(parts[0])) return parts[0];
-    return parts[0].map((_, i) => join(parts.map((part) => (part as unknown[])[i])));
+  const join = (parts: readonly unknown[]): unknown => {
+    if (parts.every(isTensor)) return stack(parts, 0);
+    if (!parts.every(Array.isArray)) return parts[0];
+    return parts[0]!.map((_, i) => join(parts.map((part) => part[i])));
   };
   return join(results);
 }

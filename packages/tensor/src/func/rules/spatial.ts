@@ -40,24 +40,24 @@ function affine(call: BatchCall, out: Tensor, { weight, bias }: Affine, at: numb
 }
 
 /** `native_layer_norm(input, normalized_shape, weight, bias, eps)` */
-export const layerNorm: BatchRule = (call) => {
-  const { input, weight, bias, normalized_shape } = call.named as Affine & {
-    input: Tensor;
-    normalized_shape: number[];
-  };
+export const layerNorm: BatchRule<
+  Affine & { input: Tensor; normalized_shape: number[] },
+  Tensor[]
+> = (call) => {
+  const { input, weight, bias, normalized_shape } = call.named;
   const own = call.isBatched(weight) || call.isBatched(bias);
   const args = call.replaced(call.args, { input: call.spread(input) });
   if (!own) return call.run(args);
-  const plain = call.run(call.replaced(args, { weight: null, bias: null })) as Tensor[];
+  const plain = call.run(call.replaced(args, { weight: null, bias: null }));
   const at = input.ndim - normalized_shape.length;
   return [affine(call, plain[0]!, { weight, bias }, at), ...plain.slice(1)];
 };
 
 /** `native_group_norm(input, weight, bias, N, C, HxW, group, eps)` */
-export const groupNorm: BatchRule = (call) => {
-  const { input, weight, bias, N } = call.named as Affine & { input: Tensor; N: number };
+export const groupNorm: BatchRule<Affine & { input: Tensor; N: number }, Tensor[]> = (call) => {
+  const { input, weight, bias, N } = call.named;
   const images = { input: call.folded(input), N: N * call.size, weight: null, bias: null };
-  const plain = call.run(call.replaced(call.args, images)) as Tensor[];
+  const plain = call.run(call.replaced(call.args, images));
   const [out, ...statistics] = plain.map((tensor) => call.unfolded(tensor));
   return [affine(call, out!, { weight, bias }, 1), ...statistics];
 };
@@ -69,14 +69,17 @@ function asChannels(call: BatchCall, input: Tensor): Tensor {
 }
 
 /** Batch norm by the statistics of each example: the examples become channels. */
-export const batchNormTraining: BatchRule = (call) => {
-  const args = call.named as Affine & Record<'input', Tensor> & Record<string, Tensor | null>;
+export const batchNormTraining: BatchRule<
+  Affine & Record<'input', Tensor> & Record<string, Tensor | null>,
+  Tensor[]
+> = (call) => {
+  const args = call.named;
   const { input, weight, bias } = args;
   const running: Record<string, Tensor> = {};
   for (const name of ['running_mean', 'running_var'])
     if (args[name] != null) running[name] = call.folded(args[name]);
   const channels = { ...running, input: asChannels(call, input), weight: null, bias: null };
-  const [all, ...statistics] = call.run(call.replaced(call.args, channels)) as Tensor[];
+  const [all, ...statistics] = call.run(call.replaced(call.args, channels));
   const [images, , ...rest] = input.sizes;
   const out = transpose(reshape(all!, [images!, call.size, input.sizes[1]!, ...rest]), 0, 1);
   return [
@@ -86,9 +89,10 @@ export const batchNormTraining: BatchRule = (call) => {
 };
 
 /** Batch norm by running statistics. */
-export const batchNormInference: BatchRule = (call) => {
-  const args = call.named as Affine &
-    Record<'input' | 'running_mean' | 'running_var', Tensor> & { eps: number };
+export const batchNormInference: BatchRule<
+  Affine & Record<'input' | 'running_mean' | 'running_var', Tensor> & { eps: number }
+> = (call) => {
+  const args = call.named;
   const { input, weight, bias, running_mean: mean, running_var: variance } = args;
   const column = (tensor: Tensor): Tensor =>
     reshape(call.spread(tensor), [call.size, 1, -1, ...input.sizes.slice(2).map(() => 1)]);
@@ -100,8 +104,8 @@ export const batchNormInference: BatchRule = (call) => {
 };
 
 /** Flash attention, [N, H, L, E] per example, with one mask or none. */
-export const flashAttention: BatchRule = (call) => {
-  const { attn_mask: mask } = call.named as { attn_mask: Tensor | null };
+export const flashAttention: BatchRule<{ attn_mask: Tensor | null }> = (call) => {
+  const { attn_mask: mask } = call.named;
   if (mask !== null && (mask.ndim !== 2 || call.isBatched(mask))) return sliced(call);
   const args = call.mapTensors((tensor) => (tensor === mask ? tensor : call.folded(tensor)));
   return mapResult(call.run(args), (tensor) => call.unfolded(tensor));

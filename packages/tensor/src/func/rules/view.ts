@@ -10,14 +10,14 @@ import { expand, permute, reshape, view } from '../../ops/view/view.js';
 import type { BatchRule } from '../batch-call.js';
 
 /** `view(self, size)` */
-export const viewRule: BatchRule = (call) => {
-  const { self, size } = call.named as { self: Tensor; size: number[] };
+export const viewRule: BatchRule<{ self: Tensor; size: number[] }> = (call) => {
+  const { self, size } = call.named;
   return view(call.values(self), [call.size, ...inferShape(size, self.numel)]);
 };
 
 /** `expand(self, size)`: new dimensions of an example go between the batch and its own. */
-export const expandRule: BatchRule = (call) => {
-  const { self, size } = call.named as { self: Tensor; size: number[] };
+export const expandRule: BatchRule<{ self: Tensor; size: number[] }> = (call) => {
+  const { self, size } = call.named;
   const lead = size.length - self.ndim;
   const own = reshape(call.values(self), [
     call.size,
@@ -28,8 +28,8 @@ export const expandRule: BatchRule = (call) => {
 };
 
 /** `permute(self, dims)` */
-export const permuteRule: BatchRule = (call) => {
-  const { self, dims } = call.named as { self: Tensor; dims: number[] };
+export const permuteRule: BatchRule<{ self: Tensor; dims: number[] }> = (call) => {
+  const { self, dims } = call.named;
   return permute(call.values(self), [0, ...dims.map((dim) => call.dim(dim, self.ndim))]);
 };
 
@@ -41,8 +41,8 @@ export const transposeRule: BatchRule = (call) => {
 };
 
 /** `new_zeros(self, size)` and its kin. */
-export const newSize: BatchRule = (call) => {
-  const { self, size } = call.named as { self: Tensor; size: number[] };
+export const newSize: BatchRule<{ self: Tensor; size: number[] }> = (call) => {
+  const { self, size } = call.named;
   return call.run(
     call.replaced(call.args, { self: call.values(self), size: [call.size, ...size] }),
   );

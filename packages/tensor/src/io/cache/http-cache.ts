@@ -46,7 +46,7 @@ export interface HttpCache {
 
 /** Whether headers of ours need no permission of the server. */
 function isSameOrigin(url: string): boolean {
-  const { location } = globalThis as { readonly location?: { readonly origin: string } };
+  const { location }: { readonly location?: { readonly origin: string } } = globalThis;
   return location === undefined || new URL(url).origin === location.origin;
 }
 
@@ -141,7 +141,7 @@ function openStore(cache: Exclude<CheckpointCache, false>): CacheStore | null {
     });
   }
   // Names of entries are made with it, and pages have it only where they have the file system.
-  if ((globalThis.crypto as Crypto | undefined)?.subtle === undefined) return null;
+  if (globalThis.crypto?.subtle === undefined) return null;
   return nodeStore(name, folder) ?? opfsStore(name);
 }
 

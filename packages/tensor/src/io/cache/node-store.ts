@@ -5,14 +5,9 @@ import { nodeBuiltin } from '@tessera/shared';
 import { type NodeFileHandle, type NodeFs, nodeFs } from '../node-fs.js';
 import type { CacheStore, StoreWriter, StoredFile } from './cache-store.js';
 
-interface HostProcess {
-  readonly platform: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
 /** The user's folder for what can be fetched again, as the operating system has it. */
 function userCacheFolder(): string {
-  const { env, platform } = (globalThis as unknown as { readonly process: HostProcess }).process;
+  const { env, platform } = globalThis.process;
   const home = nodeBuiltin<{ homedir(): string }>('node:os')!.homedir();
   if (platform === 'win32') return env.LOCALAPPDATA ?? `${home}/AppData/Local`;
   return platform === 'darwin' ? `${home}/Library/Caches` : env.XDG_CACHE_HOME || `${home}/.cache`;

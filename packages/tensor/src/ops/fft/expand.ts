@@ -10,7 +10,7 @@
  * the last. Half spectra take the same steps from behind. Lengths with a large prime factor become convolutions of a
  * power of two. @see Bluestein, "A linear filtering approach to the computation of discrete Fourier transform", 1970
  */
-import { type FftScale, fftFactor } from '../../kernels/fft-kernel.js';
+import { fftFactor } from '../../kernels/fft-kernel.js';
 import type { Tensor } from '../../tensor.js';
 import { contiguous } from '../arrange/copy.js';
 import { matmul } from '../matmul/composite.js';
@@ -189,7 +189,7 @@ function countOf(sizes: readonly number[], dims: readonly number[]): number {
 export function expandedC2c(
   self: Tensor,
   dims: readonly number[],
-  scale: FftScale,
+  scale: number,
   forward: boolean,
 ): Tensor {
   const { dtype, device, sizes } = self;
@@ -209,7 +209,7 @@ export function expandedC2c(
 }
 
 /** `fft_r2c` of other operators. */
-export function expandedR2c(self: Tensor, dims: readonly number[], scale: FftScale): Tensor {
+export function expandedR2c(self: Tensor, dims: readonly number[], scale: number): Tensor {
   const { dtype, device, sizes } = self;
   const kind: TableKind = { dtype, device, sign: 1 };
   const factor = fftFactor(scale, countOf(sizes, dims));
@@ -226,7 +226,7 @@ export function expandedR2c(self: Tensor, dims: readonly number[], scale: FftSca
 export function expandedC2r(
   self: Tensor,
   dims: readonly number[],
-  scale: FftScale,
+  scale: number,
   size: number,
 ): Tensor {
   const { dtype, device, sizes } = self;

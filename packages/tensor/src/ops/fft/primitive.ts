@@ -45,12 +45,12 @@ const c2cOp: OpOverload<Tensor> = defineOp(
     kernel: ({ self, dim, normalization, forward }, [out]) => {
       const sizes = out!.sizes.slice(0, -1);
       const values = readNumbers(self);
-      const factor = fftFactor(normalization as FftScale, countOf(sizes, dim));
+      const factor = fftFactor(normalization, countOf(sizes, dim));
       dim.forEach((d, i) => complexAlong(values, sizes, d, forward, i === 0 ? factor : 1));
       writeNumbers(out!, values);
     },
     expand: ({ self, dim, normalization, forward }) =>
-      self.numel === 0 ? null : expandedC2c(self, dim, normalization as FftScale, forward),
+      self.numel === 0 ? null : expandedC2c(self, dim, normalization, forward),
     // The matrix of the transform is symmetric; its conjugate is that of the other direction.
     vjp: ({ dim, normalization, forward }, { grad }) => ({
       self: () => callOp(c2cOp, [grad, dim, normalization, forward !== true]),
@@ -68,14 +68,14 @@ const r2cOp: OpOverload<Tensor> = defineOp(
       return metaOf([...withSize(sizes, last, (sizes[last]! >> 1) + 1), 2], self);
     },
     kernel: ({ self, dim, normalization }, [out]) => {
-      const factor = fftFactor(normalization as FftScale, countOf(self.sizes, dim));
+      const factor = fftFactor(normalization, countOf(self.sizes, dim));
       const values = realAlong(readNumbers(self), self.sizes, dim.at(-1)!, factor);
       const sizes = out!.sizes.slice(0, -1);
       for (const d of dim.slice(0, -1)) complexAlong(values, sizes, d, true, 1);
       writeNumbers(out!, values);
     },
     expand: ({ self, dim, normalization }) =>
-      self.numel === 0 ? null : expandedR2c(self, dim, normalization as FftScale),
+      self.numel === 0 ? null : expandedR2c(self, dim, normalization),
     // What is not there receives nothing; of the input there is a real part only.
     vjp: ({ self, dim, normalization }, { grad }) => ({
       self: () => {
@@ -105,11 +105,11 @@ const c2rOp: OpOverload<Tensor> = defineOp(
       const given = readNumbers(self);
       for (const d of dim.slice(0, -1)) complexAlong(given, half, d, false, 1);
       const { sizes } = out!;
-      const factor = fftFactor(normalization as FftScale, countOf(sizes, dim));
+      const factor = fftFactor(normalization, countOf(sizes, dim));
       writeNumbers(out!, halfAlong(given, sizes, dim.at(-1)!, factor));
     },
     expand: ({ self, dim, normalization, last_dim_size }) =>
-      self.numel === 0 ? null : expandedC2r(self, dim, normalization as FftScale, last_dim_size),
+      self.numel === 0 ? null : expandedC2r(self, dim, normalization, last_dim_size),
     vjp: ({ dim, normalization }, { grad }) => ({
       self: () => {
         const last = dim.at(-1)!;

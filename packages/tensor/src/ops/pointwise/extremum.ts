@@ -126,21 +126,9 @@ const clampTensorOp = defineOp(
     vjp: ({ self, min, max }, { grad }) => ({
       self: () => where(within(self, min, max), grad, 0),
       min: () =>
-        where(
-          max === null
-            ? lt(self, min as Tensor)
-            : logicalAnd(lt(min as Tensor, max), lt(self, min as Tensor)),
-          grad,
-          0,
-        ),
+        where(max === null ? lt(self, min!) : logicalAnd(lt(min!, max), lt(self, min!)), grad, 0),
       max: () =>
-        where(
-          min === null
-            ? gt(self, max as Tensor)
-            : logicalOr(lt(max as Tensor, min), gt(self, max as Tensor)),
-          grad,
-          0,
-        ),
+        where(min === null ? gt(self, max!) : logicalOr(lt(max!, min), gt(self, max!)), grad, 0),
     }),
   }),
 );
