@@ -29,7 +29,7 @@ export {
   type ValueGrad,
   traceJoint,
 } from './joint/trace-joint.js';
-export { isRefusal } from './joint/refusals.js';
+export { type Refusal, isRefusal } from './joint/refusals.js';
 export type { OutputPlan } from './joint/output-plan.js';
 export type { ViewStep } from './joint/view-steps.js';
 export {

@@ -12,7 +12,7 @@ import { TesseraError, nearestNames } from '@tessera/shared';
  */
 export type BackendLike =
   | ((
-      graphModule: GraphModule,
+      graphModule: GraphModule<readonly Tensor[]>,
       exampleInputs: readonly SegmentInput[],
       request?: CompileRequest,
     ) => CompiledSegment | GraphModule)

@@ -24,8 +24,7 @@ export function withEagerFallback(backend: Backend): Backend {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const { code } = error;
-      const [message] = error.message.split('
-');
+      const [message] = error.message.split('\n');
       reportUncompiled(code, message);
       if (request !== undefined) warnUncompiled(request, code, message);
       counters.inc('aot_autograd', 'eager_fallback');

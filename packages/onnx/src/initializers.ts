@@ -78,15 +78,16 @@ function place(root: Module, path: string): Place {
   const field = parts.pop()!;
   let owner = root;
   for (const part of parts) {
-    const fields = owner as unknown as Record<string, Module>;
-    owner = fields[part] ??= new OnnxScope();
+    let inner: Module | undefined = Reflect.get(owner, part);
+    if (inner === undefined) Object.assign(owner, { [part]: (inner = new OnnxScope()) });
+    owner = inner;
   }
   return { owner, field };
 }
 
 /** What a place holds now: others may be assigned, or lent for a call. */
 export function tensorAt({ owner, field }: Place): unknown {
-  return (owner as unknown as Record<string, unknown>)[field];
+  return Reflect.get(owner, field);
 }
 
 /** Which float initialisers are parameters, by name and sizes. */
@@ -122,7 +123,7 @@ export function placeInitializers(
     places.set(literal, at);
     const isStatic = isStatistic.get(literal.name) === true || !isParameter(literal.name, shape);
     if (isFloatingPoint(type.dtype) && !isStatic) {
-      (owner as unknown as Record<string, Parameter>)[field] = new Parameter(data);
+      Object.assign(owner, { [field]: new Parameter(data) });
     } else {
       owner.registerBuffer(field, data);
     }

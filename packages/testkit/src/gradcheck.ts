@@ -14,8 +14,8 @@ export interface GradcheckOptions {
 
 type Outputs = Tensor | readonly Tensor[];
 
-function listOf(outputs: Outputs): Tensor[] {
-  return Array.isArray(outputs) ? (outputs as Tensor[]) : [outputs];
+function listOf(outputs: Outputs): readonly Tensor[] {
+  return Array.isArray(outputs) ? outputs : [outputs];
 }
 
 /** Column of the Jacobian by central differences: d outputs / d inputs[i][j]. */

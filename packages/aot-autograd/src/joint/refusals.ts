@@ -1,10 +1,21 @@
 /**
- * @file Refusals: codes of errors about programs that are right in eager mode and have no functional form with one backward
- * graph. Whoever runs graphs may run such a program operator by operator.
+ * @file Refusals: errors about programs that are right in eager mode and have no functional form with one backward graph.
+ * Whoever runs graphs may run such a program operator by operator.
  */
-import { type ErrorCode, TesseraError, isTesseraError } from '@tessera/shared';
+import { TesseraError, isTesseraError } from '@tessera/shared';
 
-const REFUSALS: readonly ErrorCode[] = [
+/** See the file header. */
+export interface Refusal extends TesseraError {
+  readonly code:
+    | 'aot-unsupported'
+    | 'inplace-version'
+    | 'inplace-leaf'
+    | 'inplace-view'
+    | 'inplace-overlap'
+    | 'backward-twice';
+}
+
+const REFUSALS: readonly Refusal['code'][] = [
   'aot-unsupported',
   'inplace-version',
   'inplace-leaf',
@@ -14,8 +25,8 @@ const REFUSALS: readonly ErrorCode[] = [
 ];
 
 /** Whether an error is a refusal. */
-export function isRefusal(error: unknown): error is TesseraError {
-  return isTesseraError(error) && REFUSALS.includes(error.code);
+export function isRefusal(error: unknown): error is Refusal {
+  return REFUSALS.some((code) => isTesseraError(error, code));
 }
 
 /** An error of a derivative: eager code has it when somebody differentiates, and is right without. */

@@ -28,7 +28,7 @@ function namesOf(module: Module): string[] {
 /** Fields of a module with the items of its arrays, in order. */
 function* fields(module: Module): Generator<[string, unknown]> {
   for (const key of namesOf(module)) {
-    const value: unknown = (module as unknown as Record<string, unknown>)[key];
+    const value: unknown = Reflect.get(module, key);
     if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) yield [`${key}.${i}`, value[i]];
     } else {
@@ -45,7 +45,7 @@ export function* ownParameters(module: Module): Generator<[string, Parameter]> {
 /** A module's own registered buffers by field name. */
 export function* ownBuffers(module: Module, persistentOnly = false): Generator<[string, Tensor]> {
   for (const [name, persistent] of module._buffers ?? []) {
-    const value: unknown = (module as unknown as Record<string, unknown>)[name];
+    const value: unknown = Reflect.get(module, name);
     if (isTensor(value) && (persistent || !persistentOnly)) yield [name, value];
   }
 }
@@ -78,8 +78,10 @@ export function memberAt<T>(
   const names = path === '' ? [] : path.split('.');
   for (const name of names) {
     owner = value;
-    const fits = typeof owner === 'object' && owner !== null && Object.hasOwn(owner, name);
-    value = fits ? (owner as Record<string, unknown>)[name] : undefined;
+    value =
+      typeof owner === 'object' && owner !== null && Object.hasOwn(owner, name)
+        ? Reflect.get(owner, name)
+        : undefined;
   }
   if (isKind(value, owner, names.at(-1) ?? '')) return value;
   throw new TesseraError('invalid-argument', `${root.constructor.name} has no ${kind} '${path}'.`, {

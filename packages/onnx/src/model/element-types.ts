@@ -54,5 +54,5 @@ export function elementType(code: number): ElementType | undefined {
 
 /** ONNX's name of a type, for messages. */
 export function elementTypeName(code: number): string {
-  return (Type as Record<number, string | undefined>)[code] ?? `type ${code}`;
+  return Type[code] ?? `type ${code}`;
 }

@@ -18,7 +18,8 @@ function projections(call: NodeCall, heads: number): [query: Tensor, key: Tensor
   if (!call.has(1)) {
     if (first.ndim !== 5)
       call.fail('key is missing, and query is not packed as [B, L, heads, 3, E]');
-    return unpacked(first) as [Tensor, Tensor, Tensor];
+    const [query, key, value] = unpacked(first);
+    return [query, key, value];
   }
   const [bias, width] = [call.optional(3), first.shape[2]!];
   const projected = (input: number, start: number): Tensor => {
@@ -28,7 +29,10 @@ function projections(call: NodeCall, heads: number): [query: Tensor, key: Tensor
   };
   const query = projected(0, 0);
   const second = call.tensor(1);
-  if (second.ndim === 5) return [query, ...unpacked(second)] as [Tensor, Tensor, Tensor];
+  if (second.ndim === 5) {
+    const [key, value] = unpacked(second);
+    return [query, key, value];
+  }
   if (!call.has(2)) call.fail('value is missing');
   return [query, projected(1, width), projected(2, 2 * width)];
 }

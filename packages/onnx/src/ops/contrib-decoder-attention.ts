@@ -18,22 +18,20 @@ function operands(call: NodeCall, heads: number): [Tensor, Tensor, Tensor] {
   const whole = isPacked && bias !== null ? first.add(bias) : first;
   if (isPacked) {
     const width = whole.shape[2]! / 3;
-    return [0, 1, 2].map((i) => splitHeads(whole.narrow(2, i * width, width), heads)) as [
-      Tensor,
-      Tensor,
-      Tensor,
-    ];
+    const part = (i: number): Tensor => splitHeads(whole.narrow(2, i * width, width), heads);
+    return [part(0), part(1), part(2)];
   }
   if (!call.has(2)) call.fail('key is given, and value is missing');
   let start = 0;
-  return [0, 1, 2].map((input) => {
+  const projected = (input: number): Tensor => {
     const x = call.tensor(input);
     if (x.ndim === 4) return x;
     const width = x.shape[2]!;
     const own = bias === null ? x : x.add(bias.narrow(0, start, width));
     start += width;
     return splitHeads(own, heads);
-  }) as [Tensor, Tensor, Tensor];
+  };
+  return [projected(0), projected(1), projected(2)];
 }
 
 /** A cache [B, heads, P, E] whose entries each come from the beam that a table names for their position. */

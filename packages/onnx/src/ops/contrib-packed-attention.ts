@@ -63,15 +63,13 @@ function withPast(call: NodeCall, inputs: Inputs, fresh: readonly [Tensor, Tenso
   // A shared buffer has room: how much of it is the past is an input.
   if (isShared && inputs.pastLength === null) call.unsupported('past_present_share_buffer');
   const used = isShared ? call.number(inputs.pastLength!) : past.shape[3]!;
-  const all = fresh.map((x, i) => cat([past.select(0, i).narrow(2, 0, used), x], 2)) as [
-    Tensor,
-    Tensor,
-  ];
+  const joined = (i: 0 | 1): Tensor => cat([past.select(0, i).narrow(2, 0, used), fresh[i]], 2);
+  const all: readonly [Tensor, Tensor] = [joined(0), joined(1)];
   const present = (): Tensor => {
-    const joined = stack([...all], 0);
-    const filled = joined.shape[3]!;
+    const both = stack([...all], 0);
+    const filled = both.shape[3]!;
     const room = past.shape[3]! - filled;
-    return isShared && room > 0 ? cat([joined, past.narrow(3, filled, room)], 3) : joined;
+    return isShared && room > 0 ? cat([both, past.narrow(3, filled, room)], 3) : both;
   };
   return { all, present };
 }

@@ -33,7 +33,7 @@ export function cacheForm(call: NodeCall, type: string, scaleInput: number): Cac
   // A byte has two numbers, the first in its lower half, and 8 stands for zero.
   return {
     toCache: (x) => {
-      const [low, high] = whole(x).add(half).unflatten(-1, [-1, 2]).unbind(-1) as [Tensor, Tensor];
+      const [low, high] = whole(x).add(half).unflatten(-1, [-1, 2]).unbind(-1);
       return low.add(high.mul(16)).to('uint8');
     },
     fromCache: (cache) => {

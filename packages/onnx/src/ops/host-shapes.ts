@@ -103,7 +103,7 @@ function split(call: NodeCall): HostArray[] | null {
       range(size).map((i) => start - size + i),
     );
   });
-  return parts.includes(null) ? null : (parts as HostArray[]);
+  return parts.every((part) => part !== null) ? parts : null;
 }
 
 function transpose(call: NodeCall): HostArray | null {

@@ -1,7 +1,7 @@
 /**
  * @file Reductions and scans.
  */
-import { type Tensor, full, isFloatingPoint, ones, zeros, cat } from '@tessera/tensor';
+import { type DType, type Tensor, full, isFloatingPoint, ones, zeros, cat } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { OnnxOperator, OperatorTable } from '../registry.js';
 import { inDType, inFloat32, range } from './like.js';
@@ -49,8 +49,8 @@ function extremum(largest: boolean): Reduce {
 
 function highest(x: Tensor): number {
   if (isFloatingPoint(x.dtype)) return Infinity;
-  const bits = { int8: 7, uint8: 8, int16: 15, int32: 31 } as const;
-  return x.dtype in bits ? 2 ** bits[x.dtype as keyof typeof bits] - 1 : Number.MAX_SAFE_INTEGER;
+  const bits: Partial<Record<DType, number>> = { int8: 7, uint8: 8, int16: 15, int32: 31 };
+  return 2 ** (bits[x.dtype] ?? 53) - 1;
 }
 
 function lowest(x: Tensor): number {

@@ -227,9 +227,10 @@ export class NodeCall {
   /** One of several texts. @throws onnx-invalid */
   choice<const T extends string>(name: string, choices: readonly T[], fallback?: T): T {
     const text = this.text(name, fallback);
-    if (!choices.includes(text as T))
-      this.fail(`attribute '${name}' is '${text}' instead of ${choices.join(', ')}`);
-    return text as T;
+    return (
+      choices.find((one) => one === text) ??
+      this.fail(`attribute '${name}' is '${text}' instead of ${choices.join(', ')}`)
+    );
   }
 
   /** Texts; null if they are not given. */

@@ -29,8 +29,8 @@ const program = (x: Tensor, y: Tensor): Tensor =>
     .add(x.sum(1, { keepdim: true }));
 
 function planFor(backend: KernelBackend, name: string) {
-  const examples = [ramp([4, 4], 0), ramp([4, 4], 1)].map((x) => toDevice(x, backend.device));
-  const module = makeFx(program, { tracingMode: 'fake' })(...(examples as [Tensor, Tensor]));
+  const [x, y] = [ramp([4, 4], 0), ramp([4, 4], 1)].map((x) => toDevice(x, backend.device));
+  const module = makeFx(program, { tracingMode: 'fake' })(x, y);
   return compileGraph(module, { backend, name });
 }
 
@@ -54,7 +54,7 @@ async function refuse(backend: KernelBackend): Promise<void> {
   const inputs = [on(ramp([4, 4], 0)), on(whole([5], 5, 0))];
   const module = makeFx((x: Tensor, rows: Tensor) => x.indexSelect(0, rows), {
     tracingMode: 'fake',
-  })(...(inputs as [Tensor, Tensor]));
+  })(inputs[0], inputs[1]);
   const run = backend.load(compileGraph(module, { backend, name: 'refused' }));
   const outputs = run.plan.outputs.map((output) =>
     emptyFromMeta({ ...output, device: backend.device }),
@@ -86,8 +86,8 @@ async function serveAllSizes(backend: KernelBackend): Promise<void> {
   const trace = makeFx(program, { tracingMode: 'fake' });
   for (const [call, n] of [4, 6, 3, 17, 33, 2, 17].entries()) {
     const inputs = [ramp([n, 4], call), ramp([4, 4], call + 1)] as const;
-    const there = inputs.map((x) => toDevice(x, backend.device)) as [Tensor, Tensor];
-    const [result] = family.compile(trace(...there), counted)(there);
+    const [x, y] = inputs.map((input) => toDevice(input, backend.device));
+    const [result] = family.compile(trace(x, y), counted)([x, y]);
     await assertCloseAsync(result!, program(...inputs), { rtol: 1e-4, atol: 1e-4 });
   }
   if (loads !== 2) throw new Error(`seven calls at six sizes loaded ${loads} plans, not 2`);

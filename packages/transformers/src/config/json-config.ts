@@ -15,11 +15,11 @@ export class JsonConfig {
 
   /** @throws model-invalid when `json` is no object */
   static of(json: unknown, file = 'config.json'): JsonConfig {
-    if (typeof json !== 'object' || json === null || Array.isArray(json))
+    if (!isObject(json))
       throw new TesseraError('model-invalid', `${file} is no object.`, {
         hints: [`Give the folder of a model, or what JSON.parse makes of its ${file}.`],
       });
-    return new JsonConfig(json as Record<string, unknown>, file);
+    return new JsonConfig(json, file);
   }
 
   private invalid(name: string, wanted: string): TesseraError {
@@ -41,9 +41,8 @@ export class JsonConfig {
   size(name: string, otherwise?: number): number {
     if (!this.has(name) && otherwise !== undefined) return otherwise;
     const value = this.fields[name];
-    if (!Number.isSafeInteger(value) || (value as number) < 1)
-      throw this.invalid(name, 'a positive whole number');
-    return value as number;
+    if (!isWhole(value) || value < 1) throw this.invalid(name, 'a positive whole number');
+    return value;
   }
 
   /** How many there are of something that takes memory by itself, such as layers. @throws model-invalid */
@@ -116,9 +115,9 @@ export class JsonConfig {
   textsOrNull(name: string): readonly string[] | null {
     if (!this.has(name)) return null;
     const value = this.fields[name];
-    if (!Array.isArray(value) || value.some((item) => typeof item !== 'string'))
+    if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
       throw this.invalid(name, 'a list of texts');
-    return value as string[];
+    return value;
   }
 
   /** A token number, a list of them, or nothing; `absent` where the field is left out. @throws model-invalid */
@@ -127,23 +126,35 @@ export class JsonConfig {
     if (!this.has(name)) return [];
     const value = this.fields[name];
     const list = Array.isArray(value) ? value : [value];
-    if (list.some((item) => !Number.isSafeInteger(item))) throw this.invalid(name, 'token numbers');
-    return list as number[];
+    if (!list.every(isWhole)) throw this.invalid(name, 'token numbers');
+    return list;
   }
 
   /** A list of finite numbers. @throws model-invalid */
   numbers(name: string): readonly number[] {
     const value = this.fields[name];
-    if (!Array.isArray(value) || value.some((item) => !Number.isFinite(item)))
+    if (!Array.isArray(value) || !value.every(isFiniteNumber))
       throw this.invalid(name, 'a list of numbers');
-    return value as number[];
+    return value;
   }
 
   /** An inner object; empty where there is none. @throws model-invalid */
   inner(name: string): JsonConfig {
     if (!this.has(name)) return new JsonConfig({}, this.file);
     const value = this.fields[name];
-    if (typeof value !== 'object' || Array.isArray(value)) throw this.invalid(name, 'an object');
-    return new JsonConfig(value as Record<string, unknown>, this.file);
+    if (!isObject(value)) throw this.invalid(name, 'an object');
+    return new JsonConfig(value, this.file);
   }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isFiniteNumber(value: unknown): value is number {
+  return Number.isFinite(value);
 }

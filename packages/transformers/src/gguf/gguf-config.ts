@@ -65,7 +65,7 @@ function llamaFields(values: Values): Fields {
 function gptNeoXFields(values: Values): Fields {
   const base = llamaFields(values);
   const dims = values.number('rope.dimension_count');
-  const headDim = (base['hidden_size'] as number) / (base['num_attention_heads'] as number);
+  const headDim = Number(base['hidden_size']) / Number(base['num_attention_heads']);
   return {
     ...base,
     rotary_emb_base: base['rope_theta'],
@@ -76,7 +76,7 @@ function gptNeoXFields(values: Values): Fields {
 
 function gemma2Fields(values: Values): Fields {
   const base = llamaFields(values);
-  const [width, heads] = [base['hidden_size'] as number, base['num_attention_heads'] as number];
+  const [width, heads] = [base['hidden_size'], base['num_attention_heads']].map(Number);
   // The file does not have it: the largest of the three models, of 46 layers, divides by its own.
   const scale = base['num_hidden_layers'] === 46 ? width / heads : base['head_dim'];
   return {

@@ -72,7 +72,7 @@ export class ModelFolder {
       return await response.text();
     } catch (error) {
       signal?.throwIfAborted();
-      if ((error as { code?: string }).code === 'ENOENT') return null;
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
       throw new TesseraError('source-unreadable', `${String(at)}: ${messageOf(error)}.`, {
         context: { source: String(at) },
         hints: ['Give the folder of a model: one with config.json and *.safetensors.'],

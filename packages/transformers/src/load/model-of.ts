@@ -32,7 +32,7 @@ export function modelOf(
 
 /** Weights in the type of the first: some files hold norms or biases in another. */
 function inOneType(weights: Readonly<Record<string, Tensor>>): Record<string, Tensor> {
-  const dtype = Object.values(weights)[0]?.dtype as DType | undefined;
+  const dtype: DType | undefined = Object.values(weights)[0]?.dtype;
   return Object.fromEntries(
     Object.entries(weights).map(([name, weight]) => {
       if (weight.dtype === dtype) return [name, weight];

@@ -7,5 +7,5 @@ import type { Module } from '@tessera/nn';
 export function replaceLayer(root: Module, path: string, layer: Module): void {
   const at = path.lastIndexOf('.');
   const owner = root.getSubmodule(at < 0 ? '' : path.slice(0, at));
-  (owner as unknown as Record<string, Module>)[path.slice(at + 1)] = layer;
+  Object.assign(owner, { [path.slice(at + 1)]: layer });
 }

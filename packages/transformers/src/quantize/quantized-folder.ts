@@ -27,7 +27,7 @@ export function quantizationOf(model: Module): Readonly<Record<string, unknown>>
     );
   if (formats.length === 0) return null;
   const distinct = [...new Set(formats.map((format) => JSON.stringify(format)))];
-  return { quant_method: METHOD, formats: distinct.map((format) => JSON.parse(format) as object) };
+  return { quant_method: METHOD, formats: distinct.map((format): object => JSON.parse(format)) };
 }
 
 /** Whether a folder is one of `saveCausalLM`'s quantized ones. @throws model-unsupported for another method */

@@ -79,8 +79,13 @@ export class MpiLibrary {
   }
 
   #bind(name: MpiFunction): void {
-    const kinds = { h: this.abi.handle, H: 'intptr_t', p: 'intptr_t', i: 'int' } as const;
-    const args = [...SIGNATURES[name]].map((kind) => kinds[kind as keyof typeof kinds]);
+    const kinds: Readonly<Record<string, string>> = {
+      h: this.abi.handle,
+      H: 'intptr_t',
+      p: 'intptr_t',
+      i: 'int',
+    };
+    const args = [...SIGNATURES[name]].map((kind) => kinds[kind]);
     this.#functions.set(name, this.library.func(`MPI_${name}`, 'int', args));
   }
 

@@ -120,7 +120,7 @@ export class ExprEmitter {
       stack.pop();
       this.define(expr, this.build(expr));
     }
-    return this.scopes.find(root) as Value;
+    return this.scopes.find(root)!;
   }
 
   /** Like `value`, as a name or literal. */
