@@ -5,9 +5,9 @@ import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
+import { type Rows, addProduct } from '../../kernels/add-rows.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { singularValues } from '../../kernels/singular-values.js';
-import { multiplyAdd } from '../../kernels/matmul-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
 import { formatSizes } from '../../shape.js';
@@ -37,13 +37,14 @@ function exponential(values: Float64Array, n: number): Float64Array {
   const scaled = values.map((value) => value / 2 ** halvings);
   const product = (a: Float64Array, b: Float64Array): Float64Array => {
     const out = new Float64Array(n * n);
-    multiplyAdd(a, b, out, n, n, n);
+    const rowsOf = (of: Float64Array): Rows => ({ values: of, at: 0, step: n });
+    addProduct(rowsOf(out), n, n, rowsOf(b), { ...rowsOf(a), next: 1 }, n, 1);
     return out;
   };
   const one = new Float64Array(n * n);
   for (let i = 0; i < n; i++) one[i * n + i] = 1;
-  const powers: Float64Array[] = [one];
-  for (let k = 0; k < GROUP; k++) powers.push(product(powers[k]!, scaled));
+  const powers: Float64Array[] = [one, scaled];
+  for (let k = 1; k < GROUP; k++) powers.push(product(powers[k]!, scaled));
   const highest = powers.pop()!;
   let total = new Float64Array(n * n);
   // Few products: a group's powers are there, and groups are taken together by the highest. @see Paterson and Stockmeyer, 1973
@@ -154,9 +155,12 @@ const pinvOp = defineOp(
         const limit = Math.max(atLeast, share * s[0]!);
         s.forEach((value, k) => {
           if (!(value > limit)) return;
-          for (let i = 0; i < n; i++)
-            for (let j = 0; j < m; j++)
-              result[b * m * n + i * m + j]! += (v[k]![i]! * u[k]![j]!) / value;
+          const along = u[k]!;
+          for (let i = 0; i < n; i++) {
+            const factor = v[k]![i]! / value;
+            const row = b * m * n + i * m;
+            for (let j = 0; j < m; j++) result[row + j]! += factor * along[j]!;
+          }
         });
       }
       writeNumbers(out!, result);
