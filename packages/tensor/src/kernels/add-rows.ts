@@ -47,8 +47,8 @@ export interface Factors extends Rows {
 }
 
 /**
- * Adds a product of matrices: to `rows` rows of y, of `width` elements, sums of `count` rows of x times factors. Two rows at a time,
- * so that what is read of x serves both. What is read must not be what is written.
+ * Adds a product of matrices: to `rows` rows of y, of `width` elements, sums of `count` rows of x times factors. Four rows at a time,
+ * so that what is read of x serves all. What is read must not be what is written.
  */
 export function addProduct(
   y: Rows,
@@ -60,38 +60,45 @@ export function addProduct(
   sign: 1 | -1,
 ): void {
   const [to, of, by] = [y.values, x.values, factors.values];
-  const { next } = factors;
+  const { next, step } = factors;
+  // Short rows are over before sixteen factors have paid.
+  const together = width < 32 ? 0 : rows - (rows % 4);
   const whole = count - (count % 4);
-  const rest = x.at + whole * x.step;
-  for (let row = 0; row < rows; row += 2) {
+  for (let row = 0; row < together; row += 4) {
     const at = y.at + row * y.step;
-    const first = factors.at + row * factors.step;
-    if (row === rows - 1) {
-      addRows(to, at, width, of, x.at, x.step, by, first, next, count, sign);
-      return;
-    }
-    const below = at + y.step;
-    const second = first + factors.step;
+    const [at1, at2, at3] = [at + y.step, at + 2 * y.step, at + 3 * y.step];
     for (let i = 0; i < whole; i += 4) {
       const a = x.at + i * x.step;
       const [b, c, d] = [a + x.step, a + 2 * x.step, a + 3 * x.step];
-      const [k, l] = [first + i * next, second + i * next];
-      const [p, q] = [sign * by[k]!, sign * by[k + next]!];
-      const [r, s] = [sign * by[k + 2 * next]!, sign * by[k + 3 * next]!];
-      const [t, u] = [sign * by[l]!, sign * by[l + next]!];
-      const [v, w] = [sign * by[l + 2 * next]!, sign * by[l + 3 * next]!];
+      let k = factors.at + row * step + i * next;
+      const [p0, q0] = [sign * by[k]!, sign * by[k + next]!];
+      const [r0, s0] = [sign * by[k + 2 * next]!, sign * by[k + 3 * next]!];
+      k += step;
+      const [p1, q1] = [sign * by[k]!, sign * by[k + next]!];
+      const [r1, s1] = [sign * by[k + 2 * next]!, sign * by[k + 3 * next]!];
+      k += step;
+      const [p2, q2] = [sign * by[k]!, sign * by[k + next]!];
+      const [r2, s2] = [sign * by[k + 2 * next]!, sign * by[k + 3 * next]!];
+      k += step;
+      const [p3, q3] = [sign * by[k]!, sign * by[k + next]!];
+      const [r3, s3] = [sign * by[k + 2 * next]!, sign * by[k + 3 * next]!];
       for (let j = 0; j < width; j++) {
         const e = of[a + j]!;
         const f = of[b + j]!;
         const g = of[c + j]!;
         const h = of[d + j]!;
-        to[at + j]! += p * e + q * f + (r * g + s * h);
-        to[below + j]! += t * e + u * f + (v * g + w * h);
+        to[at + j]! += p0 * e + q0 * f + (r0 * g + s0 * h);
+        to[at1 + j]! += p1 * e + q1 * f + (r1 * g + s1 * h);
+        to[at2 + j]! += p2 * e + q2 * f + (r2 * g + s2 * h);
+        to[at3 + j]! += p3 * e + q3 * f + (r3 * g + s3 * h);
       }
     }
-    const left = count - whole;
-    if (left === 0) continue;
-    addRows(to, at, width, of, rest, x.step, by, first + whole * next, next, left, sign);
-    addRows(to, below, width, of, rest, x.step, by, second + whole * next, next, left, sign);
+  }
+  // What is left of the sums, and of the rows.
+  for (let row = whole === count ? together : 0; row < rows; row++) {
+    const done = row < together ? whole : 0;
+    const first = factors.at + row * step + done * next;
+    const from = x.at + done * x.step;
+    addRows(to, y.at + row * y.step, width, of, from, x.step, by, first, next, count - done, sign);
   }
 }
