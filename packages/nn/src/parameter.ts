@@ -14,8 +14,6 @@ export interface ParameterOptions {
   readonly requiresGrad?: boolean;
 }
 
-const OPTIONS: Readonly<Record<keyof ParameterOptions, true>> = { requiresGrad: true };
-
 /** See the file header. Shares the memory of the tensor it is made from, without its history. */
 export class Parameter extends Tensor {
   /**
@@ -23,7 +21,7 @@ export class Parameter extends Tensor {
    * of an integer tensor
    */
   constructor(data: Tensor, options?: ParameterOptions) {
-    checkOptionNames('new Parameter', options, OPTIONS);
+    checkOptionNames('Parameter', options, { requiresGrad: true });
     if (!isTensor(data))
       throw new TesseraError(
         'invalid-argument',
@@ -34,7 +32,7 @@ export class Parameter extends Tensor {
     // The memory is the parameter's now: an enclosing tidy() must not release it through `data`.
     keep(data);
     keep(this);
-    if (options?.requiresGrad !== false) this.requiresGrad_();
+    this.requiresGrad_(options?.requiresGrad);
   }
 
   override toString(): string {

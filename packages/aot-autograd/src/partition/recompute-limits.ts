@@ -187,8 +187,7 @@ export function savedBytes(node: Node): number {
   if (isViewNode(node)) {
     // A part of an intermediate is saved as a copy; other views keep the same memory alive.
     const root = viewedNode(node);
-    const isPart = root.op === 'call_function' && bytesOf(node) < bytesOf(root);
-    return isPart ? bytesOf(node) : Infinity;
+    if (root.op !== 'call_function' || bytesOf(node) >= bytesOf(root)) return Infinity;
   }
   return bytesOf(node);
 }

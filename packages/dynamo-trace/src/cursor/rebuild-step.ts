@@ -12,18 +12,17 @@ import type { Recorder } from './recorder.js';
 /** What a step makes at the present sizes. */
 export interface Rebuilt {
   readonly outs: readonly (OutSpec | null)[];
-  /** Slots of existing values that take gradients from it on. */
-  readonly gaining: readonly number[];
+  /** Slots of existing values that take gradients from it on; of an operator. */
+  readonly gaining?: readonly number[];
 }
 
 /** Records a matched step again, in the slots that it has. Follows grad mode, which the caller restores. */
 export function rebuildStep(recorder: Recorder, step: Step, inner = false): Rebuilt {
   if (step.kind === 'op') return rebuildOperator(recorder, step, inner);
-  let outs: Rebuilt['outs'] = [];
-  if (step.kind === 'backward') outs = rebuildBackward(recorder, step);
-  else if (step.kind === 'grad-mode') rebuildGradMode(recorder, step);
-  else if (step.kind === 'region') rebuildRegion(recorder, step);
-  return { outs, gaining: [] };
+  if (step.kind === 'backward') return { outs: rebuildBackward(recorder, step) };
+  if (step.kind === 'grad-mode') rebuildGradMode(recorder, step);
+  if (step.kind === 'region') rebuildRegion(recorder, step);
+  return { outs: [] };
 }
 
 /** Records an entry of a path again: a step, or those of a region that was jumped over. */

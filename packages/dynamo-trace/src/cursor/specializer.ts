@@ -17,7 +17,7 @@ import type { Frame } from '../frame/frame.js';
 import type { Segment } from '../trace/segment.js';
 import type { BackwardStep, MakingStep, OpStep, OutSpec, Step } from '../trace/step.js';
 import type { Cursor } from './cursor.js';
-import { rebuildEntry, rebuildStep } from './rebuild-step.js';
+import { type Rebuilt, rebuildEntry, rebuildStep } from './rebuild-step.js';
 import type { Recorder } from './recorder.js';
 
 type Outs = readonly (OutSpec | null)[];
@@ -61,20 +61,17 @@ export class Specializer {
   /** Makes the results of a matched step that is not yet in the path. */
   produce(step: OpStep | BackwardStep, args: Arguments): Outs {
     const { frame } = this;
-    const { made } = frame.shapes;
     const recorded = step.kind === 'op' ? step.gaining : [];
     // Which of more or fewer values take gradients from now on, the operator says and not the step.
-    const isTold =
-      recorded.length === 0 ||
-      (frame.spares.size === 0 && recorded.every((slot) => frame.slots[slot] !== undefined));
-    const gaining = made?.get(step)?.gaining ?? (isTold ? recorded : null);
-    let outs = this.recorder === null && gaining !== null ? this.known(step, args) : null;
+    const isTold = recorded.every((slot) => !frame.spares.size && frame.slots[slot]);
+    const gaining = frame.shapes.made?.get(step)?.gaining ?? (isTold ? recorded : null);
+    let outs = this.recorder === null ? gaining && this.known(step, args) : null;
     if (outs === null) {
       this.recorder ??= this.cursor.host.rebuild(this.cursor);
-      const rebuilt = rebuildStep(this.recorder, step);
-      ({ outs } = rebuilt);
-      this.note(step, args, outs, frame.shapes, this.behind, rebuilt.gaining);
-    } else if (gaining!.length > 0) frame.noteGradients(gaining!);
+      const made = rebuildStep(this.recorder, step);
+      outs = made.outs;
+      this.note(step, args, made);
+    } else frame.noteGradients(gaining!);
     if (step.kind === 'op')
       for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
     return outs;
@@ -84,15 +81,13 @@ export class Specializer {
    * Notes what a step makes at the present sizes.
    *
    * @param before what was known before it: of a region, before the steps inside
-   * @param gaining slots of existing values that take gradients from it on, at these sizes
    */
   note(
     step: MakingStep,
     args: Arguments,
-    outs: Outs,
+    { outs, gaining }: Rebuilt,
     shapes: ShapeBinding = this.frame.shapes,
     before: SoFar = this.behind,
-    gaining: readonly number[] = step.kind === 'op' ? step.gaining : [],
   ): void {
     if (shapes.parent === null || isStatic(step)) return;
     const { frame } = this;

@@ -245,11 +245,7 @@ function recordBackward(
   const step: BackwardStep = { kind: 'backward', ...added, next: { steps: [] } };
   recorder.alignment.pass('backward');
   cursor.append(step);
-  cursor.specializer.note(
-    step,
-    null,
-    step.leaves.map(({ grad }) => grad),
-  );
+  cursor.specializer.note(step, null, { outs: step.leaves.map(({ grad }) => grad) });
   noteVarying(recorder, step.leaves);
   giveGradients(frame, step);
 }

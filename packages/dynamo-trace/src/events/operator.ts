@@ -59,7 +59,7 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
     cursor.append(step);
     // The numbers themselves, where the program gave run-time scalars.
     const given = step.args.map((pattern) => instantiate(pattern, cursor.frame));
-    cursor.specializer.note(step, given, step.outs);
+    cursor.specializer.note(step, given, step);
     cursor.frame.announce(step);
     return result;
   },

@@ -168,7 +168,7 @@ function enterNewSizes(
   const result = enter(cursor, step, call);
   if (!cursor.matching || cursor.at !== exit) return result;
   const outs = produced.map(({ slot }) => specOf(frame.slots[slot]!, slot));
-  specializer.note(step, null, outs, shapes, before);
+  specializer.note(step, null, { outs }, shapes, before);
   return result;
 }
 
@@ -248,7 +248,7 @@ function recordRegion(
       step.jump = makeJump(cursor, from, region.produced, guards, implicit, result);
     if (step.jump !== null) {
       cursor.path.splice(from, Infinity, step.jump.steps);
-      cursor.specializer.note(step, null, step.jump.produced, frame.shapes, before);
+      cursor.specializer.note(step, null, { outs: step.jump.produced }, frame.shapes, before);
     }
   }
   const given = step.jump === null ? region.produced : step.jump.produced.map(({ slot }) => slot);

@@ -42,12 +42,12 @@ export function weightNorm<M extends Module>(module: M, options: WeightNormOptio
   registerParametrization(module, name, new WeightNorm(dim), { unsafe: true });
   // As PyTorch's older `weight_norm` names them.
   module.registerLoadStateDictPreHook((_, state, prefix) => {
-    const [g, v] = [`${prefix}${name}_g`, `${prefix}${name}_v`];
-    if (state[g] === undefined || state[v] === undefined) return;
-    const original = `${prefix}parametrizations.${name}.original`;
-    Object.assign(state, { [`${original}0`]: state[g], [`${original}1`]: state[v] });
-    delete state[g];
-    delete state[v];
+    const older = ['g', 'v'].map((part) => `${prefix}${name}_${part}`);
+    if (!older.every((key) => key in state)) return;
+    older.forEach((key, i) => {
+      state[`${prefix}parametrizations.${name}.original${i}`] = state[key]!;
+      delete state[key];
+    });
   });
   return module;
 }
