@@ -18,14 +18,17 @@ import { graphNetwork } from './programs/graph-network.js';
 import { kMeans } from './programs/k-means.js';
 import { mixtureOfExperts } from './programs/mixture-of-experts.js';
 import { neuralOde } from './programs/neural-ode.js';
+import { neuralOperator } from './programs/neural-operator.js';
 import { normalizingFlow } from './programs/normalizing-flow.js';
 import { type Outcome, type Program, largestDifference, runProgram } from './programs/program.js';
 import { proximalPolicy } from './programs/proximal-policy.js';
+import { radianceField } from './programs/radiance-field.js';
 import { reinforce } from './programs/reinforce.js';
 import { residualNetwork } from './programs/residual-network.js';
 import { siamese } from './programs/siamese.js';
 import { styleTransfer } from './programs/style-transfer.js';
 import { superResolution } from './programs/super-resolution.js';
+import { tabular } from './programs/tabular.js';
 import { translation } from './programs/translation.js';
 import { uNet } from './programs/u-net.js';
 import { variationalAutoencoder } from './programs/variational-autoencoder.js';
@@ -57,6 +60,9 @@ const PROGRAMS: readonly Program[] = [
   architectureSearch,
   forwardForward,
   styleTransfer,
+  neuralOperator,
+  radianceField,
+  tabular,
 ];
 
 const onGpu = sampled(PROGRAMS, 3);
