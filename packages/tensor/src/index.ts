@@ -27,7 +27,7 @@ export { download } from './device-copy.js';
 export { type NestedNumbers, type TypeChoices, type TypedValues } from './read-values.js';
 export { type MemoryFormat } from './memory-format.js';
 export { promoteTypes, resultType } from './type-promotion.js';
-export { broadcastShapes } from './shape.js';
+export { broadcastShapes } from './broadcast-shapes.js';
 
 // Memory
 export { cpuHeap, type CpuHeap, type HeapStats } from './heap/cpu-heap.js';

@@ -120,14 +120,10 @@ export function wrapDims(
   return ndim === 0 ? [] : wrapped;
 }
 
-/** Broadcast shape of a list of shapes. @throws shape-mismatch, invalid-argument */
+/** Broadcast shape of several shapes. @throws shape-mismatch */
 export function broadcastShapes(shapes: readonly (readonly number[])[], op = 'op'): number[] {
   let ndim = 0;
   for (const shape of shapes) ndim = Math.max(ndim, shape.length);
-  if (!(ndim >= 0))
-    throw new TesseraError('invalid-argument', 'broadcastShapes() takes one list of shapes.', {
-      hints: ['Write broadcastShapes([[2], [3, 1]]).'],
-    });
   const out = new Array<number>(ndim).fill(1);
   for (const shape of shapes) {
     const lead = ndim - shape.length;

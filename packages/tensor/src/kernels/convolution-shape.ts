@@ -86,18 +86,14 @@ export function convolutionShape(
       : windowCount(size, kernel[i]!, stride[i]!, padding[i]!, dilation[i]!),
   );
   const isEmpty = input[0] === 0 || input[1] === 0;
-  if (result.some((size) => size < (transposed && isEmpty ? 0 : 1))) {
+  const isSmall = result.some((size) => size < (transposed && isEmpty ? 0 : 1));
+  if (isSmall || (!isEmpty && spatial.includes(0)))
     throw new TesseraError(
       'shape-mismatch',
-      `convolution: kernel of size ${formatSizes(kernel)} (dilation ${formatSizes(dilation)}, stride ${formatSizes(stride)}, padding ${formatSizes(padding)}) is larger than the input ${formatSizes(input)}`,
+      isSmall
+        ? `convolution: kernel of size ${formatSizes(kernel)} (dilation ${formatSizes(dilation)}, stride ${formatSizes(stride)}, padding ${formatSizes(padding)}) is larger than the input ${formatSizes(input)}`
+        : `convolution: Only zero batch or zero channel inputs are supported, but got input shape: ${formatSizes(input)}`,
       { hints: ['Pad the input or use a smaller kernel.'] },
-    );
-  }
-  if (!isEmpty && spatial.includes(0))
-    throw new TesseraError(
-      'shape-mismatch',
-      `convolution: Only zero batch or zero channel inputs are supported, but got input shape: ${formatSizes(input)}`,
-      { hints: ['Images have at least one row and one column.'] },
     );
   const outChannels = transposed ? weight[1]! * groups : weight[0]!;
   return {

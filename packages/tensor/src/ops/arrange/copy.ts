@@ -1,8 +1,9 @@
 /**
  * @file Copies and conversions: clone, copy_, to, contiguous, detach.
  */
-import { TesseraError, checkOptionNames } from '@tessera/shared';
+import { checkOptionNames } from '@tessera/shared';
 import { type DeviceType, deviceRuntime, isDeviceAvailable, transfers } from '../../device.js';
+import { refuseNumbers } from '../../dispatch/check-arguments.js';
 import { unreadable } from '../../dispatch/unreadable-now.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
@@ -134,13 +135,11 @@ export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat }): 
   return callOp(cloneOp, [self, options?.memoryFormat ?? null]);
 }
 
-/** Copies `src` into self, broadcasting and converting. @throws shape-mismatch, invalid-argument */
+/** Copies `src` into self, broadcasting and converting. @throws shape-mismatch, schema-arguments */
 export function copy_(self: Tensor, src: Tensor): Tensor {
-  if (!isTensor(src))
-    throw new TesseraError('invalid-argument', "copy_(): argument 'src' must be Tensor.", {
-      hints: ['One number everywhere: x.fill_(1).'],
-    });
-  return callOp(copyInplace, [self, src, false]);
+  const args = [self, src, false];
+  if (!isTensor(src)) refuseNumbers(copyInplace, args);
+  return callOp(copyInplace, args);
 }
 
 /** self in row-major order (or another format), copied if it is not. */
