@@ -18,7 +18,6 @@ import {
   treeSpecEqual,
   treeUnflatten,
   type TreeSpecOf,
-  LEAF_SPEC,
 } from '@tessera/shared';
 import {
   type DeviceType,
@@ -119,7 +118,7 @@ function compileEntry<A extends readonly unknown[], R>(
   spec: TreeSpecOf<A>,
   options: AotOptions,
 ): Entry<R> {
-  let structure: TreeSpecOf<R> = LEAF_SPEC;
+  let structure!: TreeSpecOf<R>;
   const run = (inputs: readonly unknown[]): readonly unknown[] => {
     let next = 0;
     const values = leaves.map((leaf) => (isInput(leaf) ? inputs[next++] : leaf));

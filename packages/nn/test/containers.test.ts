@@ -2,7 +2,7 @@
  * @file Editing containers as PyTorch 2.13 does: `insert`, `pop`, `extend`, `delete`, `set`, slices, iteration.
  */
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { ones, tensor } from '@tessera/tensor';
+import { type Tensor, ones, tensor } from '@tessera/tensor';
 import {
   GELU,
   Linear,
@@ -19,6 +19,7 @@ import {
   cloneModule,
 } from '../src/index.js';
 import type { Module } from '../src/index.js';
+import { compileForTest } from './compile-for-test.js';
 
 const kinds = (list: Iterable<Module>): string[] => [...list].map((m) => m.constructor.name);
 const names = (module: Module): string[] => module.namedChildren().map(([name]) => name);
@@ -123,6 +124,22 @@ describe('names', () => {
     expect(names(list.set(3, new Tanh()))).toEqual(['a', 'b', 'c', '3', '4', '5']);
     expect(names(list.insert(0, new Tanh()))).toEqual(['0', '1', '2', '3', '4', '5', '6']);
     expect(names(list.append(new Tanh()))).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+  });
+
+  it('keep their order in compiled functions', () => {
+    const list = named();
+    const { call } = compileForTest((x: Tensor) => list.call(x));
+    const x = tensor([-1, 2]);
+    const edits = [
+      () => list,
+      () => list.append(new Sigmoid()),
+      () => list.append(new Linear(2, 2)),
+      () => list.delete(0),
+    ];
+    for (const edit of edits) {
+      edit();
+      expect(call(x).toArray()).toEqual(list.call(x).toArray());
+    }
   });
 
   it('are numbers after one is added to a slice that has its number', () => {

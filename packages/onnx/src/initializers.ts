@@ -78,8 +78,8 @@ function place(root: Module, path: string): Place {
   const field = parts.pop()!;
   let owner = root;
   for (const part of parts) {
-    let inner: Module | undefined = Reflect.get(owner, part);
-    if (inner === undefined) Object.assign(owner, { [part]: (inner = new OnnxScope()) });
+    const inner: Module = Reflect.get(owner, part) ?? new OnnxScope();
+    Reflect.set(owner, part, inner);
     owner = inner;
   }
   return { owner, field };
@@ -123,7 +123,7 @@ export function placeInitializers(
     places.set(literal, at);
     const isStatic = isStatistic.get(literal.name) === true || !isParameter(literal.name, shape);
     if (isFloatingPoint(type.dtype) && !isStatic) {
-      Object.assign(owner, { [field]: new Parameter(data) });
+      Reflect.set(owner, field, new Parameter(data));
     } else {
       owner.registerBuffer(field, data);
     }

@@ -40,7 +40,5 @@ export function customPass(hook: string, pass: CustomPass | null): readonly Pass
 /** Names of the inputs and number of the results, in words. */
 function boundary({ graph }: GraphModule): string {
   const inputs = graph.placeholders.map((node) => node.name);
-  const result = graph.outputNode?.args[0];
-  const results = Array.isArray(result) ? result.length : 1;
-  return `(${inputs.join(', ')}) → ${results} results`;
+  return `(${inputs.join(', ')}) → ${graph.results.length} results`;
 }

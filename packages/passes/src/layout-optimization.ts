@@ -78,8 +78,7 @@ function operandsOf(node: Node): Operands | null {
     case 'tessera::convolution_pointwise':
       return { images: [0], weight: 1, groups: node.number(6) };
     case 'aten::convolution_backward': {
-      const mask = node.args[10];
-      const [input, weight, bias] = Array.isArray(mask) ? mask : [];
+      const [input, weight, bias] = [node.args[10]].flat();
       if (!input && !weight) return bias ? { images: [0], weight: null, groups: 1 } : null;
       return {
         images: weight ? [0, 1] : [0],

@@ -7,7 +7,7 @@ import { defaultDType } from './default-dtype.js';
 import { type DType, isFloatingPoint } from './dtype.js';
 import { formatExponential, formatFixed } from './format-number.js';
 import { readExact } from './kernels/elements.js';
-import { printOptions } from './print-options-state.js';
+import { edgeitems, linewidth, precision, sciMode, threshold } from './print-options-state.js';
 import { formatSizes, numelOf } from './shape.js';
 import type { Tensor } from './tensor.js';
 
@@ -49,7 +49,7 @@ function withSuffixes(body: string, suffixes: readonly string[]): string {
   let text = body;
   let used = body.length - body.lastIndexOf('\n') + 1;
   for (const suffix of suffixes) {
-    if (used + suffix.length + 2 > printOptions.linewidth) {
+    if (used + suffix.length + 2 > linewidth) {
       text += `,\n${' '.repeat(PREFIX.length)}${suffix}`;
       used = PREFIX.length + suffix.length;
     } else {
@@ -64,9 +64,8 @@ function withSuffixes(body: string, suffixes: readonly string[]): string {
 function shownIndices(size: number, summarise: boolean): number[] {
   const all = (from: number, to: number): number[] =>
     Array.from({ length: to - from }, (_, i) => from + i);
-  const { edgeitems: edge } = printOptions;
-  return summarise && size > 2 * edge
-    ? [...all(0, edge), -1, ...all(size - edge, size)]
+  return summarise && size > 2 * edgeitems
+    ? [...all(0, edgeitems), -1, ...all(size - edgeitems, size)]
     : all(0, size);
 }
 
@@ -74,7 +73,7 @@ function shownIndices(size: number, summarise: boolean): number[] {
 function formatBody(tensor: Tensor): string {
   const { sizes, dtype } = tensor;
   const values = readExact(tensor);
-  const summarise = values.length > printOptions.threshold;
+  const summarise = values.length > threshold;
   const shown: number[] = [];
   const collect = (dim: number, offset: number): void => {
     if (dim === sizes.length) {
@@ -95,7 +94,7 @@ function formatBody(tensor: Tensor): string {
       const cells = indices.map((i) =>
         i < 0 ? (indices.length > 1 ? ' ...' : '...') : format(values[offset + i]!),
       );
-      const perLine = Math.max(1, Math.floor((printOptions.linewidth - indent) / (width + 2)));
+      const perLine = Math.max(1, Math.floor((linewidth - indent) / (width + 2)));
       const lines: string[] = [];
       for (let i = 0; i < cells.length; i += perLine)
         lines.push(cells.slice(i, i + perLine).join(', '));
@@ -123,7 +122,6 @@ function elementFormat(values: readonly number[], dtype: DType): ElementFormat {
       plain,
     );
   }
-  const { precision, sciMode } = printOptions;
   const regular = values.filter((value) => Number.isFinite(value) && value !== 0);
   const sizes = regular.map(Math.abs);
   const max = sizes.reduce((a, b) => Math.max(a, b), 0);

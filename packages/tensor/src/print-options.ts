@@ -2,7 +2,7 @@
  * @file `setPrintoptions`: how tensors are printed. @see torch.set_printoptions
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
-import { type PrintSettings, printOptions } from './print-options-state.js';
+import { type PrintSettings, printSettings, putPrintSettings } from './print-options-state.js';
 
 const PROFILES: Readonly<Record<'default' | 'short' | 'full', Omit<PrintSettings, 'sciMode'>>> = {
   default: { precision: 4, threshold: 1000, edgeitems: 3, linewidth: 80 },
@@ -43,12 +43,12 @@ export function setPrintoptions(options: PrintOptions = {}): void {
       refuse(name, value, 'a whole number that is not negative');
   if (sciMode !== null && typeof sciMode !== 'boolean')
     refuse('sciMode', sciMode, 'true, false or null');
-  Object.assign(
-    printOptions,
-    profile === undefined ? {} : PROFILES[profile],
-    Object.fromEntries(given),
-    { sciMode },
-  );
+  putPrintSettings({
+    ...printSettings(),
+    ...(profile === undefined ? {} : PROFILES[profile]),
+    ...Object.fromEntries(given),
+    sciMode,
+  });
 }
 
 function refuse(name: string, value: unknown, expected: string): never {
@@ -61,5 +61,5 @@ function refuse(name: string, value: unknown, expected: string): never {
 
 /** The settings in force, which `setPrintoptions` takes. @see torch._tensor_str.get_printoptions */
 export function getPrintoptions(): PrintSettings {
-  return { ...printOptions };
+  return printSettings();
 }

@@ -11,7 +11,7 @@ import {
   type Argument,
   Graph,
   GraphModule,
-  Node,
+  type Node,
   eliminateDeadCode,
   getItem,
   tensorVal,
@@ -219,7 +219,7 @@ class Functionalizer {
     const tensors = node.args.flatMap((arg, i) =>
       [arg]
         .flat()
-        .filter((each): each is Node => each instanceof Node && tensorVal(each) !== null)
+        .filter((each) => tensorVal(each) !== null)
         .map((each) => ({ value: this.valueOf(each), alias: schema.args[i]!.alias })),
     );
     const written = tensors.filter(({ alias }) => alias?.isWrite === true);

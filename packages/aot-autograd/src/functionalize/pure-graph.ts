@@ -12,10 +12,9 @@ export function pureGraph(
   module: GraphModule,
   { mayAlias = () => false }: Pick<FunctionalizeOptions, 'mayAlias'>,
 ): FunctionalGraph | null {
-  const { nodes, placeholders, outputNode } = module.graph;
+  const { nodes, placeholders, results } = module.graph;
   if (!nodes.every(isPure)) return null;
   const taken = inputStorages(module.graph);
-  const results = [outputNode!.args[0]].flat();
   for (const [i, result] of results.entries()) {
     if (!(result instanceof Node) || results.indexOf(result) < i || mayAlias(i)) continue;
     const val = tensorVal(result);

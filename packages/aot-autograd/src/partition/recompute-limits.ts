@@ -111,7 +111,7 @@ const SINGLE_PASS: ReadonlySet<string> = new Set([
 function isRealReduction(node: Node): boolean {
   const read = node.allInputNodes().reduce((bytes, input) => bytes + bytesOf(input), 0);
   if (bytesOf(node) * SMALL_RESULT < read) return true;
-  if (typeof node.target === 'object' && SINGLE_PASS.has(node.target.schema.name)) return false;
+  if (SINGLE_PASS.has((node.target as OpOverload).schema.name)) return false;
   return Array.isArray(node.meta.val) || bytesOf(node) >= read;
 }
 

@@ -71,12 +71,17 @@ export function waitTensor(tensor: Tensor): Tensor {
   return tensor;
 }
 
-function started(op: OpOverload, input: Tensor, group: ProcessGroup, ...args: unknown[]): Tensor {
+function started(
+  op: OpOverload<Tensor>,
+  input: Tensor,
+  group: ProcessGroup,
+  ...args: unknown[]
+): Tensor {
   const { name } = op.schema;
   if (!isTraced([input])) requireBlocking(name, group, [input]);
   // What is recorded runs as synchronously.
   else if (input.device !== 'cpu') throw needsAwaiting(name, input.device);
-  return callOp(op, [input, ...args, group.name]) as Tensor;
+  return callOp(op, [input, ...args, group.name]);
 }
 
 /**

@@ -64,7 +64,7 @@ export class Frame implements PendingValue {
   readonly finished: Segment[] = [];
   private readonly leftOut: LeftOut[] = [];
   /** Slots of tensors whose cache entry another frame has. */
-  private displaced: Map<Tensor, number> | null = null;
+  private displaced: Map<TensorBase, number> | null = null;
   /** Gradients that leaves have dropped although recorded operators may still read them. */
   private readonly dropped: TensorBase[] = [];
 
@@ -112,7 +112,7 @@ export class Frame implements PendingValue {
   /** The slot of a tensor in this call; -1 if it has none. */
   slotOf(tensor: TensorBase): number {
     if (tensor.traceOwner === this.id) return tensor.traceSlot;
-    return this.displaced?.get(tensor as Tensor) ?? -1;
+    return this.displaced?.get(tensor) ?? -1;
   }
 
   private displace(tensor: Tensor): void {

@@ -60,8 +60,7 @@ export class Graph {
 
   /** What the graph returns: the items of its list. */
   get results(): readonly Argument[] {
-    const returned = this.outputNode!.args[0];
-    return Array.isArray(returned) ? returned : [returned];
+    return [this.outputNode?.args[0]].flat();
   }
 
   /** Adds a node at the insertion point. */

@@ -16,8 +16,8 @@ export interface SizedInput {
 export function fakesAt(inputs: readonly SizedInput[], sizes: readonly number[]): Tensor[] {
   const layouts = inputs.map(({ tensor, dims }) => {
     const now = tensor.sizes.map((size, i) => (dims[i] < 0 ? size : sizes[dims[i]]));
-    const strides = symbolicStrides(tensor, now, (a, b) => (a as number) * (b as number));
-    return { sizes: now, strides: strides as number[] };
+    const strides = symbolicStrides(tensor, now, (a, b) => a * b);
+    return { sizes: now, strides };
   });
   const bytes = new Map<Storage | Tensor, number>();
   inputs.forEach(({ tensor }, i) => {

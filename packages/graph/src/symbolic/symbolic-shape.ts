@@ -34,15 +34,13 @@ export function fittedShape(
   const ofTensors = (tensors: readonly unknown[]): SymbolicShape | null => {
     if (!tensors.every(isTensor) || tensors.some(({ ndim }) => ndim !== tensors[0].ndim))
       return null;
-    const sizes: Size[] = [];
-    for (const dim of tensors[0].sizes.keys()) {
-      const size = sizeOf(
+    const sizes = tensors[0].sizes.map((_, dim) =>
+      sizeOf(
         tensors.map((tensor) => tensor.sizes[dim]),
         dim,
-      );
-      if (size === null) return null;
-      sizes.push(size);
-    }
+      ),
+    );
+    if (!sizes.every((size) => size !== null)) return null;
     const strides = tensors[0].strides.map((_, dim) =>
       fitter.fit(tensors.map((tensor) => tensor.strides[dim])),
     );
@@ -58,12 +56,16 @@ export function fittedShape(
  * Strides of a tensor whose sizes are `sizes` instead of its own: products of the sizes further in where
  * its layout is dense, else as they are.
  */
-export function symbolicStrides(tensor: Tensor, sizes: readonly Size[], times: Multiply): Size[] {
-  const strides: Size[] = [...tensor.strides];
+export function symbolicStrides<S>(
+  tensor: Tensor,
+  sizes: readonly S[],
+  times: (a: S | number, b: S | number) => S | number,
+): (S | number)[] {
+  const strides: (S | number)[] = [...tensor.strides];
   const order = tensor.strides
     .map((_, dim) => dim)
     .sort((a, b) => tensor.strides[a] - tensor.strides[b] || b - a);
-  const inner: { readonly extent: number; readonly size: Size }[] = [{ extent: 1, size: 1 }];
+  const inner: { readonly extent: number; readonly size: S | number }[] = [{ extent: 1, size: 1 }];
   for (const dim of order) {
     const stride = tensor.strides[dim];
     const known = inner.findLast(({ extent }) => extent === stride);
@@ -72,5 +74,3 @@ export function symbolicStrides(tensor: Tensor, sizes: readonly Size[], times: M
   }
   return strides;
 }
-
-type Multiply = (a: Size, b: Size) => Size;

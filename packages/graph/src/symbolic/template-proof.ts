@@ -106,7 +106,7 @@ function caseIn({ caseOf, args, outs }: Call, computed: readonly number[]): stri
 
 /** A layout where the template's program computes this. */
 function layoutIn({ sizes, strides }: SlottedShape, computed: readonly number[]): Shaped {
-  const layout = { sizes: [] as number[], strides: [] as number[] };
+  const layout: { sizes: number[]; strides: number[] } = { sizes: [], strides: [] };
   for (let d = 0; d < sizes.length; d++) {
     layout.sizes.push(computed[sizes[d]!]!);
     layout.strides.push(computed[strides[d]!]!);

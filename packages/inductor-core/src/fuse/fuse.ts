@@ -37,32 +37,23 @@ const OVERWRITE = 'stay apart, as one overwrites a part of what the other access
 const HURRY = 'stay apart, as one checks whether the other writes';
 const UNLIKE = 'stay apart, as their loops differ or the kernel would be too large';
 
-/** One way to join two groups. */
-interface Joiner {
-  /** Whether groups of these kinds may join at all; asked first, as it costs nothing. */
-  readonly takes: (a: Group, b: Group) => boolean;
-  readonly join: (context: FusionContext, a: Group, b: Group) => Group | null;
-}
+/** One way to join two groups; null for groups of other kinds, as asking costs nothing. */
+type Joiner = (a: Group, b: Group) => ((context: FusionContext) => Group | null) | null;
 
 /** Joins a product and loops, whichever comes first. */
-const productAndLoops = (
-  join: (context: FusionContext, product: MatmulGroup, loops: LoopGroup) => Group | null,
-): Joiner => ({
-  takes: (a, b) =>
-    a.kind === 'matmul' ? b.kind === 'loop' : a.kind === 'loop' && b.kind === 'matmul',
-  join(context, a, b) {
-    if (a.kind === 'matmul' && b.kind === 'loop') return join(context, a, b);
-    return a.kind === 'loop' && b.kind === 'matmul' ? join(context, b, a) : null;
-  },
-});
+const productAndLoops =
+  (
+    join: (context: FusionContext, product: MatmulGroup, loops: LoopGroup) => Group | null,
+  ): Joiner =>
+  (a, b) => {
+    if (a.kind === 'matmul' && b.kind === 'loop') return (context) => join(context, a, b);
+    return a.kind === 'loop' && b.kind === 'matmul' ? (context) => join(context, b, a) : null;
+  };
 
 const epilogues = productAndLoops(fuseEpilogue);
 
-const loops: Joiner = {
-  takes: (a, b) => a.kind === 'loop' && b.kind === 'loop',
-  join: (context, a, b) =>
-    a.kind === 'loop' && b.kind === 'loop' ? fuseLoops(context, a, b) : null,
-};
+const loops: Joiner = (a, b) =>
+  a.kind === 'loop' && b.kind === 'loop' ? (context) => fuseLoops(context, a, b) : null;
 
 const prologues = productAndLoops(fusePrologue);
 
@@ -104,7 +95,7 @@ class Fusion {
     );
   }
 
-  private *rounds({ takes, join }: Joiner): Steps<void> {
+  private *rounds(joiner: Joiner): Steps<void> {
     this.rejected.clear();
     // What did not change in the last round was tried there.
     let changed: ReadonlySet<Group> | null = null;
@@ -114,10 +105,11 @@ class Fusion {
       yield;
       for (const { a, b } of pairs) {
         const [left, right] = [this.current(a), this.current(b)];
-        if (left === right || !takes(left, right) || this.rejected.get(left)?.has(right) === true)
+        const join = joiner(left, right);
+        if (left === right || join === null || this.rejected.get(left)?.has(right) === true)
           continue;
         const obstacle = this.obstacle(left, right);
-        const joined = obstacle === null ? join(this.context, left, right) : null;
+        const joined = obstacle === null ? join(this.context) : null;
         if (joined === null) {
           this.reject(left, right);
           log('fusion', () => `${pairText(left, right)} ${obstacle ?? UNLIKE}`);

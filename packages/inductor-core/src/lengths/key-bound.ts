@@ -4,7 +4,7 @@
  * A model with a static cache compares the numbers of keys (`arange`) with the places of its queries: keys behind the
  * last place are memory that was not written yet. What is found is an upper bound, for all rows of the mask together.
  */
-import { type Argument, Node } from '@tessera/graph';
+import { type Argument, Node, tensorVal } from '@tessera/graph';
 import { type DType, isTensor } from '@tessera/tensor';
 
 /** No key behind number `max(input) + plus` is seen. */
@@ -75,11 +75,10 @@ function callOf(arg: Argument | undefined): Call | null {
 }
 
 function dtypeOf(arg: Argument | undefined): DType | null {
-  return arg instanceof Node && isTensor(arg.meta.val) ? arg.meta.val.dtype : null;
+  return tensorVal(arg)?.dtype ?? null;
 }
 
-const sizesOf = (arg: Argument | undefined): readonly number[] =>
-  arg instanceof Node && isTensor(arg.meta.val) ? arg.meta.val.sizes : [];
+const sizesOf = (arg: Argument | undefined): readonly number[] => tensorVal(arg)?.sizes ?? [];
 
 /** Whether both have as many keys: then what is made of a value element by element, or a view, moves none of them. */
 function keepsKeys(made: Argument | undefined, of: Argument | undefined): boolean {

@@ -157,17 +157,13 @@ class GraphLowering {
       if (item != null) this.values.set(node, this.settle(node, item));
       return;
     }
-    const handler = typeof target === 'function' ? loweringOf(target) : undefined;
-    if (handler !== undefined) {
+    if (typeof target === 'function') {
+      const handler = loweringOf(target);
+      if (handler === undefined) this.unsupported(node, `calls the function '${target.name}'`);
       this.values.set(node, this.lowerPattern(node, handler));
       return;
     }
-    if (typeof target !== 'object')
-      this.unsupported(
-        node,
-        `calls the function '${typeof target === 'string' ? target : target.name}'`,
-      );
-    const op = target;
+    const op = operatorOf(node)!;
     if (op.qualifiedName === 'aten::copy_') {
       this.mutations.push(node);
       this.values.set(node, this.tensor(node.input(1)));
@@ -308,9 +304,8 @@ class GraphLowering {
   }
 
   private tensor(node: Node): LoweredTensor {
-    const value = this.argument(node);
-    if (value instanceof LoweredTensor) return value;
-    this.unsupported(node, 'is no tensor');
+    // What a schema calls a tensor.
+    return this.argument(node) as LoweredTensor;
   }
 
   private unsupported(node: Node, why: string): never {

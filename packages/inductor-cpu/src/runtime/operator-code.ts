@@ -5,11 +5,13 @@
  */
 import type { OpOverload, Tensor } from '@tessera/tensor';
 
-/** Computes a call into `outs`, by the arguments' names; false leaves it to others. */
-export type OperatorCode = (
-  args: Readonly<Record<string, unknown>>,
-  outs: readonly Tensor[],
-) => boolean;
+/**
+ * Computes a call into `outs`, by the arguments' names; false leaves it to others. Calls were checked against the schema that
+ * `Args` are of.
+ */
+export type OperatorCode<Args extends object = object> = {
+  run(args: Args, outs: readonly Tensor[]): boolean;
+}['run'];
 
 const codes = new Map<string, OperatorCode>();
 

@@ -13,7 +13,7 @@ import {
 } from './produce.js';
 
 /** Makes the results of a call, by the arguments' names; null leaves it to others. */
-type ProducingCode = (args: never) => Tensor | Tensor[] | null;
+type ProducingCode = { of(args: object): Tensor | Tensor[] | null }['of'];
 
 const CODES: ReadonlyMap<string, ProducingCode> = new Map<string, ProducingCode>([
   ['aten::nonzero', nonzeroOf],
@@ -28,7 +28,7 @@ function produce(op: OpOverload, args: readonly unknown[]): Tensor | Tensor[] | 
   const [self] = args;
   // Most calls are of few elements: what they cost is finding out whether there is code.
   if (isTensor(self) && self.numel < FEW) return null;
-  return CODES.get(op.qualifiedName)?.(op.bind(args) as never) ?? null;
+  return CODES.get(op.qualifiedName)?.(op.bind(args)) ?? null;
 }
 
 /**

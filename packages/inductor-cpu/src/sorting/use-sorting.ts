@@ -10,11 +10,20 @@ import { type Row, selectAlong, sortRows } from './run-rows.js';
 /** So few elements are left to the reference kernels, which begin sooner. */
 const FEW = 64;
 
+/** Arguments of operators along a dimension. */
+interface Along {
+  readonly self: Tensor;
+  readonly dim: number;
+}
+
 /** Rows that are sorted along `dim`, the largest element first if the argument of a name says so. */
-function sorting(op: string, largestFirst: string): OperatorCode {
+function sorting(
+  op: string,
+  largestFirst: 'descending' | 'largest',
+): OperatorCode<Along & Partial<Record<'descending' | 'largest', boolean>>> {
   return (args, [values, indices]) => {
-    const self = args['self'] as Tensor;
-    const at = wrapDim(args['dim'] as number, self.ndim, op);
+    const { self } = args;
+    const at = wrapDim(args.dim, self.ndim, op);
     return sortRows(self, at, args[largestFirst] === true, values, indices);
   };
 }
@@ -22,25 +31,18 @@ function sorting(op: string, largestFirst: string): OperatorCode {
 /** Elements of a rank along `dim`. */
 function choosing(
   op: string,
-  rankOf: (args: Readonly<Record<string, unknown>>) => number,
-): OperatorCode {
+  rankOf: (args: { readonly k: number }) => number,
+): OperatorCode<Along & { readonly k: number }> {
   return (args, [values, indices]) => {
-    const self = args['self'] as Tensor;
+    const { self } = args;
     if (self.ndim === 0 || self.numel < FEW) return false;
-    return selectAlong(
-      self,
-      wrapDim(args['dim'] as number, self.ndim, op),
-      rankOf(args),
-      values,
-      indices,
-    );
+    return selectAlong(self, wrapDim(args.dim, self.ndim, op), rankOf(args), values, indices);
   };
 }
 
 /** The element of a rank of all, as of one row. */
-function choosingOfAll(rank: number): OperatorCode {
-  return (args, [value]) => {
-    const self = args['self'] as Tensor;
+function choosingOfAll(rank: number): OperatorCode<{ readonly self: Tensor }> {
+  return ({ self }, [value]) => {
     const { dtype, numel, storage, storageOffset } = self;
     if (numel < FEW || !self.isContiguous()) return false;
     const row: Row = { dtype, storage, storageOffset, ndim: 1, sizes: [numel], strides: [1] };
@@ -57,7 +59,7 @@ export function useSorting(): void {
   registerOperatorCode('aten::sort', sort);
   registerOperatorCode('aten::sort.stable', sort);
   registerOperatorCode('aten::topk', sorting('topk', 'largest'));
-  const kthvalue = choosing('kthvalue', ({ k }) => (k as number) - 1);
+  const kthvalue = choosing('kthvalue', ({ k }) => k - 1);
   registerOperatorCode('aten::kthvalue', kthvalue);
   for (const [name, rank] of [
     ['median', MEDIAN],

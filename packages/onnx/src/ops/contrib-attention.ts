@@ -29,10 +29,7 @@ function projections(call: NodeCall, heads: number): [query: Tensor, key: Tensor
   };
   const query = projected(0, 0);
   const second = call.tensor(1);
-  if (second.ndim === 5) {
-    const [key, value] = unpacked(second);
-    return [query, key, value];
-  }
+  if (second.ndim === 5) return [query, ...unpacked(second)] as [Tensor, Tensor, Tensor];
   if (!call.has(2)) call.fail('value is missing');
   return [query, projected(1, width), projected(2, 2 * width)];
 }

@@ -282,16 +282,15 @@ export class Facts {
 function solvableTerm(base: SymInt): { monomial: SymInt; coeff: number } | undefined {
   if (base.kind !== 'sum')
     return base.kind === 'product' ? undefined : { monomial: base, coeff: 1 };
-  for (let best = base.args.length - 1, found = -1; ; best--) {
+  const monomials = base.args as readonly SymInt[];
+  for (let best = monomials.length - 1, found = -1; ; best--) {
     if (best < 0)
-      return found < 0
-        ? undefined
-        : { monomial: base.args[found] as SymInt, coeff: base.coeffs[found] };
-    const monomial = base.args[best] as SymInt;
+      return found < 0 ? undefined : { monomial: monomials[found], coeff: base.coeffs[found] };
+    const monomial = monomials[best];
     if (monomial.kind !== 'symbol' || Math.abs(base.coeffs[best]) !== 1) continue;
-    const others = base.args.filter((arg) => arg !== monomial);
+    const others = monomials.filter((arg) => arg !== monomial);
     if (freeSymbols(...others).includes(monomial)) continue;
-    if (found < 0 || monomial.id > (base.args[found] as SymInt).id) found = best;
+    if (found < 0 || monomial.id > monomials[found].id) found = best;
   }
 }
 

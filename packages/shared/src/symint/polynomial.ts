@@ -102,7 +102,7 @@ export function multiplySizes(env: SymIntOwner, a: Size, b: Size): Size {
   const left = polynomialOf(a);
   const right = polynomialOf(b);
   if (left.terms.size * right.terms.size > MAX_EXPANDED_TERMS) {
-    return monomialOf(env, [...factorsOf(a as SymInt), ...factorsOf(b as SymInt)]);
+    return monomialOf(env, [...monomialFactors(a as SymInt), ...monomialFactors(b as SymInt)]);
   }
   const result = constantPolynomial(left.constant * right.constant);
   for (const [monomial, coeff] of left.terms) {
@@ -114,10 +114,6 @@ export function multiplySizes(env: SymIntOwner, a: Size, b: Size): Size {
   }
   for (const [monomial, coeff] of right.terms) addScaled(result, monomial, coeff * left.constant);
   return fromPolynomial(env, result);
-}
-
-function factorsOf(size: SymInt): readonly SymInt[] {
-  return size.kind === 'product' ? (size.args as readonly SymInt[]) : [size];
 }
 
 /** The product of factors, each an atom or a sum that was not multiplied out; at least one. */

@@ -44,7 +44,7 @@ function nodeText(node: SymInt, look: (operand: Size) => Text): Text {
     case 'symbol':
       return { text: node.name, binding: Binding.Atom };
     case 'sum':
-      return sumText(node.args as readonly SymInt[], node.coeffs, node.constant, look);
+      return sumText(node.args, node.coeffs, node.constant, look);
     case 'product':
       return {
         text: operands.map((part) => wrap(part, Binding.Product)).join(' * '),
@@ -76,10 +76,10 @@ function modText(node: SymInt, numerator: Text, divisor: Text): Text {
 }
 
 function sumText(
-  monomials: readonly SymInt[],
+  monomials: readonly Size[],
   coeffs: readonly number[],
   constant: number,
-  look: (operand: SymInt) => Text,
+  look: (operand: Size) => Text,
 ): Text {
   let text = '';
   const append = (part: string, negative: boolean): void => {

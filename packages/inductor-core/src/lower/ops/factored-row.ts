@@ -5,7 +5,7 @@
  * them. So the norm needs no kernel: `Σₖ (s · xₖ · gₖ) · wₖₙ` is `s · Σₖ (xₖ · gₖ) · wₖₙ` with `s = rsqrt(Σₖ xₖ² / K + ε)`.
  * Every column sums the row again, which is cheap as it reads the row anyway.
  */
-import { type Node, tensorVal } from '@tessera/graph';
+import type { Node } from '@tessera/graph';
 import type { Size } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
@@ -87,7 +87,7 @@ function staysFactored(l: Lowering, node: Node, row: LoweredTensor): boolean {
   const isProduct = ([user, value]: readonly [Node, Node]): boolean => {
     const at = ROW_OF[operatorOf(user)?.qualifiedName ?? ''];
     if (at === undefined) return false;
-    const { sizes } = tensorVal(user.input(at + 1))!;
+    const { sizes } = user.input(at + 1).meta.val as { readonly sizes: readonly Size[] };
     return user.args.every((arg, i) => (arg === value) === (i === at)) && isSmall(numelOf(sizes));
   };
   return (

@@ -12,8 +12,8 @@ import type {
   ScalarType,
 } from './program.js';
 
-/** A value; bools are 0 and 1, i64 are bigints. */
-type Value = number | bigint | readonly [number, number];
+/** A value; bools are 0 and 1, i64 are bigints, and so are pairs, whose second word has the upper bits. */
+type Value = number | bigint;
 
 const words = new DataView(new ArrayBuffer(8));
 
@@ -26,10 +26,11 @@ function round(type: ScalarType, value: number | bigint): number | bigint {
 }
 
 function bitcast(value: number | bigint, from: ScalarType, to: ScalarType): number | bigint {
-  if (from === 'f32') words.setFloat32(0, Number(value));
-  else if (from === 'f64') words.setFloat64(0, Number(value));
+  const number = Number(value);
+  if (from === 'f32') words.setFloat32(0, number);
+  else if (from === 'f64') words.setFloat64(0, number);
   else if (from === 'i64') words.setBigInt64(0, BigInt(value));
-  else words.setUint32(0, Number(value) >>> 0);
+  else words.setUint32(0, number >>> 0);
   if (to === 'f32') return words.getFloat32(0);
   if (to === 'f64') return words.getFloat64(0);
   if (to === 'i64') return words.getBigInt64(0);
@@ -194,12 +195,6 @@ class Run {
     return undefined;
   }
 
-  /** A value that is no pair. */
-  #single(expr: ScalarExpr): number | bigint {
-    const value = this.#eval(expr);
-    return typeof value === 'object' ? value[0] : value;
-  }
-
   #eval(expr: ScalarExpr): Value {
     switch (expr.kind) {
       case 'number':
@@ -209,16 +204,16 @@ class Run {
       case 'item':
         return this.#arrays.get(expr.array)![Number(this.#eval(expr.index))]!;
       case 'part': {
-        const pair = this.#eval(expr.of);
-        return typeof pair === 'object' ? pair[expr.part === 'x' ? 0 : 1] : pair;
+        const pair = BigInt(this.#eval(expr.of));
+        return Number(BigInt.asUintN(32, expr.part === 'x' ? pair : pair >> 32n));
       }
       case 'unary': {
-        const value = this.#single(expr.arg);
+        const value = this.#eval(expr.arg);
         if (expr.op === '!') return 1 - Number(value);
         return round(expr.type, expr.op === '-' ? -value : ~value);
       }
       case 'binary': {
-        const [a, b] = [this.#single(expr.left), this.#single(expr.right)];
+        const [a, b] = [this.#eval(expr.left), this.#eval(expr.right)];
         const value =
           typeof a === 'bigint'
             ? longArithmetic(expr.op, a, BigInt(b))
@@ -228,9 +223,9 @@ class Run {
       case 'builtin':
         return this.#builtin(expr);
       case 'convert':
-        return convert(this.#single(expr.arg), expr.type);
+        return convert(this.#eval(expr.arg), expr.type);
       case 'bitcast':
-        return bitcast(this.#single(expr.arg), expr.arg.type, expr.type);
+        return bitcast(this.#eval(expr.arg), expr.arg.type, expr.type);
       case 'call': {
         const args = expr.args.map((arg) => this.#eval(arg));
         return new Run(this.target).call(expr.callee, args);
@@ -240,12 +235,11 @@ class Run {
 
   #builtin(expr: Extract<ScalarExpr, { kind: 'builtin' }>): Value {
     const { name, type } = expr;
-    const given = expr.args.map((arg) => this.#single(arg));
+    const given = expr.args.map((arg) => this.#eval(arg));
     if (type === 'i64') return round(type, LONG_BUILTINS[name]!(...given.map(BigInt)));
-    const args = given.map(Number);
-    if (name === 'pair') return [args[0]!, args[1]!];
+    if (name === 'pair') return BigInt(given[0]!) | (BigInt(given[1]!) << 32n);
     const of: NumberFunction = BUILTINS[name] ?? Math[name as HostFunction];
-    return round(type, of(...args));
+    return round(type, of(...given.map(Number)));
   }
 }
 

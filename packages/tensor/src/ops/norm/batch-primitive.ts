@@ -212,10 +212,10 @@ const backwardOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp(
     },
     kernel: (args, [dInput, dWeight, dBias]) => {
       const train = args.train;
-      const means = readNumbers((train ? args.save_mean : args.running_mean) as Tensor);
+      const means = readNumbers((train ? args.save_mean : args.running_mean)!);
       const scales = train
-        ? readNumbers(args.save_invstd as Tensor)
-        : readNumbers(args.running_var as Tensor).map((v) => 1 / Math.sqrt(v + args.eps));
+        ? readNumbers(args.save_invstd!)
+        : readNumbers(args.running_var!).map((v) => 1 / Math.sqrt(v + args.eps));
       const grads = batchNormBackward({
         gradOut: args.grad_out,
         input: args.input,
@@ -240,7 +240,7 @@ const backwardOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp(
         },
         grads,
         (at) => {
-          const running = [args.running_mean as Tensor, args.running_var as Tensor] as const;
+          const running = [args.running_mean!, args.running_var!] as const;
           const first = composedGradient(
             at.grad_out!,
             at.input!,
