@@ -5,7 +5,7 @@
  * cached; numbers are runtime scalars. After a few sizes an op's further ones share code (`SizeFamily`). Ops that the backend cannot compile are left to the next provider
  * (the reference kernels on `cpu`).
  */
-import { type GraphModule, tensorVal } from '@tessera/graph';
+import type { GraphModule } from '@tessera/graph';
 import { type TesseraError, isTesseraError, reportTo } from '@tessera/shared';
 import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { type KernelProvider, reserveOffsets } from '@tessera/tensor/internal';
@@ -54,7 +54,7 @@ interface Family {
 function tablesOf(module: GraphModule): string {
   return module.graph.nodes
     .filter(({ op }) => op === 'get_attr')
-    .map((node) => tensorVal(node)!.sizes.join())
+    .map(({ meta }) => (meta.val as Tensor).sizes.join())
     .join(';');
 }
 
