@@ -7,7 +7,7 @@ import { TesseraError } from '@tessera/shared';
 export function noData(): never {
   throw new TesseraError('invalid-argument', 'Tensors have no .data.', {
     hints: [
-      'The same memory without history: x.detach(); writing to it: noGrad(() => x.copy_(y)).',
+      'Without history: x.detach(); to write to it: noGrad(() => x.copy_(y)).',
       'The elements: x.toTypedArray(), or await x.toArray().',
     ],
   });

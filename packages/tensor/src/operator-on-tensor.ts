@@ -11,7 +11,7 @@ export function operatorOnTensor(hint: string): TesseraError {
     {
       hints: [
         'Call the function: x.add(y), x.mul(2), x.lt(y), x.eq(y).',
-        'For one number in an if: loss.item() < best (await it on devices other than cpu).',
+        'For one number: loss.item() < best (await it on other devices than cpu).',
         ...(hint === 'default' ? ['For text: `loss: ${loss}`.'] : []),
       ],
     },

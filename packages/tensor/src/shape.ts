@@ -139,7 +139,7 @@ export function broadcastShapes(shapes: readonly (readonly number[])[], op = 'op
           {
             context: { op, shapes },
             hints: [
-              'Sizes must be equal or 1, aligned from the last dimension; use unsqueeze() or reshape().',
+              'Sizes are equal or 1, from the last dimension on; use unsqueeze() or reshape().',
             ],
           },
         );

@@ -280,7 +280,7 @@ export class Tensor extends TensorBase {
         "can't retain_grad on Tensor that has requires_grad=False",
         {
           hints: [
-            'Call requiresGrad_() on the leaves before the forward pass, and do not run it under noGrad().',
+            'Call requiresGrad_() on leaves before the forward pass, outside of noGrad().',
           ],
         },
       );

@@ -8,7 +8,7 @@ export function backwardTwice(nodeName: string): TesseraError {
   return new TesseraError(
     'backward-twice',
     `Trying to backward through the graph a second time (${nodeName}): saved tensors were freed by the first backward().`,
-    { hints: ['Pass retainGraph: true to the first backward() if you need a second.'] },
+    { hints: ['Pass retainGraph: true to the first backward() for a second.'] },
   );
 }
 

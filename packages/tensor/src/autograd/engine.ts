@@ -50,7 +50,7 @@ function rootGradients(
         `element ${i} of tensors does not require grad and does not have a grad_fn`,
         {
           hints: [
-            'Call requiresGrad_() on the leaves before the forward pass, and do not run it under noGrad().',
+            'Call requiresGrad_() on leaves before the forward pass, outside of noGrad().',
           ],
         },
       );

@@ -36,6 +36,6 @@ export function replaced(
   throw new TesseraError(
     'invalid-argument',
     `hook of ${node.name} has returned an incorrect number of values (got ${result.length}, but expected ${grads.length})`,
-    { hints: ['Return one value per gradient, null where there is none, or nothing.'] },
+    { hints: ['Return one value per gradient, null for none, or nothing.'] },
   );
 }

@@ -46,7 +46,7 @@ export function isInferenceTensor(tensor: TensorBase): boolean {
 export function refuseInferenceTensor(what: string): never {
   throw new TesseraError('inference-tensor', what, {
     hints: [
-      'Make a clone() outside of inferenceMode() to get a normal tensor, or use noGrad() instead.',
+      'Make a clone() outside of inferenceMode(), or use noGrad() instead.',
     ],
   });
 }

@@ -144,7 +144,7 @@ export class OpNode extends GradNode {
         {
           context: { op: this.op.qualifiedName },
           hints: [
-            'Detach its input, or wrap the computation in a custom Function with a backward.',
+            'Detach its input, or write a Function with a backward.',
           ],
         },
       );

@@ -77,7 +77,7 @@ export function valueError(check: ValueCheck, value: number): TesseraError {
         `${check.op}: all elements of ${check.argument} should be between 0 and 1`,
         {
           context: { op: check.op, argument: check.argument },
-          hints: ['Take the sigmoid of logits first, or use binaryCrossEntropyWithLogits.'],
+          hints: ['Of logits: binaryCrossEntropyWithLogits.'],
         },
       );
   }

@@ -233,7 +233,7 @@ export class Storage {
         'use-after-dispose',
         `${what}: this tensor's memory was released by dispose(), using or tidy().`,
         {
-          hints: ['Dispose a tensor only after its last use, or return it from tidy() to keep it.'],
+          hints: ['Dispose after the last use; tidy() keeps what is returned from it.'],
         },
       );
     }
@@ -241,7 +241,7 @@ export class Storage {
       'fake-data-access',
       `Cannot access data pointer of Tensor (e.g. FakeTensor): ${what}.`,
       {
-        hints: ['A FakeTensor has no values; register a meta rule for an op that reads raw data.'],
+        hints: ['Register a meta rule for an op that reads raw data.'],
       },
     );
   }

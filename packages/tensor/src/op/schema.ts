@@ -97,7 +97,7 @@ function fail(text: string, why: string): never {
   throw new TesseraError('schema-parse', `Cannot read the operator schema '${text}': ${why}.`, {
     context: { schema: text },
     hints: [
-      "Write it as PyTorch does, e.g. 'custom::scale(Tensor self, float factor=1.0) -> Tensor'.",
+      "Write it like 'custom::scale(Tensor self, float factor=1.0) -> Tensor'.",
     ],
   });
 }

@@ -34,7 +34,7 @@ export interface Subscript {
 function refuse(message: string): never {
   throw new TesseraError('invalid-argument', `index: ${message}.`, {
     hints: [
-      "Items are numbers, slices like '1:' or '::2', '...', null, and tensors or arrays of indices or booleans.",
+      "Items are numbers, slices like '1:' or '::2', '...', null, tensors and arrays.",
     ],
   });
 }

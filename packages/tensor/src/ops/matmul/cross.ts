@@ -38,7 +38,7 @@ function valuesAtHand(tensor: Tensor): Float64Array | null {
 /** @throws invalid-argument */
 function refuseWeights(what: string): never {
   throw new TesseraError('invalid-argument', `cov(): ${what}`, {
-    hints: ['Weights are finite and not negative; they need not sum to 1.'],
+    hints: ['Weights are finite and not negative.'],
   });
 }
 

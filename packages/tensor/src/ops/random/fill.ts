@@ -132,7 +132,7 @@ function totalWeight(weights: Float64Array): number {
   if (!isValid)
     refuseMultinomial(
       'probability tensor contains either `inf`, `nan` or element < 0',
-      'Weights are finite and not negative; they need not sum to 1.',
+      'Weights are finite and not negative.',
     );
   if (!(total > 0))
     refuseMultinomial(

@@ -103,7 +103,7 @@ const sumToSizeOp = defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> T
         `size ${formatSizes(target)} is not expandable to size ${formatSizes(self.sizes)}.`,
         {
           hints: [
-            'Sizes must be equal or 1, aligned from the last dimension; use unsqueeze() or reshape().',
+            'Sizes are equal or 1, from the last dimension on; use unsqueeze() or reshape().',
           ],
         },
       );

@@ -25,7 +25,7 @@ const diagEmbedOp = defineOp(
         throw new TesseraError(
           'invalid-dim',
           `diagonal dimensions cannot be identical ${dim1}, ${dim2}`,
-          { hints: ['Name two different dimensions of a tensor with at least one.'] },
+          { hints: ['Name two different dimensions.'] },
         );
       const sizes = self.sizes.slice(0, -1);
       const length = self.sizes.at(-1)! + Math.abs(offset);
