@@ -134,9 +134,7 @@ export function fromTypedArray(
         'invalid-argument',
         `Cannot make a tensor from ${data.constructor.name}.`,
         {
-          hints: [
-            'Pass a Float32Array, Float64Array, BigInt64Array, Int32Array, Int16Array, Int8Array or Uint8Array.',
-          ],
+          hints: ['Pass an array of a dtype, such as Float32Array, Int32Array or Uint8Array.'],
         },
       );
     }

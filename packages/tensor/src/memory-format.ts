@@ -31,10 +31,10 @@ export function isLaidOutAs(
   options: { memoryFormat?: MemoryFormat },
 ): boolean {
   checkOptionNames('isContiguous', options, MEMORY_FORMAT);
-  const format = options.memoryFormat;
-  return format === 'channelsLast' || format === 'channelsLast3d'
-    ? isChannelsLast(sizes, strides, format === 'channelsLast' ? 4 : 5)
-    : isContiguous(sizes, strides);
+  const { memoryFormat = 'contiguous' } = options;
+  return memoryFormat === 'contiguous'
+    ? isContiguous(sizes, strides)
+    : isChannelsLast(sizes, strides, memoryFormat === 'channelsLast' ? 4 : 5);
 }
 
 /** Result of the shape, dtype and order of dimensions of `self`. */

@@ -50,7 +50,7 @@ export function readItem(tensor: Tensor): Item {
       'invalid-argument',
       `item(): a Tensor with ${numelOf(tensor.sizes)} elements (shape ${formatSizes(tensor.sizes)}) cannot be converted to Scalar`,
       {
-        hints: ['Reduce or index to one element first, or use toArray().'],
+        hints: ['Reduce or index it first, or use toArray().'],
       },
     );
   }

@@ -160,7 +160,7 @@ export function expandStrides(
     throw new TesseraError(
       'shape-mismatch',
       `expand: The number of sizes provided (${target.length}) must be greater or equal to the number of dimensions in the tensor (${sizes.length}). Target sizes: ${formatSizes(target)}. Tensor sizes: ${formatSizes(sizes)}`,
-      { hints: ['Take dimensions away first: reshape() or squeeze().'] },
+      { hints: ['Take dimensions away: reshape(), squeeze().'] },
     );
   }
   return target.map((size, i) => {
@@ -196,7 +196,7 @@ export function inferShape(shape: readonly number[], numel: number): number[] {
       `shape '${formatSizes(shape)}' is invalid for input of size ${numel}`,
       {
         context: { shape, numel },
-        hints: ['The product of the sizes must equal the number of elements.'],
+        hints: ['The sizes multiply to the number of elements.'],
       },
     );
   }

@@ -18,7 +18,7 @@ export function modifiedSince(what: string, ...hints: readonly string[]): Tesser
     'inplace-version',
     `one of the variables needed for gradient computation has been modified by an inplace operation: ${what}`,
     {
-      hints: ['Use the out-of-place op, or clone() the tensor before modifying it.', ...hints],
+      hints: ['Use the out-of-place op, or clone() the tensor first.', ...hints],
     },
   );
 }

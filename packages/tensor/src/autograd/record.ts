@@ -132,7 +132,7 @@ export function checkInPlaceLeaf(self: Tensor): void {
     'inplace-leaf',
     `${what} [${DTYPES[self.dtype].scalarTypeName} ${formatSizes(self.sizes)}]`,
     {
-      hints: ['Wrap the update in noGrad(() => …), or use the out-of-place op.'],
+      hints: ['Write in noGrad(() => …), or use the out-of-place op.'],
     },
   );
 }

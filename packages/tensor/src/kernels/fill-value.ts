@@ -36,6 +36,6 @@ export function checkFillValue(value: ScalarLike, dtype: DType): void {
   throw new TesseraError(
     'invalid-argument',
     `value cannot be converted to type ${dtype} without overflow: ${number}`,
-    { hints: ['Give a number that the dtype holds, or take a dtype of floats.'] },
+    { hints: ['Give a number that the dtype holds, or floats.'] },
   );
 }

@@ -88,7 +88,7 @@ const leakyReluOp = definePiecewise(
       throw new TesseraError(
         'invalid-argument',
         'In-place leakyReLu backward calculation is triggered with a negative slope which is not supported.',
-        { hints: ['Call the functional form, which keeps its input.'] },
+        { hints: ['Call the functional form.'] },
       );
     }
     return (grad, x) => (x > 0 ? grad : grad * slope);

@@ -76,7 +76,7 @@ export function softshrink(self: Tensor, options?: ShrinkOptions): Tensor {
     throw new TesseraError(
       'invalid-argument',
       `lambda must be greater or equal to 0, but found to be ${scalarValue(lambd)}.`,
-      { hints: ['lambd is the half width of the interval that becomes 0.'] },
+      { hints: ['lambd is 0 or more.'] },
     );
   }
   return callOp(softshrinkOp, [self, lambd]);

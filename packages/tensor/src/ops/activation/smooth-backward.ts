@@ -137,7 +137,7 @@ const eluOp: OpOverload<Tensor> = defineOp(
         throw new TesseraError(
           'invalid-argument',
           'In-place elu backward calculation is triggered with a negative slope which is not supported.',
-          { hints: ['Call the functional form, which keeps its input.'] },
+          { hints: ['Call the functional form.'] },
         );
       }
       return (grad, y) => (y! <= 0 ? grad! * input * (y! + negative) : grad! * positive);

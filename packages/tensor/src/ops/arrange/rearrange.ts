@@ -65,7 +65,7 @@ const rollOp = defineOp('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[
               : null;
     if (problem !== null)
       throw new TesseraError('invalid-argument', problem, {
-        hints: ['Give a shift per dimension, or one without dims.'],
+        hints: ['Give a shift per dimension.'],
       });
     if (self.numel === 0) return clone(self);
     if (flat) return view(rolled(view(contiguous(self), [-1]), by[0]!, 0), self.sizes);
@@ -82,7 +82,7 @@ const rot90Op = defineOp('aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -
         list.length === 2 && self.ndim >= 2
           ? `expected rotation dims to be different, but got dim0 = ${list[0]} and dim1 = ${list[1]}`
           : `expected total rotation dims == 2 and total dims >= 2, but got dims = ${list.length} and total dims = ${self.ndim}`,
-        { hints: ['Name the two dimensions of the plane of rotation.'] },
+        { hints: ['Name two dimensions.'] },
       );
     const turns = ((k % 4) + 4) % 4;
     const x = self;

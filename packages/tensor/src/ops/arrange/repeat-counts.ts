@@ -15,7 +15,7 @@ export const NEGATIVE = 'repeats can not be negative';
 /** @throws invalid-argument */
 export function refuseRepeats(message: string): never {
   throw new TesseraError('invalid-argument', message, {
-    hints: ['Give counts from 0, one per element or one for all.'],
+    hints: ['Give counts from 0.'],
   });
 }
 

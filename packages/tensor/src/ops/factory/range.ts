@@ -54,7 +54,7 @@ const rangeRecord: OpRecord<RangeArgs, never> = {
       throw new TesseraError(
         'invalid-argument',
         `arange: bounds ${start} to ${end} are not reached with step ${step}`,
-        { hints: ['The step must be non-zero and lead from start to end.'] },
+        { hints: ['The step leads from start to end.'] },
       );
     }
     return {

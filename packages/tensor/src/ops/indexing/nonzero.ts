@@ -86,7 +86,7 @@ const nonzeroStaticOp = defineOp(
 export function nonzero(self: Tensor, options?: undefined): Tensor {
   if (options !== undefined)
     throw new TesseraError('invalid-argument', 'nonzero has no options.', {
-      hints: ['nonzeroNumpy() gives a vector per dimension, like as_tuple=True.'],
+      hints: ['nonzeroNumpy() is as_tuple=True.'],
     });
   return callOp(nonzeroOp, [self]);
 }

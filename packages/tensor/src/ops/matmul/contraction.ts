@@ -39,7 +39,7 @@ function contracted(
       throw new TesseraError(
         'shape-mismatch',
         `contracted dimensions need to match, but first has size ${m} in dim ${d} and second has size ${n} in dim ${right[i]}`,
-        { hints: ['Contracted dimensions have equal sizes or size 1.'] },
+        { hints: ['Contracted sizes are equal or 1.'] },
       );
   });
   const keptA = a.sizes.map((_, d) => d).filter((d) => !left.includes(d));

@@ -30,7 +30,7 @@ const renormOp = defineOp(
           x.ndim < 2
             ? `renorm: input needs at least 2 dimensions, got ${x.ndim} dimensions`
             : 'renorm: non-positive-norm not supported, and expected maxnorm to be >= 0',
-          { hints: ['Give a positive p, a maxnorm of 0 or more, and two dimensions or more.'] },
+          { hints: ['Give p > 0, maxnorm ≥ 0 and a tensor of slices.'] },
         );
       const at = wrapDim(dim, x.ndim, 'renorm');
       const rest = x.sizes.map((_, i) => i).filter((i) => i !== at);

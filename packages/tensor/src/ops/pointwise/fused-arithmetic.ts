@@ -117,7 +117,7 @@ function dividing<Args extends { tensor1: Tensor; tensor2: Tensor }>(
         throw new TesseraError(
           'dtype-unsupported',
           'Integer division with addcdiv is no longer supported.',
-          { hints: ['Use self + value * trunc(tensor1 / tensor2), or convert one to float32.'] },
+          { hints: ["Convert one of them: x.to('float32')."] },
         );
       return record.meta!(args);
     },

@@ -22,7 +22,7 @@ const diffOp = defineOp(
           self.ndim === 0
             ? 'diff expects input to be at least one-dimensional'
             : `order must be non-negative but got ${n}`,
-          { hints: ['Pass a tensor with a dimension and how often to take differences.'] },
+          { hints: ['Pass a tensor with a dimension, and a count from 0.'] },
         );
       const at = wrapDim(dim, self.ndim, 'diff');
       if (n === 0) return clone(self);

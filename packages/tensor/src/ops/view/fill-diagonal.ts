@@ -20,7 +20,7 @@ const fillDiagonalInplace = defineOp(
         throw new TesseraError(
           'shape-mismatch',
           'all dimensions of input must be of equal length',
-          { hints: ['Beyond two dimensions, the diagonal runs through a cube.'] },
+          { hints: ['Beyond two dimensions it is that of a cube.'] },
         );
       const step = x.strides.reduce((a, b) => a + b, 0);
       const [rows, columns] = x.sizes;

@@ -85,7 +85,7 @@ function defineAxisSplit(
       throw new TesseraError(
         'invalid-dim',
         `${name}: the tensor has ${self.ndim} dimensions, not at least ${least}`,
-        { hints: [`Use unsqueeze() to add dimensions, or tensorSplit() for another one.`] },
+        { hints: [`Use unsqueeze() first, or tensorSplit().`] },
       );
     return dimOf(self.ndim);
   };
@@ -97,7 +97,7 @@ function defineAxisSplit(
         throw new TesseraError(
           'invalid-argument',
           `${name}: dimension ${dim} of size ${size} is not divisible by ${sections}`,
-          { hints: ['Use tensorSplit(), which allows parts of different sizes.'] },
+          { hints: ['Use tensorSplit().'] },
         );
       return cutInto(self, sections, dim);
     },

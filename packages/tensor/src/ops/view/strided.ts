@@ -6,13 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import {
-  formatSizes,
-  hasInternalOverlap,
-  isDense,
-  sameNumbers,
-  storageExtent,
-} from '../../shape.js';
+import { formatSizes, hasInternalOverlap, sameNumbers, storageExtent } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { storageBytes } from '../../tensor-factory.js';
 import { arange } from '../factory/range.js';
@@ -49,7 +43,7 @@ export const asStridedOp: OpOverload<Tensor> = defineOp(
         throw new TesseraError(
           'shape-mismatch',
           `setStorage: sizes ${formatSizes(size)}, strides ${formatSizes(stride)}, storage offset ${offset} are out of bounds for storage of ${self.storage.nbytes} bytes`,
-          { hints: ['Keep the last element inside the memory of the tensor.'] },
+          { hints: ['Stay inside the memory of the tensor.'] },
         );
       }
       return { sizes: size, strides: stride, offset };
@@ -127,7 +121,7 @@ const asStridedScatterOp = defineOp(
         throw new TesseraError(
           'shape-mismatch',
           `as_strided_scatter: sizes ${formatSizes(size)}, strides ${formatSizes(stride)}, storage offset ${storage_offset ?? 0} are out of bounds for a tensor of ${held} elements`,
-          { hints: ['Keep the last element inside the memory of the tensor.'] },
+          { hints: ['Stay inside the memory of the tensor.'] },
         );
       return {
         sizes: self.sizes,
@@ -187,8 +181,9 @@ export function asStridedScatter(
   const { sizes, strides, storageOffset: start } = self;
   const write = (whole: Tensor, offset: number | null): Tensor =>
     callOp(asStridedScatterOp, [whole, src, size, stride, offset]);
-  if ((start === 0 && isDense(sizes, strides)) || hasInternalOverlap(sizes, strides))
+  const extent = start + storageExtent(sizes, strides);
+  if (extent === self.numel || hasInternalOverlap(sizes, strides))
     return write(self, storageOffset);
-  const memory = asStrided(self, [start + storageExtent(sizes, strides)], [1], 0);
+  const memory = asStrided(self, [extent], [1], 0);
   return asStrided(write(memory, storageOffset ?? start), sizes, strides, start);
 }
