@@ -279,9 +279,7 @@ export class Tensor extends TensorBase {
         'no-grad-graph',
         "can't retain_grad on Tensor that has requires_grad=False",
         {
-          hints: [
-            'Call requiresGrad_() on leaves before the forward pass, outside of noGrad().',
-          ],
+          hints: ['Call requiresGrad_() on leaves before the forward pass, outside of noGrad().'],
         },
       );
     }

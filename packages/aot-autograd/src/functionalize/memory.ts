@@ -9,7 +9,7 @@ import { type Argument, type Node, mapArgument } from '@tessera/graph';
 import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { hasInternalOverlap } from '@tessera/tensor/internal';
 import type { Emitter } from './emitter.js';
-import { hasInverse, inverseView, scatterByAddress } from './view-inverse.js';
+import { geometryOf, hasInverse, inverseView, scatterByAddress } from './view-inverse.js';
 
 /** One storage of the old graph. */
 export interface Memory {
@@ -138,11 +138,6 @@ function strided(emitter: Emitter, view: View, parent: Node): Node {
   const [size, stride, offset] = geometryOf(view);
   const moved = emitter.val(laidOut).storageOffset - view.parent.val.storageOffset;
   return emitter.emit(view.op, [laidOut, size, stride, offset + moved]);
-}
-
-/** Sizes, strides and offset of an `as_strided`. */
-export function geometryOf({ args }: View): readonly [number[], number[], number] {
-  return args as readonly [number[], number[], number];
 }
 
 function inferred(sizes: readonly number[], numel: number): readonly number[] {

@@ -9,7 +9,7 @@ import { TesseraError } from '@tessera/shared';
 import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Emitter } from './emitter.js';
-import { type View, geometryOf } from './memory.js';
+import type { View } from './memory.js';
 
 /** Rules name the types of their operators' schemas, by which calls were checked. */
 type Inverse = {
@@ -80,6 +80,11 @@ const INVERSES: ReadonlyMap<string, Inverse> = new Map<string, Inverse>([
 /** Whether a view can be undone by itself. */
 export function hasInverse(op: OpOverload): boolean {
   return INVERSES.has(op.qualifiedName) || op.qualifiedName === 'aten::as_strided';
+}
+
+/** Sizes, strides and offset of an `as_strided`. */
+export function geometryOf({ args }: View): readonly [number[], number[], number] {
+  return args as readonly [number[], number[], number];
 }
 
 /** The new contents of a view's parent; the view has an inverse. */

@@ -49,9 +49,7 @@ function rootGradients(
         'no-grad-graph',
         `element ${i} of tensors does not require grad and does not have a grad_fn`,
         {
-          hints: [
-            'Call requiresGrad_() on leaves before the forward pass, outside of noGrad().',
-          ],
+          hints: ['Call requiresGrad_() on leaves before the forward pass, outside of noGrad().'],
         },
       );
     }

@@ -33,9 +33,7 @@ export interface Subscript {
 
 function refuse(message: string): never {
   throw new TesseraError('invalid-argument', `index: ${message}.`, {
-    hints: [
-      "Items are numbers, slices like '1:' or '::2', '...', null, tensors and arrays.",
-    ],
+    hints: ["Items are numbers, slices like '1:' or '::2', '...', null, tensors and arrays."],
   });
 }
 
