@@ -2,7 +2,7 @@
  * @file What random programs that call the whole library found: each once gave other numbers than eager code, other
  * histories, or an error.
  */
-import { type Tensor, arange, grad, logaddexp, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, arange, checkpoint, grad, logaddexp, tensor, zeros } from '@tessera/tensor';
 import * as fft from '@tessera/tensor/fft';
 import { vmap } from '@tessera/tensor/func';
 import { xlog1py } from '@tessera/tensor/special';
@@ -68,6 +68,18 @@ describe.each(BACKENDS)('%s', (backend) => {
     };
     const want = play((x) => program(x, x.cos()));
     expect(JSON.stringify(play(run), rounded)).toBe(JSON.stringify(want, rounded));
+  });
+
+  it.each<[string, (x: Tensor) => Tensor]>([
+    ['overwritten', (y) => y.fill_(0.5)],
+    ['added to', (y) => y.add_(y)],
+    ['written to in part', (y) => (y.select(0, 0).mul_(3), y)],
+  ])('what a checkpointed region gives may be %s', (_name, write) => {
+    const run = (x: Tensor): readonly Tensor[] => [write(checkpoint((a) => a.sin().exp(), x))];
+    const want = play(run);
+    expect(JSON.stringify(play(compile(run, { backend })), rounded)).toBe(
+      JSON.stringify(want, rounded),
+    );
   });
 
   it('a derivative that fails is an error of whoever differentiates', () => {

@@ -14,6 +14,20 @@ const programs: Readonly<Record<string, (x: Tensor) => Tensor>> = {
 };
 
 describe.each(['eager', 'aot_eager', 'inductor'])('%s', (backend) => {
+  it('what is beyond an element is read after the element was written', () => {
+    const run = (x: Tensor): Tensor => {
+      x.mul_(3);
+      return x.flatten().asStrided([2, 2], [1, 1], 0).sum(0);
+    };
+    const play = (fn: (x: Tensor) => Tensor): unknown => {
+      const whole = arange(4).add(1);
+      return [fn(whole.select(0, 1)).toArray(), whole.toArray()];
+    };
+    expect(play(compile(run, { backend }))).toEqual(play(run));
+  });
+});
+
+describe.each(['eager', 'aot_eager', 'inductor'])('%s', (backend) => {
   it.each(Object.entries(programs))('a view by strides of a slice: %s', (_name, program) => {
     const play = (run: (x: Tensor) => Tensor): unknown[] => {
       const whole = arange(8).reshape([2, 4]);

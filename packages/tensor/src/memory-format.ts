@@ -31,10 +31,10 @@ export function isLaidOutAs(
   options: { memoryFormat?: MemoryFormat },
 ): boolean {
   checkOptionNames('isContiguous', options, MEMORY_FORMAT);
-  const { memoryFormat = 'contiguous' } = options;
-  return memoryFormat === 'contiguous'
-    ? isContiguous(sizes, strides)
-    : isChannelsLast(sizes, strides, memoryFormat === 'channelsLast' ? 4 : 5);
+  const { memoryFormat } = options;
+  return memoryFormat?.startsWith('ch')
+    ? isChannelsLast(sizes, strides, memoryFormat === 'channelsLast' ? 4 : 5)
+    : isContiguous(sizes, strides);
 }
 
 /** Result of the shape, dtype and order of dimensions of `self`. */

@@ -7,8 +7,14 @@
  */
 import { type AliasSets, type Graph, type Node, tensorVal, tensorVals } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import type { DType, DeviceType, Storage } from '@tessera/tensor';
-import { hasInternalOverlap, makeTensor, storageBytes } from '@tessera/tensor/internal';
+import type { DType, DeviceType, Storage, Tensor } from '@tessera/tensor';
+import {
+  hasInternalOverlap,
+  makeTensor,
+  numelOf,
+  storageBytes,
+  storageExtent,
+} from '@tessera/tensor/internal';
 import { isDense } from '../layout.js';
 import type { Emitter } from './emitter.js';
 import { Value } from './memory.js';
@@ -50,19 +56,27 @@ export function sharedWrittenInputs(
   );
 }
 
-/** Whether an input that is not dense has views that are written by address. */
+/** Whether an input has views that are read by address: what reaches beyond it and, if it is not dense, all without an inverse. */
 function isAddressed(input: Node, nodes: readonly Node[], sets: AliasSets): boolean {
-  const { sizes, strides } = tensorVal(input)!;
-  if (isDense(sizes, strides)) return false;
+  const whole = tensorVal(input)!;
   const root = sets.root(input);
+  const isDenseInput = isDense(whole.sizes, whole.strides);
   return nodes.some(
     (node) =>
       sets.root(node) === root &&
-      (tensorVals(node).some((val) => hasInternalOverlap(val.sizes, val.strides)) ||
-        (typeof node.target === 'object' &&
-          node.target.isView &&
-          (node.target.qualifiedName === 'aten::as_strided' || !hasInverse(node.target)))),
+      (isDenseInput
+        ? tensorVals(node).some((val) => !isInside(val, whole))
+        : tensorVals(node).some((val) => hasInternalOverlap(val.sizes, val.strides)) ||
+          (typeof node.target === 'object' &&
+            node.target.isView &&
+            (node.target.qualifiedName === 'aten::as_strided' || !hasInverse(node.target)))),
   );
+}
+
+/** Whether a view shows nothing but elements of a dense tensor. */
+function isInside(view: Tensor, { storageOffset, sizes }: Tensor): boolean {
+  const start = view.storageOffset - storageOffset;
+  return start >= 0 && start + storageExtent(view.sizes, view.strides) <= numelOf(sizes);
 }
 
 /** Adds a base per group. @throws aot-unsupported when dtypes differ */

@@ -71,7 +71,7 @@ export class Specializer {
       const made = rebuildStep(this.recorder, step);
       outs = made.outs;
       this.note(step, args, made);
-    } else frame.noteGradients(gaining!);
+    } else if (gaining!.length > 0) frame.noteGradients(gaining!);
     if (step.kind === 'op')
       for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
     return outs;

@@ -6,7 +6,7 @@
  * `grad()`, hooks and double backward work as without a checkpoint. Inside a compiled function the partitioner
  * decides what is recomputed, and a region is ordinary code.
  */
-import { TesseraError, checkFunction } from '@tessera/shared';
+import { TesseraError, checkFunction, treeMap } from '@tessera/shared';
 import {
   type AutocastSettings,
   autocastState,
@@ -15,7 +15,9 @@ import {
 import { activeMode } from '../dispatch/modes.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { type GeneratorState, rngState, restoreRng } from '../rng/generator.js';
+import { clone } from '../ops/arrange/copy.js';
 import { formatSizes, sameNumbers } from '../shape.js';
+import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { enableGrad, gradMode, noGrad } from './grad-mode.js';
 import { withPackedSaves } from './saved-tensor-hooks.js';
@@ -105,6 +107,17 @@ function mismatch(
   throw new TesseraError('checkpoint-mismatch', `checkpoint: ${what}`, { hints: [hint] });
 }
 
+/**
+ * What a traced region gives, in memory of its own: whoever writes to it changes nothing that the region's backward reads,
+ * which in eager code makes that anew. Compilers take the copy out again.
+ */
+function unsaved(inputs: readonly unknown[]): (leaf: unknown) => unknown {
+  return (leaf) => {
+    const isOwn = isTensor(leaf) && leaf.requiresGrad && leaf.base === null;
+    return isOwn && !inputs.includes(leaf) ? clone(leaf) : leaf;
+  };
+}
+
 /** `checkpoint` with options. */
 export function checkpointWith<A extends unknown[], R>(
   options: CheckpointOptions,
@@ -112,8 +125,10 @@ export function checkpointWith<A extends unknown[], R>(
   ...inputs: A
 ): R {
   checkFunction('checkpoint', fn);
-  // Nothing is saved without recording, and a tracer's program is differentiated as a whole.
-  if (!gradMode.enabled || activeMode(inputs) !== null) return fn(...inputs);
+  // Nothing is saved without recording.
+  if (!gradMode.enabled) return fn(...inputs);
+  // A tracer's program is differentiated as a whole.
+  if (activeMode(inputs) !== null) return treeMap(unsaved(inputs), fn(...inputs)) as R;
   return new Region(() => fn(...inputs), options.preserveRngState ?? true).forward();
 }
 

@@ -183,7 +183,7 @@ export const COMPILE_MISTAKES: readonly Mistake[] = [
     () => compile((x: Tensor) => x.add(ones([4])), { backend: 'eager' })(ones([3])),
     'shape-mismatch',
     '[3]',
-    'Sizes must be equal or 1, aligned',
+    'Sizes are equal or 1, from',
   ],
   [
     'a wrong argument inside a compiled function',

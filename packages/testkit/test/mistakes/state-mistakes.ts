@@ -36,7 +36,7 @@ export const STATE_MISTAKES: readonly Mistake[] = [
     () => ones([2]).item(),
     'invalid-argument',
     '2',
-    'Reduce or index to one element',
+    'Reduce or index it first',
   ],
   [
     'a tensor used after dispose()',
@@ -47,7 +47,7 @@ export const STATE_MISTAKES: readonly Mistake[] = [
     },
     'use-after-dispose',
     'dispose()',
-    'Dispose a tensor only after its',
+    'Dispose after the last use',
   ],
   [
     'copying what does not fit',
@@ -61,7 +61,7 @@ export const STATE_MISTAKES: readonly Mistake[] = [
     () => leaf().add_(1),
     'inplace-leaf',
     'leaf',
-    'Wrap the update in noGrad(() =>',
+    'Write in noGrad(() =>',
   ],
   [
     'gradients of integers',
@@ -75,7 +75,7 @@ export const STATE_MISTAKES: readonly Mistake[] = [
     () => ones([]).backward(),
     'no-grad-graph',
     'grad',
-    'Call requiresGrad_() on the',
+    'Call requiresGrad_() on leaves',
   ],
   [
     'backward() of several elements',
@@ -124,7 +124,7 @@ export const STATE_MISTAKES: readonly Mistake[] = [
     () => library('mistakes').define('scale(Tensor'),
     'schema-parse',
     'scale(Tensor',
-    'Write it as PyTorch does, e.g.',
+    'Write it like',
   ],
   [
     'an implementation of nothing',

@@ -129,14 +129,14 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
     () => arange(0, 5, 0),
     'invalid-argument',
     'step',
-    'The step must be non-zero and',
+    'The step leads from start',
   ],
   [
     'a range that goes the wrong way',
     () => arange(5, 0),
     'invalid-argument',
     '5',
-    'The step must be non-zero and',
+    'The step leads from start',
   ],
   [
     'a negative number of steps',
@@ -192,7 +192,7 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
     () => ones([2, 3]).add(ones([4])),
     'shape-mismatch',
     '[2, 3]',
-    'Sizes must be equal or 1, aligned',
+    'Sizes are equal or 1, from',
   ],
   [
     'a product of wrong sizes',
@@ -213,7 +213,7 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
     () => ones([2, 3]).view([4]),
     'shape-mismatch',
     '[4]',
-    'The product of the sizes must',
+    'The sizes multiply to',
   ],
   [
     'two sizes to be inferred',
