@@ -1,6 +1,6 @@
 /**
  * @file Ordinary programs, compiled on the CPU and on WebGPU, come to what they come to in eager mode.
- * Unless the run is full, a third of them runs on WebGPU.
+ * Unless the run is full, a fifth of them runs on WebGPU.
  * `TESSERA_PROGRAMS_EAGER=1` runs them in eager mode on WebGPU too, `TESSERA_PROGRAMS_PROFILE=gpu` makes code as for
  * GPUs on adapters that run on the CPU.
  */
@@ -65,7 +65,7 @@ const PROGRAMS: readonly Program[] = [
   tabular,
 ];
 
-const onGpu = sampled(PROGRAMS, 3);
+const onGpu = sampled(PROGRAMS, 5);
 const wantsEager = process.env['TESSERA_PROGRAMS_EAGER'] === '1';
 const forGpus = process.env['TESSERA_PROGRAMS_PROFILE'] === 'gpu';
 
