@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '601.6 kB';
+const EVERYTHING = '601.7 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {

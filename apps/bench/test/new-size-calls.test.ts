@@ -51,7 +51,7 @@ async function callsOf(
 
 describe('a call with a new size', () => {
   it.each([
-    ['moving_slice', 49, 36],
+    ['moving_slice', 48, 34],
     ['growing_cache', 63, 38],
     ['mlp_forward', 52, 31],
     ['resnet18_images', 4000, 130],

@@ -5,7 +5,7 @@
  * memory and are updated differentiably, saved values that are modified although nobody differentiates. Run
  * op by op they give what eager gives, errors included.
  */
-import { isRefusal } from '@tessera/aot-autograd';
+import { type Refusal, isRefusal } from '@tessera/aot-autograd';
 import {
   type Backend,
   type CompileRequest,
@@ -26,7 +26,7 @@ export function withEagerFallback(backend: Backend): Backend {
       const { code } = error;
       const [message] = error.message.split('\n');
       reportUncompiled(code, message);
-      if (request !== undefined) warnUncompiled(request, code, message);
+      if (request !== undefined) warnUncompiled(request, error, message);
       counters.inc('aot_autograd', 'eager_fallback');
       for (const artifact of ['aot_graphs', 'perf']) {
         log(artifact, () => `The graph runs op by op: ${message}`);
@@ -40,10 +40,14 @@ export function withEagerFallback(backend: Backend): Backend {
 const told = new WeakSet<object>();
 
 /** Tells it, once per function. */
-function warnUncompiled({ name, program }: CompileRequest, code: string, reason: string): void {
+function warnUncompiled(
+  { name, program }: CompileRequest,
+  { code, hints }: Refusal,
+  reason: string,
+): void {
   if (told.has(program)) return;
   told.add(program);
   console.warn(
-    `tessera: a graph of ${name} runs operator by operator (${code}): ${reason}\n→ ${UNCOMPILED_HINT}`,
+    `tessera: a graph of ${name} runs operator by operator (${code}): ${reason}\n→ ${[UNCOMPILED_HINT, ...hints].join('\n→ ')}`,
   );
 }

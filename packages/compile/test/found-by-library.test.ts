@@ -7,7 +7,7 @@ import * as fft from '@tessera/tensor/fft';
 import { vmap } from '@tessera/tensor/func';
 import { xlog1py } from '@tessera/tensor/special';
 import { describe, expect, it } from 'vitest';
-import { compile } from '../src/index.js';
+import { compile, explain } from '../src/index.js';
 
 const BACKENDS = ['eager', 'aot_eager', 'inductor'] as const;
 
@@ -135,6 +135,13 @@ it('a half beside a number in a tensor stays one where an operator is made of ot
     expect(each(x, tensor(0.5)).dtype).toBe('float16');
     expect(each(x, tensor(0.5)).toArray()).toEqual(want);
   }
+});
+
+it('the memory that a checkpointed region gives is no kernel of its own', () => {
+  const region = (x: Tensor): Tensor => x.sin().exp();
+  const x = arange(6).div(7).requiresGrad_();
+  const kernels = (run: (x: Tensor) => Tensor): number => explain(run)(x).kernelCount;
+  expect(kernels((a) => checkpoint(region, a))).toBe(kernels(region));
 });
 
 it('a factor of truth values is one of them', () => {

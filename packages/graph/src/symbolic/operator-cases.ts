@@ -45,9 +45,6 @@ type GroupNorm = [Sized, unknown, unknown, N: number, C: number, HxW: number, gr
 
 type Bounds = [dim?: number, start?: number | null, end?: number | null];
 
-const sliced = ({ sizes }: Sized, [dim, start, end]: Bounds): string =>
-  bounds(start ?? 0, end ?? LAST, sizes.at(dim ?? 0)!);
-
 const selected: CaseOf<[Sized, number, number]> = ([{ sizes }, dim, index]) => {
   const size = sizes.at(dim)!;
   return index < size && index >= -size ? (index < 0 ? 'from the end' : '') : null;
@@ -145,8 +142,10 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   tile: repeated,
   repeat_interleave: ([self, repeats]: [Sized, number], [out]) =>
     numelOf(out!.sizes) === numelOf(self.sizes) * repeats ? '' : null,
-  slice: ([self, ...slice]: [Sized, ...Bounds]) => sliced(self, slice),
-  slice_scatter: ([self, , ...slice]: [Sized, Sized, ...Bounds]) => sliced(self, slice),
+  slice: ([{ sizes }, dim, start, end]: [Sized, ...Bounds]) =>
+    bounds(start ?? 0, end ?? LAST, sizes.at(dim ?? 0)!),
+  slice_scatter: ([{ sizes }, , dim, start, end]: [Sized, Sized, ...Bounds]) =>
+    bounds(start ?? 0, end ?? LAST, sizes.at(dim ?? 0)!),
   slice_backward: ([, sizes, dim = 0, start, end]: [Sized, Ints, ...Bounds]) =>
     bounds(start ?? 0, end ?? LAST, sizes.at(dim)!),
   select: selected,

@@ -46,7 +46,9 @@ export class KnownValues {
 
   keep(wanted: Masked, value: Value): void {
     const mask = this.effective(wanted);
-    put(this.#level({ expr: wanted.expr, mask }).values, wanted.expr, mask, value);
+    const { values } = this.#level({ expr: wanted.expr, mask });
+    if (!values.has(wanted.expr)) values.set(wanted.expr, new Map());
+    values.get(wanted.expr)!.set(mask, value);
   }
 
   /** The context inside a mask whose value is known. */
@@ -59,7 +61,8 @@ export class KnownValues {
     const value =
       mask === undefined ? own : this.scope.at(level, () => bothTrue(this.vb, mask.value, own));
     const made: MaskContext = { id: this.scope.nextMaskId(), value, level };
-    put(masks, expr, mask, made);
+    if (!masks.has(expr)) masks.set(expr, new Map());
+    masks.get(expr)!.set(mask, made);
     return made;
   }
 
@@ -72,17 +75,6 @@ export class KnownValues {
 function inLanes(value: Value): Value {
   void value.regs;
   return value;
-}
-
-function put<T>(
-  table: Map<Expr, Map<MaskContext | undefined, T>>,
-  expr: Expr,
-  mask: MaskContext | undefined,
-  value: T,
-): void {
-  let row = table.get(expr);
-  if (row === undefined) table.set(expr, (row = new Map()));
-  row.set(mask, value);
 }
 
 function bothTrue(vb: VectorBuilder, a: Value, b: Value): Value {

@@ -83,13 +83,21 @@ function install(optimizer: Hookable, name: keyof Hookable): Around {
   return hooks;
 }
 
-function add<F>(list: F[], hook: F, owner: string, options?: HookOptions): HookHandle {
+/** Puts `run`, which calls the program's `hook`, among the hooks at one side of a method; `owner` names it in errors. */
+function add<F>(
+  owner: string,
+  hook: unknown,
+  list: F[],
+  run: F,
+  options?: HookOptions,
+): HookHandle {
+  checkFunction(owner, hook);
   checkOptionNames(owner, options, { prepend: true });
-  if (options?.prepend === true) list.unshift(hook);
-  else list.push(hook);
+  if (options?.prepend === true) list.unshift(run);
+  else list.push(run);
   return {
     remove() {
-      const at = list.indexOf(hook);
+      const at = list.indexOf(run);
       if (at >= 0) list.splice(at, 1);
     },
   };
@@ -100,12 +108,8 @@ export function registerStepPreHook<O extends Hookable>(
   optimizer: O,
   hook: StepPreHook<O>,
 ): HookHandle {
-  checkFunction('registerStepPreHook', hook);
-  return add(
-    around(optimizer, 'step').before,
-    (args) => hook(optimizer, args as StepArguments),
-    'registerStepPreHook',
-  );
+  const run = (args: Arguments): Arguments | void => hook(optimizer, args as StepArguments);
+  return add('registerStepPreHook', hook, around(optimizer, 'step').before, run);
 }
 
 /** Calls `hook` after every step of an optimizer. @see torch.optim.Optimizer.register_step_post_hook */
@@ -113,12 +117,8 @@ export function registerStepPostHook<O extends Hookable>(
   optimizer: O,
   hook: StepPostHook<O>,
 ): HookHandle {
-  checkFunction('registerStepPostHook', hook);
-  return add(
-    around(optimizer, 'step').after,
-    (args) => hook(optimizer, args as StepArguments),
-    'registerStepPostHook',
-  );
+  const run = (args: Arguments): void => hook(optimizer, args as StepArguments);
+  return add('registerStepPostHook', hook, around(optimizer, 'step').after, run);
 }
 
 /** Calls `hook` before `stateDict()`. @see torch.optim.Optimizer.register_state_dict_pre_hook */
@@ -127,9 +127,8 @@ export function registerStateDictPreHook<O extends Hookable>(
   hook: OptimizerStateDictPreHook<O>,
   options?: HookOptions,
 ): HookHandle {
-  checkFunction('registerStateDictPreHook', hook);
   const { before } = around(optimizer, 'stateDict');
-  return add(before, () => hook(optimizer), 'registerStateDictPreHook', options);
+  return add('registerStateDictPreHook', hook, before, () => hook(optimizer), options);
 }
 
 /** Calls `hook` with what `stateDict()` made. @see torch.optim.Optimizer.register_state_dict_post_hook */
@@ -138,13 +137,10 @@ export function registerStateDictPostHook<O extends Hookable>(
   hook: OptimizerStateDictPostHook<O>,
   options?: HookOptions,
 ): HookHandle {
-  checkFunction('registerStateDictPostHook', hook);
-  return add(
-    around(optimizer, 'stateDict').after,
-    (_args, dict) => hook(optimizer, dict as ReturnType<O['stateDict']>),
-    'registerStateDictPostHook',
-    options,
-  );
+  const { after } = around(optimizer, 'stateDict');
+  const run = (_args: Arguments, dict: unknown): unknown =>
+    hook(optimizer, dict as ReturnType<O['stateDict']>);
+  return add('registerStateDictPostHook', hook, after, run, options);
 }
 
 /** Calls `hook` with a copy of what `loadStateDict` is about to load. @see torch.optim.Optimizer.register_load_state_dict_pre_hook */
@@ -153,16 +149,12 @@ export function registerLoadStateDictPreHook<O extends Hookable>(
   hook: LoadStateDictPreHook<O>,
   options?: HookOptions,
 ): HookHandle {
-  checkFunction('registerLoadStateDictPreHook', hook);
-  return add(
-    around(optimizer, 'loadStateDict').before,
-    ([given]) => {
-      const dict = { ...(given as object) } as Parameters<O['loadStateDict']>[0];
-      return [hook(optimizer, dict) ?? dict];
-    },
-    'registerLoadStateDictPreHook',
-    options,
-  );
+  const { before } = around(optimizer, 'loadStateDict');
+  const run = ([given]: Arguments): Arguments => {
+    const dict = { ...(given as object) } as Parameters<O['loadStateDict']>[0];
+    return [hook(optimizer, dict) ?? dict];
+  };
+  return add('registerLoadStateDictPreHook', hook, before, run, options);
 }
 
 /** Calls `hook` after `loadStateDict`. @see torch.optim.Optimizer.register_load_state_dict_post_hook */
@@ -171,7 +163,6 @@ export function registerLoadStateDictPostHook<O extends Hookable>(
   hook: LoadStateDictPostHook<O>,
   options?: HookOptions,
 ): HookHandle {
-  checkFunction('registerLoadStateDictPostHook', hook);
   const { after } = around(optimizer, 'loadStateDict');
-  return add(after, () => void hook(optimizer), 'registerLoadStateDictPostHook', options);
+  return add('registerLoadStateDictPostHook', hook, after, () => void hook(optimizer), options);
 }

@@ -111,7 +111,7 @@ function mismatch(
  * What a traced region gives, in memory of its own: whoever writes to it changes nothing that the region's backward reads,
  * which in eager code makes that anew. Compilers take the copy out again.
  */
-function unsaved(inputs: readonly unknown[]): (leaf: unknown) => unknown {
+function inOwnMemory(inputs: readonly unknown[]): (leaf: unknown) => unknown {
   return (leaf) => {
     const isOwn = isTensor(leaf) && leaf.requiresGrad && leaf.base === null;
     return isOwn && !inputs.includes(leaf) ? clone(leaf) : leaf;
@@ -128,7 +128,7 @@ export function checkpointWith<A extends unknown[], R>(
   // Nothing is saved without recording.
   if (!gradMode.enabled) return fn(...inputs);
   // A tracer's program is differentiated as a whole.
-  if (activeMode(inputs) !== null) return treeMap(unsaved(inputs), fn(...inputs)) as R;
+  if (activeMode(inputs) !== null) return treeMap(inOwnMemory(inputs), fn(...inputs)) as R;
   return new Region(() => fn(...inputs), options.preserveRngState ?? true).forward();
 }
 
