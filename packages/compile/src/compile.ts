@@ -24,7 +24,7 @@ import { type Explained, whenFinished } from './when-finished.js';
 export interface CompileOptions {
   /** `inductor` (default), `aot_eager`, `eager`, another registered name, or a backend itself. */
   readonly backend?: string | BackendLike;
-  /** Make graph breaks errors. */
+  /** Make graph breaks errors, and graphs that would run operator by operator because they cannot be compiled. */
   readonly fullgraph?: boolean;
   /**
    * Promise that the result depends only on the arguments (and `captures`): while their guards hold,

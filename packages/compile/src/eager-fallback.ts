@@ -15,14 +15,14 @@ import {
 } from '@tessera/dynamo-trace';
 import { counters, log, reportUncompiled } from '@tessera/shared';
 
-/** A backend that runs what it refuses to compile as captured; counted as `aot_autograd.eager_fallback`, and told once per function. */
+/** A backend that runs what it refuses to compile as captured, unless `fullgraph` asked for compiled code; counted as `aot_autograd.eager_fallback`, and told once per function. */
 export function withEagerFallback(backend: Backend): Backend {
   const steps = stepsOf(backend);
   return backendOf(function* (module, inputs, request) {
     try {
       return yield* steps(module, inputs, request);
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!isRefusal(error) || request?.fullgraph === true) throw error;
       const { code } = error;
       const [message] = error.message.split('\n');
       reportUncompiled(code, message);

@@ -147,6 +147,26 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
     }
   });
 
+  it('is refused under fullgraph with the reason, and the call has written nothing', () => {
+    const fn = (a: Tensor, b: Tensor) => {
+      counter.add_(1);
+      return b.copy_(a.mul(2));
+    };
+    const counter = tensor(0);
+    const refusing = compile(fn, { backend, fullgraph: true });
+    for (let i = 0; i < 3; i++) {
+      const a = tensor([1, 2, 3]).requiresGrad_().mul(1);
+      const b = a.flip(0);
+      expect(() => refusing(b, b.view([3]))).toThrow(
+        expect.objectContaining({ code: 'aot-unsupported' }),
+      );
+      expect([counter.item(), b.toArray()]).toEqual([0, [3, 2, 1]]);
+    }
+    const elsewhere = tensor([1, 2, 3]);
+    expect(refusing(elsewhere, tensor([0, 0, 0])).toArray()).toEqual([2, 4, 6]);
+    expect(counter.item()).toBe(1);
+  });
+
   it('a saved value that is modified is no error while nobody differentiates', () => {
     const fn = compile(
       (x: Tensor, n: Tensor) => {

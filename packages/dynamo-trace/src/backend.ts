@@ -109,6 +109,8 @@ export interface CompileRequest {
   readonly name: string;
   /** The same object for every graph of a function, until it is reset. */
   readonly program: object;
+  /** The user asked for one compiled graph: what cannot be compiled is an error. */
+  readonly fullgraph: boolean;
   /** To be called when code is used that serves other sizes too: a further size costs little then. */
   readonly onShared: () => void;
 }

@@ -214,7 +214,7 @@ export class SegmentBuilder {
 
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
   finish(
-    { backend, program, functionName: name }: RecorderOptions,
+    { backend, program, fullgraph = false, functionName: name }: RecorderOptions,
     startGradMode: boolean,
     visible: Iterable<number>,
   ): Segment {
@@ -229,7 +229,7 @@ export class SegmentBuilder {
       this.hasRandom,
       startGradMode,
       backend,
-      { name, program },
+      { name, program, fullgraph },
       this.sharing(),
       new Set(visible),
       this.writers,

@@ -112,7 +112,7 @@ export class Segment {
     readonly startGradMode: boolean,
     readonly backend: Backend,
     /** Of the function, for `CompileRequest`. */
-    readonly owner: Pick<CompileRequest, 'name' | 'program'>,
+    readonly owner: Pick<CompileRequest, 'name' | 'program' | 'fullgraph'>,
     /** How inputs share memory, where an input is modified. */
     readonly sharing: readonly Shared[] | null,
     /** Slots that the program was given; the others were made inside trusted regions. */

@@ -93,7 +93,7 @@ export function convolutionShape(
       isSmall
         ? `convolution: kernel of size ${formatSizes(kernel)} (dilation ${formatSizes(dilation)}, stride ${formatSizes(stride)}, padding ${formatSizes(padding)}) is larger than the input ${formatSizes(input)}`
         : `convolution: Only zero batch or zero channel inputs are supported, but got input shape: ${formatSizes(input)}`,
-      { hints: ['Give images that have rows and columns; pad them, or use a smaller kernel.'] },
+      { hints: ['Pad the input or use a smaller kernel; images need rows and columns.'] },
     );
   const outChannels = transposed ? weight[1]! * groups : weight[0]!;
   return {
