@@ -3,7 +3,7 @@
  * changes or takes turns.
  */
 import { compile, initWebGpu } from '@tessera/compile';
-import { BatchNorm2d, Conv2d, Flatten, Linear, MaxPool2d } from '@tessera/nn';
+import { BatchNorm2d, Conv2d, Flatten, LSTM, Linear, MaxPool2d } from '@tessera/nn';
 import { ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { counters } from '@tessera/shared';
 import {
@@ -180,6 +180,24 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
     expect(
       await made((i) => {
         step(...batches[i % 2]!).dispose();
+      }),
+    ).toEqual(NOTHING);
+  });
+
+  it('makes nothing for an LSTM whose last states nobody uses', async () => {
+    const lstm = new LSTM(6, 5).to('wgpu');
+    const optimizer = new optim.SGD(lstm.parameters(), { lr: 0.01 });
+    const step = compile((x: Tensor, y: Tensor) => {
+      optimizer.zeroGrad();
+      const loss = F.mseLoss(lstm.call(x)[0], y);
+      loss.backward();
+      optimizer.step();
+      return loss;
+    });
+    const [x, y] = [randn([7, 3, 6]).to('wgpu'), randn([7, 3, 5]).to('wgpu')];
+    expect(
+      await made(() => {
+        step(x, y).dispose();
       }),
     ).toEqual(NOTHING);
   });

@@ -123,33 +123,50 @@ function neededSlots(
       note(frame.slots[slot] && gradientOf(frame.slots[slot]));
     }
   }
-  for (const slot of visible) {
+  const kept = visible.filter((slot) => {
     const segment = segments.find(({ produced }) => produced.has(slot));
     const node = segment?.produced.get(slot);
-    if (node !== undefined && mayBeKept(node, segment!)) needed.add(slot);
-  }
-  return needed;
+    return node !== undefined && mayBeKept(node, segment!, needed);
+  });
+  return new Set([...needed, ...kept]);
 }
 
 /** Operators that fill new memory. */
 const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
 
 /**
- * Whether somebody may have kept a value that the program does not return: nothing uses it, or it has memory of its own
- * that is written and never read; or it looks like state that the program begins, for calls that find it there, without
- * gradients: a copy, or filled and then written to.
+ * Whether somebody may have kept a value that the program does not return: nothing uses it (nor another result of the
+ * call that made it), or it has memory of its own that is written and never read; or it looks like state that the
+ * program begins, for calls that find it there, without gradients: a copy, or filled and then written to.
  */
-function mayBeKept(node: Node, { writers }: Segment): boolean {
+function mayBeKept(node: Node, segment: Segment, needed: ReadonlySet<number>): boolean {
   const { target, users } = node;
-  if (users.size === 0) return true;
+  if (users.size === 0) return !isBeside(node, (other) => needed.has(segment.slotOf(other) ?? -1));
   if (!(target instanceof OpOverload)) return false;
   const { storage, requiresGradFlag } = tensorVal(node)!;
-  const writing = writers.get(storage);
+  const writing = segment.writers.get(storage);
   const { qualifiedName } = target;
   if (!requiresGradFlag && qualifiedName.startsWith('aten::clone')) return true;
   if (writing === undefined || isView(target)) return false;
   if (!requiresGradFlag && FILLING.test(qualifiedName)) return true;
   return isNeverRead(node, writing);
+}
+
+/**
+ * Whether a value came with another that the program uses: `x.max(1)[0]` gives indices as well, an LSTM its last states.
+ * One call of the program's is what was recorded in a row for one place in its source.
+ */
+function isBeside(node: Node, isNeeded: (node: Node) => boolean): boolean {
+  const { stackTrace } = node.meta;
+  if (stackTrace === undefined) return false;
+  const isOfCall = ({ op, meta }: Node): boolean =>
+    op === 'call_function' && meta.stackTrace === stackTrace;
+  const call = new Set([node]);
+  for (let { prev } = node; isOfCall(prev); { prev } = prev) call.add(prev);
+  for (let { next } = node; isOfCall(next); { next } = next) call.add(next);
+  return [...call].some(
+    (other) => isNeeded(other) || [...other.users.keys()].some((user) => !call.has(user)),
+  );
 }
 
 /** Whether nothing uses a value but views of it and operators that write to its memory, nor what those give. */

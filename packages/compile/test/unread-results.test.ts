@@ -1,0 +1,104 @@
+/**
+ * @file What an operator or a module gives besides what the program uses: indices of a maximum, last states of an LSTM.
+ * Compiled code does not return it, until somebody is seen to have kept it.
+ */
+import { LSTM, functional as F, optim } from '@tessera/nn';
+import { type Tensor, manualSeed, noGrad, randn, tensor } from '@tessera/tensor';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { compile, explain } from '../src/index.js';
+
+/** Values that each graph returns. */
+const returned = (told: ReturnType<ReturnType<typeof explain>>): number[] =>
+  told.graphs.map(({ code }) => /return \[(.*)\];/.exec(code)![1]!.split(', ').length);
+
+beforeEach(() => {
+  manualSeed(0);
+});
+
+describe.each(['eager', 'aot_eager', 'inductor'])('results that nobody uses (%s)', (backend) => {
+  it.each<[string, (x: Tensor) => Tensor]>([
+    ['max', (x) => x.max(1)[0].mul(2)],
+    ['a minimum that is returned', (x) => x.min(1)[0]],
+    ['topk', (x) => x.topk(2)[1].add(1)],
+    [
+      'an LSTM',
+      (
+        (lstm) => (x: Tensor) =>
+          lstm.call(x)[0].mul(2)
+      )(new LSTM(4, 3)),
+    ],
+  ])('of %s are not returned', (_, fn) => {
+    const x = randn([3, 4]);
+    const compiled = compile(fn, { backend });
+    for (let i = 0; i < 2; i++) expect(compiled(x).toArray()).toEqual(fn(x).toArray());
+    expect(returned(explain(compiled)(x))).toEqual([1]);
+  });
+
+  it('are there where all are unused: the operator was called for one of them', () => {
+    const kept: Tensor[][] = [];
+    const weight = tensor([1, 1, 1, 1]);
+    const compiled = compile(
+      (x: Tensor) => {
+        kept.push(x.mul(weight).max(1));
+        weight.mul_(-1);
+      },
+      { backend },
+    );
+    for (let i = 0; i < 2; i++) compiled(tensor([[3, 1, 4, 1]]));
+    expect(kept.map((pair) => pair.map((t) => t.toArray()))).toEqual([
+      [[4], [2]],
+      [[-1], [1]],
+    ]);
+  });
+
+  it('and were kept are computed again, and returned by the next calls', () => {
+    const kept: Tensor[] = [];
+    const compiled = compile(
+      (x: Tensor) => {
+        const [most, at] = x.max(1);
+        kept.push(at);
+        return most.mul(2);
+      },
+      { backend },
+    );
+    const inputs = [tensor([[3, 1, 4, 1]]), tensor([[5, 9, 2, 6]]), tensor([[5, 3, 5, 8]])];
+    inputs.forEach((x, i) => {
+      expect(compiled(x).item()).toBe([8, 18, 16][i]);
+      expect(kept[i]!.toArray()).toEqual([[2], [1], [3]][i]);
+    });
+    expect(returned(explain(compiled)(inputs[0]!))).toEqual([2]);
+  });
+
+  it('of a step that trains are an error where somebody kept them, once', () => {
+    const make = (): { states: Tensor[]; step: (x: Tensor) => Tensor } => {
+      manualSeed(1);
+      const lstm = new LSTM(4, 3);
+      const optimizer = new optim.SGD(lstm.parameters(), { lr: 0.1 });
+      const states: Tensor[] = [];
+      const step = (x: Tensor): Tensor => {
+        optimizer.zeroGrad();
+        const [out, [hidden]] = lstm.call(x);
+        states.push(hidden);
+        const loss = F.mseLoss(out, x.narrow(1, 0, 3));
+        loss.backward();
+        optimizer.step();
+        return loss.detach();
+      };
+      return { states, step };
+    };
+    const [there, here] = [make(), make()];
+    const compiled = compile(there.step, { backend });
+    const x = randn([5, 4]);
+    for (let i = 0; i < 4; i++) {
+      expect(compiled(x).item()).toBeCloseTo(here.step(x).item() as number, 5);
+      if (i === 0)
+        expect(() => noGrad(() => there.states[0]!.toArray())).toThrow(
+          expect.objectContaining({ code: 'trace-escape' }),
+        );
+      else
+        (there.states[i]!.detach().toArray() as number[][])[0]!.forEach((value, j) =>
+          expect(value).toBeCloseTo((here.states[i]!.detach().toArray() as number[][])[0]![j]!, 5),
+        );
+    }
+  });
+});
