@@ -54,6 +54,28 @@ describe('is an error that says what to write', () => {
       "'negative' must be Tensor",
     ],
     ['no classes', () => F.linearCrossEntropy(x, x, undefined as never), "'target' must be Tensor"],
+    [
+      'no places',
+      () => F.maxUnpool2d(ones([1, 1, 2, 2]), undefined as never, 2),
+      'indices and a kernel size are needed',
+    ],
+    [
+      'no kernel',
+      () => F.maxUnpool2d(ones([1, 1, 2, 2]), ones([1, 1, 2, 2]), undefined as never),
+      'indices and a kernel size are needed',
+    ],
+    ['no image', () => F.affineGrid(ones([1, 2, 3]), undefined as never), 'size [N, C, H, W]'],
+    [
+      'no weights of attention',
+      () => F.multiHeadAttention(x, x, x, undefined as never),
+      'inProjWeight and outProjWeight are needed',
+    ],
+    [
+      'no lengths',
+      () => F.ctcLoss(ones([4, 2, 3]), ones([2, 2]), undefined as never, [2, 2]),
+      'inputLengths must be a tensor or an array',
+    ],
+    ['a switch for a dimension', () => x.argmax(true as never), "'dim' must be int or null"],
     ['no window', () => F.lpPool2d(x, 2, undefined as never), 'kernel_size must be'],
   ])('%s', (_name, call, message) => {
     const error = thrownBy(call);

@@ -62,6 +62,10 @@ function lengthsOf(
   lengths: Tensor | readonly number[],
   { batch, most, device }: { batch: number; most: number; device: DeviceType },
 ): Tensor {
+  if (!isTensor(lengths) && !Array.isArray(lengths))
+    throw new TesseraError('invalid-argument', `ctcLoss: ${name} must be a tensor or an array`, {
+      hints: ['Give one length for each sample.'],
+    });
   const given = isTensor(lengths) ? lengths : tensor([...lengths], { dtype: 'int64' });
   if (given.numel !== batch)
     throw new TesseraError(

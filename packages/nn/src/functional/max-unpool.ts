@@ -2,7 +2,7 @@
  * @file Max unpooling: winners back to where they came from, zeros elsewhere.
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
-import type { Tensor } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
 
 /** Options of max unpooling; those of the pooling that is undone. */
@@ -57,6 +57,8 @@ function unpool(
   kernelSize: number | readonly number[],
   options: MaxUnpoolOptions,
 ): Tensor {
+  if (!isTensor(indices) || kernelSize === undefined)
+    refuse(name, 'indices and a kernel size are needed');
   if (formatSizes(indices.sizes) !== formatSizes(input.sizes))
     refuse(
       name,

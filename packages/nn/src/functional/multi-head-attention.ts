@@ -9,6 +9,7 @@ import {
   cat,
   dropout,
   expand,
+  isTensor,
   linear,
   maskedFill,
   mean,
@@ -143,6 +144,14 @@ export function multiHeadAttention(
   options: MultiHeadAttentionOptions,
 ): [output: Tensor, weights: Tensor | null] {
   checkOptionNames('multiHeadAttention', options, MULTI_HEAD_ATTENTION);
+  if (!isTensor(options?.outProjWeight) || options.inProjWeight === undefined)
+    throw new TesseraError(
+      'invalid-argument',
+      'multiHeadAttention: inProjWeight and outProjWeight are needed.',
+      {
+        hints: ['They are options, as numHeads is; MultiheadAttention is a module that has them.'],
+      },
+    );
   const { needWeights = true, averageAttnWeights = true, isCausal = false } = options;
   if (isCausal && (options.attnMask ?? null) === null)
     throw new TesseraError('invalid-argument', 'Need attnMask if specifying the isCausal hint.', {

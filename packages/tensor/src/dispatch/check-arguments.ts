@@ -89,9 +89,9 @@ function isNumeric(arg: unknown): boolean {
   return typeof arg === 'number' || typeof arg === 'boolean' || isSymScalar(arg);
 }
 
-/** Not a fraction and not NaN. Infinity stands for an open end. */
+/** No fraction, NaN or truth value. Infinity stands for an open end. */
 function isWhole(arg: unknown): boolean {
-  return typeof arg !== 'number' || Number.isInteger(arg) || Math.abs(arg) === Infinity;
+  return isSymScalar(arg) || Number.isInteger(arg) || arg === Infinity || arg === -Infinity;
 }
 
 function kindMatches(formal: SchemaArgument, arg: unknown): boolean {
