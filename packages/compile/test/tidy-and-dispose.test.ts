@@ -48,6 +48,28 @@ describe.each(['aot_eager', 'inductor'])('with %s', (backend) => {
     });
   });
 
+  it('tidy leaves leaves their gradients, of a whole step and inside one', () => {
+    const layer = new Linear(4, 3);
+    const train = (): Tensor => {
+      const loss = (layer.call(ones([2, 4])) as Tensor).sin().sum();
+      loss.backward();
+      return loss.detach();
+    };
+    const step = compile(train, { backend });
+    const inside = compile(() => void tidy(train), { backend });
+    const gradients = (call: () => unknown): unknown => {
+      layer.zeroGrad();
+      call();
+      call();
+      return [layer.weight, layer.bias!].map((p) => p.grad!.toArray());
+    };
+    const want = gradients(train);
+    repeat(() => {
+      expect(gradients(() => tidy(step))).toEqual(want);
+      expect(gradients(inside)).toEqual(want);
+    });
+  });
+
   it('tidy inside a compiled function keeps what it returns', () => {
     const f = compile(
       (x: Tensor) => {

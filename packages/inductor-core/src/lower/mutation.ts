@@ -91,7 +91,7 @@ function breakCircles(l: Lowering, mutations: Mutation[]): void {
   while (done.size < mutations.length) {
     const next = ready.pop();
     if (next === undefined) {
-      const stuck = mutations.find((m) => !done.has(m))!;
+      const stuck = inCircle(mutations.filter((m) => !done.has(m)), reads);
       stuck.value = scratch(l, stuck.value, stuck.buffer);
       for (const target of reads.get(stuck)!) release(target, readers, ready);
       reads.set(stuck, []);
@@ -104,6 +104,20 @@ function breakCircles(l: Lowering, mutations: Mutation[]): void {
     for (const target of reads.get(next)!) release(target, readers, ready);
   }
   mutations.splice(0, mutations.length, ...ordered);
+}
+
+/** One of a circle, where each of `left` is read by another of them: who goes back from reader to reader runs in one. */
+function inCircle(
+  left: readonly Mutation[],
+  reads: ReadonlyMap<Mutation, readonly Mutation[]>,
+): Mutation {
+  const seen = new Set<Mutation>();
+  let at = left[0]!;
+  while (!seen.has(at)) {
+    seen.add(at);
+    at = left.find((reader) => reads.get(reader)!.includes(at))!;
+  }
+  return at;
 }
 
 function release(target: Mutation, readers: Map<Mutation, number>, ready: Mutation[]): void {
