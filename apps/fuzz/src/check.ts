@@ -2,19 +2,19 @@
  * @file Running a program eagerly and compiled, and what differs.
  */
 import { compile, compiledFunctionOf, config, reset } from '@tessera/compile';
-import { isTesseraError } from '@tessera/shared';
 import { type Tensor, grad, noGrad } from '@tessera/tensor';
-import { type Spread, compareSeen, spreadKey } from './compare.js';
+import { compareSeen } from './compare.js';
 import type { TensorModule } from '@tessera/nn';
-import { Dice } from './dice.js';
+import type { Dice } from './dice.js';
+import { MOST_TOLD, OUT_OF_RANGE, isTold, nameOf } from './error-names.js';
 import { growth, hasHistory } from './flat-memory.js';
 import { INDICES } from './indices.js';
-import { Stop } from './interpret.js';
 import { meanwhile } from './meanwhile.js';
 import { withNoise } from './noise.js';
 import { type Seen, observe } from './observe.js';
 import type { BackwardKind, CallSpec, Program } from './program.js';
 import { type ProgramFunction, packArguments, programFunction } from './program-function.js';
+import { Tolerance } from './spread.js';
 import { watchUnhandled } from './unhandled.js';
 import { World } from './world.js';
 import { leafOf } from './leaf-of.js';
@@ -29,18 +29,6 @@ export interface Mismatch {
 
 /** How many errors of kernels one call may leave for the reads after it. */
 const MOST_FOUND = 8;
-
-/** The one error that programs make on purpose. */
-const OUT_OF_RANGE = 'index-out-of-range';
-
-/** An error as something to compare: its code, or what it says. */
-function nameOf(error: unknown): string {
-  if (error instanceof Stop) return 'stop';
-  // Eager code says which element, compiled code which kernel.
-  if (isTesseraError(error) && error.code === OUT_OF_RANGE) return OUT_OF_RANGE;
-  if (isTesseraError(error)) return `${error.code}: ${error.message.split('\n')[0]}`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
 
 /** What came of a call. */
 interface Made {
@@ -186,45 +174,6 @@ export function eagerError(seen: readonly (readonly Seen[])[]): string | null {
   return null;
 }
 
-/** Runs with noise until a difference counts: in a few of them noise may cancel out by chance. */
-const NOISY_RUNS: readonly number[] = [4, 32];
-
-/** How far results are apart in `runs` runs with rounding noise; null if even shapes change. */
-async function spreadOf(
-  program: Program,
-  want: readonly (readonly Seen[])[],
-  runs: number,
-): Promise<Spread | null> {
-  const spread = new Map<string, Float64Array>();
-  for (let run = 0; run < runs; run++) {
-    const seen = await runEager(program, new Dice(run));
-    for (const [call, list] of want.entries()) {
-      for (const [i, w] of list.entries()) {
-        if (w.kind !== 'tensor') continue;
-        const g = seen[call]![i];
-        if (g?.kind !== 'tensor' || g.values.length !== w.values.length) return null;
-        const key = spreadKey(call, w.path);
-        const widest = spread.get(key) ?? new Float64Array(w.values.length);
-        w.values.forEach((value, k) => {
-          const off = Object.is(g.values[k], value) ? 0 : Math.abs(g.values[k]! - value);
-          widest[k] = Math.max(widest[k]!, Number.isNaN(off) ? Infinity : off * 10);
-        });
-        spread.set(key, widest);
-      }
-    }
-  }
-  return spread;
-}
-
-/** Errors that say of themselves that the next call is right: the program is then run again from its beginning. */
-const TOLD: readonly string[] = ['trace-escape', 'trace-late-watch'];
-/** How often a program may be told something before that counts as a difference. */
-const MOST_TOLD = 12;
-
-function isTold(text: string): boolean {
-  return TOLD.some((code) => text.includes(code) || text.includes(`docs/errors/${code}`));
-}
-
 /** The functions of a program, compiled once, in whatever world is the present one. */
 class CompiledProgram {
   world: World;
@@ -272,13 +221,9 @@ async function runCompiled(
   want: readonly Seen[][],
 ): Promise<string | null> {
   const compiled = new CompiledProgram(program, backend);
-  const spreads = new Map<number, Promise<Spread | null>>();
-  const spreadIn = (runs: number): Promise<Spread | null> => {
-    if (!spreads.has(runs)) spreads.set(runs, spreadOf(program, want, runs));
-    return spreads.get(runs)!;
-  };
+  const tolerance = new Tolerance(want, (noise) => runEager(program, noise));
   for (let told = 0; ; told++) {
-    const found = await runCalls(program, compiled, want, spreadIn);
+    const found = await runCalls(program, compiled, want, tolerance);
     if (found === null) return grown(program, compiled);
     if (told >= MOST_TOLD || !isTold(found)) return found;
     compiled.restart();
@@ -342,7 +287,7 @@ async function runCalls(
   program: Program,
   compiled: CompiledProgram,
   want: readonly Seen[][],
-  spreadIn: (runs: number) => Promise<Spread | null>,
+  tolerance: Tolerance,
 ): Promise<string | null> {
   const { world, fn } = compiled;
   for (const [i, call] of program.calls.entries()) {
@@ -352,14 +297,7 @@ async function runCalls(
     } catch (error) {
       return mayDiffer(program, compiled, want[i]!, []) ? null : `call ${i}: ${nameOf(error)}`;
     }
-    let found = compareSeen(i, got, want[i]!, null);
-    for (const runs of NOISY_RUNS) {
-      if (found === null) break;
-      const spread = await spreadIn(runs);
-      // A program that a rounding sends another way says nothing.
-      if (spread === null) return null;
-      found = compareSeen(i, got, want[i]!, spread);
-    }
+    const found = await tolerance.difference(i, got);
     if (found !== null) {
       if (mayDiffer(program, compiled, want[i]!, got)) return null;
       // What was thrown says more than what differs because of it.

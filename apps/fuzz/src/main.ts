@@ -6,15 +6,9 @@
  */
 import { initWebGpu } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
-import type { Mismatch } from './check.js';
 import { USAGE, readOptions, workerArguments } from './options.js';
-import { printProgram } from './print-program.js';
 import { runFuzz } from './run.js';
 import { runWorkers } from './workers.js';
-
-function printMismatch(mismatch: Mismatch): void {
-  console.log(printProgram(mismatch));
-}
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
@@ -24,7 +18,7 @@ async function main(): Promise<void> {
   }
   if (!options.json && options.n > 0) console.log(`seed ${options.seed}`);
   if (options.devices.includes('wgpu') && options.workers === 1) await initWebGpu();
-  const tell = options.json ? () => {} : printMismatch;
+  const tell = options.json ? () => {} : (file: string) => console.log(file);
   const result =
     options.workers > 1
       ? await runWorkers(process.argv[1]!, workerArguments(options), options, (text) =>

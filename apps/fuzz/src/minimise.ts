@@ -15,6 +15,8 @@ import {
   bodiesOf,
   withBodies,
 } from './program.js';
+import { type TrainingMismatch, checkTraining, trainingRuns } from './training/check.js';
+import { smallerTraining } from './training/code.js';
 
 /** Shorter versions of a list of statements, big steps first. */
 function* shorterBodies(body: readonly Stmt[]): Generator<readonly Stmt[]> {
@@ -164,26 +166,24 @@ function* smaller(program: Program): Generator<Program> {
   }
 }
 
-/** Programs tried at most. */
+/** Programs tried at most; training loops take longer. */
 const MAX_TRIES = 1500;
+const MAX_TRAINING_TRIES = 400;
 
-/** The smallest program found that still differs on the same backend. */
-export async function minimise(mismatch: Mismatch): Promise<Mismatch> {
-  const stillFails = async (program: Program): Promise<Mismatch | null> => {
-    try {
-      const ran = await config.patch({ 'eager.kernels': 'reference' }, () => runEager(program));
-      return eagerError(ran) === null ? await checkProgram(program, [mismatch.backend]) : null;
-    } catch {
-      return null;
-    }
-  };
+/** The last of `mismatch` and the smaller programs that still fail, each made of the one before. */
+async function smallest<M extends { readonly program: P }, P>(
+  mismatch: M,
+  smallerThan: (program: P) => Iterable<P>,
+  stillFails: (program: P) => Promise<M | null>,
+  mostTries = MAX_TRIES,
+): Promise<M> {
   let best = mismatch;
   let tries = 0;
   for (let found = true; found;) {
     found = false;
-    for (const candidate of smaller(best.program)) {
-      if (tries++ > MAX_TRIES) return best;
-      const failing = await stillFails(candidate);
+    for (const candidate of smallerThan(best.program)) {
+      if (tries++ > mostTries) return best;
+      const failing = await stillFails(candidate).catch(() => null);
       if (failing === null) continue;
       best = failing;
       found = true;
@@ -191,4 +191,23 @@ export async function minimise(mismatch: Mismatch): Promise<Mismatch> {
     }
   }
   return best;
+}
+
+/** The smallest program found that still differs on the same backend. */
+export function minimise(mismatch: Mismatch): Promise<Mismatch> {
+  return smallest(mismatch, smaller, async (program) => {
+    const ran = await config.patch({ 'eager.kernels': 'reference' }, () => runEager(program));
+    return eagerError(ran) === null ? checkProgram(program, [mismatch.backend]) : null;
+  });
+}
+
+/** The smallest training loop found that still differs on the same backend. */
+export function minimiseTraining(mismatch: TrainingMismatch): Promise<TrainingMismatch> {
+  return smallest(
+    mismatch,
+    smallerTraining,
+    async (program) =>
+      (await trainingRuns(program)) ? checkTraining(program, [mismatch.backend]) : null,
+    MAX_TRAINING_TRIES,
+  );
 }

@@ -2,7 +2,7 @@
  * @file What can be seen of a world after a call: a flat list of records that two runs can be compared by.
  */
 import { isTesseraError } from '@tessera/shared';
-import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { type Storage, type Tensor, isTensor, tensor } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
 import { valuesOf } from './devices.js';
 import { leafOf } from './leaf-of.js';
@@ -36,7 +36,8 @@ function visibleStrides(t: Tensor): number[] {
 
 const NOT_READ = new Float64Array();
 
-class Watcher {
+/** Notes what it is shown, in order. */
+export class Watcher {
   private readonly seen: Seen[] = [];
   /** Values of the tensors seen, in order. */
   private readonly values: ReturnType<typeof valuesOf>[] = [];
@@ -47,17 +48,22 @@ class Watcher {
     this.seen.push({ path, kind: 'value', value });
   }
 
+  /** A number that comes of rounding. */
+  number(path: string, value: number): void {
+    this.push(path, tensor(value, { dtype: 'float32' }), { strides: [], same: path, memory: '' });
+  }
+
   tensor(path: string, t: Tensor | null | undefined): void {
     if (!isTensor(t)) {
       this.value(path, null);
       return;
     }
-    const tensor = t as Tensor;
-    const same = this.objects.get(tensor) ?? path;
-    this.objects.set(tensor, same);
-    const memory = numelOf(tensor.shape) === 0 ? '' : (this.memories.get(tensor.storage) ?? path);
-    if (memory !== '') this.memories.set(tensor.storage, memory);
-    this.push(path, tensor, { strides: visibleStrides(tensor), same, memory });
+    const shown = t as Tensor;
+    const same = this.objects.get(shown) ?? path;
+    this.objects.set(shown, same);
+    const memory = numelOf(shown.shape) === 0 ? '' : (this.memories.get(shown.storage) ?? path);
+    if (memory !== '') this.memories.set(shown.storage, memory);
+    this.push(path, shown, { strides: visibleStrides(shown), same, memory });
   }
 
   /**

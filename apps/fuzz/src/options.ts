@@ -16,6 +16,8 @@ export interface FuzzOptions {
   readonly backends: readonly string[];
   /** What programs have beside their statements; drawn for each if null. */
   readonly extras: Partial<Extras> | null;
+  /** Whether each program is a training loop; drawn for each if null. */
+  readonly training: boolean | null;
   /** Whether each program runs at many sizes, by code for all of them and by code for each. */
   readonly dynamic: boolean;
   /** Where tensors are. */
@@ -25,6 +27,9 @@ export interface FuzzOptions {
   /** Print only the JSON line. */
   readonly json: boolean;
 }
+
+/** What `--with` calls training loops. */
+const TRAINING = 'training';
 
 /** Backends that run without other options. */
 export const DEFAULT_BACKENDS: readonly string[] = ['eager', 'aot_eager', 'inductor'];
@@ -37,7 +42,8 @@ Runs random programs eagerly and compiled, three calls each, and compares all th
   --backends L  backends, separated by commas
   --devices L   where tensors are: cpu (default), or cpu,wgpu
   --with L      what each program has beside its statements, instead of drawing it: any of
-                ${Object.keys(NO_EXTRAS).join(', ')}, or none
+                ${Object.keys(NO_EXTRAS).join(', ')}, or none;
+                training: each is a training loop, without these
   --dynamic     eight sizes in each program, 0 and 1 among them, with sizes as symbols and without
   --workers W   processes at a time, over ranges of seeds (default 1)
   --json        print only the last line`;
@@ -87,7 +93,7 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         ? Math.floor(Math.random() * 2 ** 31)
         : wholeNumber('seed', values.seed),
     backends,
-    extras: values.with === undefined ? null : readExtras(values.with),
+    ...readWith(values.with),
     dynamic: values.dynamic,
     devices: readDevices(values.devices),
     workers: Math.max(1, wholeNumber('workers', values.workers)),
@@ -102,24 +108,29 @@ function readDevices(text: string): FuzzDevice[] {
   });
 }
 
-function readExtras(text: string): Partial<Extras> {
+function readWith(text: string | undefined): Pick<FuzzOptions, 'extras' | 'training'> {
+  if (text === undefined) return { extras: null, training: null };
+  if (text === TRAINING) return { extras: {}, training: true };
   const names = text === 'none' ? [] : text.split(',');
   const known = Object.keys(NO_EXTRAS);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined)
-    refuse(`--with: there is no '${unknown}'; there are ${known.join(', ')}, and none.`);
-  return Object.fromEntries(names.map((name) => [name, true]));
+    refuse(
+      `--with: there is no '${unknown}'; there are ${known.join(', ')}, and ${TRAINING} or none alone.`,
+    );
+  return { extras: Object.fromEntries(names.map((name) => [name, true])), training: false };
 }
 
 /** The arguments of a process that runs a part of the seeds. */
 export function workerArguments({
   backends,
   extras,
+  training,
   dynamic,
   devices,
   json,
 }: FuzzOptions): string[] {
-  const names = Object.keys(extras ?? {}).join() || 'none';
+  const names = training === true ? TRAINING : Object.keys(extras ?? {}).join() || 'none';
   return [
     ...['--backends', backends.join(), '--devices', devices.join()],
     ...(extras === null ? [] : ['--with', names]),

@@ -91,7 +91,10 @@ function breakCircles(l: Lowering, mutations: Mutation[]): void {
   while (done.size < mutations.length) {
     const next = ready.pop();
     if (next === undefined) {
-      const stuck = inCircle(mutations.filter((m) => !done.has(m)), reads);
+      const stuck = inCircle(
+        mutations.filter((m) => !done.has(m)),
+        reads,
+      );
       stuck.value = scratch(l, stuck.value, stuck.buffer);
       for (const target of reads.get(stuck)!) release(target, readers, ready);
       reads.set(stuck, []);
