@@ -70,6 +70,20 @@ describe.each(['aot_eager', 'inductor'])('with %s', (backend) => {
     });
   });
 
+  it('tidy leaves leaves the gradients that they are given', () => {
+    const weight = ones([3]).requiresGrad_();
+    const give = (): void => void (weight.grad = ones([3]).mul(2));
+    const inside = compile(() => tidy(give), { backend });
+    const around = compile(give, { backend });
+    repeat(() => {
+      for (const call of [() => tidy(give), inside, () => tidy(around)]) {
+        weight.grad = null;
+        call();
+        expect(weight.grad!.toArray()).toEqual([2, 2, 2]);
+      }
+    });
+  });
+
   it('tidy inside a compiled function keeps what it returns', () => {
     const f = compile(
       (x: Tensor) => {

@@ -12,7 +12,7 @@ export type Key = string | symbol;
 
 /** One step from a container to an element. */
 export type SourceStep =
-  /** `tracked`: of a tracked object. */
+  /** `tracked`: of a tracked object, whose getters are not followed. */
   | { readonly kind: 'property'; readonly key: Key; readonly tracked?: boolean }
   /** What a getter that is no enumerable property gives. */
   | { readonly kind: 'getter'; readonly key: Key }
@@ -74,6 +74,9 @@ export function readStep(value: unknown, step: SourceStep): unknown {
     return undefined;
   switch (step.kind) {
     case 'property':
+      // What has become a getter since, as a weight that is parametrized, would run code of the program.
+      if (step.tracked === true && Object.getOwnPropertyDescriptor(value, step.key)?.get)
+        return undefined;
       return (value as Record<Key, unknown>)[step.key];
     case 'getter':
       return readGetter(value, step.key);

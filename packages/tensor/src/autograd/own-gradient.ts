@@ -7,6 +7,7 @@
  */
 import { activeMode, modes } from '../dispatch/modes.js';
 import { libraryScopes } from '../memory/library-scope.js';
+import { keep } from '../memory/tidy.js';
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import { autogradMeta } from './autograd-meta.js';
@@ -38,13 +39,13 @@ export function dropGradient(leaf: Tensor): void {
   replaceGradient(leaf, null);
 }
 
-/** Sets `.grad` to what the program gives, or null; drops the one before. */
+/** Sets `.grad` to what the program gives, which the leaf then holds beyond any `tidy`, or null; drops the one before. */
 export function replaceGradient(leaf: Tensor, value: Tensor | null): void {
   const mode = activeMode([leaf]);
   mode?.onSetGrad(leaf, value);
   const meta = autogradMeta(leaf);
   const { grad, ownGrad } = meta;
-  meta.grad = value;
+  meta.grad = value && keep(value);
   meta.ownGrad = null;
   if (grad === null || grad === value || grad !== ownGrad) return;
   if (mode === null) releaseUnseen(grad);
