@@ -55,6 +55,10 @@ describe.each(['aot_eager', 'inductor'])('with %s', (backend) => {
       loss.backward();
       return loss.detach();
     };
+    const zeroed = (): void => {
+      train();
+      layer.zeroGrad({ setToNone: false });
+    };
     const step = compile(train, { backend });
     const inside = compile(() => void tidy(train), { backend });
     const gradients = (call: () => unknown): unknown => {
@@ -67,6 +71,8 @@ describe.each(['aot_eager', 'inductor'])('with %s', (backend) => {
     repeat(() => {
       expect(gradients(() => tidy(step))).toEqual(want);
       expect(gradients(inside)).toEqual(want);
+      for (const call of [compile(zeroed, { backend }), zeroed])
+        expect(gradients(() => tidy(call))).toEqual([Array(3).fill([0, 0, 0, 0]), [0, 0, 0]]);
     });
   });
 

@@ -57,7 +57,7 @@ export function zeroGradient(leaf: Tensor): void {
   const grad = gradientOf(leaf);
   if (grad === null) return;
   const isOwn = ownsGradient(leaf);
-  const zeroed = zeroDetached(grad);
+  const zeroed = keep(zeroDetached(grad));
   activeMode([leaf])?.onSetGrad(leaf, zeroed);
   const meta = autogradMeta(leaf);
   meta.grad = zeroed;
