@@ -8,13 +8,18 @@ import type { Mismatch } from '../src/check.js';
 import { printProgram } from '../src/print-program.js';
 
 /** What the file printed for a program prints. */
-export async function runPrinted(mismatch: Mismatch): Promise<string> {
+export function runPrinted(mismatch: Mismatch): Promise<string> {
+  return runText(printProgram(mismatch));
+}
+
+/** What a file prints. */
+export async function runText(text: string): Promise<string> {
   const folder = mkdtempSync(join(import.meta.dirname, 'printed-'));
   const lines: string[] = [];
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line));
   try {
     const file = join(folder, 'program.ts');
-    writeFileSync(file, printProgram(mismatch));
+    writeFileSync(file, text);
     await import(file);
   } finally {
     log.mockRestore();

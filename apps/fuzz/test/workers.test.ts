@@ -54,6 +54,9 @@ describe('worker processes', () => {
     const part = readOptions([...workerArguments(options), '--seed', '1', '--n', '2'])!;
     expect(part).toEqual({ ...options, workers: 1, seed: 1, n: 2 });
     expect(readOptions(workerArguments(readOptions(['--with', 'none'])!))!.extras).toEqual({});
+    const training = readOptions(['--with', 'training'])!;
+    expect(training).toMatchObject({ extras: {}, training: true });
+    expect(readOptions(workerArguments(training))).toMatchObject({ extras: {}, training: true });
     expect(() => readOptions(['--with', 'luck'])).toThrow(/no 'luck'/);
     expect(() => readOptions(['--devices', 'tpu'])).toThrow(/no 'tpu'/);
   });
