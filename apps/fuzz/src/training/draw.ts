@@ -5,7 +5,8 @@ import { Dice } from '../dice.js';
 import type { FuzzDevice } from '../devices.js';
 import { type Code, type TrainingProgram, block } from './code.js';
 import { type Around, randomEvent } from './events.js';
-import { type Ingredients, randomForm } from './forms.js';
+import type { Ingredients } from './form-parts.js';
+import { randomForm } from './forms.js';
 import { LOSSES, SCHEDULES, randomLayer, randomOptimizer } from './parts.js';
 
 /** Makes of a seed another for dice beside those of other programs. */

@@ -76,7 +76,7 @@ export interface OptimizerText {
 }
 
 /** A random optimizer, with groups or without. */
-export function randomOptimizer(dice: Dice, groups = dice.chance(0.3)): OptimizerText {
+export function randomOptimizer(dice: Dice, groups: boolean = dice.chance(0.3)): OptimizerText {
   const [name, rate, all] = dice.pick(OPTIMIZERS);
   const options = all.filter(() => dice.chance(0.35));
   const lr = dice.chance(0.08) ? `T.tensor(${rate})` : `${rate}`;
