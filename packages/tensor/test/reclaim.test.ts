@@ -5,7 +5,7 @@ import { type TesseraError, isTesseraError } from '@tessera/shared';
 import { cpuHeap } from '../src/heap/cpu-heap.js';
 import { liveStorageBytes, reclaimNow, withoutForcedCollection } from '../src/memory/reclaim.js';
 import { Storage } from '../src/memory/storage.js';
-import { zeros } from '../src/index.js';
+import { loadCheckpoint, serializeSafetensors, zeros } from '../src/index.js';
 
 const MIB = 1024 * 1024;
 
@@ -17,6 +17,26 @@ describe('memory of unreachable storages', () => {
     }
     // 6 GB were allocated: more than the heap can ever hold.
     expect(cpuHeap().stats().committedBytes).toBeLessThan(600 * MIB);
+  });
+
+  it('is about 256 MiB at most, however long sweeps take', () => {
+    reclaimNow();
+    const before = liveStorageBytes();
+    let most = 0;
+    for (let i = 0; i < 2000; i++) {
+      Storage.allocate('cpu', MIB);
+      most = Math.max(most, liveStorageBytes() - before);
+    }
+    expect(most).toBeLessThan(400 * MIB);
+  });
+
+  it('is less than 64 MiB where loading begins', async () => {
+    const file = serializeSafetensors({ x: zeros([4]) });
+    reclaimNow();
+    const before = liveStorageBytes();
+    for (let i = 0; i < 80; i++) Storage.allocate('cpu', MIB);
+    await loadCheckpoint(file);
+    expect(liveStorageBytes() - before).toBeLessThan(64 * MIB);
   });
 
   it('comes back between tasks after a collection that nobody asked for', async () => {

@@ -2,6 +2,7 @@
  * @file What every load has, whatever the format: its signal, its cache, and where its tensors go.
  */
 import type { DeviceType } from '../device.js';
+import { reclaimBeforeLoading } from '../memory/reclaim.js';
 import type { Tensor } from '../tensor.js';
 import { anySignal } from './abort.js';
 import type { ByteFile } from './byte-file.js';
@@ -62,6 +63,7 @@ export function startLoading<Options extends SourceOptions & PlaceOptions>(
 ): Loading<Options> {
   const signal = signalOf(source, options);
   signal?.throwIfAborted();
+  reclaimBeforeLoading();
   return { options, signal, cache: openHttpCache(options.cache) };
 }
 

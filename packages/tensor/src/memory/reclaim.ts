@@ -7,8 +7,10 @@
  * would never see one: when enough has been allocated since the last sweep the reclaimer forces a collection
  * (Node only) and frees what died. Evaluating an empty script in a context with its own microtask queue makes V8
  * forget the references that the current job keeps alive; without that, no WeakRef made in this job
- * could die. Measured on Node 20, 22 and 24: about 3 ms for a small JavaScript heap.
+ * could die. A sweep takes milliseconds for every ten megabytes of JavaScript heap, so sweeps follow each other less often the more
+ * of the time they are.
  */
+import { now } from '@tessera/shared';
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { type DeviceType, deviceRuntime } from '../device.js';
 import { type MemoryReport, setOutOfMemoryReport, setPressureHook } from '../heap/heap-hooks.js';
@@ -28,8 +30,10 @@ export interface Allocation {
   freed: boolean;
 }
 
-/** Bytes allocated since the last sweep that trigger the next one: this floor, or half of what is live. */
+/** Bytes allocated since the last sweep that trigger the next one: this floor, or half of what is live … */
 const PRESSURE_FLOOR_BYTES = 64 * 1024 * 1024;
+/** … and this many where sweeps would be more than a tenth of the time. */
+const HURRIED_FLOOR_BYTES = 256 * 1024 * 1024;
 const PRESSURE_ALLOCATIONS = 50_000;
 /** Where no collection can be forced: bytes allocated that the engine is told of at once. */
 const PRESS_BYTES = 8 * 1024 * 1024;
@@ -38,6 +42,8 @@ const live = new Set<Allocation>();
 let liveBytes = 0;
 let bytesSinceSweep = 0;
 let bytesSincePress = 0;
+/** When the last sweep will have been a tenth of the time since it began. */
+let restedAt = 0;
 let allocationsSinceSweep = 0;
 /** Undefined until the first sweep asks the host for one. */
 let forceCollection: (() => void) | null | undefined;
@@ -114,10 +120,16 @@ function freeAllocation(allocation: Allocation): void {
 export function reclaimUnderPressure(): void {
   if (
     allocationsSinceSweep < PRESSURE_ALLOCATIONS &&
-    bytesSinceSweep < Math.max(PRESSURE_FLOOR_BYTES, liveBytes / 2)
+    (bytesSinceSweep < Math.max(PRESSURE_FLOOR_BYTES, liveBytes / 2) ||
+      (bytesSinceSweep < HURRIED_FLOOR_BYTES && now() < restedAt))
   )
     return;
   reclaimNow();
+}
+
+/** Sweeps if the dead may be many: to be called by what is about to make much that stays, and whose peak is promised. */
+export function reclaimBeforeLoading(): void {
+  if (bytesSinceSweep >= PRESSURE_FLOOR_BYTES) reclaimNow();
 }
 
 /** Collects garbage if the host allows it and frees the memory of dead storages. Returns bytes freed. */
@@ -127,8 +139,10 @@ export function reclaimNow(): number {
   allocationsSinceSweep = 0;
   const collect = collector();
   if (collect !== null) {
+    const start = now();
     collect();
     freeDead();
+    restedAt = 10 * now() - 9 * start;
   }
   return before - liveBytes;
 }

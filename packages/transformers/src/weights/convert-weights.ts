@@ -1,7 +1,7 @@
 /**
  * @file Applies a family's weight rules to the tensors of a checkpoint, in either direction.
  */
-import { type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
+import { type Tensor, cpuHeap, itemSize, tidy } from '@tessera/tensor';
 import type { DecoderConfig } from '../config/decoder-config.js';
 import type { Family } from '../config/families.js';
 import type { WeightRule } from './weight-rules.js';
@@ -55,7 +55,8 @@ function apply(
     const values = names.flatMap((name) => tensors.get(name) ?? []);
     // An incomplete set stays as it is: loading the state names what is missing.
     if (values.length < names.length) continue;
-    const results = rule[direction](values, config);
+    // What is made on the way (a matrix that is turned before it is cut apart) is gone before the next layer.
+    const results = tidy(() => rule[direction](values, config));
     for (const name of names) tensors.delete(name);
     expand(to, layer).forEach((name, i) => tensors.set(name, results[i]!));
     // Also what is left may share memory with them, as tied weights do.
