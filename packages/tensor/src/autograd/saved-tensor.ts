@@ -7,7 +7,7 @@ import { getOp } from '../op/op-overload.js';
 import { fakeFromMeta } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import type { TensorMeta } from '../op/op-record.js';
-import { outsideScopes } from '../memory/library-scope.js';
+import { keepForBackward, outsideScopes } from '../memory/library-scope.js';
 import type { Storage } from '../memory/storage.js';
 import { formatSizes } from '../shape.js';
 import { autogradMeta } from './autograd-meta.js';
@@ -42,7 +42,9 @@ export class SavedTensor {
       refuseInferenceTensor(
         'Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.',
       );
-    this.version = tensor.storage.version;
+    const { storage } = tensor;
+    keepForBackward(storage);
+    this.version = storage.version;
     this.maker = owner ?? tensor.autograd?.gradFn ?? null;
     this.outputNr = owner === null ? (tensor.autograd?.outputNr ?? 0) : outputNr;
     // Hooks know nothing of the tensors without values that functions are traced with.
@@ -53,7 +55,9 @@ export class SavedTensor {
 
   private pack(tensor: Tensor, hooks: SavedTensorHooks, owner: GradNode | null): Packed {
     const edge = owner === null ? gradEdge(tensor) : { node: owner, index: this.outputNr };
-    const value = withPackedSaves(null, () => withGradMode(false, () => hooks.pack(tensor)));
+    const value = outsideScopes(() =>
+      withPackedSaves(null, () => withGradMode(false, () => hooks.pack(tensor))),
+    );
     return { value, hooks, edge };
   }
 

@@ -20,12 +20,15 @@ import { autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { transfers } from '../device.js';
 import type { OpOverload } from '../op/op-overload.js';
+import { runComposite } from '../memory/composite-scope.js';
 import { libraryScopes, outsideScopes } from '../memory/library-scope.js';
 import { show } from '../memory/show.js';
 import { checkComposite, refuseCall, refuseNumbers } from './check-arguments.js';
 import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
 import { profileOp } from './profile-op.js';
+
+const NONE: readonly unknown[] = [];
 
 type Handler = (op: OpOverload, args: readonly unknown[]) => unknown;
 
@@ -73,7 +76,10 @@ function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
   if (decompose !== undefined) {
     checkComposite(op, args);
     try {
-      return decompose(op.bind(args));
+      const named = op.bind(args);
+      return op.isCustom
+        ? decompose(named)
+        : runComposite(decompose, named, op.isMutable ? args : NONE);
     } catch (error) {
       if (!isTesseraError(error)) refuseNumbers(op, args);
       throw error;

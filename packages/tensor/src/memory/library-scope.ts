@@ -12,19 +12,37 @@ import type { Storage } from './storage.js';
 
 /** Memory made by one piece of library code. */
 export class LibraryScope {
-  readonly made: Storage[] = [];
+  made: Storage[] | null = null;
+
+  /** What is open around the scope of a composite operator; undefined of others. */
+  readonly outer: LibraryScope | null | undefined;
+
+  constructor(outer?: LibraryScope | null) {
+    this.outer = outer;
+  }
 
   /** Takes memory in, to be released with what was made in the scope. */
   add(storage: Storage): void {
     storage.scope = this;
-    this.made.push(storage);
+    // Most operators make one: an array that something is pushed to has room for seventeen.
+    if (this.made === null) this.made = [storage];
+    else this.made.push(storage);
   }
 
   /** Releases what is left. */
   close(): void {
-    for (const storage of this.made) if (storage.scope === this && !storage.shown) storage.free();
-    this.made.length = 0;
+    for (const storage of this.made ?? [])
+      if (storage.scope === this && !storage.shown) storage.free();
+    this.made = null;
   }
+}
+
+/** Memory that a graph saves lives as long as the code that makes the graph, whatever operator made the memory. */
+export function keepForBackward(storage: Storage): void {
+  let { scope } = storage;
+  while (scope?.outer !== undefined) scope = scope.outer;
+  if (scope === null) storage.scope = null;
+  else if (scope !== storage.scope) scope.add(storage);
 }
 
 /** `open`: takes what is allocated now. `backward`: of the outermost backward pass, also while code of the program runs. */
