@@ -27,6 +27,8 @@ export interface Allocation {
   readonly nbytes: number;
   /** Collections that had been noticed when it was made. */
   readonly era: number;
+  /** Sweeps before it. */
+  readonly sweep: number;
   freed: boolean;
 }
 
@@ -40,11 +42,13 @@ const PRESS_BYTES = 8 * 1024 * 1024;
 
 const live = new Set<Allocation>();
 let liveBytes = 0;
+let sweeps = 0;
+/** Of what is there: memory that was given back is nothing that a sweep could find. */
 let bytesSinceSweep = 0;
+let allocationsSinceSweep = 0;
 let bytesSincePress = 0;
 /** When the last sweep will have been a tenth of the time since it began. */
 let restedAt = 0;
-let allocationsSinceSweep = 0;
 /** Undefined until the first sweep asks the host for one. */
 let forceCollection: (() => void) | null | undefined;
 
@@ -85,6 +89,7 @@ export function trackAllocation(storage: Storage): Allocation {
     memory: storage.memory,
     nbytes: storage.nbytes,
     era: collectionCount,
+    sweep: sweeps,
     freed: false,
   };
   if (!watching) {
@@ -107,6 +112,9 @@ export function untrackAllocation(allocation: Allocation): void {
   allocation.freed = true;
   live.delete(allocation);
   liveBytes -= allocation.nbytes;
+  if (allocation.sweep !== sweeps) return;
+  bytesSinceSweep -= allocation.nbytes;
+  allocationsSinceSweep--;
 }
 
 function freeAllocation(allocation: Allocation): void {
@@ -135,6 +143,7 @@ export function reclaimBeforeLoading(): void {
 /** Collects garbage if the host allows it and frees the memory of dead storages. Returns bytes freed. */
 export function reclaimNow(): number {
   const before = liveBytes;
+  sweeps++;
   bytesSinceSweep = 0;
   allocationsSinceSweep = 0;
   const collect = collector();
