@@ -1,7 +1,8 @@
 /**
- * @file `useNarrowWeights`: code of their own for products with weights of fewer than 32 bits.
+ * @file `useNarrowWeights`: code of their own for products with weights of fewer than 32 bits, and for moving such elements.
  */
 import { registerLoopForm, type LoopForm } from '../loops/loop-forms.js';
+import { rawMoves } from '../loops/raw-moves.js';
 import { registerOperandForm } from '../matmul/operand-forms.js';
 import { partsAccess } from '../matmul/pack-parts.js';
 import { gemvProblem } from './gemv-problem.js';
@@ -14,10 +15,12 @@ const narrowGemv: LoopForm = (kernel, options) => {
 
 /**
  * Gives products with weights of 16, 8 or 4 bits code of their own on the CPU: of one row, which takes up to a half of the
- * time (what a token of a language model costs), and of many with weights of 8 or 4 bits. Node does it from the start; in
+ * time (what a token of a language model costs), and of many with weights of 8 or 4 bits. 16-bit floats and bools that are
+ * only moved are then no longer converted on the way. Node does it from the start; in
  * pages `@tessera/transformers` does, and programs without it call this before they compile.
  */
 export function useNarrowWeights(): void {
   registerLoopForm(narrowGemv);
+  registerLoopForm(rawMoves);
   registerOperandForm(partsAccess);
 }
