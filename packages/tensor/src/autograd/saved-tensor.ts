@@ -7,7 +7,7 @@ import { getOp } from '../op/op-overload.js';
 import { fakeFromMeta } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import type { TensorMeta } from '../op/op-record.js';
-import { keepForBackward, outsideScopes } from '../memory/library-scope.js';
+import { outsideScopes } from '../memory/library-scope.js';
 import type { Storage } from '../memory/storage.js';
 import { formatSizes } from '../shape.js';
 import { autogradMeta } from './autograd-meta.js';
@@ -43,7 +43,8 @@ export class SavedTensor {
         'Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.',
       );
     const { storage } = tensor;
-    keepForBackward(storage);
+    // No operator that it was made in gives it back.
+    storage.scope = null;
     this.version = storage.version;
     this.maker = owner ?? tensor.autograd?.gradFn ?? null;
     this.outputNr = owner === null ? (tensor.autograd?.outputNr ?? 0) : outputNr;

@@ -28,8 +28,6 @@ import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
 import { profileOp } from './profile-op.js';
 
-const NONE: readonly unknown[] = [];
-
 type Handler = (op: OpOverload, args: readonly unknown[]) => unknown;
 
 let autograd: Handler = dispatchBelowAutograd;
@@ -76,10 +74,7 @@ function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
   if (decompose !== undefined) {
     checkComposite(op, args);
     try {
-      const named = op.bind(args);
-      return op.isCustom
-        ? decompose(named)
-        : runComposite(decompose, named, op.isMutable ? args : NONE);
+      return runComposite(op, args, decompose);
     } catch (error) {
       if (!isTesseraError(error)) refuseNumbers(op, args);
       throw error;

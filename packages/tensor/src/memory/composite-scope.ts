@@ -2,45 +2,49 @@
  * @file Memory that a composite operator makes on the way to its result.
  *
  * Its parts are called by library code alone, so the program never gets what they return, unless that is the result, shares its memory
- * or is saved for backward (`keepForBackward`). The rest is given back as soon as the operator is done: the next one
+ * or is saved for backward (`SavedTensor` takes it out). The rest is given back as soon as the operator is done: the next one
  * finds it in the processor's cache, and no collection has to find it. See docs/adr/0022.
  */
+import type { OpOverload } from '../op/op-overload.js';
+import type { NamedArgs } from '../op/op-record.js';
 import { isTensor } from '../tensor-factory.js';
 import { LibraryScope, isUnobserved, libraryScopes } from './library-scope.js';
 
-/** Takes the memory of tensors out of a scope, into the one around it. */
-function handOver(value: unknown, scope: LibraryScope): void {
-  if (Array.isArray(value)) for (const item of value) handOver(item, scope);
-  else if (isTensor(value) && value.storageOrNull?.scope === scope) {
-    if (scope.outer == null) value.storageOrNull.scope = null;
-    else scope.outer.add(value.storageOrNull);
-  }
+/** Puts the memory of tensors from a scope into the one that is open now. */
+function handOver(value: unknown, from: LibraryScope): void {
+  if (isTensor(value)) {
+    const storage = value.storageOrNull;
+    if (storage?.scope !== from) return;
+    storage.scope = null;
+    libraryScopes.open?.add(storage);
+  } else if (Array.isArray(value)) for (const item of value) handOver(item, from);
 }
 
-/**
- * Runs library code that keeps nothing but tensors that it returns or writes to.
- *
- * @param written what it may give other memory
- */
-export function runComposite<Args>(
-  run: (args: Args) => unknown,
-  args: Args,
-  written: readonly unknown[],
+/** A scope that nothing was made in. */
+let spare: LibraryScope | null = null;
+
+/** Runs the decomposition of an operator in a scope that only results leave, and arguments that were given other memory. */
+export function runComposite(
+  op: OpOverload,
+  args: readonly unknown[],
+  decompose: (args: NamedArgs) => unknown,
 ): unknown {
-  if (!isUnobserved()) return run(args);
+  if (op.isCustom || !isUnobserved()) return decompose(op.bind(args));
   const outer = libraryScopes.open;
-  const scope = new LibraryScope(outer);
-  libraryScopes.open = scope;
+  const scope = (libraryScopes.open = spare ?? new LibraryScope());
+  spare = null;
   let result: unknown;
   try {
-    result = run(args);
+    result = decompose(op.bind(args));
   } finally {
     libraryScopes.open = outer;
   }
-  if (scope.made !== null) {
-    handOver(result, scope);
-    handOver(written, scope);
-    scope.close();
+  if (scope.made === null) {
+    spare = scope;
+    return result;
   }
+  handOver(result, scope);
+  if (op.isMutable) handOver(args, scope);
+  scope.close();
   return result;
 }

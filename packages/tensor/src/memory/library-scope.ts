@@ -14,13 +14,6 @@ import type { Storage } from './storage.js';
 export class LibraryScope {
   made: Storage[] | null = null;
 
-  /** What is open around the scope of a composite operator; undefined of others. */
-  readonly outer: LibraryScope | null | undefined;
-
-  constructor(outer?: LibraryScope | null) {
-    this.outer = outer;
-  }
-
   /** Takes memory in, to be released with what was made in the scope. */
   add(storage: Storage): void {
     storage.scope = this;
@@ -35,14 +28,6 @@ export class LibraryScope {
       if (storage.scope === this && !storage.shown) storage.free();
     this.made = null;
   }
-}
-
-/** Memory that a graph saves lives as long as the code that makes the graph, whatever operator made the memory. */
-export function keepForBackward(storage: Storage): void {
-  let { scope } = storage;
-  while (scope?.outer !== undefined) scope = scope.outer;
-  if (scope === null) storage.scope = null;
-  else if (scope !== storage.scope) scope.add(storage);
 }
 
 /** `open`: takes what is allocated now. `backward`: of the outermost backward pass, also while code of the program runs. */
