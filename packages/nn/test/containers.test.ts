@@ -199,6 +199,41 @@ it('ParameterList', () => {
   expect(() => list.insert(4, ones([1]))).toThrow('index 4 is out of range');
 });
 
+it('dicts keep the order in which entries came, also where names are numbers', () => {
+  const dict = new ModuleDict<Module>([
+    ['b', new ReLU()],
+    ['16', new Tanh()],
+    ['8', new GELU()],
+  ]);
+  expect(dict.keys()).toEqual(['b', '16', '8']);
+  dict.set('16', new Sigmoid()).set('a', new ReLU()).set('4', new ReLU());
+  expect(dict.keys()).toEqual(['b', '16', '8', 'a', '4']);
+  dict.delete('16').set('16', new ReLU());
+  expect(dict.keys()).toEqual(['b', '8', 'a', '4', '16']);
+  expect(cloneModule(dict).keys()).toEqual(dict.keys());
+  expect(dict.clear().set('2', new ReLU()).set('1', new ReLU()).keys()).toEqual(['2', '1']);
+});
+
+it('a ParameterDict takes the parameters of a record in the order of their names, as PyTorch those of a dict', () => {
+  const record = { b: ones([1]), a: ones([2]), 10: ones([3]), 9: ones([4]) };
+  const dict = new ParameterDict(record);
+  expect(dict.keys()).toEqual(['10', '9', 'a', 'b']);
+  expect(dict.parameters().map(({ sizes }) => sizes)).toEqual([[3], [4], [2], [1]]);
+  expect(
+    dict
+      .update({ d: ones([1]), c: ones([1]) })
+      .keys()
+      .slice(4),
+  ).toEqual(['c', 'd']);
+  expect(new ParameterDict(Object.entries(record).toReversed()).keys()).toEqual([
+    'a',
+    'b',
+    '10',
+    '9',
+  ]);
+  expect(new ParameterDict(dict).keys()).toEqual(dict.keys());
+});
+
 it('ParameterDict', () => {
   const dict = new ParameterDict({ a: ones([1]), b: ones([2]) });
   const [a] = dict.values();

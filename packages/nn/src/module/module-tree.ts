@@ -25,6 +25,11 @@ function namesOf(module: Module): string[] {
   return last === undefined ? names : [...names.filter((name) => !last.includes(name)), ...last];
 }
 
+/** Puts a field that was just added behind all others, where an object has it before them since it is a number. */
+export function putLast(module: Module, name: string): void {
+  if (namesOf(module).at(-1) !== name) (module._last ??= []).push(name);
+}
+
 /** Fields of a module with the items of its arrays, in order. */
 function* fields(module: Module): Generator<[string, unknown]> {
   for (const key of namesOf(module)) {

@@ -5,6 +5,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { checkValues } from '../module/check-child.js';
+import { putLast } from '../module/module-tree.js';
 import { Module } from '../module/module.js';
 
 /** Entries to add: a record, pairs, or another dict. */
@@ -59,7 +60,8 @@ export abstract class Named<T extends Given, Given = T> extends Module {
   /** Adds or replaces an entry. @throws invalid-argument for what cannot be one, or a name that cannot be a field */
   set(name: string, value: Given): this {
     const kept = this._kept(name, value);
-    if (name === '' || name.includes('.') || (name in this && !this.has(name)))
+    const isNew = !this.has(name);
+    if (name === '' || name.includes('.') || (isNew && name in this))
       throw new TesseraError(
         'invalid-argument',
         `${this.constructor.name}: a ${this._kind} cannot be called '${name}'.`,
@@ -69,13 +71,20 @@ export abstract class Named<T extends Given, Given = T> extends Module {
           ],
         },
       );
-    return Object.assign(this, { [name]: kept });
+    Object.assign(this, { [name]: kept });
+    if (isNew) putLast(this, name);
+    return this;
+  }
+
+  /** @internal What a record has to add, in the order in which it is added. */
+  protected _fromRecord(record: Readonly<Record<string, Given>>): [name: string, value: Given][] {
+    return Object.entries(record);
   }
 
   /** Adds or replaces entries: those of a record, of pairs, or of another dict. @throws invalid-argument */
   update(values: Entries<Given>): this {
     checkValues(this.constructor.name, values, true);
-    const pairs = [...(Symbol.iterator in values ? values : Object.entries(values))];
+    const pairs = [...(Symbol.iterator in values ? values : this._fromRecord(values))];
     checkValues(this.constructor.name, pairs.every(Array.isArray) ? pairs : null, true);
     for (const [name, value] of pairs) this.set(name, value as Given);
     return this;
@@ -85,6 +94,8 @@ export abstract class Named<T extends Given, Given = T> extends Module {
   pop(name: string): T {
     const entry = this.get(name);
     Reflect.deleteProperty(this, name);
+    const { _last: last } = this;
+    if (last?.includes(name) === true) last.splice(last.indexOf(name), 1);
     return entry;
   }
 

@@ -5,7 +5,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { checkChild } from '../module/check-child.js';
-import { ownChildren } from '../module/module-tree.js';
+import { ownChildren, putLast } from '../module/module-tree.js';
 import { Module } from '../module/module.js';
 
 /** See the file header; `Given` is what becomes an entry. */
@@ -68,8 +68,7 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
   /** @internal Adds an entry of a new name at the end. @throws invalid-argument */
   _add(name: string, value: Given): this {
     this._set(name, value);
-    // Numbers come first among an object's fields: behind names one would be the first.
-    if (this._entries().at(-1)![0] !== name) (this._last ??= []).push(name);
+    putLast(this, name);
     return this;
   }
 

@@ -8,7 +8,13 @@ import type { Parameter } from '../parameter.js';
 import { type Entries, Named } from './named.js';
 import { asParameter, parameterText } from './parameter-list.js';
 
-/** Parameters by name; the names are those in the state dict. Other tensors become parameters. @see torch.nn.ParameterDict */
+/**
+ * Parameters by name; the names are those in the state dict. Other tensors become parameters. Those of a record come in
+ * the order of their names, those of pairs, of a Map and of another dict in its own, as in PyTorch: optimizers number
+ * them so.
+ *
+ * @see torch.nn.ParameterDict
+ */
 export class ParameterDict extends Named<Parameter, Tensor> {
   constructor(values: Entries<Tensor> = {}) {
     super();
@@ -27,6 +33,11 @@ export class ParameterDict extends Named<Parameter, Tensor> {
   /** @internal */
   protected override _kept(_name: string, value: Tensor): Parameter {
     return asParameter(value);
+  }
+
+  /** @internal */
+  protected override _fromRecord(record: Readonly<Record<string, Tensor>>): [string, Tensor][] {
+    return super._fromRecord(record).sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
   /** The parameter of a name, which is added if there is none. @throws invalid-argument */
