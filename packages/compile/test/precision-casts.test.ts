@@ -1,4 +1,4 @@
-import { type Tensor, arange } from '@tessera/tensor';
+import { type Tensor, addmm, arange } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, config } from '../src/index.js';
 
@@ -6,6 +6,12 @@ const CHAINS: Readonly<Record<string, (x: Tensor, y: Tensor) => Tensor>> = {
   'pointwise operators': (x, y) => x.mul(y).add(x).div(3).sub(y.mul(0.7)).exp().mul(x),
   'what a view shows': (x, y) => x.mul(y).t().add(0.1).mul(x.mul(1.1).t()),
   'a reduction that is used again': (x, y) => x.sub(x.mul(y).mean(1, { keepdim: true })).mul(1.3),
+  'a product that something is added to': (x, y) => x.matmul(y.t()).add(x.select(1, 0)).mul(3),
+  'a scaled product that something is added to': (x, y) =>
+    x.matmul(y.t()).mul(0.7).add(x.select(1, 0)),
+  'a batch of products': (x, y) =>
+    x.unsqueeze(0).bmm(y.t().unsqueeze(0)).add(x.select(1, 0)).squeeze(0),
+  'addmm and what follows it': (x, y) => addmm(x.select(1, 0), x, y.t()).mul(1.3).tanh(),
   'small values': (x, y) => x.mul(1e-4).mul(y).mul(1e-2).mul(1e4),
 };
 

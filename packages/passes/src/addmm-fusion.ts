@@ -5,6 +5,7 @@
 import { tensorVal } from '@tessera/graph';
 import { broadcastShapes } from '@tessera/tensor';
 import { getOp, sameNumbers } from '@tessera/tensor/internal';
+import { roundsProducts } from './rounds-products.js';
 import { emitOp } from '@tessera/graph';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
@@ -30,7 +31,7 @@ function isFusible(match: Match): boolean {
   const values = [a, b, bias].map(tensorVal);
   const [left, right, added] = values;
   const result = tensorVal(match.output);
-  if (!result || !left || !right || !added) return false;
+  if (!result || !left || !right || !added || roundsProducts(result.dtype)) return false;
   // A sum takes the layout of its operands, of a transposed bias say; views recorded of it would misread a product.
   if (values.some((value) => value!.dtype !== result.dtype) || !result.isContiguous()) return false;
   const shape = [left.sizes[0]!, right.sizes[1]!];

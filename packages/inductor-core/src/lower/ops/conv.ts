@@ -23,7 +23,7 @@ import { convOfPhases, hasPhases } from './conv-upsample.js';
 import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import { accumulateDtype, reduce } from '../reduce.js';
+import { accumulateDtype, reduce, unrounded } from '../reduce.js';
 import { fixedShape, isEmpty } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
@@ -208,17 +208,21 @@ export const convolution: LoweringOf<'aten::convolution'> = (
   call,
 ) => {
   const geometry = convGeometry(x.shape.length - 2, stride, padding, dilation, groups);
-  const target: ConvTarget =
-    call.results[0]!.layout.length === 0
-      ? { sizes: call.shape, dtype: call.dtype, layout: null }
-      : { sizes: call.shape, dtype: call.dtype, layout: call.results[0]!.layout };
+  const hasBias = bias !== null && bias !== undefined;
+  const [dtype, { layout }] = [hasBias ? unrounded(call.dtype) : call.dtype, call.results[0]!];
+  const target: ConvTarget = {
+    sizes: call.shape,
+    dtype,
+    layout: layout.length === 0 ? null : layout,
+  };
   const product =
     transposed === true
       ? convGradInput(l, x, w, geometry, target)
       : convForward(l, x, w, geometry, target);
-  if (bias === null || bias === undefined) return product;
+  if (!hasBias) return product;
   const perChannel = tensorArg(bias, call.op).load([l.vars(call.shape)[1]!]);
-  return l.pointwise(call.shape, l.ir.op('add', [product.expr, perChannel]));
+  const sum = l.ir.op('add', [product.expr, l.ir.cast(perChannel, dtype)]);
+  return l.pointwise(call.shape, l.ir.cast(sum, call.dtype));
 };
 
 /** Returns gradients of input, weight and bias as far as the mask asks for them. */
