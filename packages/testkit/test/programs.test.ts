@@ -15,7 +15,9 @@ import { forwardForward } from './programs/forward-forward.js';
 import { generativeAdversarial } from './programs/generative-adversarial.js';
 import { gpt } from './programs/gpt.js';
 import { graphNetwork } from './programs/graph-network.js';
+import { heatEquation } from './programs/heat-equation.js';
 import { kMeans } from './programs/k-means.js';
+import { memoryNetwork } from './programs/memory-network.js';
 import { mixtureOfExperts } from './programs/mixture-of-experts.js';
 import { neuralOde } from './programs/neural-ode.js';
 import { neuralOperator } from './programs/neural-operator.js';
@@ -25,6 +27,7 @@ import { proximalPolicy } from './programs/proximal-policy.js';
 import { radianceField } from './programs/radiance-field.js';
 import { reinforce } from './programs/reinforce.js';
 import { residualNetwork } from './programs/residual-network.js';
+import { reversibleNetwork } from './programs/reversible-network.js';
 import { siamese } from './programs/siamese.js';
 import { styleTransfer } from './programs/style-transfer.js';
 import { superResolution } from './programs/super-resolution.js';
@@ -63,6 +66,9 @@ const PROGRAMS: readonly Program[] = [
   neuralOperator,
   radianceField,
   tabular,
+  reversibleNetwork,
+  memoryNetwork,
+  heatEquation,
 ];
 
 const onGpu = sampled(PROGRAMS, 5);

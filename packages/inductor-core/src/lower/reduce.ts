@@ -38,11 +38,6 @@ export function accumulateDtype(dtype: DType): DType {
   return dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype;
 }
 
-/** Type of a product that something is added to: that of its sums, from which PyTorch rounds once to 16 bits. */
-export function unrounded(dtype: DType): DType {
-  return isFloatingPoint(dtype) ? accumulateDtype(dtype) : dtype;
-}
-
 /** What reducing nothing gives. */
 function identityOf(op: ReduceOp): number {
   return op === 'prod' || op === 'all' ? 1 : op === 'max' ? -Infinity : op === 'min' ? Infinity : 0;

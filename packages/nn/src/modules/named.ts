@@ -94,8 +94,7 @@ export abstract class Named<T extends Given, Given = T> extends Module {
   pop(name: string): T {
     const entry = this.get(name);
     Reflect.deleteProperty(this, name);
-    const { _last: last } = this;
-    if (last?.includes(name) === true) last.splice(last.indexOf(name), 1);
+    this._last = this._last?.filter((other) => other !== name);
     return entry;
   }
 

@@ -23,7 +23,7 @@ import { convOfPhases, hasPhases } from './conv-upsample.js';
 import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import { accumulateDtype, reduce, unrounded } from '../reduce.js';
+import { accumulateDtype, reduce } from '../reduce.js';
 import { fixedShape, isEmpty } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 
@@ -209,7 +209,10 @@ export const convolution: LoweringOf<'aten::convolution'> = (
 ) => {
   const geometry = convGeometry(x.shape.length - 2, stride, padding, dilation, groups);
   const hasBias = bias !== null && bias !== undefined;
-  const [dtype, { layout }] = [hasBias ? unrounded(call.dtype) : call.dtype, call.results[0]!];
+  const [dtype, { layout }] = [
+    hasBias ? accumulateDtype(call.dtype) : call.dtype,
+    call.results[0]!,
+  ];
   const target: ConvTarget = {
     sizes: call.shape,
     dtype,

@@ -10,7 +10,7 @@ import { contract } from './contract.js';
 import { castTensor, operandArg, operandExpr } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import { unrounded } from '../reduce.js';
+import { accumulateDtype } from '../reduce.js';
 import { type LoweredArg, RuntimeScalar } from '../registry.js';
 import { numelOf, type Shape } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
@@ -83,7 +83,10 @@ function times(l: Lowering, value: Expr, factor: LoweredArg): Expr {
   return l.ir.op('mul', [value, scale]);
 }
 
-/** beta · self + alpha · product, rounded once to the call's dtype; self is not read when beta is 0. */
+/**
+ * beta · self + alpha · product; self is not read when beta is 0. The product has the type of its sums: PyTorch rounds to
+ * 16 bits once, behind the bias.
+ */
 function combined(
   l: Lowering,
   self: LoweredArg,
@@ -93,9 +96,8 @@ function combined(
   call: { readonly op: string; readonly dtype: DType },
 ): LoweredTensor {
   const scaled = times(l, product.expr, alpha);
-  if (beta === 0) return l.pointwise(product.shape, l.ir.cast(scaled, call.dtype));
-  const bias = operandExpr(l, operandArg(self, call.op), product.shape, product.dtype);
-  const sum = l.ir.op('add', [scaled, times(l, bias, beta)]);
+  const bias = (): Expr => operandExpr(l, operandArg(self, call.op), product.shape, product.dtype);
+  const sum = beta === 0 ? scaled : l.ir.op('add', [scaled, times(l, bias(), beta)]);
   return l.pointwise(product.shape, l.ir.cast(sum, call.dtype));
 }
 
@@ -104,10 +106,10 @@ const mm: LoweringOf<'aten::mm'> = (l, [self, mat2], call) => matmul2d(l, self, 
 const bmm: LoweringOf<'aten::bmm'> = (l, [self, mat2], call) => matmul3d(l, self, mat2, call.dtype);
 
 const addmm: LoweringOf<'aten::addmm'> = (l, [self, mat1, mat2, beta, alpha], call) =>
-  combined(l, self, matmul2d(l, mat1, mat2, unrounded(call.dtype)), beta, alpha, call);
+  combined(l, self, matmul2d(l, mat1, mat2, accumulateDtype(call.dtype)), beta, alpha, call);
 
 const baddbmm: LoweringOf<'aten::baddbmm'> = (l, [self, batch1, batch2, beta, alpha], call) =>
-  combined(l, self, matmul3d(l, batch1, batch2, unrounded(call.dtype)), beta, alpha, call);
+  combined(l, self, matmul3d(l, batch1, batch2, accumulateDtype(call.dtype)), beta, alpha, call);
 
 /** A vector as a matrix with one column. */
 function column(l: Lowering, x: LoweredTensor): LoweredTensor {
