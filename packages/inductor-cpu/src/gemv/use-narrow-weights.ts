@@ -8,9 +8,14 @@ import { partsAccess } from '../matmul/pack-parts.js';
 import { gemvProblem } from './gemv-problem.js';
 import { generateGemv } from './generate-gemv.js';
 
-const narrowGemv: LoopForm = (kernel, options) => {
+/** One form, as a first call pays for every function that it is the first to call. */
+const narrowForm: LoopForm = (kernel, options) => {
   const problem = gemvProblem(kernel);
-  return problem === null ? null : generateGemv(problem, options);
+  if (problem !== null) return generateGemv(problem, options);
+  for (const { dtype } of kernel.params)
+    if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'bool')
+      return rawMoves(kernel, options);
+  return null;
 };
 
 /**
@@ -20,7 +25,6 @@ const narrowGemv: LoopForm = (kernel, options) => {
  * pages `@tessera/transformers` does, and programs without it call this before they compile.
  */
 export function useNarrowWeights(): void {
-  registerLoopForm(narrowGemv);
-  registerLoopForm(rawMoves);
+  registerLoopForm(narrowForm);
   registerOperandForm(partsAccess);
 }
