@@ -60,7 +60,7 @@ function draw(seed: number, dice: Dice, device: FuzzDevice): TrainingProgram {
     optimizerOf: optimizer.of,
   };
   const form = randomForm(given);
-  const layers = Array.from({ length: 1 + dice.below(4) }, () => randomLayer(dice));
+  const layers = Array.from({ length: 1 + dice.below(4) }, () => randomLayer(dice, wgpu));
   const setup: Code[] = [
     `T.manualSeed(${dice.below(100)});`,
     'const layers = [];',

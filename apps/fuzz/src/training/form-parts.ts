@@ -121,7 +121,7 @@ export function fn(
 export function turnOf(given: Ingredients, before = ''): Form['turn'] {
   return (n, seed) => {
     const call = `await step(${before}${batch(given, n, seed)})`;
-    if (given.dice.chance(0.08) && !given.waits)
+    if (given.dice.chance(0.08) && !given.waits && !given.wgpu)
       return [`show(T.tidy(() => step(${before}${batch(given, n, seed)})));`];
     if (given.dice.chance(0.06))
       return [`const made = ${call};`, 'show(made);', 'made.dispose?.();'];

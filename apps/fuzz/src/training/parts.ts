@@ -43,8 +43,9 @@ const LAYERS = [
 const WRITING = /BatchNorm|Centered|spectralNorm/;
 
 /** A random layer. */
-export function randomLayer(dice: Dice): string {
-  const layer = dice.pick(LAYERS);
+export function randomLayer(dice: Dice, wgpu: boolean): string {
+  // WebGPU has no exponential of a matrix.
+  const layer = dice.pick(wgpu ? LAYERS.filter((text) => !text.includes('orthogonal')) : LAYERS);
   const roll = dice.next();
   if (roll < 0.12) return `new Residual(${layer})`;
   // What a checkpointed region writes, eager code writes twice.

@@ -31,6 +31,8 @@ const LOOK = [
   '  }',
   '  if (value instanceof nn.Module)',
   '    return text({ ...Object.fromEntries(value.namedParameters()), ...Object.fromEntries(value.namedBuffers()), modes: value.modules().map((m) => m.training) });',
+  '  if (value instanceof optim.Optimizer)',
+  '    return text({ ...value.stateDict(), parameters: value.paramGroups.map((group) => group.params) });',
   "  if (typeof value.stateDict === 'function') return text(value.stateDict());",
   "  if (typeof value === 'number' && !Number.isInteger(value)) return value.toPrecision(4);",
   "  if (typeof value !== 'object') return String(value);",

@@ -42,8 +42,8 @@ export class AutocastScope implements AutocastSettings {
     const policy = lower === undefined ? undefined : autocastPolicy(name, device!);
     if (policy === undefined) {
       const { decompose } = op.record;
-      // Its own ops come back here one by one.
-      if (decompose !== undefined && lower !== undefined) {
+      // Its own ops come back here one by one. One that reads values a tracer must see as a whole: it computes them first.
+      if (decompose !== undefined && lower !== undefined && !op.hasTag('data-dependent')) {
         checkComposite(op, args);
         return decompose(op.bind(args));
       }

@@ -14,6 +14,7 @@ import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { backwardFingerprint, identityOf } from './backward-fingerprint.js';
 import { FunctionContext } from './function-context.js';
+import { withAutocastSettings } from '../autocast/autocast-state.js';
 import { type FunctionClass, attachFunction } from './function-node.js';
 import { tryTwice } from './kept-tensors.js';
 import { SavedTensor } from './saved-tensor.js';
@@ -171,7 +172,7 @@ export function recordFunction(
     () => isNew || steadyFingerprint() === backward,
   );
   if (known === null) return false;
-  callOp(attach, [tensors, results, known.handle]);
+  withAutocastSettings(null, () => callOp(attach, [tensors, results, known.handle]));
   return true;
 }
 
