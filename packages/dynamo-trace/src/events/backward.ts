@@ -6,7 +6,7 @@
  * gradient already gets an in-place addition, as in eager. A backward that no graph can hold ends the graph, and
  * the engine runs it.
  */
-import { type Tensor, keep } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
 import {
   announceCaptured,
   autogradGrad,
@@ -206,10 +206,7 @@ function accept(cursor: Cursor, step: BackwardStep): void {
 function giveGradients(frame: Frame, step: BackwardStep): void {
   const leaves = step.leaves.map(({ leaf }) => frame.slots[leaf]!);
   step.leaves.forEach(({ grad }, i) => {
-    const leaf = leaves[i]!;
-    if (existingOf(step, i) === NONE) setOwnGradient(leaf, frame.slots[grad.slot]!);
-    // As of one that the engine gives: no `tidy` around the call or in it releases it.
-    keep(gradientOf(leaf)!);
+    if (existingOf(step, i) === NONE) setOwnGradient(leaves[i]!, frame.slots[grad.slot]!);
   });
   frame.announce(step);
   // What a library does with the gradients follows the backward, as if the program did it.

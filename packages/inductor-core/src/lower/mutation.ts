@@ -109,18 +109,12 @@ function breakCircles(l: Lowering, mutations: Mutation[]): void {
   mutations.splice(0, mutations.length, ...ordered);
 }
 
-/** One of a circle, where each of `left` is read by another of them: who goes back from reader to reader runs in one. */
+/** One of a circle: each of `left` is read by another, so as many steps from reader to reader end in one. */
 function inCircle(
   left: readonly Mutation[],
   reads: ReadonlyMap<Mutation, readonly Mutation[]>,
 ): Mutation {
-  const seen = new Set<Mutation>();
-  let at = left[0]!;
-  while (!seen.has(at)) {
-    seen.add(at);
-    at = left.find((reader) => reads.get(reader)!.includes(at))!;
-  }
-  return at;
+  return left.reduce((at) => left.find((reader) => reads.get(reader)!.includes(at))!, left[0]!);
 }
 
 function release(target: Mutation, readers: Map<Mutation, number>, ready: Mutation[]): void {

@@ -18,11 +18,10 @@ export function gradientOf(leaf: TensorBase): Tensor | null {
   return leaf.autograd?.grad ?? null;
 }
 
-/** Gives a leaf a gradient whose memory nobody else has, or will have: also a lazy one. */
+/** Gives a leaf a gradient whose memory nobody else has, or will have, beyond any `tidy`: also a lazy one. */
 export function setOwnGradient(leaf: TensorBase, grad: Tensor): void {
   const meta = autogradMeta(leaf);
-  meta.grad = grad;
-  meta.ownGrad = grad;
+  meta.grad = meta.ownGrad = keep(grad);
 }
 
 /** Whether nobody but the library can hold the gradient of a leaf. */
