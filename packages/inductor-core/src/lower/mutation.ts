@@ -91,10 +91,9 @@ function breakCircles(l: Lowering, mutations: Mutation[]): void {
   while (done.size < mutations.length) {
     const next = ready.pop();
     if (next === undefined) {
-      const stuck = inCircle(
-        mutations.filter((m) => !done.has(m)),
-        reads,
-      );
+      // Each of these is read by another: as many steps from reader to reader end in a circle.
+      const left = mutations.filter((m) => !done.has(m));
+      const stuck = left.reduce((at) => left.find((m) => reads.get(m)!.includes(at))!);
       stuck.value = scratch(l, stuck.value, stuck.buffer);
       for (const target of reads.get(stuck)!) release(target, readers, ready);
       reads.set(stuck, []);
@@ -107,14 +106,6 @@ function breakCircles(l: Lowering, mutations: Mutation[]): void {
     for (const target of reads.get(next)!) release(target, readers, ready);
   }
   mutations.splice(0, mutations.length, ...ordered);
-}
-
-/** One of a circle: each of `left` is read by another, so as many steps from reader to reader end in one. */
-function inCircle(
-  left: readonly Mutation[],
-  reads: ReadonlyMap<Mutation, readonly Mutation[]>,
-): Mutation {
-  return left.reduce((at) => left.find((reader) => reads.get(reader)!.includes(at))!, left[0]!);
 }
 
 function release(target: Mutation, readers: Map<Mutation, number>, ready: Mutation[]): void {
