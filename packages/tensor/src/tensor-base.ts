@@ -16,6 +16,7 @@ import { NOT_CLONEABLE } from './not-cloneable.js';
 import { outsideScopes } from './memory/library-scope.js';
 import { madeTensors } from './memory/made-tensors.js';
 import type { Storage } from './memory/storage.js';
+import type { Tensor } from './tensor.js';
 
 /** See `TensorBase.madeAs`: one of several results, under `noGrad`, in inference mode. */
 export type MadeAs = 'multiple' | 'no_grad' | 'inference' | null;
@@ -52,7 +53,7 @@ export class TensorBase {
   /** Gradient, gradFn, hooks; null until needed. */
   declare autograd: AutogradMeta | null;
   /** The tensor this one is a view of (never itself a view), or null. */
-  declare base: TensorBase | null;
+  declare base: Tensor | null;
   /** How a view was made that has no history which could follow writes to its memory; null for others. @internal */
   declare madeAs: MadeAs;
   /** Free slot for a tracer: what this value is in the current trace. @internal */

@@ -8,10 +8,10 @@ import { isSymScalar, scalarKind, type ScalarKind, type ScalarLike } from '@tess
 import { DTYPES, type DType, itemSize } from './dtype.js';
 import { defaultDType } from './default-dtype.js';
 import { isTensor } from './tensor-factory.js';
-import type { TensorBase } from './tensor-base.js';
+import type { Tensor } from './tensor.js';
 
 /** An operand of a pointwise op. */
-export type Operand = TensorBase | ScalarLike;
+export type Operand = Tensor | ScalarLike;
 
 const INTEGRAL_ORDER: readonly DType[] = ['int8', 'int16', 'int32', 'int64'];
 const RANK = { bool: 0, integral: 1, floating: 2 } as const;
@@ -50,9 +50,9 @@ export function resultType(
   ...more: readonly Operand[]
 ): DType {
   return promotedType<Operand>(
-    Array.isArray(operands) ? operands : [operands as Operand, ...more],
+    Array.isArray(operands) ? operands : [operands, ...more],
     (operand) => (isTensor(operand) ? (operand.ndim > 0 ? 0 : 1) : 2),
-    (operand) => (isTensor(operand) ? operand.dtype : numberType(operand as ScalarLike)),
+    (operand) => (isTensor(operand) ? operand.dtype : numberType(operand)),
   );
 }
 

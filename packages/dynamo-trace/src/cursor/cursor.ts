@@ -14,7 +14,6 @@ import {
   GENERATOR_MEMORY,
   type PreDispatchMode,
   type RegionInputs,
-  type TensorBase,
   gradMode,
   modes,
   programLeaf,
@@ -232,11 +231,11 @@ export class Cursor implements PreDispatchMode {
     if (this.recorder?.region != null) this.recorder.region.broken = true;
   }
 
-  onSetRequiresGrad(tensor: TensorBase, value: boolean): boolean {
+  onSetRequiresGrad(tensor: Tensor, value: boolean): boolean {
     if (value && startsLeaf(this, tensor)) {
       const made = this.event(OPERATOR, { op: programLeaf, args: [tensor] }) as Tensor;
       if (made.isLazy) {
-        becomeLeaf(this, tensor as Tensor, made);
+        becomeLeaf(this, tensor, made);
         return true;
       }
     }
@@ -248,20 +247,20 @@ export class Cursor implements PreDispatchMode {
   }
 
   /** Whether no recorded operator reads or writes the memory of a tensor. */
-  private isApart(tensor: TensorBase): boolean {
+  private isApart(tensor: Tensor): boolean {
     if (tensor.isLazy || tensor.base !== null || this.frame.slotOf(tensor) >= 0) return false;
     return this.dueBefore(tensor.storage, true) === null;
   }
 
-  onSetHook(tensor: TensorBase): void {
+  onSetHook(tensor: Tensor): void {
     if (this.dueBefore(tensor.storage, true) !== null) this.flush(HOOK_SET);
   }
 
-  givesGradients(tensor: TensorBase): boolean {
+  givesGradients(tensor: Tensor): boolean {
     return this.frame.givesGradients(tensor);
   }
 
-  isLeafMadeInside(tensor: TensorBase): boolean {
+  isLeafMadeInside(tensor: Tensor): boolean {
     return this.frame.leaves.has(tensor);
   }
 
@@ -269,7 +268,7 @@ export class Cursor implements PreDispatchMode {
     this.breakGraph({ code: 'GB0004', text: why });
   }
 
-  onWatch(tensors: readonly TensorBase[]): void {
+  onWatch(tensors: readonly Tensor[]): void {
     this.frame.noteReads(tensors);
     if (!this.passing) watch(this, tensors);
   }
@@ -279,7 +278,7 @@ export class Cursor implements PreDispatchMode {
     if (reason !== null) this.flush(reason);
   }
 
-  onDrop(tensor: TensorBase): void {
+  onDrop(tensor: Tensor): void {
     const isRead = !tensor.isLazy && this.dueBefore(tensor.storage, true) !== null;
     this.frame.drop(tensor, isRead);
   }

@@ -9,6 +9,6 @@ import {
 } from '@tessera/tensor/internal';
 
 /** Runs an op on fake tensors: nothing is computed. */
-export function runOnFakes(op: OpOverload, args: readonly unknown[]): unknown {
+export function runOnFakes<R>(op: OpOverload<R>, args: readonly unknown[]): R {
   return withPreDispatchMode(null, () => withFakeTensors(() => dispatchBelowPreDispatch(op, args)));
 }

@@ -157,7 +157,7 @@ export class SegmentBuilder {
       const { outputNr } = tensor.autograd!;
       setHistory(fake, new ComputedBefore(fake, node, outputNr), outputNr);
     }
-    if (tensor.base !== null) fake.base = this.fakeOf(tensor.base as Tensor);
+    if (tensor.base !== null) fake.base = this.fakeOf(tensor.base);
     if (isRefused) {
       // Reading its history is an error here too; where nothing does, nothing is wrong.
       fake.requiresGradFlag = tensor.requiresGradFlag;

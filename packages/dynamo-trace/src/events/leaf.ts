@@ -2,12 +2,12 @@
  * @file `requiresGrad_()` of a value that the graph makes: an operator whose result takes the place of the tensor.
  */
 import type { Tensor } from '@tessera/tensor';
-import { type TensorBase, modes, programLeaf, requiresGrad } from '@tessera/tensor/internal';
+import { modes, programLeaf, requiresGrad } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { OpStep } from '../trace/step.js';
 
 /** Whether it is what was recorded, or can be: of a value without history, of which nothing is a view. */
-export function startsLeaf(cursor: Cursor, tensor: TensorBase): boolean {
+export function startsLeaf(cursor: Cursor, tensor: Tensor): boolean {
   const { at, frame, recorder, passing, inRegion } = cursor;
   if (passing || inRegion || !tensor.isLazy || modes.suspended !== null) return false;
   const slot = frame.slotOf(tensor);

@@ -7,14 +7,14 @@
  * yet; where the value is inside code that has run compiled, the watch comes too late and is an error.
  */
 import { TesseraError } from '@tessera/shared';
-import type { TensorBase } from '@tessera/tensor/internal';
+import type { Tensor } from '@tessera/tensor';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import { slotsOf } from '../trace/pattern.js';
 import type { OpStep, RegionStep, Step } from '../trace/step.js';
 
 /** Notes that gradients of these are watched. @throws trace-late-watch */
-export function watch(cursor: Cursor, tensors: readonly TensorBase[]): void {
+export function watch(cursor: Cursor, tensors: readonly Tensor[]): void {
   for (const tensor of tensors) {
     const slot = cursor.frame.slotOf(tensor);
     if (slot >= 0) cursor.frame.watched.add(slot);

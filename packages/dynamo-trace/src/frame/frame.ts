@@ -13,7 +13,6 @@ import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import {
   GENERATOR_MEMORY,
   type PendingValue,
-  type TensorBase,
   gradMode,
   makeTensor,
   modes,
@@ -57,16 +56,16 @@ export class Frame implements PendingValue {
   /** Slots whose gradients somebody watches. */
   readonly watched: Set<number> = new Set();
   /** Tensors that exist, no views, that take gradients with their views once the current segment has run. */
-  readonly gaining: Set<TensorBase> = new Set();
+  readonly gaining: Set<Tensor> = new Set();
   /** Lazy tensors that are leaves made by the program. */
-  readonly leaves: Set<TensorBase> = new Set();
+  readonly leaves: Set<Tensor> = new Set();
   /** Segments of this call that ran, compiled or not. */
   readonly finished: Segment[] = [];
   private readonly leftOut: LeftOut[] = [];
   /** Slots of tensors whose cache entry another frame has. */
-  private displaced: Map<TensorBase, number> | null = null;
+  private displaced: Map<Tensor, number> | null = null;
   /** Gradients that leaves have dropped although recorded operators may still read them. */
-  private readonly dropped: TensorBase[] = [];
+  private readonly dropped: Tensor[] = [];
 
   /** @param shapes the root of the function's tree of shape bindings */
   constructor(public shapes: ShapeBinding) {}
@@ -110,7 +109,7 @@ export class Frame implements PendingValue {
   }
 
   /** The slot of a tensor in this call; -1 if it has none. */
-  slotOf(tensor: TensorBase): number {
+  slotOf(tensor: Tensor): number {
     if (tensor.traceOwner === this.id) return tensor.traceSlot;
     return this.displaced?.get(tensor) ?? -1;
   }
@@ -160,7 +159,7 @@ export class Frame implements PendingValue {
   }
 
   /** Whether a tensor that exists takes gradients once the current segment has run. */
-  givesGradients(tensor: TensorBase): boolean {
+  givesGradients(tensor: Tensor): boolean {
     return this.gaining.size > 0 && this.gaining.has(tensor.base ?? tensor);
   }
 
@@ -216,7 +215,7 @@ export class Frame implements PendingValue {
   }
 
   /** A leaf has dropped a gradient that nobody else holds: it goes at once, or when the recorded operators that read it have run. */
-  drop(grad: TensorBase, isRead: boolean): void {
+  drop(grad: Tensor, isRead: boolean): void {
     if (isRead || grad.isLazy) this.dropped.push(grad);
     else releaseUnseen(grad);
   }
@@ -267,9 +266,9 @@ export class Frame implements PendingValue {
   // ---- reading lazy tensors
 
   /** Called when a lazy tensor's storage is read. @throws trace-escape */
-  resolve(tensor: TensorBase): void {
+  resolve(tensor: Tensor): void {
     const cached = this.slotOf(tensor);
-    const slot = cached >= 0 ? cached : this.slots.indexOf(tensor as Tensor);
+    const slot = cached >= 0 ? cached : this.slots.indexOf(tensor);
     // What an earlier segment left out is computed from its inputs; the current one goes on.
     const ran = this.leftOut.find(({ segment }) => segment.produced.has(slot));
     if (ran === undefined && this.flush !== null) {

@@ -6,8 +6,8 @@
  */
 import { userFrame } from '@tessera/graph';
 import type { TesseraError } from '@tessera/shared';
-import type { Storage } from '@tessera/tensor';
-import { GENERATOR_MEMORY, type TensorBase } from '@tessera/tensor/internal';
+import type { Storage, Tensor } from '@tessera/tensor';
+import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import { type BreakReason, REQUIRES_GRAD_SET } from '../breaks/graph-breaks.js';
 import { Cursor } from '../cursor/cursor.js';
 import type { Sources } from '../guards/sources.js';
@@ -55,7 +55,7 @@ export class PureCursor extends Cursor {
   }
 
   /** A skipped call would not do it, between graphs neither. */
-  override onSetRequiresGrad(tensor: TensorBase, value: boolean): boolean {
+  override onSetRequiresGrad(tensor: Tensor, value: boolean): boolean {
     if (!tensor.isLazy) this.breakGraph(REQUIRES_GRAD_SET);
     return super.onSetRequiresGrad(tensor, value);
   }

@@ -2,7 +2,7 @@
  * @file Giving a lazy tensor what was computed for it.
  */
 import type { Tensor } from '@tessera/tensor';
-import { AccumulateGrad, type TensorBase, checkPromise } from '@tessera/tensor/internal';
+import { AccumulateGrad, checkPromise } from '@tessera/tensor/internal';
 
 /**
  * Gives a lazy tensor the value computed for it.
@@ -14,7 +14,7 @@ import { AccumulateGrad, type TensorBase, checkPromise } from '@tessera/tensor/i
 export function settle(
   lazy: Tensor,
   value: Tensor,
-  base: TensorBase | null | undefined,
+  base: Tensor | null | undefined,
   like: Tensor,
 ): void {
   checkPromise('A compiled graph', value, lazy);

@@ -1,7 +1,6 @@
 /**
  * @file Autograd data of a tensor, kept out of the tensor until needed.
  */
-import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import type { GradNode } from './grad-node.js';
 import type { GradientListener } from './gradient-listener.js';
@@ -25,7 +24,7 @@ export interface AutogradMeta {
 }
 
 /** The autograd data of a tensor, made on first use. */
-export function autogradMeta(tensor: TensorBase): AutogradMeta {
+export function autogradMeta(tensor: Tensor): AutogradMeta {
   return (tensor.autograd ??= {
     gradFn: null,
     outputNr: 0,

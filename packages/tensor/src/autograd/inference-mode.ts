@@ -8,7 +8,7 @@ import {
   checkOptionNames,
   scopesOf,
 } from '@tessera/shared';
-import type { TensorBase } from '../tensor-base.js';
+import type { Tensor } from '../tensor.js';
 import { gradMode, withGradMode } from './grad-mode.js';
 
 const INFERENCE: OptionNames<{ enabled: boolean }> = { enabled: true };
@@ -38,7 +38,7 @@ export function isInferenceModeEnabled(): boolean {
 }
 
 /** Whether a tensor was made in inference mode. */
-export function isInferenceTensor(tensor: TensorBase): boolean {
+export function isInferenceTensor(tensor: Tensor): boolean {
   return tensor.storageOrNull?.isInference === true;
 }
 
@@ -50,7 +50,7 @@ export function refuseInferenceTensor(what: string): never {
 }
 
 /** Refuses to write to an inference tensor where gradients may be recorded. @throws inference-tensor */
-export function checkInferenceWrite(self: TensorBase): void {
+export function checkInferenceWrite(self: Tensor): void {
   if (isInferenceTensor(self) && !gradMode.inference)
     refuseInferenceTensor(
       'Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update.',

@@ -8,24 +8,23 @@
 import { activeMode, modes } from '../dispatch/modes.js';
 import { libraryScopes } from '../memory/library-scope.js';
 import { keep } from '../memory/tidy.js';
-import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import { autogradMeta } from './autograd-meta.js';
 import { zeroDetached } from './gradient-ops.js';
 
 /** The gradient of a leaf for library code that does not keep it: the leaf still owns it afterwards. */
-export function gradientOf(leaf: TensorBase): Tensor | null {
+export function gradientOf(leaf: Tensor): Tensor | null {
   return leaf.autograd?.grad ?? null;
 }
 
 /** Gives a leaf a gradient whose memory nobody else has, or will have, beyond any `tidy`: also a lazy one. */
-export function setOwnGradient(leaf: TensorBase, grad: Tensor): void {
+export function setOwnGradient(leaf: Tensor, grad: Tensor): void {
   const meta = autogradMeta(leaf);
   meta.grad = meta.ownGrad = keep(grad);
 }
 
 /** Whether nobody but the library can hold the gradient of a leaf. */
-export function ownsGradient(leaf: TensorBase): boolean {
+export function ownsGradient(leaf: Tensor): boolean {
   const meta = leaf.autograd;
   return meta !== null && meta.grad !== null && meta.ownGrad === meta.grad;
 }
@@ -67,7 +66,7 @@ export function zeroGradient(leaf: Tensor): void {
  * Releases the memory of a gradient that its leaf has owned and dropped, unless the program has seen it on
  * another way (a hook). Nothing that still runs may read it; a backward pass keeps it to its end.
  */
-export function releaseUnseen(grad: TensorBase): void {
+export function releaseUnseen(grad: Tensor): void {
   const storage = grad.storageOrNull;
   if (storage === null || storage.shown) return;
   // A suspended call may have recorded operators that read it.

@@ -108,7 +108,7 @@ function attachInPlace(self: Tensor, node: OpNode): void {
 
 /** Makes `node` the history of a tensor modified in place; `selfEdge` is the node's edge to its old value, or -1. */
 export function rewriteHistory(self: Tensor, node: GradNode, selfEdge: number): void {
-  const base = self.base as Tensor | null;
+  const { base } = self;
   if (base === null) {
     setHistory(self, node, 0);
     return;

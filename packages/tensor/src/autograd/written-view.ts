@@ -4,11 +4,12 @@
  * @see PyTorch's handle_view_on_rebase
  */
 import { TesseraError } from '@tessera/shared';
-import type { TensorBase, MadeAs } from '../tensor-base.js';
+import type { MadeAs } from '../tensor-base.js';
+import type { Tensor } from '../tensor.js';
 
 /** @param modified what of the view `is being` modified @throws inplace-view */
 export function refuseWrittenView(
-  { autograd }: TensorBase,
+  { autograd }: Tensor,
   madeAs: NonNullable<MadeAs>,
   modified: string,
 ): never {

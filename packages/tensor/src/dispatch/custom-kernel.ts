@@ -2,32 +2,27 @@
  * @file Kernels that programs give operators, as the dispatcher calls them.
  */
 import { gradMode } from '../autograd/grad-mode.js';
-import type { OpOverload } from '../op/op-overload.js';
+import type { DeviceKernel, OpOverload } from '../op/op-overload.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { fakeFromMeta, isTensor, withFakeTensors } from '../tensor-factory.js';
 import { writtenBy } from './kernels.js';
 
-type Kernel = (...args: readonly unknown[]) => unknown;
-
 /** Gives an operator a kernel for a device, which comes before any other; `meta` is the rule for FakeTensors. */
-export function addKernel(
-  op: OpOverload,
-  device: string,
-  kernel: (...args: never[]) => unknown,
-): void {
-  op.deviceKernels.set(device, belowAutograd(op, kernel as Kernel));
+export function addKernel(op: OpOverload, device: string, kernel: DeviceKernel): void {
+  const below = belowAutograd(op, kernel);
+  op.deviceKernels.set(device, below);
   op.isCustom = true;
   if (device !== 'meta' || op.record.meta !== undefined) return;
   const meta = (args: Readonly<Record<string, unknown>>): readonly TensorMeta[] =>
     metasOf(
-      op.deviceKernels.get('meta') as Kernel,
+      below,
       op.schema.args.map(({ name }) => args[name]),
     );
   op.record = { ...op.record, meta };
 }
 
 /** A kernel is below autograd: the operators it is written in record nothing. */
-function belowAutograd(op: OpOverload, kernel: Kernel): Kernel {
+function belowAutograd(op: OpOverload, kernel: DeviceKernel): DeviceKernel {
   return (...args) => {
     const saved = gradMode.enabled;
     gradMode.enabled = false;
@@ -44,7 +39,7 @@ function belowAutograd(op: OpOverload, kernel: Kernel): Kernel {
 }
 
 /** What a `meta` kernel, which works on FakeTensors, gives. */
-function metasOf(kernel: Kernel, args: readonly unknown[]): readonly TensorMeta[] {
+function metasOf(kernel: DeviceKernel, args: readonly unknown[]): readonly TensorMeta[] {
   const fake = (arg: unknown): unknown =>
     isTensor(arg)
       ? arg.isFake

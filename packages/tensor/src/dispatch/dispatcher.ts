@@ -44,8 +44,7 @@ export function bindAutograd(handler: Handler): void {
  */
 export function callOp<Result>(op: OpOverload<Result>, args: readonly unknown[]): Result;
 export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
-  if (!Array.isArray(args) || (op as Partial<OpOverload> | null)?.schema === undefined)
-    refuseCall(op, args);
+  if (!Array.isArray(args) || op?.schema === undefined) refuseCall(op, args);
   const settings = autocastState.active;
   if (settings !== null) return settings.call(op, args);
   const { pre } = modes;
@@ -58,6 +57,7 @@ export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
 }
 
 /** Step 3 on: what a pre-dispatch mode calls to run the op after all. */
+export function dispatchBelowPreDispatch<R>(op: OpOverload<R>, args: readonly unknown[]): R;
 export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[]): unknown {
   const profiler = profiling.active;
   return profiler === null

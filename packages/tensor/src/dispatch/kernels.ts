@@ -2,7 +2,7 @@
  * @file The last step of dispatch: views, meta rules for fakes, in-place ops, device kernels.
  */
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, getOp } from '../op/op-overload.js';
+import { type DeviceKernel, type OpOverload, getOp } from '../op/op-overload.js';
 import type { TensorMeta, ViewMeta } from '../op/op-record.js';
 import {
   emptyFromMeta,
@@ -13,7 +13,7 @@ import {
 } from '../tensor-factory.js';
 import { runExactly } from '../kernels/integer-arithmetic.js';
 import { GENERATOR_MEMORY } from '../rng/generator.js';
-import type { MadeAs, TensorBase } from '../tensor-base.js';
+import type { MadeAs } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import { beginWithoutHistory, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
@@ -80,13 +80,10 @@ export function outputMetas(op: OpOverload, args: readonly unknown[]): readonly 
   return isList(metas) ? metas : [metas];
 }
 
-type CustomKernel = (...args: readonly unknown[]) => unknown;
-
 /** The kernel that a user registered for this op on this device (or for FakeTensors). */
-function customKernel(op: OpOverload, args: readonly unknown[]): CustomKernel | undefined {
+function customKernel(op: OpOverload, args: readonly unknown[]): DeviceKernel | undefined {
   if (op.deviceKernels.size === 0) return undefined;
-  return op.deviceKernels.get(anyFake(op, args) ? 'meta' : deviceOf(op, args)) as
-    CustomKernel | undefined;
+  return op.deviceKernels.get(anyFake(op, args) ? 'meta' : deviceOf(op, args));
 }
 
 const NONE: readonly Tensor[] = [];
@@ -136,7 +133,7 @@ function runView(op: OpOverload, args: readonly unknown[]): unknown {
   return result.map((view) => makeView(self, base, 'multiple', view));
 }
 
-function makeView(self: Tensor, base: TensorBase | null, madeAs: MadeAs, view: ViewMeta): Tensor {
+function makeView(self: Tensor, base: Tensor | null, madeAs: MadeAs, view: ViewMeta): Tensor {
   const out = makeTensor(
     self.storage,
     self.dtype,

@@ -8,7 +8,6 @@
  */
 import type { OpOverload } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
-import type { TensorBase } from '../tensor-base.js';
 import type { Storage } from '../memory/storage.js';
 import type { RegionInputs } from '../protocols/trusted-region.js';
 
@@ -48,30 +47,30 @@ export interface PreDispatchMode {
     fn: (inputs: RegionInputs) => R,
   ): R;
   /** `tensor.grad = value` was assigned by the program. */
-  onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
+  onSetGrad(tensor: Tensor, value: Tensor | null): void;
   /**
    * A leaf has dropped this gradient, which nobody but the library can hold. The mode calls `releaseUnseen` once
    * the operators that it has recorded have read it; without this, the memory is left to the collector.
    */
-  onDrop?(gradient: TensorBase): void;
+  onDrop?(gradient: Tensor): void;
   /**
    * `requiresGrad` of a tensor is about to change: what was computed before has the history it had. Whether the mode
    * has changed it.
    */
-  onSetRequiresGrad?(tensor: TensorBase, value: boolean): boolean;
+  onSetRequiresGrad?(tensor: Tensor, value: boolean): boolean;
   /** Code that no graph may hold is about to run, without the mode; `why` says in words what it is. */
   onUntraced?(why: string): void;
   /** A hook, or `retainGrad()`, is about to be set on a tensor that exists: it belongs to the history by now. */
-  onSetHook?(tensor: TensorBase): void;
+  onSetHook?(tensor: Tensor): void;
   /** Whether a write that is recorded, and has not run yet, lets gradients flow into a tensor. */
-  givesGradients?(tensor: TensorBase): boolean;
+  givesGradients?(tensor: Tensor): boolean;
   /** Whether a lazy tensor was made a leaf by `requiresGrad_()`. */
-  isLeafMadeInside?(tensor: TensorBase): boolean;
+  isLeafMadeInside?(tensor: Tensor): boolean;
   /**
    * The engine is about to be asked for the gradients of these tensors: by a hook, `retainGrad()`, `grad()` or
    * `backward({ inputs })`. What is differentiated may be among them.
    */
-  onWatch?(tensors: readonly TensorBase[]): void;
+  onWatch?(tensors: readonly Tensor[]): void;
   /**
    * Memory is about to be read, or written, outside an op: a mode makes the writes that it owes to it, and
    * the reads that come before a write.

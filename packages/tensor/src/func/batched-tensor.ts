@@ -7,7 +7,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { makeTensor } from '../tensor-factory.js';
-import type { PendingValue, TensorBase } from '../tensor-base.js';
+import type { PendingValue } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 
 /** What a batched tensor stands for. */
@@ -22,7 +22,7 @@ export class BatchedValue implements PendingValue {
   ) {}
 
   /** Somebody reads memory: there is none for one example. @throws vmap-data-access */
-  resolve(tensor: TensorBase): void {
+  resolve(tensor: Tensor): void {
     throw new TesseraError(
       'vmap-data-access',
       `The values of a tensor inside vmap were read: it stands for all ${this.value.sizes[this.dim]!} examples at once.`,
@@ -51,6 +51,6 @@ export function makeBatched(value: Tensor, dim: number, level: object): Tensor {
 
 /** What a tensor stands for at a level; null for one that is not batched there. */
 export function batchedAt(value: unknown, level: object): BatchedValue | null {
-  const pending = (value as TensorBase | null | undefined)?.pending;
+  const pending = (value as Tensor | null | undefined)?.pending;
   return pending instanceof BatchedValue && pending.level === level ? pending : null;
 }

@@ -14,7 +14,6 @@ import { type BackwardCall, type PreDispatchMode, withPreDispatchMode } from '..
 import type { Storage } from '../memory/storage.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import type { RegionInputs } from '../protocols/trusted-region.js';
-import type { TensorBase } from '../tensor-base.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { BatchCall, mapResult } from './batch-call.js';
@@ -164,17 +163,17 @@ export class VmapMode implements PreDispatchMode {
     return fn(inputs);
   }
 
-  onSetGrad(tensor: TensorBase, value: TensorBase | null): void {
+  onSetGrad(tensor: Tensor, value: Tensor | null): void {
     if (batchedAt(tensor, this) !== null || batchedAt(value, this) !== null)
       throw unsupported('a gradient is assigned inside vmap.', 'Return the gradient instead.');
     this.outer?.onSetGrad(tensor, value);
   }
 
-  onDrop(gradient: TensorBase): void {
+  onDrop(gradient: Tensor): void {
     this.outer?.onDrop?.(gradient);
   }
 
-  onSetRequiresGrad(tensor: TensorBase, value: boolean): boolean {
+  onSetRequiresGrad(tensor: Tensor, value: boolean): boolean {
     if (batchedAt(tensor, this) !== null)
       throw unsupported(
         'requiresGrad of a tensor is set inside vmap.',
@@ -183,18 +182,18 @@ export class VmapMode implements PreDispatchMode {
     return this.outer?.onSetRequiresGrad?.(tensor, value) ?? false;
   }
 
-  onSetHook(tensor: TensorBase): void {
+  onSetHook(tensor: Tensor): void {
     this.outer?.onSetHook?.(tensor);
   }
 
-  givesGradients(tensor: TensorBase): boolean {
+  givesGradients(tensor: Tensor): boolean {
     const batched = batchedAt(tensor, this);
     if (batched === null) return this.outer?.givesGradients?.(tensor) ?? false;
     const { value } = batched;
     return requiresGrad(value) || this.below(() => seemsToRequireGrad(value));
   }
 
-  onWatch(tensors: readonly TensorBase[]): void {
+  onWatch(tensors: readonly Tensor[]): void {
     const shared = tensors.filter((tensor) => batchedAt(tensor, this) === null);
     if (shared.length > 0) this.outer?.onWatch?.(shared);
   }

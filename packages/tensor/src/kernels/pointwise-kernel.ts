@@ -48,7 +48,7 @@ const DEFAULT_OPERANDS = ['self', 'other'];
 /** The operands of a call, in order, without absent ones. */
 export function operandsOf(args: NamedArgs, names: readonly string[]): Operand[] {
   return names
-    .map((name) => args[name] as Operand | null | undefined)
+    .map((name): Operand | null | undefined => args[name])
     .filter((value): value is Operand => value !== null && value !== undefined);
 }
 
@@ -129,7 +129,7 @@ export function pointwiseKernel(
     // What is multiplied or divided by keeps its digits if it has no dimensions; what else there is is converted first.
     const wide = options.wideNumbers === true ? opmathType(computed) : computed;
     const columns = operands.map((operand, at) => {
-      if (!isTensor(operand)) return roundTo(wide, scalarValue(operand as ScalarLike));
+      if (!isTensor(operand)) return roundTo(wide, scalarValue(operand));
       const values = readElements(operand, out.sizes);
       const type = at > 0 && operand.sizes.length === 0 ? wide : computed;
       return operand.dtype === type ? values : values.map(roundingTo(type));

@@ -10,6 +10,9 @@ import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, OpTag } from './op-reco
 import { type Schema, readSchema } from './schema.js';
 import type { SchemaArgs, SchemaResult } from './schema-types.js';
 
+/** A kernel of a program. As a method's, its parameters may be narrower: the schema says what it is called with. */
+export type DeviceKernel = { kernel(...args: readonly unknown[]): unknown }['kernel'];
+
 /** A registered operator overload, whose calls return a `Result`. */
 export class OpOverload<out Result = unknown> {
   /** For the type checker only: no such property exists. */
@@ -26,7 +29,7 @@ export class OpOverload<out Result = unknown> {
   /** Whether code of the program belongs to it: a kernel, a rule or a derivative. It may keep the tensors that it sees. */
   isCustom = false;
   /** Kernels registered per device by `library().impl`; they precede the record's own. */
-  readonly deviceKernels: Map<string, (...args: never[]) => unknown> = new Map();
+  readonly deviceKernels: Map<string, DeviceKernel> = new Map();
   #argIndex: ReadonlyMap<string, number> | null = null;
   #tensorArgs: readonly number[] | null = null;
 
