@@ -126,7 +126,7 @@ const operatorModules = (): readonly object[] => [
 /** The overload of a name among what modules export, for names that no registration has made known. */
 function exported(name: string): OpOverload | undefined {
   return operatorModules()
-    .flatMap((module) => Object.values(module) as unknown[])
+    .flatMap((module): unknown[] => Object.values(module))
     .find(
       (value): value is OpOverload => value instanceof OpOverload && value.qualifiedName === name,
     );

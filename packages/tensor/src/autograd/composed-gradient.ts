@@ -22,9 +22,10 @@ export function composedGradients<K extends string>(
 ): Partial<Record<K, Tensor | null>> {
   const createGraph = gradMode.enabled;
   return enableGrad(() => {
-    const names = (Object.keys(inputs) as K[]).filter((name) => inputs[name] !== null);
+    const names: K[] = [];
+    for (const name in inputs) if (inputs[name] !== null) names.push(name);
     const leaves = names.map((name) => ownEdge(inputs[name]!));
-    const given = { ...inputs } as Record<K, Tensor | null>;
+    const given: Record<K, Tensor | null> = { ...inputs };
     names.forEach((name, i) => (given[name] = leaves[i]!));
     const pairs = compose(given).flatMap((out, i) =>
       out !== null && grads[i] != null ? [[out, grads[i]] as const] : [],
@@ -41,10 +42,9 @@ export function composedGradients<K extends string>(
         allowUnused: true,
       },
     );
-    return Object.fromEntries(names.map((name, i) => [name, results[i]])) as Record<
-      K,
-      Tensor | null
-    >;
+    const found: Partial<Record<K, Tensor | null>> = {};
+    names.forEach((name, i) => (found[name] = results[i]!));
+    return found;
   });
 }
 

@@ -7,7 +7,6 @@
  */
 import { callOp } from '../dispatch/dispatcher.js';
 import { activeMode } from '../dispatch/modes.js';
-import type { OpOverload } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import {
   type CreateGraph,
@@ -28,7 +27,7 @@ export function differentiate(request: GradientRequest): (Tensor | null)[] {
   if (mode === null) return engineGradients(request);
   if (outputs.every(isRecorded) && !inputs.some(hasGradientHooks)) {
     const op = operatorFor(createGraph);
-    return callOp(op, [outputs, gradOutputs, inputs, retainGraph]) as (Tensor | null)[];
+    return callOp(op, [outputs, gradOutputs, inputs, retainGraph]);
   }
   // What the capture has recorded so far is part of the histories that the engine reads.
   for (const tensor of [...outputs, ...inputs]) void tensor.gradFn;
@@ -39,7 +38,7 @@ export function differentiate(request: GradientRequest): (Tensor | null)[] {
     : engineGradients(settled);
 }
 
-function operatorFor(createGraph: CreateGraph): OpOverload {
+function operatorFor(createGraph: CreateGraph): typeof autogradGrad {
   if (createGraph === 'outer') return autogradGradOuter;
   return createGraph ? autogradGradTwice : autogradGrad;
 }

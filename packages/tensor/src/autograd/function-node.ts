@@ -22,8 +22,11 @@ export type FunctionGradients = Tensor | null | undefined | readonly (Tensor | n
 /** A subclass of `Function`. */
 export interface FunctionClass {
   readonly name: string;
-  forward(ctx: never, ...args: never[]): unknown;
-  backward(ctx: never, ...grads: never[]): FunctionGradients;
+  forward(ctx: FunctionContext<readonly (Tensor | null)[]>, ...args: unknown[]): unknown;
+  backward(
+    ctx: FunctionContext<readonly (Tensor | null)[]>,
+    ...grads: (Tensor | null)[]
+  ): FunctionGradients;
 }
 
 /** Backward node of a custom function. */
@@ -61,12 +64,7 @@ export class FunctionNode extends GradNode {
       throw new TesseraError('invalid-argument', `${this.owner.name} has no backward.`, {
         hints: ['Write static backward(ctx, …grads).'],
       });
-    const result = (
-      this.owner.backward as (
-        ctx: FunctionContext,
-        ...grads: (Tensor | null)[]
-      ) => FunctionGradients
-    )(this.context, ...given);
+    const result = this.owner.backward(this.context, ...given);
     const list = Array.isArray(result) ? result : [result ?? null];
     const surplus = list.slice(this.args.length).some((grad) => grad != null);
     if (list.length < this.args.length || surplus) {

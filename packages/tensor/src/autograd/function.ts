@@ -22,9 +22,7 @@ type ApplyResult<F> = F extends { forward(ctx: never, ...args: never[]): infer R
 function run(owner: FunctionClass, args: readonly unknown[]): unknown {
   const wanted = args.map((arg) => gradMode.enabled && isTensor(arg) && seemsToRequireGrad(arg));
   const context = new FunctionContext(wanted);
-  const result = noGrad(() =>
-    (owner.forward as (ctx: FunctionContext, ...args: unknown[]) => unknown)(context, ...args),
-  );
+  const result = noGrad(() => owner.forward(context, ...args));
   if (!wanted.includes(true)) return result;
   const isList = Array.isArray(result);
   const inputs = new Set(args.filter(isTensor));

@@ -119,8 +119,8 @@ function batchedGrads(
   return inputs.map((input, at) => {
     if (count === 0)
       return zerosOf({ sizes: [0, ...input.sizes], dtype: input.dtype, device: input.device });
-    const rows = each.map((grads) => grads[at]!);
-    return rows.includes(null as never) ? null : batchOf(rows);
+    const rows = each.map((grads) => grads[at] ?? null);
+    return rows.every((row) => row !== null) ? batchOf(rows) : null;
   });
 }
 

@@ -18,7 +18,7 @@ type Method = (this: never, ...args: unknown[]) => unknown;
 
 /** Takes values out of an array. */
 function removeFrom(array: unknown[], values: readonly unknown[]): void {
-  const gone = new Set(values.filter(isTensor) as unknown[]);
+  const gone = new Set<unknown>(values.filter(isTensor));
   let at = 0;
   for (const item of array) if (!gone.has(item)) array[at++] = item;
   array.length = at;
@@ -61,7 +61,7 @@ const PUTS: readonly {
 function noteWrites<R>(fn: () => R, writes: Write[]): R {
   const originals = PUTS.map(({ prototype, name, undo }) => {
     const original = Object.getOwnPropertyDescriptor(prototype, name)!;
-    const call = original.value as Method;
+    const call: Method = original.value;
     Object.defineProperty(prototype, name, {
       ...original,
       value: function (this: object, ...args: unknown[]): unknown {
@@ -82,9 +82,11 @@ function noteWrites<R>(fn: () => R, writes: Write[]): R {
 }
 
 /** Puts back what `object` held; whether something had changed. */
-function restoreProperties(object: object, before: Readonly<Record<string, unknown>>): boolean {
+function restoreProperties(
+  now: Partial<Record<string, unknown>>,
+  before: Readonly<Record<string, unknown>>,
+): boolean {
   let changed = false;
-  const now = object as Record<string, unknown>;
   for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
     if (Object.is(before[key], now[key])) continue;
     changed = true;

@@ -77,7 +77,7 @@ function endHistory(grads: readonly Tensor[], sources: readonly (Tensor | null)[
   grads.forEach((grad, i) => setHistory(grad, node, i));
 }
 
-function define(overload: string, createGraph: CreateGraph): OpOverload {
+function define(overload: string, createGraph: CreateGraph): OpOverload<(Tensor | null)[]> {
   return defineOp(
     `tessera::grad_outside_graph${overload}(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]`,
     {
@@ -94,7 +94,7 @@ const outsideGraphOuter = define('.outer', 'outer');
 /** The operator that ends the graph and asks the engine for differentiable gradients. */
 export function gradOutsideGraph(request: GradientRequest): (Tensor | null)[] {
   const { outputs, gradOutputs, inputs, retainGraph } = request;
-  return callOp(outsideGraph, [outputs, gradOutputs, inputs, retainGraph]) as (Tensor | null)[];
+  return callOp(outsideGraph, [outputs, gradOutputs, inputs, retainGraph]);
 }
 
 /** What runs instead of a recorded `grad()` where its graph has to end before it. */

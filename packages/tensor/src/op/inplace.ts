@@ -67,7 +67,7 @@ function composedInto(
   decompose: NonNullable<OpRecord['decompose']>,
   args: NamedArgs,
 ): Tensor {
-  const self = args.self as Tensor;
+  const self: Tensor = args.self;
   const kept = gradMode.enabled && requiresGrad(self);
   const before = kept ? callOp(getOp('aten::clone'), [self, null]) : self;
   const value = decompose({ ...args, self: before }) as Tensor;

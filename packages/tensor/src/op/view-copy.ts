@@ -24,7 +24,7 @@ export function defineViewCopy<Result>(
   decompose: (args: NamedArgs) => Result = (args) =>
     callOp(
       view,
-      view.schema.args.map(({ name }) => args[name] as unknown),
+      view.schema.args.map(({ name }): unknown => args[name]),
     ),
 ): OpOverload<Result> {
   const { name, text } = view.schema;

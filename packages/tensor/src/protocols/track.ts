@@ -17,7 +17,7 @@ export function track<T extends object>(object: T): T {
 
 /** Registers every instance of a class and of its subclasses. */
 export function trackClass(constructor: abstract new (...args: never[]) => object): void {
-  trackedClasses.add(constructor.prototype as object);
+  trackedClasses.add(constructor.prototype);
 }
 
 /** Whether an object is tracked, by itself or by its class. */

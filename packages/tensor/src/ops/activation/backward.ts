@@ -8,7 +8,7 @@ import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { pointwiseMeta, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
+
 import type { Tensor } from '../../tensor.js';
 import { gt, lt } from '../pointwise/comparison.js';
 import { zerosLike } from '../factory/like.js';
@@ -16,7 +16,9 @@ import { logicalAnd } from '../pointwise/logical.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { where } from '../pointwise/where.js';
 
-type BackwardFunction = (args: NamedArgs) => (grad: number, x: number) => number;
+type BackwardFunction = (
+  parameters: Readonly<Record<string, ScalarLike>>,
+) => (grad: number, x: number) => number;
 
 /** What differs between piecewise backward ops. */
 export interface PiecewiseOptions {
@@ -56,9 +58,7 @@ export function definePiecewise(
               op.schema.args.map(({ name: arg }) => (arg === gradName ? grad : args[arg])),
             ),
           self: () =>
-            bend === undefined
-              ? zerosLike(grad)
-              : bend(mul(grad, args[gradName] as Tensor), args.self as Tensor),
+            bend === undefined ? zerosLike(grad) : bend(mul(grad, args[gradName]), args.self),
         }),
       }),
       meta,
@@ -67,13 +67,11 @@ export function definePiecewise(
   return op;
 }
 
-const number = (value: unknown): number => scalarValue(value as ScalarLike);
-
 const thresholdOp = definePiecewise(
   'threshold',
   ['Scalar threshold'],
   ({ threshold }) => {
-    const limit = number(threshold);
+    const limit = scalarValue(threshold);
     return (grad, x) => (x <= limit ? 0 : grad);
   },
   { laidOutAsSelf: true },
@@ -83,7 +81,7 @@ const leakyReluOp = definePiecewise(
   'leaky_relu',
   ['Scalar negative_slope', 'bool self_is_result'],
   ({ negative_slope, self_is_result }) => {
-    const slope = number(negative_slope);
+    const slope = scalarValue(negative_slope);
     if (self_is_result === true && slope < 0) {
       throw new TesseraError(
         'invalid-argument',
@@ -100,7 +98,7 @@ const hardtanhOp = definePiecewise(
   'hardtanh',
   ['Scalar min_val', 'Scalar max_val'],
   ({ min_val, max_val }) => {
-    const [low, high] = [number(min_val), number(max_val)];
+    const [low, high] = [scalarValue(min_val), scalarValue(max_val)];
     return (grad, x) => (x <= low || x >= high ? 0 : grad);
   },
 );

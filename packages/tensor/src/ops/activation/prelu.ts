@@ -56,8 +56,8 @@ const backwardOp: OpOverload<[Tensor, Tensor]> = defineOp(
       /** What the two results contribute where the slope applies, null where neither does. */
       const sum = (a: Tensor | null, b: Tensor | null): Tensor | null =>
         a === null ? b : b === null ? a : add(a, b);
-      const times = (g: Tensor | null | undefined, x: unknown): Tensor | null =>
-        g === null || g === undefined ? null : mul(g, x as Tensor);
+      const times = (g: Tensor | null | undefined, x: Tensor): Tensor | null =>
+        g === null || g === undefined ? null : mul(g, x);
       const sloped = (value: Tensor | null): Tensor | null =>
         value === null ? null : where(isPositive, 0, value);
       return {

@@ -15,8 +15,7 @@ import { atleast1d, atleast2d, atleast3d } from '../view/rank.js';
 import { reshape } from '../view/view.js';
 
 /** @throws invalid-argument for an empty list */
-function nonEmpty(name: string, tensors: unknown): Tensor[] {
-  const list = tensors as Tensor[];
+function nonEmpty(name: string, list: readonly Tensor[]): readonly Tensor[] {
   if (list.length === 0)
     throw new TesseraError('invalid-argument', `${name} expects a non-empty TensorList`, {
       hints: ['Pass at least one tensor.'],

@@ -3,7 +3,7 @@
  */
 import { checkOptionNames } from '@tessera/shared';
 import { keep } from '../../memory/tidy.js';
-import { readNested } from '../../read-values.js';
+import { readList } from '../../read-values.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
 import { stack } from '../arrange/join.js';
@@ -38,7 +38,7 @@ export async function bincountAsync(self: Tensor, options?: BincountOptions): Pr
   const { device } = self;
   let length = minlength;
   if (x.numel > 0) {
-    const [least, most] = (await readNested(stack([amin(x), amax(x)]))) as [number, number];
+    const [least, most] = await readList(stack([amin(x), amax(x)]));
     if (least < 0) refuseCounted();
     length = Math.max(length, most + 1);
   }

@@ -3,7 +3,7 @@
  */
 import { checkOptionNames } from '@tessera/shared';
 import { keep } from '../../memory/tidy.js';
-import { readNested } from '../../read-values.js';
+import { readList } from '../../read-values.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import {
@@ -28,7 +28,7 @@ async function total(counts: Tensor, ends: Tensor): Promise<number> {
   if (counts.numel === 0) return 0;
   const least = toDtype(amin(counts), 'int64');
   const read = stack([select(ends, 0, counts.numel - 1), least]);
-  const [size, smallest] = (await readNested(read)) as [number, number];
+  const [size, smallest] = await readList(read);
   if (smallest < 0) refuseRepeats(NEGATIVE);
   return size;
 }

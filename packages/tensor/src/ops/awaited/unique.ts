@@ -30,12 +30,12 @@ import { lastCount, placesOf, runningCount } from './running-count.js';
 
 async function distinct<O extends UniqueOptions>(
   self: Tensor,
-  options: O,
+  options: O | undefined,
   sorted: boolean,
 ): Promise<UniqueResult<O>> {
   const { device } = self;
   const name = sorted ? 'unique_dim' : 'unique_consecutive';
-  const dim = options.dim == null ? null : wrapDim(options.dim, self.ndim, name);
+  const dim = options?.dim == null ? null : wrapDim(options.dim, self.ndim, name);
   if (dim !== null) checkSlices(self, dim);
   const isFlat = dim === null || self.ndim === 0;
   const slices = detach(isFlat ? reshape(self, [-1]) : movedim(self, dim, 0));
@@ -59,8 +59,8 @@ async function distinct<O extends UniqueOptions>(
   return chosen(
     [
       isFlat && dim !== null ? reshape(values, []) : movedim(values, 0, dim ?? 0),
-      options.returnInverse === true ? inverse() : first,
-      options.returnCounts === true ? counts() : first,
+      options?.returnInverse === true ? inverse() : first,
+      options?.returnCounts === true ? counts() : first,
     ],
     options,
   );
@@ -80,7 +80,7 @@ export async function uniqueAsync<const O extends UniqueOptions = Record<never, 
 ): Promise<UniqueResult<O>> {
   checkOptionNames('uniqueAsync', options, UNIQUE);
   if (self.device === 'cpu') return unique(self, options);
-  return distinct(self, (options ?? {}) as O, true);
+  return distinct(self, options, true);
 }
 
 /**
@@ -96,5 +96,5 @@ export async function uniqueConsecutiveAsync<const O extends UniqueOptions = Rec
 ): Promise<UniqueResult<O>> {
   checkOptionNames('uniqueConsecutiveAsync', options, UNIQUE);
   if (self.device === 'cpu') return uniqueConsecutive(self, options);
-  return distinct(self, (options ?? {}) as O, false);
+  return distinct(self, options, false);
 }

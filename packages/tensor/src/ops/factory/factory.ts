@@ -131,8 +131,7 @@ const scalarTensorOp = defineOp(`aten::scalar_tensor(Scalar s, *, ${OPTIONS}) ->
 });
 
 /** Marks a new tensor as requiring gradients if asked to. */
-export function finish(tensor: unknown, options: TensorOptions): Tensor {
-  const made = tensor as Tensor;
+export function finish(made: Tensor, options: TensorOptions): Tensor {
   if (options.requiresGrad === true) made.requiresGrad_();
   return made;
 }

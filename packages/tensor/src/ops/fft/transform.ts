@@ -7,7 +7,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
+
 import type { Tensor } from '../../tensor.js';
 import { stack } from '../arrange/join.js';
 import { zerosLike } from '../factory/like.js';
@@ -63,7 +63,7 @@ function transform(
 }
 
 /** One dimension: `n` and `dim`. */
-function defineOne(form: Form): OpOverload {
+function defineOne(form: Form): OpOverload<Tensor> {
   return defineOp(
     `tessera::fft_${form.name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`,
     {
@@ -74,20 +74,19 @@ function defineOne(form: Form): OpOverload {
 }
 
 /** Two dimensions, the last by default, or all of them: `s` and `dim`. */
-function defineMany(form: Form, defaultDim: string): OpOverload {
+function defineMany(form: Form, defaultDim: ' dim=[-2,-1]' | '? dim=None'): OpOverload<Tensor> {
   return defineOp(
     `tessera::fft_${form.name}(Tensor self, SymInt[1]? s=None, int[1]${defaultDim}, str? norm=None) -> Tensor`,
     {
-      decompose: ({ self, s, dim, norm }: NamedArgs) =>
-        transform(form, self as Tensor, s as number[] | null, dim as number[] | null, norm),
+      decompose: ({ self, s, dim, norm }) => transform(form, self, s, dim, norm),
     },
   );
 }
 
 interface Family {
-  readonly one: OpOverload;
-  readonly two: OpOverload;
-  readonly any: OpOverload;
+  readonly one: OpOverload<Tensor>;
+  readonly two: OpOverload<Tensor>;
+  readonly any: OpOverload<Tensor>;
 }
 
 function family(form: Form): Family {
@@ -126,16 +125,18 @@ export interface FftnOptions {
 }
 const FFTN: OptionNames<FftnOptions> = { s: true, dim: true, norm: true };
 
-function one(op: OpOverload, self: Tensor, { n = null, dim = -1, norm }: FftOptions): Tensor {
-  return callOp(op, [self, n, dim, norm ?? null]) as Tensor;
+type TensorOp = OpOverload<Tensor>;
+
+function one(op: TensorOp, self: Tensor, { n = null, dim = -1, norm }: FftOptions): Tensor {
+  return callOp(op, [self, n, dim, norm ?? null]);
 }
 
-function two(op: OpOverload, self: Tensor, { s = null, dim, norm }: FftnOptions): Tensor {
-  return callOp(op, [self, s, dim ?? [-2, -1], norm ?? null]) as Tensor;
+function two(op: TensorOp, self: Tensor, { s = null, dim, norm }: FftnOptions): Tensor {
+  return callOp(op, [self, s, dim ?? [-2, -1], norm ?? null]);
 }
 
-function any(op: OpOverload, self: Tensor, { s = null, dim = null, norm }: FftnOptions): Tensor {
-  return callOp(op, [self, s, dim, norm ?? null]) as Tensor;
+function any(op: TensorOp, self: Tensor, { s = null, dim = null, norm }: FftnOptions): Tensor {
+  return callOp(op, [self, s, dim, norm ?? null]);
 }
 
 /** What parts of complex numbers may be. */

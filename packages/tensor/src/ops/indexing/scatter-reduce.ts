@@ -36,13 +36,13 @@ interface Combination {
 }
 
 const SUM: Combination = { start: 0, combine: (a, b) => a + b };
-const COMBINATIONS: Readonly<Record<ScatterReduction, Combination>> = {
+const COMBINATIONS: Readonly<Record<string, Combination>> = {
   sum: SUM,
   mean: SUM,
   prod: { start: 1, combine: (a, b) => a * b },
   amax: { start: -Infinity, combine: larger },
   amin: { start: Infinity, combine: smaller },
-};
+} satisfies Record<ScatterReduction, Combination>;
 
 /** @throws invalid-argument */
 function checkReduction(reduce: string): void {
@@ -64,9 +64,8 @@ interface ReduceArgs {
 }
 
 function kernel(args: ReduceArgs, [out]: readonly Tensor[]): void {
-  const { self, index, src } = args;
-  const reduce = args.reduce as ScatterReduction;
-  const { start, combine } = COMBINATIONS[reduce];
+  const { self, index, src, reduce } = args;
+  const { start, combine } = COMBINATIONS[reduce]!;
   // An extreme starts from infinity, which is no whole number, and compares what it is given.
   const join = Number.isFinite(start) ? exactIn(self.dtype, combine) : combine;
   const result = readElements(self);

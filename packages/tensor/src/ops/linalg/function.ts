@@ -4,7 +4,7 @@
 import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { isFloatingPoint } from '../../dtype.js';
+import { type DType, isFloatingPoint } from '../../dtype.js';
 import { type Rows, addProduct } from '../../kernels/add-rows.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { singularValues } from '../../kernels/singular-values.js';
@@ -46,17 +46,17 @@ function exponential(values: Float64Array, n: number): Float64Array {
   const powers: Float64Array[] = [one, scaled];
   for (let k = 1; k < GROUP; k++) powers.push(product(powers[k]!, scaled));
   const highest = powers.pop()!;
-  let total = new Float64Array(n * n);
+  let total: Float64Array = new Float64Array(n * n);
   // Few products: a group's powers are there, and groups are taken together by the highest. @see Paterson and Stockmeyer, 1973
   for (let group = GROUP - 1; group >= 0; group--) {
-    if (group < GROUP - 1) total = product(highest, total) as typeof total;
+    if (group < GROUP - 1) total = product(highest, total);
     powers.forEach((power, k) => {
       let factor = 1;
       for (let i = group * GROUP + k; i > 1; i--) factor /= i;
       for (let i = 0; i < total.length; i++) total[i]! += factor * power[i]!;
     });
   }
-  for (let s = 0; s < halvings; s++) total = product(total, total) as typeof total;
+  for (let s = 0; s < halvings; s++) total = product(total, total);
   return total;
 }
 
@@ -98,7 +98,7 @@ const expOp: OpOverload<Tensor> = withOverloads(
 );
 
 /** Precision by dtype. */
-export const EPSILON: Readonly<Record<'float32' | 'float64', number>> = {
+export const EPSILON: Readonly<Partial<Record<DType, number>>> = {
   float32: 2 ** -23,
   float64: 2 ** -52,
 };
@@ -141,7 +141,7 @@ const pinvOp = defineOp(
         limit === null ? null : readNumbers(limit, batch);
       const [absolute, relative] = [limits(atol), limits(rtol)];
       const result = new Float64Array(out!.numel);
-      const usual = Math.max(m, n) * EPSILON[x.dtype as keyof typeof EPSILON];
+      const usual = Math.max(m, n) * EPSILON[x.dtype]!;
       for (let b = 0; b * m * n < values.length && m * n > 0; b++) {
         const { u, s, v } = singularValues(
           values.subarray(b * m * n, (b + 1) * m * n),

@@ -1,7 +1,7 @@
 /**
  * @file Norms of matrices, and `linalg_norm`, which takes vectors and matrices.
  */
-import { type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../../dtype.js';
 import { fixedScalar } from '../../kernels/pointwise-kernel.js';
@@ -109,16 +109,21 @@ const MATRIX_TAIL = 'int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtyp
 function defineMatrixNorm(
   overload: '' | '.str_ord',
   declared: 'Scalar ord' | 'str ord="fro"',
-  orderOf: (ord: ScalarLike | string) => MatrixOrder,
 ): OpOverload<Tensor> {
   return defineOp(`aten::linalg_matrix_norm${overload}(Tensor self, ${declared}, ${MATRIX_TAIL}`, {
     decompose: ({ self, ord, dim, keepdim, dtype }) =>
-      normOfMatrix(self, orderOf(ord), dim, keepdim, dtype),
+      normOfMatrix(
+        self,
+        typeof ord === 'string' ? namedOrder(ord) : fixedScalar(ord),
+        dim,
+        keepdim,
+        dtype,
+      ),
   });
 }
 
-const matrixNormOp = defineMatrixNorm('', 'Scalar ord', (ord) => fixedScalar(ord as ScalarLike));
-const matrixNormStringOp = defineMatrixNorm('.str_ord', 'str ord="fro"', namedOrder);
+const matrixNormOp = defineMatrixNorm('', 'Scalar ord');
+const matrixNormStringOp = defineMatrixNorm('.str_ord', 'str ord="fro"');
 
 /** @throws invalid-argument */
 function namedOrder(ord: unknown): 'fro' | 'nuc' {

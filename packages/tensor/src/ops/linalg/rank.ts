@@ -42,7 +42,7 @@ function countAbove(
     isTensor(given) ? given : full([], given, { dtype: x.dtype, device: x.device });
   const least = limit(atol ?? 0);
   const [m, n] = x.sizes.slice(-2);
-  const usual = EPSILON[x.dtype as keyof typeof EPSILON] * Math.max(m, n);
+  const usual = EPSILON[x.dtype]! * Math.max(m, n);
   // Without a relative limit, one is implied unless there is an absolute one.
   let share = limit(rtol ?? (atol === null || isTensor(atol) ? usual : atol > 0 ? 0 : usual));
   if (rtol === null && isTensor(atol)) share = where(gt(atol, 0), 0, share);

@@ -117,7 +117,7 @@ function compute(name: string, skipNan: boolean): (args: QuantileArgs) => Tensor
       dim === null ? flatten(x) : at === x.ndim - 1 ? x : transpose(unsqueeze(x, -1), at, -1),
     );
     const sorted = reshape(rows, [...kept, rows.sizes[rows.ndim - 1]!]);
-    const values = pick(sorted, ranks(sorted, shares, skipNan), interpolation as Interpolation);
+    const values = pick(sorted, ranks(sorted, shares, skipNan), interpolation);
     return shares.ndim === 0
       ? squeeze(values, -1)
       : squeeze(transpose(unsqueeze(values, 0), 0, -1), -1);
@@ -125,7 +125,7 @@ function compute(name: string, skipNan: boolean): (args: QuantileArgs) => Tensor
 }
 
 /** The elements at fractional positions. */
-function pick(sorted: Tensor, rank: Tensor, interpolation: Interpolation): Tensor {
+function pick(sorted: Tensor, rank: Tensor, interpolation: string): Tensor {
   const exact =
     interpolation === 'lower'
       ? floor(rank)

@@ -14,7 +14,7 @@ import {
 } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
@@ -65,8 +65,21 @@ function refuse(
   });
 }
 
+/** What an operator calls the sorted values. */
+type Sequence = 'sorted_sequence' | 'boundaries';
+
+type SearchArgs = {
+  readonly [Name in Sequence]?: Tensor;
+} & {
+  readonly self: Tensor | ScalarLike;
+  readonly out_int32: boolean;
+  readonly right: boolean;
+  readonly side?: string | null;
+  readonly sorter?: Tensor | null;
+};
+
 /** @throws shape-mismatch, dtype-mismatch, invalid-argument */
-function check(sequence: Tensor, values: Tensor | ScalarLike, args: NamedArgs): void {
+function check(sequence: Tensor, values: Tensor | ScalarLike, args: SearchArgs): void {
   const { sorter } = args;
   if (args.side != null && args.side !== 'left' && args.side !== 'right')
     refuse('invalid-argument', `side can only be 'left' or 'right' but got ${String(args.side)}`);
@@ -113,20 +126,20 @@ function check(sequence: Tensor, values: Tensor | ScalarLike, args: NamedArgs): 
     );
 }
 
-function searchMeta(sequence: string): (args: NamedArgs) => TensorMeta {
+function searchMeta(sequence: Sequence): (args: SearchArgs) => TensorMeta {
   return (args) => {
-    const sorted = args[sequence] as Tensor;
-    const values = args.self as Tensor | ScalarLike;
+    const sorted = args[sequence]!;
+    const values = args.self;
     check(sorted, values, args);
     const sizes = isTensor(values) ? values.sizes : [];
     return denseMeta(sorted, sizes, args.out_int32 === true ? 'int32' : 'int64');
   };
 }
 
-function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor[]) => void {
+function searchKernel(sequence: Sequence): (args: SearchArgs, outs: readonly Tensor[]) => void {
   return (args, [out]) => {
-    const sorted = args[sequence] as Tensor;
-    const { self } = args as { self: Tensor | ScalarLike };
+    const sorted = args[sequence]!;
+    const { self } = args;
     const right = args.right === true || args.side === 'right';
     const length = sorted.sizes[sorted.ndim - 1]!;
     const read = isTensor(self)
@@ -135,7 +148,7 @@ function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor
     let elements = read[0]!;
     const values = read[1]!;
     const perRow = isTensor(self) && sorted.ndim > 1 ? self.sizes[self.ndim - 1]! : values.length;
-    const order = args.sorter == null ? null : readNumbers(args.sorter as Tensor);
+    const order = args.sorter == null ? null : readNumbers(args.sorter);
     if (order !== null) {
       const positions = order.map(
         (at, i) => i - (i % length) + strictIndex(at, length, 'searchsorted'),
@@ -153,7 +166,7 @@ function held(sorted: Tensor, value: number): number {
 
 type SearchSchema = `${string}(${string}) -> Tensor`;
 
-function define(schema: SearchSchema, sequence: string): OpOverload<Tensor> {
+function define(schema: SearchSchema, sequence: Sequence): OpOverload<Tensor> {
   return defineOp(schema, {
     tags: ['non-differentiable'],
     meta: searchMeta(sequence),
@@ -202,10 +215,10 @@ const SEARCH: OptionNames<SearchOptions> = {
 };
 
 /** Both as their common dtype holds them, in which they are compared. */
-function comparable<V extends Tensor | ScalarLike>(sequence: Tensor, values: V): [Tensor, V] {
+function comparable(sequence: Tensor, values: Tensor | ScalarLike): [Tensor, Tensor | ScalarLike] {
   if (!isTensor(values) || values.dtype === sequence.dtype) return [sequence, values];
   const dtype = resultType([sequence, values]);
-  return [toDtype(sequence, dtype), toDtype(values, dtype) as V];
+  return [toDtype(sequence, dtype), toDtype(values, dtype)];
 }
 
 /** Where values would be inserted to keep each last dimension sorted. @throws shape-mismatch, dtype-mismatch, invalid-argument, index-out-of-range */

@@ -31,11 +31,14 @@ export type UniqueResult<O extends UniqueOptions> = O['returnInverse'] extends t
     : Tensor;
 
 /** What the options ask for, of values, inverse and counts. */
-export function chosen<O extends UniqueOptions>(results: Tensor[], options: O): UniqueResult<O> {
+export function chosen<O extends UniqueOptions>(
+  results: Tensor[],
+  options: O | undefined,
+): UniqueResult<O> {
   const [values, inverse, counts] = results;
   const extra = [
-    ...(options.returnInverse === true ? [inverse] : []),
-    ...(options.returnCounts === true ? [counts] : []),
+    ...(options?.returnInverse === true ? [inverse] : []),
+    ...(options?.returnCounts === true ? [counts] : []),
   ];
   return (extra.length === 0 ? values : [values, ...extra]) as UniqueResult<O>;
 }

@@ -169,7 +169,7 @@ export function unique<const O extends UniqueOptions = Record<never, never>>(
     dim === null
       ? callOp(uniqueOp, [self, true, returnInverse, returnCounts])
       : callOp(uniqueDimOp, [self, dim, true, returnInverse, returnCounts]);
-  return chosen(results, (options ?? {}) as O);
+  return chosen(results, options);
 }
 
 /** The first element of each run of equal ones; the shape depends on the values. @throws invalid-dim, shape-mismatch */
@@ -180,7 +180,7 @@ export function uniqueConsecutive<const O extends UniqueOptions = Record<never, 
   checkOptionNames('uniqueConsecutive', options, UNIQUE);
   const { returnInverse = false, returnCounts = false, dim = null } = options ?? {};
   const results = callOp(uniqueConsecutiveOp, [self, returnInverse, returnCounts, dim]);
-  return chosen(results, (options ?? {}) as O);
+  return chosen(results, options);
 }
 
 /** `unique` and `uniqueConsecutive` as methods. */

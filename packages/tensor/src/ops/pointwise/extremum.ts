@@ -138,6 +138,12 @@ interface Clamps {
   readonly inplace: Binary;
 }
 
+/** Their arguments, by a name that is not known before. */
+interface ClampArgs {
+  readonly self: Tensor;
+  readonly [bound: string]: Tensor | ScalarLike;
+}
+
 /** clamp_min and clamp_max, for numbers and tensors. */
 function oneSided(
   bound: string,
@@ -151,8 +157,8 @@ function oneSided(
     pointwise(fn, {
       ...options,
       saved: ['self'],
-      vjp: (args, { grad }) => ({
-        self: () => where(keeps(args.self, args[bound] as ScalarLike), grad, 0),
+      vjp: (args: ClampArgs, { grad }) => ({
+        self: () => where(keeps(args.self, args[bound]!), grad, 0),
       }),
     }),
   );
@@ -161,9 +167,9 @@ function oneSided(
     pointwise(fn, {
       ...options,
       saved: ['self', bound],
-      vjp: (args, { grad }) => ({
-        self: () => where(keeps(args.self as Tensor, args[bound] as Tensor), grad, 0),
-        [bound]: () => where(loses(args.self as Tensor, args[bound] as Tensor), grad, 0),
+      vjp: (args: ClampArgs, { grad }) => ({
+        self: () => where(keeps(args.self, args[bound]!), grad, 0),
+        [bound]: () => where(loses(args.self, args[bound]!), grad, 0),
       }),
     }),
   );

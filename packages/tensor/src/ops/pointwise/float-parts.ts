@@ -133,10 +133,8 @@ const nanToNumOp = defineOp(
   pointwiseWith(
     ({ self, nan, posinf, neginf }) => {
       const { dtype } = self;
-      const given = (value: unknown, absent: number): number =>
-        value === null || value === undefined
-          ? absent
-          : roundTo(dtype, scalarValue(value as ScalarLike));
+      const given = (value: ScalarLike | null | undefined, absent: number): number =>
+        value === null || value === undefined ? absent : roundTo(dtype, scalarValue(value));
       if (DTYPES[dtype].category !== 'floating') return (x) => x!;
       const forNan = given(nan, 0);
       const high = given(posinf, LARGEST_FINITE[dtype]!);

@@ -7,7 +7,7 @@ import { DTYPES } from '../../dtype.js';
 import { readElements, roundTo, roundingTo, writeNumbers } from '../../kernels/elements.js';
 import { operandsOf, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord } from '../../op/op-record.js';
+import type { OpRecord } from '../../op/op-record.js';
 import { readTruth } from '../../read-values.js';
 import { contiguousStrides, sameNumbers } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
@@ -94,23 +94,32 @@ export function equal(self: Tensor, other: Tensor): boolean {
 }
 
 /** Values of a tensor or number in the type that both are compared in. */
-function comparable(args: NamedArgs, name: string): ArrayLike<number> {
+function comparable(args: IsinArgs, name: Operands): ArrayLike<number> {
   const dtype = resultType(operandsOf(args, ELEMENTS));
-  const operand = args[name] as Tensor | ScalarLike;
+  const operand = args[name]!;
   return isTensor(operand)
     ? readElements(operand).map(roundingTo(dtype))
     : [roundTo(dtype, scalarValue(operand))];
 }
 
-const ELEMENTS = ['elements', 'test_elements', 'element', 'test_element'];
+const ELEMENTS = ['elements', 'test_elements', 'element', 'test_element'] as const;
 
-function membership(elements: string, tests: string): OpRecord<NamedArgs, never> {
+/** What operators call the elements, and what these are looked for among. */
+type Operands = (typeof ELEMENTS)[number];
+
+type IsinArgs = { readonly [Name in Operands]?: Tensor | ScalarLike } & {
+  readonly invert: boolean;
+};
+
+function membership(
+  elements: Operands,
+  tests: Operands,
+): OpRecord<IsinArgs, never, Record<never, never>> {
   return {
     tags: ['non-differentiable'],
     meta: (args) => {
-      const tensor = args[elements] as Tensor | ScalarLike;
-      const sizes = isTensor(tensor) ? tensor.sizes : [];
-      const { device } = (isTensor(tensor) ? tensor : args[tests]) as Tensor;
+      const sizes = isTensor(args[elements]) ? args[elements].sizes : [];
+      const { device } = [args[elements], args[tests]].find(isTensor)!;
       return { sizes, strides: contiguousStrides(sizes), dtype: 'bool', device };
     },
     kernel: (args, [out]) => {

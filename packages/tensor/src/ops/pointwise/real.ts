@@ -9,10 +9,13 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { onesLike } from '../factory/like.js';
 
-function identity(schema: `${string}(${string}) -> Tensor${string}`): OpOverload<Tensor> {
-  return defineOp(`aten::${schema}`, {
-    decompose: ({ self }): Tensor => self as Tensor,
-  }) as OpOverload<Tensor>;
+type IdentitySchema =
+  | `${string}(Tensor self) -> Tensor`
+  | `${string}(Tensor(a) self) -> Tensor(a)`
+  | `${string}(Tensor(a!) self) -> Tensor(a!)`;
+
+function identity(schema: IdentitySchema): OpOverload<Tensor> {
+  return defineOp(`aten::${schema}`, { decompose: ({ self }) => self });
 }
 
 const realOp = identity('real(Tensor(a) self) -> Tensor(a)');

@@ -33,8 +33,8 @@ function define<const P extends string>(
   const schema: `${string}(${string}) -> Tensor` = `aten::${name}(Tensor self, ${parameters}, *, Generator? generator=None) -> Tensor`;
   return defineOp(schema, {
     tags: ['random'],
-    meta: (args) => {
-      const value = scalarValue(args[checked] as ScalarLike);
+    meta: (args: Readonly<Record<string, ScalarLike>> & { readonly self: Tensor }) => {
+      const value = scalarValue(args[checked]!);
       if (!holds(value))
         throw new TesseraError('invalid-argument', message + value, { hints: [hint] });
       return metaOf(args);

@@ -22,7 +22,12 @@ export interface StateWeights {
 }
 
 /** Gates per kind of cell: rows of its weights per hidden unit. */
-export const GATES: Readonly<Record<CellKind, number>> = { tanh: 1, relu: 1, lstm: 4, gru: 3 };
+export const GATES: Readonly<Record<string, number>> = {
+  tanh: 1,
+  relu: 1,
+  lstm: 4,
+  gru: 3,
+} satisfies Record<CellKind, number>;
 
 /** h′ = n + z (h - n), where r decides what of h enters n. */
 function gruStep(fromInput: Tensor, state: Tensor, { weightHh, biasHh }: StateWeights): Tensor {

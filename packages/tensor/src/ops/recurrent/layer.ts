@@ -54,7 +54,7 @@ function refuse(message: string, tensors: readonly Tensor[]): never {
 
 /** @throws shape-mismatch, invalid-argument */
 function sizesOf(gates: Tensor, weight: Tensor, kind: string): RecurrentSizes {
-  const count = GATES[kind as CellKind];
+  const count = GATES[kind];
   if (count === undefined)
     throw new TesseraError('invalid-argument', `recurrent_layer: '${kind}' is no kind of cell`, {
       hints: [`It is one of ${Object.keys(GATES).join(', ')}.`],
@@ -145,7 +145,7 @@ const backwardOp: OpOverload<[Tensor, Tensor, Tensor, Tensor]> = defineOp(
     kernel: (args, [gradGates, gradStateGates, gradHidden, gradCell]) => {
       const { weight, output, kind, reverse } = args;
       const [steps, rows, hidden] = output.sizes;
-      const sizes = { steps, rows, hidden, gates: GATES[kind as CellKind] };
+      const sizes = { steps, rows, hidden, gates: GATES[kind]! };
       const found = runRecurrentBackward(kind, sizes, orderOf(steps, !reverse), {
         gradOutput: numbers(args.grad_output),
         gradCells: numbers(args.grad_cells),

@@ -128,14 +128,20 @@ function gradients(
 
 const TAIL = 'int edge_order=1) -> Tensor[]';
 
+type GradientArgs = {
+  readonly self: Tensor;
+  readonly spacing?: Spacing | readonly Spacing[] | null;
+  readonly dim?: number | readonly number[] | null;
+  readonly edge_order?: number;
+};
+
 /** Registers an overload: how it names spacing and dims. */
 function defineGradient(name: string, args: string): OpOverload<Tensor[]> {
   return defineOp(`aten::gradient.${name}(Tensor self, *, ${args}${TAIL}`, {
-    decompose: ({ self, spacing: given, dim, edge_order }) => {
-      const dims = wrapDims(dim as number | number[] | null, self.ndim, 'gradient');
-      const spacing = given as Spacing | readonly Spacing[] | null | undefined;
+    decompose: ({ self, spacing, dim, edge_order }: GradientArgs) => {
+      const dims = wrapDims(dim!, self.ndim, 'gradient');
       const list = Array.isArray(spacing) ? spacing : dims.map(() => spacing ?? 1);
-      return gradients(self, list, dims, edge_order);
+      return gradients(self, list, dims, edge_order!);
     },
   });
 }

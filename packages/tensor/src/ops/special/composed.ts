@@ -22,7 +22,7 @@ export function composed(
     quietly(() =>
       compose(
         ...names
-          .map((name) => args[name] as unknown)
+          .map((name): unknown => args[name])
           .filter(isTensor)
           .map(prepare),
       ),
