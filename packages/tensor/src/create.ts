@@ -7,17 +7,21 @@ import { type DType, isIntegral, itemSize } from './dtype.js';
 import { cpuHeap } from './heap/cpu-heap.js';
 import { writeNumbers } from './kernels/elements.js';
 import { checkFillValue } from './kernels/fill-value.js';
-import { isBig } from './kernels/integer-arithmetic.js';
+import { bigElement, isBig } from './kernels/integer-arithmetic.js';
 import { type TensorOptions, checkTensorOptions } from './ops/factory/factory.js';
 import { formatSizes, numelOf } from './shape.js';
 import { emptyContiguous, isFakeMode, withRealTensors } from './tensor-factory.js';
+import type { TypedValues } from './read-values.js';
 import { clone, toDevice } from './ops/arrange/copy.js';
 import { activeMode, withoutModes } from './dispatch/modes.js';
 import type { Tensor } from './tensor.js';
 import { withGradMode } from './autograd/grad-mode.js';
 
 /** What a tensor can be made from: numbers or booleans nested to any depth, or a typed array. */
-export type TensorData = number | boolean | bigint | readonly TensorData[] | ArrayBufferView;
+export type TensorData = number | boolean | bigint | readonly TensorData[] | TypedData;
+
+/** A typed array of a dtype. */
+export type TypedData = TypedValues | Uint8ClampedArray;
 
 const VIEW_DTYPES: readonly [abstract new (...args: never[]) => ArrayBufferView, DType][] = [
   [Float32Array, 'float32'],
@@ -106,13 +110,12 @@ function finish(cpu: Tensor, options: TensorOptions): Tensor {
  */
 export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
   return literal(() => {
-    if (ArrayBuffer.isView(data))
-      return fromTypedArray(data, [(data as Uint8Array).length], options);
+    if (ArrayBuffer.isView(data)) return fromTypedArray(data, [data.length], options);
     const { sizes, values } = flatten(data);
     const out = emptyContiguous(sizes, options.dtype ?? inferDType(values), 'cpu');
     // What a double does not hold stays a BigInt, as among `Elements`.
     const numbers = values.map((value) =>
-      isBig(value) && !Number.isSafeInteger(Number(value)) ? (value as number) : Number(value),
+      isBig(value) && !Number.isSafeInteger(Number(value)) ? bigElement(value) : Number(value),
     );
     if (isIntegral(out.dtype)) for (const number of numbers) checkFillValue(number, out.dtype);
     writeNumbers(out, numbers);
@@ -122,14 +125,14 @@ export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
 
 /** A tensor of a given shape with a copy of a typed array's values. @throws shape-mismatch */
 export function fromTypedArray(
-  data: ArrayBufferView,
+  data: TypedData,
   sizes: readonly number[],
   options: TensorOptions = {},
 ): Tensor {
   return literal(() => {
     const native = VIEW_DTYPES.find(([constructor]) => data instanceof constructor)?.[1];
-    const length = (data as Uint8Array).length;
-    if (native === undefined || length === undefined) {
+    const { length } = data;
+    if (native === undefined) {
       throw new TesseraError(
         'invalid-argument',
         `Cannot make a tensor from ${data.constructor.name}.`,
@@ -150,8 +153,7 @@ export function fromTypedArray(
       const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
       cpuHeap().u8.set(bytes, out.dataPtr());
     } else {
-      const values = data as unknown as ArrayLike<number>;
-      writeNumbers(out, native === 'int64' ? Array.from(values) : values);
+      writeNumbers(out, data instanceof BigInt64Array ? Array.from(data, bigElement) : data);
     }
     return finish(out, options);
   });

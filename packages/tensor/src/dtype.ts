@@ -49,7 +49,7 @@ export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
 
 /** Bytes per element. @throws dtype-unsupported for what is no dtype */
 export function itemSize(dtype: DType): number {
-  const info = DTYPES[dtype] as DTypeInfo | undefined;
+  const info: DTypeInfo | undefined = DTYPES[dtype];
   if (info !== undefined) return info.itemSize;
   throw new TesseraError('dtype-unsupported', `There is no dtype '${String(dtype)}' here.`, {
     hints: [`The dtypes are: ${Object.keys(DTYPES).join(', ')}.`],

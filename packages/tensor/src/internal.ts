@@ -397,4 +397,4 @@ export { dropout_ } from './ops/random/dropout.js';
 export { nativeDropout } from './ops/random/native-dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';
 export type { SchemaArgument } from './op/schema.js';
-export { itemAtOnce } from './read-values.js';
+export { itemAtOnce, readList } from './read-values.js';

@@ -74,6 +74,11 @@ export function readNested(tensor: Tensor): NestedNumbers {
   return withValues(tensor, 'toArray()', (values) => nest(values, sizes, dtype === 'bool'));
 }
 
+/** The elements in row-major order; awaitable on devices other than `cpu`, as `toArray`. */
+export function readList(tensor: Tensor): number[] {
+  return withValues(tensor, 'toArray()', (values) => [...values]);
+}
+
 function nest(values: Float64Array, sizes: readonly number[], isBool: boolean): NestedNumbers {
   let level: NestedNumbers[] = Array.from(values, (value) => (isBool ? value !== 0 : value));
   for (let d = sizes.length - 1; d > 0; d--) {

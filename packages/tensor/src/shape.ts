@@ -13,6 +13,11 @@ export function numelOf(sizes: readonly number[]): number {
   return n;
 }
 
+/** Whether a value is a size or place: a whole number from 0 on. */
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
 /** Row-major strides. Size-0 and size-1 dims count as 1, as in PyTorch. */
 export function contiguousStrides(sizes: readonly number[]): number[] {
   const strides = new Array<number>(sizes.length);

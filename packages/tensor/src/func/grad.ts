@@ -39,7 +39,7 @@ export function gradAndValue<A extends unknown[], R>(
     const prepared = prepare('grad', args, argnums);
     const { leaves, createGraph, release } = prepared;
     return enableGrad(() => {
-      const result = fn(...(prepared.args as A));
+      const result = fn(...prepared.args);
       const [value] = withAux('grad', result, hasAux);
       checkScalar(value);
       const found = value.requiresGrad

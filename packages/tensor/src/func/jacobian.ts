@@ -110,7 +110,7 @@ function jacobian<A extends unknown[]>(
     const { argnums = 0, hasAux = false } = options;
     const { args: own, leaves, createGraph, release, rebuild } = prepare(name, args, argnums);
     return enableGrad(() => {
-      const [out, ...aux] = withAux(name, fn(...(own as A)), hasAux);
+      const [out, ...aux] = withAux(name, fn(...own), hasAux);
       const of = (value: unknown): unknown =>
         rebuild(parts(name, value as Tensor, leaves, { createGraph, strict: false }));
       const matrix = treeMap(of, out);

@@ -18,8 +18,8 @@ import { outerHistoryOf } from './outer-history-op.js';
 import { VmapMode } from './vmap-mode.js';
 
 /** `fn` with the arguments to differentiate as leaves of their own. */
-export interface Prepared {
-  readonly args: unknown[];
+export interface Prepared<A extends unknown[]> {
+  readonly args: A;
   readonly leaves: Tensor[];
   /** The gradients in the structure of the arguments. */
   rebuild(gradients: readonly Tensor[]): unknown;
@@ -58,13 +58,13 @@ export function withAux(
 }
 
 /** @throws invalid-argument */
-export function prepare(
+export function prepare<A extends unknown[]>(
   name: string,
-  args: readonly unknown[],
+  args: A,
   argnums: number | readonly number[],
-): Prepared {
+): Prepared<A> {
   const numbers = typeof argnums === 'number' ? [argnums] : argnums;
-  const own = [...args];
+  const own: [...A] = [...args];
   const chosen = numbers.map((n) => {
     const at = n < 0 ? n + args.length : n;
     if (!(at in args))
@@ -91,7 +91,7 @@ export function prepare(
     return followed[i]! ? callOp(getOp('aten::alias'), [spread]) : leafOf(spread);
   });
   let next = 0;
-  const take = (values: readonly unknown[], part: (typeof chosen)[number]): unknown =>
+  const take = (values: readonly unknown[], part: (typeof chosen)[number]): A[number] =>
     treeUnflatten(values.slice(next, (next += part.leaves.length)), part.spec);
   for (const part of chosen) own[part.at] = take(leaves, part);
   return {

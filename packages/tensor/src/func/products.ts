@@ -75,7 +75,7 @@ export function vjp<A extends unknown[], R>(
   fn: (...args: A) => R,
   ...primals: A
 ): [output: R, pullback: (cotangents: R) => A];
-export function vjp(fn: (...args: never[]) => unknown, ...given: unknown[]): unknown[] {
+export function vjp(fn: (...args: unknown[]) => unknown, ...given: unknown[]): unknown[] {
   checkFunction('vjp', fn);
   const last = given.at(-1);
   const hasOptions = isAuxOptions(last);
@@ -88,7 +88,7 @@ export function vjp(fn: (...args: never[]) => unknown, ...given: unknown[]): unk
   );
   const [output, ...aux] = withAux(
     'vjp',
-    enableGrad(() => fn(...(args as never[]))),
+    enableGrad(() => fn(...args)),
     hasAux,
   );
   const { tensors } = tensorsOf('vjp', 'the result', output);
@@ -101,10 +101,10 @@ export function vjp(fn: (...args: never[]) => unknown, ...given: unknown[]): unk
 }
 
 /** A function at its arguments: its result, what is beside it, and its products with tangents. */
-function pushforward(
+function pushforward<A extends unknown[]>(
   name: string,
-  fn: (...args: never[]) => unknown,
-  primals: readonly unknown[],
+  fn: (...args: A) => unknown,
+  primals: A,
   hasAux: boolean,
 ) {
   const { args, leaves, createGraph, release } = prepare(
@@ -113,7 +113,7 @@ function pushforward(
     primals.map((_, i) => i),
   );
   return enableGrad(() => {
-    const [output, ...aux] = withAux(name, fn(...(args as never[])), hasAux);
+    const [output, ...aux] = withAux(name, fn(...args), hasAux);
     const { tensors, spec } = tensorsOf(name, 'the result', output);
     const { seeds, grads } = seededGradients(name, tensors, leaves, false);
     const push = (tangents: unknown): unknown => {
@@ -147,7 +147,7 @@ export function jvp<A extends unknown[], R>(
   options?: AuxOptions,
 ): [output: R, tangent: R];
 export function jvp(
-  fn: (...args: never[]) => unknown,
+  fn: (...args: unknown[]) => unknown,
   primals: unknown[],
   tangents: unknown[],
   options: AuxOptions = {},

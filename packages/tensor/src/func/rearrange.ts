@@ -80,7 +80,7 @@ function parse(pattern: string, lengths: Readonly<Record<string, number>>): [Sid
   const sides = pattern.split('->');
   if (sides.length !== 2)
     throw invalid("Pattern must contain a single '->' separator", 'Write "a b -> b a".');
-  const [left, right] = sides.map(parseSide) as [Side, Side];
+  const [left, right] = sides.map(parseSide);
   const [from, to] = [left.flat(), right.flat()];
   if (to.includes(REST) && !from.includes(REST))
     throw invalid(
@@ -152,7 +152,7 @@ export function rearrange(
   pattern: string,
   lengths: Readonly<Record<string, number>> = {},
 ): Tensor {
-  const self = Array.isArray(tensor) ? stack(tensor) : (tensor as Tensor);
+  const self = Array.isArray(tensor) ? stack(tensor) : tensor;
   const [left, right] = parse(pattern, lengths);
   const others = self.ndim - left.filter((group) => group !== REST).length;
   if (others < 0 || (others > 0 && !left.includes(REST)))

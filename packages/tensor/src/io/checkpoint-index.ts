@@ -18,7 +18,7 @@ export function parseIndex(json: Uint8Array): Map<string, string> {
   } catch (error) {
     invalidCheckpoint(`the index is not JSON (${messageOf(error)})`);
   }
-  const map = (parsed as { weight_map?: unknown } | null)?.weight_map;
+  const { weight_map: map }: { weight_map?: unknown } = parsed ?? {};
   if (typeof map !== 'object' || map === null) invalidCheckpoint('the index has no weight_map');
   const result = new Map<string, string>();
   for (const [name, file] of Object.entries(map)) {

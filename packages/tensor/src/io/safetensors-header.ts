@@ -7,7 +7,7 @@
  * @see https://github.com/huggingface/safetensors
  */
 import { TesseraError, messageOf } from '@tessera/shared';
-import { numelOf } from '../shape.js';
+import { isCount, numelOf } from '../shape.js';
 import type { StoredType } from './stored-type.js';
 
 /** Largest header accepted, as the reference implementation limits it: 100 MB. */
@@ -104,23 +104,16 @@ function parseEntry(
     dtype: code,
     shape,
     data_offsets: offsets,
-  } = (value ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
+  }: { dtype?: unknown; shape?: unknown; data_offsets?: unknown } = value ?? {};
   if (typeof code !== 'string') invalidFile(`tensor '${name}' has dtype ${JSON.stringify(code)}`);
   const stored = typeOf(code);
-  if (
-    !Array.isArray(shape) ||
-    !shape.every((size) => Number.isSafeInteger(size) && (size as number) >= 0)
-  )
+  if (!Array.isArray(shape) || !shape.every(isCount))
     invalidFile(`tensor '${name}' has no valid shape`);
-  const sizes = shape as number[];
-  if (
-    !Array.isArray(offsets) ||
-    offsets.length !== 2 ||
-    !offsets.every((offset) => Number.isSafeInteger(offset) && (offset as number) >= 0)
-  ) {
+  const sizes = shape;
+  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isCount)) {
     invalidFile(`tensor '${name}' has no valid data_offsets`);
   }
-  const [begin, end] = offsets as [number, number];
+  const [begin, end] = offsets;
   if (begin > end || end > (dataBytes ?? Infinity)) {
     invalidFile(
       `tensor '${name}' lies at bytes ${begin} to ${end}, but there are ${dataBytes ?? 'unknown'}`,

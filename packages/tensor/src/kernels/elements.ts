@@ -10,7 +10,7 @@ import { type CpuHeap, cpuHeap } from '../heap/cpu-heap.js';
 import { type DType, isIntegral, itemSize } from '../dtype.js';
 import type { TensorBase } from '../tensor-base.js';
 import { expandStrides, isContiguous, numelOf } from '../shape.js';
-import { isBig, needsBigs } from './integer-arithmetic.js';
+import { bigElement, isBig, needsBigs } from './integer-arithmetic.js';
 import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './float16.js';
 
 /** The heap as elements of a dtype; of int64, as their halves. */
@@ -81,7 +81,7 @@ const EXACT: Codec = {
   ...CODECS.int64!,
   decode: (view, at) => {
     const value = CODECS.int64!.decode(view, at);
-    return Number.isSafeInteger(value) ? value : (cpuHeap().i64[at] as unknown as number);
+    return Number.isSafeInteger(value) ? value : bigElement(cpuHeap().i64[at]!);
   },
 };
 
@@ -172,6 +172,8 @@ function address(tensor: Placed, what: string, writes = false): number {
  */
 export interface Elements extends Iterable<number> {
   [i: number]: number;
+  /** Of an array that holds no BigInts. */
+  set?(values: ArrayLike<number>, at: number): void;
   readonly length: number;
   forEach(visit: (value: number, i: number) => void): void;
   map(convert: (value: number, i: number) => number): Elements;
@@ -216,8 +218,7 @@ function read<A extends Elements>(
   const spread = sizes === tensor.sizes ? strides : expandStrides(tensor.sizes, strides, sizes);
   forEachRow(sizes, spread, (first, offset, count, stride) => {
     let at = start + offset;
-    if (codec === NUMBER && stride === 1)
-      (out as Elements as Float64Array).set(view.subarray(at, at + count), first);
+    if (codec === NUMBER && stride === 1) out.set!(view.subarray(at, at + count), first);
     else for (let i = first; i < first + count; i++, at += stride) out[i] = codec.decode(view, at);
   });
   return out;

@@ -5,7 +5,7 @@ import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { DTYPES, type DType } from '../dtype.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { roundTo } from './elements.js';
-import { isBig } from './integer-arithmetic.js';
+import { bigElement, isBig } from './integer-arithmetic.js';
 import { scalarValue } from './pointwise-kernel.js';
 
 /** A meta rule that checks argument `name` against the dtype of the result. @throws invalid-argument */
@@ -22,7 +22,7 @@ export function checkingFill<Name extends string, Args extends NamedArgs>(
 
 /** @throws invalid-argument unless the dtype holds the number */
 export function checkFillValue(value: ScalarLike, dtype: DType): void {
-  const number = isBig(value) ? (value as number) : scalarValue(value);
+  const number = isBig(value) ? bigElement(value) : scalarValue(value);
   const held = roundTo(dtype, number);
   const fits =
     DTYPES[dtype].category === 'integral'

@@ -40,11 +40,16 @@ export function needsBigs(isBeyond: boolean): boolean {
   return hasBigs;
 }
 
+/** A BigInt as an element: the types have numbers only (see `Elements`). */
+export function bigElement(value: bigint): number {
+  return value as unknown as number;
+}
+
 /** A whole number modulo 2⁶⁴ as elements of int64 are given. */
 function wrapped(value: number | bigint): number {
   const whole = BigInt.asIntN(64, BigInt(value));
   const number = Number(whole);
-  return Number.isSafeInteger(number) ? number : (whole as unknown as number);
+  return Number.isSafeInteger(number) ? number : bigElement(whole);
 }
 
 /** `fn` of whole numbers, modulo 2⁶⁴: asked again in BigInts where an operand is one, or the result is beyond doubles. */
@@ -67,7 +72,9 @@ export function exactIn(dtype: DType, fn: Arithmetic): Arithmetic {
   };
 }
 
-/** Whether a number is a BigInt. */
+/** Whether a number, which may be an element, is a BigInt. */
+export function isBig(value: number): boolean;
+export function isBig(value: unknown): value is bigint;
 export function isBig(value: unknown): boolean {
   return typeof value === 'bigint';
 }
@@ -76,7 +83,7 @@ export function isBig(value: unknown): boolean {
 export function productIn(dtype: DType): (factor: number, value: number) => number {
   if (!isIntegral(dtype)) return (a, b) => a * b;
   return (a, b) => {
-    if (isBig(b)) return (BigInt(a) * BigInt(b)) as unknown as number;
+    if (isBig(b)) return bigElement(BigInt(a) * BigInt(b));
     return Number.isSafeInteger(a * b) ? a * b : NaN;
   };
 }
@@ -94,7 +101,7 @@ export function smaller(a: number, b: number): number {
 /** a ** b of whole numbers; negative exponents give 0 except for bases 1 and -1. */
 export function wholePower(a: number, b: number): number {
   // What is no whole number here is asked again.
-  return isBig(a) ? (wrappedPower(BigInt(a), BigInt(b)) as unknown as number) : a ** b;
+  return isBig(a) ? bigElement(wrappedPower(BigInt(a), BigInt(b))) : a ** b;
 }
 
 function wrappedPower(a: bigint, b: bigint): bigint {

@@ -152,12 +152,7 @@ export function singularValues(
   // Squares neither overflow nor vanish.
   const scale = largest === 0 ? 1 : 2 ** Math.floor(Math.log2(largest));
   for (let i = 0; i < a.length; i++) a[i]! /= scale;
-  const [d, e, left, right] = [n, n, n, n].map((size) => new Float64Array(size)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
+  const [d, e, left, right] = [n, n, n, n].map((size) => new Float64Array(size));
   for (let k = 0; k < n; k++) {
     const at = k * n + k;
     const rest = n - k - 1;

@@ -58,5 +58,5 @@ export function checkWindows(op: string, { kernel, stride, padding, dilation }: 
 
 /** Lists padded in front to three spatial dimensions. */
 export function toThree(values: readonly number[], fill: number): [number, number, number] {
-  return [...Array<number>(3 - values.length).fill(fill), ...values] as [number, number, number];
+  return [values.at(-3) ?? fill, values.at(-2) ?? fill, values.at(-1) ?? fill];
 }

@@ -58,11 +58,8 @@ export const viewAlongDims: BatchRule = (call) => {
 };
 
 /** A gradient written into zeros of an input's sizes, in which it counts dimensions. */
-export const intoZeros: BatchRule = (call) => {
-  const { grad_output: grad, input_sizes } = call.named as {
-    grad_output: Tensor;
-    input_sizes: number[];
-  };
+export const intoZeros: BatchRule<{ grad_output: Tensor; input_sizes: number[] }> = (call) => {
+  const { grad_output: grad, input_sizes } = call.named;
   return call.run(
     call.replaced(call.args, {
       grad_output: call.values(grad),

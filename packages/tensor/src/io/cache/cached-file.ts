@@ -89,7 +89,7 @@ export async function readEntry(file: StoredFile): Promise<CacheEntry | null> {
   if (size < 0) return null;
   const json = await file.read(size, file.size - END_BYTES);
   if (crc32(json) !== view.getUint32(4, true)) return null;
-  const entry = JSON.parse(new TextDecoder().decode(json)) as CacheEntry;
+  const entry: CacheEntry = JSON.parse(new TextDecoder().decode(json));
   return entry.size === size ? entry : null;
 }
 

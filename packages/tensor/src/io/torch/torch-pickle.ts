@@ -3,6 +3,7 @@
  *
  * As `torch.load(…, weights_only=True)`, and narrower. A name that is not listed here is refused when it is seen.
  */
+import { isCount } from '../../shape.js';
 import { storedType } from '../stored-type.js';
 import { invalidTorch } from './invalid-torch.js';
 import {
@@ -102,11 +103,6 @@ function rebuildFromType([callee, type, args]: readonly PickleValue[]): PickleVa
   )
     malformed('a tensor');
   return tensorOnly(lookUp(CALLS, callee.name)!(args.items));
-}
-
-/** A size or place: a whole number from 0 on. */
-function isCount(value: PickleValue | undefined): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function counts(value: PickleValue | undefined): number[] {
