@@ -50,11 +50,7 @@ function isInstance(value: object): boolean {
  * @example
  *   argmax(-1, true) // argmax: options are an object, not true. Write argmax(…, { keepdim: true }).
  */
-export function checkOptionNames(
-  owner: string,
-  options: unknown,
-  known: Readonly<Record<string, unknown>>,
-): void {
+export function checkOptionNames(owner: string, options: unknown, known: object): void {
   if (options === undefined) return;
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     refusePositional(owner, options, Object.keys(known));

@@ -119,9 +119,10 @@ export class DataLoader<T, B = Collated<T>> {
   /** Batches of an epoch. @throws invalid-argument if samples are not there at once */
   *[Symbol.iterator](): Generator<B, void, undefined> {
     if (this.options.workers !== undefined) this.needsAwait('samples are decoded by workers');
-    if (isIndexed(this.dataset)) {
+    const { dataset } = this;
+    if (isIndexed(dataset)) {
       for (const indices of this.indexBatches())
-        yield this.collate(indices.map((index) => this.now(this.dataset as Dataset<T>, index)));
+        yield this.collate(indices.map((index) => this.now(dataset, index)));
       return;
     }
     if (!(Symbol.iterator in this.dataset)) this.needsAwait('the dataset is an async iterable');

@@ -21,7 +21,8 @@ export type DistributionClass<D extends Distribution = Distribution> = abstract 
 export type Pair = readonly [
   p: DistributionClass,
   q: DistributionClass,
-  formula: (p: never, q: never) => Tensor,
+  // Of the two classes: as a method's, its parameters may be narrower.
+  formula: { formula(p: Distribution, q: Distribution): Tensor }['formula'],
 ];
 
 export function pair<P extends Distribution, Q extends Distribution>(

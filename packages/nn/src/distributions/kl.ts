@@ -220,5 +220,5 @@ export function klDivergence(p: Distribution, q: Distribution): Tensor {
     ([P, Q]) => p instanceof P && q instanceof Q,
   );
   if (found === undefined) throw unknownPair(p, q);
-  return found[2](p as never, q as never);
+  return found[2](p, q);
 }

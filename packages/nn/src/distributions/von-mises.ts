@@ -36,11 +36,7 @@ const ROUNDS = 24;
  */
 function propose(kappa: Tensor, shape: readonly number[]): [angle: Tensor, isAccepted: Tensor] {
   const { dtype, device } = kappa;
-  const [u1, u2, u3] = [0, 1, 2].map(() => rand(shape, { dtype, device })) as [
-    Tensor,
-    Tensor,
-    Tensor,
-  ];
+  const [u1, u2, u3] = [0, 1, 2].map(() => rand(shape, { dtype, device }));
   const s = kappa.mul(2).reciprocal();
   const root = s.square().add(1).sqrt();
   const beyond = s.add(s.square().div(root.add(1)));

@@ -107,22 +107,18 @@ function project(
   key: Tensor,
   value: Tensor,
   options: MultiHeadAttentionOptions,
-): [Tensor, Tensor, Tensor] {
+): Tensor[] {
   const { inProjWeight: weight, inProjBias: bias = null } = options;
   const size = query.sizes.at(-1)!;
   const third = (tensor: Tensor): Tensor[] => split(tensor, size, 0);
   if (query === key && key === value && !Array.isArray(weight)) {
     // One product for all three.
     const all = linear(query, weight, bias);
-    return split(all, size, -1) as [Tensor, Tensor, Tensor];
+    return split(all, size, -1);
   }
   const weights = Array.isArray(weight) ? weight : third(weight);
   const biases = bias === null ? [null, null, null] : third(bias);
-  return [query, key, value].map((x, i) => linear(x, weights[i]!, biases[i])) as [
-    Tensor,
-    Tensor,
-    Tensor,
-  ];
+  return [query, key, value].map((x, i) => linear(x, weights[i]!, biases[i]));
 }
 
 /** One more source position that no mask hides. */

@@ -101,7 +101,8 @@ export class CyclicLR extends LRScheduler {
   }
 
   private checkMomentum(): void {
-    for (const group of this.optimizer.paramGroups as readonly MomentumGroup[])
+    const groups: readonly MomentumGroup[] = this.optimizer.paramGroups;
+    for (const group of groups)
       if (group.momentum === undefined && group.betas === undefined)
         refuse('the optimizer has no momentum to cycle', 'Set cycleMomentum: false.');
   }
@@ -123,7 +124,8 @@ export class CyclicLR extends LRScheduler {
     const x = 1 + turns - cycle;
     const height = x <= this._up ? x / this._up : (x - 1) / (this._up - 1);
     const scaled = height * this._scale(cycle, this.lastEpoch);
-    (this.optimizer.paramGroups as readonly MomentumGroup[]).forEach((group, i) => {
+    const groups: readonly MomentumGroup[] = this.optimizer.paramGroups;
+    groups.forEach((group, i) => {
       if (this._momentum === null) return;
       const [low, high] = [this._momentum.low[i]!, this._momentum.high[i]!];
       const value = high - (high - low) * scaled;

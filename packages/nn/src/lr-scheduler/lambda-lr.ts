@@ -19,7 +19,7 @@ export function lambdasOf(
       `Expected ${paramGroups.length} lrLambdas, but got ${Array.isArray(lambdas) ? lambdas.length : String(lambdas)}`,
       { hints: ['Give one function for all groups, or one per group.'] },
     );
-  return lambdas as readonly LRLambda[];
+  return lambdas;
 }
 
 /** @see torch.optim.lr_scheduler.LambdaLR */

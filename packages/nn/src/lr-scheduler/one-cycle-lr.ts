@@ -106,7 +106,8 @@ export class OneCycleLR extends LRScheduler {
   }
 
   private checkMomentum(): void {
-    for (const group of this.optimizer.paramGroups as readonly MomentumGroup[])
+    const groups: readonly MomentumGroup[] = this.optimizer.paramGroups;
+    for (const group of groups)
       if (group.momentum === undefined && group.betas === undefined)
         refuse('the optimizer has no momentum to cycle; set cycleMomentum: false');
   }
@@ -130,7 +131,8 @@ export class OneCycleLR extends LRScheduler {
     if (this._momentum !== null) {
       const [low, high] = this._momentum;
       const value = this.along(three ? [high, low, high, high] : [high, low, high]);
-      for (const group of this.optimizer.paramGroups as readonly MomentumGroup[]) {
+      const groups: readonly MomentumGroup[] = this.optimizer.paramGroups;
+      for (const group of groups) {
         if (group.betas !== undefined) group.betas = [value, group.betas[1]];
         else group.momentum = value;
       }

@@ -48,11 +48,11 @@ export class SequentialLR extends LRScheduler {
         { hints: ['Make them with the optimizer that SequentialLR is given.'] },
       );
     }
-    const odd = schedulers.find((scheduler) => !(scheduler instanceof LRScheduler));
+    const odd = schedulers.find((scheduler): boolean => !(scheduler instanceof LRScheduler));
     if (odd !== undefined)
       throw new TesseraError(
         'invalid-argument',
-        `SequentialLR does not support ${(odd as object).constructor.name}, whose step takes a metric.`,
+        `SequentialLR does not support ${odd.constructor.name}, whose step takes a metric.`,
         { hints: ['Call its step(metric) apart from the sequence.'] },
       );
     this._schedulers = schedulers;

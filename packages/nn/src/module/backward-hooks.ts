@@ -64,14 +64,16 @@ function tracedCall(module: Module, parts: Parts): HookedCall {
 }
 
 /** An identity whose backward is host code. */
+type HookedContext = FunctionContext & { code: HostCode };
+
 class Hooked extends Function {
-  static forward(ctx: FunctionContext, code: HostCode, ...tensors: Tensor[]): Tensor[] {
+  static forward(ctx: HookedContext, code: HostCode, ...tensors: Tensor[]): Tensor[] {
     ctx.code = code;
     return tensors;
   }
 
-  static backward(ctx: FunctionContext, ...grads: Tensor[]): (Tensor | null)[] {
-    return [null, ...hostCall(ctx.code as HostCode, grads)];
+  static backward(ctx: HookedContext, ...grads: Tensor[]): (Tensor | null)[] {
+    return [null, ...hostCall(ctx.code, grads)];
   }
 }
 

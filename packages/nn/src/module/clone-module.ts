@@ -37,9 +37,9 @@ function copyValue(value: unknown, copies: Map<unknown, unknown>): unknown {
     for (const [key, item] of value) map.set(key, copyValue(item, copies));
     return map;
   }
-  const proto: unknown = Object.getPrototypeOf(value);
+  const proto: object | null = Object.getPrototypeOf(value);
   if (!isModule(value) && proto !== Object.prototype && proto !== null) return value;
-  const copy = remember(Object.create(proto as object | null) as Record<string, unknown>);
+  const copy = remember<Record<string, unknown>>(Object.create(proto));
   for (const [key, item] of Object.entries(value))
     copy[key] = isModule(value) && key === '_hooks' ? null : copyValue(item, copies);
   // Fields that are computed from others, as parametrizations and pruning make them, are so in the copy.

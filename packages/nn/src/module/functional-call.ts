@@ -6,7 +6,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, isTensor, noGrad, stack } from '@tessera/tensor';
-import { everyPath, joinName, ownBuffers, ownParameters } from './module-tree.js';
+import { everyPath, fieldsOf, joinName, ownBuffers, ownParameters } from './module-tree.js';
 import type { Module } from './module.js';
 
 /** Options of `functionalCall`. */
@@ -19,7 +19,7 @@ export interface FunctionalCallOptions {
 
 /** A field, or an item of an array, that holds a tensor of the module. */
 interface Place {
-  readonly owner: Record<string, unknown>;
+  readonly owner: Partial<Record<string, unknown>>;
   readonly key: string;
   readonly tensor: Tensor;
 }
@@ -29,10 +29,11 @@ function placesOf(module: Module): Map<string, Place> {
   const places = new Map<string, Place>();
   everyPath(module, (prefix, part) => {
     for (const [name, tensor] of [...ownParameters(part), ...ownBuffers(part)]) {
-      const [field, item] = name.split('.') as [string, string?];
-      const fields = part as unknown as Record<string, Record<string, unknown>>;
-      const place =
-        item === undefined ? { owner: fields, key: field } : { owner: fields[field]!, key: item };
+      const [field, item]: readonly (string | undefined)[] = name.split('.');
+      const place: Omit<Place, 'tensor'> =
+        item === undefined
+          ? { owner: fieldsOf(part), key: field! }
+          : { owner: Reflect.get(part, field!), key: item };
       places.set(joinName(prefix, name), { ...place, tensor });
     }
   });

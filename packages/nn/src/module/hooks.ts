@@ -73,10 +73,14 @@ export interface HookHandle {
   remove(): void;
 }
 
-/** Every kind of hook; those around forward as they are given, for modules of any kind. */
-interface HookKinds {
-  before: (module: never, args: never) => readonly unknown[] | void;
-  after: (module: never, args: never, output: never) => unknown;
+/** Hooks around forward as they are given, for modules of any kind: parameters of methods may be narrower. */
+interface AroundForward {
+  before(module: Module, args: readonly unknown[]): readonly unknown[] | void;
+  after(module: Module, args: readonly unknown[], output: unknown): unknown;
+}
+
+/** Every kind of hook. */
+interface HookKinds extends AroundForward {
   backwardBefore: BackwardPreHook;
   backward: BackwardHook;
   stateDictBefore: StateDictPreHook;
@@ -135,11 +139,10 @@ export class ModuleHooks {
     forward: (args: readonly unknown[]) => unknown,
   ): unknown {
     let current = args;
-    for (const hook of this.of('before') as ForwardPreHook[])
-      current = hook(module, current) ?? current;
+    for (const hook of this.of('before')) current = hook(module, current) ?? current;
     const withAfter = (given: readonly unknown[]): unknown => {
       let output = forward(given);
-      for (const hook of this.of('after') as ForwardHook[]) {
+      for (const hook of this.of('after')) {
         const replaced = hook(module, current, output);
         if (replaced !== undefined) output = replaced;
       }

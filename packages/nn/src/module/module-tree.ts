@@ -13,6 +13,11 @@ import type { Module } from './module.js';
 /** Tells modules apart without importing the class (which imports this file). */
 export const MODULE_TAG: unique symbol = Symbol.for('tessera.nn.Module');
 
+/** An object's properties by names that are not known before. */
+export function fieldsOf(owner: object): Partial<Record<string, unknown>> {
+  return owner;
+}
+
 /** Whether a value is a module of this or another copy of the package. */
 export function isModule(value: unknown): value is Module {
   return typeof value === 'object' && value !== null && MODULE_TAG in value;
@@ -63,8 +68,9 @@ export function* ownChildren(module: Module): Generator<[string, Module]> {
 /** The same without names: nothing is built for each of them, since containers ask at every call. */
 export function childrenOf(module: Module): Module[] {
   const found: Module[] = [];
+  const own = fieldsOf(module);
   for (const name of namesOf(module)) {
-    const value = (module as unknown as Record<string, unknown>)[name];
+    const value = own[name];
     if (isModule(value)) found.push(value);
     else if (Array.isArray(value)) found.push(...value.filter(isModule));
   }

@@ -24,6 +24,7 @@ import {
 } from './hooks.js';
 import { moduleText } from './module-repr.js';
 import {
+  fieldsOf,
   MODULE_TAG,
   childrenOf,
   everyPath,
@@ -86,11 +87,12 @@ export abstract class Module {
   abstract forward(...args: never[]): unknown;
 
   /** Runs the module: hooks around `forward`, whose arguments and result it has. */
-  call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<this['forward']> {
+  call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<this['forward']>;
+  call(...args: readonly unknown[]): unknown {
     const hooks = this._hooks;
     if (hooks !== null && !hooks.isEmpty)
-      return hooks.run(this, args, (current) => this._run(current)) as ReturnType<this['forward']>;
-    return this._run(args) as ReturnType<this['forward']>;
+      return hooks.run(this, args, (current) => this._run(current));
+    return this._run(args);
   }
 
   /** Runs forward; whoever records is told which module that is. */
@@ -175,7 +177,7 @@ export abstract class Module {
     tensor: T,
     options: { readonly persistent?: boolean } = {},
   ): T {
-    const taken = (this as Record<string, unknown>)[name];
+    const taken = fieldsOf(this)[name];
     const isOthers = taken instanceof Parameter || isModule(taken);
     if (name === '' || name.includes('.') || OWN_FIELDS.has(name) || isOthers) {
       throw new TesseraError('invalid-argument', `A buffer cannot be called '${name}'.`, {

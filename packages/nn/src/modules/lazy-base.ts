@@ -7,6 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, empty, isTensor, noGrad } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
+import { fieldsOf } from '../module/module-tree.js';
 import type { Module } from '../module/module.js';
 import { replaceData } from '../module/move-data.js';
 
@@ -19,7 +20,7 @@ export interface LazyPlan<M extends Module> {
   /** The number of inputs, from a tensor of the state dict; null if it is not there. */
   inputsOf(module: M, state: Readonly<Record<string, Tensor>>, prefix: string): number | null;
   /** Notes the number of inputs in the module. */
-  note(module: M, inputs: number): void;
+  note(module: Writable<M>, inputs: number): void;
 }
 
 /** The size of a dimension of a tensor in a state dict. */
@@ -43,23 +44,25 @@ export function hasUninitializedParams(module: Module): boolean {
 }
 
 /** Makes a module wait for its sizes; called by its constructor. */
-export function beLazy<M extends Module>(module: M, plan: LazyPlan<M>): void {
-  const fields = module as unknown as Record<string, Tensor | null>;
+export function beLazy<M extends Module & { resetParameters(): void }>(
+  module: M,
+  plan: LazyPlan<M>,
+): void {
   const hook = module.registerLoadStateDictPreHook((_module, state, prefix) => {
     const inputs = waiting.has(module) ? plan.inputsOf(module, state, prefix) : null;
     if (inputs !== null) materialize(module, inputs);
   });
   waiting.set(module, (inputs) => {
     for (const [name, sizes] of Object.entries(plan.sizes(module, inputs))) {
-      const tensor = fields[name];
-      if (tensor == null) continue;
+      const tensor = fieldsOf(module)[name];
+      if (!isTensor(tensor)) continue;
       const { dtype, device } = tensor;
       noGrad(() => replaceData(tensor, empty(sizes, { dtype, device })));
     }
     plan.note(module, inputs);
     hook.remove();
     Object.setPrototypeOf(module, plan.becomes.prototype);
-    (module as unknown as { resetParameters(): void }).resetParameters();
+    module.resetParameters();
   });
 }
 

@@ -15,7 +15,7 @@ import {
   InstanceNorm3d,
   type InstanceNormModuleOptions,
 } from './instance-norm.js';
-import { type Writable, beLazy, initializeFrom, sizeIn } from './lazy-base.js';
+import { beLazy, initializeFrom, sizeIn } from './lazy-base.js';
 
 function lazyNorm(norm: BatchNorm, becomes: { readonly prototype: BatchNorm }): void {
   beLazy<BatchNorm>(norm, {
@@ -28,7 +28,7 @@ function lazyNorm(norm: BatchNorm, becomes: { readonly prototype: BatchNorm }): 
     }),
     inputsOf: (_module, state, prefix) =>
       sizeIn(state, `${prefix}weight`, 0) ?? sizeIn(state, `${prefix}running_mean`, 0),
-    note: (module, inputs) => ((module as Writable<BatchNorm>).numFeatures = inputs),
+    note: (module, inputs) => (module.numFeatures = inputs),
   });
 }
 

@@ -10,7 +10,7 @@ import {
   ConvTranspose3d,
   type ConvTransposeModuleOptions,
 } from './conv-transpose.js';
-import { type Writable, beLazy, initializeFrom, sizeIn } from './lazy-base.js';
+import { beLazy, initializeFrom, sizeIn } from './lazy-base.js';
 import { Linear, type LinearOptions } from './linear.js';
 
 /** `Linear` whose `inFeatures` is the last size of the first input. @see torch.nn.LazyLinear */
@@ -21,7 +21,7 @@ export class LazyLinear extends Linear {
       becomes: Linear,
       sizes: ({ outFeatures: rows }, inputs) => ({ weight: [rows, inputs], bias: [rows] }),
       inputsOf: (_module, state, prefix) => sizeIn(state, `${prefix}weight`, 1),
-      note: (module, inputs) => ((module as Writable<Linear>).inFeatures = inputs),
+      note: (module, inputs) => (module.inFeatures = inputs),
     });
   }
 
@@ -45,7 +45,7 @@ function lazyConv(conv: AnyConv, becomes: { readonly prototype: AnyConv }): void
       const own = sizeIn(state, `${prefix}weight`, 1);
       return own === null ? null : own * groups;
     },
-    note: (module, inputs) => ((module as Writable<AnyConv>).inChannels = inputs),
+    note: (module, inputs) => (module.inChannels = inputs),
   });
 }
 
@@ -101,7 +101,7 @@ function lazyConvTranspose(
       bias: [outChannels],
     }),
     inputsOf: (_module, state, prefix) => sizeIn(state, `${prefix}weight`, 0),
-    note: (module, inputs) => ((module as Writable<AnyConvTranspose>).inChannels = inputs),
+    note: (module, inputs) => (module.inChannels = inputs),
   });
 }
 

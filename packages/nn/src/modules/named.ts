@@ -86,7 +86,7 @@ export abstract class Named<T extends Given, Given = T> extends Module {
     checkValues(this.constructor.name, values, true);
     const pairs = [...(Symbol.iterator in values ? values : this._fromRecord(values))];
     checkValues(this.constructor.name, pairs.every(Array.isArray) ? pairs : null, true);
-    for (const [name, value] of pairs) this.set(name, value as Given);
+    for (const [name, value] of pairs) this.set(name, value);
     return this;
   }
 

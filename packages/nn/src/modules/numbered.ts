@@ -15,7 +15,7 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
 
   /** @internal The entries with their names, in order. */
   _entries(): [name: string, entry: T][] {
-    return [...ownChildren(this)] as [string, Module][] as [string, T & Module][];
+    return [...ownChildren(this)] as [string, T & Module][];
   }
 
   /** @internal What is kept under a name. @throws invalid-argument for what cannot be */

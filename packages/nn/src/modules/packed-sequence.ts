@@ -7,7 +7,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, cat, flatten, full, index, isTensor, stack, tensor } from '@tessera/tensor';
-import { formatSizes } from '@tessera/tensor/internal';
+import { formatSizes, readList } from '@tessera/tensor/internal';
 import { PackedPlaces, forEachStep, placesTensor, sortedLengths } from './packed-places.js';
 
 /** See the file header. */
@@ -134,8 +134,7 @@ export function padPackedSequence(
   const places =
     unsortedIndices === null
       ? null
-      : (GIVEN_ORDER.get(unsortedIndices) ??
-        Array.from(unsortedIndices.toArray() as number[], Number));
+      : (GIVEN_ORDER.get(unsortedIndices) ?? readList(unsortedIndices));
   return [
     batchFirst ? ordered.transpose(0, 1) : ordered,
     places === null ? lengths : places.map((place) => lengths[place]!),

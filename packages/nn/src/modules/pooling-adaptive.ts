@@ -75,8 +75,9 @@ abstract class AdaptiveMaxPool<R extends boolean> extends AdaptivePool {
     this.returnIndices = options.returnIndices ?? false;
   }
 
-  protected wanted(results: [output: Tensor, indices: Tensor]): Pooled<R> {
-    return (this.returnIndices ? results : results[0]) as Pooled<R>;
+  protected wanted(results: [output: Tensor, indices: Tensor]): Pooled<R>;
+  protected wanted(results: [output: Tensor, indices: Tensor]): Pooled<boolean> {
+    return this.returnIndices ? results : results[0];
   }
 }
 

@@ -56,8 +56,9 @@ abstract class FractionalMaxPool<R extends boolean> extends Module {
     return { outputSize, outputRatio, randomSamples };
   }
 
-  protected pooled([output, indices]: [Tensor, Tensor]): Pooled<R> {
-    return (this.returnIndices ? [output, indices] : output) as Pooled<R>;
+  protected pooled(results: [Tensor, Tensor]): Pooled<R>;
+  protected pooled([output, indices]: [Tensor, Tensor]): Pooled<boolean> {
+    return this.returnIndices ? [output, indices] : output;
   }
 }
 

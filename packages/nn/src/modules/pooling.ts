@@ -82,26 +82,29 @@ abstract class MaxPool<R extends boolean> extends Module {
 /** Largest element of each window of [N, C, L]. @see torch.nn.MaxPool1d */
 export class MaxPool1d<R extends boolean = false> extends MaxPool<R> {
   /** @throws shape-mismatch, invalid-argument */
-  override forward(input: Tensor): Pooled<R> {
+  override forward(input: Tensor): Pooled<R>;
+  override forward(input: Tensor): Pooled<boolean> {
     const pool = this.returnIndices ? maxPool1dWithIndices : maxPool1d;
-    return pool(input, this.kernelSize, this.options) as Pooled<R>;
+    return pool(input, this.kernelSize, this.options);
   }
 }
 
 /** Largest element of each window of [N, C, H, W]. @see torch.nn.MaxPool2d */
 export class MaxPool2d<R extends boolean = false> extends MaxPool<R> {
   /** @throws shape-mismatch, invalid-argument */
-  override forward(input: Tensor): Pooled<R> {
+  override forward(input: Tensor): Pooled<R>;
+  override forward(input: Tensor): Pooled<boolean> {
     const pool = this.returnIndices ? maxPool2dWithIndices : maxPool2d;
-    return pool(input, this.kernelSize, this.options) as Pooled<R>;
+    return pool(input, this.kernelSize, this.options);
   }
 }
 
 /** Largest element of each window of [N, C, D, H, W]. @see torch.nn.MaxPool3d */
 export class MaxPool3d<R extends boolean = false> extends MaxPool<R> {
   /** @throws shape-mismatch, invalid-argument */
-  override forward(input: Tensor): Pooled<R> {
+  override forward(input: Tensor): Pooled<R>;
+  override forward(input: Tensor): Pooled<boolean> {
     const pool = this.returnIndices ? maxPool3dWithIndices : maxPool3d;
-    return pool(input, this.kernelSize, this.options) as Pooled<R>;
+    return pool(input, this.kernelSize, this.options);
   }
 }

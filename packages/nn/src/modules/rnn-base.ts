@@ -209,11 +209,12 @@ export abstract class RNNBase extends Module {
   protected runAny<I extends Tensor | PackedSequence>(
     input: I,
     given: LayerStates | null,
-  ): { output: I extends Tensor ? Tensor : PackedSequence; last: LayerStates } {
-    return (isPackedSequence(input) ? this.runPacked(input, given) : this.run(input, given)) as {
-      output: I extends Tensor ? Tensor : PackedSequence;
-      last: LayerStates;
-    };
+  ): { output: I extends Tensor ? Tensor : PackedSequence; last: LayerStates };
+  protected runAny(
+    input: Tensor | PackedSequence,
+    given: LayerStates | null,
+  ): { output: Tensor | PackedSequence; last: LayerStates } {
+    return isPackedSequence(input) ? this.runPacked(input, given) : this.run(input, given);
   }
 
   /** The same along packed sequences; states are in the order in which the sequences were given. */

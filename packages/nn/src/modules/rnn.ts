@@ -59,8 +59,8 @@ export class RNN extends RNNBase {
   /** Runs the module: hooks around `forward`. */
   override call(input: PackedSequence, hx?: Tensor | null): [output: PackedSequence, state: Tensor];
   override call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<F>;
-  override call(...args: unknown[]): unknown {
-    return super.call(...(args as never[]));
+  override call(...args: never[]): unknown {
+    return super.call(...args);
   }
 }
 
@@ -88,8 +88,8 @@ export class GRU extends RNNBase {
   /** Runs the module: hooks around `forward`. */
   override call(input: PackedSequence, hx?: Tensor | null): [output: PackedSequence, state: Tensor];
   override call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<F>;
-  override call(...args: unknown[]): unknown {
-    return super.call(...(args as never[]));
+  override call(...args: never[]): unknown {
+    return super.call(...args);
   }
 }
 
@@ -143,7 +143,7 @@ export class LSTM extends RNNBase {
     hx?: readonly [hidden: Tensor, cell: Tensor] | null,
   ): [output: PackedSequence, state: [hidden: Tensor, cell: Tensor]];
   override call<F extends Forward>(this: CalledAs<F>, ...args: Parameters<F>): ReturnType<F>;
-  override call(...args: unknown[]): unknown {
-    return super.call(...(args as never[]));
+  override call(...args: never[]): unknown {
+    return super.call(...args);
   }
 }

@@ -60,7 +60,7 @@ export abstract class Optimizer<
 
   /** `options` replace the defaults of the same names. @throws invalid-argument */
   constructor(params: OptimizerParams<O>, defaults: O, options: OptionsInput<O> = {}) {
-    checkOptionNames(this.constructor.name, options, defaults as Readonly<Record<string, unknown>>);
+    checkOptionNames(this.constructor.name, options, defaults);
     const { lr = defaults.lr } = options;
     this._rate = lr;
     this.defaults = { ...defaults, ...options, lr: rateOf(lr) };
@@ -90,7 +90,7 @@ export abstract class Optimizer<
   addParamGroup(input: ParamGroupInput<O>): void {
     checkOptionNames(`A parameter group of ${this.constructor.name}`, input, {
       params: true,
-      ...(this.defaults as object),
+      ...this.defaults,
       initialLr: true,
     });
     const lr = input.lr ?? this._rate;

@@ -82,7 +82,7 @@ export function checkedParams(
   for (const item of isTensor(given)
     ? [given]
     : listOf<Tensor | readonly [string, Tensor]>(given)) {
-    const param = Array.isArray(item) ? (item as readonly [string, Tensor])[1] : item;
+    const param = Array.isArray(item) ? item[1] : item;
     if (Array.isArray(item)) paramNames.push(String(item[0]));
     if (!isTensor(param))
       throw new TesseraError(

@@ -5,7 +5,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
-import { itemAtOnce } from '@tessera/tensor/internal';
+import { itemAtOnce, readList } from '@tessera/tensor/internal';
 import type { OptimizerStateDict } from './optimizer-state-dict.js';
 import { type Tree, camelCase, isTree, nested } from './state-names.js';
 
@@ -20,7 +20,7 @@ const IGNORED = new Set(
 function plain(value: unknown): unknown {
   if (!isTensor(value)) return value;
   const { dtype } = value;
-  if (dtype === 'uint8') return String.fromCharCode(...(value.toArray() as number[]));
+  if (dtype === 'uint8') return String.fromCharCode(...readList(value));
   if (value.ndim > 0) return null;
   const number = itemAtOnce(value);
   return dtype === 'bool' ? number !== 0 : number;

@@ -12,6 +12,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { type Tensor, cat, eye, isTensor, noGrad, randn, where, zerosLike } from '@tessera/tensor';
 import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import { geqrf, householderProduct, matrixExp, qr, solve } from '@tessera/tensor/linalg';
+import { fieldsOf } from '../module/module-tree.js';
 import { Module } from '../module/module.js';
 import { registerParametrization } from './register-parametrization.js';
 
@@ -168,7 +169,7 @@ function factored(value: Tensor): Tensor {
 export function orthogonal<M extends Module>(module: M, options: OrthogonalOptions = {}): M {
   checkOptionNames('orthogonal', options, OPTIONS);
   const { name = 'weight', useTrivialization = true } = options;
-  const weight = (module as Record<string, unknown>)[name];
+  const weight = fieldsOf(module)[name];
   if (!isTensor(weight))
     throw new TesseraError(
       'invalid-argument',

@@ -7,6 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
 import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
+import { fieldsOf } from '../module/module-tree.js';
 import { Module } from '../module/module.js';
 import { ModuleDict } from '../modules/module-dict.js';
 import { Parameter } from '../parameter.js';
@@ -103,7 +104,7 @@ export class ParametrizationList extends Module {
   }
 }
 
-interface Parametrized {
+interface Parametrized extends Module {
   parametrizations?: ModuleDict<ParametrizationList>;
 }
 
@@ -113,7 +114,7 @@ function invalid(message: string, hint: string): TesseraError {
 
 /** Whether a module, or one tensor of it, is parametrized. @see torch.nn.utils.parametrize.is_parametrized */
 export function isParametrized(module: Module, tensorName: string | null = null): boolean {
-  const { parametrizations } = module as Parametrized;
+  const { parametrizations }: Parametrized = module;
   if (parametrizations === undefined) return false;
   return tensorName === null ? parametrizations.size > 0 : parametrizations.has(tensorName);
 }
@@ -147,8 +148,7 @@ export function registerParametrization<M extends Module>(
   parametrization: Parametrization,
   options: RegisterParametrizationOptions = {},
 ): M {
-  const holder = module as Parametrized;
-  const fields = module as Record<string, unknown>;
+  const holder: Parametrized = module;
   const unsafe = options.unsafe ?? false;
   if (isParametrized(module, tensorName)) {
     const list = holder.parametrizations!.get(tensorName);
@@ -163,7 +163,7 @@ export function registerParametrization<M extends Module>(
     forget(list);
     return module;
   }
-  const original = fields[tensorName];
+  const original = fieldsOf(module)[tensorName];
   if (!isTensor(original))
     throw invalid(
       `Module ${module.constructor.name} does not have a parameter or buffer '${tensorName}'.`,
@@ -212,7 +212,7 @@ export function removeParametrizations<M extends Module>(
       `Module ${module.constructor.name} does not have a parametrization on ${tensorName}.`,
       'Ask isParametrized(module, name) first.',
     );
-  const holder = module as Parametrized & Record<string, unknown>;
+  const holder: Parametrized = module;
   const list = holder.parametrizations!.get(tensorName);
   const leave = options.leaveParametrized ?? true;
   const originals = list.originals();

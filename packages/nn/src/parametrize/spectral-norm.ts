@@ -4,6 +4,7 @@
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, dot, movedim, mv, noGrad, randn } from '@tessera/tensor';
 import { normalize } from '../functional/normalize.js';
+import { fieldsOf } from '../module/module-tree.js';
 import { Module } from '../module/module.js';
 import { ConvTranspose1d, ConvTranspose2d, ConvTranspose3d } from '../modules/conv-transpose.js';
 import { registerParametrization } from './register-parametrization.js';
@@ -93,7 +94,7 @@ export function spectralNorm<M extends Module>(module: M, options: SpectralNormO
     (type) => module instanceof type,
   );
   const dim = options.dim ?? (transposed ? 1 : 0);
-  const weight = (module as unknown as Record<string, Tensor>)[name]!;
+  const weight = fieldsOf(module)[name] as Tensor;
   return registerParametrization(
     module,
     name,

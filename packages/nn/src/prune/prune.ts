@@ -7,6 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, cat, isTensor, noGrad, onesLike } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
+import { fieldsOf } from '../module/module-tree.js';
 import type { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import {
@@ -23,8 +24,6 @@ import {
   combinedMask,
 } from './pruning-method.js';
 
-type Fields = Record<string, unknown>;
-
 function invalid(message: string, hint: string): TesseraError {
   return new TesseraError('invalid-argument', message, { hints: [hint] });
 }
@@ -34,14 +33,14 @@ function partsOf(
   module: Module,
   name: string,
 ): { readonly original: Parameter; readonly mask: Tensor } | null {
-  const fields = module as Module & Fields;
+  const fields = fieldsOf(module);
   const [original, mask] = [fields[`${name}_orig`], fields[`${name}_mask`]];
   return original instanceof Parameter && isTensor(mask) ? { original, mask } : null;
 }
 
 /** @throws invalid-argument */
 function parameterOf(module: Module, name: string): Parameter {
-  const value = (module as Module & Fields)[name];
+  const value = fieldsOf(module)[name];
   if (value instanceof Parameter) return value;
   const names = module.namedParameters({ recurse: false }).map(([each]) => each);
   throw invalid(
@@ -69,7 +68,7 @@ export function apply<M extends Module>(
   method: PruningMethod,
   { importanceScores }: ScoreOptions = {},
 ): M {
-  const fields = module as M & Fields;
+  const fields = fieldsOf(module);
   const parts = partsOf(module, name);
   const original = parts?.original ?? parameterOf(module, name);
   if (
@@ -86,8 +85,8 @@ export function apply<M extends Module>(
     const scores = importanceScores ?? (parts === null ? original : original.mul(before));
     const mask = combinedMask(method, scores, before).to(original.dtype).detach();
     if (parts === null) {
-      delete (fields as Fields)[name];
-      (fields as Fields)[`${name}_orig`] = original;
+      delete fields[name];
+      fields[`${name}_orig`] = original;
     }
     module.registerBuffer(`${name}_mask`, mask);
   });
@@ -200,10 +199,10 @@ export function remove<M extends Module>(module: M, name: string): M {
   const { original, mask } = parts;
   // The parameter stays the same object, so an optimizer goes on with it.
   noGrad(() => original.mul_(mask));
-  const fields = module as Module & Fields;
-  delete (fields as Fields)[`${name}_orig`];
+  const fields = fieldsOf(module);
+  delete fields[`${name}_orig`];
   module.registerBuffer(`${name}_mask`, null);
-  delete (fields as Fields)[`${name}_mask`];
+  delete fields[`${name}_mask`];
   Object.defineProperty(module, name, {
     configurable: true,
     enumerable: true,

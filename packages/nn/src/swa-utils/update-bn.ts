@@ -44,10 +44,9 @@ export async function updateBn(
   const momenta = layers.map((layer) => layer.momentum);
   const { training } = model;
   model.train();
-  layers.forEach((layer) => {
-    startOver(layer);
-    (layer as { momentum: number | null }).momentum = null;
-  });
+  layers.forEach(startOver);
+  const open: { momentum: number | null }[] = layers;
+  open.forEach((layer) => (layer.momentum = null));
   try {
     for await (const batch of loader) {
       const input = (Array.isArray(batch) ? batch[0] : batch) as Tensor;
@@ -56,7 +55,7 @@ export async function updateBn(
       noGrad(() => (model as TensorModule).call(placed));
     }
   } finally {
-    layers.forEach((layer, i) => ((layer as { momentum: number | null }).momentum = momenta[i]!));
+    open.forEach((layer, i) => (layer.momentum = momenta[i]!));
     model.train(training);
   }
 }
